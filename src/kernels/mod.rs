@@ -1,0 +1,129 @@
+//! The kernel library as its users name it: which kernels there are, what they
+//! read and write, and what they cost per element on paper.
+//!
+//! Invariant: only facts about kernels. The code that runs them lives in `gpu`
+//! (CUDA C) and `host` (CPU twins); what they cost on a machine is in a `profile`.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A kernel of the library. All work on `f32`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kernel {
+    /// `out[i] = a * x[i]`
+    Scale,
+    /// `out[i] = a * x[i] + y[i]`
+    Saxpy,
+    /// `out[i]` = a polynomial of degree `degree` in `x[i]`, by Horner's rule:
+    /// `degree` dependent fused multiply-adds per element.
+    Polynomial,
+    /// `out[0]` = the sum of all `x[i]`
+    Sum,
+    /// `out[i] = (x[i-1] + x[i] + x[i+1]) / 3`, the ends repeated outwards.
+    Stencil,
+}
+
+/// How the output of a kernel relates to its inputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// One output element for each input element.
+    Map,
+    /// One output element in all.
+    Reduction,
+}
+
+/// The scalar arguments of a kernel; a kernel ignores those that it does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Arguments {
+    /// The factor of `scale` and `saxpy`.
+    pub a: f32,
+    /// The degree of `polynomial`.
+    pub degree: u32,
+}
+
+impl Default for Arguments {
+    fn default() -> Self {
+        Self { a: 0.5, degree: 16 }
+    }
+}
+
+impl Kernel {
+    pub const ALL: [Self; 5] =
+        [Self::Scale, Self::Saxpy, Self::Polynomial, Self::Sum, Self::Stencil];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Scale => "scale",
+            Self::Saxpy => "saxpy",
+            Self::Polynomial => "polynomial",
+            Self::Sum => "sum",
+            Self::Stencil => "stencil",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kernel| kernel.name() == name)
+    }
+
+    /// How many input arrays the kernel reads. Each kernel writes one array.
+    pub const fn inputs(self) -> usize {
+        match self {
+            Self::Saxpy => 2,
+            Self::Scale | Self::Polynomial | Self::Sum | Self::Stencil => 1,
+        }
+    }
+
+    pub const fn shape(self) -> Shape {
+        match self {
+            Self::Sum => Shape::Reduction,
+            Self::Scale | Self::Saxpy | Self::Polynomial | Self::Stencil => Shape::Map,
+        }
+    }
+
+    /// How many neighbours on each side an output element depends on.
+    pub const fn halo(self) -> u64 {
+        match self {
+            Self::Stencil => 1,
+            Self::Scale | Self::Saxpy | Self::Polynomial | Self::Sum => 0,
+        }
+    }
+
+    /// Whether the output may be the same memory as an input.
+    pub const fn works_in_place(self) -> bool {
+        self.halo() == 0 && matches!(self.shape(), Shape::Map)
+    }
+
+    /// The scalar arguments the kernel takes, by name.
+    pub const fn arguments(self) -> &'static [&'static str] {
+        match self {
+            Self::Scale | Self::Saxpy => &["a"],
+            Self::Polynomial => &["degree"],
+            Self::Sum | Self::Stencil => &[],
+        }
+    }
+
+    /// Floating-point operations per element; a fused multiply-add is two.
+    pub fn flops_per_element(self, arguments: &Arguments) -> f64 {
+        match self {
+            Self::Scale | Self::Sum => 1.0,
+            Self::Saxpy => 2.0,
+            Self::Polynomial => 2.0 * f64::from(arguments.degree),
+            Self::Stencil => 3.0,
+        }
+    }
+
+    /// Bytes read and written per element when each array is touched once.
+    pub const fn bytes_per_element(self) -> u64 {
+        match self.shape() {
+            Shape::Map => 4 * (self.inputs() as u64 + 1),
+            Shape::Reduction => 4 * self.inputs() as u64,
+        }
+    }
+}
+
+impl fmt::Display for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}

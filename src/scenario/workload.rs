@@ -1,0 +1,134 @@
+//! The checked form of a scenario.
+
+use crate::kernels::{Arguments, Kernel};
+use crate::units::Bytes;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Index of a buffer in [`Workload::buffers`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BufferId(pub usize);
+
+/// Index of a task in [`Workload::tasks`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TaskId(pub usize);
+
+/// What is to be computed, how often, and within which limits.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Workload {
+    pub name: String,
+    pub question: String,
+    /// Independent repetitions, each with host data of its own.
+    pub batches: u64,
+    /// How often a program runs the whole workload, for the cost of set-up.
+    pub runs: u64,
+    pub buffers: Vec<Buffer>,
+    /// In an order that respects their dependencies.
+    pub tasks: Vec<Task>,
+    pub limits: Limits,
+    pub plans: PlanChoice,
+}
+
+/// An array of `f32` that tasks read and write.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Buffer {
+    pub name: String,
+    /// Elements per batch.
+    pub elements: u64,
+    pub home: Home,
+    /// Host memory that is new for every run of the workload and so never
+    /// touched before; only an output can be.
+    pub fresh: bool,
+}
+
+/// Where a buffer is before the workload, and must be after it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Home {
+    Host(HostMemory),
+    Device,
+    /// An intermediate: nobody asks for it before or after.
+    Scratch,
+}
+
+/// How host memory is held. The order is that of tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HostMemory {
+    /// Ordinary memory: the driver stages copies through pinned memory of its own.
+    Pageable,
+    /// Page-locked: the copy engine reads and writes it directly.
+    Pinned,
+}
+
+impl fmt::Display for HostMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Pageable => "pageable",
+            Self::Pinned => "pinned",
+        })
+    }
+}
+
+/// One kernel applied to buffers, `iterations` times over the same data.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Task {
+    pub name: String,
+    pub kernel: Kernel,
+    pub arguments: Arguments,
+    pub reads: Vec<BufferId>,
+    pub writes: BufferId,
+    /// Dependent repetitions: each reads what the one before wrote.
+    pub iterations: u64,
+    /// May be cut into chunks along the elements.
+    pub splittable: bool,
+}
+
+impl Task {
+    /// Neighbours on each side that an output element depends on, over all iterations.
+    pub fn halo(&self) -> u64 {
+        self.kernel.halo() * self.iterations
+    }
+}
+
+/// What a plan may use of the machine; `None` is: all there is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Limits {
+    pub device_memory: Option<Bytes>,
+    pub pinned_memory: Option<Bytes>,
+    pub cpu_threads: Option<usize>,
+}
+
+/// Which plans to consider; an empty list is: the search chooses.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PlanChoice {
+    /// Family names as on the command line, e.g. `by-engine`.
+    pub families: Vec<String>,
+    /// Pieces into which each batch is cut.
+    pub chunks: Vec<u64>,
+}
+
+impl Workload {
+    pub fn buffer(&self, id: BufferId) -> &Buffer {
+        &self.buffers[id.0]
+    }
+
+    pub fn task(&self, id: TaskId) -> &Task {
+        &self.tasks[id.0]
+    }
+
+    /// The task that writes a buffer, if one does.
+    pub fn writer_of(&self, id: BufferId) -> Option<TaskId> {
+        self.tasks.iter().position(|task| task.writes == id).map(TaskId)
+    }
+
+    /// Whether a task needs the contents that a buffer had before the workload.
+    pub fn is_input(&self, id: BufferId) -> bool {
+        let first_use = self.tasks.iter().find(|task| task.writes == id || task.reads.contains(&id));
+        first_use.is_some_and(|task| task.reads.contains(&id))
+    }
+
+    /// Whether a task writes a buffer.
+    pub fn is_output(&self, id: BufferId) -> bool {
+        self.writer_of(id).is_some()
+    }
+}

@@ -1,0 +1,165 @@
+//! Points in time and lengths of time, which cannot be mixed up.
+
+use super::{ParseError, number_and_unit};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::ops::{Add, AddAssign, Mul, Sub};
+use std::str::FromStr;
+
+/// A length of time in whole nanoseconds, never negative.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Span(u64);
+
+impl Span {
+    pub const ZERO: Self = Self(0);
+
+    pub const fn from_nanos(nanos: u64) -> Self {
+        Self(nanos)
+    }
+
+    pub const fn from_micros(micros: u64) -> Self {
+        Self(micros * 1_000)
+    }
+
+    pub const fn from_millis(millis: u64) -> Self {
+        Self(millis * 1_000_000)
+    }
+
+    /// Rounded to the nearest nanosecond.
+    ///
+    /// # Panics
+    /// If `seconds` is negative or not finite.
+    pub fn from_seconds_f64(seconds: f64) -> Self {
+        Self::from_nanos_f64(seconds * 1e9)
+    }
+
+    /// Rounded to the nearest nanosecond; see [`Span::from_seconds_f64`].
+    pub fn from_nanos_f64(nanos: f64) -> Self {
+        assert!(nanos >= 0.0 && nanos < 1.8e19, "a span of {nanos} ns");
+        Self(nanos.round() as u64)
+    }
+
+    pub const fn nanos(self) -> u64 {
+        self.0
+    }
+
+    pub fn nanos_f64(self) -> f64 {
+        self.0 as f64
+    }
+
+    pub fn seconds(self) -> f64 {
+        self.0 as f64 * 1e-9
+    }
+
+    pub const fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
+impl From<std::time::Duration> for Span {
+    fn from(duration: std::time::Duration) -> Self {
+        Self(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
+    }
+}
+
+impl Add for Span {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+impl AddAssign for Span {
+    fn add_assign(&mut self, other: Self) {
+        self.0 += other.0;
+    }
+}
+
+impl Sub for Span {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self(self.0 - other.0)
+    }
+}
+
+impl Mul<u64> for Span {
+    type Output = Self;
+    fn mul(self, times: u64) -> Self {
+        Self(self.0 * times)
+    }
+}
+
+impl std::iter::Sum for Span {
+    fn sum<I: Iterator<Item = Self>>(items: I) -> Self {
+        items.fold(Self::ZERO, Add::add)
+    }
+}
+
+impl fmt::Display for Span {
+    /// Three significant digits in the unit that fits: `4.52 us`, `13.8 ms`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (scale, unit) = match self.0 {
+            0..1_000 => return write!(f, "{} ns", self.0),
+            1_000..1_000_000 => (1e3, "us"),
+            1_000_000..1_000_000_000 => (1e6, "ms"),
+            _ => (1e9, "s"),
+        };
+        let value = self.0 as f64 / scale;
+        let decimals = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
+        write!(f, "{value:.decimals$} {unit}")
+    }
+}
+
+impl FromStr for Span {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        let error = || ParseError {
+            text: text.to_owned(),
+            expected: "a length of time such as \"5 us\" or \"1.2 ms\"",
+        };
+        let (number, unit) = number_and_unit(text).ok_or_else(error)?;
+        let scale = match unit {
+            "ns" => 1.0,
+            "us" | "µs" => 1e3,
+            "ms" => 1e6,
+            "s" => 1e9,
+            _ => return Err(error()),
+        };
+        let nanos = number * scale;
+        if nanos >= u64::MAX as f64 {
+            return Err(error());
+        }
+        Ok(Self::from_nanos_f64(nanos))
+    }
+}
+
+/// A point in time, counted in whole nanoseconds from the start of a timeline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Instant(u64);
+
+impl Instant {
+    pub const START: Self = Self(0);
+
+    /// The time since the start of the timeline.
+    pub const fn since_start(self) -> Span {
+        Span(self.0)
+    }
+
+    /// The time since `earlier`.
+    ///
+    /// # Panics
+    /// If `earlier` is later.
+    pub fn since(self, earlier: Self) -> Span {
+        Span(self.0.checked_sub(earlier.0).expect("time runs forwards"))
+    }
+}
+
+impl Add<Span> for Instant {
+    type Output = Self;
+    fn add(self, span: Span) -> Self {
+        Self(self.0 + span.0)
+    }
+}

@@ -1,0 +1,1 @@
+//! statistics_match_closed_forms

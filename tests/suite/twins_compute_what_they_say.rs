@@ -1,0 +1,1 @@
+//! twins_compute_what_they_say
