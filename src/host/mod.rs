@@ -1,1 +1,29 @@
-//! host
+//! The CPU side of the kernel library: an honest multi-threaded twin of every
+//! kernel, and the host memory that they work on.
+//!
+//! "The GPU wins" means something only against CPU code that someone would
+//! ship: twins use all threads, the widest vectors that the CPU has, and stores
+//! past the caches where those pay; small inputs stay on the calling thread.
+//!
+//! Invariant: nothing here knows of a GPU, a plan or a clock.
+
+mod cpu;
+mod pages;
+mod team;
+mod twins;
+mod vector;
+
+pub use cpu::{CpuDescription, describe};
+pub use pages::PageMemory;
+pub use team::{Operand, Team};
+
+use crate::units::Bytes;
+
+/// What the operating system would not give us.
+#[derive(Debug, thiserror::Error)]
+pub enum HostError {
+    #[error("cannot start {threads} threads; try fewer with --threads")]
+    Threads { threads: usize, source: rayon::ThreadPoolBuildError },
+    #[error("cannot map {bytes} of host memory")]
+    Memory { bytes: Bytes, source: std::io::Error },
+}

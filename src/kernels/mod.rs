@@ -48,6 +48,26 @@ impl Default for Arguments {
     }
 }
 
+/// A kernel as far as its cost goes: `degree` is 0 for kernels without one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Variant {
+    pub kernel: Kernel,
+    pub degree: u32,
+}
+
+impl Variant {
+    pub fn of(kernel: Kernel, arguments: &Arguments) -> Self {
+        let degree = if kernel == Kernel::Polynomial { arguments.degree } else { 0 };
+        Self { kernel, degree }
+    }
+
+    /// Arguments that make the kernel this variant.
+    pub fn arguments(self) -> Arguments {
+        Arguments { degree: self.degree, ..Arguments::default() }
+    }
+}
+
 impl Kernel {
     pub const ALL: [Self; 5] =
         [Self::Scale, Self::Saxpy, Self::Polynomial, Self::Sum, Self::Stencil];

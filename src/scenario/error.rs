@@ -1,1 +1,142 @@
-//! error
+//! What is wrong with a scenario, where, and how to put it right.
+
+use miette::{Diagnostic, LabeledSpan, NamedSource};
+use std::io;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+use thiserror::Error;
+
+/// Why a scenario was refused.
+///
+/// `Display` is one line that begins with `file:line:column`, for logs and
+/// pipes; a miette handler draws the same with the lines of the file.
+#[derive(Debug, Error, Diagnostic)]
+pub enum ScenarioError {
+    #[error("cannot read the scenario {}: {cause}", path.display())]
+    #[diagnostic(help("give the path of a TOML file in UTF-8 that you may read"))]
+    Unreadable { path: PathBuf, cause: io::Error },
+
+    #[error("{}:{line}:{column}: {message}", file.name())]
+    Invalid {
+        message: String,
+        /// Counted from one.
+        line: usize,
+        /// In characters, counted from one.
+        column: usize,
+        #[source_code]
+        file: Arc<NamedSource<String>>,
+        /// The first is where the mistake is; others show what it disagrees with.
+        #[label(collection)]
+        labels: Vec<LabeledSpan>,
+        #[help]
+        help: String,
+    },
+}
+
+/// A mistake at a place in a text whose name is not known yet.
+#[derive(Debug)]
+pub(super) struct Fault {
+    message: String,
+    labels: Vec<(Range<usize>, String)>,
+    help: String,
+}
+
+impl Fault {
+    /// What is wrong, where, a word or two to stand at that place, and the fix.
+    pub fn new(
+        message: impl Into<String>,
+        span: Range<usize>,
+        label: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Self {
+        Self { message: message.into(), labels: vec![(span, label.into())], help: help.into() }
+    }
+
+    /// Points at a second place too.
+    pub fn and(mut self, span: Range<usize>, label: impl Into<String>) -> Self {
+        self.labels.push((span, label.into()));
+        self
+    }
+
+    /// Adds where it is to what is wrong.
+    pub fn within(mut self, place: &str) -> Self {
+        self.message.push_str(place);
+        self
+    }
+
+    /// Adds another way out to the fix.
+    pub fn or(mut self, help: &str) -> Self {
+        self.help.push_str("; or ");
+        self.help.push_str(help);
+        self
+    }
+
+    pub fn in_file(self, name: &str, text: &str) -> ScenarioError {
+        let labels: Vec<LabeledSpan> = self
+            .labels
+            .into_iter()
+            .map(|(span, label)| LabeledSpan::new_with_span(Some(label), within_line(text, span)))
+            .collect();
+        let before = &text[..labels.first().map_or(0, LabeledSpan::offset)];
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        ScenarioError::Invalid {
+            message: self.message,
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+            file: Arc::new(NamedSource::new(name, text.to_owned()).with_language("TOML")),
+            labels,
+            help: self.help,
+        }
+    }
+}
+
+/// The part of a span on its first line: that of a whole table would bury its
+/// label. The ends are moved to where characters begin.
+fn within_line(text: &str, span: Range<usize>) -> Range<usize> {
+    let boundary = |index: usize| {
+        (0..=index.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
+    };
+    let start = boundary(span.start);
+    let end = boundary(span.end).max(start);
+    let line = text[start..end].split(['\r', '\n']).next().unwrap_or_default();
+    start..start + line.len()
+}
+
+/// A name that is not one of those known, with the nearest of them.
+pub(super) fn unknown(kind: &str, name: &str, span: Range<usize>, known: &[&str]) -> Fault {
+    let list = known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let help = match nearest(name, known) {
+        _ if known.is_empty() => format!("remove it: no {kind} can stand here"),
+        Some(near) => format!("did you mean `{near}`? the choice is {list}"),
+        None => format!("the choice is {list}"),
+    };
+    Fault::new(format!("unknown {kind} `{name}`"), span, format!("no such {kind}"), help)
+}
+
+/// The known name that looks most like a slip of the one given.
+fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+    let slips = |other: &str| name.chars().count().max(other.chars().count()).div_ceil(3);
+    known
+        .iter()
+        .map(|other| (edit_distance(name, other), *other))
+        .filter(|&(distance, other)| distance <= slips(other))
+        .min_by_key(|&(distance, _)| distance)
+        .map(|(_, other)| other)
+}
+
+/// How many characters to insert, delete or replace (Levenshtein), row by row.
+fn edit_distance(from: &str, to: &str) -> usize {
+    let to: Vec<char> = to.chars().collect();
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (i, a) in from.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, &b) in to.iter().enumerate() {
+            let replaced = diagonal + usize::from(a != b);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[to.len()]
+}

@@ -1,1 +1,173 @@
-//! graph
+//! The task graph: who writes what others read, and in which order tasks can run.
+//!
+//! At most one task writes a buffer, so edges from writer to reader say all.
+//! A task that works in place does not wait for itself.
+
+use super::error::Fault;
+use super::raw::RawScenario;
+use super::{Buffer, Home, Task};
+use petgraph::Direction::{Incoming, Outgoing};
+use petgraph::graph::{DiGraph, NodeIndex};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+/// The tasks that use a buffer, by their places in the file.
+#[derive(Debug, Default, Clone)]
+struct Uses {
+    writer: Option<usize>,
+    readers: Vec<usize>,
+}
+
+/// Checks that each buffer has contents when it is read, and a reason to be there.
+pub(super) fn check_flow(
+    raw: &RawScenario,
+    buffers: &[Buffer],
+    tasks: &[Task],
+) -> Result<(), Fault> {
+    let uses = uses(raw, buffers, tasks)?;
+    for (id, (buffer, uses)) in buffers.iter().zip(&uses).enumerate() {
+        let scratch = buffer.home == Home::Scratch;
+        let starts_empty = scratch || buffer.fresh;
+        match (uses.writer, uses.readers.as_slice()) {
+            (None, []) => return Err(unused(raw, id)),
+            (None, [reader, ..]) if starts_empty => {
+                return Err(empty_input(raw, id, *reader, "a buffer nobody writes"));
+            }
+            (Some(writer), readers) if starts_empty && readers.contains(&writer) => {
+                return Err(empty_input(raw, id, writer, "which is empty before this task"));
+            }
+            (Some(writer), []) if scratch => return Err(never_read(raw, id, writer)),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn uses(raw: &RawScenario, buffers: &[Buffer], tasks: &[Task]) -> Result<Vec<Uses>, Fault> {
+    let mut uses = vec![Uses::default(); buffers.len()];
+    for (place, task) in tasks.iter().enumerate() {
+        if let Some(first) = uses[task.writes.0].writer.replace(place) {
+            let (one, other) = (&tasks[first].name, &task.name);
+            return Err(Fault::new(
+                format!("tasks `{one}` and `{other}` write the same buffer"),
+                raw.tasks[place].writes.span(),
+                "written again here",
+                "give each task a buffer of its own in `writes`",
+            )
+            .and(raw.tasks[first].writes.span(), "first written here"));
+        }
+        for read in &task.reads {
+            uses[read.0].readers.push(place);
+        }
+    }
+    Ok(uses)
+}
+
+fn unused(raw: &RawScenario, buffer: usize) -> Fault {
+    let name = &raw.buffers[buffer].name;
+    Fault::new(
+        format!("no task uses buffer `{name}`"),
+        name.span(),
+        "never used",
+        "remove it, or name it in `reads` or `writes` of a task",
+    )
+}
+
+fn empty_input(raw: &RawScenario, buffer: usize, reader: usize, problem: &str) -> Fault {
+    let (buffer, task) = (&raw.buffers[buffer], &raw.tasks[reader]);
+    let name = &buffer.name;
+    let read = task.reads.get_ref().iter().find(|read| *read == name);
+    let (kind, fix) = match buffer.host {
+        Some(_) => ("`fresh` host memory", "set `state = \"reused\"`"),
+        None => ("scratch memory", "set `home = \"host\"`"),
+    };
+    Fault::new(
+        format!("task `{}` `reads` buffer `{name}`, {problem}", task.name),
+        read.map_or_else(|| task.reads.span(), toml::Spanned::span),
+        "no contents to read",
+        format!("let another task write `{name}` first, or {fix}"),
+    )
+    .and(name.span(), format!("{kind} starts empty"))
+}
+
+fn never_read(raw: &RawScenario, buffer: usize, writer: usize) -> Fault {
+    let name = &raw.buffers[buffer].name;
+    Fault::new(
+        format!("no task reads the scratch buffer `{name}`"),
+        name.span(),
+        "its contents are lost",
+        format!("set `home = \"host\"` or `home = \"device\"` to keep `{name}`, or remove it"),
+    )
+    .and(raw.tasks[writer].writes.span(), "written here")
+}
+
+/// Puts the tasks in an order in which each comes after those it reads from.
+/// Of several that could be next, the first in the file is.
+pub(super) fn in_order(tasks: &[Task], raw: &RawScenario) -> Result<Vec<Task>, Fault> {
+    let graph = dependencies(tasks);
+    let mut waits_for: Vec<usize> =
+        graph.node_indices().map(|task| graph.neighbors_directed(task, Incoming).count()).collect();
+    let mut ready: BinaryHeap<Reverse<NodeIndex>> =
+        graph.node_indices().filter(|task| waits_for[task.index()] == 0).map(Reverse).collect();
+    let mut order = Vec::with_capacity(tasks.len());
+    while let Some(Reverse(task)) = ready.pop() {
+        order.push(task.index());
+        for reader in graph.neighbors_directed(task, Outgoing) {
+            waits_for[reader.index()] -= 1;
+            if waits_for[reader.index()] == 0 {
+                ready.push(Reverse(reader));
+            }
+        }
+    }
+    match graph.node_indices().find(|task| waits_for[task.index()] > 0) {
+        Some(stuck) => Err(cycle(raw, &graph, &waits_for, stuck)),
+        None => Ok(order.into_iter().map(|place| tasks[place].clone()).collect()),
+    }
+}
+
+fn dependencies(tasks: &[Task]) -> DiGraph<(), ()> {
+    let mut writer_of = BTreeMap::new();
+    let mut graph = DiGraph::new();
+    for task in tasks {
+        writer_of.insert(task.writes, graph.add_node(()));
+    }
+    for (reader, task) in graph.node_indices().zip(tasks) {
+        for writer in task.reads.iter().filter_map(|read| writer_of.get(read)) {
+            if *writer != reader {
+                graph.add_edge(*writer, reader, ());
+            }
+        }
+    }
+    graph
+}
+
+/// Each task that could not be placed waits for another such task, so walking
+/// back from one to the next must come round.
+fn cycle(
+    raw: &RawScenario,
+    graph: &DiGraph<(), ()>,
+    waits_for: &[usize],
+    stuck: NodeIndex,
+) -> Fault {
+    let mut walk = vec![stuck];
+    let around = loop {
+        let last = walk[walk.len() - 1];
+        let mut writers = graph.neighbors_directed(last, Incoming);
+        let Some(next) = writers.find(|task| waits_for[task.index()] > 0) else {
+            break &walk[..];
+        };
+        if let Some(start) = walk.iter().position(|task| *task == next) {
+            break &walk[start..];
+        }
+        walk.push(next);
+    };
+    let names: Vec<String> =
+        around.iter().map(|task| format!("`{}`", raw.tasks[task.index()].name)).collect();
+    let first = around.first().copied().unwrap_or(stuck);
+    Fault::new(
+        format!("tasks {} each read what the next one writes, in a circle", names.join(", ")),
+        raw.tasks[first.index()].reads.span(),
+        "waits for itself",
+        "let one of them read a buffer that none of them writes",
+    )
+}

@@ -8,6 +8,7 @@ mod check;
 mod error;
 mod graph;
 mod raw;
+mod task;
 mod workload;
 
 pub use error::ScenarioError;

@@ -123,7 +123,8 @@ impl Workload {
 
     /// Whether a task needs the contents that a buffer had before the workload.
     pub fn is_input(&self, id: BufferId) -> bool {
-        let first_use = self.tasks.iter().find(|task| task.writes == id || task.reads.contains(&id));
+        let first_use =
+            self.tasks.iter().find(|task| task.writes == id || task.reads.contains(&id));
         first_use.is_some_and(|task| task.reads.contains(&id))
     }
 

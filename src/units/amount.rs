@@ -7,7 +7,9 @@ use std::ops::{Add, AddAssign, Mul, Sub};
 use std::str::FromStr;
 
 /// A number of bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 #[serde(transparent)]
 pub struct Bytes(u64);
 
@@ -83,21 +85,13 @@ impl std::iter::Sum for Bytes {
     }
 }
 
-const BINARY: [(&str, u64); 5] = [
-    ("TiB", 1 << 40),
-    ("GiB", 1 << 30),
-    ("MiB", 1 << 20),
-    ("KiB", 1 << 10),
-    ("B", 1),
-];
+const BINARY: [(&str, u64); 5] =
+    [("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1)];
 
 impl fmt::Display for Bytes {
     /// The largest binary unit that keeps the number at or above one: `64 MiB`, `1.5 KiB`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (unit, size) = BINARY
-            .into_iter()
-            .find(|&(_, size)| self.0 >= size)
-            .unwrap_or(("B", 1));
+        let (unit, size) = BINARY.into_iter().find(|&(_, size)| self.0 >= size).unwrap_or(("B", 1));
         if self.0.is_multiple_of(size) {
             write!(f, "{} {unit}", self.0 / size)
         } else {
@@ -173,10 +167,8 @@ impl FromStr for Bandwidth {
     type Err = ParseError;
 
     fn from_str(text: &str) -> Result<Self, ParseError> {
-        let error = || ParseError {
-            text: text.to_owned(),
-            expected: "a bandwidth such as \"54.8 GB/s\"",
-        };
+        let error =
+            || ParseError { text: text.to_owned(), expected: "a bandwidth such as \"54.8 GB/s\"" };
         let (number, unit) = number_and_unit(text).ok_or_else(error)?;
         let scale = match unit {
             "B/s" => 1.0,

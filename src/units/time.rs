@@ -7,7 +7,9 @@ use std::ops::{Add, AddAssign, Mul, Sub};
 use std::str::FromStr;
 
 /// A length of time in whole nanoseconds, never negative.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 #[serde(transparent)]
 pub struct Span(u64);
 
@@ -136,7 +138,9 @@ impl FromStr for Span {
 }
 
 /// A point in time, counted in whole nanoseconds from the start of a timeline.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 #[serde(transparent)]
 pub struct Instant(u64);
 

@@ -1,1 +1,244 @@
-//! statistics_match_closed_forms
+//! Every statistic against a case that can be worked out by hand.
+
+use hallway::stats::*;
+use proptest::prelude::*;
+
+fn assert_close(value: f64, truth: f64) {
+    let tolerance = 1e-9 * truth.abs().max(1e-3);
+    assert!((value - truth).abs() <= tolerance, "{value} is not {truth}");
+}
+
+fn assert_all_close(values: &[f64], truths: &[f64]) {
+    assert_eq!(values.len(), truths.len());
+    for (&value, &truth) in values.iter().zip(truths) {
+        // The ridge of the least squares moves coefficients by about 1e-10.
+        assert!((value - truth).abs() <= 1e-8 * truth.abs().max(1.0), "{values:?} not {truths:?}");
+    }
+}
+
+/// 1, 2, .., n, from the outside in.
+fn shuffled(n: u32) -> Vec<f64> {
+    (0..n).map(|i| f64::from(if i % 2 == 0 { n - i / 2 } else { i / 2 + 1 })).collect()
+}
+
+#[test]
+fn medians_and_quantiles() {
+    assert_eq!(median(&[]), None);
+    assert_eq!(median(&[7.0]), Some(7.0));
+    assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
+    assert_eq!(median(&[4.0, 1.0, 3.0, 2.0]), Some(2.5));
+    // Type 7 of 1..=n puts the q quantile at 1 + q (n - 1).
+    for n in [1, 2, 5, 10, 101] {
+        for q in [0.0, 0.05, 0.25, 0.5, 0.9, 1.0] {
+            assert_close(quantile(&shuffled(n), q).unwrap(), 1.0 + q * f64::from(n - 1));
+        }
+    }
+    assert_eq!(quantile_of_sorted(&[1.0, 3.0], 0.25), Some(1.5));
+    assert_eq!(quantile_of_sorted(&[], 0.25), None);
+}
+
+#[test]
+#[should_panic(expected = "a statistic of a value that is none")]
+fn a_nan_is_a_mistake() {
+    median(&[1.0, f64::NAN]);
+}
+
+#[test]
+fn spreads() {
+    // Deviations from 3: 2 1 0 1 97, whose median is 1.
+    let values = [1.0, 2.0, 3.0, 4.0, 100.0];
+    assert_close(mad(&values).unwrap(), 1.482_602_218_505_602);
+    assert_close(relative_spread(&values).unwrap(), 1.482_602_218_505_602 / 3.0);
+    assert_eq!(mad(&[5.0; 4]), Some(0.0));
+    assert_eq!(relative_spread(&[5.0; 4]), Some(0.0));
+    assert_eq!(mad(&[]), None);
+    assert_eq!(relative_spread(&[]), None);
+    assert_eq!(relative_spread(&[0.0, 0.0, 1.0]), None);
+}
+
+#[test]
+fn mad_estimates_the_deviation_of_a_normal_distribution() {
+    use statrs::distribution::{ContinuousCDF, Normal};
+    let normal = Normal::new(10.0, 2.0).unwrap();
+    let n = 10_001;
+    let values: Vec<f64> =
+        (0..n).map(|i| normal.inverse_cdf((f64::from(i) + 0.5) / f64::from(n))).collect();
+    assert!((mad(&values).unwrap() - 2.0).abs() < 1e-3);
+}
+
+#[test]
+fn summaries() {
+    assert_eq!(Summary::of(&[]), None);
+    let summary = Summary::of(&shuffled(101)).unwrap();
+    assert_eq!((summary.count, summary.median, summary.minimum), (101, 51.0, 1.0));
+    assert_close(summary.low, 6.0);
+    assert_close(summary.high, 96.0);
+}
+
+/// The ranks of the 95% interval of the median, as printed in tables of the sign test.
+#[test]
+fn confidence_of_the_median() {
+    for (n, low, high) in [(6, 1, 6), (10, 2, 9), (20, 6, 15), (50, 18, 33), (100, 40, 61)] {
+        let half_width = relative_half_width(&shuffled(n)).unwrap();
+        assert_close(half_width, f64::from(high - low) / 2.0 / (f64::from(n + 1) / 2.0));
+    }
+    for n in 0..6 {
+        assert_eq!(relative_half_width(&shuffled(n)), None);
+    }
+    assert_eq!(relative_half_width(&[3.0; 9]), Some(0.0));
+    assert_eq!(relative_half_width(&[0.0; 9]), None);
+    // It narrows as one over the root of the count: 1.96 / sqrt(n) of the half range.
+    let wide = relative_half_width(&shuffled(100_000)).unwrap();
+    assert!((wide - 1.96 / 100_000f64.sqrt()).abs() < 1e-4, "{wide}");
+}
+
+#[test]
+fn theil_sen_ignores_outliers() {
+    let mut points: Vec<_> = (0..11).map(|x| (f64::from(x), 3.0 + 2.0 * f64::from(x))).collect();
+    points[4].1 = 1e6;
+    points[9].1 = -1e6;
+    let line = theil_sen(&points).unwrap();
+    assert_close(line.slope, 2.0);
+    assert_close(line.intercept, 3.0);
+    assert_close(line.at(100.0), 203.0);
+    // Slopes 1, 2 and 3/2; intercepts -1/2, 0 and 0.
+    let line = theil_sen(&[(1.0, 1.0), (2.0, 3.0), (3.0, 4.0)]).unwrap();
+    assert_close(line.slope, 1.5);
+    assert_close(line.intercept, -0.5);
+    assert_eq!(theil_sen(&[]), None);
+    assert_eq!(theil_sen(&[(1.0, 1.0), (1.0, 2.0)]), None);
+}
+
+#[test]
+fn weighted_lines() {
+    // Equal weights: the textbook line y = 2/3 + x/2 through (1, 1) (2, 2) (3, 2).
+    let points = [(1.0, 1.0), (2.0, 2.0), (3.0, 2.0)];
+    let line = weighted_line(&points, &[5.0; 3]).unwrap();
+    assert_close(line.slope, 0.5);
+    assert_close(line.intercept, 2.0 / 3.0);
+    // A weight of two is the point given twice; a weight of zero is no point.
+    let twice = [(1.0, 1.0), (2.0, 2.0), (2.0, 2.0), (3.0, 2.0)];
+    let once = weighted_line(&points, &[1.0, 2.0, 1.0]).unwrap();
+    let repeated = weighted_line(&twice, &[1.0; 4]).unwrap();
+    assert_close(once.slope, repeated.slope);
+    assert_close(once.intercept, repeated.intercept);
+    let through = weighted_line(&points, &[1.0, 1.0, 0.0]).unwrap();
+    assert_close(through.slope, 1.0);
+    assert!(through.intercept.abs() < 1e-12);
+    // Far from the origin nothing is lost.
+    let far: Vec<_> = (0..9).map(|x| (1e9 + f64::from(x), 7.0 * f64::from(x))).collect();
+    assert_close(weighted_line(&far, &[1.0; 9]).unwrap().slope, 7.0);
+    assert_eq!(weighted_line(&[], &[]), None);
+    assert_eq!(weighted_line(&points, &[0.0, 1.0, 0.0]), None);
+    assert_eq!(weighted_line(&[(0.1, 1.0), (0.1, 2.0), (0.1, 3.0)], &[1.0, 3.0, 0.7]), None);
+}
+
+#[test]
+fn nonnegative_coefficients() {
+    let rows = |rows: &[&[f64]]| rows.iter().map(|row| row.to_vec()).collect::<Vec<_>>();
+    // Exact and positive: found exactly, whatever the units of the columns.
+    let matrix = rows(&[&[1.0, 1e9], &[1.0, 2e9], &[1.0, 5e9]]);
+    let found = nonnegative_least_squares(&matrix, &[3.0, 5.0, 11.0]);
+    assert_all_close(&[found[0], found[1] * 1e9], &[1.0, 2.0]);
+    // The free optimum is (3, -1); held at zero, the first is the mean of 2 and 1.
+    let matrix = rows(&[&[1.0, 1.0], &[1.0, 2.0]]);
+    assert_all_close(&nonnegative_least_squares(&matrix, &[2.0, 1.0]), &[1.5, 0.0]);
+    // Everything points the wrong way.
+    assert_all_close(&nonnegative_least_squares(&matrix, &[-2.0, -1.0]), &[0.0, 0.0]);
+    // Two columns that cannot be told apart share.
+    let matrix = rows(&[&[1.0, 1.0, 0.0], &[2.0, 2.0, 1.0]]);
+    assert_all_close(&nonnegative_least_squares(&matrix, &[4.0, 9.0]), &[2.0, 2.0, 1.0]);
+    // A column of zeros explains nothing.
+    let matrix = rows(&[&[0.0, 1.0], &[0.0, 2.0]]);
+    assert_all_close(&nonnegative_least_squares(&matrix, &[1.0, 2.0]), &[0.0, 1.0]);
+    assert_all_close(&nonnegative_least_squares(&matrix, &[0.0, 0.0]), &[0.0, 0.0]);
+    // More columns than rows: the solution of least norm.
+    let matrix = rows(&[&[1.0, 1.0, 1.0, 1.0]]);
+    assert_all_close(&nonnegative_least_squares(&matrix, &[8.0]), &[2.0; 4]);
+    assert!(nonnegative_least_squares(&[], &[]).is_empty());
+}
+
+#[test]
+fn interpolation_between_and_beyond_knots() {
+    let knots = [(1.0, 10.0), (2.0, 20.0), (4.0, 24.0)];
+    let cases =
+        [(0.0, 10.0), (1.0, 10.0), (1.5, 15.0), (2.0, 20.0), (3.0, 22.0), (4.0, 24.0), (6.0, 28.0)];
+    for (x, y) in cases {
+        assert_eq!(interpolate(&knots, x), y);
+    }
+    assert_eq!(interpolate(&[(1.0, 9.0), (2.0, 5.0)], 1.5), 7.0);
+    assert_eq!(interpolate(&[(1.0, 9.0), (2.0, 5.0)], 3.0), 5.0, "a falling curve ends level");
+    assert_eq!(interpolate(&[(1.0, 9.0)], 0.0), 9.0);
+    assert_eq!(interpolate(&[(1.0, 9.0)], 2.0), 9.0);
+}
+
+#[test]
+fn small_segmentations() {
+    assert!(segment(&[], 0.1).is_empty());
+    assert_eq!(segment(&[(1.0, 2.0)], 0.1), [(1.0, 2.0)]);
+    let straight: Vec<_> = (0..20).map(|x| (f64::from(x), 5.0 + f64::from(x))).collect();
+    assert_eq!(segment(&straight, 1e-9), [straight[0], straight[19]]);
+    // A step of 10% is one piece or three, as the tolerance wants.
+    let step = [(0.0, 1.0), (1.0, 1.0), (2.0, 1.1), (3.0, 1.1)];
+    assert_eq!(segment(&step, 0.04), [step[0], step[3]]);
+    assert_eq!(segment(&step, 0.001), step);
+}
+
+/// Curves of rising and falling slopes whose knots lie on the points.
+fn curves() -> impl Strategy<Value = Vec<(f64, f64)>> {
+    prop::collection::vec((3..8u32, 0.5..2.0f64, any::<bool>()), 1..5).prop_map(|pieces| {
+        let mut knots = vec![(0.0, 100.0)];
+        let mut slope = 0.0;
+        for (points, turn, up) in pieces {
+            // Every knot is a bend of at least one half.
+            slope += if up || slope > 3.0 { -turn } else { turn };
+            let (x, y) = knots[knots.len() - 1];
+            knots.push((x + f64::from(points), y + slope * f64::from(points)));
+        }
+        knots
+    })
+}
+
+proptest! {
+    #[test]
+    fn planted_breakpoints_are_found(knots in curves()) {
+        let last = knots[knots.len() - 1].0 as u32;
+        let points: Vec<_> =
+            (0..=last).map(|x| (f64::from(x), interpolate(&knots, f64::from(x)))).collect();
+        let found: Vec<f64> = segment(&points, 1e-9).iter().map(|knot| knot.0).collect();
+        let planted: Vec<f64> = knots.iter().map(|knot| knot.0).collect();
+        prop_assert_eq!(found, planted);
+    }
+
+    #[test]
+    fn no_segmentation_exceeds_its_tolerance(
+        heights in prop::collection::vec(-10.0..10.0f64, 2..40), tolerance in 0.0..2.0f64,
+    ) {
+        let points: Vec<_> = heights.iter().enumerate().map(|(i, &y)| (i as f64, y)).collect();
+        let knots = segment(&points, tolerance);
+        prop_assert_eq!(knots[0], points[0]);
+        prop_assert_eq!(knots[knots.len() - 1], points[points.len() - 1]);
+        for &(x, y) in &points {
+            prop_assert!((interpolate(&knots, x) - y).abs() <= tolerance * y.abs() + 1e-12);
+        }
+    }
+
+    /// The Karush-Kuhn-Tucker conditions hold exactly at the optimum and nowhere else.
+    #[test]
+    fn nonnegative_least_squares_is_optimal(
+        rows in prop::collection::vec(prop::collection::vec(-1.0..1.0f64, 4), 6..12),
+        targets in prop::collection::vec(-1.0..1.0f64, 12),
+    ) {
+        let targets = &targets[..rows.len()];
+        let found = nonnegative_least_squares(&rows, targets);
+        for j in 0..4 {
+            let descent: f64 = rows.iter().zip(targets).map(|(row, target)| {
+                let fitted: f64 = row.iter().zip(&found).map(|(a, x)| a * x).sum();
+                row[j] * (target - fitted)
+            }).sum();
+            prop_assert!(found[j] >= 0.0);
+            prop_assert!(descent <= 1e-6, "could grow: {j} by {descent}");
+            prop_assert!(found[j] == 0.0 || descent >= -1e-6, "should shrink: {j} by {descent}");
+        }
+    }
+}

@@ -1,1 +1,215 @@
-//! twins_compute_what_they_say
+//! The CPU twins against the plainest `f64` code, at every size, offset and team.
+
+use hallway::host::{Operand, PageMemory, Team, describe};
+use hallway::kernels::{Arguments, Kernel, Shape};
+use hallway::units::Bytes;
+
+const SIZES: [usize; 9] = [0, 1, 2, 3, 17, 128, 1000, 4099, 100_003];
+
+/// What a kernel says it computes, element `i` of a map, in `f64`.
+fn truth(kernel: Kernel, arguments: &Arguments, inputs: &[&[f32]], i: usize) -> f64 {
+    let at = |array: usize, i: usize| f64::from(inputs[array][i]);
+    let a = f64::from(arguments.a);
+    match kernel {
+        Kernel::Scale => a * at(0, i),
+        Kernel::Saxpy => a * at(0, i) + at(1, i),
+        Kernel::Polynomial => (0..arguments.degree).fold(1.0, |sum, _| sum * at(0, i) + 0.25),
+        Kernel::Stencil => {
+            let right = (i + 1).min(inputs[0].len() - 1);
+            (at(0, i.saturating_sub(1)) + at(0, i) + at(0, right)) / 3.0
+        }
+        Kernel::Sum => unreachable!("a sum is no map"),
+    }
+}
+
+fn assert_close(value: f32, truth: f64) {
+    assert!((f64::from(value) - truth).abs() <= 2e-6 * truth.abs(), "{value} is not {truth}");
+}
+
+fn teams() -> impl Iterator<Item = Team> {
+    (1..=4).map(|threads| Team::new(threads).unwrap())
+}
+
+fn random(team: &Team, count: usize, seed: u64) -> Vec<f32> {
+    let mut values = vec![0.0; count];
+    team.fill_random(&mut values, seed);
+    values
+}
+
+fn maps() -> impl Iterator<Item = Kernel> {
+    Kernel::ALL.into_iter().filter(|kernel| kernel.shape() == Shape::Map)
+}
+
+#[test]
+fn maps_match_plain_code() {
+    let arguments = Arguments { a: 1.75, degree: 9 };
+    for team in teams() {
+        for size in SIZES {
+            let x = random(&team, size, 1);
+            let y = random(&team, size, 2);
+            for kernel in maps() {
+                let inputs = &[x.as_slice(), y.as_slice()][..kernel.inputs()];
+                let operands: Vec<_> = inputs.iter().map(|input| Operand::Array(input)).collect();
+                let mut output = vec![f32::NAN; size];
+                team.run(kernel, &arguments, &operands, &mut output, 0);
+                for (i, &value) in output.iter().enumerate() {
+                    assert_close(value, truth(kernel, &arguments, inputs, i));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_chunk_with_margins_equals_the_same_elements_of_the_whole() {
+    let arguments = Arguments::default();
+    for team in teams() {
+        for size in [1, 3, 17, 1000, 100_003] {
+            for (lead, trail) in [(0, 0), (1, 0), (0, 1), (1, 1), (3, 2)] {
+                let x = random(&team, lead + size + trail, 3);
+                let y = random(&team, lead + size + trail, 4);
+                for kernel in maps() {
+                    let inputs = &[x.as_slice(), y.as_slice()][..kernel.inputs()];
+                    let operands: Vec<_> = inputs.iter().map(|x| Operand::Array(x)).collect();
+                    let mut output = vec![f32::NAN; size];
+                    team.run(kernel, &arguments, &operands, &mut output, lead);
+                    for (i, &value) in output.iter().enumerate() {
+                        assert_close(value, truth(kernel, &arguments, inputs, i + lead));
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn in_place_equals_out_of_place() {
+    let arguments = Arguments { a: -0.3, degree: 40 };
+    for team in teams() {
+        for size in SIZES {
+            let x = random(&team, size, 5);
+            let y = random(&team, size, 6);
+            for kernel in maps().filter(|kernel| kernel.works_in_place()) {
+                for operand in 0..kernel.inputs() {
+                    let mut operands = vec![Operand::Array(&x), Operand::Array(&y)];
+                    operands.truncate(kernel.inputs());
+                    let mut apart = vec![f32::NAN; size];
+                    team.run(kernel, &arguments, &operands, &mut apart, 0);
+                    operands[operand] = Operand::Output;
+                    let mut together = if operand == 0 { x.clone() } else { y.clone() };
+                    team.run(kernel, &arguments, &operands, &mut together, 0);
+                    assert_eq!(together, apart, "{kernel} in operand {operand}");
+                }
+            }
+        }
+    }
+    // Both operands of saxpy at once.
+    let team = Team::new(2).unwrap();
+    let mut values = vec![3.0; 1001];
+    let both = [Operand::Output, Operand::Output];
+    team.run(Kernel::Saxpy, &Arguments { a: 2.0, degree: 0 }, &both, &mut values, 0);
+    assert_eq!(values, vec![9.0; 1001]);
+}
+
+#[test]
+fn long_polynomials_are_shared_and_the_same_for_every_team() {
+    let arguments = Arguments { a: 0.0, degree: 1024 };
+    let mut results = teams().map(|team| {
+        let x = random(&team, 10_007, 7);
+        let mut output = vec![f32::NAN; x.len()];
+        team.run(Kernel::Polynomial, &arguments, &[Operand::Array(&x)], &mut output, 0);
+        output
+    });
+    let first = results.next().unwrap();
+    assert!(first.iter().all(|value| value.is_finite()));
+    assert!(results.all(|result| result == first));
+    let team = Team::new(1).unwrap();
+    let constant = Arguments { a: 0.0, degree: 0 };
+    let mut output = [0.0; 5];
+    team.run(Kernel::Polynomial, &constant, &[Operand::Output], &mut output, 0);
+    assert_eq!(output, [1.0; 5]);
+}
+
+#[test]
+fn sums_are_accurate_and_the_same_for_every_team() {
+    for size in SIZES.into_iter().chain([3_000_017]) {
+        let mut sums = Vec::new();
+        for team in teams() {
+            let x = random(&team, size, 8);
+            let truth: f64 = x.iter().map(|&x| f64::from(x)).sum();
+            let mut output = [f32::NAN];
+            team.run(Kernel::Sum, &Arguments::default(), &[Operand::Array(&x)], &mut output, 0);
+            assert!((f64::from(output[0]) - truth).abs() <= 1e-6 * truth, "{output:?} {truth}");
+            sums.push(output[0]);
+        }
+        assert!(sums.iter().all(|&sum| sum == sums[0]));
+    }
+}
+
+/// Only here are arrays large enough to be stored past the caches.
+#[test]
+fn arrays_larger_than_any_cache() {
+    let team = Team::new(2).unwrap();
+    let count = (96 << 20) / size_of::<f32>() + 5;
+    let mut x = PageMemory::new(Bytes::of_f32(count as u64)).unwrap();
+    let mut y = PageMemory::new(Bytes::of_f32(count as u64 + 1)).unwrap();
+    x.as_mut_slice().fill(3.0);
+    let output = &mut y.as_mut_slice()[1..];
+    let input = [Operand::Array(x.as_slice())];
+    team.run(Kernel::Scale, &Arguments { a: 0.5, degree: 0 }, &input, output, 0);
+    assert!(output.iter().all(|&value| value == 1.5));
+}
+
+#[test]
+#[should_panic(expected = "stencil")]
+fn a_stencil_in_place_is_refused() {
+    let team = Team::new(1).unwrap();
+    team.run(Kernel::Stencil, &Arguments::default(), &[Operand::Output], &mut [0.0; 4], 0);
+}
+
+#[test]
+fn random_values_depend_on_the_seed_alone() {
+    let count = 100_003;
+    let values: Vec<_> = teams().map(|team| random(&team, count, 9)).collect();
+    assert!(values.iter().all(|other| *other == values[0]));
+    let team = Team::new(3).unwrap();
+    assert_ne!(random(&team, count, 10), values[0]);
+    assert_eq!(random(&team, 1000, 9), values[0][..1000]);
+    assert!(values[0].iter().all(|value| (0.0..1.0).contains(value)));
+    let mean = values[0].iter().map(|&value| f64::from(value)).sum::<f64>() / count as f64;
+    assert!((mean - 0.5).abs() < 0.005, "{mean}");
+    // One stream that started over in every block would repeat itself.
+    assert_ne!(values[0][..16], values[0][1 << 14..][..16]);
+}
+
+#[test]
+fn page_memory_is_zero_until_written_and_after_renewal() {
+    for bytes in [0, 3, 4, 4096, 5_000_000] {
+        let mut memory = PageMemory::new(Bytes::new(bytes)).unwrap();
+        assert_eq!(memory.as_slice().len() as u64, bytes / 4);
+        assert!(memory.as_slice().iter().all(|&value| value == 0.0));
+        memory.as_mut_slice().fill(1.0);
+        let address = memory.as_ptr();
+        memory.renew().unwrap();
+        assert!(memory.as_slice().iter().all(|&value| value == 0.0));
+        if cfg!(target_os = "linux") {
+            assert_eq!(memory.as_ptr(), address);
+            assert_eq!(address.addr() % 4096, 0);
+        }
+    }
+}
+
+#[test]
+fn memory_that_does_not_exist_is_an_error() {
+    if cfg!(unix) {
+        let error = PageMemory::new(Bytes::new(1 << 60)).err().unwrap();
+        assert!(error.to_string().contains("of host memory"), "{error}");
+    }
+}
+
+#[test]
+fn the_cpu_is_described() {
+    let cpu = describe();
+    assert!(!cpu.model.is_empty());
+    assert!(cpu.threads >= 1 && cpu.numa_nodes >= 1);
+}

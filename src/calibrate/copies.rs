@@ -1,0 +1,69 @@
+//! Copies of page-locked memory, one way and both ways.
+
+use super::probes::LARGEST;
+use super::rig::Rig;
+use crate::gpu::{Blocker, GpuError, Stream};
+use crate::plan::Direction;
+use crate::units::{Bytes, Span};
+
+impl Rig<'_> {
+    /// Device time of `count` copies, one after the other, each of other bytes.
+    pub fn copies(
+        &mut self,
+        direction: Direction,
+        bytes: Bytes,
+        registered: bool,
+        count: u64,
+    ) -> Result<Span, GpuError> {
+        let start = self.turn * count;
+        let ashore =
+            if registered { self.registered.as_mut_ptr() } else { self.pinned[0].as_mut_ptr() };
+        self.held(|rig| {
+            let stream = &rig.streams[0];
+            (start..start + count)
+                .try_for_each(|index| rig.copy_at(stream, direction, ashore, bytes, index))
+        })
+    }
+
+    /// Device times of `count` copies each way, both ways at once.
+    pub fn shared_copies(&mut self, bytes: Bytes, count: u64) -> Result<[Span; 2], GpuError> {
+        let [inward, outward] = &self.streams;
+        self.blocker.hold(inward)?;
+        inward.record(&self.ordering[0])?;
+        outward.wait(&self.ordering[0])?;
+        inward.record(&self.marks[0])?;
+        outward.record(&self.marks[2])?;
+        let issued = (0..count).try_for_each(|index| {
+            let [from, to] = [0, 1].map(|side| self.pinned[side].as_mut_ptr());
+            self.copy_at(inward, Direction::HostToDevice, from, bytes, index)?;
+            self.copy_at(outward, Direction::DeviceToHost, to, bytes, index)
+        });
+        let marked = inward.record(&self.marks[1]).and(outward.record(&self.marks[3]));
+        self.blocker.release();
+        Blocker::finish(inward)?;
+        Blocker::finish(outward)?;
+        issued.and(marked)?;
+        Ok([self.marks[1].since(&self.marks[0])?, self.marks[3].since(&self.marks[2])?])
+    }
+
+    fn copy_at(
+        &self,
+        stream: &Stream,
+        direction: Direction,
+        ashore: *mut f32,
+        bytes: Bytes,
+        index: u64,
+    ) -> Result<(), GpuError> {
+        let offset = self.window(LARGEST, bytes, index);
+        let array = &self.arrays[direction as usize];
+        let there = array.address() + 4 * offset as u64;
+        // SAFETY: the window lies within memory of the largest size on both
+        // sides, and the rig outlives the stream's work.
+        unsafe {
+            match direction {
+                Direction::HostToDevice => stream.copy_in(ashore.add(offset), there, bytes),
+                Direction::DeviceToHost => stream.copy_out(there, ashore.add(offset), bytes),
+            }
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! From a device to samples: what is measured, in which order, and when a
+//! measurement is good enough.
+//!
+//! Invariant: nothing here fits or predicts anything. Every figure that was
+//! taken is kept. What is timed on the device is timed between two events
+//! around a chain that was queued up while the stream was held, so that it
+//! runs as fast as the device can and not as fast as the host issues.
+
+mod calls;
+mod chains;
+mod copies;
+mod kernels;
+mod memory;
+mod probes;
+mod rig;
+mod run;
+mod staging;
+mod twins;
+
+pub use run::{CalibrateError, Progress, calibrate, provenance};

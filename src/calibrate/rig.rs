@@ -1,0 +1,159 @@
+//! What the measurements are made with: memory, streams, events, a clock.
+
+use super::probes::LARGEST;
+use crate::gpu::{
+    Blocker, Device, DeviceMemory, Event, GpuError, Launch, PinnedMemory, Registration, Stream,
+};
+use crate::host::{PageMemory, Team};
+use crate::kernels::{Kernel, Variant};
+use crate::samples::Quantity;
+use crate::units::{Bytes, Span};
+use std::time::Instant;
+
+use super::run::CalibrateError;
+
+/// Pageable memory that passes over it cannot find in any CPU's caches.
+pub(super) const POOL: Bytes = Bytes::mib(768);
+/// Events that only order, for chains across streams.
+const ORDERING_EVENTS: usize = 128;
+/// Room for a reduction's parts, as `REDUCTION_BLOCKS` and a counter need.
+const WORKSPACE: Bytes = Bytes::kib(8);
+
+pub(super) struct Rig<'d> {
+    pub device: &'d Device,
+    pub team: &'d Team,
+    pub streams: [Stream; 2],
+    pub marks: [Event; 4],
+    pub ordering: Vec<Event>,
+    pub blocker: Blocker,
+    /// Page-locked memory to copy from and to.
+    pub pinned: [PinnedMemory; 2],
+    /// Memory that was touched and then registered, for comparison.
+    pub registration: Registration,
+    pub registered: PageMemory,
+    /// Two inputs and an output.
+    pub arrays: [DeviceMemory; 3],
+    pub workspace: DeviceMemory,
+    /// Two inputs and an output on the host, pageable and touched.
+    pub pools: [PageMemory; 3],
+    /// Counts samples, to go round memory.
+    pub turn: u64,
+}
+
+impl<'d> Rig<'d> {
+    pub fn new(device: &'d Device, team: &'d Team) -> Result<Self, CalibrateError> {
+        let stream = || Stream::new(device);
+        let mark = || Event::timing(device);
+        let pinned = || PinnedMemory::new(device, LARGEST);
+        let array = || DeviceMemory::new(device, LARGEST);
+        let mut registered = PageMemory::new(LARGEST)?;
+        team.fill_random(registered.as_mut_slice(), 1);
+        // SAFETY: the registration is dropped before the memory: field order.
+        let registration = unsafe { Registration::new(device, registered.as_mut_ptr(), LARGEST)? };
+        let mut pools = [PageMemory::new(POOL)?, PageMemory::new(POOL)?, PageMemory::new(POOL)?];
+        for (seed, pool) in pools.iter_mut().enumerate() {
+            team.fill_random(pool.as_mut_slice(), seed as u64);
+        }
+        let ordering = (0..ORDERING_EVENTS).map(|_| Event::ordering(device));
+        let rig = Self {
+            device,
+            team,
+            streams: [stream()?, stream()?],
+            marks: [mark()?, mark()?, mark()?, mark()?],
+            ordering: ordering.collect::<Result<_, _>>()?,
+            blocker: Blocker::new(device)?,
+            pinned: [pinned()?, pinned()?],
+            registration,
+            registered,
+            arrays: [array()?, array()?, array()?],
+            workspace: DeviceMemory::new(device, WORKSPACE)?,
+            pools,
+            turn: 0,
+        };
+        rig.fill_arrays()?;
+        Ok(rig)
+    }
+
+    /// Real data on the device: zeros can be faster than what users have.
+    fn fill_arrays(&self) -> Result<(), GpuError> {
+        let stream = &self.streams[0];
+        for array in &self.arrays {
+            // SAFETY: both are of the largest size and outlive the copy.
+            unsafe { stream.copy_in(self.registered.as_ptr(), array.address(), LARGEST)? };
+            stream.synchronize()?;
+        }
+        // SAFETY: the workspace is of that size.
+        unsafe { stream.clear(self.workspace.address(), WORKSPACE)? };
+        stream.synchronize()
+    }
+
+    /// Takes one sample: the times of `count` repetitions, one for each of the
+    /// probe's quantities.
+    pub fn sample(&mut self, what: &Quantity, count: u64) -> Result<Vec<Span>, CalibrateError> {
+        self.turn += 1;
+        Ok(match what {
+            Quantity::Call { call } => vec![self.call(*call, count)?],
+            Quantity::RoundTrip { link } => vec![self.round_trip(*link)?],
+            Quantity::Chain { links, across } => vec![self.chain(links, *across, count)?],
+            Quantity::Alternating { link } => vec![self.alternating(*link, count)?],
+            Quantity::Copy { direction, bytes, registered } => {
+                vec![self.copies(*direction, *bytes, *registered, count)?]
+            }
+            Quantity::Shared { bytes, .. } => self.shared_copies(*bytes, count)?.to_vec(),
+            Quantity::Staged { direction, bytes, cold, .. } => {
+                self.staged(*direction, *bytes, *cold)?.to_vec()
+            }
+            Quantity::Kernel { variant, elements } => {
+                vec![self.kernels(*variant, *elements, count)?]
+            }
+            Quantity::Twin { variant, elements, cold } => {
+                vec![self.twin(*variant, *elements, *cold)]
+            }
+            Quantity::Memory { work, bytes } => vec![self.memory(*work, *bytes)?],
+        })
+    }
+
+    /// A kernel on the rig's arrays.
+    pub fn launch_of(&self, variant: Variant, elements: u64) -> Result<Launch, GpuError> {
+        let inputs = [self.arrays[0].address(), self.arrays[1].address()];
+        let output = self.arrays[2].address();
+        let kernel = (variant.kernel, variant.arguments());
+        let workspace = self.workspace.address();
+        Launch::new(self.device, kernel, &inputs, (output, workspace), (elements, elements, 0))
+    }
+
+    /// The smallest kernel.
+    pub fn tiny(&self) -> Result<Launch, GpuError> {
+        self.launch_of(Variant { kernel: Kernel::Scale, degree: 0 }, 32)
+    }
+
+    /// Times on the device what `issue` puts into the first stream while it is held.
+    pub fn held(
+        &mut self,
+        issue: impl FnOnce(&Self) -> Result<(), GpuError>,
+    ) -> Result<Span, GpuError> {
+        self.blocker.hold(&self.streams[0])?;
+        self.streams[0].record(&self.marks[0])?;
+        let issued = issue(self);
+        let marked = self.streams[0].record(&self.marks[1]);
+        self.blocker.release();
+        Blocker::finish(&self.streams[0])?;
+        issued.and(marked)?;
+        self.marks[1].since(&self.marks[0])
+    }
+
+    /// Where in a pool of `pool` bytes this sample's window of `bytes` starts,
+    /// in elements: the next place each time, round and round.
+    pub fn window(&self, pool: Bytes, bytes: Bytes, index: u64) -> usize {
+        let places = (pool.get() / bytes.get().max(64)).max(1);
+        let start = (index % places) * bytes.get().max(64);
+        Bytes::new(start).as_usize() / 4
+    }
+}
+
+/// Times `work` by the host's clock.
+pub(super) fn clocked<T, E>(work: impl FnOnce() -> Result<T, E>) -> Result<Span, E> {
+    let start = Instant::now();
+    work()?;
+    Ok(start.elapsed().into())
+}

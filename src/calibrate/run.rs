@@ -1,0 +1,164 @@
+//! Carrying the list out: order, warm-up and when to stop.
+
+use super::probes::{Counts, Probe, device_probes, host_probes};
+use super::rig::Rig;
+use crate::gpu::{Device, GpuError};
+use crate::host::{HostError, Team};
+use crate::kernels::{Kernel, Variant};
+use crate::samples::{Measurement, Provenance, Quantity, Recorder, Samples, Stop};
+use crate::stats::relative_half_width;
+use crate::units::Span;
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+#[derive(Debug, thiserror::Error)]
+pub enum CalibrateError {
+    #[error(transparent)]
+    Gpu(#[from] GpuError),
+    #[error(transparent)]
+    Host(#[from] HostError),
+    #[error("cannot write the samples: {0}")]
+    Write(#[from] std::io::Error),
+}
+
+/// How far a calibration has come.
+pub trait Progress {
+    /// `done` of `total` measurements are taken.
+    fn advance(&mut self, done: usize, total: usize);
+}
+
+/// A measurement has settled when the 95% confidence interval of its median is
+/// within this share of the median on either side.
+const SETTLED: f64 = 0.005;
+const FEWEST: usize = 7;
+const MOST: usize = 201;
+/// Time for one measurement, after which it stops where it is.
+const TIME_LIMIT: Duration = Duration::from_millis(120);
+/// A chain measured by its duration lasts about this long.
+const CHAIN: Span = Span::from_millis(3);
+
+/// Measures everything, writing as it goes.
+///
+/// # Errors
+/// If the device fails or the samples cannot be written; what was written
+/// until then is usable.
+pub fn calibrate<W: Write>(
+    device: &Device,
+    team: &Team,
+    machine: &Provenance,
+    to: W,
+    progress: &mut dyn Progress,
+) -> Result<Samples, CalibrateError> {
+    let mut rig = Rig::new(device, team)?;
+    let mut recorder = Recorder::new(to, machine)?;
+    let mut random = ChaCha8Rng::seed_from_u64(machine.seed);
+    // Apart, so that the device stays warm through its own part.
+    let (mut probes, mut later) = (device_probes(), host_probes());
+    probes.shuffle(&mut random);
+    later.shuffle(&mut random);
+    probes.append(&mut later);
+    warm_up(&mut rig)?;
+    let mut measurements = Vec::new();
+    for (index, probe) in probes.iter().enumerate() {
+        progress.advance(index, probes.len());
+        for measurement in measure(&mut rig, probe)? {
+            recorder.add(&measurement)?;
+            measurements.push(measurement);
+        }
+    }
+    progress.advance(probes.len(), probes.len());
+    Ok(Samples { machine: machine.clone(), measurements })
+}
+
+/// Brings clocks up: an idle device runs at a fraction of its speed.
+fn warm_up(rig: &mut Rig<'_>) -> Result<(), CalibrateError> {
+    let start = Instant::now();
+    let variant = Variant { kernel: Kernel::Polynomial, degree: 256 };
+    while start.elapsed() < Duration::from_millis(500) {
+        rig.kernels(variant, 1 << 24, 8)?;
+    }
+    Ok(())
+}
+
+/// All measurements of a probe: one for each quantity and count.
+fn measure(rig: &mut Rig<'_>, probe: &Probe) -> Result<Vec<Measurement>, CalibrateError> {
+    let what = &probe.quantities[0];
+    let counts = match probe.counts {
+        Counts::Once => vec![1],
+        Counts::Of(count) => vec![count],
+        Counts::Both(few, many) => vec![few, many],
+        Counts::ByDuration => {
+            let one = rig.sample(what, 2)?.first().map_or(1, |span| span.nanos() / 2).max(1);
+            vec![2, 2 + (CHAIN.nanos() / one).clamp(2, 32)]
+        }
+    };
+    // Untimed, for caches and whatever is set up at a first use.
+    for &count in &counts {
+        rig.sample(what, count)?;
+    }
+    let mut times = vec![Vec::new(); counts.len() * probe.quantities.len()];
+    let start = Instant::now();
+    let stop = loop {
+        for (index, &count) in counts.iter().enumerate() {
+            for (part, span) in rig.sample(what, count)?.into_iter().enumerate() {
+                times[index * probe.quantities.len() + part].push(span);
+            }
+        }
+        let taken = times[0].len();
+        if taken >= FEWEST && times.iter().all(|times| is_settled(times)) {
+            break Stop::Settled;
+        }
+        let out_of_time = start.elapsed() > TIME_LIMIT && taken >= minimum(what);
+        if out_of_time || taken >= MOST {
+            break Stop::Capped;
+        }
+    };
+    let keys = counts
+        .iter()
+        .flat_map(|&count| probe.quantities.iter().map(move |quantity| (quantity.clone(), count)));
+    let measurement = |((quantity, count), times)| Measurement { quantity, count, times, stop };
+    Ok(keys.zip(times).map(measurement).collect())
+}
+
+/// Samples to take however long they last.
+fn minimum(what: &Quantity) -> usize {
+    match what {
+        // A quarter of a gibibyte takes an eighth of a second to pin.
+        Quantity::Memory { .. } => 3,
+        _ => 5,
+    }
+}
+
+fn is_settled(times: &[Span]) -> bool {
+    let values: Vec<f64> = times.iter().map(|span| span.nanos_f64()).collect();
+    relative_half_width(&values).is_some_and(|width| width < SETTLED)
+}
+
+/// Describes the machine under the calibration.
+///
+/// # Errors
+/// If the device does not answer.
+pub fn provenance(device: &Device, team: &Team, seed: u64) -> Result<Provenance, GpuError> {
+    let gpu = device.describe()?;
+    let cpu = crate::host::describe();
+    let since_1970 = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    Ok(Provenance {
+        gpu: gpu.name,
+        compute_capability: gpu.compute_capability,
+        multiprocessors: gpu.multiprocessors,
+        device_memory_bytes: gpu.memory,
+        copy_engines: gpu.copy_engines,
+        link: gpu.link.unwrap_or_else(|| "not shown by the system".to_owned()),
+        driver: gpu.driver.unwrap_or_else(|| "not shown by the system".to_owned()),
+        cuda: gpu.cuda,
+        cpu: cpu.model,
+        cpu_threads: team.threads(),
+        numa_nodes: cpu.numa_nodes,
+        unix_time: since_1970.map_or(0, |since| since.as_secs()),
+        hallway_version: env!("CARGO_PKG_VERSION").to_owned(),
+        seed,
+    })
+}

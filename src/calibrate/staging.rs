@@ -1,0 +1,40 @@
+//! Copies of pageable memory, by the host's clock.
+
+use super::rig::{POOL, Rig};
+use crate::gpu::GpuError;
+use crate::plan::Direction;
+use crate::units::{Bytes, Span};
+use std::time::Instant;
+
+impl Rig<'_> {
+    /// Times from the call to its return, and from the call to the end of a
+    /// synchronisation behind it. A cold copy uses other host memory each time.
+    pub fn staged(
+        &mut self,
+        direction: Direction,
+        bytes: Bytes,
+        cold: bool,
+    ) -> Result<[Span; 2], GpuError> {
+        let index = if cold { self.turn } else { 0 };
+        let offset = self.window(POOL, bytes, index);
+        let pool = &mut self.pools[direction as usize];
+        let there = self.arrays[0].address();
+        let stream = &self.streams[0];
+        stream.synchronize()?;
+        let start = Instant::now();
+        // SAFETY: the window lies within the pool, which outlives the copy.
+        unsafe {
+            match direction {
+                Direction::HostToDevice => {
+                    stream.copy_in(pool.as_ptr().add(offset), there, bytes)?;
+                }
+                Direction::DeviceToHost => {
+                    stream.copy_out(there, pool.as_mut_ptr().add(offset), bytes)?;
+                }
+            }
+        }
+        let returned = start.elapsed();
+        stream.synchronize()?;
+        Ok([returned.into(), start.elapsed().into()])
+    }
+}

@@ -1,0 +1,99 @@
+//! Predicted against measured: errors, regret, verdicts.
+//!
+//! Invariant: both sides arrive as finished numbers; nothing here can change
+//! either of them.
+
+use crate::stats::{median, quantile};
+use crate::units::Span;
+use serde::Serialize;
+
+/// One plan, predicted and measured.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Cell {
+    pub plan: String,
+    pub on_cpu: bool,
+    pub predicted: Span,
+    /// The range that the prediction gave with 90% confidence.
+    pub low: Span,
+    pub high: Span,
+    /// Median of the measured passes.
+    pub measured: Span,
+    /// Robust relative spread of the measured passes.
+    pub spread: f64,
+}
+
+impl Cell {
+    /// Relative error of the prediction, positive where it was too slow.
+    pub fn error(&self) -> f64 {
+        self.predicted.nanos_f64() / self.measured.nanos_f64() - 1.0
+    }
+
+    pub fn is_covered(&self) -> bool {
+        self.low <= self.measured && self.measured <= self.high
+    }
+}
+
+/// All plans of one scenario.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Score {
+    pub scenario: String,
+    pub cells: Vec<Cell>,
+}
+
+/// What a set of errors comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Errors {
+    pub plans: usize,
+    /// Of the absolute relative errors.
+    pub median: f64,
+    pub p95: f64,
+    pub worst: f64,
+    /// Share of measurements inside the predicted range.
+    pub coverage: f64,
+}
+
+impl Errors {
+    /// `None` of no cells at all.
+    pub fn of<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Option<Self> {
+        let cells: Vec<&Cell> = cells.into_iter().collect();
+        let errors: Vec<f64> = cells.iter().map(|cell| cell.error().abs()).collect();
+        let covered = cells.iter().filter(|cell| cell.is_covered()).count();
+        Some(Self {
+            plans: cells.len(),
+            median: median(&errors)?,
+            p95: quantile(&errors, 0.95)?,
+            worst: quantile(&errors, 1.0)?,
+            coverage: covered as f64 / cells.len() as f64,
+        })
+    }
+}
+
+impl Score {
+    pub fn errors(&self) -> Option<Errors> {
+        Errors::of(&self.cells)
+    }
+
+    /// The plan that the prediction calls the fastest.
+    pub fn predicted_winner(&self) -> Option<&Cell> {
+        self.cells.iter().min_by_key(|cell| cell.predicted)
+    }
+
+    /// The plan that was measured the fastest.
+    pub fn measured_winner(&self) -> Option<&Cell> {
+        self.cells.iter().min_by_key(|cell| cell.measured)
+    }
+
+    /// How much slower the chosen plan is than the best one measured, relatively.
+    pub fn regret(&self) -> Option<f64> {
+        let chosen = self.predicted_winner()?.measured.nanos_f64();
+        Some(chosen / self.measured_winner()?.measured.nanos_f64() - 1.0)
+    }
+
+    /// Whether prediction and measurement agree on GPU or CPU; `None` where
+    /// only one of the two was tried.
+    pub fn verdict_is_right(&self) -> Option<bool> {
+        let both =
+            self.cells.iter().any(|cell| cell.on_cpu) && self.cells.iter().any(|cell| !cell.on_cpu);
+        both.then_some(self.predicted_winner()?.on_cpu == self.measured_winner()?.on_cpu)
+    }
+}

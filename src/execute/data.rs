@@ -1,0 +1,115 @@
+//! What is in a workload's buffers before a plan, and what must be after it.
+
+use crate::host::{Operand, Team};
+use crate::kernels::Shape;
+use crate::scenario::{BufferId, Home, Workload};
+
+/// The contents of every buffer, all batches one after the other.
+#[derive(Debug, Clone)]
+pub struct Contents {
+    buffers: Vec<Vec<f32>>,
+}
+
+/// An output that is not what the CPU twins compute.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error(
+    "`{buffer}` is wrong at element {element}: {found} where the CPU twin has {expected}; \
+     this is a bug in hallway or a fault of the device"
+)]
+pub struct Mismatch {
+    pub buffer: String,
+    pub element: usize,
+    pub found: f32,
+    pub expected: f32,
+}
+
+/// Deviation, relative to the largest value of the output, up to which two
+/// orders of floating-point additions are the same answer.
+const TOLERANCE: f32 = 1e-4;
+
+impl Contents {
+    /// Random inputs, the same for the same seed; everything else is not a number.
+    pub fn random(workload: &Workload, team: &Team, seed: u64) -> Self {
+        let mut buffers = Vec::new();
+        for (index, buffer) in workload.buffers.iter().enumerate() {
+            let length = (buffer.elements * workload.batches) as usize;
+            let mut values = vec![f32::NAN; length];
+            if workload.is_input(BufferId(index)) {
+                team.fill_random(&mut values, seed + index as u64);
+            }
+            buffers.push(values);
+        }
+        Self { buffers }
+    }
+
+    /// What the buffers hold after the workload: every task on the whole of
+    /// every batch, without any plan.
+    #[must_use]
+    pub fn computed(&self, workload: &Workload, team: &Team) -> Self {
+        let mut after = self.clone();
+        for task in &workload.tasks {
+            for batch in 0..workload.batches as usize {
+                let mut inputs: Vec<Vec<f32>> = task
+                    .reads
+                    .iter()
+                    .map(|&id| after.batch(workload, id, batch).to_vec())
+                    .collect();
+                for _ in 0..task.iterations {
+                    let length = match task.kernel.shape() {
+                        Shape::Map => inputs[0].len(),
+                        Shape::Reduction => 1,
+                    };
+                    let mut output = vec![f32::NAN; length];
+                    let operands: Vec<Operand<'_>> =
+                        inputs.iter().map(|input| Operand::Array(input)).collect();
+                    team.run(task.kernel, &task.arguments, &operands, &mut output, 0);
+                    *inputs.last_mut().expect("every kernel reads something") = output;
+                }
+                let output = inputs.pop().expect("every kernel reads something");
+                after.batch_mut(workload, task.writes, batch).copy_from_slice(&output);
+            }
+        }
+        after
+    }
+
+    pub fn of(&self, id: BufferId) -> &[f32] {
+        &self.buffers[id.0]
+    }
+
+    fn batch(&self, workload: &Workload, id: BufferId, batch: usize) -> &[f32] {
+        let length = workload.buffer(id).elements as usize;
+        &self.buffers[id.0][batch * length..(batch + 1) * length]
+    }
+
+    fn batch_mut(&mut self, workload: &Workload, id: BufferId, batch: usize) -> &mut [f32] {
+        let length = workload.buffer(id).elements as usize;
+        &mut self.buffers[id.0][batch * length..(batch + 1) * length]
+    }
+
+    /// Compares one output with what it must be; gives the largest deviation.
+    ///
+    /// # Errors
+    /// The first element that deviates by more than rounding can explain.
+    pub fn check(&self, workload: &Workload, id: BufferId, found: &[f32]) -> Result<f64, Mismatch> {
+        let expected = self.of(id);
+        let largest = expected.iter().fold(f32::MIN_POSITIVE, |most, value| most.max(value.abs()));
+        let mut worst = 0.0_f32;
+        for (element, (&found, &expected)) in found.iter().zip(expected).enumerate() {
+            let deviation = (found - expected).abs() / largest;
+            // Written so that a NaN on either side is a mismatch.
+            if !(deviation <= TOLERANCE) {
+                let buffer = workload.buffer(id).name.clone();
+                return Err(Mismatch { buffer, element, found, expected });
+            }
+            worst = worst.max(deviation);
+        }
+        Ok(f64::from(worst))
+    }
+}
+
+/// Buffers that somebody asks for after the workload.
+pub(super) fn asked_for(workload: &Workload) -> impl Iterator<Item = BufferId> {
+    (0..workload.buffers.len())
+        .map(BufferId)
+        .filter(|&id| workload.is_output(id) && workload.buffer(id).home != Home::Scratch)
+}

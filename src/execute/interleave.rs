@@ -1,0 +1,150 @@
+//! A plan's data flow on the CPU, in a random order that its streams, events
+//! and synchronisations allow: the third interpreter of a plan.
+//!
+//! If a plan forgets a wait, some legal order computes something else; enough
+//! random orders find it without a GPU.
+
+use super::data::{Contents, Mismatch, asked_for};
+use crate::host::{Operand, Team};
+use crate::plan::{Call, EventId, Plan, Slice, Step};
+use crate::scenario::Workload;
+use crate::units::Bytes;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use std::collections::VecDeque;
+
+/// Runs the plan's body once, choosing among everything that may happen next
+/// with the seed's luck, and compares the outputs with `after`.
+///
+/// # Errors
+/// The first output that is wrong.
+pub fn run_in_random_order(
+    workload: &Workload,
+    plan: &Plan,
+    team: &Team,
+    (before, after): (&Contents, &Contents),
+    seed: u64,
+) -> Result<(), Mismatch> {
+    let mut machine = Machine::new(plan, before);
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut issued = 0;
+    loop {
+        // Lane 0 is the host, lane s + 1 is stream s.
+        let mut lanes: Vec<usize> = (0..plan.streams).filter(|&s| machine.can_run(s)).collect();
+        let host_may_go_on = match plan.body.get(issued) {
+            None => false,
+            Some(Call::Synchronize { stream }) => machine.streams[stream.0].is_empty(),
+            Some(_) => true,
+        };
+        if host_may_go_on {
+            lanes.push(plan.streams);
+        }
+        if lanes.is_empty() {
+            break;
+        }
+        let lane = lanes[random.random_range(0..lanes.len())];
+        if lane == plan.streams {
+            machine.issue(&plan.body[issued], team);
+            issued += 1;
+        } else {
+            machine.run_head(lane, team);
+        }
+    }
+    for id in asked_for(workload) {
+        let holder = plan.allocations.iter().position(|a| a.holds == Some(id));
+        let holder = holder.expect("a buffer that is asked for has a home");
+        after.check(workload, id, &machine.memory[holder])?;
+    }
+    Ok(())
+}
+
+/// Plain memory for every allocation, and what every stream still has to do.
+struct Machine {
+    memory: Vec<Vec<f32>>,
+    streams: Vec<VecDeque<Call>>,
+    /// For each event, the number of its latest record and of the last that has happened.
+    events: Vec<(usize, usize)>,
+    /// For each waiting call in a stream: which record of its event it waits for.
+    awaited: Vec<VecDeque<(EventId, usize)>>,
+}
+
+impl Machine {
+    fn new(plan: &Plan, before: &Contents) -> Self {
+        let memory = plan.allocations.iter().map(|allocation| match allocation.holds {
+            Some(id) => before.of(id).to_vec(),
+            None => vec![f32::NAN; allocation.bytes.as_usize() / 4],
+        });
+        Self {
+            memory: memory.collect(),
+            streams: vec![VecDeque::new(); plan.streams],
+            events: vec![(0, 0); plan.events],
+            awaited: vec![VecDeque::new(); plan.streams],
+        }
+    }
+
+    fn can_run(&self, stream: usize) -> bool {
+        match self.streams[stream].front() {
+            None => false,
+            Some(Call::Wait { .. }) => {
+                let (event, number) = self.awaited[stream][0];
+                self.events[event.0].1 >= number
+            }
+            Some(_) => true,
+        }
+    }
+
+    fn issue(&mut self, call: &Call, team: &Team) {
+        match call {
+            Call::Compute { step } => self.compute(step, team),
+            Call::Renew(id) => self.memory[id.0].fill(f32::NAN),
+            Call::Allocate(_) | Call::Pin(_) | Call::Synchronize { .. } => {}
+            Call::Record { stream, event } => {
+                self.events[event.0].0 += 1;
+                self.streams[stream.0].push_back(call.clone());
+            }
+            Call::Wait { stream, event } => {
+                self.awaited[stream.0].push_back((*event, self.events[event.0].0));
+                self.streams[stream.0].push_back(call.clone());
+            }
+            Call::Clear { stream, .. }
+            | Call::Copy { stream, .. }
+            | Call::Launch { stream, .. } => self.streams[stream.0].push_back(call.clone()),
+        }
+    }
+
+    fn run_head(&mut self, stream: usize, team: &Team) {
+        match self.streams[stream].pop_front() {
+            Some(Call::Copy { from, to, .. }) => {
+                let values = self.read(&from).to_vec();
+                self.write(&to).copy_from_slice(&values);
+            }
+            Some(Call::Clear { target, .. }) => self.write(&target).fill(0.0),
+            Some(Call::Launch { step, .. }) => self.compute(&step, team),
+            Some(Call::Record { event, .. }) => self.events[event.0].1 += 1,
+            Some(Call::Wait { .. }) => {
+                self.awaited[stream].pop_front();
+            }
+            _ => {}
+        }
+    }
+
+    fn compute(&mut self, step: &Step, team: &Team) {
+        let inputs: Vec<Vec<f32>> = step.inputs.iter().map(|s| self.read(s).to_vec()).collect();
+        let operands: Vec<Operand<'_>> = inputs.iter().map(|v| Operand::Array(v)).collect();
+        let output = self.write(&step.output);
+        team.run(step.kernel, &step.arguments, &operands, output, step.lead as usize);
+    }
+
+    fn read(&self, slice: &Slice) -> &[f32] {
+        &self.memory[slice.allocation.0][range(slice)]
+    }
+
+    fn write(&mut self, slice: &Slice) -> &mut [f32] {
+        &mut self.memory[slice.allocation.0][range(slice)]
+    }
+}
+
+fn range(slice: &Slice) -> std::ops::Range<usize> {
+    let index = |bytes: Bytes| bytes.as_usize() / 4;
+    index(slice.offset)..index(slice.end())
+}

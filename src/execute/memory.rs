@@ -1,0 +1,177 @@
+//! The memory behind a plan's allocations.
+
+use super::data::Contents;
+use super::run::ExecuteError;
+use crate::gpu::{Device, DeviceMemory, PinnedMemory, Registration, Stream};
+use crate::host::PageMemory;
+use crate::plan::{Allocation, Place, Plan, Slice};
+use crate::scenario::{Home, HostMemory, Workload};
+use crate::units::Bytes;
+
+pub(super) enum Memory {
+    /// Not taken yet.
+    None,
+    Pageable(PageMemory),
+    /// Pageable memory, page-locked as long as the registration lives: it is
+    /// first in the pair, so that it is dropped first.
+    Registered(Registration, PageMemory),
+    Pinned(PinnedMemory),
+    Device(DeviceMemory),
+}
+
+impl Memory {
+    /// Where the CPU finds it.
+    pub fn host_address(&mut self) -> Option<*mut f32> {
+        match self {
+            Self::Pageable(pages) | Self::Registered(_, pages) => Some(pages.as_mut_ptr()),
+            Self::Pinned(pinned) => Some(pinned.as_mut_ptr()),
+            Self::None | Self::Device(_) => None,
+        }
+    }
+
+    /// Where the device finds it.
+    pub fn device_address(&self) -> Option<u64> {
+        match self {
+            Self::Device(memory) => Some(memory.address()),
+            _ => None,
+        }
+    }
+}
+
+/// All memory of a plan, by allocation.
+pub(super) struct Memories(pub Vec<Memory>);
+
+impl Memories {
+    /// What exists before the plan: the workload's buffers, with their contents.
+    pub fn before(
+        device: Option<&Device>,
+        workload: &Workload,
+        plan: &Plan,
+        contents: &Contents,
+    ) -> Result<Self, ExecuteError> {
+        let mut memories = Vec::new();
+        for allocation in &plan.allocations {
+            let Some(id) = allocation.holds else {
+                memories.push(Memory::None);
+                continue;
+            };
+            let values = contents.of(id);
+            memories.push(match workload.buffer(id).home {
+                Home::Device => device_memory(need(device)?, allocation, values)?,
+                Home::Host(HostMemory::Pinned) if plan.needs_device() => {
+                    let pinned = PinnedMemory::new(need(device)?, allocation.bytes)?;
+                    // SAFETY: just allocated with room for all values.
+                    unsafe {
+                        let target = pinned.as_mut_ptr();
+                        target.copy_from_nonoverlapping(values.as_ptr(), values.len());
+                    }
+                    Memory::Pinned(pinned)
+                }
+                // To the CPU alone, pinned memory is memory like any other.
+                Home::Host(_) | Home::Scratch => {
+                    let mut pages = PageMemory::new(allocation.bytes)?;
+                    pages.as_mut_slice()[..values.len()].copy_from_slice(values);
+                    Memory::Pageable(pages)
+                }
+            });
+        }
+        Ok(Self(memories))
+    }
+
+    /// Carries out a set-up call.
+    pub fn allocate(
+        &mut self,
+        device: Option<&Device>,
+        index: usize,
+        allocation: &Allocation,
+    ) -> Result<(), ExecuteError> {
+        self.0[index] = match allocation.place {
+            Place::Device => Memory::Device(DeviceMemory::new(need(device)?, allocation.bytes)?),
+            Place::Host(HostMemory::Pinned) => {
+                Memory::Pinned(PinnedMemory::new(need(device)?, allocation.bytes)?)
+            }
+            Place::Host(HostMemory::Pageable) => {
+                let mut pages = PageMemory::new(allocation.bytes)?;
+                pages.as_mut_slice().fill(0.0);
+                Memory::Pageable(pages)
+            }
+        };
+        Ok(())
+    }
+
+    /// Page-locks memory that exists already.
+    pub fn pin(&mut self, device: Option<&Device>, index: usize) -> Result<(), ExecuteError> {
+        let memory = std::mem::replace(&mut self.0[index], Memory::None);
+        self.0[index] = match memory {
+            Memory::Pageable(mut pages) => {
+                let bytes = Bytes::new(4 * pages.as_slice().len() as u64);
+                // SAFETY: the pages stay mapped behind the registration.
+                let registration =
+                    unsafe { Registration::new(need(device)?, pages.as_mut_ptr(), bytes)? };
+                Memory::Registered(registration, pages)
+            }
+            other => other,
+        };
+        Ok(())
+    }
+
+    /// Gives a pageable allocation new, untouched pages.
+    pub fn renew(&mut self, index: usize) -> Result<(), ExecuteError> {
+        if let Memory::Pageable(pages) = &mut self.0[index] {
+            pages.renew()?;
+        }
+        Ok(())
+    }
+
+    /// The host address of a slice.
+    pub fn on_host(&mut self, slice: &Slice) -> *mut f32 {
+        let start = self.0[slice.allocation.0].host_address();
+        let start = start.expect("a checked plan uses host memory on the host");
+        // SAFETY: a slice lies within its allocation.
+        unsafe { start.add(slice.offset.as_usize() / 4) }
+    }
+
+    /// The device address of a slice.
+    pub fn on_device(&self, slice: &Slice) -> u64 {
+        let start = self.0[slice.allocation.0].device_address();
+        start.expect("a checked plan uses device memory on the device") + slice.offset.get()
+    }
+
+    /// The contents of an allocation, wherever it is.
+    pub fn read(
+        &mut self,
+        device: Option<&Device>,
+        index: usize,
+        length: usize,
+    ) -> Result<Vec<f32>, ExecuteError> {
+        let mut values = vec![f32::NAN; length];
+        if let Some(address) = self.0[index].host_address() {
+            // SAFETY: the allocation holds at least so many values.
+            unsafe { values.as_mut_ptr().copy_from_nonoverlapping(address, length) };
+        } else if let Some(address) = self.0[index].device_address() {
+            let stream = Stream::new(need(device)?)?;
+            let bytes = Bytes::of_f32(length as u64);
+            // SAFETY: both sides hold so many values until the wait is over.
+            unsafe { stream.copy_out(address, values.as_mut_ptr(), bytes)? };
+            stream.synchronize()?;
+        }
+        Ok(values)
+    }
+}
+
+fn device_memory(
+    device: &Device,
+    allocation: &Allocation,
+    values: &[f32],
+) -> Result<Memory, ExecuteError> {
+    let memory = DeviceMemory::new(device, allocation.bytes)?;
+    let stream = Stream::new(device)?;
+    // SAFETY: both sides hold so many bytes until the wait is over.
+    unsafe { stream.copy_in(values.as_ptr(), memory.address(), allocation.bytes)? };
+    stream.synchronize()?;
+    Ok(Memory::Device(memory))
+}
+
+pub(super) fn need(device: Option<&Device>) -> Result<&Device, ExecuteError> {
+    device.ok_or(ExecuteError::NeedsDevice)
+}

@@ -1,0 +1,166 @@
+//! A plan's body with every name resolved to an address or a handle, so that
+//! running it is one driver call after the other.
+
+use super::memory::{Memories, need};
+use super::run::ExecuteError;
+use crate::gpu::{Device, Event, Launch, Stream};
+use crate::host::{Operand, Team};
+use crate::kernels::{Arguments, Kernel};
+use crate::plan::{Call, Direction, Plan, Step};
+use crate::units::Bytes;
+
+/// Streams and events of a plan.
+pub(super) struct Handles {
+    pub streams: Vec<Stream>,
+    pub events: Vec<Event>,
+}
+
+impl Handles {
+    pub fn new(device: Option<&Device>, plan: &Plan) -> Result<Self, ExecuteError> {
+        let Some(device) = device.filter(|_| plan.needs_device()) else {
+            return Ok(Self { streams: Vec::new(), events: Vec::new() });
+        };
+        let streams = (0..plan.streams).map(|_| Stream::new(device)).collect::<Result<_, _>>()?;
+        let events = (0..plan.events).map(|_| Event::ordering(device)).collect::<Result<_, _>>()?;
+        Ok(Self { streams, events })
+    }
+}
+
+/// One call, ready to be made.
+pub(super) enum Prepared {
+    Allocate(usize),
+    Pin(usize),
+    Renew(usize),
+    Clear { stream: usize, target: u64, bytes: Bytes },
+    CopyIn { stream: usize, from: *const f32, to: u64, bytes: Bytes },
+    CopyOut { stream: usize, from: u64, to: *mut f32, bytes: Bytes },
+    Launch { stream: usize, launch: Launch },
+    Record { stream: usize, event: usize },
+    Wait { stream: usize, event: usize },
+    Synchronize { stream: usize },
+    Compute(Computation),
+}
+
+/// A step on the CPU: where its operands are.
+pub(super) struct Computation {
+    kernel: Kernel,
+    arguments: Arguments,
+    inputs: Vec<(*const f32, usize)>,
+    output: (*mut f32, usize),
+    lead: usize,
+}
+
+impl Computation {
+    pub fn new(step: &Step, memories: &mut Memories) -> Self {
+        let count = |bytes: Bytes| bytes.as_usize() / 4;
+        let input = |slice| memories.on_host(slice).cast_const();
+        Self {
+            kernel: step.kernel,
+            arguments: step.arguments,
+            inputs: {
+                let lengths = step.inputs.iter().map(|slice| count(slice.length));
+                step.inputs.iter().map(input).zip(lengths).collect()
+            },
+            output: (memories.on_host(&step.output), count(step.output.length)),
+            lead: step.lead as usize,
+        }
+    }
+
+    pub fn run(&self, team: &Team) {
+        let (start, length) = self.output;
+        // SAFETY: the slices lie within live allocations; an input that is the
+        // output itself is passed as such, and a checked plan has no others
+        // that overlap it.
+        let output = unsafe { std::slice::from_raw_parts_mut(start, length) };
+        let operand = |&(input, length): &(*const f32, usize)| {
+            if std::ptr::eq(input, start) {
+                Operand::Output
+            } else {
+                Operand::Array(unsafe { std::slice::from_raw_parts(input, length) })
+            }
+        };
+        let inputs: Vec<Operand<'_>> = self.inputs.iter().map(operand).collect();
+        team.run(self.kernel, &self.arguments, &inputs, output, self.lead);
+    }
+}
+
+impl Prepared {
+    pub fn new(
+        call: &Call,
+        device: Option<&Device>,
+        memories: &mut Memories,
+    ) -> Result<Self, ExecuteError> {
+        Ok(match call {
+            Call::Allocate(id) => Self::Allocate(id.0),
+            Call::Pin(id) => Self::Pin(id.0),
+            Call::Renew(id) => Self::Renew(id.0),
+            Call::Clear { stream, target } => Self::Clear {
+                stream: stream.0,
+                target: memories.on_device(target),
+                bytes: target.length,
+            },
+            Call::Copy { stream, direction: Direction::HostToDevice, from, to } => Self::CopyIn {
+                stream: stream.0,
+                from: memories.on_host(from),
+                to: memories.on_device(to),
+                bytes: from.length,
+            },
+            Call::Copy { stream, direction: Direction::DeviceToHost, from, to } => Self::CopyOut {
+                stream: stream.0,
+                from: memories.on_device(from),
+                to: memories.on_host(to),
+                bytes: from.length,
+            },
+            Call::Launch { stream, step } => {
+                Self::Launch { stream: stream.0, launch: launch(step, need(device)?, memories)? }
+            }
+            Call::Record { stream, event } => Self::Record { stream: stream.0, event: event.0 },
+            Call::Wait { stream, event } => Self::Wait { stream: stream.0, event: event.0 },
+            Call::Synchronize { stream } => Self::Synchronize { stream: stream.0 },
+            Call::Compute { step } => Self::Compute(Computation::new(step, memories)),
+        })
+    }
+
+    /// Makes the call.
+    #[inline]
+    pub fn make(
+        &self,
+        handles: &Handles,
+        memories: &mut Memories,
+        team: &Team,
+    ) -> Result<(), ExecuteError> {
+        let stream = |index: &usize| &handles.streams[*index];
+        // SAFETY: addresses are of the plan's live allocations, and every pass
+        // ends with a wait for all that it has issued.
+        unsafe {
+            match self {
+                Self::CopyIn { stream: s, from, to, bytes } => {
+                    stream(s).copy_in(*from, *to, *bytes)?;
+                }
+                Self::CopyOut { stream: s, from, to, bytes } => {
+                    stream(s).copy_out(*from, *to, *bytes)?;
+                }
+                Self::Launch { stream: s, launch } => stream(s).launch(launch)?,
+                Self::Record { stream: s, event } => stream(s).record(&handles.events[*event])?,
+                Self::Wait { stream: s, event } => stream(s).wait(&handles.events[*event])?,
+                Self::Synchronize { stream: s } => stream(s).synchronize()?,
+                Self::Clear { stream: s, target, bytes } => stream(s).clear(*target, *bytes)?,
+                Self::Compute(computation) => computation.run(team),
+                Self::Renew(index) => memories.renew(*index)?,
+                Self::Allocate(_) | Self::Pin(_) => {
+                    unreachable!("set-up calls are carried out by the set-up")
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn launch(step: &Step, device: &Device, memories: &Memories) -> Result<Launch, ExecuteError> {
+    let inputs: Vec<u64> = step.inputs.iter().map(|slice| memories.on_device(slice)).collect();
+    let output = memories.on_device(&step.output);
+    let workspace = step.workspace.as_ref().map_or(0, |slice| memories.on_device(slice));
+    let sizes = (step.elements(), step.inputs[0].length.as_f32_count(), step.lead);
+    let kernel = (step.kernel, step.arguments);
+    Ok(Launch::new(device, kernel, &inputs, (output, workspace), sizes)?)
+}

@@ -1,0 +1,182 @@
+//! Running a plan: set-up, a checked pass, warm-up, timed passes.
+
+use super::data::{Contents, Mismatch, asked_for};
+use super::memory::{Memories, Memory};
+use super::prepared::{Handles, Prepared};
+use super::trace;
+use crate::gpu::{Device, GpuError};
+use crate::host::{HostError, Team};
+use crate::plan::{Call, Plan};
+use crate::runs::{Run, Trace};
+use crate::scenario::{BufferId, Workload};
+use crate::units::Span;
+use std::time::{Duration, Instant};
+
+#[derive(Debug, thiserror::Error)]
+pub enum ExecuteError {
+    #[error(transparent)]
+    Gpu(#[from] GpuError),
+    #[error(transparent)]
+    Host(#[from] HostError),
+    #[error(transparent)]
+    Mismatch(#[from] Mismatch),
+    #[error("this plan needs a GPU")]
+    NeedsDevice,
+}
+
+/// Runs plans of one workload on one machine.
+pub struct Executor<'a> {
+    device: Option<&'a Device>,
+    team: &'a Team,
+    workload: &'a Workload,
+    before: Contents,
+    after: Contents,
+}
+
+/// Passes before timing starts: clocks rise, caches and page tables fill.
+const WARM_UP: Duration = Duration::from_millis(60);
+const WARM_UP_PASSES: usize = 3;
+/// Timed passes stop after this time or number, but not before the fewest.
+const TIMED: Duration = Duration::from_millis(300);
+const FEWEST: usize = 11;
+const MOST: usize = 301;
+
+impl<'a> Executor<'a> {
+    /// Draws inputs and computes what the outputs must be.
+    pub fn new(
+        device: Option<&'a Device>,
+        team: &'a Team,
+        workload: &'a Workload,
+        seed: u64,
+    ) -> Self {
+        let before = Contents::random(workload, team, seed);
+        let after = before.computed(workload, team);
+        Self { device, team, workload, before, after }
+    }
+
+    /// Runs a plan repeatedly and checks what it computes.
+    ///
+    /// # Errors
+    /// If a call fails, memory does not suffice, or an output is wrong.
+    pub fn run(&self, plan: &Plan) -> Result<Run, ExecuteError> {
+        let mut stage = Stage::new(self, plan)?;
+        stage.pass()?;
+        let mut worst_error = self.check(plan, &mut stage)?;
+        stage.warm_up()?;
+        let start = Instant::now();
+        let mut passes_ns = Vec::new();
+        while passes_ns.len() < FEWEST || (start.elapsed() < TIMED && passes_ns.len() < MOST) {
+            passes_ns.push(stage.pass()?);
+        }
+        // Updates in place go on from their own results; anything else must
+        // still be right when it ran at full speed.
+        if !self.updates_in_place() {
+            worst_error = worst_error.max(self.check(plan, &mut stage)?);
+        }
+        let setup_ns = stage.setup;
+        Ok(Run {
+            plan: plan.strategy.to_string(),
+            identity: plan.identity(),
+            setup_ns,
+            passes_ns,
+            worst_error,
+        })
+    }
+
+    /// Runs a plan with a clock on every call.
+    ///
+    /// # Errors
+    /// As for [`Executor::run`].
+    pub fn trace(&self, plan: &Plan) -> Result<Trace, ExecuteError> {
+        let mut stage = Stage::new(self, plan)?;
+        stage.warm_up()?;
+        let timeline =
+            trace::timeline(self.device, plan, &stage.body, &stage.handles, |call, handles| {
+                call.make(handles, &mut stage.memories, self.team)
+            })?;
+        Ok(Trace { identity: plan.identity(), timeline })
+    }
+
+    fn updates_in_place(&self) -> bool {
+        let both = |id| self.workload.is_input(id) && self.workload.is_output(id);
+        (0..self.workload.buffers.len()).map(BufferId).any(both)
+    }
+
+    fn check(&self, plan: &Plan, stage: &mut Stage<'_>) -> Result<f64, ExecuteError> {
+        let mut worst = 0.0_f64;
+        for id in asked_for(self.workload) {
+            let holder = plan.allocations.iter().position(|a| a.holds == Some(id));
+            let holder = holder.expect("a buffer that is asked for has a home");
+            let length = self.after.of(id).len();
+            let found = stage.memories.read(self.device, holder, length)?;
+            worst = worst.max(self.after.check(self.workload, id, &found)?);
+        }
+        Ok(worst)
+    }
+}
+
+/// A plan that is set up.
+///
+/// The fields are dropped in this order: handles before the memory they use.
+struct Stage<'a> {
+    body: Vec<Prepared>,
+    handles: Handles,
+    memories: Memories,
+    team: &'a Team,
+    setup: Span,
+}
+
+impl<'a> Stage<'a> {
+    fn new(executor: &'a Executor<'_>, plan: &Plan) -> Result<Self, ExecuteError> {
+        let device = executor.device;
+        let mut memories = Memories::before(device, executor.workload, plan, &executor.before)?;
+        let handles = Handles::new(device, plan)?;
+        let start = Instant::now();
+        for call in &plan.setup {
+            match call {
+                Call::Allocate(id) => memories.allocate(device, id.0, plan.allocation(*id))?,
+                Call::Pin(id) => memories.pin(device, id.0)?,
+                other => {
+                    let prepared = Prepared::new(other, device, &mut memories)?;
+                    prepared.make(&handles, &mut memories, executor.team)?;
+                }
+            }
+        }
+        let setup = start.elapsed().into();
+        for stream in &handles.streams {
+            stream.synchronize()?;
+        }
+        let body = plan.body.iter().map(|call| Prepared::new(call, device, &mut memories));
+        let body = body.collect::<Result<_, _>>()?;
+        Ok(Self { body, handles, memories, team: executor.team, setup })
+    }
+
+    /// One pass over the body, timed by the host's clock.
+    fn pass(&mut self) -> Result<Span, ExecuteError> {
+        let start = Instant::now();
+        for call in &self.body {
+            call.make(&self.handles, &mut self.memories, self.team)?;
+        }
+        Ok(start.elapsed().into())
+    }
+
+    fn warm_up(&mut self) -> Result<(), ExecuteError> {
+        let start = Instant::now();
+        let mut passes = 0;
+        while passes < WARM_UP_PASSES || start.elapsed() < WARM_UP {
+            self.pass()?;
+            passes += 1;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Stage<'_> {
+    fn drop(&mut self) {
+        // A pass that failed halfway may have left work behind that uses the memory.
+        for stream in &self.handles.streams {
+            let _ = stream.synchronize();
+        }
+        self.memories.0.iter_mut().for_each(|memory| *memory = Memory::None);
+    }
+}

@@ -1,0 +1,170 @@
+//! Finding and opening a device.
+
+use super::error::{GpuError, check};
+use super::kernels::Module;
+use crate::units::Bytes;
+use cudarc::driver::sys::{self, CUdevice_attribute as Attribute};
+use std::cell::OnceCell;
+use std::ffi::CStr;
+use std::path::Path;
+
+/// One GPU with its primary context, current on the thread that opened it.
+///
+/// Not `Send`: a context is current per thread, and hallway issues from one.
+pub struct Device {
+    handle: sys::CUdevice,
+    module: OnceCell<Module>,
+    not_send: std::marker::PhantomData<*const ()>,
+}
+
+/// What the driver says of the device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Description {
+    pub name: String,
+    /// The newest CUDA version that the driver supports, e.g. `13.0`.
+    pub cuda: String,
+    /// Driver version, e.g. `580.159.03`, where the system tells.
+    pub driver: Option<String>,
+    pub compute_capability: String,
+    pub multiprocessors: u32,
+    pub memory: Bytes,
+    pub copy_engines: u32,
+    /// Link speed and width, e.g. `32.0 GT/s PCIe x16`, where the system tells.
+    pub link: Option<String>,
+}
+
+impl Device {
+    /// Opens GPU `ordinal` and makes its primary context current.
+    ///
+    /// # Errors
+    /// If there is no driver, no such device, or the context cannot be had.
+    pub fn open(ordinal: usize) -> Result<Self, GpuError> {
+        let count = Self::count()?;
+        if count == 0 {
+            return Err(GpuError::NoDevice);
+        }
+        if ordinal >= count {
+            return Err(GpuError::NoSuchDevice { wanted: ordinal, count });
+        }
+        let mut handle = 0;
+        let mut context = std::ptr::null_mut();
+        // SAFETY: the driver is initialised and the ordinal is in range.
+        unsafe {
+            check("cuDeviceGet", sys::cuDeviceGet(&raw mut handle, ordinal as i32))?;
+            let retained = sys::cuDevicePrimaryCtxRetain(&raw mut context, handle);
+            check("cuDevicePrimaryCtxRetain", retained)?;
+            check("cuCtxSetCurrent", sys::cuCtxSetCurrent(context))?;
+        }
+        Ok(Self { handle, module: OnceCell::new(), not_send: std::marker::PhantomData })
+    }
+
+    /// How many GPUs the driver shows.
+    ///
+    /// # Errors
+    /// [`GpuError::NoDriver`] without a driver; whatever else the driver says.
+    pub fn count() -> Result<usize, GpuError> {
+        // SAFETY: only asks the loader; without this, any call would panic.
+        if !unsafe { sys::is_culib_present() } {
+            return Err(GpuError::NoDriver);
+        }
+        let mut count = 0;
+        // SAFETY: the library is there; `cuInit` may be called repeatedly.
+        unsafe {
+            if sys::cuInit(0) == sys::CUresult::CUDA_ERROR_NO_DEVICE {
+                return Err(GpuError::NoDevice);
+            }
+            check("cuInit", sys::cuInit(0))?;
+            check("cuDeviceGetCount", sys::cuDeviceGetCount(&raw mut count))?;
+        }
+        Ok(usize::try_from(count).unwrap_or(0))
+    }
+
+    /// # Errors
+    /// If the driver does not answer.
+    pub fn describe(&self) -> Result<Description, GpuError> {
+        let mut name = [0; 256];
+        let mut version = 0;
+        let mut memory = 0;
+        // SAFETY: the handle is valid and the buffers are as long as stated.
+        let name = unsafe {
+            check("cuDeviceGetName", sys::cuDeviceGetName(name.as_mut_ptr(), 256, self.handle))?;
+            check("cuDriverGetVersion", sys::cuDriverGetVersion(&raw mut version))?;
+            check("cuDeviceTotalMem", sys::cuDeviceTotalMem_v2(&raw mut memory, self.handle))?;
+            CStr::from_ptr(name.as_ptr()).to_string_lossy().into_owned()
+        };
+        let major = self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+        let minor = self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+        Ok(Description {
+            name,
+            cuda: format!("{}.{}", version / 1000, version % 1000 / 10),
+            driver: driver_version(),
+            compute_capability: format!("{major}.{minor}"),
+            multiprocessors: self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+            memory: Bytes::new(memory as u64),
+            copy_engines: self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT)?,
+            link: self.link(),
+        })
+    }
+
+    fn attribute(&self, attribute: Attribute) -> Result<u32, GpuError> {
+        let mut value = 0;
+        // SAFETY: the handle is valid and `value` is written on success.
+        let result = unsafe { sys::cuDeviceGetAttribute(&raw mut value, attribute, self.handle) };
+        check("cuDeviceGetAttribute", result)?;
+        Ok(u32::try_from(value).unwrap_or(0))
+    }
+
+    /// Free device memory at this moment.
+    ///
+    /// # Errors
+    /// If the driver does not answer.
+    pub fn free_memory(&self) -> Result<Bytes, GpuError> {
+        let (mut free, mut total) = (0, 0);
+        // SAFETY: a context is current and both words are written on success.
+        let result = unsafe { sys::cuMemGetInfo_v2(&raw mut free, &raw mut total) };
+        check("cuMemGetInfo", result)?;
+        Ok(Bytes::new(free as u64))
+    }
+
+    /// The compiled kernel library, compiled at its first use.
+    pub(super) fn module(&self) -> Result<&Module, GpuError> {
+        if let Some(module) = self.module.get() {
+            return Ok(module);
+        }
+        let major = self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+        let minor = self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+        let module = Module::compile(major, minor)?;
+        Ok(self.module.get_or_init(|| module))
+    }
+
+    /// The link as the operating system sees it; a virtual machine may hide it.
+    fn link(&self) -> Option<String> {
+        let mut id = [0; 32];
+        // SAFETY: the buffer is as long as stated.
+        let result = unsafe { sys::cuDeviceGetPCIBusId(id.as_mut_ptr(), 32, self.handle) };
+        check("cuDeviceGetPCIBusId", result).ok()?;
+        // SAFETY: the driver wrote a terminated string.
+        let id = unsafe { CStr::from_ptr(id.as_ptr()) }.to_string_lossy().to_lowercase();
+        let folder = Path::new("/sys/bus/pci/devices").join(id);
+        let read = |name| std::fs::read_to_string(folder.join(name)).ok();
+        let (speed, width) = (read("current_link_speed")?, read("current_link_width")?);
+        Some(format!("{} x{}", speed.trim(), width.trim()))
+    }
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        drop(self.module.take());
+        // SAFETY: retained once in `open`.
+        unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.handle) };
+    }
+}
+
+/// The kernel driver's version; only Linux tells.
+fn driver_version() -> Option<String> {
+    let text = std::fs::read_to_string("/proc/driver/nvidia/version").ok()?;
+    let words = text.lines().next()?.split_whitespace();
+    let looks_like_version =
+        |word: &&str| word.contains('.') && word.chars().all(|c| c.is_ascii_digit() || c == '.');
+    words.into_iter().find(looks_like_version).map(str::to_owned)
+}

@@ -1,0 +1,51 @@
+//! What can go wrong with a device.
+
+use cudarc::driver::sys::CUresult;
+use std::ffi::CStr;
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum GpuError {
+    #[error("no NVIDIA driver on this machine (libcuda was not found)")]
+    NoDriver,
+    #[error("the NVIDIA driver is there, but no GPU is visible to it")]
+    NoDevice,
+    #[error("there is no GPU {wanted}; this machine has {count}, counted from 0")]
+    NoSuchDevice { wanted: usize, count: usize },
+    #[error("NVRTC was not found: install the CUDA toolkit's libnvrtc or set LD_LIBRARY_PATH")]
+    NoCompiler,
+    #[error("the kernel library did not compile:\n{log}")]
+    Compile { log: String },
+    #[error("{call} failed: {name}")]
+    Call { call: &'static str, name: String },
+    #[error("an operation on the device did not finish within {seconds} s")]
+    Timeout { seconds: u64 },
+}
+
+impl GpuError {
+    /// Whether the machine lacks what every GPU command needs.
+    pub fn is_absence(&self) -> bool {
+        matches!(
+            self,
+            Self::NoDriver | Self::NoDevice | Self::NoSuchDevice { .. } | Self::NoCompiler
+        )
+    }
+}
+
+/// Turns a driver call's result into ours. Only called once the driver is
+/// known to be there, so asking it for the error's name is safe.
+pub(super) fn check(call: &'static str, result: CUresult) -> Result<(), GpuError> {
+    if result == CUresult::CUDA_SUCCESS {
+        return Ok(());
+    }
+    let mut name = std::ptr::null();
+    // SAFETY: the driver is loaded; on success `name` points to a static string.
+    let name = unsafe {
+        match cudarc::driver::sys::cuGetErrorName(result, &raw mut name) {
+            CUresult::CUDA_SUCCESS if !name.is_null() => {
+                CStr::from_ptr(name).to_string_lossy().into_owned()
+            }
+            _ => format!("error {}", result as u32),
+        }
+    };
+    Err(GpuError::Call { call, name })
+}

@@ -1,0 +1,125 @@
+// The kernel library. Each kernel has a CPU twin in src/host that computes the
+// same thing; src/kernels says what each one means.
+
+typedef unsigned long long u64;
+
+// As `Work` in kernels.rs.
+struct Work {
+    const float *x;
+    const float *y;
+    float *out;
+    float *workspace;
+    u64 count;
+    u64 input_count;
+    u64 lead;
+    float a;
+    unsigned degree;
+};
+
+#define THREADS 256
+#define PER_THREAD 4
+#define REDUCTION_BLOCKS 1024
+
+// Each thread works on PER_THREAD elements a block's width apart: neighbouring
+// threads touch neighbouring elements, and the loads are independent.
+#define FOR_EACH_ELEMENT(i, count)                                             \
+    _Pragma("unroll") for (u64 part = 0,                                       \
+                           i = (u64)blockIdx.x * (THREADS * PER_THREAD) +      \
+                               threadIdx.x;                                    \
+                           part < PER_THREAD; part++, i += THREADS)            \
+        if (i < (count))
+
+extern "C" __global__ void __launch_bounds__(THREADS) scale(Work w) {
+    FOR_EACH_ELEMENT(i, w.count) w.out[i] = w.a * w.x[i];
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) saxpy(Work w) {
+    FOR_EACH_ELEMENT(i, w.count) w.out[i] = fmaf(w.a, w.x[i], w.y[i]);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) polynomial(Work w) {
+    u64 first = (u64)blockIdx.x * (THREADS * PER_THREAD) + threadIdx.x;
+    float x[PER_THREAD], value[PER_THREAD];
+#pragma unroll
+    for (int part = 0; part < PER_THREAD; part++) {
+        u64 i = first + part * THREADS;
+        x[part] = i < w.count ? w.x[i] : 0.0f;
+        value[part] = 1.0f;
+    }
+    // Independent chains hide the latency of the dependent multiply-adds.
+#pragma unroll 8
+    for (unsigned k = 0; k < w.degree; k++) {
+#pragma unroll
+        for (int part = 0; part < PER_THREAD; part++)
+            value[part] = fmaf(value[part], x[part], 0.25f);
+    }
+#pragma unroll
+    for (int part = 0; part < PER_THREAD; part++) {
+        u64 i = first + part * THREADS;
+        if (i < w.count) w.out[i] = value[part];
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) stencil(Work w) {
+    FOR_EACH_ELEMENT(i, w.count) {
+        u64 at = i + w.lead;
+        u64 left = at == 0 ? 0 : at - 1;
+        u64 right = at + 1 < w.input_count ? at + 1 : w.input_count - 1;
+        w.out[i] = (w.x[left] + w.x[at] + w.x[right]) * (1.0f / 3.0f);
+    }
+}
+
+__device__ float block_sum(float value) {
+    __shared__ float warps[THREADS / 32];
+    for (int offset = 16; offset > 0; offset /= 2)
+        value += __shfl_down_sync(0xffffffffu, value, offset);
+    if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = value;
+    __syncthreads();
+    if (threadIdx.x < 32) {
+        value = threadIdx.x < THREADS / 32 ? warps[threadIdx.x] : 0.0f;
+        for (int offset = THREADS / 64; offset > 0; offset /= 2)
+            value += __shfl_down_sync(0xffffffffu, value, offset);
+    }
+    return value;
+}
+
+// One launch: every block leaves its part in the workspace, and the last one
+// to finish adds the parts up. The counter behind the parts wraps to zero by
+// itself, so the workspace is cleared only once, when it is allocated.
+extern "C" __global__ void __launch_bounds__(THREADS) sum(Work w) {
+    __shared__ bool last;
+    u64 stride = (u64)gridDim.x * THREADS;
+    u64 i = (u64)blockIdx.x * THREADS + threadIdx.x;
+    float parts[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    for (; i + 3 * stride < w.count; i += 4 * stride) {
+#pragma unroll
+        for (int k = 0; k < 4; k++) parts[k] += w.x[i + k * stride];
+    }
+    for (; i < w.count; i += stride) parts[0] += w.x[i];
+    float value = block_sum((parts[0] + parts[1]) + (parts[2] + parts[3]));
+    if (threadIdx.x == 0) {
+        w.workspace[blockIdx.x] = value;
+        __threadfence();
+        unsigned *finished = (unsigned *)(w.workspace + REDUCTION_BLOCKS);
+        last = atomicInc(finished, gridDim.x - 1) == gridDim.x - 1;
+    }
+    __syncthreads();
+    if (!last) return;
+    __threadfence();
+    value = 0.0f;
+    for (unsigned b = threadIdx.x; b < gridDim.x; b += THREADS)
+        value += ((volatile float *)w.workspace)[b];
+    __syncthreads();
+    value = block_sum(value);
+    if (threadIdx.x == 0) w.out[0] = value;
+}
+
+// Spins until the host writes `epoch`, or the time is up.
+extern "C" __global__ void hold_until_released(volatile unsigned *flag, unsigned epoch,
+                                               u64 timeout_ns) {
+    u64 start, now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));
+    do {
+        asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    } while (*flag < epoch && now - start < timeout_ns);
+}

@@ -1,0 +1,103 @@
+//! Device memory and page-locked host memory, given back when dropped.
+
+use super::device::Device;
+use super::error::{GpuError, check};
+use crate::units::Bytes;
+use cudarc::driver::sys;
+use std::ffi::c_void;
+
+/// Plain device memory (`cuMemAlloc`), not from a stream-ordered pool.
+pub struct DeviceMemory {
+    address: u64,
+    bytes: Bytes,
+}
+
+impl DeviceMemory {
+    /// # Errors
+    /// If the device has not enough memory left.
+    pub fn new(_device: &Device, bytes: Bytes) -> Result<Self, GpuError> {
+        let mut address = 0;
+        // SAFETY: a context is current; the address is written on success.
+        let result = unsafe { sys::cuMemAlloc_v2(&raw mut address, bytes.as_usize().max(4)) };
+        check("cuMemAlloc", result)?;
+        Ok(Self { address, bytes })
+    }
+
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
+    pub fn bytes(&self) -> Bytes {
+        self.bytes
+    }
+}
+
+impl Drop for DeviceMemory {
+    fn drop(&mut self) {
+        // SAFETY: allocated in `new` and freed once.
+        unsafe { sys::cuMemFree_v2(self.address) };
+    }
+}
+
+/// Page-locked host memory (`cuMemHostAlloc`), cached and mapped: not
+/// write-combined, which the CPU could not read at speed.
+pub struct PinnedMemory {
+    address: *mut c_void,
+    bytes: Bytes,
+}
+
+impl PinnedMemory {
+    /// # Errors
+    /// If the system will not lock so much memory.
+    pub fn new(_device: &Device, bytes: Bytes) -> Result<Self, GpuError> {
+        let mut address = std::ptr::null_mut();
+        let size = bytes.as_usize().max(4);
+        // SAFETY: a context is current; the address is written on success.
+        let result =
+            unsafe { sys::cuMemHostAlloc(&raw mut address, size, sys::CU_MEMHOSTALLOC_DEVICEMAP) };
+        check("cuMemHostAlloc", result)?;
+        Ok(Self { address, bytes })
+    }
+
+    pub fn as_mut_ptr(&self) -> *mut f32 {
+        self.address.cast()
+    }
+
+    pub fn bytes(&self) -> Bytes {
+        self.bytes
+    }
+}
+
+impl Drop for PinnedMemory {
+    fn drop(&mut self) {
+        // SAFETY: allocated in `new` and freed once.
+        unsafe { sys::cuMemFreeHost(self.address) };
+    }
+}
+
+/// Host memory of somebody else's, page-locked as long as this lives.
+pub struct Registration {
+    address: *mut c_void,
+}
+
+impl Registration {
+    /// # Safety
+    /// `bytes` from `address` on must stay mapped while this lives.
+    ///
+    /// # Errors
+    /// If the system will not lock so much memory.
+    pub unsafe fn new(_device: &Device, address: *mut f32, bytes: Bytes) -> Result<Self, GpuError> {
+        let address = address.cast();
+        // SAFETY: the range is mapped, as the caller promises.
+        let result = unsafe { sys::cuMemHostRegister_v2(address, bytes.as_usize(), 0) };
+        check("cuMemHostRegister", result)?;
+        Ok(Self { address })
+    }
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        // SAFETY: registered in `new` and unregistered once.
+        unsafe { sys::cuMemHostUnregister(self.address) };
+    }
+}

@@ -1,0 +1,164 @@
+//! Streams and events: one driver call each.
+
+use super::device::Device;
+use super::error::{GpuError, check};
+use super::kernels::Launch;
+use crate::units::{Bytes, Span};
+use cudarc::driver::sys;
+
+/// A non-blocking stream: it does not wait for the legacy default stream.
+pub struct Stream(sys::CUstream);
+
+impl Stream {
+    /// # Errors
+    /// If the driver refuses.
+    pub fn new(_device: &Device) -> Result<Self, GpuError> {
+        let mut stream = std::ptr::null_mut();
+        let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
+        // SAFETY: a context is current; the handle is written on success.
+        check("cuStreamCreate", unsafe { sys::cuStreamCreate(&raw mut stream, flags) })?;
+        Ok(Self(stream))
+    }
+
+    pub(super) fn raw(&self) -> sys::CUstream {
+        self.0
+    }
+
+    /// Copies host memory to the device.
+    ///
+    /// # Safety
+    /// Both ranges must be valid, and stay so until the stream has done it.
+    ///
+    /// # Errors
+    /// If the driver refuses, or reports an earlier failure.
+    pub unsafe fn copy_in(&self, from: *const f32, to: u64, n: Bytes) -> Result<(), GpuError> {
+        let result = unsafe { sys::cuMemcpyHtoDAsync_v2(to, from.cast(), n.as_usize(), self.0) };
+        check("cuMemcpyHtoDAsync", result)
+    }
+
+    /// Copies device memory to the host.
+    ///
+    /// # Safety
+    /// As for [`Stream::copy_in`].
+    ///
+    /// # Errors
+    /// As for [`Stream::copy_in`].
+    pub unsafe fn copy_out(&self, from: u64, to: *mut f32, n: Bytes) -> Result<(), GpuError> {
+        let result = unsafe { sys::cuMemcpyDtoHAsync_v2(to.cast(), from, n.as_usize(), self.0) };
+        check("cuMemcpyDtoHAsync", result)
+    }
+
+    /// Zeroes device memory.
+    ///
+    /// # Safety
+    /// The range must be valid, and stay so until the stream has done it.
+    ///
+    /// # Errors
+    /// As for [`Stream::copy_in`].
+    pub unsafe fn clear(&self, target: u64, bytes: Bytes) -> Result<(), GpuError> {
+        let result = unsafe { sys::cuMemsetD8Async(target, 0, bytes.as_usize(), self.0) };
+        check("cuMemsetD8Async", result)
+    }
+
+    /// Starts a kernel.
+    ///
+    /// # Safety
+    /// The memory that the launch names must be valid until the stream has done it.
+    ///
+    /// # Errors
+    /// As for [`Stream::copy_in`].
+    pub unsafe fn launch(&self, launch: &Launch) -> Result<(), GpuError> {
+        // SAFETY: as the caller promises; the driver copies the arguments.
+        unsafe { launch.start(self.0) }
+    }
+
+    /// # Errors
+    /// As for [`Stream::copy_in`].
+    pub fn record(&self, event: &Event) -> Result<(), GpuError> {
+        // SAFETY: both handles are alive.
+        check("cuEventRecord", unsafe { sys::cuEventRecord(event.0, self.0) })
+    }
+
+    /// # Errors
+    /// As for [`Stream::copy_in`].
+    pub fn wait(&self, event: &Event) -> Result<(), GpuError> {
+        // SAFETY: both handles are alive.
+        check("cuStreamWaitEvent", unsafe { sys::cuStreamWaitEvent(self.0, event.0, 0) })
+    }
+
+    /// Waits on the host until everything issued so far is done.
+    ///
+    /// # Errors
+    /// If the driver reports a failure of any of it.
+    pub fn synchronize(&self) -> Result<(), GpuError> {
+        // SAFETY: the handle is alive.
+        check("cuStreamSynchronize", unsafe { sys::cuStreamSynchronize(self.0) })
+    }
+
+    /// Whether everything issued so far is done.
+    ///
+    /// # Errors
+    /// If the driver reports a failure of any of it.
+    pub fn is_done(&self) -> Result<bool, GpuError> {
+        // SAFETY: the handle is alive.
+        match unsafe { sys::cuStreamQuery(self.0) } {
+            sys::CUresult::CUDA_ERROR_NOT_READY => Ok(false),
+            other => check("cuStreamQuery", other).map(|()| true),
+        }
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        // SAFETY: created in `new` and destroyed once.
+        unsafe { sys::cuStreamDestroy_v2(self.0) };
+    }
+}
+
+/// An event, with or without a time stamp. Without is cheaper to record.
+pub struct Event(sys::CUevent);
+
+impl Event {
+    /// An event that only orders.
+    ///
+    /// # Errors
+    /// If the driver refuses.
+    pub fn ordering(device: &Device) -> Result<Self, GpuError> {
+        Self::new(device, sys::CUevent_flags::CU_EVENT_DISABLE_TIMING)
+    }
+
+    /// An event whose time can be asked for.
+    ///
+    /// # Errors
+    /// If the driver refuses.
+    pub fn timing(device: &Device) -> Result<Self, GpuError> {
+        Self::new(device, sys::CUevent_flags::CU_EVENT_DEFAULT)
+    }
+
+    fn new(_device: &Device, flags: sys::CUevent_flags) -> Result<Self, GpuError> {
+        let mut event = std::ptr::null_mut();
+        // SAFETY: a context is current; the handle is written on success.
+        let result = unsafe { sys::cuEventCreate(&raw mut event, flags as u32) };
+        check("cuEventCreate", result)?;
+        Ok(Self(event))
+    }
+
+    /// The time from `earlier` to this event; zero if they are out of order.
+    ///
+    /// # Errors
+    /// If either has no time stamp or has not happened yet.
+    pub fn since(&self, earlier: &Self) -> Result<Span, GpuError> {
+        let mut milliseconds = 0.0_f32;
+        // SAFETY: both handles are alive.
+        let result = unsafe { sys::cuEventElapsedTime(&raw mut milliseconds, earlier.0, self.0) };
+        check("cuEventElapsedTime", result)?;
+        Ok(Span::from_seconds_f64(f64::from(milliseconds.max(0.0)) * 1e-3))
+    }
+}
+
+impl Drop for Event {
+    fn drop(&mut self) {
+        // SAFETY: created in `new` and destroyed once.
+        unsafe { sys::cuEventDestroy_v2(self.0) };
+    }
+}

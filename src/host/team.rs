@@ -1,0 +1,235 @@
+//! Who runs the twins: one thread for little work, all of them for much.
+
+use super::HostError;
+use super::cpu::last_level_cache;
+use super::twins::{Formula, Map, Polynomial, Saxpy, Scale, Stencil, Sum};
+use super::vector::on_widest_vectors;
+use crate::kernels::{Arguments, Kernel};
+use crate::units::Bytes;
+use rand::{RngCore, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+
+/// An input of a kernel.
+#[derive(Debug, Clone, Copy)]
+pub enum Operand<'a> {
+    Array(&'a [f32]),
+    /// The same memory as the output: the kernel works in place.
+    Output,
+}
+
+/// A team of threads that has been started and waits for work.
+pub struct Team {
+    pool: rayon::ThreadPool,
+    last_level_cache: Bytes,
+}
+
+impl Team {
+    /// Starts the threads and waits until they are up.
+    pub fn new(threads: usize) -> Result<Self, HostError> {
+        // rayon reads zero as one thread per CPU.
+        assert!(threads > 0, "a team of no threads");
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .thread_name(|index| format!("host-{index}"))
+            .build()
+            .map_err(|source| HostError::Threads { threads, source })?;
+        // Threads start in the background; the first kernel should not wait for them.
+        pool.broadcast(|_| ());
+        let last_level_cache = last_level_cache().unwrap_or(Bytes::mib(32));
+        Ok(Self { pool, last_level_cache })
+    }
+
+    pub fn threads(&self) -> usize {
+        self.pool.current_num_threads()
+    }
+
+    /// Runs a kernel over whole arrays.
+    ///
+    /// A map kernel computes `output[i]` from element `i + lead` of each input
+    /// array: `lead` counts the input elements before the first output element,
+    /// the left halo margin of a chunk. Beyond the ends of its input array the
+    /// stencil sees the end element repeated. A sum goes to `output[0]`.
+    ///
+    /// # Panics
+    /// If the operands do not fit the kernel; plans are checked before they run.
+    pub fn run(
+        &self,
+        kernel: Kernel,
+        arguments: &Arguments,
+        inputs: &[Operand<'_>],
+        output: &mut [f32],
+        lead: usize,
+    ) {
+        let cost = Cost::of(kernel, arguments);
+        match (kernel, inputs) {
+            (Kernel::Scale, &[x]) => {
+                self.elementwise(Scale(arguments.a), cost, [x], output, lead);
+            }
+            (Kernel::Saxpy, &[x, y]) => {
+                self.elementwise(Saxpy(arguments.a), cost, [x, y], output, lead);
+            }
+            (Kernel::Polynomial, &[x]) => {
+                let formula = Polynomial { degree: arguments.degree };
+                self.elementwise(formula, cost, [x], output, lead);
+            }
+            (Kernel::Stencil, &[Operand::Array(x)]) => self.stencil(cost, x, output, lead),
+            (Kernel::Sum, &[Operand::Array(x)]) => {
+                assert_eq!(lead, 0, "a sum has no halo");
+                output[0] = self.sum(cost, x);
+            }
+            _ => panic!("{kernel} over {} operands, or in place where it cannot", inputs.len()),
+        }
+    }
+
+    /// Fills `values` with uniform numbers in [0, 1): the same for the same
+    /// seed, whatever the number of threads.
+    pub fn fill_random(&self, values: &mut [f32], seed: u64) {
+        const BLOCK: usize = 1 << 14;
+        let fill = |(stream, block): (usize, &mut [f32])| {
+            let mut random = ChaCha8Rng::seed_from_u64(seed);
+            random.set_stream(stream as u64);
+            for value in block {
+                // The 24 bits of an `f32`'s significand.
+                *value = (random.next_u32() >> 8) as f32 * (1.0 / 16_777_216.0);
+            }
+        };
+        if values.len() <= BLOCK || self.threads() == 1 {
+            values.chunks_mut(BLOCK).enumerate().for_each(fill);
+        } else {
+            self.pool.install(|| values.par_chunks_mut(BLOCK).enumerate().for_each(fill));
+        }
+    }
+
+    fn elementwise<F: Formula<N>, const N: usize>(
+        &self,
+        formula: F,
+        cost: Cost,
+        inputs: [Operand<'_>; N],
+        output: &mut [f32],
+        lead: usize,
+    ) {
+        let count = output.len();
+        let output = output.as_mut_ptr();
+        let sources = inputs.map(|input| match input {
+            Operand::Array(array) => array[lead..][..count].as_ptr(),
+            Operand::Output => {
+                assert_eq!(lead, 0, "in place, elements stay where they are");
+                output.cast_const()
+            }
+        });
+        let in_place = inputs.iter().any(|input| matches!(input, Operand::Output));
+        let streaming = !in_place && self.outgrows_caches(cost, count);
+        let map = Map { formula, sources, output, count, streaming };
+        // SAFETY: the slices above hold `count` elements, are borrowed throughout,
+        // and the output overlaps an input only where it is that input.
+        unsafe { self.map(map, cost) }
+    }
+
+    fn stencil(&self, cost: Cost, x: &[f32], output: &mut [f32], lead: usize) {
+        assert!(lead + output.len() <= x.len(), "the stencil's input ends before its output");
+        if output.is_empty() {
+            return;
+        }
+        // An output element on an end of the input array has a neighbour missing.
+        let first = usize::from(lead == 0);
+        let end = output.len() - usize::from(lead + output.len() == x.len());
+        for i in (0..first).chain(end.max(first)..output.len()) {
+            let (left, right) = ((i + lead).saturating_sub(1), (i + lead + 1).min(x.len() - 1));
+            output[i] = (x[left] + x[i + lead] + x[right]) * (1.0 / 3.0);
+        }
+        let Some(count @ 1..) = end.checked_sub(first) else {
+            return;
+        };
+        let shifted = |by: usize| x[first + lead - 1 + by..][..count].as_ptr();
+        let map = Map {
+            formula: Stencil,
+            sources: [shifted(0), shifted(1), shifted(2)],
+            output: output[first..].as_mut_ptr(),
+            count,
+            streaming: self.outgrows_caches(cost, count),
+        };
+        // SAFETY: the slices above hold `count` elements and are borrowed throughout.
+        unsafe { self.map(map, cost) }
+    }
+
+    /// # Safety
+    /// The map's pointers must be good for `count` elements, and its output must
+    /// not overlap a source unless it is that source.
+    unsafe fn map<F: Formula<N>, const N: usize>(&self, map: Map<F, N>, cost: Cost) {
+        if !self.shares(cost, map.count) {
+            return on_widest_vectors(map);
+        }
+        let chunk = self.chunk(cost, map.count);
+        self.pool.install(|| {
+            (0..map.count.div_ceil(chunk)).into_par_iter().for_each(|index| {
+                let start = index * chunk;
+                // SAFETY: chunks lie inside the map and do not overlap.
+                on_widest_vectors(unsafe { map.part(start, chunk.min(map.count - start)) });
+            });
+        });
+    }
+
+    /// The same to the last bit for any number of threads: blocks are always
+    /// the same, and so is the order in which they are added.
+    fn sum(&self, cost: Cost, x: &[f32]) -> f32 {
+        const BLOCK: usize = 1 << 13;
+        let sum_of = |block: &[f32]| on_widest_vectors(Sum(block));
+        if !self.shares(cost, x.len()) {
+            return x.chunks(BLOCK).map(sum_of).sum::<f64>() as f32;
+        }
+        let blocks_at_once = self.chunk(cost, x.len()).div_ceil(BLOCK);
+        let sums: Vec<f64> = self
+            .pool
+            .install(|| x.par_chunks(BLOCK).with_min_len(blocks_at_once).map(sum_of).collect());
+        sums.into_iter().sum::<f64>() as f32
+    }
+
+    /// Whether the work is worth waking the team for.
+    fn shares(&self, cost: Cost, count: usize) -> bool {
+        self.threads() > 1 && cost.nanos(count) > PARALLEL_FROM_NANOS
+    }
+
+    /// How many elements a thread takes at a time: at least a few microseconds'
+    /// worth, and several chunks a thread, so that none is left with the last one.
+    fn chunk(&self, cost: Cost, count: usize) -> usize {
+        let nanos = cost.nanos(count) / (CHUNKS_PER_THREAD * self.threads()) as f64;
+        let nanos = nanos.clamp(SHORTEST_CHUNK_NANOS, LONGEST_CHUNK_NANOS);
+        ((nanos / cost.nanos(1)) as usize).next_multiple_of(CHUNK_MULTIPLE).max(CHUNK_MULTIPLE)
+    }
+
+    /// Whether the arrays of a kernel pass through the caches without staying.
+    /// Then reading the output before overwriting it, as ordinary stores do, is waste.
+    fn outgrows_caches(&self, cost: Cost, count: usize) -> bool {
+        Bytes::new(cost.bytes) * count as u64 > self.last_level_cache
+    }
+}
+
+/// Waking a team takes 5 to 10 us, on virtual machines 25, and must pay for itself.
+const PARALLEL_FROM_NANOS: f64 = 30_000.0;
+const SHORTEST_CHUNK_NANOS: f64 = 4_000.0;
+const LONGEST_CHUNK_NANOS: f64 = 100_000.0;
+const CHUNKS_PER_THREAD: usize = 8;
+/// Chunks end on whole cache lines and whole blocks of vectors.
+const CHUNK_MULTIPLE: usize = 256;
+
+/// A rough price of an element on one thread whose data is in a near cache: only for
+/// deciding how to share work.
+#[derive(Clone, Copy)]
+struct Cost {
+    bytes: u64,
+    flops: f64,
+}
+
+impl Cost {
+    fn of(kernel: Kernel, arguments: &Arguments) -> Self {
+        Self { bytes: kernel.bytes_per_element(), flops: kernel.flops_per_element(arguments) }
+    }
+
+    fn nanos(self, count: usize) -> f64 {
+        const BYTES_PER_NANO: f64 = 40.0;
+        const FLOPS_PER_NANO: f64 = 100.0;
+        let element = (self.bytes as f64 / BYTES_PER_NANO).max(self.flops / FLOPS_PER_NANO);
+        element * count as f64
+    }
+}

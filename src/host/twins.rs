@@ -1,0 +1,266 @@
+//! The kernels themselves, for one thread and any [`Vector`].
+
+use super::vector::{Loop, MAX_LANES, Vector};
+
+/// What a map kernel does to `UNROLL` vectors from each of its `N` inputs.
+///
+/// # Safety
+/// `apply` may be called only where the CPU has the instruction set of `V`.
+pub(super) trait Formula<const N: usize>: Copy + Sync {
+    unsafe fn apply<V: Vector, const UNROLL: usize>(self, inputs: [[V; UNROLL]; N]) -> [V; UNROLL];
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Scale(pub f32);
+
+impl Formula<1> for Scale {
+    #[inline(always)]
+    unsafe fn apply<V: Vector, const U: usize>(self, [x]: [[V; U]; 1]) -> [V; U] {
+        // SAFETY: the caller vouches for the instruction set.
+        unsafe {
+            let a = V::splat(self.0);
+            x.map(
+                #[inline(always)]
+                |x| a.mul(x),
+            )
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Saxpy(pub f32);
+
+impl Formula<2> for Saxpy {
+    #[inline(always)]
+    unsafe fn apply<V: Vector, const U: usize>(self, [x, mut y]: [[V; U]; 2]) -> [V; U] {
+        // SAFETY: the caller vouches for the instruction set.
+        unsafe {
+            let a = V::splat(self.0);
+            for (y, x) in y.iter_mut().zip(x) {
+                *y = a.mul_add(x, *y);
+            }
+        }
+        y
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Polynomial {
+    pub degree: u32,
+}
+
+impl Formula<1> for Polynomial {
+    /// Horner's rule with all coefficients 1/4 but the leading one, which is 1.
+    ///
+    /// The chain of one element is sequential, so the elements of the block are
+    /// the inner loop: `U` independent chains hide the latency of the multiply-add.
+    #[inline(always)]
+    unsafe fn apply<V: Vector, const U: usize>(self, [x]: [[V; U]; 1]) -> [V; U] {
+        // SAFETY: the caller vouches for the instruction set.
+        unsafe {
+            let coefficient = V::splat(0.25);
+            let mut value = [V::splat(1.0); U];
+            for _ in 0..self.degree {
+                for (value, x) in value.iter_mut().zip(x) {
+                    *value = value.mul_add(x, coefficient);
+                }
+            }
+            value
+        }
+    }
+}
+
+/// The three-point mean; its inputs are the left, the middle and the right neighbours.
+#[derive(Clone, Copy)]
+pub(super) struct Stencil;
+
+impl Formula<3> for Stencil {
+    #[inline(always)]
+    unsafe fn apply<V: Vector, const U: usize>(
+        self,
+        [mut left, middle, right]: [[V; U]; 3],
+    ) -> [V; U] {
+        // SAFETY: the caller vouches for the instruction set.
+        unsafe {
+            let third = V::splat(1.0 / 3.0);
+            for (left, (middle, right)) in left.iter_mut().zip(middle.into_iter().zip(right)) {
+                *left = left.add(middle).add(right).mul(third);
+            }
+        }
+        left
+    }
+}
+
+/// A map kernel bound to memory: `output[i] = formula(sources[0][i], ..)`.
+///
+/// Pointers rather than slices, because a source may be the output itself.
+#[derive(Clone, Copy)]
+pub(super) struct Map<F, const N: usize> {
+    pub formula: F,
+    pub sources: [*const f32; N],
+    pub output: *mut f32,
+    pub count: usize,
+    /// Store past the caches.
+    pub streaming: bool,
+}
+
+// SAFETY: a `Map` is only a description; whoever runs parts of it on several
+// threads sees to it that the parts do not overlap.
+unsafe impl<F: Sync, const N: usize> Sync for Map<F, N> {}
+
+/// Vectors in flight: multiply-adds have a latency of four cycles and start two
+/// a cycle on today's cores, which takes eight independent chains to fill.
+const UNROLL: usize = 8;
+
+impl<F: Formula<N>, const N: usize> Map<F, N> {
+    /// The `count` elements from `start` on.
+    ///
+    /// # Safety
+    /// They must be elements of this map.
+    pub unsafe fn part(&self, start: usize, count: usize) -> Self {
+        // SAFETY: the caller vouches that the elements are there.
+        unsafe {
+            Self {
+                sources: self.sources.map(|source| source.add(start)),
+                output: self.output.add(start),
+                count,
+                ..*self
+            }
+        }
+    }
+
+    /// `U` whole vectors from element `at` on.
+    ///
+    /// # Safety
+    /// As for [`Loop::run`]; the elements must be there, and aligned if streamed.
+    #[inline(always)]
+    unsafe fn block<V: Vector, const U: usize>(&self, at: usize, streaming: bool) {
+        // SAFETY: the caller vouches for the elements.
+        unsafe {
+            let mut inputs = [[V::splat(0.0); U]; N];
+            for (input, source) in inputs.iter_mut().zip(self.sources) {
+                for (index, vector) in input.iter_mut().enumerate() {
+                    *vector = V::load(source.add(at + index * V::LANES));
+                }
+            }
+            let results = self.formula.apply(inputs);
+            for (index, vector) in results.into_iter().enumerate() {
+                let to = self.output.add(at + index * V::LANES);
+                if streaming { vector.stream(to) } else { vector.store(to) }
+            }
+        }
+    }
+
+    /// Fewer elements than one vector holds, by way of a padded copy.
+    ///
+    /// # Safety
+    /// As for [`Loop::run`]; the elements must be there.
+    #[inline(always)]
+    unsafe fn remainder<V: Vector>(&self, at: usize, count: usize) {
+        let mut padded = [[0.0; MAX_LANES]; N];
+        let mut results = [0.0; MAX_LANES];
+        // SAFETY: the caller vouches for the elements; the copies hold any vector.
+        unsafe {
+            for (copy, source) in padded.iter_mut().zip(self.sources) {
+                source.add(at).copy_to_nonoverlapping(copy.as_mut_ptr(), count);
+            }
+            let sources = padded.each_ref().map(|copy| copy.as_ptr());
+            let output = results.as_mut_ptr();
+            Self { sources, output, ..*self }.block::<V, 1>(0, false);
+            results.as_ptr().copy_to_nonoverlapping(self.output.add(at), count);
+        }
+    }
+}
+
+impl<F: Formula<N>, const N: usize> Loop for Map<F, N> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<V: Vector>(self) {
+        let mut at = 0;
+        // SAFETY: `at` never passes `count`, up to which there are elements, and
+        // streamed blocks start where `misaligned` elements have been skipped.
+        unsafe {
+            if self.streaming {
+                let misaligned = self.output.align_offset(V::LANES * size_of::<f32>());
+                at = misaligned.min(self.count);
+                self.remainder::<V>(0, at);
+            }
+            while self.count - at >= UNROLL * V::LANES {
+                self.block::<V, UNROLL>(at, self.streaming);
+                at += UNROLL * V::LANES;
+            }
+            while self.count - at >= V::LANES {
+                self.block::<V, 1>(at, false);
+                at += V::LANES;
+            }
+            self.remainder::<V>(at, self.count - at);
+            if self.streaming {
+                V::fence();
+            }
+        }
+    }
+}
+
+/// The sum of a short array: `f32` in each of many lanes, `f64` across them.
+///
+/// A lane adds at most `len / (8 * LANES)` values, so the rounding error stays
+/// near the last bit as long as arrays are short; longer ones are cut up first.
+#[derive(Clone)]
+pub(super) struct Sum<'a>(pub &'a [f32]);
+
+impl Loop for Sum<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    unsafe fn run<V: Vector>(self) -> f64 {
+        let mut blocks = self.0.chunks_exact(UNROLL * V::LANES);
+        let mut lanes = [0.0; MAX_LANES];
+        // SAFETY: every block holds `UNROLL` vectors, and `lanes` any one vector.
+        unsafe {
+            let mut sums = [V::splat(0.0); UNROLL];
+            for block in &mut blocks {
+                for (index, sum) in sums.iter_mut().enumerate() {
+                    *sum = sum.add(V::load(block.as_ptr().add(index * V::LANES)));
+                }
+            }
+            let [a, b, c, d, e, f, g, h] = sums;
+            let total = a.add(b).add(c.add(d)).add(e.add(f).add(g.add(h)));
+            total.store(lanes.as_mut_ptr());
+        }
+        let rest = blocks.remainder();
+        lanes.iter().chain(rest).map(|&value| f64::from(value)).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::vector::on_all_vectors;
+
+    fn close(value: f32, truth: f64) -> bool {
+        (f64::from(value) - truth).abs() <= 1e-5 * truth.abs()
+    }
+
+    /// The suite sees only the widest vectors of the machine it runs on.
+    #[test]
+    fn every_width_computes_the_same() {
+        let x: Vec<f32> = (0..300u16).map(|i| 1.0 + f32::from(i) / 300.0).collect();
+        let y: Vec<f32> = x.iter().map(|x| 3.0 - x).collect();
+        for count in [0, 1, 5, 16, 31, 128, 299] {
+            for streaming in [false, true] {
+                let mut output = vec![f32::NAN; 301];
+                let sources = [x.as_ptr(), y.as_ptr()];
+                let target = output[1..].as_mut_ptr();
+                let map = Map { formula: Saxpy(2.0), sources, output: target, count, streaming };
+                on_all_vectors(&map, |()| {
+                    assert!((0..count).all(|i| close(output[i + 1], f64::from(x[i]) + 3.0)));
+                    assert!(output[0].is_nan() && output[count + 1..].iter().all(|v| v.is_nan()));
+                    output.fill(f32::NAN);
+                });
+            }
+            let truth: f64 = x[..count].iter().map(|&x| f64::from(x)).sum();
+            on_all_vectors(&Sum(&x[..count]), |sum| assert!((sum - truth).abs() <= 1e-6 * truth));
+        }
+    }
+}

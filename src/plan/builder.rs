@@ -1,0 +1,318 @@
+//! The pieces that every family is put together from.
+
+use super::chunk::{Item, iteration_range, reduced, widened};
+use super::program::{
+    Allocation, AllocationId, Call, Direction, EventId, Place, Plan, Slice, Step, StreamId,
+};
+use super::strategy::Strategy;
+use crate::kernels::{Kernel, Shape};
+use crate::scenario::{BufferId, Home, HostMemory, Task, TaskId, Workload};
+use crate::units::Bytes;
+use std::ops::Range;
+
+/// Device blocks that one launch of a reduction may have, and so the partial
+/// results that its workspace must hold; one more word counts finished blocks.
+pub const REDUCTION_BLOCKS: u64 = 1024;
+
+/// Where a buffer's elements of one item are.
+#[derive(Clone, Copy)]
+pub(super) struct Residence {
+    allocation: AllocationId,
+    /// The element of the batch that sits at `offset`.
+    first: u64,
+    /// Elements in front of it in the allocation.
+    offset: u64,
+}
+
+impl Residence {
+    pub fn slice(&self, range: &Range<u64>) -> Slice {
+        Slice {
+            allocation: self.allocation,
+            offset: Bytes::of_f32(self.offset + range.start - self.first),
+            length: Bytes::of_f32(range.end - range.start),
+        }
+    }
+}
+
+/// One set of working memory, enough for any item.
+pub(super) struct Slot {
+    /// For each buffer, its memory in this slot; `None` if it lives elsewhere.
+    buffers: Vec<Option<AllocationId>>,
+    /// For each task, the second buffer that iterations of a stencil alternate with.
+    spares: Vec<Option<AllocationId>>,
+    /// For each task, where its reduction combines blocks.
+    workspaces: Vec<Option<AllocationId>>,
+}
+
+pub(super) struct Builder<'w> {
+    pub workload: &'w Workload,
+    pub plan: Plan,
+    /// For each buffer that has a home outside the plan: where that is.
+    homes: Vec<Option<AllocationId>>,
+}
+
+impl<'w> Builder<'w> {
+    pub fn new(workload: &'w Workload, strategy: Strategy) -> Self {
+        let plan = Plan {
+            strategy,
+            allocations: Vec::new(),
+            streams: 0,
+            events: 0,
+            setup: Vec::new(),
+            body: Vec::new(),
+        };
+        let mut builder = Self { workload, plan, homes: Vec::new() };
+        for index in 0..workload.buffers.len() {
+            let home = builder.add_home(BufferId(index));
+            builder.homes.push(home);
+        }
+        builder
+    }
+
+    /// Makes the buffer's home known and, where the plan wants it pinned, pins it.
+    fn add_home(&mut self, id: BufferId) -> Option<AllocationId> {
+        let buffer = self.workload.buffer(id);
+        let wanted = self.plan.strategy.memory;
+        let (place, pin) = match buffer.home {
+            Home::Scratch => return None,
+            Home::Device => (Place::Device, false),
+            Home::Host(HostMemory::Pinned) => (Place::Host(HostMemory::Pinned), false),
+            Home::Host(HostMemory::Pageable) => (Place::Host(wanted), wanted == HostMemory::Pinned),
+        };
+        let bytes = Bytes::of_f32(buffer.elements * self.workload.batches);
+        let home =
+            self.add(Allocation { name: buffer.name.clone(), place, bytes, holds: Some(id) });
+        if pin {
+            self.plan.setup.push(Call::Pin(home));
+        }
+        if buffer.fresh {
+            self.plan.body.push(Call::Renew(home));
+        }
+        Some(home)
+    }
+
+    fn add(&mut self, allocation: Allocation) -> AllocationId {
+        self.plan.allocations.push(allocation);
+        AllocationId(self.plan.allocations.len() - 1)
+    }
+
+    /// Memory of the plan's own, taken in the set-up.
+    pub fn allocate(&mut self, name: String, place: Place, elements: u64) -> AllocationId {
+        let bytes = Bytes::of_f32(elements);
+        let id = self.add(Allocation { name, place, bytes, holds: None });
+        self.plan.setup.push(Call::Allocate(id));
+        id
+    }
+
+    pub fn stream(&mut self) -> StreamId {
+        self.plan.streams += 1;
+        StreamId(self.plan.streams - 1)
+    }
+
+    pub fn issue(&mut self, call: Call) {
+        self.plan.body.push(call);
+    }
+
+    /// Records a new event on a stream.
+    pub fn record(&mut self, stream: StreamId) -> EventId {
+        let event = EventId(self.plan.events);
+        self.plan.events += 1;
+        self.issue(Call::Record { stream, event });
+        event
+    }
+
+    /// Working memory in `place` for any of the items; buffers that are at home
+    /// there need none.
+    pub fn slot(&mut self, items: &[Item], place: Place) -> Slot {
+        let name = |what: &str| what.to_owned();
+        let mut slot = Slot { buffers: Vec::new(), spares: Vec::new(), workspaces: Vec::new() };
+        for (index, buffer) in self.workload.buffers.iter().enumerate() {
+            let own = !self.at_home(BufferId(index), place);
+            let id = own
+                .then(|| self.allocate(name(&buffer.name), place, longest(items, BufferId(index))));
+            slot.buffers.push(id);
+        }
+        for task in &self.workload.tasks {
+            let spare = task.iterations > 1 && !task.kernel.works_in_place();
+            let elements = longest(items, task.writes);
+            let spare =
+                spare.then(|| self.allocate(format!("{} spare", task.name), place, elements));
+            slot.spares.push(spare);
+            let workspace = place == Place::Device && task.kernel.shape() == Shape::Reduction;
+            slot.workspaces.push(workspace.then(|| self.workspace(&task.name)));
+        }
+        slot
+    }
+
+    fn workspace(&mut self, task: &str) -> AllocationId {
+        let elements = REDUCTION_BLOCKS + 1;
+        let id = self.allocate(format!("{task} workspace"), Place::Device, elements);
+        let target = Slice { allocation: id, offset: Bytes::ZERO, length: Bytes::of_f32(elements) };
+        self.plan.setup.push(Call::Clear { stream: StreamId(0), target });
+        id
+    }
+
+    fn at_home(&self, id: BufferId, place: Place) -> bool {
+        match self.workload.buffer(id).home {
+            Home::Scratch => false,
+            Home::Device => place == Place::Device,
+            Home::Host(_) => matches!(place, Place::Host(_)),
+        }
+    }
+
+    /// Where a buffer of an item is outside the slots.
+    pub fn home(&self, item: &Item, id: BufferId) -> Option<Residence> {
+        let offset = item.batch * self.workload.buffer(id).elements;
+        self.homes[id.0].map(|allocation| Residence { allocation, first: 0, offset })
+    }
+
+    /// Where a buffer of an item is worked on.
+    pub fn residence(&self, slot: &Slot, item: &Item, id: BufferId) -> Residence {
+        match slot.buffers[id.0] {
+            Some(allocation) => Residence { allocation, first: item.room[id.0].start, offset: 0 },
+            None => self.home(item, id).expect("a buffer without a slot has a home"),
+        }
+    }
+
+    /// The steps of a task on an item: one for each iteration.
+    pub fn steps(&self, slot: &Slot, item: &Item, id: TaskId) -> Vec<Step> {
+        let task = self.workload.task(id);
+        let output = self.residence(slot, item, task.writes);
+        let mut inputs: Vec<Residence> =
+            task.reads.iter().map(|&read| self.residence(slot, item, read)).collect();
+        let mut steps = Vec::new();
+        for index in 0..task.iterations {
+            let odd = (task.iterations - 1 - index) % 2 == 1;
+            let target = match slot.spares[id.0] {
+                Some(allocation) if odd => Residence { allocation, ..output },
+                _ => output,
+            };
+            let (reads, writes) = self.ranges(task, item, index);
+            steps.push(Step {
+                kernel: task.kernel,
+                arguments: task.arguments,
+                inputs: inputs.iter().map(|input| input.slice(&reads)).collect(),
+                output: target.slice(&writes),
+                workspace: slot.workspaces[id.0].map(|allocation| Slice {
+                    allocation,
+                    offset: Bytes::ZERO,
+                    length: self.plan.allocation(allocation).bytes,
+                }),
+                lead: if task.kernel.shape() == Shape::Map {
+                    writes.start - reads.start
+                } else {
+                    0
+                },
+            });
+            *inputs.last_mut().expect("every kernel reads something") = target;
+        }
+        steps
+    }
+
+    /// The elements that one iteration of a task reads and writes.
+    fn ranges(&self, task: &Task, item: &Item, index: u64) -> (Range<u64>, Range<u64>) {
+        let length = self.workload.buffer(task.writes).elements;
+        match task.kernel.shape() {
+            Shape::Reduction => (item.owns[task.reads[0].0].clone(), 0..1),
+            Shape::Map => {
+                let writes = iteration_range(task, index, &item.needs[task.writes.0], length);
+                (widened(&writes, task.kernel.halo(), length), writes)
+            }
+        }
+    }
+
+    /// Buffers of the host that the device has to be given.
+    pub fn copied_in(&self) -> Vec<BufferId> {
+        let on_host = |&id: &BufferId| matches!(self.workload.buffer(id).home, Home::Host(_));
+        let all = (0..self.workload.buffers.len()).map(BufferId);
+        all.filter(on_host).filter(|&id| self.workload.is_input(id)).collect()
+    }
+
+    /// Buffers of the host that the device has to give back.
+    pub fn copied_out(&self) -> Vec<BufferId> {
+        let on_host = |&id: &BufferId| matches!(self.workload.buffer(id).home, Home::Host(_));
+        let all = (0..self.workload.buffers.len()).map(BufferId);
+        all.filter(on_host).filter(|&id| self.workload.is_output(id)).collect()
+    }
+
+    /// Copies between two residences of the same elements.
+    pub fn copy(
+        &mut self,
+        stream: StreamId,
+        direction: Direction,
+        (from, to): (Residence, Residence),
+        range: &Range<u64>,
+    ) {
+        let (from, to) = (from.slice(range), to.slice(range));
+        self.issue(Call::Copy { stream, direction, from, to });
+    }
+
+    pub fn launch_all(&mut self, stream: StreamId, slot: &Slot, item: &Item) {
+        for task in 0..self.workload.tasks.len() {
+            for step in self.steps(slot, item, TaskId(task)) {
+                self.issue(Call::Launch { stream, step });
+            }
+        }
+    }
+}
+
+/// The most elements of a buffer that any item must have room for.
+fn longest(items: &[Item], id: BufferId) -> u64 {
+    let lengths = items.iter().map(|item| item.room[id.0].end - item.room[id.0].start);
+    lengths.max().unwrap_or(0)
+}
+
+/// Host memory in which the chunks of a reduction leave their parts, and the
+/// calls that add the parts up at the end.
+pub(super) struct Partials {
+    id: BufferId,
+    parts: AllocationId,
+    chunks: u64,
+}
+
+impl Partials {
+    /// One set for each reduction that goes back to the host.
+    pub fn new(builder: &mut Builder<'_>, chunks: u64) -> Vec<Self> {
+        if chunks == 1 {
+            return Vec::new();
+        }
+        let reductions: Vec<BufferId> = builder.copied_out();
+        let reductions = reductions.into_iter().filter(|&id| reduced(builder.workload, id));
+        let place = Place::Host(builder.plan.strategy.memory);
+        let elements = chunks * builder.workload.batches;
+        let mut all = Vec::new();
+        for id in reductions.collect::<Vec<_>>() {
+            let name = format!("{} parts", builder.workload.buffer(id).name);
+            all.push(Self { id, parts: builder.allocate(name, place, elements), chunks });
+        }
+        all
+    }
+
+    /// Where the item's part goes, if the buffer is one of these.
+    pub fn target(all: &[Self], item: &Item, id: BufferId) -> Option<Residence> {
+        let found = all.iter().find(|partials| partials.id == id)?;
+        let offset = item.batch * found.chunks + item.piece;
+        Some(Residence { allocation: found.parts, first: 0, offset })
+    }
+
+    /// Adds up the parts of every batch on the host.
+    pub fn combine(all: &[Self], builder: &mut Builder<'_>, items: &[Item]) {
+        for partials in all {
+            for item in items.iter().filter(|item| item.piece == 0) {
+                let offset = item.batch * partials.chunks;
+                let parts = Residence { allocation: partials.parts, first: 0, offset };
+                let whole = builder.home(item, partials.id).expect("it goes back to the host");
+                builder.issue(Call::Compute {
+                    step: Step {
+                        kernel: Kernel::Sum,
+                        arguments: crate::kernels::Arguments::default(),
+                        inputs: vec![parts.slice(&(0..partials.chunks))],
+                        output: whole.slice(&(0..1)),
+                        workspace: None,
+                        lead: 0,
+                    },
+                });
+            }
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Cutting a workload into items: which elements of which buffer each needs.
+
+use crate::kernels::Shape;
+use crate::scenario::{BufferId, Home, Task, Workload};
+use std::ops::Range;
+
+/// One independent piece of work: a range of elements of one batch.
+#[derive(Debug, Clone)]
+pub(super) struct Item {
+    pub batch: u64,
+    /// Which piece of its batch this is.
+    pub piece: u64,
+    /// For each buffer, the elements that must be present for this item.
+    pub needs: Vec<Range<u64>>,
+    /// For each buffer, the elements that this item is answerable for.
+    pub owns: Vec<Range<u64>>,
+    /// For each buffer, the elements that memory must hold on the way there:
+    /// early iterations of a stencil are wider than its last.
+    pub room: Vec<Range<u64>>,
+}
+
+/// Cuts every batch into `chunks` pieces of nearly equal size.
+///
+/// # Errors
+/// The reason why the workload cannot be cut.
+pub(super) fn items(workload: &Workload, chunks: u64) -> Result<Vec<Item>, String> {
+    let length = if chunks > 1 { Some(common_length(workload)?) } else { None };
+    if length.is_some_and(|length| chunks > length) {
+        return Err(format!("{chunks} chunks of a batch with fewer elements"));
+    }
+    let mut items = Vec::new();
+    for batch in 0..workload.batches {
+        for piece in 0..chunks {
+            let owns = own_ranges(workload, length, piece, chunks);
+            let needs = needed_ranges(workload, &owns);
+            let room = room_ranges(workload, &needs);
+            items.push(Item { batch, piece, needs, owns, room });
+        }
+    }
+    if chunks > 1 {
+        refuse_shared_updates(workload, &items)?;
+    }
+    Ok(items)
+}
+
+/// The one length that all cut buffers share.
+fn common_length(workload: &Workload) -> Result<u64, String> {
+    if let Some(task) = workload.tasks.iter().find(|task| !task.splittable) {
+        return Err(format!("task `{}` has no `split`, so it stays whole", task.name));
+    }
+    for task in &workload.tasks {
+        let reads_reduction = |id: &&BufferId| reduced(workload, **id);
+        if let Some(id) = task.reads.iter().find(reads_reduction) {
+            let (name, buffer) = (&task.name, &workload.buffer(*id).name);
+            return Err(format!("task `{name}` needs the whole of `{buffer}` before it starts"));
+        }
+    }
+    let mut lengths: Vec<u64> = (0..workload.buffers.len())
+        .filter(|&id| !reduced(workload, BufferId(id)))
+        .map(|id| workload.buffers[id].elements)
+        .collect();
+    lengths.sort_unstable();
+    lengths.dedup();
+    match lengths[..] {
+        [length] => Ok(length),
+        _ => Err("its buffers differ in length".to_owned()),
+    }
+}
+
+/// Whether a buffer is the output of a reduction, which every chunk has its own part of.
+pub(super) fn reduced(workload: &Workload, id: BufferId) -> bool {
+    let writer = workload.writer_of(id).map(|task| workload.task(task));
+    writer.is_some_and(|task| task.kernel.shape() == Shape::Reduction)
+}
+
+fn own_ranges(
+    workload: &Workload,
+    length: Option<u64>,
+    piece: u64,
+    chunks: u64,
+) -> Vec<Range<u64>> {
+    let buffers = workload.buffers.iter().enumerate();
+    buffers
+        .map(|(id, buffer)| match length {
+            Some(length) if !reduced(workload, BufferId(id)) => {
+                // Whole multiples of 32 elements keep device accesses aligned.
+                let cut = |piece: u64| {
+                    let at = u128::from(length) * u128::from(piece) / u128::from(chunks);
+                    let at = at as u64;
+                    if piece == chunks || length / chunks < 64 { at } else { at / 32 * 32 }
+                };
+                cut(piece)..cut(piece + 1)
+            }
+            _ => 0..buffer.elements,
+        })
+        .collect()
+}
+
+/// Walks the tasks backwards, widening what each reads by its halo.
+fn needed_ranges(workload: &Workload, owns: &[Range<u64>]) -> Vec<Range<u64>> {
+    let mut needs = owns.to_vec();
+    for task in workload.tasks.iter().rev() {
+        for &read in &task.reads {
+            let length = workload.buffer(read).elements;
+            let wanted = match task.kernel.shape() {
+                Shape::Map => widened(&needs[task.writes.0], task.halo(), length),
+                Shape::Reduction => owns[read.0].clone(),
+            };
+            let have = &mut needs[read.0];
+            *have = have.start.min(wanted.start)..have.end.max(wanted.end);
+        }
+    }
+    needs
+}
+
+fn room_ranges(workload: &Workload, needs: &[Range<u64>]) -> Vec<Range<u64>> {
+    let mut room = needs.to_vec();
+    for task in &workload.tasks {
+        let length = workload.buffer(task.writes).elements;
+        room[task.writes.0] = iteration_range(task, 0, &needs[task.writes.0], length);
+    }
+    room
+}
+
+/// The range with `by` more elements on each side, as far as the buffer goes.
+pub(super) fn widened(range: &Range<u64>, by: u64, length: u64) -> Range<u64> {
+    range.start.saturating_sub(by)..(range.end + by).min(length)
+}
+
+/// A buffer that is updated in place cannot also be a neighbour's halo: the
+/// neighbour would read it before or after the update, as luck has it.
+fn refuse_shared_updates(workload: &Workload, items: &[Item]) -> Result<(), String> {
+    for (id, buffer) in workload.buffers.iter().enumerate() {
+        let updated = workload.is_input(BufferId(id)) && workload.is_output(BufferId(id));
+        let shared = items.iter().any(|item| item.needs[id] != item.owns[id]);
+        if updated && shared && buffer.home != Home::Scratch {
+            return Err(format!("`{}` is updated in place and its chunks overlap", buffer.name));
+        }
+    }
+    Ok(())
+}
+
+/// The output range of iteration `index` (from 0) of a task whose final output is `last`.
+pub(super) fn iteration_range(
+    task: &Task,
+    index: u64,
+    last: &Range<u64>,
+    length: u64,
+) -> Range<u64> {
+    widened(last, task.kernel.halo() * (task.iterations - 1 - index), length)
+}

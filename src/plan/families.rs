@@ -1,0 +1,269 @@
+//! The families: strategies that turn a workload into a program.
+
+use super::builder::{Builder, Partials, Slot};
+use super::chunk::{Item, items, reduced};
+use super::hazards::check_hazards;
+use super::program::{Call, Direction, Place, Plan, StreamId};
+use super::strategy::{Family, Issue, Strategy};
+use crate::scenario::{BufferId, Home, HostMemory, TaskId, Workload};
+use crate::units::Bytes;
+
+/// Why a strategy has no plan for a workload.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{strategy}: {reason}")]
+pub struct Refusal {
+    pub strategy: Strategy,
+    pub reason: String,
+}
+
+/// Builds the plan of a strategy.
+///
+/// # Errors
+/// If the strategy does not fit the workload (it cannot be cut, say) or the
+/// plan does not fit the workload's limits.
+pub fn build(workload: &Workload, strategy: Strategy) -> Result<Plan, Refusal> {
+    let refuse = |reason| Refusal { strategy, reason };
+    check_memory_kind(workload, strategy).map_err(refuse)?;
+    let builder = Builder::new(workload, strategy);
+    let plan = match strategy.family {
+        Family::Cpu => cpu(builder),
+        Family::RoundTrip => round_trip(builder),
+        Family::Resident => by_chunk(builder, 1, 1, Issue::DepthFirst),
+        Family::ByChunk { chunks, streams, issue } => by_chunk(builder, chunks, streams, issue),
+        Family::ByEngine { chunks } => by_engine(builder, chunks, None),
+        Family::Buffered { chunks, ring } => by_engine(builder, chunks, Some(ring)),
+    }
+    .map_err(refuse)?;
+    check_limits(workload, &plan).map_err(refuse)?;
+    check_hazards(&plan).map_err(|hazard| refuse(hazard.to_string()))?;
+    Ok(plan)
+}
+
+fn check_memory_kind(workload: &Workload, strategy: Strategy) -> Result<(), String> {
+    if strategy.family == Family::Cpu {
+        return Ok(());
+    }
+    for buffer in &workload.buffers {
+        match (buffer.home, strategy.memory) {
+            (Home::Host(HostMemory::Pinned), HostMemory::Pageable) => {
+                return Err(format!("`{}` is pinned already", buffer.name));
+            }
+            (Home::Host(_), HostMemory::Pinned) if buffer.fresh => {
+                return Err(format!("fresh `{}` would be pinned anew in every run", buffer.name));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn check_limits(workload: &Workload, plan: &Plan) -> Result<(), String> {
+    let check = |what: &str, limit: Option<Bytes>, needs: Bytes| match limit {
+        Some(limit) if needs > limit => {
+            Err(format!("needs {needs} of {what} memory and may use {limit}"))
+        }
+        _ => Ok(()),
+    };
+    check("device", workload.limits.device_memory, plan.bytes_in(Place::Device))?;
+    let pinned = plan.bytes_in(Place::Host(HostMemory::Pinned));
+    check("pinned", workload.limits.pinned_memory, pinned)
+}
+
+fn cpu(mut builder: Builder<'_>) -> Result<Plan, String> {
+    let items = items(builder.workload, 1)?;
+    let slot = builder.slot(&items, Place::Host(HostMemory::Pageable));
+    let on_device: Vec<BufferId> = (0..builder.workload.buffers.len())
+        .map(BufferId)
+        .filter(|&id| builder.workload.buffer(id).home == Home::Device)
+        .collect();
+    let stream = if on_device.is_empty() { None } else { Some(builder.stream()) };
+    for item in &items {
+        fetch(&mut builder, stream, &slot, item, &on_device, Direction::DeviceToHost);
+        for task in 0..builder.workload.tasks.len() {
+            for step in builder.steps(&slot, item, TaskId(task)) {
+                builder.issue(Call::Compute { step });
+            }
+        }
+        fetch(&mut builder, stream, &slot, item, &on_device, Direction::HostToDevice);
+    }
+    Ok(builder.plan)
+}
+
+/// Brings buffers whose home is the device to the CPU, or takes them back.
+fn fetch(
+    builder: &mut Builder<'_>,
+    stream: Option<StreamId>,
+    slot: &Slot,
+    item: &Item,
+    on_device: &[BufferId],
+    direction: Direction,
+) {
+    let Some(stream) = stream else { return };
+    for &id in on_device {
+        let home = builder.home(item, id).expect("the device is its home");
+        let here = builder.residence(slot, item, id);
+        let range = item.needs[id.0].clone();
+        match direction {
+            Direction::DeviceToHost if builder.workload.is_input(id) => {
+                builder.copy(stream, direction, (home, here), &range);
+            }
+            Direction::HostToDevice if builder.workload.is_output(id) => {
+                builder.copy(stream, direction, (here, home), &range);
+            }
+            _ => {}
+        }
+    }
+    builder.issue(Call::Synchronize { stream });
+}
+
+fn round_trip(mut builder: Builder<'_>) -> Result<Plan, String> {
+    let workload = builder.workload;
+    let items = items(workload, 1)?;
+    let stream = builder.stream();
+    let slot = builder.slot(&items, Place::Device);
+    let ashore = builder.slot(&items, Place::Host(builder.plan.strategy.memory));
+    let travels = |id: BufferId| workload.buffer(id).home != Home::Device;
+    for item in &items {
+        for (index, task) in workload.tasks.iter().enumerate() {
+            for &id in task.reads.iter().filter(|&&id| travels(id)) {
+                let way =
+                    (builder.residence(&ashore, item, id), builder.residence(&slot, item, id));
+                builder.copy(stream, Direction::HostToDevice, way, &item.needs[id.0]);
+                builder.issue(Call::Synchronize { stream });
+            }
+            for step in builder.steps(&slot, item, TaskId(index)) {
+                builder.issue(Call::Launch { stream, step });
+            }
+            let id = task.writes;
+            if travels(id) {
+                let way =
+                    (builder.residence(&slot, item, id), builder.residence(&ashore, item, id));
+                builder.copy(stream, Direction::DeviceToHost, way, &item.needs[id.0]);
+            }
+            builder.issue(Call::Synchronize { stream });
+        }
+    }
+    Ok(builder.plan)
+}
+
+fn copy_in(builder: &mut Builder<'_>, stream: StreamId, slot: &Slot, item: &Item) {
+    for id in builder.copied_in() {
+        let home = builder.home(item, id).expect("the host is its home");
+        let here = builder.residence(slot, item, id);
+        builder.copy(stream, Direction::HostToDevice, (home, here), &item.needs[id.0]);
+    }
+}
+
+fn copy_out(
+    builder: &mut Builder<'_>,
+    stream: StreamId,
+    slot: &Slot,
+    item: &Item,
+    partials: &[Partials],
+) {
+    for id in builder.copied_out() {
+        let home = builder.home(item, id).expect("the host is its home");
+        let target = Partials::target(partials, item, id).unwrap_or(home);
+        let here = builder.residence(slot, item, id);
+        builder.copy(stream, Direction::DeviceToHost, (here, target), &item.owns[id.0]);
+    }
+}
+
+fn by_chunk(
+    mut builder: Builder<'_>,
+    chunks: u64,
+    streams: usize,
+    issue: Issue,
+) -> Result<Plan, String> {
+    let items = chunked_items(&builder, chunks)?;
+    let streams = streams.min(items.len());
+    let streams: Vec<StreamId> = (0..streams).map(|_| builder.stream()).collect();
+    let slots = match issue {
+        Issue::DepthFirst => streams.len(),
+        // The next chunk is copied in before the kernel of the last has run.
+        Issue::BreadthFirst => items.len(),
+    };
+    let slots: Vec<Slot> = (0..slots).map(|_| builder.slot(&items, Place::Device)).collect();
+    let partials = Partials::new(&mut builder, chunks);
+    let work: Vec<(&Item, StreamId, &Slot)> = (0..items.len())
+        .map(|i| (&items[i], streams[i % streams.len()], &slots[i % slots.len()]))
+        .collect();
+    match issue {
+        Issue::DepthFirst => {
+            for &(item, stream, slot) in &work {
+                copy_in(&mut builder, stream, slot, item);
+                builder.launch_all(stream, slot, item);
+                copy_out(&mut builder, stream, slot, item, &partials);
+            }
+        }
+        Issue::BreadthFirst => {
+            for &(item, stream, slot) in &work {
+                copy_in(&mut builder, stream, slot, item);
+            }
+            for &(item, stream, slot) in &work {
+                builder.launch_all(stream, slot, item);
+            }
+            for &(item, stream, slot) in &work {
+                copy_out(&mut builder, stream, slot, item, &partials);
+            }
+        }
+    }
+    for stream in streams {
+        builder.issue(Call::Synchronize { stream });
+    }
+    Partials::combine(&partials, &mut builder, &items);
+    Ok(builder.plan)
+}
+
+fn chunked_items(builder: &Builder<'_>, chunks: u64) -> Result<Vec<Item>, String> {
+    let workload = builder.workload;
+    let stays =
+        |id: usize| workload.buffers[id].home == Home::Device && reduced(workload, BufferId(id));
+    if chunks > 1 && (0..workload.buffers.len()).any(stays) {
+        return Err("a reduction that stays on the device is not cut".to_owned());
+    }
+    items(workload, chunks)
+}
+
+fn by_engine(mut builder: Builder<'_>, chunks: u64, ring: Option<usize>) -> Result<Plan, String> {
+    let items = chunked_items(&builder, chunks)?;
+    let ring = ring.unwrap_or(items.len());
+    if ring > items.len() {
+        return Err(format!("a ring of {ring} for {} chunks", items.len()));
+    }
+    let [inward, compute, outward] = [builder.stream(), builder.stream(), builder.stream()];
+    let slots: Vec<Slot> = (0..ring).map(|_| builder.slot(&items, Place::Device)).collect();
+    let partials = Partials::new(&mut builder, chunks);
+    let (comes, goes) = (builder.copied_in(), builder.copied_out());
+    let updates = comes.iter().any(|id| goes.contains(id));
+    let (mut computed, mut left) = (Vec::new(), Vec::new());
+    for (index, item) in items.iter().enumerate() {
+        let slot = &slots[index % ring];
+        let before = index.checked_sub(ring);
+        if !comes.is_empty() {
+            if let Some(before) = before {
+                // The slot's inputs are free once its last kernel has read them,
+                // or, where they were updated in place, once they have left.
+                let event = if updates { left[before] } else { computed[before] };
+                builder.issue(Call::Wait { stream: inward, event });
+            }
+            copy_in(&mut builder, inward, slot, item);
+            let event = builder.record(inward);
+            builder.issue(Call::Wait { stream: compute, event });
+        }
+        if let (Some(before), false) = (before, goes.is_empty()) {
+            builder.issue(Call::Wait { stream: compute, event: left[before] });
+        }
+        builder.launch_all(compute, slot, item);
+        computed.push(builder.record(compute));
+        if !goes.is_empty() {
+            builder.issue(Call::Wait { stream: outward, event: computed[index] });
+            copy_out(&mut builder, outward, slot, item, &partials);
+            left.push(builder.record(outward));
+        }
+    }
+    let last = if goes.is_empty() { compute } else { outward };
+    builder.issue(Call::Synchronize { stream: last });
+    Partials::combine(&partials, &mut builder, &items);
+    Ok(builder.plan)
+}

@@ -1,0 +1,163 @@
+//! Proof that a plan's calls are ordered wherever they touch the same bytes.
+
+use super::program::{Call, Plan, Slice, Step};
+use std::fmt;
+
+/// Two calls of the body that touch the same bytes, one of them writing, with
+/// nothing that orders them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hazard {
+    /// Positions of the two calls in the body.
+    pub first: usize,
+    pub second: usize,
+    /// The allocation they meet in.
+    pub allocation: String,
+}
+
+impl fmt::Display for Hazard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { first, second, allocation } = self;
+        write!(f, "calls {first} and {second} both use `{allocation}` and nothing orders them")
+    }
+}
+
+impl std::error::Error for Hazard {}
+
+/// What a lane (the host or a stream) knows to be finished: for each lane, how
+/// many of its operations (Lamport 1978; vector clocks: Fidge 1988, Mattern 1989).
+type Clock = Vec<usize>;
+
+struct Access {
+    slice: Slice,
+    writes: bool,
+    call: usize,
+    lane: usize,
+    /// Number of this operation on its lane, from 1.
+    number: usize,
+}
+
+/// Checks that any two calls of the body that touch overlapping bytes, one of
+/// them writing, are ordered by a stream, an event or a synchronisation, and
+/// that the host waits for everything before the body ends.
+///
+/// Copies from pageable memory count as asynchronous, as the CUDA driver API's
+/// "API synchronization behavior" leaves open when they return.
+///
+/// # Errors
+/// The first pair that is not ordered.
+pub fn check_hazards(plan: &Plan) -> Result<(), Hazard> {
+    let host = plan.streams;
+    let mut clocks: Vec<Clock> = vec![vec![0; plan.streams + 1]; plan.streams + 1];
+    let mut events: Vec<Option<Clock>> = vec![None; plan.events];
+    let mut accesses: Vec<Vec<Access>> = plan.allocations.iter().map(|_| Vec::new()).collect();
+    for (index, call) in plan.body.iter().enumerate() {
+        // Whatever is issued now comes after all that the host has waited for.
+        let lane = lane_of(call).unwrap_or(host);
+        let known = clocks[host].clone();
+        join(&mut clocks[lane], &known);
+        match call {
+            Call::Record { event, .. } => events[event.0] = Some(clocks[lane].clone()),
+            Call::Wait { event, .. } => {
+                // Waiting for an event that was never recorded orders nothing.
+                if let Some(clock) = &events[event.0] {
+                    join(&mut clocks[lane], clock);
+                }
+            }
+            Call::Synchronize { .. } => {
+                let done = clocks[lane].clone();
+                join(&mut clocks[host], &done);
+            }
+            _ => {
+                clocks[lane][lane] += 1;
+                let number = clocks[lane][lane];
+                for (slice, writes) in touched(plan, call) {
+                    let access = Access { slice, writes, call: index, lane, number };
+                    note(plan, &clocks[lane], &mut accesses[slice.allocation.0], access)?;
+                }
+            }
+        }
+    }
+    check_finished(plan, &clocks, host)
+}
+
+fn lane_of(call: &Call) -> Option<usize> {
+    match call {
+        Call::Clear { stream, .. }
+        | Call::Copy { stream, .. }
+        | Call::Launch { stream, .. }
+        | Call::Record { stream, .. }
+        | Call::Wait { stream, .. }
+        | Call::Synchronize { stream } => Some(stream.0),
+        Call::Allocate(_) | Call::Pin(_) | Call::Renew(_) | Call::Compute { .. } => None,
+    }
+}
+
+fn join(clock: &mut Clock, other: &Clock) {
+    for (mine, theirs) in clock.iter_mut().zip(other) {
+        *mine = (*mine).max(*theirs);
+    }
+}
+
+/// The bytes a call touches, and whether it writes them.
+fn touched(plan: &Plan, call: &Call) -> Vec<(Slice, bool)> {
+    let whole = |id: super::AllocationId| Slice {
+        allocation: id,
+        offset: crate::units::Bytes::ZERO,
+        length: plan.allocation(id).bytes,
+    };
+    match call {
+        Call::Allocate(id) | Call::Pin(id) | Call::Renew(id) => vec![(whole(*id), true)],
+        Call::Clear { target, .. } => vec![(*target, true)],
+        Call::Copy { from, to, .. } => vec![(*from, false), (*to, true)],
+        Call::Launch { step, .. } | Call::Compute { step } => step_accesses(step),
+        Call::Record { .. } | Call::Wait { .. } | Call::Synchronize { .. } => Vec::new(),
+    }
+}
+
+fn step_accesses(step: &Step) -> Vec<(Slice, bool)> {
+    let reads = step.inputs.iter().map(|&slice| (slice, false));
+    let writes = std::iter::once(step.output).chain(step.workspace).map(|slice| (slice, true));
+    reads.chain(writes).collect()
+}
+
+fn note(
+    plan: &Plan,
+    clock: &Clock,
+    earlier: &mut Vec<Access>,
+    access: Access,
+) -> Result<(), Hazard> {
+    for old in earlier.iter() {
+        let conflict = (old.writes || access.writes) && old.slice.overlaps(&access.slice);
+        let ordered = old.call == access.call || clock[old.lane] >= old.number;
+        if conflict && !ordered {
+            return Err(Hazard {
+                first: old.call,
+                second: access.call,
+                allocation: plan.allocation(access.slice.allocation).name.clone(),
+            });
+        }
+    }
+    // A write that covers an older access stands for it from now on: whatever
+    // is ordered after the write is ordered after the older access too.
+    if access.writes {
+        let covered = |old: &Access| {
+            access.slice.offset <= old.slice.offset && old.slice.end() <= access.slice.end()
+        };
+        earlier.retain(|old| !covered(old));
+    }
+    earlier.push(access);
+    Ok(())
+}
+
+/// The host must know every lane's last operation when the body ends.
+fn check_finished(plan: &Plan, clocks: &[Clock], host: usize) -> Result<(), Hazard> {
+    for stream in 0..plan.streams {
+        if clocks[host][stream] < clocks[stream][stream] {
+            let last = plan.body.iter().rposition(|call| lane_of(call) == Some(stream));
+            let last = last.unwrap_or(0);
+            let allocation = format!("everything on stream {stream}");
+            return Err(Hazard { first: last, second: plan.body.len(), allocation });
+        }
+    }
+    Ok(())
+}

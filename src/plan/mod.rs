@@ -1,0 +1,20 @@
+//! A plan is a program: the ordered host API calls that carry out a workload,
+//! each naming its stream, its memory and its byte ranges.
+//!
+//! Invariant: a [`Plan`] is a plain value. The simulator and the executor read
+//! the same one, so a prediction and a run are of the same calls. [`build`]
+//! makes only plans that pass [`check_hazards`] and fit the workload's limits.
+
+mod builder;
+mod chunk;
+mod families;
+mod hazards;
+mod program;
+mod strategy;
+
+pub use families::{Refusal, build};
+pub use hazards::{Hazard, check_hazards};
+pub use program::{
+    Allocation, AllocationId, Call, Direction, EventId, Place, Plan, Slice, Step, StreamId,
+};
+pub use strategy::{Family, Issue, Strategy};

@@ -1,0 +1,189 @@
+//! The program itself: memory, streams, events and calls.
+
+use super::Strategy;
+use crate::kernels::{Arguments, Kernel};
+use crate::scenario::{BufferId, HostMemory};
+use crate::units::Bytes;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::fmt;
+
+/// Index of an allocation in [`Plan::allocations`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct AllocationId(pub usize);
+
+/// A stream of the plan, counted from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct StreamId(pub usize);
+
+/// An event of the plan, counted from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct EventId(pub usize);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum Place {
+    Host(HostMemory),
+    Device,
+}
+
+/// A piece of memory that the plan uses.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Allocation {
+    pub name: String,
+    pub place: Place,
+    pub bytes: Bytes,
+    /// The workload's buffer whose contents live here before and after the
+    /// plan, all batches one after the other. `None`: the plan's own memory.
+    #[serde(skip)]
+    pub holds: Option<BufferId>,
+}
+
+/// A range of bytes of one allocation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Slice {
+    pub allocation: AllocationId,
+    pub offset: Bytes,
+    pub length: Bytes,
+}
+
+impl Slice {
+    pub fn end(&self) -> Bytes {
+        self.offset + self.length
+    }
+
+    pub fn overlaps(&self, other: &Self) -> bool {
+        self.allocation == other.allocation
+            && self.offset < other.end()
+            && other.offset < self.end()
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Direction {
+    HostToDevice,
+    DeviceToHost,
+}
+
+impl Direction {
+    pub const BOTH: [Self; 2] = [Self::HostToDevice, Self::DeviceToHost];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::HostToDevice => "H2D",
+            Self::DeviceToHost => "D2H",
+        }
+    }
+}
+
+impl fmt::Display for Direction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// One kernel over one range of elements, on the device or on the host.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Step {
+    pub kernel: Kernel,
+    pub arguments: Arguments,
+    pub inputs: Vec<Slice>,
+    pub output: Slice,
+    /// Device memory in which a reduction combines its blocks.
+    pub workspace: Option<Slice>,
+    /// Input elements in front of the one that the first output element is at.
+    pub lead: u64,
+}
+
+impl Step {
+    /// The elements the kernel works on: outputs of a map, inputs of a reduction.
+    pub fn elements(&self) -> u64 {
+        match self.kernel.shape() {
+            crate::kernels::Shape::Map => self.output.length.as_f32_count(),
+            crate::kernels::Shape::Reduction => self.inputs[0].length.as_f32_count(),
+        }
+    }
+}
+
+/// One call of the host thread.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub enum Call {
+    /// Take memory for the plan's own use.
+    Allocate(AllocationId),
+    /// Page-lock host memory that exists already.
+    Pin(AllocationId),
+    /// Give host memory back and take new, untouched pages for it.
+    Renew(AllocationId),
+    /// Zero device memory.
+    Clear {
+        stream: StreamId,
+        target: Slice,
+    },
+    Copy {
+        stream: StreamId,
+        direction: Direction,
+        from: Slice,
+        to: Slice,
+    },
+    Launch {
+        stream: StreamId,
+        step: Step,
+    },
+    Record {
+        stream: StreamId,
+        event: EventId,
+    },
+    Wait {
+        stream: StreamId,
+        event: EventId,
+    },
+    /// Wait on the host until everything issued to the stream is done.
+    Synchronize {
+        stream: StreamId,
+    },
+    /// Run a kernel's CPU twin on all threads and wait for it.
+    Compute {
+        step: Step,
+    },
+}
+
+/// A complete program: set-up once, body as often as wanted.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Plan {
+    pub strategy: Strategy,
+    pub allocations: Vec<Allocation>,
+    pub streams: usize,
+    pub events: usize,
+    pub setup: Vec<Call>,
+    pub body: Vec<Call>,
+}
+
+impl Plan {
+    pub fn allocation(&self, id: AllocationId) -> &Allocation {
+        &self.allocations[id.0]
+    }
+
+    /// Whether the plan uses a GPU at all.
+    pub fn needs_device(&self) -> bool {
+        self.streams > 0
+    }
+
+    /// Total size of the allocations in a place.
+    pub fn bytes_in(&self, place: Place) -> Bytes {
+        let here = self.allocations.iter().filter(|allocation| allocation.place == place);
+        here.map(|allocation| allocation.bytes).sum()
+    }
+
+    /// Bytes of host memory that one pass over the body touches with the CPU:
+    /// what has to stay in its caches for the next pass to find it there.
+    pub fn host_footprint(&self) -> Bytes {
+        let hosts = self.allocations.iter().filter(|a| matches!(a.place, Place::Host(_)));
+        hosts.map(|allocation| allocation.bytes).sum()
+    }
+
+    /// A digest of everything the plan does: equal plans, equal identities.
+    pub fn identity(&self) -> String {
+        let bytes = serde_json::to_vec(self).expect("a plan is plain data");
+        Sha256::digest(bytes)[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}

@@ -1,0 +1,75 @@
+//! The names of plans: a family, its parameters and how host memory is held.
+
+use crate::scenario::HostMemory;
+use serde::Serialize;
+use std::fmt;
+
+/// In which order a chunked plan issues its calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum Issue {
+    /// All calls of a chunk, then the next chunk.
+    DepthFirst,
+    /// One kind of call for all chunks, then the next kind.
+    BreadthFirst,
+}
+
+/// How a workload is carried out. `chunks` counts the pieces of one batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum Family {
+    /// Every task on the CPU, all threads.
+    Cpu,
+    /// Copies in and out around every task, each waited for: naive code.
+    RoundTrip,
+    /// Inputs in once, outputs out once, one stream.
+    Resident,
+    /// A chunk's copies and kernels in one stream, chunks dealt over streams.
+    ByChunk { chunks: u64, streams: usize, issue: Issue },
+    /// One stream per engine, joined by events; memory for every chunk.
+    ByEngine { chunks: u64 },
+    /// By engine with a ring of device buffers: bounded device memory.
+    Buffered { chunks: u64, ring: usize },
+}
+
+impl Family {
+    pub const NAMES: [&str; 6] =
+        ["cpu", "round-trip", "resident", "by-chunk", "by-engine", "buffered"];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Cpu => "cpu",
+            Self::RoundTrip => "round-trip",
+            Self::Resident => "resident",
+            Self::ByChunk { .. } => "by-chunk",
+            Self::ByEngine { .. } => "by-engine",
+            Self::Buffered { .. } => "buffered",
+        }
+    }
+}
+
+/// A family with its parameters and its kind of host memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Strategy {
+    pub family: Family,
+    pub memory: HostMemory,
+}
+
+impl fmt::Display for Strategy {
+    /// Short and unique: `by-chunk 16 x4 depth, pinned`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.family.name();
+        let text = match self.family {
+            Family::Cpu => return f.pad(name),
+            Family::RoundTrip | Family::Resident => name.to_owned(),
+            Family::ByChunk { chunks, streams, issue } => {
+                let issue = match issue {
+                    Issue::DepthFirst => "depth",
+                    Issue::BreadthFirst => "breadth",
+                };
+                format!("{name} {chunks} x{streams} {issue}")
+            }
+            Family::ByEngine { chunks } => format!("{name} {chunks}"),
+            Family::Buffered { chunks, ring } => format!("{name} {chunks} ring {ring}"),
+        };
+        f.pad(&format!("{text}, {}", self.memory))
+    }
+}

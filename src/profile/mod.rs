@@ -1,0 +1,17 @@
+//! The fitted machine: what every call, copy and kernel costs, with scatter.
+//!
+//! Invariant: a [`Profile`] holds measured models only. What it does not know
+//! it answers with [`Unknown`], never with a guess. Times are in nanoseconds,
+//! sizes in bytes or elements, bandwidths in bytes per second; the keys of the
+//! file say which.
+
+mod curve;
+mod file;
+mod model;
+
+pub use curve::{Curve, Estimate};
+pub use file::ProfileError;
+pub use model::{
+    CallCosts, CopyModel, HandOver, KernelModel, Latencies, LinkModel, MemoryCosts, OperationKind,
+    Profile, StagingModel, TwinModel, Unknown,
+};

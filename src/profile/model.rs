@@ -1,0 +1,239 @@
+//! Every cost model of a machine.
+
+use super::{Curve, Estimate};
+use crate::kernels::{Arguments, Kernel, Variant};
+use crate::plan::Direction;
+use crate::samples::Provenance;
+use crate::units::{Bandwidth, Bytes};
+use serde::{Deserialize, Serialize};
+
+/// A machine as calibration found it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Profile {
+    pub schema_version: u32,
+    pub machine: Provenance,
+    pub calls: CallCosts,
+    pub latency: Latencies,
+    pub link: LinkModel,
+    #[serde(rename = "handover")]
+    pub hand_overs: Vec<HandOver>,
+    #[serde(rename = "copy")]
+    pub copies: Vec<CopyModel>,
+    pub staging: Vec<StagingModel>,
+    #[serde(rename = "kernel")]
+    pub kernels: Vec<KernelModel>,
+    #[serde(rename = "twin")]
+    pub twins: Vec<TwinModel>,
+    pub memory: MemoryCosts,
+}
+
+/// Host time of one call, from entry to return, when it need not wait.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CallCosts {
+    pub launch: Estimate,
+    pub copy_in: Estimate,
+    pub copy_out: Estimate,
+    pub clear: Estimate,
+    pub record: Estimate,
+    pub wait: Estimate,
+    /// Synchronising a stream that has nothing left to do.
+    pub synchronize: Estimate,
+}
+
+/// From the return of a call on an idle device to the start of its operation,
+/// and from the end of an operation to the return of the waiting host.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Latencies {
+    pub start_kernel: Estimate,
+    pub start_copy_in: Estimate,
+    pub start_copy_out: Estimate,
+    pub wake_host: Estimate,
+    /// Device time of the smallest kernel, one after the other in a stream:
+    /// what a launch costs the device before its blocks run.
+    pub kernel_gap: Estimate,
+}
+
+/// What the PCIe link carries. Sources: PCIe's two directions are separate
+/// lanes, but both engines share packets for requests and acknowledgements.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkModel {
+    pub down: Bandwidth,
+    pub up: Bandwidth,
+    /// The same while the other direction is busy too.
+    pub down_shared: Bandwidth,
+    pub up_shared: Bandwidth,
+    /// Relative scatter of the shared bandwidths.
+    pub scatter: f64,
+}
+
+/// What kind of thing an operation keeps busy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OperationKind {
+    CopyIn,
+    CopyOut,
+    Kernel,
+}
+
+/// From the end of one operation to the start of one that depends on it, above
+/// what a chain on one engine in one stream costs anyway.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HandOver {
+    pub from: OperationKind,
+    pub to: OperationKind,
+    /// Through an event to another stream, or within one stream.
+    pub across_streams: bool,
+    pub time: Estimate,
+}
+
+/// Copies between device and pinned memory: engine time over bytes, one copy
+/// after the other, nothing in the opposite direction.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CopyModel {
+    pub direction: Direction,
+    pub time: Curve,
+}
+
+/// Copies between device and pageable memory, which the driver stages through
+/// pinned memory of its own while the host thread waits.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StagingModel {
+    pub direction: Direction,
+    /// Whether the host data was out of the CPU's caches.
+    pub cold: bool,
+    /// Nanoseconds over bytes until the call returns, on an idle device.
+    pub until_return: Curve,
+    /// Nanoseconds over bytes until the copy is complete.
+    pub until_complete: Curve,
+}
+
+/// A kernel on the device: nanoseconds over elements, one launch after the other.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KernelModel {
+    pub variant: Variant,
+    pub time: Curve,
+}
+
+/// A kernel's CPU twin: nanoseconds over elements.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TwinModel {
+    pub variant: Variant,
+    pub cold: bool,
+    pub time: Curve,
+}
+
+/// Memory management: nanoseconds over bytes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MemoryCosts {
+    pub device_allocate: Curve,
+    pub pinned_allocate: Curve,
+    pub register: Curve,
+    /// One thread writing to fresh pages, above writing to touched ones.
+    pub first_touch: Curve,
+    /// The same by all threads of the team.
+    pub first_touch_team: Curve,
+    /// Giving pages back and mapping new ones.
+    pub renew: Curve,
+    /// How much host data stays in the CPU's caches from one pass to the next.
+    pub host_cache_bytes: Bytes,
+}
+
+/// A question that the profile has no measurement to answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the profile does not know {what}; calibrate it with `hallway calibrate`")]
+pub struct Unknown {
+    pub what: String,
+}
+
+impl Profile {
+    /// # Errors
+    /// If the direction was not calibrated.
+    pub fn copy(&self, direction: Direction) -> Result<&Curve, Unknown> {
+        let found = self.copies.iter().find(|copy| copy.direction == direction);
+        let unknown = || Unknown { what: format!("{direction} copies of pinned memory") };
+        found.map(|copy| &copy.time).ok_or_else(unknown)
+    }
+
+    /// # Errors
+    /// If the direction was not calibrated.
+    pub fn staging(&self, direction: Direction, cold: bool) -> Result<&StagingModel, Unknown> {
+        let fits = |model: &&StagingModel| model.direction == direction && model.cold == cold;
+        let unknown = || Unknown { what: format!("{direction} copies of pageable memory") };
+        self.staging.iter().find(fits).ok_or_else(unknown)
+    }
+
+    /// Zero where the chain was measured to cost nothing extra.
+    pub fn hand_over(&self, from: OperationKind, to: OperationKind, across: bool) -> f64 {
+        let fits = |h: &&HandOver| h.from == from && h.to == to && h.across_streams == across;
+        self.hand_overs.iter().find(fits).map_or(0.0, |hand_over| hand_over.time.ns)
+    }
+
+    /// Nanoseconds of a kernel on the device.
+    ///
+    /// # Errors
+    /// If the kernel was not calibrated.
+    pub fn kernel(&self, kernel: Kernel, arguments: &Arguments, n: u64) -> Result<f64, Unknown> {
+        let models: Vec<(u32, &Curve)> = (self.kernels.iter())
+            .filter(|model| model.variant.kernel == kernel)
+            .map(|model| (model.variant.degree, &model.time))
+            .collect();
+        between(&models, Variant::of(kernel, arguments).degree, |curve| curve.at(n as f64))
+            .ok_or_else(|| Unknown { what: format!("kernel `{kernel}` on the GPU") })
+    }
+
+    /// Nanoseconds per element of a kernel on the device, elements being many.
+    ///
+    /// # Errors
+    /// If the kernel was not calibrated.
+    pub fn kernel_slope(&self, kernel: Kernel, arguments: &Arguments) -> Result<f64, Unknown> {
+        let far = |model: &KernelModel| model.time.knots.last().map_or(1.0, |knot| knot.0) as u64;
+        let last = self.kernels.iter().filter(|m| m.variant.kernel == kernel).map(far).max();
+        let last = last.unwrap_or(1);
+        let rise =
+            self.kernel(kernel, arguments, 2 * last)? - self.kernel(kernel, arguments, last)?;
+        Ok(rise / last as f64)
+    }
+
+    /// Nanoseconds of a kernel's CPU twin.
+    ///
+    /// # Errors
+    /// If the twin was not calibrated.
+    pub fn twin(
+        &self,
+        kernel: Kernel,
+        arguments: &Arguments,
+        n: u64,
+        cold: bool,
+    ) -> Result<f64, Unknown> {
+        let models: Vec<(u32, &Curve)> = (self.twins.iter())
+            .filter(|model| model.variant.kernel == kernel && model.cold == cold)
+            .map(|model| (model.variant.degree, &model.time))
+            .collect();
+        between(&models, Variant::of(kernel, arguments).degree, |curve| curve.at(n as f64))
+            .ok_or_else(|| Unknown { what: format!("kernel `{kernel}` on the CPU") })
+    }
+}
+
+/// Interpolates between the two calibrated degrees around the wanted one, and
+/// along the last two beyond: the time of a kernel is linear in its arithmetic
+/// wherever arithmetic bounds it, and constant where memory does.
+fn between(models: &[(u32, &Curve)], degree: u32, at: impl Fn(&Curve) -> f64) -> Option<f64> {
+    let mut points: Vec<(f64, f64)> =
+        models.iter().map(|&(degree, curve)| (f64::from(degree), at(curve))).collect();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    match points[..] {
+        [] => None,
+        [(_, time)] => Some(time),
+        _ => Some(crate::stats::interpolate(&points, f64::from(degree))),
+    }
+}

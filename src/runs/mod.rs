@@ -1,0 +1,128 @@
+//! Measured runs of plans, with what is needed to score them later without a
+//! GPU: the plan's identity and the calibration they belong to.
+//!
+//! Invariant: a run holds measurements only. No prediction is ever stored here.
+
+use crate::timeline::Timeline;
+use crate::units::Span;
+use serde::{Deserialize, Serialize};
+use std::io::Write;
+use std::path::Path;
+
+/// Version of the file format.
+const FORMAT: u32 = 1;
+
+/// One plan, run repeatedly.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// The strategy's name, for readers.
+    pub plan: String,
+    /// [`crate::plan::Plan::identity`]: what was really run.
+    pub identity: String,
+    /// Host time of the set-up, once.
+    pub setup_ns: Span,
+    /// Host time of each pass over the body, after warm-up.
+    pub passes_ns: Vec<Span>,
+    /// Largest deviation from the CPU twins' output, relative to its largest value.
+    pub worst_error: f64,
+}
+
+impl Run {
+    /// The median pass.
+    pub fn makespan(&self) -> Span {
+        let passes: Vec<f64> = self.passes_ns.iter().map(|span| span.nanos_f64()).collect();
+        Span::from_nanos_f64(crate::stats::median(&passes).unwrap_or(0.0))
+    }
+
+    /// Robust relative spread of the passes.
+    pub fn spread(&self) -> f64 {
+        let passes: Vec<f64> = self.passes_ns.iter().map(|span| span.nanos_f64()).collect();
+        crate::stats::relative_spread(&passes).unwrap_or(0.0)
+    }
+}
+
+/// A pass of one plan that was timed call by call. Timing slows it: it shows
+/// where time goes, and is not what predictions are scored on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Trace {
+    pub identity: String,
+    pub timeline: Timeline,
+}
+
+/// All runs of one scenario in one sitting.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunSet {
+    pub hallway_runs: u32,
+    pub scenario: String,
+    /// Start of the calibration that these runs belong to, as in its profile.
+    pub calibration_unix_time: u64,
+    pub runs: Vec<Run>,
+    pub traces: Vec<Trace>,
+}
+
+/// What can be wrong with a file of runs.
+#[derive(Debug, thiserror::Error)]
+pub enum RunsError {
+    #[error("cannot read {path}: {source}")]
+    Read { path: String, source: std::io::Error },
+    #[error("cannot write {path}: {source}")]
+    Write { path: String, source: std::io::Error },
+    #[error("{path} is not a file of runs: {source}")]
+    Parse { path: String, source: serde_json::Error },
+    #[error("{path} has runs of format {found}; this hallway reads format {FORMAT}")]
+    Format { path: String, found: u32 },
+}
+
+impl RunSet {
+    pub fn new(scenario: &str, calibration_unix_time: u64) -> Self {
+        Self {
+            hallway_runs: FORMAT,
+            scenario: scenario.to_owned(),
+            calibration_unix_time,
+            runs: Vec::new(),
+            traces: Vec::new(),
+        }
+    }
+
+    /// # Errors
+    /// If the file cannot be read or is not a file of runs of this format.
+    pub fn load(path: &Path) -> Result<Self, RunsError> {
+        let name = path.display().to_string();
+        let read = |source| RunsError::Read { path: name.clone(), source };
+        let text = std::fs::read_to_string(path).map_err(read)?;
+        let parse = |source| RunsError::Parse { path: name.clone(), source };
+        let set: Self = serde_json::from_str(&text).map_err(parse)?;
+        if set.hallway_runs != FORMAT {
+            return Err(RunsError::Format { path: name, found: set.hallway_runs });
+        }
+        Ok(set)
+    }
+
+    /// Writes the runs so that readers see the old file or the new one, whole.
+    ///
+    /// # Errors
+    /// If the folder or the file cannot be written; an old file stays as it was.
+    pub fn save(&self, path: &Path) -> Result<(), RunsError> {
+        let name = path.display().to_string();
+        let write = |source| RunsError::Write { path: name.clone(), source };
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new("."));
+        std::fs::create_dir_all(folder).map_err(write)?;
+        let mut file = tempfile::NamedTempFile::new_in(folder).map_err(write)?;
+        serde_json::to_writer(&mut file, self).map_err(|error| write(error.into()))?;
+        writeln!(file).map_err(write)?;
+        file.persist(path).map_err(|error| write(error.error))?;
+        Ok(())
+    }
+
+    pub fn run_of(&self, identity: &str) -> Option<&Run> {
+        self.runs.iter().find(|run| run.identity == identity)
+    }
+
+    pub fn trace_of(&self, identity: &str) -> Option<&Trace> {
+        self.traces.iter().find(|trace| trace.identity == identity)
+    }
+}

@@ -1,0 +1,194 @@
+//! One task, as written, against its kernel and the buffers it names.
+
+use super::check::count;
+use super::error::{Fault, unknown};
+use super::raw::{RawBuffer, RawTask};
+use super::{Buffer, BufferId, Task};
+use crate::kernels::{Arguments, Kernel, Shape};
+use std::collections::BTreeMap;
+use toml::Spanned;
+
+/// Beyond this degree the kernel says nothing more about a machine.
+const LARGEST_DEGREE: f64 = 65_536.0;
+
+/// What the names in a task refer to.
+pub(super) struct Scope<'a> {
+    pub raw_buffers: &'a [RawBuffer],
+    pub buffers: &'a [Buffer],
+    /// Where in the file each buffer stands.
+    pub ids: &'a BTreeMap<&'a Spanned<String>, usize>,
+}
+
+impl Scope<'_> {
+    /// Checks a task by itself; what it has to do with others is in `graph`.
+    pub fn task(&self, raw: &RawTask) -> Result<Task, Fault> {
+        let kernel = kernel(&raw.kernel)?;
+        let task = Task {
+            name: raw.name.get_ref().clone(),
+            kernel,
+            arguments: arguments(raw, kernel)?,
+            reads: self.reads(raw, kernel)?,
+            writes: self.writes(raw)?,
+            iterations: iterations(raw, kernel)?,
+            splittable: raw.split.is_some(),
+        };
+        self.shapes_fit(raw, &task)?;
+        in_place_where_possible(raw, &task)?;
+        halo_is_the_kernels(raw, kernel)?;
+        Ok(task)
+    }
+
+    fn find(&self, name: &Spanned<String>) -> Result<BufferId, Fault> {
+        self.ids.get(name).copied().map(BufferId).ok_or_else(|| {
+            let known: Vec<&str> = self.buffers.iter().map(|buffer| buffer.name.as_str()).collect();
+            unknown("buffer", name.get_ref(), name.span(), &known)
+                .or("declare it in a `[[buffer]]` table")
+        })
+    }
+
+    fn reads(&self, raw: &RawTask, kernel: Kernel) -> Result<Vec<BufferId>, Fault> {
+        let reads = raw.reads.get_ref();
+        if reads.len() != kernel.inputs() {
+            let buffers = buffers_in_words(kernel.inputs());
+            return Err(Fault::new(
+                format!("`reads` of task `{}` names {}", raw.name, buffers_in_words(reads.len())),
+                raw.reads.span(),
+                format!("kernel `{kernel}` reads {buffers}"),
+                format!("name {buffers} in `reads`"),
+            ));
+        }
+        reads.iter().map(|name| self.find(name)).collect()
+    }
+
+    fn writes(&self, raw: &RawTask) -> Result<BufferId, Fault> {
+        match raw.writes.get_ref().as_slice() {
+            [name] => self.find(name),
+            names => Err(Fault::new(
+                format!("`writes` of task `{}` names {} buffers", raw.name, names.len()),
+                raw.writes.span(),
+                "every kernel writes one buffer",
+                "name one buffer in `writes`",
+            )),
+        }
+    }
+
+    fn shapes_fit(&self, raw: &RawTask, task: &Task) -> Result<(), Fault> {
+        let output = &self.buffers[task.writes.0];
+        let output_size = self.raw_buffers[task.writes.0].elements.span();
+        if task.kernel.shape() == Shape::Reduction {
+            if output.elements == 1 {
+                return Ok(());
+            }
+            return Err(Fault::new(
+                format!(
+                    "kernel `{}` of task `{}` gives one element, but buffer `{}` has {}",
+                    task.kernel, raw.name, output.name, output.elements
+                ),
+                output_size,
+                "too many elements",
+                format!("set `elements = 1` in buffer `{}`", output.name),
+            ));
+        }
+        let differs = |id: &&BufferId| self.buffers[id.0].elements != output.elements;
+        let Some(id) = task.reads.iter().find(differs) else {
+            return Ok(());
+        };
+        let input = &self.buffers[id.0];
+        Err(Fault::new(
+            format!(
+                "task `{}` reads the {} elements of `{}` but writes the {} of `{}`",
+                raw.name, input.elements, input.name, output.elements, output.name
+            ),
+            output_size,
+            format!("differs from `{}`", input.name),
+            format!(
+                "kernel `{}` writes one element for each one read: give both the same `elements`",
+                task.kernel
+            ),
+        )
+        .and(self.raw_buffers[id.0].elements.span(), "read"))
+    }
+}
+
+fn buffers_in_words(number: usize) -> String {
+    if number == 1 { "one buffer".to_owned() } else { format!("{number} buffers") }
+}
+
+fn kernel(name: &Spanned<String>) -> Result<Kernel, Fault> {
+    Kernel::from_name(name.get_ref()).ok_or_else(|| {
+        unknown("kernel", name.get_ref(), name.span(), &Kernel::ALL.map(Kernel::name))
+    })
+}
+
+fn arguments(raw: &RawTask, kernel: Kernel) -> Result<Arguments, Fault> {
+    let mut arguments = Arguments::default();
+    for (name, value) in &raw.arguments {
+        if !kernel.arguments().contains(&name.get_ref().as_str()) {
+            let fault = unknown("argument", name.get_ref(), name.span(), kernel.arguments());
+            return Err(fault.within(&format!(" of kernel `{kernel}`")));
+        }
+        let number = *value.get_ref();
+        let refuse = |rule: String, help: String| {
+            let message =
+                format!("`{name}` of task `{}` is {number:?}, and must be {rule}", raw.name);
+            Err(Fault::new(message, value.span(), "out of range", help))
+        };
+        if name.get_ref() == "degree" {
+            if !(1.0..=LARGEST_DEGREE).contains(&number) || number.fract() != 0.0 {
+                let range = format!("a whole number from 1 to {LARGEST_DEGREE}");
+                return refuse(range.clone(), format!("write {range}"));
+            }
+            arguments.degree = number as u32;
+        } else {
+            // What is finite as written may not be so in the kernel's `f32`.
+            if !(number as f32).is_finite() {
+                return refuse(
+                    "finite as an f32".to_owned(),
+                    "write a number such as 2.0".to_owned(),
+                );
+            }
+            arguments.a = number as f32;
+        }
+    }
+    Ok(arguments)
+}
+
+fn iterations(raw: &RawTask, kernel: Kernel) -> Result<u64, Fault> {
+    let what = format!("`iterations` of task `{}`", raw.name);
+    let iterations = count(&what, raw.iterations.as_ref())?.unwrap_or(1);
+    match &raw.iterations {
+        Some(given) if iterations > 1 && kernel.shape() == Shape::Reduction => Err(Fault::new(
+            format!("{what} is {iterations}, but kernel `{kernel}` cannot be repeated"),
+            given.span(),
+            "its one output element is not an input again",
+            "leave `iterations` out",
+        )),
+        _ => Ok(iterations),
+    }
+}
+
+fn in_place_where_possible(raw: &RawTask, task: &Task) -> Result<(), Fault> {
+    if task.kernel.works_in_place() || !task.reads.contains(&task.writes) {
+        return Ok(());
+    }
+    Err(Fault::new(
+        format!("task `{}` reads and `writes` the same buffer", raw.name),
+        raw.writes.span(),
+        format!("kernel `{}` does not work in place", task.kernel),
+        "write to a second buffer",
+    )
+    .and(raw.reads.span(), "read here"))
+}
+
+/// The halo belongs to the kernel; a scenario may state it for its reader.
+fn halo_is_the_kernels(raw: &RawTask, kernel: Kernel) -> Result<(), Fault> {
+    match raw.split.as_ref().and_then(|split| split.halo.as_ref()) {
+        Some(halo) if u64::try_from(*halo.get_ref()) != Ok(kernel.halo()) => Err(Fault::new(
+            format!("`halo` of task `{}` is {halo}", raw.name),
+            halo.span(),
+            format!("kernel `{kernel}` has a halo of {}", kernel.halo()),
+            format!("write `halo = {}`, or leave it out", kernel.halo()),
+        )),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,87 @@
+//! Which strategies are worth a look for a workload.
+
+use crate::plan::{Family, Issue, Plan, Refusal, Strategy, build};
+use crate::scenario::{HostMemory, Workload};
+
+/// Pieces into which a batch is cut where the scenario does not say.
+const CHUNKS: [u64; 4] = [2, 4, 16, 64];
+/// More pieces than this in all are bound by what their calls cost.
+const MOST_ITEMS: u64 = 256;
+
+/// The plans of a workload, and the strategies that have none, with the reason.
+#[derive(Debug, Clone)]
+pub struct Candidates {
+    pub plans: Vec<Plan>,
+    pub refused: Vec<Refusal>,
+}
+
+/// Builds every plan that the scenario asks for, or else a broad choice.
+pub fn candidates(workload: &Workload) -> Candidates {
+    let mut found = Candidates { plans: Vec::new(), refused: Vec::new() };
+    for strategy in strategies(workload) {
+        match build(workload, strategy) {
+            // Small workloads make some strategies the same plan.
+            Ok(plan) if found.plans.iter().any(|other| same_program(other, &plan)) => {}
+            Ok(plan) => found.plans.push(plan),
+            Err(refusal) => found.refused.push(refusal),
+        }
+    }
+    found
+}
+
+fn same_program(one: &Plan, other: &Plan) -> bool {
+    one.body == other.body && one.setup == other.setup && one.allocations == other.allocations
+}
+
+fn strategies(workload: &Workload) -> Vec<Strategy> {
+    let chosen = &workload.plans;
+    let chunks: Vec<u64> = if chosen.chunks.is_empty() {
+        CHUNKS.into_iter().filter(|chunks| chunks * workload.batches <= MOST_ITEMS).collect()
+    } else {
+        chosen.chunks.clone()
+    };
+    let wanted = |family: &Family| {
+        chosen.families.is_empty() || chosen.families.iter().any(|name| name == family.name())
+    };
+    let families = std::iter::once(Family::Cpu)
+        .chain([Family::RoundTrip, Family::Resident])
+        .chain(chunks.iter().flat_map(|&chunks| chunked(chunks, workload.batches)));
+    let mut strategies = Vec::new();
+    for family in families.filter(wanted) {
+        for memory in memories(workload, family) {
+            strategies.push(Strategy { family, memory });
+        }
+    }
+    strategies
+}
+
+/// Kinds of host memory to try: moving to page-locked memory is a change that a
+/// user can make, moving away from it is not one that pays.
+fn memories(workload: &Workload, family: Family) -> Vec<HostMemory> {
+    use crate::scenario::Home;
+    let pinned = Home::Host(HostMemory::Pinned);
+    let has_pinned = workload.buffers.iter().any(|buffer| buffer.home == pinned);
+    match family {
+        Family::Cpu => vec![HostMemory::Pageable],
+        _ if has_pinned => vec![HostMemory::Pinned],
+        _ => vec![HostMemory::Pageable, HostMemory::Pinned],
+    }
+}
+
+fn chunked(chunks: u64, batches: u64) -> Vec<Family> {
+    let items = chunks * batches;
+    let mut families = Vec::new();
+    for streams in [2, 4] {
+        if items >= streams as u64 {
+            families.push(Family::ByChunk { chunks, streams, issue: Issue::DepthFirst });
+        }
+    }
+    families.push(Family::ByChunk { chunks, streams: 4, issue: Issue::BreadthFirst });
+    families.push(Family::ByEngine { chunks });
+    for ring in [2, 3] {
+        if items > ring as u64 {
+            families.push(Family::Buffered { chunks, ring });
+        }
+    }
+    families
+}

@@ -1,0 +1,75 @@
+//! The candidates in order of their predicted time, and what that says.
+
+use super::candidates::Candidates;
+use crate::plan::{Family, Plan, Refusal};
+use crate::profile::{Profile, Unknown};
+use crate::simulate::{Forecast, forecast_all, setup_time};
+use crate::units::Span;
+
+/// A plan with its forecast.
+#[derive(Debug, Clone)]
+pub struct Ranked {
+    pub plan: Plan,
+    pub forecast: Forecast,
+    pub setup: Span,
+}
+
+impl Ranked {
+    /// Predicted time of one pass over the body.
+    pub fn makespan(&self) -> Span {
+        self.forecast.makespan()
+    }
+
+    /// Set-up once and the body `runs` times.
+    pub fn program(&self, runs: u64) -> Span {
+        self.setup + self.makespan() * runs
+    }
+
+    pub fn is_cpu(&self) -> bool {
+        self.plan.strategy.family == Family::Cpu
+    }
+}
+
+/// All plans that could be predicted, fastest body first, and the others with
+/// the reason why not.
+#[derive(Debug, Clone)]
+pub struct Ranking {
+    pub plans: Vec<Ranked>,
+    pub refused: Vec<Refusal>,
+    pub unknown: Vec<(Plan, Unknown)>,
+}
+
+impl Ranking {
+    pub fn winner(&self) -> Option<&Ranked> {
+        self.plans.first()
+    }
+
+    pub fn best_on_cpu(&self) -> Option<&Ranked> {
+        self.plans.iter().find(|ranked| ranked.is_cpu())
+    }
+
+    pub fn best_on_gpu(&self) -> Option<&Ranked> {
+        self.plans.iter().find(|ranked| !ranked.is_cpu())
+    }
+
+    /// The plan that is fastest with its set-up spread over `runs` passes.
+    pub fn winner_over(&self, runs: u64) -> Option<&Ranked> {
+        self.plans.iter().min_by_key(|ranked| ranked.program(runs))
+    }
+}
+
+/// Predicts and ranks candidates. The same seed gives the same ranking.
+pub fn rank(candidates: Candidates, profile: &Profile, draws: usize, seed: u64) -> Ranking {
+    let forecasts = forecast_all(&candidates.plans, profile, draws, seed);
+    let mut ranking =
+        Ranking { plans: Vec::new(), refused: candidates.refused, unknown: Vec::new() };
+    for (plan, forecast) in candidates.plans.into_iter().zip(forecasts) {
+        let setup = setup_time(&plan, profile);
+        match forecast.and_then(|forecast| Ok((forecast, setup?))) {
+            Ok((forecast, setup)) => ranking.plans.push(Ranked { plan, forecast, setup }),
+            Err(unknown) => ranking.unknown.push((plan, unknown)),
+        }
+    }
+    ranking.plans.sort_by_key(|ranked| (ranked.makespan(), ranked.plan.strategy));
+    ranking
+}

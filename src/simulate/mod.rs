@@ -1,0 +1,23 @@
+//! The discrete-event simulator: a plan and a profile make a timeline.
+//!
+//! Invariant: equal inputs give equal timelines, on any machine. Events are
+//! ordered by time and then by the order in which they were scheduled; nothing
+//! is looked up in hash order. The rules of the hardware are each in a place of
+//! their own: the host thread in `host`, stream order and hand-overs in
+//! `streams`, the copy engines and the link between them in `copies`, the
+//! multiprocessors in `processors`. `engine` only moves time forwards.
+
+mod copies;
+mod cost;
+mod engine;
+mod host;
+mod operation;
+mod processors;
+mod queue;
+mod setup;
+mod streams;
+mod uncertainty;
+
+pub use engine::simulate;
+pub use setup::setup_time;
+pub use uncertainty::{Forecast, forecast, forecast_all};

@@ -1,0 +1,160 @@
+//! Stream order, events and hand-overs.
+//!
+//! A stream is a FIFO: an operation is at its head once the one before it has
+//! ended. Going from one operation to a dependent one costs a hand-over, which
+//! depends on the kinds of both and on whether they share the stream.
+
+use super::operation::{Ending, Operation, OperationId, Work};
+use crate::plan::{EventId, StreamId};
+use crate::profile::Profile;
+use crate::units::{Instant, Span};
+use std::collections::VecDeque;
+
+#[derive(Default)]
+struct Stream {
+    waiting: VecDeque<OperationId>,
+    /// The head has been given to its engine.
+    running: bool,
+    /// The last operation that ended here.
+    last: Option<Ending>,
+    /// What the next operation must follow besides: events that were waited for.
+    awaited: Vec<Ending>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum EventState {
+    /// Not recorded in this pass: a wait for it waits for nothing.
+    Idle,
+    /// Recorded by the host, not reached by its stream.
+    Pending,
+    Reached(Ending),
+}
+
+pub(super) struct Streams<'p> {
+    profile: &'p Profile,
+    streams: Vec<Stream>,
+    events: Vec<EventState>,
+    /// For each event, streams whose head waits for it.
+    waiters: Vec<Vec<StreamId>>,
+}
+
+/// An operation that may start at a time.
+pub(super) type Ready = (Instant, OperationId);
+
+impl<'p> Streams<'p> {
+    pub fn new(profile: &'p Profile, streams: usize, events: usize) -> Self {
+        Self {
+            profile,
+            streams: (0..streams).map(|_| Stream::default()).collect(),
+            events: vec![EventState::Idle; events],
+            waiters: vec![Vec::new(); events],
+        }
+    }
+
+    pub fn is_drained(&self, stream: StreamId) -> bool {
+        self.streams[stream.0].waiting.is_empty()
+    }
+
+    /// The host has issued an operation.
+    pub fn push(&mut self, operations: &[Operation], id: OperationId, ready: &mut Vec<Ready>) {
+        let operation = &operations[id];
+        if let Work::Record(event) = operation.work {
+            self.events[event.0] = EventState::Pending;
+        }
+        self.streams[operation.stream.0].waiting.push_back(id);
+        self.advance(operations, operation.stream, ready);
+    }
+
+    /// The operation at the head of a stream has ended.
+    pub fn end(
+        &mut self,
+        operations: &[Operation],
+        id: OperationId,
+        time: Instant,
+        ready: &mut Vec<Ready>,
+    ) {
+        let operation = &operations[id];
+        let stream = &mut self.streams[operation.stream.0];
+        let head = stream.waiting.pop_front();
+        debug_assert_eq!(head, Some(id), "only the head of a stream runs");
+        stream.running = false;
+        stream.last = Some(Ending { time, kind: operation.work.kind() });
+        self.advance(operations, operation.stream, ready);
+    }
+
+    /// Starts the head of a stream if it can; passes over events that are done.
+    fn advance(&mut self, operations: &[Operation], id: StreamId, ready: &mut Vec<Ready>) {
+        // A reached event may set other streams free, and those others again.
+        let mut to_do = vec![id];
+        while let Some(id) = to_do.pop() {
+            while let Some(&head) = self.streams[id.0].waiting.front() {
+                if self.streams[id.0].running {
+                    break;
+                }
+                match operations[head].work {
+                    Work::Record(event) => {
+                        self.reach(operations, head, event);
+                        to_do.append(&mut self.waiters[event.0]);
+                    }
+                    Work::Wait(event) => {
+                        if !self.pass(operations, head, event) {
+                            break;
+                        }
+                    }
+                    _ => self.start(operations, head, ready),
+                }
+            }
+        }
+    }
+
+    fn reach(&mut self, operations: &[Operation], id: OperationId, event: EventId) {
+        let operation = &operations[id];
+        let stream = &mut self.streams[operation.stream.0];
+        stream.waiting.pop_front();
+        let ending = match stream.last {
+            Some(last) if last.time >= operation.arrives => last,
+            Some(last) => Ending { time: operation.arrives, ..last },
+            None => Ending { time: operation.arrives, kind: None },
+        };
+        // What the stream itself still has to follow, its waiters have to as well.
+        let latest =
+            stream.awaited.iter().copied().fold(ending, |latest, other| {
+                if other.time > latest.time { other } else { latest }
+            });
+        self.events[event.0] = EventState::Reached(latest);
+    }
+
+    /// Takes a wait off the stream if its event is reached.
+    fn pass(&mut self, operations: &[Operation], id: OperationId, event: EventId) -> bool {
+        let stream = operations[id].stream;
+        match self.events[event.0] {
+            EventState::Pending => {
+                if !self.waiters[event.0].contains(&stream) {
+                    self.waiters[event.0].push(stream);
+                }
+                return false;
+            }
+            EventState::Reached(ending) => self.streams[stream.0].awaited.push(ending),
+            EventState::Idle => {}
+        }
+        self.streams[stream.0].waiting.pop_front();
+        true
+    }
+
+    fn start(&mut self, operations: &[Operation], id: OperationId, ready: &mut Vec<Ready>) {
+        let operation = &operations[id];
+        let to = operation.work.kind().expect("events are handled before");
+        let hand_over = |from: Ending, across: bool| {
+            let cost = from.kind.map_or(0.0, |kind| self.profile.hand_over(kind, to, across));
+            from.time + Span::from_nanos_f64(cost.max(0.0))
+        };
+        let stream = &self.streams[operation.stream.0];
+        let own = stream.last.map(|last| hand_over(last, false));
+        let others = stream.awaited.iter().map(|&event| hand_over(event, true));
+        let time = others.chain(own).fold(operation.arrives, Instant::max);
+        let stream = &mut self.streams[operation.stream.0];
+        stream.awaited.clear();
+        stream.running = true;
+        ready.push((time, id));
+    }
+}

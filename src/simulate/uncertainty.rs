@@ -1,0 +1,136 @@
+//! How sure a prediction is: the same engine under seeded draws of the profile.
+
+use super::engine::simulate;
+use crate::plan::Plan;
+use crate::profile::{Curve, Estimate, Profile, Unknown};
+use crate::stats::quantile;
+use crate::timeline::Timeline;
+use crate::units::{Bandwidth, Span};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+
+/// A predicted body: the timeline of the fitted profile, and the makespans of
+/// profiles drawn from its scatter.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Forecast {
+    pub timeline: Timeline,
+    /// Makespans under the draws, in the order of the draws: the i-th draw of
+    /// every forecast with the same seed is of the same machine.
+    pub draws: Vec<Span>,
+}
+
+impl Forecast {
+    pub fn makespan(&self) -> Span {
+        self.timeline.makespan
+    }
+
+    /// The range that holds 90% of the draws.
+    pub fn interval(&self) -> (Span, Span) {
+        let draws: Vec<f64> = self.draws.iter().map(|span| span.nanos_f64()).collect();
+        let bound = |q| Span::from_nanos_f64(quantile(&draws, q).unwrap_or(0.0));
+        if draws.is_empty() {
+            (self.makespan(), self.makespan())
+        } else {
+            (bound(0.05), bound(0.95))
+        }
+    }
+
+    /// Whether the draws do not settle which of the two is faster: neither is
+    /// in nine draws out of ten.
+    pub fn ties_with(&self, other: &Self) -> bool {
+        let pairs = self.draws.iter().zip(&other.draws);
+        let faster = pairs.filter(|(mine, theirs)| mine < theirs).count() as f64;
+        let share = faster / self.draws.len().max(1) as f64;
+        !self.draws.is_empty() && share > 0.1 && share < 0.9
+    }
+}
+
+/// Predicts a plan's body with its uncertainty.
+///
+/// # Errors
+/// If the profile does not know what one of the calls costs.
+pub fn forecast(
+    plan: &Plan,
+    profile: &Profile,
+    draws: usize,
+    seed: u64,
+) -> Result<Forecast, Unknown> {
+    let machines = drawn_machines(profile, draws, seed);
+    forecast_on(plan, profile, &machines)
+}
+
+/// Predicts several plans under the same draws, on all threads.
+pub fn forecast_all(
+    plans: &[Plan],
+    profile: &Profile,
+    draws: usize,
+    seed: u64,
+) -> Vec<Result<Forecast, Unknown>> {
+    let machines = drawn_machines(profile, draws, seed);
+    plans.par_iter().map(|plan| forecast_on(plan, profile, &machines)).collect()
+}
+
+fn forecast_on(plan: &Plan, profile: &Profile, machines: &[Profile]) -> Result<Forecast, Unknown> {
+    let timeline = simulate(plan, profile)?;
+    let makespan = |machine| simulate(plan, machine).map(|timeline| timeline.makespan);
+    let draws = machines.iter().map(makespan).collect::<Result<_, _>>()?;
+    Ok(Forecast { timeline, draws })
+}
+
+fn drawn_machines(profile: &Profile, draws: usize, seed: u64) -> Vec<Profile> {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    (0..draws).map(|_| drawn(profile, &mut random)).collect()
+}
+
+/// A machine that this calibration could have come from: every model scaled
+/// once, by its own scatter.
+fn drawn(profile: &Profile, random: &mut ChaCha8Rng) -> Profile {
+    let mut machine = profile.clone();
+    let calls = &mut machine.calls;
+    let latency = &mut machine.latency;
+    let estimates = [
+        &mut calls.launch,
+        &mut calls.copy_in,
+        &mut calls.copy_out,
+        &mut calls.clear,
+        &mut calls.record,
+        &mut calls.wait,
+        &mut calls.synchronize,
+        &mut latency.start_kernel,
+        &mut latency.start_copy_in,
+        &mut latency.start_copy_out,
+        &mut latency.wake_host,
+        &mut latency.kernel_gap,
+    ];
+    let hand_overs = machine.hand_overs.iter_mut().map(|hand_over| &mut hand_over.time);
+    for estimate in estimates.into_iter().chain(hand_overs) {
+        *estimate = Estimate { ns: estimate.ns * factor(estimate.scatter, random), ..*estimate };
+    }
+    let copies = machine.copies.iter_mut().map(|model| &mut model.time);
+    let kernels = machine.kernels.iter_mut().map(|model| &mut model.time);
+    let twins = machine.twins.iter_mut().map(|model| &mut model.time);
+    for curve in copies.chain(kernels).chain(twins) {
+        *curve = curve.scaled(factor(curve.scatter, random));
+    }
+    for model in &mut machine.staging {
+        let factor = factor(model.until_complete.scatter, random);
+        let scale = |curve: &Curve| curve.scaled(factor);
+        (model.until_return, model.until_complete) =
+            (scale(&model.until_return), scale(&model.until_complete));
+    }
+    let factor = factor(machine.link.scatter, random);
+    let scale =
+        |rate: Bandwidth| Bandwidth::from_bytes_per_second(rate.bytes_per_second() * factor);
+    machine.link.down_shared = scale(machine.link.down_shared);
+    machine.link.up_shared = scale(machine.link.up_shared);
+    machine
+}
+
+/// One plus a normal deviate times the scatter, kept well above zero. The sum
+/// of twelve uniform deviates less six is normal enough here (Irwin 1927, Hall
+/// 1927) and, unlike a logarithm, the same to the last bit everywhere.
+fn factor(scatter: f64, random: &mut ChaCha8Rng) -> f64 {
+    let normal = (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0;
+    (1.0 + scatter * normal).max(0.2)
+}

@@ -1,0 +1,100 @@
+//! Statistics of order: they shrug off the few samples in which the machine did
+//! something else.
+
+use statrs::distribution::{Binomial, DiscreteCDF};
+
+/// What a set of samples looks like.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Summary {
+    pub count: usize,
+    pub median: f64,
+    /// The 5% quantile.
+    pub low: f64,
+    /// The 95% quantile.
+    pub high: f64,
+    pub minimum: f64,
+}
+
+impl Summary {
+    /// `None` without values.
+    pub fn of(values: &[f64]) -> Option<Self> {
+        let sorted = sorted(values);
+        Some(Self {
+            count: sorted.len(),
+            median: quantile_of_sorted(&sorted, 0.5)?,
+            low: quantile_of_sorted(&sorted, 0.05)?,
+            high: quantile_of_sorted(&sorted, 0.95)?,
+            minimum: *sorted.first()?,
+        })
+    }
+}
+
+/// The middle value, or the mean of the two in the middle; `None` without values.
+pub fn median(values: &[f64]) -> Option<f64> {
+    quantile(values, 0.5)
+}
+
+/// The `q` quantile of values in any order; `None` without values.
+pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
+    quantile_of_sorted(&sorted(values), q)
+}
+
+/// The `q` quantile of ascending values, linear between order statistics: type 7
+/// of Hyndman and Fan, "Sample quantiles in statistical packages", The American
+/// Statistician 50 (1996). `None` without values.
+pub fn quantile_of_sorted(sorted: &[f64], q: f64) -> Option<f64> {
+    assert!((0.0..=1.0).contains(&q), "a quantile of {q}");
+    debug_assert!(sorted.is_sorted());
+    let position = q * sorted.len().checked_sub(1)? as f64;
+    let below = sorted[position.floor() as usize];
+    let above = sorted[position.ceil() as usize];
+    Some(below + position.fract() * (above - below))
+}
+
+/// The median absolute deviation from the median, times 1.4826, so that it
+/// estimates the standard deviation of normally distributed values (Hampel,
+/// "The influence curve and its role in robust estimation", JASA 69, 1974).
+/// `None` without values.
+pub fn mad(values: &[f64]) -> Option<f64> {
+    /// 1 / (the 75% quantile of the standard normal distribution).
+    const NORMAL_CONSISTENCY: f64 = 1.482_602_218_505_602;
+    let center = median(values)?;
+    let deviations: Vec<f64> = values.iter().map(|value| (value - center).abs()).collect();
+    Some(NORMAL_CONSISTENCY * median(&deviations)?)
+}
+
+/// A robust coefficient of variation: [`mad`] over the median. `None` without
+/// values or where the median is zero.
+pub fn relative_spread(values: &[f64]) -> Option<f64> {
+    relative_to_median(values, mad(values)?)
+}
+
+/// Half the width of the 95% confidence interval of the median, over the median.
+///
+/// The interval lies between two order statistics and assumes nothing about the
+/// distribution: the number of values below the true median is binomial (David
+/// and Nagaraja, *Order Statistics*, 3rd edition, section 7.1). `None` for fewer
+/// than six values, which no such interval can be drawn from, or where the
+/// median is zero.
+pub fn relative_half_width(values: &[f64]) -> Option<f64> {
+    if values.len() < 6 {
+        return None;
+    }
+    let below = Binomial::new(0.5, values.len() as u64).expect("one half is a probability");
+    // The greatest rank, from one, below which the true median lies in 2.5% of cases at most.
+    let rank = below.inverse_cdf(0.025) as usize;
+    let sorted = sorted(values);
+    relative_to_median(values, (sorted[sorted.len() - rank] - sorted[rank - 1]) / 2.0)
+}
+
+fn relative_to_median(values: &[f64], deviation: f64) -> Option<f64> {
+    let median = median(values)?;
+    (median != 0.0).then(|| deviation / median.abs())
+}
+
+fn sorted(values: &[f64]) -> Vec<f64> {
+    assert!(values.iter().all(|value| value.is_finite()), "a statistic of a value that is none");
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted
+}

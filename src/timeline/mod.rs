@@ -1,0 +1,96 @@
+//! What happened when, whether predicted or measured: one type for both.
+//!
+//! Invariant: spans of one lane are in order of their starts, and the makespan
+//! is at least the end of every span.
+
+use crate::plan::Direction;
+use crate::units::{Instant, Span};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Something that does one thing after another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Lane {
+    /// The host thread that issues calls.
+    Host,
+    /// The copy engine from host to device.
+    CopyIn,
+    /// The multiprocessors.
+    Kernels,
+    /// The copy engine from device to host.
+    CopyOut,
+}
+
+impl Lane {
+    pub const ALL: [Self; 4] = [Self::Host, Self::CopyIn, Self::Kernels, Self::CopyOut];
+
+    pub const fn of(direction: Direction) -> Self {
+        match direction {
+            Direction::HostToDevice => Self::CopyIn,
+            Direction::DeviceToHost => Self::CopyOut,
+        }
+    }
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::CopyIn => "H2D",
+            Self::Kernels => "kernels",
+            Self::CopyOut => "D2H",
+        }
+    }
+}
+
+impl fmt::Display for Lane {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// One thing that a lane did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Activity {
+    pub lane: Lane,
+    /// Position in the plan's body of the call that caused it.
+    pub call: usize,
+    pub start: Instant,
+    pub end: Instant,
+}
+
+/// The activities of one pass over a plan's body.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Timeline {
+    pub activities: Vec<Activity>,
+    /// From before the first call to after the last one has returned.
+    pub makespan: Span,
+}
+
+impl Timeline {
+    pub fn lane(&self, lane: Lane) -> impl Iterator<Item = &Activity> {
+        self.activities.iter().filter(move |activity| activity.lane == lane)
+    }
+
+    /// Time during which the lane does something; kernels that run side by
+    /// side count once.
+    pub fn busy(&self, lane: Lane) -> Span {
+        let mut total = Span::ZERO;
+        let mut reached = Instant::START;
+        for activity in self.lane(lane) {
+            let start = activity.start.max(reached);
+            if activity.end > start {
+                total += activity.end.since(start);
+                reached = activity.end;
+            }
+        }
+        total
+    }
+
+    /// Busy time of the lane as a share of the makespan, 0 to 1.
+    pub fn utilisation(&self, lane: Lane) -> f64 {
+        if self.makespan == Span::ZERO {
+            return 0.0;
+        }
+        self.busy(lane).nanos_f64() / self.makespan.nanos_f64()
+    }
+}

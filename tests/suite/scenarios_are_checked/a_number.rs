@@ -1,0 +1,72 @@
+//! Numbers have a range, and their products fit into 64 bits.
+
+use super::*;
+
+#[test]
+fn of_elements_is_at_least_one() {
+    for wrong in ["0", "-4"] {
+        let text = valid_but("1024 # output", &format!("{wrong} # output"));
+        let message = format!("`elements` of buffer `out` is {wrong}, and must be at least 1");
+        refuses(&text, &format!("{wrong} # output"), &message, "1 or more");
+    }
+}
+
+#[test]
+fn of_bytes_fits_into_64_bits() {
+    let text = valid_but("1024 # output", "4611686018427387904 # output");
+    let message = "the `elements` of buffer `out`, all batches";
+    refuses(&text, "4611686018427387904", message, "fewer `elements`");
+    // Each buffer would fit: the second no longer does.
+    let text = VALID.replace("1024\n", "200000000000000000\n");
+    let text = text.replace("1_024", "1000000000000000000");
+    refuses(&text, "1000000000000000000", "buffer `middle`", "fewer `batches`");
+}
+
+#[test]
+fn of_times_is_within_reason() {
+    let text = valid_but("batches = 2", "batches = 0");
+    refuses(&text, "0\nruns", "`batches` is 0", "1 or more");
+    let text = valid_but("runs = 10", "runs = -10");
+    refuses(&text, "-10", "`runs` is -10", "1 or more");
+    let text = valid_but("runs = 10", "runs = 1000001");
+    refuses(&text, "1000001", "`runs` is 1000001, and must be at most", "from 1 to 1000000");
+    let text = valid_but("iterations = 4", "iterations = 0");
+    refuses(&text, "0\nsplit", "`iterations` of task `smooth` is 0", "1 or more");
+    let text = valid_but("[1, 4]", "[1, 0]");
+    refuses(&text, "0]", "a number of `chunks` is 0", "1 or more");
+    let text = valid_but("cpu_threads = 16", "cpu_threads = 0");
+    refuses(&text, "0\n\n[plans]", "`cpu_threads` is 0", "1 or more");
+}
+
+#[test]
+fn for_a_kernel_is_one_it_can_use() {
+    for (wrong, shown) in [("nan", "NaN"), ("inf", "inf"), ("1e39", "1e39")] {
+        let text = valid_but("a = 2.0", &format!("a = {wrong}"));
+        let message = format!("`a` of task `double` is {shown}");
+        refuses(&text, &format!("{wrong} }}"), &message, "such as 2.0");
+    }
+    let polynomial = valid_but("kernel = \"scale\"", "kernel = \"polynomial\"");
+    for wrong in ["0", "-1", "65537", "2.5", "nan"] {
+        let text = polynomial.replace("a = 2.0", &format!("degree = {wrong}"));
+        let message = "`degree` of task `double` is ";
+        refuses(&text, &format!("{wrong} }}"), message, "a whole number from 1 to 65536");
+    }
+    let text = polynomial.replace("a = 2.0", "degree = 65_536");
+    assert_eq!(read(&text).expect("valid").tasks[0].arguments.degree, 65_536);
+}
+
+#[test]
+fn without_a_point_is_a_factor_too() {
+    let workload = read(&valid_but("a = 2.0", "a = -3")).expect("valid");
+    assert_eq!(workload.tasks[0].arguments.a, -3.0);
+}
+
+#[test]
+fn of_memory_is_an_amount() {
+    for wrong in ["\"8 Gigs\"", "\"-8 GiB\"", "\"\""] {
+        let text = valid_but("\"8 GiB\"", wrong);
+        refuses(&text, wrong, "`device_memory`: ", "one of the units B, KiB, MiB");
+    }
+    let text = valid_but("\"2 GiB\"", "\"2 bytes\"");
+    refuses(&text, "\"2 bytes\"", "`pinned_memory`: `2 bytes` is not an amount", "MiB");
+}
