@@ -1,12 +1,15 @@
 //! hallway
 pub mod calibrate;
+pub mod cli;
 pub mod compare;
 pub mod execute;
+pub mod fit;
 pub mod gpu;
 pub mod host;
 pub mod kernels;
 pub mod plan;
 pub mod profile;
+pub mod report;
 pub mod runs;
 pub mod samples;
 pub mod scenario;

@@ -1,0 +1,119 @@
+//! The command line: arguments, files, progress; one file per command.
+//!
+//! Exit codes: 0 done; 1 the answer is "no" (a check did not hold); 2 bad
+//! input or arguments; 3 no GPU where one is needed; 4 the GPU or the machine
+//! failed.
+
+mod calibrate;
+mod evaluate;
+mod plot;
+mod profiles;
+mod verify;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Predicts whether a GPU pays for a workload, and which plan of copies and
+/// kernels wins, from measurements of a real machine.
+#[derive(Debug, Parser)]
+#[command(name = "hallway", version, max_term_width = 100)]
+#[command(after_help = "Exit codes: 0 done, 1 a check did not hold, 2 bad input or arguments, \
+                        3 no GPU where one is needed, 4 the GPU or the machine failed.")]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Measure this machine and fit its profile
+    Calibrate(calibrate::CalibrateArguments),
+    /// Predict every plan of a scenario: does the GPU pay, and which plan wins?
+    Evaluate(evaluate::EvaluateArguments),
+    /// Run the plans on the GPU and score the predictions
+    Verify(verify::VerifyArguments),
+    /// Draw the winning plan, the predictions against the runs, and the bandwidth curve
+    Plot(plot::PlotArguments),
+}
+
+/// What every command that predicts takes.
+#[derive(Debug, Args)]
+struct Predicting {
+    /// Scenario files
+    #[arg(required = true, value_name = "SCENARIO")]
+    scenarios: Vec<PathBuf>,
+    /// Profile of the machine to predict [default: the newest under calibration/]
+    #[arg(long, value_name = "FILE")]
+    profile: Option<PathBuf>,
+    /// Seed of the draws behind every interval
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Draws behind every interval
+    #[arg(long, default_value_t = 40)]
+    draws: usize,
+}
+
+/// How results are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Table,
+    Json,
+}
+
+/// What a command comes to when nothing failed.
+enum Outcome {
+    Done,
+    CheckFailed,
+}
+
+/// A failure that ends a command: its exit code goes by its kind.
+#[derive(Debug)]
+enum Failure {
+    Input(miette::Report),
+    NoGpu(String),
+    Machine(miette::Report),
+}
+
+impl Failure {
+    fn input(error: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self::Input(miette::Report::msg(error.to_string()))
+    }
+
+    fn machine(error: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self::Machine(miette::Report::msg(error.to_string()))
+    }
+}
+
+impl From<crate::gpu::GpuError> for Failure {
+    fn from(error: crate::gpu::GpuError) -> Self {
+        if error.is_absence() { Self::NoGpu(error.to_string()) } else { Self::machine(error) }
+    }
+}
+
+/// Runs a command and reports what went wrong, if anything did.
+pub fn run(arguments: Arguments) -> ExitCode {
+    let outcome = match arguments.command {
+        Command::Calibrate(arguments) => calibrate::run(&arguments),
+        Command::Evaluate(arguments) => evaluate::run(&arguments),
+        Command::Verify(arguments) => verify::run(&arguments),
+        Command::Plot(arguments) => plot::run(&arguments),
+    };
+    let code = match outcome {
+        Ok(Outcome::Done) => 0,
+        Ok(Outcome::CheckFailed) => 1,
+        Err(Failure::Input(report)) => {
+            eprintln!("{report:?}");
+            2
+        }
+        Err(Failure::NoGpu(reason)) => {
+            eprintln!("hallway: this needs a GPU: {reason}");
+            3
+        }
+        Err(Failure::Machine(report)) => {
+            eprintln!("{report:?}");
+            4
+        }
+    };
+    ExitCode::from(code)
+}

@@ -1,0 +1,118 @@
+//! `hallway verify`: run the plans, score the predictions, keep the runs.
+
+use super::calibrate::team;
+use super::profiles::Found;
+use super::{Failure, Format, Outcome, Predicting};
+use crate::compare::{Cell, Score};
+use crate::execute::{ExecuteError, Executor};
+use crate::gpu::Device;
+use crate::host::Team;
+use crate::plan::Family;
+use crate::runs::RunSet;
+use crate::scenario::Workload;
+use crate::search::{Candidates, Ranking, candidates, rank};
+use clap::Args;
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+pub(super) struct VerifyArguments {
+    #[command(flatten)]
+    predicting: Predicting,
+    /// Score runs that were saved before instead of running: needs no GPU
+    #[arg(long)]
+    recorded: bool,
+    /// Which GPU, counted from 0
+    #[arg(long, default_value_t = 0)]
+    gpu: usize,
+    #[arg(long, value_enum, default_value = "table")]
+    format: Format,
+    /// Write here instead of to standard output
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
+    let found = arguments.predicting.profile()?;
+    let workloads = arguments.predicting.workloads()?;
+    if !arguments.recorded {
+        let device = Device::open(arguments.gpu)?;
+        let team = team(Some(found.profile.machine.cpu_threads))?;
+        for workload in &workloads {
+            let runs = execute(&device, &team, workload, &found)?;
+            runs.save(&found.runs_of(workload)).map_err(Failure::machine)?;
+        }
+    }
+    let mut scores = Vec::new();
+    for workload in &workloads {
+        let path = found.runs_of(workload);
+        let runs = RunSet::load(&path).map_err(Failure::input)?;
+        let (draws, seed) = (arguments.predicting.draws, arguments.predicting.seed);
+        let ranking = rank(candidates(workload), &found.profile, draws, seed);
+        scores.push(score(workload, &ranking, &runs));
+    }
+    for score in &scores {
+        for cell in &score.cells {
+            println!(
+                "{:20} {:34} {:>10} {:>10} {:+6.1}% spread {:.1}%",
+                score.scenario,
+                cell.plan,
+                cell.predicted.to_string(),
+                cell.measured.to_string(),
+                100.0 * cell.error(),
+                100.0 * cell.spread
+            );
+        }
+        println!(
+            "{:?} regret {:?} verdict {:?}",
+            score.errors(),
+            score.regret(),
+            score.verdict_is_right()
+        );
+    }
+    println!("all: {:?}", crate::compare::Errors::of(scores.iter().flat_map(|s| &s.cells)));
+    Ok(Outcome::Done)
+}
+
+/// Runs every candidate. Nothing here has seen a prediction.
+fn execute(
+    device: &Device,
+    team: &Team,
+    workload: &Workload,
+    found: &Found,
+) -> Result<RunSet, Failure> {
+    let Candidates { plans, .. } = candidates(workload);
+    let executor = Executor::new(Some(device), team, workload, found.profile.machine.seed);
+    let mut set = RunSet::new(&workload.name, found.profile.machine.unix_time);
+    for plan in &plans {
+        let run = executor.run(plan).map_err(|error| match error {
+            ExecuteError::Gpu(error) => Failure::from(error),
+            other => Failure::machine(other),
+        })?;
+        set.runs.push(run);
+    }
+    let fastest = set.runs.iter().filter(|run| run.plan != "cpu").min_by_key(|run| run.makespan());
+    let fastest = fastest.map(|run| run.identity.clone());
+    if let Some(plan) = plans.iter().find(|plan| Some(plan.identity()) == fastest) {
+        set.traces.push(executor.trace(plan).map_err(Failure::machine)?);
+    }
+    Ok(set)
+}
+
+/// Sets predictions beside the runs of the same plans.
+fn score(workload: &Workload, ranking: &Ranking, runs: &RunSet) -> Score {
+    let mut cells = Vec::new();
+    for ranked in &ranking.plans {
+        let Some(run) = runs.run_of(&ranked.plan.identity()) else { continue };
+        let (low, high) = ranked.forecast.interval();
+        cells.push(Cell {
+            plan: run.plan.clone(),
+            on_cpu: ranked.plan.strategy.family == Family::Cpu,
+            predicted: ranked.makespan(),
+            low,
+            high,
+            measured: run.makespan(),
+            spread: run.spread(),
+        });
+    }
+    Score { scenario: workload.name.clone(), cells }
+}
