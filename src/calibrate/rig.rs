@@ -71,6 +71,7 @@ impl<'d> Rig<'d> {
             turn: 0,
         };
         rig.fill_arrays()?;
+        rig.load_kernels()?;
         Ok(rig)
     }
 
@@ -85,6 +86,17 @@ impl<'d> Rig<'d> {
         // SAFETY: the workspace is of that size.
         unsafe { stream.clear(self.workspace.address(), WORKSPACE)? };
         stream.synchronize()
+    }
+
+    /// Runs every kernel once: a first launch may load code, which can wait
+    /// for the device, and a held stream would never let it go on.
+    fn load_kernels(&self) -> Result<(), GpuError> {
+        for kernel in Kernel::ALL {
+            let launch = self.launch_of(Variant { kernel, degree: 4 }, 1 << 12)?;
+            // SAFETY: the arrays are larger and outlive the wait.
+            unsafe { self.streams[0].launch(&launch)? };
+        }
+        self.streams[0].synchronize()
     }
 
     /// Takes one sample: the times of `count` repetitions, one for each of the

@@ -10,7 +10,7 @@ mod file;
 mod model;
 
 pub use curve::{Curve, Estimate};
-pub use file::ProfileError;
+pub use file::{ProfileError, SCHEMA_VERSION};
 pub use model::{
     CallCosts, CopyModel, HandOver, KernelModel, Latencies, LinkModel, MemoryCosts, OperationKind,
     Profile, StagingModel, TwinModel, Unknown,

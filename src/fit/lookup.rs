@@ -1,0 +1,72 @@
+//! Finding measurements, and the time of one repetition in them.
+
+use super::FitError;
+use crate::profile::{Curve, Estimate};
+use crate::samples::{Measurement, Quantity, Samples};
+use crate::stats::{median, relative_spread, segment};
+use crate::units::Span;
+
+pub(super) struct Lookup<'s> {
+    samples: &'s Samples,
+}
+
+impl<'s> Lookup<'s> {
+    pub fn new(samples: &'s Samples) -> Self {
+        Self { samples }
+    }
+
+    /// The time of one repetition: the slope over counts where there are two,
+    /// so that what starting and ending cost drops out.
+    pub fn estimate(&self, wanted: impl Fn(&Quantity) -> bool) -> Option<Estimate> {
+        let mut found: Vec<&Measurement> =
+            self.samples.measurements.iter().filter(|m| wanted(&m.quantity)).collect();
+        found.sort_by_key(|measurement| measurement.count);
+        let (few, many) = (found.first()?, found.last()?);
+        let scatter = relative_spread(&nanos(&many.times)).unwrap_or(0.0);
+        let (low, high) = (median(&nanos(&few.times))?, median(&nanos(&many.times))?);
+        let ns = if many.count > few.count {
+            (high - low) / (many.count - few.count) as f64
+        } else {
+            high / many.count.max(1) as f64
+        };
+        Some(Estimate { ns: ns.max(0.0), scatter })
+    }
+
+    /// As [`Lookup::estimate`], where there is no profile without it.
+    pub fn needed(
+        &self,
+        what: &str,
+        wanted: impl Fn(&Quantity) -> bool,
+    ) -> Result<Estimate, FitError> {
+        self.estimate(wanted).ok_or_else(|| FitError { what: what.to_owned() })
+    }
+
+    /// All measurements of a kind, for those that `key` gives a size.
+    pub fn curve(&self, key: impl Fn(&Quantity) -> Option<u64>) -> Option<Curve> {
+        let mut sizes: Vec<u64> =
+            self.samples.measurements.iter().filter_map(|m| key(&m.quantity)).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        let mut points = Vec::new();
+        let mut scatters = Vec::new();
+        for size in sizes {
+            if let Some(estimate) = self.estimate(|quantity| key(quantity) == Some(size)) {
+                points.push((size as f64, estimate.ns));
+                scatters.push(estimate.scatter);
+            }
+        }
+        let scatter = median(&scatters)?;
+        Some(Curve { knots: segment(&points, TOLERANCE), scatter })
+    }
+
+    pub fn measurements(&self) -> impl Iterator<Item = &'s Measurement> {
+        self.samples.measurements.iter()
+    }
+}
+
+/// A curve may leave out points that it meets within this share of their value.
+const TOLERANCE: f64 = 0.005;
+
+pub(super) fn nanos(times: &[Span]) -> Vec<f64> {
+    times.iter().map(|span| span.nanos_f64()).collect()
+}
