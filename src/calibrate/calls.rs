@@ -1,16 +1,15 @@
 //! Host costs of API calls, and round trips to an idle device.
 
-use super::chains::CHAIN_BYTES;
 use super::rig::{Rig, clocked};
 use crate::gpu::{Blocker, GpuError};
-use crate::samples::{Link, TimedCall};
+use crate::samples::{Link, SHORT_COPY, TimedCall};
 use crate::units::Span;
 
 impl Rig<'_> {
     /// Host time of `count` calls to a stream that is held, so that none of
     /// them waits for the device.
     pub fn call(&mut self, call: TimedCall, count: u64) -> Result<Span, GpuError> {
-        let tiny = self.tiny()?;
+        let piece = self.piece(false)?;
         if call == TimedCall::Synchronize {
             self.streams[0].synchronize()?;
             return clocked(|| (0..count).try_for_each(|_| self.streams[0].synchronize()));
@@ -23,10 +22,10 @@ impl Rig<'_> {
         let time = clocked(|| {
             (0..count).try_for_each(|_| match call {
                 // SAFETY: all memory is the rig's and outlives the stream's work.
-                TimedCall::Launch => unsafe { stream.launch(&tiny) },
-                TimedCall::CopyIn => unsafe { stream.copy_in(from, array, CHAIN_BYTES) },
-                TimedCall::CopyOut => unsafe { stream.copy_out(array, to, CHAIN_BYTES) },
-                TimedCall::Clear => unsafe { stream.clear(array, CHAIN_BYTES) },
+                TimedCall::Launch => unsafe { stream.launch(&piece.kernel) },
+                TimedCall::CopyIn => unsafe { stream.copy_in(from, array, SHORT_COPY) },
+                TimedCall::CopyOut => unsafe { stream.copy_out(array, to, SHORT_COPY) },
+                TimedCall::Clear => unsafe { stream.clear(array, SHORT_COPY) },
                 TimedCall::Record => stream.record(&self.ordering[1]),
                 TimedCall::Wait => stream.wait(&self.ordering[0]),
                 TimedCall::Synchronize => stream.synchronize(),
@@ -37,13 +36,26 @@ impl Rig<'_> {
         time
     }
 
-    /// Host time from issuing one operation to the return of a synchronisation.
-    pub fn round_trip(&mut self, link: Link) -> Result<Span, GpuError> {
-        let tiny = self.tiny()?;
-        self.streams[0].synchronize()?;
+    /// Host time from issuing dependent operations to the return of a synchronisation.
+    pub fn round_trip(
+        &mut self,
+        links: &[Link],
+        across: bool,
+        long: bool,
+    ) -> Result<Span, GpuError> {
+        let piece = self.piece(long)?;
+        let stream = |at: usize| &self.streams[at % 2 * usize::from(across)];
         clocked(|| {
-            self.issue(&self.streams[0], link, &tiny)?;
-            self.streams[0].synchronize()
+            for (at, &link) in links.iter().enumerate() {
+                if across && at > 0 {
+                    stream(at).wait(&self.ordering[at - 1])?;
+                }
+                self.issue(stream(at), link, &piece)?;
+                if across && at + 1 < links.len() {
+                    stream(at).record(&self.ordering[at])?;
+                }
+            }
+            stream(links.len() - 1).synchronize()
         })
     }
 }

@@ -1,67 +1,64 @@
 //! Chains of small operations on the device.
 
-use super::rig::Rig;
-use crate::gpu::{GpuError, Launch, Stream};
+use super::rig::{Piece, Rig};
+use crate::gpu::{GpuError, Stream};
+use crate::plan::Direction;
 use crate::samples::Link;
 use crate::units::{Bytes, Span};
 
-/// The size of a chain's copies: latency, not bandwidth.
-pub(super) const CHAIN_BYTES: Bytes = Bytes::kib(4);
-
 impl Rig<'_> {
-    pub fn issue(&self, stream: &Stream, link: Link, tiny: &Launch) -> Result<(), GpuError> {
-        let array = self.arrays[0].address();
+    pub fn issue(&self, stream: &Stream, link: Link, piece: &Piece) -> Result<(), GpuError> {
+        let (array, bytes) = (self.arrays[0].address(), piece.bytes);
         // SAFETY: all memory is the rig's and outlives the stream's work.
         unsafe {
             match link {
-                Link::CopyIn => stream.copy_in(self.pinned[0].as_mut_ptr(), array, CHAIN_BYTES),
-                Link::CopyOut => stream.copy_out(array, self.pinned[1].as_mut_ptr(), CHAIN_BYTES),
-                Link::Kernel => stream.launch(tiny),
+                Link::CopyIn => stream.copy_in(self.pinned[0].as_mut_ptr(), array, bytes),
+                Link::CopyOut => stream.copy_out(array, self.pinned[1].as_mut_ptr(), bytes),
+                Link::Kernel => stream.launch(&piece.kernel),
             }
         }
     }
 
-    /// Device time of the pattern, `count` times, each operation after the one
-    /// before; across streams through an event each.
-    pub fn chain(&mut self, links: &[Link], across: bool, count: u64) -> Result<Span, GpuError> {
-        let tiny = self.tiny()?;
-        self.held(|rig| {
-            let mut at = 0;
-            for _ in 0..count {
-                for &link in links {
-                    rig.issue(&rig.streams[at % 2 * usize::from(across)], link, &tiny)?;
-                    if across {
-                        let event = &rig.ordering[at % rig.ordering.len()];
-                        rig.streams[at % 2].record(event)?;
-                        rig.streams[(at + 1) % 2].wait(event)?;
-                    }
-                    at += 1;
-                }
-            }
-            rig.rejoin(across)
-        })
+    /// Device time of `count` operations of one kind, one after the other.
+    pub fn chain(&mut self, link: Link, count: u64) -> Result<Span, GpuError> {
+        let piece = self.piece(false)?;
+        self.held(|rig| (0..count).try_for_each(|_| rig.issue(&rig.streams[0], link, &piece)))
     }
 
-    /// Device time of independent operations dealt over two streams.
-    pub fn alternating(&mut self, link: Link, count: u64) -> Result<Span, GpuError> {
-        let tiny = self.tiny()?;
+    /// Device time of `count` copies in each of several streams, which the
+    /// engine has to take in turn: behind each copy lies a kernel.
+    pub fn rotation(
+        &mut self,
+        direction: Direction,
+        bytes: Bytes,
+        streams: usize,
+        count: u64,
+    ) -> Result<Span, GpuError> {
+        let piece = self.piece(false)?;
+        let ashore = self.pinned[0].as_mut_ptr();
         self.held(|rig| {
             rig.streams[0].record(&rig.ordering[0])?;
-            rig.streams[1].wait(&rig.ordering[0])?;
-            for at in 0..count as usize {
-                rig.issue(&rig.streams[at % 2], link, &tiny)?;
+            for stream in &rig.streams[1..streams] {
+                stream.wait(&rig.ordering[0])?;
             }
-            rig.rejoin(true)
+            for turn in 0..count {
+                for (index, stream) in rig.streams[..streams].iter().enumerate() {
+                    let place = turn * streams as u64 + index as u64;
+                    rig.copy_at(stream, direction, ashore, bytes, place)?;
+                    rig.issue(stream, Link::Kernel, &piece)?;
+                }
+            }
+            rig.rejoin(streams)
         })
     }
 
-    /// Makes the first stream wait for the second, which the clock is not on.
-    fn rejoin(&self, across: bool) -> Result<(), GpuError> {
-        if !across {
-            return Ok(());
+    /// Makes the first stream, which the clock is on, wait for the others.
+    fn rejoin(&self, streams: usize) -> Result<(), GpuError> {
+        for (index, stream) in self.streams[..streams].iter().enumerate().skip(1) {
+            let event = &self.ordering[self.ordering.len() - index];
+            stream.record(event)?;
+            self.streams[0].wait(event)?;
         }
-        let last = &self.ordering[self.ordering.len() - 1];
-        self.streams[1].record(last)?;
-        self.streams[0].wait(last)
+        Ok(())
     }
 }

@@ -27,7 +27,7 @@ impl Rig<'_> {
 
     /// Device times of `count` copies each way, both ways at once.
     pub fn shared_copies(&mut self, bytes: Bytes, count: u64) -> Result<[Span; 2], GpuError> {
-        let [inward, outward] = &self.streams;
+        let (inward, outward) = (&self.streams[0], &self.streams[1]);
         self.blocker.hold(inward)?;
         inward.record(&self.ordering[0])?;
         outward.wait(&self.ordering[0])?;
@@ -46,7 +46,7 @@ impl Rig<'_> {
         Ok([self.marks[1].since(&self.marks[0])?, self.marks[3].since(&self.marks[2])?])
     }
 
-    fn copy_at(
+    pub fn copy_at(
         &self,
         stream: &Stream,
         direction: Direction,

@@ -2,7 +2,7 @@
 
 use crate::kernels::{Kernel, Variant};
 use crate::plan::Direction;
-use crate::samples::{Link, MemoryWork, Quantity, TimedCall};
+use crate::samples::{Link, MemoryWork, Quantity, SHARED_FOOTPRINT, TimedCall};
 use crate::units::Bytes;
 
 /// Something that is measured in one go; it may give several quantities.
@@ -23,10 +23,15 @@ pub(super) enum Counts {
     ByDuration,
 }
 
+/// Pageable memory of an operand: going round it, a CPU finds nothing in its caches.
+pub(super) const POOL: Bytes = Bytes::mib(1024);
 /// The largest copy, and the largest array of a kernel.
 pub(super) const LARGEST: Bytes = Bytes::mib(256);
 
-const DEGREES: [u32; 6] = [4, 16, 64, 256, 1024, 4096];
+/// The most streams that a measurement deals work over.
+pub(super) const MOST_STREAMS: usize = 8;
+
+const DEGREES: [u32; 5] = [4, 16, 64, 256, 1024];
 
 /// Everything on the device and on the way to it.
 pub(super) fn device_probes() -> Vec<Probe> {
@@ -40,10 +45,10 @@ pub(super) fn device_probes() -> Vec<Probe> {
             probes.push(one(copy(direction, bytes, true), Counts::ByDuration));
         }
     }
-    for mib in [1, 4, 16, 64] {
-        let bytes = Bytes::mib(mib);
+    for power in [16, 17, 18, 19, 20, 21, 22, 24, 26] {
+        let bytes = Bytes::new(1 << power);
         let quantities = Direction::BOTH.map(|direction| Quantity::Shared { direction, bytes });
-        let count = (256 / mib).min(64);
+        let count = (LARGEST.get() / bytes.get()).min(64);
         probes.push(Probe { quantities: quantities.to_vec(), counts: Counts::Of(count) });
     }
     for variant in variants() {
@@ -57,20 +62,32 @@ pub(super) fn device_probes() -> Vec<Probe> {
 /// Everything that needs the CPU's attention: staging, twins, memory management.
 pub(super) fn host_probes() -> Vec<Probe> {
     let mut probes = Vec::new();
-    for cold in [false, true] {
-        for direction in Direction::BOTH {
-            for bytes in copy_sizes() {
-                let quantity = |complete| Quantity::Staged { direction, bytes, cold, complete };
-                let quantities = vec![quantity(false), quantity(true)];
-                probes.push(Probe { quantities, counts: Counts::Once });
+    for direction in Direction::BOTH {
+        for bytes in copy_sizes() {
+            probes.push(staged(direction, bytes, bytes));
+            probes.push(staged(direction, bytes, POOL));
+        }
+    }
+    for variant in variants() {
+        for elements in element_counts() {
+            let coarse = elements.trailing_zeros().is_multiple_of(2);
+            // Closer where a team takes over from a single thread.
+            if coarse || elements < 1 << 20 {
+                probes.push(twin(variant, elements, Bytes::ZERO));
+            }
+            if coarse {
+                probes.push(twin(variant, elements, SHARED_FOOTPRINT));
+                probes.push(twin(variant, elements, POOL * arrays(variant)));
             }
         }
-        for variant in variants() {
-            for elements in element_counts() {
-                let quantity = Quantity::Twin { variant, elements, cold };
-                probes.push(one(quantity, Counts::Once));
-            }
-        }
+    }
+    // How much of what was used before is still in the caches.
+    for mib in [8, 16, 32, 48, 64, 96, 128, 256, 512] {
+        probes.push(staged(Direction::HostToDevice, Bytes::mib(1), Bytes::mib(mib)));
+    }
+    for mib in [48, 96, 192, 288, 384, 576, 768, 1152, 1728] {
+        let saxpy = Variant { kernel: Kernel::Saxpy, degree: 0 };
+        probes.push(twin(saxpy, 1 << 20, Bytes::mib(mib)));
     }
     let works = [
         MemoryWork::DeviceAllocate,
@@ -94,6 +111,22 @@ fn one(quantity: Quantity, counts: Counts) -> Probe {
     Probe { quantities: vec![quantity], counts }
 }
 
+fn staged(direction: Direction, bytes: Bytes, footprint: Bytes) -> Probe {
+    let quantity = |complete| Quantity::Staged { direction, bytes, footprint, complete };
+    Probe { quantities: vec![quantity(false), quantity(true)], counts: Counts::Once }
+}
+
+/// How many arrays a kernel touches in full.
+pub(super) const fn arrays(variant: Variant) -> u64 {
+    variant.kernel.bytes_per_element() / 4
+}
+
+/// Going round `footprint`, or over the same data again and again if that is more.
+fn twin(variant: Variant, elements: u64, footprint: Bytes) -> Probe {
+    let footprint = footprint.max(Bytes::new(variant.kernel.bytes_per_element() * elements));
+    one(Quantity::Twin { variant, elements, footprint }, Counts::Once)
+}
+
 fn copy(direction: Direction, bytes: Bytes, registered: bool) -> Quantity {
     Quantity::Copy { direction, bytes, registered }
 }
@@ -102,24 +135,28 @@ fn call_probes() -> Vec<Probe> {
     use TimedCall::{Clear, CopyIn, CopyOut, Launch, Record, Synchronize, Wait};
     let calls = [Launch, CopyIn, CopyOut, Clear, Record, Wait, Synchronize];
     let call = |call| one(Quantity::Call { call }, Counts::Of(32));
-    let trip = |link| one(Quantity::RoundTrip { link }, Counts::Once);
-    let links = [Link::CopyIn, Link::CopyOut, Link::Kernel];
-    calls.map(call).into_iter().chain(links.map(trip)).collect()
+    calls.map(call).to_vec()
 }
 
+/// Operations one after the other: of one kind, of two, and of several streams.
 fn chain_probes() -> Vec<Probe> {
     use Link::{CopyIn as I, CopyOut as O, Kernel as K};
-    let patterns: [&[Link]; 8] =
-        [&[K], &[I], &[O], &[I, K], &[K, O], &[I, O], &[I, K, O], &[O, K, I]];
     let mut probes = Vec::new();
-    for across in [false, true] {
-        for pattern in patterns {
-            let quantity = Quantity::Chain { links: pattern.to_vec(), across };
-            probes.push(one(quantity, Counts::Both(2, 26)));
+    let trip = |links: &[Link], across, long| {
+        one(Quantity::RoundTrip { links: links.to_vec(), across, long }, Counts::Once)
+    };
+    for first in [I, O, K] {
+        probes.push(one(Quantity::Chain { link: first }, Counts::Both(2, 26)));
+        probes.extend([false, true].map(|long| trip(&[first], false, long)));
+        for next in [I, O, K] {
+            probes.extend([false, true].map(|across| trip(&[first, next], across, true)));
         }
     }
-    for link in [I, O, K] {
-        probes.push(one(Quantity::Alternating { link }, Counts::Both(4, 52)));
+    for direction in Direction::BOTH {
+        for streams in [2, 4, MOST_STREAMS] {
+            let quantity = Quantity::Rotation { direction, bytes: Bytes::mib(1), streams };
+            probes.push(one(quantity, Counts::Both(2, 10)));
+        }
     }
     probes
 }

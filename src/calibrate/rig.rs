@@ -1,19 +1,17 @@
 //! What the measurements are made with: memory, streams, events, a clock.
 
-use super::probes::LARGEST;
+use super::probes::{LARGEST, MOST_STREAMS, POOL};
 use crate::gpu::{
     Blocker, Device, DeviceMemory, Event, GpuError, Launch, PinnedMemory, Registration, Stream,
 };
-use crate::host::{PageMemory, Team};
+use crate::host::{OneCpu, PageMemory, Team};
 use crate::kernels::{Kernel, Variant};
-use crate::samples::Quantity;
+use crate::samples::{LONG_COPY, LONG_KERNEL, Quantity, SHORT_COPY, SHORT_KERNEL};
 use crate::units::{Bytes, Span};
 use std::time::Instant;
 
 use super::run::CalibrateError;
 
-/// Pageable memory that passes over it cannot find in any CPU's caches.
-pub(super) const POOL: Bytes = Bytes::mib(768);
 /// Events that only order, for chains across streams.
 const ORDERING_EVENTS: usize = 128;
 /// Room for a reduction's parts, as `REDUCTION_BLOCKS` and a counter need.
@@ -22,7 +20,7 @@ const WORKSPACE: Bytes = Bytes::kib(8);
 pub(super) struct Rig<'d> {
     pub device: &'d Device,
     pub team: &'d Team,
-    pub streams: [Stream; 2],
+    pub streams: Vec<Stream>,
     pub marks: [Event; 4],
     pub ordering: Vec<Event>,
     pub blocker: Blocker,
@@ -38,6 +36,8 @@ pub(super) struct Rig<'d> {
     pub pools: [PageMemory; 3],
     /// Counts samples, to go round memory.
     pub turn: u64,
+    /// The thread that issues calls stays where it is, as in a run of a plan.
+    cpu: Option<OneCpu>,
 }
 
 impl<'d> Rig<'d> {
@@ -58,7 +58,7 @@ impl<'d> Rig<'d> {
         let rig = Self {
             device,
             team,
-            streams: [stream()?, stream()?],
+            streams: (0..MOST_STREAMS).map(|_| stream()).collect::<Result<_, _>>()?,
             marks: [mark()?, mark()?, mark()?, mark()?],
             ordering: ordering.collect::<Result<_, _>>()?,
             blocker: Blocker::new(device)?,
@@ -69,6 +69,7 @@ impl<'d> Rig<'d> {
             workspace: DeviceMemory::new(device, WORKSPACE)?,
             pools,
             turn: 0,
+            cpu: Some(OneCpu::quietest()),
         };
         rig.fill_arrays()?;
         rig.load_kernels()?;
@@ -105,21 +106,25 @@ impl<'d> Rig<'d> {
         self.turn += 1;
         Ok(match what {
             Quantity::Call { call } => vec![self.call(*call, count)?],
-            Quantity::RoundTrip { link } => vec![self.round_trip(*link)?],
-            Quantity::Chain { links, across } => vec![self.chain(links, *across, count)?],
-            Quantity::Alternating { link } => vec![self.alternating(*link, count)?],
+            Quantity::RoundTrip { links, across, long } => {
+                vec![self.round_trip(links, *across, *long)?]
+            }
+            Quantity::Chain { link } => vec![self.chain(*link, count)?],
+            Quantity::Rotation { direction, bytes, streams } => {
+                vec![self.rotation(*direction, *bytes, *streams, count)?]
+            }
             Quantity::Copy { direction, bytes, registered } => {
                 vec![self.copies(*direction, *bytes, *registered, count)?]
             }
             Quantity::Shared { bytes, .. } => self.shared_copies(*bytes, count)?.to_vec(),
-            Quantity::Staged { direction, bytes, cold, .. } => {
-                self.staged(*direction, *bytes, *cold)?.to_vec()
+            Quantity::Staged { direction, bytes, footprint, .. } => {
+                self.staged(*direction, *bytes, *footprint)?.to_vec()
             }
             Quantity::Kernel { variant, elements } => {
                 vec![self.kernels(*variant, *elements, count)?]
             }
-            Quantity::Twin { variant, elements, cold } => {
-                vec![self.twin(*variant, *elements, *cold)]
+            Quantity::Twin { variant, elements, footprint } => {
+                vec![self.twin(*variant, *elements, *footprint)]
             }
             Quantity::Memory { work, bytes } => vec![self.memory(*work, *bytes)?],
         })
@@ -134,9 +139,18 @@ impl<'d> Rig<'d> {
         Launch::new(self.device, kernel, &inputs, (output, workspace), (elements, elements, 0))
     }
 
-    /// The smallest kernel.
-    pub fn tiny(&self) -> Result<Launch, GpuError> {
-        self.launch_of(Variant { kernel: Kernel::Scale, degree: 0 }, 32)
+    /// Looks for the quietest CPU anew: neighbours come and go.
+    pub fn move_to_quietest(&mut self) {
+        // The old one first, so that all CPUs are open again.
+        drop(self.cpu.take());
+        self.cpu = Some(OneCpu::quietest());
+    }
+
+    /// What the links of a chain are.
+    pub fn piece(&self, long: bool) -> Result<Piece, GpuError> {
+        let (variant, elements) = if long { LONG_KERNEL } else { SHORT_KERNEL };
+        let bytes = if long { LONG_COPY } else { SHORT_COPY };
+        Ok(Piece { kernel: self.launch_of(variant, elements)?, bytes })
     }
 
     /// Times on the device what `issue` puts into the first stream while it is held.
@@ -161,6 +175,12 @@ impl<'d> Rig<'d> {
         let start = (index % places) * bytes.get().max(64);
         Bytes::new(start).as_usize() / 4
     }
+}
+
+/// The kernel and the size of the copies in a chain.
+pub(super) struct Piece {
+    pub kernel: Launch,
+    pub bytes: Bytes,
 }
 
 /// Times `work` by the host's clock.

@@ -35,8 +35,13 @@ pub trait Progress {
 const SETTLED: f64 = 0.005;
 const FEWEST: usize = 7;
 const MOST: usize = 201;
-/// Time for one measurement, after which it stops where it is.
-const TIME_LIMIT: Duration = Duration::from_millis(120);
+/// Time for one measurement, after which it stops where it is. What the CPU
+/// and its memory do varies more, and in longer waves, than what a device does.
+const DEVICE_LIMIT: Duration = Duration::from_millis(100);
+const HOST_LIMIT: Duration = Duration::from_millis(60);
+/// So the host's part is gone through more than once: neighbours on a shared
+/// machine come and go.
+const HOST_ROUNDS: usize = 2;
 /// A chain measured by its duration lasts about this long.
 const CHAIN: Span = Span::from_millis(3);
 
@@ -56,10 +61,13 @@ pub fn calibrate<W: Write>(
     let mut recorder = Recorder::new(to, machine)?;
     let mut random = ChaCha8Rng::seed_from_u64(machine.seed);
     // Apart, so that the device stays warm through its own part.
-    let (mut probes, mut later) = (device_probes(), host_probes());
+    let mut probes = device_probes();
     probes.shuffle(&mut random);
-    later.shuffle(&mut random);
-    probes.append(&mut later);
+    for _ in 0..HOST_ROUNDS {
+        let mut round = host_probes();
+        round.shuffle(&mut random);
+        probes.append(&mut round);
+    }
     warm_up(&mut rig)?;
     let mut measurements = Vec::new();
     for (index, probe) in probes.iter().enumerate() {
@@ -86,6 +94,9 @@ fn warm_up(rig: &mut Rig<'_>) -> Result<(), CalibrateError> {
 /// All measurements of a probe: one for each quantity and count.
 fn measure(rig: &mut Rig<'_>, probe: &Probe) -> Result<Vec<Measurement>, CalibrateError> {
     let what = &probe.quantities[0];
+    if let Quantity::Staged { .. } = what {
+        rig.move_to_quietest();
+    }
     let counts = match probe.counts {
         Counts::Once => vec![1],
         Counts::Of(count) => vec![count],
@@ -95,9 +106,17 @@ fn measure(rig: &mut Rig<'_>, probe: &Probe) -> Result<Vec<Measurement>, Calibra
             vec![2, 2 + (CHAIN.nanos() / one).clamp(2, 32)]
         }
     };
-    // Untimed, for caches and whatever is set up at a first use.
-    for &count in &counts {
-        rig.sample(what, count)?;
+    // Untimed: whatever is set up at a first use, and a CPU's last-level cache,
+    // which takes many passes to learn what is worth keeping.
+    let start = Instant::now();
+    let (least, passes) = warm_up_of(what);
+    for pass in 0.. {
+        if pass >= passes && start.elapsed() >= least {
+            break;
+        }
+        for &count in &counts {
+            rig.sample(what, count)?;
+        }
     }
     let mut times = vec![Vec::new(); counts.len() * probe.quantities.len()];
     let start = Instant::now();
@@ -111,7 +130,8 @@ fn measure(rig: &mut Rig<'_>, probe: &Probe) -> Result<Vec<Measurement>, Calibra
         if taken >= FEWEST && times.iter().all(|times| is_settled(times)) {
             break Stop::Settled;
         }
-        let out_of_time = start.elapsed() > TIME_LIMIT && taken >= minimum(what);
+        let (limit, fewest) = limits(what);
+        let out_of_time = start.elapsed() > limit && taken >= fewest;
         if out_of_time || taken >= MOST {
             break Stop::Capped;
         }
@@ -123,12 +143,21 @@ fn measure(rig: &mut Rig<'_>, probe: &Probe) -> Result<Vec<Measurement>, Calibra
     Ok(keys.zip(times).map(measurement).collect())
 }
 
-/// Samples to take however long they last.
-fn minimum(what: &Quantity) -> usize {
+/// The time and the number of samples before the first that counts.
+fn warm_up_of(what: &Quantity) -> (Duration, usize) {
+    match what {
+        Quantity::Staged { .. } | Quantity::Twin { .. } => (Duration::from_millis(40), 20),
+        _ => (Duration::ZERO, 1),
+    }
+}
+
+/// The time after which a measurement stops, and the samples it takes even so.
+fn limits(what: &Quantity) -> (Duration, usize) {
     match what {
         // A quarter of a gibibyte takes an eighth of a second to pin.
-        Quantity::Memory { .. } => 3,
-        _ => 5,
+        Quantity::Memory { .. } => (DEVICE_LIMIT, 3),
+        Quantity::Staged { .. } | Quantity::Twin { .. } => (HOST_LIMIT, FEWEST),
+        _ => (DEVICE_LIMIT, 5),
     }
 }
 

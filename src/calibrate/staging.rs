@@ -1,6 +1,6 @@
 //! Copies of pageable memory, by the host's clock.
 
-use super::rig::{POOL, Rig};
+use super::rig::Rig;
 use crate::gpu::GpuError;
 use crate::plan::Direction;
 use crate::units::{Bytes, Span};
@@ -8,15 +8,14 @@ use std::time::Instant;
 
 impl Rig<'_> {
     /// Times from the call to its return, and from the call to the end of a
-    /// synchronisation behind it. A cold copy uses other host memory each time.
+    /// synchronisation behind it. Each copy is of the next place in the footprint.
     pub fn staged(
         &mut self,
         direction: Direction,
         bytes: Bytes,
-        cold: bool,
+        footprint: Bytes,
     ) -> Result<[Span; 2], GpuError> {
-        let index = if cold { self.turn } else { 0 };
-        let offset = self.window(POOL, bytes, index);
+        let offset = self.window(footprint, bytes, self.turn);
         let pool = &mut self.pools[direction as usize];
         let there = self.arrays[0].address();
         let stream = &self.streams[0];

@@ -1,16 +1,18 @@
 //! The kernels' CPU twins.
 
-use super::rig::{POOL, Rig};
+use super::probes::arrays;
+use super::rig::Rig;
 use crate::host::Operand;
 use crate::kernels::{Shape, Variant};
 use crate::units::{Bytes, Span};
 use std::time::Instant;
 
 impl Rig<'_> {
-    /// Time of one run on all threads. A cold run uses other memory each time.
-    pub fn twin(&mut self, variant: Variant, elements: u64, cold: bool) -> Span {
+    /// Time of one run on all threads, at the next place in the footprint.
+    pub fn twin(&mut self, variant: Variant, elements: u64, footprint: Bytes) -> Span {
         let bytes = Bytes::of_f32(elements);
-        let start = self.window(POOL, bytes, if cold { self.turn } else { 0 });
+        let share = Bytes::new(footprint.get() / arrays(variant));
+        let start = self.window(share, bytes, self.turn);
         let range = start..start + bytes.as_usize() / 4;
         let [x, y, out] = &mut self.pools;
         let inputs = [

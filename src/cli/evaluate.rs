@@ -1,6 +1,9 @@
 //! `hallway evaluate`: predict and rank.
 
+use super::profiles::deliver;
 use super::{Failure, Format, Outcome, Predicting};
+use crate::report::{Assessment, Evaluation, Origin, Rows};
+use crate::search::break_even;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -9,8 +12,11 @@ pub(super) struct EvaluateArguments {
     #[command(flatten)]
     predicting: Predicting,
     /// Passes over the workload in one program [default: as the scenario says]
-    #[arg(long)]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     runs: Option<u64>,
+    /// Show every plan, not only the fastest and the best of each kind
+    #[arg(long)]
+    all: bool,
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
     /// Write here instead of to standard output
@@ -18,6 +24,26 @@ pub(super) struct EvaluateArguments {
     output: Option<PathBuf>,
 }
 
-pub(super) fn run(_arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
+pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
+    let predicting = &arguments.predicting;
+    let found = predicting.profile()?;
+    let workloads = predicting.workloads()?;
+    let assess = |workload| {
+        let ranking = predicting.ranking(workload, &found);
+        let runs = arguments.runs.unwrap_or(workload.runs);
+        Assessment::new(workload, runs, &ranking, break_even(workload, &found.profile))
+    };
+    let evaluation = Evaluation {
+        profile: Origin::new(&found.path.display().to_string(), &found.profile.machine),
+        seed: predicting.seed,
+        draws: predicting.draws,
+        scenarios: workloads.iter().map(assess).collect(),
+    };
+    let text = match arguments.format {
+        Format::Table if arguments.all => evaluation.text(Rows::All),
+        Format::Table => evaluation.text(Rows::Notable),
+        Format::Json => evaluation.json(),
+    };
+    deliver(&text, arguments.output.as_deref())?;
     Ok(Outcome::Done)
 }

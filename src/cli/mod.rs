@@ -6,6 +6,7 @@
 
 mod calibrate;
 mod evaluate;
+mod fit;
 mod plot;
 mod profiles;
 mod verify;
@@ -29,6 +30,8 @@ pub struct Arguments {
 enum Command {
     /// Measure this machine and fit its profile
     Calibrate(calibrate::CalibrateArguments),
+    /// Fit a profile to samples that were taken before
+    Fit(fit::FitArguments),
     /// Predict every plan of a scenario: does the GPU pay, and which plan wins?
     Evaluate(evaluate::EvaluateArguments),
     /// Run the plans on the GPU and score the predictions
@@ -96,6 +99,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
     let outcome = match arguments.command {
         Command::Calibrate(arguments) => calibrate::run(&arguments),
         Command::Evaluate(arguments) => evaluate::run(&arguments),
+        Command::Fit(arguments) => fit::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Plot(arguments) => plot::run(&arguments),
     };

@@ -1,8 +1,17 @@
 //! `hallway plot`: pictures for design reviews.
 
+use super::profiles::{Found, deliver, write_whole};
+use super::verify::score;
 use super::{Failure, Outcome, Predicting};
+use crate::report::{Gantt, Measured, bandwidth, gantt, predicted_against_measured};
+use crate::runs::RunSet;
+use crate::samples::Samples;
+use crate::scenario::Workload;
+use crate::search::{Ranked, Ranking};
 use clap::Args;
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
 pub(super) struct PlotArguments {
@@ -13,6 +22,84 @@ pub(super) struct PlotArguments {
     output: PathBuf,
 }
 
-pub(super) fn run(_arguments: &PlotArguments) -> Result<Outcome, Failure> {
+/// A scenario with everything that is known of it.
+struct Subject {
+    workload: Workload,
+    ranking: Ranking,
+    runs: Option<RunSet>,
+}
+
+pub(super) fn run(arguments: &PlotArguments) -> Result<Outcome, Failure> {
+    let found = arguments.predicting.profile()?;
+    let subjects = subjects(&arguments.predicting, &found)?;
+    let samples = if_there(&found.samples(), Samples::load)?;
+    // By name of file. Nothing is written before everything could be read.
+    let mut pictures = BTreeMap::new();
+    for subject in &subjects {
+        let name = format!("{}-gantt.svg", subject.workload.name);
+        if let Some(picture) = draw(subject)
+            && pictures.insert(name, picture).is_some()
+        {
+            return Err(Failure::Input(miette::miette!(
+                help = "plot them one by one, to different folders, or rename one",
+                "two of the scenarios are called `{}`",
+                subject.workload.name
+            )));
+        }
+    }
+    let with_runs = subjects.iter().filter_map(|subject| {
+        Some(score(&subject.workload, &subject.ranking, subject.runs.as_ref()?))
+    });
+    let scores: Vec<_> = with_runs.filter(|score| !score.cells.is_empty()).collect();
+    if !scores.is_empty() {
+        let picture = predicted_against_measured(&scores);
+        pictures.insert("predicted-against-measured.svg".to_owned(), picture);
+    }
+    if let Some(samples) = &samples {
+        pictures.insert("bandwidth.svg".to_owned(), bandwidth(&found.profile, samples));
+    }
+    let mut written = String::new();
+    for (name, picture) in &pictures {
+        let path = arguments.output.join(name);
+        write_whole(&path, picture)?;
+        let _ = writeln!(written, "{}", path.display());
+    }
+    deliver(&written, None)?;
     Ok(Outcome::Done)
+}
+
+fn subjects(predicting: &Predicting, found: &Found) -> Result<Vec<Subject>, Failure> {
+    let subject = |workload: Workload| {
+        let runs = if_there(&found.runs_of(&workload), RunSet::load)?;
+        let ranking = predicting.ranking(&workload, found);
+        Ok(Subject { workload, ranking, runs })
+    };
+    predicting.workloads()?.into_iter().map(subject).collect()
+}
+
+/// Reads a file that need not exist, but must be right if it does.
+fn if_there<T, E>(path: &Path, load: impl Fn(&Path) -> Result<T, E>) -> Result<Option<T>, Failure>
+where
+    E: std::error::Error + Send + Sync + 'static,
+{
+    path.exists().then(|| load(path).map_err(Failure::input)).transpose()
+}
+
+/// The best plan on the GPU, since one on the CPU is a single bar. But among
+/// plans that cannot be told apart from it, the one that was run call by call.
+fn draw(subject: &Subject) -> Option<String> {
+    let Subject { workload, ranking, runs } = subject;
+    let best = ranking.best_on_gpu().or(ranking.winner())?;
+    let (_, high) = best.forecast.interval();
+    let traced = |ranked: &&Ranked| {
+        let is_as_good = !ranked.is_cpu() && ranked.forecast.interval().0 <= high;
+        is_as_good && runs.as_ref().is_some_and(|r| r.trace_of(&ranked.plan.identity()).is_some())
+    };
+    let drawn = ranking.plans.iter().find(traced).unwrap_or(best);
+    let identity = drawn.plan.identity();
+    let measured = runs.as_ref().and_then(|runs| {
+        let timeline = &runs.trace_of(&identity)?.timeline;
+        Some(Measured { timeline, run: runs.run_of(&identity)? })
+    });
+    Some(gantt(&Gantt { scenario: &workload.name, ranking, drawn, measured }))
 }

@@ -3,6 +3,10 @@
 use super::{Failure, Predicting};
 use crate::profile::Profile;
 use crate::scenario::Workload;
+use crate::search::{Ranking, candidates, rank};
+use std::fs::Permissions;
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// A profile and where it came from.
@@ -41,6 +45,39 @@ impl Predicting {
     pub fn workloads(&self) -> Result<Vec<Workload>, Failure> {
         self.scenarios.iter().map(|path| load(path)).collect()
     }
+
+    /// Predicts and ranks the plans of a workload.
+    pub fn ranking(&self, workload: &Workload, found: &Found) -> Ranking {
+        rank(candidates(workload), &found.profile, self.draws, self.seed)
+    }
+}
+
+/// Writes a result to a file or to standard output.
+pub(super) fn deliver(text: &str, output: Option<&Path>) -> Result<(), Failure> {
+    if let Some(path) = output {
+        return write_whole(path, text);
+    }
+    match std::io::stdout().write_all(text.as_bytes()) {
+        // A reader that has seen enough, such as `head`, is no failure.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        written => written.map_err(Failure::machine),
+    }
+}
+
+/// Writes a file so that readers see the old one or the new one, whole.
+pub(super) fn write_whole(path: &Path, text: &str) -> Result<(), Failure> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    // As for any new file: temporary ones are closed to others, results are not.
+    let open = Permissions::from_mode(0o666);
+    let write = || {
+        std::fs::create_dir_all(folder)?;
+        let mut file = tempfile::Builder::new().permissions(open).tempfile_in(folder)?;
+        file.write_all(text.as_bytes())?;
+        file.persist(path).map_err(|error| error.error)
+    };
+    let name = path.display();
+    write().map(drop).map_err(|e| Failure::Input(miette::miette!("cannot write {name}: {e}")))
 }
 
 fn load(path: &Path) -> Result<Workload, Failure> {

@@ -1,17 +1,18 @@
 //! `hallway verify`: run the plans, score the predictions, keep the runs.
 
 use super::calibrate::team;
-use super::profiles::Found;
-use super::{Failure, Format, Outcome, Predicting};
+use super::profiles::{Found, deliver};
+use super::{Failure, Outcome, Predicting};
 use crate::compare::{Cell, Score};
 use crate::execute::{ExecuteError, Executor};
 use crate::gpu::Device;
 use crate::host::Team;
 use crate::plan::Family;
+use crate::report::{Origin, Verification};
 use crate::runs::RunSet;
 use crate::scenario::Workload;
-use crate::search::{Candidates, Ranking, candidates, rank};
-use clap::Args;
+use crate::search::{Candidates, Ranking, candidates};
+use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -25,10 +26,19 @@ pub(super) struct VerifyArguments {
     #[arg(long, default_value_t = 0)]
     gpu: usize,
     #[arg(long, value_enum, default_value = "table")]
-    format: Format,
+    format: Style,
     /// Write here instead of to standard output
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
+}
+
+/// How the scores are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Style {
+    Table,
+    /// The summary alone
+    Markdown,
+    Json,
 }
 
 pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
@@ -46,32 +56,23 @@ pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
     for workload in &workloads {
         let path = found.runs_of(workload);
         let runs = RunSet::load(&path).map_err(Failure::input)?;
-        let (draws, seed) = (arguments.predicting.draws, arguments.predicting.seed);
-        let ranking = rank(candidates(workload), &found.profile, draws, seed);
+        let ranking = arguments.predicting.ranking(workload, &found);
         scores.push(score(workload, &ranking, &runs));
     }
-    for score in &scores {
-        for cell in &score.cells {
-            println!(
-                "{:20} {:34} {:>10} {:>10} {:+6.1}% spread {:.1}%",
-                score.scenario,
-                cell.plan,
-                cell.predicted.to_string(),
-                cell.measured.to_string(),
-                100.0 * cell.error(),
-                100.0 * cell.spread
-            );
-        }
-        println!(
-            "{:?} regret {:?} verdict {:?}",
-            score.errors(),
-            score.regret(),
-            score.verdict_is_right()
-        );
-    }
-    println!("all: {:?}", crate::compare::Errors::of(scores.iter().flat_map(|s| &s.cells)));
-    Ok(Outcome::Done)
+    let origin = Origin::new(&found.path.display().to_string(), &found.profile.machine);
+    let verification = Verification::new(origin, &scores);
+    let text = match arguments.format {
+        Style::Table => verification.text(),
+        Style::Markdown => verification.markdown(),
+        Style::Json => verification.json(),
+    };
+    deliver(&text, arguments.output.as_deref())?;
+    Ok(if verification.passed() { Outcome::Done } else { Outcome::CheckFailed })
 }
+
+/// How often every plan is run: in rounds, so that what a machine does for a
+/// minute falls on all plans alike.
+const ROUNDS: usize = 3;
 
 /// Runs every candidate. Nothing here has seen a prediction.
 fn execute(
@@ -83,12 +84,17 @@ fn execute(
     let Candidates { plans, .. } = candidates(workload);
     let executor = Executor::new(Some(device), team, workload, found.profile.machine.seed);
     let mut set = RunSet::new(&workload.name, found.profile.machine.unix_time);
-    for plan in &plans {
-        let run = executor.run(plan).map_err(|error| match error {
-            ExecuteError::Gpu(error) => Failure::from(error),
-            other => Failure::machine(other),
-        })?;
-        set.runs.push(run);
+    for round in 0..ROUNDS {
+        for (index, plan) in plans.iter().enumerate() {
+            let run = executor.run(plan).map_err(|error| match error {
+                ExecuteError::Gpu(error) => Failure::from(error),
+                other => Failure::machine(other),
+            })?;
+            match round {
+                0 => set.runs.push(run),
+                _ => set.runs[index].add(run),
+            }
+        }
     }
     let fastest = set.runs.iter().filter(|run| run.plan != "cpu").min_by_key(|run| run.makespan());
     let fastest = fastest.map(|run| run.identity.clone());
@@ -99,7 +105,7 @@ fn execute(
 }
 
 /// Sets predictions beside the runs of the same plans.
-fn score(workload: &Workload, ranking: &Ranking, runs: &RunSet) -> Score {
+pub(super) fn score(workload: &Workload, ranking: &Ranking, runs: &RunSet) -> Score {
     let mut cells = Vec::new();
     for ranked in &ranking.plans {
         let Some(run) = runs.run_of(&ranked.plan.identity()) else { continue };

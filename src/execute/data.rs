@@ -2,7 +2,7 @@
 
 use crate::host::{Operand, Team};
 use crate::kernels::Shape;
-use crate::scenario::{BufferId, Home, Workload};
+use crate::scenario::{BufferId, Home, Task, Workload};
 
 /// The contents of every buffer, all batches one after the other.
 #[derive(Debug, Clone)]
@@ -49,23 +49,8 @@ impl Contents {
         let mut after = self.clone();
         for task in &workload.tasks {
             for batch in 0..workload.batches as usize {
-                let mut inputs: Vec<Vec<f32>> = task
-                    .reads
-                    .iter()
-                    .map(|&id| after.batch(workload, id, batch).to_vec())
-                    .collect();
-                for _ in 0..task.iterations {
-                    let length = match task.kernel.shape() {
-                        Shape::Map => inputs[0].len(),
-                        Shape::Reduction => 1,
-                    };
-                    let mut output = vec![f32::NAN; length];
-                    let operands: Vec<Operand<'_>> =
-                        inputs.iter().map(|input| Operand::Array(input)).collect();
-                    team.run(task.kernel, &task.arguments, &operands, &mut output, 0);
-                    *inputs.last_mut().expect("every kernel reads something") = output;
-                }
-                let output = inputs.pop().expect("every kernel reads something");
+                let inputs = task.reads.iter().map(|&id| after.batch(workload, id, batch).to_vec());
+                let output = iterated(task, inputs.collect(), team);
                 after.batch_mut(workload, task.writes, batch).copy_from_slice(&output);
             }
         }
@@ -92,12 +77,14 @@ impl Contents {
     /// The first element that deviates by more than rounding can explain.
     pub fn check(&self, workload: &Workload, id: BufferId, found: &[f32]) -> Result<f64, Mismatch> {
         let expected = self.of(id);
-        let largest = expected.iter().fold(f32::MIN_POSITIVE, |most, value| most.max(value.abs()));
+        let finite = expected.iter().map(|value| value.abs()).filter(|value| value.is_finite());
+        let largest = finite.fold(f32::MIN_POSITIVE, f32::max);
         let mut worst = 0.0_f32;
         for (element, (&found, &expected)) in found.iter().zip(expected).enumerate() {
-            let deviation = (found - expected).abs() / largest;
-            // Written so that a NaN on either side is a mismatch.
-            if !(deviation <= TOLERANCE) {
+            // Equal infinities have no difference.
+            let deviation =
+                if found == expected { 0.0 } else { (found - expected).abs() / largest };
+            if deviation > TOLERANCE || deviation.is_nan() {
                 let buffer = workload.buffer(id).name.clone();
                 return Err(Mismatch { buffer, element, found, expected });
             }
@@ -105,6 +92,30 @@ impl Contents {
         }
         Ok(f64::from(worst))
     }
+}
+
+/// The output of a task. Every iteration finds that of the one before in the
+/// operand that the task updates in place, or else in its last one.
+fn iterated(task: &Task, mut inputs: Vec<Vec<f32>>, team: &Team) -> Vec<f32> {
+    let in_place = task.reads.contains(&task.writes);
+    let mut output = Vec::new();
+    for _ in 0..task.iterations {
+        let length = match task.kernel.shape() {
+            Shape::Map => inputs[0].len(),
+            Shape::Reduction => 1,
+        };
+        output = vec![f32::NAN; length];
+        let operands: Vec<Operand<'_>> = inputs.iter().map(|x| Operand::Array(x)).collect();
+        team.run(task.kernel, &task.arguments, &operands, &mut output, 0);
+        let last = inputs.len() - 1;
+        for (index, input) in inputs.iter_mut().enumerate() {
+            let updated = if in_place { task.reads[index] == task.writes } else { index == last };
+            if updated {
+                input.clone_from(&output);
+            }
+        }
+    }
+    output
 }
 
 /// Buffers that somebody asks for after the workload.

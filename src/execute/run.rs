@@ -5,7 +5,7 @@ use super::memory::{Memories, Memory};
 use super::prepared::{Handles, Prepared};
 use super::trace;
 use crate::gpu::{Device, GpuError};
-use crate::host::{HostError, Team};
+use crate::host::{HostError, OneCpu, Team};
 use crate::plan::{Call, Plan};
 use crate::runs::{Run, Trace};
 use crate::scenario::{BufferId, Workload};
@@ -33,13 +33,14 @@ pub struct Executor<'a> {
     after: Contents,
 }
 
-/// Passes before timing starts: clocks rise, caches and page tables fill.
+/// Passes before timing starts: clocks rise, page tables fill, and the CPU's
+/// last-level cache takes a score of passes to learn what is worth keeping.
 const WARM_UP: Duration = Duration::from_millis(60);
-const WARM_UP_PASSES: usize = 3;
+const WARM_UP_PASSES: usize = 20;
 /// Timed passes stop after this time or number, but not before the fewest.
-const TIMED: Duration = Duration::from_millis(300);
-const FEWEST: usize = 11;
-const MOST: usize = 301;
+const TIMED: Duration = Duration::from_millis(120);
+const FEWEST: usize = 7;
+const MOST: usize = 101;
 
 impl<'a> Executor<'a> {
     /// Draws inputs and computes what the outputs must be.
@@ -77,7 +78,7 @@ impl<'a> Executor<'a> {
         Ok(Run {
             plan: plan.strategy.to_string(),
             identity: plan.identity(),
-            setup_ns,
+            setups_ns: vec![setup_ns],
             passes_ns,
             worst_error,
         })
@@ -124,11 +125,14 @@ struct Stage<'a> {
     memories: Memories,
     team: &'a Team,
     setup: Span,
+    /// The thread that issues calls stays where it is, as in calibration.
+    _cpu: OneCpu,
 }
 
 impl<'a> Stage<'a> {
     fn new(executor: &'a Executor<'_>, plan: &Plan) -> Result<Self, ExecuteError> {
         let device = executor.device;
+        let cpu = OneCpu::quietest();
         let mut memories = Memories::before(device, executor.workload, plan, &executor.before)?;
         let handles = Handles::new(device, plan)?;
         let start = Instant::now();
@@ -148,7 +152,7 @@ impl<'a> Stage<'a> {
         }
         let body = plan.body.iter().map(|call| Prepared::new(call, device, &mut memories));
         let body = body.collect::<Result<_, _>>()?;
-        Ok(Self { body, handles, memories, team: executor.team, setup })
+        Ok(Self { body, handles, memories, team: executor.team, setup, _cpu: cpu })
     }
 
     /// One pass over the body, timed by the host's clock.

@@ -6,7 +6,7 @@ use super::run::ExecuteError;
 use crate::gpu::{Device, Event};
 use crate::plan::{Call, Plan};
 use crate::timeline::{Activity, Lane, Timeline};
-use crate::units::Instant;
+use crate::units::{Instant, Span};
 use std::time::Instant as Clock;
 
 /// Makes every call once, with timing events around those that keep an engine busy.
@@ -19,15 +19,6 @@ pub(super) fn timeline(
 ) -> Result<Timeline, ExecuteError> {
     let mut activities = Vec::new();
     let mut marks: Vec<(usize, Lane, Event, Event)> = Vec::new();
-    let origin = match handles.streams.first() {
-        Some(stream) => {
-            let event = Event::timing(need(device)?)?;
-            stream.record(&event)?;
-            stream.synchronize()?;
-            Some(event)
-        }
-        None => None,
-    };
     for (index, call) in plan.body.iter().enumerate() {
         if engine_of(call).is_some() {
             let event = || Event::timing(need(device)?).map_err(ExecuteError::from);
@@ -36,6 +27,7 @@ pub(super) fn timeline(
         }
     }
     let mut next = marks.iter();
+    let origin = origin(device, handles)?;
     let clock = Clock::now();
     let now = || Instant::START + clock.elapsed().into();
     for (index, call) in body.iter().enumerate() {
@@ -52,14 +44,31 @@ pub(super) fn timeline(
         activities.push(Activity { lane: Lane::Host, call: index, start, end: now() });
     }
     let makespan = clock.elapsed().into();
-    if let Some(origin) = origin {
+    if let Some((origin, at)) = origin {
+        let passed: Span = clock.duration_since(at).into();
         for (call, lane, before, after) in &marks {
-            let at = |event: &Event| Ok::<_, ExecuteError>(Instant::START + event.since(&origin)?);
-            let (start, end) = (at(before)?, at(after)?);
+            let time = |event: &Event| -> Result<Instant, ExecuteError> {
+                Ok(Instant::START + event.since(&origin)?.saturating_sub(passed))
+            };
+            let (start, end) = (time(before)?, time(after)?);
             activities.push(Activity { lane: *lane, call: *call, start, end });
         }
     }
     Ok(Timeline { activities: in_turn(activities), makespan })
+}
+
+/// An event with the host's time at which it happened: halfway between asking
+/// for it and hearing of it.
+fn origin(
+    device: Option<&Device>,
+    handles: &Handles,
+) -> Result<Option<(Event, Clock)>, ExecuteError> {
+    let Some(stream) = handles.streams.first() else { return Ok(None) };
+    let event = Event::timing(need(device)?)?;
+    let asked = Clock::now();
+    stream.record(&event)?;
+    stream.synchronize()?;
+    Ok(Some((event, asked + asked.elapsed() / 2)))
 }
 
 fn engine_of(call: &Call) -> Option<(usize, Lane)> {

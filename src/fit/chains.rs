@@ -1,32 +1,18 @@
 //! What it costs to go from one operation to the next.
 //!
-//! A chain of small operations takes, per turn, the service time of each
-//! operation and the hand-over between each and the next, the last to the
-//! first included. Chains of one kind of operation give the service times;
-//! the others give as many equations for the hand-overs, which are solved for
-//! non-negative costs of least norm (Lawson & Hanson, "Solving Least Squares
-//! Problems", 1974).
+//! A chain of one kind of operation gives its service time. A round trip of
+//! two operations takes as long as that of the first alone, plus the service
+//! time of the second, plus the hand-over in between. The operations are long
+//! enough that the second is there and waits when the first ends: that is when
+//! a hand-over is paid. What arrives later finds its way clear.
 
 use super::FitError;
 use super::lookup::Lookup;
+use crate::plan::Direction;
 use crate::profile::{Estimate, HandOver, OperationKind};
-use crate::samples::{Link, Quantity};
-use crate::stats::nonnegative_least_squares;
-
-/// Service times of a kernel without work and of copies of a few bytes.
-pub(super) struct Services([Estimate; 3]);
+use crate::samples::{LONG_COPY, LONG_KERNEL, Link, Quantity};
 
 const LINKS: [Link; 3] = [Link::CopyIn, Link::CopyOut, Link::Kernel];
-
-impl Services {
-    pub fn of(&self, link: Link) -> Estimate {
-        self.0[index(link)]
-    }
-}
-
-fn index(link: Link) -> usize {
-    LINKS.iter().position(|&other| other == link).expect("LINKS is all")
-}
 
 const fn kind(link: Link) -> OperationKind {
     match link {
@@ -36,62 +22,51 @@ const fn kind(link: Link) -> OperationKind {
     }
 }
 
-pub(super) fn services(lookup: &Lookup<'_>) -> Result<Services, FitError> {
-    let service = |link| {
-        lookup.needed("chains of small operations", |quantity| {
-            *quantity == Quantity::Chain { links: vec![link], across: false }
-        })
+/// Device time of the shortest operation of a kind, one after the other.
+pub(super) fn service(lookup: &Lookup<'_>, link: Link) -> Result<Estimate, FitError> {
+    let wanted = Quantity::Chain { link };
+    lookup.needed("chains of small operations", |quantity| *quantity == wanted)
+}
+
+/// The same of the long operations that hand-overs are measured with.
+fn long_service(lookup: &Lookup<'_>, link: Link) -> Result<Estimate, FitError> {
+    let copy = |direction| Quantity::Copy { direction, bytes: LONG_COPY, registered: false };
+    let wanted = match link {
+        Link::CopyIn => copy(Direction::HostToDevice),
+        Link::CopyOut => copy(Direction::DeviceToHost),
+        Link::Kernel => Quantity::Kernel { variant: LONG_KERNEL.0, elements: LONG_KERNEL.1 },
     };
-    Ok(Services([service(LINKS[0])?, service(LINKS[1])?, service(LINKS[2])?]))
+    lookup.needed("the operations of round trips", |quantity| *quantity == wanted)
 }
 
-pub(super) fn hand_overs(lookup: &Lookup<'_>, services: &Services) -> Vec<HandOver> {
-    [false, true].into_iter().flat_map(|across| solved(lookup, services, across)).collect()
+/// Host time from issuing operations, each after the one before, to the return
+/// of a synchronisation.
+pub(super) fn round_trip(
+    lookup: &Lookup<'_>,
+    links: &[Link],
+    across: bool,
+    long: bool,
+) -> Result<Estimate, FitError> {
+    let wanted = Quantity::RoundTrip { links: links.to_vec(), across, long };
+    lookup.needed("round trips", |quantity| *quantity == wanted)
 }
 
-fn solved(lookup: &Lookup<'_>, services: &Services, across: bool) -> Vec<HandOver> {
-    let pairs: Vec<(Link, Link)> = LINKS
-        .into_iter()
-        .flat_map(|from| LINKS.map(|to| (from, to)))
-        // Within a stream, what follows its own kind is the service time itself.
-        .filter(|(from, to)| across || from != to)
-        .collect();
-    let (mut rows, mut targets, mut scatters) = (Vec::new(), Vec::new(), Vec::new());
-    for measurement in lookup.measurements() {
-        let Quantity::Chain { links, across: found } = &measurement.quantity else { continue };
-        let repeated = rows.iter().any(|(known, _): &(Vec<Link>, Vec<f64>)| known == links);
-        if *found != across || repeated || (!across && links.len() == 1) {
-            continue;
-        }
-        let Some(turn) = lookup.estimate(|quantity| *quantity == measurement.quantity) else {
-            continue;
-        };
-        let mut row = vec![0.0; pairs.len()];
-        for (at, &from) in links.iter().enumerate() {
-            let to = links[(at + 1) % links.len()];
-            if let Some(pair) = pairs.iter().position(|&pair| pair == (from, to)) {
-                row[pair] += 1.0;
+pub(super) fn hand_overs(lookup: &Lookup<'_>) -> Result<Vec<HandOver>, FitError> {
+    let mut all = Vec::new();
+    for from in LINKS {
+        for to in LINKS {
+            for across in [false, true] {
+                let both = round_trip(lookup, &[from, to], across, true)?;
+                let first = round_trip(lookup, &[from], false, true)?;
+                let ns = both.ns - first.ns - long_service(lookup, to)?.ns;
+                all.push(HandOver {
+                    from: kind(from),
+                    to: kind(to),
+                    across_streams: across,
+                    time: Estimate { ns: ns.max(0.0), scatter: both.scatter },
+                });
             }
         }
-        let service: f64 = links.iter().map(|&link| services.of(link).ns).sum();
-        rows.push((links.clone(), row));
-        targets.push(turn.ns - service);
-        scatters.push(turn.scatter);
     }
-    if rows.is_empty() {
-        return Vec::new();
-    }
-    let scatter = crate::stats::median(&scatters).unwrap_or(0.0);
-    let rows: Vec<Vec<f64>> = rows.into_iter().map(|(_, row)| row).collect();
-    let costs = nonnegative_least_squares(&rows, &targets);
-    pairs
-        .into_iter()
-        .zip(costs)
-        .map(|((from, to), ns)| HandOver {
-            from: kind(from),
-            to: kind(to),
-            across_streams: across,
-            time: Estimate { ns, scatter },
-        })
-        .collect()
+    Ok(all)
 }

@@ -1,14 +1,14 @@
 //! Calls, latencies, copies, the link and kernels.
 
 use super::FitError;
-use super::chains::Services;
+use super::chains::{round_trip, service};
 use super::lookup::{Lookup, nanos};
 use crate::kernels::Variant;
 use crate::plan::Direction;
 use crate::profile::{CallCosts, CopyModel, Curve, Estimate, KernelModel, Latencies, LinkModel};
 use crate::samples::{Link, Quantity, TimedCall};
-use crate::stats::{median, relative_spread};
-use crate::units::{Bandwidth, Bytes};
+use crate::stats::{median, nonnegative_least_squares, relative_spread};
+use crate::units::Bandwidth;
 
 pub(super) fn calls(lookup: &Lookup<'_>) -> Result<CallCosts, FitError> {
     let cost = |wanted| {
@@ -34,12 +34,10 @@ pub(super) fn calls(lookup: &Lookup<'_>) -> Result<CallCosts, FitError> {
 pub(super) fn latencies(
     lookup: &Lookup<'_>,
     calls: &CallCosts,
-    services: &Services,
 ) -> Result<Latencies, FitError> {
     let start = |link, call: &Estimate| {
-        let wanted = Quantity::RoundTrip { link };
-        let trip = lookup.needed("round trips", |quantity| *quantity == wanted)?;
-        let rest = trip.ns - call.ns - services.of(link).ns - calls.synchronize.ns;
+        let trip = round_trip(lookup, &[link], false, false)?;
+        let rest = trip.ns - call.ns - service(lookup, link)?.ns - calls.synchronize.ns;
         Ok(Estimate { ns: rest.max(0.0), scatter: trip.scatter })
     };
     Ok(Latencies {
@@ -47,7 +45,7 @@ pub(super) fn latencies(
         start_copy_in: start(Link::CopyIn, &calls.copy_in)?,
         start_copy_out: start(Link::CopyOut, &calls.copy_out)?,
         wake_host: calls.synchronize,
-        kernel_gap: services.of(Link::Kernel),
+        kernel_gap: service(lookup, Link::Kernel)?,
     })
 }
 
@@ -67,51 +65,113 @@ pub(super) fn copies(lookup: &Lookup<'_>) -> Vec<CopyModel> {
 pub(super) fn link(lookup: &Lookup<'_>, copies: &[CopyModel]) -> Result<LinkModel, FitError> {
     let [down, up] = Direction::BOTH.map(|wanted| {
         let model = copies.iter().find(|model| model.direction == wanted);
-        model.filter(|model| model.time.slope() > 0.0)
+        model.filter(|model| model.time.slope() > 0.0).map(|model| Alone::new(&model.time))
     });
     let missing = || FitError { what: "large copies of pinned memory in both directions".into() };
-    let (down, up) = (down.ok_or_else(missing)?, up.ok_or_else(missing)?);
-    let rate = |model: &CopyModel| 1e9 / model.time.slope();
-    let mut speeds = [Vec::new(), Vec::new()];
-    for [inward, outward] in shared_speeds(lookup, [&down.time, &up.time]) {
-        speeds[0].push(inward);
-        speeds[1].push(outward);
-    }
-    let scatter = relative_spread(&speeds[0]).unwrap_or(0.0);
-    let share = |speeds: &[f64]| median(speeds).unwrap_or(1.0).clamp(0.05, 1.0);
-    let bandwidth = Bandwidth::from_bytes_per_second;
+    let alone = [down.ok_or_else(missing)?, up.ok_or_else(missing)?];
+    let (shared, scatter) = shared_times(lookup, &alone);
+    let [(down_delay, down_slow), (up_delay, up_slow)] =
+        [0, 1].map(|side| slowdowns(&shared, &alone, side));
+    let rate = |side: usize, slow: f64| Bandwidth::from_bytes_per_second(alone[side].rate / slow);
     Ok(LinkModel {
-        down: bandwidth(rate(down)),
-        up: bandwidth(rate(up)),
-        down_shared: bandwidth(rate(down) * share(&speeds[0])),
-        up_shared: bandwidth(rate(up) * share(&speeds[1])),
+        down: rate(0, 1.0),
+        up: rate(1, 1.0),
+        down_shared: rate(0, down_slow),
+        up_shared: rate(1, up_slow),
+        down_delay,
+        up_delay,
+        down_switch: switch(lookup, Direction::HostToDevice, &alone[0]),
+        up_switch: switch(lookup, Direction::DeviceToHost, &alone[1]),
         scatter,
     })
 }
 
-/// Copies long enough for bandwidth to be all that matters.
-const LONG: Bytes = Bytes::mib(4);
+/// What a copy takes longer when the engine comes from another stream.
+fn switch(lookup: &Lookup<'_>, wanted: Direction, alone: &Alone<'_>) -> Curve {
+    let mut knots = vec![(1.0, 0.0)];
+    for measurement in lookup.measurements() {
+        let Quantity::Rotation { direction, bytes, streams } = measurement.quantity else {
+            continue;
+        };
+        let known = knots.iter().any(|knot| knot.0 == streams as f64);
+        if let (true, false, Some(turn)) = (
+            direction == wanted,
+            known,
+            lookup.estimate(|quantity| *quantity == measurement.quantity),
+        ) {
+            let copy = turn.ns / streams as f64;
+            knots.push((streams as f64, (copy - alone.time.at(bytes.as_f64())).max(0.0)));
+        }
+    }
+    knots.sort_by(|one, other| one.0.total_cmp(&other.0));
+    Curve { knots, scatter: 0.0 }
+}
 
-/// Speeds of both directions while both are busy, relative to alone; one pair
-/// for each sample.
-fn shared_speeds(lookup: &Lookup<'_>, alone: [&Curve; 2]) -> Vec<[f64; 2]> {
-    let mut speeds = Vec::new();
+/// Copies of one direction when the other is quiet.
+struct Alone<'c> {
+    time: &'c Curve,
+    /// Bytes per second.
+    rate: f64,
+}
+
+impl<'c> Alone<'c> {
+    fn new(time: &'c Curve) -> Self {
+        Self { time, rate: 1e9 / time.slope() }
+    }
+
+    /// Nanoseconds of a copy besides those of its bytes, and those of its bytes.
+    fn parts(&self, bytes: f64) -> (f64, f64) {
+        let flowing = bytes / self.rate * 1e9;
+        ((self.time.at(bytes) - flowing).max(0.0), flowing)
+    }
+}
+
+/// For each size, nanoseconds of a copy of each direction while both are busy,
+/// and the relative scatter.
+fn shared_times(lookup: &Lookup<'_>, alone: &[Alone<'_>; 2]) -> (Vec<(f64, [f64; 2])>, f64) {
+    let (mut shared, mut scatters) = (Vec::new(), Vec::new());
     for inward in lookup.measurements() {
         let Quantity::Shared { direction: Direction::HostToDevice, bytes } = inward.quantity else {
             continue;
         };
         let other = Quantity::Shared { direction: Direction::DeviceToHost, bytes };
-        let outward = lookup.measurements().find(|m| m.quantity == other);
-        let Some(outward) = outward.filter(|_| bytes >= LONG) else { continue };
-        let work = alone.map(|curve| curve.at(bytes.as_f64()) * inward.count as f64);
+        let Some(outward) = lookup.measurements().find(|m| m.quantity == other) else { continue };
+        let count = inward.count as f64;
+        let work = [0, 1].map(|side| alone[side].time.at(bytes.as_f64()) * count);
+        let mut times = [Vec::new(), Vec::new()];
         for (inward, outward) in nanos(&inward.times).into_iter().zip(nanos(&outward.times)) {
-            let times = [inward, outward];
             let both = inward.min(outward);
-            // Whichever is busy longer has the link to itself at the end.
-            speeds.push([0, 1].map(|side| (work[side] - (times[side] - both)) / both));
+            for (side, time) in [inward, outward].into_iter().enumerate() {
+                // Whichever is busy longer has the link to itself at the end.
+                let meanwhile = work[side] - (time - both);
+                if meanwhile > 0.0 {
+                    times[side].push(both * work[side] / meanwhile / count);
+                }
+            }
+        }
+        if let (Some(inward), Some(outward)) = (median(&times[0]), median(&times[1])) {
+            scatters.push(relative_spread(&times[0]).unwrap_or(0.0));
+            shared.push((bytes.as_f64(), [inward, outward]));
         }
     }
-    speeds
+    (shared, median(&scatters).unwrap_or(0.0))
+}
+
+/// How many times longer the fixed part and the bytes of a copy take while the
+/// other direction is busy. Each size gives an equation: the extra time is what
+/// is added to the one part and what is added to the other.
+fn slowdowns(shared: &[(f64, [f64; 2])], alone: &[Alone<'_>; 2], side: usize) -> (f64, f64) {
+    let (mut rows, mut targets) = (Vec::new(), Vec::new());
+    for &(bytes, times) in shared {
+        let (fixed, flowing) = alone[side].parts(bytes);
+        // Divided by the time, so that every size counts the same.
+        rows.push(vec![fixed / times[side], flowing / times[side]]);
+        targets.push((times[side] - fixed - flowing) / times[side]);
+    }
+    match nonnegative_least_squares(&rows, &targets)[..] {
+        [fixed, flowing] => (1.0 + fixed, 1.0 + flowing),
+        _ => (1.0, 1.0),
+    }
 }
 
 pub(super) fn kernels(lookup: &Lookup<'_>) -> Vec<KernelModel> {

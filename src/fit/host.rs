@@ -4,17 +4,79 @@ use super::FitError;
 use super::lookup::Lookup;
 use crate::kernels::{Kernel, Variant};
 use crate::plan::Direction;
-use crate::profile::{CallCosts, Curve, MemoryCosts, StagingModel, TwinModel};
-use crate::samples::{MemoryWork, Quantity};
+use crate::profile::{CacheModel, CallCosts, Curve, MemoryCosts, StagingModel, TwinModel, Warmth};
+use crate::samples::{MemoryWork, Quantity, SHARED_FOOTPRINT};
+use crate::stats::theil_sen;
 use crate::units::Bytes;
 
-pub(super) fn staging(lookup: &Lookup<'_>, calls: &CallCosts) -> Vec<StagingModel> {
-    let curve = |(way, warmth, end): (Direction, bool, bool)| {
+pub(super) fn caches(lookup: &Lookup<'_>) -> CacheModel {
+    let staging = |quantity: &Quantity| match *quantity {
+        Quantity::Staged {
+            direction: Direction::HostToDevice,
+            bytes,
+            footprint,
+            complete: true,
+        } => Some((bytes.get(), footprint.get())),
+        _ => None,
+    };
+    let twins = |quantity: &Quantity| match *quantity {
+        Quantity::Twin { variant, elements, footprint } if variant.kernel == Kernel::Saxpy => {
+            Some((elements, footprint.get()))
+        }
+        _ => None,
+    };
+    CacheModel {
+        staging_misses: misses(lookup, staging),
+        twin_misses: misses(lookup, twins),
+        shared_bytes: SHARED_FOOTPRINT,
+    }
+}
+
+/// The share of misses over footprints, from the one size that was measured
+/// with the most of them: none at the smallest footprint, all at the largest.
+fn misses(lookup: &Lookup<'_>, key: impl Fn(&Quantity) -> Option<(u64, u64)>) -> Vec<(f64, f64)> {
+    let mut all: Vec<(u64, u64)> = lookup.measurements().filter_map(|m| key(&m.quantity)).collect();
+    all.sort_unstable();
+    all.dedup();
+    let footprints_of = |size| all.iter().filter(|pair| pair.0 == size).count();
+    let Some(size) = all.iter().map(|pair| pair.0).max_by_key(|&size| footprints_of(size)) else {
+        return vec![(0.0, 1.0)];
+    };
+    let time = |footprint: u64| {
+        lookup.estimate(|quantity| key(quantity) == Some((size, footprint))).map(|e| e.ns)
+    };
+    let points: Vec<(f64, f64)> = (all.iter())
+        .filter(|pair| pair.0 == size)
+        .filter_map(|&(_, footprint)| Some((footprint as f64, time(footprint)?)))
+        .collect();
+    let [(_, hot), .., (_, cold)] = points[..] else { return vec![(0.0, 1.0)] };
+    // More memory to go round never makes for fewer misses: dips are noise.
+    let mut most = 0.0_f64;
+    let mut share = |ns: f64| {
+        most = most.max(((ns - hot) / (cold - hot).max(f64::MIN_POSITIVE)).clamp(0.0, 1.0));
+        most
+    };
+    points.iter().map(|&(footprint, ns)| (footprint, share(ns))).collect()
+}
+
+/// Going round the same data is hot as long as that data stays in the caches.
+const STAYS: f64 = 0.5;
+
+pub(super) fn staging(
+    lookup: &Lookup<'_>,
+    calls: &CallCosts,
+    caches: &CacheModel,
+) -> Vec<StagingModel> {
+    let around = footprints(lookup, |quantity| match quantity {
+        Quantity::Staged { footprint, .. } => Some(*footprint),
+        _ => None,
+    });
+    let curve = |way: Direction, end: bool, warm: bool| {
         lookup.curve(|quantity| match quantity {
-            Quantity::Staged { direction, bytes, cold, complete }
-                if (*direction, *cold, *complete) == (way, warmth, end) =>
-            {
-                Some(bytes.get())
+            Quantity::Staged { direction, bytes, footprint, complete } => {
+                let hot = footprint == bytes && caches.staging(*footprint) < STAYS;
+                let fits = if warm { hot } else { *footprint == around };
+                (fits && (*direction, *complete) == (way, end)).then_some(bytes.get())
             }
             _ => None,
         })
@@ -22,8 +84,12 @@ pub(super) fn staging(lookup: &Lookup<'_>, calls: &CallCosts) -> Vec<StagingMode
     let mut models = Vec::new();
     for direction in Direction::BOTH {
         for cold in [false, true] {
-            let both = (curve((direction, cold, false)), curve((direction, cold, true)));
-            let (Some(until_return), Some(mut until_complete)) = both else { continue };
+            let both = (curve(direction, false, !cold), curve(direction, true, !cold));
+            let (Some(mut until_return), Some(mut until_complete)) = both else { continue };
+            if cold {
+                straighten(&mut until_return);
+                straighten(&mut until_complete);
+            }
             // The end was seen by a synchronisation behind it, which has a cost of its own.
             for knot in &mut until_complete.knots {
                 knot.1 = (knot.1 - calls.synchronize.ns).max(0.0);
@@ -34,29 +100,62 @@ pub(super) fn staging(lookup: &Lookup<'_>, calls: &CallCosts) -> Vec<StagingMode
     models
 }
 
-pub(super) fn twins(lookup: &Lookup<'_>) -> Vec<TwinModel> {
-    let mut keys: Vec<(Variant, bool)> = lookup
-        .measurements()
-        .filter_map(|measurement| match measurement.quantity {
-            Quantity::Twin { variant, cold, .. } => Some((variant, cold)),
-            _ => None,
-        })
-        .collect();
-    keys.sort_unstable();
-    keys.dedup();
-    let model = |(variant, cold)| {
-        twin_curve(lookup, variant, cold).map(|time| TwinModel { variant, cold, time })
+/// Above this size, staging out of memory goes at one rate.
+const STEADY: f64 = 4.0 * 1024.0 * 1024.0;
+
+/// Puts the large sizes on one robust line (Theil 1950, Sen 1968): each of them
+/// lasts too long to be measured often, and memory is not always equally busy.
+fn straighten(curve: &mut Curve) {
+    let large: Vec<(f64, f64)> =
+        curve.knots.iter().copied().filter(|knot| knot.0 >= STEADY).collect();
+    let (Some(line), Some(&(first, _)), Some(&(last, _))) =
+        (theil_sen(&large), large.first(), large.last())
+    else {
+        return;
     };
-    keys.into_iter().filter_map(model).collect()
+    curve.knots.retain(|knot| knot.0 < first);
+    curve.knots.extend([(first, line.at(first).max(0.0)), (last, line.at(last).max(0.0))]);
 }
 
-fn twin_curve(lookup: &Lookup<'_>, wanted: Variant, warmth: bool) -> Option<Curve> {
-    lookup.curve(|quantity| match quantity {
-        Quantity::Twin { variant, elements, cold } if (*variant, *cold) == (wanted, warmth) => {
-            Some(*elements)
-        }
+/// The largest footprint of a kind of measurement: nothing of it stays.
+fn footprints(lookup: &Lookup<'_>, of: impl Fn(&Quantity) -> Option<Bytes>) -> Bytes {
+    lookup.measurements().filter_map(|m| of(&m.quantity)).max().unwrap_or(Bytes::ZERO)
+}
+
+pub(super) fn twins(lookup: &Lookup<'_>) -> Vec<TwinModel> {
+    let variant_of = |quantity: &Quantity| match quantity {
+        Quantity::Twin { variant, .. } => Some(*variant),
         _ => None,
-    })
+    };
+    let mut variants: Vec<Variant> =
+        lookup.measurements().filter_map(|m| variant_of(&m.quantity)).collect();
+    variants.sort_unstable();
+    variants.dedup();
+    let curve = |wanted: Variant, found: Warmth| {
+        let around = footprints(lookup, |quantity| match quantity {
+            Quantity::Twin { variant, footprint, .. } if *variant == wanted => Some(*footprint),
+            _ => None,
+        });
+        lookup.curve(|quantity| match quantity {
+            Quantity::Twin { variant, elements, footprint } => {
+                let own = Bytes::new(variant.kernel.bytes_per_element() * elements);
+                let fits = match found {
+                    Warmth::Same => *footprint == own,
+                    Warmth::Shared => *footprint == SHARED_FOOTPRINT,
+                    Warmth::Memory => *footprint == around,
+                };
+                (fits && *variant == wanted).then_some(*elements)
+            }
+            _ => None,
+        })
+    };
+    let mut models = Vec::new();
+    for variant in variants {
+        for found in [Warmth::Same, Warmth::Shared, Warmth::Memory] {
+            models.extend(curve(variant, found).map(|time| TwinModel { variant, found, time }));
+        }
+    }
+    models
 }
 
 pub(super) fn memory(lookup: &Lookup<'_>) -> Result<MemoryCosts, FitError> {
@@ -79,20 +178,5 @@ pub(super) fn memory(lookup: &Lookup<'_>) -> Result<MemoryCosts, FitError> {
         first_touch: above(MemoryWork::FirstTouch, MemoryWork::SecondTouch)?,
         first_touch_team: above(MemoryWork::FirstTouchTeam, MemoryWork::SecondTouchTeam)?,
         renew: curve(MemoryWork::Renew)?,
-        host_cache_bytes: host_cache(lookup),
     })
-}
-
-/// The largest array that a reduction finds in the caches again: up to there
-/// it is clearly faster on the same data than on other data each time.
-fn host_cache(lookup: &Lookup<'_>) -> Bytes {
-    const CLEARLY: f64 = 0.85;
-    let sum = Variant { kernel: Kernel::Sum, degree: 0 };
-    let (Some(hot), Some(cold)) = (twin_curve(lookup, sum, false), twin_curve(lookup, sum, true))
-    else {
-        return Bytes::ZERO;
-    };
-    let faster = |&&(elements, ns): &&(f64, f64)| ns < CLEARLY * cold.at(elements);
-    let largest = hot.knots.iter().filter(faster).map(|knot| knot.0).fold(0.0, f64::max);
-    Bytes::of_f32(largest as u64)
 }

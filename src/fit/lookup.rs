@@ -16,18 +16,23 @@ impl<'s> Lookup<'s> {
     }
 
     /// The time of one repetition: the slope over counts where there are two,
-    /// so that what starting and ending cost drops out.
+    /// so that what starting and ending cost drops out. Measurements of the same
+    /// count, taken at different times, are pooled.
     pub fn estimate(&self, wanted: impl Fn(&Quantity) -> bool) -> Option<Estimate> {
-        let mut found: Vec<&Measurement> =
+        let found: Vec<&Measurement> =
             self.samples.measurements.iter().filter(|m| wanted(&m.quantity)).collect();
-        found.sort_by_key(|measurement| measurement.count);
-        let (few, many) = (found.first()?, found.last()?);
-        let scatter = relative_spread(&nanos(&many.times)).unwrap_or(0.0);
-        let (low, high) = (median(&nanos(&few.times))?, median(&nanos(&many.times))?);
-        let ns = if many.count > few.count {
-            (high - low) / (many.count - few.count) as f64
+        let pooled = |count: u64| -> Vec<f64> {
+            let same = found.iter().filter(|m| m.count == count);
+            same.flat_map(|m| nanos(&m.times)).collect()
+        };
+        let few = found.iter().map(|m| m.count).min()?;
+        let many = found.iter().map(|m| m.count).max()?;
+        let (low, high) = (median(&pooled(few))?, median(&pooled(many))?);
+        let scatter = relative_spread(&pooled(many)).unwrap_or(0.0);
+        let ns = if many > few {
+            (high - low) / (many - few) as f64
         } else {
-            high / many.count.max(1) as f64
+            high / many.max(1) as f64
         };
         Some(Estimate { ns: ns.max(0.0), scatter })
     }

@@ -27,17 +27,18 @@ pub struct FitError {
 pub fn fit(samples: &Samples) -> Result<Profile, FitError> {
     let lookup = Lookup::new(samples);
     let calls = device::calls(&lookup)?;
-    let services = chains::services(&lookup)?;
-    let latency = device::latencies(&lookup, &calls, &services)?;
+    let latency = device::latencies(&lookup, &calls)?;
     let copies = device::copies(&lookup);
     let link = device::link(&lookup, &copies)?;
+    let caches = host::caches(&lookup);
     Ok(Profile {
         schema_version: SCHEMA_VERSION,
         machine: samples.machine.clone(),
-        staging: host::staging(&lookup, &calls),
-        hand_overs: chains::hand_overs(&lookup, &services),
+        staging: host::staging(&lookup, &calls, &caches),
+        hand_overs: chains::hand_overs(&lookup)?,
         kernels: device::kernels(&lookup),
         twins: host::twins(&lookup),
+        caches,
         memory: host::memory(&lookup)?,
         calls,
         latency,

@@ -7,12 +7,14 @@
 //!
 //! Invariant: nothing here knows of a GPU, a plan or a clock.
 
+mod affinity;
 mod cpu;
 mod pages;
 mod team;
 mod twins;
 mod vector;
 
+pub use affinity::OneCpu;
 pub use cpu::{CpuDescription, describe};
 pub use pages::PageMemory;
 pub use team::{Operand, Team};

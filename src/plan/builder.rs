@@ -121,25 +121,31 @@ impl<'w> Builder<'w> {
         event
     }
 
-    /// Working memory in `place` for any of the items; buffers that are at home
-    /// there need none.
-    pub fn slot(&mut self, items: &[Item], place: Place) -> Slot {
-        let name = |what: &str| what.to_owned();
-        let mut slot = Slot { buffers: Vec::new(), spares: Vec::new(), workspaces: Vec::new() };
+    /// Memory in `place` for the buffers of any of the items; those that are at
+    /// home there need none. Good for copies: kernels may need more, see [`Self::slot`].
+    pub fn storage(&mut self, items: &[Item], place: Place) -> Slot {
+        let mut buffers = Vec::new();
         for (index, buffer) in self.workload.buffers.iter().enumerate() {
-            let own = !self.at_home(BufferId(index), place);
-            let id = own
-                .then(|| self.allocate(name(&buffer.name), place, longest(items, BufferId(index))));
-            slot.buffers.push(id);
+            let (id, name) = (BufferId(index), buffer.name.clone());
+            let own = !self.at_home(id, place);
+            buffers.push(own.then(|| self.allocate(name, place, longest(items, id))));
         }
-        for task in &self.workload.tasks {
-            let spare = task.iterations > 1 && !task.kernel.works_in_place();
-            let elements = longest(items, task.writes);
-            let spare =
-                spare.then(|| self.allocate(format!("{} spare", task.name), place, elements));
-            slot.spares.push(spare);
-            let workspace = place == Place::Device && task.kernel.shape() == Shape::Reduction;
-            slot.workspaces.push(workspace.then(|| self.workspace(&task.name)));
+        let none = vec![None; self.workload.tasks.len()];
+        Slot { buffers, spares: none.clone(), workspaces: none }
+    }
+
+    /// Storage with what kernels need besides their buffers.
+    pub fn slot(&mut self, items: &[Item], place: Place) -> Slot {
+        let mut slot = self.storage(items, place);
+        for (index, task) in self.workload.tasks.iter().enumerate() {
+            if task.iterations > 1 && !task.kernel.works_in_place() {
+                let (name, elements) =
+                    (format!("{} spare", task.name), longest(items, task.writes));
+                slot.spares[index] = Some(self.allocate(name, place, elements));
+            }
+            if place == Place::Device && task.kernel.shape() == Shape::Reduction {
+                slot.workspaces[index] = Some(self.workspace(&task.name));
+            }
         }
         slot
     }
@@ -184,7 +190,9 @@ impl<'w> Builder<'w> {
         for index in 0..task.iterations {
             let odd = (task.iterations - 1 - index) % 2 == 1;
             let target = match slot.spares[id.0] {
-                Some(allocation) if odd => Residence { allocation, ..output },
+                Some(allocation) if odd => {
+                    Residence { allocation, first: item.room[task.writes.0].start, offset: 0 }
+                }
                 _ => output,
             };
             let (reads, writes) = self.ranges(task, item, index);
@@ -204,7 +212,10 @@ impl<'w> Builder<'w> {
                     0
                 },
             });
-            *inputs.last_mut().expect("every kernel reads something") = target;
+            // A task that works in place finds its output where it read its input.
+            if !task.reads.contains(&task.writes) {
+                *inputs.last_mut().expect("every kernel reads something") = target;
+            }
         }
         steps
     }

@@ -128,13 +128,19 @@ pub(super) fn widened(range: &Range<u64>, by: u64, length: u64) -> Range<u64> {
 }
 
 /// A buffer that is updated in place cannot also be a neighbour's halo: the
-/// neighbour would read it before or after the update, as luck has it.
+/// neighbour would read it before or after the update, as luck has it. Nor can
+/// chunks overlap in one that stays on the device, which all of them share:
+/// early iterations of one would write over the results of another.
 fn refuse_shared_updates(workload: &Workload, items: &[Item]) -> Result<(), String> {
     for (id, buffer) in workload.buffers.iter().enumerate() {
-        let updated = workload.is_input(BufferId(id)) && workload.is_output(BufferId(id));
-        let shared = items.iter().any(|item| item.needs[id] != item.owns[id]);
-        if updated && shared && buffer.home != Home::Scratch {
+        if !workload.is_output(BufferId(id)) || buffer.home == Home::Scratch {
+            continue;
+        }
+        if workload.is_input(BufferId(id)) && items.iter().any(|i| i.needs[id] != i.owns[id]) {
             return Err(format!("`{}` is updated in place and its chunks overlap", buffer.name));
+        }
+        if buffer.home == Home::Device && items.iter().any(|i| i.room[id] != i.owns[id]) {
+            return Err(format!("`{}` stays on the device and its chunks overlap", buffer.name));
         }
     }
     Ok(())

@@ -121,7 +121,7 @@ fn round_trip(mut builder: Builder<'_>) -> Result<Plan, String> {
     let items = items(workload, 1)?;
     let stream = builder.stream();
     let slot = builder.slot(&items, Place::Device);
-    let ashore = builder.slot(&items, Place::Host(builder.plan.strategy.memory));
+    let ashore = builder.storage(&items, Place::Host(builder.plan.strategy.memory));
     let travels = |id: BufferId| workload.buffer(id).home != Home::Device;
     for item in &items {
         for (index, task) in workload.tasks.iter().enumerate() {

@@ -151,8 +151,8 @@ fn note(
 
 /// The host must know every lane's last operation when the body ends.
 fn check_finished(plan: &Plan, clocks: &[Clock], host: usize) -> Result<(), Hazard> {
-    for stream in 0..plan.streams {
-        if clocks[host][stream] < clocks[stream][stream] {
+    for (stream, clock) in clocks.iter().enumerate().take(plan.streams) {
+        if clocks[host][stream] < clock[stream] {
             let last = plan.body.iter().rposition(|call| lane_of(call) == Some(stream));
             let last = last.unwrap_or(0);
             let allocation = format!("everything on stream {stream}");

@@ -12,6 +12,6 @@ mod model;
 pub use curve::{Curve, Estimate};
 pub use file::{ProfileError, SCHEMA_VERSION};
 pub use model::{
-    CallCosts, CopyModel, HandOver, KernelModel, Latencies, LinkModel, MemoryCosts, OperationKind,
-    Profile, StagingModel, TwinModel, Unknown,
+    CacheModel, CallCosts, CopyModel, HandOver, KernelModel, Latencies, LinkModel, MemoryCosts,
+    OperationKind, Profile, StagingModel, TwinModel, Unknown, Warmth,
 };

@@ -25,6 +25,7 @@ pub struct Profile {
     pub kernels: Vec<KernelModel>,
     #[serde(rename = "twin")]
     pub twins: Vec<TwinModel>,
+    pub caches: CacheModel,
     pub memory: MemoryCosts,
 }
 
@@ -66,6 +67,15 @@ pub struct LinkModel {
     /// The same while the other direction is busy too.
     pub down_shared: Bandwidth,
     pub up_shared: Bandwidth,
+    /// How many times longer what a copy costs besides its bytes takes while
+    /// the other direction is busy: its descriptors and semaphores cross the
+    /// same link.
+    pub down_delay: f64,
+    pub up_delay: f64,
+    /// Nanoseconds for which a copy engine stands still on going from one
+    /// stream to another, over the number of streams that keep it busy.
+    pub down_switch: Curve,
+    pub up_switch: Curve,
     /// Relative scatter of the shared bandwidths.
     pub scatter: f64,
 }
@@ -106,7 +116,7 @@ pub struct CopyModel {
 #[serde(deny_unknown_fields)]
 pub struct StagingModel {
     pub direction: Direction,
-    /// Whether the host data was out of the CPU's caches.
+    /// Whether the host data was out of the CPU's caches, or in them.
     pub cold: bool,
     /// Nanoseconds over bytes until the call returns, on an idle device.
     pub until_return: Curve,
@@ -127,8 +137,20 @@ pub struct KernelModel {
 #[serde(deny_unknown_fields)]
 pub struct TwinModel {
     pub variant: Variant,
-    pub cold: bool,
+    pub found: Warmth,
     pub time: Curve,
+}
+
+/// Where a CPU finds data that it has used before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Warmth {
+    /// As near as its size allows: nothing else was used in between.
+    Same,
+    /// In the cache that all cores share, but not in their own.
+    Shared,
+    /// In memory.
+    Memory,
 }
 
 /// Memory management: nanoseconds over bytes.
@@ -144,8 +166,31 @@ pub struct MemoryCosts {
     pub first_touch_team: Curve,
     /// Giving pages back and mapping new ones.
     pub renew: Curve,
-    /// How much host data stays in the CPU's caches from one pass to the next.
-    pub host_cache_bytes: Bytes,
+}
+
+/// What the CPU's caches keep: the share of host data that is gone when it is
+/// used again, over the bytes that are used in between.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CacheModel {
+    /// For the driver's thread that stages copies.
+    pub staging_misses: Vec<(f64, f64)>,
+    /// For the team of threads that runs twins.
+    pub twin_misses: Vec<(f64, f64)>,
+    /// The footprint at which [`Warmth::Shared`] was measured.
+    pub shared_bytes: Bytes,
+}
+
+impl CacheModel {
+    /// Share of misses, 0 to 1, on going round `footprint`.
+    pub fn staging(&self, footprint: Bytes) -> f64 {
+        crate::stats::interpolate(&self.staging_misses, footprint.as_f64()).clamp(0.0, 1.0)
+    }
+
+    /// Share of misses, 0 to 1, on going round `footprint`.
+    pub fn twins(&self, footprint: Bytes) -> f64 {
+        crate::stats::interpolate(&self.twin_misses, footprint.as_f64()).clamp(0.0, 1.0)
+    }
 }
 
 /// A question that the profile has no measurement to answer.
@@ -162,14 +207,6 @@ impl Profile {
         let found = self.copies.iter().find(|copy| copy.direction == direction);
         let unknown = || Unknown { what: format!("{direction} copies of pinned memory") };
         found.map(|copy| &copy.time).ok_or_else(unknown)
-    }
-
-    /// # Errors
-    /// If the direction was not calibrated.
-    pub fn staging(&self, direction: Direction, cold: bool) -> Result<&StagingModel, Unknown> {
-        let fits = |model: &&StagingModel| model.direction == direction && model.cold == cold;
-        let unknown = || Unknown { what: format!("{direction} copies of pageable memory") };
-        self.staging.iter().find(fits).ok_or_else(unknown)
     }
 
     /// Zero where the chain was measured to cost nothing extra.
@@ -204,7 +241,8 @@ impl Profile {
         Ok(rise / last as f64)
     }
 
-    /// Nanoseconds of a kernel's CPU twin.
+    /// Nanoseconds of a kernel's CPU twin in a plan that goes round `footprint`
+    /// bytes of host memory.
     ///
     /// # Errors
     /// If the twin was not calibrated.
@@ -213,15 +251,56 @@ impl Profile {
         kernel: Kernel,
         arguments: &Arguments,
         n: u64,
-        cold: bool,
+        footprint: Bytes,
     ) -> Result<f64, Unknown> {
-        let models: Vec<(u32, &Curve)> = (self.twins.iter())
-            .filter(|model| model.variant.kernel == kernel && model.cold == cold)
-            .map(|model| (model.variant.degree, &model.time))
-            .collect();
-        between(&models, Variant::of(kernel, arguments).degree, |curve| curve.at(n as f64))
-            .ok_or_else(|| Unknown { what: format!("kernel `{kernel}` on the CPU") })
+        let time = |found| {
+            let models: Vec<(u32, &Curve)> = (self.twins.iter())
+                .filter(|model| model.variant.kernel == kernel && model.found == found)
+                .map(|model| (model.variant.degree, &model.time))
+                .collect();
+            between(&models, Variant::of(kernel, arguments).degree, |curve| curve.at(n as f64))
+                .ok_or_else(|| Unknown { what: format!("kernel `{kernel}` on the CPU") })
+        };
+        let own = Bytes::new(kernel.bytes_per_element() * n);
+        if footprint <= own {
+            return time(Warmth::Same);
+        }
+        // What is measured at a footprint has the misses of that footprint in it.
+        let measured_at = self.caches.shared_bytes.max(own);
+        let (there, here) = (self.caches.twins(measured_at), self.caches.twins(footprint));
+        let further = if there < 1.0 { ((here - there) / (1.0 - there)).max(0.0) } else { 0.0 };
+        let near = if own < self.caches.shared_bytes { Warmth::Shared } else { Warmth::Same };
+        Ok(blend(time(near)?, time(Warmth::Memory)?, further))
     }
+
+    /// Nanoseconds until a copy of pageable memory returns to the host and
+    /// until it is complete, on an idle device, in a plan that goes round
+    /// `footprint` bytes of host memory.
+    ///
+    /// # Errors
+    /// If the direction was not calibrated.
+    pub fn staging(
+        &self,
+        direction: Direction,
+        bytes: Bytes,
+        footprint: Bytes,
+    ) -> Result<(f64, f64), Unknown> {
+        let model = |cold| {
+            let fits = |model: &&StagingModel| model.direction == direction && model.cold == cold;
+            let unknown = || Unknown { what: format!("{direction} copies of pageable memory") };
+            self.staging.iter().find(fits).ok_or_else(unknown)
+        };
+        let (hot, cold) = (model(false)?, model(true)?);
+        let misses = self.caches.staging(footprint);
+        let time = |curve: fn(&StagingModel) -> &Curve| {
+            blend(curve(hot).at(bytes.as_f64()), curve(cold).at(bytes.as_f64()), misses)
+        };
+        Ok((time(|model| &model.until_return), time(|model| &model.until_complete)))
+    }
+}
+
+fn blend(hot: f64, cold: f64, misses: f64) -> f64 {
+    hot + (cold - hot) * misses
 }
 
 /// Interpolates between the two calibrated degrees around the wanted one, and

@@ -1,3 +1,33 @@
 //! Values to strings: text tables, JSON, Markdown, plots.
 //!
-//! Invariant: no files, no terminal; whoever calls decides where a string goes.
+//! Invariant: no files, no terminal; whoever calls decides where a string
+//! goes. Equal values give equal bytes.
+
+mod evaluation;
+mod evaluation_text;
+mod lanes;
+mod origin;
+mod plot;
+mod table;
+mod verdict;
+mod verification;
+mod verification_text;
+mod words;
+
+pub use evaluation::{AssessedPlan, Assessment, Busy, Evaluation, GpuWins, LeftOut, Threshold};
+pub use evaluation_text::Rows;
+pub use lanes::Bottleneck;
+pub use origin::Origin;
+pub use plot::{Gantt, Measured, bandwidth, gantt, predicted_against_measured};
+pub use verdict::{Answer, Verdict};
+pub use verification::{
+    Check, ErrorFigures, MEDIAN_ERROR_LIMIT, P95_ERROR_LIMIT, REGRET_LIMIT, ScoredPlan,
+    ScoredScenario, Verification,
+};
+pub use words::date;
+
+/// The pretty JSON form of a report, with a newline at its end.
+fn json(report: &impl serde::Serialize) -> String {
+    let text = serde_json::to_string_pretty(report).expect("a report is plain data");
+    text + "\n"
+}

@@ -20,8 +20,8 @@ pub struct Run {
     pub plan: String,
     /// [`crate::plan::Plan::identity`]: what was really run.
     pub identity: String,
-    /// Host time of the set-up, once.
-    pub setup_ns: Span,
+    /// Host time of each set-up.
+    pub setups_ns: Vec<Span>,
     /// Host time of each pass over the body, after warm-up.
     pub passes_ns: Vec<Span>,
     /// Largest deviation from the CPU twins' output, relative to its largest value.
@@ -29,6 +29,17 @@ pub struct Run {
 }
 
 impl Run {
+    /// Adds the passes of another run of the same plan.
+    ///
+    /// # Panics
+    /// If it is of another plan.
+    pub fn add(&mut self, other: Self) {
+        assert_eq!(self.identity, other.identity, "runs of one plan are pooled");
+        self.setups_ns.extend(other.setups_ns);
+        self.passes_ns.extend(other.passes_ns);
+        self.worst_error = self.worst_error.max(other.worst_error);
+    }
+
     /// The median pass.
     pub fn makespan(&self) -> Span {
         let passes: Vec<f64> = self.passes_ns.iter().map(|span| span.nanos_f64()).collect();

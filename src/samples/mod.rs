@@ -4,7 +4,7 @@
 //! of provenance and then one line of JSON per measurement, written as they
 //! are taken, so that an interrupted calibration keeps what it has.
 
-use crate::kernels::Variant;
+use crate::kernels::{Kernel, Variant};
 use crate::plan::Direction;
 use crate::units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
@@ -40,13 +40,22 @@ pub struct Provenance {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Link {
-    /// A 4 KiB copy from pinned memory.
+    /// A copy from pinned memory of [`SHORT_COPY`], or [`LONG_COPY`] if long.
     CopyIn,
-    /// A 4 KiB copy to pinned memory.
+    /// A copy to pinned memory, likewise.
     CopyOut,
-    /// A kernel on a few elements.
+    /// A kernel: [`SHORT_KERNEL`], or [`LONG_KERNEL`] if long.
     Kernel,
 }
+
+/// More than the cores' own caches hold and less than the shared one does.
+pub const SHARED_FOOTPRINT: Bytes = Bytes::mib(96);
+pub const SHORT_COPY: Bytes = Bytes::kib(4);
+pub const LONG_COPY: Bytes = Bytes::kib(256);
+/// A kernel and its elements.
+pub const SHORT_KERNEL: (Variant, u64) = (Variant { kernel: Kernel::Scale, degree: 0 }, 32);
+pub const LONG_KERNEL: (Variant, u64) =
+    (Variant { kernel: Kernel::Polynomial, degree: 1024 }, 1 << 18);
 
 /// A host API call whose duration is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -86,20 +95,23 @@ pub enum Quantity {
     Call {
         call: TimedCall,
     },
-    /// Host time from issuing one operation on an idle device to the return of
-    /// a synchronisation.
+    /// Host time from issuing operations to an idle device, each depending on
+    /// the one before, to the return of a synchronisation; `across`: each in
+    /// another stream than the one before; `long`: so long that the next one
+    /// is there and waits when one ends.
     RoundTrip {
-        link: Link,
-    },
-    /// Device time of a chain in which each operation depends on the one
-    /// before; `across`: each in another stream than the one before.
-    Chain {
         links: Vec<Link>,
         across: bool,
+        long: bool,
     },
-    /// Device time of independent 4 KiB copies or kernels dealt over two streams.
-    Alternating {
-        link: Link,
+    /// Device time of the shortest operations of a kind, one after the other.
+    Chain { link: Link },
+    /// Device time of copies that a copy engine takes from `streams` streams in
+    /// turn, because in each stream a kernel lies between one and the next.
+    Rotation {
+        direction: Direction,
+        bytes: Bytes,
+        streams: usize,
     },
     /// Device time of pinned copies, one after the other.
     Copy {
@@ -107,17 +119,19 @@ pub enum Quantity {
         bytes: Bytes,
         registered: bool,
     },
-    /// Device time of the copies of one direction while the other is busy too;
-    /// `other` is how long the other direction took for as many.
+    /// Device time of the copies of one direction while as many go the other
+    /// way: both are measured at once, so their samples belong together.
     Shared {
         direction: Direction,
         bytes: Bytes,
     },
-    /// Host time until the call returns, or (`complete`) until the copy is done.
+    /// Host time of a copy of pageable memory until the call returns, or
+    /// (`complete`) until the copy is done; copies go round host memory of
+    /// `footprint` bytes.
     Staged {
         direction: Direction,
         bytes: Bytes,
-        cold: bool,
+        footprint: Bytes,
         complete: bool,
     },
     /// Device time of a kernel, one after the other.
@@ -125,11 +139,11 @@ pub enum Quantity {
         variant: Variant,
         elements: u64,
     },
-    /// Host time of a kernel's CPU twin.
+    /// Host time of a kernel's CPU twin; runs go round memory of `footprint` bytes.
     Twin {
         variant: Variant,
         elements: u64,
-        cold: bool,
+        footprint: Bytes,
     },
     Memory {
         work: MemoryWork,

@@ -5,8 +5,10 @@ use crate::scenario::{HostMemory, Workload};
 
 /// Pieces into which a batch is cut where the scenario does not say.
 const CHUNKS: [u64; 4] = [2, 4, 16, 64];
-/// More pieces than this in all are bound by what their calls cost.
+/// More pieces than this in all, or smaller ones, are bound by what their
+/// calls cost, whatever the machine.
 const MOST_ITEMS: u64 = 256;
+const SMALLEST_PIECE: u64 = 4096;
 
 /// The plans of a workload, and the strategies that have none, with the reason.
 #[derive(Debug, Clone)]
@@ -36,7 +38,11 @@ fn same_program(one: &Plan, other: &Plan) -> bool {
 fn strategies(workload: &Workload) -> Vec<Strategy> {
     let chosen = &workload.plans;
     let chunks: Vec<u64> = if chosen.chunks.is_empty() {
-        CHUNKS.into_iter().filter(|chunks| chunks * workload.batches <= MOST_ITEMS).collect()
+        let elements = workload.buffers.iter().map(|buffer| buffer.elements).max().unwrap_or(0);
+        let sensible = |chunks: &u64| {
+            chunks * workload.batches <= MOST_ITEMS && elements / chunks >= SMALLEST_PIECE
+        };
+        CHUNKS.into_iter().filter(sensible).collect()
     } else {
         chosen.chunks.clone()
     };
@@ -46,9 +52,10 @@ fn strategies(workload: &Workload) -> Vec<Strategy> {
     let families = std::iter::once(Family::Cpu)
         .chain([Family::RoundTrip, Family::Resident])
         .chain(chunks.iter().flat_map(|&chunks| chunked(chunks, workload.batches)));
+    let typical = chunks.get(chunks.len() / 2).copied().unwrap_or(1);
     let mut strategies = Vec::new();
     for family in families.filter(wanted) {
-        for memory in memories(workload, family) {
+        for memory in memories(workload, family, typical) {
             strategies.push(Strategy { family, memory });
         }
     }
@@ -57,14 +64,23 @@ fn strategies(workload: &Workload) -> Vec<Strategy> {
 
 /// Kinds of host memory to try: moving to page-locked memory is a change that a
 /// user can make, moving away from it is not one that pays.
-fn memories(workload: &Workload, family: Family) -> Vec<HostMemory> {
+fn memories(workload: &Workload, family: Family, typical: u64) -> Vec<HostMemory> {
     use crate::scenario::Home;
     let pinned = Home::Host(HostMemory::Pinned);
     let has_pinned = workload.buffers.iter().any(|buffer| buffer.home == pinned);
     match family {
         Family::Cpu => vec![HostMemory::Pageable],
         _ if has_pinned => vec![HostMemory::Pinned],
-        _ => vec![HostMemory::Pageable, HostMemory::Pinned],
+        Family::RoundTrip | Family::Resident => vec![HostMemory::Pageable, HostMemory::Pinned],
+        // Copies of pageable memory hold the host thread, so that nothing
+        // comes of a clever order: one of each kind shows as much.
+        Family::ByChunk { chunks, streams: 2, issue: Issue::DepthFirst }
+        | Family::ByEngine { chunks }
+            if chunks == typical =>
+        {
+            vec![HostMemory::Pageable, HostMemory::Pinned]
+        }
+        _ => vec![HostMemory::Pinned],
     }
 }
 

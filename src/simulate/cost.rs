@@ -39,19 +39,24 @@ pub(super) fn costs(
     profile: &Profile,
     calls: &[Call],
 ) -> Result<Vec<CallCost>, Unknown> {
-    // A pass over more data than the caches hold finds none of it there.
-    let cold = plan.host_footprint() > profile.memory.host_cache_bytes;
-    calls.iter().map(|call| cost(plan, profile, cold, call)).collect()
+    // What one pass touches is what lies between two uses of the same data.
+    let footprint = plan.host_footprint();
+    calls.iter().map(|call| cost(plan, profile, footprint, call)).collect()
 }
 
-fn cost(plan: &Plan, profile: &Profile, cold: bool, call: &Call) -> Result<CallCost, Unknown> {
+fn cost(
+    plan: &Plan,
+    profile: &Profile,
+    footprint: Bytes,
+    call: &Call,
+) -> Result<CallCost, Unknown> {
     let calls = &profile.calls;
     let on_host = |host| CallCost { host, latency: Span::ZERO, work: None, waits: Waits::No };
     Ok(match call {
         Call::Compute { step } => {
             let (kernel, n) = (step.kernel, step.elements());
             let touch = touch_time(plan, profile, &step.output, true);
-            let time = profile.twin(kernel, &step.arguments, n, cold)? + touch;
+            let time = profile.twin(kernel, &step.arguments, n, footprint)? + touch;
             on_host(Span::from_nanos_f64(time))
         }
         Call::Allocate(id) | Call::Pin(id) | Call::Renew(id) => {
@@ -92,7 +97,7 @@ fn cost(plan: &Plan, profile: &Profile, cold: bool, call: &Call) -> Result<CallC
             ..on_host(calls.launch.span())
         },
         Call::Copy { direction, from, to, .. } => {
-            copy_cost(plan, profile, cold, (*direction, from, to))?
+            copy_cost(plan, profile, footprint, (*direction, from, to))?
         }
     })
 }
@@ -112,7 +117,7 @@ fn kernel_work(profile: &Profile, step: &Step) -> Result<Work, Unknown> {
 fn copy_cost(
     plan: &Plan,
     profile: &Profile,
-    cold: bool,
+    footprint: Bytes,
     (direction, from, to): (Direction, &Slice, &Slice),
 ) -> Result<CallCost, Unknown> {
     let (host, latency, ashore) = match direction {
@@ -122,7 +127,7 @@ fn copy_cost(
     let bytes = from.length;
     let (host, latency) = (host.span(), latency.span());
     if plan.allocation(ashore.allocation).place == Place::Host(HostMemory::Pageable) {
-        return staged_cost(plan, profile, cold, (direction, ashore), (host, latency));
+        return staged_cost(plan, profile, footprint, (direction, ashore), (host, latency));
     }
     let time = profile.copy(direction)?.at(bytes.as_f64());
     let rate = match direction {
@@ -141,18 +146,17 @@ fn copy_cost(
 fn staged_cost(
     plan: &Plan,
     profile: &Profile,
-    cold: bool,
+    footprint: Bytes,
     (direction, ashore): (Direction, &Slice),
     (host, latency): (Span, Span),
 ) -> Result<CallCost, Unknown> {
-    let model = profile.staging(direction, cold)?;
-    let bytes = ashore.length.as_f64();
+    let (returns, complete) = profile.staging(direction, ashore.length, footprint)?;
     let touch = match direction {
         Direction::HostToDevice => 0.0,
         Direction::DeviceToHost => touch_time(plan, profile, ashore, false),
     };
-    let complete = Span::from_nanos_f64(model.until_complete.at(bytes) + touch);
-    let returns = Span::from_nanos_f64(model.until_return.at(bytes) + touch).min(complete);
+    let complete = Span::from_nanos_f64(complete + touch);
+    let returns = Span::from_nanos_f64(returns + touch).min(complete);
     if direction == Direction::HostToDevice && ashore.length <= STAGED_AT_ONCE {
         let duration = complete.saturating_sub(returns);
         let work = Work::Staged { direction, duration, early: duration };

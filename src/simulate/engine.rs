@@ -7,7 +7,7 @@ use super::operation::{Operation, OperationId, Work};
 use super::processors::Processors;
 use super::queue::Queue;
 use super::streams::{Ready, Streams};
-use crate::plan::{Call, Plan, StreamId};
+use crate::plan::{Call, Direction, Plan, StreamId};
 use crate::profile::{Profile, Unknown};
 use crate::timeline::{Activity, Lane, Timeline};
 use crate::units::Instant;
@@ -24,6 +24,8 @@ enum Event {
     Dispatches(OperationId),
     /// A staged copy is over.
     Staged(OperationId, Instant),
+    /// Idle copy engines choose their next copy.
+    Choose,
     /// Something may change among the copies, unless they changed since.
     Copies(u64),
     Processors(u64),
@@ -51,6 +53,8 @@ struct Engine<'a> {
     /// Operations that became ready and are not scheduled yet.
     ready: Vec<Ready>,
     activities: Vec<Activity>,
+    /// A copy has ended or become ready.
+    choose: bool,
 }
 
 impl<'a> Engine<'a> {
@@ -62,11 +66,12 @@ impl<'a> Engine<'a> {
             queue: Queue::new(),
             host: Host::new(),
             streams: Streams::new(profile, plan.streams, plan.events),
-            copies: Copies::new(&profile.link),
+            copies: Copies::new(&profile.link, copying_streams(plan)),
             processors: Processors::default(),
             operations: Vec::with_capacity(plan.body.len()),
             ready: Vec::new(),
             activities: Vec::with_capacity(2 * plan.body.len()),
+            choose: false,
         }
     }
 
@@ -77,6 +82,10 @@ impl<'a> Engine<'a> {
             self.handle(event);
             for (time, id) in std::mem::take(&mut self.ready) {
                 self.queue.schedule(time.max(self.now), Event::Joins(id));
+            }
+            // Behind everything that becomes ready at this very moment.
+            if std::mem::take(&mut self.choose) {
+                self.queue.schedule(self.now, Event::Choose);
             }
         }
         assert_eq!(self.host.state, HostState::Finished, "a checked plan runs to its end");
@@ -102,6 +111,10 @@ impl<'a> Engine<'a> {
                 while let Some(ended) = self.copies.collect(self.now) {
                     self.finish(ended);
                 }
+                self.choose = true;
+            }
+            Event::Choose => {
+                self.copies.fill(self.now);
                 self.watch_copies();
             }
             Event::Processors(epoch) if epoch == self.processors.epoch => {
@@ -154,8 +167,9 @@ impl<'a> Engine<'a> {
     fn join(&mut self, id: OperationId) {
         match self.operations[id].work {
             Work::Copy { direction, fixed, flowing } => {
-                self.copies.enqueue(self.now, direction, Transfer { id, fixed, flowing });
-                self.watch_copies();
+                let stream = self.operations[id].stream;
+                self.copies.enqueue(self.now, direction, Transfer { id, stream, fixed, flowing });
+                self.choose = true;
             }
             Work::Staged { duration, early, .. } => {
                 let end = self.now + duration;
@@ -206,6 +220,21 @@ impl<'a> Engine<'a> {
             self.queue.schedule(time.max(self.now), Event::Processors(self.processors.epoch));
         }
     }
+}
+
+/// How many streams copy in, and how many copy out.
+fn copying_streams(plan: &Plan) -> [usize; 2] {
+    Direction::BOTH.map(|wanted| {
+        let mut streams: Vec<StreamId> = (plan.body.iter())
+            .filter_map(|call| match call {
+                Call::Copy { stream, direction, .. } if *direction == wanted => Some(*stream),
+                _ => None,
+            })
+            .collect();
+        streams.sort_unstable();
+        streams.dedup();
+        streams.len()
+    })
 }
 
 fn stream_of(call: &Call) -> Option<StreamId> {

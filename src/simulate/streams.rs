@@ -5,7 +5,7 @@
 //! depends on the kinds of both and on whether they share the stream.
 
 use super::operation::{Ending, Operation, OperationId, Work};
-use crate::plan::{EventId, StreamId};
+use crate::plan::StreamId;
 use crate::profile::Profile;
 use crate::units::{Instant, Span};
 use std::collections::VecDeque;
@@ -21,21 +21,25 @@ struct Stream {
     awaited: Vec<Ending>,
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum EventState {
-    /// Not recorded in this pass: a wait for it waits for nothing.
-    Idle,
-    /// Recorded by the host, not reached by its stream.
-    Pending,
-    Reached(Ending),
+/// One recording of an event. A wait is for the latest one issued before it,
+/// whatever becomes of the event later (CUDA Driver API, `cuStreamWaitEvent`).
+#[derive(Default)]
+struct Recording {
+    /// `None` until its stream has come to it.
+    ending: Option<Ending>,
+    /// Streams whose head waits for it.
+    waiters: Vec<StreamId>,
 }
 
 pub(super) struct Streams<'p> {
     profile: &'p Profile,
     streams: Vec<Stream>,
-    events: Vec<EventState>,
-    /// For each event, streams whose head waits for it.
-    waiters: Vec<Vec<StreamId>>,
+    recordings: Vec<Recording>,
+    /// For each event, its latest recording.
+    latest: Vec<Option<usize>>,
+    /// For each operation, the recording that it makes or waits for. A wait for
+    /// an event never recorded waits for nothing.
+    concerns: Vec<Option<usize>>,
 }
 
 /// An operation that may start at a time.
@@ -46,8 +50,9 @@ impl<'p> Streams<'p> {
         Self {
             profile,
             streams: (0..streams).map(|_| Stream::default()).collect(),
-            events: vec![EventState::Idle; events],
-            waiters: vec![Vec::new(); events],
+            recordings: Vec::new(),
+            latest: vec![None; events],
+            concerns: Vec::new(),
         }
     }
 
@@ -57,10 +62,16 @@ impl<'p> Streams<'p> {
 
     /// The host has issued an operation.
     pub fn push(&mut self, operations: &[Operation], id: OperationId, ready: &mut Vec<Ready>) {
+        debug_assert_eq!(id, self.concerns.len(), "operations come in the order of their ids");
         let operation = &operations[id];
         if let Work::Record(event) = operation.work {
-            self.events[event.0] = EventState::Pending;
+            self.latest[event.0] = Some(self.recordings.len());
+            self.recordings.push(Recording::default());
         }
+        self.concerns.push(match operation.work {
+            Work::Record(event) | Work::Wait(event) => self.latest[event.0],
+            _ => None,
+        });
         self.streams[operation.stream.0].waiting.push_back(id);
         self.advance(operations, operation.stream, ready);
     }
@@ -92,12 +103,9 @@ impl<'p> Streams<'p> {
                     break;
                 }
                 match operations[head].work {
-                    Work::Record(event) => {
-                        self.reach(operations, head, event);
-                        to_do.append(&mut self.waiters[event.0]);
-                    }
-                    Work::Wait(event) => {
-                        if !self.pass(operations, head, event) {
+                    Work::Record(_) => to_do.append(&mut self.reach(operations, head)),
+                    Work::Wait(_) => {
+                        if !self.pass(operations, head) {
                             break;
                         }
                     }
@@ -107,7 +115,8 @@ impl<'p> Streams<'p> {
         }
     }
 
-    fn reach(&mut self, operations: &[Operation], id: OperationId, event: EventId) {
+    /// Takes a record off the stream; gives the streams that waited for it.
+    fn reach(&mut self, operations: &[Operation], id: OperationId) -> Vec<StreamId> {
         let operation = &operations[id];
         let stream = &mut self.streams[operation.stream.0];
         stream.waiting.pop_front();
@@ -121,21 +130,24 @@ impl<'p> Streams<'p> {
             stream.awaited.iter().copied().fold(ending, |latest, other| {
                 if other.time > latest.time { other } else { latest }
             });
-        self.events[event.0] = EventState::Reached(latest);
+        let recording = self.concerns[id].expect("a record makes a recording");
+        let recording = &mut self.recordings[recording];
+        recording.ending = Some(latest);
+        std::mem::take(&mut recording.waiters)
     }
 
-    /// Takes a wait off the stream if its event is reached.
-    fn pass(&mut self, operations: &[Operation], id: OperationId, event: EventId) -> bool {
+    /// Takes a wait off the stream if what it waits for has happened.
+    fn pass(&mut self, operations: &[Operation], id: OperationId) -> bool {
         let stream = operations[id].stream;
-        match self.events[event.0] {
-            EventState::Pending => {
-                if !self.waiters[event.0].contains(&stream) {
-                    self.waiters[event.0].push(stream);
+        if let Some(recording) = self.concerns[id] {
+            let recording = &mut self.recordings[recording];
+            let Some(ending) = recording.ending else {
+                if !recording.waiters.contains(&stream) {
+                    recording.waiters.push(stream);
                 }
                 return false;
-            }
-            EventState::Reached(ending) => self.streams[stream.0].awaited.push(ending),
-            EventState::Idle => {}
+            };
+            self.streams[stream.0].awaited.push(ending);
         }
         self.streams[stream.0].waiting.pop_front();
         true

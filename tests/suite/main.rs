@@ -1,4 +1,11 @@
 //! What hallway promises, one sentence a module. Runs on any machine.
+mod commands_explain_themselves;
+mod machines;
+mod plans_are_race_free;
+mod reports_say_it_plainly;
+mod rooms_import_one_way;
 mod scenarios_are_checked;
+mod simulation_follows_the_rules;
 mod statistics_match_closed_forms;
 mod twins_compute_what_they_say;
+mod workloads;

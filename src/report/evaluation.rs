@@ -1,0 +1,191 @@
+//! What `hallway evaluate` found, as values: the table and the JSON show the same.
+
+use super::Origin;
+use super::lanes::{Bottleneck, bottleneck, host_share};
+use super::verdict::{Verdict, ties};
+use super::words::rounded;
+use crate::scenario::{HostMemory, Workload};
+use crate::search::{BreakEven, Ranked, Ranking};
+use crate::timeline::Lane;
+use crate::units::Span;
+use serde::{Deserialize, Serialize};
+
+/// Everything that is said about some scenarios on one machine.
+///
+/// These names are the keys of the JSON form; they are stable. Times end in
+/// `_ns` and are whole nanoseconds; shares go from 0 to 1.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Evaluation {
+    pub profile: Origin,
+    /// Seed and number of the draws behind every range.
+    pub seed: u64,
+    pub draws: usize,
+    pub scenarios: Vec<Assessment>,
+}
+
+/// One scenario.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Assessment {
+    pub scenario: String,
+    pub question: String,
+    /// Passes over the workload in a whole program.
+    pub runs: u64,
+    pub verdict: Verdict,
+    /// Fastest body first.
+    pub plans: Vec<AssessedPlan>,
+    /// The plan that is fastest over a whole program, set-up included.
+    pub program_winner: Option<String>,
+    pub break_even: Option<Threshold>,
+    /// Strategies that have no plan for this scenario.
+    pub refused: Vec<LeftOut>,
+    /// Plans that the profile cannot predict.
+    pub unknown: Vec<LeftOut>,
+}
+
+/// A predicted plan.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AssessedPlan {
+    /// Counted from 1.
+    pub rank: usize,
+    pub plan: String,
+    pub identity: String,
+    pub family: String,
+    pub host_memory: HostMemory,
+    pub on_cpu: bool,
+    /// Time of one pass over the body, in steady state.
+    pub predicted_ns: Span,
+    /// The range that holds 90% of the draws.
+    pub low_ns: Span,
+    pub high_ns: Span,
+    /// How many times as long as the fastest plan it takes.
+    pub relative: f64,
+    /// Whether scatter leaves open if it is slower than the fastest plan.
+    pub ties_with_fastest: bool,
+    pub busy: Busy,
+    pub bottleneck: Bottleneck,
+    pub setup_ns: Span,
+    /// Set-up once and the body as often as the program runs it.
+    pub program_ns: Span,
+}
+
+/// Shares of the body's time during which each lane does something.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Busy {
+    /// The host thread at work; waiting in a synchronisation does not count.
+    pub host: f64,
+    pub h2d: f64,
+    pub kernels: f64,
+    pub d2h: f64,
+}
+
+/// From which size on the GPU wins.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Threshold {
+    pub gpu_wins: GpuWins,
+    /// The buffer whose elements are counted, the largest, and how many it has here.
+    pub buffer: String,
+    pub elements: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "when")]
+pub enum GpuWins {
+    From { elements: u64 },
+    Always,
+    Never,
+}
+
+/// A plan that is missing, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    pub plan: String,
+    pub reason: String,
+}
+
+impl Evaluation {
+    /// The JSON form, with a newline at its end.
+    pub fn json(&self) -> String {
+        super::json(self)
+    }
+}
+
+impl Assessment {
+    /// Draws up what a ranking says about a workload that a program goes over
+    /// `runs` times.
+    pub fn new(
+        workload: &Workload,
+        runs: u64,
+        ranking: &Ranking,
+        break_even: Option<BreakEven>,
+    ) -> Self {
+        let winner = ranking.winner();
+        let plans = ranking.plans.iter().enumerate();
+        let plans = plans.filter_map(|(index, ranked)| {
+            winner.map(|winner| AssessedPlan::new(index + 1, ranked, winner, runs))
+        });
+        let refused = ranking.refused.iter().map(|refusal| LeftOut {
+            plan: refusal.strategy.to_string(),
+            reason: refusal.reason.clone(),
+        });
+        let unknown = ranking.unknown.iter().map(|(plan, unknown)| LeftOut {
+            plan: plan.strategy.to_string(),
+            reason: unknown.to_string(),
+        });
+        Self {
+            scenario: workload.name.clone(),
+            question: workload.question.clone(),
+            runs,
+            verdict: Verdict::of(ranking),
+            plans: plans.collect(),
+            program_winner: ranking.winner_over(runs).map(|best| best.plan.strategy.to_string()),
+            break_even: break_even.and_then(|found| Threshold::new(workload, found)),
+            refused: refused.collect(),
+            unknown: unknown.collect(),
+        }
+    }
+}
+
+impl AssessedPlan {
+    fn new(rank: usize, ranked: &Ranked, winner: &Ranked, runs: u64) -> Self {
+        let Ranked { plan, forecast, setup } = ranked;
+        let timeline = &forecast.timeline;
+        let (low_ns, high_ns) = forecast.interval();
+        let fastest = winner.makespan().nanos_f64().max(1.0);
+        let share = |lane| rounded(timeline.utilisation(lane));
+        Self {
+            rank,
+            plan: plan.strategy.to_string(),
+            identity: plan.identity(),
+            family: plan.strategy.family.name().to_owned(),
+            host_memory: plan.strategy.memory,
+            on_cpu: ranked.is_cpu(),
+            predicted_ns: ranked.makespan(),
+            low_ns,
+            high_ns,
+            relative: rounded(ranked.makespan().nanos_f64() / fastest),
+            ties_with_fastest: rank > 1 && ties(ranked, winner),
+            busy: Busy {
+                host: rounded(host_share(plan, timeline)),
+                h2d: share(Lane::CopyIn),
+                kernels: share(Lane::Kernels),
+                d2h: share(Lane::CopyOut),
+            },
+            bottleneck: bottleneck(plan, timeline),
+            setup_ns: *setup,
+            program_ns: ranked.program(runs),
+        }
+    }
+}
+
+impl Threshold {
+    fn new(workload: &Workload, found: BreakEven) -> Option<Self> {
+        // The first of equals, as a reader would pick it.
+        let largest = workload.buffers.iter().rev().max_by_key(|buffer| buffer.elements)?;
+        let gpu_wins = match found {
+            BreakEven::At(elements) => GpuWins::From { elements },
+            BreakEven::Always => GpuWins::Always,
+            BreakEven::Never => GpuWins::Never,
+        };
+        Some(Self { gpu_wins, buffer: largest.name.clone(), elements: largest.elements })
+    }
+}

@@ -1,0 +1,182 @@
+//! An evaluation for the terminal: the answer first, then the ranking behind it.
+
+use super::evaluation::{AssessedPlan, Assessment, Evaluation, GpuWins, LeftOut, Threshold};
+use super::table::table;
+use super::words::{count, percent, plural, range, signed_percent, times};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+/// How much of a ranking to show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rows {
+    /// The fastest plans, and the best of every family and kind of host memory.
+    Notable,
+    All,
+}
+
+/// So many of the fastest plans are notable.
+const FASTEST: usize = 10;
+/// So many names stand for a group of plans before the rest is only counted.
+const NAMED: usize = 3;
+
+impl Evaluation {
+    pub fn text(&self, rows: Rows) -> String {
+        let mut text = format!("{}\n", self.profile);
+        let draws = plural(self.draws as u64, "draw");
+        let _ = writeln!(text, "Ranges   90% of {draws} from the profile's scatter");
+        for assessment in &self.scenarios {
+            text.push('\n');
+            text.push_str(&assessment.text(rows));
+        }
+        text
+    }
+}
+
+impl Assessment {
+    fn text(&self, rows: Rows) -> String {
+        let mut text = heading(&self.scenario, &self.question);
+        let _ = writeln!(text, "\n{}\n", self.verdict.sentence);
+        let shown = self.shown(rows);
+        if !shown.is_empty() {
+            let _ = writeln!(text, "{}", ranking(&shown, self.runs));
+        }
+        let notes = [
+            self.hidden(shown.len()),
+            self.tie_note(),
+            self.program_note(),
+            self.break_even.as_ref().map(Threshold::sentence),
+            left_out("No such plan", &self.refused),
+            left_out("Not predicted", &self.unknown),
+        ];
+        for note in notes.into_iter().flatten() {
+            let _ = writeln!(text, "{note}");
+        }
+        text
+    }
+
+    fn shown(&self, rows: Rows) -> Vec<&AssessedPlan> {
+        let mut kinds = BTreeSet::new();
+        let notable = |plan: &&AssessedPlan| {
+            let first_of_kind = kinds.insert((plan.family.clone(), plan.host_memory));
+            rows == Rows::All || plan.rank <= FASTEST || first_of_kind
+        };
+        self.plans.iter().filter(notable).collect()
+    }
+
+    fn hidden(&self, shown: usize) -> Option<String> {
+        let hidden = self.plans.len().saturating_sub(shown);
+        let plans = plural(hidden as u64, "plan");
+        (hidden > 0).then(|| {
+            format!("Not shown: {plans}, slower than others of their kind (`--all` shows them).")
+        })
+    }
+
+    fn tie_note(&self) -> Option<String> {
+        let ties = self.plans.iter().any(|plan| plan.ties_with_fastest);
+        ties.then(|| "Tie: scatter leaves open whether plan 1 or this one is faster.".to_owned())
+    }
+
+    /// Said only where set-up changes which plan to choose.
+    fn program_note(&self) -> Option<String> {
+        let winner = self.program_winner.as_ref()?;
+        let best = self.plans.iter().find(|plan| plan.plan == *winner)?;
+        let fastest = self.plans.first()?;
+        (best.rank > 1).then(|| {
+            format!(
+                "Set-up and {} taken together, `{}` wins with {}; `{}` takes {}.",
+                plural(self.runs, "run"),
+                best.plan,
+                best.program_ns,
+                fastest.plan,
+                fastest.program_ns
+            )
+        })
+    }
+}
+
+impl Threshold {
+    fn sentence(&self) -> String {
+        let Self { gpu_wins, buffer, elements } = self;
+        let here = count(*elements);
+        match gpu_wins {
+            GpuWins::From { elements } => format!(
+                "With plans as good as these the GPU wins from about {} elements in `{buffer}` \
+                 on; here it has {here}.",
+                count(*elements)
+            ),
+            GpuWins::Always => {
+                format!("The GPU wins at every size of `{buffer}` that was tried, small ones too.")
+            }
+            GpuWins::Never => {
+                format!("The CPU wins at every size of `{buffer}` that was tried, large ones too.")
+            }
+        }
+    }
+}
+
+/// A scenario's name, underlined, and its question.
+pub(super) fn heading(scenario: &str, question: &str) -> String {
+    let line = "─".repeat(scenario.chars().count());
+    let question = if question.is_empty() { String::new() } else { format!("{question}\n") };
+    format!("{scenario}\n{line}\n{question}")
+}
+
+fn ranking(plans: &[&AssessedPlan], runs: u64) -> String {
+    let program = format!("and {}", plural(runs, "run"));
+    let header = [
+        "#",
+        "plan",
+        "one run",
+        "90% range",
+        "vs best",
+        "H2D",
+        "kern",
+        "D2H",
+        "bound by",
+        "set-up",
+        &program,
+    ];
+    let row = |plan: &&AssessedPlan| {
+        vec![
+            plan.rank.to_string(),
+            plan.plan.clone(),
+            plan.predicted_ns.to_string(),
+            range(plan.low_ns, plan.high_ns),
+            against_best(plan),
+            percent(plan.busy.h2d),
+            percent(plan.busy.kernels),
+            percent(plan.busy.d2h),
+            plan.bottleneck.to_string(),
+            plan.setup_ns.to_string(),
+            plan.program_ns.to_string(),
+        ]
+    };
+    table(&header, &[1, 8], plans.iter().map(row).collect())
+}
+
+fn against_best(plan: &AssessedPlan) -> String {
+    match plan.relative {
+        _ if plan.rank == 1 => "best".to_owned(),
+        ..1.995 if plan.ties_with_fastest => format!("tie {}", signed_percent(plan.relative - 1.0)),
+        ..1.995 => signed_percent(plan.relative - 1.0),
+        _ => format!("{} x", times(plan.relative)),
+    }
+}
+
+/// One line for each reason, and after it the plans that it keeps out.
+fn left_out(what: &str, missing: &[LeftOut]) -> Option<String> {
+    let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for LeftOut { plan, reason } in missing {
+        groups.entry(reason).or_default().push(plan);
+    }
+    let line = |(reason, plans): (&str, Vec<&str>)| {
+        let named: Vec<String> = plans.iter().take(NAMED).map(|plan| format!("`{plan}`")).collect();
+        let more = match plans.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        format!("{what}: {}{more}: {reason}", named.join("; "))
+    };
+    let lines: Vec<String> = groups.into_iter().map(line).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}

@@ -1,0 +1,82 @@
+//! What keeps a plan from being faster, read off its timeline.
+
+use crate::plan::{Call, Plan};
+use crate::scenario::HostMemory;
+use crate::timeline::{Activity, Lane, Timeline};
+use crate::units::Span;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A lane that is busy for more than this share of the makespan bounds the plan.
+const BOUND: f64 = 0.85;
+
+/// The lane that bounds a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bottleneck {
+    /// The CPU's threads, computing.
+    Cpu,
+    /// The host thread, issuing calls.
+    HostCalls,
+    /// The host thread, held by copies of pageable memory.
+    HostStaging,
+    #[serde(rename = "h2d-link")]
+    CopyIn,
+    Kernels,
+    #[serde(rename = "d2h-link")]
+    CopyOut,
+    /// No lane: fixed costs and waiting for one another.
+    Latency,
+}
+
+impl fmt::Display for Bottleneck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Cpu => "CPU",
+            Self::HostCalls => "host calls",
+            Self::HostStaging => "host staging",
+            Self::CopyIn => "H2D link",
+            Self::Kernels => "kernels",
+            Self::CopyOut => "D2H link",
+            Self::Latency => "latency/overlap",
+        })
+    }
+}
+
+/// Whether the host does nothing but wait for the device in this activity.
+pub(super) fn is_waiting(plan: &Plan, activity: &Activity) -> bool {
+    activity.lane == Lane::Host
+        && matches!(plan.body.get(activity.call), Some(Call::Synchronize { .. }))
+}
+
+/// Share of the makespan in which the host thread is at work, not waiting.
+pub(super) fn host_share(plan: &Plan, timeline: &Timeline) -> f64 {
+    let working = timeline.lane(Lane::Host).filter(|activity| !is_waiting(plan, activity));
+    let busy: Span = working.map(|activity| activity.end.since(activity.start)).sum();
+    busy.nanos_f64() / timeline.makespan.nanos_f64().max(1.0)
+}
+
+pub(super) fn bottleneck(plan: &Plan, timeline: &Timeline) -> Bottleneck {
+    let shares = [
+        (host_share(plan, timeline), on_host(plan)),
+        (timeline.utilisation(Lane::CopyIn), Bottleneck::CopyIn),
+        (timeline.utilisation(Lane::Kernels), Bottleneck::Kernels),
+        (timeline.utilisation(Lane::CopyOut), Bottleneck::CopyOut),
+    ];
+    let busiest = shares.into_iter().max_by(|one, other| one.0.total_cmp(&other.0));
+    match busiest {
+        Some((share, lane)) if share > BOUND => lane,
+        _ => Bottleneck::Latency,
+    }
+}
+
+/// What the host thread is busy with when it is busy.
+fn on_host(plan: &Plan) -> Bottleneck {
+    if !plan.needs_device() {
+        Bottleneck::Cpu
+    } else if plan.strategy.memory == HostMemory::Pageable {
+        Bottleneck::HostStaging
+    } else {
+        Bottleneck::HostCalls
+    }
+}

@@ -1,0 +1,125 @@
+//! Axes: where they end, where their marks are and what is written beside them.
+
+use super::{Area, BODY, Drawn, GREY, GRID, INK};
+use plotters::chart::ChartContext;
+use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
+use plotters::prelude::*;
+use std::ops::Range;
+
+/// One axis of a chart.
+pub(super) struct Axis {
+    pub low: f64,
+    pub high: f64,
+    /// In ascending order.
+    pub marks: Vec<f64>,
+    pub label: Box<dyn Fn(f64) -> String>,
+    pub title: &'static str,
+}
+
+/// Pixels around the part of a chart where data is drawn; axes are left and below.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Margins {
+    pub top: i32,
+    pub right: i32,
+    pub bottom: i32,
+    pub left: i32,
+}
+
+pub(super) type Chart<'a> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<Axis, Axis>>;
+
+/// An empty chart with its grid. A vertical axis without marks is not drawn.
+pub(super) fn chart<'a>(area: &Area<'a>, margins: Margins, x: Axis, y: Axis) -> Drawn<Chart<'a>> {
+    let (x_title, y_title, has_y) = (x.title, y.title, !y.marks.is_empty());
+    let mut chart = ChartBuilder::on(area)
+        .margin_top(margins.top)
+        .margin_right(margins.right)
+        .margin_left(10)
+        .x_label_area_size(margins.bottom)
+        .y_label_area_size(margins.left)
+        .build_cartesian_2d(x, y)?;
+    let mut mesh = chart.configure_mesh();
+    mesh.bold_line_style(GRID)
+        .axis_style(GREY)
+        .label_style(("sans-serif", BODY - 1).into_font().color(&INK))
+        .axis_desc_style(("sans-serif", BODY).into_font().color(&INK))
+        .x_desc(x_title)
+        .y_desc(y_title);
+    if !has_y {
+        mesh.disable_y_axis();
+    }
+    mesh.draw()?;
+    Ok(chart)
+}
+
+/// An axis knows its own marks and labels: those of plotters are counted, not placed.
+impl Ranged for Axis {
+    type FormatOption = NoDefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, value: &f64, (from, to): (i32, i32)) -> i32 {
+        let share = (value - self.low) / (self.high - self.low);
+        from + (share * f64::from(to - from)).round() as i32
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
+        if hint.weight().allow_light_points() { Vec::new() } else { self.marks.clone() }
+    }
+
+    fn range(&self) -> Range<f64> {
+        self.low..self.high
+    }
+}
+
+impl ValueFormatter<f64> for Axis {
+    fn format_ext(&self, value: &f64) -> String {
+        (self.label)(*value)
+    }
+}
+
+impl Axis {
+    /// An axis of powers of ten that are nanoseconds.
+    pub fn of_times(low: f64, high: f64, title: &'static str) -> Self {
+        let label = Box::new(|power: f64| time(10f64.powf(power)));
+        Self { low, high, marks: decades(low, high), label, title }
+    }
+}
+
+/// The decades between two powers of ten, and 2 and 5 of each where there are few.
+fn decades(low: f64, high: f64) -> Vec<f64> {
+    let steps: &[f64] = if high - low < 2.0 { &[1.0, 2.0, 5.0] } else { &[1.0] };
+    let decades = low.floor() as i32..=high.ceil() as i32;
+    let marks = decades.flat_map(|power| steps.iter().map(move |s| f64::from(power) + s.log10()));
+    marks.filter(|mark| (low..=high).contains(mark)).collect()
+}
+
+/// About `count` marks at even steps of 1, 2 or 5 times a power of ten.
+pub(super) fn even_marks(low: f64, high: f64, count: u32) -> Vec<f64> {
+    let rough = (high - low) / f64::from(count);
+    let power = 10f64.powf(rough.log10().floor());
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power);
+    let step = steps.into_iter().find(|step| *step >= rough).unwrap_or(10.0 * power);
+    let (first, last) = ((low / step).ceil() as i64, (high / step).floor() as i64);
+    (first..=last).map(|number| number as f64 * step).collect()
+}
+
+/// Nanoseconds in the unit that fits, with no more digits than it takes: `2.5 ms`.
+fn time(nanos: f64) -> String {
+    time_like(nanos, nanos)
+}
+
+/// Nanoseconds in the unit of the longest time on the axis: `0.5 ms`.
+pub(super) fn time_like(longest: f64, nanos: f64) -> String {
+    let units = [(1e9, "s"), (1e6, "ms"), (1e3, "us")];
+    // A power of ten is worth its unit even where a logarithm missed it by a hair.
+    let found = units.into_iter().find(|&(scale, _)| longest >= scale * (1.0 - 1e-9));
+    let (scale, unit) = found.unwrap_or((1.0, "ns"));
+    format!("{} {unit}", (nanos / scale * 1e3).round() / 1e3)
+}
+
+/// The smallest and the largest of the finite values; `None` without any.
+pub(super) fn extent(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
+    values.into_iter().filter(|value| value.is_finite()).fold(None, |extent, value| match extent {
+        None => Some((value, value)),
+        Some((low, high)) => Some((value.min(low), value.max(high))),
+    })
+}

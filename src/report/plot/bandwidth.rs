@@ -1,0 +1,228 @@
+//! What the link carries at which size of copy, and what it could carry on paper.
+
+use super::axis::{Axis, Chart, Margins, chart, even_marks, extent};
+use super::{BLUE, BODY, Drawn, GREEN, INK, Marker, heading, legend, svg, titled, wrapped, write};
+use crate::plan::Direction;
+use crate::profile::{Curve, Profile, StagingModel};
+use crate::report::words::{percent, rounded};
+use crate::samples::{Measurement, Quantity, Samples};
+use crate::stats::median;
+use crate::units::{Bandwidth, Bytes};
+use plotters::chart::SeriesLabelPosition;
+use plotters::prelude::*;
+use plotters::style::text_anchor::HPos;
+use std::collections::BTreeMap;
+
+const WIDTH: i32 = 1200;
+/// Without the lines above the chart.
+const HEIGHT: i32 = 650;
+/// Points of a fitted curve for each doubling of the size.
+const STEPS: u32 = 16;
+
+/// How the host's side of a copy is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Pinned,
+    /// In the CPU's caches, or out of them.
+    Pageable {
+        cold: bool,
+    },
+}
+
+const KINDS: [Kind; 3] =
+    [Kind::Pinned, Kind::Pageable { cold: false }, Kind::Pageable { cold: true }];
+
+/// Draws bandwidth over size: measurements as points, fitted curves as lines.
+pub fn bandwidth(profile: &Profile, samples: &Samples) -> String {
+    let mut series = Vec::new();
+    for kind in KINDS {
+        for direction in Direction::BOTH {
+            let points = points(samples, kind, direction);
+            series.push(Series { kind, direction, points, curve: curve(profile, kind, direction) });
+        }
+    }
+    let sizes = series.iter().flat_map(|one| one.points.iter().map(|point| point.0));
+    let (low, high) = extent(sizes).map_or((2.0, 28.0), |(low, high)| (low, high.max(low + 1.0)));
+    let theory = on_paper(&profile.machine.link);
+    let rates = series.iter().flat_map(|one| one.points.iter().map(|point| point.1));
+    let top = 1.1 * extent(rates.chain(theory)).map_or(1.0, |(_, top)| top.max(1e-3));
+    let lines = lines(profile, theory);
+    svg((WIDTH, HEIGHT + heading(&lines)), |area| {
+        let area = titled(area, "Bandwidth of copies over their size", &lines)?;
+        let margins = Margins { top: 14, right: 40, bottom: 58, left: 80 };
+        let x = Axis {
+            low,
+            high,
+            marks: (0..=28)
+                .step_by(2)
+                .map(f64::from)
+                .filter(|m| (low..=high).contains(m))
+                .collect(),
+            label: Box::new(|power| Bytes::new(power.exp2().round() as u64).to_string()),
+            title: "size of one copy (points: measured; lines: fitted)",
+        };
+        let y = Axis {
+            low: 0.0,
+            high: top,
+            marks: even_marks(0.0, top, 8),
+            label: Box::new(|rate| format!("{} GB/s", rounded(rate))),
+            title: "",
+        };
+        let mut chart = chart(&area, margins, x, y)?;
+        for one in &series {
+            one.draw(&mut chart, (low, high), top)?;
+        }
+        if let Some(rate) = theory {
+            let ends = [(low, rate), (high, rate)];
+            chart.draw_series(DashedLineSeries::new(ends, 10, 6, INK.stroke_width(1)))?;
+            let (x, y) = chart.backend_coord(&(high, rate));
+            let (_, offset) = area.get_base_pixel();
+            let text = format!("{}: {rate:.1} GB/s on paper", profile.machine.link);
+            write(&area, &text, (x - 8, y - offset - 12), BODY - 1, HPos::Right)?;
+        }
+        legend(&mut chart, SeriesLabelPosition::MiddleLeft)
+    })
+}
+
+/// Why copies stay below what the link carries.
+fn lines(profile: &Profile, theory: Option<f64>) -> Vec<String> {
+    let (down, up) = (profile.link.down, profile.link.up);
+    let plateau = match theory {
+        Some(theory) => {
+            let share = |rate: Bandwidth| percent(rate.bytes_per_second() / 1e9 / theory);
+            format!(
+                "Large pinned copies: H2D {down} ({}), D2H {up} ({}) of the {theory:.1} GB/s on \
+                 paper; packet headers take a share.",
+                share(down),
+                share(up)
+            )
+        }
+        None => format!("Large pinned copies: H2D {down}, D2H {up}."),
+    };
+    let rest =
+        "Small copies wait for their fixed cost, pageable ones for the CPU that stages them.";
+    let machine = format!("{}, {}", profile.machine.gpu, profile.machine.cpu);
+    [machine, plateau, rest.to_owned()].iter().flat_map(|line| wrapped(line, WIDTH)).collect()
+}
+
+struct Series<'a> {
+    kind: Kind,
+    direction: Direction,
+    /// Powers of two that are bytes, and gigabytes per second.
+    points: Vec<(f64, f64)>,
+    curve: Option<&'a Curve>,
+}
+
+impl Series<'_> {
+    fn draw(&self, chart: &mut Chart<'_>, (low, high): (f64, f64), top: f64) -> Drawn {
+        let colour = match self.direction {
+            Direction::HostToDevice => BLUE,
+            Direction::DeviceToHost => GREEN,
+        };
+        // Not past its knots: there nothing was measured.
+        let ends =
+            self.curve.and_then(|curve| extent(curve.knots.iter().map(|knot| knot.0.log2())));
+        let (low, high) = ends.map_or((0.0, 0.0), |ends| (ends.0.max(low), ends.1.min(high)));
+        let steps = (f64::from(STEPS) * (high - low).max(0.0)) as u32;
+        let line = (0..=steps).map(|step| low + f64::from(step) / f64::from(STEPS));
+        let line = line
+            .filter_map(|power| Some((power, rate(power.exp2(), self.curve?.at(power.exp2()))?)))
+            .filter(|point| ends.is_some() && point.1 <= top);
+        let (marker, width, host) = match self.kind {
+            Kind::Pinned => (Marker::Dot, 2, "pinned"),
+            Kind::Pageable { cold: false } => (Marker::Ring, 1, "pageable, same data again"),
+            Kind::Pageable { cold: true } => (Marker::Cross, 1, "pageable, other data each time"),
+        };
+        chart.draw_series(LineSeries::new(line, colour.stroke_width(width)))?;
+        let name = format!("{} {host}", self.direction);
+        marker.draw_all(chart, self.points.iter().copied(), colour, name)
+    }
+}
+
+fn curve(profile: &Profile, kind: Kind, of: Direction) -> Option<&Curve> {
+    match kind {
+        Kind::Pinned => profile.copy(of).ok(),
+        Kind::Pageable { cold: wanted } => {
+            let fits = |model: &&StagingModel| (model.direction, model.cold) == (of, wanted);
+            profile.staging.iter().find(fits).map(|model| &model.until_complete)
+        }
+    }
+}
+
+/// The measured bandwidth at every size.
+fn points(samples: &Samples, kind: Kind, direction: Direction) -> Vec<(f64, f64)> {
+    let footprints = samples.measurements.iter().filter_map(footprint);
+    let largest = footprints.max().unwrap_or(Bytes::ZERO);
+    let mut groups: BTreeMap<Bytes, Vec<&Measurement>> = BTreeMap::new();
+    for measurement in &samples.measurements {
+        if let Some(bytes) = size(&measurement.quantity, (kind, direction), largest) {
+            groups.entry(bytes).or_default().push(measurement);
+        }
+    }
+    let point = |(bytes, group): (Bytes, Vec<&Measurement>)| {
+        let bytes = bytes.as_f64();
+        Some((bytes.log2(), rate(bytes, time_of_one(&group)?)?))
+    };
+    groups.into_iter().filter_map(point).collect()
+}
+
+fn footprint(measurement: &Measurement) -> Option<Bytes> {
+    match measurement.quantity {
+        Quantity::Staged { footprint, .. } => Some(footprint),
+        _ => None,
+    }
+}
+
+/// The size of the copy that a quantity is of, if it is of the wanted kind.
+/// Copies that go round the largest footprint meet other data each time.
+fn size(quantity: &Quantity, wanted: (Kind, Direction), largest: Bytes) -> Option<Bytes> {
+    let (kind, direction, bytes) = match *quantity {
+        Quantity::Copy { direction, bytes, registered: false } => (Kind::Pinned, direction, bytes),
+        Quantity::Staged { direction, bytes, footprint, complete: true } => {
+            let cold = match footprint {
+                around if around == bytes => false,
+                around if around == largest => true,
+                _ => return None,
+            };
+            (Kind::Pageable { cold }, direction, bytes)
+        }
+        _ => return None,
+    };
+    ((kind, direction) == wanted && bytes > Bytes::ZERO).then_some(bytes)
+}
+
+/// Nanoseconds of one copy: what the largest count takes more than the
+/// smallest, shared out, is free of what starting and ending cost.
+fn time_of_one(measurements: &[&Measurement]) -> Option<f64> {
+    let time = |measurement: &Measurement| {
+        let times: Vec<f64> = measurement.times.iter().map(|span| span.nanos_f64()).collect();
+        median(&times)
+    };
+    let few = measurements.iter().min_by_key(|measurement| measurement.count)?;
+    let many = measurements.iter().max_by_key(|measurement| measurement.count)?;
+    match many.count - few.count {
+        0 => Some(time(few)? / few.count as f64),
+        more => Some((time(many)? - time(few)?) / more as f64),
+    }
+}
+
+/// Gigabytes per second; `None` where a time is lost in its own noise.
+fn rate(bytes: f64, nanos: f64) -> Option<f64> {
+    let rate = bytes / nanos;
+    (rate.is_finite() && rate > 0.0).then_some(rate)
+}
+
+/// What a link such as `32.0 GT/s PCIe x16` carries in gigabytes per second,
+/// after line coding: 8b/10b up to 5 GT/s, 128b/130b up to 32 GT/s (PCI Express
+/// Base Specification 5.0, section 4.2). `None` where it cannot be told.
+fn on_paper(link: &str) -> Option<f64> {
+    let (speed, rest) = link.split_once(" GT/s")?;
+    let (_, lanes) = rest.rsplit_once('x')?;
+    let (speed, lanes): (f64, u32) = (speed.trim().parse().ok()?, lanes.trim().parse().ok()?);
+    let coding = match speed {
+        2.5 | 5.0 => 0.8,
+        8.0 | 16.0 | 32.0 => 128.0 / 130.0,
+        _ => return None,
+    };
+    (lanes > 0).then(|| speed * f64::from(lanes) * coding / 8.0)
+}

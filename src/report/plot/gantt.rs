@@ -1,0 +1,193 @@
+//! A plan's timeline: which lane does what when, predicted above measured.
+
+use super::axis::{Axis, Margins, chart, even_marks, time_like};
+use super::{Area, BLUE, BODY, Drawn, GREEN, GREY, ORANGE, heading, svg, titled, wrapped, write};
+use crate::plan::Plan;
+use crate::report::lanes::{host_share, is_waiting};
+use crate::report::verdict::Verdict;
+use crate::report::words::{percent, plural, with_range};
+use crate::runs::Run;
+use crate::search::{Ranked, Ranking};
+use crate::timeline::{Activity, Lane, Timeline};
+use crate::units::{Instant, Span};
+use plotters::prelude::*;
+use plotters::style::text_anchor::HPos;
+
+/// What the picture shows.
+#[derive(Debug, Clone, Copy)]
+pub struct Gantt<'a> {
+    pub scenario: &'a str,
+    pub ranking: &'a Ranking,
+    /// The one of them that is drawn.
+    pub drawn: &'a Ranked,
+    pub measured: Option<Measured<'a>>,
+}
+
+/// A pass that was timed call by call, and the passes that were not.
+#[derive(Debug, Clone, Copy)]
+pub struct Measured<'a> {
+    pub timeline: &'a Timeline,
+    pub run: &'a Run,
+}
+
+const WIDTH: i32 = 1200;
+const HEAD: i32 = 34;
+const LANE: i32 = 38;
+const FOOT: i32 = 46;
+const PANEL: i32 = HEAD + LANE * Lane::ALL.len() as i32 + FOOT;
+/// Room for the lanes' names on the left, and for their busy shares on the right.
+const SIDES: (i32, i32) = (96, 94);
+/// Kernels that run side by side are drawn in so many rows of their lane at most.
+const ROWS: usize = 4;
+
+/// Draws the plan.
+pub fn gantt(of: &Gantt<'_>) -> String {
+    let Ranked { plan, forecast, .. } = of.drawn;
+    let (low, high) = forecast.interval();
+    let mut panels = vec![Panel {
+        caption: format!("predicted: {}", with_range(of.drawn.makespan(), low, high)),
+        timeline: &forecast.timeline,
+    }];
+    if let Some(Measured { timeline, run }) = of.measured {
+        let caption = format!(
+            "measured: {} with a clock on every call, which can slow it; {} without (median of {})",
+            timeline.makespan,
+            run.makespan(),
+            plural(run.passes_ns.len() as u64, "pass")
+        );
+        panels.push(Panel { caption, timeline });
+    }
+    let longest = panels.iter().map(|panel| panel.timeline.makespan).max().unwrap_or_default();
+    let title = format!("{}: {}, {}", of.scenario, plan.strategy, of.drawn.makespan());
+    let lines = of.lines();
+    svg((WIDTH, heading(&lines) + PANEL * panels.len() as i32), |area| {
+        let mut rest = titled(area, &title, &lines)?;
+        for panel in &panels {
+            let (area, below) = rest.split_vertically(PANEL);
+            panel.draw(&area, plan, longest)?;
+            rest = below;
+        }
+        Ok(())
+    })
+}
+
+impl Gantt<'_> {
+    /// The verdict, why this plan is drawn, and how to read the picture.
+    fn lines(&self) -> Vec<String> {
+        let verdict = Verdict::of(self.ranking).sentence.replace('`', "\"");
+        let is_drawn = |best: Option<&Ranked>| {
+            best.is_some_and(|best| best.plan.strategy == self.drawn.plan.strategy)
+        };
+        let choice = if is_drawn(self.ranking.winner()) {
+            ""
+        } else if is_drawn(self.ranking.best_on_gpu()) {
+            "Drawn is the best plan on the GPU. "
+        } else {
+            "Drawn is the GPU plan that was run call by call; its range meets the best one's. "
+        };
+        let legend = "Shades tell operations apart; a pale host waits.";
+        let mut lines = wrapped(&verdict, WIDTH);
+        lines.extend(wrapped(&format!("{choice}{legend}"), WIDTH));
+        lines
+    }
+}
+
+struct Panel<'a> {
+    caption: String,
+    timeline: &'a Timeline,
+}
+
+impl Panel<'_> {
+    fn draw(&self, area: &Area<'_>, plan: &Plan, longest: Span) -> Drawn {
+        write(area, &self.caption, (24, HEAD / 2 + 2), BODY, HPos::Left)?;
+        let (left, right) = SIDES;
+        let end = longest.nanos_f64().max(1.0);
+        let lanes = Lane::ALL.len() as f64;
+        let x = Axis {
+            low: 0.0,
+            high: end,
+            marks: even_marks(0.0, end, 10),
+            label: Box::new(move |nanos| time_like(end, nanos)),
+            title: "",
+        };
+        let y = Axis {
+            low: 0.0,
+            high: lanes,
+            marks: Vec::new(),
+            label: Box::new(|_| String::new()),
+            title: "",
+        };
+        let margins = Margins { top: HEAD, right, bottom: FOOT, left };
+        let mut chart = chart(area, margins, x, y)?;
+        let pixels = chart.plotting_area().get_x_axis_pixel_range();
+        let pixel = end / f64::from(pixels.end - pixels.start);
+        for (index, lane) in Lane::ALL.into_iter().enumerate() {
+            let bottom = lanes - 1.0 - index as f64;
+            chart.draw_series(self.bars(plan, lane, bottom, pixel))?;
+            let y = HEAD + LANE * index as i32 + LANE / 2;
+            write(area, lane.name(), (left - 10, y), BODY, HPos::Right)?;
+            let busy = match lane {
+                Lane::Host => host_share(plan, self.timeline),
+                _ => self.timeline.utilisation(lane),
+            };
+            let x = WIDTH - right + 10;
+            write(area, &format!("{} busy", percent(busy)), (x, y), BODY - 2, HPos::Left)?;
+        }
+        Ok(())
+    }
+
+    /// One rectangle for each activity that can be seen, a pixel wide at least.
+    /// What would lie within a pixel that is drawn already is left out, and so
+    /// are gaps of less than a pixel.
+    fn bars(&self, plan: &Plan, lane: Lane, bottom: f64, pixel: f64) -> Vec<Rectangle<(f64, f64)>> {
+        let activities: Vec<&Activity> = self.timeline.lane(lane).collect();
+        let rows = rows(&activities);
+        let height = 0.72 / (1 + rows.iter().max().copied().unwrap_or(0)) as f64;
+        let mut reached = [f64::NEG_INFINITY; ROWS];
+        let mut bars = Vec::new();
+        for (index, (activity, row)) in activities.into_iter().zip(rows).enumerate() {
+            let (start, end) = (activity.start.since_start(), activity.end.since_start());
+            let (mut start, end) = (start.nanos_f64(), end.nanos_f64());
+            if end < reached[row] {
+                continue;
+            }
+            if start < reached[row] + pixel {
+                start = start.min(reached[row]);
+            }
+            let end = end.max(start + pixel);
+            reached[row] = end;
+            // Hairlines are lost in a lighter shade.
+            let is_thin = end - start < 3.0 * pixel;
+            let shade = match index % 2 {
+                _ if is_waiting(plan, activity) => 0.2,
+                1 if !is_thin => 0.62,
+                _ => 1.0,
+            };
+            let top = bottom + 0.86 - height * row as f64;
+            let style = colour(lane).mix(shade).filled();
+            bars.push(Rectangle::new([(start, top), (end, top - height)], style));
+        }
+        bars
+    }
+}
+
+fn colour(lane: Lane) -> RGBColor {
+    match lane {
+        Lane::Host => GREY,
+        Lane::CopyIn => BLUE,
+        Lane::Kernels => ORANGE,
+        Lane::CopyOut => GREEN,
+    }
+}
+
+/// For each activity the first row that is free at its start; the last one
+/// takes what finds none.
+fn rows(activities: &[&Activity]) -> Vec<usize> {
+    let mut free = [Instant::START; ROWS];
+    let mut place = |activity: &&Activity| {
+        let row = free.iter().position(|end| *end <= activity.start).unwrap_or(ROWS - 1);
+        free[row] = activity.end;
+        row
+    };
+    activities.iter().map(&mut place).collect()
+}

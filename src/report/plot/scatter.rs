@@ -1,0 +1,110 @@
+//! Predictions against runs, and what is left between them.
+
+use super::axis::{Axis, Chart, Margins, chart, even_marks, extent};
+use super::{
+    Area, BLUE, Drawn, GREEN, GREY, INK, Marker, ORANGE, PURPLE, SKY, VERMILLION, legend, svg,
+    titled,
+};
+use crate::compare::{Cell, Errors, Score};
+use crate::report::words::{fine_percent, percent, plural};
+use plotters::chart::SeriesLabelPosition;
+use plotters::prelude::*;
+
+/// One colour for each scenario, in the order in which they are given.
+const COLOURS: [RGBColor; 7] = [BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY, INK];
+/// The lines on both sides of a right prediction.
+const BAND: f64 = 0.10;
+const SIZE: (i32, i32) = (1000, 1120);
+/// Height of the lower part.
+const RESIDUALS: i32 = 290;
+
+/// Draws every plan of the scores: above, predicted over measured time; below,
+/// the error over measured time.
+pub fn predicted_against_measured(scores: &[Score]) -> String {
+    let times = cells(scores).flat_map(|cell| [cell.predicted, cell.measured]);
+    let (low, high) = extent(times.map(|time| log(time.nanos_f64())))
+        .map_or((3.0, 6.0), |(low, high)| (low - 0.15, high + 0.15));
+    let mut lines = vec!["Grey lines: predictions that are 10% too slow or too fast.".to_owned()];
+    if let Some(errors) = Errors::of(cells(scores)) {
+        let figures = format!(
+            "{} of {}: median error {}, 95% of errors within {}; {} of runs inside the 90% range.",
+            plural(errors.plans as u64, "plan"),
+            plural(scores.len() as u64, "scenario"),
+            fine_percent(errors.median),
+            fine_percent(errors.p95),
+            percent(errors.coverage)
+        );
+        lines.insert(0, figures);
+    }
+    svg(SIZE, |area| {
+        let rest = titled(area, "Predicted against measured times", &lines)?;
+        let height = rest.dim_in_pixel().1 as i32;
+        let (above, below) = rest.split_vertically(height - RESIDUALS);
+        against(&above, scores, (low, high))?;
+        residuals(&below, scores, (low, high))
+    })
+}
+
+fn cells(scores: &[Score]) -> impl Iterator<Item = &Cell> {
+    scores.iter().flat_map(|score| &score.cells)
+}
+
+/// A time's place on the axes.
+fn log(nanos: f64) -> f64 {
+    nanos.max(1.0).log10()
+}
+
+fn against(area: &Area<'_>, scores: &[Score], (low, high): (f64, f64)) -> Drawn {
+    let margins = Margins { top: 14, right: 34, bottom: 36, left: 94 };
+    let x = Axis::of_times(low, high, "");
+    let y = Axis::of_times(low, high, "predicted");
+    let mut chart = chart(area, margins, x, y)?;
+    for level in [0.0, BAND, -BAND] {
+        let above = f64::log10(1.0 + level);
+        let (from, to) = (low.max(low - above), high.min(high - above));
+        let ends = [(from, from + above), (to, to + above)];
+        chart.draw_series(LineSeries::new(ends, line(level)))?;
+    }
+    points(&mut chart, scores, |cell| log(cell.predicted.nanos_f64()))?;
+    if scores.is_empty() { Ok(()) } else { legend(&mut chart, SeriesLabelPosition::UpperLeft) }
+}
+
+fn residuals(area: &Area<'_>, scores: &[Score], (low, high): (f64, f64)) -> Drawn {
+    let errors = cells(scores).map(|cell| cell.error().abs());
+    let widest = extent(errors).map_or(0.0, |(_, widest)| widest);
+    let widest = 1.15 * widest.max(BAND);
+    let margins = Margins { top: 14, right: 34, bottom: 58, left: 94 };
+    let x = Axis::of_times(low, high, "measured: median of the passes");
+    let y = Axis {
+        low: -widest,
+        high: widest,
+        marks: even_marks(-widest, widest, 6),
+        label: Box::new(signed),
+        title: "error",
+    };
+    let mut chart = chart(area, margins, x, y)?;
+    for level in [0.0, BAND, -BAND] {
+        chart.draw_series(LineSeries::new([(low, level), (high, level)], line(level)))?;
+    }
+    points(&mut chart, scores, Cell::error)
+}
+
+fn signed(error: f64) -> String {
+    if error.abs() < 1e-9 { "0%".to_owned() } else { format!("{:+.0}%", 100.0 * error) }
+}
+
+fn line(level: f64) -> ShapeStyle {
+    if level == 0.0 { INK.stroke_width(1) } else { GREY.mix(0.7).stroke_width(1) }
+}
+
+/// Each plan as a point. Past the last colour the points become triangles.
+fn points(chart: &mut Chart<'_>, scores: &[Score], y: impl Fn(&Cell) -> f64) -> Drawn {
+    for (index, score) in scores.iter().enumerate() {
+        let marker = if index < COLOURS.len() { Marker::Dot } else { Marker::Triangle };
+        let places = score.cells.iter().map(|cell| (log(cell.measured.nanos_f64()), y(cell)));
+        let places = places.filter(|(_, y)| y.is_finite());
+        let colour = COLOURS[index % COLOURS.len()];
+        marker.draw_all(chart, places, colour, score.scenario.clone())?;
+    }
+    Ok(())
+}

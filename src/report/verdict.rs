@@ -1,0 +1,92 @@
+//! The answer, in one plain sentence.
+
+use super::words::{times, with_range};
+use crate::search::{Ranked, Ranking};
+use serde::{Deserialize, Serialize};
+
+/// Where a workload should run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    Gpu,
+    Cpu,
+    /// The machine's scatter does not settle which is faster.
+    Tie,
+    /// There are plans on one side only, or none.
+    NothingToCompare,
+}
+
+/// The answer and how it is said. Keys are stable; the wording is not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verdict {
+    pub answer: Answer,
+    pub sentence: String,
+}
+
+impl Verdict {
+    /// Sets the best plan of one side against the best of the other.
+    pub fn of(ranking: &Ranking) -> Self {
+        let (answer, sentence) = match (ranking.best_on_gpu(), ranking.best_on_cpu()) {
+            (Some(gpu), Some(cpu)) if ties(gpu, cpu) => (
+                Answer::Tie,
+                format!(
+                    "A tie: `{}` takes {} and the CPU {}; the machine's own scatter is larger \
+                     than the difference.",
+                    gpu.plan.strategy,
+                    time(gpu),
+                    time(cpu)
+                ),
+            ),
+            (Some(gpu), Some(cpu)) if gpu.makespan() < cpu.makespan() => (
+                Answer::Gpu,
+                format!(
+                    "GPU wins: `{}` takes {}, {} times as fast as the CPU's {}.",
+                    gpu.plan.strategy,
+                    time(gpu),
+                    ratio(cpu, gpu),
+                    cpu.makespan()
+                ),
+            ),
+            (Some(gpu), Some(cpu)) => (
+                Answer::Cpu,
+                format!(
+                    "Stay on the CPU: it takes {}, {} times as fast as the best GPU plan, `{}` \
+                     with {}.",
+                    time(cpu),
+                    ratio(gpu, cpu),
+                    gpu.plan.strategy,
+                    gpu.makespan()
+                ),
+            ),
+            (Some(only), None) | (None, Some(only)) => (
+                Answer::NothingToCompare,
+                format!(
+                    "No plan on the {} to compare with: the fastest is `{}`, which takes {}.",
+                    if only.is_cpu() { "GPU" } else { "CPU" },
+                    only.plan.strategy,
+                    time(only)
+                ),
+            ),
+            (None, None) => {
+                (Answer::NothingToCompare, "No plan could be predicted; see why below.".to_owned())
+            }
+        };
+        Self { answer, sentence }
+    }
+}
+
+/// Whether the draws leave open which is faster. Plans that take exactly as
+/// long as each other do not differ in any draw, and are as much a tie.
+pub(super) fn ties(one: &Ranked, other: &Ranked) -> bool {
+    let same = one.makespan() == other.makespan() && one.forecast.draws == other.forecast.draws;
+    same || one.forecast.ties_with(&other.forecast)
+}
+
+fn time(ranked: &Ranked) -> String {
+    let (low, high) = ranked.forecast.interval();
+    with_range(ranked.makespan(), low, high)
+}
+
+fn ratio(slow: &Ranked, fast: &Ranked) -> String {
+    times(slow.makespan().nanos_f64() / fast.makespan().nanos_f64())
+}

@@ -1,0 +1,180 @@
+//! What `hallway verify` found, as values: how far predictions were from runs,
+//! and whether that is good enough.
+
+use super::Origin;
+use super::words::{fine_percent, rounded};
+use crate::compare::{Cell, Errors, Score};
+use crate::units::Span;
+use serde::{Deserialize, Serialize};
+
+/// Largest median of the absolute relative errors over all plans.
+pub const MEDIAN_ERROR_LIMIT: f64 = 0.03;
+/// Largest 95% quantile of the same.
+pub const P95_ERROR_LIMIT: f64 = 0.10;
+/// How much slower than the best plan measured the chosen one may be, in any scenario.
+pub const REGRET_LIMIT: f64 = 0.03;
+
+/// Predictions beside runs for some scenarios on one machine.
+///
+/// These names are the keys of the JSON form; they are stable. Times end in
+/// `_ns` and are whole nanoseconds; errors and shares are fractions, not percent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Verification {
+    pub profile: Origin,
+    pub scenarios: Vec<ScoredScenario>,
+    /// Over the plans of all scenarios.
+    pub overall: Option<ErrorFigures>,
+    pub checks: Vec<Check>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ScoredScenario {
+    pub scenario: String,
+    pub plans: Vec<ScoredPlan>,
+    pub errors: Option<ErrorFigures>,
+    pub predicted_winner: Option<String>,
+    pub measured_winner: Option<String>,
+    /// How much slower the chosen plan is than the best one measured.
+    pub regret: Option<f64>,
+    /// Whether GPU or CPU was called right; nothing where only one was tried.
+    pub verdict_right: Option<bool>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ScoredPlan {
+    pub plan: String,
+    pub on_cpu: bool,
+    pub predicted_ns: Span,
+    /// The range that the prediction gave with 90% confidence.
+    pub low_ns: Span,
+    pub high_ns: Span,
+    /// Median of the measured passes, and their robust relative spread.
+    pub measured_ns: Span,
+    pub spread: f64,
+    /// Relative error of the prediction, positive where it was too slow.
+    pub error: f64,
+}
+
+/// What a set of errors comes to; the first three are of absolute values.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ErrorFigures {
+    pub plans: usize,
+    pub median: f64,
+    pub p95: f64,
+    pub worst: f64,
+    /// Share of the measurements inside their predicted range.
+    pub coverage: f64,
+}
+
+/// Something that must hold, and whether it does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Check {
+    pub passed: bool,
+    pub what: String,
+}
+
+impl Verification {
+    pub fn new(profile: Origin, scores: &[Score]) -> Self {
+        let cells = scores.iter().flat_map(|score| &score.cells);
+        let overall = Errors::of(cells).map(ErrorFigures::from);
+        let scenarios: Vec<ScoredScenario> = scores.iter().map(ScoredScenario::from).collect();
+        let checks = checks(&scenarios, overall.as_ref());
+        Self { profile, scenarios, overall, checks }
+    }
+
+    pub fn passed(&self) -> bool {
+        self.checks.iter().all(|check| check.passed)
+    }
+
+    /// The JSON form, with a newline at its end.
+    pub fn json(&self) -> String {
+        super::json(self)
+    }
+}
+
+fn checks(scenarios: &[ScoredScenario], overall: Option<&ErrorFigures>) -> Vec<Check> {
+    let mut checks = Vec::new();
+    let missing = scenarios.iter().filter(|scenario| scenario.plans.is_empty());
+    checks.extend(missing.map(|scenario| Check {
+        passed: false,
+        what: format!("no run fits a plan of {}: verify it on the GPU again", scenario.scenario),
+    }));
+    if let Some(errors) = overall {
+        let plans = errors.plans;
+        checks.push(at_most("median error", errors.median, MEDIAN_ERROR_LIMIT, plans));
+        checks.push(at_most("95% quantile of errors", errors.p95, P95_ERROR_LIMIT, plans));
+    }
+    let regrets = scenarios.iter().filter_map(|one| Some((one.regret?, one.scenario.as_str())));
+    if let Some((regret, scenario)) = regrets.max_by(|one, other| one.0.total_cmp(&other.0)) {
+        let (found, limit) = (fine_percent(regret), fine_percent(REGRET_LIMIT));
+        checks.push(Check {
+            passed: regret <= REGRET_LIMIT,
+            what: format!("largest regret is {found}, in {scenario} (at most {limit})"),
+        });
+    }
+    let verdicts: Vec<bool> = scenarios.iter().filter_map(|one| one.verdict_right).collect();
+    if !verdicts.is_empty() {
+        let right = verdicts.iter().filter(|&&right| right).count();
+        checks.push(Check {
+            passed: right == verdicts.len(),
+            what: format!("GPU or CPU is called right in {right} of {}", verdicts.len()),
+        });
+    }
+    checks
+}
+
+fn at_most(what: &str, found: f64, limit: f64, plans: usize) -> Check {
+    let (shown, allowed) = (fine_percent(found), fine_percent(limit));
+    Check {
+        passed: found <= limit,
+        what: format!("{what} is {shown} over {plans} plans (at most {allowed})"),
+    }
+}
+
+impl From<&Score> for ScoredScenario {
+    fn from(score: &Score) -> Self {
+        let name = |cell: Option<&Cell>| cell.map(|cell| cell.plan.clone());
+        Self {
+            scenario: score.scenario.clone(),
+            plans: score.cells.iter().map(ScoredPlan::from).collect(),
+            errors: score.errors().map(ErrorFigures::from),
+            predicted_winner: name(score.predicted_winner()),
+            measured_winner: name(score.measured_winner()),
+            regret: score.regret().map(rounded),
+            verdict_right: score.verdict_is_right(),
+        }
+    }
+}
+
+impl From<&Cell> for ScoredPlan {
+    fn from(cell: &Cell) -> Self {
+        Self {
+            plan: cell.plan.clone(),
+            on_cpu: cell.on_cpu,
+            predicted_ns: cell.predicted,
+            low_ns: cell.low,
+            high_ns: cell.high,
+            measured_ns: cell.measured,
+            spread: rounded(cell.spread),
+            error: rounded(cell.error()),
+        }
+    }
+}
+
+impl ScoredPlan {
+    pub fn is_covered(&self) -> bool {
+        self.low_ns <= self.measured_ns && self.measured_ns <= self.high_ns
+    }
+}
+
+impl From<Errors> for ErrorFigures {
+    fn from(errors: Errors) -> Self {
+        Self {
+            plans: errors.plans,
+            median: rounded(errors.median),
+            p95: rounded(errors.p95),
+            worst: rounded(errors.worst),
+            coverage: rounded(errors.coverage),
+        }
+    }
+}

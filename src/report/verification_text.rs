@@ -1,0 +1,118 @@
+//! A verification for the terminal and for a README.
+
+use super::evaluation_text::heading;
+use super::table::table;
+use super::verification::{ErrorFigures, ScoredPlan, ScoredScenario, Verification};
+use super::words::{fine_percent, percent, range, signed_percent};
+use std::fmt::Write;
+
+/// Titles of the summary, and which of them stand over words.
+const SUMMARY: [&str; 10] = [
+    "scenario",
+    "plans",
+    "median error",
+    "95%",
+    "worst",
+    "in range",
+    "predicted winner",
+    "measured winner",
+    "regret",
+    "verdict",
+];
+const WORDS: [usize; 4] = [0, 6, 7, 9];
+
+impl Verification {
+    /// Every plan of every scenario, then the summary and what was checked.
+    pub fn text(&self) -> String {
+        let mut text = format!("{}\n", self.profile);
+        for scenario in &self.scenarios {
+            let _ = write!(text, "\n{}\n", heading(&scenario.scenario, ""));
+            text.push_str(&cells(&scenario.plans));
+        }
+        let _ = write!(text, "\n{}\n", table(&SUMMARY, &WORDS, self.summary()));
+        text.push_str(&self.check_lines(""));
+        text
+    }
+
+    /// The summary and the checks in Markdown.
+    pub fn markdown(&self) -> String {
+        let mut text = format!("| {} |\n|", SUMMARY.join(" | "));
+        for column in 0..SUMMARY.len() {
+            text.push_str(if WORDS.contains(&column) { " :-- |" } else { " --: |" });
+        }
+        text.push('\n');
+        for row in self.summary() {
+            // A name may hold what Markdown takes for the end of a cell.
+            let cells: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|")).collect();
+            let _ = writeln!(text, "| {} |", cells.join(" | "));
+        }
+        text.push('\n');
+        text.push_str(&self.check_lines("- "));
+        text
+    }
+
+    fn check_lines(&self, bullet: &str) -> String {
+        let line = |passed, what: &str| {
+            format!("{bullet}{}  {what}\n", if passed { "pass" } else { "FAIL" })
+        };
+        self.checks.iter().map(|check| line(check.passed, &check.what)).collect()
+    }
+
+    fn summary(&self) -> Vec<Vec<String>> {
+        let mut rows: Vec<Vec<String>> = self.scenarios.iter().map(scenario_row).collect();
+        if self.scenarios.len() > 1 {
+            let mut row = vec!["all".to_owned()];
+            row.extend(figures(self.overall.as_ref()));
+            row.resize(SUMMARY.len(), String::new());
+            rows.push(row);
+        }
+        rows
+    }
+}
+
+fn scenario_row(scenario: &ScoredScenario) -> Vec<String> {
+    let name = |name: &Option<String>| name.clone().unwrap_or_default();
+    let verdict = match scenario.verdict_right {
+        Some(true) => "right",
+        Some(false) => "WRONG",
+        None => "-",
+    };
+    let mut row = vec![scenario.scenario.clone()];
+    row.extend(figures(scenario.errors.as_ref()));
+    row.push(name(&scenario.predicted_winner));
+    let is_same = scenario.predicted_winner == scenario.measured_winner;
+    row.push(match &scenario.measured_winner {
+        Some(_) if is_same => "the same".to_owned(),
+        winner => name(winner),
+    });
+    row.push(scenario.regret.map(fine_percent).unwrap_or_default());
+    row.push(verdict.to_owned());
+    row
+}
+
+fn figures(errors: Option<&ErrorFigures>) -> Vec<String> {
+    let Some(errors) = errors else { return vec![String::new(); 5] };
+    vec![
+        errors.plans.to_string(),
+        fine_percent(errors.median),
+        fine_percent(errors.p95),
+        fine_percent(errors.worst),
+        percent(errors.coverage),
+    ]
+}
+
+fn cells(plans: &[ScoredPlan]) -> String {
+    let header = ["plan", "predicted", "90% range", "measured", "spread", "error", "in range"];
+    let row = |plan: &ScoredPlan| {
+        vec![
+            plan.plan.clone(),
+            plan.predicted_ns.to_string(),
+            range(plan.low_ns, plan.high_ns),
+            plan.measured_ns.to_string(),
+            fine_percent(plan.spread),
+            signed_percent(plan.error),
+            if plan.is_covered() { "yes" } else { "no" }.to_owned(),
+        ]
+    };
+    table(&header, &[0], plans.iter().map(row).collect())
+}

@@ -1,0 +1,90 @@
+//! How figures are put into words.
+
+use crate::units::Span;
+
+/// `5.71 to 6.11 ms`, with both units where they differ.
+pub(super) fn range(low: Span, high: Span) -> String {
+    let (low, high) = (low.to_string(), high.to_string());
+    match (low.split_once(' '), high.split_once(' ')) {
+        (Some((number, one)), Some((_, other))) if one == other => format!("{number} to {high}"),
+        _ => format!("{low} to {high}"),
+    }
+}
+
+/// `5.92 ms (5.71 to 6.11)`: the unit is said once where all three share it.
+pub(super) fn with_range(middle: Span, low: Span, high: Span) -> String {
+    let (middle, range) = (middle.to_string(), range(low, high));
+    let unit = middle.split_once(' ').map_or("", |(_, unit)| unit);
+    let words: Vec<&str> = range.split(' ').collect();
+    match words[..] {
+        [low, "to", high, same] if same == unit => format!("{middle} ({low} to {high})"),
+        _ => format!("{middle} ({range})"),
+    }
+}
+
+/// A share as a whole percentage: `97%`.
+pub(super) fn percent(share: f64) -> String {
+    format!("{:.0}%", 100.0 * share)
+}
+
+/// A small share with its first decimal: `1.2%`.
+pub(super) fn fine_percent(share: f64) -> String {
+    format!("{:.1}%", 100.0 * share)
+}
+
+/// A share with its sign: `+1.2%`.
+pub(super) fn signed_percent(share: f64) -> String {
+    format!("{:+.1}%", 100.0 * share)
+}
+
+/// Two significant digits, more near one: `1.04`, `3.4`, `25`.
+pub(super) fn times(ratio: f64) -> String {
+    match ratio {
+        ..1.0995 => format!("{ratio:.2}"),
+        ..9.95 => format!("{ratio:.1}"),
+        _ => format!("{ratio:.0}"),
+    }
+}
+
+/// About two significant digits: `256`, `12 k`, `1.3 M`.
+pub(super) fn count(count: u64) -> String {
+    let scales = [(1e9, " G"), (1e6, " M"), (1e3, " k")];
+    let found = scales.into_iter().find(|&(scale, _)| count as f64 >= scale);
+    let Some((scale, unit)) = found else { return count.to_string() };
+    let value = count as f64 / scale;
+    let decimals = usize::from(value < 9.95);
+    format!("{value:.decimals$}{unit}")
+}
+
+/// `1 run`, `2 runs`, `3 passes`.
+pub(super) fn plural(number: u64, noun: &str) -> String {
+    let ending = match (number, noun.ends_with('s')) {
+        (1, _) => "",
+        (_, true) => "es",
+        (_, false) => "s",
+    };
+    format!("{number} {noun}{ending}")
+}
+
+/// Rounded so that a file shows what is known, not what a division left over.
+pub(super) fn rounded(value: f64) -> f64 {
+    (value * 1e6).round() / 1e6
+}
+
+/// The UTC date of a time in seconds since 1970, as `2026-11-20`.
+///
+/// Howard Hinnant, "chrono-compatible low-level date algorithms" (2013),
+/// `civil_from_days`: eras of 400 years that begin on 1 March.
+pub fn date(unix_time: u64) -> String {
+    const DAYS_TO_1970: u64 = 719_468;
+    const DAYS_IN_ERA: u64 = 146_097;
+    let days = unix_time / 86_400 + DAYS_TO_1970;
+    let (era, day) = (days / DAYS_IN_ERA, days % DAYS_IN_ERA);
+    let year_of_era = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day_of_year = day - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let from_march = (5 * day_of_year + 2) / 153;
+    let day_of_month = day_of_year - (153 * from_march + 2) / 5 + 1;
+    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    let year = era * 400 + year_of_era + u64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day_of_month:02}")
+}

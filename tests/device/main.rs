@@ -1,0 +1,317 @@
+//! What only a GPU can show. Without one, every test says that it was skipped
+//! and why, on standard error where no test harness hides it.
+
+use hallway::execute::Executor;
+use hallway::gpu::{
+    Blocker, Device, DeviceMemory, Event, GpuError, Launch, PinnedMemory, Registration, Stream,
+};
+use hallway::host::{Operand, PageMemory, Team};
+use hallway::kernels::{Arguments, Kernel, Shape};
+use hallway::scenario::Workload;
+use hallway::search::candidates;
+use hallway::timeline::Lane;
+use hallway::units::{Bytes, Span};
+use std::io::Write;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Tests take turns: some of them measure time.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// Runs a test if this machine has what it takes, and says so if it has not.
+fn on_a_gpu(name: &str, test: impl FnOnce(&Device) -> Result<(), GpuError>) {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    match Device::open(0).and_then(|device| test(&device)) {
+        Ok(()) => {}
+        Err(error) if error.is_absence() => {
+            writeln!(std::io::stderr(), "{name}: skipped: {error}").expect("standard error");
+        }
+        Err(error) => panic!("{name}: {error}"),
+    }
+}
+
+fn random(count: usize, seed: u64) -> Vec<f32> {
+    let mut values = vec![0.0; count];
+    Team::new(1).expect("one thread").fill_random(&mut values, seed);
+    values
+}
+
+/// An array on the device with these values.
+fn upload(device: &Device, stream: &Stream, values: &[f32]) -> Result<DeviceMemory, GpuError> {
+    let bytes = Bytes::of_f32(values.len() as u64);
+    let memory = DeviceMemory::new(device, bytes)?;
+    // SAFETY: both sides hold so many bytes until the wait is over.
+    unsafe { stream.copy_in(values.as_ptr(), memory.address(), bytes)? };
+    stream.synchronize()?;
+    Ok(memory)
+}
+
+fn download(stream: &Stream, memory: &DeviceMemory, count: usize) -> Result<Vec<f32>, GpuError> {
+    let mut values = vec![f32::NAN; count];
+    let bytes = Bytes::of_f32(count as u64);
+    // SAFETY: both sides hold so many bytes until the wait is over.
+    unsafe { stream.copy_out(memory.address(), values.as_mut_ptr(), bytes)? };
+    stream.synchronize()?;
+    Ok(values)
+}
+
+/// Copies a pattern of every kind of bits there and back through page-locked memory.
+///
+/// # Safety
+/// Both addresses must be good for `count` elements.
+unsafe fn round_trip(
+    device: &Device,
+    (from, to): (*mut f32, *mut f32),
+    count: usize,
+) -> Result<(), GpuError> {
+    // An odd multiplier reaches every pattern: infinities, NaNs, subnormals.
+    let pattern = |index: usize| (index as u32).wrapping_mul(0x9e37_79b1);
+    // SAFETY: as the caller promises.
+    let (source, target) = unsafe {
+        (
+            std::slice::from_raw_parts_mut(from.cast::<u32>(), count),
+            std::slice::from_raw_parts_mut(to.cast::<u32>(), count),
+        )
+    };
+    for (index, value) in source.iter_mut().enumerate() {
+        *value = pattern(index);
+    }
+    target.fill(0);
+    let bytes = Bytes::of_f32(count as u64);
+    let stream = Stream::new(device)?;
+    let memory = DeviceMemory::new(device, bytes)?;
+    // SAFETY: all three hold so many bytes until the wait is over.
+    unsafe {
+        stream.copy_in(from, memory.address(), bytes)?;
+        stream.copy_out(memory.address(), to, bytes)?;
+    }
+    stream.synchronize()?;
+    assert!(target.iter().enumerate().all(|(index, &value)| value == pattern(index)), "{count}");
+    Ok(())
+}
+
+#[test]
+fn a_round_trip_through_pinned_memory_keeps_every_bit() {
+    on_a_gpu("a_round_trip_through_pinned_memory_keeps_every_bit", |device| {
+        for count in [1, 3, 1023, 1_048_577] {
+            let bytes = Bytes::of_f32(count as u64);
+            let (from, to) = (PinnedMemory::new(device, bytes)?, PinnedMemory::new(device, bytes)?);
+            // SAFETY: both were allocated with that size.
+            unsafe { round_trip(device, (from.as_mut_ptr(), to.as_mut_ptr()), count)? };
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn a_round_trip_through_registered_memory_keeps_every_bit() {
+    on_a_gpu("a_round_trip_through_registered_memory_keeps_every_bit", |device| {
+        let count = 100_003;
+        let bytes = Bytes::of_f32(count as u64);
+        let pages = || PageMemory::new(bytes).expect("little memory");
+        let (mut from, mut to) = (pages(), pages());
+        // SAFETY: the registrations are dropped before the pages, which are older.
+        let _registrations = unsafe {
+            let from = Registration::new(device, from.as_mut_ptr(), bytes)?;
+            (from, Registration::new(device, to.as_mut_ptr(), bytes)?)
+        };
+        // SAFETY: both were allocated with that size.
+        unsafe { round_trip(device, (from.as_mut_ptr(), to.as_mut_ptr()), count) }
+    });
+}
+
+/// A map on the device over inputs with `lead` elements in front.
+fn map_on_device(
+    device: &Device,
+    (kernel, arguments): (Kernel, Arguments),
+    inputs: &[Vec<f32>],
+    (count, lead): (usize, usize),
+) -> Result<Vec<f32>, GpuError> {
+    let stream = Stream::new(device)?;
+    let arrays = inputs.iter().map(|input| upload(device, &stream, input));
+    let arrays = arrays.collect::<Result<Vec<_>, _>>()?;
+    let output = upload(device, &stream, &vec![f32::NAN; count])?;
+    let addresses: Vec<u64> = arrays.iter().map(DeviceMemory::address).collect();
+    let sizes = (count as u64, inputs[0].len() as u64, lead as u64);
+    let launch =
+        Launch::new(device, (kernel, arguments), &addresses, (output.address(), 0), sizes)?;
+    // SAFETY: the arrays hold what the sizes say, until the download is over.
+    unsafe { stream.launch(&launch)? };
+    download(&stream, &output, count)
+}
+
+#[test]
+fn every_map_equals_its_twin_at_odd_sizes_and_leads() {
+    on_a_gpu("every_map_equals_its_twin_at_odd_sizes_and_leads", |device| {
+        let team = Team::new(2).expect("two threads");
+        let arguments = Arguments { a: 1.75, degree: 9 };
+        let maps = Kernel::ALL.into_iter().filter(|kernel| kernel.shape() == Shape::Map);
+        for kernel in maps {
+            // Only a kernel with a halo is ever given more input than output.
+            let margins: &[(usize, usize)] =
+                if kernel.halo() > 0 { &[(0, 0), (1, 0), (0, 1), (3, 2)] } else { &[(0, 0)] };
+            for &(lead, trail) in margins {
+                for count in [1, 2, 31, 255, 1023, 1025, 4097, 100_003] {
+                    let length = lead + count + trail;
+                    let inputs: Vec<_> =
+                        (0..kernel.inputs()).map(|i| random(length, i as u64)).collect();
+                    let operands: Vec<_> = inputs.iter().map(|x| Operand::Array(x)).collect();
+                    let mut truth = vec![f32::NAN; count];
+                    team.run(kernel, &arguments, &operands, &mut truth, lead);
+                    let given = (kernel, arguments);
+                    let found = map_on_device(device, given, &inputs, (count, lead))?;
+                    for (found, truth) in found.iter().zip(&truth) {
+                        let close = (found - truth).abs() <= 2e-6 * truth.abs();
+                        assert!(close, "{kernel} {count} lead {lead}: {found} is not {truth}");
+                    }
+                }
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn a_sum_equals_its_twin_and_can_be_repeated() {
+    on_a_gpu("a_sum_equals_its_twin_and_can_be_repeated", |device| {
+        let team = Team::new(2).expect("two threads");
+        let stream = Stream::new(device)?;
+        // Cleared once: each launch leaves the counter in it at zero again.
+        let workspace = upload(device, &stream, &[0.0; 2048])?;
+        for count in [1, 2, 255, 1025, 100_003, 3_000_017] {
+            let values = random(count, 3);
+            let mut truth = [f32::NAN];
+            let operands = [Operand::Array(&values)];
+            team.run(Kernel::Sum, &Arguments::default(), &operands, &mut truth, 0);
+            let input = upload(device, &stream, &values)?;
+            for _ in 0..3 {
+                let output = upload(device, &stream, &[f32::NAN])?;
+                let addresses = (output.address(), workspace.address());
+                let kernel = (Kernel::Sum, Arguments::default());
+                let sizes = (count as u64, count as u64, 0);
+                let launch = Launch::new(device, kernel, &[input.address()], addresses, sizes)?;
+                // SAFETY: the arrays hold what the sizes say, until the download is over.
+                unsafe { stream.launch(&launch)? };
+                let found = download(&stream, &output, 1)?[0];
+                let close = (found - truth[0]).abs() <= 1e-5 * truth[0];
+                assert!(close, "{count}: {found} is not {}", truth[0]);
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn events_measure_a_known_delay() {
+    on_a_gpu("events_measure_a_known_delay", |device| {
+        let delay = Duration::from_millis(2);
+        let stream = Stream::new(device)?;
+        let (before, after) = (Event::timing(device)?, Event::timing(device)?);
+        let mut blocker = Blocker::new(device)?;
+        // Twice: the first round loads what the driver loads at a first use.
+        for _ in 0..2 {
+            let start = Instant::now();
+            stream.record(&before)?;
+            // The first event is over for certain before the delay begins.
+            stream.synchronize()?;
+            blocker.hold(&stream)?;
+            stream.record(&after)?;
+            std::thread::sleep(delay);
+            let held = !stream.is_done()?;
+            blocker.release();
+            Blocker::finish(&stream)?;
+            let most = Span::from(start.elapsed());
+            assert!(held, "the stream was not held");
+            let measured = after.since(&before)?;
+            assert!(measured >= Span::from(delay), "{measured} is less than the delay");
+            assert!(measured <= most, "{measured} is more than the {most} that passed");
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn a_gpu_that_is_not_there_is_an_error() {
+    on_a_gpu("a_gpu_that_is_not_there_is_an_error", |_| {
+        let count = Device::count()?;
+        let error = Device::open(count).err().expect("one too many");
+        assert_eq!(error, GpuError::NoSuchDevice { wanted: count, count });
+        Ok(())
+    });
+}
+
+/// Small workloads that between them use every kind of buffer and kernel.
+const WORKLOADS: [&str; 4] = [
+    r#"
+batches = 2
+buffer = [
+    { name = "x", type = "f32", elements = 10007, home = "host" },
+    { name = "out", type = "f32", elements = 10007, home = "host", host = { state = "fresh" } },
+]
+task = [
+    { name = "t", kernel = "stencil", reads = ["x"], writes = ["out"], iterations = 3,
+      split = { along = "elements" } },
+]
+"#,
+    r#"
+buffer = [
+    { name = "x", type = "f32", elements = 10007, home = "host" },
+    { name = "mid", type = "f32", elements = 10007, home = "scratch" },
+    { name = "total", type = "f32", elements = 1, home = "host" },
+]
+task = [
+    { name = "p", kernel = "polynomial", reads = ["x"], writes = ["mid"],
+      split = { along = "elements" } },
+    { name = "s", kernel = "sum", reads = ["mid"], writes = ["total"],
+      split = { along = "elements" } },
+]
+"#,
+    r#"
+buffer = [
+    { name = "v", type = "f32", elements = 10007, home = "host", host = { memory = "pinned" } },
+    { name = "w", type = "f32", elements = 10007, home = "device" },
+]
+task = [
+    { name = "t", kernel = "saxpy", reads = ["v", "w"], writes = ["v"], iterations = 2,
+      split = { along = "elements" } },
+]
+"#,
+    r#"
+buffer = [
+    { name = "x", type = "f32", elements = 10007, home = "device" },
+    { name = "out", type = "f32", elements = 10007, home = "device" },
+]
+task = [
+    { name = "t", kernel = "scale", reads = ["x"], writes = ["out"],
+      split = { along = "elements" } },
+]
+"#,
+];
+
+#[test]
+fn every_candidate_executes_and_passes() {
+    on_a_gpu("every_candidate_executes_and_passes", |device| {
+        let team = Team::new(4).expect("four threads");
+        for text in WORKLOADS {
+            let text = format!("schema_version = 1\nname = \"w\"\nquestion = \"?\"\n{text}");
+            let mut workload = Workload::from_toml("w.toml", &text).expect("valid");
+            workload.plans.chunks = vec![3];
+            let executor = Executor::new(Some(device), &team, &workload, 5);
+            let plans = candidates(&workload).plans;
+            assert!(plans.len() > 5, "only {} plans", plans.len());
+            for plan in &plans {
+                let run = executor.run(plan).unwrap_or_else(|error| {
+                    panic!("{} of\n{text}\n{error}", plan.strategy);
+                });
+                assert_eq!(run.identity, plan.identity());
+                assert!(run.makespan() > Span::ZERO);
+                let trace = executor.trace(plan).expect("it ran before").timeline;
+                for lane in Lane::ALL {
+                    assert!(trace.busy(lane) <= trace.makespan, "{}: {lane}", plan.strategy);
+                }
+                assert_eq!(trace.lane(Lane::Host).count(), plan.body.len());
+            }
+        }
+        Ok(())
+    });
+}

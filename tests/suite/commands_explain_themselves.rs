@@ -1,0 +1,290 @@
+//! The command says what is wrong, where, and what to do about it; its exit
+//! code says whose fault it is; and a command that fails leaves no files behind.
+
+use super::machines::machine;
+use hallway::gpu::Device;
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const VALID: &str = r#"schema_version = 1
+name = "demo"
+question = "Is it worth it?"
+
+[[buffer]]
+name = "x"
+type = "f32"
+elements = 100_000 # x
+home = "host"
+
+[[buffer]]
+name = "middle"
+type = "f32"
+elements = 100_000
+home = "scratch"
+
+[[buffer]]
+name = "out"
+type = "f32"
+elements = 100_000
+home = "host"
+
+[[task]]
+name = "first"
+kernel = "scale"
+reads = ["x"]
+writes = ["middle"]
+
+[[task]]
+name = "second"
+kernel = "stencil"
+reads = ["middle"]
+writes = ["out"]
+"#;
+
+/// A folder of its own with a scenario and a profile in it.
+struct Desk(tempfile::TempDir);
+
+impl Desk {
+    fn new(scenario: &str) -> Self {
+        let desk = Self(tempfile::tempdir().expect("a folder"));
+        std::fs::write(desk.path("scenario.toml"), scenario).expect("written");
+        machine().save(&desk.path("profile.toml")).expect("written");
+        desk
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// Runs the command in this folder.
+    fn run(&self, arguments: &[&str]) -> Outcome {
+        let before = self.files();
+        let output = Command::new(env!("CARGO_BIN_EXE_hallway"))
+            .args(arguments)
+            .current_dir(self.0.path())
+            // Colours would get between the words.
+            .env("NO_COLOR", "1")
+            .output()
+            .expect("the binary was built");
+        Outcome::new(arguments, output, before == self.files())
+    }
+
+    /// Every file with its contents.
+    fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+        let mut found = BTreeMap::new();
+        let mut to_do = vec![self.0.path().to_owned()];
+        while let Some(folder) = to_do.pop() {
+            found.insert(folder.clone(), Vec::new());
+            for entry in std::fs::read_dir(folder).expect("readable") {
+                let path = entry.expect("readable").path();
+                if path.is_dir() {
+                    to_do.push(path);
+                } else {
+                    let contents = std::fs::read(&path).expect("readable");
+                    found.insert(path, contents);
+                }
+            }
+        }
+        found
+    }
+}
+
+struct Outcome {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+    /// The folder is as it was before.
+    left_no_trace: bool,
+    /// All of it, for messages.
+    shown: String,
+}
+
+impl Outcome {
+    fn new(arguments: &[&str], output: Output, left_no_trace: bool) -> Self {
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
+        let (code, stdout, stderr) =
+            (output.status.code(), text(output.stdout), text(output.stderr));
+        let shown = format!("hallway {arguments:?}: {code:?}\n{stdout}{stderr}");
+        Self { code, stdout, stderr, left_no_trace, shown }
+    }
+
+    /// It ended with the code, printed no result and wrote nothing.
+    #[track_caller]
+    fn failed_cleanly(&self, code: i32) {
+        assert_eq!(self.code, Some(code), "{}", self.shown);
+        assert_eq!(self.stdout, "", "{}", self.shown);
+        assert!(self.left_no_trace, "files were written: {}", self.shown);
+        assert!(!self.stderr.contains("panicked"), "{}", self.shown);
+    }
+
+    #[track_caller]
+    fn says(&self, words: &[&str]) {
+        // Long lines are wrapped, wherever the terminal ends.
+        let said = self.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        for word in words {
+            assert!(said.contains(word), "does not say `{word}`: {}", self.shown);
+        }
+    }
+}
+
+const EVALUATE: [&str; 4] = ["evaluate", "scenario.toml", "--profile", "profile.toml"];
+
+/// Whether commands that need a GPU would find one, which these tests are not about.
+fn has_gpu(test: &str) -> bool {
+    let absent = matches!(Device::count(), Err(error) if error.is_absence());
+    if !absent {
+        // Not `println!`, which the harness would hide.
+        let message = format!("{test}: skipped: this machine has a GPU\n");
+        std::io::stderr().write_all(message.as_bytes()).expect("standard error");
+    }
+    !absent
+}
+
+#[test]
+fn without_a_gpu_calibrate_says_so_in_one_line() {
+    if has_gpu("without_a_gpu_calibrate_says_so_in_one_line") {
+        return;
+    }
+    let outcome = Desk::new(VALID).run(&["calibrate", "--output", "new/folder"]);
+    outcome.failed_cleanly(3);
+    outcome.says(&["GPU"]);
+    assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.shown);
+}
+
+#[test]
+fn without_a_gpu_verify_says_so_in_one_line() {
+    if has_gpu("without_a_gpu_verify_says_so_in_one_line") {
+        return;
+    }
+    let scenario = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/stream-saxpy.toml");
+    let scenario = scenario.to_str().expect("a path in UTF-8");
+    let arguments = ["verify", scenario, "--profile", "profile.toml", "--output", "out.txt"];
+    let outcome = Desk::new(VALID).run(&arguments);
+    outcome.failed_cleanly(3);
+    outcome.says(&["GPU"]);
+    assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.shown);
+}
+
+/// The mistake, where in the file it is, and what the message says about it.
+const MISTAKES: [(&str, &str, &str, &[&str]); 6] = [
+    // An unknown key, a negative size, an unknown kernel.
+    (r#"home = "scratch""#, r#"hom = "scratch""#, "15:1", &["unknown key", "`hom`", "`home`"]),
+    ("elements = 100_000 # x", "elements = -4", "8:12", &["-4", "at least 1"]),
+    (r#"kernel = "stencil""#, r#"kernel = "stensil""#, "31:10", &["stensil", "`stencil`"]),
+    // Tasks in a circle, a buffer that nobody writes, one that nobody reads.
+    (
+        "kernel = \"scale\"\nreads = [\"x\"]",
+        "kernel = \"saxpy\"\nreads = [\"x\", \"out\"]",
+        "26:9",
+        &["`first`", "`second`", "circle"],
+    ),
+    (r#"writes = ["middle"]"#, r#"writes = ["x"]"#, "32:10", &["`middle`", "nobody writes"]),
+    (r#"reads = ["middle"]"#, r#"reads = ["x"]"#, "12:8", &["`middle`", "no task reads"]),
+];
+
+#[test]
+fn a_wrong_scenario_is_refused_with_its_place() {
+    for (piece, mistake, place, words) in MISTAKES {
+        assert_eq!(VALID.matches(piece).count(), 1, "`{piece}` is not unique");
+        let desk = Desk::new(&VALID.replacen(piece, mistake, 1));
+        for command in ["evaluate", "verify", "plot"] {
+            let files = ["scenario.toml", "--profile", "profile.toml", "--output", "new"];
+            let outcome = desk.run(&[&[command][..], &files].concat());
+            outcome.failed_cleanly(2);
+            outcome.says(words);
+            outcome.says(&[&format!("scenario.toml:{place}"), "help"]);
+        }
+    }
+}
+
+#[test]
+fn one_wrong_scenario_among_right_ones_stops_the_command() {
+    let desk = Desk::new(VALID);
+    std::fs::write(desk.path("wrong.toml"), VALID.replace("scale", "skale")).expect("written");
+    let arguments = [&EVALUATE[..], &["wrong.toml", "--output", "new"]].concat();
+    let outcome = desk.run(&arguments);
+    outcome.failed_cleanly(2);
+    outcome.says(&["wrong.toml:25:10", "skale"]);
+}
+
+#[test]
+fn a_scenario_that_is_not_there_is_named() {
+    let outcome = Desk::new(VALID).run(&["evaluate", "no.toml", "--profile", "profile.toml"]);
+    outcome.failed_cleanly(2);
+    outcome.says(&["no.toml"]);
+}
+
+#[test]
+fn a_missing_profile_is_explained_with_the_fix() {
+    let desk = Desk::new(VALID);
+    for command in ["evaluate", "verify", "plot"] {
+        // None is named, and there is no calibration/ here.
+        let outcome = desk.run(&[command, "scenario.toml"]);
+        outcome.failed_cleanly(2);
+        outcome.says(&["profile.toml", "--profile", "hallway calibrate"]);
+        let outcome = desk.run(&[command, "scenario.toml", "--profile", "lost.toml"]);
+        outcome.failed_cleanly(2);
+        outcome.says(&["lost.toml"]);
+    }
+}
+
+#[test]
+fn a_profile_that_is_none_is_refused() {
+    let desk = Desk::new(VALID);
+    std::fs::write(desk.path("profile.toml"), "schema_version = 1\n").expect("written");
+    let outcome = desk.run(&EVALUATE);
+    outcome.failed_cleanly(2);
+    outcome.says(&["profile.toml is not a profile"]);
+    let mut newer = machine();
+    newer.schema_version += 1;
+    newer.save(&desk.path("profile.toml")).expect("written");
+    let outcome = desk.run(&EVALUATE);
+    outcome.failed_cleanly(2);
+    outcome.says(&["schema version 2", "reads version 1"]);
+}
+
+#[test]
+fn what_clap_refuses_is_bad_input_too() {
+    let desk = Desk::new(VALID);
+    for arguments in
+        [&["evaluate"][..], &["evaluate", "scenario.toml", "--sed", "1"], &["guess"], &[]]
+    {
+        let outcome = desk.run(arguments);
+        outcome.failed_cleanly(2);
+        outcome.says(&["hallway"]);
+    }
+}
+
+#[test]
+fn evaluate_answers_on_standard_output() {
+    let desk = Desk::new(VALID);
+    let outcome = desk.run(&EVALUATE);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.shown);
+    assert!(outcome.left_no_trace, "{}", outcome.shown);
+    for words in ["demo", "Is it worth it?", "cpu", "resident"] {
+        assert!(outcome.stdout.contains(words), "no `{words}`: {}", outcome.shown);
+    }
+    // The same seed gives the same bytes.
+    assert_eq!(desk.run(&EVALUATE).stdout, outcome.stdout);
+}
+
+#[test]
+fn evaluate_writes_the_same_to_a_file() {
+    let desk = Desk::new(VALID);
+    let printed = desk.run(&EVALUATE).stdout;
+    let outcome = desk.run(&[&EVALUATE[..], &["--output", "answer.txt"]].concat());
+    assert_eq!(outcome.code, Some(0), "{}", outcome.shown);
+    assert_eq!(outcome.stdout, "", "{}", outcome.shown);
+    let written = std::fs::read_to_string(desk.path("answer.txt")).expect("written");
+    assert_eq!(written, printed);
+}
+
+#[test]
+fn evaluate_as_json_is_json() {
+    let desk = Desk::new(VALID);
+    let outcome = desk.run(&[&EVALUATE[..], &["--format", "json"]].concat());
+    assert_eq!(outcome.code, Some(0), "{}", outcome.shown);
+    serde_json::from_str::<serde_json::Value>(&outcome.stdout).expect("JSON");
+}

@@ -1,0 +1,304 @@
+//! Every plan orders what touches the same bytes, and computes what the CPU
+//! computes in any order that it allows; a plan that forgets a wait does not.
+
+use super::workloads::{any_workload, committed, read, simple};
+use hallway::execute::{Contents, run_in_random_order};
+use hallway::host::Team;
+use hallway::kernels::Kernel;
+use hallway::plan::{Call, EventId, Family, Issue, Plan, Strategy, build, check_hazards};
+use hallway::scenario::{Home, HostMemory, Limits, Workload};
+use hallway::search::candidates;
+use hallway::units::Bytes;
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+
+/// A workload with its contents before and after.
+struct Case {
+    workload: Workload,
+    team: Team,
+    before: Contents,
+    after: Contents,
+}
+
+impl Case {
+    fn new(workload: Workload) -> Self {
+        let team = Team::new(1).expect("one thread");
+        let before = Contents::random(&workload, &team, 7);
+        let after = before.computed(&workload, &team);
+        Self { workload, team, before, after }
+    }
+
+    fn runs(&self, plan: &Plan, seed: u64) -> Result<(), String> {
+        let contents = (&self.before, &self.after);
+        run_in_random_order(&self.workload, plan, &self.team, contents, seed)
+            .map_err(|mismatch| format!("{}, seed {seed}: {mismatch}", plan.strategy))
+    }
+
+    /// What the search finds, and every family with numbers of chunks that
+    /// divide nothing evenly. A family refuses what it cannot do before it
+    /// builds a plan that races.
+    fn plans(&self) -> Vec<Plan> {
+        let mut found = candidates(&self.workload);
+        for strategy in strategies() {
+            match build(&self.workload, strategy) {
+                Ok(plan) => found.plans.push(plan),
+                Err(refusal) => found.refused.push(refusal),
+            }
+        }
+        for refusal in &found.refused {
+            assert!(!refusal.reason.contains("nothing orders them"), "{refusal}");
+        }
+        found.plans
+    }
+
+    /// Checks every plan by proof and by running it in some orders.
+    fn check(&self, seeds: u64) -> Result<usize, String> {
+        let plans = self.plans();
+        for plan in &plans {
+            check_hazards(plan).map_err(|hazard| format!("{}: {hazard}", plan.strategy))?;
+            (0..seeds).try_for_each(|seed| self.runs(plan, seed))?;
+        }
+        Ok(plans.len())
+    }
+}
+
+fn strategies() -> Vec<Strategy> {
+    let mut families = vec![Family::Cpu, Family::RoundTrip, Family::Resident];
+    for chunks in [2, 3, 7, 64] {
+        families.extend([
+            Family::ByChunk { chunks, streams: 1, issue: Issue::DepthFirst },
+            Family::ByChunk { chunks, streams: 3, issue: Issue::DepthFirst },
+            Family::ByChunk { chunks, streams: 2, issue: Issue::BreadthFirst },
+            Family::ByEngine { chunks },
+            Family::Buffered { chunks, ring: 1 },
+            Family::Buffered { chunks, ring: 2 },
+        ]);
+    }
+    let both = [HostMemory::Pageable, HostMemory::Pinned];
+    let with = |family| both.map(|memory| Strategy { family, memory });
+    families.into_iter().flat_map(with).collect()
+}
+
+fn pinned(family: Family) -> Strategy {
+    Strategy { family, memory: HostMemory::Pinned }
+}
+
+#[test]
+fn every_plan_of_every_scenario_computes_what_the_cpu_does() {
+    // A prime: no number of chunks divides it.
+    for workload in committed(1009) {
+        let case = Case::new(workload);
+        let checked = case.check(3).unwrap_or_else(|e| panic!("{}: {e}", case.workload.name));
+        assert!(checked >= 30, "only {checked} plans of {}", case.workload.name);
+    }
+}
+
+#[test]
+fn every_plan_uses_all_memory_that_it_takes() {
+    for workload in committed(1009) {
+        let case = Case::new(workload);
+        for plan in case.plans() {
+            let used: BTreeSet<usize> = plan.body.iter().flat_map(allocations_of).collect();
+            for (index, allocation) in plan.allocations.iter().enumerate() {
+                let name = &allocation.name;
+                assert!(used.contains(&index), "{} never uses {name}", plan.strategy);
+            }
+        }
+    }
+}
+
+fn allocations_of(call: &Call) -> Vec<usize> {
+    let slices = match call {
+        Call::Clear { target, .. } => vec![*target],
+        Call::Copy { from, to, .. } => vec![*from, *to],
+        Call::Launch { step, .. } | Call::Compute { step } => {
+            step.inputs.iter().chain([&step.output]).chain(&step.workspace).copied().collect()
+        }
+        _ => Vec::new(),
+    };
+    slices.into_iter().map(|slice| slice.allocation.0).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_plan_of_any_workload_computes_what_the_cpu_does(workload in any_workload()) {
+        let case = Case::new(workload);
+        let plans = case.check(2).map_err(TestCaseError::fail)?;
+        prop_assert!(plans > 0, "even the CPU alone is a plan");
+    }
+}
+
+/// A task that updates its first operand runs again on what it wrote, and
+/// leaves the other operand as it was.
+#[test]
+fn iterations_in_place_repeat_the_task() {
+    for (reads, expected) in [
+        // Twice `v = 0.5 v + w`, twice `v = 0.5 w + v`, twice `v = 0.5 v + v`.
+        ("\"v\", \"w\"", |v: f32, w: f32| 0.5 * (0.5 * v + w) + w),
+        ("\"w\", \"v\"", |v: f32, w: f32| 0.5 * w + (0.5 * w + v)),
+        ("\"v\", \"v\"", |v: f32, _: f32| 2.25 * v),
+    ] as [(&str, fn(f32, f32) -> f32); 3]
+    {
+        let other = if reads.contains('w') {
+            "[[buffer]]\nname = \"w\"\ntype = \"f32\"\nelements = 200\nhome = \"host\"\n"
+        } else {
+            ""
+        };
+        let case = Case::new(read(&format!(
+            "schema_version = 1\nname = \"update\"\nquestion = \"?\"\n\
+             [[buffer]]\nname = \"v\"\ntype = \"f32\"\nelements = 200\nhome = \"host\"\n{other}\
+             [[task]]\nname = \"t\"\nkernel = \"saxpy\"\nreads = [{reads}]\nwrites = [\"v\"]\n\
+             iterations = 2\nsplit = {{ along = \"elements\" }}\n"
+        )));
+        let ids: Vec<_> = case.workload.tasks[0].reads.clone();
+        let v = case.workload.tasks[0].writes;
+        let w = ids.into_iter().find(|id| *id != v).unwrap_or(v);
+        for i in 0..200 {
+            let truth = expected(case.before.of(v)[i], case.before.of(w)[i]);
+            let found = case.after.of(v)[i];
+            assert!((found - truth).abs() < 1e-5, "[{reads}]: {found} is not {truth}");
+        }
+        case.check(3).unwrap();
+    }
+}
+
+/// Intermediate iterations of a stencil reach beyond their chunk, so they must
+/// not be left in an array that the chunks share.
+#[test]
+fn chunks_whose_iterations_overlap_at_home_are_refused() {
+    let mut workload = simple(Kernel::Stencil, 300, "");
+    workload.tasks[0].iterations = 3;
+    let out = workload.tasks[0].writes;
+    workload.buffers[out.0].home = Home::Device;
+    let refusal = build(&workload, pinned(Family::ByEngine { chunks: 4 })).expect_err("overlaps");
+    assert!(refusal.to_string().contains("`out` stays on the device"), "{refusal}");
+    build(&workload, pinned(Family::Resident)).expect("one chunk overlaps nothing");
+    workload.tasks[0].iterations = 1;
+    build(&workload, pinned(Family::ByEngine { chunks: 4 })).expect("each writes its own");
+}
+
+/// Places in a plan's body whose call is of a kind.
+fn places(plan: &Plan, wanted: impl Fn(&Call) -> bool) -> Vec<usize> {
+    (0..plan.body.len()).filter(|&index| wanted(&plan.body[index])).collect()
+}
+
+fn without(plan: &Plan, index: usize) -> Plan {
+    let mut plan = plan.clone();
+    plan.body.remove(index);
+    plan
+}
+
+/// Both ways of finding a mistake find it.
+fn is_found(case: &Case, plan: &Plan, what: &str) {
+    assert!(check_hazards(plan).is_err(), "{}: {what} is not missed by proof", plan.strategy);
+    let found = (0..400).any(|seed| case.runs(plan, seed).is_err());
+    assert!(found, "{}: {what} is not missed in any order", plan.strategy);
+}
+
+#[test]
+fn every_forgotten_wait_record_and_synchronisation_is_found() {
+    for (kernel, more) in
+        [(Kernel::Scale, ""), (Kernel::Stencil, ""), (Kernel::Scale, "batches = 2")]
+    {
+        let case = Case::new(simple(kernel, 101, more));
+        for family in [
+            Family::ByEngine { chunks: 3 },
+            Family::Buffered { chunks: 3, ring: 2 },
+            Family::Buffered { chunks: 5, ring: 2 },
+            Family::Buffered { chunks: 5, ring: 1 },
+        ] {
+            let plan = build(&case.workload, pinned(family)).expect("fits");
+            case.runs(&plan, 1).expect("right as it is");
+            for index in places(&plan, |call| matches!(call, Call::Wait { .. })) {
+                is_found(&case, &without(&plan, index), &format!("wait {index}"));
+            }
+            for index in places(&plan, |call| is_awaited_record(&plan, call)) {
+                is_found(&case, &without(&plan, index), &format!("record {index}"));
+            }
+            for index in places(&plan, |call| matches!(call, Call::Synchronize { .. })) {
+                is_found(&case, &without(&plan, index), "the last synchronisation");
+            }
+        }
+    }
+}
+
+/// A record that a later wait needs.
+fn is_awaited_record(plan: &Plan, call: &Call) -> bool {
+    let waited_for = |wanted: EventId| {
+        let waits = |call: &Call| matches!(call, Call::Wait { event, .. } if *event == wanted);
+        plan.body.iter().any(waits)
+    };
+    matches!(call, Call::Record { event, .. } if waited_for(*event))
+}
+
+#[test]
+fn every_forgotten_synchronisation_of_a_chunked_plan_is_found() {
+    for issue in [Issue::DepthFirst, Issue::BreadthFirst] {
+        let case = Case::new(simple(Kernel::Scale, 101, ""));
+        let family = Family::ByChunk { chunks: 5, streams: 2, issue };
+        let plan = build(&case.workload, pinned(family)).expect("fits");
+        let waits = places(&plan, |call| matches!(call, Call::Synchronize { .. }));
+        assert_eq!(waits.len(), 2, "one for each stream");
+        for index in waits {
+            is_found(&case, &without(&plan, index), "a synchronisation");
+        }
+    }
+}
+
+/// Chunks of a reduction meet in one number: without a wait before it is added
+/// up, parts are missing from it.
+#[test]
+fn a_reduction_waits_for_all_its_parts() {
+    let mut workload = simple(Kernel::Scale, 101, "");
+    workload.tasks[0].kernel = Kernel::Sum;
+    let out = workload.tasks[0].writes;
+    workload.buffers[out.0].elements = 1;
+    let case = Case::new(workload);
+    let plan = build(&case.workload, pinned(Family::ByEngine { chunks: 3 })).expect("fits");
+    case.runs(&plan, 1).expect("right as it is");
+    let waits = places(&plan, |call| matches!(call, Call::Synchronize { .. }));
+    is_found(&case, &without(&plan, waits[0]), "the synchronisation before the host adds");
+}
+
+#[test]
+fn more_chunks_than_elements_are_refused() {
+    let workload = simple(Kernel::Scale, 5, "");
+    build(&workload, pinned(Family::ByEngine { chunks: 5 })).expect("an element each");
+    for family in [
+        Family::ByEngine { chunks: 6 },
+        Family::Buffered { chunks: 6, ring: 2 },
+        Family::ByChunk { chunks: 6, streams: 2, issue: Issue::DepthFirst },
+    ] {
+        let refusal = build(&workload, pinned(family)).expect_err("an empty chunk");
+        let text = refusal.to_string();
+        assert!(text.contains("6 chunks of a batch with fewer elements"), "{text}");
+        assert!(text.starts_with(family.name()), "{text}");
+    }
+}
+
+#[test]
+fn limits_are_refused_with_both_figures() {
+    // Two buffers of 4 KiB on the host and two on the device.
+    let mut workload = simple(Kernel::Scale, 1024, "");
+    build(&workload, pinned(Family::Resident)).expect("no limit");
+    workload.limits.device_memory = Some(Bytes::kib(8));
+    workload.limits.pinned_memory = Some(Bytes::kib(8));
+    build(&workload, pinned(Family::Resident)).expect("just fits");
+    workload.limits.device_memory = Some(Bytes::new(8191));
+    let refusal = build(&workload, pinned(Family::Resident)).expect_err("too large");
+    let text = refusal.to_string();
+    assert!(text.contains("needs 8 KiB of device memory and may use 8.0 KiB"), "{text}");
+    workload.limits.device_memory = None;
+    workload.limits.pinned_memory = Some(Bytes::kib(6));
+    let refusal = build(&workload, pinned(Family::Resident)).expect_err("too much pinned");
+    let text = refusal.to_string();
+    assert!(text.contains("needs 8 KiB of pinned memory and may use 6 KiB"), "{text}");
+    let pageable = Strategy { family: Family::Resident, memory: HostMemory::Pageable };
+    build(&workload, pageable).expect("pageable memory has no limit");
+    // A ring bounds device memory where memory for every chunk does not fit.
+    workload.limits = Limits { device_memory: Some(Bytes::kib(3)), ..Limits::default() };
+    build(&workload, pinned(Family::ByEngine { chunks: 8 })).expect_err("8 KiB");
+    build(&workload, pinned(Family::Buffered { chunks: 8, ring: 2 })).expect("2 KiB");
+}

@@ -1,0 +1,214 @@
+//! Pictures are whole, say what they show and are the same each time.
+
+use super::{cell, predicted, scaling, score};
+use crate::machines::machine;
+use hallway::plan::Direction;
+use hallway::report::{Gantt, Measured, bandwidth, gantt, predicted_against_measured};
+use hallway::runs::{Run, RunSet, Trace};
+use hallway::samples::{Measurement, Quantity, Recorder, Samples, Stop};
+use hallway::scenario::Workload;
+use hallway::search::{Ranked, Ranking};
+use hallway::units::{Bytes, Span};
+use std::path::Path;
+use std::process::Command;
+
+/// A picture is one whole SVG element, and no mark of it is lost to a number
+/// that is none.
+#[track_caller]
+fn is_whole(picture: &str) {
+    assert!(picture.starts_with("<svg "), "{picture}");
+    assert!(picture.trim_end().ends_with("</svg>"), "{picture}");
+    assert!(!picture.contains("NaN") && !picture.contains("inf"), "{picture}");
+    assert!(!picture.contains("width=\"-") && !picture.contains("width=\"0\""), "{picture}");
+}
+
+/// A run of a plan that took exactly as long as predicted.
+fn run_of(ranked: &Ranked) -> Run {
+    Run {
+        plan: ranked.plan.strategy.to_string(),
+        identity: ranked.plan.identity(),
+        setup_ns: ranked.setup,
+        passes_ns: vec![ranked.makespan(); 3],
+        worst_error: 0.0,
+    }
+}
+
+fn drawn<'a>(ranking: &'a Ranking, run: Option<&'a Run>) -> String {
+    let drawn = ranking.best_on_gpu().expect("a plan");
+    let measured = run.map(|run| Measured { timeline: &drawn.forecast.timeline, run });
+    gantt(&Gantt { scenario: "demo <&>", ranking, drawn, measured })
+}
+
+#[test]
+fn a_gantt_chart_shows_every_lane() {
+    let ranking = predicted(&scaling());
+    let picture = drawn(&ranking, None);
+    is_whole(&picture);
+    for words in ["demo &lt;&amp;&gt;", "predicted: ", "host", "H2D", "kernels", "D2H", "busy"] {
+        assert!(picture.contains(words), "no `{words}`");
+    }
+    assert!(!picture.contains("measured"));
+    assert_eq!(picture, drawn(&ranking, None));
+}
+
+#[test]
+fn a_measured_pass_is_said_to_be_slowed_by_its_clocks() {
+    let ranking = predicted(&scaling());
+    let run = run_of(ranking.best_on_gpu().expect("a plan"));
+    let picture = drawn(&ranking, Some(&run));
+    is_whole(&picture);
+    assert!(picture.contains("with a clock on every call, which can slow it"));
+    assert!(picture.contains("median of 3 passes"));
+}
+
+#[test]
+fn every_plan_can_be_drawn() {
+    let ranking = predicted(&scaling());
+    for ranked in &ranking.plans {
+        is_whole(&gantt(&Gantt {
+            scenario: "all",
+            ranking: &ranking,
+            drawn: ranked,
+            measured: None,
+        }));
+    }
+}
+
+#[test]
+fn a_scatter_shows_every_plan_twice() {
+    let scores = [
+        score(vec![cell("cpu", 2_000, 2_010), cell("resident, pinned", 1_000, 1_010)]),
+        score(vec![cell("cpu", 20, 25)]),
+    ];
+    let picture = predicted_against_measured(&scores);
+    is_whole(&picture);
+    assert!(picture.contains("3 plans of 2 scenarios"), "{picture}");
+    // Once among the times, once among the errors; and each scenario in the legend.
+    assert_eq!(picture.matches("<circle").count(), 2 * 3 + 2);
+    assert_eq!(picture, predicted_against_measured(&scores));
+}
+
+#[test]
+fn many_scenarios_stay_apart_by_shape() {
+    let scores: Vec<_> = (1..=9).map(|n| score(vec![cell("cpu", n, n + 1)])).collect();
+    let picture = predicted_against_measured(&scores);
+    is_whole(&picture);
+    assert_eq!(picture.matches("<circle").count(), 7 * 3);
+    assert_eq!(picture.matches("<polygon").count(), 2 * 3);
+}
+
+#[test]
+fn nothing_to_show_is_a_picture_too() {
+    is_whole(&predicted_against_measured(&[]));
+    is_whole(&predicted_against_measured(&[score(Vec::new())]));
+    is_whole(&bandwidth(&machine(), &Samples { machine: machine().machine, measurements: vec![] }));
+}
+
+/// Copies that take 1000 ns and a nanosecond for every 50 bytes, and 9 us more
+/// for each measurement as a whole.
+fn samples() -> Samples {
+    let mut measurements = Vec::new();
+    for direction in Direction::BOTH {
+        for power in [10, 20, 28] {
+            let bytes = Bytes::new(1 << power);
+            let one = 1_000 + bytes.get() / 50;
+            let quantity = Quantity::Copy { direction, bytes, registered: false };
+            for count in [2, 10] {
+                let times = vec![Span::from_nanos(9_000 + count * one); 3];
+                let quantity = quantity.clone();
+                measurements.push(Measurement { quantity, count, times, stop: Stop::Settled });
+            }
+        }
+    }
+    Samples { machine: machine().machine, measurements }
+}
+
+#[test]
+fn bandwidth_stands_beside_what_the_link_could_carry() {
+    let picture = bandwidth(&machine(), &samples());
+    is_whole(&picture);
+    // 32 GT/s on 16 lanes, 128 bits of each 130 being data.
+    assert!(picture.contains("32.0 GT/s PCIe x16: 63.0 GB/s on paper"), "{picture}");
+    // Three sizes each way, and the legend: pinned in and out, and two rings.
+    assert_eq!(picture.matches("<circle").count(), 2 * 3 + 2 + 2);
+    assert_eq!(picture, bandwidth(&machine(), &samples()));
+    let mut unknown = machine();
+    unknown.machine.link = "not shown by the system".to_owned();
+    let picture = bandwidth(&unknown, &samples());
+    is_whole(&picture);
+    assert!(!picture.contains("on paper"));
+}
+
+/// A calibration of the round machine with runs that are as predicted.
+fn calibrate(folder: &Path, workload: &Workload) {
+    machine().save(&folder.join("profile.toml")).expect("written");
+    let file = std::fs::File::create(folder.join("samples.jsonl")).expect("created");
+    let mut recorder = Recorder::new(file, &machine().machine).expect("written");
+    for measurement in samples().measurements {
+        recorder.add(&measurement).expect("written");
+    }
+    let ranking = predicted(workload);
+    let mut runs = RunSet::new(&workload.name, machine().machine.unix_time);
+    runs.runs = ranking.plans.iter().map(run_of).collect();
+    let best = ranking.best_on_gpu().expect("a plan");
+    let timeline = best.forecast.timeline.clone();
+    runs.traces.push(Trace { identity: best.plan.identity(), timeline });
+    runs.save(&folder.join("runs").join(format!("{}.json", workload.name))).expect("written");
+}
+
+#[test]
+fn plot_writes_every_picture_and_names_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let scenario = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/small-scale.toml");
+    calibrate(folder.path(), &Workload::load(&scenario).expect("a scenario"));
+    let plot = |output: &str| {
+        let command = Command::new(env!("CARGO_BIN_EXE_hallway"))
+            .current_dir(folder.path())
+            .args(["plot", "--profile", "profile.toml", "--output", output])
+            .arg(&scenario)
+            .output()
+            .expect("the binary was built");
+        assert!(command.status.success(), "{command:?}");
+        String::from_utf8(command.stdout).expect("text")
+    };
+    let names = ["bandwidth.svg", "predicted-against-measured.svg", "small-scale-gantt.svg"];
+    assert_eq!(plot("one"), names.map(|name| format!("one/{name}\n")).concat());
+    plot("two");
+    for name in names {
+        let read = |output| std::fs::read_to_string(folder.path().join(output).join(name));
+        let picture = read("one").expect("written");
+        is_whole(&picture);
+        assert_eq!(picture, read("two").expect("written"));
+    }
+    let gantt = std::fs::read_to_string(folder.path().join("one/small-scale-gantt.svg"));
+    assert!(gantt.expect("written").contains("measured: "));
+}
+
+#[test]
+fn verify_scores_recorded_runs_by_its_exit_code() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/small-scale.toml");
+    let workload = Workload::load(&path).expect("a scenario");
+    calibrate(folder.path(), &workload);
+    let verify = || {
+        let output = Command::new(env!("CARGO_BIN_EXE_hallway"))
+            .current_dir(folder.path())
+            .args(["verify", "--recorded", "--profile", "profile.toml", "--format", "markdown"])
+            .arg(&path)
+            .output()
+            .expect("the binary was built");
+        (output.status.code(), String::from_utf8(output.stdout).expect("text"))
+    };
+    let (code, text) = verify();
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("| small-scale |"), "{text}");
+    let runs = folder.path().join("runs/small-scale.json");
+    let mut slower = RunSet::load(&runs).expect("runs");
+    for run in &mut slower.runs {
+        run.passes_ns = vec![run.makespan() * 2; 3];
+    }
+    slower.save(&runs).expect("written");
+    let (code, text) = verify();
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("FAIL  median error is 50.0%"), "{text}");
+}

@@ -1,0 +1,190 @@
+//! What holds for every plan of every workload.
+
+use super::*;
+use crate::machines::{machine, machine_with_bandwidth};
+use crate::workloads::{any_workload, committed, simple};
+use hallway::plan::build;
+use hallway::scenario::Workload;
+use hallway::search::candidates;
+use hallway::simulate::{forecast, forecast_all};
+use proptest::prelude::*;
+
+/// All candidates of a workload with few chunks, so that small ones have them too.
+fn plans(workload: &Workload) -> Vec<Plan> {
+    let mut workload = workload.clone();
+    workload.plans.chunks = vec![2, 5];
+    candidates(&workload).plans
+}
+
+fn predicted(plan: &Plan) -> Timeline {
+    simulate(plan, &machine()).expect("the machine knows everything")
+}
+
+fn bytes(value: &impl serde::Serialize) -> Vec<u8> {
+    serde_json::to_vec(value).expect("plain data")
+}
+
+/// Bodies that no family would build: calls as they come.
+fn any_body() -> impl proptest::strategy::Strategy<Value = Vec<Call>> {
+    let call = (0..7_usize, 0..3_usize, 0..3_usize, 1..20_000_u64);
+    let call = call.prop_map(|(kind, stream, event, elements)| match kind {
+        0 => copy_in(stream, PINNED, elements),
+        1 => copy_out(stream, PINNED, elements),
+        2 => launch(stream, elements),
+        3 => record(stream, event),
+        4 => wait(stream, event),
+        5 => synchronize(stream),
+        _ => compute(elements),
+    });
+    prop::collection::vec(call, 1..60)
+}
+
+/// Lanes are in order, the host and the copy engines do one thing at a time, and
+/// everything has its place.
+fn check_lanes(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError> {
+    for lane in Lane::ALL {
+        prop_assert!(timeline.busy(lane) <= timeline.makespan, "{lane}");
+        let spans = spans(timeline, lane);
+        prop_assert!(spans.is_sorted_by_key(|span| span.0), "{lane}: {spans:?}");
+        let in_turn = spans.is_sorted_by(|before, after| before.1 <= after.0);
+        prop_assert!(lane == Lane::Kernels || in_turn, "{lane}: {spans:?}");
+        prop_assert!(spans.iter().all(|span| span.1 <= makespan(timeline)), "{lane}: {spans:?}");
+    }
+    let calls: Vec<usize> = timeline.lane(Lane::Host).map(|activity| activity.call).collect();
+    prop_assert!(calls.into_iter().eq(0..plan.body.len()), "the host makes each call once");
+    let works =
+        |call: &&Call| matches!(call, Call::Copy { .. } | Call::Launch { .. } | Call::Clear { .. });
+    let on_device = timeline.activities.len() - plan.body.len();
+    prop_assert_eq!(on_device, plan.body.iter().filter(works).count());
+    Ok(())
+}
+
+/// Nothing starts before what its stream, an event or the host has it wait for.
+fn check_order(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError> {
+    let mut streams = vec![Instant::START; plan.streams];
+    let mut events = vec![Instant::START; plan.events];
+    let at = |call: usize, host: bool| {
+        let mut found = timeline.activities.iter().filter(|activity| activity.call == call);
+        found.find(|activity| (activity.lane == Lane::Host) == host).expect("it happened")
+    };
+    for (index, call) in plan.body.iter().enumerate() {
+        match call {
+            Call::Record { stream, event } => events[event.0] = streams[stream.0],
+            Call::Wait { stream, event } => {
+                streams[stream.0] = streams[stream.0].max(events[event.0]);
+            }
+            Call::Synchronize { stream } => prop_assert!(at(index, true).end >= streams[stream.0]),
+            Call::Copy { stream, .. }
+            | Call::Launch { stream, .. }
+            | Call::Clear { stream, .. } => {
+                let (device, host) = (at(index, false), at(index, true));
+                prop_assert!(device.start >= streams[stream.0], "call {index}: {device:?}");
+                prop_assert!(device.start >= host.start, "call {index}: {device:?} {host:?}");
+                streams[stream.0] = device.end;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn timelines_of_plans_are_consistent(workload in any_workload()) {
+        for plan in plans(&workload) {
+            let timeline = predicted(&plan);
+            check_lanes(&plan, &timeline)?;
+            check_order(&plan, &timeline)?;
+        }
+    }
+
+    #[test]
+    fn timelines_of_any_calls_are_consistent(body in any_body()) {
+        let plan = tiny(body);
+        let timeline = predicted(&plan);
+        check_lanes(&plan, &timeline)?;
+        check_order(&plan, &timeline)?;
+        prop_assert_eq!(bytes(&timeline), bytes(&predicted(&plan)));
+    }
+
+    #[test]
+    fn equal_inputs_give_equal_bytes(workload in any_workload()) {
+        for plan in plans(&workload) {
+            prop_assert_eq!(bytes(&predicted(&plan)), bytes(&predicted(&plan.clone())));
+        }
+    }
+
+    #[test]
+    fn more_bandwidth_never_slows_a_plan_of_one_stream(
+        elements in 64..100_000_u64,
+        times in 1.0..16.0_f64,
+    ) {
+        let workload = simple(Kernel::Stencil, elements, "batches = 2");
+        for family in [Family::RoundTrip, Family::Resident] {
+            let plan = build(&workload, pinned(family)).expect("fits");
+            let faster = simulate(&plan, &machine_with_bandwidth(times)).expect("known");
+            prop_assert!(faster.makespan <= predicted(&plan).makespan);
+        }
+    }
+}
+
+#[test]
+fn timelines_of_the_scenarios_are_consistent() {
+    for workload in committed(1_000_003) {
+        for plan in candidates(&workload).plans {
+            let timeline = predicted(&plan);
+            let checked =
+                check_lanes(&plan, &timeline).and_then(|()| check_order(&plan, &timeline));
+            checked.unwrap_or_else(|error| panic!("{}, {}: {error}", workload.name, plan.strategy));
+        }
+    }
+}
+
+#[test]
+fn forecasts_depend_on_their_seed_alone() {
+    let workload = &committed(100_003)[0];
+    let plans = plans(workload);
+    let draws = |seed, threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+        let all = pool.install(|| forecast_all(&plans, &machine(), 12, seed));
+        all.into_iter().map(|one| one.expect("known").draws).collect::<Vec<_>>()
+    };
+    assert_eq!(draws(1, 1), draws(1, 4));
+    assert_eq!(draws(1, 2)[0], forecast(&plans[0], &machine(), 12, 1).expect("known").draws);
+    for (one, other) in draws(1, 2).iter().zip(draws(2, 2)) {
+        assert_ne!(*one, other);
+    }
+}
+
+#[test]
+fn a_forecast_without_scatter_is_a_point() {
+    let text =
+        toml::to_string(&machine()).expect("plain data").replace("scatter = 0.05", "scatter = 0.0");
+    let machine: Profile = toml::from_str(&text).expect("still a profile");
+    let workload = &committed(10_007)[0];
+    for plan in plans(workload) {
+        let forecast = forecast(&plan, &machine, 5, 1).expect("known");
+        let exact = forecast.makespan();
+        assert_eq!(forecast.draws, [exact; 5]);
+        assert_eq!(forecast.interval(), (exact, exact));
+    }
+}
+
+#[test]
+fn intervals_hold_the_prediction_and_grow_with_the_scatter() {
+    let workload = &committed(100_003)[0];
+    let mut wider = machine();
+    for model in &mut wider.copies {
+        model.time.scatter *= 3.0;
+    }
+    let plan = build(workload, pinned(Family::Resident)).expect("fits");
+    let interval = |machine| {
+        let forecast = forecast(&plan, machine, 200, 1).expect("known");
+        let (low, high) = forecast.interval();
+        assert!(low < forecast.makespan() && forecast.makespan() < high);
+        high - low
+    };
+    assert!(interval(&wider) > interval(&machine()));
+}

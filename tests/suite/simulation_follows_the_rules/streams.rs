@@ -1,0 +1,118 @@
+//! A stream is a FIFO; events order streams; passing on costs a hand-over.
+
+use super::*;
+use crate::machines::machine;
+
+#[test]
+fn a_stream_does_one_thing_after_another() {
+    let body = vec![
+        copy_in(0, PINNED, 5_000),
+        launch(0, 4_000),
+        copy_out(0, PINNED, 5_000),
+        synchronize(0),
+    ];
+    let timeline = run(body, &machine());
+    // Issued at 1000, 3000 and 4500; only the first waits for its own latency.
+    assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 10_000)]);
+    // Hand-over 300 and gap 1000, then 4000.
+    assert_eq!(spans(&timeline, Lane::Kernels), [(11_300, 15_300)]);
+    // Hand-over 400.
+    assert_eq!(spans(&timeline, Lane::CopyOut), [(15_700, 21_700)]);
+    assert_eq!(makespan(&timeline), 27_700);
+}
+
+#[test]
+fn streams_do_not_wait_for_each_other_by_themselves() {
+    let timeline = run(vec![copy_in(0, PINNED, 5_000), launch(1, 4_000)], &machine());
+    // Issued at 3000, latency 4000, gap 1000.
+    assert_eq!(spans(&timeline, Lane::Kernels), [(8_000, 12_000)]);
+}
+
+#[test]
+fn an_event_makes_another_stream_wait() {
+    let body = vec![copy_in(0, PINNED, 5_000), record(0, 0), wait(1, 0), launch(1, 4_000)];
+    let timeline = run(body, &machine());
+    // The copy ends at 10000; across streams the hand-over is 700, then the gap.
+    assert_eq!(spans(&timeline, Lane::Kernels), [(11_700, 15_700)]);
+}
+
+#[test]
+fn an_event_stands_for_what_was_issued_before_it() {
+    // The second copy is not covered by the event.
+    let body = vec![
+        copy_in(0, PINNED, 5_000),
+        record(0, 0),
+        copy_in(0, PINNED, 50_000),
+        wait(1, 0),
+        launch(1, 4_000),
+    ];
+    assert_eq!(spans(&run(body, &machine()), Lane::Kernels), [(11_700, 15_700)]);
+}
+
+#[test]
+fn a_wait_holds_up_only_what_comes_after_it_in_its_stream() {
+    let body = vec![
+        copy_in(0, PINNED, 20_000),
+        record(0, 0),
+        launch(1, 2_000),
+        wait(1, 0),
+        launch(1, 2_000),
+        launch(2, 2_000),
+    ];
+    let timeline = run(body, &machine());
+    let kernel = |call: usize| {
+        let found = timeline.lane(Lane::Kernels).find(|activity| activity.call == call);
+        found.expect("it ran").end.since_start().nanos()
+    };
+    // Issued at 3100 and 7300, then latency 4000, gap 1000 and 2000.
+    assert_eq!((kernel(2), kernel(5)), (10_100, 14_300));
+    // The copy ends at 25000; hand-over 700, gap 1000, and 2000.
+    assert_eq!(kernel(4), 28_700);
+}
+
+#[test]
+fn an_event_passes_on_what_its_own_stream_waits_for() {
+    // Stream 1 does nothing between its wait and its record.
+    let body = vec![
+        copy_in(0, PINNED, 5_000),
+        record(0, 0),
+        wait(1, 0),
+        record(1, 1),
+        wait(2, 1),
+        launch(2, 4_000),
+    ];
+    assert_eq!(spans(&run(body, &machine()), Lane::Kernels), [(11_700, 15_700)]);
+}
+
+#[test]
+fn a_wait_for_an_event_never_recorded_waits_for_nothing() {
+    let body = vec![wait(1, 0), launch(1, 4_000), copy_in(0, PINNED, 5_000), record(0, 0)];
+    // Issued at 2200, latency 4000, gap 1000.
+    assert_eq!(spans(&run(body, &machine()), Lane::Kernels), [(7_200, 11_200)]);
+}
+
+#[test]
+fn a_wait_is_for_the_record_before_it() {
+    // The event is recorded again, behind the very wait.
+    let body = vec![
+        copy_in(0, PINNED, 5_000),
+        record(0, 0),
+        wait(1, 0),
+        launch(1, 4_000),
+        record(1, 0),
+        wait(2, 0),
+        copy_out(2, PINNED, 5_000),
+    ];
+    let timeline = run(body, &machine());
+    assert_eq!(spans(&timeline, Lane::Kernels), [(11_700, 15_700)]);
+    // Hand-over 900 from the kernel.
+    assert_eq!(spans(&timeline, Lane::CopyOut), [(16_600, 22_600)]);
+}
+
+#[test]
+fn a_synchronisation_follows_events_into_other_streams() {
+    let body =
+        vec![copy_in(0, PINNED, 5_000), record(0, 0), wait(1, 0), record(1, 1), synchronize(1)];
+    let timeline = run(body, &machine());
+    assert_eq!(makespan(&timeline), 10_000 + 6_000);
+}

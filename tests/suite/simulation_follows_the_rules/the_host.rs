@@ -1,0 +1,174 @@
+//! One host thread issues calls in order, each at its own cost.
+
+use super::*;
+use crate::machines::machine;
+use hallway::units::Span;
+
+#[test]
+fn issuing_binds_many_small_calls() {
+    let mut machine = machine();
+    let body = || (0..100).map(|_| launch(0, 1_000)).chain([synchronize(0)]).collect();
+    // A kernel of 3000 (a gap of 1000, then 2000) outlasts a launch of 2000: after
+    // the first launch and its latency the device is never without work.
+    let timeline = run(body(), &machine);
+    assert_eq!(makespan(&timeline), 2_000 + 4_000 + 100 * 3_000 + 6_000);
+    // Launches of 10000 do not keep it busy: the last is issued after a million.
+    machine.calls.launch = exactly(10_000.0);
+    let timeline = run(body(), &machine);
+    assert_eq!(makespan(&timeline), 100 * 10_000 + 4_000 + 3_000 + 6_000);
+    assert!(timeline.utilisation(Lane::Host) > 0.99);
+}
+
+#[test]
+fn every_call_has_its_own_cost() {
+    let body = vec![
+        launch(0, 10),
+        copy_in(0, PINNED, 10),
+        copy_out(0, PINNED, 10),
+        record(0, 0),
+        wait(1, 0),
+        Call::Clear { stream: StreamId(2), target: slice(DEVICE, 10) },
+    ];
+    let timeline = run(body, &machine());
+    let ends = [2_000, 3_000, 4_500, 4_600, 4_800, 6_800];
+    assert_eq!(spans(&timeline, Lane::Host).iter().map(|span| span.1).collect::<Vec<_>>(), ends);
+}
+
+#[test]
+fn a_synchronisation_waits_for_its_stream_and_wakes_up() {
+    // The copy is issued at 1000, arrives at 4000 and takes 1000 + 5000.
+    let timeline = run(vec![copy_in(0, PINNED, 5_000), synchronize(0)], &machine());
+    assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 10_000)]);
+    assert_eq!(spans(&timeline, Lane::Host), [(0, 1_000), (1_000, 16_000)]);
+    assert_eq!(makespan(&timeline), 16_000);
+}
+
+#[test]
+fn a_synchronisation_of_an_idle_stream_only_costs_its_call() {
+    // The second finds the stream drained, the third a stream never used.
+    let body = vec![copy_in(0, PINNED, 5_000), synchronize(0), synchronize(0), synchronize(1)];
+    let timeline = run(body, &machine());
+    let host = spans(&timeline, Lane::Host);
+    assert_eq!(host[2..], [(16_000, 16_300), (16_300, 16_600)]);
+}
+
+#[test]
+fn a_synchronisation_does_not_wait_for_other_streams() {
+    let body = vec![copy_in(0, PINNED, 50_000), copy_out(1, PINNED, 10), synchronize(1)];
+    let timeline = run(body, &machine());
+    // Out: issued at 2500, arrives at 7500, fixed until 8500, then 10 elements at
+    // a quarter of the speed; the host wakes up 6000 later.
+    assert_eq!(spans(&timeline, Lane::CopyOut), [(7_500, 8_540)]);
+    assert_eq!(spans(&timeline, Lane::Host)[2].1, 14_540);
+    // The makespan is the end of everything all the same.
+    assert!(makespan(&timeline) > 54_000);
+}
+
+#[test]
+fn a_pageable_copy_holds_the_host_until_its_last_piece_is_staged() {
+    // 20000 elements are more than 64 KiB. Complete after 10000 + 20000, returned
+    // 2000 earlier; the device has it from 4000 on (the call 1000, latency 3000).
+    let timeline = run(vec![copy_in(0, PAGEABLE, 20_000), record(0, 0)], &machine());
+    assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 30_000)]);
+    assert_eq!(spans(&timeline, Lane::Host), [(0, 28_000), (28_000, 28_100)]);
+    // Out: 12000 + 2 * 20000 until it is complete, and not returned before.
+    let timeline = run(vec![copy_out(0, PAGEABLE, 20_000), record(0, 0)], &machine());
+    assert_eq!(spans(&timeline, Lane::CopyOut), [(6_500, 52_000)]);
+    assert_eq!(spans(&timeline, Lane::Host), [(0, 52_000), (52_000, 52_100)]);
+}
+
+#[test]
+fn a_pageable_copy_waits_for_its_stream_but_a_small_one_in_returns_early() {
+    // The kernel of 90000 ends at 2000 + 4000 + 1000 + 90000 = 97000.
+    let busy = |copy| run(vec![launch(0, 90_000), copy, record(0, 0)], &machine());
+    let host_end = |timeline: &Timeline| spans(timeline, Lane::Host)[1].1;
+    // 64 KiB are 16384 elements: staged at once, 2000 + 8000 + 16384.
+    let small = busy(copy_in(0, PAGEABLE, 16_384));
+    assert_eq!(host_end(&small), 26_384);
+    // What is left to do on the device, 2000, follows the kernel.
+    assert_eq!(spans(&small, Lane::CopyIn), [(97_000, 99_000)]);
+    // One element more: after the kernel, all but the call and latency of 4000.
+    let large = busy(copy_in(0, PAGEABLE, 16_385));
+    assert_eq!(spans(&large, Lane::CopyIn), [(97_000, 97_000 + 26_385 - 4_000)]);
+    assert_eq!(host_end(&large), 97_000 + 26_385 - 4_000 - 2_000);
+    // Out, there is no such exception: 12000 + 20, less 1500 + 5000.
+    let out = busy(copy_out(0, PAGEABLE, 10));
+    assert_eq!(spans(&out, Lane::CopyOut), [(97_400, 97_400 + 12_020 - 6_500)]);
+    assert_eq!(host_end(&out), 97_400 + 12_020 - 6_500);
+}
+
+#[test]
+fn what_the_caches_cannot_hold_is_cold() {
+    let mut plan = tiny(vec![compute(10_000), copy_in(0, PAGEABLE, 20_000)]);
+    let on_host = |plan: &Plan| spans(&simulate(plan, &machine()).expect("known"), Lane::Host);
+    // Twins: 1000 + 2 an element hot, 5 cold. Copies: 8000 + 1 an element hot, 2
+    // cold. Between hot and cold they go by the share of misses: half of them
+    // half a MiB after the first.
+    for (kib, twin, copy) in [
+        (1_024, 21_000, 28_000),
+        (1_536, 21_000, 38_000),
+        (2_048, 21_000, 48_000),
+        (2_560, 36_000, 48_000),
+        (3_072, 51_000, 48_000),
+        (9_999, 51_000, 48_000),
+    ] {
+        // All host memory of the plan counts, whichever of it a call uses.
+        plan.allocations[PAGEABLE.0].bytes = Bytes::kib(kib) - Bytes::of_f32(ROOM);
+        assert_eq!(on_host(&plan), [(0, twin), (twin, twin + copy)], "{kib} KiB");
+    }
+    // Device memory is not in the host's caches.
+    plan.allocations[PAGEABLE.0].bytes = Bytes::of_f32(ROOM);
+    plan.allocations[DEVICE.0].bytes = Bytes::mib(64);
+    assert_eq!(on_host(&plan), [(0, 21_000), (21_000, 49_000)]);
+}
+
+#[test]
+fn fresh_memory_is_paid_for_by_whoever_touches_it_first() {
+    // Renewing takes 20000. The team touches at 1 an element, one thread at 3.
+    let renew = || Call::Renew(PAGEABLE);
+    let timeline = run(vec![renew(), compute(10_000)], &machine());
+    assert_eq!(spans(&timeline, Lane::Host), [(0, 20_000), (20_000, 20_000 + 21_000 + 10_000)]);
+    let timeline = run(vec![renew(), copy_out(0, PAGEABLE, 10_000)], &machine());
+    let staged = 12_000 + 2 * 10_000 + 3 * 10_000;
+    assert_eq!(spans(&timeline, Lane::Host), [(0, 20_000), (20_000, 20_000 + staged)]);
+    // A copy from it does not touch it.
+    let timeline = run(vec![renew(), copy_in(0, PAGEABLE, 20_000)], &machine());
+    assert_eq!(spans(&timeline, Lane::Host)[1], (20_000, 48_000));
+}
+
+#[test]
+fn set_up_is_the_sum_of_its_calls() {
+    let mut plan = tiny(Vec::new());
+    // Device memory costs 10000; pinned 100000 and locking 50000, both with 1 an
+    // element; pageable memory is touched by the team, 1 an element.
+    plan.setup = vec![
+        Call::Allocate(DEVICE),
+        Call::Allocate(PINNED),
+        Call::Allocate(PAGEABLE),
+        Call::Pin(PAGEABLE),
+    ];
+    let time = hallway::simulate::setup_time(&plan, &machine()).expect("known");
+    let room = ROOM;
+    assert_eq!(time, Span::from_nanos(10_000 + (100_000 + room) + room + (50_000 + room)));
+}
+
+#[test]
+fn an_empty_body_takes_no_time() {
+    let timeline = run(Vec::new(), &machine());
+    assert_eq!((makespan(&timeline), timeline.activities.len()), (0, 0));
+}
+
+#[test]
+fn what_was_not_calibrated_is_an_error_that_names_it() {
+    let mut machine = machine();
+    machine.kernels.clear();
+    machine.twins.clear();
+    machine.copies.clear();
+    machine.staging.retain(|model| model.direction == Direction::HostToDevice);
+    let unknown = |call| simulate(&tiny(vec![call]), &machine).expect_err("unknown").to_string();
+    assert!(unknown(launch(0, 10)).contains("kernel `scale` on the GPU"));
+    assert!(unknown(compute(10)).contains("kernel `scale` on the CPU"));
+    assert!(unknown(copy_in(0, PINNED, 10)).contains("H2D copies of pinned memory"));
+    assert!(unknown(copy_out(0, PAGEABLE, 10)).contains("D2H copies of pageable memory"));
+    simulate(&tiny(vec![copy_in(0, PAGEABLE, 10)]), &machine).expect("this one is known");
+}

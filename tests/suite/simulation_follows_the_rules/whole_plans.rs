@@ -1,0 +1,89 @@
+//! Plans of real families, in closed form.
+
+use super::*;
+use crate::machines::machine;
+use crate::workloads::simple;
+use hallway::plan::build;
+
+/// A multiple of 32, at which chunks are cut.
+const CHUNK: u64 = 9_600;
+
+fn planned(family: Family, elements: u64) -> Plan {
+    let workload = simple(Kernel::Scale, elements, "");
+    build(&workload, pinned(family)).expect("fits")
+}
+
+/// The machine with a link wide enough for both directions.
+fn wide_machine() -> Profile {
+    let mut machine = machine();
+    (machine.link.down_shared, machine.link.up_shared) = (machine.link.down, machine.link.up);
+    machine
+}
+
+#[test]
+fn resident_is_the_sum_of_its_parts() {
+    for elements in [4_000, 50_000, 1_000_000] {
+        let timeline = simulate(&planned(Family::Resident, elements), &machine()).expect("known");
+        let (first, last) = (1_000 + 3_000, 6_000);
+        let part = 1_000 + elements;
+        assert_eq!(makespan(&timeline), first + part + 300 + part + 400 + part + last);
+    }
+}
+
+#[test]
+fn by_engine_fills_runs_and_drains() {
+    for chunks in [1, 2, 3, 8, 20] {
+        let plan = planned(Family::ByEngine { chunks }, chunks * CHUNK);
+        let timeline = simulate(&plan, &wide_machine()).expect("known");
+        // Copy in, kernel and copy out of a chunk last equally long, and longer
+        // than the 5200 that the host needs to issue a chunk.
+        let part = 1_000 + CHUNK;
+        let fill = 1_000 + 3_000;
+        let drain = 700 + part + 900 + part + 6_000;
+        assert_eq!(makespan(&timeline), fill + chunks * part + drain, "{chunks} chunks");
+    }
+}
+
+#[test]
+fn the_slowest_engine_is_the_bottleneck() {
+    let mut machine = wide_machine();
+    // Copies out at a third of the speed: every chunk's takes 1000 + 3 * 9600.
+    let out = &mut machine.copies[Direction::DeviceToHost as usize];
+    assert_eq!(out.direction, Direction::DeviceToHost);
+    for knot in &mut out.time.knots {
+        knot.1 = 1_000.0 + 3.0 * (knot.1 - 1_000.0);
+    }
+    let chunks = 10;
+    let timeline =
+        simulate(&planned(Family::ByEngine { chunks }, chunks * CHUNK), &machine).expect("known");
+    let part = 1_000 + CHUNK;
+    let fill = 1_000 + 3_000 + part + 700 + part + 900;
+    assert_eq!(makespan(&timeline), fill + chunks * (1_000 + 3 * CHUNK) + 6_000);
+}
+
+#[test]
+fn a_ring_of_one_runs_chunk_by_chunk() {
+    // Inputs and outputs have one buffer each: a chunk can be copied in while the
+    // one before is copied out, but not while it is worked on.
+    let (chunks, part) = (6, 1_000 + CHUNK);
+    let plan = planned(Family::Buffered { chunks, ring: 1 }, chunks * CHUNK);
+    let timeline = simulate(&plan, &wide_machine()).expect("known");
+    // In, hand-over, kernel; then the next copy in at once, beside the copy out,
+    // which began 900 later and holds up the next kernel's output buffer.
+    let kernel_ends = spans(&timeline, Lane::Kernels).iter().map(|span| span.1).collect::<Vec<_>>();
+    assert_eq!(kernel_ends[0], 4_000 + part + 700 + part);
+    for pair in kernel_ends.windows(2) {
+        // Copy out after 900, or copy in and hand-over of 700: the later decides.
+        assert_eq!(pair[1] - pair[0], (900 + part).max(part + 700) + part);
+    }
+}
+
+#[test]
+fn the_cpu_is_the_sum_of_its_twins() {
+    // 240 kB fit the caches: 1000 + 2 an element. 8 MB do not: 5 an element.
+    for (elements, time) in [(30_000, 1_000 + 60_000), (1_000_000, 1_000 + 5_000_000)] {
+        let timeline = simulate(&planned(Family::Cpu, elements), &machine()).expect("known");
+        assert_eq!(makespan(&timeline), time);
+        assert_eq!(timeline.activities.len(), 1);
+    }
+}

@@ -1,0 +1,144 @@
+//! Small workloads for tests about plans and predictions.
+
+use hallway::kernels::Kernel;
+use hallway::scenario::Workload;
+use proptest::prelude::*;
+use std::fmt::Write;
+use std::path::Path;
+
+/// The workload that a scenario's text describes.
+#[track_caller]
+pub fn read(text: &str) -> Workload {
+    Workload::from_toml("test.toml", text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// Every committed scenario, its largest buffer cut down to `elements` and the
+/// others in proportion, with at most three batches and cheap polynomials.
+pub fn committed(elements: u64) -> Vec<Workload> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
+    let files = std::fs::read_dir(folder).expect("scenarios/ is there");
+    let mut paths: Vec<_> = files.map(|file| file.expect("readable").path()).collect();
+    paths.sort();
+    let small = |path: &std::path::PathBuf| {
+        let mut workload = Workload::load(path).expect("committed scenarios load");
+        let largest = workload.buffers.iter().map(|buffer| buffer.elements).max().unwrap_or(1);
+        for buffer in &mut workload.buffers {
+            buffer.elements = (buffer.elements * elements / largest).max(1);
+        }
+        for task in &mut workload.tasks {
+            task.arguments.degree = task.arguments.degree.min(5);
+        }
+        workload.batches = workload.batches.min(3);
+        workload
+    };
+    paths.iter().map(small).collect()
+}
+
+/// `out = kernel(x)` with everything on the host, that can be cut.
+pub fn simple(kernel: Kernel, elements: u64, more: &str) -> Workload {
+    read(&format!(
+        "schema_version = 1\nname = \"simple\"\nquestion = \"?\"\n{more}\n\
+         [[buffer]]\nname = \"x\"\ntype = \"f32\"\nelements = {elements}\nhome = \"host\"\n\
+         [[buffer]]\nname = \"out\"\ntype = \"f32\"\nelements = {elements}\nhome = \"host\"\n\
+         [[task]]\nname = \"t\"\nkernel = \"{kernel}\"\nreads = [\"x\"]\nwrites = [\"out\"]\n\
+         split = {{ along = \"elements\" }}\n"
+    ))
+}
+
+/// One task of a generated workload, before names are given.
+#[derive(Debug, Clone)]
+struct Draft {
+    kernel: Kernel,
+    /// Which of the buffers so far it reads.
+    reads: [prop::sample::Index; 2],
+    iterations: u64,
+    in_place: bool,
+    home: usize,
+}
+
+const HOMES: [&str; 5] = [
+    "home = \"scratch\"",
+    "home = \"device\"",
+    "home = \"host\"",
+    "home = \"host\"\nhost = { memory = \"pinned\" }",
+    "home = \"host\"\nhost = { state = \"fresh\" }",
+];
+
+fn draft() -> impl Strategy<Value = Draft> {
+    let kernel = prop::sample::select(&Kernel::ALL[..]);
+    (kernel, any::<[prop::sample::Index; 2]>(), 1..4_u64, any::<bool>(), 0..HOMES.len()).prop_map(
+        |(kernel, reads, iterations, in_place, home)| Draft {
+            kernel,
+            reads,
+            iterations,
+            in_place,
+            home,
+        },
+    )
+}
+
+/// Workloads of up to three tasks: chains, forks and joins, halos, reductions,
+/// iterations, updates in place, batches, every home that a buffer can have.
+pub fn any_workload() -> impl Strategy<Value = Workload> {
+    let drafts = prop::collection::vec(draft(), 1..4);
+    let inputs = prop::array::uniform2(1..4_usize);
+    let all = (1..4_u64, 70..400_u64, inputs, drafts);
+    all.prop_filter_map("tasks in a circle", |(batches, elements, inputs, drafts)| {
+        Workload::from_toml("generated.toml", &text(batches, elements, inputs, &drafts)).ok()
+    })
+}
+
+fn text(batches: u64, elements: u64, inputs: [usize; 2], drafts: &[Draft]) -> String {
+    // Name, elements and home of each buffer; arrays that tasks can read.
+    let mut buffers: Vec<(String, u64, usize)> = Vec::new();
+    let mut arrays: Vec<usize> = Vec::new();
+    for (index, home) in inputs.into_iter().enumerate() {
+        arrays.push(buffers.len());
+        buffers.push((format!("in{index}"), elements, home));
+    }
+    let (mut tasks, mut written, mut read) = (String::new(), Vec::new(), Vec::new());
+    for (index, draft) in drafts.iter().enumerate() {
+        let kernel = draft.kernel;
+        let reads: Vec<usize> =
+            draft.reads[..kernel.inputs()].iter().map(|pick| *pick.get(&arrays)).collect();
+        let free = reads.iter().find(|id| **id < inputs.len() && !written.contains(*id));
+        let writes = match free {
+            Some(&id) if draft.in_place && kernel.works_in_place() => id,
+            _ => {
+                let sum = kernel == Kernel::Sum;
+                if !sum {
+                    arrays.push(buffers.len());
+                }
+                buffers.push((format!("out{index}"), if sum { 1 } else { elements }, draft.home));
+                buffers.len() - 1
+            }
+        };
+        let iterations = if kernel == Kernel::Sum { 1 } else { draft.iterations };
+        let names: Vec<&str> = reads.iter().map(|&id| buffers[id].0.as_str()).collect();
+        let target = &buffers[writes].0;
+        write!(
+            tasks,
+            "[[task]]\nname = \"t{index}\"\nkernel = \"{kernel}\"\nreads = {names:?}\n\
+             writes = [{target:?}]\niterations = {iterations}\nsplit = {{ along = \"elements\" }}\n"
+        )
+        .expect("a string takes everything");
+        written.push(writes);
+        read.extend(reads);
+    }
+    let mut text = format!(
+        "schema_version = 1\nname = \"generated\"\nquestion = \"?\"\nbatches = {batches}\n"
+    );
+    for (id, (name, elements, home)) in buffers.iter().enumerate() {
+        let (is_read, is_written) = (read.contains(&id), written.contains(&id));
+        // Scratch that nobody reads would be a mistake; so would an unused input.
+        let home = if *home == 0 && !is_read { HOMES[2] } else { HOMES[*home] };
+        if is_read || is_written {
+            write!(
+                text,
+                "[[buffer]]\nname = {name:?}\ntype = \"f32\"\nelements = {elements}\n{home}\n"
+            )
+            .expect("a string takes everything");
+        }
+    }
+    text + &tasks
+}
