@@ -25,7 +25,8 @@ impl Rig<'_> {
         })
     }
 
-    /// Device times of `count` copies each way, both ways at once.
+    /// Device times of `count` copies each way, both ways at once, an event
+    /// behind each: copies overlap only in plans that order them so.
     pub fn shared_copies(&mut self, bytes: Bytes, count: u64) -> Result<[Span; 2], GpuError> {
         let (inward, outward) = (&self.streams[0], &self.streams[1]);
         self.blocker.hold(inward)?;
@@ -36,7 +37,9 @@ impl Rig<'_> {
         let issued = (0..count).try_for_each(|index| {
             let [from, to] = [0, 1].map(|side| self.pinned[side].as_mut_ptr());
             self.copy_at(inward, Direction::HostToDevice, from, bytes, index)?;
-            self.copy_at(outward, Direction::DeviceToHost, to, bytes, index)
+            inward.record(&self.ordering[1])?;
+            self.copy_at(outward, Direction::DeviceToHost, to, bytes, index)?;
+            outward.record(&self.ordering[2])
         });
         let marked = inward.record(&self.marks[1]).and(outward.record(&self.marks[3]));
         self.blocker.release();

@@ -25,6 +25,10 @@ pub(super) struct VerifyArguments {
     /// Which GPU, counted from 0
     #[arg(long, default_value_t = 0)]
     gpu: usize,
+    /// Also time every call of this plan, by its name in the table, for the
+    /// picture of it; the fastest plan on the GPU is always timed so
+    #[arg(long, value_name = "PLAN")]
+    trace: Vec<String>,
     #[arg(long, value_enum, default_value = "table")]
     format: Style,
     /// Write here instead of to standard output
@@ -48,7 +52,7 @@ pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
         let device = Device::open(arguments.gpu)?;
         let team = team(Some(found.profile.machine.cpu_threads))?;
         for workload in &workloads {
-            let runs = execute(&device, &team, workload, &found)?;
+            let runs = execute(&device, &team, workload, &found, &arguments.trace)?;
             runs.save(&found.runs_of(workload)).map_err(Failure::machine)?;
         }
     }
@@ -80,6 +84,7 @@ fn execute(
     team: &Team,
     workload: &Workload,
     found: &Found,
+    trace: &[String],
 ) -> Result<RunSet, Failure> {
     let Candidates { plans, .. } = candidates(workload);
     let executor = Executor::new(Some(device), team, workload, found.profile.machine.seed);
@@ -97,9 +102,12 @@ fn execute(
         }
     }
     let fastest = set.runs.iter().filter(|run| run.plan != "cpu").min_by_key(|run| run.makespan());
-    let fastest = fastest.map(|run| run.identity.clone());
-    if let Some(plan) = plans.iter().find(|plan| Some(plan.identity()) == fastest) {
-        set.traces.push(executor.trace(plan).map_err(Failure::machine)?);
+    let fastest = fastest.map(|run| run.plan.clone());
+    for plan in &plans {
+        let name = plan.strategy.to_string();
+        if plan.needs_device() && (trace.contains(&name) || Some(name) == fastest) {
+            set.traces.push(executor.trace(plan).map_err(Failure::machine)?);
+        }
     }
     Ok(set)
 }

@@ -7,7 +7,7 @@ use crate::kernels::Variant;
 use crate::plan::Direction;
 use crate::profile::{CallCosts, CopyModel, Curve, Estimate, KernelModel, Latencies, LinkModel};
 use crate::samples::{Link, Quantity, TimedCall};
-use crate::stats::{median, nonnegative_least_squares, relative_spread};
+use crate::stats::{median, relative_spread};
 use crate::units::Bandwidth;
 
 pub(super) fn calls(lookup: &Lookup<'_>) -> Result<CallCosts, FitError> {
@@ -69,20 +69,16 @@ pub(super) fn link(lookup: &Lookup<'_>, copies: &[CopyModel]) -> Result<LinkMode
     });
     let missing = || FitError { what: "large copies of pinned memory in both directions".into() };
     let alone = [down.ok_or_else(missing)?, up.ok_or_else(missing)?];
-    let (shared, scatter) = shared_times(lookup, &alone);
-    let [(down_delay, down_slow), (up_delay, up_slow)] =
-        [0, 1].map(|side| slowdowns(&shared, &alone, side));
-    let rate = |side: usize, slow: f64| Bandwidth::from_bytes_per_second(alone[side].rate / slow);
+    let (slowdowns, scatter) = slowdowns(lookup, &alone);
+    let [down_slowdown, up_slowdown] = slowdowns;
     Ok(LinkModel {
-        down: rate(0, 1.0),
-        up: rate(1, 1.0),
-        down_shared: rate(0, down_slow),
-        up_shared: rate(1, up_slow),
-        down_delay,
-        up_delay,
+        down_bytes_per_second: Bandwidth::from_bytes_per_second(alone[0].rate),
+        up_bytes_per_second: Bandwidth::from_bytes_per_second(alone[1].rate),
+        down_slowdown,
+        up_slowdown,
+        scatter,
         down_switch: switch(lookup, Direction::HostToDevice, &alone[0]),
         up_switch: switch(lookup, Direction::DeviceToHost, &alone[1]),
-        scatter,
     })
 }
 
@@ -118,60 +114,45 @@ impl<'c> Alone<'c> {
     fn new(time: &'c Curve) -> Self {
         Self { time, rate: 1e9 / time.slope() }
     }
-
-    /// Nanoseconds of a copy besides those of its bytes, and those of its bytes.
-    fn parts(&self, bytes: f64) -> (f64, f64) {
-        let flowing = bytes / self.rate * 1e9;
-        ((self.time.at(bytes) - flowing).max(0.0), flowing)
-    }
 }
 
-/// For each size, nanoseconds of a copy of each direction while both are busy,
-/// and the relative scatter.
-fn shared_times(lookup: &Lookup<'_>, alone: &[Alone<'_>; 2]) -> (Vec<(f64, [f64; 2])>, f64) {
-    let (mut shared, mut scatters) = (Vec::new(), Vec::new());
+/// Knots of bytes and slowdown.
+type Slowdowns = Vec<(f64, f64)>;
+
+/// For each direction, over bytes: the time of a copy while the other direction
+/// is busy over its time alone; and the relative scatter.
+fn slowdowns(lookup: &Lookup<'_>, alone: &[Alone<'_>; 2]) -> ([Slowdowns; 2], f64) {
+    let (mut all, mut scatters) = ([Vec::new(), Vec::new()], Vec::new());
     for inward in lookup.measurements() {
         let Quantity::Shared { direction: Direction::HostToDevice, bytes } = inward.quantity else {
             continue;
         };
         let other = Quantity::Shared { direction: Direction::DeviceToHost, bytes };
         let Some(outward) = lookup.measurements().find(|m| m.quantity == other) else { continue };
-        let count = inward.count as f64;
-        let work = [0, 1].map(|side| alone[side].time.at(bytes.as_f64()) * count);
-        let mut times = [Vec::new(), Vec::new()];
+        let work =
+            [0, 1].map(|side| alone[side].time.at(bytes.as_f64()) * inward.count as f64);
+        let mut slow = [Vec::new(), Vec::new()];
         for (inward, outward) in nanos(&inward.times).into_iter().zip(nanos(&outward.times)) {
             let both = inward.min(outward);
             for (side, time) in [inward, outward].into_iter().enumerate() {
                 // Whichever is busy longer has the link to itself at the end.
                 let meanwhile = work[side] - (time - both);
                 if meanwhile > 0.0 {
-                    times[side].push(both * work[side] / meanwhile / count);
+                    slow[side].push((both / meanwhile).max(1.0));
                 }
             }
         }
-        if let (Some(inward), Some(outward)) = (median(&times[0]), median(&times[1])) {
-            scatters.push(relative_spread(&times[0]).unwrap_or(0.0));
-            shared.push((bytes.as_f64(), [inward, outward]));
+        for side in [0, 1] {
+            if let Some(slowdown) = median(&slow[side]) {
+                all[side].push((bytes.as_f64(), slowdown));
+                scatters.push(relative_spread(&slow[side]).unwrap_or(0.0));
+            }
         }
     }
-    (shared, median(&scatters).unwrap_or(0.0))
-}
-
-/// How many times longer the fixed part and the bytes of a copy take while the
-/// other direction is busy. Each size gives an equation: the extra time is what
-/// is added to the one part and what is added to the other.
-fn slowdowns(shared: &[(f64, [f64; 2])], alone: &[Alone<'_>; 2], side: usize) -> (f64, f64) {
-    let (mut rows, mut targets) = (Vec::new(), Vec::new());
-    for &(bytes, times) in shared {
-        let (fixed, flowing) = alone[side].parts(bytes);
-        // Divided by the time, so that every size counts the same.
-        rows.push(vec![fixed / times[side], flowing / times[side]]);
-        targets.push((times[side] - fixed - flowing) / times[side]);
+    for knots in &mut all {
+        knots.sort_by(|one, other| one.0.total_cmp(&other.0));
     }
-    match nonnegative_least_squares(&rows, &targets)[..] {
-        [fixed, flowing] => (1.0 + fixed, 1.0 + flowing),
-        _ => (1.0, 1.0),
-    }
+    (all, median(&scatters).unwrap_or(0.0))
 }
 
 pub(super) fn kernels(lookup: &Lookup<'_>) -> Vec<KernelModel> {

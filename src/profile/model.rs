@@ -57,27 +57,39 @@ pub struct Latencies {
     pub kernel_gap: Estimate,
 }
 
-/// What the PCIe link carries. Sources: PCIe's two directions are separate
-/// lanes, but both engines share packets for requests and acknowledgements.
+/// What the link between host and device carries. PCIe's two directions are
+/// lanes of their own, but requests, completions and acknowledgements of each
+/// travel with the data of the other, so that both at once are slower.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkModel {
-    pub down: Bandwidth,
-    pub up: Bandwidth,
-    /// The same while the other direction is busy too.
-    pub down_shared: Bandwidth,
-    pub up_shared: Bandwidth,
-    /// How many times longer what a copy costs besides its bytes takes while
-    /// the other direction is busy: its descriptors and semaphores cross the
-    /// same link.
-    pub down_delay: f64,
-    pub up_delay: f64,
+    /// Large pinned copies with nothing in the other direction.
+    pub down_bytes_per_second: Bandwidth,
+    pub up_bytes_per_second: Bandwidth,
+    /// Pairs of bytes and of how many times longer a copy of so many takes
+    /// while the other direction is busy.
+    pub down_slowdown: Vec<(f64, f64)>,
+    pub up_slowdown: Vec<(f64, f64)>,
+    /// Relative scatter of the copies behind the slowdowns.
+    pub scatter: f64,
     /// Nanoseconds for which a copy engine stands still on going from one
     /// stream to another, over the number of streams that keep it busy.
     pub down_switch: Curve,
     pub up_switch: Curve,
-    /// Relative scatter of the shared bandwidths.
-    pub scatter: f64,
+}
+
+impl LinkModel {
+    /// How many times longer a copy takes while the other direction is busy.
+    pub fn slowdown(&self, direction: Direction, bytes: Bytes) -> f64 {
+        let knots = match direction {
+            Direction::HostToDevice => &self.down_slowdown,
+            Direction::DeviceToHost => &self.up_slowdown,
+        };
+        let [(smallest, _), .., (largest, _)] = knots[..] else {
+            return knots.first().map_or(1.0, |knot| knot.1);
+        };
+        crate::stats::interpolate(knots, bytes.as_f64().clamp(smallest, largest)).max(1.0)
+    }
 }
 
 /// What kind of thing an operation keeps busy.

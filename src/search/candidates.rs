@@ -4,10 +4,10 @@ use crate::plan::{Family, Issue, Plan, Refusal, Strategy, build};
 use crate::scenario::{HostMemory, Workload};
 
 /// Pieces into which a batch is cut where the scenario does not say.
-const CHUNKS: [u64; 4] = [2, 4, 16, 64];
+const CHUNKS: [u64; 5] = [1, 2, 4, 16, 64];
 /// More pieces than this in all, or smaller ones, are bound by what their
 /// calls cost, whatever the machine.
-const MOST_ITEMS: u64 = 256;
+const MOST_ITEMS: u64 = 128;
 const SMALLEST_PIECE: u64 = 4096;
 
 /// The plans of a workload, and the strategies that have none, with the reason.
@@ -40,7 +40,8 @@ fn strategies(workload: &Workload) -> Vec<Strategy> {
     let chunks: Vec<u64> = if chosen.chunks.is_empty() {
         let elements = workload.buffers.iter().map(|buffer| buffer.elements).max().unwrap_or(0);
         let sensible = |chunks: &u64| {
-            chunks * workload.batches <= MOST_ITEMS && elements / chunks >= SMALLEST_PIECE
+            let items = chunks * workload.batches;
+            (2..=MOST_ITEMS).contains(&items) && elements / chunks >= SMALLEST_PIECE
         };
         CHUNKS.into_iter().filter(sensible).collect()
     } else {

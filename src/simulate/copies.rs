@@ -7,11 +7,8 @@
 //! methods of a channel run in order until a semaphore acquire fails).
 //!
 //! Going to another stream takes the engine a while, the longer the more
-//! streams it has to look at.
-//!
-//! A copy first holds its engine for a fixed time and then flows. While the
-//! other direction is busy, both parts take longer, each by what calibration
-//! found for it.
+//! streams it has to look at. While the other direction is busy, a copy is
+//! slower, by what calibration found for its size.
 
 use super::operation::OperationId;
 use crate::plan::{Direction, StreamId};
@@ -24,23 +21,23 @@ use std::collections::VecDeque;
 pub(super) struct Transfer {
     pub id: OperationId,
     pub stream: StreamId,
-    pub fixed: Span,
-    /// Link time when alone, in nanoseconds.
-    pub flowing: Span,
+    /// Engine time with nothing in the other direction.
+    pub alone: Span,
+    /// How many times longer while the other direction is busy.
+    pub slowdown: f64,
 }
 
-/// `left` is in nanoseconds of undisturbed time of that part.
-#[derive(Debug, Clone, Copy)]
-enum Phase {
-    Idle,
-    Fixed { transfer: Transfer, left: f64 },
-    Flowing { transfer: Transfer, left: f64 },
+struct Running {
+    transfer: Transfer,
+    started: Instant,
+    /// Nanoseconds left, with nothing in the other direction.
+    left: f64,
 }
 
+#[derive(Default)]
 struct Engine {
     queue: VecDeque<Transfer>,
-    phase: Phase,
-    started: Instant,
+    running: Option<Running>,
     /// The stream it is staying with.
     serving: Option<StreamId>,
 }
@@ -48,12 +45,9 @@ struct Engine {
 /// Both engines.
 pub(super) struct Copies {
     engines: [Engine; 2],
-    /// Speeds of each direction while the other is busy, relative to alone: of
-    /// the fixed part and of the flow.
-    shared: [(f64, f64); 2],
     /// Nanoseconds on going from one stream to another.
     switch: [f64; 2],
-    /// When what is left of the parts was last brought up to date.
+    /// When what is left was last brought up to date.
     since: Instant,
     /// Changes whenever a speed does: a wake-up for an older one is void.
     pub epoch: u64,
@@ -69,21 +63,8 @@ impl Copies {
     /// `streams`: how many streams each engine takes copies from.
     pub fn new(link: &LinkModel, streams: [usize; 2]) -> Self {
         let [down, up] = streams.map(|streams| streams.max(1) as f64);
-        let ratio = |shared: crate::units::Bandwidth, alone: crate::units::Bandwidth| {
-            (shared.bytes_per_second() / alone.bytes_per_second()).min(1.0)
-        };
-        let engine = || Engine {
-            queue: VecDeque::new(),
-            phase: Phase::Idle,
-            started: Instant::START,
-            serving: None,
-        };
         Self {
-            engines: [engine(), engine()],
-            shared: [
-                (1.0 / link.down_delay.max(1.0), ratio(link.down_shared, link.down)),
-                (1.0 / link.up_delay.max(1.0), ratio(link.up_shared, link.up)),
-            ],
+            engines: [Engine::default(), Engine::default()],
             switch: [link.down_switch.at(down), link.up_switch.at(up)],
             since: Instant::START,
             epoch: 0,
@@ -98,40 +79,25 @@ impl Copies {
     /// Moves to `now` and takes out a transfer that has ended, if one has.
     pub fn collect(&mut self, now: Instant) -> Option<Ended> {
         self.settle(now);
-        for engine in &mut self.engines {
-            if let Phase::Fixed { transfer, left } = engine.phase
-                && left < DONE
-            {
-                engine.phase = Phase::Flowing { transfer, left: transfer.flowing.nanos_f64() };
-            }
-            if let Phase::Flowing { transfer, left } = engine.phase
-                && left < DONE
-            {
-                engine.phase = Phase::Idle;
-                return Some((transfer.id, engine.started, now));
-            }
-        }
-        None
+        let is_done = |running: &mut Running| running.left < DONE;
+        let ended = self.engines.iter_mut().find_map(|engine| engine.running.take_if(is_done));
+        ended.map(|running| (running.transfer.id, running.started, now))
     }
 
     /// When something changes next if nothing else happens.
     pub fn next_change(&self) -> Option<Instant> {
-        let change = |(engine, speed): (&Engine, f64)| match engine.phase {
-            Phase::Idle => None,
-            Phase::Fixed { left, .. } | Phase::Flowing { left, .. } => {
-                Some(self.since + Span::from_nanos_f64((left / speed).max(0.0).ceil()))
-            }
+        let change = |(engine, speed): (&Engine, f64)| {
+            let left = engine.running.as_ref()?.left / speed;
+            Some(self.since + Span::from_nanos_f64(left.max(0.0).ceil()))
         };
         self.engines.iter().zip(self.speeds()).filter_map(change).min()
     }
 
+    /// The speed of each engine relative to being alone.
     fn speeds(&self) -> [f64; 2] {
-        [0, 1].map(|side| {
-            let (fixed, flow) = match self.engines[1 - side].phase {
-                Phase::Idle => (1.0, 1.0),
-                _ => self.shared[side],
-            };
-            if matches!(self.engines[side].phase, Phase::Fixed { .. }) { fixed } else { flow }
+        [0, 1].map(|side| match (&self.engines[side].running, &self.engines[1 - side].running) {
+            (Some(running), Some(_)) => 1.0 / running.transfer.slowdown,
+            _ => 1.0,
         })
     }
 
@@ -140,8 +106,8 @@ impl Copies {
         let passed = now.since(self.since).nanos_f64();
         let speeds = self.speeds();
         for (engine, speed) in self.engines.iter_mut().zip(speeds) {
-            if let Phase::Fixed { left, .. } | Phase::Flowing { left, .. } = &mut engine.phase {
-                *left -= passed * speed;
+            if let Some(running) = &mut engine.running {
+                running.left -= passed * speed;
             }
         }
         self.since = now;
@@ -153,17 +119,16 @@ impl Copies {
     pub fn fill(&mut self, now: Instant) {
         self.settle(now);
         for (engine, switch) in self.engines.iter_mut().zip(self.switch) {
-            if !matches!(engine.phase, Phase::Idle) {
+            if engine.running.is_some() {
                 continue;
             }
             let same = |transfer: &Transfer| Some(transfer.stream) == engine.serving;
             let next = engine.queue.iter().position(same).unwrap_or(0);
             if let Some(transfer) = engine.queue.remove(next) {
                 let stays = engine.serving.is_none_or(|stream| stream == transfer.stream);
-                let left = transfer.fixed.nanos_f64() + if stays { 0.0 } else { switch };
-                engine.started = now;
+                let left = transfer.alone.nanos_f64() + if stays { 0.0 } else { switch };
                 engine.serving = Some(transfer.stream);
-                engine.phase = Phase::Fixed { transfer, left };
+                engine.running = Some(Running { transfer, started: now, left });
             }
         }
     }

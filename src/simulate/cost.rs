@@ -29,8 +29,8 @@ pub(super) enum Waits {
 }
 
 /// "For transfers from pageable host memory to device memory", copies up to
-/// this size return once the driver has staged them (CUDA Driver API manual,
-/// "API synchronization behavior").
+/// this size return once the driver has taken the data (CUDA Driver API manual,
+/// "API synchronization behavior"): it goes along with the commands themselves.
 const STAGED_AT_ONCE: Bytes = Bytes::kib(64);
 
 /// Costs calls of a plan: its body or its set-up.
@@ -129,17 +129,9 @@ fn copy_cost(
     if plan.allocation(ashore.allocation).place == Place::Host(HostMemory::Pageable) {
         return staged_cost(plan, profile, footprint, (direction, ashore), (host, latency));
     }
-    let time = profile.copy(direction)?.at(bytes.as_f64());
-    let rate = match direction {
-        Direction::HostToDevice => profile.link.down,
-        Direction::DeviceToHost => profile.link.up,
-    };
-    let flowing = (bytes.as_f64() / rate.bytes_per_second() * 1e9).min(time);
-    let work = Work::Copy {
-        direction,
-        fixed: Span::from_nanos_f64(time - flowing),
-        flowing: Span::from_nanos_f64(flowing),
-    };
+    let alone = profile.copy(direction)?.span(bytes.as_f64());
+    let slowdown = profile.link.slowdown(direction, bytes);
+    let work = Work::Copy { direction, alone, slowdown };
     Ok(CallCost { host, latency, work: Some(work), waits: Waits::No })
 }
 
@@ -158,8 +150,7 @@ fn staged_cost(
     let complete = Span::from_nanos_f64(complete + touch);
     let returns = Span::from_nanos_f64(returns + touch).min(complete);
     if direction == Direction::HostToDevice && ashore.length <= STAGED_AT_ONCE {
-        let duration = complete.saturating_sub(returns);
-        let work = Work::Staged { direction, duration, early: duration };
+        let work = Work::Inline { duration: complete.saturating_sub(returns) };
         return Ok(CallCost {
             host: returns,
             latency: Span::ZERO,

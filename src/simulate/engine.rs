@@ -147,7 +147,8 @@ impl<'a> Engine<'a> {
         if let (Some(work), Some(stream)) = (cost.work, stream) {
             let arrives = self.now + cost.latency;
             let id = self.operations.len();
-            self.operations.push(Operation { call, stream, work, arrives });
+            let issued = self.now;
+            self.operations.push(Operation { call, stream, work, issued, arrives });
             operation = Some(id);
             self.streams.push(&self.operations, id, &mut self.ready);
         }
@@ -166,9 +167,9 @@ impl<'a> Engine<'a> {
 
     fn join(&mut self, id: OperationId) {
         match self.operations[id].work {
-            Work::Copy { direction, fixed, flowing } => {
+            Work::Copy { direction, alone, slowdown } => {
                 let stream = self.operations[id].stream;
-                self.copies.enqueue(self.now, direction, Transfer { id, stream, fixed, flowing });
+                self.copies.enqueue(self.now, direction, Transfer { id, stream, alone, slowdown });
                 self.choose = true;
             }
             Work::Staged { duration, early, .. } => {
@@ -180,6 +181,10 @@ impl<'a> Engine<'a> {
                     self.queue.schedule(released, Event::HostReturns);
                 }
             }
+            Work::Inline { duration } => {
+                let end = self.now + duration;
+                self.queue.schedule(end, Event::Staged(id, self.now));
+            }
             Work::Kernel { gap, .. } => {
                 self.queue.schedule(self.now + gap, Event::Dispatches(id));
             }
@@ -189,9 +194,10 @@ impl<'a> Engine<'a> {
 
     /// An operation has ended: its stream goes on, and perhaps the host.
     fn finish(&mut self, (id, started, _): Ended) {
-        let Operation { call, stream, work, .. } = self.operations[id];
+        let Operation { call, work, .. } = self.operations[id];
         let lane = match work {
             Work::Copy { direction, .. } | Work::Staged { direction, .. } => Lane::of(direction),
+            Work::Inline { .. } => Lane::CopyIn,
             _ => Lane::Kernels,
         };
         self.note(lane, call, started);

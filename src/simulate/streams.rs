@@ -1,8 +1,9 @@
 //! Stream order, events and hand-overs.
 //!
 //! A stream is a FIFO: an operation is at its head once the one before it has
-//! ended. Going from one operation to a dependent one costs a hand-over, which
-//! depends on the kinds of both and on whether they share the stream.
+//! ended. Going from one operation to a dependent one that is there and waits
+//! costs a hand-over, which depends on the kinds of both and on whether they
+//! share the stream.
 
 use super::operation::{Ending, Operation, OperationId, Work};
 use crate::plan::StreamId;
@@ -158,7 +159,7 @@ impl<'p> Streams<'p> {
         let to = operation.work.kind().expect("events are handled before");
         let hand_over = |from: Ending, across: bool| {
             let cost = from.kind.map_or(0.0, |kind| self.profile.hand_over(kind, to, across));
-            from.time + Span::from_nanos_f64(cost.max(0.0))
+            from.time + Span::from_nanos_f64(cost.max(0.0) * operation.waits_for(from.time))
         };
         let stream = &self.streams[operation.stream.0];
         let own = stream.last.map(|last| hand_over(last, false));

@@ -5,7 +5,7 @@ use crate::plan::Plan;
 use crate::profile::{Curve, Estimate, Profile, Unknown};
 use crate::stats::quantile;
 use crate::timeline::Timeline;
-use crate::units::{Bandwidth, Span};
+use crate::units::Span;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -120,10 +120,10 @@ fn drawn(profile: &Profile, random: &mut ChaCha8Rng) -> Profile {
             (scale(&model.until_return), scale(&model.until_complete));
     }
     let factor = factor(machine.link.scatter, random);
-    let scale =
-        |rate: Bandwidth| Bandwidth::from_bytes_per_second(rate.bytes_per_second() * factor);
-    machine.link.down_shared = scale(machine.link.down_shared);
-    machine.link.up_shared = scale(machine.link.up_shared);
+    let link = &mut machine.link;
+    for knot in link.down_slowdown.iter_mut().chain(&mut link.up_slowdown) {
+        knot.1 = (knot.1 * factor).max(1.0);
+    }
     machine
 }
 

@@ -7,7 +7,7 @@ use hallway::kernels::{Kernel, Variant};
 use hallway::plan::Direction;
 use hallway::profile::{
     CacheModel, CallCosts, CopyModel, Curve, Estimate, HandOver, KernelModel, Latencies, LinkModel,
-    MemoryCosts, OperationKind, Profile, StagingModel, TwinModel,
+    MemoryCosts, OperationKind, Profile, StagingModel, TwinModel, Warmth,
 };
 use hallway::samples::Provenance;
 use hallway::units::{Bandwidth, Bytes};
@@ -37,18 +37,16 @@ pub fn machine() -> Profile {
             wake_host: time(6_000.0),
             kernel_gap: time(1_000.0),
         },
-        // An element a nanosecond; while both flow, half of that down and a
-        // quarter of it up.
+        // An element a nanosecond; beside the other direction, copies take twice
+        // as long down and four times as long up.
         link: LinkModel {
-            down: bytes_per_nanosecond(4.0),
-            up: bytes_per_nanosecond(4.0),
-            down_shared: bytes_per_nanosecond(2.0),
-            up_shared: bytes_per_nanosecond(1.0),
-            down_delay: 1.0,
-            up_delay: 1.0,
+            down_bytes_per_second: bytes_per_nanosecond(4.0),
+            up_bytes_per_second: bytes_per_nanosecond(4.0),
+            down_slowdown: vec![(1.0, 2.0)],
+            up_slowdown: vec![(1.0, 4.0)],
+            scatter: SCATTER,
             down_switch: constant(0.0),
             up_switch: constant(0.0),
-            scatter: SCATTER,
         },
         hand_overs: hand_overs(),
         copies: Direction::BOTH
@@ -62,6 +60,7 @@ pub fn machine() -> Profile {
         caches: CacheModel {
             staging_misses: vec![(MIB, 0.0), (2.0 * MIB, 1.0)],
             twin_misses: vec![(2.0 * MIB, 0.0), (3.0 * MIB, 1.0)],
+            shared_bytes: Bytes::mib(1),
         },
         memory: MemoryCosts {
             device_allocate: constant(10_000.0),
@@ -78,7 +77,7 @@ pub fn machine() -> Profile {
 pub fn machine_with_bandwidth(times: f64) -> Profile {
     let mut machine = machine();
     let link = &mut machine.link;
-    for rate in [&mut link.down, &mut link.up, &mut link.down_shared, &mut link.up_shared] {
+    for rate in [&mut link.down_bytes_per_second, &mut link.up_bytes_per_second] {
         *rate = Bandwidth::from_bytes_per_second(rate.bytes_per_second() * times);
     }
     for model in &mut machine.copies {
@@ -142,12 +141,13 @@ fn kernel(kernel: Kernel) -> KernelModel {
     KernelModel { variant: variant(kernel), time: Curve { knots, scatter: SCATTER } }
 }
 
-fn twins(kernel: Kernel) -> [TwinModel; 2] {
-    let model = |(cold, slope)| {
+/// One, two or five nanoseconds an element, by where the data is found.
+fn twins(kernel: Kernel) -> [TwinModel; 3] {
+    let model = |(found, slope)| {
         let knots = vec![(0.0, 1_000.0), (1e6, 1_000.0 + slope * 1e6)];
-        TwinModel { variant: variant(kernel), cold, time: Curve { knots, scatter: SCATTER } }
+        TwinModel { variant: variant(kernel), found, time: Curve { knots, scatter: SCATTER } }
     };
-    [(false, 2.0), (true, 5.0)].map(model)
+    [(Warmth::Same, 1.0), (Warmth::Shared, 2.0), (Warmth::Memory, 5.0)].map(model)
 }
 
 fn variant(kernel: Kernel) -> Variant {

@@ -86,7 +86,7 @@ pub fn bandwidth(profile: &Profile, samples: &Samples) -> String {
 
 /// Why copies stay below what the link carries.
 fn lines(profile: &Profile, theory: Option<f64>) -> Vec<String> {
-    let (down, up) = (profile.link.down, profile.link.up);
+    let (down, up) = (profile.link.down_bytes_per_second, profile.link.up_bytes_per_second);
     let plateau = match theory {
         Some(theory) => {
             let share = |rate: Bandwidth| percent(rate.bytes_per_second() / 1e9 / theory);

@@ -1,4 +1,4 @@
-//! One copy at a time in each direction; the two directions share a link.
+//! One copy at a time in each direction; the two directions slow each other.
 
 use super::*;
 use crate::machines::machine;
@@ -16,39 +16,45 @@ fn copies_of_one_direction_take_turns() {
 }
 
 #[test]
-fn directions_overlap_and_slow_each_other_by_the_shared_bandwidth() {
-    let timeline = run(vec![copy_in(0, PINNED, 8_000), copy_out(1, PINNED, 4_000)], &machine());
-    // In flows from 5000, out from 8500 (issued 2500, latency 5000, fixed 1000).
-    // In has 4500 left then and goes on at half speed: until 17500. Out flows at
-    // a quarter and has done 2250 by then; the other 1750 go at full speed.
-    assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 17_500)]);
-    assert_eq!(spans(&timeline, Lane::CopyOut), [(7_500, 19_250)]);
+fn directions_overlap_and_slow_each_other() {
+    let body = vec![copy_in(0, PINNED, 8_000), copy_out(1, PINNED, 4_000)];
+    let timeline = run(body, &machine());
+    // In takes 9000 from 4000 on. Out arrives at 7500 (issued 2500, latency 5000),
+    // where in has 5500 left, and goes on at half speed: until 18500. Out goes at
+    // a quarter and has done 2750 of its 5000 by then; the rest it does alone.
+    assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 18_500)]);
+    assert_eq!(spans(&timeline, Lane::CopyOut), [(7_500, 20_750)]);
 }
 
 #[test]
-fn a_copy_slows_nobody_before_it_flows() {
-    // 3500 elements flow from 5000 to 8500, the moment at which out begins to.
-    let timeline = run(vec![copy_in(0, PINNED, 3_500), copy_out(1, PINNED, 4_000)], &machine());
-    assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 8_500)]);
+fn a_copy_slows_nobody_before_it_starts_or_after_it_ends() {
+    // In ends at 7500, at the very moment at which out begins.
+    let body = vec![copy_in(0, PINNED, 2_500), copy_out(1, PINNED, 4_000)];
+    let timeline = run(body, &machine());
+    assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 7_500)]);
     assert_eq!(spans(&timeline, Lane::CopyOut), [(7_500, 12_500)]);
 }
 
 #[test]
-fn a_flow_delays_what_the_other_direction_costs_besides_its_bytes() {
+fn how_much_slower_a_copy_is_goes_by_its_size() {
     let mut machine = machine();
-    (machine.link.up_delay, machine.link.down_delay) = (3.0, 5.0);
-    let timeline = run(vec![copy_in(0, PINNED, 9_000), copy_out(1, PINNED, 10)], &machine);
-    // In flows from 5000 on, alone and so undelayed. Out holds its engine from
-    // 7500, for three times 1000. In has 3500 left when out begins to flow, and
-    // out needs 40 for its 10 elements, in which in does 20.
-    assert_eq!(spans(&timeline, Lane::CopyOut), [(7_500, 10_540)]);
-    assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 14_020)]);
+    machine.link.down_slowdown = vec![(1.0, 1.0)];
+    // Not at all up to 1000 elements, three times from 10000 on.
+    machine.link.up_slowdown = vec![(4_000.0, 1.0), (40_000.0, 3.0)];
+    for (elements, times) in [(10, 1), (1_000, 1), (5_500, 2), (10_000, 3), (12_000, 3)] {
+        let body = vec![copy_in(0, PINNED, 50_000), copy_out(1, PINNED, elements)];
+        let timeline = run(body, &machine);
+        assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 55_000)]);
+        let end = 7_500 + times * (1_000 + elements);
+        assert_eq!(spans(&timeline, Lane::CopyOut), [(7_500, end)], "{elements} elements");
+    }
 }
 
 #[test]
 fn a_link_that_carries_both_slows_neither() {
     let mut machine = machine();
-    (machine.link.down_shared, machine.link.up_shared) = (machine.link.down, machine.link.up);
+    let none = vec![(1.0, 1.0)];
+    (machine.link.down_slowdown, machine.link.up_slowdown) = (none.clone(), none);
     let timeline = run(vec![copy_in(0, PINNED, 8_000), copy_out(1, PINNED, 4_000)], &machine);
     assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 13_000)]);
     assert_eq!(spans(&timeline, Lane::CopyOut), [(7_500, 12_500)]);
@@ -60,6 +66,14 @@ fn copies_and_kernels_do_not_slow_each_other() {
     assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 55_000)]);
     // Issued at 3000, arrives at 7000, gap 1000.
     assert_eq!(spans(&timeline, Lane::Kernels), [(8_000, 58_000)]);
+}
+
+#[test]
+fn a_small_pageable_copy_in_needs_no_engine() {
+    // It goes along with the commands: from its return at 1000 + 8010 on.
+    let body = vec![copy_in(0, PINNED, 50_000), copy_in(1, PAGEABLE, 10)];
+    let timeline = run(body, &machine());
+    assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 55_000), (9_010, 11_010)]);
 }
 
 #[test]

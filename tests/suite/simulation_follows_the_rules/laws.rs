@@ -7,7 +7,10 @@ use hallway::plan::build;
 use hallway::scenario::Workload;
 use hallway::search::candidates;
 use hallway::simulate::{forecast, forecast_all};
-use proptest::prelude::*;
+use proptest::prelude::{
+    ProptestConfig, TestCaseError, prop, prop_assert, prop_assert_eq, proptest,
+};
+use proptest::strategy::Strategy as Generator;
 
 /// All candidates of a workload with few chunks, so that small ones have them too.
 fn plans(workload: &Workload) -> Vec<Plan> {
@@ -25,7 +28,7 @@ fn bytes(value: &impl serde::Serialize) -> Vec<u8> {
 }
 
 /// Bodies that no family would build: calls as they come.
-fn any_body() -> impl proptest::strategy::Strategy<Value = Vec<Call>> {
+fn any_body() -> impl Generator<Value = Vec<Call>> {
     let call = (0..7_usize, 0..3_usize, 0..3_usize, 1..20_000_u64);
     let call = call.prop_map(|(kind, stream, event, elements)| match kind {
         0 => copy_in(stream, PINNED, elements),

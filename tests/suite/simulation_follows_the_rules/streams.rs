@@ -37,6 +37,28 @@ fn an_event_makes_another_stream_wait() {
 }
 
 #[test]
+fn a_hand_over_is_paid_by_what_is_there_and_waits() {
+    // The copy ends at 10000. The launch is issued at 4300 + 2 an element that is
+    // computed before it, and arrives 4000 later.
+    let dispatched = |elements| {
+        let body = vec![
+            copy_in(0, PINNED, 5_000),
+            record(0, 0),
+            compute(elements),
+            wait(1, 0),
+            launch(1, 4_000),
+        ];
+        spans(&run(body, &machine()), Lane::Kernels)[0].0
+    };
+    // Arrived at 8400: the whole of 700, then the gap.
+    assert_eq!(dispatched(50), 11_700);
+    // Arrives at 10400, on nine tenths of its way when the copy ends: 630 of 700.
+    assert_eq!(dispatched(1_050), 11_630);
+    // Issued at 10300: nothing to wait for, arrives at 14300.
+    assert_eq!(dispatched(3_000), 15_300);
+}
+
+#[test]
 fn an_event_stands_for_what_was_issued_before_it() {
     // The second copy is not covered by the event.
     let body = vec![

@@ -56,10 +56,10 @@ fn a_synchronisation_of_an_idle_stream_only_costs_its_call() {
 fn a_synchronisation_does_not_wait_for_other_streams() {
     let body = vec![copy_in(0, PINNED, 50_000), copy_out(1, PINNED, 10), synchronize(1)];
     let timeline = run(body, &machine());
-    // Out: issued at 2500, arrives at 7500, fixed until 8500, then 10 elements at
-    // a quarter of the speed; the host wakes up 6000 later.
-    assert_eq!(spans(&timeline, Lane::CopyOut), [(7_500, 8_540)]);
-    assert_eq!(spans(&timeline, Lane::Host)[2].1, 14_540);
+    // Out: issued at 2500, arrives at 7500 and takes four times 1010; the host
+    // wakes up 6000 later.
+    assert_eq!(spans(&timeline, Lane::CopyOut), [(7_500, 11_540)]);
+    assert_eq!(spans(&timeline, Lane::Host)[2].1, 17_540);
     // The makespan is the end of everything all the same.
     assert!(makespan(&timeline) > 54_000);
 }
@@ -101,9 +101,9 @@ fn a_pageable_copy_waits_for_its_stream_but_a_small_one_in_returns_early() {
 fn what_the_caches_cannot_hold_is_cold() {
     let mut plan = tiny(vec![compute(10_000), copy_in(0, PAGEABLE, 20_000)]);
     let on_host = |plan: &Plan| spans(&simulate(plan, &machine()).expect("known"), Lane::Host);
-    // Twins: 1000 + 2 an element hot, 5 cold. Copies: 8000 + 1 an element hot, 2
-    // cold. Between hot and cold they go by the share of misses: half of them
-    // half a MiB after the first.
+    // Twins: 1000 + 2 an element in the shared cache, 5 in memory. Copies: 8000 + 1
+    // an element hot, 2 cold. In between they go by the share of misses: half of
+    // them half a MiB after the first.
     for (kib, twin, copy) in [
         (1_024, 21_000, 28_000),
         (1_536, 21_000, 38_000),
@@ -116,6 +116,9 @@ fn what_the_caches_cannot_hold_is_cold() {
         plan.allocations[PAGEABLE.0].bytes = Bytes::kib(kib) - Bytes::of_f32(ROOM);
         assert_eq!(on_host(&plan), [(0, twin), (twin, twin + copy)], "{kib} KiB");
     }
+    // A twin that uses everything itself finds it again: 1 an element.
+    let plan_of_one = tiny(vec![compute(ROOM)]);
+    assert_eq!(on_host(&plan_of_one), [(0, 1_000 + ROOM)]);
     // Device memory is not in the host's caches.
     plan.allocations[PAGEABLE.0].bytes = Bytes::of_f32(ROOM);
     plan.allocations[DEVICE.0].bytes = Bytes::mib(64);

@@ -16,7 +16,8 @@ fn planned(family: Family, elements: u64) -> Plan {
 /// The machine with a link wide enough for both directions.
 fn wide_machine() -> Profile {
     let mut machine = machine();
-    (machine.link.down_shared, machine.link.up_shared) = (machine.link.down, machine.link.up);
+    machine.link.down_slowdown = vec![(1.0, 1.0)];
+    machine.link.up_slowdown = vec![(1.0, 1.0)];
     machine
 }
 
@@ -80,10 +81,15 @@ fn a_ring_of_one_runs_chunk_by_chunk() {
 
 #[test]
 fn the_cpu_is_the_sum_of_its_twins() {
-    // 240 kB fit the caches: 1000 + 2 an element. 8 MB do not: 5 an element.
-    for (elements, time) in [(30_000, 1_000 + 60_000), (1_000_000, 1_000 + 5_000_000)] {
-        let timeline = simulate(&planned(Family::Cpu, elements), &machine()).expect("known");
-        assert_eq!(makespan(&timeline), time);
-        assert_eq!(timeline.activities.len(), 1);
+    // A task that uses all memory of the plan finds it as it did when measured.
+    let timeline = simulate(&planned(Family::Cpu, 30_000), &machine()).expect("known");
+    assert_eq!((makespan(&timeline), timeline.activities.len()), (1_000 + 30_000, 1));
+    // Other batches push it further away: two of 480 kB into the shared cache, at
+    // 2 an element; twenty into memory, at 5.
+    for (batches, slope) in [(2, 2), (20, 5)] {
+        let workload = simple(Kernel::Scale, 60_000, &format!("batches = {batches}"));
+        let plan = build(&workload, pinned(Family::Cpu)).expect("fits");
+        let timeline = simulate(&plan, &machine()).expect("known");
+        assert_eq!(makespan(&timeline), batches * (1_000 + slope * 60_000));
     }
 }
