@@ -71,10 +71,7 @@ pub(super) fn host_probes() -> Vec<Probe> {
     for variant in variants() {
         for elements in element_counts() {
             let coarse = elements.trailing_zeros().is_multiple_of(2);
-            // Closer where a team takes over from a single thread.
-            if coarse || elements < 1 << 20 {
-                probes.push(twin(variant, elements, Bytes::ZERO));
-            }
+            probes.push(twin(variant, elements, Bytes::ZERO));
             if coarse {
                 probes.push(twin(variant, elements, SHARED_FOOTPRINT));
                 probes.push(twin(variant, elements, POOL * arrays(variant)));

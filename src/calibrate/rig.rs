@@ -27,7 +27,7 @@ pub(super) struct Rig<'d> {
     /// Page-locked memory to copy from and to.
     pub pinned: [PinnedMemory; 2],
     /// Memory that was touched and then registered, for comparison.
-    pub registration: Registration,
+    _registration: Registration,
     pub registered: PageMemory,
     /// Two inputs and an output.
     pub arrays: [DeviceMemory; 3],
@@ -63,7 +63,7 @@ impl<'d> Rig<'d> {
             ordering: ordering.collect::<Result<_, _>>()?,
             blocker: Blocker::new(device)?,
             pinned: [pinned()?, pinned()?],
-            registration,
+            _registration: registration,
             registered,
             arrays: [array()?, array()?, array()?],
             workspace: DeviceMemory::new(device, WORKSPACE)?,

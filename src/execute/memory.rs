@@ -13,8 +13,8 @@ pub(super) enum Memory {
     None,
     Pageable(PageMemory),
     /// Pageable memory, page-locked as long as the registration lives: it is
-    /// first in the pair, so that it is dropped first.
-    Registered(Registration, PageMemory),
+    /// first of the two, so that it is dropped first.
+    Registered { _registration: Registration, pages: PageMemory },
     Pinned(PinnedMemory),
     Device(DeviceMemory),
 }
@@ -23,7 +23,7 @@ impl Memory {
     /// Where the CPU finds it.
     pub fn host_address(&mut self) -> Option<*mut f32> {
         match self {
-            Self::Pageable(pages) | Self::Registered(_, pages) => Some(pages.as_mut_ptr()),
+            Self::Pageable(pages) | Self::Registered { pages, .. } => Some(pages.as_mut_ptr()),
             Self::Pinned(pinned) => Some(pinned.as_mut_ptr()),
             Self::None | Self::Device(_) => None,
         }
@@ -108,7 +108,7 @@ impl Memories {
                 // SAFETY: the pages stay mapped behind the registration.
                 let registration =
                     unsafe { Registration::new(need(device)?, pages.as_mut_ptr(), bytes)? };
-                Memory::Registered(registration, pages)
+                Memory::Registered { _registration: registration, pages }
             }
             other => other,
         };

@@ -28,8 +28,6 @@ impl Handles {
 
 /// One call, ready to be made.
 pub(super) enum Prepared {
-    Allocate(usize),
-    Pin(usize),
     Renew(usize),
     Clear { stream: usize, target: u64, bytes: Bytes },
     CopyIn { stream: usize, from: *const f32, to: u64, bytes: Bytes },
@@ -91,8 +89,9 @@ impl Prepared {
         memories: &mut Memories,
     ) -> Result<Self, ExecuteError> {
         Ok(match call {
-            Call::Allocate(id) => Self::Allocate(id.0),
-            Call::Pin(id) => Self::Pin(id.0),
+            Call::Allocate(_) | Call::Pin(_) => {
+                unreachable!("set-up calls are carried out by the set-up")
+            }
             Call::Renew(id) => Self::Renew(id.0),
             Call::Clear { stream, target } => Self::Clear {
                 stream: stream.0,
@@ -147,9 +146,6 @@ impl Prepared {
                 Self::Clear { stream: s, target, bytes } => stream(s).clear(*target, *bytes)?,
                 Self::Compute(computation) => computation.run(team),
                 Self::Renew(index) => memories.renew(*index)?,
-                Self::Allocate(_) | Self::Pin(_) => {
-                    unreachable!("set-up calls are carried out by the set-up")
-                }
             }
         }
         Ok(())

@@ -174,11 +174,26 @@ impl Plan {
         here.map(|allocation| allocation.bytes).sum()
     }
 
-    /// Bytes of host memory that one pass over the body touches with the CPU:
-    /// what has to stay in its caches for the next pass to find it there.
+    /// Bytes of host memory that one pass over the body goes round: what has to
+    /// stay in the CPU's caches for the next pass to find it there.
     pub fn host_footprint(&self) -> Bytes {
         let hosts = self.allocations.iter().filter(|a| matches!(a.place, Place::Host(_)));
         hosts.map(|allocation| allocation.bytes).sum()
+    }
+
+    /// The part of it that copies to the device read. What copies to the host
+    /// write goes past the caches.
+    pub fn copied_in_footprint(&self) -> Bytes {
+        let is_source = |id: &usize| {
+            self.body.iter().any(|call| match call {
+                Call::Copy { direction: Direction::HostToDevice, from, .. } => {
+                    from.allocation.0 == *id
+                }
+                _ => false,
+            })
+        };
+        let sources = (0..self.allocations.len()).filter(is_source);
+        sources.map(|id| self.allocations[id].bytes).sum()
     }
 
     /// A digest of everything the plan does: equal plans, equal identities.

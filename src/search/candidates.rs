@@ -4,7 +4,7 @@ use crate::plan::{Family, Issue, Plan, Refusal, Strategy, build};
 use crate::scenario::{HostMemory, Workload};
 
 /// Pieces into which a batch is cut where the scenario does not say.
-const CHUNKS: [u64; 5] = [1, 2, 4, 16, 64];
+const CHUNKS: [u64; 7] = [1, 2, 4, 8, 16, 32, 64];
 /// More pieces than this in all, or smaller ones, are bound by what their
 /// calls cost, whatever the machine.
 const MOST_ITEMS: u64 = 128;

@@ -84,6 +84,11 @@ impl Copies {
         ended.map(|running| (running.transfer.id, running.started, now))
     }
 
+    /// Which engines have a copy under way.
+    pub fn busy(&self) -> [bool; 2] {
+        [0, 1].map(|side| self.engines[side].running.is_some())
+    }
+
     /// When something changes next if nothing else happens.
     pub fn next_change(&self) -> Option<Instant> {
         let change = |(engine, speed): (&Engine, f64)| {

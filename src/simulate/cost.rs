@@ -33,6 +33,13 @@ pub(super) enum Waits {
 /// "API synchronization behavior"): it goes along with the commands themselves.
 const STAGED_AT_ONCE: Bytes = Bytes::kib(64);
 
+/// Host memory that one pass goes round.
+#[derive(Debug, Clone, Copy)]
+struct Footprint {
+    touched: Bytes,
+    copied_in: Bytes,
+}
+
 /// Costs calls of a plan: its body or its set-up.
 pub(super) fn costs(
     plan: &Plan,
@@ -40,14 +47,15 @@ pub(super) fn costs(
     calls: &[Call],
 ) -> Result<Vec<CallCost>, Unknown> {
     // What one pass touches is what lies between two uses of the same data.
-    let footprint = plan.host_footprint();
+    let footprint =
+        Footprint { touched: plan.host_footprint(), copied_in: plan.copied_in_footprint() };
     calls.iter().map(|call| cost(plan, profile, footprint, call)).collect()
 }
 
 fn cost(
     plan: &Plan,
     profile: &Profile,
-    footprint: Bytes,
+    footprint: Footprint,
     call: &Call,
 ) -> Result<CallCost, Unknown> {
     let calls = &profile.calls;
@@ -56,7 +64,7 @@ fn cost(
         Call::Compute { step } => {
             let (kernel, n) = (step.kernel, step.elements());
             let touch = touch_time(plan, profile, &step.output, true);
-            let time = profile.twin(kernel, &step.arguments, n, footprint)? + touch;
+            let time = profile.twin(kernel, &step.arguments, n, footprint.touched)? + touch;
             on_host(Span::from_nanos_f64(time))
         }
         Call::Allocate(id) | Call::Pin(id) | Call::Renew(id) => {
@@ -117,7 +125,7 @@ fn kernel_work(profile: &Profile, step: &Step) -> Result<Work, Unknown> {
 fn copy_cost(
     plan: &Plan,
     profile: &Profile,
-    footprint: Bytes,
+    footprint: Footprint,
     (direction, from, to): (Direction, &Slice, &Slice),
 ) -> Result<CallCost, Unknown> {
     let (host, latency, ashore) = match direction {
@@ -138,11 +146,12 @@ fn copy_cost(
 fn staged_cost(
     plan: &Plan,
     profile: &Profile,
-    footprint: Bytes,
+    footprint: Footprint,
     (direction, ashore): (Direction, &Slice),
     (host, latency): (Span, Span),
 ) -> Result<CallCost, Unknown> {
-    let (returns, complete) = profile.staging(direction, ashore.length, footprint)?;
+    let (returns, complete) =
+        profile.staging(direction, ashore.length, footprint.copied_in)?;
     let touch = match direction {
         Direction::HostToDevice => 0.0,
         Direction::DeviceToHost => touch_time(plan, profile, ashore, false),

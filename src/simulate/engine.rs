@@ -6,7 +6,7 @@ use super::host::{Host, HostState};
 use super::operation::{Operation, OperationId, Work};
 use super::processors::Processors;
 use super::queue::Queue;
-use super::streams::{Ready, Streams};
+use super::streams::{Busy, Ready, Streams};
 use crate::plan::{Call, Direction, Plan, StreamId};
 use crate::profile::{Profile, Unknown};
 use crate::timeline::{Activity, Lane, Timeline};
@@ -150,6 +150,7 @@ impl<'a> Engine<'a> {
             let issued = self.now;
             self.operations.push(Operation { call, stream, work, issued, arrives });
             operation = Some(id);
+            self.streams.busy = self.busy();
             self.streams.push(&self.operations, id, &mut self.ready);
         }
         let drained = stream.map(|stream| (stream, self.streams.is_drained(stream)));
@@ -201,6 +202,7 @@ impl<'a> Engine<'a> {
             _ => Lane::Kernels,
         };
         self.note(lane, call, started);
+        self.streams.busy = self.busy();
         self.streams.end(&self.operations, id, self.now, &mut self.ready);
         // Not only of this stream: an event may have let another one drain.
         if let HostState::Draining { stream, wake } = self.host.state
@@ -209,6 +211,10 @@ impl<'a> Engine<'a> {
             self.host.state = HostState::Calling;
             self.queue.schedule(self.now + wake, Event::HostReturns);
         }
+    }
+
+    fn busy(&self) -> Busy {
+        Busy { copies: self.copies.busy(), processors: self.processors.is_busy() }
     }
 
     fn note(&mut self, lane: Lane, call: usize, start: Instant) {

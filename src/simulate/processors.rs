@@ -41,6 +41,11 @@ impl Processors {
         Some((kernel.id, kernel.started, now))
     }
 
+    /// Whether any kernel is running.
+    pub fn is_busy(&self) -> bool {
+        !self.residents.is_empty()
+    }
+
     pub fn next_change(&self) -> Option<Instant> {
         let ends = self.residents.iter().zip(self.speeds());
         let ends = ends.filter(|(_, speed)| *speed > 0.0);

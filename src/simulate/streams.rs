@@ -6,8 +6,8 @@
 //! share the stream.
 
 use super::operation::{Ending, Operation, OperationId, Work};
-use crate::plan::StreamId;
-use crate::profile::Profile;
+use crate::plan::{Direction, StreamId};
+use crate::profile::{OperationKind, Profile};
 use crate::units::{Instant, Span};
 use std::collections::VecDeque;
 
@@ -41,6 +41,26 @@ pub(super) struct Streams<'p> {
     /// For each operation, the recording that it makes or waits for. A wait for
     /// an event never recorded waits for nothing.
     concerns: Vec<Option<usize>>,
+    /// What is busy right now: an engine that is looks at everything that waits
+    /// for it when it is done, so that a hand-over costs nothing extra.
+    pub busy: Busy,
+}
+
+/// Which engines are doing something.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Busy {
+    pub copies: [bool; 2],
+    pub processors: bool,
+}
+
+impl Busy {
+    fn is(self, kind: OperationKind) -> bool {
+        match kind {
+            OperationKind::CopyIn => self.copies[Direction::HostToDevice as usize],
+            OperationKind::CopyOut => self.copies[Direction::DeviceToHost as usize],
+            OperationKind::Kernel => self.processors,
+        }
+    }
 }
 
 /// An operation that may start at a time.
@@ -54,6 +74,7 @@ impl<'p> Streams<'p> {
             recordings: Vec::new(),
             latest: vec![None; events],
             concerns: Vec::new(),
+            busy: Busy::default(),
         }
     }
 
@@ -158,7 +179,8 @@ impl<'p> Streams<'p> {
         let operation = &operations[id];
         let to = operation.work.kind().expect("events are handled before");
         let hand_over = |from: Ending, across: bool| {
-            let cost = from.kind.map_or(0.0, |kind| self.profile.hand_over(kind, to, across));
+            let idle = from.kind.filter(|_| !self.busy.is(to));
+            let cost = idle.map_or(0.0, |kind| self.profile.hand_over(kind, to, across));
             from.time + Span::from_nanos_f64(cost.max(0.0) * operation.waits_for(from.time))
         };
         let stream = &self.streams[operation.stream.0];
