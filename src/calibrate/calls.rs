@@ -14,25 +14,33 @@ impl Rig<'_> {
             self.streams[0].synchronize()?;
             return clocked(|| (0..count).try_for_each(|_| self.streams[0].synchronize()));
         }
-        self.streams[1].record(&self.ordering[0])?;
         self.blocker.hold(&self.streams[0])?;
-        let stream = &self.streams[0];
+        // An event that has not happened: waiting for one that has is no work.
+        self.streams[0].record(&self.ordering[0])?;
+        let (stream, other) = (&self.streams[0], &self.streams[1]);
         let (array, from, to) =
             (self.arrays[0].address(), self.pinned[0].as_mut_ptr(), self.pinned[1].as_mut_ptr());
         let time = clocked(|| {
-            (0..count).try_for_each(|_| match call {
+            (0..count as usize).try_for_each(|at| match call {
                 // SAFETY: all memory is the rig's and outlives the stream's work.
                 TimedCall::Launch => unsafe { stream.launch(&piece.kernel) },
                 TimedCall::CopyIn => unsafe { stream.copy_in(from, array, SHORT_COPY) },
                 TimedCall::CopyOut => unsafe { stream.copy_out(array, to, SHORT_COPY) },
                 TimedCall::Clear => unsafe { stream.clear(array, SHORT_COPY) },
-                TimedCall::Record => stream.record(&self.ordering[1]),
-                TimedCall::Wait => stream.wait(&self.ordering[0]),
+                TimedCall::LaunchAndRecord => unsafe {
+                    stream.launch(&piece.kernel)?;
+                    stream.record(&self.ordering[1 + at])
+                },
+                TimedCall::WaitAndLaunch => unsafe {
+                    other.wait(&self.ordering[0])?;
+                    other.launch(&piece.kernel)
+                },
                 TimedCall::Synchronize => stream.synchronize(),
             })
         });
         self.blocker.release();
         Blocker::finish(stream)?;
+        Blocker::finish(other)?;
         time
     }
 

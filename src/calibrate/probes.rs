@@ -121,7 +121,11 @@ pub(super) const fn arrays(variant: Variant) -> u64 {
 /// Going round `footprint`, or over the same data again and again if that is more.
 fn twin(variant: Variant, elements: u64, footprint: Bytes) -> Probe {
     let footprint = footprint.max(Bytes::new(variant.kernel.bytes_per_element() * elements));
-    one(Quantity::Twin { variant, elements, footprint }, Counts::Once)
+    // A team that is left alone for a moment goes to sleep, and a plan does not
+    // leave it alone: small runs are measured many at a time.
+    let work = elements * (4 + u64::from(variant.degree) / 8);
+    let count = ((1 << 25) / work).clamp(1, 64);
+    one(Quantity::Twin { variant, elements, footprint }, Counts::Of(count))
 }
 
 fn copy(direction: Direction, bytes: Bytes, registered: bool) -> Quantity {
@@ -129,8 +133,8 @@ fn copy(direction: Direction, bytes: Bytes, registered: bool) -> Quantity {
 }
 
 fn call_probes() -> Vec<Probe> {
-    use TimedCall::{Clear, CopyIn, CopyOut, Launch, Record, Synchronize, Wait};
-    let calls = [Launch, CopyIn, CopyOut, Clear, Record, Wait, Synchronize];
+    use TimedCall::{Clear, CopyIn, CopyOut, Launch, LaunchAndRecord, Synchronize, WaitAndLaunch};
+    let calls = [Launch, CopyIn, CopyOut, Clear, LaunchAndRecord, WaitAndLaunch, Synchronize];
     let call = |call| one(Quantity::Call { call }, Counts::Of(32));
     calls.map(call).to_vec()
 }

@@ -124,7 +124,7 @@ impl<'d> Rig<'d> {
                 vec![self.kernels(*variant, *elements, count)?]
             }
             Quantity::Twin { variant, elements, footprint } => {
-                vec![self.twin(*variant, *elements, *footprint)]
+                vec![self.twin(*variant, *elements, *footprint, count)]
             }
             Quantity::Memory { work, bytes } => vec![self.memory(*work, *bytes)?],
         })

@@ -8,25 +8,29 @@ use crate::units::{Bytes, Span};
 use std::time::Instant;
 
 impl Rig<'_> {
-    /// Time of one run on all threads, at the next place in the footprint.
-    pub fn twin(&mut self, variant: Variant, elements: u64, footprint: Bytes) -> Span {
+    /// Time of `count` runs on all threads, each at the next place in the footprint.
+    pub fn twin(&mut self, variant: Variant, elements: u64, footprint: Bytes, count: u64) -> Span {
         let bytes = Bytes::of_f32(elements);
         let share = Bytes::new(footprint.get() / arrays(variant));
-        let start = self.window(share, bytes, self.turn);
-        let range = start..start + bytes.as_usize() / 4;
-        let [x, y, out] = &mut self.pools;
-        let inputs = [
-            Operand::Array(&x.as_slice()[range.clone()]),
-            Operand::Array(&y.as_slice()[range.clone()]),
-        ];
-        let output = match variant.kernel.shape() {
-            Shape::Map => &mut out.as_mut_slice()[range],
-            Shape::Reduction => &mut out.as_mut_slice()[..1],
-        };
-        let inputs = &inputs[..variant.kernel.inputs()];
+        let first = self.turn * count;
+        let starts: Vec<usize> =
+            (first..first + count).map(|index| self.window(share, bytes, index)).collect();
         let arguments = variant.arguments();
+        let [x, y, out] = &mut self.pools;
         let clock = Instant::now();
-        self.team.run(variant.kernel, &arguments, inputs, output, 0);
+        for start in starts {
+            let range = start..start + bytes.as_usize() / 4;
+            let inputs = [
+                Operand::Array(&x.as_slice()[range.clone()]),
+                Operand::Array(&y.as_slice()[range.clone()]),
+            ];
+            let output = match variant.kernel.shape() {
+                Shape::Map => &mut out.as_mut_slice()[range],
+                Shape::Reduction => &mut out.as_mut_slice()[..1],
+            };
+            let inputs = &inputs[..variant.kernel.inputs()];
+            self.team.run(variant.kernel, &arguments, inputs, output, 0);
+        }
         clock.elapsed().into()
     }
 }

@@ -14,7 +14,10 @@ pub(super) enum Memory {
     Pageable(PageMemory),
     /// Pageable memory, page-locked as long as the registration lives: it is
     /// first of the two, so that it is dropped first.
-    Registered { _registration: Registration, pages: PageMemory },
+    Registered {
+        _registration: Registration,
+        pages: PageMemory,
+    },
     Pinned(PinnedMemory),
     Device(DeviceMemory),
 }

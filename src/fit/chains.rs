@@ -55,7 +55,8 @@ pub(super) fn hand_overs(lookup: &Lookup<'_>) -> Result<Vec<HandOver>, FitError>
     let mut all = Vec::new();
     for from in LINKS {
         for to in LINKS {
-            for across in [false, true] {
+            // Within a stream, what follows its own kind is in the service time.
+            for across in [false, true].into_iter().filter(|&across| across || from != to) {
                 let both = round_trip(lookup, &[from, to], across, true)?;
                 let first = round_trip(lookup, &[from], false, true)?;
                 let ns = both.ns - first.ns - long_service(lookup, to)?.ns;

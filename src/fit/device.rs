@@ -16,13 +16,19 @@ pub(super) fn calls(lookup: &Lookup<'_>) -> Result<CallCosts, FitError> {
             *quantity == Quantity::Call { call: wanted }
         })
     };
+    let launch = cost(TimedCall::Launch)?;
+    // Measured along with a launch, as they are used: alone they are no work.
+    let besides = |wanted| {
+        let both = cost(wanted)?;
+        Ok::<_, FitError>(Estimate { ns: (both.ns - launch.ns).max(0.0), scatter: both.scatter })
+    };
     Ok(CallCosts {
-        launch: cost(TimedCall::Launch)?,
+        launch,
         copy_in: cost(TimedCall::CopyIn)?,
         copy_out: cost(TimedCall::CopyOut)?,
         clear: cost(TimedCall::Clear)?,
-        record: cost(TimedCall::Record)?,
-        wait: cost(TimedCall::Wait)?,
+        record: besides(TimedCall::LaunchAndRecord)?,
+        wait: besides(TimedCall::WaitAndLaunch)?,
         synchronize: cost(TimedCall::Synchronize)?,
     })
 }
@@ -31,10 +37,7 @@ pub(super) fn calls(lookup: &Lookup<'_>) -> Result<CallCosts, FitError> {
 /// the way back. No clock sees the two ways apart; the way back is taken to be
 /// what a synchronisation costs that finds everything done, because both end
 /// with the host reading a word that is there.
-pub(super) fn latencies(
-    lookup: &Lookup<'_>,
-    calls: &CallCosts,
-) -> Result<Latencies, FitError> {
+pub(super) fn latencies(lookup: &Lookup<'_>, calls: &CallCosts) -> Result<Latencies, FitError> {
     let start = |link, call: &Estimate| {
         let trip = round_trip(lookup, &[link], false, false)?;
         let rest = trip.ns - call.ns - service(lookup, link)?.ns - calls.synchronize.ns;
@@ -129,8 +132,7 @@ fn slowdowns(lookup: &Lookup<'_>, alone: &[Alone<'_>; 2]) -> ([Slowdowns; 2], f6
         };
         let other = Quantity::Shared { direction: Direction::DeviceToHost, bytes };
         let Some(outward) = lookup.measurements().find(|m| m.quantity == other) else { continue };
-        let work =
-            [0, 1].map(|side| alone[side].time.at(bytes.as_f64()) * inward.count as f64);
+        let work = [0, 1].map(|side| alone[side].time.at(bytes.as_f64()) * inward.count as f64);
         let mut slow = [Vec::new(), Vec::new()];
         for (inward, outward) in nanos(&inward.times).into_iter().zip(nanos(&outward.times)) {
             let both = inward.min(outward);

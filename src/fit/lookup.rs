@@ -29,11 +29,8 @@ impl<'s> Lookup<'s> {
         let many = found.iter().map(|m| m.count).max()?;
         let (low, high) = (median(&pooled(few))?, median(&pooled(many))?);
         let scatter = relative_spread(&pooled(many)).unwrap_or(0.0);
-        let ns = if many > few {
-            (high - low) / (many - few) as f64
-        } else {
-            high / many.max(1) as f64
-        };
+        let ns =
+            if many > few { (high - low) / (many - few) as f64 } else { high / many.max(1) as f64 };
         Some(Estimate { ns: ns.max(0.0), scatter })
     }
 

@@ -65,8 +65,10 @@ pub enum TimedCall {
     CopyIn,
     CopyOut,
     Clear,
-    Record,
-    Wait,
+    /// A launch and a record of an event behind it.
+    LaunchAndRecord,
+    /// A wait for an event that has not happened, and a launch behind it.
+    WaitAndLaunch,
     Synchronize,
 }
 
@@ -105,7 +107,9 @@ pub enum Quantity {
         long: bool,
     },
     /// Device time of the shortest operations of a kind, one after the other.
-    Chain { link: Link },
+    Chain {
+        link: Link,
+    },
     /// Device time of copies that a copy engine takes from `streams` streams in
     /// turn, because in each stream a kernel lies between one and the next.
     Rotation {

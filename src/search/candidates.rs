@@ -74,11 +74,8 @@ fn memories(workload: &Workload, family: Family, typical: u64) -> Vec<HostMemory
         _ if has_pinned => vec![HostMemory::Pinned],
         Family::RoundTrip | Family::Resident => vec![HostMemory::Pageable, HostMemory::Pinned],
         // Copies of pageable memory hold the host thread, so that nothing
-        // comes of a clever order: one of each kind shows as much.
-        Family::ByChunk { chunks, streams: 2, issue: Issue::DepthFirst }
-        | Family::ByEngine { chunks }
-            if chunks == typical =>
-        {
+        // comes of a clever order: one chunked plan shows as much.
+        Family::ByChunk { chunks, streams: 2, issue: Issue::DepthFirst } if chunks == typical => {
             vec![HostMemory::Pageable, HostMemory::Pinned]
         }
         _ => vec![HostMemory::Pinned],

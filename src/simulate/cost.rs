@@ -150,8 +150,7 @@ fn staged_cost(
     (direction, ashore): (Direction, &Slice),
     (host, latency): (Span, Span),
 ) -> Result<CallCost, Unknown> {
-    let (returns, complete) =
-        profile.staging(direction, ashore.length, footprint.copied_in)?;
+    let (returns, complete) = profile.staging(direction, ashore.length, footprint.copied_in)?;
     let touch = match direction {
         Direction::HostToDevice => 0.0,
         Direction::DeviceToHost => touch_time(plan, profile, ashore, false),

@@ -11,15 +11,29 @@ pub(super) type OperationId = usize;
 pub(super) enum Work {
     /// Holds a copy engine for as long as it takes `alone`, and so many times
     /// longer while the other direction is busy too.
-    Copy { direction: Direction, alone: Span, slowdown: f64 },
+    Copy {
+        direction: Direction,
+        alone: Span,
+        slowdown: f64,
+    },
     /// Holds a copy engine while the driver stages through its own memory; the
     /// host is released `early` before the end.
-    Staged { direction: Direction, duration: Span, early: Span },
+    Staged {
+        direction: Direction,
+        duration: Span,
+        early: Span,
+    },
     /// Travels to the device among the stream's own commands, with no copy engine.
-    Inline { duration: Span },
+    Inline {
+        duration: Span,
+    },
     /// Holds nothing for `gap`, then up to `demand` of the multiprocessors
     /// until `busy` of time at that demand is done.
-    Kernel { gap: Span, busy: Span, demand: f64 },
+    Kernel {
+        gap: Span,
+        busy: Span,
+        demand: f64,
+    },
     Record(EventId),
     Wait(EventId),
 }
