@@ -1,13 +1,13 @@
 //! Carrying the list out: order, warm-up and when to stop.
 
-use super::probes::{Counts, Probe, device_probes, host_probes};
+use super::probes::{Counts, POOL, Probe, device_probes, host_probes};
 use super::rig::Rig;
 use crate::gpu::{Device, GpuError};
 use crate::host::{HostError, Team};
 use crate::kernels::{Kernel, Variant};
 use crate::samples::{Measurement, Provenance, Quantity, Recorder, Samples, Stop};
 use crate::stats::relative_half_width;
-use crate::units::Span;
+use crate::units::{Bytes, Span};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -38,7 +38,7 @@ const MOST: usize = 201;
 /// Time for one measurement, after which it stops where it is. What the CPU
 /// and its memory do varies more, and in longer waves, than what a device does.
 const DEVICE_LIMIT: Duration = Duration::from_millis(100);
-const HOST_LIMIT: Duration = Duration::from_millis(60);
+const HOST_LIMIT: Duration = Duration::from_millis(45);
 /// So the host's part is gone through more than once: neighbours on a shared
 /// machine come and go.
 const HOST_ROUNDS: usize = 2;
@@ -109,9 +109,10 @@ fn measure(rig: &mut Rig<'_>, probe: &Probe) -> Result<Vec<Measurement>, Calibra
     // Untimed: whatever is set up at a first use, and a CPU's last-level cache,
     // which takes many passes to learn what is worth keeping.
     let start = Instant::now();
-    let (least, passes) = warm_up_of(what);
-    for pass in 0.. {
-        if pass >= passes && start.elapsed() >= least {
+    let (least, most, samples) = warm_up_of(what, counts[0]);
+    for taken in 0.. {
+        let elapsed = start.elapsed();
+        if (taken >= samples && elapsed >= least) || elapsed >= most {
             break;
         }
         for &count in &counts {
@@ -143,11 +144,27 @@ fn measure(rig: &mut Rig<'_>, probe: &Probe) -> Result<Vec<Measurement>, Calibra
     Ok(keys.zip(times).map(measurement).collect())
 }
 
-/// The time and the number of samples before the first that counts.
-fn warm_up_of(what: &Quantity) -> (Duration, usize) {
+/// Rounds through a footprint after which caches hold what they will hold.
+const ROUNDS_TO_LEARN: u64 = 20;
+
+/// The least and the most time, and the number of samples in between, before
+/// the first that counts.
+fn warm_up_of(what: &Quantity, count: u64) -> (Duration, Duration, u64) {
+    let rounds = |footprint: Bytes, bytes: Bytes| {
+        ROUNDS_TO_LEARN * (footprint.get() / bytes.get().max(1)).max(1)
+    };
+    // One thread takes longer to go round than a team.
+    let [least, team_most, most] = [30, 100, 700].map(Duration::from_millis);
     match what {
-        Quantity::Staged { .. } | Quantity::Twin { .. } => (Duration::from_millis(40), 20),
-        _ => (Duration::ZERO, 1),
+        // Nothing of the largest footprint stays: there is nothing to learn.
+        Quantity::Staged { footprint, .. } if *footprint >= POOL => (least, least, 1),
+        Quantity::Staged { bytes, footprint, .. } => (least, most, rounds(*footprint, *bytes)),
+        Quantity::Twin { footprint, .. } if *footprint >= POOL => (least, least, 1),
+        Quantity::Twin { variant, elements, footprint } => {
+            let own = Bytes::new(variant.kernel.bytes_per_element() * elements * count);
+            (least, team_most, rounds(*footprint, own))
+        }
+        _ => (Duration::ZERO, Duration::MAX, 1),
     }
 }
 
