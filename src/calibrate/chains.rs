@@ -19,10 +19,22 @@ impl Rig<'_> {
         }
     }
 
-    /// Device time of `count` operations of one kind, one after the other.
-    pub fn chain(&mut self, link: Link, count: u64) -> Result<Span, GpuError> {
+    /// Device time of the pattern, `count` times, each operation after the one
+    /// before; across streams through an event each.
+    pub fn chain(&mut self, links: &[Link], across: bool, count: u64) -> Result<Span, GpuError> {
         let piece = self.piece(false)?;
-        self.held(|rig| (0..count).try_for_each(|_| rig.issue(&rig.streams[0], link, &piece)))
+        self.held(|rig| {
+            let turns = (0..count).flat_map(|_| links);
+            for (at, &link) in turns.enumerate() {
+                rig.issue(&rig.streams[at % 2 * usize::from(across)], link, &piece)?;
+                if across {
+                    let event = &rig.ordering[at % rig.ordering.len()];
+                    rig.streams[at % 2].record(event)?;
+                    rig.streams[(at + 1) % 2].wait(event)?;
+                }
+            }
+            rig.rejoin(if across { 2 } else { 1 })
+        })
     }
 
     /// Device time of `count` copies in each of several streams, which the

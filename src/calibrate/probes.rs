@@ -2,7 +2,7 @@
 
 use crate::kernels::{Kernel, Variant};
 use crate::plan::Direction;
-use crate::samples::{Link, MemoryWork, Quantity, SHARED_FOOTPRINT, TimedCall};
+use crate::samples::{CYCLES, Link, MemoryWork, Quantity, SHARED_FOOTPRINT, TimedCall};
 use crate::units::Bytes;
 
 /// Something that is measured in one go; it may give several quantities.
@@ -147,10 +147,17 @@ fn chain_probes() -> Vec<Probe> {
         one(Quantity::RoundTrip { links: links.to_vec(), across, long }, Counts::Once)
     };
     for first in [I, O, K] {
-        probes.push(one(Quantity::Chain { link: first }, Counts::Both(2, 26)));
+        let alone = Quantity::Chain { links: vec![first], across: false };
+        probes.push(one(alone, Counts::Both(2, 26)));
         probes.extend([false, true].map(|long| trip(&[first], false, long)));
         for next in [I, O, K] {
             probes.extend([false, true].map(|across| trip(&[first, next], across, true)));
+        }
+    }
+    for links in CYCLES {
+        for across in [false, true] {
+            let quantity = Quantity::Chain { links: links.to_vec(), across };
+            probes.push(one(quantity, Counts::Both(2, 26)));
         }
     }
     for direction in Direction::BOTH {

@@ -109,7 +109,7 @@ impl<'d> Rig<'d> {
             Quantity::RoundTrip { links, across, long } => {
                 vec![self.round_trip(links, *across, *long)?]
             }
-            Quantity::Chain { link } => vec![self.chain(*link, count)?],
+            Quantity::Chain { links, across } => vec![self.chain(links, *across, count)?],
             Quantity::Rotation { direction, bytes, streams } => {
                 vec![self.rotation(*direction, *bytes, *streams, count)?]
             }

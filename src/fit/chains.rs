@@ -5,12 +5,16 @@
 //! time of the second, plus the hand-over in between. The operations are long
 //! enough that the second is there and waits when the first ends: that is when
 //! a hand-over is paid. What arrives later finds its way clear.
+//!
+//! That is what the first operation of its kind in a stream pays. What follows
+//! in a queue that does not run dry pays less: on going round all engines again
+//! and again, a turn takes the three service times and three hand-overs.
 
 use super::FitError;
 use super::lookup::Lookup;
 use crate::plan::Direction;
 use crate::profile::{Estimate, HandOver, OperationKind};
-use crate::samples::{LONG_COPY, LONG_KERNEL, Link, Quantity};
+use crate::samples::{CYCLES, LONG_COPY, LONG_KERNEL, Link, Quantity};
 
 const LINKS: [Link; 3] = [Link::CopyIn, Link::CopyOut, Link::Kernel];
 
@@ -24,7 +28,7 @@ const fn kind(link: Link) -> OperationKind {
 
 /// Device time of the shortest operation of a kind, one after the other.
 pub(super) fn service(lookup: &Lookup<'_>, link: Link) -> Result<Estimate, FitError> {
-    let wanted = Quantity::Chain { link };
+    let wanted = Quantity::Chain { links: vec![link], across: false };
     lookup.needed("chains of small operations", |quantity| *quantity == wanted)
 }
 
@@ -53,21 +57,38 @@ pub(super) fn round_trip(
 
 pub(super) fn hand_overs(lookup: &Lookup<'_>) -> Result<Vec<HandOver>, FitError> {
     let mut all = Vec::new();
-    for from in LINKS {
-        for to in LINKS {
+    for across_streams in [false, true] {
+        let queued = queued(lookup, across_streams)?;
+        for (from, to) in LINKS.into_iter().flat_map(|from| LINKS.map(|to| (from, to))) {
             // Within a stream, what follows its own kind is in the service time.
-            for across in [false, true].into_iter().filter(|&across| across || from != to) {
-                let both = round_trip(lookup, &[from, to], across, true)?;
-                let first = round_trip(lookup, &[from], false, true)?;
-                let ns = both.ns - first.ns - long_service(lookup, to)?.ns;
-                all.push(HandOver {
-                    from: kind(from),
-                    to: kind(to),
-                    across_streams: across,
-                    time: Estimate { ns: ns.max(0.0), scatter: both.scatter },
-                });
+            if from == to && !across_streams {
+                continue;
             }
+            let both = round_trip(lookup, &[from, to], across_streams, true)?;
+            let alone = round_trip(lookup, &[from], false, true)?;
+            let ns = (both.ns - alone.ns - long_service(lookup, to)?.ns).max(0.0);
+            all.push(HandOver {
+                from: kind(from),
+                to: kind(to),
+                across_streams,
+                first: Estimate { ns, scatter: both.scatter },
+                queued: Estimate { ns: queued.ns.min(ns), ..queued },
+            });
         }
     }
     Ok(all)
+}
+
+/// The mean hand-over of chains that go through all engines.
+fn queued(lookup: &Lookup<'_>, across: bool) -> Result<Estimate, FitError> {
+    let services: f64 =
+        LINKS.iter().map(|&link| Ok(service(lookup, link)?.ns)).sum::<Result<_, FitError>>()?;
+    let (mut sum, mut scatter) = (0.0, 0.0_f64);
+    for links in CYCLES {
+        let wanted = Quantity::Chain { links: links.to_vec(), across };
+        let turn = lookup.needed("chains through all engines", |quantity| *quantity == wanted)?;
+        sum += (turn.ns - services).max(0.0);
+        scatter = scatter.max(turn.scatter);
+    }
+    Ok(Estimate { ns: sum / (LINKS.len() * CYCLES.len()) as f64, scatter })
 }

@@ -110,7 +110,10 @@ pub struct HandOver {
     pub to: OperationKind,
     /// Through an event to another stream, or within one stream.
     pub across_streams: bool,
-    pub time: Estimate,
+    /// What the first operation of its kind pays in a stream that was empty.
+    pub first: Estimate,
+    /// What those behind it in the queue pay.
+    pub queued: Estimate,
 }
 
 /// Copies between device and pinned memory: engine time over bytes, one copy
@@ -221,10 +224,15 @@ impl Profile {
         found.map(|copy| &copy.time).ok_or_else(unknown)
     }
 
-    /// Zero where the chain was measured to cost nothing extra.
-    pub fn hand_over(&self, from: OperationKind, to: OperationKind, across: bool) -> f64 {
-        let fits = |h: &&HandOver| h.from == from && h.to == to && h.across_streams == across;
-        self.hand_overs.iter().find(fits).map_or(0.0, |hand_over| hand_over.time.ns)
+    /// What a hand-over costs; `None` where it is part of the service time.
+    pub fn hand_over(
+        &self,
+        from: OperationKind,
+        to: OperationKind,
+        across_streams: bool,
+    ) -> Option<&HandOver> {
+        let wanted = (from, to, across_streams);
+        self.hand_overs.iter().find(|h| (h.from, h.to, h.across_streams) == wanted)
     }
 
     /// Nanoseconds of a kernel on the device.

@@ -57,6 +57,10 @@ pub const SHORT_KERNEL: (Variant, u64) = (Variant { kernel: Kernel::Scale, degre
 pub const LONG_KERNEL: (Variant, u64) =
     (Variant { kernel: Kernel::Polynomial, degree: 1024 }, 1 << 18);
 
+/// The two orders in which a chain can go through all engines.
+pub const CYCLES: [[Link; 3]; 2] =
+    [[Link::CopyIn, Link::Kernel, Link::CopyOut], [Link::CopyOut, Link::Kernel, Link::CopyIn]];
+
 /// A host API call whose duration is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -106,9 +110,12 @@ pub enum Quantity {
         across: bool,
         long: bool,
     },
-    /// Device time of the shortest operations of a kind, one after the other.
+    /// Device time of a chain of short operations, queued up in advance, each
+    /// depending on the one before; `across`: each in another stream than the
+    /// one before.
     Chain {
-        link: Link,
+        links: Vec<Link>,
+        across: bool,
     },
     /// Device time of copies that a copy engine takes from `streams` streams in
     /// turn, because in each stream a kernel lies between one and the next.

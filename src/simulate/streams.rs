@@ -2,8 +2,8 @@
 //!
 //! A stream is a FIFO: an operation is at its head once the one before it has
 //! ended. Going from one operation to a dependent one that is there and waits
-//! costs a hand-over, which depends on the kinds of both and on whether they
-//! share the stream.
+//! costs a hand-over, which depends on the kinds of both, on whether they
+//! share the stream, and on whether the second is the first of its kind there.
 
 use super::operation::{Ending, Operation, OperationId, Work};
 use crate::plan::{Direction, StreamId};
@@ -20,6 +20,8 @@ struct Stream {
     last: Option<Ending>,
     /// What the next operation must follow besides: events that were waited for.
     awaited: Vec<Ending>,
+    /// Kinds of operations that were issued since the stream was last empty.
+    seen: [bool; 3],
 }
 
 /// One recording of an event. A wait is for the latest one issued before it,
@@ -41,6 +43,9 @@ pub(super) struct Streams<'p> {
     /// For each operation, the recording that it makes or waits for. A wait for
     /// an event never recorded waits for nothing.
     concerns: Vec<Option<usize>>,
+    /// For each operation, whether it is the first of its kind since its stream
+    /// was empty.
+    is_first: Vec<bool>,
     /// What is busy right now: an engine that is looks at everything that waits
     /// for it when it is done, so that a hand-over costs nothing extra.
     pub busy: Busy,
@@ -74,6 +79,7 @@ impl<'p> Streams<'p> {
             recordings: Vec::new(),
             latest: vec![None; events],
             concerns: Vec::new(),
+            is_first: Vec::new(),
             busy: Busy::default(),
         }
     }
@@ -94,7 +100,13 @@ impl<'p> Streams<'p> {
             Work::Record(event) | Work::Wait(event) => self.latest[event.0],
             _ => None,
         });
-        self.streams[operation.stream.0].waiting.push_back(id);
+        let stream = &mut self.streams[operation.stream.0];
+        if stream.waiting.is_empty() {
+            stream.seen = [false; 3];
+        }
+        let seen = operation.work.kind().map(|kind| &mut stream.seen[kind as usize]);
+        self.is_first.push(seen.is_some_and(|seen| !std::mem::replace(seen, true)));
+        stream.waiting.push_back(id);
         self.advance(operations, operation.stream, ready);
     }
 
@@ -180,7 +192,10 @@ impl<'p> Streams<'p> {
         let to = operation.work.kind().expect("events are handled before");
         let hand_over = |from: Ending, across: bool| {
             let idle = from.kind.filter(|_| !self.busy.is(to));
-            let cost = idle.map_or(0.0, |kind| self.profile.hand_over(kind, to, across));
+            let found = idle.and_then(|kind| self.profile.hand_over(kind, to, across));
+            let cost = found.map_or(0.0, |hand_over| {
+                if self.is_first[id] { hand_over.first.ns } else { hand_over.queued.ns }
+            });
             from.time + Span::from_nanos_f64(cost.max(0.0) * operation.waits_for(from.time))
         };
         let stream = &self.streams[operation.stream.0];

@@ -103,7 +103,7 @@ fn drawn(profile: &Profile, random: &mut ChaCha8Rng) -> Profile {
         &mut latency.wake_host,
         &mut latency.kernel_gap,
     ];
-    let hand_overs = machine.hand_overs.iter_mut().map(|hand_over| &mut hand_over.time);
+    let hand_overs = machine.hand_overs.iter_mut().flat_map(|h| [&mut h.first, &mut h.queued]);
     for estimate in estimates.into_iter().chain(hand_overs) {
         *estimate = Estimate { ns: estimate.ns * factor(estimate.scatter, random), ..*estimate };
     }

@@ -109,7 +109,7 @@ fn hand_overs() -> Vec<HandOver> {
     use OperationKind::{CopyIn, CopyOut, Kernel};
     let hand_over = |from, to, across_streams, ns| {
         let time = time(ns);
-        HandOver { from, to, across_streams, time }
+        HandOver { from, to, across_streams, first: time, queued: time }
     };
     vec![
         hand_over(CopyIn, Kernel, false, 300.0),
