@@ -1,4 +1,71 @@
-//! hallway
+//! The CPU and the GPU are two offices joined by a narrow hallway. This crate
+//! says whether the walk pays for a workload, and how the walks should overlap,
+//! from measurements of the machine that will do it; and it runs the very plan
+//! it predicted, to show how far off it was.
+//!
+//! # The loop
+//!
+//! ```text
+//!  the machine ──calibrate──▶ samples ──fit──▶ profile ─┐
+//!                                                       ├─simulate─▶ timeline ─┐
+//!  scenario.toml ──▶ workload ──search──▶ plan ─────────┤                      ├─compare─▶ report
+//!                                                       └─execute──▶ runs ─────┘
+//!                                                         the machine
+//! ```
+//!
+//! A plan is a program: the ordered host calls of one way to do a workload. Two
+//! interpreters read it, the simulator and the executor, and nothing stands
+//! between them: the comparison is of one value with itself. A third follows
+//! its data on the CPU in any order that the waits allow, and so finds a
+//! missing one without a GPU.
+//!
+//! # Rooms
+//!
+//! Each is below those that it imports, and none imports back. The exact table
+//! is in `tests/suite/rooms_import_one_way.rs`, which reads the sources.
+//!
+//! | room | what it holds |
+//! |---|---|
+//! | [`units`] | bytes, spans, instants, bandwidths; how people write them |
+//! | [`stats`] | robust summaries, lines, least squares, segmentation |
+//! | [`kernels`] | which kernels there are, what they read, write and cost on paper |
+//! | [`scenario`] | a TOML file, checked and resolved into a workload |
+//! | [`plan`] | the program, its builder, its families, the proof that it has no race |
+//! | [`timeline`] | what happened when, whether predicted or measured |
+//! | [`samples`] | raw measurements and where they were taken |
+//! | [`profile`] | the fitted machine: each cost with its scatter |
+//! | [`runs`] | measured runs of plans, kept to score predictions later |
+//! | [`fit`] | samples to profile |
+//! | [`simulate`] | plan and profile to timeline, and to an interval around it |
+//! | [`search`] | workload to candidate plans, the best of them, break-even sizes |
+//! | [`compare`] | predicted beside measured: errors, regret, verdict |
+//! | [`report`] | values to text, JSON, Markdown and pictures |
+//! | [`gpu`] | the device: streams, events, memory, kernels in CUDA C |
+//! | [`host`] | the CPU: twins of every kernel, threads, pages |
+//! | [`calibrate`] | device and CPU to samples: what is timed, and for how long |
+//! | [`execute`] | plan and device to runs and checked output |
+//! | [`cli`] | arguments, files, exit codes; one file per command |
+//!
+//! # What is not there
+//!
+//! Each room states its invariant on top. Those that hold the house up say what
+//! is absent:
+//!
+//! - No prediction in [`execute`] and [`runs`], no measured run in [`fit`] and
+//!   [`simulate`]: neither side of a comparison can lean towards the other.
+//! - No guess in a [`profile`]: what was not measured is refused by name.
+//! - No profile behind the candidates of [`search`]: two machines are asked
+//!   about the same plans, and differ only in the answer.
+//! - No clock and no randomness of its own in [`simulate`]: intervals come from
+//!   seeded draws, and equal inputs give equal bytes with any number of threads.
+//! - No floating point in the time of plans, timelines and runs: it is whole
+//!   nanoseconds. Models are fitted in `f64` and rounded where they are used.
+//! - No CUDA outside [`gpu`], and none linked: the driver is looked for when it
+//!   is needed, so that everything else works on a machine without one.
+//! - No files in [`report`], and no terminal: who calls decides where a string goes.
+//! - No output file before every input was read and checked: a bad scenario
+//!   leaves nothing behind.
+
 pub mod calibrate;
 pub mod cli;
 pub mod compare;

@@ -79,9 +79,6 @@ pub(super) fn host_probes() -> Vec<Probe> {
         }
     }
     // How much of what was used before is still in the caches.
-    for mib in [8, 16, 32, 48, 64, 96, 128, 256, 512] {
-        probes.push(staged(Direction::HostToDevice, Bytes::mib(1), Bytes::mib(mib)));
-    }
     for mib in [48, 96, 192, 288, 384, 576, 768, 1152, 1728] {
         let saxpy = Variant { kernel: Kernel::Saxpy, degree: 0 };
         probes.push(twin(saxpy, 1 << 20, Bytes::mib(mib)));

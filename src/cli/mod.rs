@@ -3,6 +3,8 @@
 //! Exit codes: 0 done; 1 the answer is "no" (a check did not hold); 2 bad
 //! input or arguments; 3 no GPU where one is needed; 4 the GPU or the machine
 //! failed.
+//!
+//! Invariant: every input is read and checked before anything is written.
 
 mod calibrate;
 mod evaluate;

@@ -6,19 +6,10 @@ use crate::kernels::{Kernel, Variant};
 use crate::plan::Direction;
 use crate::profile::{CacheModel, CallCosts, Curve, MemoryCosts, StagingModel, TwinModel, Warmth};
 use crate::samples::{MemoryWork, Quantity, SHARED_FOOTPRINT};
-use crate::stats::theil_sen;
+use crate::stats::{median, theil_sen};
 use crate::units::Bytes;
 
 pub(super) fn caches(lookup: &Lookup<'_>) -> CacheModel {
-    let staging = |quantity: &Quantity| match *quantity {
-        Quantity::Staged {
-            direction: Direction::HostToDevice,
-            bytes,
-            footprint,
-            complete: true,
-        } => Some((bytes.get(), footprint.get())),
-        _ => None,
-    };
     let twins = |quantity: &Quantity| match *quantity {
         Quantity::Twin { variant, elements, footprint } if variant.kernel == Kernel::Saxpy => {
             Some((elements, footprint.get()))
@@ -26,10 +17,50 @@ pub(super) fn caches(lookup: &Lookup<'_>) -> CacheModel {
         _ => None,
     };
     CacheModel {
-        staging_misses: misses(lookup, staging),
+        staging_misses: staging_misses(lookup),
         twin_misses: misses(lookup, twins),
         shared_bytes: SHARED_FOOTPRINT,
     }
+}
+
+/// The share of misses over footprints, from copies of growing size that use
+/// the same memory each time: the time per byte rises from that of the largest
+/// that surely stays to that of copies that never find anything.
+fn staging_misses(lookup: &Lookup<'_>) -> Vec<(f64, f64)> {
+    let around = footprints(lookup, |quantity| match quantity {
+        Quantity::Staged { footprint, .. } => Some(*footprint),
+        _ => None,
+    });
+    let time_per_byte = |going_round: Option<Bytes>| {
+        let time = lookup.curve(|quantity| match *quantity {
+            Quantity::Staged {
+                direction: Direction::HostToDevice,
+                bytes,
+                footprint,
+                complete: true,
+            } => {
+                (bytes >= STAYS && footprint == going_round.unwrap_or(bytes)).then_some(bytes.get())
+            }
+            _ => None,
+        });
+        time.map_or_else(Vec::new, |time| {
+            time.knots.iter().map(|&(bytes, ns)| (bytes, ns / bytes)).collect::<Vec<_>>()
+        })
+    };
+    let same = time_per_byte(None);
+    let rates: Vec<f64> = time_per_byte(Some(around)).iter().map(|knot| knot.1).collect();
+    let (Some(&(_, hot)), Some(cold)) = (same.first(), median(&rates)) else {
+        return vec![(0.0, 1.0)];
+    };
+    let mut most = 0.0_f64;
+    let mut knots: Vec<(f64, f64)> = Vec::new();
+    for (bytes, ns) in same {
+        let share = (ns - hot) / (cold - hot).max(f64::MIN_POSITIVE);
+        most = most.max(share.clamp(0.0, 1.0));
+        knots.push((bytes, most));
+    }
+    knots.push((around.as_f64(), 1.0));
+    knots
 }
 
 /// The share of misses over footprints, from the one size that was measured
@@ -59,8 +90,12 @@ fn misses(lookup: &Lookup<'_>, key: impl Fn(&Quantity) -> Option<(u64, u64)>) ->
     points.iter().map(|&(footprint, ns)| (footprint, share(ns))).collect()
 }
 
-/// Going round the same data is hot as long as that data stays in the caches.
-const STAYS: f64 = 0.5;
+/// Copies of this size find in the caches what they used before, wherever there
+/// are caches to speak of.
+const STAYS: Bytes = Bytes::mib(32);
+
+/// Going round the same data is hot as long as most of it is found there.
+const MOSTLY: f64 = 0.5;
 
 pub(super) fn staging(
     lookup: &Lookup<'_>,
@@ -74,7 +109,7 @@ pub(super) fn staging(
     let curve = |way: Direction, end: bool, warm: bool| {
         lookup.curve(|quantity| match quantity {
             Quantity::Staged { direction, bytes, footprint, complete } => {
-                let hot = footprint == bytes && caches.staging(*footprint) < STAYS;
+                let hot = footprint == bytes && caches.staging(*footprint) < MOSTLY;
                 let fits = if warm { hot } else { *footprint == around };
                 (fits && (*direction, *complete) == (way, end)).then_some(bytes.get())
             }

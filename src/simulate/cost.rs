@@ -176,7 +176,7 @@ fn staged_cost(
 
 /// Extra time for writing to memory that the plan renews in every run.
 fn touch_time(plan: &Plan, profile: &Profile, target: &Slice, team: bool) -> f64 {
-    let fresh = plan.body.iter().any(|call| *call == Call::Renew(target.allocation));
+    let fresh = plan.body.contains(&Call::Renew(target.allocation));
     let memory = &profile.memory;
     let curve = if team { &memory.first_touch_team } else { &memory.first_touch };
     if fresh { curve.at(target.length.as_f64()) } else { 0.0 }

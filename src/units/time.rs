@@ -38,7 +38,7 @@ impl Span {
 
     /// Rounded to the nearest nanosecond; see [`Span::from_seconds_f64`].
     pub fn from_nanos_f64(nanos: f64) -> Self {
-        assert!(nanos >= 0.0 && nanos < 1.8e19, "a span of {nanos} ns");
+        assert!((0.0..1.8e19).contains(&nanos), "a span of {nanos} ns");
         Self(nanos.round() as u64)
     }
 

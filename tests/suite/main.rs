@@ -2,6 +2,7 @@
 mod commands_explain_themselves;
 mod machines;
 mod plans_are_race_free;
+mod recorded_runs_are_scored;
 mod reports_say_it_plainly;
 mod rooms_import_one_way;
 mod scenarios_are_checked;

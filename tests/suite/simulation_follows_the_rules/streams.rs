@@ -59,6 +59,47 @@ fn a_hand_over_is_paid_by_what_is_there_and_waits() {
 }
 
 #[test]
+fn a_busy_engine_pays_no_hand_over() {
+    // The kernel is issued at 3500, arrives at 7500 and ends at 12500; the copy
+    // behind it has been there since 10000. Another stream's copy starts at 6500.
+    let behind = |elements| {
+        let body =
+            vec![copy_out(1, PINNED, elements), launch(0, 4_000), copy_out(0, PINNED, 5_000)];
+        let timeline = run(body, &machine());
+        assert_eq!(spans(&timeline, Lane::Kernels), [(8_500, 12_500)]);
+        spans(&timeline, Lane::CopyOut)[1]
+    };
+    // The engine is done at 12400 and idle when the kernel ends: hand-over 400.
+    assert_eq!(behind(4_900), (12_900, 18_900));
+    // Done at 12600, and goes on at once.
+    assert_eq!(behind(5_100), (12_600, 18_600));
+}
+
+#[test]
+fn only_the_first_of_its_kind_in_an_emptied_stream_pays_the_first_hand_over() {
+    let mut machine = machine();
+    for hand_over in &mut machine.hand_overs {
+        hand_over.queued = exactly(hand_over.first.ns - 200.0);
+    }
+    let body = vec![
+        copy_in(0, PINNED, 5_000),
+        launch(0, 4_000),
+        copy_in(0, PINNED, 5_000),
+        launch(0, 4_000),
+        synchronize(0),
+        copy_in(0, PINNED, 5_000),
+        launch(0, 4_000),
+    ];
+    let timeline = run(body, &machine);
+    // The third copy is issued at 33400, when the host has woken up at 32400.
+    let copies = [(4_000, 10_000), (15_300, 21_300), (36_400, 42_400)];
+    assert_eq!(spans(&timeline, Lane::CopyIn), copies);
+    // Hand-over 300 and gap 1000; then 100, being queued; then 300 again.
+    let kernels = [(11_300, 15_300), (22_400, 26_400), (43_700, 47_700)];
+    assert_eq!(spans(&timeline, Lane::Kernels), kernels);
+}
+
+#[test]
 fn an_event_stands_for_what_was_issued_before_it() {
     // The second copy is not covered by the event.
     let body = vec![

@@ -1,0 +1,92 @@
+//! The committed calibration predicts the runs committed with it as well as we
+//! claim, and whoever scores them again gets the same bytes.
+
+use hallway::report::Verification;
+use std::process::{Command, Output};
+use std::sync::LazyLock;
+
+const SCENARIOS: [&str; 7] = [
+    "scenarios/compute-polynomial.toml",
+    "scenarios/image-batches.toml",
+    "scenarios/reduce-sum.toml",
+    "scenarios/small-scale.toml",
+    "scenarios/stencil-halo.toml",
+    "scenarios/stream-saxpy.toml",
+    "scenarios/three-task-graph.toml",
+];
+
+/// What is claimed, written out here so that it cannot move with the code.
+const MEDIAN_ERROR: f64 = 0.03;
+const P95_ERROR: f64 = 0.10;
+const REGRET: f64 = 0.03;
+/// So many scenarios have so many plans that were run, or more.
+const FULL_SCENARIOS: usize = 6;
+const FULL_PLANS: usize = 12;
+
+/// Takes seconds, so the tests share one.
+static VERIFIED: LazyLock<Output> = LazyLock::new(verify);
+
+fn verify() -> Output {
+    Command::new(env!("CARGO_BIN_EXE_hallway"))
+        .args(["verify", "--recorded", "--format", "json"])
+        .args(SCENARIOS)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .env("NO_COLOR", "1")
+        .output()
+        .expect("the binary was built")
+}
+
+/// Reads the summary, and works it out again from the plans.
+#[test]
+fn predictions_hold_against_the_recorded_runs() {
+    let output = &*VERIFIED;
+    let (out, err) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{err}{out}");
+    let verification: Verification = serde_json::from_str(&out).expect("JSON of its own form");
+
+    assert_eq!(verification.scenarios.len(), SCENARIOS.len());
+    let full = verification.scenarios.iter().filter(|one| one.plans.len() >= FULL_PLANS).count();
+    assert!(full >= FULL_SCENARIOS, "only {full} scenarios have {FULL_PLANS} plans");
+
+    let overall = verification.overall.expect("plans were scored");
+    assert!(overall.median <= MEDIAN_ERROR, "median error {}", overall.median);
+    assert!(overall.p95 <= P95_ERROR, "95% quantile of errors {}", overall.p95);
+    let plans = verification.scenarios.iter().flat_map(|one| &one.plans);
+    let mut errors: Vec<f64> = plans
+        .map(|plan| (plan.predicted_ns.nanos_f64() / plan.measured_ns.nanos_f64() - 1.0).abs())
+        .collect();
+    errors.sort_by(f64::total_cmp);
+    assert_eq!(errors.len(), overall.plans);
+    assert!(errors[errors.len() / 2] <= MEDIAN_ERROR, "the plans' own median error");
+    let within = errors.iter().filter(|&&error| error <= P95_ERROR).count();
+    // One plan of leeway: a quantile lies between two of them.
+    assert!((within + 1) * 20 >= errors.len() * 19, "{within} of {} within", errors.len());
+
+    for one in &verification.scenarios {
+        let regret = one.regret.unwrap_or_else(|| panic!("{} has no regret", one.scenario));
+        assert!(regret <= REGRET, "{}: regret {regret}", one.scenario);
+        assert_eq!(one.verdict_right, Some(true), "{}: GPU or CPU called wrong", one.scenario);
+    }
+}
+
+#[test]
+fn scoring_again_gives_the_same_bytes() {
+    let (one, other) = (&*VERIFIED, verify());
+    assert!(!one.stdout.is_empty(), "{}", String::from_utf8_lossy(&one.stderr));
+    assert_eq!(one.stdout, other.stdout);
+}
+
+/// A new scenario is scored as well.
+#[test]
+fn every_scenario_is_listed() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
+    let entries = std::fs::read_dir(folder).expect("readable");
+    let name = |entry: std::fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
+    let mut found: Vec<String> = entries
+        .map(|entry| format!("scenarios/{}", name(entry.expect("readable"))))
+        .filter(|path| path.ends_with(".toml"))
+        .collect();
+    found.sort();
+    assert_eq!(found, SCENARIOS);
+}
