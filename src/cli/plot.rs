@@ -71,6 +71,7 @@ pub(super) fn run(arguments: &PlotArguments) -> Result<Outcome, Failure> {
 fn subjects(predicting: &Predicting, found: &Found) -> Result<Vec<Subject>, Failure> {
     let subject = |workload: Workload| {
         let runs = if_there(&found.runs_of(&workload), RunSet::load)?;
+        runs.as_ref().map_or(Ok(()), |runs| found.check_sitting(runs))?;
         let ranking = predicting.ranking(&workload, found);
         Ok(Subject { workload, ranking, runs })
     };

@@ -2,6 +2,7 @@
 
 use super::{Failure, Predicting};
 use crate::profile::Profile;
+use crate::runs::RunSet;
 use crate::scenario::Workload;
 use crate::search::{Ranking, candidates, rank};
 use std::fs::Permissions;
@@ -20,6 +21,19 @@ impl Found {
     pub fn runs_of(&self, workload: &Workload) -> PathBuf {
         let folder = self.path.parent().unwrap_or(Path::new("."));
         folder.join("runs").join(format!("{}.json", workload.name))
+    }
+
+    /// Runs say something of a profile only if both are of one sitting.
+    pub fn check_sitting(&self, runs: &RunSet) -> Result<(), Failure> {
+        if runs.calibration_unix_time == self.profile.machine.unix_time {
+            return Ok(());
+        }
+        Err(Failure::Input(miette::miette!(
+            help = "run `hallway verify` again with this profile, on its machine",
+            "the runs of `{}` belong to another calibration than {}",
+            runs.scenario,
+            self.path.display()
+        )))
     }
 
     /// Where the samples behind the profile are kept.

@@ -60,6 +60,7 @@ pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
     for workload in &workloads {
         let path = found.runs_of(workload);
         let runs = RunSet::load(&path).map_err(Failure::input)?;
+        found.check_sitting(&runs)?;
         let ranking = arguments.predicting.ranking(workload, &found);
         scores.push(score(workload, &ranking, &runs));
     }

@@ -20,12 +20,35 @@ impl Estimate {
 
 /// A fitted time as a function of a size: piecewise linear between knots.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, try_from = "RawCurve")]
 pub struct Curve {
     /// Pairs of size and nanoseconds, sizes increasing.
     pub knots: Vec<(f64, f64)>,
     /// Relative scatter of the samples about the curve.
     pub scatter: f64,
+}
+
+/// A curve as a file has it, before it is checked.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawCurve {
+    knots: Vec<(f64, f64)>,
+    scatter: f64,
+}
+
+impl TryFrom<RawCurve> for Curve {
+    type Error = &'static str;
+
+    fn try_from(raw: RawCurve) -> Result<Self, Self::Error> {
+        let finite = |&(x, y): &(f64, f64)| x.is_finite() && y.is_finite();
+        if raw.knots.is_empty() || !raw.knots.iter().all(finite) {
+            return Err("a curve needs at least one knot, and numbers in all of them");
+        }
+        if !raw.knots.is_sorted_by(|one, next| one.0 < next.0) {
+            return Err("the knots of a curve must go by increasing size");
+        }
+        Ok(Self { knots: raw.knots, scatter: raw.scatter })
+    }
 }
 
 impl Curve {

@@ -67,14 +67,18 @@ fn check(raw: raw::RawScenario) -> Result<Workload, Fault> {
 fn name(name: &Spanned<String>) -> Result<(), Fault> {
     let text = name.get_ref();
     let visible = !text.trim().is_empty() && !text.contains(char::is_control);
-    if visible && text.chars().count() <= LONGEST_NAME {
+    // The name becomes part of file names.
+    let plain = !text.contains(['/', '\\']) && !text.starts_with('.');
+    if visible && plain && text.chars().count() <= LONGEST_NAME {
         return Ok(());
     }
     Err(Fault::new(
-        "`name` is empty, long or not a single line of text",
+        "`name` is empty, long, not a single line of text, or a path",
         name.span(),
         "not a name",
-        format!("write 1 to {LONGEST_NAME} visible characters, such as \"image-batches\""),
+        format!(
+            "write 1 to {LONGEST_NAME} visible characters and no slash, such as \"image-batches\""
+        ),
     ))
 }
 

@@ -15,11 +15,14 @@ const SMALLEST_PIECE: u64 = 4096;
 pub struct Candidates {
     pub plans: Vec<Plan>,
     pub refused: Vec<Refusal>,
+    /// CPU threads that the workload may use; `None` is all of them.
+    pub cpu_threads: Option<usize>,
 }
 
 /// Builds every plan that the scenario asks for, or else a broad choice.
 pub fn candidates(workload: &Workload) -> Candidates {
-    let mut found = Candidates { plans: Vec::new(), refused: Vec::new() };
+    let cpu_threads = workload.limits.cpu_threads;
+    let mut found = Candidates { plans: Vec::new(), refused: Vec::new(), cpu_threads };
     for strategy in strategies(workload) {
         match build(workload, strategy) {
             // Small workloads make some strategies the same plan.

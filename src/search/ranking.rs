@@ -63,7 +63,14 @@ pub fn rank(candidates: Candidates, profile: &Profile, draws: usize, seed: u64) 
     let forecasts = forecast_all(&candidates.plans, profile, draws, seed);
     let mut ranking =
         Ranking { plans: Vec::new(), refused: candidates.refused, unknown: Vec::new() };
+    let calibrated = profile.machine.cpu_threads;
+    let other_threads = candidates.cpu_threads.filter(|&threads| threads != calibrated);
     for (plan, forecast) in candidates.plans.into_iter().zip(forecasts) {
+        if let (Some(threads), Family::Cpu) = (other_threads, plan.strategy.family) {
+            let what = format!("CPU kernels on {threads} threads, only on {calibrated}");
+            ranking.unknown.push((plan, Unknown { what }));
+            continue;
+        }
         let setup = setup_time(&plan, profile);
         match forecast.and_then(|forecast| Ok((forecast, setup?))) {
             Ok((forecast, setup)) => ranking.plans.push(Ranked { plan, forecast, setup }),
