@@ -81,15 +81,7 @@ pub fn check_hazards(plan: &Plan) -> Result<(), Hazard> {
 }
 
 fn lane_of(call: &Call) -> Option<usize> {
-    match call {
-        Call::Clear { stream, .. }
-        | Call::Copy { stream, .. }
-        | Call::Launch { stream, .. }
-        | Call::Record { stream, .. }
-        | Call::Wait { stream, .. }
-        | Call::Synchronize { stream } => Some(stream.0),
-        Call::Allocate(_) | Call::Pin(_) | Call::Renew(_) | Call::Compute { .. } => None,
-    }
+    call.stream().map(|stream| stream.0)
 }
 
 fn join(clock: &mut Clock, other: &Clock) {

@@ -147,6 +147,21 @@ pub enum Call {
     },
 }
 
+impl Call {
+    /// The stream that the call is about, if it is about one.
+    pub const fn stream(&self) -> Option<StreamId> {
+        match self {
+            Self::Clear { stream, .. }
+            | Self::Copy { stream, .. }
+            | Self::Launch { stream, .. }
+            | Self::Record { stream, .. }
+            | Self::Wait { stream, .. }
+            | Self::Synchronize { stream } => Some(*stream),
+            Self::Allocate(_) | Self::Pin(_) | Self::Renew(_) | Self::Compute { .. } => None,
+        }
+    }
+}
+
 /// A complete program: set-up once, body as often as wanted.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Plan {

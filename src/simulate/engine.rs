@@ -142,7 +142,7 @@ impl<'a> Engine<'a> {
     fn act(&mut self) {
         let call = self.host.next;
         let cost = &self.costs[call];
-        let stream = stream_of(&self.plan.body[call]);
+        let stream = self.plan.body[call].stream();
         let mut operation = None;
         if let (Some(work), Some(stream)) = (cost.work, stream) {
             let arrives = self.now + cost.latency;
@@ -247,16 +247,4 @@ fn copying_streams(plan: &Plan) -> [usize; 2] {
         streams.dedup();
         streams.len()
     })
-}
-
-fn stream_of(call: &Call) -> Option<StreamId> {
-    match call {
-        Call::Clear { stream, .. }
-        | Call::Copy { stream, .. }
-        | Call::Launch { stream, .. }
-        | Call::Record { stream, .. }
-        | Call::Wait { stream, .. }
-        | Call::Synchronize { stream } => Some(*stream),
-        Call::Allocate(_) | Call::Pin(_) | Call::Renew(_) | Call::Compute { .. } => None,
-    }
 }
