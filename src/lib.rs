@@ -27,7 +27,7 @@
 //! | room | what it holds |
 //! |---|---|
 //! | [`units`] | bytes, spans, instants, bandwidths; how people write them |
-//! | [`stats`] | robust summaries, lines, least squares, segmentation |
+//! | [`stats`] | robust summaries, lines, segmentation |
 //! | [`kernels`] | which kernels there are, what they read, write and cost on paper |
 //! | [`scenario`] | a TOML file, checked and resolved into a workload |
 //! | [`plan`] | the program, its builder, its families, the proof that it has no race |

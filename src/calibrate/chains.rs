@@ -6,6 +6,9 @@ use crate::plan::Direction;
 use crate::samples::Link;
 use crate::units::{Bytes, Span};
 
+/// A copy that outlasts a chain of kernels.
+const MEANWHILE: Bytes = Bytes::mib(32);
+
 impl Rig<'_> {
     pub fn issue(&self, stream: &Stream, link: Link, piece: &Piece) -> Result<(), GpuError> {
         let (array, bytes) = (self.arrays[0].address(), piece.bytes);
@@ -62,6 +65,35 @@ impl Rig<'_> {
             }
             rig.rejoin(streams)
         })
+    }
+
+    /// Device time of `count` kernels in the first stream while others wait for
+    /// its end to run one kernel each, with copies under way or not.
+    pub fn polled(
+        &mut self,
+        others: usize,
+        copies: [bool; 2],
+        count: u64,
+    ) -> Result<Span, GpuError> {
+        let piece = self.piece(false)?;
+        let time = self.held(|rig| {
+            let [start, end] = [&rig.ordering[0], &rig.ordering[1]];
+            rig.streams[0].record(start)?;
+            for direction in Direction::BOTH.into_iter().filter(|&way| copies[way as usize]) {
+                let stream = &rig.streams[rig.streams.len() - 1 - direction as usize];
+                let ashore = rig.pinned[direction as usize].as_mut_ptr();
+                stream.wait(start)?;
+                rig.copy_at(stream, direction, ashore, MEANWHILE, 0)?;
+            }
+            (0..count).try_for_each(|_| rig.issue(&rig.streams[0], Link::Kernel, &piece))?;
+            rig.streams[0].record(end)?;
+            rig.streams[1..=others].iter().try_for_each(|stream| {
+                stream.wait(end)?;
+                rig.issue(stream, Link::Kernel, &piece)
+            })
+        })?;
+        self.streams.iter().try_for_each(Stream::synchronize)?;
+        Ok(time)
     }
 
     /// Makes the first stream, which the clock is on, wait for the others.

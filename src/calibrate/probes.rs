@@ -31,6 +31,9 @@ pub(super) const LARGEST: Bytes = Bytes::mib(256);
 /// The most streams that a measurement deals work over.
 pub(super) const MOST_STREAMS: usize = 8;
 
+/// Streams that wait while another runs kernels: all but that and two for copies.
+const POLLING_STREAMS: [usize; 4] = [1, 2, 3, MOST_STREAMS - 3];
+
 const DEGREES: [u32; 5] = [4, 16, 64, 256, 1024];
 
 /// Everything on the device and on the way to it.
@@ -155,6 +158,11 @@ fn chain_probes() -> Vec<Probe> {
         for across in [false, true] {
             let quantity = Quantity::Chain { links: links.to_vec(), across };
             probes.push(one(quantity, Counts::Both(2, 26)));
+        }
+    }
+    for copies in [[false, false], [true, false], [false, true], [true, true]] {
+        for others in POLLING_STREAMS {
+            probes.push(one(Quantity::Polled { others, copies }, Counts::Both(8, 40)));
         }
     }
     for direction in Direction::BOTH {

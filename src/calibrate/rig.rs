@@ -104,6 +104,9 @@ impl<'d> Rig<'d> {
     /// probe's quantities.
     pub fn sample(&mut self, what: &Quantity, count: u64) -> Result<Vec<Span>, CalibrateError> {
         self.turn += 1;
+        // A plan's streams are new ones, and which channels of the device they
+        // come to lie on is not the plan's to choose.
+        self.streams.rotate_left(1);
         Ok(match what {
             Quantity::Call { call } => vec![self.call(*call, count)?],
             Quantity::RoundTrip { links, across, long } => {
@@ -113,6 +116,7 @@ impl<'d> Rig<'d> {
             Quantity::Rotation { direction, bytes, streams } => {
                 vec![self.rotation(*direction, *bytes, *streams, count)?]
             }
+            Quantity::Polled { others, copies } => vec![self.polled(*others, *copies, count)?],
             Quantity::Copy { direction, bytes, registered } => {
                 vec![self.copies(*direction, *bytes, *registered, count)?]
             }

@@ -38,10 +38,10 @@ const MOST: usize = 201;
 /// Time for one measurement, after which it stops where it is. What the CPU
 /// and its memory do varies more, and in longer waves, than what a device does.
 const DEVICE_LIMIT: Duration = Duration::from_millis(100);
-const HOST_LIMIT: Duration = Duration::from_millis(45);
-/// So the host's part is gone through more than once: neighbours on a shared
-/// machine come and go.
-const HOST_ROUNDS: usize = 2;
+const HOST_LIMIT: Duration = Duration::from_millis(30);
+/// So the host's part is measured more than once, at times far apart:
+/// neighbours on a shared machine come and go.
+const HOST_ROUNDS: usize = 3;
 /// A chain measured by its duration lasts about this long.
 const CHAIN: Span = Span::from_millis(3);
 
@@ -60,14 +60,11 @@ pub fn calibrate<W: Write>(
     let mut rig = Rig::new(device, team)?;
     let mut recorder = Recorder::new(to, machine)?;
     let mut random = ChaCha8Rng::seed_from_u64(machine.seed);
-    // Apart, so that the device stays warm through its own part.
-    let mut probes = device_probes();
+    // The device's among the host's: a CPU whose threads all work for a minute
+    // on end is slower than the same CPU in a plan that now and then needs it.
+    let host = (0..HOST_ROUNDS).flat_map(|_| host_probes());
+    let mut probes: Vec<Probe> = device_probes().into_iter().chain(host).collect();
     probes.shuffle(&mut random);
-    for _ in 0..HOST_ROUNDS {
-        let mut round = host_probes();
-        round.shuffle(&mut random);
-        probes.append(&mut round);
-    }
     warm_up(&mut rig)?;
     let mut measurements = Vec::new();
     for (index, probe) in probes.iter().enumerate() {

@@ -7,7 +7,7 @@ use crate::compare::{Cell, Score};
 use crate::execute::{ExecuteError, Executor};
 use crate::gpu::Device;
 use crate::host::Team;
-use crate::plan::Family;
+use crate::plan::{Family, Plan};
 use crate::report::{Origin, Verification};
 use crate::runs::RunSet;
 use crate::scenario::Workload;
@@ -51,8 +51,9 @@ pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
     if !arguments.recorded {
         let device = Device::open(arguments.gpu)?;
         let team = team(Some(found.profile.machine.cpu_threads))?;
-        for workload in &workloads {
-            let runs = execute(&device, &team, workload, &found, &arguments.trace)?;
+        for (workload, runs) in
+            workloads.iter().zip(execute(&device, &team, &workloads, &found, &arguments.trace)?)
+        {
             runs.save(&found.runs_of(workload)).map_err(Failure::machine)?;
         }
     }
@@ -75,42 +76,59 @@ pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
     Ok(if verification.passed() { Outcome::Done } else { Outcome::CheckFailed })
 }
 
-/// How often every plan is run: in rounds, so that what a machine does for a
-/// minute falls on all plans alike.
+/// How often every plan of every scenario is run: in rounds, so that what a
+/// machine does for a minute falls on all plans alike.
 const ROUNDS: usize = 3;
 
-/// Runs every candidate. Nothing here has seen a prediction.
+/// Runs every candidate of every workload. Nothing here has seen a prediction.
 fn execute(
     device: &Device,
     team: &Team,
-    workload: &Workload,
+    workloads: &[Workload],
     found: &Found,
     trace: &[String],
-) -> Result<RunSet, Failure> {
-    let Candidates { plans, .. } = candidates(workload);
-    let executor = Executor::new(Some(device), team, workload, found.profile.machine.seed);
-    let mut set = RunSet::new(&workload.name, found.profile.machine.unix_time);
-    for round in 0..ROUNDS {
-        for (index, plan) in plans.iter().enumerate() {
-            let run = executor.run(plan).map_err(|error| match error {
-                ExecuteError::Gpu(error) => Failure::from(error),
-                other => Failure::machine(other),
-            })?;
-            match round {
-                0 => set.runs.push(run),
-                _ => set.runs[index].add(run),
+) -> Result<Vec<RunSet>, Failure> {
+    let machine = &found.profile.machine;
+    let mut sets: Vec<RunSet> =
+        workloads.iter().map(|w| RunSet::new(&w.name, machine.unix_time)).collect();
+    for round in 1..=ROUNDS {
+        for (workload, set) in workloads.iter().zip(&mut sets) {
+            let Candidates { plans, .. } = candidates(workload);
+            let executor = Executor::new(Some(device), team, workload, machine.seed);
+            for (index, plan) in plans.iter().enumerate() {
+                let run = executor.run(plan).map_err(|error| match error {
+                    ExecuteError::Gpu(error) => Failure::from(error),
+                    other => Failure::machine(other),
+                })?;
+                match set.runs.get_mut(index) {
+                    None => set.runs.push(run),
+                    Some(before) => before.add(run),
+                }
+            }
+            if round == ROUNDS {
+                follow(&executor, &plans, set, trace)?;
             }
         }
     }
+    Ok(sets)
+}
+
+/// Times every call of the fastest plan on the GPU, and of those asked for.
+fn follow(
+    executor: &Executor<'_>,
+    plans: &[Plan],
+    set: &mut RunSet,
+    trace: &[String],
+) -> Result<(), Failure> {
     let fastest = set.runs.iter().filter(|run| run.plan != "cpu").min_by_key(|run| run.makespan());
     let fastest = fastest.map(|run| run.plan.clone());
-    for plan in &plans {
+    for plan in plans {
         let name = plan.strategy.to_string();
         if plan.needs_device() && (trace.contains(&name) || Some(name) == fastest) {
             set.traces.push(executor.trace(plan).map_err(Failure::machine)?);
         }
     }
-    Ok(set)
+    Ok(())
 }
 
 /// Sets predictions beside the runs of the same plans.

@@ -5,9 +5,11 @@ use super::chains::{round_trip, service};
 use super::lookup::{Lookup, nanos};
 use crate::kernels::Variant;
 use crate::plan::Direction;
-use crate::profile::{CallCosts, CopyModel, Curve, Estimate, KernelModel, Latencies, LinkModel};
+use crate::profile::{
+    CallCosts, Contention, CopyModel, Curve, Estimate, KernelModel, Latencies, LinkModel, Polling,
+};
 use crate::samples::{Link, Quantity, TimedCall};
-use crate::stats::{median, relative_spread};
+use crate::stats::{Line, median, relative_spread, theil_sen};
 use crate::units::Bandwidth;
 
 pub(super) fn calls(lookup: &Lookup<'_>) -> Result<CallCosts, FitError> {
@@ -72,13 +74,13 @@ pub(super) fn link(lookup: &Lookup<'_>, copies: &[CopyModel]) -> Result<LinkMode
     });
     let missing = || FitError { what: "large copies of pinned memory in both directions".into() };
     let alone = [down.ok_or_else(missing)?, up.ok_or_else(missing)?];
-    let (slowdowns, scatter) = slowdowns(lookup, &alone);
-    let [down_slowdown, up_slowdown] = slowdowns;
+    let (shared, scatter) = contention(lookup, &alone);
+    let [down_shared, up_shared] = shared;
     Ok(LinkModel {
         down_bytes_per_second: Bandwidth::from_bytes_per_second(alone[0].rate),
         up_bytes_per_second: Bandwidth::from_bytes_per_second(alone[1].rate),
-        down_slowdown,
-        up_slowdown,
+        down_shared,
+        up_shared,
         scatter,
         down_switch: switch(lookup, Direction::HostToDevice, &alone[0]),
         up_switch: switch(lookup, Direction::DeviceToHost, &alone[1]),
@@ -119,12 +121,13 @@ impl<'c> Alone<'c> {
     }
 }
 
-/// Knots of bytes and slowdown.
-type Slowdowns = Vec<(f64, f64)>;
-
-/// For each direction, over bytes: the time of a copy while the other direction
-/// is busy over its time alone; and the relative scatter.
-fn slowdowns(lookup: &Lookup<'_>, alone: &[Alone<'_>; 2]) -> ([Slowdowns; 2], f64) {
+/// For each direction, what a copy takes longer while the other direction is
+/// busy; and the relative scatter.
+///
+/// A line through copies of all sizes rather than a curve: engines that run
+/// freely fall in step at some sizes, and then hide their starts behind each
+/// other as plans that tie them together do not.
+fn contention(lookup: &Lookup<'_>, alone: &[Alone<'_>; 2]) -> ([Contention; 2], f64) {
     let (mut all, mut scatters) = ([Vec::new(), Vec::new()], Vec::new());
     for inward in lookup.measurements() {
         let Quantity::Shared { direction: Direction::HostToDevice, bytes } = inward.quantity else {
@@ -132,7 +135,8 @@ fn slowdowns(lookup: &Lookup<'_>, alone: &[Alone<'_>; 2]) -> ([Slowdowns; 2], f6
         };
         let other = Quantity::Shared { direction: Direction::DeviceToHost, bytes };
         let Some(outward) = lookup.measurements().find(|m| m.quantity == other) else { continue };
-        let work = [0, 1].map(|side| alone[side].time.at(bytes.as_f64()) * inward.count as f64);
+        let one = [0, 1].map(|side| alone[side].time.at(bytes.as_f64()));
+        let work = one.map(|one| one * inward.count as f64);
         let mut slow = [Vec::new(), Vec::new()];
         for (inward, outward) in nanos(&inward.times).into_iter().zip(nanos(&outward.times)) {
             let both = inward.min(outward);
@@ -146,15 +150,44 @@ fn slowdowns(lookup: &Lookup<'_>, alone: &[Alone<'_>; 2]) -> ([Slowdowns; 2], f6
         }
         for side in [0, 1] {
             if let Some(slowdown) = median(&slow[side]) {
-                all[side].push((bytes.as_f64(), slowdown));
+                all[side].push((bytes.as_f64(), (slowdown - 1.0) * one[side]));
                 scatters.push(relative_spread(&slow[side]).unwrap_or(0.0));
             }
         }
     }
-    for knots in &mut all {
-        knots.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let through = |points: &Vec<(f64, f64)>| {
+        let line = theil_sen(points).unwrap_or(Line { intercept: 0.0, slope: 0.0 });
+        Contention { per_copy_ns: line.intercept.max(0.0), per_byte_ns: line.slope.max(0.0) }
+    };
+    ([through(&all[0]), through(&all[1])], median(&scatters).unwrap_or(0.0))
+}
+
+/// What a kernel pays for the streams that wait, above what follows a kernel anyway.
+pub(super) fn polling(lookup: &Lookup<'_>, gap: Estimate) -> Result<Vec<Polling>, FitError> {
+    let mut models: Vec<Polling> = Vec::new();
+    for measurement in lookup.measurements() {
+        let Quantity::Polled { others, copies } = measurement.quantity else { continue };
+        let found = lookup.needed("kernels beside waiting streams", |quantity| {
+            *quantity == measurement.quantity
+        })?;
+        let knot = (others as f64, (found.ns - gap.ns).max(0.0));
+        let known = models.iter_mut().find(|model| model.copies == copies);
+        match known {
+            Some(model) if model.delay.knots.iter().all(|other| other.0 != knot.0) => {
+                model.delay.knots.push(knot);
+            }
+            Some(_) => {}
+            None => {
+                let delay = Curve { knots: vec![(0.0, 0.0), knot], scatter: found.scatter };
+                models.push(Polling { copies, delay });
+            }
+        }
     }
-    (all, median(&scatters).unwrap_or(0.0))
+    for model in &mut models {
+        model.delay.knots.sort_by(|one, other| one.0.total_cmp(&other.0));
+    }
+    models.sort_by_key(|model| model.copies);
+    Ok(models)
 }
 
 pub(super) fn kernels(lookup: &Lookup<'_>) -> Vec<KernelModel> {

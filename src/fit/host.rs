@@ -94,14 +94,7 @@ fn misses(lookup: &Lookup<'_>, key: impl Fn(&Quantity) -> Option<(u64, u64)>) ->
 /// are caches to speak of.
 const STAYS: Bytes = Bytes::mib(32);
 
-/// Going round the same data is hot as long as most of it is found there.
-const MOSTLY: f64 = 0.5;
-
-pub(super) fn staging(
-    lookup: &Lookup<'_>,
-    calls: &CallCosts,
-    caches: &CacheModel,
-) -> Vec<StagingModel> {
+pub(super) fn staging(lookup: &Lookup<'_>, calls: &CallCosts) -> Vec<StagingModel> {
     let around = footprints(lookup, |quantity| match quantity {
         Quantity::Staged { footprint, .. } => Some(*footprint),
         _ => None,
@@ -109,8 +102,7 @@ pub(super) fn staging(
     let curve = |way: Direction, end: bool, warm: bool| {
         lookup.curve(|quantity| match quantity {
             Quantity::Staged { direction, bytes, footprint, complete } => {
-                let hot = footprint == bytes && caches.staging(*footprint) < MOSTLY;
-                let fits = if warm { hot } else { *footprint == around };
+                let fits = *footprint == if warm { *bytes } else { around };
                 (fits && (*direction, *complete) == (way, end)).then_some(bytes.get())
             }
             _ => None,

@@ -30,16 +30,16 @@ pub fn fit(samples: &Samples) -> Result<Profile, FitError> {
     let latency = device::latencies(&lookup, &calls)?;
     let copies = device::copies(&lookup);
     let link = device::link(&lookup, &copies)?;
-    let caches = host::caches(&lookup);
     Ok(Profile {
         schema_version: SCHEMA_VERSION,
         machine: samples.machine.clone(),
-        staging: host::staging(&lookup, &calls, &caches),
+        staging: host::staging(&lookup, &calls),
         hand_overs: chains::hand_overs(&lookup)?,
         kernels: device::kernels(&lookup),
         twins: host::twins(&lookup),
-        caches,
+        caches: host::caches(&lookup),
         memory: host::memory(&lookup)?,
+        polling: device::polling(&lookup, latency.kernel_gap)?,
         calls,
         latency,
         link,

@@ -259,7 +259,10 @@ fn by_engine(mut builder: Builder<'_>, chunks: u64, ring: Option<usize>) -> Resu
         if !goes.is_empty() {
             builder.issue(Call::Wait { stream: outward, event: computed[index] });
             copy_out(&mut builder, outward, slot, item, &partials);
-            left.push(builder.record(outward));
+            // Only what comes into this slot later has to wait for that.
+            if index + ring < items.len() {
+                left.push(builder.record(outward));
+            }
         }
     }
     let last = if goes.is_empty() { compute } else { outward };

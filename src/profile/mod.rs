@@ -12,6 +12,6 @@ mod model;
 pub use curve::{Curve, Estimate};
 pub use file::{ProfileError, SCHEMA_VERSION};
 pub use model::{
-    CacheModel, CallCosts, CopyModel, HandOver, KernelModel, Latencies, LinkModel, MemoryCosts,
-    OperationKind, Profile, StagingModel, TwinModel, Unknown, Warmth,
+    CacheModel, CallCosts, Contention, CopyModel, HandOver, KernelModel, Latencies, LinkModel,
+    MemoryCosts, OperationKind, Polling, Profile, StagingModel, TwinModel, Unknown, Warmth,
 };

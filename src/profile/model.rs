@@ -4,7 +4,7 @@ use super::{Curve, Estimate};
 use crate::kernels::{Arguments, Kernel, Variant};
 use crate::plan::Direction;
 use crate::samples::Provenance;
-use crate::units::{Bandwidth, Bytes};
+use crate::units::{Bandwidth, Bytes, Span};
 use serde::{Deserialize, Serialize};
 
 /// A machine as calibration found it.
@@ -16,6 +16,7 @@ pub struct Profile {
     pub calls: CallCosts,
     pub latency: Latencies,
     pub link: LinkModel,
+    pub polling: Vec<Polling>,
     #[serde(rename = "handover")]
     pub hand_overs: Vec<HandOver>,
     #[serde(rename = "copy")]
@@ -66,11 +67,10 @@ pub struct LinkModel {
     /// Large pinned copies with nothing in the other direction.
     pub down_bytes_per_second: Bandwidth,
     pub up_bytes_per_second: Bandwidth,
-    /// Pairs of bytes and of how many times longer a copy of so many takes
-    /// while the other direction is busy.
-    pub down_slowdown: Vec<(f64, f64)>,
-    pub up_slowdown: Vec<(f64, f64)>,
-    /// Relative scatter of the copies behind the slowdowns.
+    /// What copies each way suffer while the other direction is busy.
+    pub down_shared: Contention,
+    pub up_shared: Contention,
+    /// Relative scatter of the copies that go both ways at once.
     pub scatter: f64,
     /// Nanoseconds for which a copy engine stands still on going from one
     /// stream to another, over the number of streams that keep it busy.
@@ -78,18 +78,41 @@ pub struct LinkModel {
     pub up_switch: Curve,
 }
 
+/// What a copy takes longer while the other direction is busy throughout.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Contention {
+    /// Nanoseconds for each copy: on starting one, the engine asks for things
+    /// over the link, and the answers stand in line with the other's data.
+    pub per_copy_ns: f64,
+    /// Nanoseconds for each byte: the link carries both.
+    pub per_byte_ns: f64,
+}
+
 impl LinkModel {
-    /// How many times longer a copy takes while the other direction is busy.
-    pub fn slowdown(&self, direction: Direction, bytes: Bytes) -> f64 {
-        let knots = match direction {
-            Direction::HostToDevice => &self.down_slowdown,
-            Direction::DeviceToHost => &self.up_slowdown,
+    /// How many times longer a copy takes while the other direction is busy;
+    /// `alone`: what it takes otherwise.
+    pub fn slowdown(&self, direction: Direction, bytes: Bytes, alone: Span) -> f64 {
+        let shared = match direction {
+            Direction::HostToDevice => &self.down_shared,
+            Direction::DeviceToHost => &self.up_shared,
         };
-        let [(smallest, _), .., (largest, _)] = knots[..] else {
-            return knots.first().map_or(1.0, |knot| knot.1);
-        };
-        crate::stats::interpolate(knots, bytes.as_f64().clamp(smallest, largest)).max(1.0)
+        let longer = shared.per_copy_ns + shared.per_byte_ns * bytes.as_f64();
+        1.0 + longer.max(0.0) / alone.nanos_f64().max(1.0)
     }
+}
+
+/// What the stream with the running kernel pays for streams whose next kernel
+/// waits, for a copy or an event: the device looks after one kernel whether any
+/// of those may go on, and reads what they wait for across the link.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Polling {
+    /// Whether copies to the device, and from it, are under way meanwhile.
+    pub copies: [bool; 2],
+    /// Nanoseconds before the next kernel of the same stream, above
+    /// [`Latencies::kernel_gap`], over the number of streams that wait.
+    pub delay: Curve,
 }
 
 /// What kind of thing an operation keeps busy.
@@ -131,7 +154,8 @@ pub struct CopyModel {
 #[serde(deny_unknown_fields)]
 pub struct StagingModel {
     pub direction: Direction,
-    /// Whether the host data was out of the CPU's caches, or in them.
+    /// Whether the host data was out of the CPU's caches, or as near as its
+    /// size allows: nothing else was used in between.
     pub cold: bool,
     /// Nanoseconds over bytes until the call returns, on an idle device.
     pub until_return: Curve,
@@ -235,6 +259,13 @@ impl Profile {
         self.hand_overs.iter().find(|h| (h.from, h.to, h.across_streams) == wanted)
     }
 
+    /// What a kernel pays that follows another in its stream while `others`
+    /// streams wait with theirs. Nothing if none do, or if it was not measured.
+    pub fn polling(&self, others: usize, copies: [bool; 2]) -> f64 {
+        let found = self.polling.iter().find(|model| model.copies == copies);
+        found.filter(|_| others > 0).map_or(0.0, |model| model.delay.at(others as f64).max(0.0))
+    }
+
     /// Nanoseconds of a kernel on the device.
     ///
     /// # Errors
@@ -285,10 +316,8 @@ impl Profile {
         if footprint <= own {
             return time(Warmth::Same);
         }
-        // What is measured at a footprint has the misses of that footprint in it.
         let measured_at = self.caches.shared_bytes.max(own);
-        let (there, here) = (self.caches.twins(measured_at), self.caches.twins(footprint));
-        let further = if there < 1.0 { ((here - there) / (1.0 - there)).max(0.0) } else { 0.0 };
+        let further = further(self.caches.twins(measured_at), self.caches.twins(footprint));
         let near = if own < self.caches.shared_bytes { Warmth::Shared } else { Warmth::Same };
         Ok(blend(time(near)?, time(Warmth::Memory)?, further))
     }
@@ -311,12 +340,18 @@ impl Profile {
             self.staging.iter().find(fits).ok_or_else(unknown)
         };
         let (hot, cold) = (model(false)?, model(true)?);
-        let misses = self.caches.staging(footprint);
+        let further = further(self.caches.staging(bytes), self.caches.staging(footprint));
         let time = |curve: fn(&StagingModel) -> &Curve| {
-            blend(curve(hot).at(bytes.as_f64()), curve(cold).at(bytes.as_f64()), misses)
+            blend(curve(hot).at(bytes.as_f64()), curve(cold).at(bytes.as_f64()), further)
         };
         Ok((time(|model| &model.until_return), time(|model| &model.until_complete)))
     }
+}
+
+/// The share of what is found `there` that is not found `here`: what is
+/// measured at a footprint has the misses of that footprint in it.
+fn further(there: f64, here: f64) -> f64 {
+    if there < 1.0 { ((here - there) / (1.0 - there)).max(0.0) } else { 0.0 }
 }
 
 fn blend(hot: f64, cold: f64, misses: f64) -> f64 {

@@ -124,6 +124,13 @@ pub enum Quantity {
         bytes: Bytes,
         streams: usize,
     },
+    /// Device time of small kernels, one after the other in a stream, while
+    /// `others` streams each hold a kernel that waits for an event; `copies`:
+    /// whether large copies to the device, and from it, go on meanwhile.
+    Polled {
+        others: usize,
+        copies: [bool; 2],
+    },
     /// Device time of pinned copies, one after the other.
     Copy {
         direction: Direction,

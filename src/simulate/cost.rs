@@ -138,7 +138,7 @@ fn copy_cost(
         return staged_cost(plan, profile, footprint, (direction, ashore), (host, latency));
     }
     let alone = profile.copy(direction)?.span(bytes.as_f64());
-    let slowdown = profile.link.slowdown(direction, bytes);
+    let slowdown = profile.link.slowdown(direction, bytes, alone);
     let work = Work::Copy { direction, alone, slowdown };
     Ok(CallCost { host, latency, work: Some(work), waits: Waits::No })
 }

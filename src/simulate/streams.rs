@@ -22,6 +22,17 @@ struct Stream {
     awaited: Vec<Ending>,
     /// Kinds of operations that were issued since the stream was last empty.
     seen: [bool; 3],
+    /// How many kernels are waiting or running.
+    kernels: usize,
+}
+
+impl Stream {
+    /// Whether the device has to look after this stream from time to time: it
+    /// has a kernel that waits for something else than a kernel before it.
+    fn is_polled(&self, operations: &[Operation]) -> bool {
+        let head = self.waiting.front().map(|&head| operations[head].work.kind());
+        self.kernels > 0 && head != Some(Some(OperationKind::Kernel))
+    }
 }
 
 /// One recording of an event. A wait is for the latest one issued before it,
@@ -104,6 +115,7 @@ impl<'p> Streams<'p> {
         if stream.waiting.is_empty() {
             stream.seen = [false; 3];
         }
+        stream.kernels += usize::from(operation.work.kind() == Some(OperationKind::Kernel));
         let seen = operation.work.kind().map(|kind| &mut stream.seen[kind as usize]);
         self.is_first.push(seen.is_some_and(|seen| !std::mem::replace(seen, true)));
         stream.waiting.push_back(id);
@@ -123,6 +135,7 @@ impl<'p> Streams<'p> {
         let head = stream.waiting.pop_front();
         debug_assert_eq!(head, Some(id), "only the head of a stream runs");
         stream.running = false;
+        stream.kernels -= usize::from(operation.work.kind() == Some(OperationKind::Kernel));
         stream.last = Some(Ending { time, kind: operation.work.kind() });
         self.advance(operations, operation.stream, ready);
     }
@@ -190,12 +203,19 @@ impl<'p> Streams<'p> {
     fn start(&mut self, operations: &[Operation], id: OperationId, ready: &mut Vec<Ready>) {
         let operation = &operations[id];
         let to = operation.work.kind().expect("events are handled before");
+        let polled = || {
+            let others = self.streams.iter().filter(|stream| stream.is_polled(operations));
+            self.profile.polling(others.count(), self.busy.copies)
+        };
         let hand_over = |from: Ending, across: bool| {
             let idle = from.kind.filter(|_| !self.busy.is(to));
             let found = idle.and_then(|kind| self.profile.hand_over(kind, to, across));
-            let cost = found.map_or(0.0, |hand_over| {
-                if self.is_first[id] { hand_over.first.ns } else { hand_over.queued.ns }
-            });
+            let cost = match found {
+                Some(hand_over) if self.is_first[id] => hand_over.first.ns,
+                Some(hand_over) => hand_over.queued.ns,
+                None if from.kind == Some(to) && to == OperationKind::Kernel => polled(),
+                None => 0.0,
+            };
             from.time + Span::from_nanos_f64(cost.max(0.0) * operation.waits_for(from.time))
         };
         let stream = &self.streams[operation.stream.0];

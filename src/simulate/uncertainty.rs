@@ -121,8 +121,9 @@ fn drawn(profile: &Profile, random: &mut ChaCha8Rng) -> Profile {
     }
     let factor = factor(machine.link.scatter, random);
     let link = &mut machine.link;
-    for knot in link.down_slowdown.iter_mut().chain(&mut link.up_slowdown) {
-        knot.1 = (knot.1 * factor).max(1.0);
+    for shared in [&mut link.down_shared, &mut link.up_shared] {
+        shared.per_copy_ns *= factor;
+        shared.per_byte_ns *= factor;
     }
     machine
 }

@@ -1,18 +1,15 @@
-//! Numbers about numbers: robust summaries, straight lines, least squares and
-//! segmentation.
+//! Numbers about numbers: robust summaries, straight lines and segmentation.
 //!
 //! Invariant: plain `f64` in and out, without units, without randomness and
 //! without any idea of what was measured. Every formula names its source and has
 //! a closed-form test. Values are finite: whoever measures or parses checks that,
 //! and a NaN that gets here is our own mistake.
 
-mod least_squares;
 mod line;
 mod order;
 mod segments;
 
-pub use least_squares::nonnegative_least_squares;
-pub use line::{Line, theil_sen, weighted_line};
+pub use line::{Line, theil_sen};
 pub use order::{
     Summary, mad, median, quantile, quantile_of_sorted, relative_half_width, relative_spread,
 };

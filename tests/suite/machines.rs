@@ -6,8 +6,8 @@
 use hallway::kernels::{Kernel, Variant};
 use hallway::plan::Direction;
 use hallway::profile::{
-    CacheModel, CallCosts, CopyModel, Curve, Estimate, HandOver, KernelModel, Latencies, LinkModel,
-    MemoryCosts, OperationKind, Profile, StagingModel, TwinModel, Warmth,
+    CacheModel, CallCosts, Contention, CopyModel, Curve, Estimate, HandOver, KernelModel,
+    Latencies, LinkModel, MemoryCosts, OperationKind, Profile, StagingModel, TwinModel, Warmth,
 };
 use hallway::samples::Provenance;
 use hallway::units::{Bandwidth, Bytes};
@@ -16,6 +16,9 @@ use hallway::units::{Bandwidth, Bytes};
 const SCATTER: f64 = 0.05;
 
 const MIB: f64 = (1 << 20) as f64;
+
+/// Copies that the other direction does not slow.
+pub const FREE: Contention = Contention { per_copy_ns: 0.0, per_byte_ns: 0.0 };
 
 pub fn machine() -> Profile {
     Profile {
@@ -42,13 +45,14 @@ pub fn machine() -> Profile {
         link: LinkModel {
             down_bytes_per_second: bytes_per_nanosecond(4.0),
             up_bytes_per_second: bytes_per_nanosecond(4.0),
-            down_slowdown: vec![(1.0, 2.0)],
-            up_slowdown: vec![(1.0, 4.0)],
+            down_shared: Contention { per_copy_ns: 1_000.0, per_byte_ns: 0.25 },
+            up_shared: Contention { per_copy_ns: 3_000.0, per_byte_ns: 0.75 },
             scatter: SCATTER,
             down_switch: constant(0.0),
             up_switch: constant(0.0),
         },
         hand_overs: hand_overs(),
+        polling: Vec::new(),
         copies: Direction::BOTH
             .map(|direction| CopyModel { direction, time: per_element_of_bytes(1_000.0, 1.0) })
             .to_vec(),

@@ -8,14 +8,6 @@ fn assert_close(value: f64, truth: f64) {
     assert!((value - truth).abs() <= tolerance, "{value} is not {truth}");
 }
 
-fn assert_all_close(values: &[f64], truths: &[f64]) {
-    assert_eq!(values.len(), truths.len());
-    for (&value, &truth) in values.iter().zip(truths) {
-        // The ridge of the least squares moves coefficients by about 1e-10.
-        assert!((value - truth).abs() <= 1e-8 * truth.abs().max(1.0), "{values:?} not {truths:?}");
-    }
-}
-
 /// 1, 2, .., n, from the outside in.
 fn shuffled(n: u32) -> Vec<f64> {
     (0..n).map(|i| f64::from(if i % 2 == 0 { n - i / 2 } else { i / 2 + 1 })).collect()
@@ -110,55 +102,6 @@ fn theil_sen_ignores_outliers() {
 }
 
 #[test]
-fn weighted_lines() {
-    // Equal weights: the textbook line y = 2/3 + x/2 through (1, 1) (2, 2) (3, 2).
-    let points = [(1.0, 1.0), (2.0, 2.0), (3.0, 2.0)];
-    let line = weighted_line(&points, &[5.0; 3]).unwrap();
-    assert_close(line.slope, 0.5);
-    assert_close(line.intercept, 2.0 / 3.0);
-    // A weight of two is the point given twice; a weight of zero is no point.
-    let twice = [(1.0, 1.0), (2.0, 2.0), (2.0, 2.0), (3.0, 2.0)];
-    let once = weighted_line(&points, &[1.0, 2.0, 1.0]).unwrap();
-    let repeated = weighted_line(&twice, &[1.0; 4]).unwrap();
-    assert_close(once.slope, repeated.slope);
-    assert_close(once.intercept, repeated.intercept);
-    let through = weighted_line(&points, &[1.0, 1.0, 0.0]).unwrap();
-    assert_close(through.slope, 1.0);
-    assert!(through.intercept.abs() < 1e-12);
-    // Far from the origin nothing is lost.
-    let far: Vec<_> = (0..9).map(|x| (1e9 + f64::from(x), 7.0 * f64::from(x))).collect();
-    assert_close(weighted_line(&far, &[1.0; 9]).unwrap().slope, 7.0);
-    assert_eq!(weighted_line(&[], &[]), None);
-    assert_eq!(weighted_line(&points, &[0.0, 1.0, 0.0]), None);
-    assert_eq!(weighted_line(&[(0.1, 1.0), (0.1, 2.0), (0.1, 3.0)], &[1.0, 3.0, 0.7]), None);
-}
-
-#[test]
-fn nonnegative_coefficients() {
-    let rows = |rows: &[&[f64]]| rows.iter().map(|row| row.to_vec()).collect::<Vec<_>>();
-    // Exact and positive: found exactly, whatever the units of the columns.
-    let matrix = rows(&[&[1.0, 1e9], &[1.0, 2e9], &[1.0, 5e9]]);
-    let found = nonnegative_least_squares(&matrix, &[3.0, 5.0, 11.0]);
-    assert_all_close(&[found[0], found[1] * 1e9], &[1.0, 2.0]);
-    // The free optimum is (3, -1); held at zero, the first is the mean of 2 and 1.
-    let matrix = rows(&[&[1.0, 1.0], &[1.0, 2.0]]);
-    assert_all_close(&nonnegative_least_squares(&matrix, &[2.0, 1.0]), &[1.5, 0.0]);
-    // Everything points the wrong way.
-    assert_all_close(&nonnegative_least_squares(&matrix, &[-2.0, -1.0]), &[0.0, 0.0]);
-    // Two columns that cannot be told apart share.
-    let matrix = rows(&[&[1.0, 1.0, 0.0], &[2.0, 2.0, 1.0]]);
-    assert_all_close(&nonnegative_least_squares(&matrix, &[4.0, 9.0]), &[2.0, 2.0, 1.0]);
-    // A column of zeros explains nothing.
-    let matrix = rows(&[&[0.0, 1.0], &[0.0, 2.0]]);
-    assert_all_close(&nonnegative_least_squares(&matrix, &[1.0, 2.0]), &[0.0, 1.0]);
-    assert_all_close(&nonnegative_least_squares(&matrix, &[0.0, 0.0]), &[0.0, 0.0]);
-    // More columns than rows: the solution of least norm.
-    let matrix = rows(&[&[1.0, 1.0, 1.0, 1.0]]);
-    assert_all_close(&nonnegative_least_squares(&matrix, &[8.0]), &[2.0; 4]);
-    assert!(nonnegative_least_squares(&[], &[]).is_empty());
-}
-
-#[test]
 fn interpolation_between_and_beyond_knots() {
     let knots = [(1.0, 10.0), (2.0, 20.0), (4.0, 24.0)];
     let cases =
@@ -220,25 +163,6 @@ proptest! {
         prop_assert_eq!(knots[knots.len() - 1], points[points.len() - 1]);
         for &(x, y) in &points {
             prop_assert!((interpolate(&knots, x) - y).abs() <= tolerance * y.abs() + 1e-12);
-        }
-    }
-
-    /// The Karush-Kuhn-Tucker conditions hold exactly at the optimum and nowhere else.
-    #[test]
-    fn nonnegative_least_squares_is_optimal(
-        rows in prop::collection::vec(prop::collection::vec(-1.0..1.0f64, 4), 6..12),
-        targets in prop::collection::vec(-1.0..1.0f64, 12),
-    ) {
-        let targets = &targets[..rows.len()];
-        let found = nonnegative_least_squares(&rows, targets);
-        for j in 0..4 {
-            let descent: f64 = rows.iter().zip(targets).map(|(row, target)| {
-                let fitted: f64 = row.iter().zip(&found).map(|(a, x)| a * x).sum();
-                row[j] * (target - fitted)
-            }).sum();
-            prop_assert!(found[j] >= 0.0);
-            prop_assert!(descent <= 1e-6, "could grow: {j} by {descent}");
-            prop_assert!(found[j] == 0.0 || descent >= -1e-6, "should shrink: {j} by {descent}");
         }
     }
 }

@@ -1,7 +1,8 @@
 //! One copy at a time in each direction; the two directions slow each other.
 
 use super::*;
-use crate::machines::machine;
+use crate::machines::{FREE, machine};
+use hallway::profile::Contention;
 
 #[test]
 fn copies_of_one_direction_take_turns() {
@@ -36,16 +37,16 @@ fn a_copy_slows_nobody_before_it_starts_or_after_it_ends() {
 }
 
 #[test]
-fn how_much_slower_a_copy_is_goes_by_its_size() {
+fn a_copy_beside_others_pays_for_itself_and_for_its_bytes() {
     let mut machine = machine();
-    machine.link.down_slowdown = vec![(1.0, 1.0)];
-    // Not at all up to 1000 elements, three times from 10000 on.
-    machine.link.up_slowdown = vec![(4_000.0, 1.0), (40_000.0, 3.0)];
-    for (elements, times) in [(10, 1), (1_000, 1), (5_500, 2), (10_000, 3), (12_000, 3)] {
+    machine.link.down_shared = FREE;
+    // 700 more for the copy and half a nanosecond more for an element.
+    machine.link.up_shared = Contention { per_copy_ns: 700.0, per_byte_ns: 0.125 };
+    for elements in [10, 1_000, 12_000] {
         let body = vec![copy_in(0, PINNED, 50_000), copy_out(1, PINNED, elements)];
         let timeline = run(body, &machine);
         assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 55_000)]);
-        let end = 7_500 + times * (1_000 + elements);
+        let end = 7_500 + 1_000 + 700 + elements + elements / 2;
         assert_eq!(spans(&timeline, Lane::CopyOut), [(7_500, end)], "{elements} elements");
     }
 }
@@ -53,8 +54,7 @@ fn how_much_slower_a_copy_is_goes_by_its_size() {
 #[test]
 fn a_link_that_carries_both_slows_neither() {
     let mut machine = machine();
-    let none = vec![(1.0, 1.0)];
-    (machine.link.down_slowdown, machine.link.up_slowdown) = (none.clone(), none);
+    (machine.link.down_shared, machine.link.up_shared) = (FREE, FREE);
     let timeline = run(vec![copy_in(0, PINNED, 8_000), copy_out(1, PINNED, 4_000)], &machine);
     assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 13_000)]);
     assert_eq!(spans(&timeline, Lane::CopyOut), [(7_500, 12_500)]);

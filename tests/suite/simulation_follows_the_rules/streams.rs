@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::machines::machine;
+use hallway::profile::{Curve, Polling};
 
 #[test]
 fn a_stream_does_one_thing_after_another() {
@@ -178,4 +179,21 @@ fn a_synchronisation_follows_events_into_other_streams() {
         vec![copy_in(0, PINNED, 5_000), record(0, 0), wait(1, 0), record(1, 1), synchronize(1)];
     let timeline = run(body, &machine());
     assert_eq!(makespan(&timeline), 10_000 + 6_000);
+}
+
+#[test]
+fn a_kernel_behind_a_kernel_pays_for_streams_that_wait() {
+    let mut machine = machine();
+    let delay = Curve { knots: vec![(0.0, 0.0), (1.0, 300.0), (2.0, 900.0)], scatter: 0.0 };
+    machine.polling = vec![Polling { copies: [false, false], delay }];
+    let second = |others: usize| {
+        // Each of the others holds a kernel that waits for the last in stream 0.
+        let mut body = vec![launch(0, 20_000), launch(0, 20_000), record(0, 0)];
+        body.extend((1..=others).flat_map(|stream| [wait(stream, 0), launch(stream, 4_000)]));
+        spans(&run(body, &machine), Lane::Kernels)[1].0
+    };
+    // The first runs from 2000 + 4000 + 1000 to 27000; then the gap of the second.
+    assert_eq!(second(0), 28_000);
+    assert_eq!(second(1), 28_300);
+    assert_eq!(second(2), 28_900);
 }

@@ -1,7 +1,7 @@
 //! Plans of real families, in closed form.
 
 use super::*;
-use crate::machines::machine;
+use crate::machines::{FREE, machine};
 use crate::workloads::simple;
 use hallway::plan::build;
 
@@ -16,8 +16,8 @@ fn planned(family: Family, elements: u64) -> Plan {
 /// The machine with a link wide enough for both directions.
 fn wide_machine() -> Profile {
     let mut machine = machine();
-    machine.link.down_slowdown = vec![(1.0, 1.0)];
-    machine.link.up_slowdown = vec![(1.0, 1.0)];
+    machine.link.down_shared = FREE;
+    machine.link.up_shared = FREE;
     machine
 }
 
