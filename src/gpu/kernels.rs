@@ -4,7 +4,7 @@ use super::device::Device;
 use super::error::{GpuError, check};
 use super::memory::PinnedMemory;
 use super::stream::Stream;
-use crate::kernels::{Arguments, Kernel, Shape};
+use crate::kernels::{Arguments, Grid, Kernel};
 use crate::units::Bytes;
 use cudarc::driver::sys;
 use cudarc::nvrtc::{result as nvrtc, sys as nvrtc_sys};
@@ -13,9 +13,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 const SOURCE: &str = include_str!("kernels.cu");
-const THREADS: u32 = 256;
-/// As in the CUDA source: elements that one thread of a map works on.
-const PER_THREAD: u64 = 4;
 
 /// A loaded module with a handle for every kernel.
 pub(super) struct Module {
@@ -107,7 +104,7 @@ struct Work {
 /// A kernel with its arguments and geometry, ready to be started any number of times.
 pub struct Launch {
     function: sys::CUfunction,
-    blocks: u32,
+    grid: Grid,
     work: Work,
 }
 
@@ -127,14 +124,9 @@ impl Launch {
     ) -> Result<Self, GpuError> {
         let module = device.module()?;
         let index = Kernel::ALL.iter().position(|&k| k == kernel).expect("ALL is all");
-        let blocks = count.div_ceil(u64::from(THREADS) * PER_THREAD).max(1);
-        let blocks = match kernel.shape() {
-            Shape::Map => blocks,
-            Shape::Reduction => blocks.min(1024),
-        };
         Ok(Self {
             function: module.functions[index],
-            blocks: u32::try_from(blocks).expect("fewer than 2^31 blocks: 8 TiB of elements"),
+            grid: Grid::of(kernel, count),
             work: Work {
                 x: inputs[0],
                 y: inputs.get(1).copied().unwrap_or(0),
@@ -152,14 +144,16 @@ impl Launch {
     pub(super) unsafe fn start(&self, stream: sys::CUstream) -> Result<(), GpuError> {
         let mut arguments = [(&raw const self.work).cast_mut().cast::<c_void>()];
         // SAFETY: the function takes one `struct Work`, which the driver copies.
-        unsafe { start(self.function, self.blocks, THREADS, stream, &mut arguments) }
+        unsafe {
+            let shape = (self.grid.blocks, self.grid.threads_per_block);
+            start(self.function, shape, stream, &mut arguments)
+        }
     }
 }
 
 unsafe fn start(
     function: sys::CUfunction,
-    blocks: u32,
-    threads: u32,
+    (blocks, threads): (u32, u32),
     stream: sys::CUstream,
     arguments: &mut [*mut c_void],
 ) -> Result<(), GpuError> {
@@ -213,7 +207,7 @@ impl Blocker {
             [(&raw mut flag).cast(), (&raw mut epoch).cast(), (&raw mut timeout).cast()];
         // SAFETY: with unified addressing a pinned host address is a device
         // address too; the flag outlives the kernel because `release` follows.
-        unsafe { start(self.function, 1, 1, stream.raw(), &mut arguments) }
+        unsafe { start(self.function, (1, 1), stream.raw(), &mut arguments) }
     }
 
     pub fn release(&self) {

@@ -142,6 +142,47 @@ impl Kernel {
     }
 }
 
+/// The shape of a launch, and what one of its blocks holds of a multiprocessor
+/// for as long as it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Grid {
+    pub blocks: u32,
+    pub threads_per_block: u32,
+    pub registers_per_thread: u32,
+    pub shared_bytes_per_block: u32,
+}
+
+impl Grid {
+    /// Elements that one thread of a map works on, as in the CUDA source.
+    const PER_THREAD: u64 = 4;
+    const THREADS: u32 = 256;
+    /// Blocks of a reduction: each leaves one number to combine.
+    const REDUCTION_BLOCKS: u64 = 1024;
+
+    /// What a small kernel of the driver's own takes up.
+    pub const ONE_BLOCK: Self = Self {
+        blocks: 1,
+        threads_per_block: Self::THREADS,
+        registers_per_thread: 32,
+        shared_bytes_per_block: 0,
+    };
+
+    /// The library's launch of a kernel over so many elements.
+    pub fn of(kernel: Kernel, elements: u64) -> Self {
+        let blocks = elements.div_ceil(u64::from(Self::THREADS) * Self::PER_THREAD).max(1);
+        let (blocks, shared) = match kernel.shape() {
+            Shape::Map => (blocks, 0),
+            // One number for each warp, and a flag.
+            Shape::Reduction => (blocks.min(Self::REDUCTION_BLOCKS), 4 * Self::THREADS / 32 + 4),
+        };
+        Self {
+            blocks: u32::try_from(blocks).expect("fewer than 2^32 blocks: 16 TiB of elements"),
+            shared_bytes_per_block: shared,
+            ..Self::ONE_BLOCK
+        }
+    }
+}
+
 impl fmt::Display for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())

@@ -10,23 +10,23 @@
 //! streams it has to look at. While the other direction is busy, a copy is
 //! slower, by what calibration found for its size.
 
-use super::operation::OperationId;
-use crate::plan::{Direction, StreamId};
-use crate::profile::LinkModel;
+use super::operation::{ItemId, NONE};
+use crate::plan::Direction;
 use crate::units::{Instant, Span};
 use std::collections::VecDeque;
 
 /// What an engine has been asked to do.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Transfer {
-    pub id: OperationId,
-    pub stream: StreamId,
+    pub item: ItemId,
+    pub stream: u32,
     /// Engine time with nothing in the other direction.
     pub alone: Span,
     /// How many times longer while the other direction is busy.
     pub slowdown: f64,
 }
 
+#[derive(Clone, Copy)]
 struct Running {
     transfer: Transfer,
     started: Instant,
@@ -34,12 +34,12 @@ struct Running {
     left: f64,
 }
 
-#[derive(Default)]
 struct Engine {
     queue: VecDeque<Transfer>,
     running: Option<Running>,
-    /// The stream it is staying with.
-    serving: Option<StreamId>,
+    /// The stream it is staying with, and what it did last.
+    serving: u32,
+    last: ItemId,
 }
 
 /// Both engines.
@@ -49,65 +49,74 @@ pub(super) struct Copies {
     switch: [f64; 2],
     /// When what is left was last brought up to date.
     since: Instant,
-    /// Changes whenever a speed does: a wake-up for an older one is void.
-    pub epoch: u64,
+    /// When something changes next if nothing else happens.
+    pub next: Instant,
 }
 
 /// Less than this many nanoseconds left is nothing left.
 const DONE: f64 = 0.5;
 
-/// A transfer that has ended: its operation, and from when to when.
-pub(super) type Ended = (OperationId, Instant, Instant);
+/// Something that an engine has done: since when, and what it did before.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ended {
+    pub item: ItemId,
+    pub started: Instant,
+    pub before: ItemId,
+}
+
+impl Default for Copies {
+    fn default() -> Self {
+        let engine = || Engine { queue: VecDeque::new(), running: None, serving: NONE, last: NONE };
+        let (since, next) = (Instant::START, Instant::NEVER);
+        Self { engines: [engine(), engine()], switch: [0.0; 2], since, next }
+    }
+}
 
 impl Copies {
-    /// `streams`: how many streams each engine takes copies from.
-    pub fn new(link: &LinkModel, streams: [usize; 2]) -> Self {
-        let [down, up] = streams.map(|streams| streams.max(1) as f64);
-        Self {
-            engines: [Engine::default(), Engine::default()],
-            switch: [link.down_switch.at(down), link.up_switch.at(up)],
-            since: Instant::START,
-            epoch: 0,
+    /// Forgets everything but its memory.
+    pub fn reset(&mut self, switch: [f64; 2]) {
+        (self.switch, self.since, self.next) = (switch, Instant::START, Instant::NEVER);
+        for engine in &mut self.engines {
+            engine.queue.clear();
+            (engine.running, engine.serving, engine.last) = (None, NONE, NONE);
         }
     }
 
-    pub fn enqueue(&mut self, now: Instant, direction: Direction, transfer: Transfer) {
-        self.settle(now);
+    pub fn enqueue(&mut self, direction: Direction, transfer: Transfer) {
         self.engines[direction as usize].queue.push_back(transfer);
     }
 
     /// Moves to `now` and takes out a transfer that has ended, if one has.
     pub fn collect(&mut self, now: Instant) -> Option<Ended> {
         self.settle(now);
-        let is_done = |running: &mut Running| running.left < DONE;
-        let ended = self.engines.iter_mut().find_map(|engine| engine.running.take_if(is_done));
-        ended.map(|running| (running.transfer.id, running.started, now))
+        for engine in &mut self.engines {
+            if let Some(running) = engine.running.take_if(|running| running.left < DONE) {
+                let item = running.transfer.item;
+                let before = std::mem::replace(&mut engine.last, item);
+                return Some(Ended { item, started: running.started, before });
+            }
+        }
+        None
     }
 
     /// Which engines have a copy under way.
     pub fn busy(&self) -> [bool; 2] {
-        [0, 1].map(|side| self.engines[side].running.is_some())
-    }
-
-    /// When something changes next if nothing else happens.
-    pub fn next_change(&self) -> Option<Instant> {
-        let change = |(engine, speed): (&Engine, f64)| {
-            let left = engine.running.as_ref()?.left / speed;
-            Some(self.since + Span::from_nanos_f64(left.max(0.0).ceil()))
-        };
-        self.engines.iter().zip(self.speeds()).filter_map(change).min()
+        [self.engines[0].running.is_some(), self.engines[1].running.is_some()]
     }
 
     /// The speed of each engine relative to being alone.
     fn speeds(&self) -> [f64; 2] {
-        [0, 1].map(|side| match (&self.engines[side].running, &self.engines[1 - side].running) {
-            (Some(running), Some(_)) => 1.0 / running.transfer.slowdown,
-            _ => 1.0,
-        })
+        match [&self.engines[0].running, &self.engines[1].running] {
+            [Some(down), Some(up)] => [1.0 / down.transfer.slowdown, 1.0 / up.transfer.slowdown],
+            _ => [1.0; 2],
+        }
     }
 
     /// Takes off what has been done since the last change.
     fn settle(&mut self, now: Instant) {
+        if now == self.since {
+            return;
+        }
         let passed = now.since(self.since).nanos_f64();
         let speeds = self.speeds();
         for (engine, speed) in self.engines.iter_mut().zip(speeds) {
@@ -116,7 +125,6 @@ impl Copies {
             }
         }
         self.since = now;
-        self.epoch += 1;
     }
 
     /// Gives idle engines their next transfer. To be called when everything
@@ -124,17 +132,25 @@ impl Copies {
     pub fn fill(&mut self, now: Instant) {
         self.settle(now);
         for (engine, switch) in self.engines.iter_mut().zip(self.switch) {
-            if engine.running.is_some() {
+            if engine.running.is_some() || engine.queue.is_empty() {
                 continue;
             }
-            let same = |transfer: &Transfer| Some(transfer.stream) == engine.serving;
+            let same = |transfer: &Transfer| transfer.stream == engine.serving;
             let next = engine.queue.iter().position(same).unwrap_or(0);
             if let Some(transfer) = engine.queue.remove(next) {
-                let stays = engine.serving.is_none_or(|stream| stream == transfer.stream);
+                let stays = engine.serving == NONE || engine.serving == transfer.stream;
                 let left = transfer.alone.nanos_f64() + if stays { 0.0 } else { switch };
-                engine.serving = Some(transfer.stream);
+                engine.serving = transfer.stream;
                 engine.running = Some(Running { transfer, started: now, left });
             }
         }
+        let mut next = Instant::NEVER;
+        for (engine, speed) in self.engines.iter().zip(self.speeds()) {
+            if let Some(running) = &engine.running {
+                let left = (running.left / speed).max(0.0).ceil();
+                next = next.min(now + Span::from_nanos_f64(left));
+            }
+        }
+        self.next = next;
     }
 }

@@ -1,34 +1,29 @@
 //! Moving time forwards.
 
 use super::copies::{Copies, Ended, Transfer};
-use super::cost::{CallCost, costs};
-use super::host::{Host, HostState};
-use super::operation::{Operation, OperationId, Work};
+use super::host::{Blocked, Host};
+use super::observer::{Cause, Done, Observer, Reason, Recorder};
+use super::operation::{ItemId, Work};
 use super::processors::Processors;
+use super::program::{Program, Waits};
 use super::queue::Queue;
 use super::streams::{Busy, Ready, Streams};
-use crate::plan::{Call, Direction, Plan, StreamId};
+use crate::plan::Plan;
 use crate::profile::{Profile, Unknown};
-use crate::timeline::{Activity, Lane, Timeline};
-use crate::units::Instant;
+use crate::timeline::Timeline;
+use crate::units::{Instant, Span};
 
+/// What happens at a time that is known beforehand.
 #[derive(Debug, Clone, Copy)]
 enum Event {
-    /// The host is done with the active part of its call.
-    HostActs,
     /// The host returns from its call.
     HostReturns,
     /// An operation may join its engine.
-    Joins(OperationId),
+    Joins(ItemId),
     /// A kernel's gap is over; its blocks may run.
-    Dispatches(OperationId),
-    /// A staged copy is over.
-    Staged(OperationId, Instant),
-    /// Idle copy engines choose their next copy.
-    Choose,
-    /// Something may change among the copies, unless they changed since.
-    Copies(u64),
-    Processors(u64),
+    Dispatches(ItemId),
+    /// Something that needs no engine of the simulator's is over.
+    Ends(ItemId, Instant),
 }
 
 /// Predicts one pass over a plan's body on a machine, in steady state.
@@ -36,215 +31,197 @@ enum Event {
 /// # Errors
 /// If the profile does not know what one of the calls costs.
 pub fn simulate(plan: &Plan, profile: &Profile) -> Result<Timeline, Unknown> {
-    let costs = costs(plan, profile, &plan.body)?;
-    Ok(Engine::new(plan, profile, &costs).run())
+    Ok(Simulator::default().timeline(&Program::new(plan, profile)?))
 }
 
-struct Engine<'a> {
-    plan: &'a Plan,
-    costs: &'a [CallCost],
+/// The discrete-event engine. It keeps its memory from one program to the next.
+#[derive(Default)]
+pub struct Simulator {
     now: Instant,
+    /// The latest end of anything so far.
+    latest: Instant,
     queue: Queue<Event>,
     host: Host,
-    streams: Streams<'a>,
+    streams: Streams,
     copies: Copies,
     processors: Processors,
-    operations: Vec<Operation>,
-    /// Operations that became ready and are not scheduled yet.
+    /// Operations that became ready and have not joined their engines yet.
     ready: Vec<Ready>,
-    activities: Vec<Activity>,
     /// A copy has ended or become ready.
     choose: bool,
 }
 
-impl<'a> Engine<'a> {
-    fn new(plan: &'a Plan, profile: &'a Profile, costs: &'a [CallCost]) -> Self {
-        Self {
-            plan,
-            costs,
-            now: Instant::START,
-            queue: Queue::new(),
-            host: Host::new(),
-            streams: Streams::new(profile, plan.streams, plan.events),
-            copies: Copies::new(&profile.link, copying_streams(plan)),
-            processors: Processors::default(),
-            operations: Vec::with_capacity(plan.body.len()),
-            ready: Vec::new(),
-            activities: Vec::with_capacity(2 * plan.body.len()),
-            choose: false,
-        }
+impl Simulator {
+    /// The time that one pass over the program takes.
+    pub fn makespan(&mut self, program: &Program<'_>) -> Span {
+        self.run(program, &mut ())
     }
 
-    fn run(mut self) -> Timeline {
-        self.enter_call();
-        while let Some((time, event)) = self.queue.next() {
-            self.now = time;
-            self.handle(event);
-            for (time, id) in std::mem::take(&mut self.ready) {
-                self.queue.schedule(time.max(self.now), Event::Joins(id));
-            }
+    /// Everything that happens in one pass over the program.
+    pub fn timeline(&mut self, program: &Program<'_>) -> Timeline {
+        let mut recorder = Recorder::default();
+        let makespan = self.run(program, &mut recorder);
+        recorder.timeline(makespan)
+    }
+
+    fn run(&mut self, program: &Program<'_>, observer: &mut impl Observer) -> Span {
+        (self.now, self.latest, self.choose) = (Instant::START, Instant::START, false);
+        self.queue.reset();
+        self.host = Host::default();
+        self.streams.reset(program);
+        self.copies.reset(program.switch);
+        self.processors.reset(program.profile.machine.multiprocessors);
+        self.issue(program, observer);
+        loop {
+            let next = self.queue.next().min(self.copies.next).min(self.processors.next);
             // Behind everything that becomes ready at this very moment.
-            if std::mem::take(&mut self.choose) {
-                self.queue.schedule(self.now, Event::Choose);
-            }
-        }
-        assert_eq!(self.host.state, HostState::Finished, "a checked plan runs to its end");
-        let end = |activity: &Activity| activity.end;
-        let makespan = self.activities.iter().map(end).max().unwrap_or_default().since_start();
-        self.activities.sort_by_key(|activity| (activity.lane, activity.start, activity.call));
-        Timeline { activities: self.activities, makespan }
-    }
-
-    fn handle(&mut self, event: Event) {
-        match event {
-            Event::HostActs => self.act(),
-            Event::HostReturns => self.return_from_call(),
-            Event::Joins(id) => self.join(id),
-            Event::Dispatches(id) => {
-                if let Work::Kernel { busy, demand, .. } = self.operations[id].work {
-                    self.processors.start(self.now, id, busy, demand);
-                    self.watch_processors();
-                }
-            }
-            Event::Staged(id, started) => self.finish((id, started, self.now)),
-            Event::Copies(epoch) if epoch == self.copies.epoch => {
-                while let Some(ended) = self.copies.collect(self.now) {
-                    self.finish(ended);
-                }
-                self.choose = true;
-            }
-            Event::Choose => {
+            if self.choose && next > self.now {
+                self.choose = false;
                 self.copies.fill(self.now);
-                self.watch_copies();
+                continue;
             }
-            Event::Processors(epoch) if epoch == self.processors.epoch => {
-                while let Some(ended) = self.processors.collect(self.now) {
-                    self.finish(ended);
+            if next == Instant::NEVER {
+                break;
+            }
+            self.now = next;
+            self.step(program, observer);
+        }
+        assert_eq!(self.host.next as usize, program.items.len(), "a checked plan runs to its end");
+        self.latest.since_start()
+    }
+
+    /// Everything that is due now: ends before beginnings.
+    fn step(&mut self, program: &Program<'_>, observer: &mut impl Observer) {
+        if self.copies.next <= self.now {
+            while let Some(ended) = self.copies.collect(self.now) {
+                self.finish(program, ended, observer);
+            }
+            self.copies.next = Instant::NEVER;
+            self.choose = true;
+        }
+        if self.processors.next <= self.now {
+            while let Some(ended) = self.processors.collect(self.now) {
+                self.finish(program, ended, observer);
+            }
+        }
+        while let Some(event) = self.queue.pop_due(self.now) {
+            match event {
+                Event::HostReturns => {
+                    self.host.reached = self.now;
+                    self.end_call(observer);
+                    self.issue(program, observer);
                 }
-                self.watch_processors();
+                Event::Joins(id) => self.join(program, id),
+                Event::Dispatches(id) => {
+                    if let Work::Kernel { busy, grid, .. } = program.class_of(id).work {
+                        self.processors.start(self.now, id, busy, &grid);
+                    }
+                }
+                Event::Ends(item, started) => {
+                    self.finish(program, Ended { item, started, before: item }, observer);
+                }
             }
-            Event::Copies(_) | Event::Processors(_) => {}
         }
     }
 
-    fn enter_call(&mut self) {
-        self.host.entered = self.now;
-        if self.host.next == self.plan.body.len() {
-            self.host.state = HostState::Finished;
-            return;
-        }
-        self.host.state = HostState::Calling;
-        let cost = &self.costs[self.host.next];
-        self.queue.schedule(self.now + cost.host, Event::HostActs);
-    }
-
-    /// The call takes effect: its operation is in the stream.
-    fn act(&mut self) {
-        let call = self.host.next;
-        let cost = &self.costs[call];
-        let stream = self.plan.body[call].stream();
-        let mut operation = None;
-        if let (Some(work), Some(stream)) = (cost.work, stream) {
-            let arrives = self.now + cost.latency;
-            let id = self.operations.len();
-            let issued = self.now;
-            self.operations.push(Operation { call, stream, work, issued, arrives });
-            operation = Some(id);
-            self.streams.busy = self.busy();
-            self.streams.push(&self.operations, id, &mut self.ready);
-        }
-        let drained = stream.map(|stream| (stream, self.streams.is_drained(stream)));
-        match Host::after(cost, drained, operation) {
-            Some(state) => self.host.state = state,
-            None => self.return_from_call(),
+    /// Runs the host ahead until it has to wait for the device.
+    fn issue(&mut self, program: &Program<'_>, observer: &mut impl Observer) {
+        while let Some(item) = program.items.get(self.host.next as usize) {
+            let class = &program.classes[item.class as usize];
+            self.host.entered = self.host.reached;
+            self.host.reached = self.host.reached + class.host;
+            if class.work != Work::Nothing {
+                let issued = (self.host.reached, self.host.next);
+                self.streams.busy = self.busy();
+                self.streams.issue(program, issued, self.now, &mut self.ready);
+                self.join_ready(program);
+            }
+            let drained = || self.streams.is_drained(item.stream);
+            match class.waits {
+                Waits::Staging if self.host.blocked != Blocked::Returning => {
+                    self.host.blocked = Blocked::Staging;
+                }
+                Waits::Stream(wake) if !drained() => {
+                    self.host.blocked = Blocked::Draining { stream: item.stream, wake };
+                }
+                _ => {}
+            }
+            if self.host.blocked != Blocked::No {
+                return;
+            }
+            self.end_call(observer);
         }
     }
 
-    fn return_from_call(&mut self) {
-        self.note(Lane::Host, self.host.next, self.host.entered);
+    fn end_call(&mut self, observer: &mut impl Observer) {
+        observer.host(self.host.next, self.host.entered, self.host.reached);
+        self.latest = self.latest.max(self.host.reached);
+        self.host.blocked = Blocked::No;
         self.host.next += 1;
-        self.enter_call();
     }
 
-    fn join(&mut self, id: OperationId) {
-        match self.operations[id].work {
+    fn return_at(&mut self, time: Instant) {
+        self.host.blocked = Blocked::Returning;
+        self.queue.schedule(time, Event::HostReturns);
+    }
+
+    fn join_ready(&mut self, program: &Program<'_>) {
+        while let Some((time, id)) = self.ready.pop() {
+            match program.class_of(id).work {
+                // Nothing can be seen of a kernel during its gap.
+                Work::Kernel { gap, .. } => {
+                    self.queue.schedule(time.max(self.now) + gap, Event::Dispatches(id));
+                }
+                _ if time <= self.now => self.join(program, id),
+                _ => self.queue.schedule(time, Event::Joins(id)),
+            }
+        }
+    }
+
+    fn join(&mut self, program: &Program<'_>, item: ItemId) {
+        match program.class_of(item).work {
             Work::Copy { direction, alone, slowdown } => {
-                let stream = self.operations[id].stream;
-                self.copies.enqueue(self.now, direction, Transfer { id, stream, alone, slowdown });
+                let stream = program.items[item as usize].stream;
+                self.copies.enqueue(direction, Transfer { item, stream, alone, slowdown });
                 self.choose = true;
             }
             Work::Staged { duration, early, .. } => {
-                let end = self.now + duration;
-                self.queue.schedule(end, Event::Staged(id, self.now));
-                if self.host.state == (HostState::Staging { id }) {
-                    let released = self.now + duration.saturating_sub(early);
-                    self.host.state = HostState::Calling;
-                    self.queue.schedule(released, Event::HostReturns);
+                self.queue.schedule(self.now + duration, Event::Ends(item, self.now));
+                if item == self.host.next {
+                    self.return_at(self.now + duration.saturating_sub(early));
                 }
             }
             Work::Inline { duration } => {
-                let end = self.now + duration;
-                self.queue.schedule(end, Event::Staged(id, self.now));
+                self.queue.schedule(self.now + duration, Event::Ends(item, self.now));
             }
-            Work::Kernel { gap, .. } => {
-                self.queue.schedule(self.now + gap, Event::Dispatches(id));
+            Work::Kernel { .. } | Work::Nothing | Work::Record | Work::Wait => {
+                unreachable!("kernels are dispatched, events never join an engine")
             }
-            Work::Record(_) | Work::Wait(_) => unreachable!("events never join an engine"),
         }
     }
 
     /// An operation has ended: its stream goes on, and perhaps the host.
-    fn finish(&mut self, (id, started, _): Ended) {
-        let Operation { call, work, .. } = self.operations[id];
-        let lane = match work {
-            Work::Copy { direction, .. } | Work::Staged { direction, .. } => Lane::of(direction),
-            Work::Inline { .. } => Lane::CopyIn,
-            _ => Lane::Kernels,
-        };
-        self.note(lane, call, started);
+    fn finish(&mut self, program: &Program<'_>, ended: Ended, observer: &mut impl Observer) {
+        let Ended { item, started, before } = ended;
+        let mut cause = self.streams.cause(program.items[item as usize].stream);
+        if started > cause.ready && before != item {
+            cause = Cause { reason: Reason::Engine, before, ready: started };
+        }
+        observer.device(program, Done { item, start: started, end: self.now, cause });
+        self.latest = self.latest.max(self.now);
         self.streams.busy = self.busy();
-        self.streams.end(&self.operations, id, self.now, &mut self.ready);
+        self.streams.end(program, item, self.now, &mut self.ready);
+        self.join_ready(program);
         // Not only of this stream: an event may have let another one drain.
-        if let HostState::Draining { stream, wake } = self.host.state
+        if let Blocked::Draining { stream, wake } = self.host.blocked
             && self.streams.is_drained(stream)
         {
-            self.host.state = HostState::Calling;
-            self.queue.schedule(self.now + wake, Event::HostReturns);
+            let still_awake = self.now <= self.host.reached;
+            self.return_at(if still_awake { self.host.reached } else { self.now + wake });
         }
     }
 
     fn busy(&self) -> Busy {
         Busy { copies: self.copies.busy(), processors: self.processors.is_busy() }
     }
-
-    fn note(&mut self, lane: Lane, call: usize, start: Instant) {
-        self.activities.push(Activity { lane, call, start, end: self.now });
-    }
-
-    fn watch_copies(&mut self) {
-        if let Some(time) = self.copies.next_change() {
-            self.queue.schedule(time.max(self.now), Event::Copies(self.copies.epoch));
-        }
-    }
-
-    fn watch_processors(&mut self) {
-        if let Some(time) = self.processors.next_change() {
-            self.queue.schedule(time.max(self.now), Event::Processors(self.processors.epoch));
-        }
-    }
-}
-
-/// How many streams copy in, and how many copy out.
-fn copying_streams(plan: &Plan) -> [usize; 2] {
-    Direction::BOTH.map(|wanted| {
-        let mut streams: Vec<StreamId> = (plan.body.iter())
-            .filter_map(|call| match call {
-                Call::Copy { stream, direction, .. } if *direction == wanted => Some(*stream),
-                _ => None,
-            })
-            .collect();
-        streams.sort_unstable();
-        streams.dedup();
-        streams.len()
-    })
 }

@@ -1,52 +1,38 @@
 //! The host thread: it issues calls in order, and each has its cost.
 
-use super::cost::{CallCost, Waits};
-use super::operation::OperationId;
-use crate::plan::StreamId;
+use super::operation::ItemId;
 use crate::units::{Instant, Span};
 
-/// What the host thread is doing.
+/// What keeps the host thread in a call.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum HostState {
-    /// Inside a call, until the event that ends it.
-    Calling,
-    /// Waiting for a stream to drain; waking up takes as long as given.
+pub(super) enum Blocked {
+    No,
+    /// A stream has to drain; waking up takes as long as given.
     Draining {
-        stream: StreamId,
+        stream: u32,
         wake: Span,
     },
-    /// Waiting until an operation needs the host no more.
-    Staging {
-        id: OperationId,
-    },
-    Finished,
+    /// An operation still needs the host.
+    Staging,
+    /// The call ends at a time that is known.
+    Returning,
 }
 
 /// The host thread and its place in the program.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Host {
-    pub next: usize,
-    pub state: HostState,
+    pub next: ItemId,
+    pub blocked: Blocked,
     /// When the call that is under way was entered.
     pub entered: Instant,
+    /// Up to when the host has got: the end of the last call, or of the active
+    /// part of the one that is under way.
+    pub reached: Instant,
 }
 
-impl Host {
-    pub fn new() -> Self {
-        Self { next: 0, state: HostState::Calling, entered: Instant::START }
-    }
-
-    /// What the host does after the active part of a call.
-    pub fn after(
-        cost: &CallCost,
-        stream: Option<(StreamId, bool)>,
-        operation: Option<OperationId>,
-    ) -> Option<HostState> {
-        match (cost.waits, stream, operation) {
-            (Waits::Stream(wake), Some((stream, false)), _) => {
-                Some(HostState::Draining { stream, wake })
-            }
-            (Waits::Staging, _, Some(id)) => Some(HostState::Staging { id }),
-            _ => None,
-        }
+impl Default for Host {
+    fn default() -> Self {
+        let start = Instant::START;
+        Self { next: 0, blocked: Blocked::No, entered: start, reached: start }
     }
 }

@@ -11,13 +11,16 @@ mod copies;
 mod cost;
 mod engine;
 mod host;
+mod observer;
 mod operation;
 mod processors;
+mod program;
 mod queue;
 mod setup;
 mod streams;
 mod uncertainty;
 
-pub use engine::simulate;
+pub use engine::{Simulator, simulate};
+pub use program::Program;
 pub use setup::setup_time;
 pub use uncertainty::{Forecast, forecast, forecast_all};

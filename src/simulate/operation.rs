@@ -1,14 +1,21 @@
 //! What a call puts into a stream.
 
-use crate::plan::{Direction, EventId, StreamId};
+use crate::kernels::Grid;
+use crate::plan::Direction;
 use crate::profile::OperationKind;
 use crate::units::{Instant, Span};
 
-/// Index of an operation in the order of issue.
-pub(super) type OperationId = usize;
+/// Index of an item in the order of issue: one for each call, and a few more
+/// where a call stands for several.
+pub(super) type ItemId = u32;
+
+/// No item, no recording.
+pub(super) const NONE: u32 = u32::MAX;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Work {
+    /// The host's alone.
+    Nothing,
     /// Holds a copy engine for as long as it takes `alone`, and so many times
     /// longer while the other direction is busy too.
     Copy {
@@ -27,20 +34,20 @@ pub(super) enum Work {
     Inline {
         duration: Span,
     },
-    /// Holds nothing for `gap`, then up to `demand` of the multiprocessors
-    /// until `busy` of time at that demand is done.
+    /// Holds nothing for `gap`; then its blocks run, which takes `busy` if
+    /// nothing else does.
     Kernel {
         gap: Span,
         busy: Span,
-        demand: f64,
+        grid: Grid,
     },
-    Record(EventId),
-    Wait(EventId),
+    Record,
+    Wait,
 }
 
 impl Work {
-    /// The kind that hand-over costs go by; `None` for events, which cost nothing themselves.
-    pub fn kind(&self) -> Option<OperationKind> {
+    /// The kind that hand-over costs go by; `None` for what costs nothing itself.
+    pub const fn kind(&self) -> Option<OperationKind> {
         match self {
             Self::Copy { direction, .. } | Self::Staged { direction, .. } => {
                 Some(match direction {
@@ -50,34 +57,8 @@ impl Work {
             }
             // Both run where kernels are launched from: nothing is handed over.
             Self::Inline { .. } | Self::Kernel { .. } => Some(OperationKind::Kernel),
-            Self::Record(_) | Self::Wait(_) => None,
+            Self::Nothing | Self::Record | Self::Wait => None,
         }
-    }
-}
-
-/// An operation in a stream.
-#[derive(Debug, Clone)]
-pub(super) struct Operation {
-    pub call: usize,
-    pub stream: StreamId,
-    pub work: Work,
-    pub issued: Instant,
-    /// When the device could start it if nothing stood in its way.
-    pub arrives: Instant,
-}
-
-impl Operation {
-    /// The chance, 0 to 1, that the device looks for something that ends at
-    /// `time` too early and has to wait for it. It looks once between the issue
-    /// and the arrival; whoever looks after the end finds the way clear.
-    pub fn waits_for(&self, time: Instant) -> f64 {
-        if time >= self.arrives {
-            return 1.0;
-        }
-        if time <= self.issued {
-            return 0.0;
-        }
-        time.since(self.issued).nanos_f64() / self.arrives.since(self.issued).nanos_f64()
     }
 }
 
@@ -85,5 +66,25 @@ impl Operation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Ending {
     pub time: Instant,
+    /// [`NONE`] for the start of the plan.
+    pub item: ItemId,
     pub kind: Option<OperationKind>,
+}
+
+impl Ending {
+    pub const START: Self = Self { time: Instant::START, item: NONE, kind: None };
+}
+
+/// The chance, 0 to 1, that the device looks too early for something that ends
+/// at `time`, and so has to wait for it, on behalf of what was issued and
+/// arrives at these times. It looks once between the two; whoever looks after
+/// the end finds the way clear.
+pub(super) fn waits_for(time: Instant, (issued, arrives): (Instant, Instant)) -> f64 {
+    if time >= arrives {
+        return 1.0;
+    }
+    if time <= issued {
+        return 0.0;
+    }
+    time.since(issued).nanos_f64() / arrives.since(issued).nanos_f64()
 }

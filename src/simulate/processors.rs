@@ -1,75 +1,175 @@
-//! The multiprocessors: kernels in the order of their starts, each taking what
-//! those before it leave over.
+//! The multiprocessors, block by block.
 //!
-//! The device dispatches the blocks of the first kernel first; the next
-//! kernel's blocks go where there is room (CUDA C++ Programming Guide,
-//! "Concurrent Kernel Execution"; Amert et al., "GPU Scheduling on the NVIDIA
-//! TX2", RTSS 2017). In the fluid view that is: each kernel runs with its own
-//! demand or what is left of the whole, whichever is less.
+//! Kernels queue up. The first in the queue is dispatched until none of its
+//! blocks is left over; only then does the next one get what room there is, so
+//! that the tail of one kernel and the head of another run side by side. A block
+//! holds threads, registers, shared memory and a block's place on one
+//! multiprocessor until it is done (CUDA C++ Programming Guide, "Hardware
+//! Implementation"; Amert et al., "GPU Scheduling on the NVIDIA TX2", RTSS 2017).
+//!
+//! Blocks of a kernel last equally long: its time alone over the number of waves
+//! that it takes alone. Those dispatched at one moment end at one moment, and
+//! are one batch here.
 
-use super::operation::OperationId;
+use super::copies::Ended;
+use super::operation::{ItemId, NONE};
+use crate::kernels::Grid;
 use crate::units::{Instant, Span};
+use std::collections::VecDeque;
 
-struct Resident {
-    id: OperationId,
-    started: Instant,
-    demand: f64,
-    /// Nanoseconds left at full demand.
-    left: f64,
+/// Parts that a multiprocessor is thought of as having.
+const PARTS: u64 = 1 << 20;
+
+/// What a multiprocessor holds at most, of compute capability 8.0 and of 9.0
+/// (CUDA C++ Programming Guide, "Technical Specifications per Compute
+/// Capability").
+const THREADS: u32 = 2048;
+const BLOCKS: u32 = 32;
+const REGISTERS: u32 = 65_536;
+const SHARED_BYTES: u32 = 228 << 10;
+
+/// Blocks of a grid that fit on one multiprocessor: its occupancy in blocks.
+pub(super) fn resident_blocks(grid: &Grid) -> u32 {
+    let fit = |have: u32, needs: u32| have.checked_div(needs).unwrap_or(BLOCKS);
+    let registers = grid.registers_per_thread * grid.threads_per_block;
+    BLOCKS
+        .min(fit(THREADS, grid.threads_per_block))
+        .min(fit(REGISTERS, registers))
+        .min(fit(SHARED_BYTES, grid.shared_bytes_per_block))
+        .max(1)
 }
 
-#[derive(Default)]
+struct Kernel {
+    item: ItemId,
+    before: ItemId,
+    started: Instant,
+    /// Blocks not dispatched yet, and blocks that run.
+    waiting: u64,
+    running: u64,
+    /// Parts of a multiprocessor that one block takes up.
+    parts: u64,
+    /// Nanoseconds of a block, and what rounding has left over so far.
+    block: f64,
+    rest: f64,
+}
+
+struct Batch {
+    end: Instant,
+    kernel: usize,
+    blocks: u64,
+}
+
 pub(super) struct Processors {
-    residents: Vec<Resident>,
-    since: Instant,
-    /// As in [`super::copies::Copies`].
-    pub epoch: u64,
+    parts: u64,
+    free: u64,
+    kernels: Vec<Kernel>,
+    /// Places in `kernels` that can be used again.
+    vacant: Vec<usize>,
+    queue: VecDeque<usize>,
+    batches: Vec<Batch>,
+    last: ItemId,
+    /// When the next batch ends.
+    pub next: Instant,
+}
+
+impl Default for Processors {
+    fn default() -> Self {
+        Self {
+            parts: 0,
+            free: 0,
+            kernels: Vec::new(),
+            vacant: Vec::new(),
+            queue: VecDeque::new(),
+            batches: Vec::new(),
+            last: NONE,
+            next: Instant::NEVER,
+        }
+    }
 }
 
 impl Processors {
-    pub fn start(&mut self, now: Instant, id: OperationId, busy: Span, demand: f64) {
-        self.settle(now);
-        let left = busy.nanos_f64();
-        self.residents.push(Resident { id, started: now, demand, left });
+    /// Forgets everything but its memory.
+    pub fn reset(&mut self, multiprocessors: u32) {
+        self.parts = u64::from(multiprocessors.max(1)) * PARTS;
+        self.free = self.parts;
+        self.kernels.clear();
+        self.vacant.clear();
+        self.queue.clear();
+        self.batches.clear();
+        (self.last, self.next) = (NONE, Instant::NEVER);
     }
 
-    /// Moves to `now` and takes out a kernel that has ended, if one has.
-    pub fn collect(&mut self, now: Instant) -> Option<(OperationId, Instant, Instant)> {
-        self.settle(now);
-        let done = self.residents.iter().position(|kernel| kernel.left < 0.5)?;
-        let kernel = self.residents.remove(done);
-        Some((kernel.id, kernel.started, now))
+    pub fn start(&mut self, now: Instant, item: ItemId, busy: Span, grid: &Grid) {
+        let blocks = u64::from(grid.blocks);
+        let parts = PARTS / u64::from(resident_blocks(grid));
+        let waves = blocks.div_ceil(self.parts / parts).max(1);
+        let kernel = Kernel {
+            item,
+            before: self.last,
+            started: Instant::NEVER,
+            waiting: blocks,
+            running: 0,
+            parts,
+            block: busy.nanos_f64() / waves as f64,
+            rest: 0.0,
+        };
+        let place = match self.vacant.pop() {
+            Some(place) => {
+                self.kernels[place] = kernel;
+                place
+            }
+            None => {
+                self.kernels.push(kernel);
+                self.kernels.len() - 1
+            }
+        };
+        self.queue.push_back(place);
+        self.dispatch(now);
+    }
+
+    /// Takes out a kernel whose last block has ended, if one has.
+    pub fn collect(&mut self, now: Instant) -> Option<Ended> {
+        while let Some(due) = self.batches.iter().position(|batch| batch.end <= now) {
+            let Batch { kernel: place, blocks, .. } = self.batches.swap_remove(due);
+            let kernel = &mut self.kernels[place];
+            self.free += blocks * kernel.parts;
+            kernel.running -= blocks;
+            if kernel.running == 0 && kernel.waiting == 0 {
+                self.vacant.push(place);
+                self.last = kernel.item;
+                let Kernel { item, started, before, .. } = *kernel;
+                return Some(Ended { item, started, before });
+            }
+        }
+        self.dispatch(now);
+        None
     }
 
     /// Whether any kernel is running.
     pub fn is_busy(&self) -> bool {
-        !self.residents.is_empty()
+        self.kernels.len() > self.vacant.len()
     }
 
-    pub fn next_change(&self) -> Option<Instant> {
-        let ends = self.residents.iter().zip(self.speeds());
-        let ends = ends.filter(|(_, speed)| *speed > 0.0);
-        let ends = ends.map(|(kernel, speed)| (kernel.left / speed).max(0.0).ceil());
-        ends.reduce(f64::min).map(|first| self.since + Span::from_nanos_f64(first))
-    }
-
-    /// The speed of each kernel relative to running alone.
-    fn speeds(&self) -> Vec<f64> {
-        let mut room = 1.0_f64;
-        let speed = |kernel: &Resident| {
-            let share = kernel.demand.min(room);
-            room -= share;
-            if share > 1e-9 { share / kernel.demand } else { 0.0 }
-        };
-        self.residents.iter().map(speed).collect()
-    }
-
-    fn settle(&mut self, now: Instant) {
-        let passed = now.since(self.since).nanos_f64();
-        for (index, speed) in self.speeds().into_iter().enumerate() {
-            self.residents[index].left -= passed * speed;
+    fn dispatch(&mut self, now: Instant) {
+        while let Some(&place) = self.queue.front() {
+            let kernel = &mut self.kernels[place];
+            let blocks = kernel.waiting.min(self.free / kernel.parts);
+            if blocks == 0 {
+                break;
+            }
+            kernel.started = kernel.started.min(now);
+            kernel.waiting -= blocks;
+            kernel.running += blocks;
+            self.free -= blocks * kernel.parts;
+            let exact = kernel.block + kernel.rest;
+            kernel.rest = exact - exact.round();
+            let end = now + Span::from_nanos_f64(exact.round().max(0.0));
+            self.batches.push(Batch { end, kernel: place, blocks });
+            if kernel.waiting > 0 {
+                break;
+            }
+            self.queue.pop_front();
         }
-        self.since = now;
-        self.epoch += 1;
+        self.next = self.batches.iter().map(|batch| batch.end).min().unwrap_or(Instant::NEVER);
     }
 }

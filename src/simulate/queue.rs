@@ -1,4 +1,4 @@
-//! The event queue.
+//! Things to come back to at a known time.
 
 use crate::units::Instant;
 use std::cmp::Reverse;
@@ -36,9 +36,17 @@ impl<E> Ord for Entry<E> {
     }
 }
 
-impl<E> Queue<E> {
-    pub fn new() -> Self {
+impl<E> Default for Queue<E> {
+    fn default() -> Self {
         Self { heap: BinaryHeap::new(), scheduled: 0 }
+    }
+}
+
+impl<E: Copy> Queue<E> {
+    /// Forgets everything but its memory.
+    pub fn reset(&mut self) {
+        self.heap.clear();
+        self.scheduled = 0;
     }
 
     pub fn schedule(&mut self, time: Instant, event: E) {
@@ -46,7 +54,17 @@ impl<E> Queue<E> {
         self.scheduled += 1;
     }
 
-    pub fn next(&mut self) -> Option<(Instant, E)> {
-        self.heap.pop().map(|Reverse(entry)| (entry.time, entry.event))
+    /// The time of the next event.
+    pub fn next(&self) -> Instant {
+        self.heap.peek().map_or(Instant::NEVER, |Reverse(entry)| entry.time)
+    }
+
+    /// Takes out the next event if it is due.
+    pub fn pop_due(&mut self, now: Instant) -> Option<E> {
+        let Reverse(next) = self.heap.peek()?;
+        if next.time > now {
+            return None;
+        }
+        self.heap.pop().map(|Reverse(entry)| entry.event)
     }
 }

@@ -4,59 +4,58 @@
 //! ended. Going from one operation to a dependent one that is there and waits
 //! costs a hand-over, which depends on the kinds of both, on whether they
 //! share the stream, and on whether the second is the first of its kind there.
+//!
+//! The host runs ahead of the device in simulated time until it has to wait,
+//! so a stream may hold what is issued later than now. Whatever depends on
+//! that compares times and never asks what is in the queue.
 
-use super::operation::{Ending, Operation, OperationId, Work};
-use crate::plan::{Direction, StreamId};
-use crate::profile::{OperationKind, Profile};
+use super::observer::{Cause, Reason};
+use super::operation::{Ending, ItemId, NONE, Work, waits_for};
+use super::program::Program;
+use crate::plan::Direction;
+use crate::profile::OperationKind;
 use crate::units::{Instant, Span};
-use std::collections::VecDeque;
 
-#[derive(Default)]
 struct Stream {
-    waiting: VecDeque<OperationId>,
+    /// Positions in [`Program::in_streams`]: of the head, behind the last that
+    /// was issued, and of a kernel that nothing before the head comes after.
+    head: u32,
+    issued: u32,
+    kernel: u32,
     /// The head has been given to its engine.
     running: bool,
-    /// The last operation that ended here.
-    last: Option<Ending>,
-    /// What the next operation must follow besides: events that were waited for.
-    awaited: Vec<Ending>,
     /// Kinds of operations that were issued since the stream was last empty.
     seen: [bool; 3],
-    /// How many kernels are waiting or running.
-    kernels: usize,
+    /// When the last one left.
+    cleared: Instant,
+    /// The last operation that ended here.
+    last: Ending,
+    /// What the next operation must follow besides: events that were waited for.
+    awaited: Vec<Ending>,
+    /// The next stream that waits for the same recording.
+    next_waiter: u32,
+    /// Why the running operation could not start before it was ready, and when
+    /// that was.
+    cause: Cause,
 }
 
-impl Stream {
-    /// Whether the device has to look after this stream from time to time: it
-    /// has a kernel that waits for something else than a kernel before it.
-    fn is_polled(&self, operations: &[Operation]) -> bool {
-        let head = self.waiting.front().map(|&head| operations[head].work.kind());
-        self.kernels > 0 && head != Some(Some(OperationKind::Kernel))
-    }
-}
-
-/// One recording of an event. A wait is for the latest one issued before it,
-/// whatever becomes of the event later (CUDA Driver API, `cuStreamWaitEvent`).
-#[derive(Default)]
+/// One recording of an event.
+#[derive(Clone, Copy)]
 struct Recording {
-    /// `None` until its stream has come to it.
-    ending: Option<Ending>,
-    /// Streams whose head waits for it.
-    waiters: Vec<StreamId>,
+    /// Only meaningful once its stream has come to it.
+    ending: Ending,
+    reached: bool,
+    /// The first stream whose head waits for it.
+    waiter: u32,
 }
 
-pub(super) struct Streams<'p> {
-    profile: &'p Profile,
+#[derive(Default)]
+pub(super) struct Streams {
     streams: Vec<Stream>,
     recordings: Vec<Recording>,
-    /// For each event, its latest recording.
-    latest: Vec<Option<usize>>,
-    /// For each operation, the recording that it makes or waits for. A wait for
-    /// an event never recorded waits for nothing.
-    concerns: Vec<Option<usize>>,
-    /// For each operation, whether it is the first of its kind since its stream
-    /// was empty.
-    is_first: Vec<bool>,
+    /// When each item was issued.
+    issued: Vec<Instant>,
+    to_do: Vec<u32>,
     /// What is busy right now: an engine that is looks at everything that waits
     /// for it when it is done, so that a hand-over costs nothing extra.
     pub busy: Busy,
@@ -70,7 +69,7 @@ pub(super) struct Busy {
 }
 
 impl Busy {
-    fn is(self, kind: OperationKind) -> bool {
+    const fn is(self, kind: OperationKind) -> bool {
         match kind {
             OperationKind::CopyIn => self.copies[Direction::HostToDevice as usize],
             OperationKind::CopyOut => self.copies[Direction::DeviceToHost as usize],
@@ -80,151 +79,211 @@ impl Busy {
 }
 
 /// An operation that may start at a time.
-pub(super) type Ready = (Instant, OperationId);
+pub(super) type Ready = (Instant, ItemId);
 
-impl<'p> Streams<'p> {
-    pub fn new(profile: &'p Profile, streams: usize, events: usize) -> Self {
-        Self {
-            profile,
-            streams: (0..streams).map(|_| Stream::default()).collect(),
-            recordings: Vec::new(),
-            latest: vec![None; events],
-            concerns: Vec::new(),
-            is_first: Vec::new(),
-            busy: Busy::default(),
-        }
+impl Streams {
+    /// Forgets everything but its memory.
+    pub fn reset(&mut self, program: &Program<'_>) {
+        self.busy = Busy::default();
+        self.issued.clear();
+        self.issued.resize(program.items.len(), Instant::START);
+        self.recordings.clear();
+        let recording = Recording { ending: Ending::START, reached: false, waiter: NONE };
+        self.recordings.resize(program.recordings, recording);
+        self.streams.clear();
+        self.streams.extend(program.starts[..program.streams()].iter().map(|&start| Stream {
+            head: start,
+            issued: start,
+            kernel: start,
+            running: false,
+            seen: [false; 3],
+            cleared: Instant::START,
+            last: Ending::START,
+            awaited: Vec::new(),
+            next_waiter: NONE,
+            cause: Cause::START,
+        }));
     }
 
-    pub fn is_drained(&self, stream: StreamId) -> bool {
-        self.streams[stream.0].waiting.is_empty()
+    pub fn is_drained(&self, stream: u32) -> bool {
+        let stream = &self.streams[stream as usize];
+        stream.head == stream.issued
     }
 
-    /// The host has issued an operation.
-    pub fn push(&mut self, operations: &[Operation], id: OperationId, ready: &mut Vec<Ready>) {
-        debug_assert_eq!(id, self.concerns.len(), "operations come in the order of their ids");
-        let operation = &operations[id];
-        if let Work::Record(event) = operation.work {
-            self.latest[event.0] = Some(self.recordings.len());
-            self.recordings.push(Recording::default());
+    /// Why the operation at the head of a stream was not ready before.
+    pub fn cause(&self, stream: u32) -> Cause {
+        self.streams[stream as usize].cause
+    }
+
+    /// The host issues an item at a time that may lie ahead.
+    pub fn issue(
+        &mut self,
+        program: &Program<'_>,
+        (time, id): Ready,
+        now: Instant,
+        ready: &mut Vec<Ready>,
+    ) {
+        self.issued[id as usize] = time;
+        let index = program.items[id as usize].stream;
+        let stream = &mut self.streams[index as usize];
+        stream.issued += 1;
+        if !stream.running && stream.head + 1 == stream.issued {
+            self.advance(program, index, now, ready);
         }
-        self.concerns.push(match operation.work {
-            Work::Record(event) | Work::Wait(event) => self.latest[event.0],
-            _ => None,
-        });
-        let stream = &mut self.streams[operation.stream.0];
-        if stream.waiting.is_empty() {
-            stream.seen = [false; 3];
-        }
-        stream.kernels += usize::from(operation.work.kind() == Some(OperationKind::Kernel));
-        let seen = operation.work.kind().map(|kind| &mut stream.seen[kind as usize]);
-        self.is_first.push(seen.is_some_and(|seen| !std::mem::replace(seen, true)));
-        stream.waiting.push_back(id);
-        self.advance(operations, operation.stream, ready);
     }
 
     /// The operation at the head of a stream has ended.
     pub fn end(
         &mut self,
-        operations: &[Operation],
-        id: OperationId,
+        program: &Program<'_>,
+        id: ItemId,
         time: Instant,
         ready: &mut Vec<Ready>,
     ) {
-        let operation = &operations[id];
-        let stream = &mut self.streams[operation.stream.0];
-        let head = stream.waiting.pop_front();
-        debug_assert_eq!(head, Some(id), "only the head of a stream runs");
+        let index = program.items[id as usize].stream;
+        let stream = &mut self.streams[index as usize];
+        debug_assert!(stream.running, "only the head of a stream runs");
         stream.running = false;
-        stream.kernels -= usize::from(operation.work.kind() == Some(OperationKind::Kernel));
-        stream.last = Some(Ending { time, kind: operation.work.kind() });
-        self.advance(operations, operation.stream, ready);
+        stream.head += 1;
+        stream.cleared = time;
+        stream.last = Ending { time, item: id, kind: program.class_of(id).work.kind() };
+        self.advance(program, index, time, ready);
     }
 
     /// Starts the head of a stream if it can; passes over events that are done.
-    fn advance(&mut self, operations: &[Operation], id: StreamId, ready: &mut Vec<Ready>) {
+    fn advance(&mut self, program: &Program<'_>, index: u32, now: Instant, ready: &mut Vec<Ready>) {
         // A reached event may set other streams free, and those others again.
-        let mut to_do = vec![id];
-        while let Some(id) = to_do.pop() {
-            while let Some(&head) = self.streams[id.0].waiting.front() {
-                if self.streams[id.0].running {
+        self.to_do.push(index);
+        while let Some(index) = self.to_do.pop() {
+            loop {
+                let stream = &mut self.streams[index as usize];
+                if stream.running || stream.head == stream.issued {
                     break;
                 }
-                match operations[head].work {
-                    Work::Record(_) => to_do.append(&mut self.reach(operations, head)),
-                    Work::Wait(_) => {
-                        if !self.pass(operations, head) {
-                            break;
-                        }
-                    }
-                    _ => self.start(operations, head, ready),
+                let id = program.in_streams[stream.head as usize];
+                // It found the stream empty.
+                if self.issued[id as usize] >= stream.cleared {
+                    stream.seen = [false; 3];
+                }
+                match program.class_of(id).work {
+                    Work::Record => self.reach(program, index, id),
+                    Work::Wait if !self.pass(program, index, id) => break,
+                    Work::Wait => {}
+                    _ => ready.push((self.start(program, index, id, now), id)),
                 }
             }
         }
     }
 
-    /// Takes a record off the stream; gives the streams that waited for it.
-    fn reach(&mut self, operations: &[Operation], id: OperationId) -> Vec<StreamId> {
-        let operation = &operations[id];
-        let stream = &mut self.streams[operation.stream.0];
-        stream.waiting.pop_front();
-        let ending = match stream.last {
-            Some(last) if last.time >= operation.arrives => last,
-            Some(last) => Ending { time: operation.arrives, ..last },
-            None => Ending { time: operation.arrives, kind: None },
-        };
+    /// Takes a record off the stream; whoever waited for it is to be looked at.
+    fn reach(&mut self, program: &Program<'_>, index: u32, id: ItemId) {
+        let arrives = self.issued[id as usize];
+        let stream = &mut self.streams[index as usize];
+        let mut ending = stream.last;
+        if ending.time < arrives {
+            ending = Ending { time: arrives, item: id, kind: stream.last.kind };
+        }
         // What the stream itself still has to follow, its waiters have to as well.
-        let latest =
-            stream.awaited.iter().copied().fold(ending, |latest, other| {
-                if other.time > latest.time { other } else { latest }
-            });
-        let recording = self.concerns[id].expect("a record makes a recording");
-        let recording = &mut self.recordings[recording];
-        recording.ending = Some(latest);
-        std::mem::take(&mut recording.waiters)
+        for &other in &stream.awaited {
+            if other.time > ending.time {
+                ending = other;
+            }
+        }
+        stream.head += 1;
+        stream.cleared = stream.cleared.max(ending.time);
+        let recording = &mut self.recordings[program.items[id as usize].recording as usize];
+        (recording.ending, recording.reached) = (ending, true);
+        let mut waiter = recording.waiter;
+        while waiter != NONE {
+            self.to_do.push(waiter);
+            waiter = self.streams[waiter as usize].next_waiter;
+        }
     }
 
     /// Takes a wait off the stream if what it waits for has happened.
-    fn pass(&mut self, operations: &[Operation], id: OperationId) -> bool {
-        let stream = operations[id].stream;
-        if let Some(recording) = self.concerns[id] {
-            let recording = &mut self.recordings[recording];
-            let Some(ending) = recording.ending else {
-                if !recording.waiters.contains(&stream) {
-                    recording.waiters.push(stream);
-                }
+    fn pass(&mut self, program: &Program<'_>, index: u32, id: ItemId) -> bool {
+        let stream = &mut self.streams[index as usize];
+        let mut left = self.issued[id as usize];
+        let recording = program.items[id as usize].recording;
+        if recording != NONE {
+            let recording = &mut self.recordings[recording as usize];
+            if !recording.reached {
+                stream.next_waiter = recording.waiter;
+                recording.waiter = index;
                 return false;
-            };
-            self.streams[stream.0].awaited.push(ending);
+            }
+            stream.awaited.push(recording.ending);
+            left = left.max(recording.ending.time);
         }
-        self.streams[stream.0].waiting.pop_front();
+        stream.head += 1;
+        stream.cleared = stream.cleared.max(left);
         true
     }
 
-    fn start(&mut self, operations: &[Operation], id: OperationId, ready: &mut Vec<Ready>) {
-        let operation = &operations[id];
-        let to = operation.work.kind().expect("events are handled before");
-        let polled = || {
-            let others = self.streams.iter().filter(|stream| stream.is_polled(operations));
-            self.profile.polling(others.count(), self.busy.copies)
-        };
-        let hand_over = |from: Ending, across: bool| {
-            let idle = from.kind.filter(|_| !self.busy.is(to));
-            let found = idle.and_then(|kind| self.profile.hand_over(kind, to, across));
-            let cost = match found {
-                Some(hand_over) if self.is_first[id] => hand_over.first.ns,
-                Some(hand_over) => hand_over.queued.ns,
-                None if from.kind == Some(to) && to == OperationKind::Kernel => polled(),
+    /// When the head of a stream may start.
+    fn start(&mut self, program: &Program<'_>, index: u32, id: ItemId, now: Instant) -> Instant {
+        let class = program.class_of(id);
+        let to = class.work.kind().expect("events are handled before");
+        let issued = self.issued[id as usize];
+        let arrives = issued + class.latency;
+        let stream = &mut self.streams[index as usize];
+        let is_first = !std::mem::replace(&mut stream.seen[to as usize], true);
+        let (last, mut awaited) = (stream.last, std::mem::take(&mut stream.awaited));
+        let mut time = arrives;
+        let mut cause = Cause { reason: Reason::Issue, before: id, ready: arrives };
+        let others = awaited.drain(..).map(|event| (event, true));
+        for (from, across) in std::iter::once((last, false)).chain(others) {
+            let price = from.kind.and_then(|kind| {
+                program.hand_overs[kind as usize][to as usize][usize::from(across)]
+                    .filter(|_| !self.busy.is(to))
+                    .map(|price| if is_first { price.first } else { price.queued })
+            });
+            let cost = match price {
+                Some(price) => price,
+                None if !across && (from.kind, to) == KERNELS => self.polling(program, index, now),
                 None => 0.0,
             };
-            from.time + Span::from_nanos_f64(cost.max(0.0) * operation.waits_for(from.time))
-        };
-        let stream = &self.streams[operation.stream.0];
-        let own = stream.last.map(|last| hand_over(last, false));
-        let others = stream.awaited.iter().map(|&event| hand_over(event, true));
-        let time = others.chain(own).fold(operation.arrives, Instant::max);
-        let stream = &mut self.streams[operation.stream.0];
-        stream.awaited.clear();
+            let mut after = from.time;
+            if cost > 0.0 {
+                after = after + Span::from_nanos_f64(cost * waits_for(after, (issued, arrives)));
+            }
+            if after > time {
+                time = after;
+                let reason = if across { Reason::Event } else { Reason::Stream };
+                cause = Cause { reason, before: from.item, ready: after };
+            }
+        }
+        let stream = &mut self.streams[index as usize];
+        stream.awaited = awaited;
         stream.running = true;
-        ready.push((time, id));
+        stream.cause = cause;
+        time
+    }
+
+    /// What a kernel behind a kernel pays for other streams that the device has
+    /// to look after: those with a kernel that waits for something else than a
+    /// kernel before it.
+    fn polling(&mut self, program: &Program<'_>, index: u32, now: Instant) -> f64 {
+        let mut others = 0;
+        for (other, stream) in self.streams.iter_mut().enumerate() {
+            let kind =
+                |position: u32| program.class_of(program.in_streams[position as usize]).work.kind();
+            if other == index as usize || stream.head == stream.issued {
+                continue;
+            }
+            stream.kernel = stream.kernel.max(stream.head);
+            while stream.kernel < stream.issued && kind(stream.kernel) != KERNELS.0 {
+                stream.kernel += 1;
+            }
+            let waits = stream.kernel < stream.issued
+                && kind(stream.head) != KERNELS.0
+                && self.issued[program.in_streams[stream.kernel as usize] as usize] <= now;
+            others += usize::from(waits);
+        }
+        program.profile.polling(others, self.busy.copies)
     }
 }
+
+/// A kernel behind a kernel.
+const KERNELS: (Option<OperationKind>, OperationKind) =
+    (Some(OperationKind::Kernel), OperationKind::Kernel);

@@ -146,6 +146,8 @@ pub struct Instant(u64);
 
 impl Instant {
     pub const START: Self = Self(0);
+    /// Later than everything that happens.
+    pub const NEVER: Self = Self(u64::MAX);
 
     /// The time since the start of the timeline.
     pub const fn since_start(self) -> Span {

@@ -18,18 +18,42 @@ fn small_kernels_of_two_streams_overlap() {
     assert_eq!(ends([0, 1], [1_000, 1_000]), [7_500, 8_000]);
 }
 
+/// Elements of a kernel that fills the machine once: 100 multiprocessors hold
+/// 8 blocks of 256 threads each, and a thread works on 4 elements.
+const WAVE: u64 = 100 * 8 * 256 * 4;
+
 #[test]
 fn full_kernels_of_two_streams_do_not() {
-    // 2000 elements last 2000 on all of it: the second runs from 7500 on.
-    assert_eq!(ends([0, 1], [2_000, 2_000]), [7_500, 9_500]);
-    assert_eq!(ends([0, 1], [20_000, 2_000]), [25_500, 27_500]);
+    // A nanosecond an element: the second has no room before the first ends.
+    let end = 5_500 + WAVE;
+    assert_eq!(ends([0, 1], [WAVE, 2_000]), [end, end + 2_000]);
+    assert_eq!(ends([0, 1], [WAVE, WAVE]), [end, end + WAVE]);
 }
 
 #[test]
-fn a_kernel_takes_what_the_one_before_leaves_over() {
-    // 1500 elements want three quarters. The second gets one, a third of its
-    // speed, from 6000 to 7500: 500 of its 2000. The rest is done alone.
-    assert_eq!(ends([0, 1], [1_500, 1_500]), [7_500, 9_000]);
+fn a_kernel_runs_beside_the_tail_of_the_one_before() {
+    // A wave and a half are two waves of three quarters of the time each. The
+    // second leaves half of the machine to the other kernel.
+    let wave = WAVE * 3 / 4;
+    let (first, second) = (5_500 + 2 * wave, 5_500 + wave + 2_000);
+    assert_eq!(ends([0, 1], [WAVE * 3 / 2, 2_000]), [first, second]);
+    // Only half: what is a whole wave alone then takes two turns.
+    let other = [5_500 + wave, 5_500 + 2 * wave].map(|start| start + WAVE);
+    assert_eq!(ends([0, 1], [WAVE * 3 / 2, WAVE]), [first, other[1]]);
+}
+
+#[test]
+fn only_the_first_kernel_in_the_queue_is_dispatched() {
+    // The third would fit beside the first, but the second is before it.
+    let mut machine = machine();
+    machine.calls.launch = exactly(500.0);
+    let body = vec![launch(0, WAVE / 2), launch(1, WAVE * 2), launch(2, 2_000)];
+    let spans = spans(&run(body, &machine), Lane::Kernels);
+    // Half of the second's first wave starts at once; its blocks last as long as
+    // a wave alone, so that its last ones start when those of the half end.
+    assert_eq!(spans[0], (5_500, 5_500 + WAVE / 2));
+    assert_eq!(spans[1].0, 6_000);
+    assert!(spans[2].0 >= 6_000 + WAVE, "{spans:?}");
 }
 
 #[test]

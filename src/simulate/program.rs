@@ -1,0 +1,183 @@
+//! A plan made ready for the engine: every call a small item, every cost
+//! looked up once.
+
+use super::cost::{Costs, Key};
+use super::operation::{NONE, Work};
+use crate::plan::{Call, Direction, Plan};
+use crate::profile::{OperationKind, Profile, Unknown};
+use crate::units::Span;
+use std::collections::BTreeMap;
+
+/// What calls of one sort and size cost.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Class {
+    /// Host time from entry to return, when the call need not wait.
+    pub host: Span,
+    /// From the return to the earliest start on an idle device.
+    pub latency: Span,
+    pub work: Work,
+    pub waits: Waits,
+}
+
+/// What the host waits for before a call returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Waits {
+    No,
+    /// Everything in the stream; waking up takes as long as given.
+    Stream(Span),
+    /// The call's own operation, up to the point where staging needs the host no more.
+    Staging,
+}
+
+/// A call of the body.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Item {
+    pub class: u32,
+    /// The recording that it makes or waits for. A wait for an event never
+    /// recorded waits for nothing.
+    pub recording: u32,
+    /// [`NONE`] for calls without one.
+    pub stream: u32,
+}
+
+/// A hand-over's two prices, in nanoseconds.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Price {
+    pub first: f64,
+    pub queued: f64,
+}
+
+/// A plan's body on a machine, ready to be simulated any number of times.
+#[derive(Debug, Clone)]
+pub struct Program<'p> {
+    pub(super) profile: &'p Profile,
+    pub(super) items: Vec<Item>,
+    pub(super) classes: Vec<Class>,
+    /// Items that go into a stream, stream by stream, each in order of issue.
+    pub(super) in_streams: Vec<u32>,
+    /// Where each stream begins in `in_streams`, and where the last one ends.
+    pub(super) starts: Vec<u32>,
+    pub(super) recordings: usize,
+    /// By the kinds before and after and by whether an event lies between;
+    /// `None` where passing on is part of the service time.
+    pub(super) hand_overs: [[[Option<Price>; 2]; 3]; 3],
+    /// Nanoseconds for which each copy engine stands still on changing streams.
+    pub(super) switch: [f64; 2],
+}
+
+impl<'p> Program<'p> {
+    /// Looks up what every call of the plan's body costs.
+    ///
+    /// # Errors
+    /// If the profile does not know one of them.
+    pub fn new(plan: &Plan, profile: &'p Profile) -> Result<Self, Unknown> {
+        let costs = Costs::new(plan, profile);
+        let mut program = Self {
+            profile,
+            items: Vec::with_capacity(plan.body.len()),
+            classes: Vec::new(),
+            in_streams: Vec::new(),
+            starts: Vec::new(),
+            recordings: 0,
+            hand_overs: hand_overs(profile),
+            switch: [0.0; 2],
+        };
+        let mut known: BTreeMap<Key, u32> = BTreeMap::new();
+        // A wait is for the latest recording that was issued before it, whatever
+        // becomes of the event later (CUDA Driver API, `cuStreamWaitEvent`).
+        let mut latest = vec![NONE; plan.events];
+        for call in &plan.body {
+            let key = Key::of(call);
+            let class = match known.get(&key) {
+                Some(&class) => class,
+                None => {
+                    program.classes.push(costs.class(call)?);
+                    let class = index(program.classes.len() - 1);
+                    known.insert(key, class);
+                    class
+                }
+            };
+            let recording = match call {
+                Call::Record { event, .. } => {
+                    latest[event.0] = index(program.recordings);
+                    program.recordings += 1;
+                    latest[event.0]
+                }
+                Call::Wait { event, .. } => latest[event.0],
+                _ => NONE,
+            };
+            let stream = call.stream().map_or(NONE, |stream| index(stream.0));
+            program.items.push(Item { class, recording, stream });
+        }
+        program.sort_into_streams(plan.streams);
+        program.switch = program.switches();
+        Ok(program)
+    }
+
+    pub(super) fn class_of(&self, item: u32) -> &Class {
+        &self.classes[self.items[item as usize].class as usize]
+    }
+
+    pub(super) fn streams(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// A counting sort: synchronisations belong to a stream and lie in none.
+    fn sort_into_streams(&mut self, streams: usize) {
+        let lies_in = |item: &Item| {
+            let work = self.classes[item.class as usize].work;
+            (work != Work::Nothing).then_some(item.stream as usize)
+        };
+        self.starts = vec![0; streams + 1];
+        for stream in self.items.iter().filter_map(lies_in) {
+            self.starts[stream + 1] += 1;
+        }
+        for stream in 0..streams {
+            self.starts[stream + 1] += self.starts[stream];
+        }
+        let mut next = self.starts.clone();
+        self.in_streams = vec![0; self.starts[streams] as usize];
+        for (id, item) in self.items.iter().enumerate() {
+            if let Some(stream) = lies_in(item) {
+                self.in_streams[next[stream] as usize] = index(id);
+                next[stream] += 1;
+            }
+        }
+    }
+
+    /// The dearer, the more streams an engine takes copies from.
+    fn switches(&self) -> [f64; 2] {
+        let link = &self.profile.link;
+        let mut copying = vec![[false; 2]; self.streams()];
+        for item in &self.items {
+            if let Work::Copy { direction, .. } | Work::Staged { direction, .. } =
+                self.classes[item.class as usize].work
+            {
+                copying[item.stream as usize][direction as usize] = true;
+            }
+        }
+        let streams = |direction: Direction| {
+            copying.iter().filter(|stream| stream[direction as usize]).count().max(1) as f64
+        };
+        [
+            link.down_switch.at(streams(Direction::HostToDevice)),
+            link.up_switch.at(streams(Direction::DeviceToHost)),
+        ]
+    }
+}
+
+fn hand_overs(profile: &Profile) -> [[[Option<Price>; 2]; 3]; 3] {
+    const KINDS: [OperationKind; 3] =
+        [OperationKind::CopyIn, OperationKind::CopyOut, OperationKind::Kernel];
+    let price = |from, to, across| {
+        let found = profile.hand_over(from, to, across)?;
+        Some(Price { first: found.first.ns.max(0.0), queued: found.queued.ns.max(0.0) })
+    };
+    KINDS.map(|from| KINDS.map(|to| [false, true].map(|across| price(from, to, across))))
+}
+
+/// # Panics
+/// If a plan has four thousand million calls: it would not fit into memory.
+fn index(number: usize) -> u32 {
+    u32::try_from(number).ok().filter(|&index| index != NONE).expect("fewer calls than 2^32")
+}
