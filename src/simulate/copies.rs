@@ -19,7 +19,7 @@ use std::collections::VecDeque;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Transfer {
     pub item: ItemId,
-    pub stream: u32,
+    pub stream: u16,
     /// Engine time with nothing in the other direction.
     pub alone: Span,
     /// How many times longer while the other direction is busy.
@@ -38,7 +38,7 @@ struct Engine {
     queue: VecDeque<Transfer>,
     running: Option<Running>,
     /// The stream it is staying with, and what it did last.
-    serving: u32,
+    serving: Option<u16>,
     last: ItemId,
 }
 
@@ -56,6 +56,12 @@ pub(super) struct Copies {
 /// Less than this many nanoseconds left is nothing left.
 const DONE: f64 = 0.5;
 
+/// The next whole number of nanoseconds.
+fn whole_nanos(nanos: f64) -> Span {
+    let whole = nanos.max(0.0) as u64;
+    Span::from_nanos(whole + u64::from(whole as f64 != nanos.max(0.0)))
+}
+
 /// Something that an engine has done: since when, and what it did before.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ended {
@@ -66,7 +72,7 @@ pub(super) struct Ended {
 
 impl Default for Copies {
     fn default() -> Self {
-        let engine = || Engine { queue: VecDeque::new(), running: None, serving: NONE, last: NONE };
+        let engine = || Engine { queue: VecDeque::new(), running: None, serving: None, last: NONE };
         let (since, next) = (Instant::START, Instant::NEVER);
         Self { engines: [engine(), engine()], switch: [0.0; 2], since, next }
     }
@@ -78,7 +84,7 @@ impl Copies {
         (self.switch, self.since, self.next) = (switch, Instant::START, Instant::NEVER);
         for engine in &mut self.engines {
             engine.queue.clear();
-            (engine.running, engine.serving, engine.last) = (None, NONE, NONE);
+            (engine.running, engine.serving, engine.last) = (None, None, NONE);
         }
     }
 
@@ -104,10 +110,10 @@ impl Copies {
         [self.engines[0].running.is_some(), self.engines[1].running.is_some()]
     }
 
-    /// The speed of each engine relative to being alone.
-    fn speeds(&self) -> [f64; 2] {
+    /// How many times longer than alone each engine takes at present.
+    fn slowdowns(&self) -> [f64; 2] {
         match [&self.engines[0].running, &self.engines[1].running] {
-            [Some(down), Some(up)] => [1.0 / down.transfer.slowdown, 1.0 / up.transfer.slowdown],
+            [Some(down), Some(up)] => [down.transfer.slowdown, up.transfer.slowdown],
             _ => [1.0; 2],
         }
     }
@@ -118,10 +124,11 @@ impl Copies {
             return;
         }
         let passed = now.since(self.since).nanos_f64();
-        let speeds = self.speeds();
-        for (engine, speed) in self.engines.iter_mut().zip(speeds) {
+        let slowdowns = self.slowdowns();
+        for (engine, slowdown) in self.engines.iter_mut().zip(slowdowns) {
             if let Some(running) = &mut engine.running {
-                running.left -= passed * speed;
+                // A division would cost as much as all the rest.
+                running.left -= if slowdown == 1.0 { passed } else { passed / slowdown };
             }
         }
         self.since = now;
@@ -135,20 +142,20 @@ impl Copies {
             if engine.running.is_some() || engine.queue.is_empty() {
                 continue;
             }
-            let same = |transfer: &Transfer| transfer.stream == engine.serving;
+            let same = |transfer: &Transfer| Some(transfer.stream) == engine.serving;
             let next = engine.queue.iter().position(same).unwrap_or(0);
-            if let Some(transfer) = engine.queue.remove(next) {
-                let stays = engine.serving == NONE || engine.serving == transfer.stream;
+            let next = if next == 0 { engine.queue.pop_front() } else { engine.queue.remove(next) };
+            if let Some(transfer) = next {
+                let stays = engine.serving.is_none_or(|stream| stream == transfer.stream);
                 let left = transfer.alone.nanos_f64() + if stays { 0.0 } else { switch };
-                engine.serving = transfer.stream;
+                engine.serving = Some(transfer.stream);
                 engine.running = Some(Running { transfer, started: now, left });
             }
         }
         let mut next = Instant::NEVER;
-        for (engine, speed) in self.engines.iter().zip(self.speeds()) {
+        for (engine, slowdown) in self.engines.iter().zip(self.slowdowns()) {
             if let Some(running) = &engine.running {
-                let left = (running.left / speed).max(0.0).ceil();
-                next = next.min(now + Span::from_nanos_f64(left));
+                next = next.min(now + whole_nanos(running.left * slowdown));
             }
         }
         self.next = next;

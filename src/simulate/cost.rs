@@ -2,6 +2,7 @@
 //! for each sort and size of call and before time starts to run.
 
 use super::operation::Work;
+use super::processors::Blocks;
 use super::program::{Class, Waits};
 use crate::kernels::{Grid, Variant};
 use crate::plan::{Call, Direction, Place, Plan, Slice, Step};
@@ -125,8 +126,7 @@ impl<'a> Costs<'a> {
                 // A memset is a small kernel of the driver's own.
                 work: Work::Kernel {
                     gap: profile.latency.kernel_gap.span(),
-                    busy: Span::ZERO,
-                    grid: Grid::ONE_BLOCK,
+                    blocks: Blocks::new(&Grid::ONE_BLOCK, Span::ZERO, 1),
                 },
                 ..on_host(calls.clear.span())
             },
@@ -204,5 +204,6 @@ fn kernel_work(profile: &Profile, step: &Step) -> Result<Work, Unknown> {
     let time = profile.kernel(step.kernel, &step.arguments, n)?;
     let gap = profile.latency.kernel_gap.ns.min(time);
     let busy = Span::from_nanos_f64((time - gap).max(0.0));
-    Ok(Work::Kernel { gap: Span::from_nanos_f64(gap), busy, grid: Grid::of(step.kernel, n) })
+    let blocks = Blocks::new(&Grid::of(step.kernel, n), busy, profile.machine.multiprocessors);
+    Ok(Work::Kernel { gap: Span::from_nanos_f64(gap), blocks })
 }

@@ -5,7 +5,7 @@ use super::host::{Blocked, Host};
 use super::observer::{Cause, Done, Observer, Reason, Recorder};
 use super::operation::{ItemId, Work};
 use super::processors::Processors;
-use super::program::{Program, Waits};
+use super::program::{Program, Sort, Waits};
 use super::queue::Queue;
 use super::streams::{Busy, Ready, Streams};
 use crate::plan::Plan;
@@ -113,8 +113,8 @@ impl Simulator {
                 }
                 Event::Joins(id) => self.join(program, id),
                 Event::Dispatches(id) => {
-                    if let Work::Kernel { busy, grid, .. } = program.class_of(id).work {
-                        self.processors.start(self.now, id, busy, &grid);
+                    if let Work::Kernel { blocks, .. } = program.class_of(id).work {
+                        self.processors.start(self.now, id, blocks);
                     }
                 }
                 Event::Ends(item, started) => {
@@ -130,11 +130,13 @@ impl Simulator {
             let class = &program.classes[item.class as usize];
             self.host.entered = self.host.reached;
             self.host.reached = self.host.reached + class.host;
-            if class.work != Work::Nothing {
+            if item.sort != Sort::HostOnly {
                 let issued = (self.host.reached, self.host.next);
                 self.streams.busy = self.busy();
                 self.streams.issue(program, issued, self.now, &mut self.ready);
-                self.join_ready(program);
+                if !self.ready.is_empty() {
+                    self.join_ready(program);
+                }
             }
             let drained = || self.streams.is_drained(item.stream);
             match class.waits {

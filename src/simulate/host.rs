@@ -9,7 +9,7 @@ pub(super) enum Blocked {
     No,
     /// A stream has to drain; waking up takes as long as given.
     Draining {
-        stream: u32,
+        stream: u16,
         wake: Span,
     },
     /// An operation still needs the host.

@@ -1,6 +1,6 @@
 //! What a call puts into a stream.
 
-use crate::kernels::Grid;
+use super::processors::Blocks;
 use crate::plan::Direction;
 use crate::profile::OperationKind;
 use crate::units::{Instant, Span};
@@ -34,12 +34,10 @@ pub(super) enum Work {
     Inline {
         duration: Span,
     },
-    /// Holds nothing for `gap`; then its blocks run, which takes `busy` if
-    /// nothing else does.
+    /// Holds nothing for `gap`; then its blocks run.
     Kernel {
         gap: Span,
-        busy: Span,
-        grid: Grid,
+        blocks: Blocks,
     },
     Record,
     Wait,

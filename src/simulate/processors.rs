@@ -18,7 +18,7 @@ use crate::units::{Instant, Span};
 use std::collections::VecDeque;
 
 /// Parts that a multiprocessor is thought of as having.
-const PARTS: u64 = 1 << 20;
+const PARTS: u32 = 1 << 20;
 
 /// What a multiprocessor holds at most, of compute capability 8.0 and of 9.0
 /// (CUDA C++ Programming Guide, "Technical Specifications per Compute
@@ -39,6 +39,26 @@ pub(super) fn resident_blocks(grid: &Grid) -> u32 {
         .max(1)
 }
 
+/// The blocks of a launch.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Blocks {
+    count: u32,
+    /// Parts of a multiprocessor that one of them takes up.
+    parts: u32,
+    /// Nanoseconds that one of them lasts.
+    each: f64,
+}
+
+impl Blocks {
+    /// Those of a grid that takes `busy` when it has the device to itself.
+    pub fn new(grid: &Grid, busy: Span, multiprocessors: u32) -> Self {
+        let parts = PARTS / resident_blocks(grid);
+        let at_once = u64::from(multiprocessors.max(1)) * u64::from(PARTS / parts);
+        let waves = u64::from(grid.blocks).div_ceil(at_once).max(1);
+        Self { count: grid.blocks, parts, each: busy.nanos_f64() / waves as f64 }
+    }
+}
+
 struct Kernel {
     item: ItemId,
     before: ItemId,
@@ -46,10 +66,8 @@ struct Kernel {
     /// Blocks not dispatched yet, and blocks that run.
     waiting: u64,
     running: u64,
-    /// Parts of a multiprocessor that one block takes up.
-    parts: u64,
-    /// Nanoseconds of a block, and what rounding has left over so far.
-    block: f64,
+    blocks: Blocks,
+    /// Nanoseconds that rounding has left over so far.
     rest: f64,
 }
 
@@ -90,7 +108,7 @@ impl Default for Processors {
 impl Processors {
     /// Forgets everything but its memory.
     pub fn reset(&mut self, multiprocessors: u32) {
-        self.parts = u64::from(multiprocessors.max(1)) * PARTS;
+        self.parts = u64::from(multiprocessors.max(1)) * u64::from(PARTS);
         self.free = self.parts;
         self.kernels.clear();
         self.vacant.clear();
@@ -99,18 +117,14 @@ impl Processors {
         (self.last, self.next) = (NONE, Instant::NEVER);
     }
 
-    pub fn start(&mut self, now: Instant, item: ItemId, busy: Span, grid: &Grid) {
-        let blocks = u64::from(grid.blocks);
-        let parts = PARTS / u64::from(resident_blocks(grid));
-        let waves = blocks.div_ceil(self.parts / parts).max(1);
+    pub fn start(&mut self, now: Instant, item: ItemId, blocks: Blocks) {
         let kernel = Kernel {
             item,
             before: self.last,
             started: Instant::NEVER,
-            waiting: blocks,
+            waiting: u64::from(blocks.count),
             running: 0,
-            parts,
-            block: busy.nanos_f64() / waves as f64,
+            blocks,
             rest: 0.0,
         };
         let place = match self.vacant.pop() {
@@ -132,7 +146,7 @@ impl Processors {
         while let Some(due) = self.batches.iter().position(|batch| batch.end <= now) {
             let Batch { kernel: place, blocks, .. } = self.batches.swap_remove(due);
             let kernel = &mut self.kernels[place];
-            self.free += blocks * kernel.parts;
+            self.free += blocks * u64::from(kernel.blocks.parts);
             kernel.running -= blocks;
             if kernel.running == 0 && kernel.waiting == 0 {
                 self.vacant.push(place);
@@ -153,17 +167,20 @@ impl Processors {
     fn dispatch(&mut self, now: Instant) {
         while let Some(&place) = self.queue.front() {
             let kernel = &mut self.kernels[place];
-            let blocks = kernel.waiting.min(self.free / kernel.parts);
+            let parts = u64::from(kernel.blocks.parts);
+            let fits = kernel.waiting * parts <= self.free;
+            let blocks = if fits { kernel.waiting } else { self.free / parts };
             if blocks == 0 {
                 break;
             }
             kernel.started = kernel.started.min(now);
             kernel.waiting -= blocks;
             kernel.running += blocks;
-            self.free -= blocks * kernel.parts;
-            let exact = kernel.block + kernel.rest;
-            kernel.rest = exact - exact.round();
-            let end = now + Span::from_nanos_f64(exact.round().max(0.0));
+            self.free -= blocks * parts;
+            let exact = (kernel.blocks.each + kernel.rest).max(0.0);
+            let whole = Span::from_nanos_f64(exact);
+            kernel.rest = exact - whole.nanos_f64();
+            let end = now + whole;
             self.batches.push(Batch { end, kernel: place, blocks });
             if kernel.waiting > 0 {
                 break;

@@ -36,8 +36,33 @@ pub(super) struct Item {
     /// The recording that it makes or waits for. A wait for an event never
     /// recorded waits for nothing.
     pub recording: u32,
-    /// [`NONE`] for calls without one.
-    pub stream: u32,
+    /// Of calls that have one.
+    pub stream: u16,
+    pub sort: Sort,
+}
+
+/// What the engine has to know of an item at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sort {
+    /// Not in a stream.
+    HostOnly,
+    Record,
+    Wait,
+    Operation,
+    Kernel,
+}
+
+impl Sort {
+    const fn of(work: &Work) -> Self {
+        match work {
+            Work::Nothing => Self::HostOnly,
+            Work::Record => Self::Record,
+            Work::Wait => Self::Wait,
+            // Both are launched, see `Work::kind`.
+            Work::Kernel { .. } | Work::Inline { .. } => Self::Kernel,
+            Work::Copy { .. } | Work::Staged { .. } => Self::Operation,
+        }
+    }
 }
 
 /// A hand-over's two prices, in nanoseconds.
@@ -57,6 +82,8 @@ pub struct Program<'p> {
     pub(super) in_streams: Vec<u32>,
     /// Where each stream begins in `in_streams`, and where the last one ends.
     pub(super) starts: Vec<u32>,
+    /// The streams that have kernels.
+    pub(super) launching: Vec<u16>,
     pub(super) recordings: usize,
     /// By the kinds before and after and by whether an event lies between;
     /// `None` where passing on is part of the service time.
@@ -78,6 +105,7 @@ impl<'p> Program<'p> {
             classes: Vec::new(),
             in_streams: Vec::new(),
             starts: Vec::new(),
+            launching: Vec::new(),
             recordings: 0,
             hand_overs: hand_overs(profile),
             switch: [0.0; 2],
@@ -106,10 +134,13 @@ impl<'p> Program<'p> {
                 Call::Wait { event, .. } => latest[event.0],
                 _ => NONE,
             };
-            let stream = call.stream().map_or(NONE, |stream| index(stream.0));
-            program.items.push(Item { class, recording, stream });
+            let stream = call.stream().map_or(0, |stream| stream.0);
+            let stream = u16::try_from(stream).expect("fewer streams than 2^16");
+            let sort = Sort::of(&program.classes[class as usize].work);
+            program.items.push(Item { class, recording, stream, sort });
         }
         program.sort_into_streams(plan.streams);
+        program.launching = program.launching_streams();
         program.switch = program.switches();
         Ok(program)
     }
@@ -124,10 +155,8 @@ impl<'p> Program<'p> {
 
     /// A counting sort: synchronisations belong to a stream and lie in none.
     fn sort_into_streams(&mut self, streams: usize) {
-        let lies_in = |item: &Item| {
-            let work = self.classes[item.class as usize].work;
-            (work != Work::Nothing).then_some(item.stream as usize)
-        };
+        let lies_in =
+            |item: &Item| (item.sort != Sort::HostOnly).then_some(usize::from(item.stream));
         self.starts = vec![0; streams + 1];
         for stream in self.items.iter().filter_map(lies_in) {
             self.starts[stream + 1] += 1;
@@ -145,6 +174,14 @@ impl<'p> Program<'p> {
         }
     }
 
+    fn launching_streams(&self) -> Vec<u16> {
+        let mut launches = vec![false; self.streams()];
+        for item in self.items.iter().filter(|item| item.sort == Sort::Kernel) {
+            launches[usize::from(item.stream)] = true;
+        }
+        (0..).zip(launches).filter_map(|(stream, launches)| launches.then_some(stream)).collect()
+    }
+
     /// The dearer, the more streams an engine takes copies from.
     fn switches(&self) -> [f64; 2] {
         let link = &self.profile.link;
@@ -153,7 +190,7 @@ impl<'p> Program<'p> {
             if let Work::Copy { direction, .. } | Work::Staged { direction, .. } =
                 self.classes[item.class as usize].work
             {
-                copying[item.stream as usize][direction as usize] = true;
+                copying[usize::from(item.stream)][direction as usize] = true;
             }
         }
         let streams = |direction: Direction| {

@@ -10,8 +10,8 @@
 //! that compares times and never asks what is in the queue.
 
 use super::observer::{Cause, Reason};
-use super::operation::{Ending, ItemId, NONE, Work, waits_for};
-use super::program::Program;
+use super::operation::{Ending, ItemId, NONE, waits_for};
+use super::program::{Program, Sort};
 use crate::plan::Direction;
 use crate::profile::OperationKind;
 use crate::units::{Instant, Span};
@@ -85,7 +85,7 @@ impl Streams {
     /// Forgets everything but its memory.
     pub fn reset(&mut self, program: &Program<'_>) {
         self.busy = Busy::default();
-        self.issued.clear();
+        // Every time is written before it is read.
         self.issued.resize(program.items.len(), Instant::START);
         self.recordings.clear();
         let recording = Recording { ending: Ending::START, reached: false, waiter: NONE };
@@ -105,14 +105,14 @@ impl Streams {
         }));
     }
 
-    pub fn is_drained(&self, stream: u32) -> bool {
-        let stream = &self.streams[stream as usize];
+    pub fn is_drained(&self, stream: u16) -> bool {
+        let stream = &self.streams[usize::from(stream)];
         stream.head == stream.issued
     }
 
     /// Why the operation at the head of a stream was not ready before.
-    pub fn cause(&self, stream: u32) -> Cause {
-        self.streams[stream as usize].cause
+    pub fn cause(&self, stream: u16) -> Cause {
+        self.streams[usize::from(stream)].cause
     }
 
     /// The host issues an item at a time that may lie ahead.
@@ -124,7 +124,7 @@ impl Streams {
         ready: &mut Vec<Ready>,
     ) {
         self.issued[id as usize] = time;
-        let index = program.items[id as usize].stream;
+        let index = u32::from(program.items[id as usize].stream);
         let stream = &mut self.streams[index as usize];
         stream.issued += 1;
         if !stream.running && stream.head + 1 == stream.issued {
@@ -140,7 +140,7 @@ impl Streams {
         time: Instant,
         ready: &mut Vec<Ready>,
     ) {
-        let index = program.items[id as usize].stream;
+        let index = u32::from(program.items[id as usize].stream);
         let stream = &mut self.streams[index as usize];
         debug_assert!(stream.running, "only the head of a stream runs");
         stream.running = false;
@@ -165,10 +165,10 @@ impl Streams {
                 if self.issued[id as usize] >= stream.cleared {
                     stream.seen = [false; 3];
                 }
-                match program.class_of(id).work {
-                    Work::Record => self.reach(program, index, id),
-                    Work::Wait if !self.pass(program, index, id) => break,
-                    Work::Wait => {}
+                match program.items[id as usize].sort {
+                    Sort::Record => self.reach(program, index, id),
+                    Sort::Wait if !self.pass(program, index, id) => break,
+                    Sort::Wait => {}
                     _ => ready.push((self.start(program, index, id, now), id)),
                 }
             }
@@ -233,18 +233,19 @@ impl Streams {
         let mut cause = Cause { reason: Reason::Issue, before: id, ready: arrives };
         let others = awaited.drain(..).map(|event| (event, true));
         for (from, across) in std::iter::once((last, false)).chain(others) {
-            let price = from.kind.and_then(|kind| {
-                program.hand_overs[kind as usize][to as usize][usize::from(across)]
-                    .filter(|_| !self.busy.is(to))
-                    .map(|price| if is_first { price.first } else { price.queued })
-            });
+            let side = usize::from(across);
+            let price =
+                from.kind.and_then(|kind| program.hand_overs[kind as usize][to as usize][side]);
             let cost = match price {
-                Some(price) => price,
+                Some(_) if self.busy.is(to) => 0.0,
+                Some(price) if is_first => price.first,
+                Some(price) => price.queued,
                 None if !across && (from.kind, to) == KERNELS => self.polling(program, index, now),
                 None => 0.0,
             };
             let mut after = from.time;
-            if cost > 0.0 {
+            // What ends before the issue has nobody waiting for it.
+            if cost > 0.0 && after > issued {
                 after = after + Span::from_nanos_f64(cost * waits_for(after, (issued, arrives)));
             }
             if after > time {
@@ -265,18 +266,21 @@ impl Streams {
     /// kernel before it.
     fn polling(&mut self, program: &Program<'_>, index: u32, now: Instant) -> f64 {
         let mut others = 0;
-        for (other, stream) in self.streams.iter_mut().enumerate() {
-            let kind =
-                |position: u32| program.class_of(program.in_streams[position as usize]).work.kind();
-            if other == index as usize || stream.head == stream.issued {
+        for &other in &program.launching {
+            let stream = &mut self.streams[usize::from(other)];
+            let is_kernel = |position: u32| {
+                let id = program.in_streams[position as usize];
+                program.items[id as usize].sort == Sort::Kernel
+            };
+            if u32::from(other) == index || stream.head == stream.issued {
                 continue;
             }
             stream.kernel = stream.kernel.max(stream.head);
-            while stream.kernel < stream.issued && kind(stream.kernel) != KERNELS.0 {
+            while stream.kernel < stream.issued && !is_kernel(stream.kernel) {
                 stream.kernel += 1;
             }
             let waits = stream.kernel < stream.issued
-                && kind(stream.head) != KERNELS.0
+                && !is_kernel(stream.head)
                 && self.issued[program.in_streams[stream.kernel as usize] as usize] <= now;
             others += usize::from(waits);
         }

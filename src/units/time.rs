@@ -39,7 +39,8 @@ impl Span {
     /// Rounded to the nearest nanosecond; see [`Span::from_seconds_f64`].
     pub fn from_nanos_f64(nanos: f64) -> Self {
         assert!((0.0..1.8e19).contains(&nanos), "a span of {nanos} ns");
-        Self(nanos.round() as u64)
+        // Rounded; a call into the mathematics library would cost more than all else.
+        Self((nanos + 0.5) as u64)
     }
 
     pub const fn nanos(self) -> u64 {
