@@ -41,7 +41,7 @@ pub(super) fn timeline(
         if let Some((stream, (_, _, _, after))) = mark {
             stream.record(after)?;
         }
-        activities.push(Activity { lane: Lane::Host, call: index, start, end: now() });
+        activities.push(Activity { lane: Lane::Host, call: index, start, end: now(), cause: None });
     }
     let makespan = clock.elapsed().into();
     if let Some((origin, at)) = origin {
@@ -51,7 +51,7 @@ pub(super) fn timeline(
                 Ok(Instant::START + event.since(&origin)?.saturating_sub(passed))
             };
             let (start, end) = (time(before)?, time(after)?);
-            activities.push(Activity { lane: *lane, call: *call, start, end });
+            activities.push(Activity { lane: *lane, call: *call, start, end, cause: None });
         }
     }
     Ok(Timeline { activities: in_turn(activities), makespan })

@@ -2,15 +2,15 @@
 
 use super::copies::{Copies, Ended, Transfer};
 use super::host::{Blocked, Host};
-use super::observer::{Cause, Done, Observer, Reason, Recorder};
-use super::operation::{ItemId, Work};
+use super::observer::{Cause, Done, Observer, Recorder};
+use super::operation::{ItemId, NONE, Work};
 use super::processors::Processors;
 use super::program::{Program, Sort, Waits};
 use super::queue::Queue;
 use super::streams::{Busy, Ready, Streams};
 use crate::plan::Plan;
 use crate::profile::{Profile, Unknown};
-use crate::timeline::Timeline;
+use crate::timeline::{Reason, Timeline};
 use crate::units::{Instant, Span};
 
 /// What happens at a time that is known beforehand.
@@ -118,7 +118,7 @@ impl Simulator {
                     }
                 }
                 Event::Ends(item, started) => {
-                    self.finish(program, Ended { item, started, before: item }, observer);
+                    self.finish(program, Ended { item, started, before: NONE }, observer);
                 }
             }
         }
@@ -156,7 +156,9 @@ impl Simulator {
     }
 
     fn end_call(&mut self, observer: &mut impl Observer) {
-        observer.host(self.host.next, self.host.entered, self.host.reached);
+        let Host { next: item, entered: start, reached: end, cause, .. } = self.host;
+        observer.host(Done { item, start, end, cause });
+        self.host.cause = Cause { reason: Reason::Issue, before: item, ready: end };
         self.latest = self.latest.max(self.host.reached);
         self.host.blocked = Blocked::No;
         self.host.next += 1;
@@ -206,7 +208,11 @@ impl Simulator {
     fn finish(&mut self, program: &Program<'_>, ended: Ended, observer: &mut impl Observer) {
         let Ended { item, started, before } = ended;
         let mut cause = self.streams.cause(program.items[item as usize].stream);
-        if started > cause.ready && before != item {
+        let gap = match program.class_of(item).work {
+            Work::Kernel { gap, .. } => gap,
+            _ => Span::ZERO,
+        };
+        if started > cause.ready + gap && before != NONE {
             cause = Cause { reason: Reason::Engine, before, ready: started };
         }
         observer.device(program, Done { item, start: started, end: self.now, cause });
@@ -219,6 +225,9 @@ impl Simulator {
             && self.streams.is_drained(stream)
         {
             let still_awake = self.now <= self.host.reached;
+            if !still_awake {
+                self.host.cause = Cause { reason: Reason::Device, before: item, ready: self.now };
+            }
             self.return_at(if still_awake { self.host.reached } else { self.now + wake });
         }
     }

@@ -1,5 +1,6 @@
 //! The host thread: it issues calls in order, and each has its cost.
 
+use super::observer::Cause;
 use super::operation::ItemId;
 use crate::units::{Instant, Span};
 
@@ -28,11 +29,13 @@ pub(super) struct Host {
     /// Up to when the host has got: the end of the last call, or of the active
     /// part of the one that is under way.
     pub reached: Instant,
+    /// What the call that is under way had to follow.
+    pub cause: Cause,
 }
 
 impl Default for Host {
     fn default() -> Self {
         let start = Instant::START;
-        Self { next: 0, blocked: Blocked::No, entered: start, reached: start }
+        Self { next: 0, blocked: Blocked::No, entered: start, reached: start, cause: Cause::START }
     }
 }

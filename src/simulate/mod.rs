@@ -7,6 +7,7 @@
 //! `streams`, the copy engines and the link between them in `copies`, the
 //! multiprocessors in `processors`. `engine` only moves time forwards.
 
+mod bound;
 mod copies;
 mod cost;
 mod engine;
@@ -20,6 +21,7 @@ mod setup;
 mod streams;
 mod uncertainty;
 
+pub use bound::lower_bound;
 pub use engine::{Simulator, simulate};
 pub use program::Program;
 pub use setup::setup_time;

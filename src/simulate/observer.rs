@@ -2,22 +2,10 @@
 
 use super::operation::{ItemId, NONE, Work};
 use super::program::Program;
-use crate::timeline::{Activity, Lane, Timeline};
+use crate::timeline::{self, Activity, Lane, Reason, Timeline};
 use crate::units::{Instant, Span};
 
-/// What an operation had to follow last of all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reason {
-    /// The host had to issue it.
-    Issue,
-    /// The operation before it in its stream had to end.
-    Stream,
-    /// Something in another stream had to end, through an event.
-    Event,
-    /// Its engine had something else to do.
-    Engine,
-}
-
+/// What something had to follow last of all.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cause {
     pub reason: Reason,
@@ -29,9 +17,14 @@ pub(super) struct Cause {
 
 impl Cause {
     pub const START: Self = Self { reason: Reason::Issue, before: NONE, ready: Instant::START };
+
+    fn noted(self) -> Option<timeline::Cause> {
+        let after = self.before as usize;
+        (self.before != NONE).then_some(timeline::Cause { reason: self.reason, after })
+    }
 }
 
-/// Something that the device has done.
+/// Something that was done.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Done {
     pub item: ItemId,
@@ -42,13 +35,12 @@ pub(super) struct Done {
 
 /// Listens to a simulation. Nobody, `()`, costs nothing.
 pub(super) trait Observer {
-    /// The host was in a call from `start` to `end`.
-    fn host(&mut self, item: ItemId, start: Instant, end: Instant);
+    fn host(&mut self, done: Done);
     fn device(&mut self, program: &Program<'_>, done: Done);
 }
 
 impl Observer for () {
-    fn host(&mut self, _: ItemId, _: Instant, _: Instant) {}
+    fn host(&mut self, _: Done) {}
     fn device(&mut self, _: &Program<'_>, _: Done) {}
 }
 
@@ -63,12 +55,16 @@ impl Recorder {
         self.activities.sort_by_key(|activity| (activity.lane, activity.start, activity.call));
         Timeline { activities: self.activities, makespan }
     }
+
+    fn note(&mut self, lane: Lane, Done { item, start, end, cause }: Done) {
+        let call = item as usize;
+        self.activities.push(Activity { lane, call, start, end, cause: cause.noted() });
+    }
 }
 
 impl Observer for Recorder {
-    fn host(&mut self, item: ItemId, start: Instant, end: Instant) {
-        let call = item as usize;
-        self.activities.push(Activity { lane: Lane::Host, call, start, end });
+    fn host(&mut self, done: Done) {
+        self.note(Lane::Host, done);
     }
 
     fn device(&mut self, program: &Program<'_>, done: Done) {
@@ -77,7 +73,6 @@ impl Observer for Recorder {
             Work::Inline { .. } => Lane::CopyIn,
             _ => Lane::Kernels,
         };
-        let Done { item, start, end, .. } = done;
-        self.activities.push(Activity { lane, call: item as usize, start, end });
+        self.note(lane, done);
     }
 }

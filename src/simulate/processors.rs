@@ -59,6 +59,21 @@ impl Blocks {
     }
 }
 
+impl Blocks {
+    /// How long they take with the device to themselves, rounded down.
+    pub fn alone(&self, multiprocessors: u32) -> Span {
+        let at_once = u64::from(multiprocessors.max(1)) * u64::from(PARTS / self.parts);
+        let waves = u64::from(self.count).div_ceil(at_once);
+        Span::from_nanos((waves as f64 * self.each) as u64)
+    }
+
+    /// The same if they could fill the whole device all the time.
+    pub fn load(&self, multiprocessors: u32) -> f64 {
+        let all = f64::from(multiprocessors.max(1)) * f64::from(PARTS);
+        f64::from(self.count) * f64::from(self.parts) * self.each / all
+    }
+}
+
 struct Kernel {
     item: ItemId,
     before: ItemId,

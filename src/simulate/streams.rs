@@ -9,11 +9,12 @@
 //! so a stream may hold what is issued later than now. Whatever depends on
 //! that compares times and never asks what is in the queue.
 
-use super::observer::{Cause, Reason};
+use super::observer::Cause;
 use super::operation::{Ending, ItemId, NONE, waits_for};
 use super::program::{Program, Sort};
 use crate::plan::Direction;
 use crate::profile::OperationKind;
+use crate::timeline::Reason;
 use crate::units::{Instant, Span};
 
 struct Stream {

@@ -3,6 +3,10 @@
 //! Invariant: spans of one lane are in order of their starts, and the makespan
 //! is at least the end of every span.
 
+mod critical;
+
+pub use critical::{CriticalPath, Stretch};
+
 use crate::plan::Direction;
 use crate::units::{Instant, Span};
 use serde::{Deserialize, Serialize};
@@ -56,6 +60,32 @@ pub struct Activity {
     pub call: usize,
     pub start: Instant,
     pub end: Instant,
+    /// What it had to follow last of all, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Cause>,
+}
+
+/// Why an activity did not begin, or a call did not return, any sooner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cause {
+    pub reason: Reason,
+    /// The call that came before for that reason.
+    pub after: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reason {
+    /// The host had to issue it; `after` is the call that did.
+    Issue,
+    /// The operation before it in its stream had to end.
+    Stream,
+    /// Something in another stream had to end, through an event.
+    Event,
+    /// Its engine was doing something else.
+    Engine,
+    /// The host was waiting for the device.
+    Device,
 }
 
 /// The activities of one pass over a plan's body.

@@ -3,10 +3,11 @@
 use super::*;
 use crate::machines::{machine, machine_with_bandwidth};
 use crate::workloads::{any_workload, committed, simple};
-use hallway::plan::build;
+use hallway::plan::{Issue, build};
+use hallway::profile::Curve;
 use hallway::scenario::Workload;
 use hallway::search::candidates;
-use hallway::simulate::{forecast, forecast_all};
+use hallway::simulate::{Program, Simulator, forecast, forecast_all, lower_bound};
 use proptest::prelude::{
     ProptestConfig, TestCaseError, prop, prop_assert, prop_assert_eq, proptest,
 };
@@ -91,6 +92,23 @@ fn check_order(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// The critical path accounts for all of the makespan, and each of its stretches
+/// lies behind the one before.
+fn check_path(timeline: &Timeline) -> Result<(), TestCaseError> {
+    let path = timeline.critical_path();
+    let lanes: u64 = Lane::ALL.iter().map(|&lane| path.on(lane).nanos()).sum();
+    prop_assert_eq!(lanes + path.gaps().nanos(), makespan(timeline), "{:?}", path);
+    let ends = path.stretches.iter().map(|stretch| stretch.activity.end);
+    prop_assert!(ends.is_sorted(), "{path:?}");
+    Ok(())
+}
+
+fn check_bound(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError> {
+    let bound = lower_bound(plan, &machine()).expect("known");
+    prop_assert!(bound <= timeline.makespan, "{bound} and {}", timeline.makespan);
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
@@ -100,6 +118,8 @@ proptest! {
             let timeline = predicted(&plan);
             check_lanes(&plan, &timeline)?;
             check_order(&plan, &timeline)?;
+            check_path(&timeline)?;
+            check_bound(&plan, &timeline)?;
         }
     }
 
@@ -109,7 +129,52 @@ proptest! {
         let timeline = predicted(&plan);
         check_lanes(&plan, &timeline)?;
         check_order(&plan, &timeline)?;
+        check_path(&timeline)?;
+        check_bound(&plan, &timeline)?;
         prop_assert_eq!(bytes(&timeline), bytes(&predicted(&plan)));
+    }
+
+    #[test]
+    fn memory_of_other_plans_leaves_no_trace(bodies in prop::collection::vec(any_body(), 1..6)) {
+        let machine = machine();
+        let mut simulator = Simulator::default();
+        for body in bodies {
+            let plan = tiny(body);
+            let program = Program::new(&plan, &machine).expect("known");
+            let alone = predicted(&plan);
+            prop_assert_eq!(simulator.makespan(&program), alone.makespan);
+            prop_assert_eq!(simulator.timeline(&program), alone);
+        }
+    }
+
+    #[test]
+    fn equal_chunks_may_change_places(order in 0..24_usize, family in 0..3_usize) {
+        let chunks = 4;
+        let family = match family {
+            0 => Family::ByEngine { chunks },
+            1 => Family::ByChunk { chunks, streams: 2, issue: Issue::DepthFirst },
+            _ => Family::ByChunk { chunks, streams: 4, issue: Issue::BreadthFirst },
+        };
+        let workload = simple(Kernel::Scale, 4 * 9_600, "");
+        let plan = build(&workload, pinned(family)).expect("fits");
+        let mut places = [0, 1, 2, 3];
+        let mut order = order;
+        for left in (1..=4).rev() {
+            places.swap(left - 1, order % left);
+            order /= left;
+        }
+        // The same calls, on other parts of the host's buffers.
+        let mut moved = plan.clone();
+        for call in &mut moved.body {
+            if let Call::Copy { from, to, .. } = call {
+                for slice in [from, to] {
+                    let chunk = slice.offset.get() / slice.length.get();
+                    let place: u64 = places[chunk as usize];
+                    slice.offset = Bytes::new(place * slice.length.get());
+                }
+            }
+        }
+        prop_assert_eq!(predicted(&plan).makespan, predicted(&moved).makespan);
     }
 
     #[test]
@@ -143,6 +208,18 @@ fn timelines_of_the_scenarios_are_consistent() {
             checked.unwrap_or_else(|error| panic!("{}, {}: {error}", workload.name, plan.strategy));
         }
     }
+}
+
+#[test]
+fn a_plan_of_a_day_is_no_longer_than_time_can_tell() {
+    let mut machine = machine();
+    let hour = 3_600e9;
+    for model in &mut machine.copies {
+        model.time = Curve { knots: vec![(1.0, hour)], scatter: 0.0 };
+    }
+    let hours = (0..24).map(|_| copy_in(0, PINNED, 5_000)).chain([synchronize(0)]).collect();
+    let timeline = run(hours, &machine);
+    assert_eq!(makespan(&timeline), 4_000 + 24 * 3_600_000_000_000 + 6_000);
 }
 
 #[test]

@@ -1,0 +1,91 @@
+//! The critical path: what the makespan consists of.
+
+use super::{Activity, Cause, Lane, Reason, Timeline};
+use crate::units::Span;
+use std::collections::BTreeMap;
+
+/// A piece of the makespan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stretch<'t> {
+    pub activity: &'t Activity,
+    /// Why it could not begin, or return, any sooner; `None` at the start of the plan.
+    pub reason: Option<Reason>,
+    /// What passed between the end of the one before and its start: hand-over,
+    /// latency on the way to the device, or waking up.
+    pub gap: Span,
+    /// How long it was all that the makespan waited for.
+    pub time: Span,
+}
+
+/// The chain of activities, first to last, of which each had to wait for the
+/// one before; together with the gaps between them they add up to the makespan.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CriticalPath<'t> {
+    pub stretches: Vec<Stretch<'t>>,
+}
+
+impl CriticalPath<'_> {
+    /// Time of the path that a lane accounts for.
+    pub fn on(&self, lane: Lane) -> Span {
+        let here = self.stretches.iter().filter(|stretch| stretch.activity.lane == lane);
+        here.map(|stretch| stretch.time).sum()
+    }
+
+    /// Time of the path in which nothing runs that it waits for.
+    pub fn gaps(&self) -> Span {
+        self.stretches.iter().map(|stretch| stretch.gap).sum()
+    }
+}
+
+impl Timeline {
+    /// Follows causes back from the end. Empty for a timeline without causes:
+    /// a measured one does not say why things happened.
+    pub fn critical_path(&self) -> CriticalPath<'_> {
+        let mut by_call: BTreeMap<(usize, bool), &Activity> = BTreeMap::new();
+        for activity in &self.activities {
+            by_call.insert((activity.call, activity.lane == Lane::Host), activity);
+        }
+        let last = self.activities.iter().max_by_key(|a| (a.end, a.lane == Lane::Host, a.call));
+        let explained =
+            self.activities.len() == 1 || self.activities.iter().any(|a| a.cause.is_some());
+        let mut next = last.filter(|_| explained);
+        let mut stretches = Vec::new();
+        // Up to where the path is accounted for, from the end backwards.
+        let mut reached = self.makespan;
+        while let Some(activity) = next {
+            let start = activity.start.since_start();
+            let before = activity.cause.and_then(|cause| before(&by_call, activity, cause));
+            // A call that waits for the device counts from when that was done.
+            let waits = matches!(activity.cause, Some(Cause { reason: Reason::Device, .. }));
+            let from = match before {
+                Some(before) if waits => before.end.since_start().min(reached),
+                _ => start.min(reached),
+            };
+            let until = before.map_or(Span::ZERO, |before| before.end.since_start()).min(from);
+            stretches.push(Stretch {
+                activity,
+                reason: before.and(activity.cause).map(|cause| cause.reason),
+                gap: from.saturating_sub(until),
+                time: reached.saturating_sub(from),
+            });
+            (reached, next) = (until, before);
+        }
+        stretches.reverse();
+        CriticalPath { stretches }
+    }
+}
+
+/// What an activity had to follow.
+fn before<'t>(
+    by_call: &BTreeMap<(usize, bool), &'t Activity>,
+    activity: &Activity,
+    Cause { reason, after }: Cause,
+) -> Option<&'t Activity> {
+    let on_host = by_call.get(&(after, true)).copied();
+    let before = match reason {
+        Reason::Issue => on_host,
+        // An event that found nothing before it happened when it was issued.
+        _ => by_call.get(&(after, false)).copied().or(on_host),
+    };
+    before.filter(|before| !std::ptr::eq(*before, activity))
+}
