@@ -6,7 +6,7 @@ use super::verdict::{Verdict, ties};
 use super::words::rounded;
 use crate::scenario::{HostMemory, Workload};
 use crate::search::{BreakEven, Ranked, Ranking};
-use crate::timeline::Lane;
+use crate::timeline::{Lane, Timeline};
 use crate::units::Span;
 use serde::{Deserialize, Serialize};
 
@@ -63,6 +63,9 @@ pub struct AssessedPlan {
     pub ties_with_fastest: bool,
     pub busy: Busy,
     pub bottleneck: Bottleneck,
+    pub critical_path: Shares,
+    /// What no schedule of the body's operations goes below.
+    pub lower_bound_ns: Span,
     pub setup_ns: Span,
     /// Set-up once and the body as often as the program runs it.
     pub program_ns: Span,
@@ -76,6 +79,32 @@ pub struct Busy {
     pub h2d: f64,
     pub kernels: f64,
     pub d2h: f64,
+}
+
+/// Shares of the makespan that the critical path spends in each lane, and
+/// between activities: hand-overs, latencies and waking up.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Shares {
+    pub host: f64,
+    pub h2d: f64,
+    pub kernels: f64,
+    pub d2h: f64,
+    pub gaps: f64,
+}
+
+impl Shares {
+    fn of(timeline: &Timeline) -> Self {
+        let path = timeline.critical_path();
+        let makespan = timeline.makespan.nanos_f64().max(1.0);
+        let share = |time: Span| rounded(time.nanos_f64() / makespan);
+        Self {
+            host: share(path.on(Lane::Host)),
+            h2d: share(path.on(Lane::CopyIn)),
+            kernels: share(path.on(Lane::Kernels)),
+            d2h: share(path.on(Lane::CopyOut)),
+            gaps: share(path.gaps()),
+        }
+    }
 }
 
 /// From which size on the GPU wins.
@@ -147,7 +176,7 @@ impl Assessment {
 
 impl AssessedPlan {
     fn new(rank: usize, ranked: &Ranked, winner: &Ranked, runs: u64) -> Self {
-        let Ranked { plan, forecast, setup } = ranked;
+        let Ranked { plan, forecast, setup, bound } = ranked;
         let timeline = &forecast.timeline;
         let (low_ns, high_ns) = forecast.interval();
         let fastest = winner.makespan().nanos_f64().max(1.0);
@@ -171,6 +200,8 @@ impl AssessedPlan {
                 d2h: share(Lane::CopyOut),
             },
             bottleneck: bottleneck(plan, timeline),
+            critical_path: Shares::of(timeline),
+            lower_bound_ns: *bound,
             setup_ns: *setup,
             program_ns: ranked.program(runs),
         }

@@ -43,6 +43,7 @@ impl Assessment {
         let notes = [
             self.hidden(shown.len()),
             self.tie_note(),
+            self.path_note(),
             self.program_note(),
             self.break_even.as_ref().map(Threshold::sentence),
             left_out("No such plan", &self.refused),
@@ -74,6 +75,28 @@ impl Assessment {
     fn tie_note(&self) -> Option<String> {
         let ties = self.plans.iter().any(|plan| plan.ties_with_fastest);
         ties.then(|| "Tie: scatter leaves open whether plan 1 or this one is faster.".to_owned())
+    }
+
+    /// What the time of the fastest plan on the GPU consists of.
+    fn path_note(&self) -> Option<String> {
+        let plan = self.plans.iter().find(|plan| !plan.on_cpu)?;
+        let path = &plan.critical_path;
+        let mut parts = [
+            (path.host, "host"),
+            (path.h2d, "H2D"),
+            (path.kernels, "kernels"),
+            (path.d2h, "D2H"),
+            (path.gaps, "hand-overs and latencies"),
+        ];
+        parts.sort_by(|one, other| other.0.total_cmp(&one.0));
+        let part = |(share, what): &(f64, &str)| format!("{} {what}", percent(*share));
+        let said: Vec<String> = parts.iter().filter(|part| part.0 >= 0.005).map(part).collect();
+        Some(format!(
+            "Critical path of `{}`: {}. No schedule of its operations takes less than {}.",
+            plan.plan,
+            said.join(", "),
+            plan.lower_bound_ns
+        ))
     }
 
     /// Said only where set-up changes which plan to choose.

@@ -1,9 +1,9 @@
 //! The candidates in order of their predicted time, and what that says.
 
 use super::candidates::Candidates;
-use crate::plan::{Family, Plan, Refusal};
+use crate::plan::{Family, Place, Plan, Refusal};
 use crate::profile::{Profile, Unknown};
-use crate::simulate::{Forecast, forecast_all, setup_time};
+use crate::simulate::{Forecast, forecast_all, lower_bound, setup_time};
 use crate::units::Span;
 
 /// A plan with its forecast.
@@ -12,6 +12,8 @@ pub struct Ranked {
     pub plan: Plan,
     pub forecast: Forecast,
     pub setup: Span,
+    /// What no schedule of the body's operations goes below.
+    pub bound: Span,
 }
 
 impl Ranked {
@@ -71,9 +73,17 @@ pub fn rank(candidates: Candidates, profile: &Profile, draws: usize, seed: u64) 
             ranking.unknown.push((plan, Unknown { what }));
             continue;
         }
-        let setup = setup_time(&plan, profile);
-        match forecast.and_then(|forecast| Ok((forecast, setup?))) {
-            Ok((forecast, setup)) => ranking.plans.push(Ranked { plan, forecast, setup }),
+        if plan.bytes_in(Place::Device) > profile.machine.device_memory_bytes {
+            let (needs, has) = (plan.bytes_in(Place::Device), profile.machine.device_memory_bytes);
+            let reason = format!("needs {needs} of device memory, of which there are {has}");
+            ranking.refused.push(Refusal { strategy: plan.strategy, reason });
+            continue;
+        }
+        let (setup, bound) = (setup_time(&plan, profile), lower_bound(&plan, profile));
+        match forecast.and_then(|forecast| Ok((forecast, setup?, bound?))) {
+            Ok((forecast, setup, bound)) => {
+                ranking.plans.push(Ranked { plan, forecast, setup, bound });
+            }
             Err(unknown) => ranking.unknown.push((plan, unknown)),
         }
     }

@@ -1,5 +1,6 @@
 //! Moving time forwards.
 
+use super::channels::Channels;
 use super::copies::{Copies, Ended, Transfer};
 use super::host::{Blocked, Host};
 use super::observer::{Cause, Done, Observer, Recorder};
@@ -43,6 +44,9 @@ pub struct Simulator {
     queue: Queue<Event>,
     host: Host,
     streams: Streams,
+    channels: Channels,
+    /// Kernels that their channel lets go on.
+    launched: Vec<Ready>,
     copies: Copies,
     processors: Processors,
     /// Operations that became ready and have not joined their engines yet.
@@ -69,6 +73,7 @@ impl Simulator {
         self.queue.reset();
         self.host = Host::default();
         self.streams.reset(program);
+        self.channels.reset(program);
         self.copies.reset(program.switch);
         self.processors.reset(program.profile.machine.multiprocessors);
         self.issue(program, observer);
@@ -172,12 +177,19 @@ impl Simulator {
     fn join_ready(&mut self, program: &Program<'_>) {
         while let Some((time, id)) = self.ready.pop() {
             match program.class_of(id).work {
-                // Nothing can be seen of a kernel during its gap.
-                Work::Kernel { gap, .. } => {
-                    self.queue.schedule(time.max(self.now) + gap, Event::Dispatches(id));
-                }
+                Work::Kernel { .. } => self.launch(program, (time, id)),
                 _ if time <= self.now => self.join(program, id),
                 _ => self.queue.schedule(time, Event::Joins(id)),
+            }
+        }
+    }
+
+    /// Nothing can be seen of a kernel during its gap.
+    fn launch(&mut self, program: &Program<'_>, kernel: Ready) {
+        self.channels.pass(program, kernel, &mut self.launched);
+        for (time, id) in self.launched.drain(..) {
+            if let Work::Kernel { gap, .. } = program.class_of(id).work {
+                self.queue.schedule(time.max(self.now) + gap, Event::Dispatches(id));
             }
         }
     }

@@ -8,6 +8,7 @@
 //! multiprocessors in `processors`. `engine` only moves time forwards.
 
 mod bound;
+mod channels;
 mod copies;
 mod cost;
 mod engine;

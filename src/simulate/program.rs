@@ -1,6 +1,7 @@
 //! A plan made ready for the engine: every call a small item, every cost
 //! looked up once.
 
+use super::channels::{CHANNELS, channel_of};
 use super::cost::{Costs, Key};
 use super::operation::{NONE, Work};
 use crate::plan::{Call, Direction, Plan};
@@ -84,6 +85,9 @@ pub struct Program<'p> {
     pub(super) starts: Vec<u32>,
     /// The streams that have kernels.
     pub(super) launching: Vec<u16>,
+    /// Where there are more streams than channels: for each item that is a
+    /// kernel, its place among the kernels of its channel.
+    pub(super) places: Vec<u32>,
     pub(super) recordings: usize,
     /// By the kinds before and after and by whether an event lies between;
     /// `None` where passing on is part of the service time.
@@ -106,6 +110,7 @@ impl<'p> Program<'p> {
             in_streams: Vec::new(),
             starts: Vec::new(),
             launching: Vec::new(),
+            places: Vec::new(),
             recordings: 0,
             hand_overs: hand_overs(profile),
             switch: [0.0; 2],
@@ -141,6 +146,9 @@ impl<'p> Program<'p> {
         }
         program.sort_into_streams(plan.streams);
         program.launching = program.launching_streams();
+        if program.streams() > CHANNELS {
+            program.places = program.places_in_channels();
+        }
         program.switch = program.switches();
         Ok(program)
     }
@@ -172,6 +180,16 @@ impl<'p> Program<'p> {
                 next[stream] += 1;
             }
         }
+    }
+
+    fn places_in_channels(&self) -> Vec<u32> {
+        let mut next = [0; CHANNELS];
+        let place = |(id, item): (usize, &Item)| {
+            let next = &mut next[channel_of(self, index(id))];
+            *next += u32::from(item.sort == Sort::Kernel);
+            next.saturating_sub(1)
+        };
+        self.items.iter().enumerate().map(place).collect()
     }
 
     fn launching_streams(&self) -> Vec<u16> {

@@ -28,7 +28,12 @@ fn ranking(cpu: Option<&[u64]>, gpu: Option<&[u64]>) -> Ranking {
         let draws = micros.iter().map(|&micros| Span::from_micros(micros)).collect();
         let timeline = Timeline { activities: Vec::new(), makespan };
         let setup = if on_cpu { Span::ZERO } else { Span::from_millis(50) };
-        Ranked { plan: plan.clone(), forecast: Forecast { timeline, draws }, setup }
+        Ranked {
+            plan: plan.clone(),
+            forecast: Forecast { timeline, draws },
+            setup,
+            bound: Span::ZERO,
+        }
     };
     let mut plans: Vec<Ranked> = cpu
         .map(|draws| ranked(true, draws))

@@ -197,3 +197,26 @@ fn a_kernel_behind_a_kernel_pays_for_streams_that_wait() {
     assert_eq!(second(1), 28_300);
     assert_eq!(second(2), 28_900);
 }
+
+#[test]
+fn more_streams_than_channels_depend_on_each_other_falsely() {
+    // A kernel in stream 0 waits for a copy; later, one is launched elsewhere.
+    let started = |other: usize, streams: usize| {
+        let body = vec![
+            copy_in(1, PINNED, 50_000),
+            record(1, 0),
+            wait(0, 0),
+            launch(0, 10),
+            launch(other, 10),
+        ];
+        let plan = Plan { streams, ..tiny(body) };
+        let timeline = simulate(&plan, &machine()).expect("known");
+        let spans = timeline.lane(Lane::Kernels).map(|kernel| (kernel.call, kernel.start));
+        let start = spans.into_iter().find(|&(call, _)| call == 4).expect("it ran").1;
+        start.since_start().nanos()
+    };
+    // Issued at 5300, latency 4000, gap 1000.
+    assert_eq!(started(7, 9), 10_300);
+    // Stream 8 shares the channel of stream 0, whose kernel waits until 55000.
+    assert_eq!(started(8, 9), 55_000 + 700 + 1_000);
+}
