@@ -27,6 +27,7 @@
 //! | room | what it holds |
 //! |---|---|
 //! | [`units`] | bytes, spans, instants, bandwidths; how people write them |
+//! | [`files`] | writing files whole or not at all |
 //! | [`stats`] | robust summaries, lines, segmentation |
 //! | [`kernels`] | which kernels there are, what they read, write and cost on paper |
 //! | [`scenario`] | a TOML file, checked and resolved into a workload |
@@ -70,6 +71,7 @@ pub mod calibrate;
 pub mod cli;
 pub mod compare;
 pub mod execute;
+pub mod files;
 pub mod fit;
 pub mod gpu;
 pub mod host;

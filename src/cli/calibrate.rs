@@ -3,6 +3,7 @@
 use super::profiles::SAMPLES;
 use super::{Failure, Outcome};
 use crate::calibrate::{CalibrateError, Progress, calibrate, provenance};
+use crate::files;
 use crate::fit::fit;
 use crate::gpu::Device;
 use crate::host::Team;
@@ -32,9 +33,8 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
     let team = team(arguments.threads)?;
     let machine = provenance(&device, &team, arguments.seed)?;
     let folder = &arguments.output;
-    std::fs::create_dir_all(folder).map_err(Failure::input)?;
     // The old samples stay until the new ones are whole.
-    let file = tempfile::NamedTempFile::new_in(folder).map_err(Failure::input)?;
+    let file = files::unnamed_beside(&folder.join(SAMPLES)).map_err(Failure::input)?;
     let mut bar = Bar::new();
     let writer = BufWriter::new(&file);
     let samples = calibrate(&device, &team, &machine, writer, &mut bar).map_err(|e| match e {

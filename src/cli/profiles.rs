@@ -1,13 +1,12 @@
 //! Finding profiles, scenarios and the files that belong to them.
 
 use super::{Failure, Predicting};
+use crate::files;
 use crate::profile::Profile;
 use crate::runs::RunSet;
 use crate::scenario::Workload;
 use crate::search::{Ranking, candidates, rank};
-use std::fs::Permissions;
 use std::io::{ErrorKind, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// A profile and where it came from.
@@ -78,20 +77,11 @@ pub(super) fn deliver(text: &str, output: Option<&Path>) -> Result<(), Failure> 
     }
 }
 
-/// Writes a file so that readers see the old one or the new one, whole.
+/// As [`files::write_whole`], for a file that the user named.
 pub(super) fn write_whole(path: &Path, text: &str) -> Result<(), Failure> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
-    // As for any new file: temporary ones are closed to others, results are not.
-    let open = Permissions::from_mode(0o666);
-    let write = || {
-        std::fs::create_dir_all(folder)?;
-        let mut file = tempfile::Builder::new().permissions(open).tempfile_in(folder)?;
-        file.write_all(text.as_bytes())?;
-        file.persist(path).map_err(|error| error.error)
-    };
     let name = path.display();
-    write().map(drop).map_err(|e| Failure::Input(miette::miette!("cannot write {name}: {e}")))
+    let failure = |e| Failure::Input(miette::miette!("cannot write {name}: {e}"));
+    files::write_whole(path, text.as_bytes()).map_err(failure)
 }
 
 fn load(path: &Path) -> Result<Workload, Failure> {

@@ -1,7 +1,6 @@
 //! Reading and writing profiles.
 
 use super::Profile;
-use std::io::Write;
 use std::path::Path;
 
 /// Version of the file format.
@@ -42,13 +41,7 @@ impl Profile {
     pub fn save(&self, path: &Path) -> Result<(), ProfileError> {
         let name = path.display().to_string();
         let write = |source| ProfileError::Write { path: name.clone(), source };
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let folder = folder.unwrap_or(Path::new("."));
-        std::fs::create_dir_all(folder).map_err(write)?;
-        let mut file = tempfile::NamedTempFile::new_in(folder).map_err(write)?;
         let text = toml::to_string(self).expect("a profile is plain data");
-        file.write_all(text.as_bytes()).map_err(write)?;
-        file.persist(path).map_err(|error| write(error.error))?;
-        Ok(())
+        crate::files::write_whole(path, text.as_bytes()).map_err(write)
     }
 }

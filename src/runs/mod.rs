@@ -6,7 +6,6 @@
 use crate::timeline::Timeline;
 use crate::units::Span;
 use serde::{Deserialize, Serialize};
-use std::io::Write;
 use std::path::Path;
 
 /// Version of the file format.
@@ -119,14 +118,9 @@ impl RunSet {
     pub fn save(&self, path: &Path) -> Result<(), RunsError> {
         let name = path.display().to_string();
         let write = |source| RunsError::Write { path: name.clone(), source };
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let folder = folder.unwrap_or(Path::new("."));
-        std::fs::create_dir_all(folder).map_err(write)?;
-        let mut file = tempfile::NamedTempFile::new_in(folder).map_err(write)?;
-        serde_json::to_writer(&mut file, self).map_err(|error| write(error.into()))?;
-        writeln!(file).map_err(write)?;
-        file.persist(path).map_err(|error| write(error.error))?;
-        Ok(())
+        let mut text = serde_json::to_string(self).expect("runs are plain data");
+        text.push('\n');
+        crate::files::write_whole(path, text.as_bytes()).map_err(write)
     }
 
     pub fn run_of(&self, identity: &str) -> Option<&Run> {

@@ -7,16 +7,17 @@ use std::path::{Path, PathBuf};
 /// Every room with the rooms that it may import, each below those it imports.
 ///
 /// Nouns come before verbs: what holds data knows nothing of who makes or prints it.
-const ROOMS: [(&str, &[&str]); 19] = [
+const ROOMS: [(&str, &[&str]); 20] = [
     ("units", &[]),
+    ("files", &[]),
     ("stats", &[]),
     ("kernels", &[]),
     ("scenario", &["units", "kernels"]),
     ("plan", &["units", "kernels", "scenario"]),
     ("timeline", &["units", "plan"]),
     ("samples", &["units", "kernels", "plan"]),
-    ("profile", &["units", "stats", "kernels", "plan", "samples"]),
-    ("runs", &["units", "stats", "plan", "timeline"]),
+    ("profile", &["units", "files", "stats", "kernels", "plan", "samples"]),
+    ("runs", &["units", "files", "stats", "plan", "timeline"]),
     ("fit", &["units", "stats", "kernels", "plan", "samples", "profile"]),
     ("simulate", &["units", "stats", "kernels", "scenario", "plan", "timeline", "profile"]),
     ("search", &["units", "stats", "scenario", "plan", "timeline", "profile", "simulate"]),
@@ -36,6 +37,7 @@ const ROOMS: [(&str, &[&str]); 19] = [
         "cli",
         &[
             "units",
+            "files",
             "stats",
             "kernels",
             "scenario",

@@ -5,6 +5,7 @@
 mod copies;
 mod kernels;
 mod laws;
+mod reasons;
 mod streams;
 mod the_host;
 mod whole_plans;

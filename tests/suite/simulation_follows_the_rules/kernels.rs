@@ -49,11 +49,12 @@ fn only_the_first_kernel_in_the_queue_is_dispatched() {
     machine.calls.launch = exactly(500.0);
     let body = vec![launch(0, WAVE / 2), launch(1, WAVE * 2), launch(2, 2_000)];
     let spans = spans(&run(body, &machine), Lane::Kernels);
-    // Half of the second's first wave starts at once; its blocks last as long as
-    // a wave alone, so that its last ones start when those of the half end.
+    // The second's blocks go in four halves of the machine: beside the first,
+    // in its place, and each time after those before. The third comes when two
+    // of them are left.
     assert_eq!(spans[0], (5_500, 5_500 + WAVE / 2));
-    assert_eq!(spans[1].0, 6_000);
-    assert!(spans[2].0 >= 6_000 + WAVE, "{spans:?}");
+    assert_eq!(spans[1], (6_000, 5_500 + WAVE / 2 + 2 * WAVE));
+    assert_eq!(spans[2], (6_000 + 2 * WAVE, 8_000 + 2 * WAVE));
 }
 
 #[test]

@@ -1,0 +1,86 @@
+//! Why things happened when they did, and what could not have gone faster.
+
+use super::*;
+use crate::machines::{FREE, machine};
+use hallway::simulate::lower_bound;
+use hallway::timeline::Reason;
+
+/// The calls of the critical path with the reason of each, first to last.
+fn path(timeline: &Timeline) -> Vec<(Lane, usize, Option<Reason>)> {
+    let path = timeline.critical_path();
+    let step = |stretch: &hallway::timeline::Stretch<'_>| {
+        (stretch.activity.lane, stretch.activity.call, stretch.reason)
+    };
+    path.stretches.iter().map(step).collect()
+}
+
+#[test]
+fn the_path_of_one_stream_goes_through_all_of_it() {
+    let body = vec![
+        copy_in(0, PINNED, 5_000),
+        launch(0, 4_000),
+        copy_out(0, PINNED, 5_000),
+        synchronize(0),
+    ];
+    let timeline = run(body, &machine());
+    let expected = [
+        (Lane::Host, 0, None),
+        (Lane::CopyIn, 0, Some(Reason::Issue)),
+        (Lane::Kernels, 1, Some(Reason::Stream)),
+        (Lane::CopyOut, 2, Some(Reason::Stream)),
+        (Lane::Host, 3, Some(Reason::Device)),
+    ];
+    assert_eq!(path(&timeline), expected);
+    let path = timeline.critical_path();
+    // The call, then 3000 on the way, 300 and 1000 before the kernel, 400 after it.
+    assert_eq!(path.gaps().nanos(), 3_000 + 1_300 + 400);
+    assert_eq!(path.on(Lane::Host).nanos(), 1_000 + 6_000);
+    assert_eq!(path.on(Lane::CopyIn).nanos(), 6_000);
+    assert_eq!(path.on(Lane::Kernels).nanos(), 4_000);
+}
+
+#[test]
+fn an_engine_that_is_busy_is_a_reason() {
+    let timeline = run(vec![copy_in(0, PINNED, 5_000), copy_in(1, PINNED, 5_000)], &machine());
+    let expected = [
+        (Lane::Host, 0, None),
+        (Lane::CopyIn, 0, Some(Reason::Issue)),
+        (Lane::CopyIn, 1, Some(Reason::Engine)),
+    ];
+    assert_eq!(path(&timeline), expected);
+}
+
+#[test]
+fn an_event_is_a_reason() {
+    let body = vec![copy_in(0, PINNED, 5_000), record(0, 0), wait(1, 0), launch(1, 4_000)];
+    let timeline = run(body, &machine());
+    assert_eq!(path(&timeline)[2], (Lane::Kernels, 3, Some(Reason::Event)));
+}
+
+#[test]
+fn calls_that_come_too_late_are_a_reason() {
+    let timeline = run(vec![compute(50_000), launch(0, 4_000)], &machine());
+    let expected = [
+        (Lane::Host, 0, None),
+        (Lane::Host, 1, Some(Reason::Issue)),
+        (Lane::Kernels, 1, Some(Reason::Issue)),
+    ];
+    assert_eq!(path(&timeline), expected);
+}
+
+#[test]
+fn no_schedule_beats_a_chain_or_an_engine() {
+    let mut machine = machine();
+    (machine.link.down_shared, machine.link.up_shared) = (FREE, FREE);
+    let bound = |body| lower_bound(&tiny(body), &machine).expect("known").nanos();
+    // A chain: without hand-overs, but with the call, the way and the gap.
+    let body = vec![copy_in(0, PINNED, 5_000), launch(0, 4_000)];
+    assert_eq!(bound(body), 4_000 + 6_000 + 1_000 + 4_000);
+    // An engine: three copies one after the other, whatever their streams.
+    let body = (0..3).map(|stream| copy_in(stream, PINNED, 5_000)).collect();
+    assert_eq!(bound(body), 4_000 + 3 * 6_000);
+    // The host: calls take as long as they take.
+    let body = vec![compute(50_000), compute(50_000)];
+    let alone = bound(vec![compute(50_000)]);
+    assert_eq!(bound(body), 2 * alone);
+}
