@@ -160,10 +160,12 @@ impl Simulator {
         }
     }
 
-    fn end_call(&mut self, observer: &mut impl Observer) {
-        let Host { next: item, entered: start, reached: end, cause, .. } = self.host;
-        observer.host(Done { item, start, end, cause });
-        self.host.cause = Cause { reason: Reason::Issue, before: item, ready: end };
+    fn end_call<O: Observer>(&mut self, observer: &mut O) {
+        if O::LISTENS {
+            let Host { next: item, entered: start, reached: end, cause, .. } = self.host;
+            observer.host(Done { item, start, end, cause });
+            self.host.cause = Cause { reason: Reason::Issue, before: item, ready: end };
+        }
         self.latest = self.latest.max(self.host.reached);
         self.host.blocked = Blocked::No;
         self.host.next += 1;
@@ -177,6 +179,9 @@ impl Simulator {
     fn join_ready(&mut self, program: &Program<'_>) {
         while let Some((time, id)) = self.ready.pop() {
             match program.class_of(id).work {
+                Work::Kernel { gap, .. } if program.places.is_empty() => {
+                    self.queue.schedule(time.max(self.now) + gap, Event::Dispatches(id));
+                }
                 Work::Kernel { .. } => self.launch(program, (time, id)),
                 _ if time <= self.now => self.join(program, id),
                 _ => self.queue.schedule(time, Event::Joins(id)),
@@ -184,7 +189,7 @@ impl Simulator {
         }
     }
 
-    /// Nothing can be seen of a kernel during its gap.
+    /// A kernel that shares its channel with those of other streams.
     fn launch(&mut self, program: &Program<'_>, kernel: Ready) {
         self.channels.pass(program, kernel, &mut self.launched);
         for (time, id) in self.launched.drain(..) {
@@ -217,17 +222,12 @@ impl Simulator {
     }
 
     /// An operation has ended: its stream goes on, and perhaps the host.
-    fn finish(&mut self, program: &Program<'_>, ended: Ended, observer: &mut impl Observer) {
-        let Ended { item, started, before } = ended;
-        let mut cause = self.streams.cause(program.items[item as usize].stream);
-        let gap = match program.class_of(item).work {
-            Work::Kernel { gap, .. } => gap,
-            _ => Span::ZERO,
-        };
-        if started > cause.ready + gap && before != NONE {
-            cause = Cause { reason: Reason::Engine, before, ready: started };
+    fn finish<O: Observer>(&mut self, program: &Program<'_>, ended: Ended, observer: &mut O) {
+        let Ended { item, started, .. } = ended;
+        if O::LISTENS {
+            let cause = self.cause_of(program, &ended);
+            observer.device(program, Done { item, start: started, end: self.now, cause });
         }
-        observer.device(program, Done { item, start: started, end: self.now, cause });
         self.latest = self.latest.max(self.now);
         self.streams.busy = self.busy();
         self.streams.end(program, item, self.now, &mut self.ready);
@@ -241,6 +241,21 @@ impl Simulator {
                 self.host.cause = Cause { reason: Reason::Device, before: item, ready: self.now };
             }
             self.return_at(if still_awake { self.host.reached } else { self.now + wake });
+        }
+    }
+
+    /// Why an operation did not start any sooner.
+    fn cause_of(&self, program: &Program<'_>, ended: &Ended) -> Cause {
+        let &Ended { item, started, before } = ended;
+        let cause = self.streams.cause(program.items[item as usize].stream);
+        let gap = match program.class_of(item).work {
+            Work::Kernel { gap, .. } => gap,
+            _ => Span::ZERO,
+        };
+        if started > cause.ready + gap && before != NONE {
+            Cause { reason: Reason::Engine, before, ready: started }
+        } else {
+            cause
         }
     }
 

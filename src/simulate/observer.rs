@@ -35,11 +35,16 @@ pub(super) struct Done {
 
 /// Listens to a simulation. Nobody, `()`, costs nothing.
 pub(super) trait Observer {
+    /// Whether anything is done with what it is told.
+    const LISTENS: bool;
+
     fn host(&mut self, done: Done);
     fn device(&mut self, program: &Program<'_>, done: Done);
 }
 
 impl Observer for () {
+    const LISTENS: bool = false;
+
     fn host(&mut self, _: Done) {}
     fn device(&mut self, _: &Program<'_>, _: Done) {}
 }
@@ -63,6 +68,8 @@ impl Recorder {
 }
 
 impl Observer for Recorder {
+    const LISTENS: bool = true;
+
     fn host(&mut self, done: Done) {
         self.note(Lane::Host, done);
     }

@@ -154,8 +154,8 @@ impl Streams {
     /// Starts the head of a stream if it can; passes over events that are done.
     fn advance(&mut self, program: &Program<'_>, index: u32, now: Instant, ready: &mut Vec<Ready>) {
         // A reached event may set other streams free, and those others again.
-        self.to_do.push(index);
-        while let Some(index) = self.to_do.pop() {
+        let mut next = Some(index);
+        while let Some(index) = next {
             loop {
                 let stream = &mut self.streams[index as usize];
                 if stream.running || stream.head == stream.issued {
@@ -173,6 +173,7 @@ impl Streams {
                     _ => ready.push((self.start(program, index, id, now), id)),
                 }
             }
+            next = self.to_do.pop();
         }
     }
 

@@ -298,7 +298,7 @@ fn every_candidate_executes_and_passes() {
             workload.plans.chunks = vec![3];
             let executor = Executor::new(Some(device), &team, &workload, 5);
             let plans = candidates(&workload).plans;
-            assert!(plans.len() >= 5, "only {} plans", plans.len());
+            assert!(plans.len() >= 4, "only {} plans", plans.len());
             for plan in &plans {
                 let run = executor.run(plan).unwrap_or_else(|error| {
                     panic!("{} of\n{text}\n{error}", plan.strategy);

@@ -1,6 +1,50 @@
 //! The simulator's rules, each on a plan small enough to work out by hand, on
 //! the machine of round numbers in `machines.rs`. Times are in nanoseconds;
 //! sizes in elements, of which the link carries one a nanosecond.
+//!
+//! Which test falls when a rule is taken out of the engine, found by taking each
+//! out and running them all (where many fall, the plainest is named):
+//!
+//! - every call costs the host:
+//!   `the_host::every_call_has_its_own_cost`
+//! - an idle device is some way off:
+//!   `copies::copies_of_one_direction_take_turns`
+//! - a waiting host takes time to wake up:
+//!   `the_host::a_synchronisation_waits_for_its_stream_and_wakes_up`
+//! - a staged copy lets the host go before its end:
+//!   `the_host::a_pageable_copy_holds_the_host_until_its_last_piece_is_staged`
+//! - a small staged copy travels among the commands:
+//!   `copies::a_small_pageable_copy_in_needs_no_engine`
+//! - fresh memory is paid for at first touch:
+//!   `the_host::fresh_memory_is_paid_for_by_whoever_touches_it_first`
+//! - a stream is a FIFO:
+//!   `streams::a_stream_does_one_thing_after_another`
+//! - an event orders streams:
+//!   `streams::an_event_makes_another_stream_wait`
+//! - passing on between engines costs a hand-over:
+//!   `streams::a_hand_over_is_paid_by_what_is_there_and_waits`
+//! - the first of its kind in an empty stream pays more:
+//!   `streams::only_the_first_of_its_kind_in_an_emptied_stream_pays_the_first_hand_over`
+//! - a busy engine takes over for nothing:
+//!   `streams::a_busy_engine_pays_no_hand_over`
+//! - streams that wait cost those that run kernels:
+//!   `streams::a_kernel_behind_a_kernel_pays_for_streams_that_wait`
+//! - streams share channels:
+//!   `streams::more_streams_than_channels_depend_on_each_other_falsely`
+//! - an engine stays with a stream:
+//!   `copies::an_engine_stays_with_a_stream_that_has_more_for_it`
+//! - changing streams takes an engine a while:
+//!   `copies::going_to_another_stream_takes_an_engine_a_while`
+//! - both directions slow each other:
+//!   `copies::directions_overlap_and_slow_each_other`
+//! - a kernel has a gap before it:
+//!   `kernels::kernels_of_one_stream_never_overlap`
+//! - blocks hold a part of a multiprocessor:
+//!   `kernels::full_kernels_of_two_streams_do_not`
+//! - blocks come in waves, and the last leaves room:
+//!   `kernels::a_kernel_runs_beside_the_tail_of_the_one_before`
+//! - only the first kernel in the queue is dispatched:
+//!   `kernels::only_the_first_kernel_in_the_queue_is_dispatched`
 
 mod copies;
 mod kernels;
