@@ -9,8 +9,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use tempfile::NamedTempFile;
 
-/// A file without a name in the folder of `path`, which is made if need be. It
-/// gets its name when it is persisted.
+/// A file of a passing name in the folder of `path`, which is made if need be. It
+/// gets its own when it is persisted.
 ///
 /// # Errors
 /// If the folder cannot be made or written to.
@@ -28,6 +28,11 @@ pub fn unnamed_beside(path: &Path) -> io::Result<NamedTempFile> {
 /// # Errors
 /// If it cannot be written; an old file stays as it was.
 pub fn write_whole(path: &Path, contents: &[u8]) -> io::Result<()> {
+    // A pipe or a device is written to, not replaced; so is what a link leads to.
+    let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    if path.exists() && !path.is_file() {
+        return std::fs::OpenOptions::new().write(true).open(path)?.write_all(contents);
+    }
     let mut file = unnamed_beside(path)?;
     file.write_all(contents)?;
     file.persist(path).map_err(|error| error.error)?;

@@ -176,7 +176,8 @@ impl Grid {
             Shape::Reduction => (blocks.min(Self::REDUCTION_BLOCKS), 4 * Self::THREADS / 32 + 4),
         };
         Self {
-            blocks: u32::try_from(blocks).expect("fewer than 2^32 blocks: 16 TiB of elements"),
+            // Of more, 16 TiB of elements, the launch itself would fail.
+            blocks: u32::try_from(blocks).unwrap_or(u32::MAX),
             shared_bytes_per_block: shared,
             ..Self::ONE_BLOCK
         }

@@ -199,16 +199,14 @@ impl Plan {
     /// The part of it that copies to the device read. What copies to the host
     /// write goes past the caches.
     pub fn copied_in_footprint(&self) -> Bytes {
-        let is_source = |id: &usize| {
-            self.body.iter().any(|call| match call {
-                Call::Copy { direction: Direction::HostToDevice, from, .. } => {
-                    from.allocation.0 == *id
-                }
-                _ => false,
-            })
-        };
-        let sources = (0..self.allocations.len()).filter(is_source);
-        sources.map(|id| self.allocations[id].bytes).sum()
+        let mut sources = vec![false; self.allocations.len()];
+        for call in &self.body {
+            if let Call::Copy { direction: Direction::HostToDevice, from, .. } = call {
+                sources[from.allocation.0] = true;
+            }
+        }
+        let sources = self.allocations.iter().zip(sources).filter(|(_, is_source)| *is_source);
+        sources.map(|(allocation, _)| allocation.bytes).sum()
     }
 
     /// A digest of everything the plan does: equal plans, equal identities.

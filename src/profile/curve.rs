@@ -5,11 +5,31 @@ use serde::{Deserialize, Serialize};
 
 /// A fitted time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, try_from = "RawEstimate")]
 pub struct Estimate {
     pub ns: f64,
     /// Relative scatter of the samples: robust standard deviation over median.
     pub scatter: f64,
+}
+
+/// An estimate as a file has it, before it is checked.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawEstimate {
+    ns: f64,
+    scatter: f64,
+}
+
+impl TryFrom<RawEstimate> for Estimate {
+    type Error = &'static str;
+
+    fn try_from(RawEstimate { ns, scatter }: RawEstimate) -> Result<Self, Self::Error> {
+        if (0.0..1e18).contains(&ns) && (0.0..1e6).contains(&scatter) {
+            Ok(Self { ns, scatter })
+        } else {
+            Err("a time in nanoseconds and its scatter are numbers, and not below 0")
+        }
+    }
 }
 
 impl Estimate {
@@ -40,7 +60,7 @@ impl TryFrom<RawCurve> for Curve {
     type Error = &'static str;
 
     fn try_from(raw: RawCurve) -> Result<Self, Self::Error> {
-        let finite = |&(x, y): &(f64, f64)| x.is_finite() && y.is_finite();
+        let finite = |&(x, y): &(f64, f64)| x.is_finite() && y.abs() < 1e18;
         if raw.knots.is_empty() || !raw.knots.iter().all(finite) {
             return Err("a curve needs at least one knot, and numbers in all of them");
         }

@@ -98,7 +98,7 @@ impl LinkModel {
             Direction::DeviceToHost => &self.up_shared,
         };
         let longer = shared.per_copy_ns + shared.per_byte_ns * bytes.as_f64();
-        1.0 + longer.max(0.0) / alone.nanos_f64().max(1.0)
+        (1.0 + longer.max(0.0) / alone.nanos_f64().max(1.0)).min(1e6)
     }
 }
 

@@ -62,21 +62,23 @@ impl Ranking {
 
 /// Predicts and ranks candidates. The same seed gives the same ranking.
 pub fn rank(candidates: Candidates, profile: &Profile, draws: usize, seed: u64) -> Ranking {
-    let forecasts = forecast_all(&candidates.plans, profile, draws, seed);
     let mut ranking =
         Ranking { plans: Vec::new(), refused: candidates.refused, unknown: Vec::new() };
+    let has = profile.machine.device_memory_bytes;
+    let (fit, too_large): (Vec<Plan>, Vec<Plan>) =
+        candidates.plans.into_iter().partition(|plan| plan.bytes_in(Place::Device) <= has);
+    ranking.refused.extend(too_large.into_iter().map(|plan| {
+        let needs = plan.bytes_in(Place::Device);
+        let reason = format!("needs {needs} of device memory, and the device has {has}");
+        Refusal { strategy: plan.strategy, reason }
+    }));
+    let forecasts = forecast_all(&fit, profile, draws, seed);
     let calibrated = profile.machine.cpu_threads;
     let other_threads = candidates.cpu_threads.filter(|&threads| threads != calibrated);
-    for (plan, forecast) in candidates.plans.into_iter().zip(forecasts) {
+    for (plan, forecast) in fit.into_iter().zip(forecasts) {
         if let (Some(threads), Family::Cpu) = (other_threads, plan.strategy.family) {
             let what = format!("CPU kernels on {threads} threads, only on {calibrated}");
             ranking.unknown.push((plan, Unknown { what }));
-            continue;
-        }
-        if plan.bytes_in(Place::Device) > profile.machine.device_memory_bytes {
-            let (needs, has) = (plan.bytes_in(Place::Device), profile.machine.device_memory_bytes);
-            let reason = format!("needs {needs} of device memory, of which there are {has}");
-            ranking.refused.push(Refusal { strategy: plan.strategy, reason });
             continue;
         }
         let (setup, bound) = (setup_time(&plan, profile), lower_bound(&plan, profile));

@@ -97,7 +97,7 @@ fn demand(work: &Work, multiprocessors: u32) -> (Option<usize>, Span, Span, Span
     let engine = |direction: Direction| Some(direction as usize);
     match *work {
         Work::Copy { direction, alone, .. } => (engine(direction), Span::ZERO, alone, Span::ZERO),
-        // Not held: see `Work::Staged`, a family that mixes them has both at once.
+        // Holds no engine: see `Work::Staged`.
         Work::Staged { duration, early, .. } => (None, Span::ZERO, duration, early),
         Work::Inline { duration } => (None, Span::ZERO, duration, Span::ZERO),
         Work::Kernel { gap, blocks } => (Some(2), gap, blocks.alone(multiprocessors), Span::ZERO),

@@ -4,6 +4,7 @@
 use super::operation::ItemId;
 use super::program::Program;
 use super::streams::Ready;
+use crate::units::Instant;
 
 /// Channels for kernels, unless `CUDA_DEVICE_MAX_CONNECTIONS` says otherwise (CUDA
 /// C++ Programming Guide, "CUDA Environment Variables"). Streams are dealt to
@@ -18,6 +19,8 @@ struct Channel {
     next: u32,
     /// Kernels that are ready and not next.
     parked: Vec<(u32, Ready)>,
+    /// The latest time at which one that went on could.
+    earliest: Instant,
 }
 
 /// All channels; none as long as every stream has one of its own.
@@ -34,6 +37,7 @@ impl Channels {
         for channel in &mut self.channels {
             channel.next = 0;
             channel.parked.clear();
+            channel.earliest = Instant::START;
         }
     }
 
@@ -45,13 +49,12 @@ impl Channels {
             return;
         };
         let channel = channel_of(program, kernel.1);
-        let Channel { next, parked } = &mut self.channels[channel];
+        let Channel { next, parked, earliest } = &mut self.channels[channel];
         parked.push((place, kernel));
-        let mut earliest = kernel.0;
         while let Some(found) = parked.iter().position(|(place, _)| place == next) {
             let (_, (time, id)) = parked.swap_remove(found);
-            earliest = earliest.max(time);
-            out.push((earliest, id));
+            *earliest = (*earliest).max(time);
+            out.push((*earliest, id));
             *next += 1;
         }
     }

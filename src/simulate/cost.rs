@@ -103,7 +103,7 @@ impl<'a> Costs<'a> {
                 let touch = self.touch_time(&step.output, true);
                 let time =
                     profile.twin(kernel, &step.arguments, n, self.footprint.touched)? + touch;
-                on_host(Span::from_nanos_f64(time))
+                on_host(Span::from_nanos_f64(time.max(0.0)))
             }
             Call::Allocate(id) | Call::Pin(id) | Call::Renew(id) => {
                 let (bytes, memory) = (plan.allocation(*id).bytes.as_f64(), &profile.memory);
@@ -169,8 +169,8 @@ impl<'a> Costs<'a> {
             Direction::HostToDevice => 0.0,
             Direction::DeviceToHost => self.touch_time(ashore, false),
         };
-        let complete = Span::from_nanos_f64(complete + touch);
-        let returns = Span::from_nanos_f64(returns + touch).min(complete);
+        let complete = Span::from_nanos_f64((complete + touch).max(0.0));
+        let returns = Span::from_nanos_f64((returns + touch).max(0.0)).min(complete);
         if direction == Direction::HostToDevice && ashore.length <= STAGED_AT_ONCE {
             let work = Work::Inline { duration: complete.saturating_sub(returns) };
             return Ok(Class { host: returns, latency: Span::ZERO, work, waits: Waits::No });
@@ -202,7 +202,7 @@ const fn ashore<'s>(direction: Direction, from: &'s Slice, to: &'s Slice) -> &'s
 fn kernel_work(profile: &Profile, step: &Step) -> Result<Work, Unknown> {
     let n = step.elements();
     let time = profile.kernel(step.kernel, &step.arguments, n)?;
-    let gap = profile.latency.kernel_gap.ns.min(time);
+    let gap = profile.latency.kernel_gap.ns.min(time).max(0.0);
     let busy = Span::from_nanos_f64((time - gap).max(0.0));
     let blocks = Blocks::new(&Grid::of(step.kernel, n), busy, profile.machine.multiprocessors);
     Ok(Work::Kernel { gap: Span::from_nanos_f64(gap), blocks })

@@ -177,7 +177,9 @@ impl Simulator {
     }
 
     fn join_ready(&mut self, program: &Program<'_>) {
-        while let Some((time, id)) = self.ready.pop() {
+        // In the order in which they became ready.
+        let mut ready = std::mem::take(&mut self.ready);
+        for (time, id) in ready.drain(..) {
             match program.class_of(id).work {
                 Work::Kernel { gap, .. } if program.places.is_empty() => {
                     self.queue.schedule(time.max(self.now) + gap, Event::Dispatches(id));
@@ -187,6 +189,7 @@ impl Simulator {
                 _ => self.queue.schedule(time, Event::Joins(id)),
             }
         }
+        self.ready = ready;
     }
 
     /// A kernel that shares its channel with those of other streams.
@@ -209,6 +212,10 @@ impl Simulator {
             Work::Staged { duration, early, .. } => {
                 self.queue.schedule(self.now + duration, Event::Ends(item, self.now));
                 if item == self.host.next {
+                    let cause = self.streams.cause(program.items[item as usize].stream);
+                    if cause.reason != Reason::Issue && cause.ready > self.host.reached {
+                        self.host.cause = Cause { reason: Reason::Device, ..cause };
+                    }
                     self.return_at(self.now + duration.saturating_sub(early));
                 }
             }

@@ -5,8 +5,7 @@ use crate::plan::Direction;
 use crate::profile::OperationKind;
 use crate::units::{Instant, Span};
 
-/// Index of an item in the order of issue: one for each call, and a few more
-/// where a call stands for several.
+/// Index of an item in the order of issue: one for each call of the body.
 pub(super) type ItemId = u32;
 
 /// No item, no recording.
@@ -23,8 +22,9 @@ pub(super) enum Work {
         alone: Span,
         slowdown: f64,
     },
-    /// Holds a copy engine while the driver stages through its own memory; the
-    /// host is released `early` before the end.
+    /// Lasts while the driver stages through memory of its own; the host is
+    /// released `early` before the end. It holds no engine against other copies:
+    /// no family of plans has both sorts at once.
     Staged {
         direction: Direction,
         duration: Span,

@@ -135,7 +135,7 @@ impl Processors {
     pub fn start(&mut self, now: Instant, item: ItemId, blocks: Blocks) {
         let kernel = Kernel {
             item,
-            before: self.last,
+            before: NONE,
             started: Instant::NEVER,
             waiting: u64::from(blocks.count),
             running: 0,
@@ -188,7 +188,9 @@ impl Processors {
             if blocks == 0 {
                 break;
             }
-            kernel.started = kernel.started.min(now);
+            if kernel.started == Instant::NEVER {
+                (kernel.started, kernel.before) = (now, self.last);
+            }
             kernel.waiting -= blocks;
             kernel.running += blocks;
             self.free -= blocks * parts;

@@ -186,7 +186,8 @@ impl<'p> Program<'p> {
         let mut next = [0; CHANNELS];
         let place = |(id, item): (usize, &Item)| {
             let next = &mut next[channel_of(self, index(id))];
-            *next += u32::from(item.sort == Sort::Kernel);
+            let work = &self.classes[item.class as usize].work;
+            *next += u32::from(matches!(work, Work::Kernel { .. }));
             next.saturating_sub(1)
         };
         self.items.iter().enumerate().map(place).collect()
@@ -215,8 +216,8 @@ impl<'p> Program<'p> {
             copying.iter().filter(|stream| stream[direction as usize]).count().max(1) as f64
         };
         [
-            link.down_switch.at(streams(Direction::HostToDevice)),
-            link.up_switch.at(streams(Direction::DeviceToHost)),
+            link.down_switch.at(streams(Direction::HostToDevice)).max(0.0),
+            link.up_switch.at(streams(Direction::DeviceToHost)).max(0.0),
         ]
     }
 }

@@ -1,6 +1,7 @@
 //! How sure a prediction is: the same engine under seeded draws of the profile.
 
-use super::engine::simulate;
+use super::engine::Simulator;
+use super::program::Program;
 use crate::plan::Plan;
 use crate::profile::{Curve, Estimate, Profile, Unknown};
 use crate::stats::quantile;
@@ -72,8 +73,9 @@ pub fn forecast_all(
 }
 
 fn forecast_on(plan: &Plan, profile: &Profile, machines: &[Profile]) -> Result<Forecast, Unknown> {
-    let timeline = simulate(plan, profile)?;
-    let makespan = |machine| simulate(plan, machine).map(|timeline| timeline.makespan);
+    let mut simulator = Simulator::default();
+    let timeline = simulator.timeline(&Program::new(plan, profile)?);
+    let makespan = |machine| Ok(simulator.makespan(&Program::new(plan, machine)?));
     let draws = machines.iter().map(makespan).collect::<Result<_, _>>()?;
     Ok(Forecast { timeline, draws })
 }

@@ -84,3 +84,12 @@ fn no_schedule_beats_a_chain_or_an_engine() {
     let alone = bound(vec![compute(50_000)]);
     assert_eq!(bound(body), 2 * alone);
 }
+
+#[test]
+fn times_below_nothing_are_no_profile() {
+    let text = toml::to_string(&machine()).expect("plain data");
+    let wrong = text.replacen("ns = 2000.0", "ns = -1.0", 1);
+    assert_ne!(text, wrong);
+    let error = toml::from_str::<Profile>(&wrong).expect_err("a negative time");
+    assert!(error.to_string().contains("not below 0"), "{error}");
+}

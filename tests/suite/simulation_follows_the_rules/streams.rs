@@ -220,3 +220,14 @@ fn more_streams_than_channels_depend_on_each_other_falsely() {
     // Stream 8 shares the channel of stream 0, whose kernel waits until 55000.
     assert_eq!(started(8, 9), 55_000 + 700 + 1_000);
 }
+
+#[test]
+fn what_needs_no_kernel_does_not_hold_up_a_channel() {
+    // The copy travels among the commands; the kernel behind it is the first of its channel.
+    let body = vec![copy_in(0, PAGEABLE, 10), launch(0, 10), synchronize(0)];
+    let [few, many] = [2, 9].map(|streams| {
+        let plan = Plan { streams, ..tiny(body.clone()) };
+        simulate(&plan, &machine()).expect("known")
+    });
+    assert_eq!(few, many);
+}
