@@ -1,6 +1,6 @@
 //! `hallway calibrate`: measure and fit.
 
-use super::profiles::SAMPLES;
+use super::profiles::{SAMPLES, fitted};
 use super::{Failure, Outcome};
 use crate::calibrate::{CalibrateError, Progress, calibrate, provenance};
 use crate::files;
@@ -46,7 +46,7 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
     file.persist(folder.join(SAMPLES)).map_err(Failure::machine)?;
     let path = folder.join("profile.toml");
     profile.save(&path).map_err(Failure::machine)?;
-    println!("{}: {} measurements", path.display(), samples.measurements.len());
+    fitted(&path, &samples)?;
     Ok(Outcome::Done)
 }
 

@@ -1,5 +1,6 @@
 //! `hallway fit`: a profile from samples that were taken before.
 
+use super::profiles::fitted;
 use super::{Failure, Outcome};
 use crate::fit::fit;
 use crate::samples::Samples;
@@ -19,6 +20,6 @@ pub(super) fn run(arguments: &FitArguments) -> Result<Outcome, Failure> {
     let samples = Samples::load(&arguments.samples).map_err(Failure::input)?;
     let profile = fit(&samples).map_err(Failure::input)?;
     profile.save(&arguments.output).map_err(Failure::machine)?;
-    println!("{}: {} measurements", arguments.output.display(), samples.measurements.len());
+    fitted(&arguments.output, &samples)?;
     Ok(Outcome::Done)
 }

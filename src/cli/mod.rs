@@ -14,6 +14,7 @@ mod profiles;
 mod verify;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -105,21 +106,16 @@ pub fn run(arguments: Arguments) -> ExitCode {
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Plot(arguments) => plot::run(&arguments),
     };
-    let code = match outcome {
-        Ok(Outcome::Done) => 0,
-        Ok(Outcome::CheckFailed) => 1,
-        Err(Failure::Input(report)) => {
-            eprintln!("{report:?}");
-            2
-        }
-        Err(Failure::NoGpu(reason)) => {
-            eprintln!("hallway: this needs a GPU: {reason}");
-            3
-        }
-        Err(Failure::Machine(report)) => {
-            eprintln!("{report:?}");
-            4
-        }
+    let (code, message) = match outcome {
+        Ok(Outcome::Done) => (0, None),
+        Ok(Outcome::CheckFailed) => (1, None),
+        Err(Failure::Input(report)) => (2, Some(format!("{report:?}"))),
+        Err(Failure::NoGpu(why)) => (3, Some(format!("hallway: this needs a GPU: {why}"))),
+        Err(Failure::Machine(report)) => (4, Some(format!("{report:?}"))),
     };
+    if let Some(message) = message {
+        // Whoever closed the other end does not want to know; the code still says it.
+        let _ = writeln!(std::io::stderr(), "{message}");
+    }
     ExitCode::from(code)
 }

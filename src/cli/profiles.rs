@@ -4,6 +4,7 @@ use super::{Failure, Predicting};
 use crate::files;
 use crate::profile::Profile;
 use crate::runs::RunSet;
+use crate::samples::Samples;
 use crate::scenario::Workload;
 use crate::search::{Ranking, candidates, rank};
 use std::io::{ErrorKind, Write};
@@ -75,6 +76,12 @@ pub(super) fn deliver(text: &str, output: Option<&Path>) -> Result<(), Failure> 
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         written => written.map_err(Failure::machine),
     }
+}
+
+/// Says that there is a new profile.
+pub(super) fn fitted(path: &Path, samples: &Samples) -> Result<(), Failure> {
+    let count = samples.measurements.len();
+    deliver(&format!("{}: {count} measurements\n", path.display()), None)
 }
 
 /// As [`files::write_whole`], for a file that the user named.

@@ -288,3 +288,13 @@ fn evaluate_as_json_is_json() {
     assert_eq!(outcome.code, Some(0), "{}", outcome.shown);
     serde_json::from_str::<serde_json::Value>(&outcome.stdout).expect("JSON");
 }
+
+#[test]
+fn a_reader_that_has_gone_is_no_reason_to_panic() {
+    let desk = Desk::new(VALID);
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hallway"));
+    command.args(["evaluate", "missing.toml"]).current_dir(desk.0.path()).stderr(writer);
+    assert_eq!(command.status().expect("the binary was built").code(), Some(2));
+}
