@@ -5,6 +5,7 @@
 //! with the ratios, the bytes and the time per operation over plan sizes. An
 //! operation is a copy or a kernel: three to a chunk.
 
+mod floor;
 #[path = "../../tests/suite/machines.rs"]
 #[allow(dead_code)]
 mod machines;
@@ -12,10 +13,11 @@ mod memory;
 mod pipeline;
 
 use criterion::{Criterion, criterion_group};
+use floor::floor;
 use hallway::profile::Profile;
 use hallway::search::candidates;
 use hallway::simulate::{Program, Simulator};
-use pipeline::{by_engine, floor};
+use pipeline::by_engine;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 

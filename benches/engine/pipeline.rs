@@ -1,4 +1,4 @@
-//! The pipeline that both run: every chunk in, through a kernel, and out.
+//! The pipeline that is raced: every chunk in, through a kernel, and out.
 
 use hallway::kernels::{Arguments, Kernel};
 use hallway::plan::{
@@ -7,46 +7,9 @@ use hallway::plan::{
 };
 use hallway::scenario::HostMemory;
 use hallway::units::Bytes;
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
 
-const ELEMENTS: u64 = 50_000;
-
-/// What a chunk takes at each of three servers, in nanoseconds.
-const SERVICE: [u64; 3] = [51_000, 50_000, 51_000];
-
-/// Three servers in a row, each with its queue; chunks are all there at the
-/// start. Gives the time at which the last one leaves.
-pub fn floor(chunks: usize) -> u64 {
-    let mut queues =
-        [(0..chunks as u32).collect::<VecDeque<u32>>(), VecDeque::new(), VecDeque::new()];
-    let mut busy = [false; 3];
-    let mut heap = BinaryHeap::new();
-    let mut now = 0;
-    let mut start = |now: u64,
-                     server: usize,
-                     queues: &mut [VecDeque<u32>; 3],
-                     heap: &mut BinaryHeap<Reverse<(u64, usize, u32)>>| {
-        busy[server] = false;
-        if let Some(chunk) = queues[server].pop_front() {
-            busy[server] = true;
-            heap.push(Reverse((now + SERVICE[server], server, chunk)));
-        }
-        busy
-    };
-    start(0, 0, &mut queues, &mut heap);
-    while let Some(Reverse((time, server, chunk))) = heap.pop() {
-        now = time;
-        let busy = start(now, server, &mut queues, &mut heap);
-        if server < 2 {
-            queues[server + 1].push_back(chunk);
-            if !busy[server + 1] {
-                start(now, server + 1, &mut queues, &mut heap);
-            }
-        }
-    }
-    now
-}
+/// Of a chunk.
+pub const ELEMENTS: u64 = 50_000;
 
 /// The by-engine plan of as many chunks: three streams, joined by two events a chunk.
 pub fn by_engine(chunks: usize) -> Plan {

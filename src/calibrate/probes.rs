@@ -2,7 +2,9 @@
 
 use crate::kernels::{Kernel, Variant};
 use crate::plan::Direction;
-use crate::samples::{CYCLES, Link, MemoryWork, Quantity, SHARED_FOOTPRINT, TimedCall};
+use crate::samples::{
+    CYCLES, Link, MEANWHILE, MemoryWork, Quantity, ROTATED, SHARED_FOOTPRINT, TimedCall,
+};
 use crate::units::Bytes;
 
 /// Something that is measured in one go; it may give several quantities.
@@ -160,14 +162,14 @@ fn chain_probes() -> Vec<Probe> {
             probes.push(one(quantity, Counts::Both(2, 26)));
         }
     }
-    for copies in [[false, false], [true, false], [false, true], [true, true]] {
+    for copies in MEANWHILE {
         for others in POLLING_STREAMS {
             probes.push(one(Quantity::Polled { others, copies }, Counts::Both(8, 40)));
         }
     }
     for direction in Direction::BOTH {
         for streams in [2, 4, MOST_STREAMS] {
-            let quantity = Quantity::Rotation { direction, bytes: Bytes::mib(1), streams };
+            let quantity = Quantity::Rotation { direction, bytes: ROTATED, streams };
             probes.push(one(quantity, Counts::Both(2, 10)));
         }
     }

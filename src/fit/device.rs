@@ -8,7 +8,7 @@ use crate::plan::Direction;
 use crate::profile::{
     CallCosts, Contention, CopyModel, Curve, Estimate, KernelModel, Latencies, LinkModel, Polling,
 };
-use crate::samples::{Link, Quantity, TimedCall};
+use crate::samples::{Link, MEANWHILE, Quantity, ROTATED, TimedCall};
 use crate::stats::{Line, median, relative_spread, theil_sen};
 use crate::units::Bandwidth;
 
@@ -89,23 +89,16 @@ pub(super) fn link(lookup: &Lookup<'_>, copies: &[CopyModel]) -> Result<LinkMode
 
 /// What a copy takes longer when the engine comes from another stream.
 fn switch(lookup: &Lookup<'_>, wanted: Direction, alone: &Alone<'_>) -> Curve {
-    let mut knots = vec![(1.0, 0.0)];
-    for measurement in lookup.measurements() {
-        let Quantity::Rotation { direction, bytes, streams } = measurement.quantity else {
-            continue;
-        };
-        let known = knots.iter().any(|knot| knot.0 == streams as f64);
-        if let (true, false, Some(turn)) = (
-            direction == wanted,
-            known,
-            lookup.estimate(|quantity| *quantity == measurement.quantity),
-        ) {
-            let copy = turn.ns / streams as f64;
-            knots.push((streams as f64, (copy - alone.time.at(bytes.as_f64())).max(0.0)));
+    let turns = lookup.points(|quantity| match *quantity {
+        Quantity::Rotation { direction, bytes: ROTATED, streams } if direction == wanted => {
+            Some(streams as u64)
         }
-    }
-    knots.sort_by(|one, other| one.0.total_cmp(&other.0));
-    Curve { knots, scatter: 0.0 }
+        _ => None,
+    });
+    let copy = alone.time.at(ROTATED.as_f64());
+    let (turns, _) = turns.unwrap_or_default();
+    let knots = turns.into_iter().map(|(streams, ns)| (streams, (ns / streams - copy).max(0.0)));
+    Curve { knots: std::iter::once((1.0, 0.0)).chain(knots).collect(), scatter: 0.0 }
 }
 
 /// Copies of one direction when the other is quiet.
@@ -163,31 +156,19 @@ fn contention(lookup: &Lookup<'_>, alone: &[Alone<'_>; 2]) -> ([Contention; 2], 
 }
 
 /// What a kernel pays for the streams that wait, above what follows a kernel anyway.
-pub(super) fn polling(lookup: &Lookup<'_>, gap: Estimate) -> Result<Vec<Polling>, FitError> {
-    let mut models: Vec<Polling> = Vec::new();
-    for measurement in lookup.measurements() {
-        let Quantity::Polled { others, copies } = measurement.quantity else { continue };
-        let found = lookup.needed("kernels beside waiting streams", |quantity| {
-            *quantity == measurement.quantity
+pub(super) fn polling(lookup: &Lookup<'_>, gap: Estimate) -> Vec<Polling> {
+    let model = |copies| {
+        let (points, scatter) = lookup.points(|quantity| match *quantity {
+            Quantity::Polled { others, copies: meanwhile } if meanwhile == copies => {
+                Some(others as u64)
+            }
+            _ => None,
         })?;
-        let knot = (others as f64, (found.ns - gap.ns).max(0.0));
-        let known = models.iter_mut().find(|model| model.copies == copies);
-        match known {
-            Some(model) if model.delay.knots.iter().all(|other| other.0 != knot.0) => {
-                model.delay.knots.push(knot);
-            }
-            Some(_) => {}
-            None => {
-                let delay = Curve { knots: vec![(0.0, 0.0), knot], scatter: found.scatter };
-                models.push(Polling { copies, delay });
-            }
-        }
-    }
-    for model in &mut models {
-        model.delay.knots.sort_by(|one, other| one.0.total_cmp(&other.0));
-    }
-    models.sort_by_key(|model| model.copies);
-    Ok(models)
+        let knots = points.into_iter().map(|(others, ns)| (others, (ns - gap.ns).max(0.0)));
+        let knots = std::iter::once((0.0, 0.0)).chain(knots).collect();
+        Some(Polling { copies, delay: Curve { knots, scatter } })
+    };
+    MEANWHILE.into_iter().filter_map(model).collect()
 }
 
 pub(super) fn kernels(lookup: &Lookup<'_>) -> Vec<KernelModel> {

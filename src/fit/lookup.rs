@@ -43,8 +43,9 @@ impl<'s> Lookup<'s> {
         self.estimate(wanted).ok_or_else(|| FitError { what: what.to_owned() })
     }
 
-    /// All measurements of a kind, for those that `key` gives a size.
-    pub fn curve(&self, key: impl Fn(&Quantity) -> Option<u64>) -> Option<Curve> {
+    /// All measurements of a kind, those that `key` gives a size, by size; and
+    /// their median scatter. `None` if there are none.
+    pub fn points(&self, key: impl Fn(&Quantity) -> Option<u64>) -> Option<(Points, f64)> {
         let mut sizes: Vec<u64> =
             self.samples.measurements.iter().filter_map(|m| key(&m.quantity)).collect();
         sizes.sort_unstable();
@@ -57,7 +58,12 @@ impl<'s> Lookup<'s> {
                 scatters.push(estimate.scatter);
             }
         }
-        let scatter = median(&scatters)?;
+        Some((points, median(&scatters)?))
+    }
+
+    /// A curve through [`Lookup::points`].
+    pub fn curve(&self, key: impl Fn(&Quantity) -> Option<u64>) -> Option<Curve> {
+        let (points, scatter) = self.points(key)?;
         Some(Curve { knots: segment(&points, TOLERANCE), scatter })
     }
 
@@ -65,6 +71,9 @@ impl<'s> Lookup<'s> {
         self.samples.measurements.iter()
     }
 }
+
+/// Pairs of size and nanoseconds, sizes increasing.
+type Points = Vec<(f64, f64)>;
 
 /// A curve may leave out points that it meets within this share of their value.
 const TOLERANCE: f64 = 0.005;

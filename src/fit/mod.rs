@@ -39,7 +39,7 @@ pub fn fit(samples: &Samples) -> Result<Profile, FitError> {
         twins: host::twins(&lookup),
         caches: host::caches(&lookup),
         memory: host::memory(&lookup)?,
-        polling: device::polling(&lookup, latency.kernel_gap)?,
+        polling: device::polling(&lookup, latency.kernel_gap),
         calls,
         latency,
         link,

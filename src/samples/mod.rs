@@ -61,6 +61,12 @@ pub const LONG_KERNEL: (Variant, u64) =
 pub const CYCLES: [[Link; 3]; 2] =
     [[Link::CopyIn, Link::Kernel, Link::CopyOut], [Link::CopyOut, Link::Kernel, Link::CopyIn]];
 
+/// The size of copies that an engine takes from several streams in turn.
+pub const ROTATED: Bytes = Bytes::mib(1);
+
+/// Whether copies to the device, and from it, go on while kernels are timed.
+pub const MEANWHILE: [[bool; 2]; 4] = [[false, false], [false, true], [true, false], [true, true]];
+
 /// A host API call whose duration is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

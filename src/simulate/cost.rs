@@ -71,7 +71,7 @@ impl Key {
 pub(super) struct Costs<'a> {
     plan: &'a Plan,
     profile: &'a Profile,
-    // What one pass touches is what lies between two uses of the same data.
+    /// What one pass touches is what lies between two uses of the same data.
     footprint: Footprint,
     /// For each allocation, whether the body renews it.
     fresh: Vec<bool>,

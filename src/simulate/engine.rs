@@ -181,25 +181,27 @@ impl Simulator {
         let mut ready = std::mem::take(&mut self.ready);
         for (time, id) in ready.drain(..) {
             match program.class_of(id).work {
-                Work::Kernel { gap, .. } if program.places.is_empty() => {
-                    self.queue.schedule(time.max(self.now) + gap, Event::Dispatches(id));
+                Work::Kernel { .. } if !program.places.is_empty() => {
+                    self.channels.pass(program, (time, id), &mut self.launched);
                 }
-                Work::Kernel { .. } => self.launch(program, (time, id)),
+                Work::Kernel { gap, .. } => self.launch(time, gap, id),
                 _ if time <= self.now => self.join(program, id),
                 _ => self.queue.schedule(time, Event::Joins(id)),
             }
         }
         self.ready = ready;
-    }
-
-    /// A kernel that shares its channel with those of other streams.
-    fn launch(&mut self, program: &Program<'_>, kernel: Ready) {
-        self.channels.pass(program, kernel, &mut self.launched);
-        for (time, id) in self.launched.drain(..) {
+        let mut launched = std::mem::take(&mut self.launched);
+        for (time, id) in launched.drain(..) {
             if let Work::Kernel { gap, .. } = program.class_of(id).work {
-                self.queue.schedule(time.max(self.now) + gap, Event::Dispatches(id));
+                self.launch(time, gap, id);
             }
         }
+        self.launched = launched;
+    }
+
+    /// Nothing can be seen of a kernel during its gap.
+    fn launch(&mut self, time: Instant, gap: Span, id: ItemId) {
+        self.queue.schedule(time.max(self.now) + gap, Event::Dispatches(id));
     }
 
     fn join(&mut self, program: &Program<'_>, item: ItemId) {

@@ -20,16 +20,16 @@ use std::collections::VecDeque;
 /// Parts that a multiprocessor is thought of as having.
 const PARTS: u32 = 1 << 20;
 
-/// What a multiprocessor holds at most, of compute capability 8.0 and of 9.0
-/// (CUDA C++ Programming Guide, "Technical Specifications per Compute
-/// Capability").
+// What a multiprocessor of compute capability 9.0 holds at most (CUDA C++
+// Programming Guide, "Technical Specifications per Compute Capability"). That of
+// 8.0 has less shared memory, of which no kernel here takes much.
 const THREADS: u32 = 2048;
 const BLOCKS: u32 = 32;
 const REGISTERS: u32 = 65_536;
 const SHARED_BYTES: u32 = 228 << 10;
 
 /// Blocks of a grid that fit on one multiprocessor: its occupancy in blocks.
-pub(super) fn resident_blocks(grid: &Grid) -> u32 {
+fn resident_blocks(grid: &Grid) -> u32 {
     let fit = |have: u32, needs: u32| have.checked_div(needs).unwrap_or(BLOCKS);
     let registers = grid.registers_per_thread * grid.threads_per_block;
     BLOCKS
@@ -53,18 +53,20 @@ impl Blocks {
     /// Those of a grid that takes `busy` when it has the device to itself.
     pub fn new(grid: &Grid, busy: Span, multiprocessors: u32) -> Self {
         let parts = PARTS / resident_blocks(grid);
-        let at_once = u64::from(multiprocessors.max(1)) * u64::from(PARTS / parts);
-        let waves = u64::from(grid.blocks).div_ceil(at_once).max(1);
-        Self { count: grid.blocks, parts, each: busy.nanos_f64() / waves as f64 }
+        let mut blocks = Self { count: grid.blocks, parts, each: 0.0 };
+        blocks.each = busy.nanos_f64() / blocks.waves(multiprocessors);
+        blocks
     }
-}
 
-impl Blocks {
+    /// How often a device without anything else to do has to be filled.
+    fn waves(&self, multiprocessors: u32) -> f64 {
+        let at_once = u64::from(multiprocessors.max(1)) * u64::from(PARTS / self.parts);
+        u64::from(self.count).div_ceil(at_once).max(1) as f64
+    }
+
     /// How long they take with the device to themselves, rounded down.
     pub fn alone(&self, multiprocessors: u32) -> Span {
-        let at_once = u64::from(multiprocessors.max(1)) * u64::from(PARTS / self.parts);
-        let waves = u64::from(self.count).div_ceil(at_once);
-        Span::from_nanos((waves as f64 * self.each) as u64)
+        Span::from_nanos((self.waves(multiprocessors) * self.each) as u64)
     }
 
     /// The same if they could fill the whole device all the time.

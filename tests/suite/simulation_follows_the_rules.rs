@@ -136,6 +136,11 @@ fn synchronize(stream: usize) -> Call {
     Call::Synchronize { stream: StreamId(stream) }
 }
 
+/// In, through a kernel and out again, in one stream.
+fn there_and_back() -> Vec<Call> {
+    vec![copy_in(0, PINNED, 5_000), launch(0, 4_000), copy_out(0, PINNED, 5_000), synchronize(0)]
+}
+
 fn run(body: Vec<Call>, machine: &Profile) -> Timeline {
     simulate(&tiny(body), machine).expect("the machine knows everything")
 }

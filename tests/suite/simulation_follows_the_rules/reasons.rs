@@ -16,13 +16,7 @@ fn path(timeline: &Timeline) -> Vec<(Lane, usize, Option<Reason>)> {
 
 #[test]
 fn the_path_of_one_stream_goes_through_all_of_it() {
-    let body = vec![
-        copy_in(0, PINNED, 5_000),
-        launch(0, 4_000),
-        copy_out(0, PINNED, 5_000),
-        synchronize(0),
-    ];
-    let timeline = run(body, &machine());
+    let timeline = run(there_and_back(), &machine());
     let expected = [
         (Lane::Host, 0, None),
         (Lane::CopyIn, 0, Some(Reason::Issue)),

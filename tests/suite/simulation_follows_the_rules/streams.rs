@@ -6,13 +6,7 @@ use hallway::profile::{Curve, Polling};
 
 #[test]
 fn a_stream_does_one_thing_after_another() {
-    let body = vec![
-        copy_in(0, PINNED, 5_000),
-        launch(0, 4_000),
-        copy_out(0, PINNED, 5_000),
-        synchronize(0),
-    ];
-    let timeline = run(body, &machine());
+    let timeline = run(there_and_back(), &machine());
     // Issued at 1000, 3000 and 4500; only the first waits for its own latency.
     assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 10_000)]);
     // Hand-over 300 and gap 1000, then 4000.

@@ -3,20 +3,18 @@
 //! Arguments: chunks, then the three service times in nanoseconds. Prints the
 //! makespan in nanoseconds and the seconds of the fastest run.
 
-use hallway::kernels::{Arguments, Kernel};
-use hallway::plan::{
-    Allocation, AllocationId, Call, Direction, EventId, Family, Place, Plan, Slice, Step, Strategy,
-    StreamId,
-};
+#[path = "../../../engine/pipeline.rs"]
+mod pipeline;
+
+use hallway::plan::Direction;
 use hallway::profile::{Curve, Profile};
-use hallway::scenario::HostMemory;
 use hallway::simulate::{Program, Simulator};
 use hallway::units::Bytes;
+use pipeline::{ELEMENTS, by_engine};
 use std::time::Instant;
 use toml::Value;
 
 const RUNS: usize = 5;
-const ELEMENTS: u64 = 1 << 18;
 const CALIBRATED: &str = include_str!("../../../../calibration/h200/profile.toml");
 
 fn main() {
@@ -25,7 +23,7 @@ fn main() {
     let [chunks, copy_in, kernel, copy_out] = numbers[..] else {
         panic!("four numbers: chunks and three service times");
     };
-    let plan = plan(usize::try_from(chunks).expect("a size"));
+    let plan = by_engine(usize::try_from(chunks).expect("a size"));
     let profile = profile([copy_in, kernel, copy_out]);
     let program = Program::new(&plan, &profile).expect("everything is calibrated");
     let mut simulator = Simulator::default();
@@ -36,53 +34,6 @@ fn main() {
         best = best.min(start.elapsed().as_secs_f64());
     }
     println!("{makespan} {best}");
-}
-
-/// Chunk by chunk: copied in on one stream, worked on by a second, copied out
-/// on a third, as in the family `by-engine`.
-fn plan(chunks: usize) -> Plan {
-    let length = Bytes::of_f32(ELEMENTS);
-    let places = [Place::Host(HostMemory::Pinned), Place::Device, Place::Host(HostMemory::Pinned)];
-    let allocations = ["input", "chunks", "output"].into_iter().zip(places).map(|(name, place)| {
-        let bytes = Bytes::new(length.get() * chunks as u64);
-        Allocation { name: name.to_owned(), place, bytes, holds: None }
-    });
-    let [inward, compute, outward] = [0, 1, 2].map(StreamId);
-    let mut body = Vec::with_capacity(7 * chunks + 1);
-    for chunk in 0..chunks {
-        let offset = Bytes::new(length.get() * chunk as u64);
-        let [input, here, output] =
-            [0, 1, 2].map(|id| Slice { allocation: AllocationId(id), offset, length });
-        let [arrived, computed] = [EventId(2 * chunk), EventId(2 * chunk + 1)];
-        let step = Step {
-            kernel: Kernel::Scale,
-            arguments: Arguments::default(),
-            inputs: vec![here],
-            output: here,
-            workspace: None,
-            lead: 0,
-        };
-        let (down, up) = (Direction::HostToDevice, Direction::DeviceToHost);
-        body.extend([
-            Call::Copy { stream: inward, direction: down, from: input, to: here },
-            Call::Record { stream: inward, event: arrived },
-            Call::Wait { stream: compute, event: arrived },
-            Call::Launch { stream: compute, step },
-            Call::Record { stream: compute, event: computed },
-            Call::Wait { stream: outward, event: computed },
-            Call::Copy { stream: outward, direction: up, from: here, to: output },
-        ]);
-    }
-    body.push(Call::Synchronize { stream: outward });
-    let family = Family::ByEngine { chunks: chunks as u64 };
-    Plan {
-        strategy: Strategy { family, memory: HostMemory::Pinned },
-        allocations: allocations.collect(),
-        streams: 3,
-        events: 2 * chunks,
-        setup: Vec::new(),
-        body,
-    }
 }
 
 /// A machine on which a copy in, a kernel and a copy out of a chunk take the
