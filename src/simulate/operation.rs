@@ -43,23 +43,6 @@ pub(super) enum Work {
     Wait,
 }
 
-impl Work {
-    /// The kind that hand-over costs go by; `None` for what costs nothing itself.
-    pub const fn kind(&self) -> Option<OperationKind> {
-        match self {
-            Self::Copy { direction, .. } | Self::Staged { direction, .. } => {
-                Some(match direction {
-                    Direction::HostToDevice => OperationKind::CopyIn,
-                    Direction::DeviceToHost => OperationKind::CopyOut,
-                })
-            }
-            // Both run where kernels are launched from: nothing is handed over.
-            Self::Inline { .. } | Self::Kernel { .. } => Some(OperationKind::Kernel),
-            Self::Nothing | Self::Record | Self::Wait => None,
-        }
-    }
-}
-
 /// The end of something that others depend on: when, and what it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Ending {

@@ -5,7 +5,7 @@ use super::channels::{CHANNELS, channel_of};
 use super::cost::{Costs, Key};
 use super::operation::{NONE, Work};
 use crate::plan::{Call, Direction, Plan};
-use crate::profile::{OperationKind, Profile, Unknown};
+use crate::profile::{HandOver, OperationKind, Profile, Unknown};
 use crate::units::Span;
 use std::collections::BTreeMap;
 
@@ -49,19 +49,25 @@ pub(super) enum Sort {
     HostOnly,
     Record,
     Wait,
-    Operation,
-    Kernel,
+    Operation(OperationKind),
 }
 
 impl Sort {
+    pub const KERNEL: Self = Self::Operation(OperationKind::Kernel);
+
     const fn of(work: &Work) -> Self {
         match work {
             Work::Nothing => Self::HostOnly,
             Work::Record => Self::Record,
             Work::Wait => Self::Wait,
-            // Both are launched, see `Work::kind`.
-            Work::Kernel { .. } | Work::Inline { .. } => Self::Kernel,
-            Work::Copy { .. } | Work::Staged { .. } => Self::Operation,
+            Work::Copy { direction, .. } | Work::Staged { direction, .. } => {
+                Self::Operation(match direction {
+                    Direction::HostToDevice => OperationKind::CopyIn,
+                    Direction::DeviceToHost => OperationKind::CopyOut,
+                })
+            }
+            // Both run where kernels are launched from: nothing is handed over.
+            Work::Kernel { .. } | Work::Inline { .. } => Self::Operation(OperationKind::Kernel),
         }
     }
 }
@@ -90,8 +96,8 @@ pub struct Program<'p> {
     pub(super) places: Vec<u32>,
     pub(super) recordings: usize,
     /// By the kinds before and after and by whether an event lies between;
-    /// `None` where passing on is part of the service time.
-    pub(super) hand_overs: [[[Option<Price>; 2]; 3]; 3],
+    /// nothing where passing on is part of the service time.
+    pub(super) hand_overs: [[[Price; 2]; 3]; 3],
     /// Nanoseconds for which each copy engine stands still on changing streams.
     pub(super) switch: [f64; 2],
 }
@@ -195,7 +201,7 @@ impl<'p> Program<'p> {
 
     fn launching_streams(&self) -> Vec<u16> {
         let mut launches = vec![false; self.streams()];
-        for item in self.items.iter().filter(|item| item.sort == Sort::Kernel) {
+        for item in self.items.iter().filter(|item| item.sort == Sort::KERNEL) {
             launches[usize::from(item.stream)] = true;
         }
         (0..).zip(launches).filter_map(|(stream, launches)| launches.then_some(stream)).collect()
@@ -222,12 +228,16 @@ impl<'p> Program<'p> {
     }
 }
 
-fn hand_overs(profile: &Profile) -> [[[Option<Price>; 2]; 3]; 3] {
+fn hand_overs(profile: &Profile) -> [[[Price; 2]; 3]; 3] {
     const KINDS: [OperationKind; 3] =
         [OperationKind::CopyIn, OperationKind::CopyOut, OperationKind::Kernel];
     let price = |from, to, across| {
-        let found = profile.hand_over(from, to, across)?;
-        Some(Price { first: found.first.ns.max(0.0), queued: found.queued.ns.max(0.0) })
+        let found = profile.hand_over(from, to, across);
+        let price = |found: &HandOver| Price {
+            first: found.first.ns.max(0.0),
+            queued: found.queued.ns.max(0.0),
+        };
+        found.map_or(Price::default(), price)
     };
     KINDS.map(|from| KINDS.map(|to| [false, true].map(|across| price(from, to, across))))
 }

@@ -11,7 +11,7 @@
 
 use super::observer::Cause;
 use super::operation::{Ending, ItemId, NONE, waits_for};
-use super::program::{Program, Sort};
+use super::program::{Item, Program, Sort};
 use crate::plan::Direction;
 use crate::profile::OperationKind;
 use crate::timeline::Reason;
@@ -57,12 +57,10 @@ pub(super) struct Streams {
     /// When each item was issued.
     issued: Vec<Instant>,
     to_do: Vec<u32>,
-    /// What is busy right now: an engine that is looks at everything that waits
-    /// for it when it is done, so that a hand-over costs nothing extra.
-    pub busy: Busy,
 }
 
-/// Which engines are doing something.
+/// Which engines are doing something: one that is looks at everything that waits
+/// for it when it is done, so that a hand-over costs nothing extra.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Busy {
     pub copies: [bool; 2],
@@ -85,7 +83,6 @@ pub(super) type Ready = (Instant, ItemId);
 impl Streams {
     /// Forgets everything but its memory.
     pub fn reset(&mut self, program: &Program<'_>) {
-        self.busy = Busy::default();
         // Every time is written before it is read.
         self.issued.resize(program.items.len(), Instant::START);
         self.recordings.clear();
@@ -116,45 +113,41 @@ impl Streams {
         self.streams[usize::from(stream)].cause
     }
 
-    /// The host issues an item at a time that may lie ahead.
-    pub fn issue(
-        &mut self,
-        program: &Program<'_>,
-        (time, id): Ready,
-        now: Instant,
-        ready: &mut Vec<Ready>,
-    ) {
+    /// The host issues an item at a time that may lie ahead. Whether it is the
+    /// next thing that its stream has to do.
+    pub fn issue(&mut self, item: &Item, (time, id): Ready) -> bool {
         self.issued[id as usize] = time;
-        let index = u32::from(program.items[id as usize].stream);
-        let stream = &mut self.streams[index as usize];
+        let stream = &mut self.streams[usize::from(item.stream)];
+        let at_head = !stream.running && stream.head == stream.issued;
         stream.issued += 1;
-        if !stream.running && stream.head + 1 == stream.issued {
-            self.advance(program, index, now, ready);
-        }
+        at_head
     }
 
     /// The operation at the head of a stream has ended.
-    pub fn end(
-        &mut self,
-        program: &Program<'_>,
-        id: ItemId,
-        time: Instant,
-        ready: &mut Vec<Ready>,
-    ) {
-        let index = u32::from(program.items[id as usize].stream);
-        let stream = &mut self.streams[index as usize];
+    pub fn end(&mut self, program: &Program<'_>, id: ItemId, time: Instant) {
+        let item = &program.items[id as usize];
+        let stream = &mut self.streams[usize::from(item.stream)];
         debug_assert!(stream.running, "only the head of a stream runs");
+        let kind = match item.sort {
+            Sort::Operation(kind) => Some(kind),
+            _ => None,
+        };
         stream.running = false;
         stream.head += 1;
         stream.cleared = time;
-        stream.last = Ending { time, item: id, kind: program.class_of(id).work.kind() };
-        self.advance(program, index, time, ready);
+        stream.last = Ending { time, item: id, kind };
     }
 
     /// Starts the head of a stream if it can; passes over events that are done.
-    fn advance(&mut self, program: &Program<'_>, index: u32, now: Instant, ready: &mut Vec<Ready>) {
+    pub fn advance(
+        &mut self,
+        program: &Program<'_>,
+        index: u16,
+        (now, busy): (Instant, Busy),
+        ready: &mut Vec<Ready>,
+    ) {
         // A reached event may set other streams free, and those others again.
-        let mut next = Some(index);
+        let mut next = Some(u32::from(index));
         while let Some(index) = next {
             loop {
                 let stream = &mut self.streams[index as usize];
@@ -166,11 +159,15 @@ impl Streams {
                 if self.issued[id as usize] >= stream.cleared {
                     stream.seen = [false; 3];
                 }
-                match program.items[id as usize].sort {
-                    Sort::Record => self.reach(program, index, id),
-                    Sort::Wait if !self.pass(program, index, id) => break,
+                let item = &program.items[id as usize];
+                match item.sort {
+                    Sort::Record => self.reach(index, (item, id)),
+                    Sort::Wait if !self.pass(index, (item, id)) => break,
                     Sort::Wait => {}
-                    _ => ready.push((self.start(program, index, id, now), id)),
+                    Sort::Operation(kind) => {
+                        ready.push((self.start(program, (index, id, kind), (now, busy)), id));
+                    }
+                    Sort::HostOnly => unreachable!("what is the host's alone is in no stream"),
                 }
             }
             next = self.to_do.pop();
@@ -178,7 +175,7 @@ impl Streams {
     }
 
     /// Takes a record off the stream; whoever waited for it is to be looked at.
-    fn reach(&mut self, program: &Program<'_>, index: u32, id: ItemId) {
+    fn reach(&mut self, index: u32, (item, id): (&Item, ItemId)) {
         let arrives = self.issued[id as usize];
         let stream = &mut self.streams[index as usize];
         let mut ending = stream.last;
@@ -193,7 +190,7 @@ impl Streams {
         }
         stream.head += 1;
         stream.cleared = stream.cleared.max(ending.time);
-        let recording = &mut self.recordings[program.items[id as usize].recording as usize];
+        let recording = &mut self.recordings[item.recording as usize];
         (recording.ending, recording.reached) = (ending, true);
         let mut waiter = recording.waiter;
         while waiter != NONE {
@@ -203,12 +200,11 @@ impl Streams {
     }
 
     /// Takes a wait off the stream if what it waits for has happened.
-    fn pass(&mut self, program: &Program<'_>, index: u32, id: ItemId) -> bool {
+    fn pass(&mut self, index: u32, (item, id): (&Item, ItemId)) -> bool {
         let stream = &mut self.streams[index as usize];
         let mut left = self.issued[id as usize];
-        let recording = program.items[id as usize].recording;
-        if recording != NONE {
-            let recording = &mut self.recordings[recording as usize];
+        if item.recording != NONE {
+            let recording = &mut self.recordings[item.recording as usize];
             if !recording.reached {
                 stream.next_waiter = recording.waiter;
                 recording.waiter = index;
@@ -223,56 +219,54 @@ impl Streams {
     }
 
     /// When the head of a stream may start.
-    fn start(&mut self, program: &Program<'_>, index: u32, id: ItemId, now: Instant) -> Instant {
-        let class = program.class_of(id);
-        let to = class.work.kind().expect("events are handled before");
+    fn start(
+        &mut self,
+        program: &Program<'_>,
+        (index, id, to): (u32, ItemId, OperationKind),
+        (now, busy): (Instant, Busy),
+    ) -> Instant {
+        let last = self.streams[index as usize].last;
+        let polling = match (last.kind, to) {
+            (Some(OperationKind::Kernel), OperationKind::Kernel) if program.launching.len() > 1 => {
+                self.polling(program, index, (now, busy))
+            }
+            _ => 0.0,
+        };
         let issued = self.issued[id as usize];
-        let arrives = issued + class.latency;
         let stream = &mut self.streams[index as usize];
         let is_first = !std::mem::replace(&mut stream.seen[to as usize], true);
-        let (last, mut awaited) = (stream.last, std::mem::take(&mut stream.awaited));
-        let mut time = arrives;
-        let mut cause = Cause { reason: Reason::Issue, before: id, ready: arrives };
-        let others = awaited.drain(..).map(|event| (event, true));
-        for (from, across) in std::iter::once((last, false)).chain(others) {
-            let side = usize::from(across);
-            let price =
-                from.kind.and_then(|kind| program.hand_overs[kind as usize][to as usize][side]);
-            let cost = match price {
-                Some(_) if self.busy.is(to) => 0.0,
-                Some(price) if is_first => price.first,
-                Some(price) => price.queued,
-                None if !across && (from.kind, to) == KERNELS => self.polling(program, index, now),
-                None => 0.0,
-            };
-            let mut after = from.time;
-            // What ends before the issue has nobody waiting for it.
-            if cost > 0.0 && after > issued {
-                after = after + Span::from_nanos_f64(cost * waits_for(after, (issued, arrives)));
+        let arrives = issued + program.class_of(id).latency;
+        let mut start = Start {
+            arrival: (issued, arrives),
+            time: arrives,
+            cause: Cause { reason: Reason::Issue, before: id, ready: arrives },
+        };
+        let price = |from: &Ending, across: bool| match from.kind {
+            Some(from) if !busy.is(to) => {
+                let price = &program.hand_overs[from as usize][to as usize][usize::from(across)];
+                if is_first { price.first } else { price.queued }
             }
-            if after > time {
-                time = after;
-                let reason = if across { Reason::Event } else { Reason::Stream };
-                cause = Cause { reason, before: from.item, ready: after };
-            }
+            _ => 0.0,
+        };
+        start.follow(&last, price(&last, false) + polling, Reason::Stream);
+        for event in stream.awaited.drain(..) {
+            start.follow(&event, price(&event, true), Reason::Event);
         }
-        let stream = &mut self.streams[index as usize];
-        stream.awaited = awaited;
         stream.running = true;
-        stream.cause = cause;
-        time
+        stream.cause = start.cause;
+        start.time
     }
 
     /// What a kernel behind a kernel pays for other streams that the device has
     /// to look after: those with a kernel that waits for something else than a
     /// kernel before it.
-    fn polling(&mut self, program: &Program<'_>, index: u32, now: Instant) -> f64 {
+    fn polling(&mut self, program: &Program<'_>, index: u32, (now, busy): (Instant, Busy)) -> f64 {
         let mut others = 0;
         for &other in &program.launching {
             let stream = &mut self.streams[usize::from(other)];
             let is_kernel = |position: u32| {
                 let id = program.in_streams[position as usize];
-                program.items[id as usize].sort == Sort::Kernel
+                program.items[id as usize].sort == Sort::KERNEL
             };
             if u32::from(other) == index || stream.head == stream.issued {
                 continue;
@@ -286,10 +280,29 @@ impl Streams {
                 && self.issued[program.in_streams[stream.kernel as usize] as usize] <= now;
             others += usize::from(waits);
         }
-        program.profile.polling(others, self.busy.copies)
+        program.profile.polling(others, busy.copies)
     }
 }
 
-/// A kernel behind a kernel.
-const KERNELS: (Option<OperationKind>, OperationKind) =
-    (Some(OperationKind::Kernel), OperationKind::Kernel);
+/// The start of an operation, as far as it is known.
+struct Start {
+    /// When it was issued, and when it reaches the device.
+    arrival: (Instant, Instant),
+    time: Instant,
+    cause: Cause,
+}
+
+impl Start {
+    /// Puts it behind something else, from which to go on takes so many nanoseconds.
+    fn follow(&mut self, from: &Ending, nanos: f64, reason: Reason) {
+        let mut after = from.time;
+        // What ends before the issue has nobody waiting for it.
+        if nanos > 0.0 && after > self.arrival.0 {
+            after = after + Span::from_nanos_f64(nanos * waits_for(after, self.arrival));
+        }
+        if after > self.time {
+            self.time = after;
+            self.cause = Cause { reason, before: from.item, ready: after };
+        }
+    }
+}
