@@ -119,7 +119,9 @@ impl Simulator {
                 Event::Joins(id) => self.join(program, id),
                 Event::Dispatches(id) => {
                     if let Work::Kernel { blocks, .. } = program.class_of(id).work {
-                        self.processors.start(self.now, id, blocks);
+                        let stream = usize::from(program.items[id as usize].stream);
+                        let priority = program.traits[stream].priority;
+                        self.processors.start(self.now, (id, priority), blocks);
                     }
                 }
                 Event::Ends(item, started) => {

@@ -4,7 +4,7 @@
 use super::channels::{CHANNELS, channel_of};
 use super::cost::{Costs, Key};
 use super::operation::{NONE, Work};
-use crate::plan::{Call, Direction, Plan};
+use crate::plan::{Call, Direction, Plan, StreamKind, StreamTraits};
 use crate::profile::{HandOver, OperationKind, Profile, Unknown};
 use crate::units::Span;
 use std::collections::BTreeMap;
@@ -98,6 +98,10 @@ pub struct Program<'p> {
     /// By the kinds before and after and by whether an event lies between;
     /// nothing where passing on is part of the service time.
     pub(super) hand_overs: [[[Price; 2]; 3]; 3],
+    /// The legacy default stream and those that it is a barrier for, if it is used.
+    pub(super) barrier: Vec<u16>,
+    /// What each stream was created as.
+    pub(super) traits: Vec<StreamTraits>,
     /// Nanoseconds for which each copy engine stands still on changing streams.
     pub(super) switch: [f64; 2],
 }
@@ -119,6 +123,8 @@ impl<'p> Program<'p> {
             places: Vec::new(),
             recordings: 0,
             hand_overs: hand_overs(profile),
+            barrier: barrier(plan),
+            traits: plan.streams.clone(),
             switch: [0.0; 2],
         };
         let mut known: BTreeMap<Key, u32> = BTreeMap::new();
@@ -150,7 +156,7 @@ impl<'p> Program<'p> {
             let sort = Sort::of(&program.classes[class as usize].work);
             program.items.push(Item { class, recording, stream, sort });
         }
-        program.sort_into_streams(plan.streams);
+        program.sort_into_streams(plan.streams.len());
         program.launching = program.launching_streams();
         if program.streams() > CHANNELS {
             program.places = program.places_in_channels();
@@ -226,6 +232,15 @@ impl<'p> Program<'p> {
             link.up_switch.at(streams(Direction::DeviceToHost)).max(0.0),
         ]
     }
+}
+
+/// Empty where nothing goes to the legacy default stream.
+fn barrier(plan: &Plan) -> Vec<u16> {
+    if !plan.streams.iter().any(|stream| stream.kind == StreamKind::LegacyDefault) {
+        return Vec::new();
+    }
+    let takes_part = |stream: &StreamTraits| stream.kind != StreamKind::NonBlocking;
+    (0..).zip(&plan.streams).filter_map(|(id, stream)| takes_part(stream).then_some(id)).collect()
 }
 
 fn hand_overs(profile: &Profile) -> [[[Price; 2]; 3]; 3] {

@@ -25,6 +25,8 @@ struct Stream {
     kernel: u32,
     /// The head has been given to its engine.
     running: bool,
+    /// The head is behind the barrier of the legacy default stream.
+    held_back: bool,
     /// Kinds of operations that were issued since the stream was last empty.
     seen: [bool; 3],
     /// When the last one left.
@@ -94,6 +96,7 @@ impl Streams {
             issued: start,
             kernel: start,
             running: false,
+            held_back: false,
             seen: [false; 3],
             cleared: Instant::START,
             last: Ending::START,
@@ -133,9 +136,43 @@ impl Streams {
             _ => None,
         };
         stream.running = false;
-        stream.head += 1;
         stream.cleared = time;
         stream.last = Ending { time, item: id, kind };
+        self.go_on(program, u32::from(item.stream));
+    }
+
+    /// Done with the head; who is behind it across the barrier is to be looked at.
+    fn go_on(&mut self, program: &Program<'_>, index: u32) {
+        self.streams[index as usize].head += 1;
+        for &other in &program.barrier {
+            if std::mem::take(&mut self.streams[usize::from(other)].held_back) {
+                self.to_do.push(u32::from(other));
+            }
+        }
+    }
+
+    /// Whether the head of a stream has to stay behind the barrier that the
+    /// legacy default stream is; if not, it has to follow what was before it.
+    fn holds_back(&mut self, program: &Program<'_>, index: u32, id: ItemId) -> bool {
+        let kind = |index: usize| program.traits[index].kind;
+        let mine = kind(index as usize);
+        let others = || {
+            let others = program.barrier.iter().map(|&other| usize::from(other));
+            others.filter(|&other| mine.waits_for(kind(other)))
+        };
+        let is_earlier = |other: usize| {
+            let head = self.streams[other].head;
+            head < program.starts[other + 1] && program.in_streams[head as usize] < id
+        };
+        let held_back = others().any(is_earlier);
+        self.streams[index as usize].held_back = held_back;
+        if !held_back {
+            for other in others() {
+                let last = self.streams[other].last;
+                self.streams[index as usize].awaited.push(last);
+            }
+        }
+        held_back
     }
 
     /// Starts the head of a stream if it can; passes over events that are done.
@@ -155,14 +192,18 @@ impl Streams {
                     break;
                 }
                 let id = program.in_streams[stream.head as usize];
+                if !program.barrier.is_empty() && self.holds_back(program, index, id) {
+                    break;
+                }
+                let stream = &mut self.streams[index as usize];
                 // It found the stream empty.
                 if self.issued[id as usize] >= stream.cleared {
                     stream.seen = [false; 3];
                 }
                 let item = &program.items[id as usize];
                 match item.sort {
-                    Sort::Record => self.reach(index, (item, id)),
-                    Sort::Wait if !self.pass(index, (item, id)) => break,
+                    Sort::Record => self.reach(program, index, (item, id)),
+                    Sort::Wait if !self.pass(program, index, (item, id)) => break,
                     Sort::Wait => {}
                     Sort::Operation(kind) => {
                         ready.push((self.start(program, (index, id, kind), (now, busy)), id));
@@ -175,7 +216,7 @@ impl Streams {
     }
 
     /// Takes a record off the stream; whoever waited for it is to be looked at.
-    fn reach(&mut self, index: u32, (item, id): (&Item, ItemId)) {
+    fn reach(&mut self, program: &Program<'_>, index: u32, (item, id): (&Item, ItemId)) {
         let arrives = self.issued[id as usize];
         let stream = &mut self.streams[index as usize];
         let mut ending = stream.last;
@@ -188,7 +229,6 @@ impl Streams {
                 ending = other;
             }
         }
-        stream.head += 1;
         stream.cleared = stream.cleared.max(ending.time);
         let recording = &mut self.recordings[item.recording as usize];
         (recording.ending, recording.reached) = (ending, true);
@@ -197,10 +237,11 @@ impl Streams {
             self.to_do.push(waiter);
             waiter = self.streams[waiter as usize].next_waiter;
         }
+        self.go_on(program, index);
     }
 
     /// Takes a wait off the stream if what it waits for has happened.
-    fn pass(&mut self, index: u32, (item, id): (&Item, ItemId)) -> bool {
+    fn pass(&mut self, program: &Program<'_>, index: u32, (item, id): (&Item, ItemId)) -> bool {
         let stream = &mut self.streams[index as usize];
         let mut left = self.issued[id as usize];
         if item.recording != NONE {
@@ -213,8 +254,8 @@ impl Streams {
             stream.awaited.push(recording.ending);
             left = left.max(recording.ending.time);
         }
-        stream.head += 1;
         stream.cleared = stream.cleared.max(left);
+        self.go_on(program, index);
         true
     }
 

@@ -71,3 +71,19 @@ fn the_busy_time_of_the_lane_counts_side_by_side_once() {
     assert_eq!(spans(&timeline, Lane::Kernels), [(5_500, 7_500), (6_000, 8_000)]);
     assert_eq!(timeline.busy(Lane::Kernels).nanos(), 2_500);
 }
+
+#[test]
+fn a_kernel_of_higher_priority_goes_before_blocks_that_wait() {
+    let mut machine = machine();
+    machine.calls.launch = exactly(500.0);
+    let third = |priority| {
+        let body = vec![launch(0, 2 * WAVE), launch(1, WAVE), launch(2, 2_000)];
+        let mut plan = tiny(body);
+        plan.streams[2].priority = priority;
+        let timeline = simulate(&plan, &machine).expect("known");
+        spans(&timeline, Lane::Kernels).into_iter().find(|span| span.1 - span.0 == 2_000)
+    };
+    // Behind two waves and one more, or as soon as the first wave is over.
+    assert_eq!(third(0), Some((5_500 + 3 * WAVE, 7_500 + 3 * WAVE)));
+    assert_eq!(third(-1), Some((5_500 + WAVE, 7_500 + WAVE)));
+}
