@@ -4,7 +4,7 @@ use super::{Curve, Estimate};
 use crate::kernels::{Arguments, Kernel, Variant};
 use crate::plan::Direction;
 use crate::samples::Provenance;
-use crate::units::{Bandwidth, Bytes, Span};
+use crate::units::{Bandwidth, Bytes};
 use serde::{Deserialize, Serialize};
 
 /// A machine as calibration found it.
@@ -90,15 +90,12 @@ pub struct Contention {
 }
 
 impl LinkModel {
-    /// How many times longer a copy takes while the other direction is busy;
-    /// `alone`: what it takes otherwise.
-    pub fn slowdown(&self, direction: Direction, bytes: Bytes, alone: Span) -> f64 {
-        let shared = match direction {
+    /// What the other direction costs the copies of this one.
+    pub const fn shared(&self, direction: Direction) -> &Contention {
+        match direction {
             Direction::HostToDevice => &self.down_shared,
             Direction::DeviceToHost => &self.up_shared,
-        };
-        let longer = shared.per_copy_ns + shared.per_byte_ns * bytes.as_f64();
-        (1.0 + longer.max(0.0) / alone.nanos_f64().max(1.0)).min(1e6)
+        }
     }
 }
 

@@ -152,8 +152,14 @@ impl<'a> Costs<'a> {
         }
         let bytes = ashore.length;
         let alone = self.profile.copy(direction)?.span(bytes.as_f64());
-        let slowdown = self.profile.link.slowdown(direction, bytes, alone);
-        let work = Work::Copy { direction, alone, slowdown };
+        let shared = self.profile.link.shared(direction);
+        let longer = shared.per_byte_ns * bytes.as_f64();
+        let work = Work::Copy {
+            direction,
+            alone,
+            delay: shared.per_copy_ns.max(0.0),
+            slowdown: 1.0 + longer.max(0.0) / alone.nanos_f64().max(1.0),
+        };
         Ok(Class { host, latency, work, waits: Waits::No })
     }
 

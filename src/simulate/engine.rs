@@ -74,7 +74,7 @@ impl Simulator {
         self.host = Host::default();
         self.streams.reset(program);
         self.channels.reset(program);
-        self.copies.reset(program.switch);
+        self.copies.reset(program);
         self.processors.reset(program.profile.machine.multiprocessors);
         self.issue(program, observer);
         loop {
@@ -214,9 +214,10 @@ impl Simulator {
 
     fn join(&mut self, program: &Program<'_>, item: ItemId) {
         match program.class_of(item).work {
-            Work::Copy { direction, alone, slowdown } => {
+            Work::Copy { direction, alone, delay, slowdown } => {
                 let stream = program.items[item as usize].stream;
-                self.copies.enqueue(direction, Transfer { item, stream, alone, slowdown });
+                let transfer = Transfer { item, stream, alone, delay, slowdown };
+                self.copies.enqueue(direction, transfer);
                 self.choose = true;
             }
             Work::Staged { duration, early, .. } => {

@@ -15,11 +15,13 @@ pub(super) const NONE: u32 = u32::MAX;
 pub(super) enum Work {
     /// The host's alone.
     Nothing,
-    /// Holds a copy engine for as long as it takes `alone`, and so many times
-    /// longer while the other direction is busy too.
+    /// Holds a copy engine for as long as it takes `alone`; for so many
+    /// nanoseconds more if the other direction is busy when it starts, and so
+    /// many times longer while it is.
     Copy {
         direction: Direction,
         alone: Span,
+        delay: f64,
         slowdown: f64,
     },
     /// Lasts while the driver stages through memory of its own; the host is

@@ -160,9 +160,13 @@ impl Processors {
                 self.kernels.len() - 1
             }
         };
-        let goes_first = |&other: &usize| self.kernels[other].priority <= priority;
-        let behind = self.queue.iter().rposition(goes_first).map_or(0, |last| last + 1);
-        self.queue.insert(behind, place);
+        self.queue.push_back(place);
+        let is_behind = |&other: &usize| self.kernels[other].priority <= priority;
+        let mut at = self.queue.len() - 1;
+        while at > 0 && !is_behind(&self.queue[at - 1]) {
+            self.queue.swap(at - 1, at);
+            at -= 1;
+        }
         self.dispatch(now);
     }
 

@@ -98,6 +98,8 @@ pub struct Program<'p> {
     /// By the kinds before and after and by whether an event lies between;
     /// nothing where passing on is part of the service time.
     pub(super) hand_overs: [[[Price; 2]; 3]; 3],
+    /// Some copies slow those of the other direction, or are slowed by them.
+    pub(super) contended: bool,
     /// The legacy default stream and those that it is a barrier for, if it is used.
     pub(super) barrier: Vec<u16>,
     /// What each stream was created as.
@@ -123,6 +125,7 @@ impl<'p> Program<'p> {
             places: Vec::new(),
             recordings: 0,
             hand_overs: hand_overs(profile),
+            contended: false,
             barrier: barrier(plan),
             traits: plan.streams.clone(),
             switch: [0.0; 2],
@@ -162,6 +165,10 @@ impl<'p> Program<'p> {
             program.places = program.places_in_channels();
         }
         program.switch = program.switches();
+        program.contended = program.classes.iter().any(|class| match class.work {
+            Work::Copy { delay, slowdown, .. } => delay > 0.0 || slowdown > 1.0,
+            _ => false,
+        });
         Ok(program)
     }
 

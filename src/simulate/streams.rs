@@ -153,7 +153,12 @@ impl Streams {
 
     /// Whether the head of a stream has to stay behind the barrier that the
     /// legacy default stream is; if not, it has to follow what was before it.
-    fn holds_back(&mut self, program: &Program<'_>, index: u32, id: ItemId) -> bool {
+    fn holds_back(&mut self, program: &Program<'_>, index: u32) -> bool {
+        let stream = &self.streams[index as usize];
+        if stream.running || stream.head == stream.issued {
+            return false;
+        }
+        let id = program.in_streams[stream.head as usize];
         let kind = |index: usize| program.traits[index].kind;
         let mine = kind(index as usize);
         let others = || {
@@ -187,26 +192,35 @@ impl Streams {
         let mut next = Some(u32::from(index));
         while let Some(index) = next {
             loop {
+                if !program.barrier.is_empty() && self.holds_back(program, index) {
+                    break;
+                }
                 let stream = &mut self.streams[index as usize];
                 if stream.running || stream.head == stream.issued {
                     break;
                 }
                 let id = program.in_streams[stream.head as usize];
-                if !program.barrier.is_empty() && self.holds_back(program, index, id) {
-                    break;
-                }
-                let stream = &mut self.streams[index as usize];
+                let issued = self.issued[id as usize];
                 // It found the stream empty.
-                if self.issued[id as usize] >= stream.cleared {
+                if issued >= stream.cleared {
                     stream.seen = [false; 3];
                 }
+                let before = stream.last.kind;
                 let item = &program.items[id as usize];
                 match item.sort {
-                    Sort::Record => self.reach(program, index, (item, id)),
-                    Sort::Wait if !self.pass(program, index, (item, id)) => break,
+                    Sort::Record => self.reach(program, index, (item.recording, id, issued)),
+                    Sort::Wait if !self.pass(program, index, (item.recording, issued)) => break,
                     Sort::Wait => {}
                     Sort::Operation(kind) => {
-                        ready.push((self.start(program, (index, id, kind), (now, busy)), id));
+                        let polling = if (before, kind) == KERNELS && program.launching.len() > 1 {
+                            self.polling(program, index, (now, busy))
+                        } else {
+                            0.0
+                        };
+                        let arrives = issued + program.classes[item.class as usize].latency;
+                        let stream = &mut self.streams[index as usize];
+                        let arrival = (issued, arrives);
+                        ready.push((stream.start(program, (id, kind, arrival), busy, polling), id));
                     }
                     Sort::HostOnly => unreachable!("what is the host's alone is in no stream"),
                 }
@@ -216,8 +230,12 @@ impl Streams {
     }
 
     /// Takes a record off the stream; whoever waited for it is to be looked at.
-    fn reach(&mut self, program: &Program<'_>, index: u32, (item, id): (&Item, ItemId)) {
-        let arrives = self.issued[id as usize];
+    fn reach(
+        &mut self,
+        program: &Program<'_>,
+        index: u32,
+        (recording, id, arrives): (u32, ItemId, Instant),
+    ) {
         let stream = &mut self.streams[index as usize];
         let mut ending = stream.last;
         if ending.time < arrives {
@@ -230,7 +248,7 @@ impl Streams {
             }
         }
         stream.cleared = stream.cleared.max(ending.time);
-        let recording = &mut self.recordings[item.recording as usize];
+        let recording = &mut self.recordings[recording as usize];
         (recording.ending, recording.reached) = (ending, true);
         let mut waiter = recording.waiter;
         while waiter != NONE {
@@ -241,11 +259,16 @@ impl Streams {
     }
 
     /// Takes a wait off the stream if what it waits for has happened.
-    fn pass(&mut self, program: &Program<'_>, index: u32, (item, id): (&Item, ItemId)) -> bool {
+    fn pass(
+        &mut self,
+        program: &Program<'_>,
+        index: u32,
+        (recording, issued): (u32, Instant),
+    ) -> bool {
         let stream = &mut self.streams[index as usize];
-        let mut left = self.issued[id as usize];
-        if item.recording != NONE {
-            let recording = &mut self.recordings[item.recording as usize];
+        let mut left = issued;
+        if recording != NONE {
+            let recording = &mut self.recordings[recording as usize];
             if !recording.reached {
                 stream.next_waiter = recording.waiter;
                 recording.waiter = index;
@@ -257,45 +280,6 @@ impl Streams {
         stream.cleared = stream.cleared.max(left);
         self.go_on(program, index);
         true
-    }
-
-    /// When the head of a stream may start.
-    fn start(
-        &mut self,
-        program: &Program<'_>,
-        (index, id, to): (u32, ItemId, OperationKind),
-        (now, busy): (Instant, Busy),
-    ) -> Instant {
-        let last = self.streams[index as usize].last;
-        let polling = match (last.kind, to) {
-            (Some(OperationKind::Kernel), OperationKind::Kernel) if program.launching.len() > 1 => {
-                self.polling(program, index, (now, busy))
-            }
-            _ => 0.0,
-        };
-        let issued = self.issued[id as usize];
-        let stream = &mut self.streams[index as usize];
-        let is_first = !std::mem::replace(&mut stream.seen[to as usize], true);
-        let arrives = issued + program.class_of(id).latency;
-        let mut start = Start {
-            arrival: (issued, arrives),
-            time: arrives,
-            cause: Cause { reason: Reason::Issue, before: id, ready: arrives },
-        };
-        let price = |from: &Ending, across: bool| match from.kind {
-            Some(from) if !busy.is(to) => {
-                let price = &program.hand_overs[from as usize][to as usize][usize::from(across)];
-                if is_first { price.first } else { price.queued }
-            }
-            _ => 0.0,
-        };
-        start.follow(&last, price(&last, false) + polling, Reason::Stream);
-        for event in stream.awaited.drain(..) {
-            start.follow(&event, price(&event, true), Reason::Event);
-        }
-        stream.running = true;
-        stream.cause = start.cause;
-        start.time
     }
 
     /// What a kernel behind a kernel pays for other streams that the device has
@@ -324,6 +308,39 @@ impl Streams {
         program.profile.polling(others, busy.copies)
     }
 }
+
+impl Stream {
+    /// When the head may start.
+    fn start(
+        &mut self,
+        program: &Program<'_>,
+        (id, to, arrival): (ItemId, OperationKind, (Instant, Instant)),
+        busy: Busy,
+        polling: f64,
+    ) -> Instant {
+        let is_first = !std::mem::replace(&mut self.seen[to as usize], true);
+        let cause = Cause { reason: Reason::Issue, before: id, ready: arrival.1 };
+        let mut start = Start { arrival, time: arrival.1, cause };
+        let price = |from: &Ending, across: bool| match from.kind {
+            Some(from) if !busy.is(to) => {
+                let price = &program.hand_overs[from as usize][to as usize][usize::from(across)];
+                if is_first { price.first } else { price.queued }
+            }
+            _ => 0.0,
+        };
+        start.follow(&self.last, price(&self.last, false) + polling, Reason::Stream);
+        for event in self.awaited.drain(..) {
+            start.follow(&event, price(&event, true), Reason::Event);
+        }
+        self.running = true;
+        self.cause = start.cause;
+        start.time
+    }
+}
+
+/// A kernel behind a kernel.
+const KERNELS: (Option<OperationKind>, OperationKind) =
+    (Some(OperationKind::Kernel), OperationKind::Kernel);
 
 /// The start of an operation, as far as it is known.
 struct Start {

@@ -40,13 +40,13 @@ pub fn machine() -> Profile {
             wake_host: time(6_000.0),
             kernel_gap: time(1_000.0),
         },
-        // An element a nanosecond; beside the other direction, copies take twice
-        // as long down and four times as long up.
+        // An element a nanosecond; beside the other direction, an element takes a
+        // quarter longer down and twice as long up, and a copy 250 and 1000 more.
         link: LinkModel {
             down_bytes_per_second: bytes_per_nanosecond(4.0),
             up_bytes_per_second: bytes_per_nanosecond(4.0),
-            down_shared: Contention { per_copy_ns: 1_000.0, per_byte_ns: 0.25 },
-            up_shared: Contention { per_copy_ns: 3_000.0, per_byte_ns: 0.75 },
+            down_shared: Contention { per_copy_ns: 250.0, per_byte_ns: 0.0625 },
+            up_shared: Contention { per_copy_ns: 1_000.0, per_byte_ns: 0.25 },
             scatter: SCATTER,
             down_switch: constant(0.0),
             up_switch: constant(0.0),

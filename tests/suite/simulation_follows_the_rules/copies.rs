@@ -21,10 +21,11 @@ fn directions_overlap_and_slow_each_other() {
     let body = vec![copy_in(0, PINNED, 8_000), copy_out(1, PINNED, 4_000)];
     let timeline = run(body, &machine());
     // In takes 9000 from 4000 on. Out arrives at 7500 (issued 2500, latency 5000),
-    // where in has 5500 left, and goes on at half speed: until 18500. Out goes at
-    // a quarter and has done 2750 of its 5000 by then; the rest it does alone.
-    assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 18_500)]);
-    assert_eq!(spans(&timeline, Lane::CopyOut), [(7_500, 20_750)]);
+    // where in has 5500 left, which takes 11/9 of that from now on: until 14223.
+    // Out is delayed by 1000 and then takes 9/5: in the 5723 that are left it does
+    // 3179.4 of its 5000. The rest it does alone.
+    assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 14_223)]);
+    assert_eq!(spans(&timeline, Lane::CopyOut), [(7_500, 16_044)]);
 }
 
 #[test]
