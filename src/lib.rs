@@ -45,6 +45,7 @@
 //! | [`host`] | the CPU: twins of every kernel, threads, pages |
 //! | [`calibrate`] | device and CPU to samples: what is timed, and for how long |
 //! | [`execute`] | plan and device to runs and checked output |
+//! | [`trials`] | random plans, predicted and run: how far off, how wide the ranges |
 //! | [`cli`] | arguments, files, exit codes; one file per command |
 //!
 //! # What is not there
@@ -53,7 +54,8 @@
 //! is absent:
 //!
 //! - No prediction in [`execute`] and [`runs`], no measured run in [`fit`] and
-//!   [`simulate`]: neither side of a comparison can lean towards the other.
+//!   [`simulate`]: neither side of a comparison can lean towards the other. What
+//!   [`trials`] find widens ranges and moves no prediction.
 //! - No guess in a [`profile`]: what was not measured is refused by name.
 //! - No profile behind the candidates of [`search`]: two machines are asked
 //!   about the same plans, and differ only in the answer.
@@ -86,4 +88,5 @@ pub mod search;
 pub mod simulate;
 pub mod stats;
 pub mod timeline;
+pub mod trials;
 pub mod units;

@@ -4,7 +4,7 @@ use super::calibrate::team;
 use super::profiles::{Found, deliver};
 use super::{Failure, Outcome, Predicting};
 use crate::compare::{Cell, Score};
-use crate::execute::{ExecuteError, Executor};
+use crate::execute::{Effort, ExecuteError, Executor};
 use crate::gpu::Device;
 use crate::host::Team;
 use crate::plan::{Family, Plan};
@@ -96,7 +96,7 @@ fn execute(
             let Candidates { plans, .. } = candidates(workload);
             let executor = Executor::new(Some(device), team, workload, machine.seed);
             for (index, plan) in plans.iter().enumerate() {
-                let run = executor.run(plan).map_err(|error| match error {
+                let run = executor.run(plan, Effort::FULL).map_err(|error| match error {
                     ExecuteError::Gpu(error) => Failure::from(error),
                     other => Failure::machine(other),
                 })?;

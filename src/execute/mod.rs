@@ -12,4 +12,4 @@ mod trace;
 
 pub use data::{Contents, Mismatch};
 pub use interleave::run_in_random_order;
-pub use run::{ExecuteError, Executor};
+pub use run::{Effort, ExecuteError, Executor};

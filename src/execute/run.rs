@@ -33,14 +33,36 @@ pub struct Executor<'a> {
     after: Contents,
 }
 
-/// Passes before timing starts: clocks rise, page tables fill, and the CPU's
-/// last-level cache takes a score of passes to learn what is worth keeping.
-const WARM_UP: Duration = Duration::from_millis(60);
-const WARM_UP_PASSES: usize = 20;
-/// Timed passes stop after this time or number, but not before the fewest.
-const TIMED: Duration = Duration::from_millis(120);
-const FEWEST: usize = 7;
-const MOST: usize = 101;
+/// How long a plan is run.
+#[derive(Debug, Clone, Copy)]
+pub struct Effort {
+    /// Passes before timing starts: clocks rise, page tables fill, and the CPU's
+    /// last-level cache takes a score of passes to learn what is worth keeping.
+    warm_up: Duration,
+    warm_up_passes: usize,
+    /// Timed passes stop after this time or the largest number, but not before
+    /// the fewest.
+    timed: Duration,
+    fewest: usize,
+    most: usize,
+}
+
+impl Effort {
+    pub const FULL: Self = Self {
+        warm_up: Duration::from_millis(60),
+        warm_up_passes: 20,
+        timed: Duration::from_millis(120),
+        fewest: 7,
+        most: 101,
+    };
+    /// Where many plans matter more than one.
+    pub const SHORT: Self = Self {
+        warm_up: Duration::from_millis(10),
+        timed: Duration::from_millis(15),
+        most: 31,
+        ..Self::FULL
+    };
+}
 
 impl<'a> Executor<'a> {
     /// Draws inputs and computes what the outputs must be.
@@ -59,14 +81,16 @@ impl<'a> Executor<'a> {
     ///
     /// # Errors
     /// If a call fails, memory does not suffice, or an output is wrong.
-    pub fn run(&self, plan: &Plan) -> Result<Run, ExecuteError> {
+    pub fn run(&self, plan: &Plan, effort: Effort) -> Result<Run, ExecuteError> {
         let mut stage = Stage::new(self, plan)?;
         stage.pass()?;
         let mut worst_error = self.check(plan, &mut stage)?;
-        stage.warm_up()?;
+        stage.warm_up(effort)?;
         let start = Instant::now();
         let mut passes_ns = Vec::new();
-        while passes_ns.len() < FEWEST || (start.elapsed() < TIMED && passes_ns.len() < MOST) {
+        while passes_ns.len() < effort.fewest
+            || (start.elapsed() < effort.timed && passes_ns.len() < effort.most)
+        {
             passes_ns.push(stage.pass()?);
         }
         // Updates in place go on from their own results; anything else must
@@ -90,7 +114,7 @@ impl<'a> Executor<'a> {
     /// As for [`Executor::run`].
     pub fn trace(&self, plan: &Plan) -> Result<Trace, ExecuteError> {
         let mut stage = Stage::new(self, plan)?;
-        stage.warm_up()?;
+        stage.warm_up(Effort::FULL)?;
         let timeline =
             trace::timeline(self.device, plan, &stage.body, &stage.handles, |call, handles| {
                 call.make(handles, &mut stage.memories, self.team)
@@ -164,10 +188,10 @@ impl<'a> Stage<'a> {
         Ok(start.elapsed().into())
     }
 
-    fn warm_up(&mut self) -> Result<(), ExecuteError> {
+    fn warm_up(&mut self, effort: Effort) -> Result<(), ExecuteError> {
         let start = Instant::now();
         let mut passes = 0;
-        while passes < WARM_UP_PASSES || start.elapsed() < WARM_UP {
+        while passes < effort.warm_up_passes || start.elapsed() < effort.warm_up {
             self.pass()?;
             passes += 1;
         }

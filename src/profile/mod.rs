@@ -5,10 +5,12 @@
 //! sizes in bytes or elements, bandwidths in bytes per second; the keys of the
 //! file say which.
 
+mod accuracy;
 mod curve;
 mod file;
 mod model;
 
+pub use accuracy::{Accuracy, Handling, Margin};
 pub use curve::{Curve, Estimate};
 pub use file::{ProfileError, SCHEMA_VERSION};
 pub use model::{

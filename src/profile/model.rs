@@ -1,6 +1,6 @@
 //! Every cost model of a machine.
 
-use super::{Curve, Estimate};
+use super::{Accuracy, Curve, Estimate};
 use crate::kernels::{Arguments, Kernel, Variant};
 use crate::plan::Direction;
 use crate::samples::Provenance;
@@ -28,6 +28,9 @@ pub struct Profile {
     pub twins: Vec<TwinModel>,
     pub caches: CacheModel,
     pub memory: MemoryCosts,
+    /// Left out where no plans were tried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accuracy: Option<Accuracy>,
 }
 
 /// Host time of one call, from entry to return, when it need not wait.

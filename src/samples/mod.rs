@@ -173,6 +173,12 @@ pub enum Quantity {
         work: MemoryWork,
         bytes: Bytes,
     },
+    /// Host time of one pass over a plan: the text of a scenario, and the name
+    /// of one of its plans. Nothing that predicts a time is fitted to it.
+    Trial {
+        workload: String,
+        plan: String,
+    },
 }
 
 /// Why no more samples were taken.

@@ -19,6 +19,9 @@ pub struct Forecast {
     /// Makespans under the draws, in the order of the draws: the i-th draw of
     /// every forecast with the same seed is of the same machine.
     pub draws: Vec<Span>,
+    /// What calibration's trials of such plans have the range widened by at both
+    /// ends: the logarithm of the factor.
+    pub margin: f64,
 }
 
 impl Forecast {
@@ -26,15 +29,14 @@ impl Forecast {
         self.timeline.makespan
     }
 
-    /// The range that holds 90% of the draws.
+    /// The range that holds the true time nine times out of ten: that of the
+    /// draws, with the margin on both sides. It always holds the prediction.
     pub fn interval(&self) -> (Span, Span) {
         let draws: Vec<f64> = self.draws.iter().map(|span| span.nanos_f64()).collect();
-        let bound = |q| Span::from_nanos_f64(quantile(&draws, q).unwrap_or(0.0));
-        if draws.is_empty() {
-            (self.makespan(), self.makespan())
-        } else {
-            (bound(0.05), bound(0.95))
-        }
+        let middle = self.makespan().nanos_f64();
+        let bound = |q, margin: f64| quantile(&draws, q).unwrap_or(middle) * margin.exp();
+        let (low, high) = (bound(0.05, -self.margin), bound(0.95, self.margin));
+        (Span::from_nanos_f64(low.min(middle)), Span::from_nanos_f64(high.max(middle)))
     }
 
     /// Whether the draws do not settle which of the two is faster: neither is
@@ -77,7 +79,9 @@ fn forecast_on(plan: &Plan, profile: &Profile, machines: &[Profile]) -> Result<F
     let timeline = simulator.timeline(&Program::new(plan, profile)?);
     let makespan = |machine| Ok(simulator.makespan(&Program::new(plan, machine)?));
     let draws = machines.iter().map(makespan).collect::<Result<_, _>>()?;
-    Ok(Forecast { timeline, draws })
+    let accuracy = profile.accuracy.as_ref();
+    let margin = accuracy.map_or(0.0, |found| found.margin(plan, timeline.makespan));
+    Ok(Forecast { timeline, draws, margin })
 }
 
 fn drawn_machines(profile: &Profile, draws: usize, seed: u64) -> Vec<Profile> {

@@ -1,7 +1,7 @@
 //! What only a GPU can show. Without one, every test says that it was skipped
 //! and why, on standard error where no test harness hides it.
 
-use hallway::execute::Executor;
+use hallway::execute::{Effort, Executor};
 use hallway::gpu::{
     Blocker, Device, DeviceMemory, Event, GpuError, Launch, PinnedMemory, Registration, Stream,
 };
@@ -300,7 +300,7 @@ fn every_candidate_executes_and_passes() {
             let plans = candidates(&workload).plans;
             assert!(plans.len() >= 4, "only {} plans", plans.len());
             for plan in &plans {
-                let run = executor.run(plan).unwrap_or_else(|error| {
+                let run = executor.run(plan, Effort::SHORT).unwrap_or_else(|error| {
                     panic!("{} of\n{text}\n{error}", plan.strategy);
                 });
                 assert_eq!(run.identity, plan.identity());

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// Every room with the rooms that it may import, each below those it imports.
 ///
 /// Nouns come before verbs: what holds data knows nothing of who makes or prints it.
-const ROOMS: [(&str, &[&str]); 20] = [
+const ROOMS: [(&str, &[&str]); 21] = [
     ("units", &[]),
     ("files", &[]),
     ("stats", &[]),
@@ -16,7 +16,7 @@ const ROOMS: [(&str, &[&str]); 20] = [
     ("plan", &["units", "kernels", "scenario"]),
     ("timeline", &["units", "plan"]),
     ("samples", &["units", "kernels", "plan"]),
-    ("profile", &["units", "files", "stats", "kernels", "plan", "samples"]),
+    ("profile", &["units", "files", "stats", "kernels", "scenario", "plan", "samples"]),
     ("runs", &["units", "files", "stats", "plan", "timeline"]),
     ("fit", &["units", "stats", "kernels", "plan", "samples", "profile"]),
     ("simulate", &["units", "stats", "kernels", "scenario", "plan", "timeline", "profile"]),
@@ -33,6 +33,13 @@ const ROOMS: [(&str, &[&str]); 20] = [
     ("host", &["units", "kernels"]),
     ("calibrate", &["units", "stats", "kernels", "plan", "samples", "gpu", "host"]),
     ("execute", &["units", "kernels", "scenario", "plan", "timeline", "runs", "gpu", "host"]),
+    (
+        "trials",
+        &[
+            "units", "stats", "kernels", "scenario", "plan", "samples", "profile", "simulate",
+            "search", "gpu", "host", "execute",
+        ],
+    ),
     (
         "cli",
         &[
@@ -55,6 +62,7 @@ const ROOMS: [(&str, &[&str]); 20] = [
             "host",
             "calibrate",
             "execute",
+            "trials",
         ],
     ),
 ];

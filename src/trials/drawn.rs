@@ -1,0 +1,68 @@
+//! Random workloads, as the text of scenarios.
+
+use crate::kernels::{Kernel, Shape};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use std::fmt::Write;
+
+/// Elements of a buffer: from a plan that is all latency to one that leaves the
+/// caches behind.
+const ELEMENTS: std::ops::Range<f64> = 8_192.0..16_777_216.0;
+const MOST_TASKS: usize = 3;
+const DEGREES: [u32; 4] = [8, 32, 128, 512];
+const BATCHES: [u64; 4] = [1, 1, 2, 4];
+
+/// So many workloads: chains of kernels over buffers of one size, which may be
+/// cut anywhere. The same seed gives the same texts.
+pub fn workloads(count: usize, seed: u64) -> Vec<String> {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    (0..count).map(|number| workload(number, &mut random)).collect()
+}
+
+fn workload(number: usize, random: &mut ChaCha8Rng) -> String {
+    let batches = BATCHES[random.random_range(0..BATCHES.len())];
+    // All batches together stay within the largest size.
+    let most = ELEMENTS.end / batches as f64;
+    let elements = random.random_range(ELEMENTS.start.ln()..most.ln()).exp() as u64;
+    let tasks = random.random_range(1..=MOST_TASKS);
+    let mut text = format!(
+        "schema_version = 1\nname = \"trial-{number}\"\nquestion = \"How far off?\"\n\
+         batches = {batches}\n"
+    );
+    buffer(&mut text, "b0", elements, "host");
+    let mut steps = String::new();
+    for task in 0..tasks {
+        let is_last = task + 1 == tasks;
+        let kernel = kernel(is_last, random);
+        let reduces = kernel.shape() == Shape::Reduction;
+        let (from, to) = (format!("b{task}"), format!("b{}", task + 1));
+        let home = if is_last { "host" } else { "scratch" };
+        buffer(&mut text, &to, if reduces { 1 } else { elements }, home);
+        let reads = vec![format!("{from:?}"); kernel.inputs()].join(", ");
+        let name = kernel.name();
+        let _ = write!(
+            steps,
+            "[[task]]\nname = \"t{task}\"\nkernel = \"{name}\"\nreads = [{reads}]\n\
+             writes = [{to:?}]\nsplit = {{ along = \"elements\" }}\n"
+        );
+        if kernel == Kernel::Polynomial {
+            let degree = DEGREES[random.random_range(0..DEGREES.len())];
+            let _ = writeln!(steps, "arguments = {{ degree = {degree} }}");
+        }
+    }
+    text + &steps
+}
+
+fn buffer(text: &mut String, name: &str, elements: u64, home: &str) {
+    let _ = write!(
+        text,
+        "[[buffer]]\nname = \"{name}\"\ntype = \"f32\"\nelements = {elements}\nhome = \"{home}\"\n"
+    );
+}
+
+/// A reduction leaves one number, with which nothing more can be done.
+fn kernel(is_last: bool, random: &mut ChaCha8Rng) -> Kernel {
+    const CHAIN: [Kernel; 4] = [Kernel::Scale, Kernel::Saxpy, Kernel::Stencil, Kernel::Polynomial];
+    let choice = random.random_range(0..CHAIN.len() + usize::from(is_last));
+    CHAIN.get(choice).copied().unwrap_or(Kernel::Sum)
+}

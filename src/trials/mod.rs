@@ -1,0 +1,13 @@
+//! Trials: plans of small random workloads, run at the end of a calibration and
+//! predicted from what it found. They say how far predictions are off.
+//!
+//! Invariant: nothing that predicts a time is fitted to a trial; only the width
+//! of the ranges is.
+
+mod accuracy;
+mod drawn;
+mod run;
+
+pub use accuracy::assess;
+pub use drawn::workloads;
+pub use run::{TrialError, Trials};
