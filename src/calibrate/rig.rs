@@ -113,6 +113,7 @@ impl<'d> Rig<'d> {
                 vec![self.round_trip(links, *across, *long)?]
             }
             Quantity::Chain { links, across } => vec![self.chain(links, *across, count)?],
+            Quantity::HandOver { .. } => unreachable!("only tables have it"),
             Quantity::Rotation { direction, bytes, streams } => {
                 vec![self.rotation(*direction, *bytes, *streams, count)?]
             }

@@ -5,7 +5,7 @@ use super::rig::Rig;
 use crate::gpu::{Device, GpuError};
 use crate::host::{HostError, Team};
 use crate::kernels::{Kernel, Variant};
-use crate::samples::{Measurement, Provenance, Quantity, Recorder, Samples, Stop};
+use crate::samples::{Extent, Measurement, Provenance, Quantity, Recorder, Samples, Stop};
 use crate::stats::relative_half_width;
 use crate::units::{Bytes, Span};
 use rand::SeedableRng;
@@ -203,5 +203,6 @@ pub fn provenance(device: &Device, team: &Team, seed: u64) -> Result<Provenance,
         unix_time: since_1970.map_or(0, |since| since.as_secs()),
         hallway_version: env!("CARGO_PKG_VERSION").to_owned(),
         seed,
+        extent: Extent::Full,
     })
 }

@@ -1,6 +1,5 @@
 //! Finding measurements, and the time of one repetition in them.
 
-use super::FitError;
 use crate::profile::{Curve, Estimate};
 use crate::samples::{Measurement, Quantity, Samples};
 use crate::stats::{median, relative_spread, segment};
@@ -34,13 +33,9 @@ impl<'s> Lookup<'s> {
         Some(Estimate { ns: ns.max(0.0), scatter })
     }
 
-    /// As [`Lookup::estimate`], where there is no profile without it.
-    pub fn needed(
-        &self,
-        what: &str,
-        wanted: impl Fn(&Quantity) -> bool,
-    ) -> Result<Estimate, FitError> {
-        self.estimate(wanted).ok_or_else(|| FitError { what: what.to_owned() })
+    /// As [`Lookup::estimate`], of one quantity.
+    pub fn estimate_of(&self, wanted: &Quantity) -> Option<Estimate> {
+        self.estimate(|quantity| quantity == wanted)
     }
 
     /// All measurements of a kind, those that `key` gives a size, by size; and

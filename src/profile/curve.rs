@@ -38,6 +38,26 @@ impl Estimate {
     }
 }
 
+/// Nanoseconds that decide nothing: a launch and the wait for it take as long.
+const NEGLIGIBLE: f64 = 10_000.0;
+
+/// On which side a size lies beyond those that were measured, and the last of them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Beyond {
+    Below(f64),
+    Above(f64),
+}
+
+impl Beyond {
+    /// What is not known, in words.
+    pub(super) fn of(self, what: &str, end: impl Fn(f64) -> String) -> String {
+        match self {
+            Self::Below(first) => format!("{what} below {}", end(first)),
+            Self::Above(last) => format!("{what} above {}", end(last)),
+        }
+    }
+}
+
 /// A fitted time as a function of a size: piecewise linear between knots.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, try_from = "RawCurve")]
@@ -77,15 +97,47 @@ impl Curve {
         crate::stats::interpolate(&self.knots, size)
     }
 
-    pub fn span(&self, size: f64) -> Span {
-        Span::from_nanos_f64(self.at(size).max(0.0))
+    /// Nanoseconds at `size`, if what was measured says so.
+    ///
+    /// Below its smallest size a curve is level. That is so where a fixed cost
+    /// makes up most of the time there, and off by little where the smallest takes
+    /// next to no time. Past its largest size it goes on straight: that is so where
+    /// most of the time there is in proportion to the size. A single size says
+    /// nothing of others.
+    ///
+    /// # Errors
+    /// If the size lies beyond what was measured and none of this holds.
+    pub fn known(&self, size: f64) -> Result<f64, Beyond> {
+        let first = self.knots[0];
+        let last = self.knots[self.knots.len() - 1];
+        // The share of the time at the end of a piece that grows with the size.
+        let grows = |from: (f64, f64), to: (f64, f64), at: (f64, f64)| {
+            (to.1 - from.1) / (to.0 - from.0) * at.0 / at.1
+        };
+        let is_level = match self.knots[..] {
+            _ if first.1 <= NEGLIGIBLE => true,
+            [from, to, ..] => grows(from, to, from) <= 0.5,
+            _ => false,
+        };
+        let is_in_proportion = match self.knots[..] {
+            [.., from, to] => grows(from, to, to) >= 0.5,
+            _ => false,
+        };
+        if size < first.0 && !is_level {
+            Err(Beyond::Below(first.0))
+        } else if size > last.0 && !is_in_proportion {
+            Err(Beyond::Above(last.0))
+        } else {
+            Ok(self.at(size))
+        }
     }
 
-    /// Nanoseconds per unit of size where size is large: the slope of the last segment.
-    pub fn slope(&self) -> f64 {
+    /// Nanoseconds per unit of size where size is large: the slope of the last
+    /// segment. `None` if only one size was measured.
+    pub fn slope(&self) -> Option<f64> {
         match self.knots[..] {
-            [.., (x0, y0), (x1, y1)] => (y1 - y0) / (x1 - x0),
-            _ => 0.0,
+            [.., (x0, y0), (x1, y1)] => Some((y1 - y0) / (x1 - x0)),
+            _ => None,
         }
     }
 

@@ -14,6 +14,7 @@ mod copies;
 mod cost;
 mod engine;
 mod host;
+mod needs;
 mod observer;
 mod operation;
 mod processors;

@@ -3,9 +3,10 @@
 
 use super::channels::{CHANNELS, channel_of};
 use super::cost::{Costs, Key};
+use super::needs;
 use super::operation::{NONE, Work};
 use crate::plan::{Call, Direction, Plan};
-use crate::profile::{OperationKind, Profile, Unknown};
+use crate::profile::{Profile, Unknown};
 use crate::units::Span;
 use std::collections::BTreeMap;
 
@@ -73,6 +74,9 @@ pub(super) struct Price {
     pub queued: f64,
 }
 
+/// By the kinds before and after and by whether an event lies between.
+pub(super) type HandOvers = [[[Option<Price>; 2]; 3]; 3];
+
 /// A plan's body on a machine, ready to be simulated any number of times.
 #[derive(Debug, Clone)]
 pub struct Program<'p> {
@@ -89,9 +93,8 @@ pub struct Program<'p> {
     /// kernel, its place among the kernels of its channel.
     pub(super) places: Vec<u32>,
     pub(super) recordings: usize,
-    /// By the kinds before and after and by whether an event lies between;
-    /// `None` where passing on is part of the service time.
-    pub(super) hand_overs: [[[Option<Price>; 2]; 3]; 3],
+    /// `None` where passing on is part of the service time, or never happens.
+    pub(super) hand_overs: HandOvers,
     /// Nanoseconds for which each copy engine stands still on changing streams.
     pub(super) switch: [f64; 2],
 }
@@ -112,7 +115,7 @@ impl<'p> Program<'p> {
             launching: Vec::new(),
             places: Vec::new(),
             recordings: 0,
-            hand_overs: hand_overs(profile),
+            hand_overs: Default::default(),
             switch: [0.0; 2],
         };
         let mut known: BTreeMap<Key, u32> = BTreeMap::new();
@@ -149,7 +152,9 @@ impl<'p> Program<'p> {
         if program.streams() > CHANNELS {
             program.places = program.places_in_channels();
         }
-        program.switch = program.switches();
+        program.hand_overs = needs::hand_overs(&program)?;
+        program.switch = program.switches()?;
+        needs::polling(&program)?;
         Ok(program)
     }
 
@@ -202,8 +207,7 @@ impl<'p> Program<'p> {
     }
 
     /// The dearer, the more streams an engine takes copies from.
-    fn switches(&self) -> [f64; 2] {
-        let link = &self.profile.link;
+    fn switches(&self) -> Result<[f64; 2], Unknown> {
         let mut copying = vec![[false; 2]; self.streams()];
         for item in &self.items {
             if let Work::Copy { direction, .. } | Work::Staged { direction, .. } =
@@ -212,24 +216,12 @@ impl<'p> Program<'p> {
                 copying[usize::from(item.stream)][direction as usize] = true;
             }
         }
-        let streams = |direction: Direction| {
-            copying.iter().filter(|stream| stream[direction as usize]).count().max(1) as f64
+        let switch = |direction: Direction| {
+            let streams = copying.iter().filter(|stream| stream[direction as usize]).count();
+            self.profile.switch(direction, streams)
         };
-        [
-            link.down_switch.at(streams(Direction::HostToDevice)).max(0.0),
-            link.up_switch.at(streams(Direction::DeviceToHost)).max(0.0),
-        ]
+        Ok([switch(Direction::HostToDevice)?, switch(Direction::DeviceToHost)?])
     }
-}
-
-fn hand_overs(profile: &Profile) -> [[[Option<Price>; 2]; 3]; 3] {
-    const KINDS: [OperationKind; 3] =
-        [OperationKind::CopyIn, OperationKind::CopyOut, OperationKind::Kernel];
-    let price = |from, to, across| {
-        let found = profile.hand_over(from, to, across)?;
-        Some(Price { first: found.first.ns.max(0.0), queued: found.queued.ns.max(0.0) })
-    };
-    KINDS.map(|from| KINDS.map(|to| [false, true].map(|across| price(from, to, across))))
 }
 
 /// # Panics

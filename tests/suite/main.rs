@@ -5,6 +5,7 @@ mod plans_are_race_free;
 mod recorded_runs_are_scored;
 mod reports_say_it_plainly;
 mod rooms_import_one_way;
+mod samples_from_elsewhere;
 mod scenarios_are_checked;
 mod simulation_follows_the_rules;
 mod statistics_match_closed_forms;

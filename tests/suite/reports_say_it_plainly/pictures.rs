@@ -27,7 +27,7 @@ fn run_of(ranked: &Ranked) -> Run {
     Run {
         plan: ranked.plan.strategy.to_string(),
         identity: ranked.plan.identity(),
-        setups_ns: vec![ranked.setup; 3],
+        setups_ns: vec![ranked.setup.clone().expect("known"); 3],
         passes_ns: vec![ranked.makespan(); 3],
         worst_error: 0.0,
     }
