@@ -12,7 +12,7 @@
 
 use super::lookup::Lookup;
 use crate::plan::Direction;
-use crate::profile::{Estimate, HandOver, OperationKind};
+use crate::profile::{Estimate, HandOver, OperationKind, Other};
 use crate::samples::{CYCLES, LONG_COPY, LONG_KERNEL, Link, Quantity};
 
 const LINKS: [Link; 3] = [Link::CopyIn, Link::CopyOut, Link::Kernel];
@@ -77,10 +77,9 @@ fn hand_over(
     let first = lookup.estimate_of(&Quantity::HandOver { from, to, across }).or_else(|| {
         let both = round_trip(lookup, &[from, to], across, true)?;
         let alone = round_trip(lookup, &[from], false, true)?;
-        let ns = (both.ns - alone.ns - long_service(lookup, to)?.ns).max(0.0);
-        Some(Estimate { ns, scatter: both.scatter })
+        Some(both.without(alone.ns + long_service(lookup, to)?.ns))
     })?;
-    let queued = queued.map_or(first, |queued| Estimate { ns: queued.ns.min(first.ns), ..queued });
+    let queued = queued.map_or(first, |queued| queued.at_most(first.ns));
     Some(HandOver { from: kind(from), to: kind(to), across_streams: across, first, queued })
 }
 
@@ -88,11 +87,17 @@ fn hand_over(
 fn queued(lookup: &Lookup<'_>, across: bool) -> Option<Estimate> {
     let services = LINKS.map(|link| service(lookup, link));
     let services: f64 = services.into_iter().map(|time| Some(time?.ns)).sum::<Option<_>>()?;
-    let (mut sum, mut scatter) = (0.0, 0.0_f64);
+    let hops = (LINKS.len() * CYCLES.len()) as f64;
+    let (mut mean, mut other) = (Estimate::new(0.0, 0.0), Other { ns: 0.0, share: 0.0 });
     for links in CYCLES {
         let turn = lookup.estimate_of(&Quantity::Chain { links: links.to_vec(), across })?;
-        sum += (turn.ns - services).max(0.0);
-        scatter = scatter.max(turn.scatter);
+        let hop = turn.without(services);
+        let rare = hop.other.unwrap_or(Other { ns: hop.ns, share: 0.0 });
+        mean.ns += hop.ns / hops;
+        mean.scatter = mean.scatter.max(hop.scatter);
+        other.ns += rare.ns / hops;
+        other.share += rare.share / CYCLES.len() as f64;
     }
-    Some(Estimate { ns: sum / (LINKS.len() * CYCLES.len()) as f64, scatter })
+    mean.other = (other.share > 0.0).then_some(other);
+    Some(mean)
 }

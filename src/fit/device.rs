@@ -17,12 +17,8 @@ pub(super) fn calls(lookup: &Lookup<'_>) -> CallCosts {
     // Measured along with a launch, as they are used: next to nothing of others
     // is to be had alone.
     let besides = |with_launch, alone| {
-        let both = cost(with_launch).zip(launch);
-        let difference = both.map(|(both, launch)| Estimate {
-            ns: (both.ns - launch.ns).max(0.0),
-            scatter: both.scatter,
-        });
-        difference.or_else(|| cost(alone))
+        let both = cost(with_launch).zip(launch).map(|(both, launch)| both.without(launch.ns));
+        both.or_else(|| cost(alone))
     };
     CallCosts {
         launch,
@@ -44,7 +40,7 @@ pub(super) fn latencies(lookup: &Lookup<'_>, calls: &CallCosts, copies: &[CopyMo
     let on_curve = |direction| {
         let model = copies.iter().find(|model| model.direction == direction)?;
         let ns = model.time.known(SHORT_COPY.as_f64()).ok()?;
-        Some(Estimate { ns, scatter: model.time.scatter })
+        Some(Estimate::new(ns, model.time.scatter))
     };
     let start = |link, call: Option<Estimate>| {
         let operation = service(lookup, link).or_else(|| match link {
@@ -53,8 +49,7 @@ pub(super) fn latencies(lookup: &Lookup<'_>, calls: &CallCosts, copies: &[CopyMo
             Link::Kernel => None,
         });
         let trip = round_trip(lookup, &[link], false, false)?;
-        let rest = trip.ns - call?.ns - operation?.ns - calls.synchronize?.ns;
-        Some(Estimate { ns: rest.max(0.0), scatter: trip.scatter })
+        Some(trip.without(call?.ns + operation?.ns + calls.synchronize?.ns))
     };
     Latencies {
         start_kernel: start(Link::Kernel, calls.launch),

@@ -10,6 +10,19 @@ pub struct Estimate {
     pub ns: f64,
     /// Relative scatter of the samples: robust standard deviation over median.
     pub scatter: f64,
+    /// Where samples show two ways to go, `ns` and its scatter are of the one that
+    /// is gone more often, and this is the other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub other: Option<Other>,
+}
+
+/// The rarer of two values that a time has.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Other {
+    pub ns: f64,
+    /// The share of samples that had it: up to one half.
+    pub share: f64,
 }
 
 /// An estimate as a file has it, before it is checked.
@@ -18,21 +31,46 @@ pub struct Estimate {
 struct RawEstimate {
     ns: f64,
     scatter: f64,
+    other: Option<Other>,
 }
 
 impl TryFrom<RawEstimate> for Estimate {
     type Error = &'static str;
 
-    fn try_from(RawEstimate { ns, scatter }: RawEstimate) -> Result<Self, Self::Error> {
-        if (0.0..1e18).contains(&ns) && (0.0..1e6).contains(&scatter) {
-            Ok(Self { ns, scatter })
-        } else {
-            Err("a time in nanoseconds and its scatter are numbers, and not below 0")
+    fn try_from(RawEstimate { ns, scatter, other }: RawEstimate) -> Result<Self, Self::Error> {
+        let is_time = |ns: &f64| (0.0..1e18).contains(ns);
+        if !is_time(&ns) || !(0.0..1e6).contains(&scatter) {
+            return Err("a time in nanoseconds and its scatter are numbers, and not below 0");
         }
+        if other.is_some_and(|other| !is_time(&other.ns) || !(0.0..=1.0).contains(&other.share)) {
+            return Err("the other of two times is not below 0, and its share from 0 to 1");
+        }
+        Ok(Self { ns, scatter, other })
     }
 }
 
 impl Estimate {
+    /// A time with one way to go.
+    pub const fn new(ns: f64, scatter: f64) -> Self {
+        Self { ns, scatter, other: None }
+    }
+
+    /// The time, but not more than so many nanoseconds.
+    #[must_use]
+    pub fn at_most(self, most: f64) -> Self {
+        let other = self.other.map(|other| Other { ns: other.ns.min(most), ..other });
+        Self { ns: self.ns.min(most), other, ..self }
+    }
+
+    /// What is left of it without a part that takes so many nanoseconds: nothing
+    /// if the part takes longer.
+    #[must_use]
+    pub fn without(self, part: f64) -> Self {
+        let left = |ns: f64| (ns - part).max(0.0);
+        let other = self.other.map(|other| Other { ns: left(other.ns), ..other });
+        Self { ns: left(self.ns), other, ..self }
+    }
+
     pub fn span(&self) -> Span {
         Span::from_nanos_f64(self.ns.max(0.0))
     }

@@ -12,7 +12,7 @@ mod file;
 mod model;
 
 pub use answers::{HostCall, MemoryCost, Unknown};
-pub use curve::{Beyond, Curve, Estimate};
+pub use curve::{Beyond, Curve, Estimate, Other};
 pub use file::{ProfileError, SCHEMA_VERSION};
 pub use model::{
     CacheModel, CallCosts, Contention, CopyModel, HandOver, KernelModel, Latencies, LinkModel,

@@ -107,7 +107,9 @@ fn drawn(profile: &Profile, random: &mut ChaCha8Rng) -> Profile {
     ];
     let hand_overs = machine.hand_overs.iter_mut().flat_map(|h| [&mut h.first, &mut h.queued]);
     for estimate in estimates.into_iter().flatten().chain(hand_overs) {
-        *estimate = Estimate { ns: estimate.ns * factor(estimate.scatter, random), ..*estimate };
+        let other = estimate.other.filter(|other| random.random::<f64>() < other.share);
+        let ns = other.map_or(estimate.ns, |other| other.ns) * factor(estimate.scatter, random);
+        *estimate = Estimate::new(ns, estimate.scatter);
     }
     let copies = machine.copies.iter_mut().map(|model| &mut model.time);
     let kernels = machine.kernels.iter_mut().map(|model| &mut model.time);

@@ -6,10 +6,12 @@
 //! and a NaN that gets here is our own mistake.
 
 mod line;
+mod modes;
 mod order;
 mod segments;
 
 pub use line::{Line, theil_sen};
+pub use modes::{Mode, modes};
 pub use order::{
     Summary, mad, median, quantile, quantile_of_sorted, relative_half_width, relative_spread,
 };

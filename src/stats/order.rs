@@ -92,7 +92,7 @@ fn relative_to_median(values: &[f64], deviation: f64) -> Option<f64> {
     (median != 0.0).then(|| deviation / median.abs())
 }
 
-fn sorted(values: &[f64]) -> Vec<f64> {
+pub(super) fn sorted(values: &[f64]) -> Vec<f64> {
     assert!(values.iter().all(|value| value.is_finite()), "a statistic of a value that is none");
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

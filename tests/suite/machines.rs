@@ -173,7 +173,7 @@ fn variants() -> impl Iterator<Item = Variant> {
 }
 
 fn time(ns: f64) -> Estimate {
-    Estimate { ns, scatter: SCATTER }
+    Estimate::new(ns, SCATTER)
 }
 
 fn bytes_per_nanosecond(rate: f64) -> Bandwidth {

@@ -1,5 +1,6 @@
 //! What hallway promises, one sentence a module. Runs on any machine.
 mod commands_explain_themselves;
+mod fits_recover_the_truth;
 mod machines;
 mod plans_are_race_free;
 mod recorded_runs_are_scored;
