@@ -9,6 +9,7 @@
 mod calls;
 mod chains;
 mod copies;
+mod course;
 mod kernels;
 mod memory;
 mod probes;
@@ -17,4 +18,5 @@ mod run;
 mod staging;
 mod twins;
 
+pub use course::{Course, OtherCourse};
 pub use run::{CalibrateError, Progress, calibrate, provenance};

@@ -1,6 +1,7 @@
 //! Carrying the list out: order, warm-up and when to stop.
 
-use super::probes::{Counts, POOL, Probe, device_probes, host_probes};
+use super::course::{Course, OtherCourse};
+use super::probes::{Counts, POOL, Probe};
 use super::rig::Rig;
 use crate::gpu::{Device, GpuError};
 use crate::host::{HostError, Team};
@@ -8,10 +9,8 @@ use crate::kernels::{Kernel, Variant};
 use crate::samples::{Extent, Measurement, Provenance, Quantity, Recorder, Samples, Stop};
 use crate::stats::relative_half_width;
 use crate::units::{Bytes, Span};
-use rand::SeedableRng;
-use rand::seq::SliceRandom;
-use rand_chacha::ChaCha8Rng;
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 #[derive(Debug, thiserror::Error)]
@@ -22,12 +21,16 @@ pub enum CalibrateError {
     Host(#[from] HostError),
     #[error("cannot write the samples: {0}")]
     Write(#[from] std::io::Error),
+    #[error(transparent)]
+    OtherCourse(#[from] OtherCourse),
+    #[error("interrupted after {done} of {total} probes")]
+    Interrupted { done: usize, total: usize },
 }
 
 /// How far a calibration has come.
 pub trait Progress {
-    /// `done` of `total` measurements are taken.
-    fn advance(&mut self, done: usize, total: usize);
+    /// `done` of `total` probes are measured; whether to go on.
+    fn advance(&mut self, done: usize, total: usize) -> ControlFlow<()>;
 }
 
 /// A measurement has settled when the 95% confidence interval of its median is
@@ -39,43 +42,36 @@ const MOST: usize = 201;
 /// and its memory do varies more, and in longer waves, than what a device does.
 const DEVICE_LIMIT: Duration = Duration::from_millis(100);
 const HOST_LIMIT: Duration = Duration::from_millis(30);
-/// So the host's part is measured more than once, at times far apart:
-/// neighbours on a shared machine come and go.
-const HOST_ROUNDS: usize = 3;
 /// A chain measured by its duration lasts about this long.
 const CHAIN: Span = Span::from_millis(3);
 
-/// Measures everything, writing as it goes.
+/// Measures everything that is not in the samples yet, writing as it goes.
 ///
 /// # Errors
-/// If the device fails or the samples cannot be written; what was written
-/// until then is usable.
+/// If the samples are not of this calibration, the device fails, the samples
+/// cannot be written, or it is told to stop; what was written until then is usable.
 pub fn calibrate<W: Write>(
     device: &Device,
     team: &Team,
-    machine: &Provenance,
-    to: W,
+    mut samples: Samples,
+    recorder: &mut Recorder<W>,
     progress: &mut dyn Progress,
 ) -> Result<Samples, CalibrateError> {
+    let course = Course::new(&samples.machine);
+    let (start, _) = course.done(&samples.measurements)?;
+    let total = course.probes.len();
     let mut rig = Rig::new(device, team)?;
-    let mut recorder = Recorder::new(to, machine)?;
-    let mut random = ChaCha8Rng::seed_from_u64(machine.seed);
-    // The device's among the host's: a CPU whose threads all work for a minute
-    // on end is slower than the same CPU in a plan that now and then needs it.
-    let host = (0..HOST_ROUNDS).flat_map(|_| host_probes());
-    let mut probes: Vec<Probe> = device_probes().into_iter().chain(host).collect();
-    probes.shuffle(&mut random);
     warm_up(&mut rig)?;
-    let mut measurements = Vec::new();
-    for (index, probe) in probes.iter().enumerate() {
-        progress.advance(index, probes.len());
+    for (done, probe) in course.probes.iter().enumerate().skip(start) {
+        if progress.advance(done, total).is_break() {
+            return Err(CalibrateError::Interrupted { done, total });
+        }
         for measurement in measure(&mut rig, probe)? {
             recorder.add(&measurement)?;
-            measurements.push(measurement);
+            samples.measurements.push(measurement);
         }
     }
-    progress.advance(probes.len(), probes.len());
-    Ok(Samples { machine: machine.clone(), measurements })
+    Ok(samples)
 }
 
 /// Brings clocks up: an idle device runs at a fraction of its speed.

@@ -2,21 +2,30 @@
 
 use super::profiles::{SAMPLES, fitted};
 use super::{Failure, Outcome};
-use crate::calibrate::{CalibrateError, Progress, calibrate, provenance};
+use crate::calibrate::{CalibrateError, Course, Progress, calibrate, provenance};
 use crate::files;
 use crate::fit::fit;
 use crate::gpu::Device;
 use crate::host::Team;
+use crate::samples::{Provenance, Recorder, Samples};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use std::io::BufWriter;
-use std::path::PathBuf;
+use miette::miette;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 #[derive(Debug, Args)]
 pub(super) struct CalibrateArguments {
     /// Folder for the samples and the profile
     #[arg(long, value_name = "FOLDER", default_value = "calibration/this-machine")]
     output: PathBuf,
+    /// Go on with the calibration that was interrupted in the folder
+    #[arg(long)]
+    resume: bool,
     /// Which GPU, counted from 0
     #[arg(long, default_value_t = 0)]
     gpu: usize,
@@ -32,22 +41,78 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
     let device = Device::open(arguments.gpu)?;
     let team = team(arguments.threads)?;
     let machine = provenance(&device, &team, arguments.seed)?;
-    let folder = &arguments.output;
+    let target = arguments.output.join(SAMPLES);
+    let growing = files::partial(&target);
+    let so_far = if arguments.resume {
+        interrupted(&growing, &machine)?
+    } else {
+        Samples { machine, measurements: Vec::new() }
+    };
     // The old samples stay until the new ones are whole.
-    let file = files::unnamed_beside(&folder.join(SAMPLES)).map_err(Failure::input)?;
-    let mut bar = Bar::new();
-    let writer = BufWriter::new(&file);
-    let samples = calibrate(&device, &team, &machine, writer, &mut bar).map_err(|e| match e {
+    let mut beginning = Vec::new();
+    Recorder::new(&mut beginning, &so_far).map_err(Failure::machine)?;
+    let file = files::begin(&growing, &beginning);
+    let file =
+        file.map_err(|e| Failure::Input(miette!("cannot write {}: {e}", growing.display())))?;
+    let mut bar = Bar::new().map_err(Failure::machine)?;
+    let mut recorder = Recorder::after(file);
+    let samples = calibrate(&device, &team, so_far, &mut recorder, &mut bar);
+    bar.shown.finish_and_clear();
+    let samples = samples.map_err(|error| match error {
         CalibrateError::Gpu(error) => Failure::from(error),
+        CalibrateError::Interrupted { .. } => {
+            Failure::Interrupted(how_to_go_on(&error, arguments, &growing))
+        }
         other => Failure::machine(other),
     })?;
-    bar.0.finish_and_clear();
     let profile = fit(&samples).map_err(Failure::machine)?;
-    file.persist(folder.join(SAMPLES)).map_err(Failure::machine)?;
-    let path = folder.join("profile.toml");
+    let path = arguments.output.join("profile.toml");
+    // In this order: cut off in between, `--resume` finds all samples and ends the same.
     profile.save(&path).map_err(Failure::machine)?;
+    files::finish(&growing, &target).map_err(Failure::machine)?;
     fitted(&path, &samples)?;
     Ok(Outcome::Done)
+}
+
+/// What an interrupted calibration of the same machine left, as far as it is whole.
+fn interrupted(growing: &Path, here: &Provenance) -> Result<Samples, Failure> {
+    if !growing.exists() {
+        return Err(Failure::Input(miette!(
+            help = "leave out --resume to begin one, or name the folder with --output",
+            "no calibration was interrupted here: there is no {}",
+            growing.display()
+        )));
+    }
+    let mut samples = Samples::load(growing).map_err(Failure::input)?;
+    let refused = |why: String| {
+        Failure::Input(miette!(
+            help = "calibrate with what it began with, or begin anew without --resume",
+            "cannot go on with {}: {why}",
+            growing.display()
+        ))
+    };
+    let differences = samples.machine.differences(here);
+    if !differences.is_empty() {
+        return Err(refused(differences.join("; ")));
+    }
+    let done = Course::new(&samples.machine).done(&samples.measurements);
+    let (_, whole) = done.map_err(|error| refused(error.to_string()))?;
+    samples.measurements.truncate(whole);
+    Ok(samples)
+}
+
+fn how_to_go_on(error: &CalibrateError, arguments: &CalibrateArguments, growing: &Path) -> String {
+    let CalibrateArguments { output, gpu, threads, seed, .. } = arguments;
+    let mut options = format!("--resume --output {} --gpu {gpu} --seed {seed}", output.display());
+    if let Some(threads) = threads {
+        options += &format!(" --threads {threads}");
+    }
+    format!(
+        "hallway: {error}; an older profile is as it was\n\
+         To go on: hallway calibrate {options}\n\
+         To fit what there is: hallway fit {} --output PROFILE",
+        growing.display()
+    )
 }
 
 /// The threads that run the CPU twins.
@@ -59,20 +124,35 @@ pub(super) fn team(threads: Option<usize>) -> Result<Team, Failure> {
     }
 }
 
-struct Bar(ProgressBar);
+/// Shows how far it has come, and hears when the user wants no more.
+struct Bar {
+    shown: ProgressBar,
+    is_stopped: Arc<AtomicBool>,
+}
 
 impl Bar {
-    fn new() -> Self {
-        let bar = ProgressBar::new(0);
+    fn new() -> std::io::Result<Self> {
+        let shown = ProgressBar::new(0);
         let style = ProgressStyle::with_template("calibrating {wide_bar} {pos}/{len}, {eta} left");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        Self(bar)
+        shown.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        let is_stopped = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM] {
+            // The second one ends the program at once, as if nobody listened.
+            flag::register_conditional_default(signal, Arc::clone(&is_stopped))?;
+            flag::register(signal, Arc::clone(&is_stopped))?;
+        }
+        Ok(Self { shown, is_stopped })
     }
 }
 
 impl Progress for Bar {
-    fn advance(&mut self, done: usize, total: usize) {
-        self.0.set_length(total as u64);
-        self.0.set_position(done as u64);
+    fn advance(&mut self, done: usize, total: usize) -> ControlFlow<()> {
+        self.shown.set_length(total as u64);
+        self.shown.set_position(done as u64);
+        if self.is_stopped.load(Ordering::Relaxed) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     }
 }

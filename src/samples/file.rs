@@ -35,14 +35,20 @@ pub struct Recorder<W: Write> {
 }
 
 impl<W: Write> Recorder<W> {
-    /// Begins a file.
+    /// Begins a file, with what it has already.
     ///
     /// # Errors
-    /// If the header cannot be written.
-    pub fn new(to: W, machine: &Provenance) -> std::io::Result<Self> {
+    /// If it cannot be written.
+    pub fn new(to: W, samples: &Samples) -> std::io::Result<Self> {
         let mut recorder = Self { to };
-        recorder.line(&Header { hallway_samples: FORMAT, machine: machine.clone() })?;
+        recorder.line(&Header { hallway_samples: FORMAT, machine: samples.machine.clone() })?;
+        samples.measurements.iter().try_for_each(|measurement| recorder.add(measurement))?;
         Ok(recorder)
+    }
+
+    /// Goes on with a file.
+    pub const fn after(to: W) -> Self {
+        Self { to }
     }
 
     /// # Errors

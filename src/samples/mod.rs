@@ -40,6 +40,21 @@ pub struct Provenance {
     pub extent: Extent,
 }
 
+impl Provenance {
+    /// What differs from another sitting on what should be the same machine, in
+    /// words. The time does of course, and the link's speed goes by its load.
+    pub fn differences(&self, here: &Self) -> Vec<String> {
+        let alike = Self { unix_time: here.unix_time, link: here.link.clone(), ..self.clone() };
+        let fields = |machine: &Self| match serde_json::to_value(machine) {
+            Ok(serde_json::Value::Object(fields)) => fields,
+            _ => unreachable!("it is plain data with names"),
+        };
+        let here = fields(here);
+        let differing = fields(&alike).into_iter().filter(|(key, there)| here[key] != *there);
+        differing.map(|(key, there)| format!("{key}: {there} there, {} here", here[&key])).collect()
+    }
+}
+
 /// How much was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

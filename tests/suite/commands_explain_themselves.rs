@@ -147,10 +147,13 @@ fn without_a_gpu_calibrate_says_so_in_one_line() {
     if has_gpu("without_a_gpu_calibrate_says_so_in_one_line") {
         return;
     }
-    let outcome = Desk::new(VALID).run(&["calibrate", "--output", "new/folder"]);
-    outcome.failed_cleanly(3);
-    outcome.says(&["GPU"]);
-    assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.shown);
+    for how in [&[][..], &["--resume"]] {
+        let arguments = [&["calibrate", "--output", "new/folder"], how].concat();
+        let outcome = Desk::new(VALID).run(&arguments);
+        outcome.failed_cleanly(3);
+        outcome.says(&["GPU"]);
+        assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.shown);
+    }
 }
 
 #[test]

@@ -1,4 +1,5 @@
 //! What hallway promises, one sentence a module. Runs on any machine.
+mod calibrations_can_be_interrupted;
 mod commands_explain_themselves;
 mod fits_recover_the_truth;
 mod machines;
