@@ -15,6 +15,7 @@ mod memory;
 mod probes;
 mod rig;
 mod run;
+mod sizes;
 mod staging;
 mod twins;
 

@@ -1,18 +1,22 @@
 //! `hallway calibrate`: measure and fit.
 
-use super::profiles::{SAMPLES, fitted};
+use super::profiles::{Found, SAMPLES, deliver, fitted};
 use super::{Failure, Outcome};
 use crate::calibrate::{CalibrateError, Course, Progress, calibrate, provenance};
+use crate::compare::{Drift, DriftAnswer};
 use crate::files;
-use crate::fit::fit;
+use crate::fit::{fit, times_of};
 use crate::gpu::Device;
 use crate::host::Team;
-use crate::samples::{Provenance, Recorder, Samples};
+use crate::profile::Profile;
+use crate::report;
+use crate::samples::{Extent, Provenance, Quantity, Recorder, Samples};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use miette::miette;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,6 +30,14 @@ pub(super) struct CalibrateArguments {
     /// Go on with the calibration that was interrupted in the folder
     #[arg(long)]
     resume: bool,
+    /// Measure fewer sizes, in one round instead of three: within 15 seconds
+    #[arg(long)]
+    quick: bool,
+    /// Only say, within seconds, whether the machine is what it was: each time is
+    /// the same, changed or unsure; if any changed, the exit code is 1
+    #[arg(long, value_name = "PROFILE")]
+    #[arg(conflicts_with_all = ["output", "resume", "quick", "threads", "seed"])]
+    check: Option<PathBuf>,
     /// Which GPU, counted from 0
     #[arg(long, default_value_t = 0)]
     gpu: usize,
@@ -38,9 +50,13 @@ pub(super) struct CalibrateArguments {
 }
 
 pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
+    if let Some(profile) = &arguments.check {
+        return check(arguments, profile);
+    }
     let device = Device::open(arguments.gpu)?;
     let team = team(arguments.threads)?;
-    let machine = provenance(&device, &team, arguments.seed)?;
+    let extent = if arguments.quick { Extent::Quick } else { Extent::Full };
+    let machine = provenance(&device, &team, arguments.seed, extent)?;
     let target = arguments.output.join(SAMPLES);
     let growing = files::partial(&target);
     let so_far = if arguments.resume {
@@ -56,15 +72,11 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
         file.map_err(|e| Failure::Input(miette!("cannot write {}: {e}", growing.display())))?;
     let mut bar = Bar::new().map_err(Failure::machine)?;
     let mut recorder = Recorder::after(file);
-    let samples = calibrate(&device, &team, so_far, &mut recorder, &mut bar);
+    let course = Course::new(&so_far.machine);
+    let samples = calibrate(&device, &team, &course, so_far, &mut recorder, &mut bar);
     bar.shown.finish_and_clear();
-    let samples = samples.map_err(|error| match error {
-        CalibrateError::Gpu(error) => Failure::from(error),
-        CalibrateError::Interrupted { .. } => {
-            Failure::Interrupted(how_to_go_on(&error, arguments, &growing))
-        }
-        other => Failure::machine(other),
-    })?;
+    let samples =
+        samples.map_err(|error| failure(error, |e| how_to_go_on(e, arguments, &growing)))?;
     let profile = fit(&samples).map_err(Failure::machine)?;
     let path = arguments.output.join("profile.toml");
     // In this order: cut off in between, `--resume` finds all samples and ends the same.
@@ -72,6 +84,47 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
     files::finish(&growing, &target).map_err(Failure::machine)?;
     fitted(&path, &samples)?;
     Ok(Outcome::Done)
+}
+
+fn failure(error: CalibrateError, interrupted: impl Fn(&CalibrateError) -> String) -> Failure {
+    match error {
+        CalibrateError::Gpu(error) => Failure::from(error),
+        CalibrateError::Interrupted { .. } => Failure::Interrupted(interrupted(&error)),
+        other => Failure::machine(other),
+    }
+}
+
+/// Measures a little and says whether the machine is what it was when the samples
+/// behind the profile were taken.
+fn check(arguments: &CalibrateArguments, path: &Path) -> Result<Outcome, Failure> {
+    let found = Found { profile: Profile::load(path).map_err(Failure::input)?, path: path.into() };
+    let before = found.own_samples()?;
+    let there = &before.machine;
+    let device = Device::open(arguments.gpu)?;
+    let team = team((there.cpu_threads > 0).then_some(there.cpu_threads))?;
+    let here = provenance(&device, &team, there.seed, there.extent)?;
+    let here = Provenance { hallway_version: there.hallway_version.clone(), ..here };
+    let mut bar = Bar::new().map_err(Failure::machine)?;
+    let empty = Samples { machine: here.clone(), measurements: Vec::new() };
+    let course = Course::telling(&here);
+    // Nobody wants these samples later.
+    let mut recorder = Recorder::after(std::io::sink());
+    let now = calibrate(&device, &team, &course, empty, &mut recorder, &mut bar);
+    bar.shown.finish_and_clear();
+    let now = now.map_err(|error| failure(error, |e| format!("hallway: {e}; nothing is said")))?;
+    let quantities: BTreeSet<&Quantity> = now.measurements.iter().map(|m| &m.quantity).collect();
+    let drift = |quantity: &Quantity| {
+        let drift = Drift::between(&times_of(&before, quantity), &times_of(&now, quantity))?;
+        Some((quantity.clone(), drift))
+    };
+    let drifts: Vec<_> = quantities.into_iter().filter_map(drift).collect();
+    let mut text = report::drifts(&drifts);
+    for difference in there.differences(&here) {
+        text += &format!("Other than before: {difference}\n");
+    }
+    deliver(&text, None)?;
+    let changed = drifts.iter().any(|(_, drift)| drift.answer == DriftAnswer::Changed);
+    Ok(if changed { Outcome::CheckFailed } else { Outcome::Done })
 }
 
 /// What an interrupted calibration of the same machine left, as far as it is whole.
@@ -102,8 +155,11 @@ fn interrupted(growing: &Path, here: &Provenance) -> Result<Samples, Failure> {
 }
 
 fn how_to_go_on(error: &CalibrateError, arguments: &CalibrateArguments, growing: &Path) -> String {
-    let CalibrateArguments { output, gpu, threads, seed, .. } = arguments;
+    let CalibrateArguments { output, gpu, threads, seed, quick, .. } = arguments;
     let mut options = format!("--resume --output {} --gpu {gpu} --seed {seed}", output.display());
+    if *quick {
+        options += " --quick";
+    }
     if let Some(threads) = threads {
         options += &format!(" --threads {threads}");
     }

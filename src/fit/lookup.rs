@@ -24,6 +24,12 @@ impl<'s> Lookup<'s> {
         Some(Estimate { ns: pooled.of_one(usual.center), scatter, other: Some(other) })
     }
 
+    /// Nanoseconds of one repetition, sample by sample; empty if there are none.
+    pub fn times_of(&self, wanted: &Quantity) -> Vec<f64> {
+        let pooled = self.pooled(|quantity| quantity == wanted);
+        pooled.map_or_else(Vec::new, |p| p.many.iter().map(|&time| p.of_one(time)).collect())
+    }
+
     /// Measurements of the same count, taken at different times, are pooled.
     fn pooled(&self, wanted: impl Fn(&Quantity) -> bool) -> Option<Pooled> {
         let found: Vec<&Measurement> =

@@ -10,7 +10,7 @@ mod host;
 mod lookup;
 
 use crate::profile::{Profile, SCHEMA_VERSION};
-use crate::samples::Samples;
+use crate::samples::{Quantity, Samples};
 use lookup::Lookup;
 
 /// Samples that no profile comes from.
@@ -45,4 +45,10 @@ pub fn fit(samples: &Samples) -> Result<Profile, FitError> {
         latency,
         copies,
     })
+}
+
+/// Nanoseconds of one repetition of a quantity, sample by sample and free of what
+/// starting and ending cost; empty if it was not measured.
+pub fn times_of(samples: &Samples, quantity: &Quantity) -> Vec<f64> {
+    Lookup::new(samples).times_of(quantity)
 }

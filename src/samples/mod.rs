@@ -7,6 +7,7 @@
 
 mod file;
 mod table;
+mod words;
 
 pub use file::{FORMAT, Recorder, SamplesError};
 
