@@ -15,7 +15,7 @@ use super::run::CalibrateError;
 /// Events that only order, for chains across streams.
 const ORDERING_EVENTS: usize = 128;
 /// Between looks for the quietest CPU.
-const LOOKS: Duration = Duration::from_secs(1);
+const LOOKS: Duration = Duration::from_secs(2);
 /// Room for a reduction's parts, as `REDUCTION_BLOCKS` and a counter need.
 const WORKSPACE: Bytes = Bytes::kib(8);
 
