@@ -4,7 +4,8 @@ use super::sizes::Sizes;
 use crate::kernels::{Kernel, Variant};
 use crate::plan::Direction;
 use crate::samples::{
-    CYCLES, Link, MEANWHILE, MemoryWork, Quantity, ROTATED, SHARED_FOOTPRINT, TimedCall,
+    CYCLES, Link, MEANWHILE, MEMORY_FOOTPRINT, MemoryWork, Quantity, ROTATED, SHARED_FOOTPRINT,
+    TimedCall,
 };
 use crate::units::Bytes;
 
@@ -26,8 +27,8 @@ pub(super) enum Counts {
     ByDuration,
 }
 
-/// Pageable memory of an operand: going round it, a CPU finds nothing in its caches.
-pub(super) const POOL: Bytes = Bytes::mib(1024);
+/// Pageable memory of an operand.
+pub(super) const POOL: Bytes = MEMORY_FOOTPRINT;
 /// The largest copy, and the largest array of a kernel.
 pub(super) const LARGEST: Bytes = Bytes::mib(256);
 

@@ -4,7 +4,7 @@ use super::lookup::Lookup;
 use crate::kernels::{Kernel, Variant};
 use crate::plan::Direction;
 use crate::profile::{CacheModel, CallCosts, Curve, MemoryCosts, StagingModel, TwinModel, Warmth};
-use crate::samples::{MemoryWork, Quantity, SHARED_FOOTPRINT};
+use crate::samples::{MEMORY_FOOTPRINT, MemoryWork, Quantity, SHARED_FOOTPRINT};
 use crate::stats::{median, theil_sen};
 use crate::units::Bytes;
 
@@ -52,7 +52,8 @@ fn staging_misses(lookup: &Lookup<'_>) -> Option<Vec<(f64, f64)>> {
     };
     let same = time_per_byte(None);
     let rates: Vec<f64> = time_per_byte(Some(around)).iter().map(|knot| knot.1).collect();
-    let (&(_, hot), cold) = (same.first()?, median(&rates)?);
+    let &(_, hot) = same.first().filter(|&&(bytes, _)| bytes == STAYS.as_f64())?;
+    let cold = median(&rates)?;
     let mut most = 0.0_f64;
     let mut knots: Vec<(f64, f64)> = Vec::new();
     for (bytes, ns) in same {
@@ -82,7 +83,10 @@ fn misses(
         .filter(|pair| pair.0 == size)
         .filter_map(|&(_, footprint)| Some((footprint as f64, time(footprint)?)))
         .collect();
-    let [(_, hot), .., (_, cold)] = points[..] else { return None };
+    let [(least, hot), .., (most, cold)] = points[..] else { return None };
+    if least > SHARED_FOOTPRINT.as_f64() || most < MEMORY_FOOTPRINT.as_f64() {
+        return None;
+    }
     // More memory to go round never makes for fewer misses: dips are noise.
     let mut most = 0.0_f64;
     let mut share = |ns: f64| {
@@ -153,9 +157,11 @@ fn straighten(curve: &mut Curve) {
     curve.knots.extend([(first, line.at(first).max(0.0)), (last, line.at(last).max(0.0))]);
 }
 
-/// The largest footprint of a kind of measurement: nothing of it stays.
+/// The largest footprint of a kind of measurement, if it is one of which nothing
+/// stays; none of those measured otherwise.
 fn footprints(lookup: &Lookup<'_>, of: impl Fn(&Quantity) -> Option<Bytes>) -> Bytes {
-    lookup.measurements().filter_map(|m| of(&m.quantity)).max().unwrap_or(Bytes::ZERO)
+    let all = lookup.measurements().filter_map(|m| of(&m.quantity));
+    all.max().filter(|&most| most >= MEMORY_FOOTPRINT).unwrap_or(Bytes::ZERO)
 }
 
 pub(super) fn twins(lookup: &Lookup<'_>) -> Vec<TwinModel> {

@@ -82,6 +82,8 @@ pub enum Link {
 
 /// More than the cores' own caches hold and less than the shared one does.
 pub const SHARED_FOOTPRINT: Bytes = Bytes::mib(96);
+/// On going round so much or more, a CPU finds nothing in its caches.
+pub const MEMORY_FOOTPRINT: Bytes = Bytes::mib(1024);
 pub const SHORT_COPY: Bytes = Bytes::kib(4);
 pub const LONG_COPY: Bytes = Bytes::kib(256);
 /// A kernel and its elements.

@@ -117,6 +117,43 @@ fn every_kind_of_row_becomes_a_model() {
 }
 
 #[test]
+fn a_plan_is_asked_for_what_it_may_come_to_and_for_no_more() {
+    let table = example();
+    let lines = table.lines().filter(|line| !line.ends_with("kernel,copy-in,6.5e-6"));
+    assert_eq!(lines.clone().count() + 1, table.lines().count());
+    let lines: String = lines.map(|line| format!("{line}\n")).collect();
+    let profile = fit(&read(&lines).expect("right")).expect("rows");
+    let ranking = ranked(&buffers(1 << 24), &profile);
+    // It waits for its copies before it launches a kernel.
+    let names: Vec<String> = ranking.plans.iter().map(|r| r.plan.strategy.to_string()).collect();
+    assert_eq!(names, ["round-trip, pinned"]);
+    let resident = |(plan, _): &&(_, _)| {
+        let plan: &hallway::plan::Plan = plan;
+        plan.strategy.to_string() == "resident, pinned"
+    };
+    let (_, unknown) = ranking.unknown.iter().find(resident).expect("not predicted");
+    assert!(unknown.what.contains("hand-over from an H2D copy to a kernel"), "{unknown}");
+}
+
+#[test]
+fn what_goes_round_little_memory_says_nothing_of_much() {
+    let row = |bytes, footprint| format!("D2H,pageable,{bytes},{footprint},1e-3\n");
+    let head = "path,memory,bytes,footprint,seconds\n";
+    let profile = |rows: &[(u64, u64)]| {
+        let rows: String = rows.iter().map(|&(bytes, footprint)| row(bytes, footprint)).collect();
+        fitted(&format!("{head}{rows}"))
+    };
+    let mib = 1 << 20;
+    let little = profile(&[(32 * mib, 32 * mib), (32 * mib, 64 * mib)]);
+    let bytes = Bytes::mib(32);
+    assert!(little.staging(Direction::DeviceToHost, bytes, bytes).is_ok());
+    assert!(little.staging(Direction::DeviceToHost, bytes, Bytes::mib(64)).is_err());
+    assert_eq!(little.staging.len(), 1);
+    let much = profile(&[(32 * mib, 32 * mib), (32 * mib, 2048 * mib)]);
+    assert_eq!(much.staging.len(), 2);
+}
+
+#[test]
 fn a_size_says_nothing_of_sizes_that_behave_otherwise() {
     let copies = |sizes: &[(u64, f64)]| {
         let rows = sizes.iter().map(|(bytes, seconds)| format!("H2D,pinned,{bytes},{seconds}\n"));
