@@ -1,9 +1,11 @@
 //! The list of everything that is measured.
 
+use super::sizes::Sizes;
 use crate::kernels::{Kernel, Variant};
 use crate::plan::Direction;
 use crate::samples::{
-    CYCLES, Link, MEANWHILE, MemoryWork, Quantity, ROTATED, SHARED_FOOTPRINT, TimedCall,
+    CYCLES, Link, MEANWHILE, MEMORY_FOOTPRINT, MemoryWork, Quantity, ROTATED, SHARED_FOOTPRINT,
+    TimedCall,
 };
 use crate::units::Bytes;
 
@@ -25,8 +27,8 @@ pub(super) enum Counts {
     ByDuration,
 }
 
-/// Pageable memory of an operand: going round it, a CPU finds nothing in its caches.
-pub(super) const POOL: Bytes = Bytes::mib(1024);
+/// Pageable memory of an operand.
+pub(super) const POOL: Bytes = MEMORY_FOOTPRINT;
 /// The largest copy, and the largest array of a kernel.
 pub(super) const LARGEST: Bytes = Bytes::mib(256);
 
@@ -36,28 +38,26 @@ pub(super) const MOST_STREAMS: usize = 8;
 /// Streams that wait while another runs kernels: all but that and two for copies.
 const POLLING_STREAMS: [usize; 4] = [1, 2, 3, MOST_STREAMS - 3];
 
-const DEGREES: [u32; 5] = [4, 16, 64, 256, 1024];
-
 /// Everything on the device and on the way to it.
-pub(super) fn device_probes() -> Vec<Probe> {
+pub(super) fn device_probes(sizes: &Sizes) -> Vec<Probe> {
     let mut probes = call_probes();
     probes.extend(chain_probes());
     for direction in Direction::BOTH {
-        for bytes in copy_sizes() {
+        for &bytes in &sizes.copies {
             probes.push(one(copy(direction, bytes, false), Counts::ByDuration));
         }
-        for bytes in [Bytes::mib(1), Bytes::mib(16), LARGEST] {
+        for &bytes in &sizes.registered {
             probes.push(one(copy(direction, bytes, true), Counts::ByDuration));
         }
     }
-    for power in [16, 17, 18, 19, 20, 21, 22, 24, 26] {
+    for &power in sizes.shared_powers {
         let bytes = Bytes::new(1 << power);
         let quantities = Direction::BOTH.map(|direction| Quantity::Shared { direction, bytes });
         let count = (LARGEST.get() / bytes.get()).min(64);
         probes.push(Probe { quantities: quantities.to_vec(), counts: Counts::Of(count) });
     }
-    for variant in variants() {
-        for elements in element_counts() {
+    for variant in variants(sizes) {
+        for elements in powers(sizes.element_powers) {
             probes.push(one(Quantity::Kernel { variant, elements }, Counts::ByDuration));
         }
     }
@@ -65,26 +65,25 @@ pub(super) fn device_probes() -> Vec<Probe> {
 }
 
 /// Everything that needs the CPU's attention: staging, twins, memory management.
-pub(super) fn host_probes() -> Vec<Probe> {
+pub(super) fn host_probes(sizes: &Sizes) -> Vec<Probe> {
     let mut probes = Vec::new();
     for direction in Direction::BOTH {
-        for bytes in copy_sizes() {
+        for &bytes in &sizes.copies {
             probes.push(staged(direction, bytes, bytes));
             probes.push(staged(direction, bytes, POOL));
         }
     }
-    for variant in variants() {
-        for elements in element_counts() {
-            let coarse = elements.trailing_zeros().is_multiple_of(2);
+    for variant in variants(sizes) {
+        for elements in powers(sizes.element_powers) {
             probes.push(twin(variant, elements, Bytes::ZERO));
-            if coarse {
-                probes.push(twin(variant, elements, SHARED_FOOTPRINT));
-                probes.push(twin(variant, elements, POOL * arrays(variant)));
-            }
+        }
+        for elements in powers(sizes.coarse_powers) {
+            probes.push(twin(variant, elements, SHARED_FOOTPRINT));
+            probes.push(twin(variant, elements, POOL * arrays(variant)));
         }
     }
     // How much of what was used before is still in the caches.
-    for mib in [48, 96, 192, 288, 384, 576, 768, 1152, 1728] {
+    for &mib in sizes.footprints_mib {
         let saxpy = Variant { kernel: Kernel::Saxpy, degree: 0 };
         probes.push(twin(saxpy, 1 << 20, Bytes::mib(mib)));
     }
@@ -99,7 +98,7 @@ pub(super) fn host_probes() -> Vec<Probe> {
         MemoryWork::Renew,
     ];
     for work in works {
-        for bytes in [Bytes::kib(64), Bytes::mib(1), Bytes::mib(8), Bytes::mib(64), LARGEST] {
+        for &bytes in &sizes.memory {
             probes.push(one(Quantity::Memory { work, bytes }, Counts::Once));
         }
     }
@@ -176,25 +175,17 @@ fn chain_probes() -> Vec<Probe> {
     probes
 }
 
-/// From 4 B to [`LARGEST`], closer where staging and the engine change their ways.
-fn copy_sizes() -> Vec<Bytes> {
-    let mut sizes: Vec<u64> = (2..=28).step_by(2).map(|power| 1 << power).collect();
-    sizes.extend([1 << 13, 1 << 15, 1 << 17, 1 << 19, 1 << 21, 1 << 23, 1 << 25, 1 << 27]);
-    sizes.extend([3 << 14, 3 << 15, 3 << 19, 3 << 21]);
-    sizes.sort_unstable();
-    sizes.into_iter().map(Bytes::new).collect()
+fn powers(powers: &[u32]) -> impl Iterator<Item = u64> {
+    powers.iter().map(|power| 1 << power)
 }
 
-fn element_counts() -> Vec<u64> {
-    (10..=26).step_by(2).chain([17, 19, 21, 23, 25]).map(|power| 1 << power).collect()
-}
-
-fn variants() -> Vec<Variant> {
+fn variants(sizes: &Sizes) -> Vec<Variant> {
     let plain = |&kernel: &Kernel| kernel != Kernel::Polynomial;
     let mut variants: Vec<Variant> = (Kernel::ALL.into_iter())
         .filter(plain)
         .map(|kernel| Variant { kernel, degree: 0 })
         .collect();
-    variants.extend(DEGREES.map(|degree| Variant { kernel: Kernel::Polynomial, degree }));
+    let polynomial = |&degree| Variant { kernel: Kernel::Polynomial, degree };
+    variants.extend(sizes.degrees.iter().map(polynomial));
     variants
 }

@@ -8,12 +8,14 @@ use crate::host::{OneCpu, PageMemory, Team};
 use crate::kernels::{Kernel, Variant};
 use crate::samples::{LONG_COPY, LONG_KERNEL, Quantity, SHORT_COPY, SHORT_KERNEL};
 use crate::units::{Bytes, Span};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::run::CalibrateError;
 
 /// Events that only order, for chains across streams.
 const ORDERING_EVENTS: usize = 128;
+/// Between looks for the quietest CPU.
+const LOOKS: Duration = Duration::from_secs(2);
 /// Room for a reduction's parts, as `REDUCTION_BLOCKS` and a counter need.
 const WORKSPACE: Bytes = Bytes::kib(8);
 
@@ -38,6 +40,8 @@ pub(super) struct Rig<'d> {
     pub turn: u64,
     /// The thread that issues calls stays where it is, as in a run of a plan.
     cpu: Option<OneCpu>,
+    /// When it was chosen.
+    looked: Instant,
 }
 
 impl<'d> Rig<'d> {
@@ -70,6 +74,7 @@ impl<'d> Rig<'d> {
             pools,
             turn: 0,
             cpu: Some(OneCpu::quietest()),
+            looked: Instant::now(),
         };
         rig.fill_arrays()?;
         rig.load_kernels()?;
@@ -113,6 +118,7 @@ impl<'d> Rig<'d> {
                 vec![self.round_trip(links, *across, *long)?]
             }
             Quantity::Chain { links, across } => vec![self.chain(links, *across, count)?],
+            Quantity::HandOver { .. } => unreachable!("only tables have it"),
             Quantity::Rotation { direction, bytes, streams } => {
                 vec![self.rotation(*direction, *bytes, *streams, count)?]
             }
@@ -143,11 +149,16 @@ impl<'d> Rig<'d> {
         Launch::new(self.device, kernel, &inputs, (output, workspace), (elements, elements, 0))
     }
 
-    /// Looks for the quietest CPU anew: neighbours come and go.
+    /// Looks for the quietest CPU anew if the last look was a while ago: neighbours
+    /// come and go, but a look takes as long as a measurement.
     pub fn move_to_quietest(&mut self) {
+        if self.looked.elapsed() < LOOKS {
+            return;
+        }
         // The old one first, so that all CPUs are open again.
         drop(self.cpu.take());
         self.cpu = Some(OneCpu::quietest());
+        self.looked = Instant::now();
     }
 
     /// What the links of a chain are.

@@ -2,11 +2,13 @@
 
 use super::{Failure, Predicting};
 use crate::files;
+use crate::fit::{FitError, fit};
 use crate::profile::Profile;
 use crate::runs::RunSet;
 use crate::samples::Samples;
 use crate::scenario::Workload;
 use crate::search::{Ranking, candidates, rank};
+use crate::trials::assess;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -34,6 +36,27 @@ impl Found {
             runs.scenario,
             self.path.display()
         )))
+    }
+
+    /// The samples that the profile was fitted to.
+    pub fn own_samples(&self) -> Result<Samples, Failure> {
+        let path = self.samples();
+        let refused = |why: &str| {
+            Failure::Input(miette::miette!(
+                help = "`hallway calibrate` leaves a profile with its samples beside it",
+                "{why} {}",
+                path.display()
+            ))
+        };
+        if !path.exists() {
+            return Err(refused("there are no samples beside the profile:"));
+        }
+        let samples = Samples::load(&path).map_err(Failure::input)?;
+        if samples.machine.unix_time == self.profile.machine.unix_time {
+            Ok(samples)
+        } else {
+            Err(refused("the profile was not fitted to the samples beside it:"))
+        }
     }
 
     /// Where the samples behind the profile are kept.
@@ -76,6 +99,13 @@ pub(super) fn deliver(text: &str, output: Option<&Path>) -> Result<(), Failure> 
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         written => written.map_err(Failure::machine),
     }
+}
+
+/// Fits a profile and says of it how far off it was on trials.
+pub(super) fn profile_of(samples: &Samples) -> Result<Profile, FitError> {
+    let profile = fit(samples)?;
+    let accuracy = assess(&profile, samples);
+    Ok(Profile { accuracy, ..profile })
 }
 
 /// Says that there is a new profile.

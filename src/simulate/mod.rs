@@ -15,6 +15,7 @@ mod cost;
 mod engine;
 mod host;
 pub mod links;
+mod needs;
 mod observer;
 mod operation;
 mod processors;

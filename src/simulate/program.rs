@@ -3,9 +3,10 @@
 
 use super::channels::{CHANNELS, channel_of};
 use super::cost::{Costs, Key};
+use super::needs;
 use super::operation::{NONE, Work};
 use crate::plan::{Call, Direction, Plan, StreamKind, StreamTraits};
-use crate::profile::{HandOver, OperationKind, Profile, Unknown};
+use crate::profile::{OperationKind, Profile, Unknown};
 use crate::units::Span;
 use std::collections::BTreeMap;
 
@@ -79,6 +80,9 @@ pub(super) struct Price {
     pub queued: f64,
 }
 
+/// By the kinds before and after and by whether an event lies between.
+pub(super) type HandOvers = [[[Price; 2]; 3]; 3];
+
 /// A plan's body on a machine, ready to be simulated any number of times.
 #[derive(Debug, Clone)]
 pub struct Program<'p> {
@@ -95,9 +99,8 @@ pub struct Program<'p> {
     /// kernel, its place among the kernels of its channel.
     pub(super) places: Vec<u32>,
     pub(super) recordings: usize,
-    /// By the kinds before and after and by whether an event lies between;
-    /// nothing where passing on is part of the service time.
-    pub(super) hand_overs: [[[Price; 2]; 3]; 3],
+    /// Nothing where passing on is part of the service time, or never happens.
+    pub(super) hand_overs: HandOvers,
     /// Some copies slow those of the other direction, or are slowed by them.
     pub(super) contended: bool,
     /// The legacy default stream and those that it is a barrier for, if it is used.
@@ -124,7 +127,7 @@ impl<'p> Program<'p> {
             launching: Vec::new(),
             places: Vec::new(),
             recordings: 0,
-            hand_overs: hand_overs(profile),
+            hand_overs: HandOvers::default(),
             contended: false,
             barrier: barrier(plan),
             traits: plan.streams.clone(),
@@ -164,11 +167,13 @@ impl<'p> Program<'p> {
         if program.streams() > CHANNELS {
             program.places = program.places_in_channels();
         }
-        program.switch = program.switches();
+        program.hand_overs = needs::hand_overs(&program)?;
+        program.switch = program.switches()?;
         program.contended = program.classes.iter().any(|class| match class.work {
             Work::Copy { delay, slowdown, .. } => delay > 0.0 || slowdown > 1.0,
             _ => false,
         });
+        needs::polling(&program)?;
         Ok(program)
     }
 
@@ -221,8 +226,7 @@ impl<'p> Program<'p> {
     }
 
     /// The dearer, the more streams an engine takes copies from.
-    fn switches(&self) -> [f64; 2] {
-        let link = &self.profile.link;
+    fn switches(&self) -> Result<[f64; 2], Unknown> {
         let mut copying = vec![[false; 2]; self.streams()];
         for item in &self.items {
             if let Work::Copy { direction, .. } | Work::Staged { direction, .. } =
@@ -231,13 +235,11 @@ impl<'p> Program<'p> {
                 copying[usize::from(item.stream)][direction as usize] = true;
             }
         }
-        let streams = |direction: Direction| {
-            copying.iter().filter(|stream| stream[direction as usize]).count().max(1) as f64
+        let switch = |direction: Direction| {
+            let streams = copying.iter().filter(|stream| stream[direction as usize]).count();
+            self.profile.switch(direction, streams)
         };
-        [
-            link.down_switch.at(streams(Direction::HostToDevice)).max(0.0),
-            link.up_switch.at(streams(Direction::DeviceToHost)).max(0.0),
-        ]
+        Ok([switch(Direction::HostToDevice)?, switch(Direction::DeviceToHost)?])
     }
 }
 
@@ -248,20 +250,6 @@ fn barrier(plan: &Plan) -> Vec<u16> {
     }
     let takes_part = |stream: &StreamTraits| stream.kind != StreamKind::NonBlocking;
     (0..).zip(&plan.streams).filter_map(|(id, stream)| takes_part(stream).then_some(id)).collect()
-}
-
-fn hand_overs(profile: &Profile) -> [[[Price; 2]; 3]; 3] {
-    const KINDS: [OperationKind; 3] =
-        [OperationKind::CopyIn, OperationKind::CopyOut, OperationKind::Kernel];
-    let price = |from, to, across| {
-        let found = profile.hand_over(from, to, across);
-        let price = |found: &HandOver| Price {
-            first: found.first.ns.max(0.0),
-            queued: found.queued.ns.max(0.0),
-        };
-        found.map_or(Price::default(), price)
-    };
-    KINDS.map(|from| KINDS.map(|to| [false, true].map(|across| price(from, to, across))))
 }
 
 /// # Panics

@@ -8,7 +8,7 @@
 
 use crate::plan::Plan;
 use crate::profile::{Accuracy, Handling, Margin, Profile};
-use crate::samples::{Quantity, Samples};
+use crate::samples::{Samples, Trial};
 use crate::scenario::Workload;
 use crate::search::candidates;
 use crate::simulate::forecast_all;
@@ -20,8 +20,8 @@ const INSIDE: f64 = 0.9;
 /// With fewer trials than this, the largest distance says too little.
 const FEWEST: usize = 10;
 
-/// One trial with its prediction.
-struct Trial {
+/// A trial beside its prediction.
+struct Scored {
     kind: (Handling, bool),
     /// Which half of the workloads it is of.
     half: usize,
@@ -55,37 +55,25 @@ pub fn assess(profile: &Profile, samples: &Samples) -> Option<Accuracy> {
     })
 }
 
-fn predicted(profile: &Profile, samples: &Samples) -> Vec<Trial> {
-    let mut trials = Vec::new();
-    let mut texts: Vec<&str> = Vec::new();
-    for measurement in &samples.measurements {
-        let Quantity::Trial { workload, .. } = &measurement.quantity else { continue };
-        if !texts.contains(&workload.as_str()) {
-            texts.push(workload);
-        }
-    }
-    for (index, text) in texts.into_iter().enumerate() {
+fn predicted(profile: &Profile, samples: &Samples) -> Vec<Scored> {
+    let mut scored = Vec::new();
+    let trials = samples.trials.chunk_by(|one, next| one.scenario == next.scenario);
+    for (index, trials) in trials.enumerate() {
         // Of another version's language, perhaps.
-        let Ok(workload) = Workload::from_toml("trial", text) else { continue };
-        let plans = candidates(&workload).plans;
-        let found: Vec<(&Plan, f64)> = samples
-            .measurements
-            .iter()
-            .filter_map(|measurement| {
-                let Quantity::Trial { workload, plan } = &measurement.quantity else { return None };
-                let named = |other: &&Plan| other.strategy.to_string() == *plan;
-                let plan = plans.iter().find(named).filter(|_| workload == text)?;
-                let times: Vec<f64> = measurement.times.iter().map(|t| t.nanos_f64()).collect();
-                Some((plan, median(&times)?))
-            })
-            .collect();
-        let plans: Vec<Plan> = found.iter().map(|(plan, _)| (*plan).clone()).collect();
+        let Ok(workload) = Workload::from_toml("trial", &trials[0].scenario) else { continue };
+        let candidates = candidates(&workload).plans;
+        let named = |trial: &Trial| {
+            let plan = candidates.iter().find(|plan| plan.strategy.to_string() == trial.plan);
+            let passes: Vec<f64> = trial.passes.iter().map(|pass| pass.nanos_f64()).collect();
+            plan.cloned().zip(median(&passes))
+        };
+        let (plans, passes): (Vec<Plan>, Vec<f64>) = trials.iter().filter_map(named).unzip();
         let forecasts = forecast_all(&plans, profile, DRAWS, profile.machine.seed);
-        for ((plan, measured), forecast) in found.into_iter().zip(forecasts) {
+        for ((plan, measured), forecast) in plans.iter().zip(passes).zip(forecasts) {
             let Ok(forecast) = forecast else { continue };
             let (low, high) = forecast.interval();
             let makespan = forecast.makespan();
-            trials.push(Trial {
+            scored.push(Scored {
                 kind: (Handling::of(plan), Accuracy::is_short(makespan)),
                 half: index % 2,
                 error: makespan.nanos_f64() / measured - 1.0,
@@ -93,14 +81,14 @@ fn predicted(profile: &Profile, samples: &Samples) -> Vec<Trial> {
             });
         }
     }
-    trials
+    scored
 }
 
 /// A margin for each kind of which there are enough, and one for all others.
-fn margins<'t>(trials: impl Iterator<Item = &'t Trial>) -> Vec<Margin> {
-    let trials: Vec<&Trial> = trials.collect();
+fn margins<'t>(trials: impl Iterator<Item = &'t Scored>) -> Vec<Margin> {
+    let trials: Vec<&Scored> = trials.collect();
     let margin = |kind: Option<(Handling, bool)>| {
-        let fits = |trial: &&&Trial| kind.is_none_or(|kind| trial.kind == kind);
+        let fits = |trial: &&&Scored| kind.is_none_or(|kind| trial.kind == kind);
         let mut outside: Vec<f64> = trials.iter().filter(fits).map(|trial| trial.outside).collect();
         outside.sort_by(f64::total_cmp);
         // The rank that makes it hold for the next one, too.

@@ -1,4 +1,4 @@
-//! Random workloads, as the text of scenarios.
+//! Random workloads, as the texts of scenarios.
 
 use crate::kernels::{Kernel, Shape};
 use rand::{Rng, SeedableRng};
@@ -14,12 +14,12 @@ const BATCHES: [u64; 4] = [1, 1, 2, 4];
 
 /// So many workloads: chains of kernels over buffers of one size, which may be
 /// cut anywhere. The same seed gives the same texts.
-pub fn workloads(count: usize, seed: u64) -> Vec<String> {
+pub fn scenarios(count: usize, seed: u64) -> Vec<String> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
-    (0..count).map(|number| workload(number, &mut random)).collect()
+    (0..count).map(|number| scenario(number, &mut random)).collect()
 }
 
-fn workload(number: usize, random: &mut ChaCha8Rng) -> String {
+fn scenario(number: usize, random: &mut ChaCha8Rng) -> String {
     let batches = BATCHES[random.random_range(0..BATCHES.len())];
     // All batches together stay within the largest size.
     let most = ELEMENTS.end / batches as f64;

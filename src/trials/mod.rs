@@ -9,5 +9,5 @@ mod drawn;
 mod run;
 
 pub use accuracy::assess;
-pub use drawn::workloads;
+pub use drawn::scenarios;
 pub use run::{TrialError, Trials};

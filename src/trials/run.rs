@@ -1,16 +1,26 @@
 //! Running trials.
 
-use super::drawn::workloads;
+use super::drawn::scenarios;
 use crate::execute::{Effort, ExecuteError, Executor};
 use crate::gpu::Device;
 use crate::host::Team;
 use crate::plan::{Family, Plan};
-use crate::samples::{Measurement, Quantity, Stop};
+use crate::samples::{Extent, Recorder, Samples, Trial};
 use crate::scenario::{HostMemory, Workload};
 use crate::search::candidates;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use std::io::Write;
+use std::ops::ControlFlow;
+
+/// Workloads that are tried; a quick calibration has no time for it.
+const fn workloads(extent: Extent) -> usize {
+    match extent {
+        Extent::Full | Extent::Elsewhere => 32,
+        Extent::Quick => 0,
+    }
+}
 
 /// Plans tried of each workload for each way of handling host memory: most
 /// plans that anybody would choose are pinned.
@@ -22,40 +32,50 @@ pub enum TrialError {
     #[error("trial `{workload}`: {source}")]
     Execute { workload: String, source: ExecuteError },
     #[error("cannot write the samples: {0}")]
-    Record(#[from] std::io::Error),
+    Write(#[from] std::io::Error),
+    #[error("interrupted after {done} of {total} trials")]
+    Interrupted { done: usize, total: usize },
 }
 
 /// What trials are run on.
 pub struct Trials<'a> {
     pub device: &'a Device,
     pub team: &'a Team,
-    pub seed: u64,
 }
 
 impl Trials<'_> {
-    /// Runs plans of so many workloads and hands every one to `record`.
+    /// Adds trials to samples that have all else, and writes them as they come.
     ///
     /// # Errors
-    /// If a plan does not run or computes something wrong, or `record` fails.
-    pub fn run(
+    /// If a plan does not run or computes something wrong, the samples cannot be
+    /// written, or `go_on`, asked with the trials done and the whole number, says no.
+    pub fn run<W: Write>(
         &self,
-        count: usize,
-        mut record: impl FnMut(Measurement) -> std::io::Result<()>,
-    ) -> Result<(), TrialError> {
-        let mut random = ChaCha8Rng::seed_from_u64(self.seed);
-        for text in workloads(count, self.seed) {
-            let workload = Workload::from_toml("trial", &text).expect("trials are scenarios");
-            let executor = Executor::new(Some(self.device), self.team, &workload, self.seed);
+        mut samples: Samples,
+        recorder: &mut Recorder<W>,
+        go_on: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
+    ) -> Result<Samples, TrialError> {
+        let seed = samples.machine.seed;
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let scenarios = scenarios(workloads(samples.machine.extent), seed);
+        for (done, scenario) in scenarios.iter().enumerate() {
+            let total = scenarios.len();
+            if go_on(done, total).is_break() {
+                return Err(TrialError::Interrupted { done, total });
+            }
+            let workload = Workload::from_toml("trial", scenario).expect("trials are scenarios");
+            let executor = Executor::new(Some(self.device), self.team, &workload, seed);
             for plan in chosen(candidates(&workload).plans, &mut random) {
                 let run = executor.run(&plan, Effort::SHORT).map_err(|source| {
                     TrialError::Execute { workload: workload.name.clone(), source }
                 })?;
-                let quantity = Quantity::Trial { workload: text.clone(), plan: run.plan };
-                let (times, stop) = (run.passes_ns, Stop::Capped);
-                record(Measurement { quantity, count: 1, times, stop })?;
+                let (scenario, passes) = (scenario.clone(), run.passes_ns);
+                let trial = Trial { scenario, plan: run.plan, passes };
+                recorder.add_trial(&trial)?;
+                samples.trials.push(trial);
             }
         }
-        Ok(())
+        Ok(samples)
     }
 }
 

@@ -1,6 +1,8 @@
 //! What only a GPU can show. Without one, every test says that it was skipped
 //! and why, on standard error where no test harness hides it.
 
+mod calibration;
+
 use hallway::execute::{Effort, Executor};
 use hallway::gpu::{
     Blocker, Device, DeviceMemory, Event, GpuError, Launch, PinnedMemory, Registration, Stream,

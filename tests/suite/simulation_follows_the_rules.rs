@@ -174,5 +174,5 @@ fn makespan(timeline: &Timeline) -> u64 {
 
 /// An exact figure in a profile.
 fn exactly(ns: f64) -> Estimate {
-    Estimate { ns, scatter: 0.0 }
+    Estimate::new(ns, 0.0)
 }

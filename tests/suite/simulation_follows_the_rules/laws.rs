@@ -235,7 +235,7 @@ fn a_plan_of_a_day_is_no_longer_than_time_can_tell() {
     let mut machine = machine();
     let hour = 3_600e9;
     for model in &mut machine.copies {
-        model.time = Curve { knots: vec![(1.0, hour)], scatter: 0.0 };
+        model.time = Curve { knots: vec![(1.0, hour), (1e6, hour)], scatter: 0.0 };
     }
     let hours = (0..24).map(|_| copy_in(0, PINNED, 5_000)).chain([synchronize(0)]).collect();
     let timeline = run(hours, &machine);

@@ -13,7 +13,7 @@ fn issuing_binds_many_small_calls() {
     let timeline = run(body(), &machine);
     assert_eq!(makespan(&timeline), 2_000 + 4_000 + 100 * 3_000 + 6_000);
     // Launches of 10000 do not keep it busy: the last is issued after a million.
-    machine.calls.launch = exactly(10_000.0);
+    machine.calls.launch = Some(exactly(10_000.0));
     let timeline = run(body(), &machine);
     assert_eq!(makespan(&timeline), 100 * 10_000 + 4_000 + 3_000 + 6_000);
     assert!(timeline.utilisation(Lane::Host) > 0.99);

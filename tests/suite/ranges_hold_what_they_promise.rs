@@ -1,0 +1,120 @@
+//! Ranges are as wide as trials found predictions to be off, and hold nine of
+//! ten others.
+
+use super::machines::machine;
+use hallway::profile::{Accuracy, Handling, Profile};
+use hallway::samples::{Samples, Trial};
+use hallway::scenario::Workload;
+use hallway::search::candidates;
+use hallway::simulate::{forecast, forecast_all};
+use hallway::trials::{assess, scenarios};
+use hallway::units::Span;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// A normal deviate, near enough.
+fn deviate(random: &mut impl Rng) -> f64 {
+    (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0
+}
+
+/// Trials of a machine on which plans take `bias` times what is predicted, give
+/// or take `scatter`.
+fn trials(profile: &Profile, count: usize, (bias, scatter): (f64, f64), seed: u64) -> Samples {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut samples = Samples::none(profile.machine.clone());
+    for scenario in scenarios(count, seed) {
+        let workload = Workload::from_toml("trial", &scenario).expect("a scenario");
+        let plans: Vec<_> = candidates(&workload).plans.into_iter().step_by(5).collect();
+        for (plan, forecast) in plans.iter().zip(forecast_all(&plans, profile, 0, 1)) {
+            let ratio = bias * (scatter * deviate(&mut random)).exp();
+            let pass = forecast.expect("known").makespan().nanos_f64() * ratio;
+            samples.trials.push(Trial {
+                scenario: scenario.clone(),
+                plan: plan.strategy.to_string(),
+                passes: vec![Span::from_nanos_f64(pass)],
+            });
+        }
+    }
+    samples
+}
+
+fn with(accuracy: Accuracy) -> Profile {
+    Profile { accuracy: Some(accuracy), ..machine() }
+}
+
+#[test]
+fn trials_are_scenarios_with_plans_for_both_sides() {
+    let texts = scenarios(40, 7);
+    assert_eq!(texts, scenarios(40, 7), "the same seed, the same trials");
+    assert_ne!(texts, scenarios(40, 8));
+    for text in texts {
+        let workload =
+            Workload::from_toml("trial", &text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        let plans = candidates(&workload).plans;
+        for handling in Handling::ALL {
+            assert!(
+                plans.iter().any(|plan| Handling::of(plan) == handling),
+                "{handling:?}\n{text}"
+            );
+        }
+    }
+}
+
+#[test]
+fn ranges_hold_nine_of_ten_that_no_margin_has_seen() {
+    // Far more than the scatter of any model, and off on the whole.
+    for errors in [(1.0, 0.1), (1.05, 0.1), (1.0, 0.002)] {
+        let found = assess(&machine(), &trials(&machine(), 60, errors, 1)).expect("trials");
+        assert!((0.85..=0.95).contains(&found.coverage), "{errors:?}: {}", found.coverage);
+        let profile = with(found);
+        let (mut inside, mut all) = (0, 0);
+        for trial in trials(&machine(), 30, errors, 2).trials {
+            let workload = Workload::from_toml("trial", &trial.scenario).expect("a scenario");
+            let plans = candidates(&workload).plans;
+            let plan = plans.iter().find(|plan| plan.strategy.to_string() == trial.plan);
+            let forecast = forecast(plan.expect("a plan"), &profile, 40, 1).expect("known");
+            let (low, high) = forecast.interval();
+            inside += usize::from((low..=high).contains(&trial.passes[0]));
+            all += 1;
+        }
+        let share = f64::from(inside as u32) / f64::from(all as u32);
+        // Three standard deviations of a share of 200, and a range always holds the
+        // prediction, however sharp that is.
+        assert!((0.84..=0.97).contains(&share), "{errors:?}: {share} of {all}");
+    }
+}
+
+#[test]
+fn errors_are_said_as_they_are() {
+    let found = assess(&machine(), &trials(&machine(), 30, (1.25, 0.0), 1)).expect("trials");
+    // Predicted to take four fifths of what they take.
+    assert!((found.median_error - 0.2).abs() < 1e-3, "{}", found.median_error);
+    assert!((found.p95_error - 0.2).abs() < 1e-3, "{}", found.p95_error);
+}
+
+#[test]
+fn without_trials_ranges_are_those_of_the_models() {
+    assert_eq!(assess(&machine(), &Samples::none(machine().machine)), None);
+    let few = trials(&machine(), 1, (1.0, 0.1), 1);
+    let found = assess(&machine(), &few).expect("some");
+    // Too few of any one kind: one margin for all.
+    assert!(found.margins.iter().all(|margin| margin.handling.is_none()), "{found:?}");
+    let text = toml::to_string(&with(found.clone())).expect("plain data");
+    let again: Profile = toml::from_str(&text).expect("a profile");
+    assert_eq!(again.accuracy, Some(found));
+}
+
+#[test]
+fn trials_move_no_prediction() {
+    let scenario = &scenarios(1, 3)[0];
+    let workload = Workload::from_toml("trial", scenario).expect("a scenario");
+    let plan = &candidates(&workload).plans[0];
+    let found = assess(&machine(), &trials(&machine(), 20, (1.5, 0.1), 1)).expect("trials");
+    let (bare, wide) = (
+        forecast(plan, &machine(), 40, 1).expect("known"),
+        forecast(plan, &with(found), 40, 1).expect("known"),
+    );
+    assert_eq!(bare.timeline, wide.timeline);
+    assert_eq!(bare.draws, wide.draws);
+    assert!(wide.interval().0 < bare.interval().0 && bare.interval().1 < wide.interval().1);
+}
