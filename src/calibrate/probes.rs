@@ -56,8 +56,8 @@ pub(super) fn device_probes() -> Vec<Probe> {
         let count = (LARGEST.get() / bytes.get()).min(64);
         probes.push(Probe { quantities: quantities.to_vec(), counts: Counts::Of(count) });
     }
-    for variant in variants() {
-        for elements in element_counts() {
+    for (variant, counts) in points() {
+        for elements in counts {
             probes.push(one(Quantity::Kernel { variant, elements }, Counts::ByDuration));
         }
     }
@@ -73,8 +73,8 @@ pub(super) fn host_probes() -> Vec<Probe> {
             probes.push(staged(direction, bytes, POOL));
         }
     }
-    for variant in variants() {
-        for elements in element_counts() {
+    for (variant, counts) in points() {
+        for elements in counts {
             let coarse = elements.trailing_zeros().is_multiple_of(2);
             probes.push(twin(variant, elements, Bytes::ZERO));
             if coarse {
@@ -85,7 +85,7 @@ pub(super) fn host_probes() -> Vec<Probe> {
     }
     // How much of what was used before is still in the caches.
     for mib in [48, 96, 192, 288, 384, 576, 768, 1152, 1728] {
-        let saxpy = Variant { kernel: Kernel::Saxpy, degree: 0 };
+        let saxpy = Variant { kernel: Kernel::Saxpy, extent: 0 };
         probes.push(twin(saxpy, 1 << 20, Bytes::mib(mib)));
     }
     let works = [
@@ -125,7 +125,8 @@ fn twin(variant: Variant, elements: u64, footprint: Bytes) -> Probe {
     let footprint = footprint.max(Bytes::new(variant.kernel.bytes_per_element() * elements));
     // A team that is left alone for a moment goes to sleep, and a plan does not
     // leave it alone: small runs are measured many at a time.
-    let work = elements * (4 + u64::from(variant.degree) / 8);
+    let flops = variant.kernel.flops_per_element(&variant.arguments());
+    let work = elements * (4 + flops as u64 / 16);
     let count = ((1 << 25) / work).clamp(1, 64);
     one(Quantity::Twin { variant, elements, footprint }, Counts::Of(count))
 }
@@ -185,16 +186,20 @@ fn copy_sizes() -> Vec<Bytes> {
     sizes.into_iter().map(Bytes::new).collect()
 }
 
-fn element_counts() -> Vec<u64> {
-    (10..=26).step_by(2).chain([17, 19, 21, 23, 25]).map(|power| 1 << power).collect()
-}
-
-fn variants() -> Vec<Variant> {
-    let plain = |&kernel: &Kernel| kernel != Kernel::Polynomial;
-    let mut variants: Vec<Variant> = (Kernel::ALL.into_iter())
-        .filter(plain)
-        .map(|kernel| Variant { kernel, degree: 0 })
-        .collect();
-    variants.extend(DEGREES.map(|degree| Variant { kernel: Kernel::Polynomial, degree }));
-    variants
+/// Every variant of a kernel with the numbers of elements that it is measured
+/// at, fewest first. Between two variants and two numbers, times are interpolated.
+pub(super) fn points() -> Vec<(Variant, Vec<u64>)> {
+    let powers = |powers: &[u32]| powers.iter().map(|power| 1 << power).collect::<Vec<u64>>();
+    let close = powers(&[10, 12, 14, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26]);
+    let apart = powers(&[10, 14, 16, 18, 20, 22, 24, 26]);
+    let plain = |&kernel: &Kernel| kernel.extent().is_none();
+    let mut points = Vec::new();
+    for kernel in Kernel::ALL.into_iter().filter(plain) {
+        let counts = if kernel == Kernel::BlackScholes { &apart } else { &close };
+        points.push((Variant { kernel, extent: 0 }, counts.clone()));
+    }
+    for extent in DEGREES {
+        points.push((Variant { kernel: Kernel::Polynomial, extent }, close.clone()));
+    }
+    points
 }

@@ -1,11 +1,11 @@
 //! What the measurements are made with: memory, streams, events, a clock.
 
-use super::probes::{LARGEST, MOST_STREAMS, POOL};
+use super::probes::{LARGEST, MOST_STREAMS, POOL, points};
 use crate::gpu::{
     Blocker, Device, DeviceMemory, Event, GpuError, Launch, PinnedMemory, Registration, Stream,
 };
 use crate::host::{OneCpu, PageMemory, Team};
-use crate::kernels::{Kernel, Variant};
+use crate::kernels::Variant;
 use crate::samples::{LONG_COPY, LONG_KERNEL, Quantity, SHORT_COPY, SHORT_KERNEL};
 use crate::units::{Bytes, Span};
 use std::time::Instant;
@@ -29,11 +29,11 @@ pub(super) struct Rig<'d> {
     /// Memory that was touched and then registered, for comparison.
     _registration: Registration,
     pub registered: PageMemory,
-    /// Two inputs and an output.
-    pub arrays: [DeviceMemory; 3],
+    /// Three inputs and an output.
+    pub arrays: [DeviceMemory; 4],
     pub workspace: DeviceMemory,
-    /// Two inputs and an output on the host, pageable and touched.
-    pub pools: [PageMemory; 3],
+    /// Three inputs and an output on the host, pageable and touched.
+    pub pools: [PageMemory; 4],
     /// Counts samples, to go round memory.
     pub turn: u64,
     /// The thread that issues calls stays where it is, as in a run of a plan.
@@ -50,7 +50,8 @@ impl<'d> Rig<'d> {
         team.fill_random(registered.as_mut_slice(), 1);
         // SAFETY: the registration is dropped before the memory: field order.
         let registration = unsafe { Registration::new(device, registered.as_mut_ptr(), LARGEST)? };
-        let mut pools = [PageMemory::new(POOL)?, PageMemory::new(POOL)?, PageMemory::new(POOL)?];
+        let pool = || PageMemory::new(POOL);
+        let mut pools = [pool()?, pool()?, pool()?, pool()?];
         for (seed, pool) in pools.iter_mut().enumerate() {
             team.fill_random(pool.as_mut_slice(), seed as u64);
         }
@@ -65,7 +66,7 @@ impl<'d> Rig<'d> {
             pinned: [pinned()?, pinned()?],
             _registration: registration,
             registered,
-            arrays: [array()?, array()?, array()?],
+            arrays: [array()?, array()?, array()?, array()?],
             workspace: DeviceMemory::new(device, WORKSPACE)?,
             pools,
             turn: 0,
@@ -92,8 +93,8 @@ impl<'d> Rig<'d> {
     /// Runs every kernel once: a first launch may load code, which can wait
     /// for the device, and a held stream would never let it go on.
     fn load_kernels(&self) -> Result<(), GpuError> {
-        for kernel in Kernel::ALL {
-            let launch = self.launch_of(Variant { kernel, degree: 4 }, 1 << 12)?;
+        for (variant, elements) in points() {
+            let launch = self.launch_of(variant, elements[0])?;
             // SAFETY: the arrays are larger and outlive the wait.
             unsafe { self.streams[0].launch(&launch)? };
         }
@@ -136,11 +137,10 @@ impl<'d> Rig<'d> {
 
     /// A kernel on the rig's arrays.
     pub fn launch_of(&self, variant: Variant, elements: u64) -> Result<Launch, GpuError> {
-        let inputs = [self.arrays[0].address(), self.arrays[1].address()];
-        let output = self.arrays[2].address();
+        let [x, y, z, out] = self.arrays.each_ref().map(DeviceMemory::address);
         let kernel = (variant.kernel, variant.arguments());
         let workspace = self.workspace.address();
-        Launch::new(self.device, kernel, &inputs, (output, workspace), (elements, elements, 0))
+        Launch::new(self.device, kernel, &[x, y, z], (out, workspace), (elements, elements, 0))
     }
 
     /// Looks for the quietest CPU anew: neighbours come and go.

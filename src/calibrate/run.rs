@@ -81,7 +81,7 @@ pub fn calibrate<W: Write>(
 /// Brings clocks up: an idle device runs at a fraction of its speed.
 fn warm_up(rig: &mut Rig<'_>) -> Result<(), CalibrateError> {
     let start = Instant::now();
-    let variant = Variant { kernel: Kernel::Polynomial, degree: 256 };
+    let variant = Variant { kernel: Kernel::Polynomial, extent: 256 };
     while start.elapsed() < Duration::from_millis(500) {
         rig.kernels(variant, 1 << 24, 8)?;
     }

@@ -16,20 +16,17 @@ impl Rig<'_> {
         let starts: Vec<usize> =
             (first..first + count).map(|index| self.window(share, bytes, index)).collect();
         let arguments = variant.arguments();
-        let [x, y, out] = &mut self.pools;
+        let [inputs @ .., out] = &mut self.pools;
         let clock = Instant::now();
         for start in starts {
             let range = start..start + bytes.as_usize() / 4;
-            let inputs = [
-                Operand::Array(&x.as_slice()[range.clone()]),
-                Operand::Array(&y.as_slice()[range.clone()]),
-            ];
+            let operands = inputs.each_ref().map(|x| Operand::Array(&x.as_slice()[range.clone()]));
             let output = match variant.kernel.shape() {
                 Shape::Map => &mut out.as_mut_slice()[range],
                 Shape::Reduction => &mut out.as_mut_slice()[..1],
             };
-            let inputs = &inputs[..variant.kernel.inputs()];
-            self.team.run(variant.kernel, &arguments, inputs, output, 0);
+            let operands = &operands[..variant.kernel.inputs()];
+            self.team.run(variant.kernel, &arguments, operands, output, 0);
         }
         clock.elapsed().into()
     }

@@ -7,13 +7,14 @@ typedef unsigned long long u64;
 struct Work {
     const float *x;
     const float *y;
+    const float *z;
     float *out;
     float *workspace;
     u64 count;
     u64 input_count;
     u64 lead;
     float a;
-    unsigned degree;
+    unsigned extent;
 };
 
 #define THREADS 256
@@ -48,7 +49,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) polynomial(Work w) {
     }
     // Independent chains hide the latency of the dependent multiply-adds.
 #pragma unroll 8
-    for (unsigned k = 0; k < w.degree; k++) {
+    for (unsigned k = 0; k < w.extent; k++) {
 #pragma unroll
         for (int part = 0; part < PER_THREAD; part++)
             value[part] = fmaf(value[part], x[part], 0.25f);
@@ -66,6 +67,26 @@ extern "C" __global__ void __launch_bounds__(THREADS) stencil(Work w) {
         u64 left = at == 0 ? 0 : at - 1;
         u64 right = at + 1 < w.input_count ? at + 1 : w.input_count - 1;
         w.out[i] = (w.x[left] + w.x[at] + w.x[right]) * (1.0f / 3.0f);
+    }
+}
+
+// To 1e-7, as in the CPU twin: Abramowitz and Stegun, 26.2.17.
+__device__ float normal(float d) {
+    float k = 1.0f / fmaf(0.2316419f, fabsf(d), 1.0f);
+    float series = fmaf(1.3302744f, k, -1.8212559f);
+    series = fmaf(fmaf(fmaf(series, k, 1.7814779f), k, -0.35656378f), k, 0.31938154f) * k;
+    float tail = 0.3989423f * expf(-0.5f * d * d) * series;
+    return 0.5f + copysignf(0.5f - tail, d);
+}
+
+// The constants are those of `BlackScholes` in src/kernels.
+extern "C" __global__ void __launch_bounds__(THREADS) black_scholes(Work w) {
+    const float rate = 0.02f, volatility = 0.3f, least = 1e-6f;
+    FOR_EACH_ELEMENT(i, w.count) {
+        float s = fmaxf(w.x[i], least), k = fmaxf(w.y[i], least), t = fmaxf(w.z[i], least);
+        float spread = volatility * sqrtf(t);
+        float d1 = (logf(s / k) + (rate + 0.5f * volatility * volatility) * t) / spread;
+        w.out[i] = s * normal(d1) - k * expf(-rate * t) * normal(d1 - spread);
     }
 }
 

@@ -30,7 +30,8 @@ impl Module {
         check("cuModuleLoadData", result)?;
         let mut module = Self { handle, functions: Vec::new(), blocker: std::ptr::null_mut() };
         for kernel in Kernel::ALL {
-            module.functions.push(module.function(kernel.name())?);
+            // C has no dashes in names.
+            module.functions.push(module.function(&kernel.name().replace('-', "_"))?);
         }
         module.blocker = module.function("hold_until_released")?;
         Ok(module)
@@ -92,13 +93,14 @@ unsafe fn log_of(program: nvrtc_sys::nvrtcProgram) -> String {
 struct Work {
     x: u64,
     y: u64,
+    z: u64,
     out: u64,
     workspace: u64,
     count: u64,
     input_count: u64,
     lead: u64,
     a: f32,
-    degree: u32,
+    extent: u32,
 }
 
 /// A kernel with its arguments and geometry, ready to be started any number of times.
@@ -130,13 +132,14 @@ impl Launch {
             work: Work {
                 x: inputs[0],
                 y: inputs.get(1).copied().unwrap_or(0),
+                z: inputs.get(2).copied().unwrap_or(0),
                 out: output,
                 workspace,
                 count,
                 input_count,
                 lead,
                 a: arguments.a,
-                degree: arguments.degree,
+                extent: arguments.extent,
             },
         })
     }

@@ -8,6 +8,7 @@
 //! Invariant: nothing here knows of a GPU, a plan or a clock.
 
 mod affinity;
+mod black_scholes;
 mod cpu;
 mod pages;
 mod team;

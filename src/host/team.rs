@@ -4,7 +4,7 @@ use super::HostError;
 use super::cpu::last_level_cache;
 use super::twins::{Formula, Map, Polynomial, Saxpy, Scale, Stencil, Sum};
 use super::vector::on_widest_vectors;
-use crate::kernels::{Arguments, Kernel};
+use crate::kernels::{Arguments, BlackScholes, Kernel};
 use crate::units::Bytes;
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -70,8 +70,11 @@ impl Team {
                 self.elementwise(Saxpy(arguments.a), cost, [x, y], output, lead);
             }
             (Kernel::Polynomial, &[x]) => {
-                let formula = Polynomial { degree: arguments.degree };
+                let formula = Polynomial { degree: arguments.extent };
                 self.elementwise(formula, cost, [x], output, lead);
+            }
+            (Kernel::BlackScholes, &[price, strike, years]) => {
+                self.elementwise(BlackScholes, cost, [price, strike, years], output, lead);
             }
             (Kernel::Stencil, &[Operand::Array(x)]) => self.stencil(cost, x, output, lead),
             (Kernel::Sum, &[Operand::Array(x)]) => {

@@ -15,13 +15,29 @@ pub enum Kernel {
     Scale,
     /// `out[i] = a * x[i] + y[i]`
     Saxpy,
-    /// `out[i]` = a polynomial of degree `degree` in `x[i]`, by Horner's rule:
+    /// `out[i]` = a polynomial of that degree in `x[i]`, by Horner's rule:
     /// `degree` dependent fused multiply-adds per element.
     Polynomial,
     /// `out[0]` = the sum of all `x[i]`
     Sum,
     /// `out[i] = (x[i-1] + x[i] + x[i+1]) / 3`, the ends repeated outwards.
     Stencil,
+    /// `out[i]` = the value of a European call on a stock at `price[i]`, with
+    /// strike `strike[i]`, `years[i]` ahead, as [`BlackScholes`] has it.
+    BlackScholes,
+}
+
+/// What an option's value depends on besides price, strike and time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlackScholes;
+
+impl BlackScholes {
+    /// The riskless rate of interest, per year.
+    pub const RATE: f32 = 0.02;
+    /// The standard deviation of the price's logarithm over a year.
+    pub const VOLATILITY: f32 = 0.3;
+    /// Inputs below count as this much: the value has no limit where all are 0.
+    pub const LEAST: f32 = 1e-6;
 }
 
 /// How the output of a kernel relates to its inputs.
@@ -38,39 +54,75 @@ pub enum Shape {
 pub struct Arguments {
     /// The factor of `scale` and `saxpy`.
     pub a: f32,
-    /// The degree of `polynomial`.
-    pub degree: u32,
+    /// The whole number that [`Kernel::extent`] describes. Runs are kept by a
+    /// digest of plans in which it was called after the only kernel that had one.
+    #[serde(rename = "degree")]
+    pub extent: u32,
 }
 
 impl Default for Arguments {
     fn default() -> Self {
-        Self { a: 0.5, degree: 16 }
+        Self { a: 0.5, extent: 16 }
     }
 }
 
-/// A kernel as far as its cost goes: `degree` is 0 for kernels without one.
+/// The whole-number argument of a kernel: what its cost goes by besides the
+/// number of elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent {
+    /// As a scenario calls it.
+    pub name: &'static str,
+    pub least: u32,
+    pub most: u32,
+    /// Where the scenario does not say.
+    pub default: u32,
+}
+
+impl Extent {
+    /// The number, if it is one of those allowed.
+    pub fn check(&self, number: f64) -> Option<u32> {
+        let within = (f64::from(self.least)..=f64::from(self.most)).contains(&number);
+        (within && number.fract() == 0.0).then_some(number as u32)
+    }
+}
+
+impl fmt::Display for Extent {
+    /// What is allowed: `a whole number from 1 to 8`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a whole number from {} to {}", self.least, self.most)
+    }
+}
+
+/// A kernel as far as its cost goes: `extent` is 0 for kernels without one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Variant {
     pub kernel: Kernel,
-    pub degree: u32,
+    /// Older files call it by the only one there was.
+    #[serde(alias = "degree")]
+    pub extent: u32,
 }
 
 impl Variant {
     pub fn of(kernel: Kernel, arguments: &Arguments) -> Self {
-        let degree = if kernel == Kernel::Polynomial { arguments.degree } else { 0 };
-        Self { kernel, degree }
+        let extent = kernel.extent().map_or(0, |_| arguments.extent);
+        Self { kernel, extent }
+    }
+
+    /// What the kernel's time is linear in, between one extent and another.
+    pub fn measure(self) -> f64 {
+        f64::from(self.extent)
     }
 
     /// Arguments that make the kernel this variant.
     pub fn arguments(self) -> Arguments {
-        Arguments { degree: self.degree, ..Arguments::default() }
+        Arguments { extent: self.extent, ..Arguments::default() }
     }
 }
 
 impl Kernel {
-    pub const ALL: [Self; 5] =
-        [Self::Scale, Self::Saxpy, Self::Polynomial, Self::Sum, Self::Stencil];
+    pub const ALL: [Self; 6] =
+        [Self::Scale, Self::Saxpy, Self::Polynomial, Self::Sum, Self::Stencil, Self::BlackScholes];
 
     pub const fn name(self) -> &'static str {
         match self {
@@ -79,6 +131,7 @@ impl Kernel {
             Self::Polynomial => "polynomial",
             Self::Sum => "sum",
             Self::Stencil => "stencil",
+            Self::BlackScholes => "black-scholes",
         }
     }
 
@@ -89,6 +142,7 @@ impl Kernel {
     /// How many input arrays the kernel reads. Each kernel writes one array.
     pub const fn inputs(self) -> usize {
         match self {
+            Self::BlackScholes => 3,
             Self::Saxpy => 2,
             Self::Scale | Self::Polynomial | Self::Sum | Self::Stencil => 1,
         }
@@ -97,7 +151,7 @@ impl Kernel {
     pub const fn shape(self) -> Shape {
         match self {
             Self::Sum => Shape::Reduction,
-            Self::Scale | Self::Saxpy | Self::Polynomial | Self::Stencil => Shape::Map,
+            _ => Shape::Map,
         }
     }
 
@@ -105,7 +159,7 @@ impl Kernel {
     pub const fn halo(self) -> u64 {
         match self {
             Self::Stencil => 1,
-            Self::Scale | Self::Saxpy | Self::Polynomial | Self::Sum => 0,
+            _ => 0,
         }
     }
 
@@ -114,13 +168,26 @@ impl Kernel {
         self.halo() == 0 && matches!(self.shape(), Shape::Map)
     }
 
-    /// The scalar arguments the kernel takes, by name.
-    pub const fn arguments(self) -> &'static [&'static str] {
+    /// Whether the kernel takes the factor `a`.
+    pub const fn has_factor(self) -> bool {
+        matches!(self, Self::Scale | Self::Saxpy)
+    }
+
+    /// The whole-number argument the kernel takes, if it takes one.
+    pub const fn extent(self) -> Option<Extent> {
         match self {
-            Self::Scale | Self::Saxpy => &["a"],
-            Self::Polynomial => &["degree"],
-            Self::Sum | Self::Stencil => &[],
+            // Beyond this degree the kernel says nothing more about a machine.
+            Self::Polynomial => {
+                Some(Extent { name: "degree", least: 1, most: 65_536, default: 16 })
+            }
+            _ => None,
         }
+    }
+
+    /// The scalar arguments the kernel takes, by name.
+    pub fn arguments(self) -> Vec<&'static str> {
+        let factor = self.has_factor().then_some("a");
+        factor.into_iter().chain(self.extent().map(|extent| extent.name)).collect()
     }
 
     /// Floating-point operations per element; a fused multiply-add is two.
@@ -128,8 +195,10 @@ impl Kernel {
         match self {
             Self::Scale | Self::Sum => 1.0,
             Self::Saxpy => 2.0,
-            Self::Polynomial => 2.0 * f64::from(arguments.degree),
+            Self::Polynomial => 2.0 * f64::from(arguments.extent),
             Self::Stencil => 3.0,
+            // With every function counted as the series that the CPU twin has for it.
+            Self::BlackScholes => 136.0,
         }
     }
 

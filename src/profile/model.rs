@@ -271,11 +271,11 @@ impl Profile {
     /// # Errors
     /// If the kernel was not calibrated.
     pub fn kernel(&self, kernel: Kernel, arguments: &Arguments, n: u64) -> Result<f64, Unknown> {
-        let models: Vec<(u32, &Curve)> = (self.kernels.iter())
+        let models: Vec<(Variant, &Curve)> = (self.kernels.iter())
             .filter(|model| model.variant.kernel == kernel)
-            .map(|model| (model.variant.degree, &model.time))
+            .map(|model| (model.variant, &model.time))
             .collect();
-        between(&models, Variant::of(kernel, arguments).degree, |curve| curve.at(n as f64))
+        between(&models, Variant::of(kernel, arguments), n)
             .ok_or_else(|| Unknown { what: format!("kernel `{kernel}` on the GPU") })
     }
 
@@ -305,11 +305,11 @@ impl Profile {
         footprint: Bytes,
     ) -> Result<f64, Unknown> {
         let time = |found| {
-            let models: Vec<(u32, &Curve)> = (self.twins.iter())
+            let models: Vec<(Variant, &Curve)> = (self.twins.iter())
                 .filter(|model| model.variant.kernel == kernel && model.found == found)
-                .map(|model| (model.variant.degree, &model.time))
+                .map(|model| (model.variant, &model.time))
                 .collect();
-            between(&models, Variant::of(kernel, arguments).degree, |curve| curve.at(n as f64))
+            between(&models, Variant::of(kernel, arguments), n)
                 .ok_or_else(|| Unknown { what: format!("kernel `{kernel}` on the CPU") })
         };
         let own = Bytes::new(kernel.bytes_per_element() * n);
@@ -358,16 +358,16 @@ fn blend(hot: f64, cold: f64, misses: f64) -> f64 {
     hot + (cold - hot) * misses
 }
 
-/// Interpolates between the two calibrated degrees around the wanted one, and
+/// Interpolates between the two calibrated extents around the wanted one, and
 /// along the last two beyond: the time of a kernel is linear in its arithmetic
 /// wherever arithmetic bounds it, and constant where memory does.
-fn between(models: &[(u32, &Curve)], degree: u32, at: impl Fn(&Curve) -> f64) -> Option<f64> {
+fn between(models: &[(Variant, &Curve)], wanted: Variant, n: u64) -> Option<f64> {
     let mut points: Vec<(f64, f64)> =
-        models.iter().map(|&(degree, curve)| (f64::from(degree), at(curve))).collect();
+        models.iter().map(|(variant, curve)| (variant.measure(), curve.at(n as f64))).collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     match points[..] {
         [] => None,
         [(_, time)] => Some(time),
-        _ => Some(crate::stats::interpolate(&points, f64::from(degree))),
+        _ => Some(crate::stats::interpolate(&points, wanted.measure())),
     }
 }

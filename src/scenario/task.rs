@@ -8,9 +8,6 @@ use crate::kernels::{Arguments, Kernel, Shape};
 use std::collections::BTreeMap;
 use toml::Spanned;
 
-/// Beyond this degree the kernel says nothing more about a machine.
-const LARGEST_DEGREE: f64 = 65_536.0;
-
 /// What the names in a task refer to.
 pub(super) struct Scope<'a> {
     pub raw_buffers: &'a [RawBuffer],
@@ -122,9 +119,12 @@ fn kernel(name: &Spanned<String>) -> Result<Kernel, Fault> {
 
 fn arguments(raw: &RawTask, kernel: Kernel) -> Result<Arguments, Fault> {
     let mut arguments = Arguments::default();
+    if let Some(extent) = kernel.extent() {
+        arguments.extent = extent.default;
+    }
     for (name, value) in &raw.arguments {
         if !kernel.arguments().contains(&name.get_ref().as_str()) {
-            let fault = unknown("argument", name.get_ref(), name.span(), kernel.arguments());
+            let fault = unknown("argument", name.get_ref(), name.span(), &kernel.arguments());
             return Err(fault.within(&format!(" of kernel `{kernel}`")));
         }
         let number = *value.get_ref();
@@ -133,12 +133,12 @@ fn arguments(raw: &RawTask, kernel: Kernel) -> Result<Arguments, Fault> {
                 format!("`{name}` of task `{}` is {number:?}, and must be {rule}", raw.name);
             Err(Fault::new(message, value.span(), "out of range", help))
         };
-        if name.get_ref() == "degree" {
-            if !(1.0..=LARGEST_DEGREE).contains(&number) || number.fract() != 0.0 {
-                let range = format!("a whole number from 1 to {LARGEST_DEGREE}");
-                return refuse(range.clone(), format!("write {range}"));
-            }
-            arguments.degree = number as u32;
+        let extent = kernel.extent().filter(|extent| extent.name == name.get_ref());
+        if let Some(extent) = extent {
+            let Some(checked) = extent.check(number) else {
+                return refuse(extent.to_string(), format!("write {extent}"));
+            };
+            arguments.extent = checked;
         } else {
             // What is finite as written may not be so in the kernel's `f32`.
             if !(number as f32).is_finite() {

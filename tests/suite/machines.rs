@@ -155,7 +155,7 @@ fn twins(kernel: Kernel) -> [TwinModel; 3] {
 }
 
 fn variant(kernel: Kernel) -> Variant {
-    Variant { kernel, degree: if kernel == Kernel::Polynomial { 16 } else { 0 } }
+    Variant { kernel, extent: if kernel == Kernel::Polynomial { 16 } else { 0 } }
 }
 
 fn time(ns: f64) -> Estimate {

@@ -26,7 +26,7 @@ pub fn committed(elements: u64) -> Vec<Workload> {
             buffer.elements = (buffer.elements * elements / largest).max(1);
         }
         for task in &mut workload.tasks {
-            task.arguments.degree = task.arguments.degree.min(5);
+            task.arguments.extent = task.arguments.extent.min(5);
         }
         workload.batches = workload.batches.min(3);
         workload
@@ -50,7 +50,7 @@ pub fn simple(kernel: Kernel, elements: u64, more: &str) -> Workload {
 struct Draft {
     kernel: Kernel,
     /// Which of the buffers so far it reads.
-    reads: [prop::sample::Index; 2],
+    reads: [prop::sample::Index; 3],
     iterations: u64,
     in_place: bool,
     home: usize,
@@ -66,7 +66,7 @@ const HOMES: [&str; 5] = [
 
 fn draft() -> impl Strategy<Value = Draft> {
     let kernel = prop::sample::select(&Kernel::ALL[..]);
-    (kernel, any::<[prop::sample::Index; 2]>(), 1..4_u64, any::<bool>(), 0..HOMES.len()).prop_map(
+    (kernel, any::<[prop::sample::Index; 3]>(), 1..4_u64, any::<bool>(), 0..HOMES.len()).prop_map(
         |(kernel, reads, iterations, in_place, home)| Draft {
             kernel,
             reads,
