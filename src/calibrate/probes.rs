@@ -36,8 +36,6 @@ pub(super) const MOST_STREAMS: usize = 8;
 /// Streams that wait while another runs kernels: all but that and two for copies.
 const POLLING_STREAMS: [usize; 4] = [1, 2, 3, MOST_STREAMS - 3];
 
-const DEGREES: [u32; 5] = [4, 16, 64, 256, 1024];
-
 /// Everything on the device and on the way to it.
 pub(super) fn device_probes() -> Vec<Probe> {
     let mut probes = call_probes();
@@ -115,14 +113,14 @@ fn staged(direction: Direction, bytes: Bytes, footprint: Bytes) -> Probe {
     Probe { quantities: vec![quantity(false), quantity(true)], counts: Counts::Once }
 }
 
-/// How many arrays a kernel touches in full.
-pub(super) const fn arrays(variant: Variant) -> u64 {
+/// How many arrays a kernel goes along.
+pub(super) fn arrays(variant: Variant) -> u64 {
     variant.kernel.bytes_per_element() / 4
 }
 
 /// Going round `footprint`, or over the same data again and again if that is more.
 fn twin(variant: Variant, elements: u64, footprint: Bytes) -> Probe {
-    let footprint = footprint.max(Bytes::new(variant.kernel.bytes_per_element() * elements));
+    let footprint = footprint.max(Bytes::new(variant.bytes(elements)));
     // A team that is left alone for a moment goes to sleep, and a plan does not
     // leave it alone: small runs are measured many at a time.
     let flops = variant.kernel.flops_per_element(&variant.arguments());
@@ -192,14 +190,15 @@ pub(super) fn points() -> Vec<(Variant, Vec<u64>)> {
     let powers = |powers: &[u32]| powers.iter().map(|power| 1 << power).collect::<Vec<u64>>();
     let close = powers(&[10, 12, 14, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26]);
     let apart = powers(&[10, 14, 16, 18, 20, 22, 24, 26]);
-    let plain = |&kernel: &Kernel| kernel.extent().is_none();
-    let mut points = Vec::new();
-    for kernel in Kernel::ALL.into_iter().filter(plain) {
-        let counts = if kernel == Kernel::BlackScholes { &apart } else { &close };
-        points.push((Variant { kernel, extent: 0 }, counts.clone()));
-    }
-    for extent in DEGREES {
-        points.push((Variant { kernel: Kernel::Polynomial, extent }, close.clone()));
-    }
-    points
+    let points_of = |kernel: Kernel| {
+        let (extents, counts): (&[u32], _) = match kernel {
+            Kernel::Scale | Kernel::Saxpy | Kernel::Sum | Kernel::Stencil => (&[0], &close),
+            Kernel::Polynomial => (&[4, 16, 64, 256, 1024], &close),
+            Kernel::BlackScholes => (&[0], &apart),
+            // From where memory bounds it to where arithmetic does.
+            Kernel::Convolution => (&[5, 33, 257], &apart),
+        };
+        extents.iter().map(|&extent| (Variant { kernel, extent }, counts.clone())).collect()
+    };
+    Kernel::ALL.into_iter().flat_map::<Vec<_>, _>(points_of).collect()
 }

@@ -158,7 +158,7 @@ fn warm_up_of(what: &Quantity, count: u64) -> (Duration, Duration, u64) {
         Quantity::Staged { bytes, footprint, .. } => (least, most, rounds(*footprint, *bytes)),
         Quantity::Twin { footprint, .. } if *footprint >= POOL => (least, least, 1),
         Quantity::Twin { variant, elements, footprint } => {
-            let own = Bytes::new(variant.kernel.bytes_per_element() * elements * count);
+            let own = Bytes::new(variant.bytes(*elements) * count);
             (least, team_most, rounds(*footprint, own))
         }
         _ => (Duration::ZERO, Duration::MAX, 1),

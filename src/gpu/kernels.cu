@@ -90,6 +90,49 @@ extern "C" __global__ void __launch_bounds__(THREADS) black_scholes(Work w) {
     }
 }
 
+// As many bytes as the launch says.
+extern __shared__ float4 dynamic_shared[];
+
+// Each thread has four neighbouring outputs and moves a window of eight inputs
+// along: for four weights it reads one vector of each. What is not there is zero.
+extern "C" __global__ void __launch_bounds__(THREADS) convolution(Work w) {
+    unsigned groups = (w.extent + 3) / 4, tile_length = THREADS + groups;
+    float4 *tile = dynamic_shared, *weights = dynamic_shared + tile_length;
+    u64 first = (u64)blockIdx.x * (THREADS * PER_THREAD);
+    long long start = (long long)(first + w.lead) - (long long)(w.extent / 2);
+    long long last = (long long)w.input_count - 1;
+    unsigned width = THREADS * PER_THREAD + w.extent - 1;
+    for (unsigned i = threadIdx.x; i < 4 * tile_length; i += THREADS) {
+        long long at = start + i;
+        at = at < 0 ? 0 : at > last ? last : at;
+        ((float *)tile)[i] = i < width ? w.x[at] : 0.0f;
+    }
+    for (unsigned t = threadIdx.x; t < 4 * groups; t += THREADS)
+        ((float *)weights)[t] = t < w.extent ? w.y[t] : 0.0f;
+    __syncthreads();
+    float4 low = tile[threadIdx.x];
+    float sum[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    for (unsigned group = 0; group < groups; group++) {
+        float4 high = tile[threadIdx.x + group + 1], weight = weights[group];
+        float window[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+        float four[4] = {weight.x, weight.y, weight.z, weight.w};
+#pragma unroll
+        for (int t = 0; t < 4; t++) {
+#pragma unroll
+            for (int out = 0; out < 4; out++)
+                sum[out] = fmaf(four[t], window[out + t], sum[out]);
+        }
+        low = high;
+    }
+    // By way of the tile, so that neighbouring threads store neighbours.
+    __syncthreads();
+    tile[threadIdx.x] = make_float4(sum[0], sum[1], sum[2], sum[3]);
+    __syncthreads();
+#pragma unroll
+    for (unsigned i = threadIdx.x; i < THREADS * PER_THREAD; i += THREADS)
+        if (first + i < w.count) w.out[first + i] = ((float *)tile)[i];
+}
+
 __device__ float block_sum(float value) {
     __shared__ float warps[THREADS / 32];
     for (int offset = 16; offset > 0; offset /= 2)

@@ -128,7 +128,7 @@ impl Launch {
         let index = Kernel::ALL.iter().position(|&k| k == kernel).expect("ALL is all");
         Ok(Self {
             function: module.functions[index],
-            grid: Grid::of(kernel, count),
+            grid: Grid::of(kernel, &arguments, count),
             work: Work {
                 x: inputs[0],
                 y: inputs.get(1).copied().unwrap_or(0),
@@ -147,26 +147,27 @@ impl Launch {
     pub(super) unsafe fn start(&self, stream: sys::CUstream) -> Result<(), GpuError> {
         let mut arguments = [(&raw const self.work).cast_mut().cast::<c_void>()];
         // SAFETY: the function takes one `struct Work`, which the driver copies.
-        unsafe {
-            let shape = (self.grid.blocks, self.grid.threads_per_block);
-            start(self.function, shape, stream, &mut arguments)
-        }
+        unsafe { start(self.function, &self.grid, stream, &mut arguments) }
     }
 }
 
 unsafe fn start(
     function: sys::CUfunction,
-    (blocks, threads): (u32, u32),
+    grid: &Grid,
     stream: sys::CUstream,
     arguments: &mut [*mut c_void],
 ) -> Result<(), GpuError> {
     let arguments = arguments.as_mut_ptr();
     let none = std::ptr::null_mut();
+    // Counts what the source declares once more: that is a few bytes, or nothing.
+    let &Grid { blocks, threads_per_block: threads, shared_bytes_per_block: shared, .. } = grid;
     // SAFETY: as the caller promises.
     check("cuLaunchKernel", unsafe {
-        sys::cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, stream, arguments, none)
+        sys::cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, shared, stream, arguments, none)
     })
 }
+
+const ONE_THREAD: Grid = Grid { threads_per_block: 1, ..Grid::ONE_BLOCK };
 
 /// Holds a stream until it is released, so that what is issued behind it
 /// queues up and then runs as fast as the device can, not as fast as the host
@@ -210,7 +211,7 @@ impl Blocker {
             [(&raw mut flag).cast(), (&raw mut epoch).cast(), (&raw mut timeout).cast()];
         // SAFETY: with unified addressing a pinned host address is a device
         // address too; the flag outlives the kernel because `release` follows.
-        unsafe { start(self.function, (1, 1), stream.raw(), &mut arguments) }
+        unsafe { start(self.function, &ONE_THREAD, stream.raw(), &mut arguments) }
     }
 
     pub fn release(&self) {

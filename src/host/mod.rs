@@ -9,6 +9,7 @@
 
 mod affinity;
 mod black_scholes;
+mod convolution;
 mod cpu;
 mod pages;
 mod team;

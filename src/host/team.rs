@@ -76,6 +76,9 @@ impl Team {
             (Kernel::BlackScholes, &[price, strike, years]) => {
                 self.elementwise(BlackScholes, cost, [price, strike, years], output, lead);
             }
+            (Kernel::Convolution, &[Operand::Array(x), Operand::Array(weights)]) => {
+                self.convolve(cost, (x, weights), output, lead);
+            }
             (Kernel::Stencil, &[Operand::Array(x)]) => self.stencil(cost, x, output, lead),
             (Kernel::Sum, &[Operand::Array(x)]) => {
                 assert_eq!(lead, 0, "a sum has no halo");
@@ -100,7 +103,7 @@ impl Team {
         if values.len() <= BLOCK || self.threads() == 1 {
             values.chunks_mut(BLOCK).enumerate().for_each(fill);
         } else {
-            self.pool.install(|| values.par_chunks_mut(BLOCK).enumerate().for_each(fill));
+            self.install(|| values.par_chunks_mut(BLOCK).enumerate().for_each(fill));
         }
     }
 
@@ -164,7 +167,7 @@ impl Team {
             return on_widest_vectors(map);
         }
         let chunk = self.chunk(cost, map.count);
-        self.pool.install(|| {
+        self.install(|| {
             (0..map.count.div_ceil(chunk)).into_par_iter().for_each(|index| {
                 let start = index * chunk;
                 // SAFETY: chunks lie inside the map and do not overlap.
@@ -182,20 +185,24 @@ impl Team {
             return x.chunks(BLOCK).map(sum_of).sum::<f64>() as f32;
         }
         let blocks_at_once = self.chunk(cost, x.len()).div_ceil(BLOCK);
-        let sums: Vec<f64> = self
-            .pool
-            .install(|| x.par_chunks(BLOCK).with_min_len(blocks_at_once).map(sum_of).collect());
+        let sums: Vec<f64> =
+            self.install(|| x.par_chunks(BLOCK).with_min_len(blocks_at_once).map(sum_of).collect());
         sums.into_iter().sum::<f64>() as f32
     }
 
+    /// Runs work on the team's threads.
+    pub(super) fn install<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        self.pool.install(work)
+    }
+
     /// Whether the work is worth waking the team for.
-    fn shares(&self, cost: Cost, count: usize) -> bool {
+    pub(super) fn shares(&self, cost: Cost, count: usize) -> bool {
         self.threads() > 1 && cost.nanos(count) > PARALLEL_FROM_NANOS
     }
 
     /// How many elements a thread takes at a time: at least a few microseconds'
     /// worth, and several chunks a thread, so that none is left with the last one.
-    fn chunk(&self, cost: Cost, count: usize) -> usize {
+    pub(super) fn chunk(&self, cost: Cost, count: usize) -> usize {
         let nanos = cost.nanos(count) / (CHUNKS_PER_THREAD * self.threads()) as f64;
         let nanos = nanos.clamp(SHORTEST_CHUNK_NANOS, LONGEST_CHUNK_NANOS);
         ((nanos / cost.nanos(1)) as usize).next_multiple_of(CHUNK_MULTIPLE).max(CHUNK_MULTIPLE)
@@ -203,7 +210,7 @@ impl Team {
 
     /// Whether the arrays of a kernel pass through the caches without staying.
     /// Then reading the output before overwriting it, as ordinary stores do, is waste.
-    fn outgrows_caches(&self, cost: Cost, count: usize) -> bool {
+    pub(super) fn outgrows_caches(&self, cost: Cost, count: usize) -> bool {
         Bytes::new(cost.bytes) * count as u64 > self.last_level_cache
     }
 }
@@ -219,7 +226,7 @@ const CHUNK_MULTIPLE: usize = 256;
 /// A rough price of an element on one thread whose data is in a near cache: only for
 /// deciding how to share work.
 #[derive(Clone, Copy)]
-struct Cost {
+pub(super) struct Cost {
     bytes: u64,
     flops: f64,
 }

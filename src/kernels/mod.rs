@@ -4,6 +4,12 @@
 //! Invariant: only facts about kernels. The code that runs them lives in `gpu`
 //! (CUDA C) and `host` (CPU twins); what they cost on a machine is in a `profile`.
 
+mod arguments;
+mod grid;
+
+pub use arguments::{Arguments, Extent, Numbers, Variant};
+pub use grid::Grid;
+
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -25,6 +31,9 @@ pub enum Kernel {
     /// `out[i]` = the value of a European call on a stock at `price[i]`, with
     /// strike `strike[i]`, `years[i]` ahead, as [`BlackScholes`] has it.
     BlackScholes,
+    /// `out[i]` = the sum of `weights[t] * x[i + t - taps / 2]` over all `taps`
+    /// weights, the ends of `x` repeated outwards.
+    Convolution,
 }
 
 /// What an option's value depends on besides price, strike and time.
@@ -49,80 +58,16 @@ pub enum Shape {
     Reduction,
 }
 
-/// The scalar arguments of a kernel; a kernel ignores those that it does not have.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Arguments {
-    /// The factor of `scale` and `saxpy`.
-    pub a: f32,
-    /// The whole number that [`Kernel::extent`] describes. Runs are kept by a
-    /// digest of plans in which it was called after the only kernel that had one.
-    #[serde(rename = "degree")]
-    pub extent: u32,
-}
-
-impl Default for Arguments {
-    fn default() -> Self {
-        Self { a: 0.5, extent: 16 }
-    }
-}
-
-/// The whole-number argument of a kernel: what its cost goes by besides the
-/// number of elements.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Extent {
-    /// As a scenario calls it.
-    pub name: &'static str,
-    pub least: u32,
-    pub most: u32,
-    /// Where the scenario does not say.
-    pub default: u32,
-}
-
-impl Extent {
-    /// The number, if it is one of those allowed.
-    pub fn check(&self, number: f64) -> Option<u32> {
-        let within = (f64::from(self.least)..=f64::from(self.most)).contains(&number);
-        (within && number.fract() == 0.0).then_some(number as u32)
-    }
-}
-
-impl fmt::Display for Extent {
-    /// What is allowed: `a whole number from 1 to 8`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a whole number from {} to {}", self.least, self.most)
-    }
-}
-
-/// A kernel as far as its cost goes: `extent` is 0 for kernels without one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Variant {
-    pub kernel: Kernel,
-    /// Older files call it by the only one there was.
-    #[serde(alias = "degree")]
-    pub extent: u32,
-}
-
-impl Variant {
-    pub fn of(kernel: Kernel, arguments: &Arguments) -> Self {
-        let extent = kernel.extent().map_or(0, |_| arguments.extent);
-        Self { kernel, extent }
-    }
-
-    /// What the kernel's time is linear in, between one extent and another.
-    pub fn measure(self) -> f64 {
-        f64::from(self.extent)
-    }
-
-    /// Arguments that make the kernel this variant.
-    pub fn arguments(self) -> Arguments {
-        Arguments { extent: self.extent, ..Arguments::default() }
-    }
-}
-
 impl Kernel {
-    pub const ALL: [Self; 6] =
-        [Self::Scale, Self::Saxpy, Self::Polynomial, Self::Sum, Self::Stencil, Self::BlackScholes];
+    pub const ALL: [Self; 7] = [
+        Self::Scale,
+        Self::Saxpy,
+        Self::Polynomial,
+        Self::Sum,
+        Self::Stencil,
+        Self::BlackScholes,
+        Self::Convolution,
+    ];
 
     pub const fn name(self) -> &'static str {
         match self {
@@ -132,6 +77,7 @@ impl Kernel {
             Self::Sum => "sum",
             Self::Stencil => "stencil",
             Self::BlackScholes => "black-scholes",
+            Self::Convolution => "convolution",
         }
     }
 
@@ -139,13 +85,41 @@ impl Kernel {
         Self::ALL.into_iter().find(|kernel| kernel.name() == name)
     }
 
-    /// How many input arrays the kernel reads. Each kernel writes one array.
-    pub const fn inputs(self) -> usize {
+    /// The input arrays that the kernel reads. Each kernel writes one array.
+    pub const fn operands(self) -> &'static [&'static str] {
         match self {
-            Self::BlackScholes => 3,
-            Self::Saxpy => 2,
-            Self::Scale | Self::Polynomial | Self::Sum | Self::Stencil => 1,
+            Self::Scale | Self::Polynomial | Self::Sum | Self::Stencil => &["x"],
+            Self::Saxpy => &["x", "y"],
+            Self::BlackScholes => &["price", "strike", "years"],
+            Self::Convolution => &["x", "weights"],
         }
+    }
+
+    /// How many input arrays the kernel reads.
+    pub const fn inputs(self) -> usize {
+        self.operands().len()
+    }
+
+    /// The elements of an input that every output element may depend on, such as
+    /// weights; `None` for an input that the kernel goes along.
+    pub fn whole(self, input: usize, arguments: &Arguments) -> Option<u64> {
+        let extent = u64::from(arguments.extent);
+        match (self, input) {
+            (Self::Convolution, 1) => Some(extent),
+            _ => None,
+        }
+    }
+
+    /// The inputs that the kernel goes along.
+    fn along(self) -> impl Iterator<Item = usize> {
+        let arguments = Arguments::default();
+        (0..self.inputs()).filter(move |&input| self.whole(input, &arguments).is_none())
+    }
+
+    /// The input in which an iteration finds the output of the one before,
+    /// unless the task works in place: the last that the kernel goes along.
+    pub fn iterated(self) -> usize {
+        self.along().last().expect("every kernel goes along an input")
     }
 
     pub const fn shape(self) -> Shape {
@@ -156,16 +130,17 @@ impl Kernel {
     }
 
     /// How many neighbours on each side an output element depends on.
-    pub const fn halo(self) -> u64 {
+    pub const fn halo(self, arguments: &Arguments) -> u64 {
         match self {
             Self::Stencil => 1,
+            Self::Convolution => arguments.extent as u64 / 2,
             _ => 0,
         }
     }
 
     /// Whether the output may be the same memory as an input.
     pub const fn works_in_place(self) -> bool {
-        self.halo() == 0 && matches!(self.shape(), Shape::Map)
+        matches!(self, Self::Scale | Self::Saxpy | Self::Polynomial | Self::BlackScholes)
     }
 
     /// Whether the kernel takes the factor `a`.
@@ -177,8 +152,10 @@ impl Kernel {
     pub const fn extent(self) -> Option<Extent> {
         match self {
             // Beyond this degree the kernel says nothing more about a machine.
-            Self::Polynomial => {
-                Some(Extent { name: "degree", least: 1, most: 65_536, default: 16 })
+            Self::Polynomial => Some(Extent::up_to("degree", 65_536, 16)),
+            // One tap is in the middle.
+            Self::Convolution => {
+                Some(Extent { numbers: Numbers::Odd, ..Extent::up_to("taps", 1025, 9) })
             }
             _ => None,
         }
@@ -192,64 +169,30 @@ impl Kernel {
 
     /// Floating-point operations per element; a fused multiply-add is two.
     pub fn flops_per_element(self, arguments: &Arguments) -> f64 {
+        let extent = f64::from(arguments.extent);
         match self {
             Self::Scale | Self::Sum => 1.0,
             Self::Saxpy => 2.0,
-            Self::Polynomial => 2.0 * f64::from(arguments.extent),
+            Self::Polynomial | Self::Convolution => 2.0 * extent,
             Self::Stencil => 3.0,
             // With every function counted as the series that the CPU twin has for it.
             Self::BlackScholes => 136.0,
         }
     }
 
-    /// Bytes read and written per element when each array is touched once.
-    pub const fn bytes_per_element(self) -> u64 {
-        match self.shape() {
-            Shape::Map => 4 * (self.inputs() as u64 + 1),
-            Shape::Reduction => 4 * self.inputs() as u64,
-        }
-    }
-}
-
-/// The shape of a launch, and what one of its blocks holds of a multiprocessor
-/// for as long as it runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Grid {
-    pub blocks: u32,
-    pub threads_per_block: u32,
-    pub registers_per_thread: u32,
-    pub shared_bytes_per_block: u32,
-}
-
-impl Grid {
-    /// Elements that one thread of a map works on, as in the CUDA source.
-    const PER_THREAD: u64 = 4;
-    const THREADS: u32 = 256;
-    /// Blocks of a reduction: each leaves one number to combine.
-    const REDUCTION_BLOCKS: u64 = 1024;
-
-    /// What a small kernel of the driver's own takes up.
-    pub const ONE_BLOCK: Self = Self {
-        blocks: 1,
-        threads_per_block: Self::THREADS,
-        registers_per_thread: 32,
-        shared_bytes_per_block: 0,
-    };
-
-    /// The library's launch of a kernel over so many elements.
-    pub fn of(kernel: Kernel, elements: u64) -> Self {
-        let blocks = elements.div_ceil(u64::from(Self::THREADS) * Self::PER_THREAD).max(1);
-        let (blocks, shared) = match kernel.shape() {
-            Shape::Map => (blocks, 0),
-            // One number for each warp, and a flag.
-            Shape::Reduction => (blocks.min(Self::REDUCTION_BLOCKS), 4 * Self::THREADS / 32 + 4),
+    /// Bytes read and written per element when each array is touched once,
+    /// without those that are read whole.
+    pub fn bytes_per_element(self) -> u64 {
+        let written = match self.shape() {
+            Shape::Map => 1,
+            Shape::Reduction => 0,
         };
-        Self {
-            // Of more, 16 TiB of elements, the launch itself would fail.
-            blocks: u32::try_from(blocks).unwrap_or(u32::MAX),
-            shared_bytes_per_block: shared,
-            ..Self::ONE_BLOCK
-        }
+        4 * (self.along().count() as u64 + written)
+    }
+
+    /// Bytes of the inputs that are read whole.
+    pub fn whole_bytes(self, arguments: &Arguments) -> u64 {
+        4 * (0..self.inputs()).filter_map(|input| self.whole(input, arguments)).sum::<u64>()
     }
 }
 

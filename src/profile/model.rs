@@ -312,7 +312,7 @@ impl Profile {
             between(&models, Variant::of(kernel, arguments), n)
                 .ok_or_else(|| Unknown { what: format!("kernel `{kernel}` on the CPU") })
         };
-        let own = Bytes::new(kernel.bytes_per_element() * n);
+        let own = Bytes::new(Variant::of(kernel, arguments).bytes(n));
         if footprint <= own {
             return time(Warmth::Same);
         }

@@ -31,7 +31,7 @@ impl Scope<'_> {
         };
         self.shapes_fit(raw, &task)?;
         in_place_where_possible(raw, &task)?;
-        halo_is_the_kernels(raw, kernel)?;
+        halo_is_the_kernels(raw, &task)?;
         Ok(task)
     }
 
@@ -69,7 +69,32 @@ impl Scope<'_> {
         }
     }
 
+    /// Inputs that are read whole have the size that the kernel's arguments say.
+    fn whole_inputs_fit(&self, raw: &RawTask, task: &Task) -> Result<(), Fault> {
+        for (input, id) in task.reads.iter().enumerate() {
+            let buffer = &self.buffers[id.0];
+            let Some(wanted) = task.kernel.whole(input, &task.arguments) else { continue };
+            if buffer.elements != wanted {
+                let (name, kernel) = (&buffer.name, task.kernel);
+                let (operand, extent) = (kernel.operands()[input], said(task));
+                return Err(Fault::new(
+                    format!(
+                        "task `{}` reads `{name}` as the `{operand}` of kernel `{kernel}`, which \
+                         are {wanted} elements with {extent}, but it has {}",
+                        raw.name, buffer.elements
+                    ),
+                    self.raw_buffers[id.0].elements.span(),
+                    "does not fit",
+                    format!("set `elements = {wanted}` in buffer `{name}`, or change {extent}"),
+                )
+                .and(raw.reads.span(), "read here"));
+            }
+        }
+        Ok(())
+    }
+
     fn shapes_fit(&self, raw: &RawTask, task: &Task) -> Result<(), Fault> {
+        self.whole_inputs_fit(raw, task)?;
         let output = &self.buffers[task.writes.0];
         let output_size = self.raw_buffers[task.writes.0].elements.span();
         if task.kernel.shape() == Shape::Reduction {
@@ -87,7 +112,9 @@ impl Scope<'_> {
             ));
         }
         let differs = |id: &&BufferId| self.buffers[id.0].elements != output.elements;
-        let Some(id) = task.reads.iter().find(differs) else {
+        let along = (0..task.reads.len()).filter(|&input| !task.reads_whole(input));
+        let along: Vec<BufferId> = along.map(|input| task.reads[input]).collect();
+        let Some(id) = along.iter().find(differs) else {
             return Ok(());
         };
         let input = &self.buffers[id.0];
@@ -105,6 +132,12 @@ impl Scope<'_> {
         )
         .and(self.raw_buffers[id.0].elements.span(), "read"))
     }
+}
+
+/// The kernel's whole-number argument as a scenario has it: `taps = 9`.
+fn said(task: &Task) -> String {
+    let name = task.kernel.extent().map_or("", |extent| extent.name);
+    format!("`{name} = {}`", task.arguments.extent)
 }
 
 fn buffers_in_words(number: usize) -> String {
@@ -181,13 +214,14 @@ fn in_place_where_possible(raw: &RawTask, task: &Task) -> Result<(), Fault> {
 }
 
 /// The halo belongs to the kernel; a scenario may state it for its reader.
-fn halo_is_the_kernels(raw: &RawTask, kernel: Kernel) -> Result<(), Fault> {
+fn halo_is_the_kernels(raw: &RawTask, task: &Task) -> Result<(), Fault> {
+    let (kernel, has) = (task.kernel, task.kernel.halo(&task.arguments));
     match raw.split.as_ref().and_then(|split| split.halo.as_ref()) {
-        Some(halo) if u64::try_from(*halo.get_ref()) != Ok(kernel.halo()) => Err(Fault::new(
+        Some(halo) if u64::try_from(*halo.get_ref()) != Ok(has) => Err(Fault::new(
             format!("`halo` of task `{}` is {halo}", raw.name),
             halo.span(),
-            format!("kernel `{kernel}` has a halo of {}", kernel.halo()),
-            format!("write `halo = {}`, or leave it out", kernel.halo()),
+            format!("kernel `{kernel}` has a halo of {has}"),
+            format!("write `halo = {has}`, or leave it out"),
         )),
         _ => Ok(()),
     }

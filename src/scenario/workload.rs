@@ -86,7 +86,13 @@ pub struct Task {
 impl Task {
     /// Neighbours on each side that an output element depends on, over all iterations.
     pub fn halo(&self) -> u64 {
-        self.kernel.halo() * self.iterations
+        self.kernel.halo(&self.arguments) * self.iterations
+    }
+
+    /// Whether an output element may depend on all of an input, by its place in
+    /// [`Task::reads`].
+    pub fn reads_whole(&self, input: usize) -> bool {
+        self.kernel.whole(input, &self.arguments).is_some()
     }
 }
 
@@ -126,6 +132,14 @@ impl Workload {
         let first_use =
             self.tasks.iter().find(|task| task.writes == id || task.reads.contains(&id));
         first_use.is_some_and(|task| task.reads.contains(&id))
+    }
+
+    /// Whether a task reads all of a buffer for every element that it writes.
+    pub fn is_read_whole(&self, id: BufferId) -> bool {
+        let reads = |task: &Task| {
+            (0..task.reads.len()).any(|input| task.reads[input] == id && task.reads_whole(input))
+        };
+        self.tasks.iter().any(reads)
     }
 
     /// Whether a task writes a buffer.

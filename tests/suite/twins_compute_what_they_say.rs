@@ -20,6 +20,11 @@ fn truth(kernel: Kernel, arguments: &Arguments, inputs: &[&[f32]], i: usize) -> 
             (at(0, i.saturating_sub(1)) + at(0, i) + at(0, right)) / 3.0
         }
         Kernel::BlackScholes => call([0, 1, 2].map(|array| at(array, i))),
+        Kernel::Convolution => {
+            let (x, weights) = (inputs[0], inputs[1]);
+            let neighbour = |t: usize| (i + t).saturating_sub(weights.len() / 2).min(x.len() - 1);
+            (0..weights.len()).map(|t| at(1, t) * at(0, neighbour(t))).sum()
+        }
         Kernel::Sum => unreachable!("a sum is no map"),
     }
 }
@@ -51,6 +56,12 @@ fn random(team: &Team, count: usize, seed: u64) -> Vec<f32> {
     values
 }
 
+/// An input of every kernel, `count` elements long unless it is read whole.
+fn inputs(team: &Team, kernel: Kernel, arguments: &Arguments, count: usize) -> Vec<Vec<f32>> {
+    let length = |input| kernel.whole(input, arguments).map_or(count, |whole| whole as usize);
+    (0..kernel.inputs()).map(|input| random(team, length(input), input as u64)).collect()
+}
+
 fn maps() -> impl Iterator<Item = Kernel> {
     Kernel::ALL.into_iter().filter(|kernel| kernel.shape() == Shape::Map)
 }
@@ -60,15 +71,14 @@ fn maps_match_plain_code() {
     let arguments = Arguments { a: 1.75, extent: 9 };
     for team in teams() {
         for size in SIZES {
-            let x = random(&team, size, 1);
-            let [y, z] = [2, 3].map(|seed| random(&team, size, seed));
             for kernel in maps() {
-                let inputs = &[x.as_slice(), &y, &z][..kernel.inputs()];
+                let inputs = inputs(&team, kernel, &arguments, size);
+                let inputs: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
                 let operands: Vec<_> = inputs.iter().map(|input| Operand::Array(input)).collect();
                 let mut output = vec![f32::NAN; size];
                 team.run(kernel, &arguments, &operands, &mut output, 0);
                 for (i, &value) in output.iter().enumerate() {
-                    assert_close(kernel, value, truth(kernel, &arguments, inputs, i));
+                    assert_close(kernel, value, truth(kernel, &arguments, &inputs, i));
                 }
             }
         }
@@ -77,19 +87,18 @@ fn maps_match_plain_code() {
 
 #[test]
 fn a_chunk_with_margins_equals_the_same_elements_of_the_whole() {
-    let arguments = Arguments::default();
+    let arguments = Arguments { extent: 17, ..Arguments::default() };
     for team in teams() {
         for size in [1, 3, 17, 1000, 100_003] {
             for (lead, trail) in [(0, 0), (1, 0), (0, 1), (1, 1), (3, 2)] {
-                let x = random(&team, lead + size + trail, 3);
-                let [y, z] = [4, 5].map(|seed| random(&team, lead + size + trail, seed));
                 for kernel in maps() {
-                    let inputs = &[x.as_slice(), &y, &z][..kernel.inputs()];
+                    let inputs = inputs(&team, kernel, &arguments, lead + size + trail);
+                    let inputs: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
                     let operands: Vec<_> = inputs.iter().map(|x| Operand::Array(x)).collect();
                     let mut output = vec![f32::NAN; size];
                     team.run(kernel, &arguments, &operands, &mut output, lead);
                     for (i, &value) in output.iter().enumerate() {
-                        assert_close(kernel, value, truth(kernel, &arguments, inputs, i + lead));
+                        assert_close(kernel, value, truth(kernel, &arguments, &inputs, i + lead));
                     }
                 }
             }

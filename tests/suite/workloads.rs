@@ -1,6 +1,6 @@
 //! Small workloads for tests about plans and predictions.
 
-use hallway::kernels::Kernel;
+use hallway::kernels::{Arguments, Kernel};
 use hallway::scenario::Workload;
 use proptest::prelude::*;
 use std::fmt::Write;
@@ -88,6 +88,21 @@ pub fn any_workload() -> impl Strategy<Value = Workload> {
     })
 }
 
+/// Arguments with which small arrays make sense.
+pub fn small_arguments(kernel: Kernel) -> Arguments {
+    let extent = match kernel {
+        Kernel::Convolution => 5,
+        _ => 3,
+    };
+    Arguments { extent, ..Arguments::default() }
+}
+
+fn argument_text(kernel: Kernel) -> String {
+    let extent = small_arguments(kernel).extent;
+    let argument = |name| format!("arguments = {{ {name} = {extent} }}\n");
+    kernel.extent().map_or(String::new(), |extent| argument(extent.name))
+}
+
 fn text(batches: u64, elements: u64, inputs: [usize; 2], drafts: &[Draft]) -> String {
     // Name, elements and home of each buffer; arrays that tasks can read.
     let mut buffers: Vec<(String, u64, usize)> = Vec::new();
@@ -99,8 +114,15 @@ fn text(batches: u64, elements: u64, inputs: [usize; 2], drafts: &[Draft]) -> St
     let (mut tasks, mut written, mut read) = (String::new(), Vec::new(), Vec::new());
     for (index, draft) in drafts.iter().enumerate() {
         let kernel = draft.kernel;
-        let reads: Vec<usize> =
+        let arguments = small_arguments(kernel);
+        let mut reads: Vec<usize> =
             draft.reads[..kernel.inputs()].iter().map(|pick| *pick.get(&arrays)).collect();
+        for (input, read) in reads.iter_mut().enumerate() {
+            if let Some(length) = kernel.whole(input, &arguments) {
+                *read = buffers.len();
+                buffers.push((format!("whole{index}"), length, 1 + input % 3));
+            }
+        }
         let free = reads.iter().find(|id| **id < inputs.len() && !written.contains(*id));
         let writes = match free {
             Some(&id) if draft.in_place && kernel.works_in_place() => id,
@@ -119,7 +141,9 @@ fn text(batches: u64, elements: u64, inputs: [usize; 2], drafts: &[Draft]) -> St
         write!(
             tasks,
             "[[task]]\nname = \"t{index}\"\nkernel = \"{kernel}\"\nreads = {names:?}\n\
-             writes = [{target:?}]\niterations = {iterations}\nsplit = {{ along = \"elements\" }}\n"
+             writes = [{target:?}]\niterations = {iterations}\n{}\
+             split = {{ along = \"elements\" }}\n",
+            argument_text(kernel)
         )
         .expect("a string takes everything");
         written.push(writes);

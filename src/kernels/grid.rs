@@ -1,0 +1,64 @@
+//! How the library launches each kernel on a device.
+
+use super::{Arguments, Kernel, Shape};
+
+/// The shape of a launch, and what one of its blocks holds of a multiprocessor
+/// for as long as it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Grid {
+    pub blocks: u32,
+    pub threads_per_block: u32,
+    pub registers_per_thread: u32,
+    pub shared_bytes_per_block: u32,
+}
+
+impl Grid {
+    /// Elements that one thread of a map works on, as in the CUDA source.
+    const PER_THREAD: u64 = 4;
+    const THREADS: u32 = 256;
+    /// The most blocks of a reduction: each leaves a part to combine.
+    pub const REDUCTION_BLOCKS: u64 = 1024;
+
+    /// What a small kernel of the driver's own takes up.
+    pub const ONE_BLOCK: Self = Self {
+        blocks: 1,
+        threads_per_block: Self::THREADS,
+        registers_per_thread: 32,
+        shared_bytes_per_block: 0,
+    };
+
+    /// The library's launch of a kernel over so many elements.
+    pub fn of(kernel: Kernel, arguments: &Arguments, elements: u64) -> Self {
+        let blocks = elements.div_ceil(u64::from(Self::THREADS) * Self::PER_THREAD).max(1);
+        let blocks = match kernel.shape() {
+            Shape::Map => blocks,
+            Shape::Reduction => blocks.min(Self::REDUCTION_BLOCKS),
+        };
+        Self {
+            // Of more, 16 TiB of elements, the launch itself would fail.
+            blocks: u32::try_from(blocks).unwrap_or(u32::MAX),
+            registers_per_thread: registers(kernel),
+            shared_bytes_per_block: shared_bytes(kernel, arguments),
+            ..Self::ONE_BLOCK
+        }
+    }
+}
+
+/// What the compiler takes for compute capability 9.0, rounded up to what the
+/// hardware gives out: eight at a time, and 32 where fewer change nothing.
+const fn registers(kernel: Kernel) -> u32 {
+    match kernel {
+        Kernel::Convolution => 40,
+        _ => 32,
+    }
+}
+
+const fn shared_bytes(kernel: Kernel, arguments: &Arguments) -> u32 {
+    match kernel {
+        // One number for each warp, and a flag.
+        Kernel::Sum => 4 * Grid::THREADS / 32 + 4,
+        // The block's inputs with their margins, and the weights, in fours.
+        Kernel::Convolution => 16 * (Grid::THREADS + 2 * arguments.extent.div_ceil(4)),
+        _ => 0,
+    }
+}
