@@ -197,6 +197,8 @@ pub(super) fn points() -> Vec<(Variant, Vec<u64>)> {
             Kernel::BlackScholes => (&[0], &apart),
             // From where memory bounds it to where arithmetic does.
             Kernel::Convolution => (&[5, 33, 257], &apart),
+            // Blocks meet in few counters, or have many to add up.
+            Kernel::Histogram => (&[16, 256, 4096], &apart),
         };
         extents.iter().map(|&extent| (Variant { kernel, extent }, counts.clone())).collect()
     };

@@ -14,8 +14,8 @@ use super::run::CalibrateError;
 
 /// Events that only order, for chains across streams.
 const ORDERING_EVENTS: usize = 128;
-/// Room for a reduction's parts, as `REDUCTION_BLOCKS` and a counter need.
-const WORKSPACE: Bytes = Bytes::kib(8);
+/// Room for what the blocks of any reduction combine.
+const WORKSPACE: Bytes = Bytes::kib(32);
 
 pub(super) struct Rig<'d> {
     pub device: &'d Device,

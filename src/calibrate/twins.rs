@@ -13,6 +13,7 @@ impl Rig<'_> {
         let bytes = Bytes::of_f32(elements);
         let arguments = variant.arguments();
         let (kernel, whole) = (variant.kernel, variant.kernel.whole_bytes(&arguments));
+        let results = kernel.results(&arguments) as usize;
         let share = Bytes::new((footprint.get() - whole) / arrays(variant));
         let first = self.turn * count;
         let starts: Vec<usize> =
@@ -30,7 +31,7 @@ impl Rig<'_> {
             });
             let output = match kernel.shape() {
                 Shape::Map => &mut out.as_mut_slice()[range],
-                Shape::Reduction => &mut out.as_mut_slice()[..1],
+                Shape::Reduction => &mut out.as_mut_slice()[..results],
             };
             self.team.run(kernel, &arguments, &operands[..kernel.inputs()], output, 0);
         }

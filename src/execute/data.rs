@@ -103,7 +103,7 @@ fn iterated(task: &Task, mut inputs: Vec<Vec<f32>>, team: &Team) -> Vec<f32> {
     for _ in 0..task.iterations {
         let length = match task.kernel.shape() {
             Shape::Map => inputs[iterated].len(),
-            Shape::Reduction => 1,
+            Shape::Reduction => task.kernel.results(&task.arguments) as usize,
         };
         output = vec![f32::NAN; length];
         let operands: Vec<Operand<'_>> = inputs.iter().map(|x| Operand::Array(x)).collect();

@@ -178,6 +178,43 @@ extern "C" __global__ void __launch_bounds__(THREADS) sum(Work w) {
     if (threadIdx.x == 0) w.out[0] = value;
 }
 
+// One launch: blocks count in shared memory and add to counters in the workspace.
+// The last one to finish writes these out and leaves zeros for the next launch.
+extern "C" __global__ void __launch_bounds__(THREADS) histogram(Work w) {
+    __shared__ bool last;
+    unsigned *counts = (unsigned *)dynamic_shared, *totals = (unsigned *)w.workspace;
+    for (unsigned bin = threadIdx.x; bin < w.extent; bin += THREADS) counts[bin] = 0;
+    __syncthreads();
+    u64 stride = (u64)gridDim.x * THREADS;
+    u64 i = (u64)blockIdx.x * THREADS + threadIdx.x;
+    float bins = (float)w.extent;
+    // A float becomes the nearest number there is, and one that is none 0.
+    for (; i + 3 * stride < w.count; i += 4 * stride) {
+        float x[4];
+#pragma unroll
+        for (int k = 0; k < 4; k++) x[k] = w.x[i + k * stride];
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            atomicAdd(&counts[min(__float2uint_rz(x[k] * bins), w.extent - 1)], 1u);
+    }
+    for (; i < w.count; i += stride)
+        atomicAdd(&counts[min(__float2uint_rz(w.x[i] * bins), w.extent - 1)], 1u);
+    __syncthreads();
+    for (unsigned bin = threadIdx.x; bin < w.extent; bin += THREADS)
+        if (counts[bin]) atomicAdd(&totals[bin], counts[bin]);
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0)
+        last = atomicInc(&totals[w.extent], gridDim.x - 1) == gridDim.x - 1;
+    __syncthreads();
+    if (!last) return;
+    __threadfence();
+    for (unsigned bin = threadIdx.x; bin < w.extent; bin += THREADS) {
+        w.out[bin] = (float)((volatile unsigned *)totals)[bin];
+        totals[bin] = 0;
+    }
+}
+
 // Spins until the host writes `epoch`, or the time is up.
 extern "C" __global__ void hold_until_released(volatile unsigned *flag, unsigned epoch,
                                                u64 timeout_ns) {

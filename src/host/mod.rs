@@ -11,6 +11,7 @@ mod affinity;
 mod black_scholes;
 mod convolution;
 mod cpu;
+mod histogram;
 mod pages;
 mod team;
 mod twins;

@@ -80,6 +80,7 @@ impl Team {
                 self.convolve(cost, (x, weights), output, lead);
             }
             (Kernel::Stencil, &[Operand::Array(x)]) => self.stencil(cost, x, output, lead),
+            (Kernel::Histogram, &[Operand::Array(x)]) => self.histogram(cost, x, output),
             (Kernel::Sum, &[Operand::Array(x)]) => {
                 assert_eq!(lead, 0, "a sum has no halo");
                 output[0] = self.sum(cost, x);

@@ -44,6 +44,19 @@ impl Grid {
     }
 }
 
+impl Grid {
+    /// Elements of device memory in which the blocks of a reduction combine what
+    /// they have: zero before the first launch, and after each. One word more
+    /// counts the blocks that are done.
+    pub fn workspace(kernel: Kernel, arguments: &Arguments) -> Option<u64> {
+        match kernel {
+            Kernel::Sum => Some(Self::REDUCTION_BLOCKS + 1),
+            Kernel::Histogram => Some(kernel.results(arguments) + 1),
+            _ => None,
+        }
+    }
+}
+
 /// What the compiler takes for compute capability 9.0, rounded up to what the
 /// hardware gives out: eight at a time, and 32 where fewer change nothing.
 const fn registers(kernel: Kernel) -> u32 {
@@ -57,6 +70,8 @@ const fn shared_bytes(kernel: Kernel, arguments: &Arguments) -> u32 {
     match kernel {
         // One number for each warp, and a flag.
         Kernel::Sum => 4 * Grid::THREADS / 32 + 4,
+        // A counter for each bin, and a flag.
+        Kernel::Histogram => 4 * arguments.extent + 4,
         // The block's inputs with their margins, and the weights, in fours.
         Kernel::Convolution => 16 * (Grid::THREADS + 2 * arguments.extent.div_ceil(4)),
         _ => 0,

@@ -34,6 +34,9 @@ pub enum Kernel {
     /// `out[i]` = the sum of `weights[t] * x[i + t - taps / 2]` over all `taps`
     /// weights, the ends of `x` repeated outwards.
     Convolution,
+    /// `out[b]` = how many `x[i]` lie in the `b`th of `bins` equal parts of 0 to
+    /// 1; those outside count in the first or the last.
+    Histogram,
 }
 
 /// What an option's value depends on besides price, strike and time.
@@ -54,12 +57,12 @@ impl BlackScholes {
 pub enum Shape {
     /// One output element for each input element.
     Map,
-    /// One output element in all.
+    /// As many output elements as [`Kernel::results`] says, however many go in.
     Reduction,
 }
 
 impl Kernel {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Scale,
         Self::Saxpy,
         Self::Polynomial,
@@ -67,6 +70,7 @@ impl Kernel {
         Self::Stencil,
         Self::BlackScholes,
         Self::Convolution,
+        Self::Histogram,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -78,6 +82,7 @@ impl Kernel {
             Self::Stencil => "stencil",
             Self::BlackScholes => "black-scholes",
             Self::Convolution => "convolution",
+            Self::Histogram => "histogram",
         }
     }
 
@@ -88,7 +93,7 @@ impl Kernel {
     /// The input arrays that the kernel reads. Each kernel writes one array.
     pub const fn operands(self) -> &'static [&'static str] {
         match self {
-            Self::Scale | Self::Polynomial | Self::Sum | Self::Stencil => &["x"],
+            Self::Scale | Self::Polynomial | Self::Sum | Self::Stencil | Self::Histogram => &["x"],
             Self::Saxpy => &["x", "y"],
             Self::BlackScholes => &["price", "strike", "years"],
             Self::Convolution => &["x", "weights"],
@@ -124,8 +129,16 @@ impl Kernel {
 
     pub const fn shape(self) -> Shape {
         match self {
-            Self::Sum => Shape::Reduction,
+            Self::Sum | Self::Histogram => Shape::Reduction,
             _ => Shape::Map,
+        }
+    }
+
+    /// How many elements a reduction writes.
+    pub const fn results(self, arguments: &Arguments) -> u64 {
+        match self {
+            Self::Histogram => arguments.extent as u64,
+            _ => 1,
         }
     }
 
@@ -157,6 +170,8 @@ impl Kernel {
             Self::Convolution => {
                 Some(Extent { numbers: Numbers::Odd, ..Extent::up_to("taps", 1025, 9) })
             }
+            // A block's counters stay in its shared memory.
+            Self::Histogram => Some(Extent::up_to("bins", 4096, 256)),
             _ => None,
         }
     }
@@ -171,7 +186,7 @@ impl Kernel {
     pub fn flops_per_element(self, arguments: &Arguments) -> f64 {
         let extent = f64::from(arguments.extent);
         match self {
-            Self::Scale | Self::Sum => 1.0,
+            Self::Scale | Self::Sum | Self::Histogram => 1.0,
             Self::Saxpy => 2.0,
             Self::Polynomial | Self::Convolution => 2.0 * extent,
             Self::Stencil => 3.0,

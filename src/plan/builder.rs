@@ -142,16 +142,16 @@ impl<'w> Builder<'w> {
                     (format!("{} spare", task.name), longest(items, task.writes));
                 slot.spares[index] = Some(self.allocate(name, place, elements));
             }
-            if place == Place::Device && task.kernel.shape() == Shape::Reduction {
-                slot.workspaces[index] = Some(self.workspace(&task.name));
+            if let (Place::Device, Some(elements)) =
+                (place, Grid::workspace(task.kernel, &task.arguments))
+            {
+                slot.workspaces[index] = Some(self.workspace(&task.name, elements));
             }
         }
         slot
     }
 
-    fn workspace(&mut self, task: &str) -> AllocationId {
-        // Each block leaves its part, and one more word counts finished blocks.
-        let elements = Grid::REDUCTION_BLOCKS + 1;
+    fn workspace(&mut self, task: &str, elements: u64) -> AllocationId {
         let id = self.allocate(format!("{task} workspace"), Place::Device, elements);
         let target = Slice { allocation: id, offset: Bytes::ZERO, length: Bytes::of_f32(elements) };
         self.plan.setup.push(Call::Clear { stream: StreamId(0), target });
@@ -239,7 +239,9 @@ impl<'w> Builder<'w> {
     fn ranges(&self, task: &Task, item: &Item, index: u64) -> (Range<u64>, Range<u64>) {
         let length = self.workload.buffer(task.writes).elements;
         match task.kernel.shape() {
-            Shape::Reduction => (item.owns[task.reads[0].0].clone(), 0..1),
+            Shape::Reduction => {
+                (item.owns[task.reads[0].0].clone(), 0..task.kernel.results(&task.arguments))
+            }
             Shape::Map => {
                 let writes = iteration_range(task, index, &item.needs[task.writes.0], length);
                 (widened(&writes, task.kernel.halo(&task.arguments), length), writes)

@@ -12,6 +12,8 @@ pub(super) struct Partials {
     id: BufferId,
     parts: AllocationId,
     chunks: u64,
+    /// Elements of each part, and of the whole.
+    length: u64,
 }
 
 impl Partials {
@@ -23,11 +25,12 @@ impl Partials {
         let reductions: Vec<BufferId> = builder.copied_out();
         let reductions = reductions.into_iter().filter(|&id| reduced(builder.workload, id));
         let place = Place::Host(builder.plan.strategy.memory);
-        let elements = chunks * builder.workload.batches;
         let mut all = Vec::new();
         for id in reductions.collect::<Vec<_>>() {
-            let name = format!("{} parts", builder.workload.buffer(id).name);
-            all.push(Self { id, parts: builder.allocate(name, place, elements), chunks });
+            let buffer = builder.workload.buffer(id);
+            let (name, length) = (format!("{} parts", buffer.name), buffer.elements);
+            let elements = length * chunks * builder.workload.batches;
+            all.push(Self { id, parts: builder.allocate(name, place, elements), chunks, length });
         }
         all
     }
@@ -35,7 +38,7 @@ impl Partials {
     /// Where the item's part goes, if the buffer is one of these.
     pub fn target(all: &[Self], item: &Item, id: BufferId) -> Option<Residence> {
         let found = all.iter().find(|partials| partials.id == id)?;
-        let offset = item.batch * found.chunks + item.piece;
+        let offset = (item.batch * found.chunks + item.piece) * found.length;
         Some(Residence { allocation: found.parts, first: 0, offset })
     }
 
@@ -43,20 +46,32 @@ impl Partials {
     pub fn combine(all: &[Self], builder: &mut Builder<'_>, items: &[Item]) {
         for partials in all {
             for item in items.iter().filter(|item| item.piece == 0) {
-                let offset = item.batch * partials.chunks;
-                let parts = Residence { allocation: partials.parts, first: 0, offset };
-                let whole = builder.home(item, partials.id).expect("it goes back to the host");
-                builder.issue(Call::Compute {
-                    step: Step {
-                        kernel: Kernel::Sum,
-                        arguments: Arguments::default(),
-                        inputs: vec![parts.slice(&(0..partials.chunks))],
-                        output: whole.slice(&(0..1)),
-                        workspace: None,
-                        lead: 0,
-                    },
-                });
+                partials.combine_batch(builder, item);
             }
+        }
+    }
+
+    fn combine_batch(&self, builder: &mut Builder<'_>, item: &Item) {
+        let part = |piece| Residence {
+            allocation: self.parts,
+            first: 0,
+            offset: (item.batch * self.chunks + piece) * self.length,
+        };
+        let whole = builder.home(item, self.id).expect("it goes back to the host");
+        let whole = whole.slice(&(0..self.length));
+        let mut compute = |kernel, inputs| {
+            let a = if kernel == Kernel::Sum { Arguments::default().a } else { 1.0 };
+            let arguments = Arguments { a, ..Arguments::default() };
+            let step = Step { kernel, arguments, inputs, output: whole, workspace: None, lead: 0 };
+            builder.issue(Call::Compute { step });
+        };
+        if self.length == 1 {
+            return compute(Kernel::Sum, vec![part(0).slice(&(0..self.chunks))]);
+        }
+        let of = |piece| part(piece).slice(&(0..self.length));
+        compute(Kernel::Scale, vec![of(0)]);
+        for piece in 1..self.chunks {
+            compute(Kernel::Saxpy, vec![of(piece), whole]);
         }
     }
 }

@@ -93,23 +93,34 @@ impl Scope<'_> {
         Ok(())
     }
 
+    fn results_fit(&self, raw: &RawTask, task: &Task) -> Result<(), Fault> {
+        let output = &self.buffers[task.writes.0];
+        let (gives, kernel) = (task.kernel.results(&task.arguments), task.kernel);
+        if output.elements == gives {
+            return Ok(());
+        }
+        let words = if gives == 1 { "one element".to_owned() } else { format!("{gives} elements") };
+        let fault = Fault::new(
+            format!(
+                "kernel `{kernel}` of task `{}` gives {words}, but buffer `{}` has {}",
+                raw.name, output.name, output.elements
+            ),
+            self.raw_buffers[task.writes.0].elements.span(),
+            "does not fit",
+            format!("set `elements = {gives}` in buffer `{}`", output.name),
+        );
+        Err(match kernel.extent() {
+            Some(_) => fault.or(&format!("change {}", said(task))),
+            None => fault,
+        })
+    }
+
     fn shapes_fit(&self, raw: &RawTask, task: &Task) -> Result<(), Fault> {
         self.whole_inputs_fit(raw, task)?;
         let output = &self.buffers[task.writes.0];
         let output_size = self.raw_buffers[task.writes.0].elements.span();
         if task.kernel.shape() == Shape::Reduction {
-            if output.elements == 1 {
-                return Ok(());
-            }
-            return Err(Fault::new(
-                format!(
-                    "kernel `{}` of task `{}` gives one element, but buffer `{}` has {}",
-                    task.kernel, raw.name, output.name, output.elements
-                ),
-                output_size,
-                "too many elements",
-                format!("set `elements = 1` in buffer `{}`", output.name),
-            ));
+            return self.results_fit(raw, task);
         }
         let differs = |id: &&BufferId| self.buffers[id.0].elements != output.elements;
         let along = (0..task.reads.len()).filter(|&input| !task.reads_whole(input));
@@ -193,7 +204,7 @@ fn iterations(raw: &RawTask, kernel: Kernel) -> Result<u64, Fault> {
         Some(given) if iterations > 1 && kernel.shape() == Shape::Reduction => Err(Fault::new(
             format!("{what} is {iterations}, but kernel `{kernel}` cannot be repeated"),
             given.span(),
-            "its one output element is not an input again",
+            "its output is not an input again",
             "leave `iterations` out",
         )),
         _ => Ok(iterations),

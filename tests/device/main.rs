@@ -210,6 +210,35 @@ fn a_sum_equals_its_twin_and_can_be_repeated() {
 }
 
 #[test]
+fn a_histogram_equals_its_twin_and_can_be_repeated() {
+    on_a_gpu("a_histogram_equals_its_twin_and_can_be_repeated", |device| {
+        let team = Team::new(2).expect("two threads");
+        let stream = Stream::new(device)?;
+        for (count, bins) in [(1, 1), (255, 3), (100_003, 256), (3_000_017, 4096)] {
+            let arguments = Arguments { extent: bins, ..Arguments::default() };
+            // Cleared once: each launch leaves zeros in it again.
+            let workspace = upload(device, &stream, &vec![0.0; bins as usize + 1])?;
+            let values = random(count, 3);
+            let mut truth = vec![f32::NAN; bins as usize];
+            let operands = [Operand::Array(&values)];
+            team.run(Kernel::Histogram, &arguments, &operands, &mut truth, 0);
+            let input = upload(device, &stream, &values)?;
+            for _ in 0..3 {
+                let output = upload(device, &stream, &vec![f32::NAN; bins as usize])?;
+                let addresses = (output.address(), workspace.address());
+                let kernel = (Kernel::Histogram, arguments);
+                let sizes = (count as u64, count as u64, 0);
+                let launch = Launch::new(device, kernel, &[input.address()], addresses, sizes)?;
+                // SAFETY: the arrays hold what the sizes say, until the download is over.
+                unsafe { stream.launch(&launch)? };
+                assert_eq!(download(&stream, &output, bins as usize)?, truth, "{count} in {bins}");
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
 fn events_measure_a_known_delay() {
     on_a_gpu("events_measure_a_known_delay", |device| {
         let delay = Duration::from_millis(2);

@@ -25,7 +25,7 @@ fn truth(kernel: Kernel, arguments: &Arguments, inputs: &[&[f32]], i: usize) -> 
             let neighbour = |t: usize| (i + t).saturating_sub(weights.len() / 2).min(x.len() - 1);
             (0..weights.len()).map(|t| at(1, t) * at(0, neighbour(t))).sum()
         }
-        Kernel::Sum => unreachable!("a sum is no map"),
+        Kernel::Sum | Kernel::Histogram => unreachable!("a reduction is no map"),
     }
 }
 
@@ -166,6 +166,28 @@ fn sums_are_accurate_and_the_same_for_every_team() {
             sums.push(output[0]);
         }
         assert!(sums.iter().all(|&sum| sum == sums[0]));
+    }
+}
+
+#[test]
+fn histograms_count_everything_and_are_the_same_for_every_team() {
+    for (size, bins) in [(0, 1), (1, 4096), (1000, 1), (4099, 10), (100_003, 256), (3_000_017, 3)] {
+        let arguments = Arguments { extent: bins, ..Arguments::default() };
+        for team in teams() {
+            let mut x = random(&team, size, 8);
+            // Whatever lies outside, or is no number, has its place too.
+            let odd = [-1.0, 2.0, f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1.0, -0.0];
+            x.iter_mut().step_by(100).zip(odd).for_each(|(x, odd)| *x = odd);
+            let mut truth = vec![0.0; bins as usize];
+            for value in &x {
+                // By rounding down: the product is exact to the bit that decides.
+                let bin = (value * bins as f32).floor().clamp(0.0, bins as f32 - 1.0);
+                truth[if bin.is_nan() { 0 } else { bin as usize }] += 1.0;
+            }
+            let mut output = vec![f32::NAN; bins as usize];
+            team.run(Kernel::Histogram, &arguments, &[Operand::Array(&x)], &mut output, 0);
+            assert_eq!(output, truth, "{size} in {bins}");
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Small workloads for tests about plans and predictions.
 
-use hallway::kernels::{Arguments, Kernel};
+use hallway::kernels::{Arguments, Kernel, Shape};
 use hallway::scenario::Workload;
 use proptest::prelude::*;
 use std::fmt::Write;
@@ -115,6 +115,7 @@ fn text(batches: u64, elements: u64, inputs: [usize; 2], drafts: &[Draft]) -> St
     for (index, draft) in drafts.iter().enumerate() {
         let kernel = draft.kernel;
         let arguments = small_arguments(kernel);
+        let reduces = kernel.shape() == Shape::Reduction;
         let mut reads: Vec<usize> =
             draft.reads[..kernel.inputs()].iter().map(|pick| *pick.get(&arrays)).collect();
         for (input, read) in reads.iter_mut().enumerate() {
@@ -127,15 +128,15 @@ fn text(batches: u64, elements: u64, inputs: [usize; 2], drafts: &[Draft]) -> St
         let writes = match free {
             Some(&id) if draft.in_place && kernel.works_in_place() => id,
             _ => {
-                let sum = kernel == Kernel::Sum;
-                if !sum {
+                let length = if reduces { kernel.results(&arguments) } else { elements };
+                if !reduces {
                     arrays.push(buffers.len());
                 }
-                buffers.push((format!("out{index}"), if sum { 1 } else { elements }, draft.home));
+                buffers.push((format!("out{index}"), length, draft.home));
                 buffers.len() - 1
             }
         };
-        let iterations = if kernel == Kernel::Sum { 1 } else { draft.iterations };
+        let iterations = if reduces { 1 } else { draft.iterations };
         let names: Vec<&str> = reads.iter().map(|&id| buffers[id].0.as_str()).collect();
         let target = &buffers[writes].0;
         write!(

@@ -48,6 +48,32 @@ fn that_reduces_writes_one_element_once() {
 }
 
 #[test]
+fn that_counts_writes_a_number_for_each_bin() {
+    let text = valid_but("kernel = \"stencil\"", "kernel = \"histogram\"");
+    let text = text.replace(", halo = 1", "").replace("iterations = 4", "arguments = { bins = 8 }");
+    let message = "kernel `histogram` of task `smooth` gives 8 elements, but buffer `out` has 1024";
+    refuses(&text, "1024 # output", message, "set `elements = 8` in buffer `out`; or change `bins");
+    assert!(read(&text.replace("1024 # output", "8")).is_ok());
+    let text = text.replace("bins = 8", "bins = 4097");
+    refuses(&text, "4097", "`bins` of task `smooth` is 4097", "a whole number from 1 to 4096");
+}
+
+#[test]
+fn that_weighs_reads_as_many_weights_as_it_has_taps() {
+    let text = valid_but("kernel = \"stencil\"", "kernel = \"convolution\"");
+    let text = text.replace("[\"middle\"]\nwrites", "[\"middle\", \"x\"]\nwrites");
+    let text = text.replace("halo = 1", "halo = 3");
+    let text = text.replace("iterations = 4", "arguments = { taps = 7 }");
+    let message = "reads `x` as the `weights` of kernel `convolution`, which are 7 elements";
+    refuses(&text, "1024\nhome", message, "set `elements = 7` in buffer `x`, or change `taps = 7`");
+    // The scale before it makes as many elements as it reads: it reads others.
+    let right = text.replace("reads = [\"x\"]", "reads = [\"out\"]");
+    let right = right.replacen("1024", "7", 1);
+    assert!(read(&right).is_err_and(|error| error.to_string().contains("circle")));
+    refuses(&text.replace("taps = 7", "taps = 8"), "8 }", "`taps` of task", "an odd number from 1");
+}
+
+#[test]
 fn works_in_place_only_where_its_kernel_can() {
     let text = valid_but("writes = [\"out\"]", "writes = [\"middle\"]");
     let at = "[\"middle\"]\niterations";
