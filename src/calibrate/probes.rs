@@ -199,8 +199,14 @@ pub(super) fn points() -> Vec<(Variant, Vec<u64>)> {
             Kernel::Convolution => (&[5, 33, 257], &apart),
             // Blocks meet in few counters, or have many to add up.
             Kernel::Histogram => (&[16, 256, 4096], &apart),
+            Kernel::Transpose => (&[32, 1024, 32_768], &apart),
         };
-        extents.iter().map(|&extent| (Variant { kernel, extent }, counts.clone())).collect()
+        let points = |&extent| {
+            let variant = Variant { kernel, extent };
+            let rows = |&&count: &&u64| count >= kernel.grain(&variant.arguments());
+            (variant, counts.iter().filter(rows).copied().collect())
+        };
+        extents.iter().map(points).collect()
     };
     Kernel::ALL.into_iter().flat_map::<Vec<_>, _>(points_of).collect()
 }

@@ -133,6 +133,30 @@ extern "C" __global__ void __launch_bounds__(THREADS) convolution(Work w) {
         if (first + i < w.count) w.out[first + i] = ((float *)tile)[i];
 }
 
+#define TILE 32
+
+// A tile is read along its rows and written along its columns, by way of shared
+// memory whose rows are one longer, so that a column lies in all banks.
+extern "C" __global__ void __launch_bounds__(THREADS) transpose(Work w) {
+    float *tile = (float *)dynamic_shared;
+    u64 columns = w.extent, rows = w.count / columns, across = (columns + TILE - 1) / TILE;
+    u64 first_row = blockIdx.x / across * TILE, first_column = blockIdx.x % across * TILE;
+    unsigned x = threadIdx.x % TILE, y = threadIdx.x / TILE;
+#pragma unroll
+    for (unsigned j = y; j < TILE; j += THREADS / TILE) {
+        u64 row = first_row + j, column = first_column + x;
+        if (row < rows && column < columns)
+            tile[j * (TILE + 1) + x] = w.x[row * columns + column];
+    }
+    __syncthreads();
+#pragma unroll
+    for (unsigned j = y; j < TILE; j += THREADS / TILE) {
+        u64 row = first_row + x, column = first_column + j;
+        if (row < rows && column < columns)
+            w.out[column * rows + row] = tile[x * (TILE + 1) + j];
+    }
+}
+
 __device__ float block_sum(float value) {
     __shared__ float warps[THREADS / 32];
     for (int offset = 16; offset > 0; offset /= 2)

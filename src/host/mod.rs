@@ -14,6 +14,7 @@ mod cpu;
 mod histogram;
 mod pages;
 mod team;
+mod transpose;
 mod twins;
 mod vector;
 

@@ -80,6 +80,10 @@ impl Team {
                 self.convolve(cost, (x, weights), output, lead);
             }
             (Kernel::Stencil, &[Operand::Array(x)]) => self.stencil(cost, x, output, lead),
+            (Kernel::Transpose, &[Operand::Array(x)]) => {
+                assert_eq!(lead, 0, "a transposition is not cut");
+                self.transpose(cost, x, output, arguments.extent as usize);
+            }
             (Kernel::Histogram, &[Operand::Array(x)]) => self.histogram(cost, x, output),
             (Kernel::Sum, &[Operand::Array(x)]) => {
                 assert_eq!(lead, 0, "a sum has no halo");

@@ -31,6 +31,7 @@ impl Grid {
     pub fn of(kernel: Kernel, arguments: &Arguments, elements: u64) -> Self {
         let blocks = elements.div_ceil(u64::from(Self::THREADS) * Self::PER_THREAD).max(1);
         let blocks = match kernel.shape() {
+            _ if kernel == Kernel::Transpose => tiles(arguments, elements),
             Shape::Map => blocks,
             Shape::Reduction => blocks.min(Self::REDUCTION_BLOCKS),
         };
@@ -57,6 +58,14 @@ impl Grid {
     }
 }
 
+/// Elements on a side of what a block transposes.
+const TILE: u32 = 32;
+
+fn tiles(arguments: &Arguments, elements: u64) -> u64 {
+    let (columns, side) = (u64::from(arguments.extent.max(1)), u64::from(TILE));
+    (elements / columns).div_ceil(side).max(1) * columns.div_ceil(side)
+}
+
 /// What the compiler takes for compute capability 9.0, rounded up to what the
 /// hardware gives out: eight at a time, and 32 where fewer change nothing.
 const fn registers(kernel: Kernel) -> u32 {
@@ -72,6 +81,8 @@ const fn shared_bytes(kernel: Kernel, arguments: &Arguments) -> u32 {
         Kernel::Sum => 4 * Grid::THREADS / 32 + 4,
         // A counter for each bin, and a flag.
         Kernel::Histogram => 4 * arguments.extent + 4,
+        // A tile whose rows do not begin in the same bank.
+        Kernel::Transpose => 4 * TILE * (TILE + 1),
         // The block's inputs with their margins, and the weights, in fours.
         Kernel::Convolution => 16 * (Grid::THREADS + 2 * arguments.extent.div_ceil(4)),
         _ => 0,

@@ -37,6 +37,8 @@ pub enum Kernel {
     /// `out[b]` = how many `x[i]` lie in the `b`th of `bins` equal parts of 0 to
     /// 1; those outside count in the first or the last.
     Histogram,
+    /// `out[j][i] = x[i][j]`: rows of `columns` elements become columns.
+    Transpose,
 }
 
 /// What an option's value depends on besides price, strike and time.
@@ -62,7 +64,7 @@ pub enum Shape {
 }
 
 impl Kernel {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Scale,
         Self::Saxpy,
         Self::Polynomial,
@@ -71,6 +73,7 @@ impl Kernel {
         Self::BlackScholes,
         Self::Convolution,
         Self::Histogram,
+        Self::Transpose,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -83,6 +86,7 @@ impl Kernel {
             Self::BlackScholes => "black-scholes",
             Self::Convolution => "convolution",
             Self::Histogram => "histogram",
+            Self::Transpose => "transpose",
         }
     }
 
@@ -93,7 +97,8 @@ impl Kernel {
     /// The input arrays that the kernel reads. Each kernel writes one array.
     pub const fn operands(self) -> &'static [&'static str] {
         match self {
-            Self::Scale | Self::Polynomial | Self::Sum | Self::Stencil | Self::Histogram => &["x"],
+            Self::Scale | Self::Polynomial | Self::Sum => &["x"],
+            Self::Stencil | Self::Histogram | Self::Transpose => &["x"],
             Self::Saxpy => &["x", "y"],
             Self::BlackScholes => &["price", "strike", "years"],
             Self::Convolution => &["x", "weights"],
@@ -142,6 +147,20 @@ impl Kernel {
         }
     }
 
+    /// Elements that belong together, such as a row: arrays are whole numbers of
+    /// them, and no chunk ends within one.
+    pub const fn grain(self, arguments: &Arguments) -> u64 {
+        match self {
+            Self::Transpose => arguments.extent as u64,
+            _ => 1,
+        }
+    }
+
+    /// Whether the work can be cut into chunks along the elements.
+    pub const fn can_be_cut(self) -> bool {
+        !matches!(self, Self::Transpose)
+    }
+
     /// How many neighbours on each side an output element depends on.
     pub const fn halo(self, arguments: &Arguments) -> u64 {
         match self {
@@ -172,6 +191,7 @@ impl Kernel {
             }
             // A block's counters stay in its shared memory.
             Self::Histogram => Some(Extent::up_to("bins", 4096, 256)),
+            Self::Transpose => Some(Extent::up_to("columns", 65_536, 1024)),
             _ => None,
         }
     }
@@ -190,6 +210,7 @@ impl Kernel {
             Self::Saxpy => 2.0,
             Self::Polynomial | Self::Convolution => 2.0 * extent,
             Self::Stencil => 3.0,
+            Self::Transpose => 0.0,
             // With every function counted as the series that the CPU twin has for it.
             Self::BlackScholes => 136.0,
         }

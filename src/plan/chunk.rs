@@ -25,8 +25,11 @@ pub(super) struct Item {
 /// The reason why the workload cannot be cut.
 pub(super) fn items(workload: &Workload, chunks: u64) -> Result<Vec<Item>, String> {
     let length = if chunks > 1 { Some(common_length(workload)?) } else { None };
-    if length.is_some_and(|length| chunks > length) {
-        return Err(format!("{chunks} chunks of a batch with fewer elements"));
+    let grain = workload.grain();
+    if length.is_some_and(|length| chunks > length / grain) {
+        let rows =
+            if grain == 1 { String::new() } else { format!(", {grain} of which stay together") };
+        return Err(format!("{chunks} chunks of a batch with fewer elements{rows}"));
     }
     let mut items = Vec::new();
     for batch in 0..workload.batches {
@@ -92,11 +95,19 @@ fn own_ranges(
     buffers
         .map(|(id, buffer)| match length {
             Some(length) if is_cut(workload, BufferId(id)) => {
+                let grain = workload.grain();
+                let rows = length / grain;
                 // Whole multiples of 32 elements keep device accesses aligned.
                 let cut = |piece: u64| {
-                    let at = u128::from(length) * u128::from(piece) / u128::from(chunks);
+                    let at = u128::from(rows) * u128::from(piece) / u128::from(chunks);
                     let at = at as u64;
-                    if piece == chunks || length / chunks < 64 { at } else { at / 32 * 32 }
+                    if piece == chunks {
+                        length
+                    } else if rows / chunks < 64 {
+                        at * grain
+                    } else {
+                        at / 32 * 32 * grain
+                    }
                 };
                 cut(piece)..cut(piece + 1)
             }
@@ -109,6 +120,10 @@ fn own_ranges(
 fn needed_ranges(workload: &Workload, owns: &[Range<u64>]) -> Vec<Range<u64>> {
     let mut needs = owns.to_vec();
     for task in workload.tasks.iter().rev() {
+        // A row is computed whole, however little of it is asked for.
+        let grain = task.kernel.grain(&task.arguments);
+        let asked = &mut needs[task.writes.0];
+        *asked = asked.start / grain * grain..asked.end.next_multiple_of(grain);
         for (input, &read) in task.reads.iter().enumerate() {
             let length = workload.buffer(read).elements;
             let wanted = match task.kernel.shape() {

@@ -29,6 +29,8 @@ impl Scope<'_> {
             iterations: iterations(raw, kernel)?,
             splittable: raw.split.is_some(),
         };
+        split_where_possible(raw, kernel)?;
+        self.rows_fit(raw, &task)?;
         self.shapes_fit(raw, &task)?;
         in_place_where_possible(raw, &task)?;
         halo_is_the_kernels(raw, &task)?;
@@ -67,6 +69,30 @@ impl Scope<'_> {
                 "name one buffer in `writes`",
             )),
         }
+    }
+
+    /// What the kernel goes along comes in whole rows.
+    fn rows_fit(&self, raw: &RawTask, task: &Task) -> Result<(), Fault> {
+        let grain = task.kernel.grain(&task.arguments);
+        for (input, id) in task.reads.iter().enumerate() {
+            let buffer = &self.buffers[id.0];
+            if task.reads_whole(input) || buffer.elements.is_multiple_of(grain) {
+                continue;
+            }
+            let (name, kernel, extent) = (&buffer.name, task.kernel, said(task));
+            return Err(Fault::new(
+                format!(
+                    "task `{}` reads the {} elements of `{name}`, but with {extent} kernel \
+                     `{kernel}` takes them {grain} at a time",
+                    raw.name, buffer.elements
+                ),
+                self.raw_buffers[id.0].elements.span(),
+                format!("not a multiple of {grain}"),
+                format!("set `elements` to a multiple of {grain}, or change {extent}"),
+            )
+            .and(raw.reads.span(), "read here"));
+        }
+        Ok(())
     }
 
     /// Inputs that are read whole have the size that the kernel's arguments say.
@@ -224,10 +250,22 @@ fn in_place_where_possible(raw: &RawTask, task: &Task) -> Result<(), Fault> {
     .and(raw.reads.span(), "read here"))
 }
 
+fn split_where_possible(raw: &RawTask, kernel: Kernel) -> Result<(), Fault> {
+    match &raw.split {
+        Some(split) if !kernel.can_be_cut() => Err(Fault::new(
+            format!("task `{}` has a `split`, but kernel `{kernel}` cannot be cut", raw.name),
+            split.span(),
+            "every piece of its output needs all of its input",
+            "leave `split` out",
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// The halo belongs to the kernel; a scenario may state it for its reader.
 fn halo_is_the_kernels(raw: &RawTask, task: &Task) -> Result<(), Fault> {
     let (kernel, has) = (task.kernel, task.kernel.halo(&task.arguments));
-    match raw.split.as_ref().and_then(|split| split.halo.as_ref()) {
+    match raw.split.as_ref().and_then(|split| split.get_ref().halo.as_ref()) {
         Some(halo) if u64::try_from(*halo.get_ref()) != Ok(has) => Err(Fault::new(
             format!("`halo` of task `{}` is {halo}", raw.name),
             halo.span(),

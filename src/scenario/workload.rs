@@ -142,8 +142,23 @@ impl Workload {
         self.tasks.iter().any(reads)
     }
 
+    /// Elements that belong together in every task, such as a row: a chunk is a
+    /// whole number of them.
+    pub fn grain(&self) -> u64 {
+        let grains = self.tasks.iter().map(|task| task.kernel.grain(&task.arguments));
+        grains.fold(1, |all, grain| match all % grain {
+            0 => all,
+            _ => all.saturating_mul(grain / gcd(all, grain)),
+        })
+    }
+
     /// Whether a task writes a buffer.
     pub fn is_output(&self, id: BufferId) -> bool {
         self.writer_of(id).is_some()
     }
+}
+
+/// The greatest common divisor (Euclid).
+fn gcd(one: u64, other: u64) -> u64 {
+    if other == 0 { one } else { gcd(other, one % other) }
 }

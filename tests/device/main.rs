@@ -146,7 +146,7 @@ fn every_map_equals_its_twin_at_odd_sizes_and_leads() {
         let team = Team::new(2).expect("two threads");
         let arguments = Arguments { a: 1.75, extent: 9 };
         let maps = Kernel::ALL.into_iter().filter(|kernel| kernel.shape() == Shape::Map);
-        for kernel in maps {
+        for kernel in maps.filter(|kernel| kernel.can_be_cut()) {
             // Only a kernel with a halo is ever given more input than output.
             let margins: &[(usize, usize)] = if kernel.halo(&arguments) > 0 {
                 &[(0, 0), (1, 0), (0, 1), (3, 2)]
@@ -174,6 +174,23 @@ fn every_map_equals_its_twin_at_odd_sizes_and_leads() {
                     }
                 }
             }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn a_transposition_equals_its_twin() {
+    on_a_gpu("a_transposition_equals_its_twin", |device| {
+        let team = Team::new(2).expect("two threads");
+        for (rows, columns) in [(1, 1), (1, 1000), (1000, 1), (32, 64), (333, 257), (1025, 31)] {
+            let arguments = Arguments { extent: columns, ..Arguments::default() };
+            let x = random(rows * columns as usize, 1);
+            let mut truth = vec![f32::NAN; x.len()];
+            team.run(Kernel::Transpose, &arguments, &[Operand::Array(&x)], &mut truth, 0);
+            let (kernel, sizes) = ((Kernel::Transpose, arguments), (x.len(), 0));
+            let found = map_on_device(device, kernel, &[x], sizes)?;
+            assert_eq!(found, truth, "{rows} by {columns}");
         }
         Ok(())
     });

@@ -25,6 +25,11 @@ fn truth(kernel: Kernel, arguments: &Arguments, inputs: &[&[f32]], i: usize) -> 
             let neighbour = |t: usize| (i + t).saturating_sub(weights.len() / 2).min(x.len() - 1);
             (0..weights.len()).map(|t| at(1, t) * at(0, neighbour(t))).sum()
         }
+        Kernel::Transpose => {
+            let (columns, rows) =
+                (arguments.extent as usize, inputs[0].len() / arguments.extent as usize);
+            at(0, i % rows * columns + i / rows)
+        }
         Kernel::Sum | Kernel::Histogram => unreachable!("a reduction is no map"),
     }
 }
@@ -63,7 +68,8 @@ fn inputs(team: &Team, kernel: Kernel, arguments: &Arguments, count: usize) -> V
 }
 
 fn maps() -> impl Iterator<Item = Kernel> {
-    Kernel::ALL.into_iter().filter(|kernel| kernel.shape() == Shape::Map)
+    let elementwise = |kernel: &Kernel| kernel.shape() == Shape::Map && kernel.can_be_cut();
+    Kernel::ALL.into_iter().filter(elementwise)
 }
 
 #[test]
@@ -101,6 +107,26 @@ fn a_chunk_with_margins_equals_the_same_elements_of_the_whole() {
                         assert_close(kernel, value, truth(kernel, &arguments, &inputs, i + lead));
                     }
                 }
+            }
+        }
+    }
+}
+
+#[test]
+fn transpositions_of_any_shape() {
+    for team in teams() {
+        for (rows, columns) in [(0, 3), (1, 1), (1, 100), (100, 1), (16, 16), (17, 65), (500, 333)]
+        {
+            let arguments = Arguments { extent: columns, ..Arguments::default() };
+            let x = random(&team, rows * columns as usize, 1);
+            let mut output = vec![f32::NAN; x.len()];
+            team.run(Kernel::Transpose, &arguments, &[Operand::Array(&x)], &mut output, 0);
+            for (i, &value) in output.iter().enumerate() {
+                assert_close(
+                    Kernel::Transpose,
+                    value,
+                    truth(Kernel::Transpose, &arguments, &[&x], i),
+                );
             }
         }
     }

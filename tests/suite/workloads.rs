@@ -82,8 +82,10 @@ fn draft() -> impl Strategy<Value = Draft> {
 pub fn any_workload() -> impl Strategy<Value = Workload> {
     let drafts = prop::collection::vec(draft(), 1..4);
     let inputs = prop::array::uniform2(1..4_usize);
-    let all = (1..4_u64, 70..400_u64, inputs, drafts);
-    all.prop_filter_map("tasks in a circle", |(batches, elements, inputs, drafts)| {
+    // Rows are of four elements.
+    let all = (1..4_u64, 18..100_u64, inputs, drafts);
+    all.prop_filter_map("tasks in a circle", |(batches, rows, inputs, drafts)| {
+        let elements = 4 * rows;
         Workload::from_toml("generated.toml", &text(batches, elements, inputs, &drafts)).ok()
     })
 }
@@ -92,6 +94,7 @@ pub fn any_workload() -> impl Strategy<Value = Workload> {
 pub fn small_arguments(kernel: Kernel) -> Arguments {
     let extent = match kernel {
         Kernel::Convolution => 5,
+        Kernel::Transpose => 4,
         _ => 3,
     };
     Arguments { extent, ..Arguments::default() }
@@ -142,9 +145,9 @@ fn text(batches: u64, elements: u64, inputs: [usize; 2], drafts: &[Draft]) -> St
         write!(
             tasks,
             "[[task]]\nname = \"t{index}\"\nkernel = \"{kernel}\"\nreads = {names:?}\n\
-             writes = [{target:?}]\niterations = {iterations}\n{}\
-             split = {{ along = \"elements\" }}\n",
-            argument_text(kernel)
+             writes = [{target:?}]\niterations = {iterations}\n{}{}",
+            argument_text(kernel),
+            if kernel.can_be_cut() { "split = { along = \"elements\" }\n" } else { "" },
         )
         .expect("a string takes everything");
         written.push(writes);

@@ -74,6 +74,22 @@ fn that_weighs_reads_as_many_weights_as_it_has_taps() {
 }
 
 #[test]
+fn of_rows_has_whole_ones_and_stays_whole() {
+    let text = valid_but("kernel = \"stencil\"", "kernel = \"transpose\"");
+    let text = text.replace("iterations = 4", "arguments = { columns = 100 }");
+    refuses(&text, "{ along", "kernel `transpose` cannot be cut", "leave `split` out");
+    let text = text.replace("split = { along = \"elements\", halo = 1 }", "");
+    let message = "kernel `transpose` takes them 100 at a time";
+    refuses(
+        &text,
+        "1_024",
+        message,
+        "set `elements` to a multiple of 100, or change `columns = 100`",
+    );
+    assert!(read(&text.replace("columns = 100", "columns = 64")).is_ok());
+}
+
+#[test]
 fn works_in_place_only_where_its_kernel_can() {
     let text = valid_but("writes = [\"out\"]", "writes = [\"middle\"]");
     let at = "[\"middle\"]\niterations";
