@@ -1,5 +1,6 @@
 //! The list of everything that is measured.
 
+use crate::gpu::supports;
 use crate::kernels::{Kernel, Variant};
 use crate::plan::Direction;
 use crate::samples::{
@@ -54,7 +55,7 @@ pub(super) fn device_probes() -> Vec<Probe> {
         let count = (LARGEST.get() / bytes.get()).min(64);
         probes.push(Probe { quantities: quantities.to_vec(), counts: Counts::Of(count) });
     }
-    for (variant, counts) in points() {
+    for (variant, counts) in points_on_device() {
         for elements in counts {
             probes.push(one(Quantity::Kernel { variant, elements }, Counts::ByDuration));
         }
@@ -184,12 +185,20 @@ fn copy_sizes() -> Vec<Bytes> {
     sizes.into_iter().map(Bytes::new).collect()
 }
 
+/// Those of [`points`] for which the device has what it needs.
+pub(super) fn points_on_device() -> Vec<(Variant, Vec<u64>)> {
+    let mut points = points();
+    points.retain(|(variant, _)| supports(variant.kernel).is_ok());
+    points
+}
+
 /// Every variant of a kernel with the numbers of elements that it is measured
 /// at, fewest first. Between two variants and two numbers, times are interpolated.
-pub(super) fn points() -> Vec<(Variant, Vec<u64>)> {
+fn points() -> Vec<(Variant, Vec<u64>)> {
     let powers = |powers: &[u32]| powers.iter().map(|power| 1 << power).collect::<Vec<u64>>();
     let close = powers(&[10, 12, 14, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26]);
     let apart = powers(&[10, 14, 16, 18, 20, 22, 24, 26]);
+    let few = powers(&[10, 14, 16, 18, 20, 22, 24]);
     let points_of = |kernel: Kernel| {
         let (extents, counts): (&[u32], _) = match kernel {
             Kernel::Scale | Kernel::Saxpy | Kernel::Sum | Kernel::Stencil => (&[0], &close),
@@ -200,6 +209,9 @@ pub(super) fn points() -> Vec<(Variant, Vec<u64>)> {
             // Blocks meet in few counters, or have many to add up.
             Kernel::Histogram => (&[16, 256, 4096], &apart),
             Kernel::Transpose => (&[32, 1024, 32_768], &apart),
+            // More rows take longer in proportion, and the CPU very long.
+            Kernel::Matmul => (&[64, 512, 4096], &few),
+            Kernel::Fft => (&[64, 1024, 16_384], &apart),
         };
         let points = |&extent| {
             let variant = Variant { kernel, extent };

@@ -1,6 +1,6 @@
 //! What the measurements are made with: memory, streams, events, a clock.
 
-use super::probes::{LARGEST, MOST_STREAMS, POOL, points};
+use super::probes::{LARGEST, MOST_STREAMS, POOL, points_on_device};
 use crate::gpu::{
     Blocker, Device, DeviceMemory, Event, GpuError, Launch, PinnedMemory, Registration, Stream,
 };
@@ -93,7 +93,7 @@ impl<'d> Rig<'d> {
     /// Runs every kernel once: a first launch may load code, which can wait
     /// for the device, and a held stream would never let it go on.
     fn load_kernels(&self) -> Result<(), GpuError> {
-        for (variant, elements) in points() {
+        for (variant, elements) in points_on_device() {
             let launch = self.launch_of(variant, elements[0])?;
             // SAFETY: the arrays are larger and outlive the wait.
             unsafe { self.streams[0].launch(&launch)? };

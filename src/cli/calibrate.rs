@@ -5,11 +5,12 @@ use super::{Failure, Outcome};
 use crate::calibrate::{CalibrateError, Progress, calibrate, provenance};
 use crate::files;
 use crate::fit::fit;
-use crate::gpu::Device;
+use crate::gpu::{Device, supports};
 use crate::host::Team;
+use crate::kernels::Kernel;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use std::io::BufWriter;
+use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -32,6 +33,9 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
     let device = Device::open(arguments.gpu)?;
     let team = team(arguments.threads)?;
     let machine = provenance(&device, &team, arguments.seed)?;
+    for error in Kernel::ALL.into_iter().filter_map(|kernel| supports(kernel).err()) {
+        let _ = writeln!(std::io::stderr(), "hallway: without one kernel: {error}");
+    }
     let folder = &arguments.output;
     // The old samples stay until the new ones are whole.
     let file = files::unnamed_beside(&folder.join(SAMPLES)).map_err(Failure::input)?;

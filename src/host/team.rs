@@ -2,6 +2,7 @@
 
 use super::HostError;
 use super::cpu::last_level_cache;
+use super::fft::Plans;
 use super::twins::{Formula, Map, Polynomial, Saxpy, Scale, Stencil, Sum};
 use super::vector::on_widest_vectors;
 use crate::kernels::{Arguments, BlackScholes, Kernel};
@@ -22,6 +23,7 @@ pub enum Operand<'a> {
 pub struct Team {
     pool: rayon::ThreadPool,
     last_level_cache: Bytes,
+    pub(super) plans: Plans,
 }
 
 impl Team {
@@ -37,7 +39,7 @@ impl Team {
         // Threads start in the background; the first kernel should not wait for them.
         pool.broadcast(|_| ());
         let last_level_cache = last_level_cache().unwrap_or(Bytes::mib(32));
-        Ok(Self { pool, last_level_cache })
+        Ok(Self { pool, last_level_cache, plans: Plans::default() })
     }
 
     pub fn threads(&self) -> usize {
@@ -80,6 +82,14 @@ impl Team {
                 self.convolve(cost, (x, weights), output, lead);
             }
             (Kernel::Stencil, &[Operand::Array(x)]) => self.stencil(cost, x, output, lead),
+            (Kernel::Matmul, &[Operand::Array(x), Operand::Array(y)]) => {
+                let x = &x[lead..][..output.len()];
+                self.matmul(cost, (x, y), output, arguments.extent as usize);
+            }
+            (Kernel::Fft, &[Operand::Array(x)]) => {
+                let x = &x[lead..][..output.len()];
+                self.fft(cost, x, output, arguments.extent as usize);
+            }
             (Kernel::Transpose, &[Operand::Array(x)]) => {
                 assert_eq!(lead, 0, "a transposition is not cut");
                 self.transpose(cost, x, output, arguments.extent as usize);

@@ -39,6 +39,7 @@ pub struct Extent {
 pub enum Numbers {
     All,
     Odd,
+    PowersOfTwo,
 }
 
 impl Extent {
@@ -54,6 +55,7 @@ impl Extent {
         let fits = match self.numbers {
             Numbers::All => true,
             Numbers::Odd => whole % 2 == 1,
+            Numbers::PowersOfTwo => whole.is_power_of_two(),
         };
         fits.then_some(whole)
     }
@@ -65,6 +67,7 @@ impl fmt::Display for Extent {
         let numbers = match self.numbers {
             Numbers::All => "a whole number",
             Numbers::Odd => "an odd number",
+            Numbers::PowersOfTwo => "a power of two",
         };
         write!(f, "{numbers} from {} to {}", self.least, self.most)
     }
@@ -90,8 +93,8 @@ impl Variant {
     pub fn measure(self) -> f64 {
         let extent = f64::from(self.extent);
         match self.kernel {
-            // The same bytes in other rows: what changes does so with their magnitude.
-            Kernel::Transpose => extent.log2(),
+            // The same bytes in other rows, or in so many more passes.
+            Kernel::Transpose | Kernel::Fft => extent.log2(),
             _ => extent,
         }
     }

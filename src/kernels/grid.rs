@@ -31,7 +31,9 @@ impl Grid {
     pub fn of(kernel: Kernel, arguments: &Arguments, elements: u64) -> Self {
         let blocks = elements.div_ceil(u64::from(Self::THREADS) * Self::PER_THREAD).max(1);
         let blocks = match kernel.shape() {
-            _ if kernel == Kernel::Transpose => tiles(arguments, elements),
+            _ if kernel == Kernel::Transpose => tiles(arguments, elements, TILE),
+            _ if kernel == Kernel::Matmul => tiles(arguments, elements, GEMM_TILE),
+            _ if kernel == Kernel::Fft => elements.div_ceil(FFT_ELEMENTS).max(1),
             Shape::Map => blocks,
             Shape::Reduction => blocks.min(Self::REDUCTION_BLOCKS),
         };
@@ -61,8 +63,14 @@ impl Grid {
 /// Elements on a side of what a block transposes.
 const TILE: u32 = 32;
 
-fn tiles(arguments: &Arguments, elements: u64) -> u64 {
-    let (columns, side) = (u64::from(arguments.extent.max(1)), u64::from(TILE));
+// cuBLAS and cuFFT choose kernels by size and device, and do not say which. What
+// stands in for them is the shape that such kernels commonly have: a square of
+// outputs in the registers and operands in shared memory, or whole signals there.
+const GEMM_TILE: u32 = 128;
+const FFT_ELEMENTS: u64 = 4096;
+
+fn tiles(arguments: &Arguments, elements: u64, side: u32) -> u64 {
+    let (columns, side) = (u64::from(arguments.extent.max(1)), u64::from(side));
     (elements / columns).div_ceil(side).max(1) * columns.div_ceil(side)
 }
 
@@ -71,6 +79,8 @@ fn tiles(arguments: &Arguments, elements: u64) -> u64 {
 const fn registers(kernel: Kernel) -> u32 {
     match kernel {
         Kernel::Convolution => 40,
+        Kernel::Fft => 64,
+        Kernel::Matmul => 128,
         _ => 32,
     }
 }
@@ -81,6 +91,8 @@ const fn shared_bytes(kernel: Kernel, arguments: &Arguments) -> u32 {
         Kernel::Sum => 4 * Grid::THREADS / 32 + 4,
         // A counter for each bin, and a flag.
         Kernel::Histogram => 4 * arguments.extent + 4,
+        Kernel::Matmul => 32 << 10,
+        Kernel::Fft => 16 << 10,
         // A tile whose rows do not begin in the same bank.
         Kernel::Transpose => 4 * TILE * (TILE + 1),
         // The block's inputs with their margins, and the weights, in fours.

@@ -39,6 +39,13 @@ pub enum Kernel {
     Histogram,
     /// `out[j][i] = x[i][j]`: rows of `columns` elements become columns.
     Transpose,
+    /// `out[i][j]` = the sum of `x[i][l] * y[l][j]`: any number of rows, of `inner`
+    /// elements each, times a square matrix. Were it not square, times would go
+    /// by a third number besides those of elements and of `inner`.
+    Matmul,
+    /// Each signal's discrete Fourier transform, not scaled. A signal has
+    /// `length` points, a point a real and an imaginary part.
+    Fft,
 }
 
 /// What an option's value depends on besides price, strike and time.
@@ -64,7 +71,7 @@ pub enum Shape {
 }
 
 impl Kernel {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Scale,
         Self::Saxpy,
         Self::Polynomial,
@@ -74,6 +81,8 @@ impl Kernel {
         Self::Convolution,
         Self::Histogram,
         Self::Transpose,
+        Self::Matmul,
+        Self::Fft,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -87,6 +96,8 @@ impl Kernel {
             Self::Convolution => "convolution",
             Self::Histogram => "histogram",
             Self::Transpose => "transpose",
+            Self::Matmul => "matmul",
+            Self::Fft => "fft",
         }
     }
 
@@ -98,8 +109,8 @@ impl Kernel {
     pub const fn operands(self) -> &'static [&'static str] {
         match self {
             Self::Scale | Self::Polynomial | Self::Sum => &["x"],
-            Self::Stencil | Self::Histogram | Self::Transpose => &["x"],
-            Self::Saxpy => &["x", "y"],
+            Self::Stencil | Self::Histogram | Self::Transpose | Self::Fft => &["x"],
+            Self::Saxpy | Self::Matmul => &["x", "y"],
             Self::BlackScholes => &["price", "strike", "years"],
             Self::Convolution => &["x", "weights"],
         }
@@ -116,6 +127,7 @@ impl Kernel {
         let extent = u64::from(arguments.extent);
         match (self, input) {
             (Self::Convolution, 1) => Some(extent),
+            (Self::Matmul, 1) => Some(extent * extent),
             _ => None,
         }
     }
@@ -151,7 +163,8 @@ impl Kernel {
     /// them, and no chunk ends within one.
     pub const fn grain(self, arguments: &Arguments) -> u64 {
         match self {
-            Self::Transpose => arguments.extent as u64,
+            Self::Transpose | Self::Matmul => arguments.extent as u64,
+            Self::Fft => 2 * arguments.extent as u64,
             _ => 1,
         }
     }
@@ -192,6 +205,14 @@ impl Kernel {
             // A block's counters stay in its shared memory.
             Self::Histogram => Some(Extent::up_to("bins", 4096, 256)),
             Self::Transpose => Some(Extent::up_to("columns", 65_536, 1024)),
+            Self::Matmul => Some(Extent::up_to("inner", 16_384, 1024)),
+            // Other lengths take other algorithms, with other costs. A signal is
+            // one thread's work on the CPU, and longer ones would be shared.
+            Self::Fft => Some(Extent {
+                least: 2,
+                numbers: Numbers::PowersOfTwo,
+                ..Extent::up_to("length", 65_536, 1024)
+            }),
             _ => None,
         }
     }
@@ -208,7 +229,9 @@ impl Kernel {
         match self {
             Self::Scale | Self::Sum | Self::Histogram => 1.0,
             Self::Saxpy => 2.0,
-            Self::Polynomial | Self::Convolution => 2.0 * extent,
+            Self::Polynomial | Self::Convolution | Self::Matmul => 2.0 * extent,
+            // By custom, 5 n log2(n) for n points, whatever the algorithm does.
+            Self::Fft => 2.5 * extent.log2(),
             Self::Stencil => 3.0,
             Self::Transpose => 0.0,
             // With every function counted as the series that the CPU twin has for it.

@@ -30,6 +30,22 @@ fn truth(kernel: Kernel, arguments: &Arguments, inputs: &[&[f32]], i: usize) -> 
                 (arguments.extent as usize, inputs[0].len() / arguments.extent as usize);
             at(0, i % rows * columns + i / rows)
         }
+        Kernel::Matmul => {
+            let inner = arguments.extent as usize;
+            let (row, column) = (i / inner, i % inner);
+            (0..inner).map(|l| at(0, row * inner + l) * at(1, l * inner + column)).sum()
+        }
+        Kernel::Fft => {
+            let length = arguments.extent as usize;
+            let (start, point) = (i / (2 * length) * (2 * length), i / 2 % length);
+            let term = |t: usize| {
+                let turn = -std::f64::consts::TAU * (point * t % length) as f64 / length as f64;
+                let (re, im) = (at(0, start + 2 * t), at(0, start + 2 * t + 1));
+                let (sin, cos) = turn.sin_cos();
+                if i % 2 == 0 { re * cos - im * sin } else { re * sin + im * cos }
+            };
+            (0..length).map(term).sum()
+        }
         Kernel::Sum | Kernel::Histogram => unreachable!("a reduction is no map"),
     }
 }
@@ -68,8 +84,9 @@ fn inputs(team: &Team, kernel: Kernel, arguments: &Arguments, count: usize) -> V
 }
 
 fn maps() -> impl Iterator<Item = Kernel> {
-    let elementwise = |kernel: &Kernel| kernel.shape() == Shape::Map && kernel.can_be_cut();
-    Kernel::ALL.into_iter().filter(elementwise)
+    let any_size = |kernel: &Kernel| kernel.grain(&Arguments::default()) == 1;
+    let maps = Kernel::ALL.into_iter().filter(|kernel| kernel.shape() == Shape::Map);
+    maps.filter(any_size)
 }
 
 #[test]
@@ -127,6 +144,35 @@ fn transpositions_of_any_shape() {
                     value,
                     truth(Kernel::Transpose, &arguments, &[&x], i),
                 );
+            }
+        }
+    }
+}
+
+#[test]
+fn products_and_transforms_of_any_number_of_rows() {
+    for team in teams() {
+        for (kernel, extent, rows) in [
+            (Kernel::Matmul, 1, 3),
+            (Kernel::Matmul, 7, 0),
+            (Kernel::Matmul, 33, 5),
+            (Kernel::Matmul, 64, 200),
+            (Kernel::Fft, 2, 1),
+            (Kernel::Fft, 8, 0),
+            (Kernel::Fft, 64, 3),
+            (Kernel::Fft, 128, 100),
+        ] {
+            let arguments = Arguments { extent, ..Arguments::default() };
+            let count = rows * kernel.grain(&arguments) as usize;
+            let inputs = inputs(&team, kernel, &arguments, count);
+            let inputs: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
+            let operands: Vec<_> = inputs.iter().map(|input| Operand::Array(input)).collect();
+            let mut output = vec![f32::NAN; count];
+            team.run(kernel, &arguments, &operands, &mut output, 0);
+            for (i, &value) in output.iter().enumerate() {
+                // Terms cancel in a transform: it is exact to a share of their sum.
+                let off = (f64::from(value) - truth(kernel, &arguments, &inputs, i)).abs();
+                assert!(off <= 2e-6 * f64::from(extent), "{kernel} {extent}: {value} off by {off}");
             }
         }
     }

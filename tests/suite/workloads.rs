@@ -94,7 +94,8 @@ pub fn any_workload() -> impl Strategy<Value = Workload> {
 pub fn small_arguments(kernel: Kernel) -> Arguments {
     let extent = match kernel {
         Kernel::Convolution => 5,
-        Kernel::Transpose => 4,
+        Kernel::Transpose | Kernel::Matmul => 4,
+        Kernel::Fft => 2,
         _ => 3,
     };
     Arguments { extent, ..Arguments::default() }

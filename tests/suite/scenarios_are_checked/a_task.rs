@@ -90,6 +90,39 @@ fn of_rows_has_whole_ones_and_stays_whole() {
 }
 
 #[test]
+fn that_multiplies_has_a_square_factor() {
+    let text = valid_but("kernel = \"stencil\"", "kernel = \"matmul\"");
+    let text = text.replace("[\"middle\"]\nwrites", "[\"middle\", \"x\"]\nwrites");
+    let text =
+        text.replace(", halo = 1", "").replace("iterations = 4", "arguments = { inner = 16 }");
+    let message = "reads `x` as the `y` of kernel `matmul`, which are 256 elements";
+    refuses(
+        &text,
+        "1024\nhome",
+        message,
+        "set `elements = 256` in buffer `x`, or change `inner = 16`",
+    );
+    // 32 times 32 are 1024.
+    assert!(read(&text.replace("inner = 16", "inner = 32")).is_ok());
+}
+
+#[test]
+fn that_transforms_has_signals_of_a_power_of_two() {
+    let text = valid_but("kernel = \"stencil\"", "kernel = \"fft\"");
+    let text =
+        text.replace(", halo = 1", "").replace("iterations = 4", "arguments = { length = 48 }");
+    refuses(
+        &text,
+        "48 }",
+        "`length` of task `smooth` is 48",
+        "write a power of two from 2 to 65536",
+    );
+    let message = "kernel `fft` takes them 2048 at a time";
+    refuses(&text.replace("length = 48", "length = 1024"), "1_024", message, "a multiple of 2048");
+    assert!(read(&text.replace("length = 48", "length = 512")).is_ok());
+}
+
+#[test]
 fn works_in_place_only_where_its_kernel_can() {
     let text = valid_but("writes = [\"out\"]", "writes = [\"middle\"]");
     let at = "[\"middle\"]\niterations";
