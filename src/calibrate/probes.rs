@@ -37,6 +37,11 @@ pub(super) const MOST_STREAMS: usize = 8;
 /// Streams that wait while another runs kernels: all but that and two for copies.
 const POLLING_STREAMS: [usize; 4] = [1, 2, 3, MOST_STREAMS - 3];
 
+/// Kernels that are measured at many sizes and, on the CPU, in every round. The
+/// others are at few sizes and once: a calibration would take twice as long.
+const CLOSELY: [Kernel; 5] =
+    [Kernel::Scale, Kernel::Saxpy, Kernel::Polynomial, Kernel::Sum, Kernel::Stencil];
+
 /// Everything on the device and on the way to it.
 pub(super) fn device_probes() -> Vec<Probe> {
     let mut probes = call_probes();
@@ -64,7 +69,8 @@ pub(super) fn device_probes() -> Vec<Probe> {
 }
 
 /// Everything that needs the CPU's attention: staging, twins, memory management.
-pub(super) fn host_probes() -> Vec<Probe> {
+/// What is measured closely comes again in later rounds, counted from 0.
+pub(super) fn host_probes(round: usize) -> Vec<Probe> {
     let mut probes = Vec::new();
     for direction in Direction::BOTH {
         for bytes in copy_sizes() {
@@ -72,7 +78,8 @@ pub(super) fn host_probes() -> Vec<Probe> {
             probes.push(staged(direction, bytes, POOL));
         }
     }
-    for (variant, counts) in points() {
+    let again = |point: &(Variant, _)| round == 0 || CLOSELY.contains(&point.0.kernel);
+    for (variant, counts) in points().into_iter().filter(again) {
         for elements in counts {
             let coarse = elements.trailing_zeros().is_multiple_of(2);
             probes.push(twin(variant, elements, Bytes::ZERO));
@@ -197,21 +204,25 @@ pub(super) fn points_on_device() -> Vec<(Variant, Vec<u64>)> {
 fn points() -> Vec<(Variant, Vec<u64>)> {
     let powers = |powers: &[u32]| powers.iter().map(|power| 1 << power).collect::<Vec<u64>>();
     let close = powers(&[10, 12, 14, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26]);
-    let apart = powers(&[10, 14, 16, 18, 20, 22, 24, 26]);
-    let few = powers(&[10, 14, 16, 18, 20, 22, 24]);
+    let apart = powers(&[10, 16, 19, 22, 25]);
     let points_of = |kernel: Kernel| {
-        let (extents, counts): (&[u32], _) = match kernel {
-            Kernel::Scale | Kernel::Saxpy | Kernel::Sum | Kernel::Stencil => (&[0], &close),
-            Kernel::Polynomial => (&[4, 16, 64, 256, 1024], &close),
-            Kernel::BlackScholes => (&[0], &apart),
+        let extents: &[u32] = match kernel {
+            Kernel::Scale | Kernel::Saxpy | Kernel::Sum | Kernel::Stencil => &[0],
+            Kernel::Polynomial => &[4, 16, 64, 256, 1024],
+            Kernel::BlackScholes => &[0],
             // From where memory bounds it to where arithmetic does.
-            Kernel::Convolution => (&[5, 33, 257], &apart),
+            Kernel::Convolution => &[5, 33, 257],
             // Blocks meet in few counters, or have many to add up.
-            Kernel::Histogram => (&[16, 256, 4096], &apart),
-            Kernel::Transpose => (&[32, 1024, 32_768], &apart),
+            Kernel::Histogram => &[16, 256, 4096],
+            Kernel::Transpose => &[32, 1024, 32_768],
+            Kernel::Matmul => &[64, 512, 4096],
+            Kernel::Fft => &[64, 1024, 16_384],
+        };
+        let counts = match kernel {
+            _ if CLOSELY.contains(&kernel) => &close[..],
             // More rows take longer in proportion, and the CPU very long.
-            Kernel::Matmul => (&[64, 512, 4096], &few),
-            Kernel::Fft => (&[64, 1024, 16_384], &apart),
+            Kernel::Matmul => &apart[..apart.len() - 1],
+            _ => &apart[..],
         };
         let points = |&extent| {
             let variant = Variant { kernel, extent };

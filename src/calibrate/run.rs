@@ -62,7 +62,7 @@ pub fn calibrate<W: Write>(
     let mut random = ChaCha8Rng::seed_from_u64(machine.seed);
     // The device's among the host's: a CPU whose threads all work for a minute
     // on end is slower than the same CPU in a plan that now and then needs it.
-    let host = (0..HOST_ROUNDS).flat_map(|_| host_probes());
+    let host = (0..HOST_ROUNDS).flat_map(host_probes);
     let mut probes: Vec<Probe> = device_probes().into_iter().chain(host).collect();
     probes.shuffle(&mut random);
     warm_up(&mut rig)?;

@@ -2,7 +2,7 @@
 //!
 //! Invariants: nothing here panics on a machine without a driver, a device or
 //! NVRTC; it answers with a [`GpuError`]. Calls on the timed path are exactly
-//! one driver call each, with no context look-ups or events of their own.
+//! one driver or library call each, with no context look-ups or events of their own.
 //! CUDA's floating-point milliseconds become a [`crate::units::Span`] here.
 
 mod blocker;

@@ -1,6 +1,6 @@
 //! How the library launches each kernel on a device.
 
-use super::{Arguments, Kernel, Shape};
+use super::{Arguments, Kernel};
 
 /// The shape of a launch, and what one of its blocks holds of a multiprocessor
 /// for as long as it runs.
@@ -30,12 +30,12 @@ impl Grid {
     /// The library's launch of a kernel over so many elements.
     pub fn of(kernel: Kernel, arguments: &Arguments, elements: u64) -> Self {
         let blocks = elements.div_ceil(u64::from(Self::THREADS) * Self::PER_THREAD).max(1);
-        let blocks = match kernel.shape() {
-            _ if kernel == Kernel::Transpose => tiles(arguments, elements, TILE),
-            _ if kernel == Kernel::Matmul => tiles(arguments, elements, GEMM_TILE),
-            _ if kernel == Kernel::Fft => elements.div_ceil(FFT_ELEMENTS).max(1),
-            Shape::Map => blocks,
-            Shape::Reduction => blocks.min(Self::REDUCTION_BLOCKS),
+        let blocks = match kernel {
+            Kernel::Transpose => tiles(arguments, elements, TILE),
+            Kernel::Matmul => tiles(arguments, elements, GEMM_TILE),
+            Kernel::Fft => elements.div_ceil(FFT_ELEMENTS).max(1),
+            Kernel::Sum | Kernel::Histogram => blocks.min(Self::REDUCTION_BLOCKS),
+            _ => blocks,
         };
         Self {
             // Of more, 16 TiB of elements, the launch itself would fail.

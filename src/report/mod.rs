@@ -6,6 +6,7 @@
 mod evaluation;
 mod evaluation_text;
 mod lanes;
+mod library;
 mod origin;
 mod plot;
 mod table;
@@ -17,6 +18,7 @@ mod words;
 pub use evaluation::{AssessedPlan, Assessment, Busy, Evaluation, GpuWins, LeftOut, Threshold};
 pub use evaluation_text::Rows;
 pub use lanes::Bottleneck;
+pub use library::library;
 pub use origin::Origin;
 pub use plot::{Gantt, Measured, bandwidth, gantt, predicted_against_measured};
 pub use verdict::{Answer, Verdict};
