@@ -5,7 +5,7 @@ use crate::gpu::{
     Blocker, Device, DeviceMemory, Event, GpuError, Launch, PinnedMemory, Registration, Stream,
 };
 use crate::host::{OneCpu, PageMemory, Team};
-use crate::kernels::Variant;
+use crate::kernels::{Kernel, Variant};
 use crate::samples::{LONG_COPY, LONG_KERNEL, Quantity, SHORT_COPY, SHORT_KERNEL};
 use crate::units::{Bytes, Span};
 use std::time::Instant;
@@ -14,7 +14,8 @@ use super::run::CalibrateError;
 
 /// Events that only order, for chains across streams.
 const ORDERING_EVENTS: usize = 128;
-/// Room for what the blocks of any reduction combine.
+/// Room for what the blocks of a reduction combine. Each kernel has its own: a
+/// sum leaves parts behind where a histogram must find zeros.
 const WORKSPACE: Bytes = Bytes::kib(32);
 
 pub(super) struct Rig<'d> {
@@ -67,7 +68,7 @@ impl<'d> Rig<'d> {
             _registration: registration,
             registered,
             arrays: [array()?, array()?, array()?, array()?],
-            workspace: DeviceMemory::new(device, WORKSPACE)?,
+            workspace: DeviceMemory::new(device, WORKSPACE * Kernel::ALL.len() as u64)?,
             pools,
             turn: 0,
             cpu: Some(OneCpu::quietest()),
@@ -86,7 +87,7 @@ impl<'d> Rig<'d> {
             stream.synchronize()?;
         }
         // SAFETY: the workspace is of that size.
-        unsafe { stream.clear(self.workspace.address(), WORKSPACE)? };
+        unsafe { stream.clear(self.workspace.address(), self.workspace.bytes())? };
         stream.synchronize()
     }
 
@@ -139,7 +140,7 @@ impl<'d> Rig<'d> {
     pub fn launch_of(&self, variant: Variant, elements: u64) -> Result<Launch, GpuError> {
         let [x, y, z, out] = self.arrays.each_ref().map(DeviceMemory::address);
         let kernel = (variant.kernel, variant.arguments());
-        let workspace = self.workspace.address();
+        let workspace = self.workspace.address() + variant.kernel as u64 * WORKSPACE.get();
         Launch::new(self.device, kernel, &[x, y, z], (out, workspace), (elements, elements, 0))
     }
 
