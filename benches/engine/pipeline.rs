@@ -3,7 +3,7 @@
 use hallway::kernels::{Arguments, Kernel};
 use hallway::plan::{
     Allocation, AllocationId, Call, Direction, EventId, Family, Place, Plan, Slice, Step, Strategy,
-    StreamId,
+    StreamId, StreamTraits,
 };
 use hallway::scenario::HostMemory;
 use hallway::units::Bytes;
@@ -55,7 +55,7 @@ pub fn by_engine(chunks: usize) -> Plan {
             allocation("input", Place::Device),
             allocation("output", Place::Device),
         ],
-        streams: 3,
+        streams: vec![StreamTraits::default(); 3],
         events: 2 * chunks,
         setup: Vec::new(),
         body,

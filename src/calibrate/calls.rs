@@ -35,6 +35,8 @@ impl Rig<'_> {
                     other.wait(&self.ordering[0])?;
                     other.launch(&piece.kernel)
                 },
+                TimedCall::Record => stream.record(&self.ordering[1 + at]),
+                TimedCall::Wait => other.wait(&self.ordering[0]),
                 TimedCall::Synchronize => stream.synchronize(),
             })
         });

@@ -9,12 +9,15 @@
 mod calls;
 mod chains;
 mod copies;
+mod course;
 mod kernels;
 mod memory;
 mod probes;
 mod rig;
 mod run;
+mod sizes;
 mod staging;
 mod twins;
 
+pub use course::{Course, OtherCourse};
 pub use run::{CalibrateError, Progress, calibrate, provenance};

@@ -1,19 +1,22 @@
 //! What the measurements are made with: memory, streams, events, a clock.
 
-use super::probes::{LARGEST, MOST_STREAMS, POOL, points_on_device};
+use super::probes::{LARGEST, MOST_STREAMS, POOL};
 use crate::gpu::{
     Blocker, Device, DeviceMemory, Event, GpuError, Launch, PinnedMemory, Registration, Stream,
+    supports,
 };
 use crate::host::{OneCpu, PageMemory, Team};
 use crate::kernels::{Kernel, Variant};
 use crate::samples::{LONG_COPY, LONG_KERNEL, Quantity, SHORT_COPY, SHORT_KERNEL};
 use crate::units::{Bytes, Span};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::run::CalibrateError;
 
 /// Events that only order, for chains across streams.
 const ORDERING_EVENTS: usize = 128;
+/// Between looks for the quietest CPU.
+const LOOKS: Duration = Duration::from_secs(2);
 /// Room for what the blocks of a reduction combine. Each kernel has its own: a
 /// sum leaves parts behind where a histogram must find zeros.
 const WORKSPACE: Bytes = Bytes::kib(32);
@@ -39,6 +42,8 @@ pub(super) struct Rig<'d> {
     pub turn: u64,
     /// The thread that issues calls stays where it is, as in a run of a plan.
     cpu: Option<OneCpu>,
+    /// When it was chosen.
+    looked: Instant,
 }
 
 impl<'d> Rig<'d> {
@@ -72,6 +77,7 @@ impl<'d> Rig<'d> {
             pools,
             turn: 0,
             cpu: Some(OneCpu::quietest()),
+            looked: Instant::now(),
         };
         rig.fill_arrays()?;
         rig.load_kernels()?;
@@ -94,8 +100,10 @@ impl<'d> Rig<'d> {
     /// Runs every kernel once: a first launch may load code, which can wait
     /// for the device, and a held stream would never let it go on.
     fn load_kernels(&self) -> Result<(), GpuError> {
-        for (variant, elements) in points_on_device() {
-            let launch = self.launch_of(variant, elements[0])?;
+        for kernel in Kernel::ALL.into_iter().filter(|&kernel| supports(kernel).is_ok()) {
+            let extent = kernel.extent().map_or(0, |extent| extent.default);
+            let variant = Variant { kernel, extent };
+            let launch = self.launch_of(variant, kernel.grain(&variant.arguments()))?;
             // SAFETY: the arrays are larger and outlive the wait.
             unsafe { self.streams[0].launch(&launch)? };
         }
@@ -115,6 +123,7 @@ impl<'d> Rig<'d> {
                 vec![self.round_trip(links, *across, *long)?]
             }
             Quantity::Chain { links, across } => vec![self.chain(links, *across, count)?],
+            Quantity::HandOver { .. } => unreachable!("only tables have it"),
             Quantity::Rotation { direction, bytes, streams } => {
                 vec![self.rotation(*direction, *bytes, *streams, count)?]
             }
@@ -144,11 +153,16 @@ impl<'d> Rig<'d> {
         Launch::new(self.device, kernel, &[x, y, z], (out, workspace), (elements, elements, 0))
     }
 
-    /// Looks for the quietest CPU anew: neighbours come and go.
+    /// Looks for the quietest CPU anew if the last look was a while ago: neighbours
+    /// come and go, but a look takes as long as a measurement.
     pub fn move_to_quietest(&mut self) {
+        if self.looked.elapsed() < LOOKS {
+            return;
+        }
         // The old one first, so that all CPUs are open again.
         drop(self.cpu.take());
         self.cpu = Some(OneCpu::quietest());
+        self.looked = Instant::now();
     }
 
     /// What the links of a chain are.

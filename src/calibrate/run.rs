@@ -1,17 +1,16 @@
 //! Carrying the list out: order, warm-up and when to stop.
 
-use super::probes::{Counts, POOL, Probe, device_probes, host_probes};
+use super::course::{Course, OtherCourse};
+use super::probes::{Counts, POOL, Probe};
 use super::rig::Rig;
 use crate::gpu::{Device, GpuError};
 use crate::host::{HostError, Team};
 use crate::kernels::{Kernel, Variant};
-use crate::samples::{Measurement, Provenance, Quantity, Recorder, Samples, Stop};
+use crate::samples::{Extent, Measurement, Provenance, Quantity, Recorder, Samples, Stop};
 use crate::stats::relative_half_width;
 use crate::units::{Bytes, Span};
-use rand::SeedableRng;
-use rand::seq::SliceRandom;
-use rand_chacha::ChaCha8Rng;
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 #[derive(Debug, thiserror::Error)]
@@ -22,12 +21,16 @@ pub enum CalibrateError {
     Host(#[from] HostError),
     #[error("cannot write the samples: {0}")]
     Write(#[from] std::io::Error),
+    #[error(transparent)]
+    OtherCourse(#[from] OtherCourse),
+    #[error("interrupted after {done} of {total} probes")]
+    Interrupted { done: usize, total: usize },
 }
 
 /// How far a calibration has come.
 pub trait Progress {
-    /// `done` of `total` measurements are taken.
-    fn advance(&mut self, done: usize, total: usize);
+    /// `done` of `total` probes are measured; whether to go on.
+    fn advance(&mut self, done: usize, total: usize) -> ControlFlow<()>;
 }
 
 /// A measurement has settled when the 95% confidence interval of its median is
@@ -35,47 +38,72 @@ pub trait Progress {
 const SETTLED: f64 = 0.005;
 const FEWEST: usize = 7;
 const MOST: usize = 201;
-/// Time for one measurement, after which it stops where it is. What the CPU
-/// and its memory do varies more, and in longer waves, than what a device does.
-const DEVICE_LIMIT: Duration = Duration::from_millis(100);
-const HOST_LIMIT: Duration = Duration::from_millis(30);
-/// So the host's part is measured more than once, at times far apart:
-/// neighbours on a shared machine come and go.
-const HOST_ROUNDS: usize = 3;
+
+/// How much time things get.
+struct Patience {
+    /// For one measurement, after which it stops where it is. What the CPU and its
+    /// memory do varies more, and in longer waves, than what a device does: it is
+    /// better measured several times than for long.
+    device: Duration,
+    host: Duration,
+    /// Samples of the host's part even so.
+    fewest: usize,
+    /// Before the first sample that counts, for the CPU's threads to wake up.
+    least_warm_up: Duration,
+    /// For a team, and for one thread, to go round a footprint until caches hold
+    /// what they will hold.
+    team_warm_up: Duration,
+    thread_warm_up: Duration,
+}
+
+impl Patience {
+    const fn of(extent: Extent) -> Self {
+        let [device, host, least, team, thread] = match extent {
+            Extent::Full | Extent::Elsewhere => [100, 30, 10, 80, 400],
+            Extent::Quick => [40, 15, 5, 30, 100],
+        };
+        Self {
+            device: Duration::from_millis(device),
+            host: Duration::from_millis(host),
+            fewest: if matches!(extent, Extent::Quick) { 5 } else { FEWEST },
+            least_warm_up: Duration::from_millis(least),
+            team_warm_up: Duration::from_millis(team),
+            thread_warm_up: Duration::from_millis(thread),
+        }
+    }
+}
+
 /// A chain measured by its duration lasts about this long.
 const CHAIN: Span = Span::from_millis(3);
 
-/// Measures everything, writing as it goes.
+/// Measures what of the course is not in the samples yet, writing as it goes.
 ///
 /// # Errors
-/// If the device fails or the samples cannot be written; what was written
-/// until then is usable.
+/// If the samples are not of this calibration, the device fails, the samples
+/// cannot be written, or it is told to stop; what was written until then is usable.
 pub fn calibrate<W: Write>(
     device: &Device,
     team: &Team,
-    machine: &Provenance,
-    to: W,
+    course: &Course,
+    mut samples: Samples,
+    recorder: &mut Recorder<W>,
     progress: &mut dyn Progress,
 ) -> Result<Samples, CalibrateError> {
+    let (start, _) = course.done(&samples.measurements)?;
+    let total = course.probes.len();
     let mut rig = Rig::new(device, team)?;
-    let mut recorder = Recorder::new(to, machine)?;
-    let mut random = ChaCha8Rng::seed_from_u64(machine.seed);
-    // The device's among the host's: a CPU whose threads all work for a minute
-    // on end is slower than the same CPU in a plan that now and then needs it.
-    let host = (0..HOST_ROUNDS).flat_map(host_probes);
-    let mut probes: Vec<Probe> = device_probes().into_iter().chain(host).collect();
-    probes.shuffle(&mut random);
     warm_up(&mut rig)?;
-    let mut measurements = Vec::new();
-    for (index, probe) in probes.iter().enumerate() {
-        progress.advance(index, probes.len());
-        for measurement in measure(&mut rig, probe)? {
+    let patience = Patience::of(samples.machine.extent);
+    for (done, probe) in course.probes.iter().enumerate().skip(start) {
+        if progress.advance(done, total).is_break() {
+            return Err(CalibrateError::Interrupted { done, total });
+        }
+        for measurement in measure(&mut rig, probe, &patience)? {
             recorder.add(&measurement)?;
-            measurements.push(measurement);
+            samples.measurements.push(measurement);
         }
     }
-    progress.advance(probes.len(), probes.len());
-    Ok(Samples { machine: machine.clone(), measurements })
+    Ok(samples)
 }
 
 /// Brings clocks up: an idle device runs at a fraction of its speed.
@@ -89,7 +117,11 @@ fn warm_up(rig: &mut Rig<'_>) -> Result<(), CalibrateError> {
 }
 
 /// All measurements of a probe: one for each quantity and count.
-fn measure(rig: &mut Rig<'_>, probe: &Probe) -> Result<Vec<Measurement>, CalibrateError> {
+fn measure(
+    rig: &mut Rig<'_>,
+    probe: &Probe,
+    patience: &Patience,
+) -> Result<Vec<Measurement>, CalibrateError> {
     let what = &probe.quantities[0];
     if let Quantity::Staged { .. } = what {
         rig.move_to_quietest();
@@ -106,7 +138,7 @@ fn measure(rig: &mut Rig<'_>, probe: &Probe) -> Result<Vec<Measurement>, Calibra
     // Untimed: whatever is set up at a first use, and a CPU's last-level cache,
     // which takes many passes to learn what is worth keeping.
     let start = Instant::now();
-    let (least, most, samples) = warm_up_of(what, counts[0]);
+    let (least, most, samples) = patience.warm_up_of(what, counts[0]);
     for taken in 0.. {
         let elapsed = start.elapsed();
         if (taken >= samples && elapsed >= least) || elapsed >= most {
@@ -128,7 +160,7 @@ fn measure(rig: &mut Rig<'_>, probe: &Probe) -> Result<Vec<Measurement>, Calibra
         if taken >= FEWEST && times.iter().all(|times| is_settled(times)) {
             break Stop::Settled;
         }
-        let (limit, fewest) = limits(what);
+        let (limit, fewest) = patience.limits(what);
         let out_of_time = start.elapsed() > limit && taken >= fewest;
         if out_of_time || taken >= MOST {
             break Stop::Capped;
@@ -144,34 +176,40 @@ fn measure(rig: &mut Rig<'_>, probe: &Probe) -> Result<Vec<Measurement>, Calibra
 /// Rounds through a footprint after which caches hold what they will hold.
 const ROUNDS_TO_LEARN: u64 = 20;
 
-/// The least and the most time, and the number of samples in between, before
-/// the first that counts.
-fn warm_up_of(what: &Quantity, count: u64) -> (Duration, Duration, u64) {
-    let rounds = |footprint: Bytes, bytes: Bytes| {
-        ROUNDS_TO_LEARN * (footprint.get() / bytes.get().max(1)).max(1)
-    };
-    // One thread takes longer to go round than a team.
-    let [least, team_most, most] = [30, 100, 700].map(Duration::from_millis);
-    match what {
-        // Nothing of the largest footprint stays: there is nothing to learn.
-        Quantity::Staged { footprint, .. } if *footprint >= POOL => (least, least, 1),
-        Quantity::Staged { bytes, footprint, .. } => (least, most, rounds(*footprint, *bytes)),
-        Quantity::Twin { footprint, .. } if *footprint >= POOL => (least, least, 1),
-        Quantity::Twin { variant, elements, footprint } => {
-            let own = Bytes::new(variant.bytes(*elements) * count);
-            (least, team_most, rounds(*footprint, own))
+impl Patience {
+    /// The least and the most time, and the number of samples in between, before
+    /// the first that counts.
+    fn warm_up_of(&self, what: &Quantity, count: u64) -> (Duration, Duration, u64) {
+        let rounds = |footprint: Bytes, bytes: Bytes| {
+            ROUNDS_TO_LEARN * (footprint.get() / bytes.get().max(1)).max(1)
+        };
+        let least = self.least_warm_up;
+        match what {
+            // Nothing of the largest footprint stays: there is nothing to learn.
+            Quantity::Staged { footprint, .. } | Quantity::Twin { footprint, .. }
+                if *footprint >= POOL =>
+            {
+                (least, least, 1)
+            }
+            Quantity::Staged { bytes, footprint, .. } => {
+                (least, self.thread_warm_up, rounds(*footprint, *bytes))
+            }
+            Quantity::Twin { variant, elements, footprint } => {
+                let own = Bytes::new(variant.bytes(*elements) * count);
+                (least, self.team_warm_up, rounds(*footprint, own))
+            }
+            _ => (Duration::ZERO, Duration::MAX, 1),
         }
-        _ => (Duration::ZERO, Duration::MAX, 1),
     }
-}
 
-/// The time after which a measurement stops, and the samples it takes even so.
-fn limits(what: &Quantity) -> (Duration, usize) {
-    match what {
-        // A quarter of a gibibyte takes an eighth of a second to pin.
-        Quantity::Memory { .. } => (DEVICE_LIMIT, 3),
-        Quantity::Staged { .. } | Quantity::Twin { .. } => (HOST_LIMIT, FEWEST),
-        _ => (DEVICE_LIMIT, 5),
+    /// The time after which a measurement stops, and the samples it takes even so.
+    fn limits(&self, what: &Quantity) -> (Duration, usize) {
+        match what {
+            // A quarter of a gibibyte takes an eighth of a second to pin.
+            Quantity::Memory { .. } => (self.device, 3),
+            Quantity::Staged { .. } | Quantity::Twin { .. } => (self.host, self.fewest),
+            _ => (self.device, 5),
+        }
     }
 }
 
@@ -184,7 +222,12 @@ fn is_settled(times: &[Span]) -> bool {
 ///
 /// # Errors
 /// If the device does not answer.
-pub fn provenance(device: &Device, team: &Team, seed: u64) -> Result<Provenance, GpuError> {
+pub fn provenance(
+    device: &Device,
+    team: &Team,
+    seed: u64,
+    extent: Extent,
+) -> Result<Provenance, GpuError> {
     let gpu = device.describe()?;
     let cpu = crate::host::describe();
     let since_1970 = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
@@ -203,5 +246,6 @@ pub fn provenance(device: &Device, team: &Team, seed: u64) -> Result<Provenance,
         unix_time: since_1970.map_or(0, |since| since.as_secs()),
         hallway_version: env!("CARGO_PKG_VERSION").to_owned(),
         seed,
+        extent,
     })
 }

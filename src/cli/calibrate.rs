@@ -1,23 +1,45 @@
 //! `hallway calibrate`: measure and fit.
 
-use super::profiles::{SAMPLES, fitted};
+use super::profiles::{Found, SAMPLES, deliver, fitted};
 use super::{Failure, Outcome};
-use crate::calibrate::{CalibrateError, Progress, calibrate, provenance};
+use crate::calibrate::{CalibrateError, Course, Progress, calibrate, provenance};
+use crate::compare::{Drift, DriftAnswer};
 use crate::files;
-use crate::fit::fit;
+use crate::fit::{fit, times_of};
 use crate::gpu::{Device, supports};
 use crate::host::Team;
 use crate::kernels::Kernel;
+use crate::profile::Profile;
+use crate::report;
+use crate::samples::{Extent, Provenance, Quantity, Recorder, Samples};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use std::io::{BufWriter, Write};
-use std::path::PathBuf;
+use miette::miette;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 #[derive(Debug, Args)]
 pub(super) struct CalibrateArguments {
     /// Folder for the samples and the profile
     #[arg(long, value_name = "FOLDER", default_value = "calibration/this-machine")]
     output: PathBuf,
+    /// Go on with the calibration that was interrupted in the folder
+    #[arg(long)]
+    resume: bool,
+    /// Measure fewer sizes, in one round instead of three: within 15 seconds
+    #[arg(long)]
+    quick: bool,
+    /// Only say, within seconds, whether the machine is what it was: each time is
+    /// the same, changed or unsure; if any changed, the exit code is 1
+    #[arg(long, value_name = "PROFILE")]
+    #[arg(conflicts_with_all = ["output", "resume", "quick", "threads", "seed"])]
+    check: Option<PathBuf>,
     /// Which GPU, counted from 0
     #[arg(long, default_value_t = 0)]
     gpu: usize,
@@ -30,28 +52,128 @@ pub(super) struct CalibrateArguments {
 }
 
 pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
+    if let Some(profile) = &arguments.check {
+        return check(arguments, profile);
+    }
     let device = Device::open(arguments.gpu)?;
     let team = team(arguments.threads)?;
-    let machine = provenance(&device, &team, arguments.seed)?;
+    let extent = if arguments.quick { Extent::Quick } else { Extent::Full };
+    let machine = provenance(&device, &team, arguments.seed, extent)?;
+    let target = arguments.output.join(SAMPLES);
+    let growing = files::partial(&target);
+    let so_far = if arguments.resume {
+        interrupted(&growing, &machine)?
+    } else {
+        Samples { machine, measurements: Vec::new() }
+    };
     for error in Kernel::ALL.into_iter().filter_map(|kernel| supports(kernel).err()) {
         let _ = writeln!(std::io::stderr(), "hallway: without one kernel: {error}");
     }
-    let folder = &arguments.output;
     // The old samples stay until the new ones are whole.
-    let file = files::unnamed_beside(&folder.join(SAMPLES)).map_err(Failure::input)?;
-    let mut bar = Bar::new();
-    let writer = BufWriter::new(&file);
-    let samples = calibrate(&device, &team, &machine, writer, &mut bar).map_err(|e| match e {
-        CalibrateError::Gpu(error) => Failure::from(error),
-        other => Failure::machine(other),
-    })?;
-    bar.0.finish_and_clear();
+    let mut beginning = Vec::new();
+    Recorder::new(&mut beginning, &so_far).map_err(Failure::machine)?;
+    let file = files::begin(&growing, &beginning);
+    let file =
+        file.map_err(|e| Failure::Input(miette!("cannot write {}: {e}", growing.display())))?;
+    let mut bar = Bar::new().map_err(Failure::machine)?;
+    let mut recorder = Recorder::after(file);
+    let course = Course::new(&so_far.machine);
+    let samples = calibrate(&device, &team, &course, so_far, &mut recorder, &mut bar);
+    bar.shown.finish_and_clear();
+    let samples =
+        samples.map_err(|error| failure(error, |e| how_to_go_on(e, arguments, &growing)))?;
     let profile = fit(&samples).map_err(Failure::machine)?;
-    file.persist(folder.join(SAMPLES)).map_err(Failure::machine)?;
-    let path = folder.join("profile.toml");
+    let path = arguments.output.join("profile.toml");
+    // In this order: cut off in between, `--resume` finds all samples and ends the same.
     profile.save(&path).map_err(Failure::machine)?;
+    files::finish(&growing, &target).map_err(Failure::machine)?;
     fitted(&path, &samples)?;
     Ok(Outcome::Done)
+}
+
+fn failure(error: CalibrateError, interrupted: impl Fn(&CalibrateError) -> String) -> Failure {
+    match error {
+        CalibrateError::Gpu(error) => Failure::from(error),
+        CalibrateError::Interrupted { .. } => Failure::Interrupted(interrupted(&error)),
+        other => Failure::machine(other),
+    }
+}
+
+/// Measures a little and says whether the machine is what it was when the samples
+/// behind the profile were taken.
+fn check(arguments: &CalibrateArguments, path: &Path) -> Result<Outcome, Failure> {
+    let found = Found { profile: Profile::load(path).map_err(Failure::input)?, path: path.into() };
+    let before = found.own_samples()?;
+    let there = &before.machine;
+    let device = Device::open(arguments.gpu)?;
+    let team = team((there.cpu_threads > 0).then_some(there.cpu_threads))?;
+    let here = provenance(&device, &team, there.seed, there.extent)?;
+    let here = Provenance { hallway_version: there.hallway_version.clone(), ..here };
+    let mut bar = Bar::new().map_err(Failure::machine)?;
+    let empty = Samples { machine: here.clone(), measurements: Vec::new() };
+    let course = Course::telling(&here);
+    // Nobody wants these samples later.
+    let mut recorder = Recorder::after(std::io::sink());
+    let now = calibrate(&device, &team, &course, empty, &mut recorder, &mut bar);
+    bar.shown.finish_and_clear();
+    let now = now.map_err(|error| failure(error, |e| format!("hallway: {e}; nothing is said")))?;
+    let quantities: BTreeSet<&Quantity> = now.measurements.iter().map(|m| &m.quantity).collect();
+    let drift = |quantity: &Quantity| {
+        let drift = Drift::between(&times_of(&before, quantity), &times_of(&now, quantity))?;
+        Some((quantity.clone(), drift))
+    };
+    let drifts: Vec<_> = quantities.into_iter().filter_map(drift).collect();
+    let mut text = report::drifts(&drifts);
+    for difference in there.differences(&here) {
+        text += &format!("Other than before: {difference}\n");
+    }
+    deliver(&text, None)?;
+    let changed = drifts.iter().any(|(_, drift)| drift.answer == DriftAnswer::Changed);
+    Ok(if changed { Outcome::CheckFailed } else { Outcome::Done })
+}
+
+/// What an interrupted calibration of the same machine left, as far as it is whole.
+fn interrupted(growing: &Path, here: &Provenance) -> Result<Samples, Failure> {
+    if !growing.exists() {
+        return Err(Failure::Input(miette!(
+            help = "leave out --resume to begin one, or name the folder with --output",
+            "no calibration was interrupted here: there is no {}",
+            growing.display()
+        )));
+    }
+    let mut samples = Samples::load(growing).map_err(Failure::input)?;
+    let refused = |why: String| {
+        Failure::Input(miette!(
+            help = "calibrate with what it began with, or begin anew without --resume",
+            "cannot go on with {}: {why}",
+            growing.display()
+        ))
+    };
+    let differences = samples.machine.differences(here);
+    if !differences.is_empty() {
+        return Err(refused(differences.join("; ")));
+    }
+    let done = Course::new(&samples.machine).done(&samples.measurements);
+    let (_, whole) = done.map_err(|error| refused(error.to_string()))?;
+    samples.measurements.truncate(whole);
+    Ok(samples)
+}
+
+fn how_to_go_on(error: &CalibrateError, arguments: &CalibrateArguments, growing: &Path) -> String {
+    let CalibrateArguments { output, gpu, threads, seed, quick, .. } = arguments;
+    let mut options = format!("--resume --output {} --gpu {gpu} --seed {seed}", output.display());
+    if *quick {
+        options += " --quick";
+    }
+    if let Some(threads) = threads {
+        options += &format!(" --threads {threads}");
+    }
+    format!(
+        "hallway: {error}; an older profile is as it was\n\
+         To go on: hallway calibrate {options}\n\
+         To fit what there is: hallway fit {} --output PROFILE",
+        growing.display()
+    )
 }
 
 /// The threads that run the CPU twins.
@@ -63,20 +185,35 @@ pub(super) fn team(threads: Option<usize>) -> Result<Team, Failure> {
     }
 }
 
-struct Bar(ProgressBar);
+/// Shows how far it has come, and hears when the user wants no more.
+struct Bar {
+    shown: ProgressBar,
+    is_stopped: Arc<AtomicBool>,
+}
 
 impl Bar {
-    fn new() -> Self {
-        let bar = ProgressBar::new(0);
+    fn new() -> std::io::Result<Self> {
+        let shown = ProgressBar::new(0);
         let style = ProgressStyle::with_template("calibrating {wide_bar} {pos}/{len}, {eta} left");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        Self(bar)
+        shown.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        let is_stopped = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM] {
+            // The second one ends the program at once, as if nobody listened.
+            flag::register_conditional_default(signal, Arc::clone(&is_stopped))?;
+            flag::register(signal, Arc::clone(&is_stopped))?;
+        }
+        Ok(Self { shown, is_stopped })
     }
 }
 
 impl Progress for Bar {
-    fn advance(&mut self, done: usize, total: usize) {
-        self.0.set_length(total as u64);
-        self.0.set_position(done as u64);
+    fn advance(&mut self, done: usize, total: usize) -> ControlFlow<()> {
+        self.shown.set_length(total as u64);
+        self.shown.set_position(done as u64);
+        if self.is_stopped.load(Ordering::Relaxed) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     }
 }

@@ -7,9 +7,29 @@ use crate::samples::Samples;
 use clap::Args;
 use std::path::PathBuf;
 
+/// Shown below the arguments.
+const TABLES: &str = "\
+A file whose name ends in .csv is a table of times that were taken elsewhere, in seconds:
+
+  # gpu = NVIDIA H200
+  # multiprocessors = 132
+  # device_memory = 143156 MiB
+  path,memory,bytes,concurrent,kernel,elements,call,operation,after,seconds
+  H2D,pinned,1048576,,,,,,,20.9e-6
+  H2D,pinned,1048576,D2H,,,,,,23.1e-6
+  ,,,,scale,1048576,,,,4.5e-6
+  ,,,,,,launch,,,2.8e-6
+  ,,,,,,,kernel,,8.9e-6
+  ,,,,,,,kernel,copy-in,6.5e-6
+
+Lines that differ in nothing but their time are repetitions. What is not in it is not known,
+and `hallway evaluate` names the plans that it cannot predict for that reason. The README,
+under \"Samples from elsewhere\", has all columns and what each time is of.";
+
 #[derive(Debug, Args)]
+#[command(after_long_help = TABLES, after_help = "`--help` shows how a table looks.")]
 pub(super) struct FitArguments {
-    /// Samples that `hallway calibrate` wrote
+    /// What `hallway calibrate` wrote, finished or not, or a table of samples taken elsewhere
     samples: PathBuf,
     /// Where the profile goes
     #[arg(long, value_name = "FILE")]

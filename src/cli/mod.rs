@@ -2,7 +2,7 @@
 //!
 //! Exit codes: 0 done; 1 the answer is "no" (a check did not hold); 2 bad
 //! input or arguments; 3 no GPU where one is needed; 4 the GPU or the machine
-//! failed.
+//! failed; 130 interrupted.
 //!
 //! Invariant: every input is read and checked before anything is written.
 
@@ -24,7 +24,8 @@ use std::process::ExitCode;
 #[derive(Debug, Parser)]
 #[command(name = "hallway", version, max_term_width = 100)]
 #[command(after_help = "Exit codes: 0 done, 1 a check did not hold, 2 bad input or arguments, \
-                        3 no GPU where one is needed, 4 the GPU or the machine failed.")]
+                        3 no GPU where one is needed, 4 the GPU or the machine failed, \
+                        130 interrupted.")]
 pub struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -82,6 +83,8 @@ enum Failure {
     Input(miette::Report),
     NoGpu(String),
     Machine(miette::Report),
+    /// By the user, with what to say about it.
+    Interrupted(String),
 }
 
 impl Failure {
@@ -116,6 +119,8 @@ pub fn run(arguments: Arguments) -> ExitCode {
         Err(Failure::Input(report)) => (2, Some(format!("{report:?}"))),
         Err(Failure::NoGpu(why)) => (3, Some(format!("hallway: this needs a GPU: {why}"))),
         Err(Failure::Machine(report)) => (4, Some(format!("{report:?}"))),
+        // As the shell has it for programs that an interrupt ends: 128 and its number.
+        Err(Failure::Interrupted(message)) => (130, Some(message)),
     };
     if let Some(message) = message {
         // Whoever closed the other end does not want to know; the code still says it.

@@ -36,6 +36,27 @@ impl Found {
         )))
     }
 
+    /// The samples that the profile was fitted to.
+    pub fn own_samples(&self) -> Result<Samples, Failure> {
+        let path = self.samples();
+        let refused = |why: &str| {
+            Failure::Input(miette::miette!(
+                help = "`hallway calibrate` leaves a profile with its samples beside it",
+                "{why} {}",
+                path.display()
+            ))
+        };
+        if !path.exists() {
+            return Err(refused("there are no samples beside the profile:"));
+        }
+        let samples = Samples::load(&path).map_err(Failure::input)?;
+        if samples.machine.unix_time == self.profile.machine.unix_time {
+            Ok(samples)
+        } else {
+            Err(refused("the profile was not fitted to the samples beside it:"))
+        }
+    }
+
     /// Where the samples behind the profile are kept.
     pub fn samples(&self) -> PathBuf {
         self.path.with_file_name(SAMPLES)

@@ -50,7 +50,8 @@ pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
     let workloads = arguments.predicting.workloads()?;
     if !arguments.recorded {
         let device = Device::open(arguments.gpu)?;
-        let team = team(Some(found.profile.machine.cpu_threads))?;
+        let threads = found.profile.machine.cpu_threads;
+        let team = team((threads > 0).then_some(threads))?;
         for (workload, runs) in
             workloads.iter().zip(execute(&device, &team, &workloads, &found, &arguments.trace)?)
         {

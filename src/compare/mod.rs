@@ -1,7 +1,12 @@
-//! Predicted against measured: errors, regret, verdicts.
+//! Predicted against measured: errors, regret, verdicts. And measured against
+//! measured: whether a machine is what it was.
 //!
 //! Invariant: both sides arrive as finished numbers; nothing here can change
 //! either of them.
+
+mod drift;
+
+pub use drift::{Answer as DriftAnswer, Drift};
 
 use crate::stats::{median, quantile};
 use crate::units::Span;

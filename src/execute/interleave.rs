@@ -6,7 +6,7 @@
 
 use super::data::{Contents, Mismatch, asked_for};
 use crate::host::{Operand, Team};
-use crate::plan::{Call, EventId, Plan, Slice, Step};
+use crate::plan::{Call, EventId, Plan, Slice, Step, StreamKind};
 use crate::scenario::Workload;
 use crate::units::Bytes;
 use rand::{Rng, SeedableRng};
@@ -34,27 +34,28 @@ pub fn run_in_random_order(
     // and then it gets a new rank. Drawn evenly at each step, no lane would fall
     // as far behind as a race may need (Burckhardt et al., "A randomized scheduler
     // with probabilistic guarantees of finding bugs", ASPLOS 2010).
-    let mut ranks: Vec<u32> = (0..=plan.streams).map(|_| random.random()).collect();
+    let host = plan.streams.len();
+    let mut ranks: Vec<u32> = (0..=host).map(|_| random.random()).collect();
     let mut issued = 0;
     // Outputs count as they are when the host is through: what it has not
     // waited for by then may come too late.
     while let Some(next) = plan.body.get(issued) {
         // Lane s is stream s, the one after the last stream is the host.
-        let mut lanes: Vec<usize> = (0..plan.streams).filter(|&s| machine.can_run(s)).collect();
+        let mut lanes: Vec<usize> = (0..host).filter(|&s| machine.can_run(s)).collect();
         let host_may_go_on = match next {
             Call::Synchronize { stream } => machine.streams[stream.0].is_empty(),
             _ => true,
         };
         if host_may_go_on {
-            lanes.push(plan.streams);
+            lanes.push(host);
         }
         // An event that is waited for was recorded before, so something can go on.
         let lane = lanes.into_iter().max_by_key(|&lane| ranks[lane]).expect("a lane goes on");
         if random.random_bool(REDRAWN) {
             ranks[lane] = random.random();
         }
-        if lane == plan.streams {
-            machine.issue(next, team);
+        if lane == host {
+            machine.issue((issued, next), team);
             issued += 1;
         } else {
             machine.run_head(lane, team);
@@ -71,7 +72,9 @@ pub fn run_in_random_order(
 /// Plain memory for every allocation, and what every stream still has to do.
 struct Machine {
     memory: Vec<Vec<f32>>,
-    streams: Vec<VecDeque<Call>>,
+    kinds: Vec<StreamKind>,
+    /// With each call its position in the body.
+    streams: Vec<VecDeque<(usize, Call)>>,
     /// For each event, the number of its latest record and of the last that has happened.
     events: Vec<(usize, usize)>,
     /// For each waiting call in a stream: which record of its event it waits for.
@@ -86,16 +89,18 @@ impl Machine {
         });
         Self {
             memory: memory.collect(),
-            streams: vec![VecDeque::new(); plan.streams],
+            kinds: plan.streams.iter().map(|stream| stream.kind).collect(),
+            streams: vec![VecDeque::new(); plan.streams.len()],
             events: vec![(0, 0); plan.events],
-            awaited: vec![VecDeque::new(); plan.streams],
+            awaited: vec![VecDeque::new(); plan.streams.len()],
         }
     }
 
     fn can_run(&self, stream: usize) -> bool {
         match self.streams[stream].front() {
             None => false,
-            Some(Call::Wait { .. }) => {
+            Some(&(number, _)) if self.is_held_back(stream, number) => false,
+            Some((_, Call::Wait { .. })) => {
                 let (event, number) = self.awaited[stream][0];
                 self.events[event.0].1 >= number
             }
@@ -103,27 +108,36 @@ impl Machine {
         }
     }
 
-    fn issue(&mut self, call: &Call, team: &Team) {
+    /// By the legacy default stream, or by those that it waits for.
+    fn is_held_back(&self, stream: usize, number: usize) -> bool {
+        let earlier = |other: &VecDeque<(usize, Call)>| other.front().is_some_and(|c| c.0 < number);
+        let kind = self.kinds[stream];
+        self.kinds.iter().zip(&self.streams).any(|(&k, other)| kind.waits_for(k) && earlier(other))
+    }
+
+    fn issue(&mut self, (number, call): (usize, &Call), team: &Team) {
         match call {
             Call::Compute { step } => self.compute(step, team),
             Call::Renew(id) => self.memory[id.0].fill(f32::NAN),
             Call::Allocate(_) | Call::Pin(_) | Call::Synchronize { .. } => {}
             Call::Record { stream, event } => {
                 self.events[event.0].0 += 1;
-                self.streams[stream.0].push_back(call.clone());
+                self.streams[stream.0].push_back((number, call.clone()));
             }
             Call::Wait { stream, event } => {
                 self.awaited[stream.0].push_back((*event, self.events[event.0].0));
-                self.streams[stream.0].push_back(call.clone());
+                self.streams[stream.0].push_back((number, call.clone()));
             }
             Call::Clear { stream, .. }
             | Call::Copy { stream, .. }
-            | Call::Launch { stream, .. } => self.streams[stream.0].push_back(call.clone()),
+            | Call::Launch { stream, .. } => {
+                self.streams[stream.0].push_back((number, call.clone()));
+            }
         }
     }
 
     fn run_head(&mut self, stream: usize, team: &Team) {
-        match self.streams[stream].pop_front() {
+        match self.streams[stream].pop_front().map(|(_, call)| call) {
             Some(Call::Copy { from, to, .. }) => {
                 let values = self.read(&from).to_vec();
                 self.write(&to).copy_from_slice(&values);

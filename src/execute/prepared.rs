@@ -6,7 +6,7 @@ use super::run::ExecuteError;
 use crate::gpu::{Device, Event, Launch, Stream};
 use crate::host::{Operand, Team};
 use crate::kernels::{Arguments, Kernel};
-use crate::plan::{Call, Direction, Plan, Step};
+use crate::plan::{Call, Direction, Plan, Step, StreamKind, StreamTraits};
 use crate::units::Bytes;
 
 /// Streams and events of a plan.
@@ -20,7 +20,12 @@ impl Handles {
         let Some(device) = device.filter(|_| plan.needs_device()) else {
             return Ok(Self { streams: Vec::new(), events: Vec::new() });
         };
-        let streams = (0..plan.streams).map(|_| Stream::new(device)).collect::<Result<_, _>>()?;
+        let stream = |traits: &StreamTraits| match traits.kind {
+            StreamKind::LegacyDefault => Ok(Stream::legacy_default(device)),
+            StreamKind::Blocking => Stream::blocking(device, traits.priority),
+            StreamKind::NonBlocking => Stream::with_priority(device, traits.priority),
+        };
+        let streams = plan.streams.iter().map(stream).collect::<Result<_, _>>()?;
         let events = (0..plan.events).map(|_| Event::ordering(device)).collect::<Result<_, _>>()?;
         Ok(Self { streams, events })
     }

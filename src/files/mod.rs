@@ -1,29 +1,41 @@
 //! Writing files so that nobody ever sees half of one.
 //!
 //! Invariant: a file appears under its name when it is whole, or not at all;
-//! one that was there before stays until then.
+//! one that was there before stays until then. What takes long to write grows
+//! under a name of its own, which says that it is not whole.
 
-use std::fs::Permissions;
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-use tempfile::NamedTempFile;
+use std::path::{Path, PathBuf};
 
-/// A file of a passing name in the folder of `path`, which is made if need be. It
-/// gets its own when it is persisted.
-///
-/// # Errors
-/// If the folder cannot be made or written to.
-pub fn unnamed_beside(path: &Path) -> io::Result<NamedTempFile> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder)?;
-    // As for any new file: temporary ones are closed to others, results are not.
-    let open = Permissions::from_mode(0o666);
-    tempfile::Builder::new().permissions(open).tempfile_in(folder)
+/// The name under which a file grows: `samples.partial.jsonl` for `samples.jsonl`.
+pub fn partial(path: &Path) -> PathBuf {
+    let extension = path.extension().unwrap_or_default().to_string_lossy();
+    path.with_extension(format!("partial.{extension}"))
 }
 
-/// Writes a file so that readers see the old one or the new one, whole.
+/// Writes the beginning of a file that grows, and opens it to write on. What grew
+/// there before is replaced once the beginning is whole.
+///
+/// # Errors
+/// If the folder cannot be made or the file not be written.
+pub fn begin(path: &Path, beginning: &[u8]) -> io::Result<File> {
+    write_whole(path, beginning)?;
+    OpenOptions::new().append(true).open(path)
+}
+
+/// Gives a file that has grown up its own name.
+///
+/// # Errors
+/// If it cannot be renamed; an old file stays as it was.
+pub fn finish(grown: &Path, path: &Path) -> io::Result<()> {
+    File::open(grown)?.sync_all()?;
+    std::fs::rename(grown, path)
+}
+
+/// Writes a file so that readers see the old one or the new one, whole. Its folder
+/// is made if need be.
 ///
 /// # Errors
 /// If it cannot be written; an old file stays as it was.
@@ -31,9 +43,14 @@ pub fn write_whole(path: &Path, contents: &[u8]) -> io::Result<()> {
     // A pipe or a device is written to, not replaced; so is what a link leads to.
     let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
     if path.exists() && !path.is_file() {
-        return std::fs::OpenOptions::new().write(true).open(path)?.write_all(contents);
+        return OpenOptions::new().write(true).open(path)?.write_all(contents);
     }
-    let mut file = unnamed_beside(path)?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder)?;
+    // As for any new file: temporary ones are closed to others, results are not.
+    let open = Permissions::from_mode(0o666);
+    let mut file = tempfile::Builder::new().permissions(open).tempfile_in(folder)?;
     file.write_all(contents)?;
     file.persist(path).map_err(|error| error.error)?;
     Ok(())

@@ -10,10 +10,9 @@
 //! in a queue that does not run dry pays less: on going round all engines again
 //! and again, a turn takes the three service times and three hand-overs.
 
-use super::FitError;
 use super::lookup::Lookup;
 use crate::plan::Direction;
-use crate::profile::{Estimate, HandOver, OperationKind};
+use crate::profile::{Estimate, HandOver, OperationKind, Other};
 use crate::samples::{CYCLES, LONG_COPY, LONG_KERNEL, Link, Quantity};
 
 const LINKS: [Link; 3] = [Link::CopyIn, Link::CopyOut, Link::Kernel];
@@ -27,20 +26,18 @@ const fn kind(link: Link) -> OperationKind {
 }
 
 /// Device time of the shortest operation of a kind, one after the other.
-pub(super) fn service(lookup: &Lookup<'_>, link: Link) -> Result<Estimate, FitError> {
-    let wanted = Quantity::Chain { links: vec![link], across: false };
-    lookup.needed("chains of small operations", |quantity| *quantity == wanted)
+pub(super) fn service(lookup: &Lookup<'_>, link: Link) -> Option<Estimate> {
+    lookup.estimate_of(&Quantity::Chain { links: vec![link], across: false })
 }
 
 /// The same of the long operations that hand-overs are measured with.
-fn long_service(lookup: &Lookup<'_>, link: Link) -> Result<Estimate, FitError> {
+fn long_service(lookup: &Lookup<'_>, link: Link) -> Option<Estimate> {
     let copy = |direction| Quantity::Copy { direction, bytes: LONG_COPY, registered: false };
-    let wanted = match link {
+    lookup.estimate_of(&match link {
         Link::CopyIn => copy(Direction::HostToDevice),
         Link::CopyOut => copy(Direction::DeviceToHost),
         Link::Kernel => Quantity::Kernel { variant: LONG_KERNEL.0, elements: LONG_KERNEL.1 },
-    };
-    lookup.needed("the operations of round trips", |quantity| *quantity == wanted)
+    })
 }
 
 /// Host time from issuing operations, each after the one before, to the return
@@ -50,51 +47,57 @@ pub(super) fn round_trip(
     links: &[Link],
     across: bool,
     long: bool,
-) -> Result<Estimate, FitError> {
-    let wanted = Quantity::RoundTrip { links: links.to_vec(), across, long };
-    lookup.needed("round trips", |quantity| *quantity == wanted)
+) -> Option<Estimate> {
+    lookup.estimate_of(&Quantity::RoundTrip { links: links.to_vec(), across, long })
 }
 
-pub(super) fn hand_overs(lookup: &Lookup<'_>) -> Result<Vec<HandOver>, FitError> {
+/// The hand-overs that were measured. Within a stream, what follows its own kind
+/// is in the service time.
+pub(super) fn hand_overs(lookup: &Lookup<'_>) -> Vec<HandOver> {
     let mut all = Vec::new();
-    for across_streams in [false, true] {
-        // Without such chains, what follows is taken to pay like the first.
-        let queued = queued(lookup, across_streams)?;
+    for across in [false, true] {
+        let queued = queued(lookup, across);
         for (from, to) in LINKS.into_iter().flat_map(|from| LINKS.map(|to| (from, to))) {
-            // Within a stream, what follows its own kind is in the service time.
-            if from == to && !across_streams {
-                continue;
+            if from != to || across {
+                all.extend(hand_over(lookup, (from, to), across, queued));
             }
-            let both = round_trip(lookup, &[from, to], across_streams, true)?;
-            let alone = round_trip(lookup, &[from], false, true)?;
-            let ns = (both.ns - alone.ns - long_service(lookup, to)?.ns).max(0.0);
-            all.push(HandOver {
-                from: kind(from),
-                to: kind(to),
-                across_streams,
-                first: Estimate { ns, scatter: both.scatter },
-                queued: match queued {
-                    Some(queued) => Estimate { ns: queued.ns.min(ns), ..queued },
-                    None => Estimate { ns, scatter: both.scatter },
-                },
-            });
         }
     }
-    Ok(all)
+    all
+}
+
+/// One hand-over: measured as such, or from round trips. Without chains through
+/// all engines, what follows in a queue is taken to pay like the first.
+fn hand_over(
+    lookup: &Lookup<'_>,
+    (from, to): (Link, Link),
+    across: bool,
+    queued: Option<Estimate>,
+) -> Option<HandOver> {
+    let first = lookup.estimate_of(&Quantity::HandOver { from, to, across }).or_else(|| {
+        let both = round_trip(lookup, &[from, to], across, true)?;
+        let alone = round_trip(lookup, &[from], false, true)?;
+        Some(both.without(alone.ns + long_service(lookup, to)?.ns))
+    })?;
+    let queued = queued.map_or(first, |queued| queued.at_most(first.ns));
+    Some(HandOver { from: kind(from), to: kind(to), across_streams: across, first, queued })
 }
 
 /// The mean hand-over of chains that go through all engines.
-fn queued(lookup: &Lookup<'_>, across: bool) -> Result<Option<Estimate>, FitError> {
-    let services: f64 =
-        LINKS.iter().map(|&link| Ok(service(lookup, link)?.ns)).sum::<Result<_, FitError>>()?;
-    let (mut sum, mut scatter) = (0.0, 0.0_f64);
+fn queued(lookup: &Lookup<'_>, across: bool) -> Option<Estimate> {
+    let services = LINKS.map(|link| service(lookup, link));
+    let services: f64 = services.into_iter().map(|time| Some(time?.ns)).sum::<Option<_>>()?;
+    let hops = (LINKS.len() * CYCLES.len()) as f64;
+    let (mut mean, mut other) = (Estimate::new(0.0, 0.0), Other { ns: 0.0, share: 0.0 });
     for links in CYCLES {
-        let wanted = Quantity::Chain { links: links.to_vec(), across };
-        let Some(turn) = lookup.estimate(|quantity| *quantity == wanted) else {
-            return Ok(None);
-        };
-        sum += (turn.ns - services).max(0.0);
-        scatter = scatter.max(turn.scatter);
+        let turn = lookup.estimate_of(&Quantity::Chain { links: links.to_vec(), across })?;
+        let hop = turn.without(services);
+        let rare = hop.other.unwrap_or(Other { ns: hop.ns, share: 0.0 });
+        mean.ns += hop.ns / hops;
+        mean.scatter = mean.scatter.max(hop.scatter);
+        other.ns += rare.ns / hops;
+        other.share += rare.share / CYCLES.len() as f64;
     }
-    Ok(Some(Estimate { ns: sum / (LINKS.len() * CYCLES.len()) as f64, scatter }))
+    mean.other = (other.share > 0.0).then_some(other);
+    Some(mean)
 }

@@ -1,6 +1,5 @@
 //! Calls, latencies, copies, the link and kernels.
 
-use super::FitError;
 use super::chains::{round_trip, service};
 use super::lookup::{Lookup, nanos};
 use crate::kernels::Variant;
@@ -8,50 +7,57 @@ use crate::plan::Direction;
 use crate::profile::{
     CallCosts, Contention, CopyModel, Curve, Estimate, KernelModel, Latencies, LinkModel, Polling,
 };
-use crate::samples::{Link, MEANWHILE, Quantity, ROTATED, TimedCall};
+use crate::samples::{Link, MEANWHILE, Measurement, Quantity, ROTATED, SHORT_COPY, TimedCall};
 use crate::stats::{Line, median, relative_spread, theil_sen};
 use crate::units::Bandwidth;
 
-pub(super) fn calls(lookup: &Lookup<'_>) -> Result<CallCosts, FitError> {
-    let cost = |wanted| {
-        lookup.needed("the host cost of API calls", |quantity| {
-            *quantity == Quantity::Call { call: wanted }
-        })
+pub(super) fn calls(lookup: &Lookup<'_>) -> CallCosts {
+    let cost = |call| lookup.estimate_of(&Quantity::Call { call });
+    let launch = cost(TimedCall::Launch);
+    // Measured along with a launch, as they are used: next to nothing of others
+    // is to be had alone.
+    let besides = |with_launch, alone| {
+        let both = cost(with_launch).zip(launch).map(|(both, launch)| both.without(launch.ns));
+        both.or_else(|| cost(alone))
     };
-    let launch = cost(TimedCall::Launch)?;
-    // Measured along with a launch, as they are used: alone they are no work.
-    let besides = |wanted| {
-        let both = cost(wanted)?;
-        Ok::<_, FitError>(Estimate { ns: (both.ns - launch.ns).max(0.0), scatter: both.scatter })
-    };
-    Ok(CallCosts {
+    CallCosts {
         launch,
-        copy_in: cost(TimedCall::CopyIn)?,
-        copy_out: cost(TimedCall::CopyOut)?,
-        clear: cost(TimedCall::Clear)?,
-        record: besides(TimedCall::LaunchAndRecord)?,
-        wait: besides(TimedCall::WaitAndLaunch)?,
-        synchronize: cost(TimedCall::Synchronize)?,
-    })
+        copy_in: cost(TimedCall::CopyIn),
+        copy_out: cost(TimedCall::CopyOut),
+        clear: cost(TimedCall::Clear),
+        record: besides(TimedCall::LaunchAndRecord, TimedCall::Record),
+        wait: besides(TimedCall::WaitAndLaunch, TimedCall::Wait),
+        synchronize: cost(TimedCall::Synchronize),
+    }
 }
 
 /// A round trip is the call, the way to the device, the operation itself, and
 /// the way back. No clock sees the two ways apart; the way back is taken to be
 /// what a synchronisation costs that finds everything done, because both end
 /// with the host reading a word that is there.
-pub(super) fn latencies(lookup: &Lookup<'_>, calls: &CallCosts) -> Result<Latencies, FitError> {
-    let start = |link, call: &Estimate| {
-        let trip = round_trip(lookup, &[link], false, false)?;
-        let rest = trip.ns - call.ns - service(lookup, link)?.ns - calls.synchronize.ns;
-        Ok(Estimate { ns: rest.max(0.0), scatter: trip.scatter })
+pub(super) fn latencies(lookup: &Lookup<'_>, calls: &CallCosts, copies: &[CopyModel]) -> Latencies {
+    // A copy one after the other is the same copy on whichever curve it lies.
+    let on_curve = |direction| {
+        let model = copies.iter().find(|model| model.direction == direction)?;
+        let ns = model.time.known(SHORT_COPY.as_f64()).ok()?;
+        Some(Estimate::new(ns, model.time.scatter))
     };
-    Ok(Latencies {
-        start_kernel: start(Link::Kernel, &calls.launch)?,
-        start_copy_in: start(Link::CopyIn, &calls.copy_in)?,
-        start_copy_out: start(Link::CopyOut, &calls.copy_out)?,
+    let start = |link, call: Option<Estimate>| {
+        let operation = service(lookup, link).or_else(|| match link {
+            Link::CopyIn => on_curve(Direction::HostToDevice),
+            Link::CopyOut => on_curve(Direction::DeviceToHost),
+            Link::Kernel => None,
+        });
+        let trip = round_trip(lookup, &[link], false, false)?;
+        Some(trip.without(call?.ns + operation?.ns + calls.synchronize?.ns))
+    };
+    Latencies {
+        start_kernel: start(Link::Kernel, calls.launch),
+        start_copy_in: start(Link::CopyIn, calls.copy_in),
+        start_copy_out: start(Link::CopyOut, calls.copy_out),
         wake_host: calls.synchronize,
-        kernel_gap: service(lookup, Link::Kernel)?,
-    })
+        kernel_gap: service(lookup, Link::Kernel),
+    }
 }
 
 pub(super) fn copies(lookup: &Lookup<'_>) -> Vec<CopyModel> {
@@ -67,97 +73,89 @@ pub(super) fn copies(lookup: &Lookup<'_>) -> Vec<CopyModel> {
     Direction::BOTH.into_iter().filter_map(model).collect()
 }
 
-pub(super) fn link(lookup: &Lookup<'_>, copies: &[CopyModel]) -> Result<LinkModel, FitError> {
-    let [down, up] = Direction::BOTH.map(|wanted| {
-        let model = copies.iter().find(|model| model.direction == wanted);
-        model.filter(|model| model.time.slope() > 0.0).map(|model| Alone::new(&model.time))
+pub(super) fn link(lookup: &Lookup<'_>, copies: &[CopyModel]) -> LinkModel {
+    let alone = Direction::BOTH.map(|wanted| {
+        copies.iter().find(|model| model.direction == wanted).map(|model| &model.time)
     });
-    let missing = || FitError { what: "large copies of pinned memory in both directions".into() };
-    let alone = [down.ok_or_else(missing)?, up.ok_or_else(missing)?];
-    let (shared, scatter) = contention(lookup, &alone);
-    let [down_shared, up_shared] = shared;
-    Ok(LinkModel {
-        down_bytes_per_second: Bandwidth::from_bytes_per_second(alone[0].rate),
-        up_bytes_per_second: Bandwidth::from_bytes_per_second(alone[1].rate),
+    let [down_rate, up_rate] = alone.map(|time| {
+        let slope = time?.slope().filter(|&slope| slope > 0.0)?;
+        Some(Bandwidth::from_bytes_per_second(1e9 / slope))
+    });
+    let ([down_shared, up_shared], scatter) = contention(lookup, alone);
+    LinkModel {
+        down_bytes_per_second: down_rate,
+        up_bytes_per_second: up_rate,
         down_shared,
         up_shared,
         scatter,
-        down_switch: switch(lookup, Direction::HostToDevice, &alone[0]),
-        up_switch: switch(lookup, Direction::DeviceToHost, &alone[1]),
-    })
+        down_switch: switch(lookup, Direction::HostToDevice, alone[0]),
+        up_switch: switch(lookup, Direction::DeviceToHost, alone[1]),
+    }
 }
 
 /// What a copy takes longer when the engine comes from another stream.
-fn switch(lookup: &Lookup<'_>, wanted: Direction, alone: &Alone<'_>) -> Curve {
-    let turns = lookup.points(|quantity| match *quantity {
+fn switch(lookup: &Lookup<'_>, wanted: Direction, alone: Option<&Curve>) -> Option<Curve> {
+    let (turns, _) = lookup.points(|quantity| match *quantity {
         Quantity::Rotation { direction, bytes: ROTATED, streams } if direction == wanted => {
             Some(streams as u64)
         }
         _ => None,
-    });
-    let copy = alone.time.at(ROTATED.as_f64());
-    let (turns, _) = turns.unwrap_or_default();
+    })?;
+    let copy = alone?.known(ROTATED.as_f64()).ok()?;
     let knots = turns.into_iter().map(|(streams, ns)| (streams, (ns / streams - copy).max(0.0)));
-    Curve { knots: std::iter::once((1.0, 0.0)).chain(knots).collect(), scatter: 0.0 }
-}
-
-/// Copies of one direction when the other is quiet.
-struct Alone<'c> {
-    time: &'c Curve,
-    /// Bytes per second.
-    rate: f64,
-}
-
-impl<'c> Alone<'c> {
-    fn new(time: &'c Curve) -> Self {
-        Self { time, rate: 1e9 / time.slope() }
-    }
+    Some(Curve { knots: std::iter::once((1.0, 0.0)).chain(knots).collect(), scatter: 0.0 })
 }
 
 /// For each direction, what a copy takes longer while the other direction is
-/// busy; and the relative scatter.
+/// busy, if copies of two sizes say so; and the relative scatter. `alone`: the
+/// copies of each direction while the other is quiet.
 ///
 /// A line through copies of all sizes rather than a curve: engines that run
 /// freely fall in step at some sizes, and then hide their starts behind each
 /// other as plans that tie them together do not.
-fn contention(lookup: &Lookup<'_>, alone: &[Alone<'_>; 2]) -> ([Contention; 2], f64) {
+fn contention(lookup: &Lookup<'_>, alone: [Option<&Curve>; 2]) -> ([Option<Contention>; 2], f64) {
     let (mut all, mut scatters) = ([Vec::new(), Vec::new()], Vec::new());
-    for inward in lookup.measurements() {
-        let Quantity::Shared { direction: Direction::HostToDevice, bytes } = inward.quantity else {
-            continue;
-        };
-        let other = Quantity::Shared { direction: Direction::DeviceToHost, bytes };
-        let Some(outward) = lookup.measurements().find(|m| m.quantity == other) else { continue };
-        let one = [0, 1].map(|side| alone[side].time.at(bytes.as_f64()));
-        let work = one.map(|one| one * inward.count as f64);
-        let mut slow = [Vec::new(), Vec::new()];
-        for (inward, outward) in nanos(&inward.times).into_iter().zip(nanos(&outward.times)) {
-            let both = inward.min(outward);
-            for (side, time) in [inward, outward].into_iter().enumerate() {
-                // Whichever is busy longer has the link to itself at the end.
-                let meanwhile = work[side] - (time - both);
-                if meanwhile > 0.0 {
-                    slow[side].push((both / meanwhile).max(1.0));
-                }
-            }
-        }
-        for side in [0, 1] {
-            if let Some(slowdown) = median(&slow[side]) {
-                all[side].push((bytes.as_f64(), (slowdown - 1.0) * one[side]));
-                scatters.push(relative_spread(&slow[side]).unwrap_or(0.0));
+    for (side, wanted) in Direction::BOTH.into_iter().enumerate() {
+        for one in lookup.measurements() {
+            let Quantity::Shared { direction, bytes } = one.quantity else { continue };
+            let time = alone[side].and_then(|curve| curve.known(bytes.as_f64()).ok());
+            let Some(time) = time.filter(|_| direction == wanted) else { continue };
+            let other = Quantity::Shared { direction: Direction::BOTH[1 - side], bytes };
+            let other = lookup.measurements().find(|m| m.quantity == other);
+            let slow = slowdowns(one, time, other);
+            if let Some(slowdown) = median(&slow) {
+                all[side].push((bytes.as_f64(), (slowdown - 1.0) * time));
+                scatters.push(relative_spread(&slow).unwrap_or(0.0));
             }
         }
     }
-    let through = |points: &Vec<(f64, f64)>| {
-        let line = theil_sen(points).unwrap_or(Line { intercept: 0.0, slope: 0.0 });
-        Contention { per_copy_ns: line.intercept.max(0.0), per_byte_ns: line.slope.max(0.0) }
+    let through = |points: Vec<(f64, f64)>| {
+        let Line { intercept, slope } = theil_sen(&points)?;
+        Some(Contention { per_copy_ns: intercept.max(0.0), per_byte_ns: slope.max(0.0) })
     };
-    ([through(&all[0]), through(&all[1])], median(&scatters).unwrap_or(0.0))
+    (all.map(through), median(&scatters).unwrap_or(0.0))
+}
+
+/// How many times longer the copies of a measurement took while the other
+/// direction was busy too; `alone`: nanoseconds of one copy otherwise.
+fn slowdowns(one: &Measurement, alone: f64, other: Option<&Measurement>) -> Vec<f64> {
+    let work = alone * one.count as f64;
+    let times = nanos(&one.times);
+    // Both began at once, and whichever was busy longer had the link to itself
+    // at the end. Without the other's time, it was busy throughout.
+    let others = other.map_or_else(|| times.clone(), |other| nanos(&other.times));
+    let slow = |(time, other): (f64, f64)| {
+        let both = time.min(other);
+        let meanwhile = work - (time - both);
+        (meanwhile > 0.0).then(|| (both / meanwhile).max(1.0))
+    };
+    times.into_iter().zip(others).filter_map(slow).collect()
 }
 
 /// What a kernel pays for the streams that wait, above what follows a kernel anyway.
-pub(super) fn polling(lookup: &Lookup<'_>, gap: Estimate) -> Vec<Polling> {
+pub(super) fn polling(lookup: &Lookup<'_>, gap: Option<Estimate>) -> Vec<Polling> {
     let model = |copies| {
+        let gap = gap?;
         let (points, scatter) = lookup.points(|quantity| match *quantity {
             Quantity::Polled { others, copies: meanwhile } if meanwhile == copies => {
                 Some(others as u64)

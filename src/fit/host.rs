@@ -1,11 +1,10 @@
 //! Staging, CPU twins and memory management.
 
-use super::FitError;
 use super::lookup::Lookup;
 use crate::kernels::{Kernel, Variant};
 use crate::plan::Direction;
 use crate::profile::{CacheModel, CallCosts, Curve, MemoryCosts, StagingModel, TwinModel, Warmth};
-use crate::samples::{MemoryWork, Quantity, SHARED_FOOTPRINT};
+use crate::samples::{MEMORY_FOOTPRINT, MemoryWork, Quantity, SHARED_FOOTPRINT};
 use crate::stats::{median, theil_sen};
 use crate::units::Bytes;
 
@@ -26,7 +25,7 @@ pub(super) fn caches(lookup: &Lookup<'_>) -> CacheModel {
 /// The share of misses over footprints, from copies of growing size that use
 /// the same memory each time: the time per byte rises from that of the largest
 /// that surely stays to that of copies that never find anything.
-fn staging_misses(lookup: &Lookup<'_>) -> Vec<(f64, f64)> {
+fn staging_misses(lookup: &Lookup<'_>) -> Option<Vec<(f64, f64)>> {
     let around = footprints(lookup, |quantity| match quantity {
         Quantity::Staged { footprint, .. } => Some(*footprint),
         _ => None,
@@ -39,7 +38,11 @@ fn staging_misses(lookup: &Lookup<'_>) -> Vec<(f64, f64)> {
                 footprint,
                 complete: true,
             } => {
-                (bytes >= STAYS && footprint == going_round.unwrap_or(bytes)).then_some(bytes.get())
+                let fits = match going_round {
+                    Some(around) => footprint == around && around > bytes,
+                    None => footprint == bytes,
+                };
+                (bytes >= STAYS && fits).then_some(bytes.get())
             }
             _ => None,
         });
@@ -49,9 +52,8 @@ fn staging_misses(lookup: &Lookup<'_>) -> Vec<(f64, f64)> {
     };
     let same = time_per_byte(None);
     let rates: Vec<f64> = time_per_byte(Some(around)).iter().map(|knot| knot.1).collect();
-    let (Some(&(_, hot)), Some(cold)) = (same.first(), median(&rates)) else {
-        return vec![(0.0, 1.0)];
-    };
+    let &(_, hot) = same.first().filter(|&&(bytes, _)| bytes == STAYS.as_f64())?;
+    let cold = median(&rates)?;
     let mut most = 0.0_f64;
     let mut knots: Vec<(f64, f64)> = Vec::new();
     for (bytes, ns) in same {
@@ -60,19 +62,20 @@ fn staging_misses(lookup: &Lookup<'_>) -> Vec<(f64, f64)> {
         knots.push((bytes, most));
     }
     knots.push((around.as_f64(), 1.0));
-    knots
+    Some(knots)
 }
 
 /// The share of misses over footprints, from the one size that was measured
 /// with the most of them: none at the smallest footprint, all at the largest.
-fn misses(lookup: &Lookup<'_>, key: impl Fn(&Quantity) -> Option<(u64, u64)>) -> Vec<(f64, f64)> {
+fn misses(
+    lookup: &Lookup<'_>,
+    key: impl Fn(&Quantity) -> Option<(u64, u64)>,
+) -> Option<Vec<(f64, f64)>> {
     let mut all: Vec<(u64, u64)> = lookup.measurements().filter_map(|m| key(&m.quantity)).collect();
     all.sort_unstable();
     all.dedup();
     let footprints_of = |size| all.iter().filter(|pair| pair.0 == size).count();
-    let Some(size) = all.iter().map(|pair| pair.0).max_by_key(|&size| footprints_of(size)) else {
-        return vec![(0.0, 1.0)];
-    };
+    let size = all.iter().map(|pair| pair.0).max_by_key(|&size| footprints_of(size))?;
     let time = |footprint: u64| {
         lookup.estimate(|quantity| key(quantity) == Some((size, footprint))).map(|e| e.ns)
     };
@@ -80,14 +83,17 @@ fn misses(lookup: &Lookup<'_>, key: impl Fn(&Quantity) -> Option<(u64, u64)>) ->
         .filter(|pair| pair.0 == size)
         .filter_map(|&(_, footprint)| Some((footprint as f64, time(footprint)?)))
         .collect();
-    let [(_, hot), .., (_, cold)] = points[..] else { return vec![(0.0, 1.0)] };
+    let [(least, hot), .., (most, cold)] = points[..] else { return None };
+    if least > SHARED_FOOTPRINT.as_f64() || most < MEMORY_FOOTPRINT.as_f64() {
+        return None;
+    }
     // More memory to go round never makes for fewer misses: dips are noise.
     let mut most = 0.0_f64;
     let mut share = |ns: f64| {
         most = most.max(((ns - hot) / (cold - hot).max(f64::MIN_POSITIVE)).clamp(0.0, 1.0));
         most
     };
-    points.iter().map(|&(footprint, ns)| (footprint, share(ns))).collect()
+    Some(points.iter().map(|&(footprint, ns)| (footprint, share(ns))).collect())
 }
 
 /// Copies of this size find in the caches what they used before, wherever there
@@ -99,10 +105,13 @@ pub(super) fn staging(lookup: &Lookup<'_>, calls: &CallCosts) -> Vec<StagingMode
         Quantity::Staged { footprint, .. } => Some(*footprint),
         _ => None,
     });
-    let curve = |way: Direction, end: bool, warm: bool| {
+    let curve = |way: Direction, end: bool, cold: bool| {
         lookup.curve(|quantity| match quantity {
             Quantity::Staged { direction, bytes, footprint, complete } => {
-                let fits = *footprint == if warm { *bytes } else { around };
+                let fits = match cold {
+                    true => *footprint == around && around > *bytes,
+                    false => footprint == bytes,
+                };
                 (fits && (*direction, *complete) == (way, end)).then_some(bytes.get())
             }
             _ => None,
@@ -111,15 +120,19 @@ pub(super) fn staging(lookup: &Lookup<'_>, calls: &CallCosts) -> Vec<StagingMode
     let mut models = Vec::new();
     for direction in Direction::BOTH {
         for cold in [false, true] {
-            let both = (curve(direction, false, !cold), curve(direction, true, !cold));
-            let (Some(mut until_return), Some(mut until_complete)) = both else { continue };
+            let Some(mut until_complete) = curve(direction, true, cold) else { continue };
+            // "For transfers from device memory to pageable host memory, the
+            // function will return only once the copy has completed" (CUDA Driver
+            // API manual, "API synchronization behavior").
+            let mut until_return = curve(direction, false, cold)
+                .or_else(|| (direction == Direction::DeviceToHost).then(|| until_complete.clone()));
             if cold {
-                straighten(&mut until_return);
+                until_return.iter_mut().for_each(straighten);
                 straighten(&mut until_complete);
             }
             // The end was seen by a synchronisation behind it, which has a cost of its own.
             for knot in &mut until_complete.knots {
-                knot.1 = (knot.1 - calls.synchronize.ns).max(0.0);
+                knot.1 = (knot.1 - calls.synchronize.map_or(0.0, |cost| cost.ns)).max(0.0);
             }
             models.push(StagingModel { direction, cold, until_return, until_complete });
         }
@@ -144,9 +157,11 @@ fn straighten(curve: &mut Curve) {
     curve.knots.extend([(first, line.at(first).max(0.0)), (last, line.at(last).max(0.0))]);
 }
 
-/// The largest footprint of a kind of measurement: nothing of it stays.
+/// The largest footprint of a kind of measurement, if it is one of which nothing
+/// stays; none of those measured otherwise.
 fn footprints(lookup: &Lookup<'_>, of: impl Fn(&Quantity) -> Option<Bytes>) -> Bytes {
-    lookup.measurements().filter_map(|m| of(&m.quantity)).max().unwrap_or(Bytes::ZERO)
+    let all = lookup.measurements().filter_map(|m| of(&m.quantity));
+    all.max().filter(|&most| most >= MEMORY_FOOTPRINT).unwrap_or(Bytes::ZERO)
 }
 
 pub(super) fn twins(lookup: &Lookup<'_>) -> Vec<TwinModel> {
@@ -169,7 +184,7 @@ pub(super) fn twins(lookup: &Lookup<'_>) -> Vec<TwinModel> {
                 let fits = match found {
                     Warmth::Same => *footprint == own,
                     Warmth::Shared => *footprint == SHARED_FOOTPRINT,
-                    Warmth::Memory => *footprint == around,
+                    Warmth::Memory => *footprint == around && around > own,
                 };
                 (fits && *variant == wanted).then_some(*elements)
             }
@@ -185,25 +200,24 @@ pub(super) fn twins(lookup: &Lookup<'_>) -> Vec<TwinModel> {
     models
 }
 
-pub(super) fn memory(lookup: &Lookup<'_>) -> Result<MemoryCosts, FitError> {
+pub(super) fn memory(lookup: &Lookup<'_>) -> MemoryCosts {
     let curve = |wanted: MemoryWork| {
-        let found = lookup.curve(|quantity| match quantity {
+        lookup.curve(|quantity| match quantity {
             Quantity::Memory { work, bytes } if *work == wanted => Some(bytes.get()),
             _ => None,
-        });
-        found.ok_or_else(|| FitError { what: format!("memory management ({wanted:?})") })
+        })
     };
     let above = |first: MemoryWork, second: MemoryWork| {
         let (first, second) = (curve(first)?, curve(second)?);
         let extra = |&(bytes, ns): &(f64, f64)| (bytes, (ns - second.at(bytes)).max(0.0));
-        Ok(Curve { knots: first.knots.iter().map(extra).collect(), scatter: first.scatter })
+        Some(Curve { knots: first.knots.iter().map(extra).collect(), scatter: first.scatter })
     };
-    Ok(MemoryCosts {
-        device_allocate: curve(MemoryWork::DeviceAllocate)?,
-        pinned_allocate: curve(MemoryWork::PinnedAllocate)?,
-        register: curve(MemoryWork::Register)?,
-        first_touch: above(MemoryWork::FirstTouch, MemoryWork::SecondTouch)?,
-        first_touch_team: above(MemoryWork::FirstTouchTeam, MemoryWork::SecondTouchTeam)?,
-        renew: curve(MemoryWork::Renew)?,
-    })
+    MemoryCosts {
+        device_allocate: curve(MemoryWork::DeviceAllocate),
+        pinned_allocate: curve(MemoryWork::PinnedAllocate),
+        register: curve(MemoryWork::Register),
+        first_touch: above(MemoryWork::FirstTouch, MemoryWork::SecondTouch),
+        first_touch_team: above(MemoryWork::FirstTouchTeam, MemoryWork::SecondTouchTeam),
+        renew: curve(MemoryWork::Renew),
+    }
 }

@@ -1,9 +1,8 @@
 //! Finding measurements, and the time of one repetition in them.
 
-use super::FitError;
-use crate::profile::{Curve, Estimate};
+use crate::profile::{Curve, Estimate, Other};
 use crate::samples::{Measurement, Quantity, Samples};
-use crate::stats::{median, relative_spread, segment};
+use crate::stats::{median, modes, relative_spread, segment};
 use crate::units::Span;
 
 pub(super) struct Lookup<'s> {
@@ -15,32 +14,39 @@ impl<'s> Lookup<'s> {
         Self { samples }
     }
 
-    /// The time of one repetition: the slope over counts where there are two,
-    /// so that what starting and ending cost drops out. Measurements of the same
-    /// count, taken at different times, are pooled.
+    /// The time of one repetition. Where it has two modes, that of the larger one,
+    /// and the other beside it.
     pub fn estimate(&self, wanted: impl Fn(&Quantity) -> bool) -> Option<Estimate> {
+        let pooled = self.pooled(wanted)?;
+        let Some([usual, rare]) = modes(&pooled.many) else { return pooled.around_median() };
+        let other = Other { ns: pooled.of_one(rare.center), share: rare.share };
+        let scatter = usual.spread / usual.center;
+        Some(Estimate { ns: pooled.of_one(usual.center), scatter, other: Some(other) })
+    }
+
+    /// Nanoseconds of one repetition, sample by sample; empty if there are none.
+    pub fn times_of(&self, wanted: &Quantity) -> Vec<f64> {
+        let pooled = self.pooled(|quantity| quantity == wanted);
+        pooled.map_or_else(Vec::new, |p| p.many.iter().map(|&time| p.of_one(time)).collect())
+    }
+
+    /// Measurements of the same count, taken at different times, are pooled.
+    fn pooled(&self, wanted: impl Fn(&Quantity) -> bool) -> Option<Pooled> {
         let found: Vec<&Measurement> =
             self.samples.measurements.iter().filter(|m| wanted(&m.quantity)).collect();
-        let pooled = |count: u64| -> Vec<f64> {
+        let times = |count: u64| -> Vec<f64> {
             let same = found.iter().filter(|m| m.count == count);
             same.flat_map(|m| nanos(&m.times)).collect()
         };
         let few = found.iter().map(|m| m.count).min()?;
-        let many = found.iter().map(|m| m.count).max()?;
-        let (low, high) = (median(&pooled(few))?, median(&pooled(many))?);
-        let scatter = relative_spread(&pooled(many)).unwrap_or(0.0);
-        let ns =
-            if many > few { (high - low) / (many - few) as f64 } else { high / many.max(1) as f64 };
-        Some(Estimate { ns: ns.max(0.0), scatter })
+        let most = found.iter().map(|m| m.count).max()?;
+        let start = if most > few { Some((few, median(&times(few))?)) } else { None };
+        Some(Pooled { many: times(most), count: most.max(1), start })
     }
 
-    /// As [`Lookup::estimate`], where there is no profile without it.
-    pub fn needed(
-        &self,
-        what: &str,
-        wanted: impl Fn(&Quantity) -> bool,
-    ) -> Result<Estimate, FitError> {
-        self.estimate(wanted).ok_or_else(|| FitError { what: what.to_owned() })
+    /// As [`Lookup::estimate`], of one quantity.
+    pub fn estimate_of(&self, wanted: &Quantity) -> Option<Estimate> {
+        self.estimate(|quantity| quantity == wanted)
     }
 
     /// All measurements of a kind, those that `key` gives a size, by size; and
@@ -53,12 +59,15 @@ impl<'s> Lookup<'s> {
         let mut points = Vec::new();
         let mut scatters = Vec::new();
         for size in sizes {
-            if let Some(estimate) = self.estimate(|quantity| key(quantity) == Some(size)) {
-                points.push((size as f64, estimate.ns));
+            let Some(pooled) = self.pooled(|quantity| key(quantity) == Some(size)) else {
+                continue;
+            };
+            if let Some(estimate) = pooled.around_median() {
+                points.push(Point { size, ns: estimate.ns, samples: pooled.many.len() });
                 scatters.push(estimate.scatter);
             }
         }
-        Some((points, median(&scatters)?))
+        Some((trusted(&points), median(&scatters)?))
     }
 
     /// A curve through [`Lookup::points`].
@@ -70,6 +79,66 @@ impl<'s> Lookup<'s> {
     pub fn measurements(&self) -> impl Iterator<Item = &'s Measurement> {
         self.samples.measurements.iter()
     }
+}
+
+/// The times of a quantity.
+struct Pooled {
+    /// Of so many repetitions each.
+    many: Vec<f64>,
+    count: u64,
+    /// Fewer repetitions and their median time: with them, what starting and
+    /// ending cost drops out.
+    start: Option<(u64, f64)>,
+}
+
+impl Pooled {
+    /// Nanoseconds of one repetition if all of them take so long.
+    fn of_one(&self, many: f64) -> f64 {
+        let ns = match self.start {
+            Some((few, start)) => (many - start) / (self.count - few) as f64,
+            None => many / self.count as f64,
+        };
+        ns.max(0.0)
+    }
+
+    fn around_median(&self) -> Option<Estimate> {
+        let scatter = relative_spread(&self.many).unwrap_or(0.0);
+        Some(Estimate::new(self.of_one(median(&self.many)?), scatter))
+    }
+}
+
+/// A size that was measured.
+struct Point {
+    size: u64,
+    ns: f64,
+    samples: usize,
+}
+
+/// So many samples have a median that a single wild one does not move.
+const FEWEST: usize = 3;
+
+/// The points without those that have too few samples to be sure of and that
+/// larger or smaller sizes belie: more takes no less time. Of all such choices
+/// the one that drops the fewest (the longest non-decreasing subsequence).
+fn trusted(points: &[Point]) -> Points {
+    // For each point, how many are in the longest run that ends with it, and the
+    // one before it there.
+    let mut runs: Vec<(usize, Option<usize>)> = Vec::new();
+    for (index, point) in points.iter().enumerate() {
+        let fits = |&before: &usize| points[before].ns <= point.ns;
+        // The first of equals: a clock is more often late than early.
+        let before = (0..index).rev().filter(fits).max_by_key(|&before| runs[before].0);
+        runs.push((before.map_or(0, |before| runs[before].0) + 1, before));
+    }
+    let mut kept = vec![false; points.len()];
+    let mut at = (0..points.len()).max_by_key(|&index| runs[index].0);
+    while let Some(index) = at {
+        kept[index] = true;
+        at = runs[index].1;
+    }
+    let is_sure = |(point, kept): &(&Point, bool)| *kept || point.samples >= FEWEST;
+    let sure = points.iter().zip(kept).filter(is_sure);
+    sure.map(|(point, _)| (point.size as f64, point.ns)).collect()
 }
 
 /// Pairs of size and nanoseconds, sizes increasing.

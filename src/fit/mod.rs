@@ -10,39 +10,45 @@ mod host;
 mod lookup;
 
 use crate::profile::{Profile, SCHEMA_VERSION};
-use crate::samples::Samples;
+use crate::samples::{Quantity, Samples};
 use lookup::Lookup;
 
-/// Samples without which there is no profile.
+/// Samples that no profile comes from.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the samples have no usable measurement of {what}; calibrate again")]
-pub struct FitError {
-    what: String,
-}
+#[error("there is no measurement in the samples: calibrate again, or add rows")]
+pub struct FitError;
 
-/// Fits every model of a machine.
+/// Fits every model of a machine that the samples support.
 ///
 /// # Errors
-/// If a measurement is missing that every prediction needs.
+/// If there are no samples.
 pub fn fit(samples: &Samples) -> Result<Profile, FitError> {
     let lookup = Lookup::new(samples);
-    let calls = device::calls(&lookup)?;
-    let latency = device::latencies(&lookup, &calls)?;
+    if samples.measurements.iter().all(|measurement| measurement.times.is_empty()) {
+        return Err(FitError);
+    }
+    let calls = device::calls(&lookup);
     let copies = device::copies(&lookup);
-    let link = device::link(&lookup, &copies)?;
+    let latency = device::latencies(&lookup, &calls, &copies);
     Ok(Profile {
         schema_version: SCHEMA_VERSION,
         machine: samples.machine.clone(),
         staging: host::staging(&lookup, &calls),
-        hand_overs: chains::hand_overs(&lookup)?,
+        hand_overs: chains::hand_overs(&lookup),
         kernels: device::kernels(&lookup),
         twins: host::twins(&lookup),
         caches: host::caches(&lookup),
-        memory: host::memory(&lookup)?,
+        memory: host::memory(&lookup),
         polling: device::polling(&lookup, latency.kernel_gap),
+        link: device::link(&lookup, &copies),
         calls,
         latency,
-        link,
         copies,
     })
+}
+
+/// Nanoseconds of one repetition of a quantity, sample by sample and free of what
+/// starting and ending cost; empty if it was not measured.
+pub fn times_of(samples: &Samples, quantity: &Quantity) -> Vec<f64> {
+    Lookup::new(samples).times_of(quantity)
 }

@@ -7,21 +7,59 @@ use crate::units::{Bytes, Span};
 use cudarc::driver::sys;
 use std::cell::RefCell;
 
-/// A non-blocking stream: it does not wait for the legacy default stream.
+/// A stream of the device.
 pub struct Stream {
     raw: sys::CUstream,
     libraries: RefCell<StreamLibraries>,
 }
 
+/// The handle that stands for the legacy default stream (`CU_STREAM_LEGACY` of
+/// cuda.h, a macro and so not in the bindings).
+const LEGACY_DEFAULT: sys::CUstream = std::ptr::without_provenance_mut(1);
+
 impl Stream {
+    /// A non-blocking stream: it does not wait for the legacy default stream.
+    ///
     /// # Errors
     /// If the driver refuses.
-    pub fn new(_device: &Device) -> Result<Self, GpuError> {
+    pub fn new(device: &Device) -> Result<Self, GpuError> {
+        Self::with_priority(device, 0)
+    }
+
+    /// A non-blocking stream; of two kernels that wait, blocks of that in the
+    /// stream of the lower number are dispatched first. Numbers that the device
+    /// does not have count as the nearest that it has.
+    ///
+    /// # Errors
+    /// If the driver refuses.
+    pub fn with_priority(_device: &Device, priority: i32) -> Result<Self, GpuError> {
+        Self::create(sys::CUstream_flags::CU_STREAM_NON_BLOCKING, priority)
+    }
+
+    /// A stream that waits for the legacy default stream, and it for this.
+    ///
+    /// # Errors
+    /// If the driver refuses.
+    pub fn blocking(_device: &Device, priority: i32) -> Result<Self, GpuError> {
+        Self::create(sys::CUstream_flags::CU_STREAM_DEFAULT, priority)
+    }
+
+    /// The legacy default stream, of which there is one to a context.
+    pub fn legacy_default(_device: &Device) -> Self {
+        Self::of(LEGACY_DEFAULT)
+    }
+
+    fn create(flags: sys::CUstream_flags, priority: i32) -> Result<Self, GpuError> {
         let mut stream = std::ptr::null_mut();
-        let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
+        let flags = flags as u32;
         // SAFETY: a context is current; the handle is written on success.
-        check("cuStreamCreate", unsafe { sys::cuStreamCreate(&raw mut stream, flags) })?;
-        Ok(Self { raw: stream, libraries: RefCell::default() })
+        let result = unsafe { sys::cuStreamCreateWithPriority(&raw mut stream, flags, priority) };
+        check("cuStreamCreateWithPriority", result)?;
+        Ok(Self::of(stream))
+    }
+
+    fn of(raw: sys::CUstream) -> Self {
+        Self { raw, libraries: RefCell::default() }
     }
 
     pub(super) fn raw(&self) -> sys::CUstream {
@@ -125,8 +163,10 @@ impl Drop for Stream {
     fn drop(&mut self) {
         // What libraries have on this stream goes before it.
         self.libraries.take();
-        // SAFETY: created in `new` and destroyed once.
-        unsafe { sys::cuStreamDestroy_v2(self.raw) };
+        if self.raw != LEGACY_DEFAULT {
+            // SAFETY: created in `create` and destroyed once.
+            unsafe { sys::cuStreamDestroy_v2(self.raw) };
+        }
     }
 }
 

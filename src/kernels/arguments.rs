@@ -101,7 +101,8 @@ impl Variant {
 
     /// Bytes that the kernel touches when each array is touched once.
     pub fn bytes(self, elements: u64) -> u64 {
-        self.kernel.bytes_per_element() * elements + self.kernel.whole_bytes(&self.arguments())
+        let along = self.kernel.bytes_per_element().saturating_mul(elements);
+        along.saturating_add(self.kernel.whole_bytes(&self.arguments()))
     }
 
     /// Arguments that make the kernel this variant.

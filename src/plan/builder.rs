@@ -3,6 +3,7 @@
 use super::chunk::{Item, iteration_range, widened};
 use super::program::{
     Allocation, AllocationId, Call, Direction, EventId, Place, Plan, Slice, Step, StreamId,
+    StreamTraits,
 };
 use super::strategy::Strategy;
 use crate::kernels::{Grid, Shape};
@@ -54,7 +55,7 @@ impl<'w> Builder<'w> {
         let plan = Plan {
             strategy,
             allocations: Vec::new(),
-            streams: 0,
+            streams: Vec::new(),
             events: 0,
             setup: Vec::new(),
             body: Vec::new(),
@@ -104,8 +105,8 @@ impl<'w> Builder<'w> {
     }
 
     pub fn stream(&mut self) -> StreamId {
-        self.plan.streams += 1;
-        StreamId(self.plan.streams - 1)
+        self.plan.streams.push(StreamTraits::default());
+        StreamId(self.plan.streams.len() - 1)
     }
 
     pub fn issue(&mut self, call: Call) {

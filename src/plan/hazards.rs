@@ -46,8 +46,8 @@ struct Access {
 /// # Errors
 /// The first pair that is not ordered.
 pub fn check_hazards(plan: &Plan) -> Result<(), Hazard> {
-    let host = plan.streams;
-    let mut clocks: Vec<Clock> = vec![vec![0; plan.streams + 1]; plan.streams + 1];
+    let host = plan.streams.len();
+    let mut clocks: Vec<Clock> = vec![vec![0; host + 1]; host + 1];
     let mut events: Vec<Option<Clock>> = vec![None; plan.events];
     let mut accesses: Vec<Vec<Access>> = plan.allocations.iter().map(|_| Vec::new()).collect();
     for (index, call) in plan.body.iter().enumerate() {
@@ -55,6 +55,9 @@ pub fn check_hazards(plan: &Plan) -> Result<(), Hazard> {
         let lane = lane_of(call).unwrap_or(host);
         let known = clocks[host].clone();
         join(&mut clocks[lane], &known);
+        if !matches!(call, Call::Synchronize { .. }) {
+            pass_barrier(plan, &mut clocks, lane);
+        }
         match call {
             Call::Record { event, .. } => events[event.0] = Some(clocks[lane].clone()),
             Call::Wait { event, .. } => {
@@ -78,6 +81,18 @@ pub fn check_hazards(plan: &Plan) -> Result<(), Hazard> {
         }
     }
     check_finished(plan, &clocks, host)
+}
+
+/// What goes to the legacy default stream comes behind everything in blocking
+/// streams, and what goes to these behind everything in it.
+fn pass_barrier(plan: &Plan, clocks: &mut [Clock], lane: usize) {
+    let kind = |lane: usize| plan.streams.get(lane).map(|stream| stream.kind);
+    for other in 0..plan.streams.len() {
+        if kind(other).zip(kind(lane)).is_some_and(|(one, two)| one.waits_for(two)) {
+            let known = clocks[other].clone();
+            join(&mut clocks[lane], &known);
+        }
+    }
 }
 
 fn lane_of(call: &Call) -> Option<usize> {
@@ -143,7 +158,7 @@ fn note(
 
 /// The host must know every lane's last operation when the body ends.
 fn check_finished(plan: &Plan, clocks: &[Clock], host: usize) -> Result<(), Hazard> {
-    for (stream, clock) in clocks.iter().enumerate().take(plan.streams) {
+    for (stream, clock) in clocks.iter().enumerate().take(host) {
         if clocks[host][stream] < clock[stream] {
             let last = plan.body.iter().rposition(|call| lane_of(call) == Some(stream));
             let last = last.unwrap_or(0);

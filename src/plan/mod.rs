@@ -18,5 +18,6 @@ pub use families::{Refusal, build};
 pub use hazards::{Hazard, check_hazards};
 pub use program::{
     Allocation, AllocationId, Call, Direction, EventId, Place, Plan, Slice, Step, StreamId,
+    StreamKind, StreamTraits,
 };
 pub use strategy::{Family, Issue, Strategy};

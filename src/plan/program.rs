@@ -4,7 +4,7 @@ use super::Strategy;
 use crate::kernels::{Arguments, Kernel};
 use crate::scenario::{BufferId, HostMemory};
 use crate::units::Bytes;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 use std::fmt;
 
@@ -19,6 +19,38 @@ pub struct StreamId(pub usize);
 /// An event of the plan, counted from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct EventId(pub usize);
+
+/// How a stream stands to the legacy default stream (CUDA Runtime API, "Stream
+/// synchronization behavior").
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub enum StreamKind {
+    /// Takes no notice of it.
+    #[default]
+    NonBlocking,
+    /// Whatever is issued here comes behind all that was issued there, and the
+    /// other way round.
+    Blocking,
+    /// The legacy default stream itself: a barrier for every blocking stream.
+    LegacyDefault,
+}
+
+impl StreamKind {
+    /// Whether what is issued to one waits for what was issued before to the other.
+    pub fn waits_for(self, other: Self) -> bool {
+        matches!(
+            (self, other),
+            (Self::Blocking, Self::LegacyDefault) | (Self::LegacyDefault, Self::Blocking)
+        )
+    }
+}
+
+/// What a stream is created as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct StreamTraits {
+    pub kind: StreamKind,
+    /// Blocks of the lowest number that waits are dispatched first, as in CUDA.
+    pub priority: i32,
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Place {
@@ -162,12 +194,23 @@ impl Call {
     }
 }
 
+/// Streams with nothing special to them are identified by their number alone, as
+/// they were in plans that were recorded when there were no others.
+fn number_if_plain<S: Serializer>(streams: &[StreamTraits], to: S) -> Result<S::Ok, S::Error> {
+    if streams.iter().all(|stream| *stream == StreamTraits::default()) {
+        streams.len().serialize(to)
+    } else {
+        streams.serialize(to)
+    }
+}
+
 /// A complete program: set-up once, body as often as wanted.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Plan {
     pub strategy: Strategy,
     pub allocations: Vec<Allocation>,
-    pub streams: usize,
+    #[serde(serialize_with = "number_if_plain")]
+    pub streams: Vec<StreamTraits>,
     pub events: usize,
     pub setup: Vec<Call>,
     pub body: Vec<Call>,
@@ -180,7 +223,7 @@ impl Plan {
 
     /// Whether the plan uses a GPU at all.
     pub fn needs_device(&self) -> bool {
-        self.streams > 0
+        !self.streams.is_empty()
     }
 
     /// Total size of the allocations in a place.

@@ -10,6 +10,19 @@ pub struct Estimate {
     pub ns: f64,
     /// Relative scatter of the samples: robust standard deviation over median.
     pub scatter: f64,
+    /// Where samples show two ways to go, `ns` and its scatter are of the one that
+    /// is gone more often, and this is the other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub other: Option<Other>,
+}
+
+/// The rarer of two values that a time has.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Other {
+    pub ns: f64,
+    /// The share of samples that had it: up to one half.
+    pub share: f64,
 }
 
 /// An estimate as a file has it, before it is checked.
@@ -18,23 +31,68 @@ pub struct Estimate {
 struct RawEstimate {
     ns: f64,
     scatter: f64,
+    other: Option<Other>,
 }
 
 impl TryFrom<RawEstimate> for Estimate {
     type Error = &'static str;
 
-    fn try_from(RawEstimate { ns, scatter }: RawEstimate) -> Result<Self, Self::Error> {
-        if (0.0..1e18).contains(&ns) && (0.0..1e6).contains(&scatter) {
-            Ok(Self { ns, scatter })
-        } else {
-            Err("a time in nanoseconds and its scatter are numbers, and not below 0")
+    fn try_from(RawEstimate { ns, scatter, other }: RawEstimate) -> Result<Self, Self::Error> {
+        let is_time = |ns: &f64| (0.0..1e18).contains(ns);
+        if !is_time(&ns) || !(0.0..1e6).contains(&scatter) {
+            return Err("a time in nanoseconds and its scatter are numbers, and not below 0");
         }
+        if other.is_some_and(|other| !is_time(&other.ns) || !(0.0..=1.0).contains(&other.share)) {
+            return Err("the other of two times is not below 0, and its share from 0 to 1");
+        }
+        Ok(Self { ns, scatter, other })
     }
 }
 
 impl Estimate {
+    /// A time with one way to go.
+    pub const fn new(ns: f64, scatter: f64) -> Self {
+        Self { ns, scatter, other: None }
+    }
+
+    /// The time, but not more than so many nanoseconds.
+    #[must_use]
+    pub fn at_most(self, most: f64) -> Self {
+        let other = self.other.map(|other| Other { ns: other.ns.min(most), ..other });
+        Self { ns: self.ns.min(most), other, ..self }
+    }
+
+    /// What is left of it without a part that takes so many nanoseconds: nothing
+    /// if the part takes longer.
+    #[must_use]
+    pub fn without(self, part: f64) -> Self {
+        let left = |ns: f64| (ns - part).max(0.0);
+        let other = self.other.map(|other| Other { ns: left(other.ns), ..other });
+        Self { ns: left(self.ns), other, ..self }
+    }
+
     pub fn span(&self) -> Span {
         Span::from_nanos_f64(self.ns.max(0.0))
+    }
+}
+
+/// Nanoseconds that decide nothing: a launch and the wait for it take as long.
+const NEGLIGIBLE: f64 = 10_000.0;
+
+/// On which side a size lies beyond those that were measured, and the last of them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Beyond {
+    Below(f64),
+    Above(f64),
+}
+
+impl Beyond {
+    /// What is not known, in words.
+    pub(super) fn of(self, what: &str, end: impl Fn(f64) -> String) -> String {
+        match self {
+            Self::Below(first) => format!("{what} below {}", end(first)),
+            Self::Above(last) => format!("{what} above {}", end(last)),
+        }
     }
 }
 
@@ -77,15 +135,47 @@ impl Curve {
         crate::stats::interpolate(&self.knots, size)
     }
 
-    pub fn span(&self, size: f64) -> Span {
-        Span::from_nanos_f64(self.at(size).max(0.0))
+    /// Nanoseconds at `size`, if what was measured says so.
+    ///
+    /// Below its smallest size a curve is level. That is so where a fixed cost
+    /// makes up most of the time there, and off by little where the smallest takes
+    /// next to no time. Past its largest size it goes on straight: that is so where
+    /// most of the time there is in proportion to the size. A single size says
+    /// nothing of others.
+    ///
+    /// # Errors
+    /// If the size lies beyond what was measured and none of this holds.
+    pub fn known(&self, size: f64) -> Result<f64, Beyond> {
+        let first = self.knots[0];
+        let last = self.knots[self.knots.len() - 1];
+        // The share of the time at the end of a piece that grows with the size.
+        let grows = |from: (f64, f64), to: (f64, f64), at: (f64, f64)| {
+            (to.1 - from.1) / (to.0 - from.0) * at.0 / at.1
+        };
+        let is_level = match self.knots[..] {
+            _ if first.1 <= NEGLIGIBLE => true,
+            [from, to, ..] => grows(from, to, from) <= 0.5,
+            _ => false,
+        };
+        let is_in_proportion = match self.knots[..] {
+            [.., from, to] => grows(from, to, to) >= 0.5,
+            _ => false,
+        };
+        if size < first.0 && !is_level {
+            Err(Beyond::Below(first.0))
+        } else if size > last.0 && !is_in_proportion {
+            Err(Beyond::Above(last.0))
+        } else {
+            Ok(self.at(size))
+        }
     }
 
-    /// Nanoseconds per unit of size where size is large: the slope of the last segment.
-    pub fn slope(&self) -> f64 {
+    /// Nanoseconds per unit of size where size is large: the slope of the last
+    /// segment. `None` if only one size was measured.
+    pub fn slope(&self) -> Option<f64> {
         match self.knots[..] {
-            [.., (x0, y0), (x1, y1)] => (y1 - y0) / (x1 - x0),
-            _ => 0.0,
+            [.., (x0, y0), (x1, y1)] => Some((y1 - y0) / (x1 - x0)),
+            _ => None,
         }
     }
 

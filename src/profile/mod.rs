@@ -1,17 +1,20 @@
 //! The fitted machine: what every call, copy and kernel costs, with scatter.
 //!
-//! Invariant: a [`Profile`] holds measured models only. What it does not know
-//! it answers with [`Unknown`], never with a guess. Times are in nanoseconds,
+//! Invariant: a [`Profile`] holds measured models only, and each of them may be
+//! missing. What it does not know it answers with [`Unknown`], never with a
+//! guess. Times are in nanoseconds,
 //! sizes in bytes or elements, bandwidths in bytes per second; the keys of the
 //! file say which.
 
+mod answers;
 mod curve;
 mod file;
 mod model;
 
-pub use curve::{Curve, Estimate};
+pub use answers::{HostCall, MemoryCost, Unknown};
+pub use curve::{Beyond, Curve, Estimate, Other};
 pub use file::{ProfileError, SCHEMA_VERSION};
 pub use model::{
     CacheModel, CallCosts, Contention, CopyModel, HandOver, KernelModel, Latencies, LinkModel,
-    MemoryCosts, OperationKind, Polling, Profile, StagingModel, TwinModel, Unknown, Warmth,
+    MemoryCosts, OperationKind, Polling, Profile, StagingModel, TwinModel, Warmth,
 };

@@ -1,10 +1,10 @@
-//! Every cost model of a machine.
+//! Every cost model of a machine, as its file has it. What was not measured is not there.
 
 use super::{Curve, Estimate};
-use crate::kernels::{Arguments, Kernel, Variant};
+use crate::kernels::Variant;
 use crate::plan::Direction;
-use crate::samples::Provenance;
-use crate::units::{Bandwidth, Bytes, Span};
+use crate::samples::{Provenance, SHARED_FOOTPRINT};
+use crate::units::{Bandwidth, Bytes};
 use serde::{Deserialize, Serialize};
 
 /// A machine as calibration found it.
@@ -13,69 +13,77 @@ use serde::{Deserialize, Serialize};
 pub struct Profile {
     pub schema_version: u32,
     pub machine: Provenance,
+    #[serde(default)]
     pub calls: CallCosts,
+    #[serde(default)]
     pub latency: Latencies,
+    #[serde(default)]
     pub link: LinkModel,
+    #[serde(default)]
     pub polling: Vec<Polling>,
-    #[serde(rename = "handover")]
+    #[serde(default, rename = "handover")]
     pub hand_overs: Vec<HandOver>,
-    #[serde(rename = "copy")]
+    #[serde(default, rename = "copy")]
     pub copies: Vec<CopyModel>,
+    #[serde(default)]
     pub staging: Vec<StagingModel>,
-    #[serde(rename = "kernel")]
+    #[serde(default, rename = "kernel")]
     pub kernels: Vec<KernelModel>,
-    #[serde(rename = "twin")]
+    #[serde(default, rename = "twin")]
     pub twins: Vec<TwinModel>,
+    #[serde(default)]
     pub caches: CacheModel,
+    #[serde(default)]
     pub memory: MemoryCosts,
 }
 
 /// Host time of one call, from entry to return, when it need not wait.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CallCosts {
-    pub launch: Estimate,
-    pub copy_in: Estimate,
-    pub copy_out: Estimate,
-    pub clear: Estimate,
-    pub record: Estimate,
-    pub wait: Estimate,
+    pub launch: Option<Estimate>,
+    pub copy_in: Option<Estimate>,
+    pub copy_out: Option<Estimate>,
+    pub clear: Option<Estimate>,
+    pub record: Option<Estimate>,
+    pub wait: Option<Estimate>,
     /// Synchronising a stream that has nothing left to do.
-    pub synchronize: Estimate,
+    pub synchronize: Option<Estimate>,
 }
 
 /// From the return of a call on an idle device to the start of its operation,
 /// and from the end of an operation to the return of the waiting host.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Latencies {
-    pub start_kernel: Estimate,
-    pub start_copy_in: Estimate,
-    pub start_copy_out: Estimate,
-    pub wake_host: Estimate,
+    pub start_kernel: Option<Estimate>,
+    pub start_copy_in: Option<Estimate>,
+    pub start_copy_out: Option<Estimate>,
+    pub wake_host: Option<Estimate>,
     /// Device time of the smallest kernel, one after the other in a stream:
     /// what a launch costs the device before its blocks run.
-    pub kernel_gap: Estimate,
+    pub kernel_gap: Option<Estimate>,
 }
 
 /// What the link between host and device carries. PCIe's two directions are
 /// lanes of their own, but requests, completions and acknowledgements of each
 /// travel with the data of the other, so that both at once are slower.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkModel {
     /// Large pinned copies with nothing in the other direction.
-    pub down_bytes_per_second: Bandwidth,
-    pub up_bytes_per_second: Bandwidth,
+    pub down_bytes_per_second: Option<Bandwidth>,
+    pub up_bytes_per_second: Option<Bandwidth>,
     /// What copies each way suffer while the other direction is busy.
-    pub down_shared: Contention,
-    pub up_shared: Contention,
+    pub down_shared: Option<Contention>,
+    pub up_shared: Option<Contention>,
     /// Relative scatter of the copies that go both ways at once.
+    #[serde(default)]
     pub scatter: f64,
     /// Nanoseconds for which a copy engine stands still on going from one
     /// stream to another, over the number of streams that keep it busy.
-    pub down_switch: Curve,
-    pub up_switch: Curve,
+    pub down_switch: Option<Curve>,
+    pub up_switch: Option<Curve>,
 }
 
 /// What a copy takes longer while the other direction is busy throughout.
@@ -89,17 +97,9 @@ pub struct Contention {
     pub per_byte_ns: f64,
 }
 
-impl LinkModel {
-    /// How many times longer a copy takes while the other direction is busy;
-    /// `alone`: what it takes otherwise.
-    pub fn slowdown(&self, direction: Direction, bytes: Bytes, alone: Span) -> f64 {
-        let shared = match direction {
-            Direction::HostToDevice => &self.down_shared,
-            Direction::DeviceToHost => &self.up_shared,
-        };
-        let longer = shared.per_copy_ns + shared.per_byte_ns * bytes.as_f64();
-        (1.0 + longer.max(0.0) / alone.nanos_f64().max(1.0)).min(1e6)
-    }
+impl Contention {
+    /// Of copies that never meet one of the other direction.
+    pub const NONE: Self = Self { per_copy_ns: 0.0, per_byte_ns: 0.0 };
 }
 
 /// What the stream with the running kernel pays for streams whose next kernel
@@ -122,6 +122,16 @@ pub enum OperationKind {
     CopyIn,
     CopyOut,
     Kernel,
+}
+
+impl OperationKind {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::CopyIn => "an H2D copy",
+            Self::CopyOut => "a D2H copy",
+            Self::Kernel => "a kernel",
+        }
+    }
 }
 
 /// From the end of one operation to the start of one that depends on it, above
@@ -158,7 +168,7 @@ pub struct StagingModel {
     /// size allows: nothing else was used in between.
     pub cold: bool,
     /// Nanoseconds over bytes until the call returns, on an idle device.
-    pub until_return: Curve,
+    pub until_return: Option<Curve>,
     /// Nanoseconds over bytes until the copy is complete.
     pub until_complete: Curve,
 }
@@ -192,19 +202,29 @@ pub enum Warmth {
     Memory,
 }
 
+impl Warmth {
+    pub(super) const fn place(self) -> &'static str {
+        match self {
+            Self::Same => "on the CPU",
+            Self::Shared => "on the CPU with its data in the shared cache",
+            Self::Memory => "on the CPU with its data in memory",
+        }
+    }
+}
+
 /// Memory management: nanoseconds over bytes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryCosts {
-    pub device_allocate: Curve,
-    pub pinned_allocate: Curve,
-    pub register: Curve,
+    pub device_allocate: Option<Curve>,
+    pub pinned_allocate: Option<Curve>,
+    pub register: Option<Curve>,
     /// One thread writing to fresh pages, above writing to touched ones.
-    pub first_touch: Curve,
+    pub first_touch: Option<Curve>,
     /// The same by all threads of the team.
-    pub first_touch_team: Curve,
+    pub first_touch_team: Option<Curve>,
     /// Giving pages back and mapping new ones.
-    pub renew: Curve,
+    pub renew: Option<Curve>,
 }
 
 /// What the CPU's caches keep: the share of host data that is gone when it is
@@ -213,161 +233,15 @@ pub struct MemoryCosts {
 #[serde(deny_unknown_fields)]
 pub struct CacheModel {
     /// For the driver's thread that stages copies.
-    pub staging_misses: Vec<(f64, f64)>,
+    pub staging_misses: Option<Vec<(f64, f64)>>,
     /// For the team of threads that runs twins.
-    pub twin_misses: Vec<(f64, f64)>,
+    pub twin_misses: Option<Vec<(f64, f64)>>,
     /// The footprint at which [`Warmth::Shared`] was measured.
     pub shared_bytes: Bytes,
 }
 
-impl CacheModel {
-    /// Share of misses, 0 to 1, on going round `footprint`.
-    pub fn staging(&self, footprint: Bytes) -> f64 {
-        crate::stats::interpolate(&self.staging_misses, footprint.as_f64()).clamp(0.0, 1.0)
-    }
-
-    /// Share of misses, 0 to 1, on going round `footprint`.
-    pub fn twins(&self, footprint: Bytes) -> f64 {
-        crate::stats::interpolate(&self.twin_misses, footprint.as_f64()).clamp(0.0, 1.0)
-    }
-}
-
-/// A question that the profile has no measurement to answer.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the profile does not know {what}; calibrate it with `hallway calibrate`")]
-pub struct Unknown {
-    pub what: String,
-}
-
-impl Profile {
-    /// # Errors
-    /// If the direction was not calibrated.
-    pub fn copy(&self, direction: Direction) -> Result<&Curve, Unknown> {
-        let found = self.copies.iter().find(|copy| copy.direction == direction);
-        let unknown = || Unknown { what: format!("{direction} copies of pinned memory") };
-        found.map(|copy| &copy.time).ok_or_else(unknown)
-    }
-
-    /// What a hand-over costs; `None` where it is part of the service time.
-    pub fn hand_over(
-        &self,
-        from: OperationKind,
-        to: OperationKind,
-        across_streams: bool,
-    ) -> Option<&HandOver> {
-        let wanted = (from, to, across_streams);
-        self.hand_overs.iter().find(|h| (h.from, h.to, h.across_streams) == wanted)
-    }
-
-    /// What a kernel pays that follows another in its stream while `others`
-    /// streams wait with theirs. Nothing if none do, or if it was not measured.
-    pub fn polling(&self, others: usize, copies: [bool; 2]) -> f64 {
-        let found = self.polling.iter().find(|model| model.copies == copies);
-        found.filter(|_| others > 0).map_or(0.0, |model| model.delay.at(others as f64).max(0.0))
-    }
-
-    /// Nanoseconds of a kernel on the device.
-    ///
-    /// # Errors
-    /// If the kernel was not calibrated.
-    pub fn kernel(&self, kernel: Kernel, arguments: &Arguments, n: u64) -> Result<f64, Unknown> {
-        let models: Vec<(Variant, &Curve)> = (self.kernels.iter())
-            .filter(|model| model.variant.kernel == kernel)
-            .map(|model| (model.variant, &model.time))
-            .collect();
-        between(&models, Variant::of(kernel, arguments), n)
-            .ok_or_else(|| Unknown { what: format!("kernel `{kernel}` on the GPU") })
-    }
-
-    /// Nanoseconds per element of a kernel on the device, elements being many.
-    ///
-    /// # Errors
-    /// If the kernel was not calibrated.
-    pub fn kernel_slope(&self, kernel: Kernel, arguments: &Arguments) -> Result<f64, Unknown> {
-        let far = |model: &KernelModel| model.time.knots.last().map_or(1.0, |knot| knot.0) as u64;
-        let last = self.kernels.iter().filter(|m| m.variant.kernel == kernel).map(far).max();
-        let last = last.unwrap_or(1);
-        let rise =
-            self.kernel(kernel, arguments, 2 * last)? - self.kernel(kernel, arguments, last)?;
-        Ok(rise / last as f64)
-    }
-
-    /// Nanoseconds of a kernel's CPU twin in a plan that goes round `footprint`
-    /// bytes of host memory.
-    ///
-    /// # Errors
-    /// If the twin was not calibrated.
-    pub fn twin(
-        &self,
-        kernel: Kernel,
-        arguments: &Arguments,
-        n: u64,
-        footprint: Bytes,
-    ) -> Result<f64, Unknown> {
-        let time = |found| {
-            let models: Vec<(Variant, &Curve)> = (self.twins.iter())
-                .filter(|model| model.variant.kernel == kernel && model.found == found)
-                .map(|model| (model.variant, &model.time))
-                .collect();
-            between(&models, Variant::of(kernel, arguments), n)
-                .ok_or_else(|| Unknown { what: format!("kernel `{kernel}` on the CPU") })
-        };
-        let own = Bytes::new(Variant::of(kernel, arguments).bytes(n));
-        if footprint <= own {
-            return time(Warmth::Same);
-        }
-        let measured_at = self.caches.shared_bytes.max(own);
-        let further = further(self.caches.twins(measured_at), self.caches.twins(footprint));
-        let near = if own < self.caches.shared_bytes { Warmth::Shared } else { Warmth::Same };
-        Ok(blend(time(near)?, time(Warmth::Memory)?, further))
-    }
-
-    /// Nanoseconds until a copy of pageable memory returns to the host and
-    /// until it is complete, on an idle device, in a plan that goes round
-    /// `footprint` bytes of host memory.
-    ///
-    /// # Errors
-    /// If the direction was not calibrated.
-    pub fn staging(
-        &self,
-        direction: Direction,
-        bytes: Bytes,
-        footprint: Bytes,
-    ) -> Result<(f64, f64), Unknown> {
-        let model = |cold| {
-            let fits = |model: &&StagingModel| model.direction == direction && model.cold == cold;
-            let unknown = || Unknown { what: format!("{direction} copies of pageable memory") };
-            self.staging.iter().find(fits).ok_or_else(unknown)
-        };
-        let (hot, cold) = (model(false)?, model(true)?);
-        let further = further(self.caches.staging(bytes), self.caches.staging(footprint));
-        let time = |curve: fn(&StagingModel) -> &Curve| {
-            blend(curve(hot).at(bytes.as_f64()), curve(cold).at(bytes.as_f64()), further)
-        };
-        Ok((time(|model| &model.until_return), time(|model| &model.until_complete)))
-    }
-}
-
-/// The share of what is found `there` that is not found `here`: what is
-/// measured at a footprint has the misses of that footprint in it.
-fn further(there: f64, here: f64) -> f64 {
-    if there < 1.0 { ((here - there) / (1.0 - there)).max(0.0) } else { 0.0 }
-}
-
-fn blend(hot: f64, cold: f64, misses: f64) -> f64 {
-    hot + (cold - hot) * misses
-}
-
-/// Interpolates between the two calibrated extents around the wanted one, and
-/// along the last two beyond: the time of a kernel is linear in its arithmetic
-/// wherever arithmetic bounds it, and constant where memory does.
-fn between(models: &[(Variant, &Curve)], wanted: Variant, n: u64) -> Option<f64> {
-    let mut points: Vec<(f64, f64)> =
-        models.iter().map(|(variant, curve)| (variant.measure(), curve.at(n as f64))).collect();
-    points.sort_by(|a, b| a.0.total_cmp(&b.0));
-    match points[..] {
-        [] => None,
-        [(_, time)] => Some(time),
-        _ => Some(crate::stats::interpolate(&points, wanted.measure())),
+impl Default for CacheModel {
+    fn default() -> Self {
+        Self { staging_misses: None, twin_misses: None, shared_bytes: SHARED_FOOTPRINT }
     }
 }

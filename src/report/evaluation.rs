@@ -40,6 +40,9 @@ pub struct Assessment {
     pub refused: Vec<LeftOut>,
     /// Plans that the profile cannot predict.
     pub unknown: Vec<LeftOut>,
+    /// Plans whose set-up the profile cannot predict.
+    #[serde(default)]
+    pub unknown_setup: Vec<LeftOut>,
 }
 
 /// A predicted plan.
@@ -66,9 +69,10 @@ pub struct AssessedPlan {
     pub critical_path: Shares,
     /// What no schedule of the body's operations goes below.
     pub lower_bound_ns: Span,
-    pub setup_ns: Span,
+    /// `None` where the profile does not know what memory management costs.
+    pub setup_ns: Option<Span>,
     /// Set-up once and the body as often as the program runs it.
-    pub program_ns: Span,
+    pub program_ns: Option<Span>,
 }
 
 /// Shares of the body's time during which each lane does something.
@@ -160,6 +164,10 @@ impl Assessment {
             plan: plan.strategy.to_string(),
             reason: unknown.to_string(),
         });
+        let unknown_setup = ranking.plans.iter().filter_map(|ranked| {
+            let reason = ranked.setup.as_ref().err()?.to_string();
+            Some(LeftOut { plan: ranked.plan.strategy.to_string(), reason })
+        });
         Self {
             scenario: workload.name.clone(),
             question: workload.question.clone(),
@@ -170,6 +178,7 @@ impl Assessment {
             break_even: break_even.and_then(|found| Threshold::new(workload, found)),
             refused: refused.collect(),
             unknown: unknown.collect(),
+            unknown_setup: unknown_setup.collect(),
         }
     }
 }
@@ -202,7 +211,7 @@ impl AssessedPlan {
             bottleneck: bottleneck(plan, timeline),
             critical_path: Shares::of(timeline),
             lower_bound_ns: *bound,
-            setup_ns: *setup,
+            setup_ns: setup.as_ref().ok().copied(),
             program_ns: ranked.program(runs),
         }
     }

@@ -3,6 +3,7 @@
 use super::evaluation::{AssessedPlan, Assessment, Evaluation, GpuWins, LeftOut, Threshold};
 use super::table::table;
 use super::words::{count, percent, plural, range, signed_percent, times};
+use crate::units::Span;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -48,6 +49,7 @@ impl Assessment {
             self.break_even.as_ref().map(Threshold::sentence),
             left_out("No such plan", &self.refused),
             left_out("Not predicted", &self.unknown),
+            left_out("Set-up not predicted", &self.unknown_setup),
         ];
         for note in notes.into_iter().flatten() {
             let _ = writeln!(text, "{note}");
@@ -109,9 +111,9 @@ impl Assessment {
                 "Set-up and {} taken together, `{}` wins with {}; `{}` takes {}.",
                 plural(self.runs, "run"),
                 best.plan,
-                best.program_ns,
+                time(best.program_ns),
                 fastest.plan,
-                fastest.program_ns
+                time(fastest.program_ns)
             )
         })
     }
@@ -170,11 +172,15 @@ fn ranking(plans: &[&AssessedPlan], runs: u64) -> String {
             percent(plan.busy.kernels),
             percent(plan.busy.d2h),
             plan.bottleneck.to_string(),
-            plan.setup_ns.to_string(),
-            plan.program_ns.to_string(),
+            time(plan.setup_ns),
+            time(plan.program_ns),
         ]
     };
     table(&header, &[1, 8], plans.iter().map(row).collect())
+}
+
+fn time(known: Option<Span>) -> String {
+    known.map_or_else(|| "unknown".to_owned(), |time| time.to_string())
 }
 
 fn against_best(plan: &AssessedPlan) -> String {

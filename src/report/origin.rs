@@ -1,7 +1,7 @@
 //! Which machine, and which file about it, a report speaks of.
 
 use super::words::date;
-use crate::samples::Provenance;
+use crate::samples::{Extent, Provenance};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -18,6 +18,9 @@ pub struct Origin {
     /// Start of the calibration in seconds since 1970, and its date in UTC.
     pub calibration_unix_time: u64,
     pub calibrated: String,
+    /// How much was measured.
+    #[serde(default)]
+    pub extent: Extent,
 }
 
 impl Origin {
@@ -31,14 +34,31 @@ impl Origin {
             cpu_threads: machine.cpu_threads,
             calibration_unix_time: machine.unix_time,
             calibrated: date(machine.unix_time),
+            extent: machine.extent,
         }
     }
 }
 
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { path, gpu, cpu, cpu_threads, calibrated, .. } = self;
-        writeln!(f, "Profile  {path}, calibrated {calibrated}")?;
-        write!(f, "Machine  {gpu} (link {}); {cpu}, {cpu_threads} threads", self.link)
+        let Self { path, gpu, link, cpu, calibrated, .. } = self;
+        match (self.extent, self.calibration_unix_time) {
+            (Extent::Full, _) => writeln!(f, "Profile  {path}, calibrated {calibrated}")?,
+            (Extent::Quick, _) => {
+                writeln!(f, "Profile  {path}, calibrated {calibrated}, quickly")?;
+            }
+            (Extent::Elsewhere, 0) => {
+                writeln!(f, "Profile  {path}, of samples taken elsewhere")?;
+            }
+            (Extent::Elsewhere, _) => {
+                writeln!(f, "Profile  {path}, of samples taken elsewhere on {calibrated}")?;
+            }
+        }
+        write!(f, "Machine  {gpu} (link {link}); {cpu}")?;
+        // Nobody says how many threads a CPU has that nothing is known of.
+        match self.cpu_threads {
+            0 => Ok(()),
+            threads => write!(f, ", {threads} threads"),
+        }
     }
 }

@@ -2,17 +2,19 @@
 //!
 //! Invariant: nothing here is fitted, smoothed or left out. A file is one line
 //! of provenance and then one line of JSON per measurement, written as they
-//! are taken, so that an interrupted calibration keeps what it has.
+//! are taken, so that an interrupted calibration keeps what it has; or a table
+//! that somebody else's measurements were written into.
+
+mod file;
+mod table;
+mod words;
+
+pub use file::{FORMAT, Recorder, SamplesError};
 
 use crate::kernels::{Kernel, Variant};
 use crate::plan::Direction;
 use crate::units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
-use std::io::{BufRead, Write};
-use std::path::Path;
-
-/// Version of the file format.
-pub const FORMAT: u32 = 1;
 
 /// Where and when the samples behind a profile were taken.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -34,6 +36,36 @@ pub struct Provenance {
     pub hallway_version: String,
     /// The order in which quantities were measured was drawn with this seed.
     pub seed: u64,
+    /// Older files do not say: theirs were full.
+    #[serde(default)]
+    pub extent: Extent,
+}
+
+impl Provenance {
+    /// What differs from another sitting on what should be the same machine, in
+    /// words. The time does of course, and the link's speed goes by its load.
+    pub fn differences(&self, here: &Self) -> Vec<String> {
+        let alike = Self { unix_time: here.unix_time, link: here.link.clone(), ..self.clone() };
+        let fields = |machine: &Self| match serde_json::to_value(machine) {
+            Ok(serde_json::Value::Object(fields)) => fields,
+            _ => unreachable!("it is plain data with names"),
+        };
+        let here = fields(here);
+        let differing = fields(&alike).into_iter().filter(|(key, there)| here[key] != *there);
+        differing.map(|(key, there)| format!("{key}: {there} there, {} here", here[&key])).collect()
+    }
+}
+
+/// How much was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Extent {
+    #[default]
+    Full,
+    /// Fewer sizes, and what belongs to the CPU only once.
+    Quick,
+    /// Whatever a table has that was not measured by hallway.
+    Elsewhere,
 }
 
 /// One operation of a chain on the device.
@@ -50,6 +82,8 @@ pub enum Link {
 
 /// More than the cores' own caches hold and less than the shared one does.
 pub const SHARED_FOOTPRINT: Bytes = Bytes::mib(96);
+/// On going round so much or more, a CPU finds nothing in its caches.
+pub const MEMORY_FOOTPRINT: Bytes = Bytes::mib(1024);
 pub const SHORT_COPY: Bytes = Bytes::kib(4);
 pub const LONG_COPY: Bytes = Bytes::kib(256);
 /// A kernel and its elements.
@@ -79,6 +113,10 @@ pub enum TimedCall {
     LaunchAndRecord,
     /// A wait for an event that has not happened, and a launch behind it.
     WaitAndLaunch,
+    /// A record alone.
+    Record,
+    /// A wait alone.
+    Wait,
     Synchronize,
 }
 
@@ -100,7 +138,7 @@ pub enum MemoryWork {
 }
 
 /// What was measured. Times are of `count` repetitions of it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "what")]
 pub enum Quantity {
     /// Host time of calls issued one after the other to a stream that is held.
@@ -121,6 +159,14 @@ pub enum Quantity {
     /// one before.
     Chain {
         links: Vec<Link>,
+        across: bool,
+    },
+    /// Device time from the end of an operation to the start of one that depends
+    /// on it and waits, above what the operations themselves take; `across`: in
+    /// another stream. Only tables have it: hallway measures the whole way.
+    HandOver {
+        from: Link,
+        to: Link,
         across: bool,
     },
     /// Device time of copies that a copy engine takes from `streams` streams in
@@ -183,6 +229,8 @@ pub enum Stop {
     Settled,
     /// The time or the number of samples ran out first.
     Capped,
+    /// A table does not say.
+    Elsewhere,
 }
 
 /// One quantity, measured several times.
@@ -201,72 +249,4 @@ pub struct Measurement {
 pub struct Samples {
     pub machine: Provenance,
     pub measurements: Vec<Measurement>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Header {
-    hallway_samples: u32,
-    machine: Provenance,
-}
-
-/// What can be wrong with a file of samples.
-#[derive(Debug, thiserror::Error)]
-pub enum SamplesError {
-    #[error("cannot read or write {path}: {source}")]
-    File { path: String, source: std::io::Error },
-    #[error("{path}:{line}: not a line of samples: {source}")]
-    Line { path: String, line: usize, source: serde_json::Error },
-    #[error("{path} has samples of format {found}; this hallway reads format {FORMAT}")]
-    Format { path: String, found: u32 },
-    #[error("{path} is empty")]
-    Empty { path: String },
-}
-
-/// Writes measurements as they come.
-pub struct Recorder<W: Write> {
-    to: W,
-}
-
-impl<W: Write> Recorder<W> {
-    /// # Errors
-    /// If the header cannot be written.
-    pub fn new(mut to: W, machine: &Provenance) -> std::io::Result<Self> {
-        let header = Header { hallway_samples: FORMAT, machine: machine.clone() };
-        serde_json::to_writer(&mut to, &header)?;
-        writeln!(to)?;
-        Ok(Self { to })
-    }
-
-    /// # Errors
-    /// If the line cannot be written.
-    pub fn add(&mut self, measurement: &Measurement) -> std::io::Result<()> {
-        serde_json::to_writer(&mut self.to, measurement)?;
-        writeln!(self.to)
-    }
-}
-
-impl Samples {
-    /// # Errors
-    /// If the file cannot be read or a line of it is not what it should be.
-    pub fn load(path: &Path) -> Result<Self, SamplesError> {
-        let name = path.display().to_string();
-        let file = |source| SamplesError::File { path: name.clone(), source };
-        let reader = std::io::BufReader::new(std::fs::File::open(path).map_err(file)?);
-        let mut lines = reader.lines().enumerate();
-        let bad = |line, source| SamplesError::Line { path: name.clone(), line, source };
-        let Some((_, first)) = lines.next() else {
-            return Err(SamplesError::Empty { path: name });
-        };
-        let header: Header =
-            serde_json::from_str(&first.map_err(file)?).map_err(|source| bad(1, source))?;
-        if header.hallway_samples != FORMAT {
-            return Err(SamplesError::Format { path: name, found: header.hallway_samples });
-        }
-        let mut measurements = Vec::new();
-        for (index, line) in lines {
-            let line = line.map_err(file)?;
-            measurements.push(serde_json::from_str(&line).map_err(|e| bad(index + 1, e))?);
-        }
-        Ok(Self { machine: header.machine, measurements })
-    }
 }

@@ -11,7 +11,9 @@ use crate::units::Span;
 pub struct Ranked {
     pub plan: Plan,
     pub forecast: Forecast,
-    pub setup: Span,
+    /// Unknown where the profile has no memory management: what a pass takes
+    /// does not depend on it.
+    pub setup: Result<Span, Unknown>,
     /// What no schedule of the body's operations goes below.
     pub bound: Span,
 }
@@ -22,9 +24,9 @@ impl Ranked {
         self.forecast.makespan()
     }
 
-    /// Set-up once and the body `runs` times.
-    pub fn program(&self, runs: u64) -> Span {
-        self.setup + self.makespan() * runs
+    /// Set-up once and the body `runs` times, if set-up is known.
+    pub fn program(&self, runs: u64) -> Option<Span> {
+        Some(*self.setup.as_ref().ok()? + self.makespan() * runs)
     }
 
     pub fn is_cpu(&self) -> bool {
@@ -54,9 +56,11 @@ impl Ranking {
         self.plans.iter().find(|ranked| !ranked.is_cpu())
     }
 
-    /// The plan that is fastest with its set-up spread over `runs` passes.
+    /// The plan that is fastest with its set-up spread over `runs` passes, if
+    /// every set-up is known.
     pub fn winner_over(&self, runs: u64) -> Option<&Ranked> {
-        self.plans.iter().min_by_key(|ranked| ranked.program(runs))
+        let known = self.plans.iter().all(|ranked| ranked.setup.is_ok());
+        self.plans.iter().filter(|_| known).min_by_key(|ranked| ranked.program(runs))
     }
 }
 
@@ -82,8 +86,8 @@ pub fn rank(candidates: Candidates, profile: &Profile, draws: usize, seed: u64) 
             continue;
         }
         let (setup, bound) = (setup_time(&plan, profile), lower_bound(&plan, profile));
-        match forecast.and_then(|forecast| Ok((forecast, setup?, bound?))) {
-            Ok((forecast, setup, bound)) => {
+        match forecast.and_then(|forecast| Ok((forecast, bound?))) {
+            Ok((forecast, bound)) => {
                 ranking.plans.push(Ranked { plan, forecast, setup, bound });
             }
             Err(unknown) => ranking.unknown.push((plan, unknown)),

@@ -6,7 +6,7 @@ use super::processors::Blocks;
 use super::program::{Class, Waits};
 use crate::kernels::{Grid, Variant};
 use crate::plan::{Call, Direction, Place, Plan, Slice, Step};
-use crate::profile::{Profile, Unknown};
+use crate::profile::{Contention, HostCall, MemoryCost, OperationKind, Profile, Unknown};
 use crate::scenario::HostMemory;
 use crate::units::{Bytes, Span};
 
@@ -75,6 +75,8 @@ pub(super) struct Costs<'a> {
     footprint: Footprint,
     /// For each allocation, whether the body renews it.
     fresh: Vec<bool>,
+    /// Whether copies of one direction may meet those of the other.
+    both_ways: bool,
 }
 
 impl<'a> Costs<'a> {
@@ -82,58 +84,66 @@ impl<'a> Costs<'a> {
         let footprint =
             Footprint { touched: plan.host_footprint(), copied_in: plan.copied_in_footprint() };
         let mut fresh = vec![false; plan.allocations.len()];
+        let mut copies = [false; 2];
         for call in &plan.body {
-            if let Call::Renew(id) = call {
-                fresh[id.0] = true;
+            match call {
+                Call::Renew(id) => fresh[id.0] = true,
+                Call::Copy { direction, .. } => copies[*direction as usize] = true,
+                _ => {}
             }
         }
-        Self { plan, profile, footprint, fresh }
+        let both_ways = plan.streams.len() > 1 && copies == [true; 2];
+        Self { plan, profile, footprint, fresh, both_ways }
     }
 
     /// # Errors
     /// If the profile does not know what the call costs.
     pub fn class(&self, call: &Call) -> Result<Class, Unknown> {
         let Self { plan, profile, .. } = *self;
-        let calls = &profile.calls;
         let on_host =
             |host| Class { host, latency: Span::ZERO, work: Work::Nothing, waits: Waits::No };
         Ok(match call {
             Call::Compute { step } => {
                 let (kernel, n) = (step.kernel, step.elements());
-                let touch = self.touch_time(&step.output, true);
+                let touch = self.touch_time(&step.output, MemoryCost::FirstTouchTeam)?;
                 let time =
                     profile.twin(kernel, &step.arguments, n, self.footprint.touched)? + touch;
                 on_host(Span::from_nanos_f64(time.max(0.0)))
             }
             Call::Allocate(id) | Call::Pin(id) | Call::Renew(id) => {
-                let (bytes, memory) = (plan.allocation(*id).bytes.as_f64(), &profile.memory);
-                on_host(match (call, plan.allocation(*id).place) {
-                    (Call::Renew(_), _) => memory.renew.span(bytes),
-                    (Call::Pin(_), _) => memory.register.span(bytes),
-                    (_, Place::Device) => memory.device_allocate.span(bytes),
-                    (_, Place::Host(HostMemory::Pinned)) => memory.pinned_allocate.span(bytes),
-                    (_, Place::Host(HostMemory::Pageable)) => memory.first_touch_team.span(bytes),
-                })
+                let cost = match (call, plan.allocation(*id).place) {
+                    (Call::Renew(_), _) => MemoryCost::Renew,
+                    (Call::Pin(_), _) => MemoryCost::Register,
+                    (_, Place::Device) => MemoryCost::DeviceAllocate,
+                    (_, Place::Host(HostMemory::Pinned)) => MemoryCost::PinnedAllocate,
+                    (_, Place::Host(HostMemory::Pageable)) => MemoryCost::FirstTouchTeam,
+                };
+                let time = profile.memory(cost, plan.allocation(*id).bytes)?;
+                on_host(Span::from_nanos_f64(time.max(0.0)))
             }
             Call::Synchronize { .. } => Class {
-                waits: Waits::Stream(profile.latency.wake_host.span()),
-                ..on_host(calls.synchronize.span())
+                waits: Waits::Stream(profile.wake_host()?),
+                ..on_host(profile.call(HostCall::Synchronize)?)
             },
-            Call::Record { .. } => Class { work: Work::Record, ..on_host(calls.record.span()) },
-            Call::Wait { .. } => Class { work: Work::Wait, ..on_host(calls.wait.span()) },
+            Call::Record { .. } => {
+                Class { work: Work::Record, ..on_host(profile.call(HostCall::Record)?) }
+            }
+            Call::Wait { .. } => {
+                Class { work: Work::Wait, ..on_host(profile.call(HostCall::Wait)?) }
+            }
             Call::Clear { .. } => Class {
-                latency: profile.latency.start_kernel.span(),
+                latency: profile.start(OperationKind::Kernel)?,
                 // A memset is a small kernel of the driver's own.
                 work: Work::Kernel {
-                    gap: profile.latency.kernel_gap.span(),
+                    gap: Span::from_nanos_f64(profile.kernel_gap()?),
                     blocks: Blocks::new(&Grid::ONE_BLOCK, Span::ZERO, 1),
                 },
-                ..on_host(calls.clear.span())
+                ..on_host(profile.call(HostCall::Clear)?)
             },
             Call::Launch { step, .. } => Class {
-                latency: profile.latency.start_kernel.span(),
+                latency: profile.start(OperationKind::Kernel)?,
                 work: kernel_work(profile, step)?,
-                ..on_host(calls.launch.span())
+                ..on_host(profile.call(HostCall::Launch)?)
             },
             Call::Copy { direction, from, to, .. } => {
                 self.copy(*direction, ashore(*direction, from, to))?
@@ -142,32 +152,40 @@ impl<'a> Costs<'a> {
     }
 
     fn copy(&self, direction: Direction, ashore: &Slice) -> Result<Class, Unknown> {
-        let (calls, latency) = (&self.profile.calls, &self.profile.latency);
-        let (host, latency) = match direction {
-            Direction::HostToDevice => (calls.copy_in.span(), latency.start_copy_in.span()),
-            Direction::DeviceToHost => (calls.copy_out.span(), latency.start_copy_out.span()),
-        };
         if self.plan.allocation(ashore.allocation).place == Place::Host(HostMemory::Pageable) {
-            return self.staged(direction, ashore, (host, latency));
+            return self.staged(direction, ashore);
         }
+        let (host, latency) = self.entry(direction)?;
         let bytes = ashore.length;
-        let alone = self.profile.copy(direction)?.span(bytes.as_f64());
-        let slowdown = self.profile.link.slowdown(direction, bytes, alone);
-        let work = Work::Copy { direction, alone, slowdown };
+        let alone = self.profile.copy(direction, bytes)?;
+        // Copies that never meet have no need to know.
+        let shared =
+            if self.both_ways { self.profile.shared(direction)? } else { Contention::NONE };
+        let longer = shared.per_byte_ns * bytes.as_f64();
+        let work = Work::Copy {
+            direction,
+            alone,
+            delay: shared.per_copy_ns.max(0.0),
+            slowdown: 1.0 + longer.max(0.0) / alone.nanos_f64().max(1.0),
+        };
         Ok(Class { host, latency, work, waits: Waits::No })
     }
 
-    fn staged(
-        &self,
-        direction: Direction,
-        ashore: &Slice,
-        (host, latency): (Span, Span),
-    ) -> Result<Class, Unknown> {
+    /// The host cost of a copy's call, and the time until the copy may start.
+    fn entry(&self, direction: Direction) -> Result<(Span, Span), Unknown> {
+        let (call, kind) = match direction {
+            Direction::HostToDevice => (HostCall::CopyIn, OperationKind::CopyIn),
+            Direction::DeviceToHost => (HostCall::CopyOut, OperationKind::CopyOut),
+        };
+        Ok((self.profile.call(call)?, self.profile.start(kind)?))
+    }
+
+    fn staged(&self, direction: Direction, ashore: &Slice) -> Result<Class, Unknown> {
         let (returns, complete) =
             self.profile.staging(direction, ashore.length, self.footprint.copied_in)?;
         let touch = match direction {
             Direction::HostToDevice => 0.0,
-            Direction::DeviceToHost => self.touch_time(ashore, false),
+            Direction::DeviceToHost => self.touch_time(ashore, MemoryCost::FirstTouch)?,
         };
         let complete = Span::from_nanos_f64((complete + touch).max(0.0));
         let returns = Span::from_nanos_f64((returns + touch).max(0.0)).min(complete);
@@ -175,6 +193,7 @@ impl<'a> Costs<'a> {
             let work = Work::Inline { duration: complete.saturating_sub(returns) };
             return Ok(Class { host: returns, latency: Span::ZERO, work, waits: Waits::No });
         }
+        let (host, latency) = self.entry(direction)?;
         let work = Work::Staged {
             direction,
             duration: complete.saturating_sub(host + latency),
@@ -184,10 +203,12 @@ impl<'a> Costs<'a> {
     }
 
     /// Extra time for writing to memory that the plan renews in every run.
-    fn touch_time(&self, target: &Slice, team: bool) -> f64 {
-        let memory = &self.profile.memory;
-        let curve = if team { &memory.first_touch_team } else { &memory.first_touch };
-        if self.fresh[target.allocation.0] { curve.at(target.length.as_f64()) } else { 0.0 }
+    fn touch_time(&self, target: &Slice, touch: MemoryCost) -> Result<f64, Unknown> {
+        if self.fresh[target.allocation.0] {
+            self.profile.memory(touch, target.length)
+        } else {
+            Ok(0.0)
+        }
     }
 }
 
@@ -202,7 +223,7 @@ const fn ashore<'s>(direction: Direction, from: &'s Slice, to: &'s Slice) -> &'s
 fn kernel_work(profile: &Profile, step: &Step) -> Result<Work, Unknown> {
     let n = step.elements();
     let time = profile.kernel(step.kernel, &step.arguments, n)?;
-    let gap = profile.latency.kernel_gap.ns.min(time).max(0.0);
+    let gap = profile.kernel_gap()?.min(time).max(0.0);
     let busy = Span::from_nanos_f64((time - gap).max(0.0));
     let grid = Grid::of(step.kernel, &step.arguments, n);
     let blocks = Blocks::new(&grid, busy, profile.machine.multiprocessors);

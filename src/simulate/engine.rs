@@ -74,7 +74,7 @@ impl Simulator {
         self.host = Host::default();
         self.streams.reset(program);
         self.channels.reset(program);
-        self.copies.reset(program.switch);
+        self.copies.reset(program);
         self.processors.reset(program.profile.machine.multiprocessors);
         self.issue(program, observer);
         loop {
@@ -119,7 +119,9 @@ impl Simulator {
                 Event::Joins(id) => self.join(program, id),
                 Event::Dispatches(id) => {
                     if let Work::Kernel { blocks, .. } = program.class_of(id).work {
-                        self.processors.start(self.now, id, blocks);
+                        let stream = usize::from(program.items[id as usize].stream);
+                        let priority = program.traits[stream].priority;
+                        self.processors.start(self.now, (id, priority), blocks);
                     }
                 }
                 Event::Ends(item, started) => {
@@ -136,11 +138,9 @@ impl Simulator {
             self.host.entered = self.host.reached;
             self.host.reached = self.host.reached + class.host;
             if item.sort != Sort::HostOnly {
-                let issued = (self.host.reached, self.host.next);
-                self.streams.busy = self.busy();
-                self.streams.issue(program, issued, self.now, &mut self.ready);
-                if !self.ready.is_empty() {
-                    self.join_ready(program);
+                let at_head = self.streams.issue(item, (self.host.reached, self.host.next));
+                if at_head {
+                    self.advance(program, item.stream);
                 }
             }
             let drained = || self.streams.is_drained(item.stream);
@@ -176,27 +176,35 @@ impl Simulator {
         self.queue.schedule(time, Event::HostReturns);
     }
 
-    fn join_ready(&mut self, program: &Program<'_>) {
-        // In the order in which they became ready.
-        let mut ready = std::mem::take(&mut self.ready);
-        for (time, id) in ready.drain(..) {
+    /// Lets a stream go on, and whoever waits for it; what becomes ready joins
+    /// its engine, in the order in which it became so.
+    fn advance(&mut self, program: &Program<'_>, stream: u16) {
+        let busy = Busy { copies: self.copies.busy(), processors: self.processors.is_busy() };
+        self.streams.advance(program, stream, (self.now, busy), &mut self.ready);
+        for index in 0..self.ready.len() {
+            let (time, id) = self.ready[index];
             match program.class_of(id).work {
                 Work::Kernel { .. } if !program.places.is_empty() => {
-                    self.channels.pass(program, (time, id), &mut self.launched);
+                    self.pass_channel(program, (time, id));
                 }
                 Work::Kernel { gap, .. } => self.launch(time, gap, id),
                 _ if time <= self.now => self.join(program, id),
                 _ => self.queue.schedule(time, Event::Joins(id)),
             }
         }
-        self.ready = ready;
-        let mut launched = std::mem::take(&mut self.launched);
-        for (time, id) in launched.drain(..) {
+        self.ready.clear();
+    }
+
+    /// Launches the kernels that their channel lets go on now.
+    fn pass_channel(&mut self, program: &Program<'_>, kernel: Ready) {
+        self.channels.pass(program, kernel, &mut self.launched);
+        for index in 0..self.launched.len() {
+            let (time, id) = self.launched[index];
             if let Work::Kernel { gap, .. } = program.class_of(id).work {
                 self.launch(time, gap, id);
             }
         }
-        self.launched = launched;
+        self.launched.clear();
     }
 
     /// Nothing can be seen of a kernel during its gap.
@@ -206,9 +214,10 @@ impl Simulator {
 
     fn join(&mut self, program: &Program<'_>, item: ItemId) {
         match program.class_of(item).work {
-            Work::Copy { direction, alone, slowdown } => {
+            Work::Copy { direction, alone, delay, slowdown } => {
                 let stream = program.items[item as usize].stream;
-                self.copies.enqueue(direction, Transfer { item, stream, alone, slowdown });
+                let transfer = Transfer { item, stream, alone, delay, slowdown };
+                self.copies.enqueue(direction, transfer);
                 self.choose = true;
             }
             Work::Staged { duration, early, .. } => {
@@ -238,9 +247,8 @@ impl Simulator {
             observer.device(program, Done { item, start: started, end: self.now, cause });
         }
         self.latest = self.latest.max(self.now);
-        self.streams.busy = self.busy();
-        self.streams.end(program, item, self.now, &mut self.ready);
-        self.join_ready(program);
+        self.streams.end(program, item, self.now);
+        self.advance(program, program.items[item as usize].stream);
         // Not only of this stream: an event may have let another one drain.
         if let Blocked::Draining { stream, wake } = self.host.blocked
             && self.streams.is_drained(stream)
@@ -266,9 +274,5 @@ impl Simulator {
         } else {
             cause
         }
-    }
-
-    fn busy(&self) -> Busy {
-        Busy { copies: self.copies.busy(), processors: self.processors.is_busy() }
     }
 }

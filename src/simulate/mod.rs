@@ -4,8 +4,8 @@
 //! ordered by time and then by the order in which they were scheduled; nothing
 //! is looked up in hash order. The rules of the hardware are each in a place of
 //! their own: the host thread in `host`, stream order and hand-overs in
-//! `streams`, the queues that streams share in `channels`, the copy engines and
-//! the link between them in `copies`, the multiprocessors in `processors`.
+//! `streams`, the queues that streams share in `channels`, the copy engines in
+//! `copies`, what several use at once in `links`, the multiprocessors in `processors`.
 //! `program` makes a plan ready, `engine` only moves time forwards.
 
 mod bound;
@@ -14,6 +14,8 @@ mod copies;
 mod cost;
 mod engine;
 mod host;
+pub mod links;
+mod needs;
 mod observer;
 mod operation;
 mod processors;

@@ -15,11 +15,13 @@ pub(super) const NONE: u32 = u32::MAX;
 pub(super) enum Work {
     /// The host's alone.
     Nothing,
-    /// Holds a copy engine for as long as it takes `alone`, and so many times
-    /// longer while the other direction is busy too.
+    /// Holds a copy engine for as long as it takes `alone`; for so many
+    /// nanoseconds more if the other direction is busy when it starts, and so
+    /// many times longer while it is.
     Copy {
         direction: Direction,
         alone: Span,
+        delay: f64,
         slowdown: f64,
     },
     /// Lasts while the driver stages through memory of its own; the host is
@@ -41,23 +43,6 @@ pub(super) enum Work {
     },
     Record,
     Wait,
-}
-
-impl Work {
-    /// The kind that hand-over costs go by; `None` for what costs nothing itself.
-    pub const fn kind(&self) -> Option<OperationKind> {
-        match self {
-            Self::Copy { direction, .. } | Self::Staged { direction, .. } => {
-                Some(match direction {
-                    Direction::HostToDevice => OperationKind::CopyIn,
-                    Direction::DeviceToHost => OperationKind::CopyOut,
-                })
-            }
-            // Both run where kernels are launched from: nothing is handed over.
-            Self::Inline { .. } | Self::Kernel { .. } => Some(OperationKind::Kernel),
-            Self::Nothing | Self::Record | Self::Wait => None,
-        }
-    }
 }
 
 /// The end of something that others depend on: when, and what it was.

@@ -2,7 +2,9 @@
 //!
 //! Kernels queue up. The first in the queue is dispatched until none of its
 //! blocks is left over; only then does the next one get what room there is, so
-//! that the tail of one kernel and the head of another run side by side. A block
+//! that the tail of one kernel and the head of another run side by side. A kernel
+//! of a higher priority goes to the front of the queue: what is dispatched stays
+//! (CUDA C++ Programming Guide, "Stream Priorities"). A block
 //! holds threads, registers, shared memory and a block's place on one
 //! multiprocessor until it is done (CUDA C++ Programming Guide, "Hardware
 //! Implementation"; Amert et al., "GPU Scheduling on the NVIDIA TX2", RTSS 2017).
@@ -78,6 +80,7 @@ impl Blocks {
 
 struct Kernel {
     item: ItemId,
+    priority: i32,
     before: ItemId,
     started: Instant,
     /// Blocks not dispatched yet, and blocks that run.
@@ -134,9 +137,12 @@ impl Processors {
         (self.last, self.next) = (NONE, Instant::NEVER);
     }
 
-    pub fn start(&mut self, now: Instant, item: ItemId, blocks: Blocks) {
+    /// Queues a kernel up: behind those of its own priority, before those of a
+    /// higher number, whatever of these has been dispatched already.
+    pub fn start(&mut self, now: Instant, (item, priority): (ItemId, i32), blocks: Blocks) {
         let kernel = Kernel {
             item,
+            priority,
             before: NONE,
             started: Instant::NEVER,
             waiting: u64::from(blocks.count),
@@ -155,6 +161,12 @@ impl Processors {
             }
         };
         self.queue.push_back(place);
+        let is_behind = |&other: &usize| self.kernels[other].priority <= priority;
+        let mut at = self.queue.len() - 1;
+        while at > 0 && !is_behind(&self.queue[at - 1]) {
+            self.queue.swap(at - 1, at);
+            at -= 1;
+        }
         self.dispatch(now);
     }
 

@@ -3,8 +3,9 @@
 
 use super::channels::{CHANNELS, channel_of};
 use super::cost::{Costs, Key};
+use super::needs;
 use super::operation::{NONE, Work};
-use crate::plan::{Call, Direction, Plan};
+use crate::plan::{Call, Direction, Plan, StreamKind, StreamTraits};
 use crate::profile::{OperationKind, Profile, Unknown};
 use crate::units::Span;
 use std::collections::BTreeMap;
@@ -49,19 +50,25 @@ pub(super) enum Sort {
     HostOnly,
     Record,
     Wait,
-    Operation,
-    Kernel,
+    Operation(OperationKind),
 }
 
 impl Sort {
+    pub const KERNEL: Self = Self::Operation(OperationKind::Kernel);
+
     const fn of(work: &Work) -> Self {
         match work {
             Work::Nothing => Self::HostOnly,
             Work::Record => Self::Record,
             Work::Wait => Self::Wait,
-            // Both are launched, see `Work::kind`.
-            Work::Kernel { .. } | Work::Inline { .. } => Self::Kernel,
-            Work::Copy { .. } | Work::Staged { .. } => Self::Operation,
+            Work::Copy { direction, .. } | Work::Staged { direction, .. } => {
+                Self::Operation(match direction {
+                    Direction::HostToDevice => OperationKind::CopyIn,
+                    Direction::DeviceToHost => OperationKind::CopyOut,
+                })
+            }
+            // Both run where kernels are launched from: nothing is handed over.
+            Work::Kernel { .. } | Work::Inline { .. } => Self::Operation(OperationKind::Kernel),
         }
     }
 }
@@ -72,6 +79,9 @@ pub(super) struct Price {
     pub first: f64,
     pub queued: f64,
 }
+
+/// By the kinds before and after and by whether an event lies between.
+pub(super) type HandOvers = [[[Price; 2]; 3]; 3];
 
 /// A plan's body on a machine, ready to be simulated any number of times.
 #[derive(Debug, Clone)]
@@ -89,9 +99,14 @@ pub struct Program<'p> {
     /// kernel, its place among the kernels of its channel.
     pub(super) places: Vec<u32>,
     pub(super) recordings: usize,
-    /// By the kinds before and after and by whether an event lies between;
-    /// `None` where passing on is part of the service time.
-    pub(super) hand_overs: [[[Option<Price>; 2]; 3]; 3],
+    /// Nothing where passing on is part of the service time, or never happens.
+    pub(super) hand_overs: HandOvers,
+    /// Some copies slow those of the other direction, or are slowed by them.
+    pub(super) contended: bool,
+    /// The legacy default stream and those that it is a barrier for, if it is used.
+    pub(super) barrier: Vec<u16>,
+    /// What each stream was created as.
+    pub(super) traits: Vec<StreamTraits>,
     /// Nanoseconds for which each copy engine stands still on changing streams.
     pub(super) switch: [f64; 2],
 }
@@ -112,7 +127,10 @@ impl<'p> Program<'p> {
             launching: Vec::new(),
             places: Vec::new(),
             recordings: 0,
-            hand_overs: hand_overs(profile),
+            hand_overs: HandOvers::default(),
+            contended: false,
+            barrier: barrier(plan),
+            traits: plan.streams.clone(),
             switch: [0.0; 2],
         };
         let mut known: BTreeMap<Key, u32> = BTreeMap::new();
@@ -144,12 +162,18 @@ impl<'p> Program<'p> {
             let sort = Sort::of(&program.classes[class as usize].work);
             program.items.push(Item { class, recording, stream, sort });
         }
-        program.sort_into_streams(plan.streams);
+        program.sort_into_streams(plan.streams.len());
         program.launching = program.launching_streams();
         if program.streams() > CHANNELS {
             program.places = program.places_in_channels();
         }
-        program.switch = program.switches();
+        program.hand_overs = needs::hand_overs(&program)?;
+        program.switch = program.switches()?;
+        program.contended = program.classes.iter().any(|class| match class.work {
+            Work::Copy { delay, slowdown, .. } => delay > 0.0 || slowdown > 1.0,
+            _ => false,
+        });
+        needs::polling(&program)?;
         Ok(program)
     }
 
@@ -195,15 +219,14 @@ impl<'p> Program<'p> {
 
     fn launching_streams(&self) -> Vec<u16> {
         let mut launches = vec![false; self.streams()];
-        for item in self.items.iter().filter(|item| item.sort == Sort::Kernel) {
+        for item in self.items.iter().filter(|item| item.sort == Sort::KERNEL) {
             launches[usize::from(item.stream)] = true;
         }
         (0..).zip(launches).filter_map(|(stream, launches)| launches.then_some(stream)).collect()
     }
 
     /// The dearer, the more streams an engine takes copies from.
-    fn switches(&self) -> [f64; 2] {
-        let link = &self.profile.link;
+    fn switches(&self) -> Result<[f64; 2], Unknown> {
         let mut copying = vec![[false; 2]; self.streams()];
         for item in &self.items {
             if let Work::Copy { direction, .. } | Work::Staged { direction, .. } =
@@ -212,24 +235,21 @@ impl<'p> Program<'p> {
                 copying[usize::from(item.stream)][direction as usize] = true;
             }
         }
-        let streams = |direction: Direction| {
-            copying.iter().filter(|stream| stream[direction as usize]).count().max(1) as f64
+        let switch = |direction: Direction| {
+            let streams = copying.iter().filter(|stream| stream[direction as usize]).count();
+            self.profile.switch(direction, streams)
         };
-        [
-            link.down_switch.at(streams(Direction::HostToDevice)).max(0.0),
-            link.up_switch.at(streams(Direction::DeviceToHost)).max(0.0),
-        ]
+        Ok([switch(Direction::HostToDevice)?, switch(Direction::DeviceToHost)?])
     }
 }
 
-fn hand_overs(profile: &Profile) -> [[[Option<Price>; 2]; 3]; 3] {
-    const KINDS: [OperationKind; 3] =
-        [OperationKind::CopyIn, OperationKind::CopyOut, OperationKind::Kernel];
-    let price = |from, to, across| {
-        let found = profile.hand_over(from, to, across)?;
-        Some(Price { first: found.first.ns.max(0.0), queued: found.queued.ns.max(0.0) })
-    };
-    KINDS.map(|from| KINDS.map(|to| [false, true].map(|across| price(from, to, across))))
+/// Empty where nothing goes to the legacy default stream.
+fn barrier(plan: &Plan) -> Vec<u16> {
+    if !plan.streams.iter().any(|stream| stream.kind == StreamKind::LegacyDefault) {
+        return Vec::new();
+    }
+    let takes_part = |stream: &StreamTraits| stream.kind != StreamKind::NonBlocking;
+    (0..).zip(&plan.streams).filter_map(|(id, stream)| takes_part(stream).then_some(id)).collect()
 }
 
 /// # Panics

@@ -11,7 +11,7 @@
 
 use super::observer::Cause;
 use super::operation::{Ending, ItemId, NONE, waits_for};
-use super::program::{Program, Sort};
+use super::program::{Item, Program, Sort};
 use crate::plan::Direction;
 use crate::profile::OperationKind;
 use crate::timeline::Reason;
@@ -25,6 +25,8 @@ struct Stream {
     kernel: u32,
     /// The head has been given to its engine.
     running: bool,
+    /// The head is behind the barrier of the legacy default stream.
+    held_back: bool,
     /// Kinds of operations that were issued since the stream was last empty.
     seen: [bool; 3],
     /// When the last one left.
@@ -57,12 +59,10 @@ pub(super) struct Streams {
     /// When each item was issued.
     issued: Vec<Instant>,
     to_do: Vec<u32>,
-    /// What is busy right now: an engine that is looks at everything that waits
-    /// for it when it is done, so that a hand-over costs nothing extra.
-    pub busy: Busy,
 }
 
-/// Which engines are doing something.
+/// Which engines are doing something: one that is looks at everything that waits
+/// for it when it is done, so that a hand-over costs nothing extra.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Busy {
     pub copies: [bool; 2],
@@ -85,7 +85,6 @@ pub(super) type Ready = (Instant, ItemId);
 impl Streams {
     /// Forgets everything but its memory.
     pub fn reset(&mut self, program: &Program<'_>) {
-        self.busy = Busy::default();
         // Every time is written before it is read.
         self.issued.resize(program.items.len(), Instant::START);
         self.recordings.clear();
@@ -97,6 +96,7 @@ impl Streams {
             issued: start,
             kernel: start,
             running: false,
+            held_back: false,
             seen: [false; 3],
             cleared: Instant::START,
             last: Ending::START,
@@ -116,61 +116,113 @@ impl Streams {
         self.streams[usize::from(stream)].cause
     }
 
-    /// The host issues an item at a time that may lie ahead.
-    pub fn issue(
-        &mut self,
-        program: &Program<'_>,
-        (time, id): Ready,
-        now: Instant,
-        ready: &mut Vec<Ready>,
-    ) {
+    /// The host issues an item at a time that may lie ahead. Whether it is the
+    /// next thing that its stream has to do.
+    pub fn issue(&mut self, item: &Item, (time, id): Ready) -> bool {
         self.issued[id as usize] = time;
-        let index = u32::from(program.items[id as usize].stream);
-        let stream = &mut self.streams[index as usize];
+        let stream = &mut self.streams[usize::from(item.stream)];
+        let at_head = !stream.running && stream.head == stream.issued;
         stream.issued += 1;
-        if !stream.running && stream.head + 1 == stream.issued {
-            self.advance(program, index, now, ready);
-        }
+        at_head
     }
 
     /// The operation at the head of a stream has ended.
-    pub fn end(
-        &mut self,
-        program: &Program<'_>,
-        id: ItemId,
-        time: Instant,
-        ready: &mut Vec<Ready>,
-    ) {
-        let index = u32::from(program.items[id as usize].stream);
-        let stream = &mut self.streams[index as usize];
+    pub fn end(&mut self, program: &Program<'_>, id: ItemId, time: Instant) {
+        let item = &program.items[id as usize];
+        let stream = &mut self.streams[usize::from(item.stream)];
         debug_assert!(stream.running, "only the head of a stream runs");
+        let kind = match item.sort {
+            Sort::Operation(kind) => Some(kind),
+            _ => None,
+        };
         stream.running = false;
-        stream.head += 1;
         stream.cleared = time;
-        stream.last = Ending { time, item: id, kind: program.class_of(id).work.kind() };
-        self.advance(program, index, time, ready);
+        stream.last = Ending { time, item: id, kind };
+        self.go_on(program, u32::from(item.stream));
+    }
+
+    /// Done with the head; who is behind it across the barrier is to be looked at.
+    fn go_on(&mut self, program: &Program<'_>, index: u32) {
+        self.streams[index as usize].head += 1;
+        for &other in &program.barrier {
+            if std::mem::take(&mut self.streams[usize::from(other)].held_back) {
+                self.to_do.push(u32::from(other));
+            }
+        }
+    }
+
+    /// Whether the head of a stream has to stay behind the barrier that the
+    /// legacy default stream is; if not, it has to follow what was before it.
+    fn holds_back(&mut self, program: &Program<'_>, index: u32) -> bool {
+        let stream = &self.streams[index as usize];
+        if stream.running || stream.head == stream.issued {
+            return false;
+        }
+        let id = program.in_streams[stream.head as usize];
+        let kind = |index: usize| program.traits[index].kind;
+        let mine = kind(index as usize);
+        let others = || {
+            let others = program.barrier.iter().map(|&other| usize::from(other));
+            others.filter(|&other| mine.waits_for(kind(other)))
+        };
+        let is_earlier = |other: usize| {
+            let head = self.streams[other].head;
+            head < program.starts[other + 1] && program.in_streams[head as usize] < id
+        };
+        let held_back = others().any(is_earlier);
+        self.streams[index as usize].held_back = held_back;
+        if !held_back {
+            for other in others() {
+                let last = self.streams[other].last;
+                self.streams[index as usize].awaited.push(last);
+            }
+        }
+        held_back
     }
 
     /// Starts the head of a stream if it can; passes over events that are done.
-    fn advance(&mut self, program: &Program<'_>, index: u32, now: Instant, ready: &mut Vec<Ready>) {
+    pub fn advance(
+        &mut self,
+        program: &Program<'_>,
+        index: u16,
+        (now, busy): (Instant, Busy),
+        ready: &mut Vec<Ready>,
+    ) {
         // A reached event may set other streams free, and those others again.
-        let mut next = Some(index);
+        let mut next = Some(u32::from(index));
         while let Some(index) = next {
             loop {
+                if !program.barrier.is_empty() && self.holds_back(program, index) {
+                    break;
+                }
                 let stream = &mut self.streams[index as usize];
                 if stream.running || stream.head == stream.issued {
                     break;
                 }
                 let id = program.in_streams[stream.head as usize];
+                let issued = self.issued[id as usize];
                 // It found the stream empty.
-                if self.issued[id as usize] >= stream.cleared {
+                if issued >= stream.cleared {
                     stream.seen = [false; 3];
                 }
-                match program.items[id as usize].sort {
-                    Sort::Record => self.reach(program, index, id),
-                    Sort::Wait if !self.pass(program, index, id) => break,
+                let before = stream.last.kind;
+                let item = &program.items[id as usize];
+                match item.sort {
+                    Sort::Record => self.reach(program, index, (item.recording, id, issued)),
+                    Sort::Wait if !self.pass(program, index, (item.recording, issued)) => break,
                     Sort::Wait => {}
-                    _ => ready.push((self.start(program, index, id, now), id)),
+                    Sort::Operation(kind) => {
+                        let polling = if (before, kind) == KERNELS && program.launching.len() > 1 {
+                            self.polling(program, index, (now, busy))
+                        } else {
+                            0.0
+                        };
+                        let arrives = issued + program.classes[item.class as usize].latency;
+                        let stream = &mut self.streams[index as usize];
+                        let arrival = (issued, arrives);
+                        ready.push((stream.start(program, (id, kind, arrival), busy, polling), id));
+                    }
+                    Sort::HostOnly => unreachable!("what is the host's alone is in no stream"),
                 }
             }
             next = self.to_do.pop();
@@ -178,8 +230,12 @@ impl Streams {
     }
 
     /// Takes a record off the stream; whoever waited for it is to be looked at.
-    fn reach(&mut self, program: &Program<'_>, index: u32, id: ItemId) {
-        let arrives = self.issued[id as usize];
+    fn reach(
+        &mut self,
+        program: &Program<'_>,
+        index: u32,
+        (recording, id, arrives): (u32, ItemId, Instant),
+    ) {
         let stream = &mut self.streams[index as usize];
         let mut ending = stream.last;
         if ending.time < arrives {
@@ -191,22 +247,26 @@ impl Streams {
                 ending = other;
             }
         }
-        stream.head += 1;
         stream.cleared = stream.cleared.max(ending.time);
-        let recording = &mut self.recordings[program.items[id as usize].recording as usize];
+        let recording = &mut self.recordings[recording as usize];
         (recording.ending, recording.reached) = (ending, true);
         let mut waiter = recording.waiter;
         while waiter != NONE {
             self.to_do.push(waiter);
             waiter = self.streams[waiter as usize].next_waiter;
         }
+        self.go_on(program, index);
     }
 
     /// Takes a wait off the stream if what it waits for has happened.
-    fn pass(&mut self, program: &Program<'_>, index: u32, id: ItemId) -> bool {
+    fn pass(
+        &mut self,
+        program: &Program<'_>,
+        index: u32,
+        (recording, issued): (u32, Instant),
+    ) -> bool {
         let stream = &mut self.streams[index as usize];
-        let mut left = self.issued[id as usize];
-        let recording = program.items[id as usize].recording;
+        let mut left = issued;
         if recording != NONE {
             let recording = &mut self.recordings[recording as usize];
             if !recording.reached {
@@ -217,62 +277,21 @@ impl Streams {
             stream.awaited.push(recording.ending);
             left = left.max(recording.ending.time);
         }
-        stream.head += 1;
         stream.cleared = stream.cleared.max(left);
+        self.go_on(program, index);
         true
-    }
-
-    /// When the head of a stream may start.
-    fn start(&mut self, program: &Program<'_>, index: u32, id: ItemId, now: Instant) -> Instant {
-        let class = program.class_of(id);
-        let to = class.work.kind().expect("events are handled before");
-        let issued = self.issued[id as usize];
-        let arrives = issued + class.latency;
-        let stream = &mut self.streams[index as usize];
-        let is_first = !std::mem::replace(&mut stream.seen[to as usize], true);
-        let (last, mut awaited) = (stream.last, std::mem::take(&mut stream.awaited));
-        let mut time = arrives;
-        let mut cause = Cause { reason: Reason::Issue, before: id, ready: arrives };
-        let others = awaited.drain(..).map(|event| (event, true));
-        for (from, across) in std::iter::once((last, false)).chain(others) {
-            let side = usize::from(across);
-            let price =
-                from.kind.and_then(|kind| program.hand_overs[kind as usize][to as usize][side]);
-            let cost = match price {
-                Some(_) if self.busy.is(to) => 0.0,
-                Some(price) if is_first => price.first,
-                Some(price) => price.queued,
-                None if !across && (from.kind, to) == KERNELS => self.polling(program, index, now),
-                None => 0.0,
-            };
-            let mut after = from.time;
-            // What ends before the issue has nobody waiting for it.
-            if cost > 0.0 && after > issued {
-                after = after + Span::from_nanos_f64(cost * waits_for(after, (issued, arrives)));
-            }
-            if after > time {
-                time = after;
-                let reason = if across { Reason::Event } else { Reason::Stream };
-                cause = Cause { reason, before: from.item, ready: after };
-            }
-        }
-        let stream = &mut self.streams[index as usize];
-        stream.awaited = awaited;
-        stream.running = true;
-        stream.cause = cause;
-        time
     }
 
     /// What a kernel behind a kernel pays for other streams that the device has
     /// to look after: those with a kernel that waits for something else than a
     /// kernel before it.
-    fn polling(&mut self, program: &Program<'_>, index: u32, now: Instant) -> f64 {
+    fn polling(&mut self, program: &Program<'_>, index: u32, (now, busy): (Instant, Busy)) -> f64 {
         let mut others = 0;
         for &other in &program.launching {
             let stream = &mut self.streams[usize::from(other)];
             let is_kernel = |position: u32| {
                 let id = program.in_streams[position as usize];
-                program.items[id as usize].sort == Sort::Kernel
+                program.items[id as usize].sort == Sort::KERNEL
             };
             if u32::from(other) == index || stream.head == stream.issued {
                 continue;
@@ -286,10 +305,62 @@ impl Streams {
                 && self.issued[program.in_streams[stream.kernel as usize] as usize] <= now;
             others += usize::from(waits);
         }
-        program.profile.polling(others, self.busy.copies)
+        program.profile.polling(others, busy.copies)
+    }
+}
+
+impl Stream {
+    /// When the head may start.
+    fn start(
+        &mut self,
+        program: &Program<'_>,
+        (id, to, arrival): (ItemId, OperationKind, (Instant, Instant)),
+        busy: Busy,
+        polling: f64,
+    ) -> Instant {
+        let is_first = !std::mem::replace(&mut self.seen[to as usize], true);
+        let cause = Cause { reason: Reason::Issue, before: id, ready: arrival.1 };
+        let mut start = Start { arrival, time: arrival.1, cause };
+        let price = |from: &Ending, across: bool| match from.kind {
+            Some(from) if !busy.is(to) => {
+                let price = &program.hand_overs[from as usize][to as usize][usize::from(across)];
+                if is_first { price.first } else { price.queued }
+            }
+            _ => 0.0,
+        };
+        start.follow(&self.last, price(&self.last, false) + polling, Reason::Stream);
+        for event in self.awaited.drain(..) {
+            start.follow(&event, price(&event, true), Reason::Event);
+        }
+        self.running = true;
+        self.cause = start.cause;
+        start.time
     }
 }
 
 /// A kernel behind a kernel.
 const KERNELS: (Option<OperationKind>, OperationKind) =
     (Some(OperationKind::Kernel), OperationKind::Kernel);
+
+/// The start of an operation, as far as it is known.
+struct Start {
+    /// When it was issued, and when it reaches the device.
+    arrival: (Instant, Instant),
+    time: Instant,
+    cause: Cause,
+}
+
+impl Start {
+    /// Puts it behind something else, from which to go on takes so many nanoseconds.
+    fn follow(&mut self, from: &Ending, nanos: f64, reason: Reason) {
+        let mut after = from.time;
+        // What ends before the issue has nobody waiting for it.
+        if nanos > 0.0 && after > self.arrival.0 {
+            after = after + Span::from_nanos_f64(nanos * waits_for(after, self.arrival));
+        }
+        if after > self.time {
+            self.time = after;
+            self.cause = Cause { reason, before: from.item, ready: after };
+        }
+    }
+}

@@ -3,7 +3,7 @@
 use super::engine::Simulator;
 use super::program::Program;
 use crate::plan::Plan;
-use crate::profile::{Curve, Estimate, Profile, Unknown};
+use crate::profile::{Estimate, Profile, Unknown};
 use crate::stats::quantile;
 use crate::timeline::Timeline;
 use crate::units::Span;
@@ -106,8 +106,10 @@ fn drawn(profile: &Profile, random: &mut ChaCha8Rng) -> Profile {
         &mut latency.kernel_gap,
     ];
     let hand_overs = machine.hand_overs.iter_mut().flat_map(|h| [&mut h.first, &mut h.queued]);
-    for estimate in estimates.into_iter().chain(hand_overs) {
-        *estimate = Estimate { ns: estimate.ns * factor(estimate.scatter, random), ..*estimate };
+    for estimate in estimates.into_iter().flatten().chain(hand_overs) {
+        let other = estimate.other.filter(|other| random.random::<f64>() < other.share);
+        let ns = other.map_or(estimate.ns, |other| other.ns) * factor(estimate.scatter, random);
+        *estimate = Estimate::new(ns, estimate.scatter);
     }
     let copies = machine.copies.iter_mut().map(|model| &mut model.time);
     let kernels = machine.kernels.iter_mut().map(|model| &mut model.time);
@@ -117,13 +119,12 @@ fn drawn(profile: &Profile, random: &mut ChaCha8Rng) -> Profile {
     }
     for model in &mut machine.staging {
         let factor = factor(model.until_complete.scatter, random);
-        let scale = |curve: &Curve| curve.scaled(factor);
-        (model.until_return, model.until_complete) =
-            (scale(&model.until_return), scale(&model.until_complete));
+        model.until_return = model.until_return.as_ref().map(|curve| curve.scaled(factor));
+        model.until_complete = model.until_complete.scaled(factor);
     }
     let factor = factor(machine.link.scatter, random);
     let link = &mut machine.link;
-    for shared in [&mut link.down_shared, &mut link.up_shared] {
+    for shared in [&mut link.down_shared, &mut link.up_shared].into_iter().flatten() {
         shared.per_copy_ns *= factor;
         shared.per_byte_ns *= factor;
     }

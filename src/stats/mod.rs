@@ -6,11 +6,14 @@
 //! and a NaN that gets here is our own mistake.
 
 mod line;
+mod modes;
 mod order;
 mod segments;
 
 pub use line::{Line, theil_sen};
+pub use modes::{Mode, modes};
 pub use order::{
-    Summary, mad, median, quantile, quantile_of_sorted, relative_half_width, relative_spread,
+    Summary, mad, median, median_interval, quantile, quantile_of_sorted, relative_half_width,
+    relative_spread,
 };
 pub use segments::{interpolate, segment};

@@ -69,22 +69,30 @@ pub fn relative_spread(values: &[f64]) -> Option<f64> {
     relative_to_median(values, mad(values)?)
 }
 
-/// Half the width of the 95% confidence interval of the median, over the median.
+/// The interval that holds the true median with this confidence at least.
 ///
-/// The interval lies between two order statistics and assumes nothing about the
+/// It lies between two order statistics and assumes nothing about the
 /// distribution: the number of values below the true median is binomial (David
-/// and Nagaraja, *Order Statistics*, 3rd edition, section 7.1). `None` for fewer
-/// than six values, which no such interval can be drawn from, or where the
-/// median is zero.
-pub fn relative_half_width(values: &[f64]) -> Option<f64> {
-    if values.len() < 6 {
+/// and Nagaraja, *Order Statistics*, 3rd edition, section 7.1). `None` if there
+/// are too few values for such an interval: fewer than six for 95%, eight for 99%.
+pub fn median_interval(values: &[f64], confidence: f64) -> Option<(f64, f64)> {
+    assert!((0.0..1.0).contains(&confidence), "a confidence of {confidence}");
+    // Even between the least and the greatest value it is not often enough.
+    if 2.0 * 0.5_f64.powi(values.len().min(1_000) as i32) > 1.0 - confidence {
         return None;
     }
     let below = Binomial::new(0.5, values.len() as u64).expect("one half is a probability");
-    // The greatest rank, from one, below which the true median lies in 2.5% of cases at most.
-    let rank = below.inverse_cdf(0.025) as usize;
+    // The greatest rank, from one, below which the true median lies rarely enough.
+    let rank = below.inverse_cdf((1.0 - confidence) / 2.0) as usize;
     let sorted = sorted(values);
-    relative_to_median(values, (sorted[sorted.len() - rank] - sorted[rank - 1]) / 2.0)
+    Some((sorted[rank - 1], sorted[sorted.len() - rank]))
+}
+
+/// Half the width of the 95% confidence interval of the median, over the median.
+/// `None` for fewer than six values, or where the median is zero.
+pub fn relative_half_width(values: &[f64]) -> Option<f64> {
+    let (low, high) = median_interval(values, 0.95)?;
+    relative_to_median(values, (high - low) / 2.0)
 }
 
 fn relative_to_median(values: &[f64], deviation: f64) -> Option<f64> {
@@ -92,7 +100,7 @@ fn relative_to_median(values: &[f64], deviation: f64) -> Option<f64> {
     (median != 0.0).then(|| deviation / median.abs())
 }
 
-fn sorted(values: &[f64]) -> Vec<f64> {
+pub(super) fn sorted(values: &[f64]) -> Vec<f64> {
     assert!(values.iter().all(|value| value.is_finite()), "a statistic of a value that is none");
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

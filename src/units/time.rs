@@ -38,9 +38,10 @@ impl Span {
 
     /// Rounded to the nearest nanosecond; see [`Span::from_seconds_f64`].
     pub fn from_nanos_f64(nanos: f64) -> Self {
-        assert!((0.0..1.8e19).contains(&nanos), "a span of {nanos} ns");
-        // Rounded; a call into the mathematics library would cost more than all else.
-        Self((nanos + 0.5) as u64)
+        assert!((0.0..9.2e18).contains(&nanos), "a span of {nanos} ns");
+        // Rounded; a call into the mathematics library would cost more than all else,
+        // and processors convert signed numbers in one step.
+        Self((nanos + 0.5) as i64 as u64)
     }
 
     pub const fn nanos(self) -> u64 {

@@ -1,6 +1,7 @@
 //! What only a GPU can show. Without one, every test says that it was skipped
 //! and why, on standard error where no test harness hides it.
 
+mod calibration;
 mod kernels;
 
 use hallway::execute::Executor;

@@ -148,10 +148,13 @@ fn without_a_gpu_calibrate_says_so_in_one_line() {
     if has_gpu("without_a_gpu_calibrate_says_so_in_one_line") {
         return;
     }
-    let outcome = Desk::new(VALID).run(&["calibrate", "--output", "new/folder"]);
-    outcome.failed_cleanly(3);
-    outcome.says(&["GPU"]);
-    assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.shown);
+    for how in [&[][..], &["--resume"]] {
+        let arguments = [&["calibrate", "--output", "new/folder"], how].concat();
+        let outcome = Desk::new(VALID).run(&arguments);
+        outcome.failed_cleanly(3);
+        outcome.says(&["GPU"]);
+        assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.shown);
+    }
 }
 
 #[test]
@@ -166,6 +169,32 @@ fn without_a_gpu_verify_says_so_in_one_line() {
     outcome.failed_cleanly(3);
     outcome.says(&["GPU"]);
     assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.shown);
+}
+
+#[test]
+fn a_check_needs_the_samples_of_its_profile() {
+    let desk = Desk::new(VALID);
+    let outcome = desk.run(&["calibrate", "--check", "profile.toml"]);
+    outcome.failed_cleanly(2);
+    outcome.says(&["samples.jsonl", "hallway calibrate"]);
+    let committed = Path::new(env!("CARGO_MANIFEST_DIR")).join("calibration/h200/samples.jsonl");
+    std::fs::copy(committed, desk.path("samples.jsonl")).expect("copied");
+    let outcome = desk.run(&["calibrate", "--check", "profile.toml"]);
+    outcome.failed_cleanly(2);
+    outcome.says(&["was not fitted to the samples"]);
+    let outcome = desk.run(&["calibrate", "--check", "profile.toml", "--resume"]);
+    outcome.failed_cleanly(2);
+}
+
+#[test]
+fn a_table_that_is_wrong_is_refused_with_its_line() {
+    let desk = Desk::new(VALID);
+    let machine = "# gpu = G\n# multiprocessors = 4\n# device_memory = 1 GiB\n";
+    let table = format!("{machine}call,seconds\nlaunch,5 us\n");
+    std::fs::write(desk.path("lab.csv"), table).expect("written");
+    let outcome = desk.run(&["fit", "lab.csv", "--output", "lab.toml"]);
+    outcome.failed_cleanly(2);
+    outcome.says(&["lab.csv:5", "`seconds`", "`5 us`", "23.1e-6"]);
 }
 
 /// The mistake, where in the file it is, and what the message says about it.

@@ -7,9 +7,10 @@ use hallway::kernels::{Kernel, Variant};
 use hallway::plan::Direction;
 use hallway::profile::{
     CacheModel, CallCosts, Contention, CopyModel, Curve, Estimate, HandOver, KernelModel,
-    Latencies, LinkModel, MemoryCosts, OperationKind, Profile, StagingModel, TwinModel, Warmth,
+    Latencies, LinkModel, MemoryCosts, OperationKind, Polling, Profile, StagingModel, TwinModel,
+    Warmth,
 };
-use hallway::samples::Provenance;
+use hallway::samples::{Extent, MEANWHILE, Provenance};
 use hallway::units::{Bandwidth, Bytes};
 
 /// Scatter of every model: wide enough for seeds to differ.
@@ -18,61 +19,61 @@ const SCATTER: f64 = 0.05;
 const MIB: f64 = (1 << 20) as f64;
 
 /// Copies that the other direction does not slow.
-pub const FREE: Contention = Contention { per_copy_ns: 0.0, per_byte_ns: 0.0 };
+pub const FREE: Option<Contention> = Some(Contention { per_copy_ns: 0.0, per_byte_ns: 0.0 });
 
 pub fn machine() -> Profile {
     Profile {
         schema_version: 1,
         machine: provenance(),
         calls: CallCosts {
-            launch: time(2_000.0),
-            copy_in: time(1_000.0),
-            copy_out: time(1_500.0),
-            clear: time(2_000.0),
-            record: time(100.0),
-            wait: time(200.0),
-            synchronize: time(300.0),
+            launch: Some(time(2_000.0)),
+            copy_in: Some(time(1_000.0)),
+            copy_out: Some(time(1_500.0)),
+            clear: Some(time(2_000.0)),
+            record: Some(time(100.0)),
+            wait: Some(time(200.0)),
+            synchronize: Some(time(300.0)),
         },
         latency: Latencies {
-            start_kernel: time(4_000.0),
-            start_copy_in: time(3_000.0),
-            start_copy_out: time(5_000.0),
-            wake_host: time(6_000.0),
-            kernel_gap: time(1_000.0),
+            start_kernel: Some(time(4_000.0)),
+            start_copy_in: Some(time(3_000.0)),
+            start_copy_out: Some(time(5_000.0)),
+            wake_host: Some(time(6_000.0)),
+            kernel_gap: Some(time(1_000.0)),
         },
-        // An element a nanosecond; beside the other direction, copies take twice
-        // as long down and four times as long up.
+        // An element a nanosecond; beside the other direction, an element takes a
+        // quarter longer down and twice as long up, and a copy 250 and 1000 more.
         link: LinkModel {
-            down_bytes_per_second: bytes_per_nanosecond(4.0),
-            up_bytes_per_second: bytes_per_nanosecond(4.0),
-            down_shared: Contention { per_copy_ns: 1_000.0, per_byte_ns: 0.25 },
-            up_shared: Contention { per_copy_ns: 3_000.0, per_byte_ns: 0.75 },
+            down_bytes_per_second: Some(bytes_per_nanosecond(4.0)),
+            up_bytes_per_second: Some(bytes_per_nanosecond(4.0)),
+            down_shared: Some(Contention { per_copy_ns: 250.0, per_byte_ns: 0.0625 }),
+            up_shared: Some(Contention { per_copy_ns: 1_000.0, per_byte_ns: 0.25 }),
             scatter: SCATTER,
-            down_switch: constant(0.0),
-            up_switch: constant(0.0),
+            down_switch: Some(constant(0.0)),
+            up_switch: Some(constant(0.0)),
         },
         hand_overs: hand_overs(),
-        polling: Vec::new(),
+        polling: MEANWHILE.map(|copies| Polling { copies, delay: constant(0.0) }).to_vec(),
         copies: Direction::BOTH
             .map(|direction| CopyModel { direction, time: per_element_of_bytes(1_000.0, 1.0) })
             .to_vec(),
         staging: staging(),
-        kernels: Kernel::ALL.map(kernel).to_vec(),
-        twins: Kernel::ALL.into_iter().flat_map(twins).collect(),
+        kernels: variants().map(kernel).collect(),
+        twins: variants().flat_map(twins).collect(),
         // Copies begin to miss the caches at 1 MiB, twins at 2 MiB; a MiB later
         // they miss always.
         caches: CacheModel {
-            staging_misses: vec![(MIB, 0.0), (2.0 * MIB, 1.0)],
-            twin_misses: vec![(2.0 * MIB, 0.0), (3.0 * MIB, 1.0)],
+            staging_misses: Some(vec![(MIB, 0.0), (2.0 * MIB, 1.0)]),
+            twin_misses: Some(vec![(2.0 * MIB, 0.0), (3.0 * MIB, 1.0)]),
             shared_bytes: Bytes::mib(1),
         },
         memory: MemoryCosts {
-            device_allocate: constant(10_000.0),
-            pinned_allocate: per_element_of_bytes(100_000.0, 1.0),
-            register: per_element_of_bytes(50_000.0, 1.0),
-            first_touch: per_element_of_bytes(0.0, 3.0),
-            first_touch_team: per_element_of_bytes(0.0, 1.0),
-            renew: constant(20_000.0),
+            device_allocate: Some(constant(10_000.0)),
+            pinned_allocate: Some(per_element_of_bytes(100_000.0, 1.0)),
+            register: Some(per_element_of_bytes(50_000.0, 1.0)),
+            first_touch: Some(per_element_of_bytes(0.0, 3.0)),
+            first_touch_team: Some(per_element_of_bytes(0.0, 1.0)),
+            renew: Some(constant(20_000.0)),
         },
     }
 }
@@ -81,7 +82,8 @@ pub fn machine() -> Profile {
 pub fn machine_with_bandwidth(times: f64) -> Profile {
     let mut machine = machine();
     let link = &mut machine.link;
-    for rate in [&mut link.down_bytes_per_second, &mut link.up_bytes_per_second] {
+    let rates = [&mut link.down_bytes_per_second, &mut link.up_bytes_per_second];
+    for rate in rates.into_iter().flatten() {
         *rate = Bandwidth::from_bytes_per_second(rate.bytes_per_second() * times);
     }
     for model in &mut machine.copies {
@@ -106,28 +108,36 @@ fn provenance() -> Provenance {
         unix_time: 1_000_000_000,
         hallway_version: env!("CARGO_PKG_VERSION").to_owned(),
         seed: 1,
+        extent: Extent::Full,
     }
 }
 
+/// From copies in to kernels and from those to copies out; all else is free.
 fn hand_overs() -> Vec<HandOver> {
     use OperationKind::{CopyIn, CopyOut, Kernel};
-    let hand_over = |from, to, across_streams, ns| {
-        let time = time(ns);
-        HandOver { from, to, across_streams, first: time, queued: time }
+    let kinds = [CopyIn, CopyOut, Kernel];
+    let ns = |from, to, across_streams| match (from, to, across_streams) {
+        (CopyIn, Kernel, false) => 300.0,
+        (CopyIn, Kernel, true) => 700.0,
+        (Kernel, CopyOut, false) => 400.0,
+        (Kernel, CopyOut, true) => 900.0,
+        _ => 0.0,
     };
-    vec![
-        hand_over(CopyIn, Kernel, false, 300.0),
-        hand_over(CopyIn, Kernel, true, 700.0),
-        hand_over(Kernel, CopyOut, false, 400.0),
-        hand_over(Kernel, CopyOut, true, 900.0),
-    ]
+    let mut all = Vec::new();
+    for (from, to) in kinds.into_iter().flat_map(|from| kinds.map(|to| (from, to))) {
+        for across_streams in [false, true] {
+            let time = time(ns(from, to, across_streams));
+            all.push(HandOver { from, to, across_streams, first: time, queued: time });
+        }
+    }
+    all
 }
 
 fn staging() -> Vec<StagingModel> {
     let model = |direction, cold, returns, complete, slope| StagingModel {
         direction,
         cold,
-        until_return: per_element_of_bytes(returns, slope),
+        until_return: Some(per_element_of_bytes(returns, slope)),
         until_complete: per_element_of_bytes(complete, slope),
     };
     vec![
@@ -140,26 +150,30 @@ fn staging() -> Vec<StagingModel> {
 
 /// After the gap of 1000, a nanosecond an element, but 2000 at least: so 2000
 /// elements fill the device, and 1000 take up half of it.
-fn kernel(kernel: Kernel) -> KernelModel {
+fn kernel(variant: Variant) -> KernelModel {
     let knots = vec![(1.0, 3_000.0), (2_000.0, 3_000.0), (1_002_000.0, 1_003_000.0)];
-    KernelModel { variant: variant(kernel), time: Curve { knots, scatter: SCATTER } }
+    KernelModel { variant, time: Curve { knots, scatter: SCATTER } }
 }
 
 /// One, two or five nanoseconds an element, by where the data is found.
-fn twins(kernel: Kernel) -> [TwinModel; 3] {
+fn twins(variant: Variant) -> [TwinModel; 3] {
     let model = |(found, slope)| {
         let knots = vec![(0.0, 1_000.0), (1e6, 1_000.0 + slope * 1e6)];
-        TwinModel { variant: variant(kernel), found, time: Curve { knots, scatter: SCATTER } }
+        TwinModel { variant, found, time: Curve { knots, scatter: SCATTER } }
     };
     [(Warmth::Same, 1.0), (Warmth::Shared, 2.0), (Warmth::Memory, 5.0)].map(model)
 }
 
-fn variant(kernel: Kernel) -> Variant {
-    Variant { kernel, extent: if kernel == Kernel::Polynomial { 16 } else { 0 } }
+/// Every kernel, those with an extent at two: both take the same, and so does any other.
+fn variants() -> impl Iterator<Item = Variant> {
+    Kernel::ALL.into_iter().flat_map(|kernel| {
+        let extents: &[u32] = if kernel.extent().is_some() { &[16, 64] } else { &[0] };
+        extents.iter().map(move |&extent| Variant { kernel, extent })
+    })
 }
 
 fn time(ns: f64) -> Estimate {
-    Estimate { ns, scatter: SCATTER }
+    Estimate::new(ns, SCATTER)
 }
 
 fn bytes_per_nanosecond(rate: f64) -> Bandwidth {

@@ -5,7 +5,9 @@ use super::workloads::{any_workload, committed, read, simple};
 use hallway::execute::{Contents, run_in_random_order};
 use hallway::host::Team;
 use hallway::kernels::Kernel;
-use hallway::plan::{Call, EventId, Family, Issue, Plan, Strategy, build, check_hazards};
+use hallway::plan::{
+    Call, EventId, Family, Issue, Plan, Strategy, StreamKind, build, check_hazards,
+};
 use hallway::scenario::{Home, HostMemory, Limits, Workload};
 use hallway::search::candidates;
 use hallway::units::Bytes;
@@ -335,4 +337,23 @@ fn limits_are_refused_with_both_figures() {
     workload.limits = Limits { device_memory: Some(Bytes::kib(3)), ..Limits::default() };
     build(&workload, pinned(Family::ByEngine { chunks: 8 })).expect_err("8 KiB");
     build(&workload, pinned(Family::Buffered { chunks: 8, ring: 2 })).expect("2 KiB");
+}
+
+/// In place of its events, a plan may lean on the legacy default stream.
+#[test]
+fn the_legacy_default_stream_orders_what_events_would() {
+    let case = Case::new(simple(Kernel::Scale, 101, ""));
+    let plan = build(&case.workload, pinned(Family::ByEngine { chunks: 3 })).expect("fits");
+    let mut bare = plan.clone();
+    bare.body.retain(|call| !matches!(call, Call::Wait { .. } | Call::Record { .. }));
+    is_found(&case, &bare, "every wait");
+    let compute = 1;
+    for (index, stream) in bare.streams.iter_mut().enumerate() {
+        let is_barrier = index == compute;
+        stream.kind = if is_barrier { StreamKind::LegacyDefault } else { StreamKind::Blocking };
+    }
+    check_hazards(&bare).expect("every kernel is a barrier");
+    (0..100).try_for_each(|seed| case.runs(&bare, seed)).expect("in any order");
+    bare.streams[0].kind = StreamKind::NonBlocking;
+    is_found(&case, &bare, "the barrier");
 }

@@ -31,7 +31,7 @@ fn ranking(cpu: Option<&[u64]>, gpu: Option<&[u64]>) -> Ranking {
         Ranked {
             plan: plan.clone(),
             forecast: Forecast { timeline, draws },
-            setup,
+            setup: Ok(setup),
             bound: Span::ZERO,
         }
     };

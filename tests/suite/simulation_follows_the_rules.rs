@@ -29,6 +29,8 @@
 //!   `streams::a_busy_engine_pays_no_hand_over`
 //! - streams that wait cost those that run kernels:
 //!   `streams::a_kernel_behind_a_kernel_pays_for_streams_that_wait`
+//! - the legacy default stream is a barrier:
+//!   `streams::the_legacy_default_stream_is_a_barrier_for_blocking_streams`
 //! - streams share channels:
 //!   `streams::more_streams_than_channels_depend_on_each_other_falsely`
 //! - an engine stays with a stream:
@@ -43,6 +45,8 @@
 //!   `kernels::full_kernels_of_two_streams_do_not`
 //! - blocks come in waves, and the last leaves room:
 //!   `kernels::a_kernel_runs_beside_the_tail_of_the_one_before`
+//! - a higher priority goes first:
+//!   `kernels::a_kernel_of_higher_priority_goes_before_blocks_that_wait`
 //! - only the first kernel in the queue is dispatched:
 //!   `kernels::only_the_first_kernel_in_the_queue_is_dispatched`
 
@@ -57,7 +61,7 @@ mod whole_plans;
 use hallway::kernels::{Arguments, Kernel};
 use hallway::plan::{
     Allocation, AllocationId, Call, Direction, EventId, Family, Place, Plan, Slice, Step, Strategy,
-    StreamId,
+    StreamId, StreamKind, StreamTraits,
 };
 use hallway::profile::{Estimate, Profile};
 use hallway::scenario::HostMemory;
@@ -84,7 +88,14 @@ fn tiny(body: Vec<Call>) -> Plan {
     });
     let allocations = allocations.to_vec();
     let strategy = pinned(Family::Resident);
-    Plan { strategy, allocations, streams: 3, events: 3, setup: Vec::new(), body }
+    Plan {
+        strategy,
+        allocations,
+        streams: vec![StreamTraits::default(); 3],
+        events: 3,
+        setup: Vec::new(),
+        body,
+    }
 }
 
 fn pinned(family: Family) -> Strategy {
@@ -141,6 +152,12 @@ fn there_and_back() -> Vec<Call> {
     vec![copy_in(0, PINNED, 5_000), launch(0, 4_000), copy_out(0, PINNED, 5_000), synchronize(0)]
 }
 
+/// A plan whose streams are of these kinds.
+fn tiny_with(kinds: [StreamKind; 3], body: Vec<Call>) -> Plan {
+    let streams = kinds.map(|kind| StreamTraits { kind, priority: 0 }).to_vec();
+    Plan { streams, ..tiny(body) }
+}
+
 fn run(body: Vec<Call>, machine: &Profile) -> Timeline {
     simulate(&tiny(body), machine).expect("the machine knows everything")
 }
@@ -157,5 +174,5 @@ fn makespan(timeline: &Timeline) -> u64 {
 
 /// An exact figure in a profile.
 fn exactly(ns: f64) -> Estimate {
-    Estimate { ns, scatter: 0.0 }
+    Estimate::new(ns, 0.0)
 }

@@ -42,7 +42,7 @@ fn truth(kernel: Kernel, arguments: &Arguments, inputs: &[&[f32]], i: usize) -> 
                 let turn = -std::f64::consts::TAU * (point * t % length) as f64 / length as f64;
                 let (re, im) = (at(0, start + 2 * t), at(0, start + 2 * t + 1));
                 let (sin, cos) = turn.sin_cos();
-                if i % 2 == 0 { re * cos - im * sin } else { re * sin + im * cos }
+                if i.is_multiple_of(2) { re * cos - im * sin } else { re * sin + im * cos }
             };
             (0..length).map(term).sum()
         }

@@ -87,8 +87,8 @@ pub fn bandwidth(profile: &Profile, samples: &Samples) -> String {
 /// Why copies stay below what the link carries.
 fn lines(profile: &Profile, theory: Option<f64>) -> Vec<String> {
     let (down, up) = (profile.link.down_bytes_per_second, profile.link.up_bytes_per_second);
-    let plateau = match theory {
-        Some(theory) => {
+    let plateau = match (down, up, theory) {
+        (Some(down), Some(up), Some(theory)) => {
             let share = |rate: Bandwidth| percent(rate.bytes_per_second() / 1e9 / theory);
             format!(
                 "Large pinned copies: H2D {down} ({}), D2H {up} ({}) of the {theory:.1} GB/s on \
@@ -97,7 +97,8 @@ fn lines(profile: &Profile, theory: Option<f64>) -> Vec<String> {
                 share(up)
             )
         }
-        None => format!("Large pinned copies: H2D {down}, D2H {up}."),
+        (Some(down), Some(up), None) => format!("Large pinned copies: H2D {down}, D2H {up}."),
+        _ => "Large pinned copies were not measured in both directions.".to_owned(),
     };
     let rest =
         "Small copies wait for their fixed cost, pageable ones for the CPU that stages them.";
@@ -141,7 +142,9 @@ impl Series<'_> {
 
 fn curve(profile: &Profile, kind: Kind, of: Direction) -> Option<&Curve> {
     match kind {
-        Kind::Pinned => profile.copy(of).ok(),
+        Kind::Pinned => {
+            profile.copies.iter().find(|model| model.direction == of).map(|model| &model.time)
+        }
         Kind::Pageable { cold: wanted } => {
             let fits = |model: &&StagingModel| (model.direction, model.cold) == (of, wanted);
             profile.staging.iter().find(fits).map(|model| &model.until_complete)

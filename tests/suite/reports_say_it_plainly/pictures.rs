@@ -27,7 +27,7 @@ fn run_of(ranked: &Ranked) -> Run {
     Run {
         plan: ranked.plan.strategy.to_string(),
         identity: ranked.plan.identity(),
-        setups_ns: vec![ranked.setup; 3],
+        setups_ns: vec![ranked.setup.clone().expect("known"); 3],
         passes_ns: vec![ranked.makespan(); 3],
         worst_error: 0.0,
     }
@@ -143,10 +143,7 @@ fn bandwidth_stands_beside_what_the_link_could_carry() {
 fn calibrate(folder: &Path, workload: &Workload) {
     machine().save(&folder.join("profile.toml")).expect("written");
     let file = std::fs::File::create(folder.join("samples.jsonl")).expect("created");
-    let mut recorder = Recorder::new(file, &machine().machine).expect("written");
-    for measurement in samples().measurements {
-        recorder.add(&measurement).expect("written");
-    }
+    Recorder::new(file, &samples()).expect("written");
     let ranking = predicted(workload);
     let mut runs = RunSet::new(&workload.name, machine().machine.unix_time);
     runs.runs = ranking.plans.iter().map(run_of).collect();

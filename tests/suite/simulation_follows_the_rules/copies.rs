@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::machines::{FREE, machine};
-use hallway::profile::Contention;
+use hallway::profile::{Contention, Curve};
 
 #[test]
 fn copies_of_one_direction_take_turns() {
@@ -21,10 +21,11 @@ fn directions_overlap_and_slow_each_other() {
     let body = vec![copy_in(0, PINNED, 8_000), copy_out(1, PINNED, 4_000)];
     let timeline = run(body, &machine());
     // In takes 9000 from 4000 on. Out arrives at 7500 (issued 2500, latency 5000),
-    // where in has 5500 left, and goes on at half speed: until 18500. Out goes at
-    // a quarter and has done 2750 of its 5000 by then; the rest it does alone.
-    assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 18_500)]);
-    assert_eq!(spans(&timeline, Lane::CopyOut), [(7_500, 20_750)]);
+    // where in has 5500 left, which takes 11/9 of that from now on: until 14223.
+    // Out is delayed by 1000 and then takes 9/5: in the 5723 that are left it does
+    // 3179.4 of its 5000. The rest it does alone.
+    assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 14_223)]);
+    assert_eq!(spans(&timeline, Lane::CopyOut), [(7_500, 16_044)]);
 }
 
 #[test]
@@ -41,7 +42,7 @@ fn a_copy_beside_others_pays_for_itself_and_for_its_bytes() {
     let mut machine = machine();
     machine.link.down_shared = FREE;
     // 700 more for the copy and half a nanosecond more for an element.
-    machine.link.up_shared = Contention { per_copy_ns: 700.0, per_byte_ns: 0.125 };
+    machine.link.up_shared = Some(Contention { per_copy_ns: 700.0, per_byte_ns: 0.125 });
     for elements in [10, 1_000, 12_000] {
         let body = vec![copy_in(0, PINNED, 50_000), copy_out(1, PINNED, elements)];
         let timeline = run(body, &machine);
@@ -97,7 +98,8 @@ fn an_engine_stays_with_a_stream_that_has_more_for_it() {
 fn going_to_another_stream_takes_an_engine_a_while() {
     let mut machine = machine();
     // 200 where two streams keep the engine busy, 300 where three do.
-    machine.link.down_switch.knots = vec![(2.0, 200.0), (3.0, 300.0)];
+    let knots = vec![(2.0, 200.0), (3.0, 300.0)];
+    machine.link.down_switch = Some(Curve { knots, scatter: 0.0 });
     let copies = |streams: &[usize]| {
         let body = streams.iter().map(|&stream| copy_in(stream, PINNED, 5_000)).collect();
         spans(&run(body, &machine), Lane::CopyIn)

@@ -7,7 +7,7 @@ use crate::machines::machine;
 /// 4500 and 5000, and their blocks are ready at 5500 and 6000.
 fn ends(streams: [usize; 2], elements: [u64; 2]) -> Vec<u64> {
     let mut machine = machine();
-    machine.calls.launch = exactly(500.0);
+    machine.calls.launch = Some(exactly(500.0));
     let body = streams.into_iter().zip(elements).map(|(s, n)| launch(s, n)).collect();
     spans(&run(body, &machine), Lane::Kernels).iter().map(|span| span.1).collect()
 }
@@ -46,7 +46,7 @@ fn a_kernel_runs_beside_the_tail_of_the_one_before() {
 fn only_the_first_kernel_in_the_queue_is_dispatched() {
     // The third would fit beside the first, but the second is before it.
     let mut machine = machine();
-    machine.calls.launch = exactly(500.0);
+    machine.calls.launch = Some(exactly(500.0));
     let body = vec![launch(0, WAVE / 2), launch(1, WAVE * 2), launch(2, 2_000)];
     let spans = spans(&run(body, &machine), Lane::Kernels);
     // The second's blocks go in four halves of the machine: beside the first,
@@ -66,8 +66,24 @@ fn kernels_of_one_stream_never_overlap() {
 #[test]
 fn the_busy_time_of_the_lane_counts_side_by_side_once() {
     let mut machine = machine();
-    machine.calls.launch = exactly(500.0);
+    machine.calls.launch = Some(exactly(500.0));
     let timeline = run(vec![launch(0, 1_000), launch(1, 1_000)], &machine);
     assert_eq!(spans(&timeline, Lane::Kernels), [(5_500, 7_500), (6_000, 8_000)]);
     assert_eq!(timeline.busy(Lane::Kernels).nanos(), 2_500);
+}
+
+#[test]
+fn a_kernel_of_higher_priority_goes_before_blocks_that_wait() {
+    let mut machine = machine();
+    machine.calls.launch = Some(exactly(500.0));
+    let third = |priority| {
+        let body = vec![launch(0, 2 * WAVE), launch(1, WAVE), launch(2, 2_000)];
+        let mut plan = tiny(body);
+        plan.streams[2].priority = priority;
+        let timeline = simulate(&plan, &machine).expect("known");
+        spans(&timeline, Lane::Kernels).into_iter().find(|span| span.1 - span.0 == 2_000)
+    };
+    // Behind two waves and one more, or as soon as the first wave is over.
+    assert_eq!(third(0), Some((5_500 + 3 * WAVE, 7_500 + 3 * WAVE)));
+    assert_eq!(third(-1), Some((5_500 + WAVE, 7_500 + WAVE)));
 }

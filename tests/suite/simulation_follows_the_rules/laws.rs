@@ -43,6 +43,17 @@ fn any_body() -> impl Generator<Value = Vec<Call>> {
     prop::collection::vec(call, 1..60)
 }
 
+/// Kinds of three streams, one of which may be the legacy default stream.
+fn any_kinds() -> impl Generator<Value = [StreamKind; 3]> {
+    use StreamKind::{Blocking, LegacyDefault, NonBlocking};
+    prop::sample::select(vec![
+        [NonBlocking; 3],
+        [LegacyDefault, Blocking, Blocking],
+        [Blocking, LegacyDefault, NonBlocking],
+        [NonBlocking, Blocking, LegacyDefault],
+    ])
+}
+
 /// Lanes are in order, the host and the copy engines do one thing at a time, and
 /// everything has its place.
 fn check_lanes(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError> {
@@ -65,13 +76,22 @@ fn check_lanes(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError> {
 
 /// Nothing starts before what its stream, an event or the host has it wait for.
 fn check_order(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError> {
-    let mut streams = vec![Instant::START; plan.streams];
+    let mut streams = vec![Instant::START; plan.streams.len()];
+    let barrier = |streams: &mut Vec<Instant>, stream: usize| {
+        let mine = plan.streams[stream].kind;
+        let others = plan.streams.iter().zip(streams.iter());
+        let ends = others.filter(|(other, _)| mine.waits_for(other.kind)).map(|(_, end)| *end);
+        streams[stream] = ends.fold(streams[stream], Instant::max);
+    };
     let mut events = vec![Instant::START; plan.events];
     let at = |call: usize, host: bool| {
         let mut found = timeline.activities.iter().filter(|activity| activity.call == call);
         found.find(|activity| (activity.lane == Lane::Host) == host).expect("it happened")
     };
     for (index, call) in plan.body.iter().enumerate() {
+        if let (Some(stream), false) = (call.stream(), matches!(call, Call::Synchronize { .. })) {
+            barrier(&mut streams, stream.0);
+        }
         match call {
             Call::Record { stream, event } => events[event.0] = streams[stream.0],
             Call::Wait { stream, event } => {
@@ -124,8 +144,8 @@ proptest! {
     }
 
     #[test]
-    fn timelines_of_any_calls_are_consistent(body in any_body()) {
-        let plan = tiny(body);
+    fn timelines_of_any_calls_are_consistent(kinds in any_kinds(), body in any_body()) {
+        let plan = tiny_with(kinds, body);
         let timeline = predicted(&plan);
         check_lanes(&plan, &timeline)?;
         check_order(&plan, &timeline)?;
@@ -215,7 +235,7 @@ fn a_plan_of_a_day_is_no_longer_than_time_can_tell() {
     let mut machine = machine();
     let hour = 3_600e9;
     for model in &mut machine.copies {
-        model.time = Curve { knots: vec![(1.0, hour)], scatter: 0.0 };
+        model.time = Curve { knots: vec![(1.0, hour), (1e6, hour)], scatter: 0.0 };
     }
     let hours = (0..24).map(|_| copy_in(0, PINNED, 5_000)).chain([synchronize(0)]).collect();
     let timeline = run(hours, &machine);

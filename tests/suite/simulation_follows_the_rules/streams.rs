@@ -1,7 +1,7 @@
 //! A stream is a FIFO; events order streams; passing on costs a hand-over.
 
 use super::*;
-use crate::machines::machine;
+use crate::machines::{FREE, machine};
 use hallway::profile::{Curve, Polling};
 
 #[test]
@@ -203,7 +203,7 @@ fn more_streams_than_channels_depend_on_each_other_falsely() {
             launch(0, 10),
             launch(other, 10),
         ];
-        let plan = Plan { streams, ..tiny(body) };
+        let plan = Plan { streams: vec![StreamTraits::default(); streams], ..tiny(body) };
         let timeline = simulate(&plan, &machine()).expect("known");
         let spans = timeline.lane(Lane::Kernels).map(|kernel| (kernel.call, kernel.start));
         let start = spans.into_iter().find(|&(call, _)| call == 4).expect("it ran").1;
@@ -220,8 +220,28 @@ fn what_needs_no_kernel_does_not_hold_up_a_channel() {
     // The copy travels among the commands; the kernel behind it is the first of its channel.
     let body = vec![copy_in(0, PAGEABLE, 10), launch(0, 10), synchronize(0)];
     let [few, many] = [2, 9].map(|streams| {
-        let plan = Plan { streams, ..tiny(body.clone()) };
+        let plan = Plan { streams: vec![StreamTraits::default(); streams], ..tiny(body.clone()) };
         simulate(&plan, &machine()).expect("known")
     });
     assert_eq!(few, many);
+}
+
+#[test]
+fn the_legacy_default_stream_is_a_barrier_for_blocking_streams() {
+    use StreamKind::{Blocking, LegacyDefault, NonBlocking};
+    let mut machine = machine();
+    (machine.link.down_shared, machine.link.up_shared) = (FREE, FREE);
+    let after = |kinds| {
+        let body = vec![copy_in(0, PINNED, 5_000), launch(1, 4_000), copy_out(2, PINNED, 5_000)];
+        let timeline = simulate(&tiny_with(kinds, body), &machine).expect("known");
+        assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 10_000)]);
+        (spans(&timeline, Lane::Kernels)[0].0, spans(&timeline, Lane::CopyOut)[0].0)
+    };
+    // As if events lay between: hand-overs of 700 and, with the gap before it,
+    // 4000 for the kernel and 900.
+    assert_eq!(after([Blocking, LegacyDefault, Blocking]), (11_700, 16_600));
+    // Issued at 3000 and 4500, on their way for 4000 and 5000; then the gap.
+    assert_eq!(after([NonBlocking, LegacyDefault, NonBlocking]), (8_000, 9_500));
+    assert_eq!(after([Blocking, LegacyDefault, NonBlocking]), (11_700, 9_500));
+    assert_eq!(after([Blocking; 3]), (8_000, 9_500));
 }

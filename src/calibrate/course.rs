@@ -1,0 +1,116 @@
+//! The order in which everything is measured, and how far along it one has come.
+
+use super::probes::{Counts, Probe, device_probes, host_probes};
+use super::sizes::{Sizes, is_measured_closely};
+use crate::kernels::Kernel;
+use crate::samples::{Measurement, Provenance, Quantity};
+use crate::units::Bytes;
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+
+/// Every probe of a calibration in its order: the same for the same seed, extent,
+/// version and libraries that kernels need.
+pub struct Course {
+    pub(super) probes: Vec<Probe>,
+}
+
+/// Measurements that do not come from this course.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("measurement {number} is not what this calibration measures there")]
+pub struct OtherCourse {
+    /// Counted from 1.
+    pub number: usize,
+}
+
+impl Course {
+    /// What is measured on such a machine.
+    pub fn new(machine: &Provenance) -> Self {
+        // The device's among the host's: a CPU whose threads all work for a minute
+        // on end is slower than the same CPU in a plan that now and then needs it.
+        let sizes = Sizes::new(machine.extent);
+        let host = (0..sizes.host_rounds).flat_map(|round| host_probes(&sizes, round));
+        let mut probes: Vec<Probe> = device_probes(&sizes).into_iter().chain(host).collect();
+        probes.shuffle(&mut ChaCha8Rng::seed_from_u64(machine.seed));
+        Self { probes }
+    }
+
+    /// The quickest and most telling probes: whether the machine is what it was.
+    pub fn telling(machine: &Provenance) -> Self {
+        let sizes = Sizes::new(machine.extent);
+        // What the host does varies more.
+        let host = (0..2).flat_map(|_| host_probes(&sizes, 0));
+        let mut probes: Vec<Probe> = device_probes(&sizes).into_iter().chain(host).collect();
+        probes.retain(|probe| is_telling(&probe.quantities[0], &sizes));
+        probes.shuffle(&mut ChaCha8Rng::seed_from_u64(machine.seed));
+        Self { probes }
+    }
+
+    /// What each measurement is of, probe by probe.
+    pub fn quantities(&self) -> impl Iterator<Item = Vec<&Quantity>> {
+        let of = |probe: &'_ Probe| match probe.counts {
+            Counts::Once | Counts::Of(_) => 1,
+            Counts::Both(..) | Counts::ByDuration => 2,
+        };
+        self.probes
+            .iter()
+            .map(move |probe| (0..of(probe)).flat_map(|_| &probe.quantities).collect())
+    }
+
+    /// How many probes the measurements are whole of, and how many measurements
+    /// those are: of the last probe there may be only some.
+    ///
+    /// # Errors
+    /// If they are measurements of something else, or in another order.
+    pub fn done(&self, measurements: &[Measurement]) -> Result<(usize, usize), OtherCourse> {
+        let (mut probes, mut taken) = (0, 0);
+        for expected in self.quantities() {
+            let mut rest = measurements[taken..].iter().zip(&expected);
+            if let Some(at) = rest.position(|(found, expected)| found.quantity != **expected) {
+                return Err(OtherCourse { number: taken + at + 1 });
+            }
+            if measurements.len() < taken + expected.len() {
+                return Ok((probes, taken));
+            }
+            (probes, taken) = (probes + 1, taken + expected.len());
+        }
+        if taken < measurements.len() {
+            return Err(OtherCourse { number: taken + 1 });
+        }
+        Ok((probes, taken))
+    }
+}
+
+/// One of each kind that a prediction leans on, at sizes that take milliseconds:
+/// where a fixed cost counts, and where a rate does.
+fn is_telling(quantity: &Quantity, sizes: &Sizes) -> bool {
+    match quantity {
+        Quantity::Call { .. } => true,
+        Quantity::RoundTrip { links, long: false, .. }
+        | Quantity::Chain { links, across: false } => links.len() == 1,
+        Quantity::Copy { bytes, registered: false, .. } => {
+            [Bytes::kib(4), Bytes::mib(1), Bytes::mib(64)].contains(bytes)
+        }
+        Quantity::Shared { bytes, .. } => *bytes == Bytes::mib(4),
+        Quantity::Staged { bytes, footprint, .. } => *bytes == Bytes::mib(1) && footprint == bytes,
+        Quantity::Kernel { variant, elements } => {
+            let telling = match variant.kernel {
+                Kernel::Polynomial => 1 << 20,
+                kernel if is_measured_closely(kernel) => 1 << 24,
+                _ => 1 << 22,
+            };
+            // Where arithmetic counts most.
+            let most = (sizes.extents)(variant.kernel).last();
+            *elements == telling && most.is_none_or(|&most| variant.extent == most)
+        }
+        Quantity::Twin { variant, elements, footprint } => {
+            let telling = if is_measured_closely(variant.kernel) { 1 << 20 } else { 1 << 22 };
+            let extents = (sizes.extents)(variant.kernel);
+            let middle = extents.get(extents.len() / 2);
+            *elements == telling
+                && middle.is_none_or(|&middle| variant.extent == middle)
+                && *footprint == Bytes::new(variant.bytes(*elements))
+        }
+        _ => false,
+    }
+}

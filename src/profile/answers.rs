@@ -1,0 +1,353 @@
+//! What a profile answers: every look-up that a plan may need, and [`Unknown`]
+//! where nothing was measured to answer it from.
+
+use super::{
+    CacheModel, Contention, Curve, Estimate, HandOver, OperationKind, Profile, StagingModel,
+    TwinModel, Warmth,
+};
+use crate::kernels::{Arguments, Kernel, Variant};
+use crate::plan::Direction;
+use crate::samples::MEANWHILE;
+use crate::units::{Bytes, Span};
+
+/// A question that the profile has no measurement to answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the profile does not know {what}; `hallway calibrate` measures it")]
+pub struct Unknown {
+    pub what: String,
+}
+
+impl Unknown {
+    fn new(what: impl Into<String>) -> Self {
+        Self { what: what.into() }
+    }
+}
+
+/// A host call whose cost depends on nothing but its kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HostCall {
+    Launch,
+    CopyIn,
+    CopyOut,
+    Clear,
+    Record,
+    Wait,
+    Synchronize,
+}
+
+/// Memory management that a host call asks for, or that a first use brings with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MemoryCost {
+    DeviceAllocate,
+    PinnedAllocate,
+    Register,
+    FirstTouch,
+    FirstTouchTeam,
+    Renew,
+}
+
+/// Host cost, latencies and what happens between operations.
+impl Profile {
+    /// Host time of one call, from entry to return, when it need not wait.
+    ///
+    /// # Errors
+    /// If the call was not measured.
+    pub fn call(&self, call: HostCall) -> Result<Span, Unknown> {
+        let calls = &self.calls;
+        let (cost, name) = match call {
+            HostCall::Launch => (&calls.launch, "a launch"),
+            HostCall::CopyIn => (&calls.copy_in, "an H2D copy's call"),
+            HostCall::CopyOut => (&calls.copy_out, "a D2H copy's call"),
+            HostCall::Clear => (&calls.clear, "clearing device memory"),
+            HostCall::Record => (&calls.record, "recording an event"),
+            HostCall::Wait => (&calls.wait, "making a stream wait for an event"),
+            HostCall::Synchronize => (&calls.synchronize, "a synchronisation"),
+        };
+        known(cost, || format!("the host cost of {name}"))
+    }
+
+    /// From the return of a call on an idle device to the start of its operation.
+    ///
+    /// # Errors
+    /// If it was not measured.
+    pub fn start(&self, kind: OperationKind) -> Result<Span, Unknown> {
+        let latency = match kind {
+            OperationKind::CopyIn => &self.latency.start_copy_in,
+            OperationKind::CopyOut => &self.latency.start_copy_out,
+            OperationKind::Kernel => &self.latency.start_kernel,
+        };
+        known(latency, || format!("how long {} takes to start on an idle device", kind.name()))
+    }
+
+    /// From the end of an operation to the return of the waiting host.
+    ///
+    /// # Errors
+    /// If it was not measured.
+    pub fn wake_host(&self) -> Result<Span, Unknown> {
+        known(&self.latency.wake_host, || "how long a waiting host takes to wake up".to_owned())
+    }
+
+    /// Nanoseconds that the smallest kernel takes on the device, one after the
+    /// other in a stream.
+    ///
+    /// # Errors
+    /// If it was not measured.
+    pub fn kernel_gap(&self) -> Result<f64, Unknown> {
+        let gap = self.latency.kernel_gap.as_ref().map(|gap| gap.ns.max(0.0));
+        gap.ok_or_else(|| Unknown::new("the device time of the smallest kernel"))
+    }
+
+    /// What a hand-over costs; `None` where it is part of the service time: from
+    /// one operation to another of its kind in the same stream.
+    ///
+    /// # Errors
+    /// If it was not measured.
+    pub fn hand_over(
+        &self,
+        from: OperationKind,
+        to: OperationKind,
+        across_streams: bool,
+    ) -> Result<Option<&HandOver>, Unknown> {
+        if from == to && !across_streams {
+            return Ok(None);
+        }
+        let wanted = (from, to, across_streams);
+        let found = self.hand_overs.iter().find(|h| (h.from, h.to, h.across_streams) == wanted);
+        let where_to = if across_streams { " in another stream" } else { "" };
+        let (from, to) = (from.name(), to.name());
+        let unknown = || Unknown::new(format!("the hand-over from {from} to {to}{where_to}"));
+        found.map(Some).ok_or_else(unknown)
+    }
+
+    /// What a kernel pays that follows another in its stream while `others`
+    /// streams wait with theirs: nothing if none do. See [`Profile::knows_polling`].
+    pub fn polling(&self, others: usize, copies: [bool; 2]) -> f64 {
+        let found = self.polling.iter().find(|model| model.copies == copies);
+        found.filter(|_| others > 0).map_or(0.0, |model| model.delay.at(others as f64).max(0.0))
+    }
+
+    /// Whether [`Profile::polling`] was measured, for a plan with `copies` to the
+    /// device, and from it, that may or may not be under way.
+    ///
+    /// # Errors
+    /// If it was not.
+    pub fn knows_polling(&self, copies: [bool; 2]) -> Result<(), Unknown> {
+        let may_be = |meanwhile: &&[bool; 2]| (0..2).all(|way| copies[way] || !meanwhile[way]);
+        let measured = |wanted: &[bool; 2]| self.polling.iter().any(|m| m.copies == *wanted);
+        let what = "what a kernel pays for kernels that wait in other streams";
+        let known = MEANWHILE.iter().filter(may_be).all(measured);
+        known.then_some(()).ok_or_else(|| Unknown::new(what))
+    }
+
+    /// Nanoseconds of memory management.
+    ///
+    /// # Errors
+    /// If it was not measured.
+    pub fn memory(&self, cost: MemoryCost, bytes: Bytes) -> Result<f64, Unknown> {
+        let memory = &self.memory;
+        let (curve, name) = match cost {
+            MemoryCost::DeviceAllocate => (&memory.device_allocate, "allocating device memory"),
+            MemoryCost::PinnedAllocate => (&memory.pinned_allocate, "allocating pinned memory"),
+            MemoryCost::Register => (&memory.register, "pinning memory"),
+            MemoryCost::FirstTouch => (&memory.first_touch, "the first touch of memory"),
+            MemoryCost::FirstTouchTeam => {
+                (&memory.first_touch_team, "the first touch of memory by all threads")
+            }
+            MemoryCost::Renew => (&memory.renew, "taking fresh memory"),
+        };
+        let curve = curve.as_ref().ok_or_else(|| Unknown::new(format!("the cost of {name}")))?;
+        Ok(curve.at(bytes.as_f64()))
+    }
+}
+
+/// Copies and the link.
+impl Profile {
+    /// Engine time of a copy of pinned memory, with nothing in the other direction.
+    ///
+    /// # Errors
+    /// If copies of such a size were not calibrated.
+    pub fn copy(&self, direction: Direction, bytes: Bytes) -> Result<Span, Unknown> {
+        let what = format!("{direction} copies of pinned memory");
+        let found = self.copies.iter().find(|copy| copy.direction == direction);
+        let model = found.ok_or_else(|| Unknown::new(what.clone()))?;
+        Ok(Span::from_nanos_f64(of_bytes(&model.time, bytes, &what)?.max(0.0)))
+    }
+
+    /// What the other direction costs copies of this one.
+    ///
+    /// # Errors
+    /// If copies both ways at once were not calibrated.
+    pub fn shared(&self, direction: Direction) -> Result<Contention, Unknown> {
+        let shared = match direction {
+            Direction::HostToDevice => self.link.down_shared,
+            Direction::DeviceToHost => self.link.up_shared,
+        };
+        let what = || Unknown::new(format!("{direction} copies while the other direction is busy"));
+        shared.ok_or_else(what)
+    }
+
+    /// Nanoseconds for which a copy engine stands still on going from one stream
+    /// to another while so many keep it busy.
+    ///
+    /// # Errors
+    /// If there are several and it was not measured.
+    pub fn switch(&self, direction: Direction, streams: usize) -> Result<f64, Unknown> {
+        if streams < 2 {
+            return Ok(0.0);
+        }
+        let curve = match direction {
+            Direction::HostToDevice => &self.link.down_switch,
+            Direction::DeviceToHost => &self.link.up_switch,
+        };
+        let what = || Unknown::new(format!("what {direction} copies of several streams pay"));
+        Ok(curve.as_ref().ok_or_else(what)?.at(streams as f64).max(0.0))
+    }
+
+    /// Nanoseconds until a copy of pageable memory returns to the host and
+    /// until it is complete, on an idle device, in a plan that goes round
+    /// `footprint` bytes of host memory.
+    ///
+    /// # Errors
+    /// If such copies were not calibrated.
+    pub fn staging(
+        &self,
+        direction: Direction,
+        bytes: Bytes,
+        footprint: Bytes,
+    ) -> Result<(f64, f64), Unknown> {
+        let what = format!("{direction} copies of pageable memory");
+        let time = |cold: bool| {
+            let fits = |model: &&StagingModel| model.direction == direction && model.cold == cold;
+            let far = if cold { ", with other memory used in between" } else { "" };
+            let what = format!("{what}{far}");
+            let model = self.staging.iter().find(fits).ok_or_else(|| Unknown::new(&*what))?;
+            let returns = model.until_return.as_ref();
+            let returns = returns.ok_or_else(|| Unknown::new(format!("when {what} return")))?;
+            let complete = of_bytes(&model.until_complete, bytes, &what)?;
+            Ok((of_bytes(returns, bytes, &what)?, complete))
+        };
+        if footprint <= bytes {
+            return time(false);
+        }
+        let unknown = || Unknown::new(format!("{what}, with other memory used in between"));
+        let misses = |around| self.caches.staging(around).ok_or_else(unknown);
+        let further = further(misses(bytes)?, misses(footprint)?);
+        let (hot, cold) = (time(false)?, time(true)?);
+        Ok((blend(hot.0, cold.0, further), blend(hot.1, cold.1, further)))
+    }
+}
+
+/// Kernels, on the device and on the CPU.
+impl Profile {
+    /// Nanoseconds of a kernel on the device.
+    ///
+    /// # Errors
+    /// If the kernel was not calibrated at such a size.
+    pub fn kernel(&self, kernel: Kernel, arguments: &Arguments, n: u64) -> Result<f64, Unknown> {
+        let models = self.kernels.iter().map(|model| (model.variant, &model.time));
+        between(models, Variant::of(kernel, arguments), n, "on the GPU")
+    }
+
+    /// Nanoseconds of a kernel's CPU twin in a plan that goes round `footprint`
+    /// bytes of host memory.
+    ///
+    /// # Errors
+    /// If the twin was not calibrated at such a size.
+    pub fn twin(
+        &self,
+        kernel: Kernel,
+        arguments: &Arguments,
+        n: u64,
+        footprint: Bytes,
+    ) -> Result<f64, Unknown> {
+        let time = |found: Warmth| {
+            let fits = |model: &&TwinModel| model.found == found;
+            let models = self.twins.iter().filter(fits).map(|model| (model.variant, &model.time));
+            between(models, Variant::of(kernel, arguments), n, found.place())
+        };
+        let own = Bytes::new(Variant::of(kernel, arguments).bytes(n));
+        if footprint <= own {
+            return time(Warmth::Same);
+        }
+        let near = if own < self.caches.shared_bytes { Warmth::Shared } else { Warmth::Same };
+        let (near, far) = (time(near)?, time(Warmth::Memory)?);
+        let what = || Unknown::new("what the CPU finds in its caches of memory used before");
+        let misses = |around| self.caches.twins(around).ok_or_else(what);
+        let measured_at = self.caches.shared_bytes.max(own);
+        Ok(blend(near, far, further(misses(measured_at)?, misses(footprint)?)))
+    }
+}
+
+impl CacheModel {
+    /// Share of misses, 0 to 1, on going round `footprint`; `None` if it was not measured.
+    pub fn staging(&self, footprint: Bytes) -> Option<f64> {
+        self.staging_misses.as_ref().map(|knots| share(knots, footprint))
+    }
+
+    /// Share of misses, 0 to 1, on going round `footprint`; `None` if it was not measured.
+    pub fn twins(&self, footprint: Bytes) -> Option<f64> {
+        self.twin_misses.as_ref().map(|knots| share(knots, footprint))
+    }
+}
+
+fn share(knots: &[(f64, f64)], footprint: Bytes) -> f64 {
+    crate::stats::interpolate(knots, footprint.as_f64()).clamp(0.0, 1.0)
+}
+
+fn known(estimate: &Option<Estimate>, what: impl Fn() -> String) -> Result<Span, Unknown> {
+    estimate.as_ref().map(Estimate::span).ok_or_else(|| Unknown::new(what()))
+}
+
+/// A curve over bytes, as far as it reaches.
+fn of_bytes(curve: &Curve, bytes: Bytes, what: &str) -> Result<f64, Unknown> {
+    let end = |size: f64| Bytes::new(size as u64).to_string();
+    curve.known(bytes.as_f64()).map_err(|beyond| Unknown::new(beyond.of(what, end)))
+}
+
+/// The share of what is found `there` that is not found `here`: what is
+/// measured at a footprint has the misses of that footprint in it.
+fn further(there: f64, here: f64) -> f64 {
+    if there < 1.0 { ((here - there) / (1.0 - there)).max(0.0) } else { 0.0 }
+}
+
+fn blend(hot: f64, cold: f64, misses: f64) -> f64 {
+    hot + (cold - hot) * misses
+}
+
+/// Interpolates between the two calibrated extents around the wanted one, and
+/// along the last two beyond: the time of a kernel is linear in its arithmetic
+/// wherever arithmetic bounds it, and constant where memory does. One extent
+/// alone says nothing of others.
+fn between<'c>(
+    models: impl Iterator<Item = (Variant, &'c Curve)>,
+    wanted: Variant,
+    n: u64,
+    place: &str,
+) -> Result<f64, Unknown> {
+    let what = format!("kernel `{}` {place}", wanted.kernel);
+    let end = |size: f64| format!("{size} elements");
+    let mut models: Vec<_> = models.filter(|(one, _)| one.kernel == wanted.kernel).collect();
+    models.sort_by(|a, b| a.0.measure().total_cmp(&b.0.measure()));
+    if let ([(only, _)], Some(extent)) = (&models[..], wanted.kernel.extent())
+        && *only != wanted
+    {
+        let name = extent.name;
+        return Err(Unknown::new(format!("{what} with other `{name}` than {}", only.extent)));
+    }
+    // Each extent has sizes of its own: what others lack need not be known.
+    let after = models.partition_point(|(one, _)| one.measure() < wanted.measure());
+    let around = match models.get(after) {
+        None => models.len().saturating_sub(2)..models.len(),
+        Some((next, _)) if *next == wanted => after..after + 1,
+        Some(_) => after.saturating_sub(1)..after + 1,
+    };
+    let mut points = Vec::new();
+    for (variant, curve) in &models[around] {
+        let time = curve.known(n as f64).map_err(|beyond| Unknown::new(beyond.of(&what, end)))?;
+        points.push((variant.measure(), time));
+    }
+    if points.is_empty() {
+        return Err(Unknown::new(what));
+    }
+    Ok(crate::stats::interpolate(&points, wanted.measure()))
+}

@@ -1,0 +1,103 @@
+//! Reading and writing samples.
+
+use super::{Measurement, Provenance, Samples, table};
+use serde::{Deserialize, Serialize};
+use std::io::Write;
+use std::path::Path;
+
+/// Version of the file format.
+pub const FORMAT: u32 = 1;
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    hallway_samples: u32,
+    machine: Provenance,
+}
+
+/// What can be wrong with a file of samples.
+#[derive(Debug, thiserror::Error)]
+pub enum SamplesError {
+    #[error("cannot read {path}: {source}")]
+    File { path: String, source: std::io::Error },
+    #[error("{path}:{line}: not a line of samples: {source}")]
+    Line { path: String, line: usize, source: serde_json::Error },
+    #[error("{path} has samples of format {found}; this hallway reads format {FORMAT}")]
+    Format { path: String, found: u32 },
+    #[error("{path} is empty")]
+    Empty { path: String },
+    #[error("{path}:{line}: {problem}")]
+    Table { path: String, line: usize, problem: String },
+}
+
+/// Writes measurements as they come.
+pub struct Recorder<W: Write> {
+    to: W,
+}
+
+impl<W: Write> Recorder<W> {
+    /// Begins a file, with what it has already.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn new(to: W, samples: &Samples) -> std::io::Result<Self> {
+        let mut recorder = Self { to };
+        recorder.line(&Header { hallway_samples: FORMAT, machine: samples.machine.clone() })?;
+        samples.measurements.iter().try_for_each(|measurement| recorder.add(measurement))?;
+        Ok(recorder)
+    }
+
+    /// Goes on with a file.
+    pub const fn after(to: W) -> Self {
+        Self { to }
+    }
+
+    /// # Errors
+    /// If the line cannot be written.
+    pub fn add(&mut self, measurement: &Measurement) -> std::io::Result<()> {
+        self.line(measurement)
+    }
+
+    /// In one piece, and not kept back: whatever ends the program, the lines
+    /// before are there.
+    fn line(&mut self, value: &impl Serialize) -> std::io::Result<()> {
+        let mut line = serde_json::to_vec(value)?;
+        line.push(b'\n');
+        self.to.write_all(&line)?;
+        self.to.flush()
+    }
+}
+
+impl Samples {
+    /// Reads what a calibration wrote, or a table if the file's name ends in
+    /// `.csv`. A last line that was never finished is what an interrupted
+    /// calibration leaves: it is passed over.
+    ///
+    /// # Errors
+    /// If the file cannot be read or a line of it is not what it should be.
+    pub fn load(path: &Path) -> Result<Self, SamplesError> {
+        let name = path.display().to_string();
+        let file = |source| SamplesError::File { path: name.clone(), source };
+        let text = std::fs::read_to_string(path).map_err(file)?;
+        if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv")) {
+            return table::read(&name, &text);
+        }
+        let bad = |line, source| SamplesError::Line { path: name.clone(), line, source };
+        let mut lines = text.split_inclusive('\n').enumerate();
+        let Some((_, first)) = lines.next() else {
+            return Err(SamplesError::Empty { path: name });
+        };
+        let header: Header = serde_json::from_str(first).map_err(|source| bad(1, source))?;
+        if header.hallway_samples != FORMAT {
+            return Err(SamplesError::Format { path: name, found: header.hallway_samples });
+        }
+        let mut measurements = Vec::new();
+        for (index, line) in lines {
+            match serde_json::from_str(line) {
+                Ok(measurement) => measurements.push(measurement),
+                Err(_) if !line.ends_with('\n') => {}
+                Err(source) => return Err(bad(index + 1, source)),
+            }
+        }
+        Ok(Self { machine: header.machine, measurements })
+    }
+}

@@ -1,0 +1,380 @@
+//! Samples from elsewhere, as a table of comma-separated values (RFC 4180).
+//!
+//! Lines that begin with `#` say what machine it was, as `# key = value`. The
+//! first other line names the columns, in any order and as many as are needed;
+//! every further line is one time of one quantity. Which quantity goes by the
+//! one of `path`, `kernel`, `call` and `operation` that is filled in.
+
+use super::file::SamplesError;
+use super::{Extent, Link, Measurement, Provenance, Quantity, Samples, Stop, TimedCall};
+use crate::kernels::{Kernel, Variant};
+use crate::plan::Direction;
+use crate::units::{Bytes, Span};
+use std::collections::BTreeMap;
+
+const COLUMNS: [&str; 20] = [
+    "path",
+    "memory",
+    "bytes",
+    "until",
+    "footprint",
+    "concurrent",
+    "kernel",
+    "degree",
+    "taps",
+    "bins",
+    "columns",
+    "inner",
+    "length",
+    "elements",
+    "processor",
+    "call",
+    "operation",
+    "after",
+    "streams",
+    "seconds",
+];
+
+/// The columns of which a row fills in one, and what may go with it.
+const SORTS: [(&str, &[&str]); 4] = [
+    ("path", &["memory", "bytes", "until", "footprint", "concurrent"]),
+    (
+        "kernel",
+        &[
+            "degree",
+            "taps",
+            "bins",
+            "columns",
+            "inner",
+            "length",
+            "elements",
+            "processor",
+            "footprint",
+        ],
+    ),
+    ("call", &[]),
+    ("operation", &["after", "streams"]),
+];
+
+const CALLS: [(&str, TimedCall); 7] = [
+    ("launch", TimedCall::Launch),
+    ("copy-in", TimedCall::CopyIn),
+    ("copy-out", TimedCall::CopyOut),
+    ("clear", TimedCall::Clear),
+    ("record", TimedCall::Record),
+    ("wait", TimedCall::Wait),
+    ("synchronize", TimedCall::Synchronize),
+];
+
+const PATHS: [(&str, Direction); 2] =
+    [("H2D", Direction::HostToDevice), ("D2H", Direction::DeviceToHost)];
+
+const OPERATIONS: [(&str, Link); 3] =
+    [("copy-in", Link::CopyIn), ("copy-out", Link::CopyOut), ("kernel", Link::Kernel)];
+
+/// Reads a table.
+///
+/// # Errors
+/// If something in it is not as described in the README, with its line and its
+/// column and what to write instead.
+pub(super) fn read(path: &str, text: &str) -> Result<Samples, SamplesError> {
+    let error = |(line, problem)| SamplesError::Table { path: path.to_owned(), line, problem };
+    let mut reader = csv::ReaderBuilder::new()
+        .comment(Some(b'#'))
+        .trim(csv::Trim::All)
+        .from_reader(text.as_bytes());
+    let at = |position: Option<&csv::Position>| line_of(text, position);
+    let misshapen = |e: csv::Error| error((at(e.position()), misshapen(&e)));
+    let columns = reader.headers().map_err(misshapen)?.clone();
+    check_columns(&columns).map_err(|problem| error((at(None), problem)))?;
+    let mut times: BTreeMap<Quantity, Vec<Span>> = BTreeMap::new();
+    for record in reader.records() {
+        let record = record.map_err(misshapen)?;
+        let row = Row { columns: &columns, record: &record };
+        let sample = row.sample().map_err(|problem| error((at(record.position()), problem)));
+        let (quantity, time) = sample?;
+        times.entry(quantity).or_default().push(time);
+    }
+    let has_twins = times.keys().any(|what| matches!(what, Quantity::Twin { .. }));
+    let machine = machine(text, has_twins).map_err(error)?;
+    let measurement =
+        |(quantity, times)| Measurement { quantity, count: 1, times, stop: Stop::Elsewhere };
+    Ok(Samples { machine, measurements: times.into_iter().map(measurement).collect() })
+}
+
+/// The line of the record that is read from a position on, the first if there is
+/// none: empty lines and comments before it are passed over.
+fn line_of(text: &str, position: Option<&csv::Position>) -> usize {
+    let start = position.map_or(0, |position| position.byte() as usize);
+    let (before, rest) = text.split_at_checked(start).unwrap_or((text, ""));
+    let is_passed_over = |line: &&str| line.is_empty() || line.starts_with('#');
+    before.matches('\n').count() + rest.lines().take_while(is_passed_over).count() + 1
+}
+
+fn misshapen(error: &csv::Error) -> String {
+    match error.kind() {
+        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => format!(
+            "{len} fields, but {expected_len} columns are named; \
+             a column that a row has no use for is left empty between its commas"
+        ),
+        _ => error.to_string(),
+    }
+}
+
+fn check_columns(columns: &csv::StringRecord) -> Result<(), String> {
+    for (at, name) in columns.iter().enumerate() {
+        if !COLUMNS.contains(&name) {
+            return Err(format!("no column is called `{name}`; there are {}", listed(&COLUMNS)));
+        }
+        if columns.iter().take(at).any(|before| before == name) {
+            return Err(format!("the column `{name}` is named twice; leave one out"));
+        }
+    }
+    if columns.iter().any(|name| name == "seconds") {
+        Ok(())
+    } else {
+        Err("no column `seconds`; name the columns in the first line".to_owned())
+    }
+}
+
+/// A line below the names of the columns.
+struct Row<'r> {
+    columns: &'r csv::StringRecord,
+    record: &'r csv::StringRecord,
+}
+
+impl<'r> Row<'r> {
+    /// What the row has in a column; `None` if that is empty or not there.
+    fn get(&self, column: &str) -> Option<&'r str> {
+        let at = self.columns.iter().position(|name| name == column)?;
+        self.record.get(at).filter(|text| !text.is_empty())
+    }
+
+    fn needs(&self, column: &str, fix: &str) -> Result<&'r str, String> {
+        self.get(column).ok_or_else(|| format!("column `{column}`: nothing there; {fix}"))
+    }
+
+    fn sample(&self) -> Result<(Quantity, Span), String> {
+        let filled = SORTS.iter().filter(|(column, _)| self.get(column).is_some());
+        let [(sort, goes_along)] = filled.collect::<Vec<_>>()[..] else {
+            let sorts = listed(&SORTS.map(|(column, _)| column));
+            return Err(format!("a row says one thing: fill in one of {sorts}, not more"));
+        };
+        let is_foreign =
+            |column: &&str| column != sort && *column != "seconds" && !goes_along.contains(column);
+        if let Some(foreign) =
+            COLUMNS.iter().filter(|c| is_foreign(c)).find(|c| self.get(c).is_some())
+        {
+            return Err(format!("column `{foreign}`: leave it empty in a row of a `{sort}`"));
+        }
+        let quantity = match *sort {
+            "path" => self.copy()?,
+            "kernel" => self.kernel()?,
+            "call" => Quantity::Call { call: self.one_of("call", &CALLS)? },
+            _ => self.operation()?,
+        };
+        Ok((quantity, self.seconds()?))
+    }
+
+    fn copy(&self) -> Result<Quantity, String> {
+        let direction = self.one_of("path", &PATHS)?;
+        let bytes = self.bytes("bytes")?.ok_or("column `bytes`: nothing there; such as 1048576")?;
+        let pageable = self.one_of("memory", &[("pinned", false), ("pageable", true)])?;
+        if pageable {
+            if self.get("concurrent").is_some() {
+                return Err("column `concurrent`: only of pinned memory; leave it empty".into());
+            }
+            let complete = match self.get("until") {
+                None => true,
+                Some(_) => self.one_of("until", &[("complete", true), ("return", false)])?,
+            };
+            let footprint = self.bytes("footprint")?.unwrap_or(bytes).max(bytes);
+            return Ok(Quantity::Staged { direction, bytes, footprint, complete });
+        }
+        for column in ["until", "footprint"] {
+            if self.get(column).is_some() {
+                return Err(format!("column `{column}`: only of pageable memory; leave it empty"));
+            }
+        }
+        if self.get("concurrent").is_none() {
+            return Ok(Quantity::Copy { direction, bytes, registered: false });
+        }
+        if self.one_of("concurrent", &PATHS)? == direction {
+            return Err(format!(
+                "column `concurrent`: copies of one direction run one after the other; write the \
+                 other direction than {direction}, or nothing"
+            ));
+        }
+        Ok(Quantity::Shared { direction, bytes })
+    }
+
+    fn kernel(&self) -> Result<Quantity, String> {
+        let kernel = self.one_of("kernel", &Kernel::ALL.map(|kernel| (kernel.name(), kernel)))?;
+        let elements: u64 = self.whole("elements")?.ok_or("column `elements`: nothing there")?;
+        let variant = Variant { kernel, extent: self.extent(kernel)? };
+        let grain = kernel.grain(&variant.arguments());
+        if !elements.is_multiple_of(grain) {
+            return Err(format!("column `elements`: {elements} is not a multiple of {grain}"));
+        }
+        let on_cpu = match self.get("processor") {
+            None => false,
+            Some(_) => self.one_of("processor", &[("gpu", false), ("cpu", true)])?,
+        };
+        if !on_cpu {
+            if self.get("footprint").is_some() {
+                return Err("column `footprint`: only of the CPU; leave it empty".into());
+            }
+            return Ok(Quantity::Kernel { variant, elements });
+        }
+        let own = Bytes::new(variant.bytes(elements));
+        let footprint = self.bytes("footprint")?.unwrap_or(own).max(own);
+        Ok(Quantity::Twin { variant, elements, footprint })
+    }
+
+    /// The kernel's own whole-number argument, and none of another's.
+    fn extent(&self, kernel: Kernel) -> Result<u32, String> {
+        let own = kernel.extent();
+        let names = Kernel::ALL.into_iter().filter_map(Kernel::extent).map(|extent| extent.name);
+        for name in names.filter(|&name| own.is_none_or(|own| own.name != name)) {
+            if self.get(name).is_some() {
+                return Err(format!("column `{name}`: `{kernel}` has none; leave it empty"));
+            }
+        }
+        let Some(own) = own else { return Ok(0) };
+        let such_as = format!("write {own}, such as {}", own.default);
+        let text = self.needs(own.name, &such_as)?;
+        let number = text.parse().ok().and_then(|number| own.check(number));
+        number.ok_or_else(|| format!("column `{}`: `{text}` is not it; {such_as}", own.name))
+    }
+
+    fn operation(&self) -> Result<Quantity, String> {
+        let to = self.one_of("operation", &OPERATIONS)?;
+        let across = match self.get("streams") {
+            None => false,
+            Some(_) => self.one_of("streams", &[("one", false), ("two", true)])?,
+        };
+        if self.get("after").is_none() {
+            if across {
+                return Err("column `streams`: one operation is in one stream".into());
+            }
+            return Ok(Quantity::RoundTrip { links: vec![to], across, long: false });
+        }
+        let from = self.one_of("after", &OPERATIONS)?;
+        if from == to && !across {
+            return Ok(Quantity::Chain { links: vec![to], across });
+        }
+        Ok(Quantity::HandOver { from, to, across })
+    }
+
+    fn one_of<T: Copy>(&self, column: &str, choices: &[(&str, T)]) -> Result<T, String> {
+        let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
+        let text = self.needs(column, &format!("write one of {}", listed(&names)))?;
+        let found = choices.iter().find(|(name, _)| *name == text);
+        let unknown = || format!("column `{column}`: `{text}` is not one of {}", listed(&names));
+        found.map(|(_, value)| *value).ok_or_else(unknown)
+    }
+
+    fn bytes(&self, column: &str) -> Result<Option<Bytes>, String> {
+        let Some(text) = self.get(column) else { return Ok(None) };
+        match text.parse() {
+            Ok(bytes) if bytes > Bytes::ZERO => Ok(Some(bytes)),
+            _ => Err(format!(
+                "column `{column}`: `{text}` is no number of bytes; write such as 65536 or 64 KiB"
+            )),
+        }
+    }
+
+    fn whole(&self, column: &str) -> Result<Option<u64>, String> {
+        let Some(text) = self.get(column) else { return Ok(None) };
+        match text.parse() {
+            Ok(number) if number > 0 => Ok(Some(number)),
+            _ => Err(format!(
+                "column `{column}`: `{text}` is not a whole number above 0; write such as 1048576"
+            )),
+        }
+    }
+
+    /// Up to a day: more is another unit.
+    fn seconds(&self) -> Result<Span, String> {
+        let text = self.needs("seconds", "write such as 23.1e-6")?;
+        match text.parse::<f64>() {
+            Ok(seconds) if (0.5e-9..86_400.0).contains(&seconds) => {
+                Ok(Span::from_seconds_f64(seconds))
+            }
+            _ => Err(format!(
+                "column `seconds`: `{text}` is no time; write seconds, such as 23.1e-6"
+            )),
+        }
+    }
+}
+
+/// What the lines of comment say of the machine, by key, with their lines.
+type Said<'t> = BTreeMap<&'t str, (usize, &'t str)>;
+
+const KEYS: [&str; 11] = [
+    "gpu",
+    "multiprocessors",
+    "device_memory",
+    "compute_capability",
+    "link",
+    "driver",
+    "cuda",
+    "cpu",
+    "cpu_threads",
+    "unix_time",
+    "copy_engines",
+];
+
+fn machine(text: &str, has_twins: bool) -> Result<Provenance, (usize, String)> {
+    let mut said = Said::new();
+    for (line, comment) in (1..).zip(text.lines()) {
+        let comment = comment.strip_prefix('#').and_then(|rest| rest.split_once('='));
+        let Some((key, value)) = comment.map(|(key, value)| (key.trim(), value.trim())) else {
+            continue;
+        };
+        if !KEYS.contains(&key) {
+            let keys = listed(&KEYS);
+            return Err((line, format!("`# {key} = ..` is not known; there are {keys}")));
+        }
+        if said.insert(key, (line, value.trim_matches('"'))).is_some() {
+            return Err((line, format!("`# {key} = ..` is there twice; leave one out")));
+        }
+    }
+    let needs = |key, example: &str| {
+        let missing = || (1, format!("no line `# {key} = {example}`; add one above the table"));
+        said.get(key).copied().ok_or_else(missing)
+    };
+    if has_twins {
+        needs("cpu_threads", "16")?;
+    }
+    let whole = |key, (line, value): (usize, &str)| {
+        let bad = || (line, format!("`# {key} = {value}`: write a whole number above 0"));
+        value.parse::<u32>().ok().filter(|&number| number > 0).ok_or_else(bad)
+    };
+    let if_said = |key| said.get(key).map_or(Ok(0), |&value| whole(key, value));
+    let word = |key| said.get(key).map_or("not said", |said| said.1).to_owned();
+    let (line, memory) = needs("device_memory", "141 GiB")?;
+    let device_memory_bytes = memory.parse().map_err(|e| (line, format!("device_memory: {e}")))?;
+    Ok(Provenance {
+        gpu: needs("gpu", "NVIDIA H200")?.1.to_owned(),
+        compute_capability: word("compute_capability"),
+        multiprocessors: whole("multiprocessors", needs("multiprocessors", "132")?)?,
+        device_memory_bytes,
+        copy_engines: if_said("copy_engines")?,
+        link: word("link"),
+        driver: word("driver"),
+        cuda: word("cuda"),
+        cpu: word("cpu"),
+        cpu_threads: if_said("cpu_threads")? as usize,
+        numa_nodes: 0,
+        unix_time: u64::from(if_said("unix_time")?),
+        hallway_version: env!("CARGO_PKG_VERSION").to_owned(),
+        seed: 0,
+        extent: Extent::Elsewhere,
+    })
+}
+
+fn listed(names: &[&str]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    quoted.join(", ")
+}

@@ -1,0 +1,139 @@
+//! Whatever ends a calibration, the old files stay and the samples so far are good.
+
+use super::machines::machine;
+use hallway::calibrate::{Course, OtherCourse};
+use hallway::fit::fit;
+use hallway::samples::{Measurement, Provenance, Quantity, Recorder, Samples, Stop};
+use hallway::units::Span;
+use std::path::{Path, PathBuf};
+
+fn measured(quantity: &Quantity) -> Measurement {
+    let times = vec![Span::from_micros(5); 3];
+    Measurement { quantity: quantity.clone(), count: 1, times, stop: Stop::Settled }
+}
+
+/// What a calibration of the machine measures first, and what of those probes each is.
+fn first(machine: &Provenance, probes: usize) -> (Vec<Measurement>, Vec<usize>) {
+    let course = Course::new(machine);
+    let quantities: Vec<_> = course.quantities().take(probes).collect();
+    let ends = quantities.iter().scan(0, |end, one| {
+        *end += one.len();
+        Some(*end)
+    });
+    (quantities.iter().flatten().map(|quantity| measured(quantity)).collect(), ends.collect())
+}
+
+#[test]
+fn what_was_measured_is_found_again_probe_by_probe() {
+    let machine = machine().machine;
+    let course = Course::new(&machine);
+    let (measurements, ends) = first(&machine, 100);
+    assert!(ends.windows(2).any(|pair| pair[1] > pair[0] + 1), "all probes have one line");
+    for taken in 0..=measurements.len() {
+        let whole = ends.iter().filter(|&&end| end <= taken).count();
+        let lines = if whole == 0 { 0 } else { ends[whole - 1] };
+        assert_eq!(course.done(&measurements[..taken]), Ok((whole, lines)), "{taken}");
+    }
+}
+
+#[test]
+fn measurements_of_another_order_are_none_of_this_course() {
+    let machine = machine().machine;
+    let (mut measurements, _) = first(&machine, 50);
+    let other = Course::new(&Provenance { seed: machine.seed + 1, ..machine.clone() });
+    assert!(other.done(&measurements).is_err());
+    // One is missing in the middle.
+    let missing = measurements.remove(20);
+    assert_ne!(missing.quantity, measurements[20].quantity);
+    let course = Course::new(&machine);
+    assert_eq!(course.done(&measurements), Err(OtherCourse { number: 21 }));
+    // And there are none after the last.
+    let total = course.quantities().count();
+    let (mut all, _) = first(&machine, total);
+    assert_eq!(course.done(&all), Ok((total, all.len())));
+    all.push(all[0].clone());
+    assert_eq!(course.done(&all), Err(OtherCourse { number: all.len() }));
+}
+
+fn written(measurements: Vec<Measurement>) -> Vec<u8> {
+    let mut text = Vec::new();
+    let samples = Samples { machine: machine().machine, measurements };
+    Recorder::new(&mut text, &samples).expect("a vector takes everything");
+    text
+}
+
+fn load(text: &[u8]) -> Result<Samples, String> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("samples.jsonl");
+    std::fs::write(&path, text).expect("written");
+    Samples::load(&path).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_last_line_may_be_torn_anywhere_and_no_other() {
+    let (measurements, _) = first(&machine().machine, 4);
+    let text = written(measurements.clone());
+    let last = text[..text.len() - 1].iter().rposition(|&byte| byte == b'\n').expect("lines") + 1;
+    for cut in last..text.len() - 1 {
+        let samples = load(&text[..cut]).expect("all but the last line are whole");
+        assert_eq!(samples.measurements, measurements[..measurements.len() - 1], "at {cut}");
+    }
+    // Whole, with or without the end of the line.
+    for cut in [text.len() - 1, text.len()] {
+        assert_eq!(load(&text[..cut]).expect("whole").measurements, measurements);
+    }
+    let mut broken = text[..last - 3].to_vec();
+    broken.extend_from_slice(b"\n{\"quantity\":");
+    assert!(load(&broken).expect_err("a broken line in the middle").contains(".jsonl:"));
+}
+
+fn committed() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("calibration/h200/samples.jsonl")
+}
+
+#[test]
+fn what_there_is_can_be_fitted() {
+    let Samples { machine, measurements } = Samples::load(&committed()).expect("committed");
+    for taken in [1, 2, 10, 100, 500, 1_000, 2_000] {
+        let measurements = measurements[..taken].to_vec();
+        let profile = fit(&Samples { machine: machine.clone(), measurements }).expect("samples");
+        // It can be written and read, whatever is missing.
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("profile.toml");
+        profile.save(&path).expect("written");
+        assert_eq!(hallway::profile::Profile::load(&path).expect("a profile"), profile);
+    }
+}
+
+#[test]
+fn a_file_that_grows_leaves_the_old_one_until_it_is_whole() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("new/samples.jsonl");
+    hallway::files::write_whole(&path, b"old").expect("written");
+    let growing = hallway::files::partial(&path);
+    assert_eq!(growing, folder.path().join("new/samples.partial.jsonl"));
+    let samples = Samples { machine: machine().machine, measurements: Vec::new() };
+    let file = hallway::files::begin(&growing, &written(Vec::new())).expect("writable");
+    let mut recorder = Recorder::after(file);
+    let (measurements, _) = first(&samples.machine, 3);
+    for (index, measurement) in measurements.iter().enumerate() {
+        recorder.add(measurement).expect("written");
+        // Every line is there at once, with the program still at work.
+        let grown = Samples::load(&growing).expect("whole lines");
+        assert_eq!(grown.measurements, measurements[..=index]);
+        assert_eq!(std::fs::read(&path).expect("there"), b"old");
+    }
+    hallway::files::finish(&growing, &path).expect("renamed");
+    assert_eq!(Samples::load(&path).expect("whole").measurements, measurements);
+    assert!(!growing.exists());
+}
+
+#[test]
+fn another_machine_is_told_by_what_differs() {
+    let here = machine().machine;
+    let later = Provenance { unix_time: 7, link: "2.5 GT/s PCIe x16".to_owned(), ..here.clone() };
+    assert!(later.differences(&here).is_empty());
+    let other = Provenance { gpu: "Another".to_owned(), seed: 2, ..later };
+    let expected = ["gpu: \"Another\" there, \"Round Numbers 1000\" here", "seed: 2 there, 1 here"];
+    assert_eq!(other.differences(&here), expected);
+}

@@ -1,0 +1,309 @@
+//! Samples of a machine whose costs are known give those costs back, whatever
+//! else the machine did meanwhile.
+
+use super::machines::machine;
+use hallway::fit::fit;
+use hallway::kernels::{Kernel, Variant};
+use hallway::plan::Direction;
+use hallway::profile::{OperationKind, Profile};
+use hallway::samples::{CYCLES, Link, Measurement, Quantity, Samples, Stop, TimedCall};
+use hallway::simulate::forecast;
+use hallway::stats::{interpolate, modes};
+use hallway::units::{Bytes, Span};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+const DOWN: Direction = Direction::HostToDevice;
+
+/// A clock that is wrong now and then.
+struct Clock {
+    random: ChaCha8Rng,
+    /// Relative standard deviation of what it says.
+    scatter: f64,
+    /// The share of times that are a thousand times too long.
+    wild: f64,
+}
+
+impl Clock {
+    fn new(scatter: f64, wild: f64) -> Self {
+        Self { random: ChaCha8Rng::seed_from_u64(7), scatter, wild }
+    }
+
+    /// What it says of so many nanoseconds.
+    fn time(&mut self, ns: f64) -> Span {
+        let normal = (0..12).map(|_| self.random.random::<f64>()).sum::<f64>() - 6.0;
+        let wild = if self.random.random::<f64>() < self.wild { 1_000.0 } else { 1.0 };
+        Span::from_nanos_f64((ns * (1.0 + self.scatter * normal) * wild).max(1.0))
+    }
+
+    fn times(&mut self, ns: f64, samples: usize) -> Vec<Span> {
+        (0..samples).map(|_| self.time(ns)).collect()
+    }
+}
+
+fn measured(quantity: Quantity, count: u64, times: Vec<Span>) -> Measurement {
+    Measurement { quantity, count, times, stop: Stop::Settled }
+}
+
+fn fitted(measurements: Vec<Measurement>) -> Profile {
+    fit(&Samples { machine: machine().machine, measurements }).expect("there are samples")
+}
+
+fn copy(bytes: u64) -> Quantity {
+    Quantity::Copy { direction: DOWN, bytes: Bytes::new(bytes), registered: false }
+}
+
+#[track_caller]
+fn assert_within(found: f64, truth: f64, share: f64, what: impl std::fmt::Display) {
+    let error = found / truth - 1.0;
+    assert!(error.abs() <= share, "{what}: {found} for {truth}, {:.2}% off", 100.0 * error);
+}
+
+/// A copy's time over bytes: a fixed cost, a slow stretch, a step in the rate, and
+/// the link's rate from there.
+const TRUTH: [(f64, f64); 4] =
+    [(4.0, 2_600.0), (65_536.0, 4_200.0), (524_288.0, 14_000.0), (268_435_456.0, 4_900_000.0)];
+
+/// Chains of 2 and of 26 copies, each with 10 us around it.
+fn copies(clock: &mut Clock, samples: usize) -> Vec<Measurement> {
+    let sizes = (2..=28).flat_map(|power| [1_u64 << power, 3 << (power - 1)]);
+    let mut all = Vec::new();
+    for bytes in sizes.filter(|&bytes| bytes <= 1 << 28) {
+        for count in [2, 26] {
+            let ns = 10_000.0 + count as f64 * interpolate(&TRUTH, bytes as f64);
+            all.push(measured(copy(bytes), count, clock.times(ns, samples)));
+        }
+    }
+    all
+}
+
+#[test]
+fn a_curve_bends_where_the_machine_does() {
+    let profile = fitted(copies(&mut Clock::new(0.02, 0.0), 101));
+    for power in 2..=27 {
+        for bytes in [1_u64 << power, (1 << power) + (1 << power) / 3] {
+            let found = profile.copy(DOWN, Bytes::new(bytes)).expect("known").nanos_f64();
+            assert_within(found, interpolate(&TRUTH, bytes as f64), 0.015, bytes);
+        }
+    }
+    let rate = profile.link.down_bytes_per_second.expect("known").bytes_per_second();
+    let truth = 1e9 * (TRUTH[3].0 - TRUTH[2].0) / (TRUTH[3].1 - TRUTH[2].1);
+    assert_within(rate, truth, 0.015, "the rate");
+}
+
+#[test]
+fn one_time_in_five_a_thousand_times_too_long_moves_little() {
+    let profile = fitted(copies(&mut Clock::new(0.02, 0.2), 101));
+    for power in 2..=28 {
+        let bytes = 1_u64 << power;
+        let found = profile.copy(DOWN, Bytes::new(bytes)).expect("known").nanos_f64();
+        assert_within(found, interpolate(&TRUTH, bytes as f64), 0.025, bytes);
+    }
+}
+
+#[test]
+fn five_sizes_are_enough_where_the_machine_is_straight() {
+    let truth = |bytes: f64| 3_000.0 + bytes / 50.0;
+    let mut clock = Clock::new(0.01, 0.0);
+    let mut all = Vec::new();
+    for bytes in [4_u64 << 10, 64 << 10, 1 << 20, 16 << 20, 64 << 20] {
+        // Five times each, and a sixth in which the machine did something else.
+        let mut times = clock.times(truth(bytes as f64), 5);
+        times.insert(2, Span::from_millis(100));
+        all.push(measured(copy(bytes), 1, times));
+    }
+    let profile = fitted(all);
+    for bytes in [1_u64 << 10, 8 << 10, 100_000, 1 << 20, 5_000_000, 64 << 20, 1 << 30] {
+        let found = profile.copy(DOWN, Bytes::new(bytes)).expect("known").nanos_f64();
+        assert_within(found, truth(bytes as f64), 0.03, bytes);
+    }
+}
+
+#[test]
+fn a_wild_size_that_was_measured_once_is_belied_by_its_neighbours() {
+    let sizes = [4_u64 << 10, 64 << 10, 1 << 20, 16 << 20, 64 << 20];
+    let truth = |bytes: u64| 3_000.0 + bytes as f64 / 50.0;
+    // Too short at first cannot be told from a machine of a lower fixed cost.
+    for (wild, ns) in [(0, 1e8), (1, 1e8), (2, 1e8), (3, 1e8), (1, 1.0), (2, 1.0), (3, 1.0)] {
+        let once = sizes.into_iter().enumerate().map(|(at, bytes)| {
+            let ns = if at == wild { ns } else { truth(bytes) };
+            measured(copy(bytes), 1, vec![Span::from_nanos_f64(ns)])
+        });
+        let profile = fitted(once.collect());
+        for bytes in sizes {
+            if wild > 0 || bytes > sizes[0] {
+                let found = profile.copy(DOWN, Bytes::new(bytes)).expect("known").nanos_f64();
+                assert_within(found, truth(bytes), 0.001, format!("{wild} {ns} {bytes}"));
+            }
+        }
+    }
+}
+
+/// A chain of pairs takes one time or another, as the device happens to take turns.
+fn bimodal(clock: &mut Clock, [usual, rare]: [f64; 2], share: f64, samples: usize) -> Vec<Span> {
+    let count = (share * samples as f64).round() as usize;
+    let time = |at: usize| if at * count % samples < count { rare } else { usual };
+    (0..samples).map(|at| clock.time(time(at))).collect()
+}
+
+#[test]
+fn both_ways_of_a_quantity_are_kept_with_their_shares() {
+    let call = Quantity::Call { call: TimedCall::Launch };
+    let mut clock = Clock::new(0.03, 0.02);
+    for (times, share, samples) in [
+        ([8_200.0, 16_400.0], 0.3, 40),
+        ([8_200.0, 16_400.0], 0.3, 201),
+        ([16_400.0, 8_200.0], 0.2, 201),
+        ([5_000.0, 7_500.0], 0.45, 101),
+    ] {
+        let samples = bimodal(&mut clock, times, share, samples);
+        let found = fitted(vec![measured(call.clone(), 1, samples)]).calls.launch.expect("known");
+        let other = found.other.unwrap_or_else(|| panic!("{times:?}: one mode"));
+        assert_within(found.ns, times[0], 0.02, "the usual");
+        assert_within(other.ns, times[1], 0.03, "the other");
+        assert!((other.share - share).abs() < 0.05, "{other:?}, not {share}");
+        assert!(found.scatter < 0.06, "{found:?}");
+    }
+}
+
+#[test]
+fn a_chain_that_takes_two_ways_hands_over_in_two_ways() {
+    let mut clock = Clock::new(0.01, 0.0);
+    let mut all = Vec::new();
+    for link in [Link::CopyIn, Link::CopyOut, Link::Kernel] {
+        let alone = Quantity::Chain { links: vec![link], across: false };
+        all.push(measured(alone, 1, clock.times(2_000.0, 50)));
+    }
+    for links in CYCLES {
+        // 1 us for a hand-over, or 3.
+        let times = bimodal(&mut clock, [9_000.0, 15_000.0], 0.25, 100);
+        all.push(measured(Quantity::Chain { links: links.to_vec(), across: false }, 1, times));
+    }
+    let (from, to) = (Link::CopyIn, Link::Kernel);
+    all.push(measured(Quantity::HandOver { from, to, across: false }, 1, clock.times(9e3, 9)));
+    let profile = fitted(all);
+    let found = profile.hand_over(OperationKind::CopyIn, OperationKind::Kernel, false);
+    let queued = found.expect("known").expect("a price").queued;
+    let other = queued.other.expect("two ways");
+    assert_within(queued.ns, 1_000.0, 0.05, "the usual");
+    assert_within(other.ns, 3_000.0, 0.05, "the other");
+    assert!((other.share - 0.25).abs() < 0.02, "{other:?}");
+}
+
+#[test]
+fn draws_go_both_ways_in_proportion() {
+    use hallway::plan::{Call, StreamId};
+    let mut profile = machine();
+    let launch = profile.calls.synchronize.as_mut().expect("known");
+    (launch.ns, launch.scatter) = (1_000.0, 0.0);
+    launch.other = Some(hallway::profile::Other { ns: 50_000.0, share: 0.25 });
+    let workload = super::workloads::committed(1 << 12).swap_remove(0);
+    let mut plan = hallway::search::candidates(&workload).plans.swap_remove(1);
+    plan.streams.truncate(1);
+    plan.body = vec![Call::Synchronize { stream: StreamId(0) }];
+    let draws = forecast(&plan, &profile, 1_000, 1).expect("known").draws;
+    let rare = draws.iter().filter(|draw| **draw == Span::from_micros(50)).count();
+    let usual = draws.iter().filter(|draw| **draw == Span::from_micros(1)).count();
+    assert_eq!(rare + usual, 1_000);
+    assert!((200..300).contains(&rare), "{rare} in 1000");
+}
+
+#[test]
+fn one_way_is_not_taken_for_two() {
+    let mut random = ChaCha8Rng::seed_from_u64(3);
+    let mut uniform = move || random.random::<f64>();
+    for _ in 0..300 {
+        let normal: Vec<f64> = (0..60)
+            .map(|_| 100.0 + 8.0 * ((0..12).map(|_| uniform()).sum::<f64>() - 6.0))
+            .collect();
+        assert_eq!(modes(&normal), None);
+        let flat: Vec<f64> = (0..60).map(|_| 100.0 + 100.0 * uniform()).collect();
+        assert_eq!(modes(&flat), None);
+        let tailed: Vec<f64> = (0..60).map(|_| 100.0 - 30.0 * uniform().max(1e-9).ln()).collect();
+        assert_eq!(modes(&tailed), None);
+        // One wild time is an accident.
+        let mut spiked = normal;
+        spiked[7] = 1e6;
+        assert_eq!(modes(&spiked), None);
+    }
+    assert_eq!(modes(&[5.0; 40]), None);
+    assert_eq!(modes(&[]), None);
+    let two = modes(&[vec![5.0; 30], vec![9.0; 10]].concat()).expect("two");
+    assert_eq!((two[0].center, two[0].share, two[1].center, two[1].share), (5.0, 0.75, 9.0, 0.25));
+}
+
+#[test]
+fn what_is_left_of_a_time_is_never_negative() {
+    let mut clock = Clock::new(0.2, 0.0);
+    let mut all = Vec::new();
+    let mut add = |quantity, ns| all.push(measured(quantity, 1, clock.times(ns, 9)));
+    // Round trips that take less than their parts, as no machine's do.
+    for call in [TimedCall::Launch, TimedCall::CopyIn, TimedCall::CopyOut, TimedCall::Synchronize] {
+        add(Quantity::Call { call }, 5_000.0);
+    }
+    for call in [TimedCall::LaunchAndRecord, TimedCall::WaitAndLaunch] {
+        add(Quantity::Call { call }, 4_000.0);
+    }
+    for link in [Link::CopyIn, Link::CopyOut, Link::Kernel] {
+        add(Quantity::Chain { links: vec![link], across: false }, 3_000.0);
+        add(Quantity::RoundTrip { links: vec![link], across: false, long: false }, 8_000.0);
+    }
+    let profile = fitted(all);
+    for kind in [OperationKind::CopyIn, OperationKind::CopyOut, OperationKind::Kernel] {
+        assert_eq!(profile.start(kind), Ok(Span::ZERO));
+    }
+    let calls = &profile.calls;
+    assert_eq!([calls.record, calls.wait].map(|cost| cost.map(|c| c.ns)), [Some(0.0); 2]);
+}
+
+/// In every measurement of a whole calibration the machine once does something
+/// else for a tenth of a second.
+#[test]
+fn a_single_spike_moves_nothing() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("calibration/h200");
+    let mut samples = Samples::load(&folder.join("samples.jsonl")).expect("committed");
+    let before = fit(&samples).expect("whole");
+    for measurement in &mut samples.measurements {
+        // Memory management of hundreds of milliseconds is timed three times at least.
+        let middle = measurement.times.len() / 2;
+        measurement.times.insert(middle, Span::from_millis(100));
+    }
+    let after = fit(&samples).expect("whole");
+    let compare = |what: &str, before: f64, after: f64| {
+        // Three rounds of seven times, one in eight of them wild, move a median of
+        // what scatters by a tenth.
+        let allowed = 0.05 * before.abs() + 60.0;
+        assert!((after - before).abs() <= allowed, "{what}: {before} becomes {after}");
+    };
+    let calls = |p: &Profile| [p.calls.launch, p.calls.copy_in, p.calls.copy_out, p.calls.clear];
+    let latencies = |p: &Profile| [p.latency.start_kernel, p.latency.kernel_gap];
+    for (one, other) in [(&before, &after)] {
+        for (a, b) in calls(one).into_iter().zip(calls(other)) {
+            compare("a call", a.expect("known").ns, b.expect("known").ns);
+        }
+        for (a, b) in latencies(one).into_iter().zip(latencies(other)) {
+            compare("a latency", a.expect("known").ns, b.expect("known").ns);
+        }
+        for (a, b) in one.hand_overs.iter().zip(&other.hand_overs) {
+            compare("a hand-over", a.first.ns, b.first.ns);
+            compare("a queued hand-over", a.queued.ns, b.queued.ns);
+        }
+    }
+    for power in 2..=28 {
+        for direction in Direction::BOTH {
+            let time = |p: &Profile| p.copy(direction, Bytes::new(1 << power)).map(Span::nanos_f64);
+            compare("a copy", time(&before).expect("known"), time(&after).expect("known"));
+        }
+    }
+    let calibrated = |kernel: &Kernel| before.kernels.iter().any(|m| m.variant.kernel == *kernel);
+    for kernel in Kernel::ALL.into_iter().filter(calibrated) {
+        let arguments = Variant { kernel, extent: 64 }.arguments();
+        for power in 10..=26 {
+            let time = |p: &Profile| p.kernel(kernel, &arguments, 1 << power).expect("known");
+            compare(kernel.name(), time(&before), time(&after));
+            let own = Bytes::new(kernel.bytes_per_element() << power);
+            let time = |p: &Profile| p.twin(kernel, &arguments, 1 << power, own).expect("known");
+            compare(kernel.name(), time(&before), time(&after));
+        }
+    }
+}

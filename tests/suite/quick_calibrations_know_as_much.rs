@@ -1,0 +1,72 @@
+//! A quick calibration measures fewer sizes, but answers what a full one answers.
+
+use hallway::calibrate::Course;
+use hallway::fit::fit;
+use hallway::profile::Profile;
+use hallway::samples::{Extent, Provenance, Quantity, Samples};
+use hallway::scenario::Workload;
+use hallway::search::candidates;
+use hallway::simulate::simulate;
+use hallway::stats::quantile;
+use hallway::units::Span;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+fn committed() -> Samples {
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR"));
+    Samples::load(&repository.join("calibration/h200/samples.jsonl")).expect("committed")
+}
+
+/// What of these samples a quick calibration would have taken: in one round, and
+/// for half as long.
+fn quick(full: &Samples) -> Samples {
+    let machine = Provenance { extent: Extent::Quick, ..full.machine.clone() };
+    let course = Course::new(&machine);
+    let mut wanted: BTreeSet<(Quantity, usize)> = BTreeSet::new();
+    for probe in course.quantities() {
+        let count = probe.iter().filter(|quantity| **quantity == probe[0]).count();
+        wanted.extend(probe.into_iter().map(|quantity| (quantity.clone(), count)));
+    }
+    let all = Course::new(&full.machine);
+    let all: BTreeSet<&Quantity> = all.quantities().flatten().collect();
+    assert!(wanted.iter().all(|(quantity, _)| all.contains(quantity)), "not of a full one");
+    let mut measurements = Vec::new();
+    for (quantity, count) in wanted {
+        let found = full.measurements.iter().filter(|m| m.quantity == quantity).take(count);
+        measurements.extend(found.cloned().map(|mut one| {
+            one.times.truncate((one.times.len() / 2).max(5));
+            one
+        }));
+    }
+    Samples { machine, measurements }
+}
+
+#[test]
+fn a_quick_calibration_takes_a_small_part_of_the_time() {
+    let full = committed();
+    let time = |samples: &Samples| -> Span {
+        samples.measurements.iter().flat_map(|measurement| &measurement.times).copied().sum()
+    };
+    let (all, some) = (time(&full), time(&quick(&full)));
+    assert!(some.nanos_f64() < 0.1 * all.nanos_f64(), "{some} of {all}");
+}
+
+#[test]
+fn a_quick_calibration_predicts_like_a_full_one() {
+    let full = committed();
+    let [full, quick] = [full.clone(), quick(&full)].map(|s| fit(&s).expect("samples"));
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
+    let mut differences = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("readable") {
+        let workload = Workload::load(&entry.expect("readable").path()).expect("valid");
+        for plan in candidates(&workload).plans {
+            let time =
+                |profile: &Profile| simulate(&plan, profile).map(|timeline| timeline.makespan);
+            let full = time(&full).expect("calibrated").nanos_f64();
+            let quick = time(&quick).unwrap_or_else(|e| panic!("{}: {e}", plan.strategy));
+            differences.push((quick.nanos_f64() / full - 1.0).abs());
+        }
+    }
+    let [middle, most] = [0.5, 0.95].map(|q| quantile(&differences, q).expect("plans"));
+    assert!(middle < 0.02 && most < 0.15, "{middle} and {most} off");
+}

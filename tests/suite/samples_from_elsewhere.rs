@@ -1,0 +1,313 @@
+//! A table of somebody else's measurements makes a profile that answers for what
+//! is in the table and for nothing else.
+
+use hallway::fit::fit;
+use hallway::kernels::{Kernel, Variant};
+use hallway::plan::Direction;
+use hallway::profile::{HostCall, OperationKind, Profile};
+use hallway::samples::{Extent, Quantity, Samples};
+use hallway::scenario::Workload;
+use hallway::search::{Ranking, candidates, rank};
+use hallway::units::{Bytes, Span};
+use std::path::Path;
+
+const MACHINE: &str = "# gpu = Test\n# multiprocessors = 10\n# device_memory = 1 GiB\n";
+
+/// What `hallway fit` reads from a file with this in it.
+fn read(text: &str) -> Result<Samples, String> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("t.CSV");
+    std::fs::write(&path, text).expect("written");
+    Samples::load(&path).map_err(|error| error.to_string())
+}
+
+fn fitted(table: &str) -> Profile {
+    fit(&read(&format!("{MACHINE}{table}")).expect("right")).expect("there are rows")
+}
+
+/// The table that the README shows.
+fn example() -> String {
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let readme = std::fs::read_to_string(readme).expect("there");
+    let (_, rest) = readme.split_once("```csv\n").expect("an example");
+    rest.split_once("```").expect("its end").0.to_owned()
+}
+
+fn ranked(buffers: &str, profile: &Profile) -> Ranking {
+    let text = format!(
+        "schema_version = 1\nname = \"w\"\nquestion = \"?\"\n{buffers}\n[[task]]\nname = \"t\"\n\
+         kernel = \"scale\"\nreads = [\"x\"]\nwrites = [\"y\"]\nsplit = {{ along = \"elements\" }}"
+    );
+    rank(candidates(&Workload::from_toml("w.toml", &text).expect("valid")), profile, 3, 1)
+}
+
+fn buffers(elements: u64) -> String {
+    let buffer = |name| {
+        format!(
+            "[[buffer]]\nname = \"{name}\"\ntype = \"f32\"\nelements = {elements}\n\
+             home = \"host\"\n"
+        )
+    };
+    buffer("x") + &buffer("y")
+}
+
+#[test]
+fn rows_of_one_quantity_are_repetitions() {
+    let samples = read(&format!(
+        "{MACHINE}seconds,bytes,memory,path\n3e-6,4 KiB,pinned,H2D\n1e-6,4096,pinned,H2D\n\
+         # a comment\n\n2e-6,4096,pinned,H2D\n"
+    ));
+    let samples = samples.expect("right");
+    assert_eq!(samples.machine.gpu, "Test");
+    assert_eq!(samples.machine.extent, Extent::Elsewhere);
+    let [one] = &samples.measurements[..] else { panic!("{samples:?}") };
+    let (direction, bytes) = (Direction::HostToDevice, Bytes::kib(4));
+    assert_eq!(one.quantity, Quantity::Copy { direction, bytes, registered: false });
+    assert_eq!(one.times, [3, 1, 2].map(Span::from_micros));
+    let time = fit(&samples).expect("one row is enough").copy(direction, bytes);
+    assert_eq!(time, Ok(Span::from_micros(2)));
+}
+
+#[test]
+fn every_kind_of_row_becomes_a_model() {
+    let profile = fitted(
+        "path,memory,bytes,concurrent,kernel,degree,elements,processor,call,operation,after,\
+         streams,until,seconds\n\
+         H2D,pinned,4096,,,,,,,,,,,2e-6\n\
+         H2D,pinned,40960,,,,,,,,,,,4e-6\n\
+         H2D,pinned,4096,D2H,,,,,,,,,,3e-6\n\
+         H2D,pinned,40960,D2H,,,,,,,,,,6e-6\n\
+         H2D,pageable,4096,,,,,,,,,,,10e-6\n\
+         H2D,pageable,4096,,,,,,,,,,return,8e-6\n\
+         D2H,pageable,4096,,,,,,,,,,,12e-6\n\
+         ,,,,polynomial,16,4096,,,,,,,20e-6\n\
+         ,,,,scale,,4096,gpu,,,,,,30e-6\n\
+         ,,,,,,,,copy-in,,,,,1e-6\n\
+         ,,,,,,,,record,,,,,5e-7\n\
+         ,,,,,,,,synchronize,,,,,15e-7\n\
+         ,,,,,,,,,copy-in,,,,7e-6\n\
+         ,,,,,,,,,kernel,kernel,,,25e-7\n\
+         ,,,,,,,,,kernel,copy-in,,,4e-6\n\
+         ,,,,,,,,,kernel,kernel,two,,5e-6\n",
+    );
+    let (down, up) = (Direction::HostToDevice, Direction::DeviceToHost);
+    let bytes = Bytes::kib(4);
+    let alone = profile.copy(down, bytes).expect("known");
+    assert_eq!(alone, Span::from_micros(2));
+    let shared = profile.shared(down).expect("known");
+    let longer = shared.per_copy_ns + shared.per_byte_ns * bytes.as_f64();
+    assert!((longer - 1_000.0).abs() < 1e-6, "{shared:?}");
+    assert!(profile.shared(up).is_err());
+    // The synchronisation behind the copy is no part of it.
+    assert_eq!(profile.staging(down, bytes, bytes), Ok((8_000.0, 8_500.0)));
+    // A copy to pageable memory is complete when it returns.
+    assert_eq!(profile.staging(up, bytes, bytes), Ok((12_000.0, 10_500.0)));
+    assert_eq!(profile.call(HostCall::CopyIn), Ok(Span::from_micros(1)));
+    assert_eq!(profile.call(HostCall::Record), Ok(Span::from_nanos(500)));
+    // A round trip without the call, the copy and the synchronisation.
+    assert_eq!(profile.start(OperationKind::CopyIn), Ok(Span::from_nanos(2_500)));
+    assert_eq!(profile.kernel_gap(), Ok(2_500.0));
+    let (kernel, copy) = (OperationKind::Kernel, OperationKind::CopyIn);
+    let first = |from, across| {
+        profile.hand_over(from, kernel, across).map(|found| found.map(|h| h.first.ns))
+    };
+    assert_eq!(first(copy, false), Ok(Some(4_000.0)));
+    assert_eq!(first(kernel, true), Ok(Some(5_000.0)));
+    assert_eq!(first(kernel, false), Ok(None));
+    assert!(first(copy, true).unwrap_err().to_string().contains("hand-over"));
+}
+
+#[test]
+fn a_plan_is_asked_for_what_it_may_come_to_and_for_no_more() {
+    let table = example();
+    let lines = table.lines().filter(|line| !line.ends_with("kernel,copy-in,6.5e-6"));
+    assert_eq!(lines.clone().count() + 1, table.lines().count());
+    let lines: String = lines.map(|line| format!("{line}\n")).collect();
+    let profile = fit(&read(&lines).expect("right")).expect("rows");
+    let ranking = ranked(&buffers(1 << 24), &profile);
+    // It waits for its copies before it launches a kernel.
+    let names: Vec<String> = ranking.plans.iter().map(|r| r.plan.strategy.to_string()).collect();
+    assert_eq!(names, ["round-trip, pinned"]);
+    let resident = |(plan, _): &&(_, _)| {
+        let plan: &hallway::plan::Plan = plan;
+        plan.strategy.to_string() == "resident, pinned"
+    };
+    let (_, unknown) = ranking.unknown.iter().find(resident).expect("not predicted");
+    assert!(unknown.what.contains("hand-over from an H2D copy to a kernel"), "{unknown}");
+}
+
+#[test]
+fn what_goes_round_little_memory_says_nothing_of_much() {
+    let row = |bytes, footprint| format!("D2H,pageable,{bytes},{footprint},1e-3\n");
+    let head = "path,memory,bytes,footprint,seconds\n";
+    let profile = |rows: &[(u64, u64)]| {
+        let rows: String = rows.iter().map(|&(bytes, footprint)| row(bytes, footprint)).collect();
+        fitted(&format!("{head}{rows}"))
+    };
+    let mib = 1 << 20;
+    let little = profile(&[(32 * mib, 32 * mib), (32 * mib, 64 * mib)]);
+    let bytes = Bytes::mib(32);
+    assert!(little.staging(Direction::DeviceToHost, bytes, bytes).is_ok());
+    assert!(little.staging(Direction::DeviceToHost, bytes, Bytes::mib(64)).is_err());
+    assert_eq!(little.staging.len(), 1);
+    let much = profile(&[(32 * mib, 32 * mib), (32 * mib, 2048 * mib)]);
+    assert_eq!(much.staging.len(), 2);
+}
+
+#[test]
+fn a_size_says_nothing_of_sizes_that_behave_otherwise() {
+    let copies = |sizes: &[(u64, f64)]| {
+        let rows = sizes.iter().map(|(bytes, seconds)| format!("H2D,pinned,{bytes},{seconds}\n"));
+        let rows: String = rows.collect();
+        let profile = fitted(&format!("path,memory,bytes,seconds\n{rows}"));
+        move |bytes| profile.copy(Direction::HostToDevice, Bytes::new(bytes))
+    };
+    let single = copies(&[(1 << 26, 1.2e-3)]);
+    assert_eq!(single(1 << 26), Ok(Span::from_micros(1_200)));
+    assert!(single(1 << 25).unwrap_err().what.contains("below 64 MiB"));
+    assert!(single(1 << 27).unwrap_err().what.contains("above 64 MiB"));
+    // In proportion to their size: twice as much takes twice as long, but nobody
+    // knows where it ends below.
+    let large = copies(&[(1 << 26, 1.2e-3), (1 << 27, 2.4e-3)]);
+    assert_eq!(large(1 << 28), Ok(Span::from_micros(4_800)));
+    assert!(large(1 << 20).is_err());
+    // Of a fixed cost: half as much takes as long, but nobody knows its rate.
+    let small = copies(&[(1 << 10, 20e-6), (1 << 12, 21e-6)]);
+    assert_eq!(small(4), Ok(Span::from_micros(20)));
+    assert!(small(1 << 20).is_err());
+}
+
+#[test]
+fn the_table_in_the_readme_predicts_some_plans_and_says_what_others_lack() {
+    let profile = fit(&read(&example()).expect("right")).expect("rows");
+    let ranking = ranked(&buffers(1 << 24), &profile);
+    let names: Vec<String> = ranking.plans.iter().map(|r| r.plan.strategy.to_string()).collect();
+    for name in ["round-trip, pinned", "resident, pinned"] {
+        assert!(names.iter().any(|found| found == name), "no {name}: {:?}", ranking.unknown);
+    }
+    // No memory management is in it, so that set-up is left open.
+    assert!(ranking.plans.iter().all(|ranked| ranked.setup.is_err()));
+    let why = |family: &str| {
+        let found = ranking.unknown.iter().find(|(plan, _)| plan.strategy.family.name() == family);
+        found.unwrap_or_else(|| panic!("{family} was predicted")).1.to_string()
+    };
+    assert!(why("cpu").contains("on the CPU"), "{}", why("cpu"));
+    assert!(why("by-chunk").contains("other direction"), "{}", why("by-chunk"));
+}
+
+#[test]
+fn what_is_wrong_in_a_table_is_said_with_its_line() {
+    let copy = "path,memory,bytes,concurrent,call,kernel,degree,elements,seconds\n";
+    for (row, words) in [
+        ("H2D,pinned,12x,,,,,,1e-6", ["`bytes`", "`12x`"]),
+        ("H2D,pinned,0,,,,,,1e-6", ["`bytes`", "`0`"]),
+        ("H2D,pinned,4096,,,,,,23 us", ["`seconds`", "such as 23.1e-6"]),
+        ("H2D,pinned,4096,,,,,,-1", ["`seconds`", "`-1`"]),
+        ("H2D,pinned,4096,,,,,,NaN", ["`seconds`", "`NaN`"]),
+        ("H2D,pinned,4096,,,,,,", ["`seconds`", "nothing there"]),
+        ("up,pinned,4096,,,,,,1e-6", ["`path`", "`H2D`, `D2H`"]),
+        ("H2D,,4096,,,,,,1e-6", ["`memory`", "`pinned`, `pageable`"]),
+        ("H2D,pinned,4096,H2D,,,,,1e-6", ["`concurrent`", "other direction"]),
+        ("H2D,pageable,4096,D2H,,,,,1e-6", ["`concurrent`", "leave it empty"]),
+        ("H2D,pinned,4096,,launch,,,,1e-6", ["one thing", "`path`"]),
+        (",,,,,,,,1e-6", ["one thing", "`kernel`"]),
+        (",,4096,,launch,,,,1e-6", ["`bytes`", "leave it empty"]),
+        (",,,,start,,,,1e-6", ["`call`", "`synchronize`"]),
+        (",,,,,skale,,10,1e-6", ["`kernel`", "`scale`"]),
+        (",,,,,scale,3,10,1e-6", ["`degree`", "leave it empty"]),
+        (",,,,,polynomial,,10,1e-6", ["`degree`", "such as 16"]),
+        (",,,,,polynomial,1.5,10,1e-6", ["`degree`", "whole number from 1 to 65536"]),
+        (",,,,,convolution,9,10,1e-6", ["`degree`", "leave it empty"]),
+        (",,,,,histogram,,10,1e-6", ["`bins`", "such as 256"]),
+        (",,,,,scale,,,1e-6", ["`elements`", "nothing there"]),
+        ("H2D,pinned,4096,,,,,,1,5e-6", ["10 fields", "9 columns"]),
+    ] {
+        let good = "# why not here\nH2D,pinned,4096,,,,,,1e-6\n\n# and here\n";
+        let error = read(&format!("{MACHINE}{copy}{good}{row}\n")).expect_err(row);
+        assert!(error.contains("t.CSV:9: "), "{row}: {error}");
+        for word in words {
+            assert!(error.contains(word), "{row}: no {word} in {error}");
+        }
+    }
+}
+
+/// Every kernel can be in a table, by the name that its argument has in scenarios.
+#[test]
+fn kernels_have_a_column_for_their_argument() {
+    for kernel in Kernel::ALL {
+        let (name, default) = kernel.extent().map_or(("bytes", 0), |e| (e.name, e.default));
+        let number = if default > 0 { default.to_string() } else { String::new() };
+        let head = format!("kernel,{name},elements,processor,seconds\n");
+        let row = |elements, number: &str, processor| {
+            format!("{kernel},{number},{elements},{processor},1e-4\n")
+        };
+        let variant = Variant { kernel, extent: default };
+        let machine = format!("{MACHINE}# cpu_threads = 2\n");
+        for processor in ["gpu", "cpu"] {
+            let samples = read(&format!("{machine}{head}{}", row(65_536, &number, processor)));
+            let quantity = samples.expect("right").measurements.remove(0).quantity;
+            let footprint = Bytes::new(variant.bytes(65_536));
+            let expected = match processor {
+                "gpu" => Quantity::Kernel { variant, elements: 65_536 },
+                _ => Quantity::Twin { variant, elements: 65_536, footprint },
+            };
+            assert_eq!(quantity, expected);
+        }
+        if kernel.grain(&variant.arguments()) > 1 {
+            let error = read(&format!("{machine}{head}{}", row(65_537, &number, "gpu")));
+            assert!(error.unwrap_err().contains("`elements`"), "{kernel}");
+        }
+        if default > 0 {
+            let error = read(&format!("{machine}{head}{}", row(65_536, "0", "gpu")));
+            assert!(error.unwrap_err().contains(&format!("`{name}`")), "{kernel}");
+        }
+    }
+}
+
+/// A variant of long rows begins at a large size: that takes nothing from others.
+#[test]
+fn an_extent_is_asked_about_only_where_it_counts() {
+    let profile = fitted(
+        "kernel,taps,elements,seconds\nconvolution,3,1000,12e-6\nconvolution,3,100000,90e-6\n\
+         convolution,5,1000,13e-6\nconvolution,5,100000,95e-6\nconvolution,99,100000,1e-3\n",
+    );
+    let time = |taps, n| {
+        let arguments = Variant { kernel: Kernel::Convolution, extent: taps }.arguments();
+        profile.kernel(Kernel::Convolution, &arguments, n)
+    };
+    assert_eq!(time(3, 1_000), Ok(12_000.0));
+    assert_eq!(time(5, 1_000), Ok(13_000.0));
+    // Fewer than the fewest take as long as those.
+    assert_eq!(time(1, 1_000), Ok(12_000.0));
+    assert!(time(7, 1_000).unwrap_err().what.contains("below 100000 elements"));
+    assert!(time(7, 100_000).is_ok());
+    let one = fitted("kernel,taps,elements,seconds\nconvolution,9,1000,12e-6\n");
+    let arguments = Variant { kernel: Kernel::Convolution, extent: 11 }.arguments();
+    let error = one.kernel(Kernel::Convolution, &arguments, 1_000).unwrap_err();
+    assert!(error.what.contains("other `taps` than 9"), "{error}");
+}
+
+#[test]
+fn what_is_wrong_above_a_table_is_said_with_its_line() {
+    let rows = "path,memory,bytes,seconds\nH2D,pinned,4096,1e-6\n";
+    for (text, words) in [
+        (format!("# gpu = Test\n# gup = x\n{rows}"), ["t.CSV:2", "`gpu`"]),
+        (format!("{MACHINE}# gpu = Test\n{rows}"), ["t.CSV:4", "twice"]),
+        (MACHINE.replace("10", "many") + rows, ["t.CSV:2", "whole number"]),
+        (MACHINE.replace("1 GiB", "1 Gib") + rows, ["t.CSV:3", "amount of memory"]),
+        (format!("# gpu = Test\n{rows}"), ["t.CSV:1", "# device_memory = 141 GiB"]),
+        (format!("{MACHINE}bites,seconds\n"), ["t.CSV:4", "no column is called `bites`"]),
+        (format!("{MACHINE}bytes,bytes,seconds\n"), ["t.CSV:4", "twice"]),
+        (format!("{MACHINE}bytes\n"), ["t.CSV:4", "no column `seconds`"]),
+        (
+            format!("{MACHINE}kernel,elements,processor,seconds\nscale,10,cpu,1e-6\n"),
+            ["t.CSV:1", "cpu_threads"],
+        ),
+    ] {
+        let error = read(&text).expect_err(&text);
+        for word in words {
+            assert!(error.contains(word), "{text}: no {word} in {error}");
+        }
+    }
+    assert!(fit(&read(&format!("{MACHINE}seconds\n")).expect("no rows yet")).is_err());
+}
