@@ -1,16 +1,16 @@
 //! The order in which everything is measured, and how far along it one has come.
 
 use super::probes::{Counts, Probe, device_probes, host_probes};
-use super::sizes::Sizes;
-use crate::kernels::{Kernel, Variant};
+use super::sizes::{Sizes, is_measured_closely};
+use crate::kernels::Kernel;
 use crate::samples::{Measurement, Provenance, Quantity};
 use crate::units::Bytes;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-/// Every probe of a calibration in its order: the same for the same seed, extent
-/// and version.
+/// Every probe of a calibration in its order: the same for the same seed, extent,
+/// version and libraries that kernels need.
 pub struct Course {
     pub(super) probes: Vec<Probe>,
 }
@@ -29,7 +29,7 @@ impl Course {
         // The device's among the host's: a CPU whose threads all work for a minute
         // on end is slower than the same CPU in a plan that now and then needs it.
         let sizes = Sizes::new(machine.extent);
-        let host = (0..sizes.host_rounds).flat_map(|_| host_probes(&sizes));
+        let host = (0..sizes.host_rounds).flat_map(|round| host_probes(&sizes, round));
         let mut probes: Vec<Probe> = device_probes(&sizes).into_iter().chain(host).collect();
         probes.shuffle(&mut ChaCha8Rng::seed_from_u64(machine.seed));
         Self { probes }
@@ -39,9 +39,9 @@ impl Course {
     pub fn telling(machine: &Provenance) -> Self {
         let sizes = Sizes::new(machine.extent);
         // What the host does varies more.
-        let host = (0..2).flat_map(|_| host_probes(&sizes));
+        let host = (0..2).flat_map(|_| host_probes(&sizes, 0));
         let mut probes: Vec<Probe> = device_probes(&sizes).into_iter().chain(host).collect();
-        probes.retain(|probe| is_telling(&probe.quantities[0]));
+        probes.retain(|probe| is_telling(&probe.quantities[0], &sizes));
         probes.shuffle(&mut ChaCha8Rng::seed_from_u64(machine.seed));
         Self { probes }
     }
@@ -83,11 +83,7 @@ impl Course {
 
 /// One of each kind that a prediction leans on, at sizes that take milliseconds:
 /// where a fixed cost counts, and where a rate does.
-fn is_telling(quantity: &Quantity) -> bool {
-    let elements_of = |kernel| match kernel {
-        Kernel::Polynomial => 1 << 20,
-        _ => 1 << 24,
-    };
+fn is_telling(quantity: &Quantity, sizes: &Sizes) -> bool {
     match quantity {
         Quantity::Call { .. } => true,
         Quantity::RoundTrip { links, long: false, .. }
@@ -98,13 +94,22 @@ fn is_telling(quantity: &Quantity) -> bool {
         Quantity::Shared { bytes, .. } => *bytes == Bytes::mib(4),
         Quantity::Staged { bytes, footprint, .. } => *bytes == Bytes::mib(1) && footprint == bytes,
         Quantity::Kernel { variant, elements } => {
-            let Variant { kernel, degree } = *variant;
-            *elements == elements_of(kernel) && [0, 1024].contains(&degree)
+            let telling = match variant.kernel {
+                Kernel::Polynomial => 1 << 20,
+                kernel if is_measured_closely(kernel) => 1 << 24,
+                _ => 1 << 22,
+            };
+            // Where arithmetic counts most.
+            let most = (sizes.extents)(variant.kernel).last();
+            *elements == telling && most.is_none_or(|&most| variant.extent == most)
         }
         Quantity::Twin { variant, elements, footprint } => {
-            let Variant { kernel, degree } = *variant;
-            let own = Bytes::new(kernel.bytes_per_element() * elements);
-            *elements == 1 << 20 && [0, 64].contains(&degree) && *footprint == own
+            let telling = if is_measured_closely(variant.kernel) { 1 << 20 } else { 1 << 22 };
+            let extents = (sizes.extents)(variant.kernel);
+            let middle = extents.get(extents.len() / 2);
+            *elements == telling
+                && middle.is_none_or(|&middle| variant.extent == middle)
+                && *footprint == Bytes::new(variant.bytes(*elements))
         }
         _ => false,
     }

@@ -14,6 +14,13 @@ impl Rig<'_> {
         count: u64,
     ) -> Result<Span, GpuError> {
         let launch = self.launch_of(variant, elements)?;
+        // Never while the stream is held: it would wait for a release that is not
+        // to come before it is through.
+        if launch.is_a_library_call() {
+            // SAFETY: the arrays are of the largest size and outlive the wait.
+            unsafe { self.streams[0].launch(&launch)? };
+            self.streams[0].synchronize()?;
+        }
         self.held(|rig| {
             // SAFETY: the arrays are of the largest size and outlive the stream's work.
             (0..count).try_for_each(|_| unsafe { rig.streams[0].launch(&launch) })

@@ -1,6 +1,7 @@
 //! The list of everything that is measured.
 
-use super::sizes::Sizes;
+use super::sizes::{Points, Sizes};
+use crate::gpu::supports;
 use crate::kernels::{Kernel, Variant};
 use crate::plan::Direction;
 use crate::samples::{
@@ -56,8 +57,9 @@ pub(super) fn device_probes(sizes: &Sizes) -> Vec<Probe> {
         let count = (LARGEST.get() / bytes.get()).min(64);
         probes.push(Probe { quantities: quantities.to_vec(), counts: Counts::Of(count) });
     }
-    for variant in variants(sizes) {
-        for elements in powers(sizes.element_powers) {
+    let on_device = |points: &Points| supports(points.variant.kernel).is_ok();
+    for Points { variant, elements, .. } in sizes.points().into_iter().filter(on_device) {
+        for elements in elements {
             probes.push(one(Quantity::Kernel { variant, elements }, Counts::ByDuration));
         }
     }
@@ -65,7 +67,8 @@ pub(super) fn device_probes(sizes: &Sizes) -> Vec<Probe> {
 }
 
 /// Everything that needs the CPU's attention: staging, twins, memory management.
-pub(super) fn host_probes(sizes: &Sizes) -> Vec<Probe> {
+/// What is measured closely comes again in later rounds, counted from 0.
+pub(super) fn host_probes(sizes: &Sizes, round: usize) -> Vec<Probe> {
     let mut probes = Vec::new();
     for direction in Direction::BOTH {
         for &bytes in &sizes.copies {
@@ -73,18 +76,18 @@ pub(super) fn host_probes(sizes: &Sizes) -> Vec<Probe> {
             probes.push(staged(direction, bytes, POOL));
         }
     }
-    for variant in variants(sizes) {
-        for elements in powers(sizes.element_powers) {
+    for Points { variant, elements, coarse, .. } in sizes.points_of_round(round) {
+        for elements in elements {
             probes.push(twin(variant, elements, Bytes::ZERO));
         }
-        for elements in powers(sizes.coarse_powers) {
+        for elements in coarse {
             probes.push(twin(variant, elements, SHARED_FOOTPRINT));
             probes.push(twin(variant, elements, POOL * arrays(variant)));
         }
     }
     // How much of what was used before is still in the caches.
     for &mib in sizes.footprints_mib {
-        let saxpy = Variant { kernel: Kernel::Saxpy, degree: 0 };
+        let saxpy = Variant { kernel: Kernel::Saxpy, extent: 0 };
         probes.push(twin(saxpy, 1 << 20, Bytes::mib(mib)));
     }
     let works = [
@@ -114,17 +117,18 @@ fn staged(direction: Direction, bytes: Bytes, footprint: Bytes) -> Probe {
     Probe { quantities: vec![quantity(false), quantity(true)], counts: Counts::Once }
 }
 
-/// How many arrays a kernel touches in full.
-pub(super) const fn arrays(variant: Variant) -> u64 {
+/// How many arrays a kernel goes along.
+pub(super) fn arrays(variant: Variant) -> u64 {
     variant.kernel.bytes_per_element() / 4
 }
 
 /// Going round `footprint`, or over the same data again and again if that is more.
 fn twin(variant: Variant, elements: u64, footprint: Bytes) -> Probe {
-    let footprint = footprint.max(Bytes::new(variant.kernel.bytes_per_element() * elements));
+    let footprint = footprint.max(Bytes::new(variant.bytes(elements)));
     // A team that is left alone for a moment goes to sleep, and a plan does not
     // leave it alone: small runs are measured many at a time.
-    let work = elements * (4 + u64::from(variant.degree) / 8);
+    let flops = variant.kernel.flops_per_element(&variant.arguments());
+    let work = elements * (4 + flops as u64 / 16);
     let count = ((1 << 25) / work).clamp(1, 64);
     one(Quantity::Twin { variant, elements, footprint }, Counts::Of(count))
 }
@@ -173,19 +177,4 @@ fn chain_probes() -> Vec<Probe> {
         }
     }
     probes
-}
-
-fn powers(powers: &[u32]) -> impl Iterator<Item = u64> {
-    powers.iter().map(|power| 1 << power)
-}
-
-fn variants(sizes: &Sizes) -> Vec<Variant> {
-    let plain = |&kernel: &Kernel| kernel != Kernel::Polynomial;
-    let mut variants: Vec<Variant> = (Kernel::ALL.into_iter())
-        .filter(plain)
-        .map(|kernel| Variant { kernel, degree: 0 })
-        .collect();
-    let polynomial = |&degree| Variant { kernel: Kernel::Polynomial, degree };
-    variants.extend(sizes.degrees.iter().map(polynomial));
-    variants
 }

@@ -3,6 +3,7 @@
 use super::probes::{LARGEST, MOST_STREAMS, POOL};
 use crate::gpu::{
     Blocker, Device, DeviceMemory, Event, GpuError, Launch, PinnedMemory, Registration, Stream,
+    supports,
 };
 use crate::host::{OneCpu, PageMemory, Team};
 use crate::kernels::{Kernel, Variant};
@@ -16,8 +17,9 @@ use super::run::CalibrateError;
 const ORDERING_EVENTS: usize = 128;
 /// Between looks for the quietest CPU.
 const LOOKS: Duration = Duration::from_secs(2);
-/// Room for a reduction's parts, as `REDUCTION_BLOCKS` and a counter need.
-const WORKSPACE: Bytes = Bytes::kib(8);
+/// Room for what the blocks of a reduction combine. Each kernel has its own: a
+/// sum leaves parts behind where a histogram must find zeros.
+const WORKSPACE: Bytes = Bytes::kib(32);
 
 pub(super) struct Rig<'d> {
     pub device: &'d Device,
@@ -31,11 +33,11 @@ pub(super) struct Rig<'d> {
     /// Memory that was touched and then registered, for comparison.
     _registration: Registration,
     pub registered: PageMemory,
-    /// Two inputs and an output.
-    pub arrays: [DeviceMemory; 3],
+    /// Three inputs and an output.
+    pub arrays: [DeviceMemory; 4],
     pub workspace: DeviceMemory,
-    /// Two inputs and an output on the host, pageable and touched.
-    pub pools: [PageMemory; 3],
+    /// Three inputs and an output on the host, pageable and touched.
+    pub pools: [PageMemory; 4],
     /// Counts samples, to go round memory.
     pub turn: u64,
     /// The thread that issues calls stays where it is, as in a run of a plan.
@@ -54,7 +56,8 @@ impl<'d> Rig<'d> {
         team.fill_random(registered.as_mut_slice(), 1);
         // SAFETY: the registration is dropped before the memory: field order.
         let registration = unsafe { Registration::new(device, registered.as_mut_ptr(), LARGEST)? };
-        let mut pools = [PageMemory::new(POOL)?, PageMemory::new(POOL)?, PageMemory::new(POOL)?];
+        let pool = || PageMemory::new(POOL);
+        let mut pools = [pool()?, pool()?, pool()?, pool()?];
         for (seed, pool) in pools.iter_mut().enumerate() {
             team.fill_random(pool.as_mut_slice(), seed as u64);
         }
@@ -69,8 +72,8 @@ impl<'d> Rig<'d> {
             pinned: [pinned()?, pinned()?],
             _registration: registration,
             registered,
-            arrays: [array()?, array()?, array()?],
-            workspace: DeviceMemory::new(device, WORKSPACE)?,
+            arrays: [array()?, array()?, array()?, array()?],
+            workspace: DeviceMemory::new(device, WORKSPACE * Kernel::ALL.len() as u64)?,
             pools,
             turn: 0,
             cpu: Some(OneCpu::quietest()),
@@ -90,15 +93,17 @@ impl<'d> Rig<'d> {
             stream.synchronize()?;
         }
         // SAFETY: the workspace is of that size.
-        unsafe { stream.clear(self.workspace.address(), WORKSPACE)? };
+        unsafe { stream.clear(self.workspace.address(), self.workspace.bytes())? };
         stream.synchronize()
     }
 
     /// Runs every kernel once: a first launch may load code, which can wait
     /// for the device, and a held stream would never let it go on.
     fn load_kernels(&self) -> Result<(), GpuError> {
-        for kernel in Kernel::ALL {
-            let launch = self.launch_of(Variant { kernel, degree: 4 }, 1 << 12)?;
+        for kernel in Kernel::ALL.into_iter().filter(|&kernel| supports(kernel).is_ok()) {
+            let extent = kernel.extent().map_or(0, |extent| extent.default);
+            let variant = Variant { kernel, extent };
+            let launch = self.launch_of(variant, kernel.grain(&variant.arguments()))?;
             // SAFETY: the arrays are larger and outlive the wait.
             unsafe { self.streams[0].launch(&launch)? };
         }
@@ -142,11 +147,10 @@ impl<'d> Rig<'d> {
 
     /// A kernel on the rig's arrays.
     pub fn launch_of(&self, variant: Variant, elements: u64) -> Result<Launch, GpuError> {
-        let inputs = [self.arrays[0].address(), self.arrays[1].address()];
-        let output = self.arrays[2].address();
+        let [x, y, z, out] = self.arrays.each_ref().map(DeviceMemory::address);
         let kernel = (variant.kernel, variant.arguments());
-        let workspace = self.workspace.address();
-        Launch::new(self.device, kernel, &inputs, (output, workspace), (elements, elements, 0))
+        let workspace = self.workspace.address() + variant.kernel as u64 * WORKSPACE.get();
+        Launch::new(self.device, kernel, &[x, y, z], (out, workspace), (elements, elements, 0))
     }
 
     /// Looks for the quietest CPU anew if the last look was a while ago: neighbours

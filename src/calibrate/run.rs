@@ -109,7 +109,7 @@ pub fn calibrate<W: Write>(
 /// Brings clocks up: an idle device runs at a fraction of its speed.
 fn warm_up(rig: &mut Rig<'_>) -> Result<(), CalibrateError> {
     let start = Instant::now();
-    let variant = Variant { kernel: Kernel::Polynomial, degree: 256 };
+    let variant = Variant { kernel: Kernel::Polynomial, extent: 256 };
     while start.elapsed() < Duration::from_millis(500) {
         rig.kernels(variant, 1 << 24, 8)?;
     }
@@ -195,7 +195,7 @@ impl Patience {
                 (least, self.thread_warm_up, rounds(*footprint, *bytes))
             }
             Quantity::Twin { variant, elements, footprint } => {
-                let own = Bytes::new(variant.kernel.bytes_per_element() * elements * count);
+                let own = Bytes::new(variant.bytes(*elements) * count);
                 (least, self.team_warm_up, rounds(*footprint, own))
             }
             _ => (Duration::ZERO, Duration::MAX, 1),

@@ -1,8 +1,16 @@
 //! The sizes at which things are measured, for each extent of a calibration.
 
 use super::probes::LARGEST;
+use crate::kernels::{Kernel, Variant};
 use crate::samples::Extent;
 use crate::units::Bytes;
+
+/// Whether a kernel is measured at many sizes and, on the CPU, in every round. The
+/// others are at few sizes and once: a calibration would take twice as long.
+pub(super) const fn is_measured_closely(kernel: Kernel) -> bool {
+    use Kernel::{Polynomial, Saxpy, Scale, Stencil, Sum};
+    matches!(kernel, Scale | Saxpy | Polynomial | Sum | Stencil)
+}
 
 pub(super) struct Sizes {
     /// Copies of pinned and of pageable memory.
@@ -11,11 +19,11 @@ pub(super) struct Sizes {
     pub registered: Vec<Bytes>,
     /// Powers of two of the bytes of copies both ways at once.
     pub shared_powers: &'static [u32],
-    pub degrees: &'static [u32],
-    /// Powers of two of the elements of kernels and of their twins.
-    pub element_powers: &'static [u32],
-    /// Those of twins whose data is further away.
-    pub coarse_powers: &'static [u32],
+    /// Of kernels that have one: between two, times are interpolated.
+    pub extents: fn(Kernel) -> &'static [u32],
+    /// Of kernels that are measured closely, and of the others.
+    closely: Powers,
+    apart: Powers,
     /// What a twin goes round to find out how much stays in the caches.
     pub footprints_mib: &'static [u64],
     pub memory: Vec<Bytes>,
@@ -37,9 +45,19 @@ impl Sizes {
             copies: copy_sizes(),
             registered: vec![Bytes::mib(1), Bytes::mib(16), LARGEST],
             shared_powers: &[16, 17, 18, 19, 20, 21, 22, 24, 26],
-            degrees: &[4, 16, 64, 256, 1024],
-            element_powers: &[10, 12, 14, 16, 18, 20, 22, 24, 26, 17, 19, 21, 23, 25],
-            coarse_powers: &[10, 12, 14, 16, 18, 20, 22, 24, 26],
+            extents: |kernel| match kernel {
+                Kernel::Polynomial => &[4, 16, 64, 256, 1024],
+                // Where memory bounds it, where arithmetic begins to, where it does.
+                Kernel::Convolution => &[5, 33, 257],
+                // Blocks meet in few counters, or have many to add up.
+                Kernel::Histogram => &[16, 256, 4096],
+                _ => ends(kernel),
+            },
+            closely: Powers {
+                elements: &[10, 12, 14, 16, 18, 20, 22, 24, 26, 17, 19, 21, 23, 25],
+                coarse: &[10, 12, 14, 16, 18, 20, 22, 24, 26],
+            },
+            apart: Powers { elements: &[10, 17, 22, 25], coarse: &[10, 22] },
             footprints_mib: &[48, 96, 192, 288, 384, 576, 768, 1152, 1728],
             memory: [64 << 10, 1 << 20, 8 << 20, 64 << 20, LARGEST.get()].map(Bytes::new).to_vec(),
             host_rounds: 3,
@@ -57,13 +75,79 @@ impl Sizes {
             copies,
             registered: Vec::new(),
             shared_powers: &[16, 18, 20, 22, 26],
-            degrees: &[4, 64, 1024],
-            element_powers: &[10, 14, 18, 20, 22, 24],
-            coarse_powers: &[14, 18, 22, 24],
+            extents: ends,
+            closely: Powers { elements: &[10, 14, 18, 20, 22, 24], coarse: &[14, 18, 22, 24] },
+            apart: Powers { elements: &[10, 22, 25], coarse: &[10, 22] },
             footprints_mib: &[48, 192, 384, 768, 1728],
             memory: vec![Bytes::kib(64), Bytes::mib(8), Bytes::mib(64)],
             host_rounds: 1,
         }
+    }
+}
+
+impl Sizes {
+    /// Every variant of every kernel, and where it is measured.
+    pub fn points(&self) -> Vec<Points> {
+        let of_kernel = |kernel: Kernel| {
+            let extents = if kernel.extent().is_some() { (self.extents)(kernel) } else { &[0] };
+            let powers = if is_measured_closely(kernel) { &self.closely } else { &self.apart };
+            extents.iter().map(move |&extent| powers.points(Variant { kernel, extent }))
+        };
+        Kernel::ALL.into_iter().flat_map(of_kernel).collect()
+    }
+
+    /// Those of them that belong to a round of the host's part, counted from 0.
+    pub fn points_of_round(&self, round: usize) -> Vec<Points> {
+        let mut points = self.points();
+        points.retain(|points| round == 0 || is_measured_closely(points.variant.kernel));
+        points
+    }
+}
+
+/// Where a variant is measured.
+pub(super) struct Points {
+    pub variant: Variant,
+    /// Numbers of elements, on the device and on the CPU.
+    pub elements: Vec<u64>,
+    /// Those on the CPU with the data further away.
+    pub coarse: Vec<u64>,
+}
+
+/// Powers of two of the elements of kernels and of their twins.
+struct Powers {
+    elements: &'static [u32],
+    /// Those of twins whose data is further away.
+    coarse: &'static [u32],
+}
+
+impl Powers {
+    fn points(&self, variant: Variant) -> Points {
+        let grain = variant.kernel.grain(&variant.arguments());
+        let most = match variant.kernel {
+            // More rows take longer in proportion, and the CPU very long.
+            Kernel::Matmul => 1 << 22,
+            _ => u64::MAX,
+        };
+        let whole = |powers: &[u32]| -> Vec<u64> {
+            // The smallest is one row where that is more.
+            let counts = powers.iter().map(|power| grain.max(1 << power));
+            counts.filter(|&count| count <= most).collect()
+        };
+        Points { variant, elements: whole(self.elements), coarse: whole(self.coarse) }
+    }
+}
+
+/// The extents without which a kernel's times cannot be interpolated.
+fn ends(kernel: Kernel) -> &'static [u32] {
+    match kernel {
+        // Where arithmetic takes over lies in between.
+        Kernel::Polynomial => &[4, 64, 1024],
+        Kernel::Convolution => &[5, 257],
+        Kernel::Histogram => &[16, 4096],
+        Kernel::Transpose => &[32, 4096],
+        Kernel::Matmul => &[64, 2048],
+        Kernel::Fft => &[64, 8192],
+        _ => &[],
     }
 }
 

@@ -7,8 +7,9 @@ use crate::compare::{Drift, DriftAnswer};
 use crate::execute::ExecuteError;
 use crate::files;
 use crate::fit::times_of;
-use crate::gpu::Device;
+use crate::gpu::{Device, supports};
 use crate::host::Team;
+use crate::kernels::Kernel;
 use crate::profile::Profile;
 use crate::report;
 use crate::samples::{Extent, Provenance, Quantity, Recorder, Samples};
@@ -19,6 +20,7 @@ use miette::miette;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::collections::BTreeSet;
+use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -63,6 +65,9 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
     let growing = files::partial(&target);
     let so_far =
         if arguments.resume { interrupted(&growing, &machine)? } else { Samples::none(machine) };
+    for error in Kernel::ALL.into_iter().filter_map(|kernel| supports(kernel).err()) {
+        let _ = writeln!(std::io::stderr(), "hallway: without one kernel: {error}");
+    }
     // The old samples stay until the new ones are whole.
     let mut beginning = Vec::new();
     Recorder::new(&mut beginning, &so_far).map_err(Failure::machine)?;

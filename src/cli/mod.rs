@@ -9,6 +9,7 @@
 mod calibrate;
 mod evaluate;
 mod fit;
+mod kernels;
 mod plot;
 mod profiles;
 mod verify;
@@ -40,6 +41,8 @@ enum Command {
     Evaluate(evaluate::EvaluateArguments),
     /// Run the plans on the GPU and score the predictions
     Verify(verify::VerifyArguments),
+    /// List the kernels that a scenario can use
+    Kernels,
     /// Draw the winning plan, the predictions against the runs, and the bandwidth curve
     Plot(plot::PlotArguments),
 }
@@ -107,6 +110,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
         Command::Evaluate(arguments) => evaluate::run(&arguments),
         Command::Fit(arguments) => fit::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
+        Command::Kernels => kernels::run(),
         Command::Plot(arguments) => plot::run(&arguments),
     };
     let (code, message) = match outcome {

@@ -95,21 +95,22 @@ impl Contents {
 }
 
 /// The output of a task. Every iteration finds that of the one before in the
-/// operand that the task updates in place, or else in its last one.
+/// operand that the task updates in place, or else where its kernel has it.
 fn iterated(task: &Task, mut inputs: Vec<Vec<f32>>, team: &Team) -> Vec<f32> {
     let in_place = task.reads.contains(&task.writes);
     let mut output = Vec::new();
+    let iterated = task.kernel.iterated();
     for _ in 0..task.iterations {
         let length = match task.kernel.shape() {
-            Shape::Map => inputs[0].len(),
-            Shape::Reduction => 1,
+            Shape::Map => inputs[iterated].len(),
+            Shape::Reduction => task.kernel.results(&task.arguments) as usize,
         };
         output = vec![f32::NAN; length];
         let operands: Vec<Operand<'_>> = inputs.iter().map(|x| Operand::Array(x)).collect();
         team.run(task.kernel, &task.arguments, &operands, &mut output, 0);
-        let last = inputs.len() - 1;
         for (index, input) in inputs.iter_mut().enumerate() {
-            let updated = if in_place { task.reads[index] == task.writes } else { index == last };
+            let updated =
+                if in_place { task.reads[index] == task.writes } else { index == iterated };
             if updated {
                 input.clone_from(&output);
             }

@@ -91,6 +91,7 @@ impl Prepared {
     pub fn new(
         call: &Call,
         device: Option<&Device>,
+        handles: &Handles,
         memories: &mut Memories,
     ) -> Result<Self, ExecuteError> {
         Ok(match call {
@@ -116,7 +117,9 @@ impl Prepared {
                 bytes: from.length,
             },
             Call::Launch { stream, step } => {
-                Self::Launch { stream: stream.0, launch: launch(step, need(device)?, memories)? }
+                let launch = launch(step, need(device)?, memories)?;
+                handles.streams[stream.0].prepare(&launch)?;
+                Self::Launch { stream: stream.0, launch }
             }
             Call::Record { stream, event } => Self::Record { stream: stream.0, event: event.0 },
             Call::Wait { stream, event } => Self::Wait { stream: stream.0, event: event.0 },

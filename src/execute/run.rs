@@ -165,7 +165,7 @@ impl<'a> Stage<'a> {
                 Call::Allocate(id) => memories.allocate(device, id.0, plan.allocation(*id))?,
                 Call::Pin(id) => memories.pin(device, id.0)?,
                 other => {
-                    let prepared = Prepared::new(other, device, &mut memories)?;
+                    let prepared = Prepared::new(other, device, &handles, &mut memories)?;
                     prepared.make(&handles, &mut memories, executor.team)?;
                 }
             }
@@ -174,7 +174,8 @@ impl<'a> Stage<'a> {
         for stream in &handles.streams {
             stream.synchronize()?;
         }
-        let body = plan.body.iter().map(|call| Prepared::new(call, device, &mut memories));
+        let body =
+            plan.body.iter().map(|call| Prepared::new(call, device, &handles, &mut memories));
         let body = body.collect::<Result<_, _>>()?;
         Ok(Self { body, handles, memories, team: executor.team, setup, _cpu: cpu })
     }

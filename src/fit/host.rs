@@ -180,7 +180,7 @@ pub(super) fn twins(lookup: &Lookup<'_>) -> Vec<TwinModel> {
         });
         lookup.curve(|quantity| match quantity {
             Quantity::Twin { variant, elements, footprint } => {
-                let own = Bytes::new(variant.kernel.bytes_per_element() * elements);
+                let own = Bytes::new(variant.bytes(*elements));
                 let fits = match found {
                     Warmth::Same => *footprint == own,
                     Warmth::Shared => *footprint == SHARED_FOOTPRINT,

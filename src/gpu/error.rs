@@ -13,6 +13,11 @@ pub enum GpuError {
     NoSuchDevice { wanted: usize, count: usize },
     #[error("NVRTC was not found: install the CUDA toolkit's libnvrtc or set LD_LIBRARY_PATH")]
     NoCompiler,
+    #[error(
+        "{library} was not found, which kernel `{kernel}` needs: install the CUDA toolkit's \
+         {file} or set LD_LIBRARY_PATH"
+    )]
+    NoLibrary { library: &'static str, file: &'static str, kernel: &'static str },
     #[error("the kernel library did not compile:\n{log}")]
     Compile { log: String },
     #[error("{call} failed: {name}")]
@@ -22,11 +27,15 @@ pub enum GpuError {
 }
 
 impl GpuError {
-    /// Whether the machine lacks what every GPU command needs.
+    /// Whether the machine lacks what was asked of it.
     pub fn is_absence(&self) -> bool {
         matches!(
             self,
-            Self::NoDriver | Self::NoDevice | Self::NoSuchDevice { .. } | Self::NoCompiler
+            Self::NoDriver
+                | Self::NoDevice
+                | Self::NoSuchDevice { .. }
+                | Self::NoCompiler
+                | Self::NoLibrary { .. }
         )
     }
 }

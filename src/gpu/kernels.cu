@@ -7,13 +7,14 @@ typedef unsigned long long u64;
 struct Work {
     const float *x;
     const float *y;
+    const float *z;
     float *out;
     float *workspace;
     u64 count;
     u64 input_count;
     u64 lead;
     float a;
-    unsigned degree;
+    unsigned extent;
 };
 
 #define THREADS 256
@@ -48,7 +49,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) polynomial(Work w) {
     }
     // Independent chains hide the latency of the dependent multiply-adds.
 #pragma unroll 8
-    for (unsigned k = 0; k < w.degree; k++) {
+    for (unsigned k = 0; k < w.extent; k++) {
 #pragma unroll
         for (int part = 0; part < PER_THREAD; part++)
             value[part] = fmaf(value[part], x[part], 0.25f);
@@ -66,6 +67,93 @@ extern "C" __global__ void __launch_bounds__(THREADS) stencil(Work w) {
         u64 left = at == 0 ? 0 : at - 1;
         u64 right = at + 1 < w.input_count ? at + 1 : w.input_count - 1;
         w.out[i] = (w.x[left] + w.x[at] + w.x[right]) * (1.0f / 3.0f);
+    }
+}
+
+// To 1e-7, as in the CPU twin: Abramowitz and Stegun, 26.2.17.
+__device__ float normal(float d) {
+    float k = 1.0f / fmaf(0.2316419f, fabsf(d), 1.0f);
+    float series = fmaf(1.3302744f, k, -1.8212559f);
+    series = fmaf(fmaf(fmaf(series, k, 1.7814779f), k, -0.35656378f), k, 0.31938154f) * k;
+    float tail = 0.3989423f * expf(-0.5f * d * d) * series;
+    return 0.5f + copysignf(0.5f - tail, d);
+}
+
+// The constants are those of `BlackScholes` in src/kernels.
+extern "C" __global__ void __launch_bounds__(THREADS) black_scholes(Work w) {
+    const float rate = 0.02f, volatility = 0.3f, least = 1e-6f;
+    FOR_EACH_ELEMENT(i, w.count) {
+        float s = fmaxf(w.x[i], least), k = fmaxf(w.y[i], least), t = fmaxf(w.z[i], least);
+        float spread = volatility * sqrtf(t);
+        float d1 = (logf(s / k) + (rate + 0.5f * volatility * volatility) * t) / spread;
+        w.out[i] = s * normal(d1) - k * expf(-rate * t) * normal(d1 - spread);
+    }
+}
+
+// As many bytes as the launch says.
+extern __shared__ float4 dynamic_shared[];
+
+// Each thread has four neighbouring outputs and moves a window of eight inputs
+// along: for four weights it reads one vector of each. What is not there is zero.
+extern "C" __global__ void __launch_bounds__(THREADS) convolution(Work w) {
+    unsigned groups = (w.extent + 3) / 4, tile_length = THREADS + groups;
+    float4 *tile = dynamic_shared, *weights = dynamic_shared + tile_length;
+    u64 first = (u64)blockIdx.x * (THREADS * PER_THREAD);
+    long long start = (long long)(first + w.lead) - (long long)(w.extent / 2);
+    long long last = (long long)w.input_count - 1;
+    unsigned width = THREADS * PER_THREAD + w.extent - 1;
+    for (unsigned i = threadIdx.x; i < 4 * tile_length; i += THREADS) {
+        long long at = start + i;
+        at = at < 0 ? 0 : at > last ? last : at;
+        ((float *)tile)[i] = i < width ? w.x[at] : 0.0f;
+    }
+    for (unsigned t = threadIdx.x; t < 4 * groups; t += THREADS)
+        ((float *)weights)[t] = t < w.extent ? w.y[t] : 0.0f;
+    __syncthreads();
+    float4 low = tile[threadIdx.x];
+    float sum[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    for (unsigned group = 0; group < groups; group++) {
+        float4 high = tile[threadIdx.x + group + 1], weight = weights[group];
+        float window[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+        float four[4] = {weight.x, weight.y, weight.z, weight.w};
+#pragma unroll
+        for (int t = 0; t < 4; t++) {
+#pragma unroll
+            for (int out = 0; out < 4; out++)
+                sum[out] = fmaf(four[t], window[out + t], sum[out]);
+        }
+        low = high;
+    }
+    // By way of the tile, so that neighbouring threads store neighbours.
+    __syncthreads();
+    tile[threadIdx.x] = make_float4(sum[0], sum[1], sum[2], sum[3]);
+    __syncthreads();
+#pragma unroll
+    for (unsigned i = threadIdx.x; i < THREADS * PER_THREAD; i += THREADS)
+        if (first + i < w.count) w.out[first + i] = ((float *)tile)[i];
+}
+
+#define TILE 32
+
+// A tile is read along its rows and written along its columns, by way of shared
+// memory whose rows are one longer, so that a column lies in all banks.
+extern "C" __global__ void __launch_bounds__(THREADS) transpose(Work w) {
+    float *tile = (float *)dynamic_shared;
+    u64 columns = w.extent, rows = w.count / columns, across = (columns + TILE - 1) / TILE;
+    u64 first_row = blockIdx.x / across * TILE, first_column = blockIdx.x % across * TILE;
+    unsigned x = threadIdx.x % TILE, y = threadIdx.x / TILE;
+#pragma unroll
+    for (unsigned j = y; j < TILE; j += THREADS / TILE) {
+        u64 row = first_row + j, column = first_column + x;
+        if (row < rows && column < columns)
+            tile[j * (TILE + 1) + x] = w.x[row * columns + column];
+    }
+    __syncthreads();
+#pragma unroll
+    for (unsigned j = y; j < TILE; j += THREADS / TILE) {
+        u64 row = first_row + x, column = first_column + j;
+        if (row < rows && column < columns)
+            w.out[column * rows + row] = tile[x * (TILE + 1) + j];
     }
 }
 
@@ -112,6 +200,43 @@ extern "C" __global__ void __launch_bounds__(THREADS) sum(Work w) {
     __syncthreads();
     value = block_sum(value);
     if (threadIdx.x == 0) w.out[0] = value;
+}
+
+// One launch: blocks count in shared memory and add to counters in the workspace.
+// The last one to finish writes these out and leaves zeros for the next launch.
+extern "C" __global__ void __launch_bounds__(THREADS) histogram(Work w) {
+    __shared__ bool last;
+    unsigned *counts = (unsigned *)dynamic_shared, *totals = (unsigned *)w.workspace;
+    for (unsigned bin = threadIdx.x; bin < w.extent; bin += THREADS) counts[bin] = 0;
+    __syncthreads();
+    u64 stride = (u64)gridDim.x * THREADS;
+    u64 i = (u64)blockIdx.x * THREADS + threadIdx.x;
+    float bins = (float)w.extent;
+    // A float becomes the nearest number there is, and one that is none 0.
+    for (; i + 3 * stride < w.count; i += 4 * stride) {
+        float x[4];
+#pragma unroll
+        for (int k = 0; k < 4; k++) x[k] = w.x[i + k * stride];
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            atomicAdd(&counts[min(__float2uint_rz(x[k] * bins), w.extent - 1)], 1u);
+    }
+    for (; i < w.count; i += stride)
+        atomicAdd(&counts[min(__float2uint_rz(w.x[i] * bins), w.extent - 1)], 1u);
+    __syncthreads();
+    for (unsigned bin = threadIdx.x; bin < w.extent; bin += THREADS)
+        if (counts[bin]) atomicAdd(&totals[bin], counts[bin]);
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0)
+        last = atomicInc(&totals[w.extent], gridDim.x - 1) == gridDim.x - 1;
+    __syncthreads();
+    if (!last) return;
+    __threadfence();
+    for (unsigned bin = threadIdx.x; bin < w.extent; bin += THREADS) {
+        w.out[bin] = (float)((volatile unsigned *)totals)[bin];
+        totals[bin] = 0;
+    }
 }
 
 // Spins until the host writes `epoch`, or the time is up.

@@ -2,23 +2,22 @@
 
 use super::device::Device;
 use super::error::{GpuError, check};
-use super::memory::PinnedMemory;
-use super::stream::Stream;
+use super::libraries::{Blas, FftPlan};
 use crate::kernels::{Arguments, Grid, Kernel};
-use crate::units::Bytes;
 use cudarc::driver::sys;
 use cudarc::nvrtc::{result as nvrtc, sys as nvrtc_sys};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::ffi::{CStr, CString, c_void};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
 
 const SOURCE: &str = include_str!("kernels.cu");
 
 /// A loaded module with a handle for every kernel.
 pub(super) struct Module {
     handle: sys::CUmodule,
-    functions: Vec<sys::CUfunction>,
-    blocker: sys::CUfunction,
+    /// Of the kernels that are written in the source.
+    functions: Vec<(Kernel, sys::CUfunction)>,
+    pub blocker: sys::CUfunction,
 }
 
 impl Module {
@@ -29,8 +28,10 @@ impl Module {
         let result = unsafe { sys::cuModuleLoadData(&raw mut handle, ptx.as_ptr().cast()) };
         check("cuModuleLoadData", result)?;
         let mut module = Self { handle, functions: Vec::new(), blocker: std::ptr::null_mut() };
-        for kernel in Kernel::ALL {
-            module.functions.push(module.function(kernel.name())?);
+        for kernel in Kernel::ALL.into_iter().filter(|&kernel| library_of(kernel).is_none()) {
+            // C has no dashes in names.
+            let function = module.function(&kernel.name().replace('-', "_"))?;
+            module.functions.push((kernel, function));
         }
         module.blocker = module.function("hold_until_released")?;
         Ok(module)
@@ -92,20 +93,81 @@ unsafe fn log_of(program: nvrtc_sys::nvrtcProgram) -> String {
 struct Work {
     x: u64,
     y: u64,
+    z: u64,
     out: u64,
     workspace: u64,
     count: u64,
     input_count: u64,
     lead: u64,
     a: f32,
-    degree: u32,
+    extent: u32,
+}
+
+/// Whether this machine has what a kernel needs besides a driver and NVRTC.
+///
+/// # Errors
+/// [`GpuError::NoLibrary`].
+pub fn supports(kernel: Kernel) -> Result<(), GpuError> {
+    match library_of(kernel) {
+        Some(LibraryCall::Multiply) => Blas::find(),
+        Some(LibraryCall::Transform) => FftPlan::find(),
+        None => Ok(()),
+    }
+}
+
+/// What a library does for us.
+#[derive(Clone, Copy)]
+enum LibraryCall {
+    Multiply,
+    Transform,
+}
+
+const fn library_of(kernel: Kernel) -> Option<LibraryCall> {
+    match kernel {
+        Kernel::Matmul => Some(LibraryCall::Multiply),
+        Kernel::Fft => Some(LibraryCall::Transform),
+        _ => None,
+    }
+}
+
+/// What libraries keep for a stream.
+#[derive(Default)]
+pub(super) struct StreamLibraries {
+    blas: Option<Blas>,
+    /// By length and number of signals.
+    ffts: BTreeMap<(u64, u64), FftPlan>,
+}
+
+impl StreamLibraries {
+    fn blas(&mut self, stream: sys::CUstream) -> Result<&Blas, GpuError> {
+        if self.blas.is_none() {
+            self.blas = Some(Blas::new(stream)?);
+        }
+        Ok(self.blas.as_ref().expect("just made"))
+    }
+
+    fn fft(&mut self, stream: sys::CUstream, work: &Work) -> Result<&FftPlan, GpuError> {
+        let length = u64::from(work.extent);
+        Ok(match self.ffts.entry((length, work.count / (2 * length))) {
+            Entry::Occupied(found) => found.into_mut(),
+            Entry::Vacant(place) => {
+                let (length, signals) = *place.key();
+                place.insert(FftPlan::new(stream, length, signals)?)
+            }
+        })
+    }
 }
 
 /// A kernel with its arguments and geometry, ready to be started any number of times.
 pub struct Launch {
-    function: sys::CUfunction,
-    grid: Grid,
+    code: Code,
     work: Work,
+}
+
+#[derive(Clone, Copy)]
+enum Code {
+    Ours { function: sys::CUfunction, grid: Grid },
+    Library(LibraryCall),
 }
 
 impl Launch {
@@ -114,7 +176,7 @@ impl Launch {
     /// [`crate::host`]; `workspace` the address of a reduction's workspace.
     ///
     /// # Errors
-    /// If the kernel library cannot be compiled.
+    /// If the kernel library cannot be compiled, or [`GpuError::NoLibrary`].
     pub fn new(
         device: &Device,
         (kernel, arguments): (Kernel, Arguments),
@@ -122,111 +184,91 @@ impl Launch {
         (output, workspace): (u64, u64),
         (count, input_count, lead): (u64, u64, u64),
     ) -> Result<Self, GpuError> {
-        let module = device.module()?;
-        let index = Kernel::ALL.iter().position(|&k| k == kernel).expect("ALL is all");
+        supports(kernel)?;
+        let code = match library_of(kernel) {
+            Some(call) => Code::Library(call),
+            None => {
+                let mut functions = device.module()?.functions.iter();
+                let found = functions.find(|&&(one, _)| one == kernel);
+                let &(_, function) = found.expect("the source has all that no library has");
+                Code::Ours { function, grid: Grid::of(kernel, &arguments, count) }
+            }
+        };
         Ok(Self {
-            function: module.functions[index],
-            grid: Grid::of(kernel, count),
+            code,
             work: Work {
                 x: inputs[0],
                 y: inputs.get(1).copied().unwrap_or(0),
+                z: inputs.get(2).copied().unwrap_or(0),
                 out: output,
                 workspace,
                 count,
                 input_count,
                 lead,
                 a: arguments.a,
-                degree: arguments.degree,
+                extent: arguments.extent,
             },
         })
     }
 
-    pub(super) unsafe fn start(&self, stream: sys::CUstream) -> Result<(), GpuError> {
-        let mut arguments = [(&raw const self.work).cast_mut().cast::<c_void>()];
-        // SAFETY: the function takes one `struct Work`, which the driver copies.
+    /// Whether a library starts its own kernels for this. It may load them at the
+    /// first call of a size, and wait for the device meanwhile.
+    pub fn is_a_library_call(&self) -> bool {
+        matches!(self.code, Code::Library(_))
+    }
+
+    /// Makes what a library keeps for a stream and work like this.
+    pub(super) fn prepare(
+        &self,
+        stream: sys::CUstream,
+        libraries: &mut StreamLibraries,
+    ) -> Result<(), GpuError> {
+        match self.code {
+            Code::Ours { .. } => Ok(()),
+            Code::Library(LibraryCall::Multiply) => libraries.blas(stream).map(|_| ()),
+            Code::Library(LibraryCall::Transform) => libraries.fft(stream, &self.work).map(|_| ()),
+        }
+    }
+
+    pub(super) unsafe fn start(
+        &self,
+        stream: sys::CUstream,
+        libraries: &mut StreamLibraries,
+    ) -> Result<(), GpuError> {
+        let work = &self.work;
+        // SAFETY: as the caller promises; our functions take one `struct Work`,
+        // which the driver copies.
         unsafe {
-            let shape = (self.grid.blocks, self.grid.threads_per_block);
-            start(self.function, shape, stream, &mut arguments)
+            match self.code {
+                Code::Ours { function, grid } => {
+                    let mut arguments = [(&raw const *work).cast_mut().cast::<c_void>()];
+                    start(function, &grid, stream, &mut arguments)
+                }
+                Code::Library(LibraryCall::Multiply) => {
+                    let inner = u64::from(work.extent);
+                    let matrices = (work.x, work.y, work.out);
+                    libraries.blas(stream)?.multiply(matrices, work.count / inner, inner)
+                }
+                Code::Library(LibraryCall::Transform) => {
+                    libraries.fft(stream, work)?.transform(work.x, work.out)
+                }
+            }
         }
     }
 }
 
-unsafe fn start(
+pub(super) unsafe fn start(
     function: sys::CUfunction,
-    (blocks, threads): (u32, u32),
+    grid: &Grid,
     stream: sys::CUstream,
     arguments: &mut [*mut c_void],
 ) -> Result<(), GpuError> {
     let arguments = arguments.as_mut_ptr();
     let none = std::ptr::null_mut();
+    // Counts what the source declares once more: that is a few bytes, or nothing.
+    let &Grid { blocks, threads_per_block: threads, shared_bytes_per_block: shared, .. } = grid;
     // SAFETY: as the caller promises.
     check("cuLaunchKernel", unsafe {
-        sys::cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, stream, arguments, none)
+        sys::cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, shared, stream, arguments, none)
     })
-}
-
-/// Holds a stream until it is released, so that what is issued behind it
-/// queues up and then runs as fast as the device can, not as fast as the host
-/// can issue. One block spins on a word of host memory.
-///
-/// The kernel gives up by itself after [`Blocker::TIMEOUT`]: a call between
-/// hold and release that waits for the device would otherwise hang for ever.
-pub struct Blocker {
-    flag: PinnedMemory,
-    function: sys::CUfunction,
-    epoch: u32,
-}
-
-impl Blocker {
-    pub const TIMEOUT: Duration = Duration::from_secs(2);
-
-    /// # Errors
-    /// If the kernel library cannot be compiled or memory cannot be pinned.
-    pub fn new(device: &Device) -> Result<Self, GpuError> {
-        let flag = PinnedMemory::new(device, Bytes::new(64))?;
-        let blocker = Self { flag, function: device.module()?.blocker, epoch: 0 };
-        blocker.word().store(0, Ordering::SeqCst);
-        Ok(blocker)
-    }
-
-    fn word(&self) -> &AtomicU32 {
-        // SAFETY: pinned memory is aligned and lives as long as `self`.
-        unsafe { &*self.flag.as_mut_ptr().cast::<AtomicU32>() }
-    }
-
-    /// Makes everything issued to the stream from now on wait for the release.
-    ///
-    /// # Errors
-    /// If the driver refuses.
-    pub fn hold(&mut self, stream: &Stream) -> Result<(), GpuError> {
-        self.epoch += 1;
-        let mut flag = self.flag.as_mut_ptr() as u64;
-        let mut epoch = self.epoch;
-        let mut timeout = Self::TIMEOUT.as_nanos() as u64;
-        let mut arguments: [*mut c_void; 3] =
-            [(&raw mut flag).cast(), (&raw mut epoch).cast(), (&raw mut timeout).cast()];
-        // SAFETY: with unified addressing a pinned host address is a device
-        // address too; the flag outlives the kernel because `release` follows.
-        unsafe { start(self.function, (1, 1), stream.raw(), &mut arguments) }
-    }
-
-    pub fn release(&self) {
-        self.word().store(self.epoch, Ordering::SeqCst);
-    }
-
-    /// Waits for a stream with a limit, for use where a hang is conceivable.
-    ///
-    /// # Errors
-    /// [`GpuError::Timeout`], or what the driver reports.
-    pub fn finish(stream: &Stream) -> Result<(), GpuError> {
-        let start = Instant::now();
-        let limit = Self::TIMEOUT * 10;
-        while !stream.is_done()? {
-            if start.elapsed() > limit {
-                return Err(GpuError::Timeout { seconds: limit.as_secs() });
-            }
-            std::hint::spin_loop();
-        }
-        Ok(())
-    }
 }

@@ -2,17 +2,20 @@
 //!
 //! Invariants: nothing here panics on a machine without a driver, a device or
 //! NVRTC; it answers with a [`GpuError`]. Calls on the timed path are exactly
-//! one driver call each, with no context look-ups or events of their own.
+//! one driver or library call each, with no context look-ups or events of their own.
 //! CUDA's floating-point milliseconds become a [`crate::units::Span`] here.
 
+mod blocker;
 mod device;
 mod error;
 mod kernels;
+mod libraries;
 mod memory;
 mod stream;
 
+pub use blocker::Blocker;
 pub use device::{Description, Device};
 pub use error::GpuError;
-pub use kernels::{Blocker, Launch};
+pub use kernels::{Launch, supports};
 pub use memory::{DeviceMemory, PinnedMemory, Registration};
 pub use stream::{Event, Stream};

@@ -2,12 +2,16 @@
 
 use super::device::Device;
 use super::error::{GpuError, check};
-use super::kernels::Launch;
+use super::kernels::{Launch, StreamLibraries};
 use crate::units::{Bytes, Span};
 use cudarc::driver::sys;
+use std::cell::RefCell;
 
 /// A stream of the device.
-pub struct Stream(sys::CUstream);
+pub struct Stream {
+    raw: sys::CUstream,
+    libraries: RefCell<StreamLibraries>,
+}
 
 /// The handle that stands for the legacy default stream (`CU_STREAM_LEGACY` of
 /// cuda.h, a macro and so not in the bindings).
@@ -42,7 +46,7 @@ impl Stream {
 
     /// The legacy default stream, of which there is one to a context.
     pub fn legacy_default(_device: &Device) -> Self {
-        Self(LEGACY_DEFAULT)
+        Self::of(LEGACY_DEFAULT)
     }
 
     fn create(flags: sys::CUstream_flags, priority: i32) -> Result<Self, GpuError> {
@@ -51,11 +55,15 @@ impl Stream {
         // SAFETY: a context is current; the handle is written on success.
         let result = unsafe { sys::cuStreamCreateWithPriority(&raw mut stream, flags, priority) };
         check("cuStreamCreateWithPriority", result)?;
-        Ok(Self(stream))
+        Ok(Self::of(stream))
+    }
+
+    fn of(raw: sys::CUstream) -> Self {
+        Self { raw, libraries: RefCell::default() }
     }
 
     pub(super) fn raw(&self) -> sys::CUstream {
-        self.0
+        self.raw
     }
 
     /// Copies host memory to the device.
@@ -66,7 +74,7 @@ impl Stream {
     /// # Errors
     /// If the driver refuses, or reports an earlier failure.
     pub unsafe fn copy_in(&self, from: *const f32, to: u64, n: Bytes) -> Result<(), GpuError> {
-        let result = unsafe { sys::cuMemcpyHtoDAsync_v2(to, from.cast(), n.as_usize(), self.0) };
+        let result = unsafe { sys::cuMemcpyHtoDAsync_v2(to, from.cast(), n.as_usize(), self.raw) };
         check("cuMemcpyHtoDAsync", result)
     }
 
@@ -78,7 +86,7 @@ impl Stream {
     /// # Errors
     /// As for [`Stream::copy_in`].
     pub unsafe fn copy_out(&self, from: u64, to: *mut f32, n: Bytes) -> Result<(), GpuError> {
-        let result = unsafe { sys::cuMemcpyDtoHAsync_v2(to.cast(), from, n.as_usize(), self.0) };
+        let result = unsafe { sys::cuMemcpyDtoHAsync_v2(to.cast(), from, n.as_usize(), self.raw) };
         check("cuMemcpyDtoHAsync", result)
     }
 
@@ -90,7 +98,7 @@ impl Stream {
     /// # Errors
     /// As for [`Stream::copy_in`].
     pub unsafe fn clear(&self, target: u64, bytes: Bytes) -> Result<(), GpuError> {
-        let result = unsafe { sys::cuMemsetD8Async(target, 0, bytes.as_usize(), self.0) };
+        let result = unsafe { sys::cuMemsetD8Async(target, 0, bytes.as_usize(), self.raw) };
         check("cuMemsetD8Async", result)
     }
 
@@ -103,21 +111,30 @@ impl Stream {
     /// As for [`Stream::copy_in`].
     pub unsafe fn launch(&self, launch: &Launch) -> Result<(), GpuError> {
         // SAFETY: as the caller promises; the driver copies the arguments.
-        unsafe { launch.start(self.0) }
+        unsafe { launch.start(self.raw, &mut self.libraries.borrow_mut()) }
+    }
+
+    /// Makes what a library needs to start such a launch here, as a part of the
+    /// set-up: otherwise the first launch does.
+    ///
+    /// # Errors
+    /// If the library has no memory left.
+    pub fn prepare(&self, launch: &Launch) -> Result<(), GpuError> {
+        launch.prepare(self.raw, &mut self.libraries.borrow_mut())
     }
 
     /// # Errors
     /// As for [`Stream::copy_in`].
     pub fn record(&self, event: &Event) -> Result<(), GpuError> {
         // SAFETY: both handles are alive.
-        check("cuEventRecord", unsafe { sys::cuEventRecord(event.0, self.0) })
+        check("cuEventRecord", unsafe { sys::cuEventRecord(event.0, self.raw) })
     }
 
     /// # Errors
     /// As for [`Stream::copy_in`].
     pub fn wait(&self, event: &Event) -> Result<(), GpuError> {
         // SAFETY: both handles are alive.
-        check("cuStreamWaitEvent", unsafe { sys::cuStreamWaitEvent(self.0, event.0, 0) })
+        check("cuStreamWaitEvent", unsafe { sys::cuStreamWaitEvent(self.raw, event.0, 0) })
     }
 
     /// Waits on the host until everything issued so far is done.
@@ -126,7 +143,7 @@ impl Stream {
     /// If the driver reports a failure of any of it.
     pub fn synchronize(&self) -> Result<(), GpuError> {
         // SAFETY: the handle is alive.
-        check("cuStreamSynchronize", unsafe { sys::cuStreamSynchronize(self.0) })
+        check("cuStreamSynchronize", unsafe { sys::cuStreamSynchronize(self.raw) })
     }
 
     /// Whether everything issued so far is done.
@@ -135,7 +152,7 @@ impl Stream {
     /// If the driver reports a failure of any of it.
     pub fn is_done(&self) -> Result<bool, GpuError> {
         // SAFETY: the handle is alive.
-        match unsafe { sys::cuStreamQuery(self.0) } {
+        match unsafe { sys::cuStreamQuery(self.raw) } {
             sys::CUresult::CUDA_ERROR_NOT_READY => Ok(false),
             other => check("cuStreamQuery", other).map(|()| true),
         }
@@ -144,9 +161,11 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        if self.0 != LEGACY_DEFAULT {
+        // What libraries have on this stream goes before it.
+        self.libraries.take();
+        if self.raw != LEGACY_DEFAULT {
             // SAFETY: created in `create` and destroyed once.
-            unsafe { sys::cuStreamDestroy_v2(self.0) };
+            unsafe { sys::cuStreamDestroy_v2(self.raw) };
         }
     }
 }

@@ -8,9 +8,15 @@
 //! Invariant: nothing here knows of a GPU, a plan or a clock.
 
 mod affinity;
+mod black_scholes;
+mod convolution;
 mod cpu;
+mod fft;
+mod histogram;
+mod matmul;
 mod pages;
 mod team;
+mod transpose;
 mod twins;
 mod vector;
 

@@ -2,9 +2,10 @@
 
 use super::HostError;
 use super::cpu::last_level_cache;
+use super::fft::Plans;
 use super::twins::{Formula, Map, Polynomial, Saxpy, Scale, Stencil, Sum};
 use super::vector::on_widest_vectors;
-use crate::kernels::{Arguments, Kernel};
+use crate::kernels::{Arguments, BlackScholes, Kernel};
 use crate::units::Bytes;
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -22,6 +23,7 @@ pub enum Operand<'a> {
 pub struct Team {
     pool: rayon::ThreadPool,
     last_level_cache: Bytes,
+    pub(super) plans: Plans,
 }
 
 impl Team {
@@ -37,7 +39,7 @@ impl Team {
         // Threads start in the background; the first kernel should not wait for them.
         pool.broadcast(|_| ());
         let last_level_cache = last_level_cache().unwrap_or(Bytes::mib(32));
-        Ok(Self { pool, last_level_cache })
+        Ok(Self { pool, last_level_cache, plans: Plans::default() })
     }
 
     pub fn threads(&self) -> usize {
@@ -70,10 +72,29 @@ impl Team {
                 self.elementwise(Saxpy(arguments.a), cost, [x, y], output, lead);
             }
             (Kernel::Polynomial, &[x]) => {
-                let formula = Polynomial { degree: arguments.degree };
+                let formula = Polynomial { degree: arguments.extent };
                 self.elementwise(formula, cost, [x], output, lead);
             }
+            (Kernel::BlackScholes, &[price, strike, years]) => {
+                self.elementwise(BlackScholes, cost, [price, strike, years], output, lead);
+            }
+            (Kernel::Convolution, &[Operand::Array(x), Operand::Array(weights)]) => {
+                self.convolve(cost, (x, weights), output, lead);
+            }
             (Kernel::Stencil, &[Operand::Array(x)]) => self.stencil(cost, x, output, lead),
+            (Kernel::Matmul, &[Operand::Array(x), Operand::Array(y)]) => {
+                let x = &x[lead..][..output.len()];
+                self.matmul(cost, (x, y), output, arguments.extent as usize);
+            }
+            (Kernel::Fft, &[Operand::Array(x)]) => {
+                let x = &x[lead..][..output.len()];
+                self.fft(cost, x, output, arguments.extent as usize);
+            }
+            (Kernel::Transpose, &[Operand::Array(x)]) => {
+                assert_eq!(lead, 0, "a transposition is not cut");
+                self.transpose(cost, x, output, arguments.extent as usize);
+            }
+            (Kernel::Histogram, &[Operand::Array(x)]) => self.histogram(cost, x, output),
             (Kernel::Sum, &[Operand::Array(x)]) => {
                 assert_eq!(lead, 0, "a sum has no halo");
                 output[0] = self.sum(cost, x);
@@ -97,7 +118,7 @@ impl Team {
         if values.len() <= BLOCK || self.threads() == 1 {
             values.chunks_mut(BLOCK).enumerate().for_each(fill);
         } else {
-            self.pool.install(|| values.par_chunks_mut(BLOCK).enumerate().for_each(fill));
+            self.install(|| values.par_chunks_mut(BLOCK).enumerate().for_each(fill));
         }
     }
 
@@ -161,7 +182,7 @@ impl Team {
             return on_widest_vectors(map);
         }
         let chunk = self.chunk(cost, map.count);
-        self.pool.install(|| {
+        self.install(|| {
             (0..map.count.div_ceil(chunk)).into_par_iter().for_each(|index| {
                 let start = index * chunk;
                 // SAFETY: chunks lie inside the map and do not overlap.
@@ -179,20 +200,24 @@ impl Team {
             return x.chunks(BLOCK).map(sum_of).sum::<f64>() as f32;
         }
         let blocks_at_once = self.chunk(cost, x.len()).div_ceil(BLOCK);
-        let sums: Vec<f64> = self
-            .pool
-            .install(|| x.par_chunks(BLOCK).with_min_len(blocks_at_once).map(sum_of).collect());
+        let sums: Vec<f64> =
+            self.install(|| x.par_chunks(BLOCK).with_min_len(blocks_at_once).map(sum_of).collect());
         sums.into_iter().sum::<f64>() as f32
     }
 
+    /// Runs work on the team's threads.
+    pub(super) fn install<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        self.pool.install(work)
+    }
+
     /// Whether the work is worth waking the team for.
-    fn shares(&self, cost: Cost, count: usize) -> bool {
+    pub(super) fn shares(&self, cost: Cost, count: usize) -> bool {
         self.threads() > 1 && cost.nanos(count) > PARALLEL_FROM_NANOS
     }
 
     /// How many elements a thread takes at a time: at least a few microseconds'
     /// worth, and several chunks a thread, so that none is left with the last one.
-    fn chunk(&self, cost: Cost, count: usize) -> usize {
+    pub(super) fn chunk(&self, cost: Cost, count: usize) -> usize {
         let nanos = cost.nanos(count) / (CHUNKS_PER_THREAD * self.threads()) as f64;
         let nanos = nanos.clamp(SHORTEST_CHUNK_NANOS, LONGEST_CHUNK_NANOS);
         ((nanos / cost.nanos(1)) as usize).next_multiple_of(CHUNK_MULTIPLE).max(CHUNK_MULTIPLE)
@@ -200,7 +225,7 @@ impl Team {
 
     /// Whether the arrays of a kernel pass through the caches without staying.
     /// Then reading the output before overwriting it, as ordinary stores do, is waste.
-    fn outgrows_caches(&self, cost: Cost, count: usize) -> bool {
+    pub(super) fn outgrows_caches(&self, cost: Cost, count: usize) -> bool {
         Bytes::new(cost.bytes) * count as u64 > self.last_level_cache
     }
 }
@@ -216,7 +241,7 @@ const CHUNK_MULTIPLE: usize = 256;
 /// A rough price of an element on one thread whose data is in a near cache: only for
 /// deciding how to share work.
 #[derive(Clone, Copy)]
-struct Cost {
+pub(super) struct Cost {
     bytes: u64,
     flops: f64,
 }

@@ -4,6 +4,12 @@
 //! Invariant: only facts about kernels. The code that runs them lives in `gpu`
 //! (CUDA C) and `host` (CPU twins); what they cost on a machine is in a `profile`.
 
+mod arguments;
+mod grid;
+
+pub use arguments::{Arguments, Extent, Numbers, Variant};
+pub use grid::Grid;
+
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -15,13 +21,44 @@ pub enum Kernel {
     Scale,
     /// `out[i] = a * x[i] + y[i]`
     Saxpy,
-    /// `out[i]` = a polynomial of degree `degree` in `x[i]`, by Horner's rule:
+    /// `out[i]` = a polynomial of that degree in `x[i]`, by Horner's rule:
     /// `degree` dependent fused multiply-adds per element.
     Polynomial,
     /// `out[0]` = the sum of all `x[i]`
     Sum,
     /// `out[i] = (x[i-1] + x[i] + x[i+1]) / 3`, the ends repeated outwards.
     Stencil,
+    /// `out[i]` = the value of a European call on a stock at `price[i]`, with
+    /// strike `strike[i]`, `years[i]` ahead, as [`BlackScholes`] has it.
+    BlackScholes,
+    /// `out[i]` = the sum of `weights[t] * x[i + t - taps / 2]` over all `taps`
+    /// weights, the ends of `x` repeated outwards.
+    Convolution,
+    /// `out[b]` = how many `x[i]` lie in the `b`th of `bins` equal parts of 0 to
+    /// 1; those outside count in the first or the last.
+    Histogram,
+    /// `out[j][i] = x[i][j]`: rows of `columns` elements become columns.
+    Transpose,
+    /// `out[i][j]` = the sum of `x[i][l] * y[l][j]`: any number of rows, of `inner`
+    /// elements each, times a square matrix. Were it not square, times would go
+    /// by a third number besides those of elements and of `inner`.
+    Matmul,
+    /// Each signal's discrete Fourier transform, not scaled. A signal has
+    /// `length` points, a point a real and an imaginary part.
+    Fft,
+}
+
+/// What an option's value depends on besides price, strike and time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlackScholes;
+
+impl BlackScholes {
+    /// The riskless rate of interest, per year.
+    pub const RATE: f32 = 0.02;
+    /// The standard deviation of the price's logarithm over a year.
+    pub const VOLATILITY: f32 = 0.3;
+    /// Inputs below count as this much: the value has no limit where all are 0.
+    pub const LEAST: f32 = 1e-6;
 }
 
 /// How the output of a kernel relates to its inputs.
@@ -29,48 +66,24 @@ pub enum Kernel {
 pub enum Shape {
     /// One output element for each input element.
     Map,
-    /// One output element in all.
+    /// As many output elements as [`Kernel::results`] says, however many go in.
     Reduction,
 }
 
-/// The scalar arguments of a kernel; a kernel ignores those that it does not have.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Arguments {
-    /// The factor of `scale` and `saxpy`.
-    pub a: f32,
-    /// The degree of `polynomial`.
-    pub degree: u32,
-}
-
-impl Default for Arguments {
-    fn default() -> Self {
-        Self { a: 0.5, degree: 16 }
-    }
-}
-
-/// A kernel as far as its cost goes: `degree` is 0 for kernels without one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Variant {
-    pub kernel: Kernel,
-    pub degree: u32,
-}
-
-impl Variant {
-    pub fn of(kernel: Kernel, arguments: &Arguments) -> Self {
-        let degree = if kernel == Kernel::Polynomial { arguments.degree } else { 0 };
-        Self { kernel, degree }
-    }
-
-    /// Arguments that make the kernel this variant.
-    pub fn arguments(self) -> Arguments {
-        Arguments { degree: self.degree, ..Arguments::default() }
-    }
-}
-
 impl Kernel {
-    pub const ALL: [Self; 5] =
-        [Self::Scale, Self::Saxpy, Self::Polynomial, Self::Sum, Self::Stencil];
+    pub const ALL: [Self; 11] = [
+        Self::Scale,
+        Self::Saxpy,
+        Self::Polynomial,
+        Self::Sum,
+        Self::Stencil,
+        Self::BlackScholes,
+        Self::Convolution,
+        Self::Histogram,
+        Self::Transpose,
+        Self::Matmul,
+        Self::Fft,
+    ];
 
     pub const fn name(self) -> &'static str {
         match self {
@@ -79,6 +92,12 @@ impl Kernel {
             Self::Polynomial => "polynomial",
             Self::Sum => "sum",
             Self::Stencil => "stencil",
+            Self::BlackScholes => "black-scholes",
+            Self::Convolution => "convolution",
+            Self::Histogram => "histogram",
+            Self::Transpose => "transpose",
+            Self::Matmul => "matmul",
+            Self::Fft => "fft",
         }
     }
 
@@ -86,101 +105,153 @@ impl Kernel {
         Self::ALL.into_iter().find(|kernel| kernel.name() == name)
     }
 
-    /// How many input arrays the kernel reads. Each kernel writes one array.
-    pub const fn inputs(self) -> usize {
+    /// The input arrays that the kernel reads. Each kernel writes one array.
+    pub const fn operands(self) -> &'static [&'static str] {
         match self {
-            Self::Saxpy => 2,
-            Self::Scale | Self::Polynomial | Self::Sum | Self::Stencil => 1,
+            Self::Scale | Self::Polynomial | Self::Sum => &["x"],
+            Self::Stencil | Self::Histogram | Self::Transpose | Self::Fft => &["x"],
+            Self::Saxpy | Self::Matmul => &["x", "y"],
+            Self::BlackScholes => &["price", "strike", "years"],
+            Self::Convolution => &["x", "weights"],
         }
+    }
+
+    /// How many input arrays the kernel reads.
+    pub const fn inputs(self) -> usize {
+        self.operands().len()
+    }
+
+    /// The elements of an input that every output element may depend on, such as
+    /// weights; `None` for an input that the kernel goes along.
+    pub fn whole(self, input: usize, arguments: &Arguments) -> Option<u64> {
+        let extent = u64::from(arguments.extent);
+        match (self, input) {
+            (Self::Convolution, 1) => Some(extent),
+            (Self::Matmul, 1) => Some(extent * extent),
+            _ => None,
+        }
+    }
+
+    /// The inputs that the kernel goes along.
+    fn along(self) -> impl Iterator<Item = usize> {
+        let arguments = Arguments::default();
+        (0..self.inputs()).filter(move |&input| self.whole(input, &arguments).is_none())
+    }
+
+    /// The input in which an iteration finds the output of the one before,
+    /// unless the task works in place: the last that the kernel goes along.
+    pub fn iterated(self) -> usize {
+        self.along().last().expect("every kernel goes along an input")
     }
 
     pub const fn shape(self) -> Shape {
         match self {
-            Self::Sum => Shape::Reduction,
-            Self::Scale | Self::Saxpy | Self::Polynomial | Self::Stencil => Shape::Map,
+            Self::Sum | Self::Histogram => Shape::Reduction,
+            _ => Shape::Map,
         }
     }
 
+    /// How many elements a reduction writes.
+    pub const fn results(self, arguments: &Arguments) -> u64 {
+        match self {
+            Self::Histogram => arguments.extent as u64,
+            _ => 1,
+        }
+    }
+
+    /// Elements that belong together, such as a row: arrays are whole numbers of
+    /// them, and no chunk ends within one.
+    pub const fn grain(self, arguments: &Arguments) -> u64 {
+        match self {
+            Self::Transpose | Self::Matmul => arguments.extent as u64,
+            Self::Fft => 2 * arguments.extent as u64,
+            _ => 1,
+        }
+    }
+
+    /// Whether the work can be cut into chunks along the elements.
+    pub const fn can_be_cut(self) -> bool {
+        !matches!(self, Self::Transpose)
+    }
+
     /// How many neighbours on each side an output element depends on.
-    pub const fn halo(self) -> u64 {
+    pub const fn halo(self, arguments: &Arguments) -> u64 {
         match self {
             Self::Stencil => 1,
-            Self::Scale | Self::Saxpy | Self::Polynomial | Self::Sum => 0,
+            Self::Convolution => arguments.extent as u64 / 2,
+            _ => 0,
         }
     }
 
     /// Whether the output may be the same memory as an input.
     pub const fn works_in_place(self) -> bool {
-        self.halo() == 0 && matches!(self.shape(), Shape::Map)
+        matches!(self, Self::Scale | Self::Saxpy | Self::Polynomial | Self::BlackScholes)
+    }
+
+    /// Whether the kernel takes the factor `a`.
+    pub const fn has_factor(self) -> bool {
+        matches!(self, Self::Scale | Self::Saxpy)
+    }
+
+    /// The whole-number argument the kernel takes, if it takes one.
+    pub const fn extent(self) -> Option<Extent> {
+        match self {
+            // Beyond this degree the kernel says nothing more about a machine.
+            Self::Polynomial => Some(Extent::up_to("degree", 65_536, 16)),
+            // One tap is in the middle.
+            Self::Convolution => {
+                Some(Extent { numbers: Numbers::Odd, ..Extent::up_to("taps", 1025, 9) })
+            }
+            // A block's counters stay in its shared memory.
+            Self::Histogram => Some(Extent::up_to("bins", 4096, 256)),
+            Self::Transpose => Some(Extent::up_to("columns", 65_536, 1024)),
+            Self::Matmul => Some(Extent::up_to("inner", 16_384, 1024)),
+            // Other lengths take other algorithms, with other costs. A signal is
+            // one thread's work on the CPU, and longer ones would be shared.
+            Self::Fft => Some(Extent {
+                least: 2,
+                numbers: Numbers::PowersOfTwo,
+                ..Extent::up_to("length", 65_536, 1024)
+            }),
+            _ => None,
+        }
     }
 
     /// The scalar arguments the kernel takes, by name.
-    pub const fn arguments(self) -> &'static [&'static str] {
-        match self {
-            Self::Scale | Self::Saxpy => &["a"],
-            Self::Polynomial => &["degree"],
-            Self::Sum | Self::Stencil => &[],
-        }
+    pub fn arguments(self) -> Vec<&'static str> {
+        let factor = self.has_factor().then_some("a");
+        factor.into_iter().chain(self.extent().map(|extent| extent.name)).collect()
     }
 
     /// Floating-point operations per element; a fused multiply-add is two.
     pub fn flops_per_element(self, arguments: &Arguments) -> f64 {
+        let extent = f64::from(arguments.extent);
         match self {
-            Self::Scale | Self::Sum => 1.0,
+            Self::Scale | Self::Sum | Self::Histogram => 1.0,
             Self::Saxpy => 2.0,
-            Self::Polynomial => 2.0 * f64::from(arguments.degree),
+            Self::Polynomial | Self::Convolution | Self::Matmul => 2.0 * extent,
+            // By custom, 5 n log2(n) for n points, whatever the algorithm does.
+            Self::Fft => 2.5 * extent.log2(),
             Self::Stencil => 3.0,
+            Self::Transpose => 0.0,
+            // With every function counted as the series that the CPU twin has for it.
+            Self::BlackScholes => 136.0,
         }
     }
 
-    /// Bytes read and written per element when each array is touched once.
-    pub const fn bytes_per_element(self) -> u64 {
-        match self.shape() {
-            Shape::Map => 4 * (self.inputs() as u64 + 1),
-            Shape::Reduction => 4 * self.inputs() as u64,
-        }
-    }
-}
-
-/// The shape of a launch, and what one of its blocks holds of a multiprocessor
-/// for as long as it runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Grid {
-    pub blocks: u32,
-    pub threads_per_block: u32,
-    pub registers_per_thread: u32,
-    pub shared_bytes_per_block: u32,
-}
-
-impl Grid {
-    /// Elements that one thread of a map works on, as in the CUDA source.
-    const PER_THREAD: u64 = 4;
-    const THREADS: u32 = 256;
-    /// Blocks of a reduction: each leaves one number to combine.
-    const REDUCTION_BLOCKS: u64 = 1024;
-
-    /// What a small kernel of the driver's own takes up.
-    pub const ONE_BLOCK: Self = Self {
-        blocks: 1,
-        threads_per_block: Self::THREADS,
-        registers_per_thread: 32,
-        shared_bytes_per_block: 0,
-    };
-
-    /// The library's launch of a kernel over so many elements.
-    pub fn of(kernel: Kernel, elements: u64) -> Self {
-        let blocks = elements.div_ceil(u64::from(Self::THREADS) * Self::PER_THREAD).max(1);
-        let (blocks, shared) = match kernel.shape() {
-            Shape::Map => (blocks, 0),
-            // One number for each warp, and a flag.
-            Shape::Reduction => (blocks.min(Self::REDUCTION_BLOCKS), 4 * Self::THREADS / 32 + 4),
+    /// Bytes read and written per element when each array is touched once,
+    /// without those that are read whole.
+    pub fn bytes_per_element(self) -> u64 {
+        let written = match self.shape() {
+            Shape::Map => 1,
+            Shape::Reduction => 0,
         };
-        Self {
-            // Of more, 16 TiB of elements, the launch itself would fail.
-            blocks: u32::try_from(blocks).unwrap_or(u32::MAX),
-            shared_bytes_per_block: shared,
-            ..Self::ONE_BLOCK
-        }
+        4 * (self.along().count() as u64 + written)
+    }
+
+    /// Bytes of the inputs that are read whole.
+    pub fn whole_bytes(self, arguments: &Arguments) -> u64 {
+        4 * (0..self.inputs()).filter_map(|input| self.whole(input, arguments)).sum::<u64>()
     }
 }
 

@@ -1,28 +1,24 @@
 //! The pieces that every family is put together from.
 
-use super::chunk::{Item, iteration_range, reduced, widened};
+use super::chunk::{Item, iteration_range, widened};
 use super::program::{
     Allocation, AllocationId, Call, Direction, EventId, Place, Plan, Slice, Step, StreamId,
     StreamTraits,
 };
 use super::strategy::Strategy;
-use crate::kernels::{Kernel, Shape};
+use crate::kernels::{Grid, Shape};
 use crate::scenario::{BufferId, Home, HostMemory, Task, TaskId, Workload};
 use crate::units::Bytes;
 use std::ops::Range;
 
-/// Device blocks that one launch of a reduction may have, and so the partial
-/// results that its workspace must hold; one more word counts finished blocks.
-pub const REDUCTION_BLOCKS: u64 = 1024;
-
 /// Where a buffer's elements of one item are.
 #[derive(Clone, Copy)]
 pub(super) struct Residence {
-    allocation: AllocationId,
+    pub allocation: AllocationId,
     /// The element of the batch that sits at `offset`.
-    first: u64,
+    pub first: u64,
     /// Elements in front of it in the allocation.
-    offset: u64,
+    pub offset: u64,
 }
 
 impl Residence {
@@ -50,6 +46,8 @@ pub(super) struct Builder<'w> {
     pub plan: Plan,
     /// For each buffer that has a home outside the plan: where that is.
     homes: Vec<Option<AllocationId>>,
+    /// For each buffer that all chunks of a batch read whole: where they find it.
+    pub(super) shared: Vec<Option<AllocationId>>,
 }
 
 impl<'w> Builder<'w> {
@@ -62,7 +60,8 @@ impl<'w> Builder<'w> {
             setup: Vec::new(),
             body: Vec::new(),
         };
-        let mut builder = Self { workload, plan, homes: Vec::new() };
+        let shared = vec![None; workload.buffers.len()];
+        let mut builder = Self { workload, plan, homes: Vec::new(), shared };
         for index in 0..workload.buffers.len() {
             let home = builder.add_home(BufferId(index));
             builder.homes.push(home);
@@ -128,7 +127,7 @@ impl<'w> Builder<'w> {
         let mut buffers = Vec::new();
         for (index, buffer) in self.workload.buffers.iter().enumerate() {
             let (id, name) = (BufferId(index), buffer.name.clone());
-            let own = !self.at_home(id, place);
+            let own = !self.at_home(id, place) && self.shared[index].is_none();
             buffers.push(own.then(|| self.allocate(name, place, longest(items, id))));
         }
         let none = vec![None; self.workload.tasks.len()];
@@ -144,15 +143,16 @@ impl<'w> Builder<'w> {
                     (format!("{} spare", task.name), longest(items, task.writes));
                 slot.spares[index] = Some(self.allocate(name, place, elements));
             }
-            if place == Place::Device && task.kernel.shape() == Shape::Reduction {
-                slot.workspaces[index] = Some(self.workspace(&task.name));
+            if let (Place::Device, Some(elements)) =
+                (place, Grid::workspace(task.kernel, &task.arguments))
+            {
+                slot.workspaces[index] = Some(self.workspace(&task.name, elements));
             }
         }
         slot
     }
 
-    fn workspace(&mut self, task: &str) -> AllocationId {
-        let elements = REDUCTION_BLOCKS + 1;
+    fn workspace(&mut self, task: &str, elements: u64) -> AllocationId {
         let id = self.allocate(format!("{task} workspace"), Place::Device, elements);
         let target = Slice { allocation: id, offset: Bytes::ZERO, length: Bytes::of_f32(elements) };
         self.plan.setup.push(Call::Clear { stream: StreamId(0), target });
@@ -173,11 +173,20 @@ impl<'w> Builder<'w> {
         self.homes[id.0].map(|allocation| Residence { allocation, first: 0, offset })
     }
 
+    /// Where the chunks of an item's batch find a buffer that they all read whole.
+    pub fn shared(&self, item: &Item, id: BufferId) -> Option<Residence> {
+        let offset = item.batch * self.workload.buffer(id).elements;
+        self.shared[id.0].map(|allocation| Residence { allocation, first: 0, offset })
+    }
+
     /// Where a buffer of an item is worked on.
     pub fn residence(&self, slot: &Slot, item: &Item, id: BufferId) -> Residence {
         match slot.buffers[id.0] {
             Some(allocation) => Residence { allocation, first: item.room[id.0].start, offset: 0 },
-            None => self.home(item, id).expect("a buffer without a slot has a home"),
+            None => {
+                let elsewhere = self.shared(item, id).or_else(|| self.home(item, id));
+                elsewhere.expect("a buffer without a slot has a home")
+            }
         }
     }
 
@@ -200,7 +209,13 @@ impl<'w> Builder<'w> {
             steps.push(Step {
                 kernel: task.kernel,
                 arguments: task.arguments,
-                inputs: inputs.iter().map(|input| input.slice(&reads)).collect(),
+                inputs: {
+                    let range = |input| match task.kernel.whole(input, &task.arguments) {
+                        Some(length) => 0..length,
+                        None => reads.clone(),
+                    };
+                    inputs.iter().enumerate().map(|(i, input)| input.slice(&range(i))).collect()
+                },
                 output: target.slice(&writes),
                 workspace: slot.workspaces[id.0].map(|allocation| Slice {
                     allocation,
@@ -215,7 +230,7 @@ impl<'w> Builder<'w> {
             });
             // A task that works in place finds its output where it read its input.
             if !task.reads.contains(&task.writes) {
-                *inputs.last_mut().expect("every kernel reads something") = target;
+                inputs[task.kernel.iterated()] = target;
             }
         }
         steps
@@ -225,19 +240,26 @@ impl<'w> Builder<'w> {
     fn ranges(&self, task: &Task, item: &Item, index: u64) -> (Range<u64>, Range<u64>) {
         let length = self.workload.buffer(task.writes).elements;
         match task.kernel.shape() {
-            Shape::Reduction => (item.owns[task.reads[0].0].clone(), 0..1),
+            Shape::Reduction => {
+                (item.owns[task.reads[0].0].clone(), 0..task.kernel.results(&task.arguments))
+            }
             Shape::Map => {
                 let writes = iteration_range(task, index, &item.needs[task.writes.0], length);
-                (widened(&writes, task.kernel.halo(), length), writes)
+                (widened(&writes, task.kernel.halo(&task.arguments), length), writes)
             }
         }
     }
 
-    /// Buffers of the host that the device has to be given.
+    /// Buffers of the host that the device has to be given, chunk by chunk.
     pub fn copied_in(&self) -> Vec<BufferId> {
+        let chunked = |id: &BufferId| self.shared[id.0].is_none();
+        self.inputs_on_host().filter(chunked).collect()
+    }
+
+    fn inputs_on_host(&self) -> impl Iterator<Item = BufferId> {
         let on_host = |&id: &BufferId| matches!(self.workload.buffer(id).home, Home::Host(_));
         let all = (0..self.workload.buffers.len()).map(BufferId);
-        all.filter(on_host).filter(|&id| self.workload.is_input(id)).collect()
+        all.filter(on_host).filter(|&id| self.workload.is_input(id))
     }
 
     /// Buffers of the host that the device has to give back.
@@ -272,59 +294,4 @@ impl<'w> Builder<'w> {
 fn longest(items: &[Item], id: BufferId) -> u64 {
     let lengths = items.iter().map(|item| item.room[id.0].end - item.room[id.0].start);
     lengths.max().unwrap_or(0)
-}
-
-/// Host memory in which the chunks of a reduction leave their parts, and the
-/// calls that add the parts up at the end.
-pub(super) struct Partials {
-    id: BufferId,
-    parts: AllocationId,
-    chunks: u64,
-}
-
-impl Partials {
-    /// One set for each reduction that goes back to the host.
-    pub fn new(builder: &mut Builder<'_>, chunks: u64) -> Vec<Self> {
-        if chunks == 1 {
-            return Vec::new();
-        }
-        let reductions: Vec<BufferId> = builder.copied_out();
-        let reductions = reductions.into_iter().filter(|&id| reduced(builder.workload, id));
-        let place = Place::Host(builder.plan.strategy.memory);
-        let elements = chunks * builder.workload.batches;
-        let mut all = Vec::new();
-        for id in reductions.collect::<Vec<_>>() {
-            let name = format!("{} parts", builder.workload.buffer(id).name);
-            all.push(Self { id, parts: builder.allocate(name, place, elements), chunks });
-        }
-        all
-    }
-
-    /// Where the item's part goes, if the buffer is one of these.
-    pub fn target(all: &[Self], item: &Item, id: BufferId) -> Option<Residence> {
-        let found = all.iter().find(|partials| partials.id == id)?;
-        let offset = item.batch * found.chunks + item.piece;
-        Some(Residence { allocation: found.parts, first: 0, offset })
-    }
-
-    /// Adds up the parts of every batch on the host.
-    pub fn combine(all: &[Self], builder: &mut Builder<'_>, items: &[Item]) {
-        for partials in all {
-            for item in items.iter().filter(|item| item.piece == 0) {
-                let offset = item.batch * partials.chunks;
-                let parts = Residence { allocation: partials.parts, first: 0, offset };
-                let whole = builder.home(item, partials.id).expect("it goes back to the host");
-                builder.issue(Call::Compute {
-                    step: Step {
-                        kernel: Kernel::Sum,
-                        arguments: crate::kernels::Arguments::default(),
-                        inputs: vec![parts.slice(&(0..partials.chunks))],
-                        output: whole.slice(&(0..1)),
-                        workspace: None,
-                        lead: 0,
-                    },
-                });
-            }
-        }
-    }
 }

@@ -25,8 +25,11 @@ pub(super) struct Item {
 /// The reason why the workload cannot be cut.
 pub(super) fn items(workload: &Workload, chunks: u64) -> Result<Vec<Item>, String> {
     let length = if chunks > 1 { Some(common_length(workload)?) } else { None };
-    if length.is_some_and(|length| chunks > length) {
-        return Err(format!("{chunks} chunks of a batch with fewer elements"));
+    let grain = workload.grain();
+    if length.is_some_and(|length| chunks > length / grain) {
+        let rows =
+            if grain == 1 { String::new() } else { format!(", {grain} of which stay together") };
+        return Err(format!("{chunks} chunks of a batch with fewer elements{rows}"));
     }
     let mut items = Vec::new();
     for batch in 0..workload.batches {
@@ -49,14 +52,18 @@ fn common_length(workload: &Workload) -> Result<u64, String> {
         return Err(format!("task `{}` has no `split`, so it stays whole", task.name));
     }
     for task in &workload.tasks {
-        let reads_reduction = |id: &&BufferId| reduced(workload, **id);
-        if let Some(id) = task.reads.iter().find(reads_reduction) {
-            let (name, buffer) = (&task.name, &workload.buffer(*id).name);
-            return Err(format!("task `{name}` needs the whole of `{buffer}` before it starts"));
+        for (input, &id) in task.reads.iter().enumerate() {
+            let computed_first = workload.is_output(id) && task.reads_whole(input);
+            if reduced(workload, id) || computed_first {
+                let (name, buffer) = (&task.name, &workload.buffer(id).name);
+                return Err(format!(
+                    "task `{name}` needs the whole of `{buffer}` before it starts"
+                ));
+            }
         }
     }
     let mut lengths: Vec<u64> = (0..workload.buffers.len())
-        .filter(|&id| !reduced(workload, BufferId(id)))
+        .filter(|&id| is_cut(workload, BufferId(id)))
         .map(|id| workload.buffers[id].elements)
         .collect();
     lengths.sort_unstable();
@@ -73,6 +80,11 @@ pub(super) fn reduced(workload: &Workload, id: BufferId) -> bool {
     writer.is_some_and(|task| task.kernel.shape() == Shape::Reduction)
 }
 
+/// Whether every chunk has a range of its own of a buffer.
+fn is_cut(workload: &Workload, id: BufferId) -> bool {
+    !reduced(workload, id) && !workload.is_read_whole(id)
+}
+
 fn own_ranges(
     workload: &Workload,
     length: Option<u64>,
@@ -82,12 +94,20 @@ fn own_ranges(
     let buffers = workload.buffers.iter().enumerate();
     buffers
         .map(|(id, buffer)| match length {
-            Some(length) if !reduced(workload, BufferId(id)) => {
+            Some(length) if is_cut(workload, BufferId(id)) => {
+                let grain = workload.grain();
+                let rows = length / grain;
                 // Whole multiples of 32 elements keep device accesses aligned.
                 let cut = |piece: u64| {
-                    let at = u128::from(length) * u128::from(piece) / u128::from(chunks);
+                    let at = u128::from(rows) * u128::from(piece) / u128::from(chunks);
                     let at = at as u64;
-                    if piece == chunks || length / chunks < 64 { at } else { at / 32 * 32 }
+                    if piece == chunks {
+                        length
+                    } else if rows / chunks < 64 {
+                        at * grain
+                    } else {
+                        at / 32 * 32 * grain
+                    }
                 };
                 cut(piece)..cut(piece + 1)
             }
@@ -100,9 +120,14 @@ fn own_ranges(
 fn needed_ranges(workload: &Workload, owns: &[Range<u64>]) -> Vec<Range<u64>> {
     let mut needs = owns.to_vec();
     for task in workload.tasks.iter().rev() {
-        for &read in &task.reads {
+        // A row is computed whole, however little of it is asked for.
+        let grain = task.kernel.grain(&task.arguments);
+        let asked = &mut needs[task.writes.0];
+        *asked = asked.start / grain * grain..asked.end.next_multiple_of(grain);
+        for (input, &read) in task.reads.iter().enumerate() {
             let length = workload.buffer(read).elements;
             let wanted = match task.kernel.shape() {
+                _ if task.reads_whole(input) => 0..length,
                 Shape::Map => widened(&needs[task.writes.0], task.halo(), length),
                 Shape::Reduction => owns[read.0].clone(),
             };
@@ -153,5 +178,5 @@ pub(super) fn iteration_range(
     last: &Range<u64>,
     length: u64,
 ) -> Range<u64> {
-    widened(last, task.kernel.halo() * (task.iterations - 1 - index), length)
+    widened(last, task.kernel.halo(&task.arguments) * (task.iterations - 1 - index), length)
 }

@@ -1,9 +1,11 @@
 //! The families: strategies that turn a workload into a program.
 
-use super::builder::{Builder, Partials, Slot};
+use super::builder::{Builder, Slot};
 use super::chunk::{Item, items, reduced};
 use super::hazards::check_hazards;
+use super::partials::Partials;
 use super::program::{Call, Direction, Place, Plan, StreamId};
+use super::shared::Shared;
 use super::strategy::{Family, Issue, Strategy};
 use crate::scenario::{BufferId, Home, HostMemory, TaskId, Workload};
 use crate::units::Bytes;
@@ -178,6 +180,7 @@ fn by_chunk(
     let items = chunked_items(&builder, chunks)?;
     let streams = streams.min(items.len());
     let streams: Vec<StreamId> = (0..streams).map(|_| builder.stream()).collect();
+    let mut shared = Shared::new(&mut builder, chunks, streams.len());
     let slots = match issue {
         Issue::DepthFirst => streams.len(),
         // The next chunk is copied in before the kernel of the last has run.
@@ -191,6 +194,7 @@ fn by_chunk(
     match issue {
         Issue::DepthFirst => {
             for &(item, stream, slot) in &work {
+                shared.bring(&mut builder, stream, item);
                 copy_in(&mut builder, stream, slot, item);
                 builder.launch_all(stream, slot, item);
                 copy_out(&mut builder, stream, slot, item, &partials);
@@ -198,6 +202,7 @@ fn by_chunk(
         }
         Issue::BreadthFirst => {
             for &(item, stream, slot) in &work {
+                shared.bring(&mut builder, stream, item);
                 copy_in(&mut builder, stream, slot, item);
             }
             for &(item, stream, slot) in &work {
@@ -232,6 +237,7 @@ fn by_engine(mut builder: Builder<'_>, chunks: u64, ring: Option<usize>) -> Resu
         return Err(format!("a ring of {ring} for {} chunks", items.len()));
     }
     let [inward, compute, outward] = [builder.stream(), builder.stream(), builder.stream()];
+    let mut shared = Shared::new(&mut builder, chunks, 1);
     let slots: Vec<Slot> = (0..ring).map(|_| builder.slot(&items, Place::Device)).collect();
     let partials = Partials::new(&mut builder, chunks);
     let (comes, goes) = (builder.copied_in(), builder.copied_out());
@@ -240,7 +246,8 @@ fn by_engine(mut builder: Builder<'_>, chunks: u64, ring: Option<usize>) -> Resu
     for (index, item) in items.iter().enumerate() {
         let slot = &slots[index % ring];
         let before = index.checked_sub(ring);
-        if !comes.is_empty() {
+        let brings = shared.bring(&mut builder, inward, item);
+        if brings || !comes.is_empty() {
             if let Some(before) = before {
                 // The slot's inputs are free once its last kernel has read them,
                 // or, where they were updated in place, once they have left.

@@ -9,7 +9,9 @@ mod builder;
 mod chunk;
 mod families;
 mod hazards;
+mod partials;
 mod program;
+mod shared;
 mod strategy;
 
 pub use families::{Refusal, build};

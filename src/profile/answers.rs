@@ -265,7 +265,7 @@ impl Profile {
             let models = self.twins.iter().filter(fits).map(|model| (model.variant, &model.time));
             between(models, Variant::of(kernel, arguments), n, found.place())
         };
-        let own = Bytes::new(kernel.bytes_per_element() * n);
+        let own = Bytes::new(Variant::of(kernel, arguments).bytes(n));
         if footprint <= own {
             return time(Warmth::Same);
         }
@@ -314,9 +314,9 @@ fn blend(hot: f64, cold: f64, misses: f64) -> f64 {
     hot + (cold - hot) * misses
 }
 
-/// Interpolates between the two calibrated degrees around the wanted one, and
+/// Interpolates between the two calibrated extents around the wanted one, and
 /// along the last two beyond: the time of a kernel is linear in its arithmetic
-/// wherever arithmetic bounds it, and constant where memory does. One degree
+/// wherever arithmetic bounds it, and constant where memory does. One extent
 /// alone says nothing of others.
 fn between<'c>(
     models: impl Iterator<Item = (Variant, &'c Curve)>,
@@ -326,19 +326,28 @@ fn between<'c>(
 ) -> Result<f64, Unknown> {
     let what = format!("kernel `{}` {place}", wanted.kernel);
     let end = |size: f64| format!("{size} elements");
+    let mut models: Vec<_> = models.filter(|(one, _)| one.kernel == wanted.kernel).collect();
+    models.sort_by(|a, b| a.0.measure().total_cmp(&b.0.measure()));
+    if let ([(only, _)], Some(extent)) = (&models[..], wanted.kernel.extent())
+        && *only != wanted
+    {
+        let name = extent.name;
+        return Err(Unknown::new(format!("{what} with other `{name}` than {}", only.extent)));
+    }
+    // Each extent has sizes of its own: what others lack need not be known.
+    let after = models.partition_point(|(one, _)| one.measure() < wanted.measure());
+    let around = match models.get(after) {
+        None => models.len().saturating_sub(2)..models.len(),
+        Some((next, _)) if *next == wanted => after..after + 1,
+        Some(_) => after.saturating_sub(1)..after + 1,
+    };
     let mut points = Vec::new();
-    for (variant, curve) in models.filter(|(variant, _)| variant.kernel == wanted.kernel) {
+    for (variant, curve) in &models[around] {
         let time = curve.known(n as f64).map_err(|beyond| Unknown::new(beyond.of(&what, end)))?;
-        points.push((f64::from(variant.degree), time));
+        points.push((variant.measure(), time));
     }
-    points.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let degree = f64::from(wanted.degree);
-    match points[..] {
-        [] => Err(Unknown::new(what)),
-        [(only, _)] if only != degree => {
-            Err(Unknown::new(format!("{what} of another degree than {only}")))
-        }
-        [(_, time)] => Ok(time),
-        _ => Ok(crate::stats::interpolate(&points, degree)),
+    if points.is_empty() {
+        return Err(Unknown::new(what));
     }
+    Ok(crate::stats::interpolate(&points, wanted.measure()))
 }

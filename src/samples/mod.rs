@@ -87,9 +87,9 @@ pub const MEMORY_FOOTPRINT: Bytes = Bytes::mib(1024);
 pub const SHORT_COPY: Bytes = Bytes::kib(4);
 pub const LONG_COPY: Bytes = Bytes::kib(256);
 /// A kernel and its elements.
-pub const SHORT_KERNEL: (Variant, u64) = (Variant { kernel: Kernel::Scale, degree: 0 }, 32);
+pub const SHORT_KERNEL: (Variant, u64) = (Variant { kernel: Kernel::Scale, extent: 0 }, 32);
 pub const LONG_KERNEL: (Variant, u64) =
-    (Variant { kernel: Kernel::Polynomial, degree: 1024 }, 1 << 18);
+    (Variant { kernel: Kernel::Polynomial, extent: 1024 }, 1 << 18);
 
 /// The two orders in which a chain can go through all engines.
 pub const CYCLES: [[Link; 3]; 2] =

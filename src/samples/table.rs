@@ -12,7 +12,7 @@ use crate::plan::Direction;
 use crate::units::{Bytes, Span};
 use std::collections::BTreeMap;
 
-const COLUMNS: [&str; 15] = [
+const COLUMNS: [&str; 20] = [
     "path",
     "memory",
     "bytes",
@@ -21,6 +21,11 @@ const COLUMNS: [&str; 15] = [
     "concurrent",
     "kernel",
     "degree",
+    "taps",
+    "bins",
+    "columns",
+    "inner",
+    "length",
     "elements",
     "processor",
     "call",
@@ -33,7 +38,20 @@ const COLUMNS: [&str; 15] = [
 /// The columns of which a row fills in one, and what may go with it.
 const SORTS: [(&str, &[&str]); 4] = [
     ("path", &["memory", "bytes", "until", "footprint", "concurrent"]),
-    ("kernel", &["degree", "elements", "processor", "footprint"]),
+    (
+        "kernel",
+        &[
+            "degree",
+            "taps",
+            "bins",
+            "columns",
+            "inner",
+            "length",
+            "elements",
+            "processor",
+            "footprint",
+        ],
+    ),
     ("call", &[]),
     ("operation", &["after", "streams"]),
 ];
@@ -194,20 +212,11 @@ impl<'r> Row<'r> {
     fn kernel(&self) -> Result<Quantity, String> {
         let kernel = self.one_of("kernel", &Kernel::ALL.map(|kernel| (kernel.name(), kernel)))?;
         let elements: u64 = self.whole("elements")?.ok_or("column `elements`: nothing there")?;
-        let degree = self.whole("degree")?;
-        let degree = match (kernel, degree) {
-            (Kernel::Polynomial, None) => {
-                return Err("column `degree`: a polynomial has one; such as 16".into());
-            }
-            (Kernel::Polynomial, Some(degree)) => {
-                u32::try_from(degree).map_err(|_| "column `degree`: no more than 4294967295")?
-            }
-            (_, Some(_)) => {
-                return Err(format!("column `degree`: `{kernel}` has none; leave it empty"));
-            }
-            (_, None) => 0,
-        };
-        let variant = Variant { kernel, degree };
+        let variant = Variant { kernel, extent: self.extent(kernel)? };
+        let grain = kernel.grain(&variant.arguments());
+        if !elements.is_multiple_of(grain) {
+            return Err(format!("column `elements`: {elements} is not a multiple of {grain}"));
+        }
         let on_cpu = match self.get("processor") {
             None => false,
             Some(_) => self.one_of("processor", &[("gpu", false), ("cpu", true)])?,
@@ -218,9 +227,25 @@ impl<'r> Row<'r> {
             }
             return Ok(Quantity::Kernel { variant, elements });
         }
-        let own = Bytes::new(kernel.bytes_per_element().saturating_mul(elements));
+        let own = Bytes::new(variant.bytes(elements));
         let footprint = self.bytes("footprint")?.unwrap_or(own).max(own);
         Ok(Quantity::Twin { variant, elements, footprint })
+    }
+
+    /// The kernel's own whole-number argument, and none of another's.
+    fn extent(&self, kernel: Kernel) -> Result<u32, String> {
+        let own = kernel.extent();
+        let names = Kernel::ALL.into_iter().filter_map(Kernel::extent).map(|extent| extent.name);
+        for name in names.filter(|&name| own.is_none_or(|own| own.name != name)) {
+            if self.get(name).is_some() {
+                return Err(format!("column `{name}`: `{kernel}` has none; leave it empty"));
+            }
+        }
+        let Some(own) = own else { return Ok(0) };
+        let such_as = format!("write {own}, such as {}", own.default);
+        let text = self.needs(own.name, &such_as)?;
+        let number = text.parse().ok().and_then(|number| own.check(number));
+        number.ok_or_else(|| format!("column `{}`: `{text}` is not it; {such_as}", own.name))
     }
 
     fn operation(&self) -> Result<Quantity, String> {

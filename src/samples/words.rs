@@ -60,8 +60,8 @@ fn named(links: &[Link]) -> String {
     links.iter().map(|link| link.name()).collect::<Vec<_>>().join(", ")
 }
 
-fn named_variant(Variant { kernel, degree }: Variant) -> String {
-    if degree > 0 { format!("{kernel} {degree}") } else { kernel.to_string() }
+fn named_variant(Variant { kernel, extent }: Variant) -> String {
+    if extent > 0 { format!("{kernel} {extent}") } else { kernel.to_string() }
 }
 
 impl Link {

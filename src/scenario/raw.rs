@@ -95,7 +95,7 @@ pub(super) struct RawTask {
     /// Which names and values are right depends on the kernel.
     #[serde(default)]
     pub arguments: BTreeMap<Spanned<String>, Spanned<f64>>,
-    pub split: Option<RawSplit>,
+    pub split: Option<Spanned<RawSplit>>,
 }
 
 #[derive(Deserialize)]

@@ -8,9 +8,6 @@ use crate::kernels::{Arguments, Kernel, Shape};
 use std::collections::BTreeMap;
 use toml::Spanned;
 
-/// Beyond this degree the kernel says nothing more about a machine.
-const LARGEST_DEGREE: f64 = 65_536.0;
-
 /// What the names in a task refer to.
 pub(super) struct Scope<'a> {
     pub raw_buffers: &'a [RawBuffer],
@@ -32,9 +29,11 @@ impl Scope<'_> {
             iterations: iterations(raw, kernel)?,
             splittable: raw.split.is_some(),
         };
+        split_where_possible(raw, kernel)?;
+        self.rows_fit(raw, &task)?;
         self.shapes_fit(raw, &task)?;
         in_place_where_possible(raw, &task)?;
-        halo_is_the_kernels(raw, kernel)?;
+        halo_is_the_kernels(raw, &task)?;
         Ok(task)
     }
 
@@ -72,25 +71,87 @@ impl Scope<'_> {
         }
     }
 
+    /// What the kernel goes along comes in whole rows.
+    fn rows_fit(&self, raw: &RawTask, task: &Task) -> Result<(), Fault> {
+        let grain = task.kernel.grain(&task.arguments);
+        for (input, id) in task.reads.iter().enumerate() {
+            let buffer = &self.buffers[id.0];
+            if task.reads_whole(input) || buffer.elements.is_multiple_of(grain) {
+                continue;
+            }
+            let (name, kernel, extent) = (&buffer.name, task.kernel, said(task));
+            return Err(Fault::new(
+                format!(
+                    "task `{}` reads the {} elements of `{name}`, but with {extent} kernel \
+                     `{kernel}` takes them {grain} at a time",
+                    raw.name, buffer.elements
+                ),
+                self.raw_buffers[id.0].elements.span(),
+                format!("not a multiple of {grain}"),
+                format!("set `elements` to a multiple of {grain}, or change {extent}"),
+            )
+            .and(raw.reads.span(), "read here"));
+        }
+        Ok(())
+    }
+
+    /// Inputs that are read whole have the size that the kernel's arguments say.
+    fn whole_inputs_fit(&self, raw: &RawTask, task: &Task) -> Result<(), Fault> {
+        for (input, id) in task.reads.iter().enumerate() {
+            let buffer = &self.buffers[id.0];
+            let Some(wanted) = task.kernel.whole(input, &task.arguments) else { continue };
+            if buffer.elements != wanted {
+                let (name, kernel) = (&buffer.name, task.kernel);
+                let (operand, extent) = (kernel.operands()[input], said(task));
+                return Err(Fault::new(
+                    format!(
+                        "task `{}` reads `{name}` as the `{operand}` of kernel `{kernel}`, which \
+                         are {wanted} elements with {extent}, but it has {}",
+                        raw.name, buffer.elements
+                    ),
+                    self.raw_buffers[id.0].elements.span(),
+                    "does not fit",
+                    format!("set `elements = {wanted}` in buffer `{name}`, or change {extent}"),
+                )
+                .and(raw.reads.span(), "read here"));
+            }
+        }
+        Ok(())
+    }
+
+    fn results_fit(&self, raw: &RawTask, task: &Task) -> Result<(), Fault> {
+        let output = &self.buffers[task.writes.0];
+        let (gives, kernel) = (task.kernel.results(&task.arguments), task.kernel);
+        if output.elements == gives {
+            return Ok(());
+        }
+        let words = if gives == 1 { "one element".to_owned() } else { format!("{gives} elements") };
+        let fault = Fault::new(
+            format!(
+                "kernel `{kernel}` of task `{}` gives {words}, but buffer `{}` has {}",
+                raw.name, output.name, output.elements
+            ),
+            self.raw_buffers[task.writes.0].elements.span(),
+            "does not fit",
+            format!("set `elements = {gives}` in buffer `{}`", output.name),
+        );
+        Err(match kernel.extent() {
+            Some(_) => fault.or(&format!("change {}", said(task))),
+            None => fault,
+        })
+    }
+
     fn shapes_fit(&self, raw: &RawTask, task: &Task) -> Result<(), Fault> {
+        self.whole_inputs_fit(raw, task)?;
         let output = &self.buffers[task.writes.0];
         let output_size = self.raw_buffers[task.writes.0].elements.span();
         if task.kernel.shape() == Shape::Reduction {
-            if output.elements == 1 {
-                return Ok(());
-            }
-            return Err(Fault::new(
-                format!(
-                    "kernel `{}` of task `{}` gives one element, but buffer `{}` has {}",
-                    task.kernel, raw.name, output.name, output.elements
-                ),
-                output_size,
-                "too many elements",
-                format!("set `elements = 1` in buffer `{}`", output.name),
-            ));
+            return self.results_fit(raw, task);
         }
         let differs = |id: &&BufferId| self.buffers[id.0].elements != output.elements;
-        let Some(id) = task.reads.iter().find(differs) else {
+        let along = (0..task.reads.len()).filter(|&input| !task.reads_whole(input));
+        let along: Vec<BufferId> = along.map(|input| task.reads[input]).collect();
+        let Some(id) = along.iter().find(differs) else {
             return Ok(());
         };
         let input = &self.buffers[id.0];
@@ -110,6 +171,12 @@ impl Scope<'_> {
     }
 }
 
+/// The kernel's whole-number argument as a scenario has it: `taps = 9`.
+fn said(task: &Task) -> String {
+    let name = task.kernel.extent().map_or("", |extent| extent.name);
+    format!("`{name} = {}`", task.arguments.extent)
+}
+
 fn buffers_in_words(number: usize) -> String {
     if number == 1 { "one buffer".to_owned() } else { format!("{number} buffers") }
 }
@@ -122,9 +189,12 @@ fn kernel(name: &Spanned<String>) -> Result<Kernel, Fault> {
 
 fn arguments(raw: &RawTask, kernel: Kernel) -> Result<Arguments, Fault> {
     let mut arguments = Arguments::default();
+    if let Some(extent) = kernel.extent() {
+        arguments.extent = extent.default;
+    }
     for (name, value) in &raw.arguments {
         if !kernel.arguments().contains(&name.get_ref().as_str()) {
-            let fault = unknown("argument", name.get_ref(), name.span(), kernel.arguments());
+            let fault = unknown("argument", name.get_ref(), name.span(), &kernel.arguments());
             return Err(fault.within(&format!(" of kernel `{kernel}`")));
         }
         let number = *value.get_ref();
@@ -133,12 +203,12 @@ fn arguments(raw: &RawTask, kernel: Kernel) -> Result<Arguments, Fault> {
                 format!("`{name}` of task `{}` is {number:?}, and must be {rule}", raw.name);
             Err(Fault::new(message, value.span(), "out of range", help))
         };
-        if name.get_ref() == "degree" {
-            if !(1.0..=LARGEST_DEGREE).contains(&number) || number.fract() != 0.0 {
-                let range = format!("a whole number from 1 to {LARGEST_DEGREE}");
-                return refuse(range.clone(), format!("write {range}"));
-            }
-            arguments.degree = number as u32;
+        let extent = kernel.extent().filter(|extent| extent.name == name.get_ref());
+        if let Some(extent) = extent {
+            let Some(checked) = extent.check(number) else {
+                return refuse(extent.to_string(), format!("write {extent}"));
+            };
+            arguments.extent = checked;
         } else {
             // What is finite as written may not be so in the kernel's `f32`.
             if !(number as f32).is_finite() {
@@ -160,7 +230,7 @@ fn iterations(raw: &RawTask, kernel: Kernel) -> Result<u64, Fault> {
         Some(given) if iterations > 1 && kernel.shape() == Shape::Reduction => Err(Fault::new(
             format!("{what} is {iterations}, but kernel `{kernel}` cannot be repeated"),
             given.span(),
-            "its one output element is not an input again",
+            "its output is not an input again",
             "leave `iterations` out",
         )),
         _ => Ok(iterations),
@@ -180,14 +250,27 @@ fn in_place_where_possible(raw: &RawTask, task: &Task) -> Result<(), Fault> {
     .and(raw.reads.span(), "read here"))
 }
 
+fn split_where_possible(raw: &RawTask, kernel: Kernel) -> Result<(), Fault> {
+    match &raw.split {
+        Some(split) if !kernel.can_be_cut() => Err(Fault::new(
+            format!("task `{}` has a `split`, but kernel `{kernel}` cannot be cut", raw.name),
+            split.span(),
+            "every piece of its output needs all of its input",
+            "leave `split` out",
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// The halo belongs to the kernel; a scenario may state it for its reader.
-fn halo_is_the_kernels(raw: &RawTask, kernel: Kernel) -> Result<(), Fault> {
-    match raw.split.as_ref().and_then(|split| split.halo.as_ref()) {
-        Some(halo) if u64::try_from(*halo.get_ref()) != Ok(kernel.halo()) => Err(Fault::new(
+fn halo_is_the_kernels(raw: &RawTask, task: &Task) -> Result<(), Fault> {
+    let (kernel, has) = (task.kernel, task.kernel.halo(&task.arguments));
+    match raw.split.as_ref().and_then(|split| split.get_ref().halo.as_ref()) {
+        Some(halo) if u64::try_from(*halo.get_ref()) != Ok(has) => Err(Fault::new(
             format!("`halo` of task `{}` is {halo}", raw.name),
             halo.span(),
-            format!("kernel `{kernel}` has a halo of {}", kernel.halo()),
-            format!("write `halo = {}`, or leave it out", kernel.halo()),
+            format!("kernel `{kernel}` has a halo of {has}"),
+            format!("write `halo = {has}`, or leave it out"),
         )),
         _ => Ok(()),
     }

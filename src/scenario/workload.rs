@@ -86,7 +86,13 @@ pub struct Task {
 impl Task {
     /// Neighbours on each side that an output element depends on, over all iterations.
     pub fn halo(&self) -> u64 {
-        self.kernel.halo() * self.iterations
+        self.kernel.halo(&self.arguments) * self.iterations
+    }
+
+    /// Whether an output element may depend on all of an input, by its place in
+    /// [`Task::reads`].
+    pub fn reads_whole(&self, input: usize) -> bool {
+        self.kernel.whole(input, &self.arguments).is_some()
     }
 }
 
@@ -128,8 +134,31 @@ impl Workload {
         first_use.is_some_and(|task| task.reads.contains(&id))
     }
 
+    /// Whether a task reads all of a buffer for every element that it writes.
+    pub fn is_read_whole(&self, id: BufferId) -> bool {
+        let reads = |task: &Task| {
+            (0..task.reads.len()).any(|input| task.reads[input] == id && task.reads_whole(input))
+        };
+        self.tasks.iter().any(reads)
+    }
+
+    /// Elements that belong together in every task, such as a row: a chunk is a
+    /// whole number of them.
+    pub fn grain(&self) -> u64 {
+        let grains = self.tasks.iter().map(|task| task.kernel.grain(&task.arguments));
+        grains.fold(1, |all, grain| match all % grain {
+            0 => all,
+            _ => all.saturating_mul(grain / gcd(all, grain)),
+        })
+    }
+
     /// Whether a task writes a buffer.
     pub fn is_output(&self, id: BufferId) -> bool {
         self.writer_of(id).is_some()
     }
+}
+
+/// The greatest common divisor (Euclid).
+fn gcd(one: u64, other: u64) -> u64 {
+    if other == 0 { one } else { gcd(other, one % other) }
 }

@@ -1,9 +1,10 @@
 //! From which size on the GPU wins.
 
 use super::candidates::candidates;
+use crate::kernels::Shape;
 use crate::plan::Family;
 use crate::profile::Profile;
-use crate::scenario::Workload;
+use crate::scenario::{BufferId, Task, Workload};
 use crate::simulate::simulate;
 use crate::units::Span;
 
@@ -46,7 +47,7 @@ pub fn break_even(workload: &Workload, profile: &Profile) -> Option<BreakEven> {
 }
 
 fn gpu_wins(workload: &Workload, profile: &Profile, elements: u64) -> Option<bool> {
-    let scaled = scaled(workload, elements);
+    let scaled = scaled(workload, elements)?;
     let (mut cpu, mut gpu): (Option<Span>, Option<Span>) = (None, None);
     for plan in candidates(&scaled).plans {
         let best = if plan.strategy.family == Family::Cpu { &mut cpu } else { &mut gpu };
@@ -57,16 +58,34 @@ fn gpu_wins(workload: &Workload, profile: &Profile, elements: u64) -> Option<boo
     Some(gpu? < cpu?)
 }
 
-/// The workload with its largest buffer at `elements` and the others in proportion.
-fn scaled(workload: &Workload, elements: u64) -> Workload {
-    let largest = workload.buffers.iter().map(|buffer| buffer.elements).max().unwrap_or(1);
+/// The workload with its largest buffer at `elements` and the others in
+/// proportion. Sizes that arguments say, such as a reduction's results and what
+/// is read whole, stay as they are, and rows stay whole. `None` where a task goes
+/// along a buffer that has to stay.
+fn scaled(workload: &Workload, elements: u64) -> Option<Workload> {
+    let stays = |id: BufferId| {
+        let writer = workload.writer_of(id).map(|task| workload.task(task).kernel.shape());
+        writer == Some(Shape::Reduction) || workload.is_read_whole(id)
+    };
+    let goes_along = |task: &Task| {
+        let inputs = (0..task.reads.len()).filter(|&input| !task.reads_whole(input));
+        let output = (task.kernel.shape() == Shape::Map).then_some(task.writes);
+        inputs.map(|input| task.reads[input]).chain(output).collect::<Vec<_>>()
+    };
+    if workload.tasks.iter().flat_map(goes_along).any(stays) {
+        return None;
+    }
+    let changes = |&id: &usize| !stays(BufferId(id));
+    let ids: Vec<usize> = (0..workload.buffers.len()).filter(changes).collect();
+    let largest = ids.iter().map(|&id| workload.buffers[id].elements).max().unwrap_or(1);
+    let grain = workload.grain();
     let mut scaled = workload.clone();
     // Limits are those of the size that was asked about.
     scaled.limits = crate::scenario::Limits::default();
-    for buffer in &mut scaled.buffers {
+    for id in ids {
+        let buffer = &mut scaled.buffers[id];
         let share = u128::from(buffer.elements) * u128::from(elements) / u128::from(largest);
-        // A reduction's single number stays one.
-        buffer.elements = if buffer.elements == 1 { 1 } else { (share as u64).max(1) };
+        buffer.elements = (share as u64 / grain).max(1) * grain;
     }
-    scaled
+    Some(scaled)
 }

@@ -225,6 +225,7 @@ fn kernel_work(profile: &Profile, step: &Step) -> Result<Work, Unknown> {
     let time = profile.kernel(step.kernel, &step.arguments, n)?;
     let gap = profile.kernel_gap()?.min(time).max(0.0);
     let busy = Span::from_nanos_f64((time - gap).max(0.0));
-    let blocks = Blocks::new(&Grid::of(step.kernel, n), busy, profile.machine.multiprocessors);
+    let grid = Grid::of(step.kernel, &step.arguments, n);
+    let blocks = Blocks::new(&grid, busy, profile.machine.multiprocessors);
     Ok(Work::Kernel { gap: Span::from_nanos_f64(gap), blocks })
 }

@@ -2,13 +2,13 @@
 //! and why, on standard error where no test harness hides it.
 
 mod calibration;
+mod kernels;
 
 use hallway::execute::{Effort, Executor};
 use hallway::gpu::{
-    Blocker, Device, DeviceMemory, Event, GpuError, Launch, PinnedMemory, Registration, Stream,
+    Blocker, Device, DeviceMemory, Event, GpuError, PinnedMemory, Registration, Stream,
 };
-use hallway::host::{Operand, PageMemory, Team};
-use hallway::kernels::{Arguments, Kernel, Shape};
+use hallway::host::{PageMemory, Team};
 use hallway::scenario::Workload;
 use hallway::search::candidates;
 use hallway::timeline::Lane;
@@ -122,87 +122,6 @@ fn a_round_trip_through_registered_memory_keeps_every_bit() {
     });
 }
 
-/// A map on the device over inputs with `lead` elements in front.
-fn map_on_device(
-    device: &Device,
-    (kernel, arguments): (Kernel, Arguments),
-    inputs: &[Vec<f32>],
-    (count, lead): (usize, usize),
-) -> Result<Vec<f32>, GpuError> {
-    let stream = Stream::new(device)?;
-    let arrays = inputs.iter().map(|input| upload(device, &stream, input));
-    let arrays = arrays.collect::<Result<Vec<_>, _>>()?;
-    let output = upload(device, &stream, &vec![f32::NAN; count])?;
-    let addresses: Vec<u64> = arrays.iter().map(DeviceMemory::address).collect();
-    let sizes = (count as u64, inputs[0].len() as u64, lead as u64);
-    let launch =
-        Launch::new(device, (kernel, arguments), &addresses, (output.address(), 0), sizes)?;
-    // SAFETY: the arrays hold what the sizes say, until the download is over.
-    unsafe { stream.launch(&launch)? };
-    download(&stream, &output, count)
-}
-
-#[test]
-fn every_map_equals_its_twin_at_odd_sizes_and_leads() {
-    on_a_gpu("every_map_equals_its_twin_at_odd_sizes_and_leads", |device| {
-        let team = Team::new(2).expect("two threads");
-        let arguments = Arguments { a: 1.75, degree: 9 };
-        let maps = Kernel::ALL.into_iter().filter(|kernel| kernel.shape() == Shape::Map);
-        for kernel in maps {
-            // Only a kernel with a halo is ever given more input than output.
-            let margins: &[(usize, usize)] =
-                if kernel.halo() > 0 { &[(0, 0), (1, 0), (0, 1), (3, 2)] } else { &[(0, 0)] };
-            for &(lead, trail) in margins {
-                for count in [1, 2, 31, 255, 1023, 1025, 4097, 100_003] {
-                    let length = lead + count + trail;
-                    let inputs: Vec<_> =
-                        (0..kernel.inputs()).map(|i| random(length, i as u64)).collect();
-                    let operands: Vec<_> = inputs.iter().map(|x| Operand::Array(x)).collect();
-                    let mut truth = vec![f32::NAN; count];
-                    team.run(kernel, &arguments, &operands, &mut truth, lead);
-                    let given = (kernel, arguments);
-                    let found = map_on_device(device, given, &inputs, (count, lead))?;
-                    for (found, truth) in found.iter().zip(&truth) {
-                        let close = (found - truth).abs() <= 2e-6 * truth.abs();
-                        assert!(close, "{kernel} {count} lead {lead}: {found} is not {truth}");
-                    }
-                }
-            }
-        }
-        Ok(())
-    });
-}
-
-#[test]
-fn a_sum_equals_its_twin_and_can_be_repeated() {
-    on_a_gpu("a_sum_equals_its_twin_and_can_be_repeated", |device| {
-        let team = Team::new(2).expect("two threads");
-        let stream = Stream::new(device)?;
-        // Cleared once: each launch leaves the counter in it at zero again.
-        let workspace = upload(device, &stream, &[0.0; 2048])?;
-        for count in [1, 2, 255, 1025, 100_003, 3_000_017] {
-            let values = random(count, 3);
-            let mut truth = [f32::NAN];
-            let operands = [Operand::Array(&values)];
-            team.run(Kernel::Sum, &Arguments::default(), &operands, &mut truth, 0);
-            let input = upload(device, &stream, &values)?;
-            for _ in 0..3 {
-                let output = upload(device, &stream, &[f32::NAN])?;
-                let addresses = (output.address(), workspace.address());
-                let kernel = (Kernel::Sum, Arguments::default());
-                let sizes = (count as u64, count as u64, 0);
-                let launch = Launch::new(device, kernel, &[input.address()], addresses, sizes)?;
-                // SAFETY: the arrays hold what the sizes say, until the download is over.
-                unsafe { stream.launch(&launch)? };
-                let found = download(&stream, &output, 1)?[0];
-                let close = (found - truth[0]).abs() <= 1e-5 * truth[0];
-                assert!(close, "{count}: {found} is not {}", truth[0]);
-            }
-        }
-        Ok(())
-    });
-}
-
 #[test]
 fn events_measure_a_known_delay() {
     on_a_gpu("events_measure_a_known_delay", |device| {
@@ -243,7 +162,7 @@ fn a_gpu_that_is_not_there_is_an_error() {
 }
 
 /// Small workloads that between them use every kind of buffer and kernel.
-const WORKLOADS: [&str; 4] = [
+const WORKLOADS: [&str; 6] = [
     r#"
 batches = 2
 buffer = [
@@ -276,6 +195,35 @@ buffer = [
 task = [
     { name = "t", kernel = "saxpy", reads = ["v", "w"], writes = ["v"], iterations = 2,
       split = { along = "elements" } },
+]
+"#,
+    r#"
+batches = 2
+buffer = [
+    { name = "x", type = "f32", elements = 10007, home = "host" },
+    { name = "w", type = "f32", elements = 9, home = "host" },
+    { name = "mid", type = "f32", elements = 10007, home = "scratch" },
+    { name = "counts", type = "f32", elements = 16, home = "host" },
+]
+task = [
+    { name = "c", kernel = "convolution", reads = ["x", "w"], writes = ["mid"],
+      split = { along = "elements" } },
+    { name = "h", kernel = "histogram", reads = ["mid"], writes = ["counts"],
+      arguments = { bins = 16 }, split = { along = "elements" } },
+]
+"#,
+    r#"
+buffer = [
+    { name = "x", type = "f32", elements = 8192, home = "host" },
+    { name = "y", type = "f32", elements = 4096, home = "host" },
+    { name = "mid", type = "f32", elements = 8192, home = "scratch" },
+    { name = "out", type = "f32", elements = 8192, home = "host" },
+]
+task = [
+    { name = "m", kernel = "matmul", reads = ["x", "y"], writes = ["mid"],
+      arguments = { inner = 64 }, split = { along = "elements" } },
+    { name = "f", kernel = "fft", reads = ["mid"], writes = ["out"],
+      arguments = { length = 32 }, split = { along = "elements" } },
 ]
 "#,
     r#"

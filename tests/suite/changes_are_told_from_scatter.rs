@@ -4,6 +4,7 @@
 use super::machines::machine;
 use hallway::calibrate::Course;
 use hallway::compare::{Drift, DriftAnswer};
+use hallway::kernels::Kernel;
 use hallway::plan::Direction;
 use hallway::report::drifts;
 use hallway::samples::{Extent, Provenance, Quantity};
@@ -100,6 +101,13 @@ fn what_is_checked_is_what_was_calibrated() {
         let checked: BTreeSet<&Quantity> = telling.quantities().flatten().collect();
         assert!(checked.is_subset(&calibrated));
         assert!((20..60).contains(&checked.len()), "{}", checked.len());
+        for kernel in Kernel::ALL {
+            let is_its = |what: &&&Quantity| match what {
+                Quantity::Twin { variant, .. } => variant.kernel == kernel,
+                _ => false,
+            };
+            assert_eq!(checked.iter().filter(is_its).count(), 1, "{kernel}");
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::machines::machine;
 use hallway::gpu::Device;
+use hallway::kernels::Kernel;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -316,6 +317,31 @@ fn evaluate_as_json_is_json() {
     let outcome = desk.run(&[&EVALUATE[..], &["--format", "json"]].concat());
     assert_eq!(outcome.code, Some(0), "{}", outcome.shown);
     serde_json::from_str::<serde_json::Value>(&outcome.stdout).expect("JSON");
+}
+
+#[test]
+fn kernels_are_listed_with_what_they_take() {
+    let outcome = Desk::new(VALID).run(&["kernels"]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.shown);
+    for kernel in Kernel::ALL {
+        let line = outcome.stdout.lines().find(|line| line.starts_with(kernel.name()));
+        let line = line.unwrap_or_else(|| panic!("no {kernel}: {}", outcome.shown));
+        for word in kernel.operands().iter().copied().chain(kernel.arguments()) {
+            assert!(line.contains(word), "no `{word}` in `{line}`");
+        }
+    }
+}
+
+/// What a profile does not know it does not predict, and says so.
+#[test]
+fn a_kernel_that_was_not_calibrated_is_named() {
+    let desk = Desk::new(&VALID.replace("stencil", "fft").replace("100_000", "131_072"));
+    let mut profile = machine();
+    profile.kernels.retain(|model| model.variant.kernel != Kernel::Fft);
+    profile.save(&desk.path("profile.toml")).expect("written");
+    let outcome = desk.run(&[&EVALUATE[..], &["--all"]].concat());
+    assert_eq!(outcome.code, Some(0), "{}", outcome.shown);
+    assert!(outcome.stdout.contains("kernel `fft` on the GPU"), "{}", outcome.shown);
 }
 
 #[test]

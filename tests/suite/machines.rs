@@ -165,11 +165,11 @@ fn twins(variant: Variant) -> [TwinModel; 3] {
     [(Warmth::Same, 1.0), (Warmth::Shared, 2.0), (Warmth::Memory, 5.0)].map(model)
 }
 
-/// Every kernel, the polynomial at two degrees: both take the same, and so does any other.
+/// Every kernel, those with an extent at two: both take the same, and so does any other.
 fn variants() -> impl Iterator<Item = Variant> {
     Kernel::ALL.into_iter().flat_map(|kernel| {
-        let degrees: &[u32] = if kernel == Kernel::Polynomial { &[16, 64] } else { &[0] };
-        degrees.iter().map(move |&degree| Variant { kernel, degree })
+        let extents: &[u32] = if kernel.extent().is_some() { &[16, 64] } else { &[0] };
+        extents.iter().map(move |&extent| Variant { kernel, extent })
     })
 }
 

@@ -264,6 +264,40 @@ fn a_reduction_waits_for_all_its_parts() {
     is_found(&case, &without(&plan, waits[0]), "the synchronisation before the host adds");
 }
 
+/// Weights belong to all chunks of a batch, and cross the link once for it.
+#[test]
+fn what_is_read_whole_comes_once_for_each_batch() {
+    let workload = read(
+        "schema_version = 1\nname = \"rows\"\nquestion = \"?\"\nbatches = 2\n\
+         [[buffer]]\nname = \"x\"\ntype = \"f32\"\nelements = 80\nhome = \"host\"\n\
+         [[buffer]]\nname = \"y\"\ntype = \"f32\"\nelements = 64\nhome = \"host\"\n\
+         [[buffer]]\nname = \"out\"\ntype = \"f32\"\nelements = 80\nhome = \"host\"\n\
+         [[task]]\nname = \"t\"\nkernel = \"matmul\"\nreads = [\"x\", \"y\"]\n\
+         writes = [\"out\"]\narguments = { inner = 8 }\nsplit = { along = \"elements\" }\n",
+    );
+    let case = Case::new(workload);
+    for family in [
+        Family::ByEngine { chunks: 5 },
+        Family::Buffered { chunks: 5, ring: 2 },
+        Family::ByChunk { chunks: 5, streams: 3, issue: Issue::DepthFirst },
+        Family::ByChunk { chunks: 5, streams: 3, issue: Issue::BreadthFirst },
+    ] {
+        let plan = build(&case.workload, pinned(family)).expect("ten rows");
+        case.runs(&plan, 1).expect("right as it is");
+        let weights = Bytes::of_f32(64);
+        let comes = |call: &Call| matches!(call, Call::Copy { from, .. } if from.length == weights);
+        assert_eq!(places(&plan, comes).len(), 2, "{}", plan.strategy);
+        // Breadth-first, a stream that waits for the next batch's has waited for this one's.
+        let every_wait_counts = !plan.strategy.to_string().contains("breadth");
+        for index in places(&plan, |call| every_wait_counts && matches!(call, Call::Wait { .. })) {
+            is_found(&case, &without(&plan, index), &format!("wait {index}"));
+        }
+    }
+    // No row is cut.
+    let refusal = build(&case.workload, pinned(Family::ByEngine { chunks: 11 })).expect_err("ten");
+    assert!(refusal.to_string().contains("8 of which stay together"), "{refusal}");
+}
+
 #[test]
 fn more_chunks_than_elements_are_refused() {
     let workload = simple(Kernel::Scale, 5, "");

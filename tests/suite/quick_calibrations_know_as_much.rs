@@ -27,8 +27,9 @@ fn quick(full: &Samples) -> Samples {
         let count = probe.iter().filter(|quantity| **quantity == probe[0]).count();
         wanted.extend(probe.into_iter().map(|quantity| (quantity.clone(), count)));
     }
-    let measured: BTreeSet<&Quantity> = full.measurements.iter().map(|m| &m.quantity).collect();
-    assert!(wanted.iter().all(|(quantity, _)| measured.contains(quantity)), "not of a full one");
+    let all = Course::new(&full.machine);
+    let all: BTreeSet<&Quantity> = all.quantities().flatten().collect();
+    assert!(wanted.iter().all(|(quantity, _)| all.contains(quantity)), "not of a full one");
     let mut measurements = Vec::new();
     for (quantity, count) in wanted {
         let found = full.measurements.iter().filter(|m| m.quantity == quantity).take(count);

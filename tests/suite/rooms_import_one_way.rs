@@ -20,7 +20,10 @@ const ROOMS: [(&str, &[&str]); 21] = [
     ("runs", &["units", "files", "stats", "plan", "timeline"]),
     ("fit", &["units", "stats", "kernels", "plan", "samples", "profile"]),
     ("simulate", &["units", "stats", "kernels", "scenario", "plan", "timeline", "profile"]),
-    ("search", &["units", "stats", "scenario", "plan", "timeline", "profile", "simulate"]),
+    (
+        "search",
+        &["units", "stats", "kernels", "scenario", "plan", "timeline", "profile", "simulate"],
+    ),
     ("compare", &["units", "stats", "timeline"]),
     (
         "report",

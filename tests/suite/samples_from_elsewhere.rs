@@ -2,6 +2,7 @@
 //! is in the table and for nothing else.
 
 use hallway::fit::fit;
+use hallway::kernels::{Kernel, Variant};
 use hallway::plan::Direction;
 use hallway::profile::{HostCall, OperationKind, Profile};
 use hallway::samples::{Extent, Quantity, Samples};
@@ -215,6 +216,9 @@ fn what_is_wrong_in_a_table_is_said_with_its_line() {
         (",,,,,skale,,10,1e-6", ["`kernel`", "`scale`"]),
         (",,,,,scale,3,10,1e-6", ["`degree`", "leave it empty"]),
         (",,,,,polynomial,,10,1e-6", ["`degree`", "such as 16"]),
+        (",,,,,polynomial,1.5,10,1e-6", ["`degree`", "whole number from 1 to 65536"]),
+        (",,,,,convolution,9,10,1e-6", ["`degree`", "leave it empty"]),
+        (",,,,,histogram,,10,1e-6", ["`bins`", "such as 256"]),
         (",,,,,scale,,,1e-6", ["`elements`", "nothing there"]),
         ("H2D,pinned,4096,,,,,,1,5e-6", ["10 fields", "9 columns"]),
     ] {
@@ -225,6 +229,62 @@ fn what_is_wrong_in_a_table_is_said_with_its_line() {
             assert!(error.contains(word), "{row}: no {word} in {error}");
         }
     }
+}
+
+/// Every kernel can be in a table, by the name that its argument has in scenarios.
+#[test]
+fn kernels_have_a_column_for_their_argument() {
+    for kernel in Kernel::ALL {
+        let (name, default) = kernel.extent().map_or(("bytes", 0), |e| (e.name, e.default));
+        let number = if default > 0 { default.to_string() } else { String::new() };
+        let head = format!("kernel,{name},elements,processor,seconds\n");
+        let row = |elements, number: &str, processor| {
+            format!("{kernel},{number},{elements},{processor},1e-4\n")
+        };
+        let variant = Variant { kernel, extent: default };
+        let machine = format!("{MACHINE}# cpu_threads = 2\n");
+        for processor in ["gpu", "cpu"] {
+            let samples = read(&format!("{machine}{head}{}", row(65_536, &number, processor)));
+            let quantity = samples.expect("right").measurements.remove(0).quantity;
+            let footprint = Bytes::new(variant.bytes(65_536));
+            let expected = match processor {
+                "gpu" => Quantity::Kernel { variant, elements: 65_536 },
+                _ => Quantity::Twin { variant, elements: 65_536, footprint },
+            };
+            assert_eq!(quantity, expected);
+        }
+        if kernel.grain(&variant.arguments()) > 1 {
+            let error = read(&format!("{machine}{head}{}", row(65_537, &number, "gpu")));
+            assert!(error.unwrap_err().contains("`elements`"), "{kernel}");
+        }
+        if default > 0 {
+            let error = read(&format!("{machine}{head}{}", row(65_536, "0", "gpu")));
+            assert!(error.unwrap_err().contains(&format!("`{name}`")), "{kernel}");
+        }
+    }
+}
+
+/// A variant of long rows begins at a large size: that takes nothing from others.
+#[test]
+fn an_extent_is_asked_about_only_where_it_counts() {
+    let profile = fitted(
+        "kernel,taps,elements,seconds\nconvolution,3,1000,12e-6\nconvolution,3,100000,90e-6\n\
+         convolution,5,1000,13e-6\nconvolution,5,100000,95e-6\nconvolution,99,100000,1e-3\n",
+    );
+    let time = |taps, n| {
+        let arguments = Variant { kernel: Kernel::Convolution, extent: taps }.arguments();
+        profile.kernel(Kernel::Convolution, &arguments, n)
+    };
+    assert_eq!(time(3, 1_000), Ok(12_000.0));
+    assert_eq!(time(5, 1_000), Ok(13_000.0));
+    // Fewer than the fewest take as long as those.
+    assert_eq!(time(1, 1_000), Ok(12_000.0));
+    assert!(time(7, 1_000).unwrap_err().what.contains("below 100000 elements"));
+    assert!(time(7, 100_000).is_ok());
+    let one = fitted("kernel,taps,elements,seconds\nconvolution,9,1000,12e-6\n");
+    let arguments = Variant { kernel: Kernel::Convolution, extent: 11 }.arguments();
+    let error = one.kernel(Kernel::Convolution, &arguments, 1_000).unwrap_err();
+    assert!(error.what.contains("other `taps` than 9"), "{error}");
 }
 
 #[test]

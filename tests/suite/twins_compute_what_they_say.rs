@@ -1,8 +1,9 @@
 //! The CPU twins against the plainest `f64` code, at every size, offset and team.
 
 use hallway::host::{Operand, PageMemory, Team, describe};
-use hallway::kernels::{Arguments, Kernel, Shape};
+use hallway::kernels::{Arguments, BlackScholes, Kernel, Shape};
 use hallway::units::Bytes;
+use statrs::function::erf::erfc;
 
 const SIZES: [usize; 9] = [0, 1, 2, 3, 17, 128, 1000, 4099, 100_003];
 
@@ -13,17 +14,57 @@ fn truth(kernel: Kernel, arguments: &Arguments, inputs: &[&[f32]], i: usize) -> 
     match kernel {
         Kernel::Scale => a * at(0, i),
         Kernel::Saxpy => a * at(0, i) + at(1, i),
-        Kernel::Polynomial => (0..arguments.degree).fold(1.0, |sum, _| sum * at(0, i) + 0.25),
+        Kernel::Polynomial => (0..arguments.extent).fold(1.0, |sum, _| sum * at(0, i) + 0.25),
         Kernel::Stencil => {
             let right = (i + 1).min(inputs[0].len() - 1);
             (at(0, i.saturating_sub(1)) + at(0, i) + at(0, right)) / 3.0
         }
-        Kernel::Sum => unreachable!("a sum is no map"),
+        Kernel::BlackScholes => call([0, 1, 2].map(|array| at(array, i))),
+        Kernel::Convolution => {
+            let (x, weights) = (inputs[0], inputs[1]);
+            let neighbour = |t: usize| (i + t).saturating_sub(weights.len() / 2).min(x.len() - 1);
+            (0..weights.len()).map(|t| at(1, t) * at(0, neighbour(t))).sum()
+        }
+        Kernel::Transpose => {
+            let (columns, rows) =
+                (arguments.extent as usize, inputs[0].len() / arguments.extent as usize);
+            at(0, i % rows * columns + i / rows)
+        }
+        Kernel::Matmul => {
+            let inner = arguments.extent as usize;
+            let (row, column) = (i / inner, i % inner);
+            (0..inner).map(|l| at(0, row * inner + l) * at(1, l * inner + column)).sum()
+        }
+        Kernel::Fft => {
+            let length = arguments.extent as usize;
+            let (start, point) = (i / (2 * length) * (2 * length), i / 2 % length);
+            let term = |t: usize| {
+                let turn = -std::f64::consts::TAU * (point * t % length) as f64 / length as f64;
+                let (re, im) = (at(0, start + 2 * t), at(0, start + 2 * t + 1));
+                let (sin, cos) = turn.sin_cos();
+                if i.is_multiple_of(2) { re * cos - im * sin } else { re * sin + im * cos }
+            };
+            (0..length).map(term).sum()
+        }
+        Kernel::Sum | Kernel::Histogram => unreachable!("a reduction is no map"),
     }
 }
 
-fn assert_close(value: f32, truth: f64) {
-    assert!((f64::from(value) - truth).abs() <= 2e-6 * truth.abs(), "{value} is not {truth}");
+/// The value of a call, from the integral of the normal distribution itself.
+fn call(inputs: [f64; 3]) -> f64 {
+    let [s, k, t] = inputs.map(|input| input.max(f64::from(BlackScholes::LEAST)));
+    let (rate, sigma) = (f64::from(BlackScholes::RATE), f64::from(BlackScholes::VOLATILITY));
+    let normal = |d: f64| 0.5 * erfc(-d / std::f64::consts::SQRT_2);
+    let d1 = ((s / k).ln() + (rate + 0.5 * sigma * sigma) * t) / (sigma * t.sqrt());
+    s * normal(d1) - k * (-rate * t).exp() * normal(d1 - sigma * t.sqrt())
+}
+
+/// To the last bits of what the operands are; an option is the difference of two
+/// values as large as its price, and so exact to a share of that.
+fn assert_close(kernel: Kernel, value: f32, truth: f64) {
+    let size = if kernel == Kernel::BlackScholes { 1.0 } else { truth.abs() };
+    let deviation = (f64::from(value) - truth).abs();
+    assert!(deviation <= 2e-6 * size, "{kernel}: {value} is not {truth}");
 }
 
 fn teams() -> impl Iterator<Item = Team> {
@@ -36,24 +77,31 @@ fn random(team: &Team, count: usize, seed: u64) -> Vec<f32> {
     values
 }
 
+/// An input of every kernel, `count` elements long unless it is read whole.
+fn inputs(team: &Team, kernel: Kernel, arguments: &Arguments, count: usize) -> Vec<Vec<f32>> {
+    let length = |input| kernel.whole(input, arguments).map_or(count, |whole| whole as usize);
+    (0..kernel.inputs()).map(|input| random(team, length(input), input as u64)).collect()
+}
+
 fn maps() -> impl Iterator<Item = Kernel> {
-    Kernel::ALL.into_iter().filter(|kernel| kernel.shape() == Shape::Map)
+    let any_size = |kernel: &Kernel| kernel.grain(&Arguments::default()) == 1;
+    let maps = Kernel::ALL.into_iter().filter(|kernel| kernel.shape() == Shape::Map);
+    maps.filter(any_size)
 }
 
 #[test]
 fn maps_match_plain_code() {
-    let arguments = Arguments { a: 1.75, degree: 9 };
+    let arguments = Arguments { a: 1.75, extent: 9 };
     for team in teams() {
         for size in SIZES {
-            let x = random(&team, size, 1);
-            let y = random(&team, size, 2);
             for kernel in maps() {
-                let inputs = &[x.as_slice(), y.as_slice()][..kernel.inputs()];
+                let inputs = inputs(&team, kernel, &arguments, size);
+                let inputs: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
                 let operands: Vec<_> = inputs.iter().map(|input| Operand::Array(input)).collect();
                 let mut output = vec![f32::NAN; size];
                 team.run(kernel, &arguments, &operands, &mut output, 0);
                 for (i, &value) in output.iter().enumerate() {
-                    assert_close(value, truth(kernel, &arguments, inputs, i));
+                    assert_close(kernel, value, truth(kernel, &arguments, &inputs, i));
                 }
             }
         }
@@ -62,19 +110,18 @@ fn maps_match_plain_code() {
 
 #[test]
 fn a_chunk_with_margins_equals_the_same_elements_of_the_whole() {
-    let arguments = Arguments::default();
+    let arguments = Arguments { extent: 17, ..Arguments::default() };
     for team in teams() {
         for size in [1, 3, 17, 1000, 100_003] {
             for (lead, trail) in [(0, 0), (1, 0), (0, 1), (1, 1), (3, 2)] {
-                let x = random(&team, lead + size + trail, 3);
-                let y = random(&team, lead + size + trail, 4);
                 for kernel in maps() {
-                    let inputs = &[x.as_slice(), y.as_slice()][..kernel.inputs()];
+                    let inputs = inputs(&team, kernel, &arguments, lead + size + trail);
+                    let inputs: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
                     let operands: Vec<_> = inputs.iter().map(|x| Operand::Array(x)).collect();
                     let mut output = vec![f32::NAN; size];
                     team.run(kernel, &arguments, &operands, &mut output, lead);
                     for (i, &value) in output.iter().enumerate() {
-                        assert_close(value, truth(kernel, &arguments, inputs, i + lead));
+                        assert_close(kernel, value, truth(kernel, &arguments, &inputs, i + lead));
                     }
                 }
             }
@@ -83,20 +130,68 @@ fn a_chunk_with_margins_equals_the_same_elements_of_the_whole() {
 }
 
 #[test]
+fn transpositions_of_any_shape() {
+    for team in teams() {
+        for (rows, columns) in [(0, 3), (1, 1), (1, 100), (100, 1), (16, 16), (17, 65), (500, 333)]
+        {
+            let arguments = Arguments { extent: columns, ..Arguments::default() };
+            let x = random(&team, rows * columns as usize, 1);
+            let mut output = vec![f32::NAN; x.len()];
+            team.run(Kernel::Transpose, &arguments, &[Operand::Array(&x)], &mut output, 0);
+            for (i, &value) in output.iter().enumerate() {
+                assert_close(
+                    Kernel::Transpose,
+                    value,
+                    truth(Kernel::Transpose, &arguments, &[&x], i),
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn products_and_transforms_of_any_number_of_rows() {
+    for team in teams() {
+        for (kernel, extent, rows) in [
+            (Kernel::Matmul, 1, 3),
+            (Kernel::Matmul, 7, 0),
+            (Kernel::Matmul, 33, 5),
+            (Kernel::Matmul, 64, 200),
+            (Kernel::Fft, 2, 1),
+            (Kernel::Fft, 8, 0),
+            (Kernel::Fft, 64, 3),
+            (Kernel::Fft, 128, 100),
+        ] {
+            let arguments = Arguments { extent, ..Arguments::default() };
+            let count = rows * kernel.grain(&arguments) as usize;
+            let inputs = inputs(&team, kernel, &arguments, count);
+            let inputs: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
+            let operands: Vec<_> = inputs.iter().map(|input| Operand::Array(input)).collect();
+            let mut output = vec![f32::NAN; count];
+            team.run(kernel, &arguments, &operands, &mut output, 0);
+            for (i, &value) in output.iter().enumerate() {
+                // Terms cancel in a transform: it is exact to a share of their sum.
+                let off = (f64::from(value) - truth(kernel, &arguments, &inputs, i)).abs();
+                assert!(off <= 2e-6 * f64::from(extent), "{kernel} {extent}: {value} off by {off}");
+            }
+        }
+    }
+}
+
+#[test]
 fn in_place_equals_out_of_place() {
-    let arguments = Arguments { a: -0.3, degree: 40 };
+    let arguments = Arguments { a: -0.3, extent: 40 };
     for team in teams() {
         for size in SIZES {
-            let x = random(&team, size, 5);
-            let y = random(&team, size, 6);
+            let [x, y, z] = [5, 6, 7].map(|seed| random(&team, size, seed));
             for kernel in maps().filter(|kernel| kernel.works_in_place()) {
                 for operand in 0..kernel.inputs() {
-                    let mut operands = vec![Operand::Array(&x), Operand::Array(&y)];
+                    let mut operands = [&x, &y, &z].map(|array| Operand::Array(array)).to_vec();
                     operands.truncate(kernel.inputs());
                     let mut apart = vec![f32::NAN; size];
                     team.run(kernel, &arguments, &operands, &mut apart, 0);
                     operands[operand] = Operand::Output;
-                    let mut together = if operand == 0 { x.clone() } else { y.clone() };
+                    let mut together = [&x, &y, &z][operand].clone();
                     team.run(kernel, &arguments, &operands, &mut together, 0);
                     assert_eq!(together, apart, "{kernel} in operand {operand}");
                 }
@@ -107,13 +202,13 @@ fn in_place_equals_out_of_place() {
     let team = Team::new(2).unwrap();
     let mut values = vec![3.0; 1001];
     let both = [Operand::Output, Operand::Output];
-    team.run(Kernel::Saxpy, &Arguments { a: 2.0, degree: 0 }, &both, &mut values, 0);
+    team.run(Kernel::Saxpy, &Arguments { a: 2.0, extent: 0 }, &both, &mut values, 0);
     assert_eq!(values, vec![9.0; 1001]);
 }
 
 #[test]
 fn long_polynomials_are_shared_and_the_same_for_every_team() {
-    let arguments = Arguments { a: 0.0, degree: 1024 };
+    let arguments = Arguments { a: 0.0, extent: 1024 };
     let mut results = teams().map(|team| {
         let x = random(&team, 10_007, 7);
         let mut output = vec![f32::NAN; x.len()];
@@ -124,7 +219,7 @@ fn long_polynomials_are_shared_and_the_same_for_every_team() {
     assert!(first.iter().all(|value| value.is_finite()));
     assert!(results.all(|result| result == first));
     let team = Team::new(1).unwrap();
-    let constant = Arguments { a: 0.0, degree: 0 };
+    let constant = Arguments { a: 0.0, extent: 0 };
     let mut output = [0.0; 5];
     team.run(Kernel::Polynomial, &constant, &[Operand::Output], &mut output, 0);
     assert_eq!(output, [1.0; 5]);
@@ -146,6 +241,28 @@ fn sums_are_accurate_and_the_same_for_every_team() {
     }
 }
 
+#[test]
+fn histograms_count_everything_and_are_the_same_for_every_team() {
+    for (size, bins) in [(0, 1), (1, 4096), (1000, 1), (4099, 10), (100_003, 256), (3_000_017, 3)] {
+        let arguments = Arguments { extent: bins, ..Arguments::default() };
+        for team in teams() {
+            let mut x = random(&team, size, 8);
+            // Whatever lies outside, or is no number, has its place too.
+            let odd = [-1.0, 2.0, f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1.0, -0.0];
+            x.iter_mut().step_by(100).zip(odd).for_each(|(x, odd)| *x = odd);
+            let mut truth = vec![0.0; bins as usize];
+            for value in &x {
+                // By rounding down: the product is exact to the bit that decides.
+                let bin = (value * bins as f32).floor().clamp(0.0, bins as f32 - 1.0);
+                truth[if bin.is_nan() { 0 } else { bin as usize }] += 1.0;
+            }
+            let mut output = vec![f32::NAN; bins as usize];
+            team.run(Kernel::Histogram, &arguments, &[Operand::Array(&x)], &mut output, 0);
+            assert_eq!(output, truth, "{size} in {bins}");
+        }
+    }
+}
+
 /// Only here are arrays large enough to be stored past the caches.
 #[test]
 fn arrays_larger_than_any_cache() {
@@ -156,7 +273,7 @@ fn arrays_larger_than_any_cache() {
     x.as_mut_slice().fill(3.0);
     let output = &mut y.as_mut_slice()[1..];
     let input = [Operand::Array(x.as_slice())];
-    team.run(Kernel::Scale, &Arguments { a: 0.5, degree: 0 }, &input, output, 0);
+    team.run(Kernel::Scale, &Arguments { a: 0.5, extent: 0 }, &input, output, 0);
     assert!(output.iter().all(|&value| value == 1.5));
 }
 

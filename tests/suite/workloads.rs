@@ -1,6 +1,6 @@
 //! Small workloads for tests about plans and predictions.
 
-use hallway::kernels::Kernel;
+use hallway::kernels::{Arguments, Kernel, Shape};
 use hallway::scenario::Workload;
 use proptest::prelude::*;
 use std::fmt::Write;
@@ -26,7 +26,7 @@ pub fn committed(elements: u64) -> Vec<Workload> {
             buffer.elements = (buffer.elements * elements / largest).max(1);
         }
         for task in &mut workload.tasks {
-            task.arguments.degree = task.arguments.degree.min(5);
+            task.arguments.extent = task.arguments.extent.min(5);
         }
         workload.batches = workload.batches.min(3);
         workload
@@ -50,7 +50,7 @@ pub fn simple(kernel: Kernel, elements: u64, more: &str) -> Workload {
 struct Draft {
     kernel: Kernel,
     /// Which of the buffers so far it reads.
-    reads: [prop::sample::Index; 2],
+    reads: [prop::sample::Index; 3],
     iterations: u64,
     in_place: bool,
     home: usize,
@@ -66,7 +66,7 @@ const HOMES: [&str; 5] = [
 
 fn draft() -> impl Strategy<Value = Draft> {
     let kernel = prop::sample::select(&Kernel::ALL[..]);
-    (kernel, any::<[prop::sample::Index; 2]>(), 1..4_u64, any::<bool>(), 0..HOMES.len()).prop_map(
+    (kernel, any::<[prop::sample::Index; 3]>(), 1..4_u64, any::<bool>(), 0..HOMES.len()).prop_map(
         |(kernel, reads, iterations, in_place, home)| Draft {
             kernel,
             reads,
@@ -82,10 +82,29 @@ fn draft() -> impl Strategy<Value = Draft> {
 pub fn any_workload() -> impl Strategy<Value = Workload> {
     let drafts = prop::collection::vec(draft(), 1..4);
     let inputs = prop::array::uniform2(1..4_usize);
-    let all = (1..4_u64, 70..400_u64, inputs, drafts);
-    all.prop_filter_map("tasks in a circle", |(batches, elements, inputs, drafts)| {
+    // Rows are of four elements.
+    let all = (1..4_u64, 18..100_u64, inputs, drafts);
+    all.prop_filter_map("tasks in a circle", |(batches, rows, inputs, drafts)| {
+        let elements = 4 * rows;
         Workload::from_toml("generated.toml", &text(batches, elements, inputs, &drafts)).ok()
     })
+}
+
+/// Arguments with which small arrays make sense.
+pub fn small_arguments(kernel: Kernel) -> Arguments {
+    let extent = match kernel {
+        Kernel::Convolution => 5,
+        Kernel::Transpose | Kernel::Matmul => 4,
+        Kernel::Fft => 2,
+        _ => 3,
+    };
+    Arguments { extent, ..Arguments::default() }
+}
+
+fn argument_text(kernel: Kernel) -> String {
+    let extent = small_arguments(kernel).extent;
+    let argument = |name| format!("arguments = {{ {name} = {extent} }}\n");
+    kernel.extent().map_or(String::new(), |extent| argument(extent.name))
 }
 
 fn text(batches: u64, elements: u64, inputs: [usize; 2], drafts: &[Draft]) -> String {
@@ -99,27 +118,37 @@ fn text(batches: u64, elements: u64, inputs: [usize; 2], drafts: &[Draft]) -> St
     let (mut tasks, mut written, mut read) = (String::new(), Vec::new(), Vec::new());
     for (index, draft) in drafts.iter().enumerate() {
         let kernel = draft.kernel;
-        let reads: Vec<usize> =
+        let arguments = small_arguments(kernel);
+        let reduces = kernel.shape() == Shape::Reduction;
+        let mut reads: Vec<usize> =
             draft.reads[..kernel.inputs()].iter().map(|pick| *pick.get(&arrays)).collect();
+        for (input, read) in reads.iter_mut().enumerate() {
+            if let Some(length) = kernel.whole(input, &arguments) {
+                *read = buffers.len();
+                buffers.push((format!("whole{index}"), length, 1 + input % 3));
+            }
+        }
         let free = reads.iter().find(|id| **id < inputs.len() && !written.contains(*id));
         let writes = match free {
             Some(&id) if draft.in_place && kernel.works_in_place() => id,
             _ => {
-                let sum = kernel == Kernel::Sum;
-                if !sum {
+                let length = if reduces { kernel.results(&arguments) } else { elements };
+                if !reduces {
                     arrays.push(buffers.len());
                 }
-                buffers.push((format!("out{index}"), if sum { 1 } else { elements }, draft.home));
+                buffers.push((format!("out{index}"), length, draft.home));
                 buffers.len() - 1
             }
         };
-        let iterations = if kernel == Kernel::Sum { 1 } else { draft.iterations };
+        let iterations = if reduces { 1 } else { draft.iterations };
         let names: Vec<&str> = reads.iter().map(|&id| buffers[id].0.as_str()).collect();
         let target = &buffers[writes].0;
         write!(
             tasks,
             "[[task]]\nname = \"t{index}\"\nkernel = \"{kernel}\"\nreads = {names:?}\n\
-             writes = [{target:?}]\niterations = {iterations}\nsplit = {{ along = \"elements\" }}\n"
+             writes = [{target:?}]\niterations = {iterations}\n{}{}",
+            argument_text(kernel),
+            if kernel.can_be_cut() { "split = { along = \"elements\" }\n" } else { "" },
         )
         .expect("a string takes everything");
         written.push(writes);

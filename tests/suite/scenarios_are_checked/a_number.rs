@@ -52,7 +52,7 @@ fn for_a_kernel_is_one_it_can_use() {
         refuses(&text, &format!("{wrong} }}"), message, "a whole number from 1 to 65536");
     }
     let text = polynomial.replace("a = 2.0", "degree = 65_536");
-    assert_eq!(read(&text).expect("valid").tasks[0].arguments.degree, 65_536);
+    assert_eq!(read(&text).expect("valid").tasks[0].arguments.extent, 65_536);
 }
 
 #[test]

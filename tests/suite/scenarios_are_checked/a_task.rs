@@ -48,6 +48,81 @@ fn that_reduces_writes_one_element_once() {
 }
 
 #[test]
+fn that_counts_writes_a_number_for_each_bin() {
+    let text = valid_but("kernel = \"stencil\"", "kernel = \"histogram\"");
+    let text = text.replace(", halo = 1", "").replace("iterations = 4", "arguments = { bins = 8 }");
+    let message = "kernel `histogram` of task `smooth` gives 8 elements, but buffer `out` has 1024";
+    refuses(&text, "1024 # output", message, "set `elements = 8` in buffer `out`; or change `bins");
+    assert!(read(&text.replace("1024 # output", "8")).is_ok());
+    let text = text.replace("bins = 8", "bins = 4097");
+    refuses(&text, "4097", "`bins` of task `smooth` is 4097", "a whole number from 1 to 4096");
+}
+
+#[test]
+fn that_weighs_reads_as_many_weights_as_it_has_taps() {
+    let text = valid_but("kernel = \"stencil\"", "kernel = \"convolution\"");
+    let text = text.replace("[\"middle\"]\nwrites", "[\"middle\", \"x\"]\nwrites");
+    let text = text.replace("halo = 1", "halo = 3");
+    let text = text.replace("iterations = 4", "arguments = { taps = 7 }");
+    let message = "reads `x` as the `weights` of kernel `convolution`, which are 7 elements";
+    refuses(&text, "1024\nhome", message, "set `elements = 7` in buffer `x`, or change `taps = 7`");
+    // The scale before it makes as many elements as it reads: it reads others.
+    let right = text.replace("reads = [\"x\"]", "reads = [\"out\"]");
+    let right = right.replacen("1024", "7", 1);
+    assert!(read(&right).is_err_and(|error| error.to_string().contains("circle")));
+    refuses(&text.replace("taps = 7", "taps = 8"), "8 }", "`taps` of task", "an odd number from 1");
+}
+
+#[test]
+fn of_rows_has_whole_ones_and_stays_whole() {
+    let text = valid_but("kernel = \"stencil\"", "kernel = \"transpose\"");
+    let text = text.replace("iterations = 4", "arguments = { columns = 100 }");
+    refuses(&text, "{ along", "kernel `transpose` cannot be cut", "leave `split` out");
+    let text = text.replace("split = { along = \"elements\", halo = 1 }", "");
+    let message = "kernel `transpose` takes them 100 at a time";
+    refuses(
+        &text,
+        "1_024",
+        message,
+        "set `elements` to a multiple of 100, or change `columns = 100`",
+    );
+    assert!(read(&text.replace("columns = 100", "columns = 64")).is_ok());
+}
+
+#[test]
+fn that_multiplies_has_a_square_factor() {
+    let text = valid_but("kernel = \"stencil\"", "kernel = \"matmul\"");
+    let text = text.replace("[\"middle\"]\nwrites", "[\"middle\", \"x\"]\nwrites");
+    let text =
+        text.replace(", halo = 1", "").replace("iterations = 4", "arguments = { inner = 16 }");
+    let message = "reads `x` as the `y` of kernel `matmul`, which are 256 elements";
+    refuses(
+        &text,
+        "1024\nhome",
+        message,
+        "set `elements = 256` in buffer `x`, or change `inner = 16`",
+    );
+    // 32 times 32 are 1024.
+    assert!(read(&text.replace("inner = 16", "inner = 32")).is_ok());
+}
+
+#[test]
+fn that_transforms_has_signals_of_a_power_of_two() {
+    let text = valid_but("kernel = \"stencil\"", "kernel = \"fft\"");
+    let text =
+        text.replace(", halo = 1", "").replace("iterations = 4", "arguments = { length = 48 }");
+    refuses(
+        &text,
+        "48 }",
+        "`length` of task `smooth` is 48",
+        "write a power of two from 2 to 65536",
+    );
+    let message = "kernel `fft` takes them 2048 at a time";
+    refuses(&text.replace("length = 48", "length = 1024"), "1_024", message, "a multiple of 2048");
+    assert!(read(&text.replace("length = 48", "length = 512")).is_ok());
+}
+
+#[test]
 fn works_in_place_only_where_its_kernel_can() {
     let text = valid_but("writes = [\"out\"]", "writes = [\"middle\"]");
     let at = "[\"middle\"]\niterations";

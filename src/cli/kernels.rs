@@ -1,0 +1,10 @@
+//! `hallway kernels`: what a task of a scenario can be.
+
+use super::profiles::deliver;
+use super::{Failure, Outcome};
+use crate::report::library;
+
+pub(super) fn run() -> Result<Outcome, Failure> {
+    deliver(&library(), None)?;
+    Ok(Outcome::Done)
+}

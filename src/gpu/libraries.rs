@@ -1,0 +1,262 @@
+//! cuBLAS and cuFFT: looked for when a kernel needs them, and only then.
+//!
+//! Eight functions by hand, rather than the bindings' tables of all there are:
+//! these take a newcomer long to compile, and know no library of CUDA 13.
+
+use super::error::GpuError;
+use cudarc::driver::sys::CUstream;
+use libloading::Library;
+use std::ffi::{c_int, c_void};
+use std::sync::OnceLock;
+
+const SUCCESS: c_int = 0;
+
+fn check(call: &'static str, status: c_int) -> Result<(), GpuError> {
+    if status == SUCCESS {
+        return Ok(());
+    }
+    Err(GpuError::Call { call, name: format!("status {status}") })
+}
+
+/// A count as the libraries take it.
+fn int(call: &'static str, count: u64) -> Result<c_int, GpuError> {
+    let too_many = |_| GpuError::Call { call, name: format!("{count} is more than it counts") };
+    c_int::try_from(count).map_err(too_many)
+}
+
+/// The first of these files that there is.
+fn open(names: &[&str]) -> Option<Library> {
+    // SAFETY: the libraries are NVIDIA's, whose initialisers may run at any time.
+    names.iter().find_map(|name| unsafe { Library::new(*name) }.ok())
+}
+
+type BlasHandle = *mut c_void;
+
+/// The functions of cuBLAS that are used (cuBLAS documentation, "cuBLAS Helper
+/// Function Reference" and "cublas<t>gemm()").
+struct BlasApi {
+    create: unsafe extern "C" fn(*mut BlasHandle) -> c_int,
+    destroy: unsafe extern "C" fn(BlasHandle) -> c_int,
+    set_stream: unsafe extern "C" fn(BlasHandle, CUstream) -> c_int,
+    sgemm: Sgemm,
+}
+
+type Sgemm = unsafe extern "C" fn(
+    BlasHandle,
+    c_int,
+    c_int,
+    c_int,
+    c_int,
+    c_int,
+    *const f32,
+    *const f32,
+    c_int,
+    *const f32,
+    c_int,
+    *const f32,
+    *mut f32,
+    c_int,
+) -> c_int;
+
+impl BlasApi {
+    fn get() -> Result<&'static Self, GpuError> {
+        static FOUND: OnceLock<Option<BlasApi>> = OnceLock::new();
+        let found = FOUND.get_or_init(Self::load).as_ref();
+        found.ok_or(GpuError::NoLibrary { library: "cuBLAS", file: "libcublas", kernel: "matmul" })
+    }
+
+    fn load() -> Option<Self> {
+        let names = ["libcublas.so", "libcublas.so.13", "libcublas.so.12", "libcublas.so.11"];
+        // Never closed: the functions are used until the process ends.
+        let library = Box::leak(Box::new(open(&names)?));
+        // SAFETY: the types are those of the documentation.
+        unsafe {
+            Some(Self {
+                create: *library.get(b"cublasCreate_v2\0").ok()?,
+                destroy: *library.get(b"cublasDestroy_v2\0").ok()?,
+                set_stream: *library.get(b"cublasSetStream_v2\0").ok()?,
+                sgemm: *library.get(b"cublasSgemm_v2\0").ok()?,
+            })
+        }
+    }
+}
+
+/// cuBLAS for one stream.
+pub(super) struct Blas {
+    api: &'static BlasApi,
+    handle: BlasHandle,
+}
+
+impl Blas {
+    /// # Errors
+    /// [`GpuError::NoLibrary`].
+    pub fn find() -> Result<(), GpuError> {
+        BlasApi::get().map(|_| ())
+    }
+
+    /// # Errors
+    /// If the library is missing or has no memory.
+    pub fn new(stream: CUstream) -> Result<Self, GpuError> {
+        let api = BlasApi::get()?;
+        let mut handle = std::ptr::null_mut();
+        // SAFETY: a context is current; the handle is written on success.
+        check("cublasCreate", unsafe { (api.create)(&raw mut handle) })?;
+        let blas = Self { api, handle };
+        // SAFETY: both handles are alive.
+        check("cublasSetStream", unsafe { (api.set_stream)(handle, stream) })?;
+        Ok(blas)
+    }
+
+    /// `out = x y`, row by row; `y` is square, with `inner` columns like the others.
+    ///
+    /// # Safety
+    /// The addresses must be good for their matrices until the stream has done it.
+    pub unsafe fn multiply(
+        &self,
+        (x, y, out): (u64, u64, u64),
+        rows: u64,
+        inner: u64,
+    ) -> Result<(), GpuError> {
+        const AS_IT_IS: c_int = 0;
+        let (rows, inner) = (int("cublasSgemm", rows)?, int("cublasSgemm", inner)?);
+        let (one, zero) = (1.0_f32, 0.0_f32);
+        // cuBLAS goes by columns: read so, our matrices are transposed, and the
+        // product of transposed matrices is that of the others in the other order.
+        // SAFETY: as the caller promises; the factors are read before the call returns.
+        check("cublasSgemm", unsafe {
+            (self.api.sgemm)(
+                self.handle,
+                AS_IT_IS,
+                AS_IT_IS,
+                inner,
+                rows,
+                inner,
+                &raw const one,
+                y as *const f32,
+                inner,
+                x as *const f32,
+                inner,
+                &raw const zero,
+                out as *mut f32,
+                inner,
+            )
+        })
+    }
+}
+
+impl Drop for Blas {
+    fn drop(&mut self) {
+        // SAFETY: created in `new` and destroyed once.
+        unsafe { (self.api.destroy)(self.handle) };
+    }
+}
+
+type FftHandle = c_int;
+
+/// The functions of cuFFT that are used (cuFFT documentation, "cuFFT API Reference").
+struct FftApi {
+    plan_many: PlanMany,
+    set_stream: unsafe extern "C" fn(FftHandle, CUstream) -> c_int,
+    exec: unsafe extern "C" fn(FftHandle, *mut c_void, *mut c_void, c_int) -> c_int,
+    destroy: unsafe extern "C" fn(FftHandle) -> c_int,
+}
+
+type PlanMany = unsafe extern "C" fn(
+    *mut FftHandle,
+    c_int,
+    *mut c_int,
+    *mut c_int,
+    c_int,
+    c_int,
+    *mut c_int,
+    c_int,
+    c_int,
+    c_int,
+    c_int,
+) -> c_int;
+
+impl FftApi {
+    fn get() -> Result<&'static Self, GpuError> {
+        static FOUND: OnceLock<Option<FftApi>> = OnceLock::new();
+        let found = FOUND.get_or_init(Self::load).as_ref();
+        found.ok_or(GpuError::NoLibrary { library: "cuFFT", file: "libcufft", kernel: "fft" })
+    }
+
+    fn load() -> Option<Self> {
+        // Its versions are one behind those of CUDA.
+        let names = ["libcufft.so", "libcufft.so.12", "libcufft.so.11", "libcufft.so.10"];
+        // Never closed: the functions are used until the process ends.
+        let library = Box::leak(Box::new(open(&names)?));
+        // SAFETY: the types are those of the documentation.
+        unsafe {
+            Some(Self {
+                plan_many: *library.get(b"cufftPlanMany\0").ok()?,
+                set_stream: *library.get(b"cufftSetStream\0").ok()?,
+                exec: *library.get(b"cufftExecC2C\0").ok()?,
+                destroy: *library.get(b"cufftDestroy\0").ok()?,
+            })
+        }
+    }
+}
+
+/// A plan of cuFFT for so many signals of one length, in one stream.
+pub(super) struct FftPlan {
+    api: &'static FftApi,
+    handle: FftHandle,
+}
+
+impl FftPlan {
+    /// # Errors
+    /// [`GpuError::NoLibrary`].
+    pub fn find() -> Result<(), GpuError> {
+        FftApi::get().map(|_| ())
+    }
+
+    /// # Errors
+    /// If the library is missing, has no memory or cannot count so far.
+    pub fn new(stream: CUstream, length: u64, signals: u64) -> Result<Self, GpuError> {
+        const COMPLEX_TO_COMPLEX: c_int = 0x29;
+        let api = FftApi::get()?;
+        let mut length = int("cufftPlanMany", length)?;
+        let signals = int("cufftPlanMany", signals)?;
+        let (mut handle, none) = (0, std::ptr::null_mut());
+        // Without layouts of their own, signals lie one behind the other.
+        // SAFETY: a context is current; the length is read and the handle written.
+        check("cufftPlanMany", unsafe {
+            (api.plan_many)(
+                &raw mut handle,
+                1,
+                &raw mut length,
+                none,
+                1,
+                length,
+                none,
+                1,
+                length,
+                COMPLEX_TO_COMPLEX,
+                signals,
+            )
+        })?;
+        let plan = Self { api, handle };
+        // SAFETY: both handles are alive.
+        check("cufftSetStream", unsafe { (api.set_stream)(handle, stream) })?;
+        Ok(plan)
+    }
+
+    /// # Safety
+    /// The addresses must be good for all signals until the stream has done it.
+    pub unsafe fn transform(&self, x: u64, out: u64) -> Result<(), GpuError> {
+        const FORWARD: c_int = -1;
+        // SAFETY: as the caller promises; out of place, the input is only read.
+        let status =
+            unsafe { (self.api.exec)(self.handle, x as *mut c_void, out as *mut c_void, FORWARD) };
+        check("cufftExecC2C", status)
+    }
+}
+
+impl Drop for FftPlan {
+    fn drop(&mut self) {
+        // SAFETY: made in `new` and destroyed once.
+        unsafe { (self.api.destroy)(self.handle) };
+    }
+}

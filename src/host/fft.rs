@@ -1,0 +1,54 @@
+//! Fourier transforms of many signals.
+
+use super::team::{Cost, Team};
+use rayon::prelude::*;
+use rustfft::num_complex::Complex32;
+use rustfft::{Fft, FftPlanner};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How to transform a signal, by its length: found once, and then kept.
+#[derive(Default)]
+pub(super) struct Plans(Mutex<BTreeMap<usize, Arc<dyn Fft<f32>>>>);
+
+impl Plans {
+    fn of(&self, length: usize) -> Arc<dyn Fft<f32>> {
+        let mut plans = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let plan = plans.entry(length);
+        plan.or_insert_with(|| FftPlanner::new().plan_fft_forward(length)).clone()
+    }
+}
+
+impl Team {
+    /// Signals of `length` points, each a real and an imaginary part. A thread
+    /// takes whole signals.
+    pub(super) fn fft(&self, cost: Cost, x: &[f32], output: &mut [f32], length: usize) {
+        assert_eq!(x.len(), output.len(), "a transformed array has as many elements");
+        assert_eq!(x.len() % (2 * length), 0, "the last signal is not whole");
+        let plan = self.plans.of(length);
+        let transform = |(x, output): (&[f32], &mut [f32])| {
+            let mut scratch = vec![Complex32::ZERO; plan.get_immutable_scratch_len()];
+            plan.process_immutable_with_scratch(points(x), points_mut(output), &mut scratch);
+        };
+        if x.is_empty() {
+            return;
+        }
+        if !self.shares(cost, x.len()) {
+            return transform((x, output));
+        }
+        let signals = (self.chunk(cost, x.len()) / (2 * length)).max(1);
+        let part = signals * 2 * length;
+        self.install(|| x.par_chunks(part).zip(output.par_chunks_mut(part)).for_each(transform));
+    }
+}
+
+/// Two elements make a point.
+fn points(values: &[f32]) -> &[Complex32] {
+    // SAFETY: a complex number is two values, real part first, and aligned as they are.
+    unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), values.len() / 2) }
+}
+
+fn points_mut(values: &mut [f32]) -> &mut [Complex32] {
+    // SAFETY: as above.
+    unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), values.len() / 2) }
+}

@@ -1,0 +1,76 @@
+//! Counting values by size.
+
+use super::team::{Cost, Team};
+use super::vector::{Loop, MAX_LANES, Vector, on_widest_vectors};
+use rayon::prelude::*;
+
+impl Team {
+    /// `output[b]` is the number of values in the `b`th of so many equal parts of
+    /// 0 to 1; values outside count in the first or the last.
+    pub(super) fn histogram(&self, cost: Cost, x: &[f32], output: &mut [f32]) {
+        let bins = output.len();
+        let count = |block: &[f32]| on_widest_vectors(Count { x: block, bins });
+        let add = |mut sums: Vec<u64>, counts: Vec<u64>| {
+            sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+            sums
+        };
+        let block = self.chunk(cost, x.len()).max(VALUES_PER_BIN * bins);
+        let sums = if self.shares(cost, x.len()) {
+            self.install(|| x.par_chunks(block).map(count).reduce(|| vec![0; bins], add))
+        } else {
+            x.chunks(MOST_OF_A_BLOCK).map(count).fold(vec![0; bins], add)
+        };
+        for (output, sum) in output.iter_mut().zip(sums) {
+            *output = sum as f32;
+        }
+    }
+}
+
+/// So that adding up a block's bins is little work beside counting its values.
+const VALUES_PER_BIN: usize = 16;
+
+/// Fewer than a counter can count.
+const MOST_OF_A_BLOCK: usize = 1 << 31;
+
+/// Counters that neighbouring values use in turn: equal values one after the
+/// other would otherwise wait for each other.
+const WAYS: usize = 4;
+
+/// The counts of a block of values.
+#[derive(Clone)]
+struct Count<'a> {
+    x: &'a [f32],
+    bins: usize,
+}
+
+impl Count<'_> {
+    #[inline(always)]
+    fn bin(&self, scaled: f32) -> usize {
+        // A float becomes the nearest number there is, and one that is none 0.
+        (scaled as u32 as usize).min(self.bins - 1)
+    }
+}
+
+impl Loop for Count<'_> {
+    type Output = Vec<u64>;
+
+    #[inline(always)]
+    unsafe fn run<V: Vector>(self) -> Vec<u64> {
+        let mut counters = vec![[0_u32; WAYS]; self.bins];
+        let mut scaled = [0.0; MAX_LANES];
+        let mut vectors = self.x.chunks_exact(V::LANES);
+        for vector in &mut vectors {
+            // SAFETY: the chunk holds one vector, and `scaled` any.
+            unsafe {
+                V::load(vector.as_ptr()).mul(V::splat(self.bins as f32)).store(scaled.as_mut_ptr());
+            }
+            for (lane, &scaled) in scaled[..V::LANES].iter().enumerate() {
+                counters[self.bin(scaled)][lane % WAYS] += 1;
+            }
+        }
+        for &value in vectors.remainder() {
+            counters[self.bin(value * self.bins as f32)][0] += 1;
+        }
+        counters.iter().map(|ways| ways.iter().map(|&count| u64::from(count)).sum()).collect()
+    }
+}

@@ -1,0 +1,77 @@
+//! What the chunks of a reduction leave, and how it becomes one.
+
+use super::builder::{Builder, Residence};
+use super::chunk::{Item, reduced};
+use super::program::{AllocationId, Call, Place, Step};
+use crate::kernels::{Arguments, Kernel};
+use crate::scenario::BufferId;
+
+/// Host memory in which the chunks of a reduction leave their parts, and the
+/// calls that add the parts up at the end.
+pub(super) struct Partials {
+    id: BufferId,
+    parts: AllocationId,
+    chunks: u64,
+    /// Elements of each part, and of the whole.
+    length: u64,
+}
+
+impl Partials {
+    /// One set for each reduction that goes back to the host.
+    pub fn new(builder: &mut Builder<'_>, chunks: u64) -> Vec<Self> {
+        if chunks == 1 {
+            return Vec::new();
+        }
+        let reductions: Vec<BufferId> = builder.copied_out();
+        let reductions = reductions.into_iter().filter(|&id| reduced(builder.workload, id));
+        let place = Place::Host(builder.plan.strategy.memory);
+        let mut all = Vec::new();
+        for id in reductions.collect::<Vec<_>>() {
+            let buffer = builder.workload.buffer(id);
+            let (name, length) = (format!("{} parts", buffer.name), buffer.elements);
+            let elements = length * chunks * builder.workload.batches;
+            all.push(Self { id, parts: builder.allocate(name, place, elements), chunks, length });
+        }
+        all
+    }
+
+    /// Where the item's part goes, if the buffer is one of these.
+    pub fn target(all: &[Self], item: &Item, id: BufferId) -> Option<Residence> {
+        let found = all.iter().find(|partials| partials.id == id)?;
+        let offset = (item.batch * found.chunks + item.piece) * found.length;
+        Some(Residence { allocation: found.parts, first: 0, offset })
+    }
+
+    /// Adds up the parts of every batch on the host.
+    pub fn combine(all: &[Self], builder: &mut Builder<'_>, items: &[Item]) {
+        for partials in all {
+            for item in items.iter().filter(|item| item.piece == 0) {
+                partials.combine_batch(builder, item);
+            }
+        }
+    }
+
+    fn combine_batch(&self, builder: &mut Builder<'_>, item: &Item) {
+        let part = |piece| Residence {
+            allocation: self.parts,
+            first: 0,
+            offset: (item.batch * self.chunks + piece) * self.length,
+        };
+        let whole = builder.home(item, self.id).expect("it goes back to the host");
+        let whole = whole.slice(&(0..self.length));
+        let mut compute = |kernel, inputs| {
+            let a = if kernel == Kernel::Sum { Arguments::default().a } else { 1.0 };
+            let arguments = Arguments { a, ..Arguments::default() };
+            let step = Step { kernel, arguments, inputs, output: whole, workspace: None, lead: 0 };
+            builder.issue(Call::Compute { step });
+        };
+        if self.length == 1 {
+            return compute(Kernel::Sum, vec![part(0).slice(&(0..self.chunks))]);
+        }
+        let of = |piece| part(piece).slice(&(0..self.length));
+        compute(Kernel::Scale, vec![of(0)]);
+        for piece in 1..self.chunks {
+            compute(Kernel::Saxpy, vec![of(piece), whole]);
+        }
+    }
+}

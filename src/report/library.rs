@@ -1,0 +1,61 @@
+//! The kernel library as a table.
+
+use super::table::table;
+use crate::kernels::{Arguments, Extent, Kernel, Shape};
+
+/// Every kernel with what it takes, reads and writes, and what an element costs
+/// on paper with the default arguments.
+pub fn library() -> String {
+    const HEADER: [&str; 6] =
+        ["kernel", "reads", "writes", "arguments", "bytes per element", "flop per element"];
+    let row = |kernel: Kernel| {
+        let extent = kernel.extent().map_or(0, |extent| extent.default);
+        let arguments = Arguments { extent, ..Arguments::default() };
+        vec![
+            kernel.name().to_owned(),
+            reads(kernel),
+            writes(kernel),
+            takes(kernel),
+            kernel.bytes_per_element().to_string(),
+            format!("{}", kernel.flops_per_element(&arguments)),
+        ]
+    };
+    let rows = Kernel::ALL.into_iter().map(row).collect();
+    let notes = [
+        "",
+        "Arguments stand with the value that they have where a task does not say, and the",
+        "floating-point operations are with that. What is read all of comes on top of the bytes.",
+        "Any task but a transposition may have a `split`.",
+        "",
+    ];
+    table(&HEADER, &[0, 1, 2, 3], rows) + &notes.join("\n")
+}
+
+/// `x and its neighbours; all of weights: taps`
+fn reads(kernel: Kernel) -> String {
+    // Two extents tell a size that is the extent from one that is its square.
+    const THREE: Arguments = Arguments { a: 0.0, extent: 3 };
+    let extent = kernel.extent().map_or("", |extent| extent.name);
+    let neighbours = if kernel.halo(&THREE) > 0 { " and its neighbours" } else { "" };
+    let operand = |(input, name): (usize, &&str)| match kernel.whole(input, &THREE) {
+        Some(3) => format!("all of {name}: {extent}"),
+        Some(_) => format!("all of {name}: {extent} x {extent}"),
+        None => format!("{name}{neighbours}"),
+    };
+    kernel.operands().iter().enumerate().map(operand).collect::<Vec<_>>().join("; ")
+}
+
+fn writes(kernel: Kernel) -> String {
+    match (kernel.shape(), kernel.extent()) {
+        (Shape::Map, _) => "as many".to_owned(),
+        (Shape::Reduction, Some(extent)) => extent.name.to_owned(),
+        (Shape::Reduction, None) => "1".to_owned(),
+    }
+}
+
+/// `degree = 16: a whole number from 1 to 65536`
+fn takes(kernel: Kernel) -> String {
+    let factor = kernel.has_factor().then(|| format!("a = {}", Arguments::default().a));
+    let extent = |extent: Extent| format!("{} = {}: {extent}", extent.name, extent.default);
+    factor.or(kernel.extent().map(extent)).unwrap_or_default()
+}
