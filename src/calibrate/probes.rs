@@ -5,8 +5,8 @@ use crate::gpu::supports;
 use crate::kernels::{Kernel, Variant};
 use crate::plan::Direction;
 use crate::samples::{
-    CYCLES, Link, MEANWHILE, MEMORY_FOOTPRINT, MemoryWork, Quantity, ROTATED, SHARED_FOOTPRINT,
-    TimedCall,
+    CYCLES, Link, MEANWHILE, MEMORY_FOOTPRINT, MemoryWork, ONE_THREAD, Quantity, ROTATED,
+    SHARED_FOOTPRINT, TimedCall,
 };
 use crate::units::Bytes;
 
@@ -86,6 +86,10 @@ pub(super) fn host_probes(sizes: &Sizes, round: usize) -> Vec<Probe> {
         }
     }
     // How much of what was used before is still in the caches.
+    for &kib in sizes.own_footprints_kib {
+        let (variant, elements) = ONE_THREAD;
+        probes.push(twin(variant, elements, Bytes::kib(kib)));
+    }
     for &mib in sizes.footprints_mib {
         let saxpy = Variant { kernel: Kernel::Saxpy, extent: 0 };
         probes.push(twin(saxpy, 1 << 20, Bytes::mib(mib)));

@@ -24,6 +24,8 @@ pub(super) struct Sizes {
     /// Of kernels that are measured closely, and of the others.
     closely: Powers,
     apart: Powers,
+    /// What one thread goes round to find out how much stays in its core's caches.
+    pub own_footprints_kib: &'static [u64],
     /// What a twin goes round to find out how much stays in the caches.
     pub footprints_mib: &'static [u64],
     pub memory: Vec<Bytes>,
@@ -58,6 +60,7 @@ impl Sizes {
                 coarse: &[10, 12, 14, 16, 18, 20, 22, 24, 26],
             },
             apart: Powers { elements: &[10, 17, 22, 25], coarse: &[10, 22] },
+            own_footprints_kib: &[64, 256, 512, 1024, 1536, 2048, 3072, 4096, 8192],
             footprints_mib: &[48, 96, 192, 288, 384, 576, 768, 1152, 1728],
             memory: [64 << 10, 1 << 20, 8 << 20, 64 << 20, LARGEST.get()].map(Bytes::new).to_vec(),
             host_rounds: 3,
@@ -78,6 +81,7 @@ impl Sizes {
             extents: ends,
             closely: Powers { elements: &[10, 14, 18, 20, 22, 24], coarse: &[14, 18, 22, 24] },
             apart: Powers { elements: &[10, 22, 25], coarse: &[10, 22] },
+            own_footprints_kib: &[256, 1024, 2048, 4096],
             footprints_mib: &[48, 192, 384, 768, 1728],
             memory: vec![Bytes::kib(64), Bytes::mib(8), Bytes::mib(64)],
             host_rounds: 1,

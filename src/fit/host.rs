@@ -4,7 +4,7 @@ use super::lookup::Lookup;
 use crate::kernels::{Kernel, Variant};
 use crate::plan::Direction;
 use crate::profile::{CacheModel, CallCosts, Curve, MemoryCosts, StagingModel, TwinModel, Warmth};
-use crate::samples::{MEMORY_FOOTPRINT, MemoryWork, Quantity, SHARED_FOOTPRINT};
+use crate::samples::{MEMORY_FOOTPRINT, MemoryWork, ONE_THREAD, Quantity, SHARED_FOOTPRINT};
 use crate::stats::{median, theil_sen};
 use crate::units::Bytes;
 
@@ -15,9 +15,16 @@ pub(super) fn caches(lookup: &Lookup<'_>) -> CacheModel {
         }
         _ => None,
     };
+    let one_thread = |quantity: &Quantity| match *quantity {
+        Quantity::Twin { variant, elements, footprint } if footprint <= SHARED_FOOTPRINT => {
+            ((variant, elements) == ONE_THREAD).then_some((elements, footprint.get()))
+        }
+        _ => None,
+    };
     CacheModel {
         staging_misses: staging_misses(lookup),
-        twin_misses: misses(lookup, twins),
+        own_misses: misses(lookup, (STAYS_PRIVATE, SHARED_FOOTPRINT), one_thread),
+        twin_misses: misses(lookup, (SHARED_FOOTPRINT, MEMORY_FOOTPRINT), twins),
         shared_bytes: SHARED_FOOTPRINT,
     }
 }
@@ -66,9 +73,11 @@ fn staging_misses(lookup: &Lookup<'_>) -> Option<Vec<(f64, f64)>> {
 }
 
 /// The share of misses over footprints, from the one size that was measured
-/// with the most of them: none at the smallest footprint, all at the largest.
+/// with the most of them: none at the smallest footprint, which `near` has to
+/// hold, and all at the largest, which must not stay within `far`.
 fn misses(
     lookup: &Lookup<'_>,
+    (near, far): (Bytes, Bytes),
     key: impl Fn(&Quantity) -> Option<(u64, u64)>,
 ) -> Option<Vec<(f64, f64)>> {
     let mut all: Vec<(u64, u64)> = lookup.measurements().filter_map(|m| key(&m.quantity)).collect();
@@ -83,8 +92,8 @@ fn misses(
         .filter(|pair| pair.0 == size)
         .filter_map(|&(_, footprint)| Some((footprint as f64, time(footprint)?)))
         .collect();
-    let [(least, hot), .., (most, cold)] = points[..] else { return None };
-    if least > SHARED_FOOTPRINT.as_f64() || most < MEMORY_FOOTPRINT.as_f64() {
+    let [(least, hot), _, .., (most, cold)] = points[..] else { return None };
+    if least > near.as_f64() || most < far.as_f64() {
         return None;
     }
     // More memory to go round never makes for fewer misses: dips are noise.
@@ -95,6 +104,9 @@ fn misses(
     };
     Some(points.iter().map(|&(footprint, ns)| (footprint, share(ns))).collect())
 }
+
+/// Memory that a core keeps to itself, wherever it has caches of its own.
+const STAYS_PRIVATE: Bytes = Bytes::kib(256);
 
 /// Copies of this size find in the caches what they used before, wherever there
 /// are caches to speak of.

@@ -205,7 +205,7 @@ impl Profile {
 
     /// Nanoseconds until a copy of pageable memory returns to the host and
     /// until it is complete, on an idle device, in a plan that goes round
-    /// `footprint` bytes of host memory.
+    /// `footprint` bytes of host memory; `None`: of which no cache has anything.
     ///
     /// # Errors
     /// If such copies were not calibrated.
@@ -213,7 +213,7 @@ impl Profile {
         &self,
         direction: Direction,
         bytes: Bytes,
-        footprint: Bytes,
+        footprint: Option<Bytes>,
     ) -> Result<(f64, f64), Unknown> {
         let what = format!("{direction} copies of pageable memory");
         let time = |cold: bool| {
@@ -226,6 +226,7 @@ impl Profile {
             let complete = of_bytes(&model.until_complete, bytes, &what)?;
             Ok((of_bytes(returns, bytes, &what)?, complete))
         };
+        let Some(footprint) = footprint else { return time(true) };
         if footprint <= bytes {
             return time(false);
         }
@@ -269,8 +270,14 @@ impl Profile {
         if footprint <= own {
             return time(Warmth::Same);
         }
-        let near = if own < self.caches.shared_bytes { Warmth::Shared } else { Warmth::Same };
-        let (near, far) = (time(near)?, time(Warmth::Memory)?);
+        let near = if own < self.caches.shared_bytes {
+            let misses = self.caches.own(own).zip(self.caches.own(footprint));
+            let misses = misses.map_or(1.0, |(there, here)| further(there, here));
+            blend(time(Warmth::Same)?, time(Warmth::Shared)?, misses)
+        } else {
+            time(Warmth::Same)?
+        };
+        let far = time(Warmth::Memory)?;
         let what = || Unknown::new("what the CPU finds in its caches of memory used before");
         let misses = |around| self.caches.twins(around).ok_or_else(what);
         let measured_at = self.caches.shared_bytes.max(own);
@@ -282,6 +289,11 @@ impl CacheModel {
     /// Share of misses, 0 to 1, on going round `footprint`; `None` if it was not measured.
     pub fn staging(&self, footprint: Bytes) -> Option<f64> {
         self.staging_misses.as_ref().map(|knots| share(knots, footprint))
+    }
+
+    /// The same for one thread and the caches of its core.
+    pub fn own(&self, footprint: Bytes) -> Option<f64> {
+        self.own_misses.as_ref().map(|knots| share(knots, footprint))
     }
 
     /// Share of misses, 0 to 1, on going round `footprint`; `None` if it was not measured.

@@ -237,6 +237,10 @@ pub struct MemoryCosts {
 pub struct CacheModel {
     /// For the driver's thread that stages copies.
     pub staging_misses: Option<Vec<(f64, f64)>>,
+    /// For one thread, of what its core keeps for itself: how far times have gone
+    /// from [`Warmth::Same`] to [`Warmth::Shared`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_misses: Option<Vec<(f64, f64)>>,
     /// For the team of threads that runs twins.
     pub twin_misses: Option<Vec<(f64, f64)>>,
     /// The footprint at which [`Warmth::Shared`] was measured.
@@ -245,6 +249,7 @@ pub struct CacheModel {
 
 impl Default for CacheModel {
     fn default() -> Self {
-        Self { staging_misses: None, twin_misses: None, shared_bytes: SHARED_FOOTPRINT }
+        let shared_bytes = SHARED_FOOTPRINT;
+        Self { staging_misses: None, own_misses: None, twin_misses: None, shared_bytes }
     }
 }

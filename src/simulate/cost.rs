@@ -75,6 +75,8 @@ pub(super) struct Costs<'a> {
     footprint: Footprint,
     /// For each allocation, whether the body renews it.
     fresh: Vec<bool>,
+    /// For each allocation, whether a copy to the host writes it.
+    copied_out: Vec<bool>,
     /// Whether copies of one direction may meet those of the other.
     both_ways: bool,
 }
@@ -84,16 +86,20 @@ impl<'a> Costs<'a> {
         let footprint =
             Footprint { touched: plan.host_footprint(), copied_in: plan.copied_in_footprint() };
         let mut fresh = vec![false; plan.allocations.len()];
+        let mut copied_out = fresh.clone();
         let mut copies = [false; 2];
         for call in &plan.body {
             match call {
                 Call::Renew(id) => fresh[id.0] = true,
-                Call::Copy { direction, .. } => copies[*direction as usize] = true,
+                Call::Copy { direction, to, .. } => {
+                    copies[*direction as usize] = true;
+                    copied_out[to.allocation.0] |= *direction == Direction::DeviceToHost;
+                }
                 _ => {}
             }
         }
         let both_ways = plan.streams.len() > 1 && copies == [true; 2];
-        Self { plan, profile, footprint, fresh, both_ways }
+        Self { plan, profile, footprint, fresh, copied_out, both_ways }
     }
 
     /// # Errors
@@ -182,7 +188,7 @@ impl<'a> Costs<'a> {
 
     fn staged(&self, direction: Direction, ashore: &Slice) -> Result<Class, Unknown> {
         let (returns, complete) =
-            self.profile.staging(direction, ashore.length, self.footprint.copied_in)?;
+            self.profile.staging(direction, ashore.length, self.found_of(direction, ashore))?;
         let touch = match direction {
             Direction::HostToDevice => 0.0,
             Direction::DeviceToHost => self.touch_time(ashore, MemoryCost::FirstTouch)?,
@@ -200,6 +206,14 @@ impl<'a> Costs<'a> {
             early: complete.saturating_sub(returns),
         };
         Ok(Class { host, latency, work, waits: Waits::Staging })
+    }
+
+    /// The host memory that a staged copy goes round. `None`: what it reads was
+    /// written by a copy to the host, past the caches.
+    fn found_of(&self, direction: Direction, ashore: &Slice) -> Option<Bytes> {
+        let past_caches =
+            direction == Direction::HostToDevice && self.copied_out[ashore.allocation.0];
+        (!past_caches).then_some(self.footprint.copied_in)
     }
 
     /// Extra time for writing to memory that the plan renews in every run.

@@ -64,6 +64,7 @@ pub fn machine() -> Profile {
         // they miss always.
         caches: CacheModel {
             staging_misses: Some(vec![(MIB, 0.0), (2.0 * MIB, 1.0)]),
+            own_misses: None,
             twin_misses: Some(vec![(2.0 * MIB, 0.0), (3.0 * MIB, 1.0)]),
             shared_bytes: Bytes::mib(1),
         },

@@ -99,9 +99,9 @@ fn every_kind_of_row_becomes_a_model() {
     assert!((longer - 1_000.0).abs() < 1e-6, "{shared:?}");
     assert!(profile.shared(up).is_err());
     // The synchronisation behind the copy is no part of it.
-    assert_eq!(profile.staging(down, bytes, bytes), Ok((8_000.0, 8_500.0)));
+    assert_eq!(profile.staging(down, bytes, Some(bytes)), Ok((8_000.0, 8_500.0)));
     // A copy to pageable memory is complete when it returns.
-    assert_eq!(profile.staging(up, bytes, bytes), Ok((12_000.0, 10_500.0)));
+    assert_eq!(profile.staging(up, bytes, Some(bytes)), Ok((12_000.0, 10_500.0)));
     assert_eq!(profile.call(HostCall::CopyIn), Ok(Span::from_micros(1)));
     assert_eq!(profile.call(HostCall::Record), Ok(Span::from_nanos(500)));
     // A round trip without the call, the copy and the synchronisation.
@@ -147,8 +147,8 @@ fn what_goes_round_little_memory_says_nothing_of_much() {
     let mib = 1 << 20;
     let little = profile(&[(32 * mib, 32 * mib), (32 * mib, 64 * mib)]);
     let bytes = Bytes::mib(32);
-    assert!(little.staging(Direction::DeviceToHost, bytes, bytes).is_ok());
-    assert!(little.staging(Direction::DeviceToHost, bytes, Bytes::mib(64)).is_err());
+    assert!(little.staging(Direction::DeviceToHost, bytes, Some(bytes)).is_ok());
+    assert!(little.staging(Direction::DeviceToHost, bytes, Some(Bytes::mib(64))).is_err());
     assert_eq!(little.staging.len(), 1);
     let much = profile(&[(32 * mib, 32 * mib), (32 * mib, 2048 * mib)]);
     assert_eq!(much.staging.len(), 2);
