@@ -27,9 +27,9 @@ pub struct Margin {
     /// Left out: plans of every kind that has no margin of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handling: Option<Handling>,
-    /// Predicted to take less than [`Accuracy::SHORT`].
+    /// Predicted to take less than this. Left out: however long it takes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub short: Option<bool>,
+    pub below_ns: Option<Span>,
     /// Trials behind it.
     pub trials: usize,
     /// Logarithm of the factor; below 0 where ranges were too wide.
@@ -60,24 +60,26 @@ impl Handling {
 }
 
 impl Accuracy {
-    /// Below this, latencies decide, and above it, bandwidths.
-    pub const SHORT: Span = Span::from_nanos(100_000);
+    /// Latencies decide below the first, bandwidths above the second.
+    pub const SCALES: [Span; 2] = [Span::from_micros(50), Span::from_micros(250)];
 
-    pub fn is_short(makespan: Span) -> bool {
-        makespan < Self::SHORT
+    /// The scale that a plan is on if it is predicted to take so long: `None` is
+    /// the last.
+    pub fn scale(makespan: Span) -> Option<Span> {
+        Self::SCALES.into_iter().find(|&scale| makespan < scale)
     }
 
-    /// The margin of a kind of plan among those found; 0 if there is none.
-    pub fn margin_of(margins: &[Margin], (handling, short): (Handling, bool)) -> f64 {
+    /// The first of the margins that is for such a plan; 0 if none is.
+    pub fn margin_of(margins: &[Margin], handling: Handling, makespan: Span) -> f64 {
         let fits = |margin: &&Margin| {
             margin.handling.is_none_or(|wanted| wanted == handling)
-                && margin.short.is_none_or(|wanted| wanted == short)
+                && margin.below_ns.is_none_or(|below| makespan < below)
         };
         margins.iter().find(fits).map_or(0.0, |margin| margin.log_ratio)
     }
 
     /// The margin of a plan that is predicted to take so long.
     pub fn margin(&self, plan: &Plan, makespan: Span) -> f64 {
-        Self::margin_of(&self.margins, (Handling::of(plan), Self::is_short(makespan)))
+        Self::margin_of(&self.margins, Handling::of(plan), makespan)
     }
 }

@@ -13,6 +13,7 @@ use crate::scenario::Workload;
 use crate::search::candidates;
 use crate::simulate::forecast_all;
 use crate::stats::{median, quantile};
+use crate::units::Span;
 
 const DRAWS: usize = 40;
 /// Trials that lie inside, of ten.
@@ -22,7 +23,8 @@ const FEWEST: usize = 10;
 
 /// A trial beside its prediction.
 struct Scored {
-    kind: (Handling, bool),
+    handling: Handling,
+    predicted: Span,
     /// Which half of the workloads it is of.
     half: usize,
     error: f64,
@@ -42,7 +44,10 @@ pub fn assess(profile: &Profile, samples: &Samples) -> Option<Accuracy> {
     let covered = [0, 1].into_iter().flat_map(|half| {
         let margins = margins(trials.iter().filter(|trial| trial.half != half));
         let here = trials.iter().filter(move |trial| trial.half == half);
-        here.map(move |trial| trial.outside <= Accuracy::margin_of(&margins, trial.kind))
+        here.map(move |trial| {
+            let margin = Accuracy::margin_of(&margins, trial.handling, trial.predicted);
+            trial.outside <= margin
+        })
     });
     let covered = covered.filter(|covered| *covered).count();
     let errors: Vec<f64> = trials.iter().map(|trial| trial.error.abs()).collect();
@@ -74,7 +79,8 @@ fn predicted(profile: &Profile, samples: &Samples) -> Vec<Scored> {
             let (low, high) = forecast.interval();
             let makespan = forecast.makespan();
             scored.push(Scored {
-                kind: (Handling::of(plan), Accuracy::is_short(makespan)),
+                handling: Handling::of(plan),
+                predicted: makespan,
                 half: index % 2,
                 error: makespan.nanos_f64() / measured - 1.0,
                 outside: (low.nanos_f64() / measured).ln().max((measured / high.nanos_f64()).ln()),
@@ -87,22 +93,20 @@ fn predicted(profile: &Profile, samples: &Samples) -> Vec<Scored> {
 /// A margin for each kind of which there are enough, and one for all others.
 fn margins<'t>(trials: impl Iterator<Item = &'t Scored>) -> Vec<Margin> {
     let trials: Vec<&Scored> = trials.collect();
-    let margin = |kind: Option<(Handling, bool)>| {
-        let fits = |trial: &&&Scored| kind.is_none_or(|kind| trial.kind == kind);
+    let margin = |handling: Option<Handling>, scale: Option<Option<Span>>| {
+        let fits = |trial: &&&Scored| {
+            handling.is_none_or(|wanted| trial.handling == wanted)
+                && scale.is_none_or(|wanted| Accuracy::scale(trial.predicted) == wanted)
+        };
         let mut outside: Vec<f64> = trials.iter().filter(fits).map(|trial| trial.outside).collect();
         outside.sort_by(f64::total_cmp);
         // The rank that makes it hold for the next one, too.
         let rank = ((outside.len() + 1) as f64 * INSIDE).ceil() as usize;
         let log_ratio = *outside.get(rank.min(outside.len()).checked_sub(1)?)?;
-        Some(Margin {
-            handling: kind.map(|kind| kind.0),
-            short: kind.map(|kind| kind.1),
-            trials: outside.len(),
-            log_ratio,
-        })
+        Some(Margin { handling, below_ns: scale.flatten(), trials: outside.len(), log_ratio })
     };
-    let kinds =
-        Handling::ALL.into_iter().flat_map(|handling| [(handling, true), (handling, false)]);
-    let of_kinds = kinds.filter_map(|kind| margin(Some(kind)));
-    of_kinds.filter(|margin| margin.trials >= FEWEST).chain(margin(None)).collect()
+    let scales = || Accuracy::SCALES.into_iter().map(Some).chain([None]);
+    let kinds = Handling::ALL.into_iter().flat_map(|handling| scales().map(move |s| (handling, s)));
+    let of_kinds = kinds.filter_map(|(handling, scale)| margin(Some(handling), Some(scale)));
+    of_kinds.filter(|margin| margin.trials >= FEWEST).chain(margin(None, None)).collect()
 }

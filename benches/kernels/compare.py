@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+"""Sets hallway's figures beside those of PyTorch and CuPy, measured here and now.
+
+    compare.py TIMES.csv PROFILE.toml
+
+TIMES.csv is what `cargo bench --bench kernels` printed. Prints tables in Markdown.
+"""
+
+import csv
+import statistics
+import sys
+import time
+import tomllib
+
+import cupy as cp
+import cupyx
+import torch
+
+# What is asked: CPU twins within this of PyTorch's, kernels of CuPy's, copies
+# and latencies of those measured here.
+CPU, GPU, BANDWIDTH, LATENCY = 1.25, 1.2, 0.02, 0.10
+
+
+def main():
+    times, profile = sys.argv[1:]
+    kernels(list(csv.DictReader(open(times))))
+    copies(tomllib.load(open(profile, "rb")))
+
+
+def kernels(rows):
+    print("| side | kernel | elements | hallway | other | ratio | allowed | |")
+    print("|---|---|--:|--:|--:|--:|--:|---|")
+    for row in rows:
+        size, extent, ours = int(row["elements"]), int(row["extent"]), float(row["seconds"])
+        on_cpu = row["side"] == "cpu"
+        theirs = (torch_seconds if on_cpu else cupy_seconds)(row["kernel"], size, extent)
+        allowed = CPU if on_cpu else GPU
+        ratio = ours / theirs
+        mark = "" if ratio <= allowed else "slower"
+        print(f"| {row['side']} | {row['kernel']} | {size:,} | {pretty(ours)} | {pretty(theirs)} "
+              f"| {ratio:.2f} | {allowed} | {mark} |")
+
+
+def pretty(seconds):
+    for unit, scale in (("s", 1), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= scale:
+            return f"{seconds / scale:.3g} {unit}"
+    return f"{seconds / 1e-9:.3g} ns"
+
+
+def torch_seconds(kernel, size, side):
+    x, y, out = (torch.rand(size) for _ in range(3))
+    result = torch.zeros(())
+    square = [a[: side * side].view(side, side) for a in (x, y, out)] if side else None
+    work = {
+        "saxpy": lambda: torch.add(y, x, alpha=0.5, out=out),
+        "sum": lambda: torch.sum(x, dim=0, out=result),
+        "matmul": lambda: torch.matmul(square[0], square[1], out=square[2]),
+    }[kernel]
+    samples, start = [], time.perf_counter()
+    while len(samples) < 5 or time.perf_counter() - start < 0.5:
+        clock = time.perf_counter()
+        work()
+        samples.append(time.perf_counter() - clock)
+    return statistics.median(samples)
+
+
+BLACK_SCHOLES = cp.ElementwiseKernel(
+    "float32 s, float32 k, float32 t", "float32 price",
+    """float v = 0.2f * sqrtf(t), d = (logf(s / k) + 0.04f * t) / v;
+       price = s * normcdff(d) - k * expf(-0.02f * t) * normcdff(d - v);""", "black_scholes")
+SAXPY = cp.ElementwiseKernel("float32 a, float32 x, float32 y", "float32 z", "z = a * x + y", "axpy")
+
+
+def cupy_seconds(kernel, size, extent):
+    x, y, z, out = (cp.random.rand(size, dtype=cp.float32) for _ in range(4))
+    total = cp.zeros((), dtype=cp.float32)
+    grid = [a.reshape(-1, extent) for a in (x, y, out)] if extent else None
+    work = {
+        "scale": lambda: cp.multiply(x, cp.float32(0.5), out=out),
+        "saxpy": lambda: SAXPY(cp.float32(0.5), x, y, out),
+        "sum": lambda: cp.sum(x, out=total),
+        "black-scholes": lambda: BLACK_SCHOLES(x + 1, y + 1, z + 1, out),
+        "matmul": lambda: cp.matmul(grid[0], grid[1], out=grid[2]),
+        "transpose": lambda: cp.ascontiguousarray(grid[0].T),
+        "fft": lambda: cp.fft.fft(grid[0].view(cp.complex64), axis=1),
+    }[kernel]
+    if kernel == "black-scholes":
+        s, k, t = x + 1, y + 1, z + 1
+        work = lambda: BLACK_SCHOLES(s, k, t, out)
+    return per_call(work, 20)
+
+
+def per_call(work, repeats):
+    """Device seconds of one of many calls that were queued up beforehand."""
+    work()
+    best = float("inf")
+    start, end = cp.cuda.Event(), cp.cuda.Event()
+    for _ in range(5):
+        cp.cuda.Device().synchronize()
+        start.record()
+        for _ in range(repeats):
+            work()
+        end.record()
+        end.synchronize()
+        best = min(best, cp.cuda.get_elapsed_time(start, end) * 1e-3 / repeats)
+    return best
+
+
+HOLD = cp.RawKernel(r"""
+extern "C" __global__ void hold(long long nanos) {
+    long long start, now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));
+    do asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now)); while (now - start < nanos);
+}""", "hold")
+
+
+def copies(profile):
+    rates = {model["direction"]: model["time"]["knots"] for model in profile["copy"]}
+    link = profile["link"]
+    alone = {"down": link["down_bytes_per_second"], "up": link["up_bytes_per_second"]}
+    names = {"down": "host-to-device", "up": "device-to-host"}
+    mine = {way: seconds_of(way, 64 << 20, 10) for way in names}
+    found = {way: (64 << 20) / mine[way] for way in names}
+    print("\n| copies | hallway | CuPy | difference | allowed | |")
+    print("|---|--:|--:|--:|--:|---|")
+    for way in names:
+        line(f"{names[way]}, alone, GB/s", alone[way] / 1e9, found[way] / 1e9, BANDWIDTH)
+    together = both(found)
+    for way in names:
+        expected = 1 / (1 / alone[way] + link[f"{way}_shared"]["per_byte_ns"] * 1e-9)
+        line(f"{names[way]}, both at once, GB/s", expected / 1e9, together[way] / 1e9, BANDWIDTH)
+    for way in names:
+        ours = rates[names[way]][0][1]
+        line(f"{names[way]}, 4 B after 4 B, ns", ours, seconds_of(way, 4, 200) * 1e9, LATENCY)
+
+
+def line(what, ours, theirs, allowed):
+    difference = ours / theirs - 1
+    mark = "" if abs(difference) <= allowed else "differs"
+    print(f"| {what} | {ours:.4g} | {theirs:.4g} | {difference:+.1%} | {allowed:.0%} | {mark} |")
+
+
+def buffers(size):
+    host = cupyx.empty_pinned(size, dtype=cp.uint8)
+    host[:] = 1
+    return host, cp.zeros(size, dtype=cp.uint8)
+
+
+def copy(way, host, device, stream):
+    kind = cp.cuda.runtime.memcpyHostToDevice if way == "down" else cp.cuda.runtime.memcpyDeviceToHost
+    to, source = (device.data.ptr, host.ctypes.data) if way == "down" else (host.ctypes.data, device.data.ptr)
+    cp.cuda.runtime.memcpyAsync(to, source, host.nbytes, kind, stream.ptr)
+
+
+def seconds_of(way, size, repeats):
+    """One copy of many that were queued up behind a kernel that waits."""
+    host, device = buffers(size)
+    stream = cp.cuda.Stream(non_blocking=True)
+    start, end = cp.cuda.Event(), cp.cuda.Event()
+    samples = []
+    for _ in range(11):
+        with stream:
+            HOLD((1,), (1,), (2_000_000,))
+        copy(way, host, device, stream)
+        start.record(stream)
+        for _ in range(repeats):
+            copy(way, host, device, stream)
+        end.record(stream)
+        end.synchronize()
+        samples.append(cp.cuda.get_elapsed_time(start, end) * 1e-3 / repeats)
+    return statistics.median(samples)
+
+
+def both(alone):
+    """Bytes per second of each direction while the other is at work."""
+    size, repeats = 64 << 20, 20
+    ways = {way: (*buffers(size), cp.cuda.Stream(non_blocking=True)) for way in ("down", "up")}
+    rates = {way: [] for way in ways}
+    for _ in range(7):
+        gate, ends = cp.cuda.Event(), {}
+        first = cp.cuda.Stream(non_blocking=True)
+        with first:
+            HOLD((1,), (1,), (2_000_000,))
+        gate.record(first)
+        for way, (host, device, stream) in ways.items():
+            stream.wait_event(gate)
+            for _ in range(repeats):
+                copy(way, host, device, stream)
+            ends[way] = cp.cuda.Event()
+            ends[way].record(stream)
+        cp.cuda.Device().synchronize()
+        took = {way: cp.cuda.get_elapsed_time(gate, ends[way]) * 1e-3 for way in ways}
+        shorter = min(took.values())
+        for way in ways:
+            # What is left when the other is done goes at the full speed.
+            left = (took[way] - shorter) * alone[way]
+            rates[way].append((size * repeats - left) / shorter)
+    return {way: statistics.median(found) for way, found in rates.items()}
+
+
+if __name__ == "__main__":
+    main()
