@@ -2,7 +2,6 @@
 
 use super::team::{Cost, Team};
 use super::vector::{Loop, MAX_LANES, Vector, on_widest_vectors};
-use rayon::prelude::*;
 
 impl Team {
     /// `output[i]` is centred on `x[i + lead]`; beyond its ends, `x` is repeated.
@@ -36,19 +35,16 @@ impl Team {
         }
         let window = &x[head + lead - radius..][..tail - head + 2 * radius];
         let streaming = self.outgrows_caches(cost, count);
-        let part = |(start, output): (usize, &mut [f32])| {
+        let part = |start: usize, output: &mut [f32]| {
             let window = &window[start..][..output.len() + 2 * radius];
             on_widest_vectors(Convolve::new(window, weights, output, streaming));
         };
         let output = &mut output[head..tail];
         if !self.shares(cost, output.len()) {
-            return part((0, output));
+            return part(0, output);
         }
         let chunk = self.chunk(cost, output.len());
-        self.install(|| {
-            let parts = output.par_chunks_mut(chunk).enumerate();
-            parts.for_each(|(index, output)| part((index * chunk, output)));
-        });
+        self.crew.each_chunk(output, chunk, |index, output| part(index * chunk, output));
     }
 }
 

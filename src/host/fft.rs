@@ -1,7 +1,6 @@
 //! Fourier transforms of many signals.
 
 use super::team::{Cost, Team};
-use rayon::prelude::*;
 use rustfft::num_complex::Complex32;
 use rustfft::{Fft, FftPlanner};
 use std::collections::BTreeMap;
@@ -38,7 +37,9 @@ impl Team {
         }
         let signals = (self.chunk(cost, x.len()) / (2 * length)).max(1);
         let part = signals * 2 * length;
-        self.install(|| x.par_chunks(part).zip(output.par_chunks_mut(part)).for_each(transform));
+        self.crew.each_chunk(output, part, |index, output| {
+            transform((&x[index * part..][..output.len()], output));
+        });
     }
 }
 

@@ -2,7 +2,6 @@
 
 use super::team::{Cost, Team};
 use super::vector::{Loop, MAX_LANES, Vector, on_widest_vectors};
-use rayon::prelude::*;
 
 impl Team {
     /// `output[b]` is the number of values in the `b`th of so many equal parts of
@@ -16,7 +15,12 @@ impl Team {
         };
         let block = self.chunk(cost, x.len()).max(VALUES_PER_BIN * bins);
         let sums = if self.shares(cost, x.len()) {
-            self.install(|| x.par_chunks(block).map(count).reduce(|| vec![0; bins], add))
+            let mut counts = vec![Vec::new(); x.len().div_ceil(block)];
+            self.crew.each_chunk(&mut counts, 1, |index, counts| {
+                let values = &x[index * block..];
+                counts[0] = count(&values[..block.min(values.len())]);
+            });
+            counts.into_iter().fold(vec![0; bins], add)
         } else {
             x.chunks(MOST_OF_A_BLOCK).map(count).fold(vec![0; bins], add)
         };

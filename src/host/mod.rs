@@ -11,6 +11,7 @@ mod affinity;
 mod black_scholes;
 mod convolution;
 mod cpu;
+mod crew;
 mod fft;
 mod histogram;
 mod matmul;
@@ -31,7 +32,7 @@ use crate::units::Bytes;
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
     #[error("cannot start {threads} threads; try fewer with --threads")]
-    Threads { threads: usize, source: rayon::ThreadPoolBuildError },
+    Threads { threads: usize, source: std::io::Error },
     #[error("cannot map {bytes} of host memory")]
     Memory { bytes: Bytes, source: std::io::Error },
 }

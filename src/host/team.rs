@@ -2,6 +2,7 @@
 
 use super::HostError;
 use super::cpu::last_level_cache;
+use super::crew::Crew;
 use super::fft::Plans;
 use super::twins::{Formula, Map, Polynomial, Saxpy, Scale, Stencil, Sum};
 use super::vector::on_widest_vectors;
@@ -9,7 +10,6 @@ use crate::kernels::{Arguments, BlackScholes, Kernel};
 use crate::units::Bytes;
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rayon::prelude::*;
 
 /// An input of a kernel.
 #[derive(Debug, Clone, Copy)]
@@ -21,7 +21,7 @@ pub enum Operand<'a> {
 
 /// A team of threads that has been started and waits for work.
 pub struct Team {
-    pool: rayon::ThreadPool,
+    pub(super) crew: Crew,
     last_level_cache: Bytes,
     pub(super) plans: Plans,
 }
@@ -29,21 +29,13 @@ pub struct Team {
 impl Team {
     /// Starts the threads and waits until they are up.
     pub fn new(threads: usize) -> Result<Self, HostError> {
-        // rayon reads zero as one thread per CPU.
-        assert!(threads > 0, "a team of no threads");
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .thread_name(|index| format!("host-{index}"))
-            .build()
-            .map_err(|source| HostError::Threads { threads, source })?;
-        // Threads start in the background; the first kernel should not wait for them.
-        pool.broadcast(|_| ());
+        let crew = Crew::new(threads)?;
         let last_level_cache = last_level_cache().unwrap_or(Bytes::mib(32));
-        Ok(Self { pool, last_level_cache, plans: Plans::default() })
+        Ok(Self { crew, last_level_cache, plans: Plans::default() })
     }
 
     pub fn threads(&self) -> usize {
-        self.pool.current_num_threads()
+        self.crew.members()
     }
 
     /// Runs a kernel over whole arrays.
@@ -107,7 +99,7 @@ impl Team {
     /// seed, whatever the number of threads.
     pub fn fill_random(&self, values: &mut [f32], seed: u64) {
         const BLOCK: usize = 1 << 14;
-        let fill = |(stream, block): (usize, &mut [f32])| {
+        let fill = |stream: usize, block: &mut [f32]| {
             let mut random = ChaCha8Rng::seed_from_u64(seed);
             random.set_stream(stream as u64);
             for value in block {
@@ -115,11 +107,7 @@ impl Team {
                 *value = (random.next_u32() >> 8) as f32 * (1.0 / 16_777_216.0);
             }
         };
-        if values.len() <= BLOCK || self.threads() == 1 {
-            values.chunks_mut(BLOCK).enumerate().for_each(fill);
-        } else {
-            self.install(|| values.par_chunks_mut(BLOCK).enumerate().for_each(fill));
-        }
+        self.crew.each_chunk(values, BLOCK, fill);
     }
 
     fn elementwise<F: Formula<N>, const N: usize>(
@@ -182,12 +170,11 @@ impl Team {
             return on_widest_vectors(map);
         }
         let chunk = self.chunk(cost, map.count);
-        self.install(|| {
-            (0..map.count.div_ceil(chunk)).into_par_iter().for_each(|index| {
-                let start = index * chunk;
-                // SAFETY: chunks lie inside the map and do not overlap.
-                on_widest_vectors(unsafe { map.part(start, chunk.min(map.count - start)) });
-            });
+        let map = &map;
+        self.crew.each(map.count.div_ceil(chunk), &|index| {
+            let start = index * chunk;
+            // SAFETY: chunks lie inside the map and do not overlap.
+            on_widest_vectors(unsafe { map.part(start, chunk.min(map.count - start)) });
         });
     }
 
@@ -200,17 +187,15 @@ impl Team {
             return x.chunks(BLOCK).map(sum_of).sum::<f64>() as f32;
         }
         let blocks_at_once = self.chunk(cost, x.len()).div_ceil(BLOCK);
-        let sums: Vec<f64> =
-            self.install(|| x.par_chunks(BLOCK).with_min_len(blocks_at_once).map(sum_of).collect());
+        let mut sums = vec![0.0; x.len().div_ceil(BLOCK)];
+        self.crew.each_chunk(&mut sums, blocks_at_once, |index, sums| {
+            let blocks = x[index * blocks_at_once * BLOCK..].chunks(BLOCK);
+            sums.iter_mut().zip(blocks).for_each(|(sum, block)| *sum = sum_of(block));
+        });
         sums.into_iter().sum::<f64>() as f32
     }
 
-    /// Runs work on the team's threads.
-    pub(super) fn install<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
-        self.pool.install(work)
-    }
-
-    /// Whether the work is worth waking the team for.
+    /// Whether the work is worth sharing out.
     pub(super) fn shares(&self, cost: Cost, count: usize) -> bool {
         self.threads() > 1 && cost.nanos(count) > PARALLEL_FROM_NANOS
     }
@@ -230,9 +215,9 @@ impl Team {
     }
 }
 
-/// Waking a team takes 5 to 10 us, on virtual machines 25, and must pay for itself.
-const PARALLEL_FROM_NANOS: f64 = 30_000.0;
-const SHORTEST_CHUNK_NANOS: f64 = 4_000.0;
+/// Sharing out takes 2 to 5 us and must pay for itself.
+const PARALLEL_FROM_NANOS: f64 = 15_000.0;
+const SHORTEST_CHUNK_NANOS: f64 = 2_000.0;
 const LONGEST_CHUNK_NANOS: f64 = 100_000.0;
 const CHUNKS_PER_THREAD: usize = 8;
 /// Chunks end on whole cache lines and whole blocks of vectors.

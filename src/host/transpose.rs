@@ -2,7 +2,6 @@
 
 use super::team::{Cost, Team};
 use super::vector::{Loop, Vector, on_widest_vectors};
-use rayon::prelude::*;
 
 /// Elements on a side of what is turned at once: a cache line of each row.
 const TILE: usize = 16;
@@ -32,9 +31,10 @@ impl Team {
         if !self.shares(cost, x.len()) {
             return (0..down * across).for_each(part);
         }
-        let parts_at_once = self.chunk(cost, x.len()) / (side * side);
-        let parts = (0..down * across).into_par_iter().with_min_len(parts_at_once.max(1));
-        self.install(|| parts.for_each(part));
+        let (all, at_once) = (down * across, (self.chunk(cost, x.len()) / (side * side)).max(1));
+        self.crew.each(all.div_ceil(at_once), &|group| {
+            (group * at_once..all.min((group + 1) * at_once)).for_each(part);
+        });
     }
 }
 

@@ -1,0 +1,293 @@
+//! Threads that share out a job in a few microseconds.
+//!
+//! A twin of a kernel may take no longer than that, and OpenMP's threads, which
+//! the libraries that people compare with use, look out for work for a while
+//! before they sleep. So do these: waking a thread takes ten times as long as
+//! telling one that looks. Each begins with a share of its own, the same one every
+//! time, so that it finds in its caches what it used before; then it helps others.
+
+use super::HostError;
+use std::any::Any;
+use std::cell::UnsafeCell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How long a thread looks out for work before it sleeps.
+const PATIENCE: Duration = Duration::from_micros(500);
+
+/// Looks between two glances at the clock, or at what else wants this CPU.
+const LOOKS: usize = 256;
+
+/// What is to be done: `work` of every number below `parts`.
+#[derive(Clone, Copy)]
+struct Job {
+    work: *const (dyn Fn(usize) + Sync),
+    parts: usize,
+}
+
+/// On cache lines of its own.
+#[repr(align(128))]
+struct Cursor(AtomicUsize);
+
+struct Shared {
+    /// The number of the latest job.
+    latest: AtomicU64,
+    job: UnsafeCell<Job>,
+    /// For each member, the next part of its share.
+    cursors: Box<[Cursor]>,
+    /// Threads that are not through with the job.
+    at_work: AtomicUsize,
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
+    closing: AtomicBool,
+    asleep: AtomicUsize,
+    bed: Mutex<()>,
+    bell: Condvar,
+}
+
+// SAFETY: the job is written while no thread is at work, before `latest` tells of
+// it, and read after that by threads that are counted in `at_work`.
+unsafe impl Sync for Shared {}
+// SAFETY: the pointer in it is only followed as just said.
+unsafe impl Send for Shared {}
+
+/// The calling thread and others that were started.
+pub(super) struct Crew {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+    /// One job at a time.
+    turn: Mutex<()>,
+}
+
+impl Crew {
+    /// So many threads with the caller's.
+    ///
+    /// # Errors
+    /// If the system does not give them.
+    pub fn new(members: usize) -> Result<Self, HostError> {
+        assert!(members > 0, "a crew of nobody");
+        let nothing: &'static (dyn Fn(usize) + Sync) = &|_| {};
+        let shared = Arc::new(Shared {
+            latest: AtomicU64::new(0),
+            job: UnsafeCell::new(Job { work: nothing, parts: 0 }),
+            cursors: (0..members).map(|_| Cursor(AtomicUsize::new(0))).collect(),
+            at_work: AtomicUsize::new(0),
+            panic: Mutex::new(None),
+            closing: AtomicBool::new(false),
+            asleep: AtomicUsize::new(0),
+            bed: Mutex::new(()),
+            bell: Condvar::new(),
+        });
+        let mut crew = Self { shared, threads: Vec::new(), turn: Mutex::new(()) };
+        for member in 1..members {
+            let shared = Arc::clone(&crew.shared);
+            let thread = std::thread::Builder::new().name(format!("host-{member}"));
+            let thread = thread.spawn(move || shared.serve(member));
+            crew.threads
+                .push(thread.map_err(|source| HostError::Threads { threads: members, source })?);
+        }
+        // Threads start in the background; the first kernel should not wait for them.
+        crew.each(members, &|_| {});
+        Ok(crew)
+    }
+
+    pub fn members(&self) -> usize {
+        self.threads.len() + 1
+    }
+
+    /// Does `work` of every number below `parts`, each once, and returns when all
+    /// is done. `work` must not call this itself.
+    ///
+    /// # Panics
+    /// If `work` does.
+    pub fn each(&self, parts: usize, work: &(dyn Fn(usize) + Sync)) {
+        let _turn = unpoisoned(&self.turn);
+        let shared = &*self.shared;
+        for (member, Cursor(cursor)) in shared.cursors.iter().enumerate() {
+            cursor.store(share(member, self.members(), parts), Ordering::Relaxed);
+        }
+        // SAFETY: no thread is at work, and none will be when this returns, so that
+        // the pointer is never followed after `work` is gone.
+        unsafe {
+            let work = std::mem::transmute::<
+                &(dyn Fn(usize) + Sync),
+                &'static (dyn Fn(usize) + Sync),
+            >(work);
+            *shared.job.get() = Job { work, parts };
+        }
+        shared.at_work.store(self.threads.len(), Ordering::Relaxed);
+        shared.latest.fetch_add(1, Ordering::SeqCst);
+        shared.ring();
+        shared.take_part(0);
+        let mut looks = 0;
+        while shared.at_work.load(Ordering::Acquire) > 0 {
+            pause(&mut looks);
+        }
+        let panic = unpoisoned(&shared.panic).take();
+        if let Some(panic) = panic {
+            resume_unwind(panic);
+        }
+    }
+
+    /// Does `work` of every piece of `all`, each of `length` but the last, with the
+    /// number of the piece.
+    pub fn each_chunk<T: Send>(
+        &self,
+        all: &mut [T],
+        length: usize,
+        work: impl Fn(usize, &mut [T]) + Sync,
+    ) {
+        struct Start<T>(*mut T);
+        // SAFETY: every number is given to one thread.
+        unsafe impl<T: Send> Sync for Start<T> {}
+        let (start, whole) = (Start(all.as_mut_ptr()), all.len());
+        let start = &start;
+        self.each(whole.div_ceil(length), &move |index| {
+            let first = index * length;
+            let count = length.min(whole - first);
+            // SAFETY: pieces lie inside and do not overlap.
+            work(index, unsafe { std::slice::from_raw_parts_mut(start.0.add(first), count) });
+        });
+    }
+}
+
+impl Drop for Crew {
+    fn drop(&mut self) {
+        self.shared.closing.store(true, Ordering::SeqCst);
+        self.shared.latest.fetch_add(1, Ordering::SeqCst);
+        self.shared.ring();
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The first part of a member's share.
+const fn share(member: usize, members: usize, parts: usize) -> usize {
+    member * parts / members
+}
+
+impl Shared {
+    /// A thread's life.
+    fn serve(&self, member: usize) {
+        let mut done = 0;
+        loop {
+            done = self.job_after(done);
+            if self.closing.load(Ordering::SeqCst) {
+                return;
+            }
+            self.take_part(member);
+            self.at_work.fetch_sub(1, Ordering::Release);
+        }
+    }
+
+    /// Its own share, and then what others have not come to.
+    fn take_part(&self, member: usize) {
+        // SAFETY: nobody writes while a thread is at work.
+        let Job { work, parts } = unsafe { *self.job.get() };
+        let members = self.cursors.len();
+        let done = catch_unwind(AssertUnwindSafe(|| {
+            for helped in (member..members).chain(0..member) {
+                let end = share(helped + 1, members, parts);
+                let Cursor(cursor) = &self.cursors[helped];
+                while cursor.load(Ordering::Relaxed) < end {
+                    let part = cursor.fetch_add(1, Ordering::Relaxed);
+                    if part < end {
+                        // SAFETY: whoever gave the job waits until all are through.
+                        unsafe { (*work)(part) };
+                    }
+                }
+            }
+        }));
+        if let Err(panic) = done {
+            *unpoisoned(&self.panic) = Some(panic);
+        }
+    }
+
+    /// Waits for a job after the one of this number, and gives its number.
+    fn job_after(&self, done: u64) -> u64 {
+        let start = Instant::now();
+        let mut looks = 0;
+        loop {
+            let latest = self.latest.load(Ordering::SeqCst);
+            if latest != done {
+                return latest;
+            }
+            pause(&mut looks);
+            if looks % LOOKS == 0 && start.elapsed() > PATIENCE {
+                let mut bed = unpoisoned(&self.bed);
+                self.asleep.fetch_add(1, Ordering::SeqCst);
+                while self.latest.load(Ordering::SeqCst) == done {
+                    bed = self.bell.wait(bed).unwrap_or_else(PoisonError::into_inner);
+                }
+                self.asleep.fetch_sub(1, Ordering::SeqCst);
+            }
+        }
+    }
+
+    /// Wakes those that sleep. Either they see the new job's number before they do,
+    /// or they are seen here.
+    fn ring(&self) {
+        if self.asleep.load(Ordering::SeqCst) > 0 {
+            let _bed = unpoisoned(&self.bed);
+            self.bell.notify_all();
+        }
+    }
+}
+
+/// Waits for next to no time; now and then, lets others have the CPU.
+fn pause(looks: &mut usize) {
+    *looks += 1;
+    if looks.is_multiple_of(LOOKS) {
+        std::thread::yield_now();
+    } else {
+        std::hint::spin_loop();
+    }
+}
+
+fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_part_is_done_once() {
+        for members in [1, 2, 5] {
+            let crew = Crew::new(members).expect("threads");
+            for parts in [0, 1, 2, 7, 1000] {
+                let counts: Vec<AtomicUsize> = (0..parts).map(|_| AtomicUsize::new(0)).collect();
+                for round in 1..=20 {
+                    crew.each(parts, &|part| _ = counts[part].fetch_add(1, Ordering::Relaxed));
+                    assert!(counts.iter().all(|count| count.load(Ordering::Relaxed) == round));
+                    if round % 10 == 0 {
+                        // Long enough for all to fall asleep.
+                        std::thread::sleep(4 * PATIENCE);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn chunks_cover_all_and_know_their_numbers() {
+        let crew = Crew::new(3).expect("threads");
+        let mut values = vec![0; 1001];
+        crew.each_chunk(&mut values, 10, |index, chunk| chunk.fill(index + 1));
+        assert!(values.iter().enumerate().all(|(at, value)| *value == at / 10 + 1));
+    }
+
+    #[test]
+    fn a_panic_comes_back_to_the_caller_and_leaves_a_crew_that_works() {
+        let crew = Crew::new(2).expect("threads");
+        let all = || crew.each(50, &|part| assert!(part != 33, "part 33"));
+        assert!(catch_unwind(AssertUnwindSafe(all)).is_err());
+        let done = AtomicUsize::new(0);
+        crew.each(50, &|_| _ = done.fetch_add(1, Ordering::Relaxed));
+        assert_eq!(done.load(Ordering::Relaxed), 50);
+    }
+}
