@@ -73,6 +73,8 @@ pub(super) fn host_probes(sizes: &Sizes, round: usize) -> Vec<Probe> {
     for direction in Direction::BOTH {
         for &bytes in &sizes.copies {
             probes.push(staged(direction, bytes, bytes));
+        }
+        for &bytes in &sizes.cold_copies {
             probes.push(staged(direction, bytes, POOL));
         }
     }

@@ -15,6 +15,9 @@ pub(super) const fn is_measured_closely(kernel: Kernel) -> bool {
 pub(super) struct Sizes {
     /// Copies of pinned and of pageable memory.
     pub copies: Vec<Bytes>,
+    /// Copies of pageable memory of which nothing is in the caches: there, sizes
+    /// make less of a difference.
+    pub cold_copies: Vec<Bytes>,
     /// Copies of memory that was registered, to compare.
     pub registered: Vec<Bytes>,
     /// Powers of two of the bytes of copies both ways at once.
@@ -45,6 +48,7 @@ impl Sizes {
     fn full() -> Self {
         Self {
             copies: copy_sizes(),
+            cold_copies: cold_sizes(),
             registered: vec![Bytes::mib(1), Bytes::mib(16), LARGEST],
             shared_powers: &[16, 17, 18, 19, 20, 21, 22, 24, 26],
             extents: |kernel| match kernel {
@@ -57,7 +61,7 @@ impl Sizes {
             },
             closely: Powers {
                 elements: &[10, 12, 14, 16, 18, 20, 22, 24, 26, 17, 19, 21, 23, 25],
-                coarse: &[10, 12, 14, 16, 18, 20, 22, 24, 26],
+                coarse: &[10, 14, 16, 18, 20, 22, 24, 26],
             },
             apart: Powers { elements: &[10, 17, 22, 25], coarse: &[10, 22] },
             own_footprints_kib: &[64, 256, 512, 1024, 1536, 2048, 3072, 4096, 8192],
@@ -75,13 +79,14 @@ impl Sizes {
         // Larger copies of pageable memory are staged another way than those of 64 KiB.
         copies.push(Bytes::kib(96));
         Self {
+            cold_copies: copies.clone(),
             copies,
             registered: Vec::new(),
             shared_powers: &[16, 18, 20, 22, 26],
             extents: ends,
             closely: Powers { elements: &[10, 14, 18, 20, 22, 24], coarse: &[14, 18, 22, 24] },
             apart: Powers { elements: &[10, 22, 25], coarse: &[10, 22] },
-            own_footprints_kib: &[256, 1024, 2048, 4096],
+            own_footprints_kib: &[256, 1024, 2048, 3072, 8192],
             footprints_mib: &[48, 192, 384, 768, 1728],
             memory: vec![Bytes::kib(64), Bytes::mib(8), Bytes::mib(64)],
             host_rounds: 1,
@@ -153,6 +158,12 @@ fn ends(kernel: Kernel) -> &'static [u32] {
         Kernel::Fft => &[64, 8192],
         _ => &[],
     }
+}
+
+/// From 4 B to [`LARGEST`], with both sides of where staging changes its ways.
+fn cold_sizes() -> Vec<Bytes> {
+    let powers = (2..=28).step_by(2).chain([25, 27]);
+    powers.map(|power| Bytes::new(1 << power)).chain([Bytes::kib(96)]).collect()
 }
 
 /// From 4 B to [`LARGEST`], closer where staging and the engine change their ways.

@@ -4,7 +4,9 @@ use super::lookup::Lookup;
 use crate::kernels::{Kernel, Variant};
 use crate::plan::Direction;
 use crate::profile::{CacheModel, CallCosts, Curve, MemoryCosts, StagingModel, TwinModel, Warmth};
-use crate::samples::{MEMORY_FOOTPRINT, MemoryWork, ONE_THREAD, Quantity, SHARED_FOOTPRINT};
+use crate::samples::{
+    MEMORY_FOOTPRINT, MOST_OF_ONE_CORE, MemoryWork, ONE_THREAD, Quantity, SHARED_FOOTPRINT,
+};
 use crate::stats::{median, theil_sen};
 use crate::units::Bytes;
 
@@ -16,14 +18,14 @@ pub(super) fn caches(lookup: &Lookup<'_>) -> CacheModel {
         _ => None,
     };
     let one_thread = |quantity: &Quantity| match *quantity {
-        Quantity::Twin { variant, elements, footprint } if footprint <= SHARED_FOOTPRINT => {
+        Quantity::Twin { variant, elements, footprint } if footprint <= MOST_OF_ONE_CORE => {
             ((variant, elements) == ONE_THREAD).then_some((elements, footprint.get()))
         }
         _ => None,
     };
     CacheModel {
         staging_misses: staging_misses(lookup),
-        own_misses: misses(lookup, (STAYS_PRIVATE, SHARED_FOOTPRINT), one_thread),
+        own_misses: misses(lookup, (STAYS_PRIVATE, MOST_OF_ONE_CORE), one_thread),
         twin_misses: misses(lookup, (SHARED_FOOTPRINT, MEMORY_FOOTPRINT), twins),
         shared_bytes: SHARED_FOOTPRINT,
     }

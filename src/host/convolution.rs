@@ -1,13 +1,14 @@
 //! Weighted sums of neighbours, for one thread and any [`Vector`].
 
-use super::team::{Cost, Team};
+use super::team::Team;
 use super::vector::{Loop, MAX_LANES, Vector, on_widest_vectors};
+use crate::kernels::Effort;
 
 impl Team {
     /// `output[i]` is centred on `x[i + lead]`; beyond its ends, `x` is repeated.
     pub(super) fn convolve(
         &self,
-        cost: Cost,
+        cost: Effort,
         (x, weights): (&[f32], &[f32]),
         output: &mut [f32],
         lead: usize,

@@ -1,6 +1,7 @@
 //! Fourier transforms of many signals.
 
-use super::team::{Cost, Team};
+use super::team::Team;
+use crate::kernels::Effort;
 use rustfft::num_complex::Complex32;
 use rustfft::{Fft, FftPlanner};
 use std::collections::BTreeMap;
@@ -21,7 +22,7 @@ impl Plans {
 impl Team {
     /// Signals of `length` points, each a real and an imaginary part. A thread
     /// takes whole signals.
-    pub(super) fn fft(&self, cost: Cost, x: &[f32], output: &mut [f32], length: usize) {
+    pub(super) fn fft(&self, cost: Effort, x: &[f32], output: &mut [f32], length: usize) {
         assert_eq!(x.len(), output.len(), "a transformed array has as many elements");
         assert_eq!(x.len() % (2 * length), 0, "the last signal is not whole");
         let plan = self.plans.of(length);

@@ -1,12 +1,13 @@
 //! Counting values by size.
 
-use super::team::{Cost, Team};
+use super::team::Team;
 use super::vector::{Loop, MAX_LANES, Vector, on_widest_vectors};
+use crate::kernels::Effort;
 
 impl Team {
     /// `output[b]` is the number of values in the `b`th of so many equal parts of
     /// 0 to 1; values outside count in the first or the last.
-    pub(super) fn histogram(&self, cost: Cost, x: &[f32], output: &mut [f32]) {
+    pub(super) fn histogram(&self, cost: Effort, x: &[f32], output: &mut [f32]) {
         let bins = output.len();
         let count = |block: &[f32]| on_widest_vectors(Count { x: block, bins });
         let add = |mut sums: Vec<u64>, counts: Vec<u64>| {

@@ -1,6 +1,7 @@
 //! Products of matrices.
 
-use super::team::{Cost, Team};
+use super::team::Team;
+use crate::kernels::Effort;
 use gemm_common::Parallelism;
 use std::ops::Range;
 
@@ -63,7 +64,7 @@ impl Team {
     /// have `inner` columns.
     pub(super) fn matmul(
         &self,
-        cost: Cost,
+        cost: Effort,
         (x, y): (&[f32], &[f32]),
         output: &mut [f32],
         inner: usize,

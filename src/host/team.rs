@@ -6,7 +6,7 @@ use super::crew::Crew;
 use super::fft::Plans;
 use super::twins::{Formula, Map, Polynomial, Saxpy, Scale, Stencil, Sum};
 use super::vector::on_widest_vectors;
-use crate::kernels::{Arguments, BlackScholes, Kernel};
+use crate::kernels::{Arguments, BlackScholes, Effort, Kernel};
 use crate::units::Bytes;
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -55,7 +55,7 @@ impl Team {
         output: &mut [f32],
         lead: usize,
     ) {
-        let cost = Cost::of(kernel, arguments);
+        let cost = Effort::of(kernel, arguments);
         match (kernel, inputs) {
             (Kernel::Scale, &[x]) => {
                 self.elementwise(Scale(arguments.a), cost, [x], output, lead);
@@ -113,7 +113,7 @@ impl Team {
     fn elementwise<F: Formula<N>, const N: usize>(
         &self,
         formula: F,
-        cost: Cost,
+        cost: Effort,
         inputs: [Operand<'_>; N],
         output: &mut [f32],
         lead: usize,
@@ -135,7 +135,7 @@ impl Team {
         unsafe { self.map(map, cost) }
     }
 
-    fn stencil(&self, cost: Cost, x: &[f32], output: &mut [f32], lead: usize) {
+    fn stencil(&self, cost: Effort, x: &[f32], output: &mut [f32], lead: usize) {
         assert!(lead + output.len() <= x.len(), "the stencil's input ends before its output");
         if output.is_empty() {
             return;
@@ -165,7 +165,7 @@ impl Team {
     /// # Safety
     /// The map's pointers must be good for `count` elements, and its output must
     /// not overlap a source unless it is that source.
-    unsafe fn map<F: Formula<N>, const N: usize>(&self, map: Map<F, N>, cost: Cost) {
+    unsafe fn map<F: Formula<N>, const N: usize>(&self, map: Map<F, N>, cost: Effort) {
         if !self.shares(cost, map.count) {
             return on_widest_vectors(map);
         }
@@ -180,7 +180,7 @@ impl Team {
 
     /// The same to the last bit for any number of threads: blocks are always
     /// the same, and so is the order in which they are added.
-    fn sum(&self, cost: Cost, x: &[f32]) -> f32 {
+    fn sum(&self, cost: Effort, x: &[f32]) -> f32 {
         const BLOCK: usize = 1 << 13;
         let sum_of = |block: &[f32]| on_widest_vectors(Sum(block));
         if !self.shares(cost, x.len()) {
@@ -196,13 +196,13 @@ impl Team {
     }
 
     /// Whether the work is worth sharing out.
-    pub(super) fn shares(&self, cost: Cost, count: usize) -> bool {
-        self.threads() > 1 && cost.nanos(count) > PARALLEL_FROM_NANOS
+    pub(super) fn shares(&self, cost: Effort, count: usize) -> bool {
+        self.threads() > 1 && cost.is_shared(count)
     }
 
     /// How many elements a thread takes at a time: at least a few microseconds'
     /// worth, and several chunks a thread, so that none is left with the last one.
-    pub(super) fn chunk(&self, cost: Cost, count: usize) -> usize {
+    pub(super) fn chunk(&self, cost: Effort, count: usize) -> usize {
         let nanos = cost.nanos(count) / (CHUNKS_PER_THREAD * self.threads()) as f64;
         let nanos = nanos.clamp(SHORTEST_CHUNK_NANOS, LONGEST_CHUNK_NANOS);
         ((nanos / cost.nanos(1)) as usize).next_multiple_of(CHUNK_MULTIPLE).max(CHUNK_MULTIPLE)
@@ -210,36 +210,13 @@ impl Team {
 
     /// Whether the arrays of a kernel pass through the caches without staying.
     /// Then reading the output before overwriting it, as ordinary stores do, is waste.
-    pub(super) fn outgrows_caches(&self, cost: Cost, count: usize) -> bool {
+    pub(super) fn outgrows_caches(&self, cost: Effort, count: usize) -> bool {
         Bytes::new(cost.bytes) * count as u64 > self.last_level_cache
     }
 }
 
-/// Sharing out takes 2 to 5 us and must pay for itself.
-const PARALLEL_FROM_NANOS: f64 = 15_000.0;
 const SHORTEST_CHUNK_NANOS: f64 = 2_000.0;
 const LONGEST_CHUNK_NANOS: f64 = 100_000.0;
 const CHUNKS_PER_THREAD: usize = 8;
 /// Chunks end on whole cache lines and whole blocks of vectors.
 const CHUNK_MULTIPLE: usize = 256;
-
-/// A rough price of an element on one thread whose data is in a near cache: only for
-/// deciding how to share work.
-#[derive(Clone, Copy)]
-pub(super) struct Cost {
-    bytes: u64,
-    flops: f64,
-}
-
-impl Cost {
-    fn of(kernel: Kernel, arguments: &Arguments) -> Self {
-        Self { bytes: kernel.bytes_per_element(), flops: kernel.flops_per_element(arguments) }
-    }
-
-    fn nanos(self, count: usize) -> f64 {
-        const BYTES_PER_NANO: f64 = 40.0;
-        const FLOPS_PER_NANO: f64 = 100.0;
-        let element = (self.bytes as f64 / BYTES_PER_NANO).max(self.flops / FLOPS_PER_NANO);
-        element * count as f64
-    }
-}

@@ -1,7 +1,8 @@
 //! Rows become columns.
 
-use super::team::{Cost, Team};
+use super::team::Team;
 use super::vector::{Loop, Vector, on_widest_vectors};
+use crate::kernels::Effort;
 
 /// Elements on a side of what is turned at once: a cache line of each row.
 const TILE: usize = 16;
@@ -12,7 +13,7 @@ const TILES: usize = 4;
 
 impl Team {
     /// `x` has so many columns, and `output` as many rows.
-    pub(super) fn transpose(&self, cost: Cost, x: &[f32], output: &mut [f32], columns: usize) {
+    pub(super) fn transpose(&self, cost: Effort, x: &[f32], output: &mut [f32], columns: usize) {
         assert_eq!(x.len(), output.len(), "a transposed array has as many elements");
         assert_eq!(x.len() % columns, 0, "the last row is not whole");
         let work = Transpose {

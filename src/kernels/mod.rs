@@ -5,9 +5,11 @@
 //! (CUDA C) and `host` (CPU twins); what they cost on a machine is in a `profile`.
 
 mod arguments;
+mod effort;
 mod grid;
 
 pub use arguments::{Arguments, Extent, Numbers, Variant};
+pub use effort::Effort;
 pub use grid::Grid;
 
 use serde::{Deserialize, Serialize};

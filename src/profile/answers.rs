@@ -5,7 +5,7 @@ use super::{
     CacheModel, Contention, Curve, Estimate, HandOver, OperationKind, Profile, StagingModel,
     TwinModel, Warmth,
 };
-use crate::kernels::{Arguments, Kernel, Variant};
+use crate::kernels::{Arguments, Effort, Kernel, Variant};
 use crate::plan::Direction;
 use crate::samples::MEANWHILE;
 use crate::units::{Bytes, Span};
@@ -44,6 +44,16 @@ pub enum MemoryCost {
     FirstTouch,
     FirstTouchTeam,
     Renew,
+}
+
+/// What a plan does with host memory between two uses of the same data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Around {
+    /// Bytes that it goes round.
+    pub footprint: Bytes,
+    /// Whether all of its kernels share out their work, or none does: then what a
+    /// thread used before is in the caches of its own core.
+    pub same_threads: bool,
 }
 
 /// Host cost, latencies and what happens between operations.
@@ -249,8 +259,8 @@ impl Profile {
         between(models, Variant::of(kernel, arguments), n, "on the GPU")
     }
 
-    /// Nanoseconds of a kernel's CPU twin in a plan that goes round `footprint`
-    /// bytes of host memory.
+    /// Nanoseconds of a kernel's CPU twin in a plan that goes round so much host
+    /// memory.
     ///
     /// # Errors
     /// If the twin was not calibrated at such a size.
@@ -259,8 +269,9 @@ impl Profile {
         kernel: Kernel,
         arguments: &Arguments,
         n: u64,
-        footprint: Bytes,
+        around: Around,
     ) -> Result<f64, Unknown> {
+        let footprint = around.footprint;
         let time = |found: Warmth| {
             let fits = |model: &&TwinModel| model.found == found;
             let models = self.twins.iter().filter(fits).map(|model| (model.variant, &model.time));
@@ -271,7 +282,11 @@ impl Profile {
             return time(Warmth::Same);
         }
         let near = if own < self.caches.shared_bytes {
-            let misses = self.caches.own(own).zip(self.caches.own(footprint));
+            // Each thread's core keeps its share of a kernel that is shared out.
+            let shared = Effort::of(kernel, arguments).is_shared(n as usize);
+            let threads = if shared { self.machine.cpu_threads.max(1) as u64 } else { 1 };
+            let each = |bytes: Bytes| self.caches.own(Bytes::new(bytes.get() / threads));
+            let misses = each(own).zip(each(footprint)).filter(|_| around.same_threads);
             let misses = misses.map_or(1.0, |(there, here)| further(there, here));
             blend(time(Warmth::Same)?, time(Warmth::Shared)?, misses)
         } else {

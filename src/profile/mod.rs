@@ -13,7 +13,7 @@ mod file;
 mod model;
 
 pub use accuracy::{Accuracy, Handling, Margin};
-pub use answers::{HostCall, MemoryCost, Unknown};
+pub use answers::{Around, HostCall, MemoryCost, Unknown};
 pub use curve::{Beyond, Curve, Estimate, Other};
 pub use file::{ProfileError, SCHEMA_VERSION};
 pub use model::{

@@ -86,7 +86,9 @@ pub const SHARED_FOOTPRINT: Bytes = Bytes::mib(96);
 pub const MEMORY_FOOTPRINT: Bytes = Bytes::mib(1024);
 /// What one thread runs, going round ever more memory, to find out how much of
 /// it its core keeps for itself.
+/// Beyond [`MOST_OF_ONE_CORE`], it keeps nothing.
 pub const ONE_THREAD: (Variant, u64) = (Variant { kernel: Kernel::Scale, extent: 0 }, 1 << 12);
+pub const MOST_OF_ONE_CORE: Bytes = Bytes::mib(8);
 pub const SHORT_COPY: Bytes = Bytes::kib(4);
 pub const LONG_COPY: Bytes = Bytes::kib(256);
 /// A kernel and its elements.

@@ -4,9 +4,9 @@
 use super::operation::Work;
 use super::processors::Blocks;
 use super::program::{Class, Waits};
-use crate::kernels::{Grid, Variant};
+use crate::kernels::{Effort, Grid, Variant};
 use crate::plan::{Call, Direction, Place, Plan, Slice, Step};
-use crate::profile::{Contention, HostCall, MemoryCost, OperationKind, Profile, Unknown};
+use crate::profile::{Around, Contention, HostCall, MemoryCost, OperationKind, Profile, Unknown};
 use crate::scenario::HostMemory;
 use crate::units::{Bytes, Span};
 
@@ -14,13 +14,6 @@ use crate::units::{Bytes, Span};
 /// this size return once the driver has taken the data (CUDA Driver API manual,
 /// "API synchronization behavior"): it goes along with the commands themselves.
 const STAGED_AT_ONCE: Bytes = Bytes::kib(64);
-
-/// Host memory that one pass goes round.
-#[derive(Debug, Clone, Copy)]
-struct Footprint {
-    touched: Bytes,
-    copied_in: Bytes,
-}
 
 /// What the cost of a call goes by: calls of equal keys cost the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -72,7 +65,9 @@ pub(super) struct Costs<'a> {
     plan: &'a Plan,
     profile: &'a Profile,
     /// What one pass touches is what lies between two uses of the same data.
-    footprint: Footprint,
+    around: Around,
+    /// The part of it that copies to the device read.
+    copied_in: Bytes,
     /// For each allocation, whether the body renews it.
     fresh: Vec<bool>,
     /// For each allocation, whether a copy to the host writes it.
@@ -83,14 +78,17 @@ pub(super) struct Costs<'a> {
 
 impl<'a> Costs<'a> {
     pub fn new(plan: &'a Plan, profile: &'a Profile) -> Self {
-        let footprint =
-            Footprint { touched: plan.host_footprint(), copied_in: plan.copied_in_footprint() };
+        let mut is_shared = [false; 2];
         let mut fresh = vec![false; plan.allocations.len()];
         let mut copied_out = fresh.clone();
         let mut copies = [false; 2];
         for call in &plan.body {
             match call {
                 Call::Renew(id) => fresh[id.0] = true,
+                Call::Compute { step } => {
+                    let effort = Effort::of(step.kernel, &step.arguments);
+                    is_shared[usize::from(effort.is_shared(step.elements() as usize))] = true;
+                }
                 Call::Copy { direction, to, .. } => {
                     copies[*direction as usize] = true;
                     copied_out[to.allocation.0] |= *direction == Direction::DeviceToHost;
@@ -99,7 +97,9 @@ impl<'a> Costs<'a> {
             }
         }
         let both_ways = plan.streams.len() > 1 && copies == [true; 2];
-        Self { plan, profile, footprint, fresh, copied_out, both_ways }
+        let (footprint, same_threads) = (plan.host_footprint(), is_shared != [true; 2]);
+        let (around, copied_in) = (Around { footprint, same_threads }, plan.copied_in_footprint());
+        Self { plan, profile, around, copied_in, fresh, copied_out, both_ways }
     }
 
     /// # Errors
@@ -112,8 +112,7 @@ impl<'a> Costs<'a> {
             Call::Compute { step } => {
                 let (kernel, n) = (step.kernel, step.elements());
                 let touch = self.touch_time(&step.output, MemoryCost::FirstTouchTeam)?;
-                let time =
-                    profile.twin(kernel, &step.arguments, n, self.footprint.touched)? + touch;
+                let time = profile.twin(kernel, &step.arguments, n, self.around)? + touch;
                 on_host(Span::from_nanos_f64(time.max(0.0)))
             }
             Call::Allocate(id) | Call::Pin(id) | Call::Renew(id) => {
@@ -213,7 +212,7 @@ impl<'a> Costs<'a> {
     fn found_of(&self, direction: Direction, ashore: &Slice) -> Option<Bytes> {
         let past_caches =
             direction == Direction::HostToDevice && self.copied_out[ashore.allocation.0];
-        (!past_caches).then_some(self.footprint.copied_in)
+        (!past_caches).then_some(self.copied_in)
     }
 
     /// Extra time for writing to memory that the plan renews in every run.

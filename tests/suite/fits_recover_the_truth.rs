@@ -5,7 +5,7 @@ use super::machines::machine;
 use hallway::fit::fit;
 use hallway::kernels::{Kernel, Variant};
 use hallway::plan::Direction;
-use hallway::profile::{OperationKind, Profile};
+use hallway::profile::{Around, OperationKind, Profile};
 use hallway::samples::{CYCLES, Link, Measurement, Quantity, Samples, Stop, TimedCall};
 use hallway::simulate::forecast;
 use hallway::stats::{interpolate, modes};
@@ -301,7 +301,8 @@ fn a_single_spike_moves_nothing() {
         for power in 10..=26 {
             let time = |p: &Profile| p.kernel(kernel, &arguments, 1 << power).expect("known");
             compare(kernel.name(), time(&before), time(&after));
-            let own = Bytes::new(kernel.bytes_per_element() << power);
+            let footprint = Bytes::new(kernel.bytes_per_element() << power);
+            let own = Around { footprint, same_threads: true };
             let time = |p: &Profile| p.twin(kernel, &arguments, 1 << power, own).expect("known");
             compare(kernel.name(), time(&before), time(&after));
         }

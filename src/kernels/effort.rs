@@ -1,0 +1,33 @@
+//! How much work a kernel is on the CPU, roughly.
+
+use super::{Arguments, Kernel};
+
+/// Sharing out takes 2 to 5 us and must pay for itself.
+const SHARED_FROM_NANOS: f64 = 15_000.0;
+
+/// A rough price of an element on one thread whose data is in a near cache: only for
+/// deciding how to share work.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Effort {
+    pub bytes: u64,
+    flops: f64,
+}
+
+impl Effort {
+    pub fn of(kernel: Kernel, arguments: &Arguments) -> Self {
+        Self { bytes: kernel.bytes_per_element(), flops: kernel.flops_per_element(arguments) }
+    }
+
+    /// Nanoseconds of so many elements.
+    pub fn nanos(self, count: usize) -> f64 {
+        const BYTES_PER_NANO: f64 = 40.0;
+        const FLOPS_PER_NANO: f64 = 100.0;
+        let element = (self.bytes as f64 / BYTES_PER_NANO).max(self.flops / FLOPS_PER_NANO);
+        element * count as f64
+    }
+
+    /// Whether a team of threads shares out so many elements; one does the work if not.
+    pub fn is_shared(self, count: usize) -> bool {
+        self.nanos(count) > SHARED_FROM_NANOS
+    }
+}
