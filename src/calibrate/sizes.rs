@@ -109,9 +109,15 @@ impl Sizes {
     pub fn points_of_round(&self, round: usize) -> Vec<Points> {
         let mut points = self.points();
         points.retain(|points| round == 0 || is_measured_closely(points.variant.kernel));
+        if round >= COARSE_ROUNDS {
+            points.iter_mut().for_each(|points| points.coarse.clear());
+        }
         points
     }
 }
+
+/// Rounds in which data is further away: a footprint takes long to get used to.
+const COARSE_ROUNDS: usize = 2;
 
 /// Where a variant is measured.
 pub(super) struct Points {

@@ -59,6 +59,9 @@ impl Product {
 /// Blocks end on whole vectors and rows of registers of the crate's kernels.
 const MULTIPLE: usize = 16;
 
+/// A thread's share of a large product, in rough nanoseconds.
+const LARGE_NANOS: f64 = 4e6;
+
 impl Team {
     /// `output = x y`, row by row: `y` has `inner` rows and columns, the others
     /// have `inner` columns.
@@ -77,10 +80,13 @@ impl Team {
         let (x, y, output) = (x.as_ptr(), y.as_ptr(), output.as_mut_ptr());
         let product = Product { x, y, output, inner };
         let members = if self.shares(cost, rows * inner) { self.threads() } else { 1 };
+        // Large products in more blocks than threads: these are not equally fast.
+        let is_large = cost.nanos(rows * inner) > members as f64 * LARGE_NANOS;
+        let blocks = if is_large && members > 1 { 4 * members } else { members };
         // As square as may be: a block reads its rows and columns of the factors.
-        let across = (members as f64 * inner as f64 / rows as f64).sqrt().ceil() as usize;
-        let across = across.clamp(1, members);
-        let down = members.div_ceil(across);
+        let across = (blocks as f64 * inner as f64 / rows as f64).sqrt().ceil() as usize;
+        let across = across.clamp(1, blocks);
+        let down = blocks.div_ceil(across);
         let (height, width) = (side(rows, down), side(inner, across));
         let (down, across) = (rows.div_ceil(height), inner.div_ceil(width));
         let block = |index: usize| {

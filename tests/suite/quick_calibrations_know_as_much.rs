@@ -48,7 +48,8 @@ fn a_quick_calibration_takes_a_small_part_of_the_time() {
         samples.measurements.iter().flat_map(|measurement| &measurement.times).copied().sum()
     };
     let (all, some) = (time(&full), time(&quick(&full)));
-    assert!(some.nanos_f64() < 0.1 * all.nanos_f64(), "{some} of {all}");
+    // 15 s of 90 s.
+    assert!(some.nanos_f64() < all.nanos_f64() / 6.0, "{some} of {all}");
 }
 
 #[test]
