@@ -37,6 +37,7 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
         profile: Origin::new(&found.path.display().to_string(), &found.profile.machine),
         seed: predicting.seed,
         draws: predicting.draws,
+        trials: found.profile.accuracy.as_ref().map_or(0, |found| found.trials),
         scenarios: workloads.iter().map(assess).collect(),
     };
     let text = match arguments.format {

@@ -20,6 +20,8 @@ pub struct Evaluation {
     /// Seed and number of the draws behind every range.
     pub seed: u64,
     pub draws: usize,
+    /// Trials that decided how wide ranges are.
+    pub trials: usize,
     pub scenarios: Vec<Assessment>,
 }
 
@@ -57,7 +59,7 @@ pub struct AssessedPlan {
     pub on_cpu: bool,
     /// Time of one pass over the body, in steady state.
     pub predicted_ns: Span,
-    /// The range that holds 90% of the draws.
+    /// The range that holds the true time nine times out of ten.
     pub low_ns: Span,
     pub high_ns: Span,
     /// How many times as long as the fastest plan it takes.

@@ -24,7 +24,10 @@ impl Evaluation {
     pub fn text(&self, rows: Rows) -> String {
         let mut text = format!("{}\n", self.profile);
         let draws = plural(self.draws as u64, "draw");
-        let _ = writeln!(text, "Ranges   90% of {draws} from the profile's scatter");
+        let trials = plural(self.trials as u64, "trial");
+        let widened =
+            if self.trials > 0 { format!(", widened by {trials}") } else { String::new() };
+        let _ = writeln!(text, "Ranges   90% of {draws} from the profile's scatter{widened}");
         for assessment in &self.scenarios {
             text.push('\n');
             text.push_str(&assessment.text(rows));

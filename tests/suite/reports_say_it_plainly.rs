@@ -50,7 +50,7 @@ const FAST: &[u64] = &[5_920, 5_710, 6_110, 5_900];
 fn evaluation(workload: &Workload, ranking: &Ranking) -> Evaluation {
     let assessment = Assessment::new(workload, 1, ranking, Some(BreakEven::At(1_300_000)));
     let profile = Origin::new("calibration/h200/profile.toml", &machine().machine);
-    Evaluation { profile, seed: 1, draws: 40, scenarios: vec![assessment] }
+    Evaluation { profile, seed: 1, draws: 40, trials: 0, scenarios: vec![assessment] }
 }
 
 /// Everything on the round machine.
