@@ -60,7 +60,7 @@ struct Predicting {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Draws behind every interval
-    #[arg(long, default_value_t = 40)]
+    #[arg(long, default_value_t = crate::simulate::DRAWS)]
     draws: usize,
 }
 

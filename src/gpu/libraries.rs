@@ -24,10 +24,12 @@ fn int(call: &'static str, count: u64) -> Result<c_int, GpuError> {
     c_int::try_from(count).map_err(too_many)
 }
 
-/// The first of these files that there is.
-fn open(names: &[&str]) -> Option<Library> {
+/// The first of these files that there is. It is never closed: its functions are
+/// used until the process ends.
+fn open(names: &[&str]) -> Option<&'static Library> {
     // SAFETY: the libraries are NVIDIA's, whose initialisers may run at any time.
-    names.iter().find_map(|name| unsafe { Library::new(*name) }.ok())
+    let found = names.iter().find_map(|name| unsafe { Library::new(*name) }.ok())?;
+    Some(Box::leak(Box::new(found)))
 }
 
 type BlasHandle = *mut c_void;
@@ -67,8 +69,7 @@ impl BlasApi {
 
     fn load() -> Option<Self> {
         let names = ["libcublas.so", "libcublas.so.13", "libcublas.so.12", "libcublas.so.11"];
-        // Never closed: the functions are used until the process ends.
-        let library = Box::leak(Box::new(open(&names)?));
+        let library = open(&names)?;
         // SAFETY: the types are those of the documentation.
         unsafe {
             Some(Self {
@@ -185,8 +186,7 @@ impl FftApi {
     fn load() -> Option<Self> {
         // Its versions are one behind those of CUDA.
         let names = ["libcufft.so", "libcufft.so.12", "libcufft.so.11", "libcufft.so.10"];
-        // Never closed: the functions are used until the process ends.
-        let library = Box::leak(Box::new(open(&names)?));
+        let library = open(&names)?;
         // SAFETY: the types are those of the documentation.
         unsafe {
             Some(Self {

@@ -12,29 +12,6 @@ use crate::plan::Direction;
 use crate::units::{Bytes, Span};
 use std::collections::BTreeMap;
 
-const COLUMNS: [&str; 20] = [
-    "path",
-    "memory",
-    "bytes",
-    "until",
-    "footprint",
-    "concurrent",
-    "kernel",
-    "degree",
-    "taps",
-    "bins",
-    "columns",
-    "inner",
-    "length",
-    "elements",
-    "processor",
-    "call",
-    "operation",
-    "after",
-    "streams",
-    "seconds",
-];
-
 /// The columns of which a row fills in one, and what may go with it.
 const SORTS: [(&str, &[&str]); 4] = [
     ("path", &["memory", "bytes", "until", "footprint", "concurrent"]),
@@ -55,6 +32,21 @@ const SORTS: [(&str, &[&str]); 4] = [
     ("call", &[]),
     ("operation", &["after", "streams"]),
 ];
+
+/// Every column that a table may have.
+fn known_columns() -> Vec<&'static str> {
+    let of_sort = |(column, others): (&'static str, &'static [&'static str])| {
+        std::iter::once(column).chain(others.iter().copied())
+    };
+    let mut names = Vec::new();
+    for name in SORTS.into_iter().flat_map(of_sort).chain(["seconds"]) {
+        // Several sorts may have one.
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
 
 const CALLS: [(&str, TimedCall); 7] = [
     ("launch", TimedCall::Launch),
@@ -123,9 +115,10 @@ fn misshapen(error: &csv::Error) -> String {
 }
 
 fn check_columns(columns: &csv::StringRecord) -> Result<(), String> {
+    let known = known_columns();
     for (at, name) in columns.iter().enumerate() {
-        if !COLUMNS.contains(&name) {
-            return Err(format!("no column is called `{name}`; there are {}", listed(&COLUMNS)));
+        if !known.contains(&name) {
+            return Err(format!("no column is called `{name}`; there are {}", listed(&known)));
         }
         if columns.iter().take(at).any(|before| before == name) {
             return Err(format!("the column `{name}` is named twice; leave one out"));
@@ -164,7 +157,7 @@ impl<'r> Row<'r> {
         let is_foreign =
             |column: &&str| column != sort && *column != "seconds" && !goes_along.contains(column);
         if let Some(foreign) =
-            COLUMNS.iter().filter(|c| is_foreign(c)).find(|c| self.get(c).is_some())
+            known_columns().into_iter().filter(is_foreign).find(|c| self.get(c).is_some())
         {
             return Err(format!("column `{foreign}`: leave it empty in a row of a `{sort}`"));
         }

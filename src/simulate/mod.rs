@@ -29,4 +29,4 @@ pub use bound::lower_bound;
 pub use engine::{Simulator, simulate};
 pub use program::Program;
 pub use setup::setup_time;
-pub use uncertainty::{Forecast, forecast, forecast_all};
+pub use uncertainty::{DRAWS, Forecast, forecast, forecast_all};

@@ -11,6 +11,9 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
+/// Draws behind a range where nobody says otherwise. Margins are made with as many.
+pub const DRAWS: usize = 40;
+
 /// A predicted body: the timeline of the fitted profile, and the makespans of
 /// profiles drawn from its scatter.
 #[derive(Debug, Clone, PartialEq)]

@@ -11,11 +11,10 @@ use crate::profile::{Accuracy, Handling, Margin, Profile};
 use crate::samples::{Samples, Trial};
 use crate::scenario::Workload;
 use crate::search::candidates;
-use crate::simulate::forecast_all;
+use crate::simulate::{DRAWS, forecast_all};
 use crate::stats::{median, quantile};
 use crate::units::Span;
 
-const DRAWS: usize = 40;
 /// Trials that lie inside, of ten.
 const INSIDE: f64 = 0.9;
 /// With fewer trials than this, the largest distance says too little.
