@@ -5,8 +5,8 @@ use crate::gpu::supports;
 use crate::kernels::{Kernel, Variant};
 use crate::plan::Direction;
 use crate::samples::{
-    CYCLES, Link, MEANWHILE, MEMORY_FOOTPRINT, MemoryWork, ONE_THREAD, Quantity, ROTATED,
-    SHARED_FOOTPRINT, TimedCall,
+    CYCLES, Link, Load, MEANWHILE, MEMORY_FOOTPRINT, MemoryWork, ONE_THREAD, Quantity, ROTATED,
+    SHARED_FOOTPRINT, SetupStep, Side, TimedCall, TransferPath,
 };
 use crate::units::Bytes;
 
@@ -57,6 +57,18 @@ pub(super) fn device_probes(sizes: &Sizes) -> Vec<Probe> {
         let count = (LARGEST.get() / bytes.get()).min(64);
         probes.push(Probe { quantities: quantities.to_vec(), counts: Counts::Of(count) });
     }
+    let paths = TransferPath::ALL.into_iter().filter(|path| !TransferPath::MANAGED.contains(path));
+    probes.extend(paths.flat_map(|path| transfers(sizes, path)));
+    for &load in sizes.loads {
+        probes.extend(Direction::BOTH.map(|direction| beside(direction, load)));
+    }
+    for &step in sizes.setup_steps {
+        let counts = match step {
+            SetupStep::Stream | SetupStep::Event => Counts::Of(16),
+            SetupStep::Context | SetupStep::Module => Counts::Once,
+        };
+        probes.push(one(Quantity::Setup { step }, counts));
+    }
     let on_device = |points: &Points| supports(points.variant.kernel).is_ok();
     for Points { variant, elements, .. } in sizes.points().into_iter().filter(on_device) {
         for elements in elements {
@@ -96,22 +108,72 @@ pub(super) fn host_probes(sizes: &Sizes, round: usize) -> Vec<Probe> {
         let saxpy = Variant { kernel: Kernel::Saxpy, extent: 0 };
         probes.push(twin(saxpy, 1 << 20, Bytes::mib(mib)));
     }
-    let works = [
-        MemoryWork::DeviceAllocate,
-        MemoryWork::PinnedAllocate,
-        MemoryWork::Register,
-        MemoryWork::FirstTouch,
-        MemoryWork::SecondTouch,
-        MemoryWork::FirstTouchTeam,
-        MemoryWork::SecondTouchTeam,
-        MemoryWork::Renew,
+    probes.extend(memory_probes(sizes, round));
+    probes
+}
+
+fn memory_probes(sizes: &Sizes, round: usize) -> Vec<Probe> {
+    use MemoryWork::{
+        CombinedRead, CombinedReadTeam, CombinedWrite, CombinedWriteTeam, DeviceAllocate,
+        DeviceFree, FirstTouch, FirstTouchTeam, PinnedAllocate, PinnedFree, Register, Renew,
+        SecondTouch, SecondTouchTeam, Unregister,
+    };
+    let works: [&[MemoryWork]; 8] = [
+        &[DeviceAllocate, DeviceFree],
+        &[PinnedAllocate, PinnedFree],
+        &[Register, Unregister],
+        &[FirstTouch],
+        &[SecondTouch],
+        &[FirstTouchTeam],
+        &[SecondTouchTeam],
+        &[Renew],
     ];
-    for work in works {
+    let mut probes = Vec::new();
+    for works in works {
         for &bytes in &sizes.memory {
-            probes.push(one(Quantity::Memory { work, bytes }, Counts::Once));
+            let quantities = works.iter().map(|&work| Quantity::Memory { work, bytes });
+            probes.push(Probe { quantities: quantities.collect(), counts: Counts::Once });
+        }
+    }
+    if round == 0 {
+        for work in [CombinedRead, CombinedWrite, CombinedReadTeam, CombinedWriteTeam] {
+            for bytes in sizes.combined.iter().copied().map(Bytes::new) {
+                probes.push(one(Quantity::Memory { work, bytes }, Counts::Once));
+            }
         }
     }
     probes
+}
+
+/// Managed memory, up to so much of it.
+pub(super) fn managed_probes(sizes: &Sizes, most: Bytes) -> Vec<Probe> {
+    let fits = |probe: &Probe| match probe.quantities[0] {
+        Quantity::Transfer { bytes, .. } => bytes <= most,
+        _ => false,
+    };
+    let probes = TransferPath::MANAGED.into_iter().flat_map(|path| transfers(sizes, path));
+    probes.filter(fits).collect()
+}
+
+fn transfers(sizes: &Sizes, path: TransferPath) -> Vec<Probe> {
+    let counts = match path {
+        // Once at a time: pages that have moved must be moved back.
+        TransferPath::ManagedFault
+        | TransferPath::ManagedPrefetchIn
+        | TransferPath::ManagedPrefetchOut => Counts::Once,
+        _ => Counts::ByDuration,
+    };
+    let quantity = |power: &u32| Quantity::Transfer { path, bytes: Bytes::new(1 << power) };
+    (sizes.transfer_powers)(path).iter().map(|power| one(quantity(power), counts)).collect()
+}
+
+fn beside(direction: Direction, load: Load) -> Probe {
+    let quantity = |of| Quantity::Beside { direction, bytes: load.copy(), load, of };
+    let count = match load {
+        Load::Kernel => 16,
+        Load::Cpu => 4,
+    };
+    Probe { quantities: [Side::Copy, Side::Load].map(quantity).to_vec(), counts: Counts::Of(count) }
 }
 
 fn one(quantity: Quantity, counts: Counts) -> Probe {
@@ -144,10 +206,15 @@ fn copy(direction: Direction, bytes: Bytes, registered: bool) -> Quantity {
 }
 
 fn call_probes() -> Vec<Probe> {
-    use TimedCall::{Clear, CopyIn, CopyOut, Launch, LaunchAndRecord, Synchronize, WaitAndLaunch};
+    use TimedCall::{
+        Clear, CopyIn, CopyOut, Launch, LaunchAndRecord, Record, Synchronize, Wait, WaitAndLaunch,
+    };
     let calls = [Launch, CopyIn, CopyOut, Clear, LaunchAndRecord, WaitAndLaunch, Synchronize];
     let call = |call| one(Quantity::Call { call }, Counts::Of(32));
-    calls.map(call).to_vec()
+    // On an idle device each is taken alone: nothing follows it.
+    let alone = [Launch, CopyIn, CopyOut, Clear, Record, Wait, Synchronize];
+    let idle = |call| one(Quantity::IdleCall { call }, Counts::Of(16));
+    calls.map(call).into_iter().chain(alone.map(idle)).collect()
 }
 
 /// Operations one after the other: of one kind, of two, and of several streams.

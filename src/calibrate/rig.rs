@@ -2,8 +2,8 @@
 
 use super::probes::{LARGEST, MOST_STREAMS, POOL};
 use crate::gpu::{
-    Blocker, Device, DeviceMemory, Event, GpuError, Launch, PinnedMemory, Registration, Stream,
-    supports,
+    Blocker, Device, DeviceMemory, Event, GpuError, Launch, ManagedMemory, PinnedMemory,
+    Registration, Stream, supports,
 };
 use crate::host::{OneCpu, PageMemory, Team};
 use crate::kernels::{Kernel, Variant};
@@ -24,6 +24,8 @@ const WORKSPACE: Bytes = Bytes::kib(32);
 pub(super) struct Rig<'d> {
     pub device: &'d Device,
     pub team: &'d Team,
+    /// The calling thread alone.
+    pub one_thread: Team,
     pub streams: Vec<Stream>,
     pub marks: [Event; 4],
     pub ordering: Vec<Event>,
@@ -33,6 +35,9 @@ pub(super) struct Rig<'d> {
     /// Memory that was touched and then registered, for comparison.
     _registration: Registration,
     pub registered: PageMemory,
+    /// Made when something first needs it.
+    pub combined: Option<PinnedMemory>,
+    pub managed: Option<ManagedMemory>,
     /// Three inputs and an output.
     pub arrays: [DeviceMemory; 4],
     pub workspace: DeviceMemory,
@@ -65,6 +70,7 @@ impl<'d> Rig<'d> {
         let rig = Self {
             device,
             team,
+            one_thread: Team::new(1)?,
             streams: (0..MOST_STREAMS).map(|_| stream()).collect::<Result<_, _>>()?,
             marks: [mark()?, mark()?, mark()?, mark()?],
             ordering: ordering.collect::<Result<_, _>>()?,
@@ -72,6 +78,8 @@ impl<'d> Rig<'d> {
             pinned: [pinned()?, pinned()?],
             _registration: registration,
             registered,
+            combined: None,
+            managed: None,
             arrays: [array()?, array()?, array()?, array()?],
             workspace: DeviceMemory::new(device, WORKSPACE * Kernel::ALL.len() as u64)?,
             pools,
@@ -141,7 +149,13 @@ impl<'d> Rig<'d> {
             Quantity::Twin { variant, elements, footprint } => {
                 vec![self.twin(*variant, *elements, *footprint, count)]
             }
-            Quantity::Memory { work, bytes } => vec![self.memory(*work, *bytes)?],
+            Quantity::Memory { work, bytes } => self.memory(*work, *bytes)?,
+            Quantity::IdleCall { call } => vec![self.idle_call(*call, count)?],
+            Quantity::Transfer { path, bytes } => vec![self.transfer(*path, *bytes, count)?],
+            Quantity::Beside { direction, bytes, load, .. } => {
+                self.beside(*direction, *bytes, *load, count)?.to_vec()
+            }
+            Quantity::Setup { step } => vec![self.setup(*step, count)?],
         })
     }
 
@@ -181,8 +195,7 @@ impl<'d> Rig<'d> {
         self.streams[0].record(&self.marks[0])?;
         let issued = issue(self);
         let marked = self.streams[0].record(&self.marks[1]);
-        self.blocker.release();
-        Blocker::finish(&self.streams[0])?;
+        self.blocker.end(&[&self.streams[0]])?;
         issued.and(marked)?;
         self.marks[1].since(&self.marks[0])
     }

@@ -2,7 +2,7 @@
 
 use super::probes::LARGEST;
 use crate::kernels::{Kernel, Variant};
-use crate::samples::Extent;
+use crate::samples::{Extent, Load, SetupStep, TransferPath};
 use crate::units::Bytes;
 
 /// Whether a kernel is measured at many sizes and, on the CPU, in every round. The
@@ -32,6 +32,13 @@ pub(super) struct Sizes {
     /// What a twin goes round to find out how much stays in the caches.
     pub footprints_mib: &'static [u64],
     pub memory: Vec<Bytes>,
+    /// What the CPU reads and writes of write-combined memory.
+    pub combined: &'static [u64],
+    /// Powers of two of the bytes that go along other paths than plain copies.
+    pub transfer_powers: fn(TransferPath) -> &'static [u32],
+    /// What goes on beside copies.
+    pub loads: &'static [Load],
+    pub setup_steps: &'static [SetupStep],
     /// How often the host's part is measured, at times far apart: neighbours on a
     /// shared machine come and go.
     pub host_rounds: usize,
@@ -67,6 +74,15 @@ impl Sizes {
             own_footprints_kib: &[64, 256, 512, 1024, 1536, 2048, 3072, 4096, 8192],
             footprints_mib: &[48, 96, 192, 288, 384, 576, 768, 1152, 1728],
             memory: [64 << 10, 1 << 20, 8 << 20, 64 << 20, LARGEST.get()].map(Bytes::new).to_vec(),
+            combined: &[1 << 18, 1 << 21],
+            transfer_powers: |path| match path {
+                TransferPath::WriteCombined => &[12, 20, 24],
+                TransferPath::OnDevice => &[12, 20, 24, 28],
+                path if TransferPath::MAPPED.contains(&path) => &[12, 18, 22, 26],
+                _ => &[20, 24, 26, 28],
+            },
+            loads: &Load::ALL,
+            setup_steps: &SetupStep::ALL,
             host_rounds: 3,
         }
     }
@@ -89,6 +105,15 @@ impl Sizes {
             own_footprints_kib: &[256, 1024, 2048, 3072, 8192],
             footprints_mib: &[48, 192, 384, 768, 1728],
             memory: vec![Bytes::kib(64), Bytes::mib(8), Bytes::mib(64)],
+            combined: &[],
+            transfer_powers: |path| match path {
+                TransferPath::WriteCombined | TransferPath::OnDevice => &[12, 24],
+                TransferPath::MappedBoth => &[],
+                TransferPath::MappedRead | TransferPath::MappedWrite => &[12, 22],
+                _ => &[20, 24],
+            },
+            loads: &[Load::Kernel],
+            setup_steps: &[],
             host_rounds: 1,
         }
     }

@@ -66,7 +66,7 @@ pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
         let ranking = arguments.predicting.ranking(workload, &found);
         scores.push(score(workload, &ranking, &runs));
     }
-    let origin = Origin::new(&found.path.display().to_string(), &found.profile.machine);
+    let origin = Origin::new(&found.path.display().to_string(), &found.profile);
     let verification = Verification::new(origin, &scores);
     let text = match arguments.format {
         Style::Table => verification.text(),

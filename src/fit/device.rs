@@ -60,10 +60,13 @@ pub(super) fn latencies(lookup: &Lookup<'_>, calls: &CallCosts, copies: &[CopyMo
     }
 }
 
-pub(super) fn copies(lookup: &Lookup<'_>) -> Vec<CopyModel> {
+/// Copies of pinned memory, or of memory that was pinned later: registered.
+pub(super) fn copies(lookup: &Lookup<'_>, of_registered: bool) -> Vec<CopyModel> {
     let curve = |wanted| {
-        lookup.curve(|quantity| match quantity {
-            Quantity::Copy { direction, bytes, registered: false } if *direction == wanted => {
+        lookup.curve(|quantity| match *quantity {
+            Quantity::Copy { direction, bytes, registered }
+                if (direction, registered) == (wanted, of_registered) =>
+            {
                 Some(bytes.get())
             }
             _ => None,
@@ -136,9 +139,9 @@ fn contention(lookup: &Lookup<'_>, alone: [Option<&Curve>; 2]) -> ([Option<Conte
     (all.map(through), median(&scatters).unwrap_or(0.0))
 }
 
-/// How many times longer the copies of a measurement took while the other
-/// direction was busy too; `alone`: nanoseconds of one copy otherwise.
-fn slowdowns(one: &Measurement, alone: f64, other: Option<&Measurement>) -> Vec<f64> {
+/// How many times longer what was measured took while something else, such as the
+/// other direction, was busy too; `alone`: nanoseconds of one repetition otherwise.
+pub(super) fn slowdowns(one: &Measurement, alone: f64, other: Option<&Measurement>) -> Vec<f64> {
     let work = alone * one.count as f64;
     let times = nanos(&one.times);
     // Both began at once, and whichever was busy longer had the link to itself

@@ -8,8 +8,9 @@ mod chains;
 mod device;
 mod host;
 mod lookup;
+mod transfers;
 
-use crate::profile::{Profile, SCHEMA_VERSION};
+use crate::profile::{Conditions, Profile, SCHEMA_VERSION};
 use crate::samples::{Quantity, Samples};
 use lookup::Lookup;
 
@@ -28,15 +29,22 @@ pub fn fit(samples: &Samples) -> Result<Profile, FitError> {
         return Err(FitError);
     }
     let calls = device::calls(&lookup);
-    let copies = device::copies(&lookup);
+    let copies = device::copies(&lookup, false);
     let latency = device::latencies(&lookup, &calls, &copies);
+    let (kernels, twins) = (device::kernels(&lookup), host::twins(&lookup));
     Ok(Profile {
         schema_version: SCHEMA_VERSION,
         machine: samples.machine.clone(),
         staging: host::staging(&lookup, &calls),
         hand_overs: chains::hand_overs(&lookup),
-        kernels: device::kernels(&lookup),
-        twins: host::twins(&lookup),
+        interference: transfers::interference(&lookup, &copies, &kernels, &twins),
+        registered_copies: device::copies(&lookup, true),
+        transfers: transfers::transfers(&lookup),
+        idle_calls: transfers::idle_calls(&lookup),
+        setup: transfers::setup(&lookup),
+        conditions: Conditions::of(samples),
+        kernels,
+        twins,
         caches: host::caches(&lookup),
         memory: host::memory(&lookup),
         polling: device::polling(&lookup, latency.kernel_gap),

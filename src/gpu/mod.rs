@@ -10,12 +10,18 @@ mod device;
 mod error;
 mod kernels;
 mod libraries;
+mod managed;
 mod memory;
+mod monitor;
+mod setup;
 mod stream;
 
 pub use blocker::Blocker;
 pub use device::{Description, Device};
 pub use error::GpuError;
 pub use kernels::{Launch, supports};
+pub use managed::{ManagedMemory, Residence};
 pub use memory::{DeviceMemory, PinnedMemory, Registration};
+pub use monitor::{Monitor, Place, Reading};
+pub use setup::{ExtraContext, ExtraModule};
 pub use stream::{Event, Stream};

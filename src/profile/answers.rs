@@ -19,7 +19,7 @@ pub struct Unknown {
 }
 
 impl Unknown {
-    fn new(what: impl Into<String>) -> Self {
+    pub(super) fn new(what: impl Into<String>) -> Self {
         Self { what: what.into() }
     }
 }

@@ -1,6 +1,8 @@
 //! Every cost model of a machine, as its file has it. What was not measured is not there.
 
-use super::{Accuracy, Curve, Estimate};
+use super::{
+    Accuracy, Conditions, Curve, Estimate, Interference, SetupCosts, TransferModel, TwoWays,
+};
 use crate::kernels::Variant;
 use crate::plan::Direction;
 use crate::samples::{Provenance, SHARED_FOOTPRINT};
@@ -15,6 +17,11 @@ pub struct Profile {
     pub machine: Provenance,
     #[serde(default)]
     pub calls: CallCosts,
+    /// The same calls, one at a time on an idle device.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub idle_calls: CallCosts,
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub setup: SetupCosts,
     #[serde(default)]
     pub latency: Latencies,
     #[serde(default)]
@@ -25,6 +32,13 @@ pub struct Profile {
     pub hand_overs: Vec<HandOver>,
     #[serde(default, rename = "copy")]
     pub copies: Vec<CopyModel>,
+    /// The same of memory that was registered.
+    #[serde(default, rename = "registered_copy", skip_serializing_if = "Vec::is_empty")]
+    pub registered_copies: Vec<CopyModel>,
+    #[serde(default, rename = "transfer", skip_serializing_if = "Vec::is_empty")]
+    pub transfers: Vec<TransferModel>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interference: Vec<Interference>,
     #[serde(default)]
     pub staging: Vec<StagingModel>,
     #[serde(default, rename = "kernel")]
@@ -38,6 +52,13 @@ pub struct Profile {
     /// Left out where no plans were tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<Accuracy>,
+    /// Left out where the device did not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conditions: Option<Conditions>,
+}
+
+fn is_nothing<T: Default + PartialEq>(costs: &T) -> bool {
+    *costs == T::default()
 }
 
 /// Host time of one call, from entry to return, when it need not wait.
@@ -215,7 +236,8 @@ impl Warmth {
     }
 }
 
-/// Memory management: nanoseconds over bytes.
+/// Memory management: nanoseconds over bytes. A copy that registers its memory on
+/// the fly takes the sum of `register`, the copy and `unregister`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryCosts {
@@ -228,6 +250,17 @@ pub struct MemoryCosts {
     pub first_touch_team: Option<Curve>,
     /// Giving pages back and mapping new ones.
     pub renew: Option<Curve>,
+    pub device_free: Option<Curve>,
+    pub pinned_free: Option<Curve>,
+    pub unregister: Option<Curve>,
+    /// Adding up write-combined memory and filling it, by one thread and by all.
+    pub combined_read: Option<Curve>,
+    pub combined_write: Option<Curve>,
+    pub combined_read_team: Option<Curve>,
+    pub combined_write_team: Option<Curve>,
+    /// Where the curves have one of two times in them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub two_ways: Vec<TwoWays>,
 }
 
 /// What the CPU's caches keep: the share of host data that is gone when it is

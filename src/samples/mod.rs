@@ -5,11 +5,15 @@
 //! are taken, so that an interrupted calibration keeps what it has; or a table
 //! that somebody else's measurements were written into.
 
+mod condition;
 mod file;
+mod paths;
 mod table;
 mod words;
 
+pub use condition::Condition;
 pub use file::{FORMAT, Recorder, SamplesError};
+pub use paths::{Load, STREAMING_KERNEL, STREAMING_TWIN, SetupStep, Side, TransferPath};
 
 use crate::kernels::{Kernel, Variant};
 use crate::plan::Direction;
@@ -39,11 +43,24 @@ pub struct Provenance {
     /// Older files do not say: theirs were full.
     #[serde(default)]
     pub extent: Extent,
+    /// Up to how much managed memory was measured; 0 if none was.
+    #[serde(default)]
+    pub managed_bytes: Bytes,
+    /// Version of NVML, or that it was not found. Older files do not say.
+    #[serde(default)]
+    pub nvml: Option<String>,
+    /// The CPUs and the NUMA nodes of the host that are next to the GPU, such as
+    /// `0-15`, where NVML tells.
+    #[serde(default)]
+    pub gpu_cpus: Option<String>,
+    #[serde(default)]
+    pub gpu_numa_nodes: Option<String>,
 }
 
 impl Provenance {
     /// What differs from another sitting on what should be the same machine, in
-    /// words. The time does of course, and the link's speed goes by its load.
+    /// words. The time does of course, and the link's speed goes by its load. What
+    /// one of both does not say is no difference.
     pub fn differences(&self, here: &Self) -> Vec<String> {
         let alike = Self { unix_time: here.unix_time, link: here.link.clone(), ..self.clone() };
         let fields = |machine: &Self| match serde_json::to_value(machine) {
@@ -51,7 +68,11 @@ impl Provenance {
             _ => unreachable!("it is plain data with names"),
         };
         let here = fields(here);
-        let differing = fields(&alike).into_iter().filter(|(key, there)| here[key] != *there);
+        let differs = |there: &serde_json::Value, here: &serde_json::Value| {
+            !there.is_null() && !here.is_null() && there != here
+        };
+        let there = fields(&alike).into_iter();
+        let differing = there.filter(|(key, there)| differs(there, &here[key]));
         differing.map(|(key, there)| format!("{key}: {there} there, {} here", here[&key])).collect()
     }
 }
@@ -140,6 +161,16 @@ pub enum MemoryWork {
     FirstTouchTeam,
     SecondTouchTeam,
     Renew,
+    DeviceFree,
+    PinnedFree,
+    /// Giving up page-locks of memory that was registered.
+    Unregister,
+    /// One thread adding up write-combined memory.
+    CombinedRead,
+    /// One thread filling it.
+    CombinedWrite,
+    CombinedReadTeam,
+    CombinedWriteTeam,
 }
 
 /// What was measured. Times are of `count` repetitions of it.
@@ -224,6 +255,30 @@ pub enum Quantity {
         work: MemoryWork,
         bytes: Bytes,
     },
+    /// Host time of calls that are made one by one on an idle device: the end of
+    /// what each began is waited for, untimed.
+    IdleCall {
+        call: TimedCall,
+    },
+    /// Device time of moving so many bytes, one after the other; of managed memory
+    /// that moves, host time from the call to the return of a synchronisation.
+    /// Where a kernel reads and writes, as many bytes go each way.
+    Transfer {
+        path: TransferPath,
+        bytes: Bytes,
+    },
+    /// Device time of pinned copies beside a load, and the time of the load, both
+    /// begun at once: they are measured together, so their samples belong together.
+    Beside {
+        direction: Direction,
+        bytes: Bytes,
+        load: Load,
+        of: Side,
+    },
+    /// Host time of making something.
+    Setup {
+        step: SetupStep,
+    },
 }
 
 /// Why no more samples were taken.
@@ -232,6 +287,9 @@ pub enum Quantity {
 pub enum Stop {
     /// The confidence interval of the median is narrow enough.
     Settled,
+    /// It is not, but the scatter has stayed what it is for a while: that many more
+    /// samples as would be taken do not narrow it enough.
+    Stable,
     /// The time or the number of samples ran out first.
     Capped,
     /// A table does not say.
@@ -247,6 +305,16 @@ pub struct Measurement {
     /// The time of each sample, in the order in which they were taken.
     pub times: Vec<Span>,
     pub stop: Stop,
+    /// Why the device was not as usual when they were taken, if it was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disturbed: Option<String>,
+}
+
+impl Measurement {
+    /// One that nothing disturbed.
+    pub const fn new(quantity: Quantity, count: u64, times: Vec<Span>, stop: Stop) -> Self {
+        Self { quantity, count, times, stop, disturbed: None }
+    }
 }
 
 /// A plan that was run when all else had been measured. Nothing that predicts a
@@ -267,11 +335,13 @@ pub struct Samples {
     pub machine: Provenance,
     pub measurements: Vec<Measurement>,
     pub trials: Vec<Trial>,
+    /// The device's state at the beginning and the end of every sitting.
+    pub conditions: Vec<Condition>,
 }
 
 impl Samples {
     /// None yet, of this machine.
     pub const fn none(machine: Provenance) -> Self {
-        Self { machine, measurements: Vec::new(), trials: Vec::new() }
+        Self { machine, measurements: Vec::new(), trials: Vec::new(), conditions: Vec::new() }
     }
 }

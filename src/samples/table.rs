@@ -5,6 +5,8 @@
 //! every further line is one time of one quantity. Which quantity goes by the
 //! one of `path`, `kernel`, `call` and `operation` that is filled in.
 
+mod transfers;
+
 use super::file::SamplesError;
 use super::{Extent, Link, Measurement, Provenance, Quantity, Samples, Stop, TimedCall};
 use crate::kernels::{Kernel, Variant};
@@ -29,7 +31,7 @@ const SORTS: [(&str, &[&str]); 4] = [
             "footprint",
         ],
     ),
-    ("call", &[]),
+    ("call", &["device"]),
     ("operation", &["after", "streams"]),
 ];
 
@@ -58,8 +60,28 @@ const CALLS: [(&str, TimedCall); 7] = [
     ("synchronize", TimedCall::Synchronize),
 ];
 
-const PATHS: [(&str, Direction); 2] =
-    [("H2D", Direction::HostToDevice), ("D2H", Direction::DeviceToHost)];
+/// From device to device, no direction.
+const PATHS: [(&str, Option<Direction>); 3] =
+    [("H2D", Some(Direction::HostToDevice)), ("D2H", Some(Direction::DeviceToHost)), ("D2D", None)];
+
+/// How the host's side of a copy is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Memory {
+    Pinned,
+    Pageable,
+    Registered,
+    WriteCombined,
+    /// No copy, but a kernel that uses it across the link.
+    Mapped,
+}
+
+const MEMORIES: [(&str, Memory); 5] = [
+    ("pinned", Memory::Pinned),
+    ("pageable", Memory::Pageable),
+    ("registered", Memory::Registered),
+    ("write-combined", Memory::WriteCombined),
+    ("mapped", Memory::Mapped),
+];
 
 const OPERATIONS: [(&str, Link); 3] =
     [("copy-in", Link::CopyIn), ("copy-out", Link::CopyOut), ("kernel", Link::Kernel)];
@@ -89,8 +111,7 @@ pub(super) fn read(path: &str, text: &str) -> Result<Samples, SamplesError> {
     }
     let has_twins = times.keys().any(|what| matches!(what, Quantity::Twin { .. }));
     let machine = machine(text, has_twins).map_err(error)?;
-    let measurement =
-        |(quantity, times)| Measurement { quantity, count: 1, times, stop: Stop::Elsewhere };
+    let measurement = |(quantity, times)| Measurement::new(quantity, 1, times, Stop::Elsewhere);
     let measurements = times.into_iter().map(measurement).collect();
     Ok(Samples { measurements, ..Samples::none(machine) })
 }
@@ -164,7 +185,7 @@ impl<'r> Row<'r> {
         let quantity = match *sort {
             "path" => self.copy()?,
             "kernel" => self.kernel()?,
-            "call" => Quantity::Call { call: self.one_of("call", &CALLS)? },
+            "call" => self.call()?,
             _ => self.operation()?,
         };
         Ok((quantity, self.seconds()?))
@@ -173,8 +194,12 @@ impl<'r> Row<'r> {
     fn copy(&self) -> Result<Quantity, String> {
         let direction = self.one_of("path", &PATHS)?;
         let bytes = self.bytes("bytes")?.ok_or("column `bytes`: nothing there; such as 1048576")?;
-        let pageable = self.one_of("memory", &[("pinned", false), ("pageable", true)])?;
-        if pageable {
+        let Some(direction) = direction else { return self.transfer(None, bytes) };
+        let memory = self.one_of("memory", &MEMORIES)?;
+        if !matches!(memory, Memory::Pinned | Memory::Pageable) {
+            return self.transfer(Some(direction), bytes);
+        }
+        if memory == Memory::Pageable {
             if self.get("concurrent").is_some() {
                 return Err("column `concurrent`: only of pinned memory; leave it empty".into());
             }
@@ -193,13 +218,13 @@ impl<'r> Row<'r> {
         if self.get("concurrent").is_none() {
             return Ok(Quantity::Copy { direction, bytes, registered: false });
         }
-        if self.one_of("concurrent", &PATHS)? == direction {
-            return Err(format!(
+        match self.one_of("concurrent", &PATHS)? {
+            Some(other) if other != direction => Ok(Quantity::Shared { direction, bytes }),
+            _ => Err(format!(
                 "column `concurrent`: copies of one direction run one after the other; write the \
                  other direction than {direction}, or nothing"
-            ));
+            )),
         }
-        Ok(Quantity::Shared { direction, bytes })
     }
 
     fn kernel(&self) -> Result<Quantity, String> {
@@ -365,6 +390,10 @@ fn machine(text: &str, has_twins: bool) -> Result<Provenance, (usize, String)> {
         hallway_version: env!("CARGO_PKG_VERSION").to_owned(),
         seed: 0,
         extent: Extent::Elsewhere,
+        managed_bytes: Bytes::ZERO,
+        nvml: None,
+        gpu_cpus: None,
+        gpu_numa_nodes: None,
     })
 }
 

@@ -1,6 +1,6 @@
 //! What was measured, in a few words.
 
-use super::{Link, MemoryWork, Quantity, TimedCall};
+use super::{Link, MemoryWork, Quantity, Side, TimedCall};
 use crate::kernels::Variant;
 use std::fmt;
 
@@ -52,6 +52,17 @@ impl fmt::Display for Quantity {
                 write!(f, "{name} on the CPU, {elements} elements, round {footprint}")
             }
             Self::Memory { work, bytes } => write!(f, "{} of {bytes}", work.name()),
+            Self::IdleCall { call } => {
+                write!(f, "host cost of {} on an idle device", call.name())
+            }
+            Self::Transfer { path, bytes } => write!(f, "{} of {bytes}", path.name()),
+            Self::Beside { direction, bytes, load, of: Side::Copy } => {
+                write!(f, "{direction} copy of {bytes} beside {}", load.name())
+            }
+            Self::Beside { direction, bytes, load, of: Side::Load } => {
+                write!(f, "{} beside {direction} copies of {bytes}", load.name())
+            }
+            Self::Setup { step } => f.write_str(step.name()),
         }
     }
 }
@@ -101,6 +112,13 @@ impl MemoryWork {
             Self::FirstTouchTeam => "first touch by all threads",
             Self::SecondTouchTeam => "second touch by all threads",
             Self::Renew => "renewal",
+            Self::DeviceFree => "freeing device memory",
+            Self::PinnedFree => "freeing pinned memory",
+            Self::Unregister => "unpinning",
+            Self::CombinedRead => "reading write-combined memory",
+            Self::CombinedWrite => "writing write-combined memory",
+            Self::CombinedReadTeam => "reading write-combined memory by all threads",
+            Self::CombinedWriteTeam => "writing write-combined memory by all threads",
         }
     }
 }

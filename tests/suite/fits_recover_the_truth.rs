@@ -1,6 +1,8 @@
 //! Samples of a machine whose costs are known give those costs back, whatever
 //! else the machine did meanwhile.
 
+mod other_paths;
+
 use super::machines::machine;
 use hallway::fit::fit;
 use hallway::kernels::{Kernel, Variant};
@@ -42,7 +44,7 @@ impl Clock {
 }
 
 fn measured(quantity: Quantity, count: u64, times: Vec<Span>) -> Measurement {
-    Measurement { quantity, count, times, stop: Stop::Settled }
+    Measurement::new(quantity, count, times, Stop::Settled)
 }
 
 fn fitted(measurements: Vec<Measurement>) -> Profile {

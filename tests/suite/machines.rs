@@ -6,11 +6,11 @@
 use hallway::kernels::{Kernel, Variant};
 use hallway::plan::Direction;
 use hallway::profile::{
-    CacheModel, CallCosts, Contention, CopyModel, Curve, Estimate, HandOver, KernelModel,
-    Latencies, LinkModel, MemoryCosts, OperationKind, Polling, Profile, StagingModel, TwinModel,
-    Warmth,
+    CacheModel, CallCosts, Contention, CopyModel, Curve, Estimate, HandOver, Interference,
+    KernelModel, Latencies, LinkModel, MemoryCosts, OperationKind, Polling, Profile, SetupCosts,
+    StagingModel, TransferModel, TwinModel, Warmth,
 };
-use hallway::samples::{Extent, MEANWHILE, Provenance};
+use hallway::samples::{Extent, Load, MEANWHILE, Provenance, TransferPath};
 use hallway::units::{Bandwidth, Bytes};
 
 /// Scatter of every model: wide enough for seeds to differ.
@@ -57,6 +57,18 @@ pub fn machine() -> Profile {
         copies: Direction::BOTH
             .map(|direction| CopyModel { direction, time: per_element_of_bytes(1_000.0, 1.0) })
             .to_vec(),
+        registered_copies: Direction::BOTH
+            .map(|direction| CopyModel { direction, time: per_element_of_bytes(1_000.0, 2.0) })
+            .to_vec(),
+        transfers: transfers(),
+        interference: interference(),
+        idle_calls: CallCosts { launch: Some(time(2_500.0)), ..CallCosts::default() },
+        setup: SetupCosts {
+            stream: Some(time(5_000.0)),
+            event: Some(time(400.0)),
+            context: Some(time(100_000_000.0)),
+            module: Some(time(2_000_000.0)),
+        },
         staging: staging(),
         kernels: variants().map(kernel).collect(),
         twins: variants().flat_map(twins).collect(),
@@ -68,16 +80,52 @@ pub fn machine() -> Profile {
             twin_misses: Some(vec![(2.0 * MIB, 0.0), (3.0 * MIB, 1.0)]),
             shared_bytes: Bytes::mib(1),
         },
-        memory: MemoryCosts {
-            device_allocate: Some(constant(10_000.0)),
-            pinned_allocate: Some(per_element_of_bytes(100_000.0, 1.0)),
-            register: Some(per_element_of_bytes(50_000.0, 1.0)),
-            first_touch: Some(per_element_of_bytes(0.0, 3.0)),
-            first_touch_team: Some(per_element_of_bytes(0.0, 1.0)),
-            renew: Some(constant(20_000.0)),
-        },
+        memory: memory(),
         accuracy: None,
+        conditions: None,
     }
+}
+
+fn memory() -> MemoryCosts {
+    MemoryCosts {
+        device_allocate: Some(constant(10_000.0)),
+        pinned_allocate: Some(per_element_of_bytes(100_000.0, 1.0)),
+        register: Some(per_element_of_bytes(50_000.0, 1.0)),
+        first_touch: Some(per_element_of_bytes(0.0, 3.0)),
+        first_touch_team: Some(per_element_of_bytes(0.0, 1.0)),
+        renew: Some(constant(20_000.0)),
+        device_free: Some(constant(15_000.0)),
+        pinned_free: Some(per_element_of_bytes(80_000.0, 0.5)),
+        unregister: Some(per_element_of_bytes(40_000.0, 0.5)),
+        combined_read: Some(per_element_of_bytes(0.0, 20.0)),
+        combined_write: Some(per_element_of_bytes(0.0, 0.5)),
+        combined_read_team: Some(per_element_of_bytes(0.0, 10.0)),
+        combined_write_team: Some(per_element_of_bytes(0.0, 0.25)),
+        two_ways: Vec::new(),
+    }
+}
+
+/// Each path after a microsecond, an element a nanosecond for each place it has in
+/// the list.
+fn transfers() -> Vec<TransferModel> {
+    let model = |(place, path)| TransferModel {
+        path,
+        time: per_element_of_bytes(1_000.0, f64::from(place)),
+    };
+    (1..).zip(TransferPath::ALL).map(model).collect()
+}
+
+/// Copies take a half longer beside a load, and loads a quarter.
+fn interference() -> Vec<Interference> {
+    let pairs = Load::ALL.into_iter().flat_map(|load| Direction::BOTH.map(|way| (load, way)));
+    let model = |(load, direction)| Interference {
+        load,
+        direction,
+        copy_slowdown: 1.5,
+        load_slowdown: 1.25,
+        scatter: SCATTER,
+    };
+    pairs.map(model).collect()
 }
 
 /// The machine with its link and its copies at `times` the bandwidth.
@@ -111,6 +159,10 @@ fn provenance() -> Provenance {
         hallway_version: env!("CARGO_PKG_VERSION").to_owned(),
         seed: 1,
         extent: Extent::Full,
+        managed_bytes: Bytes::ZERO,
+        nvml: None,
+        gpu_cpus: None,
+        gpu_numa_nodes: None,
     }
 }
 

@@ -3,12 +3,12 @@
 use hallway::calibrate::Course;
 use hallway::fit::fit;
 use hallway::profile::Profile;
-use hallway::samples::{Extent, Provenance, Quantity, Samples};
+use hallway::samples::{Extent, Provenance, Quantity, Samples, TransferPath};
 use hallway::scenario::Workload;
 use hallway::search::candidates;
 use hallway::simulate::simulate;
 use hallway::stats::quantile;
-use hallway::units::Span;
+use hallway::units::{Bytes, Span};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -50,6 +50,26 @@ fn a_quick_calibration_takes_a_small_part_of_the_time() {
     let (all, some) = (time(&full), time(&quick(&full)));
     // 15 s of 90 s.
     assert!(some.nanos_f64() < all.nanos_f64() / 6.0, "{some} of {all}");
+}
+
+#[test]
+fn managed_memory_is_measured_where_it_was_asked_for() {
+    let sizes = |managed_bytes| -> Vec<Bytes> {
+        let course = Course::new(&Provenance { managed_bytes, ..committed().machine });
+        let quantities = course.quantities().flatten();
+        let managed = quantities.filter_map(|quantity| match quantity {
+            Quantity::Transfer { path, bytes } if TransferPath::MANAGED.contains(path) => {
+                Some(*bytes)
+            }
+            _ => None,
+        });
+        managed.collect()
+    };
+    assert_eq!(sizes(Bytes::ZERO), []);
+    let some = sizes(Bytes::mib(32));
+    assert!(some.len() >= 2 * TransferPath::MANAGED.len(), "{some:?}");
+    assert_eq!(some.iter().max(), Some(&Bytes::mib(16)));
+    assert_eq!(sizes(Bytes::mib(256)).iter().max(), Some(&Bytes::mib(256)));
 }
 
 #[test]
