@@ -22,6 +22,7 @@ mod sizes;
 mod staging;
 mod stopping;
 mod transfers;
+mod turns;
 mod twins;
 mod watch;
 

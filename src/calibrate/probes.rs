@@ -5,8 +5,8 @@ use crate::gpu::supports;
 use crate::kernels::{Kernel, Variant};
 use crate::plan::Direction;
 use crate::samples::{
-    CYCLES, Link, Load, MEANWHILE, MEMORY_FOOTPRINT, MemoryWork, ONE_THREAD, Quantity, ROTATED,
-    SHARED_FOOTPRINT, SetupStep, Side, TimedCall, TransferPath,
+    CYCLES, IN_TURN, Link, Load, MEANWHILE, MEMORY_FOOTPRINT, MemoryWork, ONE_THREAD, Quantity,
+    ROTATED, SHARED_FOOTPRINT, SetupStep, Side, TimedCall, TransferPath,
 };
 use crate::units::Bytes;
 
@@ -43,6 +43,7 @@ const POLLING_STREAMS: [usize; 4] = [1, 2, 3, MOST_STREAMS - 3];
 pub(super) fn device_probes(sizes: &Sizes) -> Vec<Probe> {
     let mut probes = call_probes();
     probes.extend(chain_probes());
+    probes.extend(trip_probes(sizes));
     for direction in Direction::BOTH {
         for &bytes in &sizes.copies {
             probes.push(one(copy(direction, bytes, false), Counts::ByDuration));
@@ -214,8 +215,36 @@ fn call_probes() -> Vec<Probe> {
     // On an idle device each is taken alone: nothing follows it.
     let alone = [Launch, CopyIn, CopyOut, Clear, Record, Wait, Synchronize];
     let idle = |call| one(Quantity::IdleCall { call }, Counts::Of(16));
-    calls.map(call).into_iter().chain(alone.map(idle)).collect()
+    let in_turn = Probe {
+        quantities: IN_TURN.map(|call| Quantity::CallInTurn { call }).to_vec(),
+        counts: Counts::Of(16),
+    };
+    calls.map(call).into_iter().chain(alone.map(idle)).chain([in_turn]).collect()
 }
+
+/// Trips of operations of several sizes: alone, to see where small copies change
+/// their ways, and with another behind them, to see when that one starts.
+fn trip_probes(sizes: &Sizes) -> Vec<Probe> {
+    use Link::{CopyIn as I, CopyOut as O, Kernel as K};
+    let mut probes = Vec::new();
+    for (first, alone) in [I, O, K].into_iter().zip(&sizes.trips) {
+        for &size in *alone {
+            let trip = |whole| Quantity::Trip { first, size, next: None, whole };
+            let quantities = vec![trip(false), trip(true)];
+            probes.push(Probe { quantities, counts: Counts::Once });
+            let is_long = first == K || size >= LONG_TRIP.get();
+            let others = [I, O, K].into_iter().filter(|&next| next != first && is_long);
+            for next in others.filter(|_| sizes.followed) {
+                let trip = Quantity::Trip { first, size, next: Some(next), whole: true };
+                probes.push(one(trip, Counts::Once));
+            }
+        }
+    }
+    probes
+}
+
+/// Copies of this size are still under way when the next operation is there.
+const LONG_TRIP: Bytes = Bytes::kib(64);
 
 /// Operations one after the other: of one kind, of two, and of several streams.
 fn chain_probes() -> Vec<Probe> {

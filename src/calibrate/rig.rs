@@ -150,6 +150,13 @@ impl<'d> Rig<'d> {
                 vec![self.twin(*variant, *elements, *footprint, count)]
             }
             Quantity::Memory { work, bytes } => self.memory(*work, *bytes)?,
+            Quantity::CallInTurn { .. } => self.calls_in_turn(count)?.to_vec(),
+            Quantity::Trip { first, size, next: None, .. } => {
+                self.trip(*first, *size, None)?.to_vec()
+            }
+            Quantity::Trip { first, size, next, .. } => {
+                vec![self.trip(*first, *size, *next)?[1]]
+            }
             Quantity::IdleCall { call } => vec![self.idle_call(*call, count)?],
             Quantity::Transfer { path, bytes } => vec![self.transfer(*path, *bytes, count)?],
             Quantity::Beside { direction, bytes, load, .. } => {

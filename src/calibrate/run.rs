@@ -226,6 +226,8 @@ impl Patience {
             | Quantity::Setup { step: SetupStep::Stream | SetupStep::Event } => {
                 (self.device / 2, 5)
             }
+            // Many of them, and a line or a staircase through all.
+            Quantity::Trip { .. } => (self.device / 4, 5),
             // A context takes a tenth of a second and more.
             Quantity::Setup { .. } => (self.device, 2),
             Quantity::Memory { work, .. } if is_of_combined(*work) => (self.device / 2, 3),

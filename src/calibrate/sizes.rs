@@ -12,6 +12,8 @@ pub(super) const fn is_measured_closely(kernel: Kernel) -> bool {
     matches!(kernel, Scale | Saxpy | Polynomial | Sum | Stencil)
 }
 
+const KIB: u64 = 1024;
+
 pub(super) struct Sizes {
     /// Copies of pinned and of pageable memory.
     pub copies: Vec<Bytes>,
@@ -20,6 +22,10 @@ pub(super) struct Sizes {
     pub cold_copies: Vec<Bytes>,
     /// Copies of memory that was registered, to compare.
     pub registered: Vec<Bytes>,
+    /// First operations of trips: bytes of copies in and out, degrees of polynomials;
+    /// and whether another operation follows.
+    pub trips: [&'static [u64]; 3],
+    pub followed: bool,
     /// Powers of two of the bytes of copies both ways at once.
     pub shared_powers: &'static [u32],
     /// Of kernels that have one: between two, times are interpolated.
@@ -57,6 +63,28 @@ impl Sizes {
             copies: copy_sizes(),
             cold_copies: cold_sizes(),
             registered: vec![Bytes::mib(1), Bytes::mib(16), LARGEST],
+            trips: [
+                &[
+                    4,
+                    KIB,
+                    4 * KIB,
+                    8 * KIB,
+                    16 * KIB,
+                    20 * KIB,
+                    24 * KIB,
+                    28 * KIB,
+                    32 * KIB,
+                    48 * KIB,
+                    64 * KIB,
+                    128 * KIB,
+                    256 * KIB,
+                    512 * KIB,
+                    1024 * KIB,
+                ],
+                &[4 * KIB, 64 * KIB, 128 * KIB, 256 * KIB, 512 * KIB, 1024 * KIB],
+                &[64, 512, 1024, 2048, 4096, 6144],
+            ],
+            followed: true,
             shared_powers: &[16, 17, 18, 19, 20, 21, 22, 24, 26],
             extents: |kernel| match kernel {
                 Kernel::Polynomial => &[4, 16, 64, 256, 1024],
@@ -98,6 +126,12 @@ impl Sizes {
             cold_copies: copies.clone(),
             copies,
             registered: Vec::new(),
+            trips: [
+                &[4, 4 * KIB, 16 * KIB, 24 * KIB, 28 * KIB, 32 * KIB, 256 * KIB],
+                &[256 * KIB],
+                &[],
+            ],
+            followed: false,
             shared_powers: &[16, 18, 20, 22, 26],
             extents: ends,
             closely: Powers { elements: &[10, 14, 18, 20, 22, 24], coarse: &[14, 18, 22, 24] },

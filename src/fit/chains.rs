@@ -15,7 +15,7 @@ use crate::plan::Direction;
 use crate::profile::{Estimate, HandOver, OperationKind, Other};
 use crate::samples::{CYCLES, LONG_COPY, LONG_KERNEL, Link, Quantity};
 
-const LINKS: [Link; 3] = [Link::CopyIn, Link::CopyOut, Link::Kernel];
+const LINKS: [Link; 3] = Link::ALL;
 
 const fn kind(link: Link) -> OperationKind {
     match link {

@@ -9,6 +9,7 @@ mod device;
 mod host;
 mod lookup;
 mod transfers;
+mod trips;
 
 use crate::profile::{Conditions, Profile, SCHEMA_VERSION};
 use crate::samples::{Quantity, Samples};
@@ -30,7 +31,8 @@ pub fn fit(samples: &Samples) -> Result<Profile, FitError> {
     }
     let calls = device::calls(&lookup);
     let copies = device::copies(&lookup, false);
-    let latency = device::latencies(&lookup, &calls, &copies);
+    let mut latency = device::latencies(&lookup, &calls, &copies);
+    latency.look_period = trips::look_period(&lookup, &calls, &latency);
     let (kernels, twins) = (device::kernels(&lookup), host::twins(&lookup));
     Ok(Profile {
         schema_version: SCHEMA_VERSION,
@@ -42,6 +44,7 @@ pub fn fit(samples: &Samples) -> Result<Profile, FitError> {
         transfers: transfers::transfers(&lookup),
         idle_calls: transfers::idle_calls(&lookup),
         setup: transfers::setup(&lookup),
+        inline: trips::inline_copies(&lookup, &calls),
         conditions: Conditions::of(samples),
         kernels,
         twins,

@@ -18,7 +18,7 @@ pub use answers::{Around, HostCall, MemoryCost, Unknown};
 pub use curve::{Beyond, Curve, Estimate, Other};
 pub use file::{ProfileError, SCHEMA_VERSION};
 pub use model::{
-    CacheModel, CallCosts, Contention, CopyModel, HandOver, KernelModel, Latencies, LinkModel,
-    MemoryCosts, OperationKind, Polling, Profile, StagingModel, TwinModel, Warmth,
+    CacheModel, CallCosts, Contention, CopyModel, HandOver, InlineCopies, KernelModel, Latencies,
+    LinkModel, MemoryCosts, OperationKind, Polling, Profile, StagingModel, TwinModel, Warmth,
 };
 pub use transfers::{Conditions, Interference, SetupCosts, TransferModel, TwoWays};

@@ -32,6 +32,9 @@ pub struct Profile {
     pub hand_overs: Vec<HandOver>,
     #[serde(default, rename = "copy")]
     pub copies: Vec<CopyModel>,
+    /// Left out where all copies of pinned memory go through a copy engine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inline: Option<InlineCopies>,
     /// The same of memory that was registered.
     #[serde(default, rename = "registered_copy", skip_serializing_if = "Vec::is_empty")]
     pub registered_copies: Vec<CopyModel>,
@@ -87,6 +90,25 @@ pub struct Latencies {
     /// Device time of the smallest kernel, one after the other in a stream:
     /// what a launch costs the device before its blocks run.
     pub kernel_gap: Option<Estimate>,
+    /// Between two looks of the device at whether an operation may go on that has
+    /// to follow one on another engine: one that comes too early waits for so many
+    /// whole periods. Left out: it goes on when a [`HandOver`] is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub look_period: Option<Estimate>,
+}
+
+/// Copies of pinned memory to the device whose data the driver sends along with the
+/// commands, because nothing else is left to do in their stream: no copy engine is
+/// needed, and the call takes longer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InlineCopies {
+    /// Up to this size.
+    pub most_bytes: Bytes,
+    /// Nanoseconds over bytes from entry until the call returns.
+    pub until_return: Curve,
+    /// Nanoseconds over bytes from entry until the copy is complete.
+    pub until_complete: Curve,
 }
 
 /// What the link between host and device carries. PCIe's two directions are

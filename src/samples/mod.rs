@@ -101,6 +101,10 @@ pub enum Link {
     Kernel,
 }
 
+impl Link {
+    pub const ALL: [Self; 3] = [Self::CopyIn, Self::CopyOut, Self::Kernel];
+}
+
 /// More than the cores' own caches hold and less than the shared one does.
 pub const SHARED_FOOTPRINT: Bytes = Bytes::mib(96);
 /// On going round so much or more, a CPU finds nothing in its caches.
@@ -116,6 +120,12 @@ pub const LONG_COPY: Bytes = Bytes::kib(256);
 pub const SHORT_KERNEL: (Variant, u64) = (Variant { kernel: Kernel::Scale, extent: 0 }, 32);
 pub const LONG_KERNEL: (Variant, u64) =
     (Variant { kernel: Kernel::Polynomial, extent: 1024 }, 1 << 18);
+
+/// The calls that are measured among each other.
+pub const IN_TURN: [TimedCall; 5] =
+    [TimedCall::CopyIn, TimedCall::Launch, TimedCall::CopyOut, TimedCall::Record, TimedCall::Wait];
+/// Elements of the kernel that a trip begins with.
+pub const TRIP_ELEMENTS: u64 = 1 << 16;
 
 /// The two orders in which a chain can go through all engines.
 pub const CYCLES: [[Link; 3]; 2] =
@@ -254,6 +264,21 @@ pub enum Quantity {
     Memory {
         work: MemoryWork,
         bytes: Bytes,
+    },
+    /// Host time of calls among others as a plan makes them, in several streams of a
+    /// device that works on them meanwhile.
+    CallInTurn {
+        call: TimedCall,
+    },
+    /// Host time from issuing an operation to an idle device, and a short one behind
+    /// it in its stream if there is a `next`, to the return of a synchronisation;
+    /// not `whole`: of the first call alone. `size`: bytes of a copy, or the degree
+    /// of a polynomial over [`TRIP_ELEMENTS`].
+    Trip {
+        first: Link,
+        size: u64,
+        next: Option<Link>,
+        whole: bool,
     },
     /// Host time of calls that are made one by one on an idle device: the end of
     /// what each began is waited for, untimed.

@@ -52,6 +52,16 @@ impl fmt::Display for Quantity {
                 write!(f, "{name} on the CPU, {elements} elements, round {footprint}")
             }
             Self::Memory { work, bytes } => write!(f, "{} of {bytes}", work.name()),
+            Self::CallInTurn { call } => write!(f, "host cost of {} among others", call.name()),
+            Self::Trip { first, size, next, whole } => {
+                let size = match first {
+                    Link::Kernel => format!("degree {size}"),
+                    _ => crate::units::Bytes::new(*size).to_string(),
+                };
+                let links: Vec<Link> = std::iter::once(*first).chain(*next).collect();
+                let end = if *whole { "" } else { ", its first call" };
+                write!(f, "trip of {}, the first of {size}{end}", named(&links))
+            }
             Self::IdleCall { call } => {
                 write!(f, "host cost of {} on an idle device", call.name())
             }

@@ -40,6 +40,7 @@ pub fn machine() -> Profile {
             start_copy_out: Some(time(5_000.0)),
             wake_host: Some(time(6_000.0)),
             kernel_gap: Some(time(1_000.0)),
+            look_period: None,
         },
         // An element a nanosecond; beside the other direction, an element takes a
         // quarter longer down and twice as long up, and a copy 250 and 1000 more.
@@ -52,6 +53,7 @@ pub fn machine() -> Profile {
             down_switch: Some(constant(0.0)),
             up_switch: Some(constant(0.0)),
         },
+        inline: None,
         hand_overs: hand_overs(),
         polling: MEANWHILE.map(|copies| Polling { copies, delay: constant(0.0) }).to_vec(),
         copies: Direction::BOTH
