@@ -10,6 +10,7 @@ mod calls;
 mod chains;
 mod copies;
 mod course;
+mod graphs;
 mod kernels;
 mod memory;
 mod probes;

@@ -5,8 +5,8 @@ use crate::gpu::supports;
 use crate::kernels::{Kernel, Variant};
 use crate::plan::Direction;
 use crate::samples::{
-    CYCLES, Link, MEANWHILE, MEMORY_FOOTPRINT, MemoryWork, ONE_THREAD, Quantity, ROTATED,
-    SHARED_FOOTPRINT, TimedCall,
+    CYCLES, GraphCall, Link, MEANWHILE, MEMORY_FOOTPRINT, MemoryWork, ONE_THREAD, Quantity,
+    ROTATED, SHARED_FOOTPRINT, TimedCall,
 };
 use crate::units::Bytes;
 
@@ -43,6 +43,7 @@ const POLLING_STREAMS: [usize; 4] = [1, 2, 3, MOST_STREAMS - 3];
 pub(super) fn device_probes(sizes: &Sizes) -> Vec<Probe> {
     let mut probes = call_probes();
     probes.extend(chain_probes());
+    probes.extend(graph_probes());
     for direction in Direction::BOTH {
         for &bytes in &sizes.copies {
             probes.push(one(copy(direction, bytes, false), Counts::ByDuration));
@@ -148,6 +149,27 @@ fn call_probes() -> Vec<Probe> {
     let calls = [Launch, CopyIn, CopyOut, Clear, LaunchAndRecord, WaitAndLaunch, Synchronize];
     let call = |call| one(Quantity::Call { call }, Counts::Of(32));
     calls.map(call).to_vec()
+}
+
+/// Nodes of the graphs whose calls are timed: what each node costs, and what the
+/// graph costs besides.
+const NODES: [u64; 3] = [3, 24, 96];
+
+fn graph_probes() -> Vec<Probe> {
+    use Link::{CopyIn, CopyOut, Kernel};
+    let calls = |nodes| {
+        let quantities = GraphCall::ALL.map(|call| Quantity::GraphCall { call, nodes });
+        Probe { quantities: quantities.to_vec(), counts: Counts::Once }
+    };
+    let chain =
+        |links: &[Link]| one(Quantity::GraphChain { links: links.to_vec() }, Counts::Both(2, 26));
+    let mut probes = NODES.map(calls).to_vec();
+    for link in [CopyIn, CopyOut, Kernel] {
+        probes.push(one(Quantity::GraphRoundTrip { link }, Counts::Once));
+        probes.push(chain(&[link]));
+    }
+    probes.extend(CYCLES.iter().map(|links| chain(links)));
+    probes
 }
 
 /// Operations one after the other: of one kind, of two, and of several streams.

@@ -4,7 +4,7 @@ use super::data::{Contents, Mismatch, asked_for};
 use super::memory::{Memories, Memory};
 use super::prepared::{Handles, Prepared};
 use super::trace;
-use crate::gpu::{Device, GpuError};
+use crate::gpu::{Device, GpuError, Graph};
 use crate::host::{HostError, OneCpu, Team};
 use crate::plan::{Call, Plan};
 use crate::runs::{Run, Trace};
@@ -145,6 +145,8 @@ impl<'a> Executor<'a> {
 /// The fields are dropped in this order: handles before the memory they use.
 struct Stage<'a> {
     body: Vec<Prepared>,
+    /// Positions of the calls that the host makes: all but those in graphs.
+    made: Vec<usize>,
     handles: Handles,
     memories: Memories,
     team: &'a Team,
@@ -176,15 +178,36 @@ impl<'a> Stage<'a> {
         }
         let body =
             plan.body.iter().map(|call| Prepared::new(call, device, &handles, &mut memories));
-        let body = body.collect::<Result<_, _>>()?;
-        Ok(Self { body, handles, memories, team: executor.team, setup, _cpu: cpu })
+        let body = body.collect::<Result<Vec<_>, _>>()?;
+        let made = (0..body.len()).collect();
+        let team = executor.team;
+        let mut stage = Self { body, made, handles, memories, team, setup, _cpu: cpu };
+        stage.capture(plan)?;
+        Ok(stage)
+    }
+
+    /// Makes graphs of the calls that the plan has in them.
+    fn capture(&mut self, plan: &Plan) -> Result<(), ExecuteError> {
+        let start = Instant::now();
+        for graph in plan.graphs() {
+            self.made.retain(|at| !graph.calls.contains(at));
+            let Self { body, handles, memories, team, .. } = self;
+            let captured = Graph::capture(&handles.streams[graph.origin.0], || {
+                let mut calls = body[graph.calls].iter();
+                calls.try_for_each(|call| call.make(handles, memories, team))
+            })?;
+            let executable = Some(captured.instantiate()?);
+            body[graph.launch] = Prepared::Replay { stream: graph.origin.0, graph: executable };
+        }
+        self.setup += start.elapsed().into();
+        Ok(())
     }
 
     /// One pass over the body, timed by the host's clock.
     fn pass(&mut self) -> Result<Span, ExecuteError> {
         let start = Instant::now();
-        for call in &self.body {
-            call.make(&self.handles, &mut self.memories, self.team)?;
+        for &at in &self.made {
+            self.body[at].make(&self.handles, &mut self.memories, self.team)?;
         }
         Ok(start.elapsed().into())
     }

@@ -6,6 +6,7 @@
 
 mod chains;
 mod device;
+mod graphs;
 mod host;
 mod lookup;
 
@@ -41,6 +42,7 @@ pub fn fit(samples: &Samples) -> Result<Profile, FitError> {
         memory: host::memory(&lookup),
         polling: device::polling(&lookup, latency.kernel_gap),
         link: device::link(&lookup, &copies),
+        graph: graphs::graph_costs(&lookup, &calls),
         calls,
         latency,
         copies,

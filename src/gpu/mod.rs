@@ -8,6 +8,7 @@
 mod blocker;
 mod device;
 mod error;
+mod graph;
 mod kernels;
 mod libraries;
 mod memory;
@@ -16,6 +17,7 @@ mod stream;
 pub use blocker::Blocker;
 pub use device::{Description, Device};
 pub use error::GpuError;
+pub use graph::{ExecutableGraph, Graph};
 pub use kernels::{Launch, supports};
 pub use memory::{DeviceMemory, PinnedMemory, Registration};
 pub use stream::{Event, Stream};

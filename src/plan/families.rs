@@ -2,6 +2,7 @@
 
 use super::builder::{Builder, Slot};
 use super::chunk::{Item, items, reduced};
+use super::graph::captured;
 use super::hazards::check_hazards;
 use super::partials::Partials;
 use super::program::{Call, Direction, Place, Plan, StreamId};
@@ -35,6 +36,7 @@ pub fn build(workload: &Workload, strategy: Strategy) -> Result<Plan, Refusal> {
         Family::ByEngine { chunks } => by_engine(builder, chunks, None),
         Family::Buffered { chunks, ring } => by_engine(builder, chunks, Some(ring)),
     }
+    .and_then(|plan| if strategy.graph { captured(plan) } else { Ok(plan) })
     .map_err(refuse)?;
     check_limits(workload, &plan).map_err(refuse)?;
     check_hazards(&plan).map_err(|hazard| refuse(hazard.to_string()))?;

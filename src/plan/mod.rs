@@ -8,6 +8,7 @@
 mod builder;
 mod chunk;
 mod families;
+mod graph;
 mod hazards;
 mod partials;
 mod program;
@@ -15,6 +16,7 @@ mod shared;
 mod strategy;
 
 pub use families::{Refusal, build};
+pub use graph::Graph;
 pub use hazards::{Hazard, check_hazards};
 pub use program::{
     Allocation, AllocationId, Call, Direction, EventId, Place, Plan, Slice, Step, StreamId,

@@ -125,6 +125,21 @@ pub enum TimedCall {
     Synchronize,
 }
 
+/// What the host does about a graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GraphCall {
+    /// From the beginning of a capture to its end, with the calls captured.
+    Capture,
+    /// Making a captured graph ready to be launched.
+    Instantiate,
+    Launch,
+}
+
+impl GraphCall {
+    pub const ALL: [Self; 3] = [Self::Capture, Self::Instantiate, Self::Launch];
+}
+
 /// A kind of memory management.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -165,6 +180,21 @@ pub enum Quantity {
     Chain {
         links: Vec<Link>,
         across: bool,
+    },
+    /// Host time of a call about a graph of so many nodes, each depending on the
+    /// one before: short operations that go through the first of [`CYCLES`]. Its
+    /// launch is into a stream that is held; all three are measured at once.
+    GraphCall {
+        call: GraphCall,
+        nodes: u64,
+    },
+    /// As [`Quantity::RoundTrip`], of a graph with one short operation as its node.
+    GraphRoundTrip {
+        link: Link,
+    },
+    /// As [`Quantity::Chain`], of operations that are the nodes of one graph.
+    GraphChain {
+        links: Vec<Link>,
     },
     /// Device time from the end of an operation to the start of one that depends
     /// on it and waits, above what the operations themselves take; `across`: in

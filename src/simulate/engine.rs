@@ -143,6 +143,11 @@ impl Simulator {
                     self.advance(program, item.stream);
                 }
             }
+            if class.in_graph {
+                // The launch of the graph was the call.
+                self.host.next += 1;
+                continue;
+            }
             let drained = || self.streams.is_drained(item.stream);
             match class.waits {
                 Waits::Staging if self.host.blocked != Blocked::Returning => {

@@ -113,7 +113,8 @@ fn drawn(profile: &Profile, random: &mut ChaCha8Rng) -> Profile {
         &mut latency.kernel_gap,
     ];
     let hand_overs = machine.hand_overs.iter_mut().flat_map(|h| [&mut h.first, &mut h.queued]);
-    for estimate in estimates.into_iter().flatten().chain(hand_overs) {
+    let in_graphs = machine.graph.estimates();
+    for estimate in estimates.into_iter().flatten().chain(hand_overs).chain(in_graphs) {
         let other = estimate.other.filter(|other| random.random::<f64>() < other.share);
         let ns = other.map_or(estimate.ns, |other| other.ns) * factor(estimate.scatter, random);
         *estimate = Estimate::new(ns, estimate.scatter);

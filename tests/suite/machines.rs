@@ -6,9 +6,9 @@
 use hallway::kernels::{Kernel, Variant};
 use hallway::plan::Direction;
 use hallway::profile::{
-    CacheModel, CallCosts, Contention, CopyModel, Curve, Estimate, HandOver, KernelModel,
-    Latencies, LinkModel, MemoryCosts, OperationKind, Polling, Profile, StagingModel, TwinModel,
-    Warmth,
+    CacheModel, CallCosts, Contention, CopyModel, Curve, Estimate, GraphCosts, HandOver,
+    KernelModel, Latencies, LinkModel, MemoryCosts, NodeHandOver, OperationKind, PerNode, Polling,
+    Profile, StagingModel, TwinModel, Warmth,
 };
 use hallway::samples::{Extent, MEANWHILE, Provenance};
 use hallway::units::{Bandwidth, Bytes};
@@ -76,6 +76,7 @@ pub fn machine() -> Profile {
             first_touch_team: Some(per_element_of_bytes(0.0, 1.0)),
             renew: Some(constant(20_000.0)),
         },
+        graph: graphs(),
         accuracy: None,
     }
 }
@@ -133,6 +134,33 @@ fn hand_overs() -> Vec<HandOver> {
         }
     }
     all
+}
+
+/// Copies one after the other pay a little more than in a stream, kernels less.
+fn graphs() -> GraphCosts {
+    use OperationKind::{CopyIn, CopyOut, Kernel};
+    let kinds = [CopyIn, CopyOut, Kernel];
+    let call = |per_graph, per_node| {
+        Some(PerNode { per_graph: time(per_graph), per_node: time(per_node) })
+    };
+    let ns = |from, to| match (from, to) {
+        (CopyIn, CopyIn) | (CopyOut, CopyOut) => 150.0,
+        (CopyIn, Kernel) => 500.0,
+        (Kernel, CopyOut) => 600.0,
+        _ => 0.0,
+    };
+    let pairs = kinds.into_iter().flat_map(|from| kinds.map(|to| (from, to)));
+    let hand_over = |(from, to)| NodeHandOver { from, to, time: time(ns(from, to)) };
+    GraphCosts {
+        capture: call(1_000.0, 200.0),
+        instantiate: call(5_000.0, 300.0),
+        launch: call(2_500.0, 50.0),
+        start_kernel: Some(time(4_500.0)),
+        start_copy_in: Some(time(3_500.0)),
+        start_copy_out: Some(time(5_500.0)),
+        kernel_gap: Some(time(800.0)),
+        hand_overs: pairs.map(hand_over).collect(),
+    }
 }
 
 fn staging() -> Vec<StagingModel> {

@@ -51,6 +51,7 @@
 //!   `kernels::only_the_first_kernel_in_the_queue_is_dispatched`
 
 mod copies;
+mod graphs;
 mod kernels;
 mod laws;
 mod reasons;
@@ -99,7 +100,7 @@ fn tiny(body: Vec<Call>) -> Plan {
 }
 
 fn pinned(family: Family) -> Strategy {
-    Strategy { family, memory: HostMemory::Pinned }
+    Strategy { family, memory: HostMemory::Pinned, graph: false }
 }
 
 fn slice(allocation: AllocationId, elements: u64) -> Slice {
