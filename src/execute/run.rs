@@ -5,8 +5,8 @@ use super::memory::{Memories, Memory};
 use super::prepared::{Handles, Prepared};
 use super::trace;
 use crate::gpu::{Device, GpuError, Graph};
-use crate::host::{HostError, OneCpu, Team};
-use crate::plan::{Call, Plan};
+use crate::host::{HostError, OneCpu, Team, available_memory};
+use crate::plan::{Call, Capacities, DoesNotFit, Plan, Whose, check_fits};
 use crate::runs::{Run, Trace};
 use crate::scenario::{BufferId, Workload};
 use crate::units::Span;
@@ -20,6 +20,8 @@ pub enum ExecuteError {
     Host(#[from] HostError),
     #[error(transparent)]
     Mismatch(#[from] Mismatch),
+    #[error("`{plan}` {source}")]
+    DoesNotFit { plan: String, source: DoesNotFit },
     #[error("this plan needs a GPU")]
     NeedsDevice,
 }
@@ -159,6 +161,7 @@ impl<'a> Stage<'a> {
     fn new(executor: &'a Executor<'_>, plan: &Plan) -> Result<Self, ExecuteError> {
         let device = executor.device;
         let cpu = OneCpu::quietest();
+        check_room(device, plan)?;
         let mut memories = Memories::before(device, executor.workload, plan, &executor.before)?;
         let handles = Handles::new(device, plan)?;
         let start = Instant::now();
@@ -221,6 +224,17 @@ impl<'a> Stage<'a> {
         }
         Ok(())
     }
+}
+
+/// Before anything is taken: whoever takes the last page may be stopped by the
+/// system, without a word.
+fn check_room(device: Option<&Device>, plan: &Plan) -> Result<(), ExecuteError> {
+    let device = device.map(Device::free_memory).transpose()?;
+    let there_is = Capacities { device, pinned: available_memory() };
+    check_fits(plan, there_is, Whose::Now).map_err(|source| {
+        let plan = plan.strategy.to_string();
+        ExecuteError::DoesNotFit { plan, source }
+    })
 }
 
 impl Drop for Stage<'_> {

@@ -6,6 +6,7 @@
 //! makes only plans that pass [`check_hazards`] and fit the workload's limits.
 
 mod builder;
+mod capacity;
 mod chunk;
 mod families;
 mod graph;
@@ -15,6 +16,7 @@ mod program;
 mod shared;
 mod strategy;
 
+pub use capacity::{Capacities, DoesNotFit, Whose, check_fits};
 pub use families::{Refusal, build};
 pub use graph::Graph;
 pub use hazards::{Hazard, check_hazards};

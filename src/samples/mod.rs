@@ -12,7 +12,7 @@ mod words;
 pub use file::{FORMAT, Recorder, SamplesError};
 
 use crate::kernels::{Kernel, Variant};
-use crate::plan::Direction;
+use crate::plan::{Capacities, Direction};
 use crate::units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +24,9 @@ pub struct Provenance {
     pub compute_capability: String,
     pub multiprocessors: u32,
     pub device_memory_bytes: Bytes,
+    /// All memory of the host; older files do not say.
+    #[serde(default)]
+    pub host_memory_bytes: Option<Bytes>,
     pub copy_engines: u32,
     pub link: String,
     pub driver: String,
@@ -42,6 +45,12 @@ pub struct Provenance {
 }
 
 impl Provenance {
+    /// The most that plans may take of its memories. Nobody can lock more pages than
+    /// there are.
+    pub const fn capacities(&self) -> Capacities {
+        Capacities { device: Some(self.device_memory_bytes), pinned: self.host_memory_bytes }
+    }
+
     /// What differs from another sitting on what should be the same machine, in
     /// words. The time does of course, and the link's speed goes by its load.
     pub fn differences(&self, here: &Self) -> Vec<String> {
@@ -51,7 +60,8 @@ impl Provenance {
             _ => unreachable!("it is plain data with names"),
         };
         let here = fields(here);
-        let differing = fields(&alike).into_iter().filter(|(key, there)| here[key] != *there);
+        let said = fields(&alike).into_iter().filter(|(_, there)| !there.is_null());
+        let differing = said.filter(|(key, there)| here[key] != *there);
         differing.map(|(key, there)| format!("{key}: {there} there, {} here", here[&key])).collect()
     }
 }

@@ -5,10 +5,21 @@ use super::channels::{CHANNELS, channel_of};
 use super::cost::{Costs, Key};
 use super::needs;
 use super::operation::{NONE, Work};
-use crate::plan::{Call, Direction, Graph, Plan, StreamKind, StreamTraits};
+use crate::plan::{
+    Call, Direction, DoesNotFit, Graph, Plan, StreamKind, StreamTraits, Whose, check_fits,
+};
 use crate::profile::{OperationKind, Profile, Unknown};
 use crate::units::Span;
 use std::collections::BTreeMap;
+
+/// A plan that cannot be predicted on a machine.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SimulateError {
+    #[error(transparent)]
+    Unknown(#[from] Unknown),
+    #[error(transparent)]
+    DoesNotFit(#[from] DoesNotFit),
+}
 
 /// What calls of one sort and size cost.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -124,8 +135,9 @@ impl<'p> Program<'p> {
     /// Looks up what every call of the plan's body costs.
     ///
     /// # Errors
-    /// If the profile does not know one of them.
-    pub fn new(plan: &Plan, profile: &'p Profile) -> Result<Self, Unknown> {
+    /// If the profile does not know one of them, or the plan does not fit its machine.
+    pub fn new(plan: &Plan, profile: &'p Profile) -> Result<Self, SimulateError> {
+        check_fits(plan, profile.machine.capacities(), Whose::Machine)?;
         let costs = Costs::new(plan, profile);
         let mut program = Self {
             profile,

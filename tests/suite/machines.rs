@@ -101,6 +101,7 @@ fn provenance() -> Provenance {
         compute_capability: "9.0".to_owned(),
         multiprocessors: 100,
         device_memory_bytes: Bytes::mib(80 << 10),
+        host_memory_bytes: Some(Bytes::mib(256 << 10)),
         copy_engines: 2,
         link: "32.0 GT/s PCIe x16".to_owned(),
         driver: "0.0".to_owned(),
