@@ -12,6 +12,7 @@ mod calls;
 mod chains;
 mod copies;
 mod course;
+mod graphs;
 mod kernels;
 mod memory;
 mod probes;

@@ -5,8 +5,8 @@ use crate::gpu::supports;
 use crate::kernels::{Kernel, Variant};
 use crate::plan::Direction;
 use crate::samples::{
-    CYCLES, IN_TURN, Link, Load, MEANWHILE, MEMORY_FOOTPRINT, MemoryWork, ONE_THREAD, Quantity,
-    ROTATED, SHARED_FOOTPRINT, SetupStep, Side, TimedCall, TransferPath,
+    CYCLES, GraphCall, IN_TURN, Link, Load, MEANWHILE, MEMORY_FOOTPRINT, MemoryWork, ONE_THREAD,
+    Quantity, ROTATED, SHARED_FOOTPRINT, SetupStep, Side, TimedCall, TransferPath,
 };
 use crate::units::Bytes;
 
@@ -44,6 +44,7 @@ pub(super) fn device_probes(sizes: &Sizes) -> Vec<Probe> {
     let mut probes = call_probes();
     probes.extend(chain_probes());
     probes.extend(trip_probes(sizes));
+    probes.extend(graph_probes());
     for direction in Direction::BOTH {
         for &bytes in &sizes.copies {
             probes.push(one(copy(direction, bytes, false), Counts::ByDuration));
@@ -245,6 +246,27 @@ fn trip_probes(sizes: &Sizes) -> Vec<Probe> {
 
 /// Copies of this size are still under way when the next operation is there.
 const LONG_TRIP: Bytes = Bytes::kib(64);
+
+/// Nodes of the graphs whose calls are timed: what each node costs, and what the
+/// graph costs besides.
+const NODES: [u64; 3] = [3, 24, 96];
+
+fn graph_probes() -> Vec<Probe> {
+    use Link::{CopyIn, CopyOut, Kernel};
+    let calls = |nodes| {
+        let quantities = GraphCall::ALL.map(|call| Quantity::GraphCall { call, nodes });
+        Probe { quantities: quantities.to_vec(), counts: Counts::Once }
+    };
+    let chain =
+        |links: &[Link]| one(Quantity::GraphChain { links: links.to_vec() }, Counts::Both(2, 26));
+    let mut probes = NODES.map(calls).to_vec();
+    for link in [CopyIn, CopyOut, Kernel] {
+        probes.push(one(Quantity::GraphRoundTrip { link }, Counts::Once));
+        probes.push(chain(&[link]));
+    }
+    probes.extend(CYCLES.iter().map(|links| chain(links)));
+    probes
+}
 
 /// Operations one after the other: of one kind, of two, and of several streams.
 fn chain_probes() -> Vec<Probe> {

@@ -131,6 +131,9 @@ impl<'d> Rig<'d> {
                 vec![self.round_trip(links, *across, *long)?]
             }
             Quantity::Chain { links, across } => vec![self.chain(links, *across, count)?],
+            Quantity::GraphCall { nodes, .. } => self.graph_calls(*nodes)?.to_vec(),
+            Quantity::GraphRoundTrip { link } => vec![self.graph_round_trip(*link)?],
+            Quantity::GraphChain { links } => vec![self.graph_chain(links, count)?],
             Quantity::HandOver { .. } => unreachable!("only tables have it"),
             Quantity::Rotation { direction, bytes, streams } => {
                 vec![self.rotation(*direction, *bytes, *streams, count)?]

@@ -268,6 +268,7 @@ pub fn provenance(
         compute_capability: gpu.compute_capability,
         multiprocessors: gpu.multiprocessors,
         device_memory_bytes: gpu.memory,
+        host_memory_bytes: cpu.memory,
         copy_engines: gpu.copy_engines,
         link: gpu.link.unwrap_or_else(|| "not shown by the system".to_owned()),
         driver: gpu

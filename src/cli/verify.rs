@@ -7,7 +7,7 @@ use crate::compare::{Cell, Score};
 use crate::execute::{Effort, ExecuteError, Executor};
 use crate::gpu::Device;
 use crate::host::Team;
-use crate::plan::{Family, Plan};
+use crate::plan::{Family, Plan, Whose, check_fits};
 use crate::report::{Origin, Verification};
 use crate::runs::RunSet;
 use crate::scenario::Workload;
@@ -94,7 +94,10 @@ fn execute(
         workloads.iter().map(|w| RunSet::new(&w.name, machine.unix_time)).collect();
     for round in 1..=ROUNDS {
         for (workload, set) in workloads.iter().zip(&mut sets) {
-            let Candidates { plans, .. } = candidates(workload);
+            let Candidates { mut plans, .. } = candidates(workload);
+            // They are not predicted either.
+            let fits = |plan: &Plan| check_fits(plan, machine.capacities(), Whose::Machine).is_ok();
+            plans.retain(fits);
             let executor = Executor::new(Some(device), team, workload, machine.seed);
             for (index, plan) in plans.iter().enumerate() {
                 let run = executor.run(plan, Effort::FULL).map_err(|error| match error {

@@ -4,9 +4,9 @@ use super::data::{Contents, Mismatch, asked_for};
 use super::memory::{Memories, Memory};
 use super::prepared::{Handles, Prepared};
 use super::trace;
-use crate::gpu::{Device, GpuError};
-use crate::host::{HostError, OneCpu, Team};
-use crate::plan::{Call, Plan};
+use crate::gpu::{Device, GpuError, Graph};
+use crate::host::{HostError, OneCpu, Team, available_memory};
+use crate::plan::{Call, Capacities, DoesNotFit, Plan, Whose, check_fits};
 use crate::runs::{Run, Trace};
 use crate::scenario::{BufferId, Workload};
 use crate::units::Span;
@@ -20,6 +20,8 @@ pub enum ExecuteError {
     Host(#[from] HostError),
     #[error(transparent)]
     Mismatch(#[from] Mismatch),
+    #[error("`{plan}` {source}")]
+    DoesNotFit { plan: String, source: DoesNotFit },
     #[error("this plan needs a GPU")]
     NeedsDevice,
 }
@@ -150,6 +152,8 @@ impl<'a> Executor<'a> {
 /// The fields are dropped in this order: handles before the memory they use.
 struct Stage<'a> {
     body: Vec<Prepared>,
+    /// Positions of the calls that the host makes: all but those in graphs.
+    made: Vec<usize>,
     handles: Handles,
     memories: Memories,
     team: &'a Team,
@@ -162,6 +166,7 @@ impl<'a> Stage<'a> {
     fn new(executor: &'a Executor<'_>, plan: &Plan) -> Result<Self, ExecuteError> {
         let device = executor.device;
         let cpu = OneCpu::quietest();
+        check_room(device, plan)?;
         let mut memories = Memories::before(device, executor.workload, plan, &executor.before)?;
         let handles = Handles::new(device, plan)?;
         let start = Instant::now();
@@ -181,15 +186,36 @@ impl<'a> Stage<'a> {
         }
         let body =
             plan.body.iter().map(|call| Prepared::new(call, device, &handles, &mut memories));
-        let body = body.collect::<Result<_, _>>()?;
-        Ok(Self { body, handles, memories, team: executor.team, setup, _cpu: cpu })
+        let body = body.collect::<Result<Vec<_>, _>>()?;
+        let made = (0..body.len()).collect();
+        let team = executor.team;
+        let mut stage = Self { body, made, handles, memories, team, setup, _cpu: cpu };
+        stage.capture(plan)?;
+        Ok(stage)
+    }
+
+    /// Makes graphs of the calls that the plan has in them.
+    fn capture(&mut self, plan: &Plan) -> Result<(), ExecuteError> {
+        let start = Instant::now();
+        for graph in plan.graphs() {
+            self.made.retain(|at| !graph.calls.contains(at));
+            let Self { body, handles, memories, team, .. } = self;
+            let captured = Graph::capture(&handles.streams[graph.origin.0], || {
+                let mut calls = body[graph.calls].iter();
+                calls.try_for_each(|call| call.make(handles, memories, team))
+            })?;
+            let executable = Some(captured.instantiate()?);
+            body[graph.launch] = Prepared::Replay { stream: graph.origin.0, graph: executable };
+        }
+        self.setup += start.elapsed().into();
+        Ok(())
     }
 
     /// One pass over the body, timed by the host's clock.
     fn pass(&mut self) -> Result<Span, ExecuteError> {
         let start = Instant::now();
-        for call in &self.body {
-            call.make(&self.handles, &mut self.memories, self.team)?;
+        for &at in &self.made {
+            self.body[at].make(&self.handles, &mut self.memories, self.team)?;
         }
         Ok(start.elapsed().into())
     }
@@ -207,6 +233,17 @@ impl<'a> Stage<'a> {
             passes += 1;
         }
     }
+}
+
+/// Before anything is taken: whoever takes the last page may be stopped by the
+/// system, without a word.
+fn check_room(device: Option<&Device>, plan: &Plan) -> Result<(), ExecuteError> {
+    let device = device.map(Device::free_memory).transpose()?;
+    let there_is = Capacities { device, pinned: available_memory() };
+    check_fits(plan, there_is, Whose::Now).map_err(|source| {
+        let plan = plan.strategy.to_string();
+        ExecuteError::DoesNotFit { plan, source }
+    })
 }
 
 impl Drop for Stage<'_> {

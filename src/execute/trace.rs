@@ -3,13 +3,23 @@
 use super::memory::need;
 use super::prepared::{Handles, Prepared};
 use super::run::ExecuteError;
-use crate::gpu::{Device, Event};
+use crate::gpu::{Device, Event, ExecutableGraph, GpuError, Graph, Stream};
 use crate::plan::{Call, Plan};
 use crate::timeline::{Activity, Lane, Timeline};
 use crate::units::{Instant, Span};
+use std::collections::BTreeMap;
 use std::time::Instant as Clock;
 
-/// Makes every call once, with timing events around those that keep an engine busy.
+/// Timing events around a call that keeps an engine busy.
+struct Marks {
+    stream: usize,
+    lane: Lane,
+    before: Event,
+    after: Event,
+}
+
+/// Makes every call once, with timing events around those that keep an engine
+/// busy. In a graph, they are nodes of their own.
 pub(super) fn timeline(
     device: Option<&Device>,
     plan: &Plan,
@@ -18,43 +28,84 @@ pub(super) fn timeline(
     mut make: impl FnMut(&Prepared, &Handles) -> Result<(), ExecuteError>,
 ) -> Result<Timeline, ExecuteError> {
     let mut activities = Vec::new();
-    let mut marks: Vec<(usize, Lane, Event, Event)> = Vec::new();
+    let mut marks: BTreeMap<usize, Marks> = BTreeMap::new();
     for (index, call) in plan.body.iter().enumerate() {
-        if engine_of(call).is_some() {
+        if let Some((stream, lane)) = engine_of(call) {
             let event = || Event::timing(need(device)?).map_err(ExecuteError::from);
-            let lane = engine_of(call).expect("just checked").1;
-            marks.push((index, lane, event()?, event()?));
+            marks.insert(index, Marks { stream, lane, before: event()?, after: event()? });
         }
     }
-    let mut next = marks.iter();
+    let graphs = marked_graphs(plan, body, handles, &marks, &mut make)?;
+    let mut made: Vec<usize> = (0..body.len()).collect();
+    made.retain(|at| !plan.graphs().any(|graph| graph.calls.contains(at)));
     let origin = origin(device, handles)?;
     let clock = Clock::now();
     let now = || Instant::START + clock.elapsed().into();
-    for (index, call) in body.iter().enumerate() {
+    for index in made {
         let start = now();
-        let timed = engine_of(&plan.body[index]);
-        let mark = timed.and_then(|(stream, _)| Some((&handles.streams[stream], next.next()?)));
-        if let Some((stream, (_, _, before, _))) = mark {
-            stream.record(before)?;
-        }
-        make(call, handles)?;
-        if let Some((stream, (_, _, _, after))) = mark {
-            stream.record(after)?;
+        match graphs.get(&index) {
+            // SAFETY: as for the graph that it stands for.
+            Some((stream, graph)) => unsafe { handles.streams[*stream].replay(graph)? },
+            None => marked(&body[index], handles, marks.get(&index), Stream::record, &mut make)?,
         }
         activities.push(Activity { lane: Lane::Host, call: index, start, end: now(), cause: None });
     }
     let makespan = clock.elapsed().into();
     if let Some((origin, at)) = origin {
         let passed: Span = clock.duration_since(at).into();
-        for (call, lane, before, after) in &marks {
+        for (&call, Marks { lane, before, after, .. }) in &marks {
             let time = |event: &Event| -> Result<Instant, ExecuteError> {
                 Ok(Instant::START + event.since(&origin)?.saturating_sub(passed))
             };
             let (start, end) = (time(before)?, time(after)?);
-            activities.push(Activity { lane: *lane, call: *call, start, end, cause: None });
+            activities.push(Activity { lane: *lane, call, start, end, cause: None });
         }
     }
     Ok(Timeline { activities: in_turn(activities), makespan })
+}
+
+/// Makes a call between its marks, if it has any.
+fn marked(
+    call: &Prepared,
+    handles: &Handles,
+    marks: Option<&Marks>,
+    mark: fn(&Stream, &Event) -> Result<(), GpuError>,
+    make: &mut impl FnMut(&Prepared, &Handles) -> Result<(), ExecuteError>,
+) -> Result<(), ExecuteError> {
+    if let Some(Marks { stream, before, .. }) = marks {
+        mark(&handles.streams[*stream], before)?;
+    }
+    make(call, handles)?;
+    if let Some(Marks { stream, after, .. }) = marks {
+        mark(&handles.streams[*stream], after)?;
+    }
+    Ok(())
+}
+
+/// The plan's graphs with marks in them, by the positions of their launches, each
+/// with its stream. They have been launched once: the first time takes longer.
+fn marked_graphs(
+    plan: &Plan,
+    body: &[Prepared],
+    handles: &Handles,
+    marks: &BTreeMap<usize, Marks>,
+    make: &mut impl FnMut(&Prepared, &Handles) -> Result<(), ExecuteError>,
+) -> Result<BTreeMap<usize, (usize, ExecutableGraph)>, ExecuteError> {
+    let mut graphs = BTreeMap::new();
+    for mut graph in plan.graphs() {
+        let stream = &handles.streams[graph.origin.0];
+        let captured = Graph::capture(stream, || {
+            graph
+                .calls
+                .try_for_each(|at| marked(&body[at], handles, marks.get(&at), Stream::mark, make))
+        })?;
+        let executable = captured.instantiate()?;
+        // SAFETY: the plan's memory outlives the wait.
+        unsafe { stream.replay(&executable)? };
+        stream.synchronize()?;
+        graphs.insert(graph.launch, (graph.origin.0, executable));
+    }
+    Ok(graphs)
 }
 
 /// An event with the host's time at which it happened: halfway between asking

@@ -6,6 +6,7 @@
 
 mod chains;
 mod device;
+mod graphs;
 mod host;
 mod lookup;
 mod transfers;
@@ -52,6 +53,7 @@ pub fn fit(samples: &Samples) -> Result<Profile, FitError> {
         memory: host::memory(&lookup),
         polling: device::polling(&lookup, latency.kernel_gap),
         link: device::link(&lookup, &copies),
+        graph: graphs::graph_costs(&lookup, &calls),
         calls,
         latency,
         copies,

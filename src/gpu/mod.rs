@@ -8,6 +8,7 @@
 mod blocker;
 mod device;
 mod error;
+mod graph;
 mod kernels;
 mod libraries;
 mod managed;
@@ -19,6 +20,7 @@ mod stream;
 pub use blocker::Blocker;
 pub use device::{Description, Device};
 pub use error::GpuError;
+pub use graph::{ExecutableGraph, Graph};
 pub use kernels::{Launch, supports};
 pub use managed::{ManagedMemory, Residence};
 pub use memory::{DeviceMemory, PinnedMemory, Registration};

@@ -210,6 +210,10 @@ impl Event {
         Ok(Self(event))
     }
 
+    pub(super) fn raw(&self) -> sys::CUevent {
+        self.0
+    }
+
     /// The time from `earlier` to this event; zero if they are out of order.
     ///
     /// # Errors

@@ -173,6 +173,12 @@ pub enum Call {
     Synchronize {
         stream: StreamId,
     },
+    /// Launch, as one [`super::Graph`], the `calls` calls behind this one. The host
+    /// does not make them: they were captured in the set-up.
+    Replay {
+        stream: StreamId,
+        calls: usize,
+    },
     /// Run a kernel's CPU twin on all threads and wait for it.
     Compute {
         step: Step,
@@ -188,6 +194,7 @@ impl Call {
             | Self::Launch { stream, .. }
             | Self::Record { stream, .. }
             | Self::Wait { stream, .. }
+            | Self::Replay { stream, .. }
             | Self::Synchronize { stream } => Some(*stream),
             Self::Allocate(_) | Self::Pin(_) | Self::Renew(_) | Self::Compute { .. } => None,
         }

@@ -338,7 +338,10 @@ fn share(knots: &[(f64, f64)], footprint: Bytes) -> f64 {
     crate::stats::interpolate(knots, footprint.as_f64()).clamp(0.0, 1.0)
 }
 
-fn known(estimate: &Option<Estimate>, what: impl Fn() -> String) -> Result<Span, Unknown> {
+pub(super) fn known(
+    estimate: &Option<Estimate>,
+    what: impl Fn() -> String,
+) -> Result<Span, Unknown> {
     estimate.as_ref().map(Estimate::span).ok_or_else(|| Unknown::new(what()))
 }
 

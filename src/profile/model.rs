@@ -1,7 +1,8 @@
 //! Every cost model of a machine, as its file has it. What was not measured is not there.
 
 use super::{
-    Accuracy, Conditions, Curve, Estimate, Interference, SetupCosts, TransferModel, TwoWays,
+    Accuracy, Conditions, Curve, Estimate, GraphCosts, Interference, SetupCosts, TransferModel,
+    TwoWays,
 };
 use crate::kernels::Variant;
 use crate::plan::Direction;
@@ -52,6 +53,8 @@ pub struct Profile {
     pub caches: CacheModel,
     #[serde(default)]
     pub memory: MemoryCosts,
+    #[serde(default, skip_serializing_if = "GraphCosts::is_empty")]
+    pub graph: GraphCosts,
     /// Left out where no plans were tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<Accuracy>,
@@ -171,6 +174,14 @@ pub enum OperationKind {
 }
 
 impl OperationKind {
+    /// That of a copy on its engine.
+    pub const fn of_copy(direction: Direction) -> Self {
+        match direction {
+            Direction::HostToDevice => Self::CopyIn,
+            Direction::DeviceToHost => Self::CopyOut,
+        }
+    }
+
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::CopyIn => "an H2D copy",

@@ -16,7 +16,7 @@ pub use file::{FORMAT, Recorder, SamplesError};
 pub use paths::{Load, STREAMING_KERNEL, STREAMING_TWIN, SetupStep, Side, TransferPath};
 
 use crate::kernels::{Kernel, Variant};
-use crate::plan::Direction;
+use crate::plan::{Capacities, Direction};
 use crate::units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +28,9 @@ pub struct Provenance {
     pub compute_capability: String,
     pub multiprocessors: u32,
     pub device_memory_bytes: Bytes,
+    /// All memory of the host; older files do not say.
+    #[serde(default)]
+    pub host_memory_bytes: Option<Bytes>,
     pub copy_engines: u32,
     pub link: String,
     pub driver: String,
@@ -58,6 +61,12 @@ pub struct Provenance {
 }
 
 impl Provenance {
+    /// The most that plans may take of its memories. Nobody can lock more pages than
+    /// there are.
+    pub const fn capacities(&self) -> Capacities {
+        Capacities { device: Some(self.device_memory_bytes), pinned: self.host_memory_bytes }
+    }
+
     /// What differs from another sitting on what should be the same machine, in
     /// words. The time does of course, and the link's speed goes by its load. What
     /// one of both does not say is no difference.
@@ -156,6 +165,21 @@ pub enum TimedCall {
     Synchronize,
 }
 
+/// What the host does about a graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GraphCall {
+    /// From the beginning of a capture to its end, with the calls captured.
+    Capture,
+    /// Making a captured graph ready to be launched.
+    Instantiate,
+    Launch,
+}
+
+impl GraphCall {
+    pub const ALL: [Self; 3] = [Self::Capture, Self::Instantiate, Self::Launch];
+}
+
 /// A kind of memory management.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -206,6 +230,21 @@ pub enum Quantity {
     Chain {
         links: Vec<Link>,
         across: bool,
+    },
+    /// Host time of a call about a graph of so many nodes, each depending on the
+    /// one before: short operations that go through the first of [`CYCLES`]. Its
+    /// launch is into a stream that is held; all three are measured at once.
+    GraphCall {
+        call: GraphCall,
+        nodes: u64,
+    },
+    /// As [`Quantity::RoundTrip`], of a graph with one short operation as its node.
+    GraphRoundTrip {
+        link: Link,
+    },
+    /// As [`Quantity::Chain`], of operations that are the nodes of one graph.
+    GraphChain {
+        links: Vec<Link>,
     },
     /// Device time from the end of an operation to the start of one that depends
     /// on it and waits, above what the operations themselves take; `across`: in

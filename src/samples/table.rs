@@ -330,10 +330,11 @@ impl<'r> Row<'r> {
 /// What the lines of comment say of the machine, by key, with their lines.
 type Said<'t> = BTreeMap<&'t str, (usize, &'t str)>;
 
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 12] = [
     "gpu",
     "multiprocessors",
     "device_memory",
+    "host_memory",
     "compute_capability",
     "link",
     "driver",
@@ -372,13 +373,17 @@ fn machine(text: &str, has_twins: bool) -> Result<Provenance, (usize, String)> {
     };
     let if_said = |key| said.get(key).map_or(Ok(0), |&value| whole(key, value));
     let word = |key| said.get(key).map_or("not said", |said| said.1).to_owned();
-    let (line, memory) = needs("device_memory", "141 GiB")?;
-    let device_memory_bytes = memory.parse().map_err(|e| (line, format!("device_memory: {e}")))?;
+    let memory = |key, (line, value): (usize, &str)| {
+        value.parse::<Bytes>().map_err(|error| (line, format!("{key}: {error}")))
+    };
+    let device_memory_bytes = memory("device_memory", needs("device_memory", "141 GiB")?)?;
+    let host_memory = said.get("host_memory").map(|&value| memory("host_memory", value));
     Ok(Provenance {
         gpu: needs("gpu", "NVIDIA H200")?.1.to_owned(),
         compute_capability: word("compute_capability"),
         multiprocessors: whole("multiprocessors", needs("multiprocessors", "132")?)?,
         device_memory_bytes,
+        host_memory_bytes: host_memory.transpose()?,
         copy_engines: if_said("copy_engines")?,
         link: word("link"),
         driver: word("driver"),

@@ -1,6 +1,6 @@
 //! What was measured, in a few words.
 
-use super::{Link, MemoryWork, Quantity, Side, TimedCall};
+use super::{GraphCall, Link, MemoryWork, Quantity, Side, TimedCall};
 use crate::kernels::Variant;
 use std::fmt;
 
@@ -16,6 +16,11 @@ impl fmt::Display for Quantity {
             Self::Chain { links, across: a } => {
                 write!(f, "chain of {}{}", named(links), across(*a))
             }
+            Self::GraphCall { call, nodes } => {
+                write!(f, "host cost of {} a graph of {nodes} nodes", call.name())
+            }
+            Self::GraphRoundTrip { link } => write!(f, "round trip of a graph of {}", link.name()),
+            Self::GraphChain { links } => write!(f, "chain of {} in a graph", named(links)),
             Self::HandOver { from, to, across: a } => {
                 write!(f, "hand-over of {}{}", named(&[*from, *to]), across(*a))
             }
@@ -107,6 +112,16 @@ impl TimedCall {
             Self::Record => "a record",
             Self::Wait => "a wait",
             Self::Synchronize => "a synchronisation",
+        }
+    }
+}
+
+impl GraphCall {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Capture => "capturing",
+            Self::Instantiate => "instantiating",
+            Self::Launch => "launching",
         }
     }
 }

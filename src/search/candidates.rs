@@ -50,20 +50,44 @@ fn strategies(workload: &Workload) -> Vec<Strategy> {
     } else {
         chosen.chunks.clone()
     };
-    let wanted = |family: &Family| {
-        chosen.families.is_empty() || chosen.families.iter().any(|name| name == family.name())
+    let names = |wanted: &str| chosen.families.iter().any(|name| name == wanted);
+    let wanted = |strategy: &Strategy| match strategy.graph {
+        true if chosen.families.is_empty() => is_worth_capturing(strategy.family),
+        _ => chosen.families.is_empty() || names(strategy.family_name()),
     };
     let families = std::iter::once(Family::Cpu)
         .chain([Family::RoundTrip, Family::Resident])
         .chain(chunks.iter().flat_map(|&chunks| chunked(chunks, workload.batches)));
     let typical = chunks.get(chunks.len() / 2).copied().unwrap_or(1);
     let mut strategies = Vec::new();
-    for family in families.filter(wanted) {
+    for family in families {
         for memory in memories(workload, family, typical) {
-            strategies.push(Strategy { family, memory });
+            strategies.push(Strategy { family, memory, graph: false });
+            if can_be_captured(family) && memory == HostMemory::Pinned {
+                strategies.push(Strategy { family, memory, graph: true });
+            }
         }
     }
+    strategies.retain(wanted);
     strategies
+}
+
+/// Where the host waits or computes between what the device does, there is no
+/// graph of the whole.
+const fn can_be_captured(family: Family) -> bool {
+    !matches!(family, Family::Cpu | Family::RoundTrip)
+}
+
+/// A graph knows no streams, only what depends on what: of families that differ in
+/// little else, one is enough unless the scenario asks for them.
+const fn is_worth_capturing(family: Family) -> bool {
+    match family {
+        Family::Resident | Family::ByEngine { .. } => true,
+        Family::ByChunk { streams, issue, .. } => {
+            streams == 4 && matches!(issue, Issue::DepthFirst)
+        }
+        Family::Cpu | Family::RoundTrip | Family::Buffered { .. } => false,
+    }
 }
 
 /// Kinds of host memory to try: moving to page-locked memory is a change that a

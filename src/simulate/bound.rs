@@ -1,9 +1,9 @@
 //! What no schedule of a plan's operations can beat.
 
 use super::operation::{NONE, Work};
-use super::program::{Program, Sort, Waits};
+use super::program::{Program, SimulateError, Sort, Waits};
 use crate::plan::{Direction, Plan};
-use crate::profile::{Profile, Unknown};
+use crate::profile::Profile;
 use crate::units::{Instant, Span};
 
 /// A time that no schedule of the plan's calls and operations goes below on
@@ -12,8 +12,9 @@ use crate::units::{Instant, Span};
 /// one direction costs the other are left out.
 ///
 /// # Errors
-/// If the profile does not know what one of the calls costs.
-pub fn lower_bound(plan: &Plan, profile: &Profile) -> Result<Span, Unknown> {
+/// If the profile does not know what one of the calls costs, or the plan does not
+/// fit its machine.
+pub fn lower_bound(plan: &Plan, profile: &Profile) -> Result<Span, SimulateError> {
     Ok(bound(&Program::new(plan, profile)?))
 }
 

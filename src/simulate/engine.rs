@@ -6,11 +6,11 @@ use super::host::{Blocked, Host};
 use super::observer::{Cause, Done, Observer, Recorder};
 use super::operation::{ItemId, NONE, Work};
 use super::processors::Processors;
-use super::program::{Program, Sort, Waits};
+use super::program::{Program, SimulateError, Sort, Waits};
 use super::queue::Queue;
 use super::streams::{Busy, Ready, Streams};
 use crate::plan::Plan;
-use crate::profile::{Profile, Unknown};
+use crate::profile::Profile;
 use crate::timeline::{Reason, Timeline};
 use crate::units::{Instant, Span};
 
@@ -30,8 +30,9 @@ enum Event {
 /// Predicts one pass over a plan's body on a machine, in steady state.
 ///
 /// # Errors
-/// If the profile does not know what one of the calls costs.
-pub fn simulate(plan: &Plan, profile: &Profile) -> Result<Timeline, Unknown> {
+/// If the profile does not know what one of the calls costs, or the plan does not
+/// fit its machine.
+pub fn simulate(plan: &Plan, profile: &Profile) -> Result<Timeline, SimulateError> {
     Ok(Simulator::default().timeline(&Program::new(plan, profile)?))
 }
 
@@ -142,6 +143,11 @@ impl Simulator {
                 if at_head {
                     self.advance(program, item.stream);
                 }
+            }
+            if class.in_graph {
+                // The launch of the graph was the call.
+                self.host.next += 1;
+                continue;
             }
             let drained = || self.streams.is_drained(item.stream);
             match class.waits {

@@ -2,7 +2,7 @@
 //! hand-overs, and to none of what it cannot come to does it need a price.
 
 use super::operation::{NONE, Work};
-use super::program::{HandOvers, Item, Price, Program, Sort, Waits};
+use super::program::{HandOvers, Item, Price, Program, Sort, Tie, Waits};
 use crate::profile::{HandOver, OperationKind, Profile, Unknown};
 
 /// What the next operation of a stream has to follow.
@@ -22,7 +22,7 @@ const KINDS: [OperationKind; 3] =
 /// If the profile does not know one of them.
 pub(super) fn hand_overs(program: &Program<'_>) -> Result<HandOvers, Unknown> {
     let mut table = HandOvers::default();
-    let mut looked_up = [[[false; 2]; 3]; 3];
+    let mut looked_up = [[[false; 3]; 3]; 3];
     let mut streams = vec![Behind::default(); program.streams()];
     let mut recordings = vec![[false; 3]; program.recordings];
     for item in &program.items {
@@ -49,11 +49,12 @@ pub(super) fn hand_overs(program: &Program<'_>) -> Result<HandOvers, Unknown> {
             }
             Sort::Operation(to) => {
                 let awaited = KINDS.into_iter().filter(|&kind| behind.awaited[kind as usize]);
-                let within = behind.last.into_iter().map(|from| (from, false));
-                for (from, across) in within.chain(awaited.map(|from| (from, true))) {
-                    let (row, side) = ((from as usize, to as usize), usize::from(across));
+                let within = behind.last.into_iter().map(|from| (from, Tie::Stream));
+                for (from, tie) in within.chain(awaited.map(|from| (from, Tie::Event))) {
+                    let tie = if class.in_graph { Tie::Graph } else { tie };
+                    let (row, side) = ((from as usize, to as usize), tie as usize);
                     if !std::mem::replace(&mut looked_up[row.0][row.1][side], true) {
-                        table[row.0][row.1][side] = price_of(program.profile, from, to, across)?;
+                        table[row.0][row.1][side] = price_of(program.profile, from, to, tie)?;
                     }
                 }
                 *behind = Behind { last: Some(to), awaited: [false; 3] };
@@ -82,13 +83,17 @@ fn price_of(
     profile: &Profile,
     from: OperationKind,
     to: OperationKind,
-    across: bool,
+    tie: Tie,
 ) -> Result<Price, Unknown> {
+    if tie == Tie::Graph {
+        let ns = profile.node_hand_over(from, to)?;
+        return Ok(Price { first: ns, queued: ns });
+    }
     let price = |found: &HandOver| Price {
         first: found.first.ns.max(0.0),
         queued: found.queued.ns.max(0.0),
     };
-    Ok(profile.hand_over(from, to, across)?.map_or(Price::default(), price))
+    Ok(profile.hand_over(from, to, tie == Tie::Event)?.map_or(Price::default(), price))
 }
 
 /// Only where several streams have kernels can one wait while another runs.

@@ -5,10 +5,21 @@ use super::channels::{CHANNELS, channel_of};
 use super::cost::{Costs, Key};
 use super::needs;
 use super::operation::{NONE, Work};
-use crate::plan::{Call, Direction, Plan, StreamKind, StreamTraits};
+use crate::plan::{
+    Call, Direction, DoesNotFit, Graph, Plan, StreamKind, StreamTraits, Whose, check_fits,
+};
 use crate::profile::{OperationKind, Profile, Unknown};
 use crate::units::Span;
 use std::collections::BTreeMap;
+
+/// A plan that cannot be predicted on a machine.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SimulateError {
+    #[error(transparent)]
+    Unknown(#[from] Unknown),
+    #[error(transparent)]
+    DoesNotFit(#[from] DoesNotFit),
+}
 
 /// What calls of one sort and size cost.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -19,6 +30,8 @@ pub(super) struct Class {
     pub latency: Span,
     pub work: Work,
     pub waits: Waits,
+    /// A call in a graph: the host makes the graph's launch instead.
+    pub in_graph: bool,
 }
 
 /// What the host waits for before a call returns.
@@ -38,7 +51,7 @@ pub(super) struct Item {
     /// The recording that it makes or waits for. A wait for an event never
     /// recorded waits for nothing.
     pub recording: u32,
-    /// Of calls that have one.
+    /// Of calls that have one. Branches of graphs count as streams.
     pub stream: u16,
     pub sort: Sort,
 }
@@ -62,10 +75,7 @@ impl Sort {
             Work::Record => Self::Record,
             Work::Wait => Self::Wait,
             Work::Copy { direction, .. } | Work::Staged { direction, .. } => {
-                Self::Operation(match direction {
-                    Direction::HostToDevice => OperationKind::CopyIn,
-                    Direction::DeviceToHost => OperationKind::CopyOut,
-                })
+                Self::Operation(OperationKind::of_copy(*direction))
             }
             // Both run where kernels are launched from: nothing is handed over.
             Work::Kernel { .. } | Work::Inline { .. } => Self::Operation(OperationKind::Kernel),
@@ -80,8 +90,17 @@ pub(super) struct Price {
     pub queued: f64,
 }
 
-/// By the kinds before and after and by whether an event lies between.
-pub(super) type HandOvers = [[[Price; 2]; 3]; 3];
+/// By the kinds before and after and by what lies between.
+pub(super) type HandOvers = [[[Price; 3]; 3]; 3];
+
+/// What ties an operation to one that it has to follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tie {
+    Stream,
+    Event,
+    /// The later of the two is a node of a graph.
+    Graph,
+}
 
 /// A plan's body on a machine, ready to be simulated any number of times.
 #[derive(Debug, Clone)]
@@ -105,8 +124,9 @@ pub struct Program<'p> {
     pub(super) contended: bool,
     /// The legacy default stream and those that it is a barrier for, if it is used.
     pub(super) barrier: Vec<u16>,
-    /// What each stream was created as.
+    /// What each stream was created as. No barrier holds back a branch of a graph.
     pub(super) traits: Vec<StreamTraits>,
+    graphs: Vec<Graph>,
     /// Nanoseconds for which each copy engine stands still on changing streams.
     pub(super) switch: [f64; 2],
 }
@@ -115,8 +135,9 @@ impl<'p> Program<'p> {
     /// Looks up what every call of the plan's body costs.
     ///
     /// # Errors
-    /// If the profile does not know one of them.
-    pub fn new(plan: &Plan, profile: &'p Profile) -> Result<Self, Unknown> {
+    /// If the profile does not know one of them, or the plan does not fit its machine.
+    pub fn new(plan: &Plan, profile: &'p Profile) -> Result<Self, SimulateError> {
+        check_fits(plan, profile.machine.capacities(), Whose::Machine)?;
         let costs = Costs::new(plan, profile);
         let mut program = Self {
             profile,
@@ -131,18 +152,22 @@ impl<'p> Program<'p> {
             contended: false,
             barrier: barrier(plan),
             traits: plan.streams.clone(),
+            graphs: plan.graphs().collect(),
             switch: [0.0; 2],
         };
-        let mut known: BTreeMap<Key, u32> = BTreeMap::new();
+        let mut known: BTreeMap<(Key, bool), u32> = BTreeMap::new();
         // A wait is for the latest recording that was issued before it, whatever
         // becomes of the event later (CUDA Driver API, `cuStreamWaitEvent`).
         let mut latest = vec![NONE; plan.events];
-        for call in &plan.body {
-            let key = Key::of(call);
+        let lanes = plan.lanes();
+        for (at, call) in plan.body.iter().enumerate() {
+            let graph = program.graph_at(at);
+            let key = (Key::of(call, graph), graph.is_some());
             let class = match known.get(&key) {
                 Some(&class) => class,
                 None => {
-                    program.classes.push(costs.class(call)?);
+                    let class = costs.class(call, graph)?;
+                    program.classes.push(class);
                     let class = index(program.classes.len() - 1);
                     known.insert(key, class);
                     class
@@ -157,14 +182,17 @@ impl<'p> Program<'p> {
                 Call::Wait { event, .. } => latest[event.0],
                 _ => NONE,
             };
-            let stream = call.stream().map_or(0, |stream| stream.0);
-            let stream = u16::try_from(stream).expect("fewer streams than 2^16");
+            let stream = u16::try_from(lanes[at].unwrap_or(0)).expect("fewer streams than 2^16");
             let sort = Sort::of(&program.classes[class as usize].work);
             program.items.push(Item { class, recording, stream, sort });
         }
-        program.sort_into_streams(plan.streams.len());
+        let branch =
+            |traits: &StreamTraits| StreamTraits { kind: StreamKind::NonBlocking, ..*traits };
+        let branches = plan.lane_count() - plan.streams.len();
+        program.traits.extend(plan.streams[..branches].iter().map(branch));
+        program.sort_into_streams(plan.lane_count());
         program.launching = program.launching_streams();
-        if program.streams() > CHANNELS {
+        if plan.streams.len() > CHANNELS {
             program.places = program.places_in_channels();
         }
         program.hand_overs = needs::hand_overs(&program)?;
@@ -179,6 +207,19 @@ impl<'p> Program<'p> {
 
     pub(super) fn class_of(&self, item: u32) -> &Class {
         &self.classes[self.items[item as usize].class as usize]
+    }
+
+    /// The graph that a call launches or is in.
+    fn graph_at(&self, call: usize) -> Option<&Graph> {
+        self.graphs.iter().find(|graph| graph.launch == call || graph.calls.contains(&call))
+    }
+
+    /// The call by which the host issues an item.
+    pub(super) fn issued_by(&self, item: u32) -> u32 {
+        if !self.class_of(item).in_graph {
+            return item;
+        }
+        self.graph_at(item as usize).map_or(item, |graph| index(graph.launch))
     }
 
     pub(super) fn streams(&self) -> usize {

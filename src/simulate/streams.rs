@@ -11,7 +11,7 @@
 
 use super::observer::Cause;
 use super::operation::{Ending, ItemId, NONE, waits_for};
-use super::program::{Item, Program, Sort};
+use super::program::{Item, Program, Sort, Tie};
 use crate::plan::Direction;
 use crate::profile::OperationKind;
 use crate::timeline::Reason;
@@ -217,7 +217,8 @@ impl Streams {
                         } else {
                             0.0
                         };
-                        let arrives = issued + program.classes[item.class as usize].latency;
+                        let class = &program.classes[item.class as usize];
+                        let arrives = issued + class.latency;
                         let stream = &mut self.streams[index as usize];
                         let arrival = (issued, arrives);
                         ready.push((stream.start(program, (id, kind, arrival), busy, polling), id));
@@ -239,7 +240,8 @@ impl Streams {
         let stream = &mut self.streams[index as usize];
         let mut ending = stream.last;
         if ending.time < arrives {
-            ending = Ending { time: arrives, item: id, kind: stream.last.kind };
+            let item = program.issued_by(id);
+            ending = Ending { time: arrives, item, kind: stream.last.kind };
         }
         // What the stream itself still has to follow, its waiters have to as well.
         for &other in &stream.awaited {
@@ -319,18 +321,21 @@ impl Stream {
         polling: f64,
     ) -> Instant {
         let is_first = !std::mem::replace(&mut self.seen[to as usize], true);
-        let cause = Cause { reason: Reason::Issue, before: id, ready: arrival.1 };
+        let in_graph = program.class_of(id).in_graph;
+        let cause =
+            Cause { reason: Reason::Issue, before: program.issued_by(id), ready: arrival.1 };
         let mut start = Start { arrival, time: arrival.1, cause };
-        let price = |from: &Ending, across: bool| match from.kind {
+        let price = |from: &Ending, tie: Tie| match from.kind {
             Some(from) if !busy.is(to) => {
-                let price = &program.hand_overs[from as usize][to as usize][usize::from(across)];
+                let tie = if in_graph { Tie::Graph } else { tie };
+                let price = &program.hand_overs[from as usize][to as usize][tie as usize];
                 if is_first { price.first } else { price.queued }
             }
             _ => 0.0,
         };
-        start.follow(&self.last, price(&self.last, false) + polling, Reason::Stream);
+        start.follow(&self.last, price(&self.last, Tie::Stream) + polling, Reason::Stream);
         for event in self.awaited.drain(..) {
-            start.follow(&event, price(&event, true), Reason::Event);
+            start.follow(&event, price(&event, Tie::Event), Reason::Event);
         }
         self.running = true;
         self.cause = start.cause;

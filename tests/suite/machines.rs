@@ -6,9 +6,9 @@
 use hallway::kernels::{Kernel, Variant};
 use hallway::plan::Direction;
 use hallway::profile::{
-    CacheModel, CallCosts, Contention, CopyModel, Curve, Estimate, HandOver, Interference,
-    KernelModel, Latencies, LinkModel, MemoryCosts, OperationKind, Polling, Profile, SetupCosts,
-    StagingModel, TransferModel, TwinModel, Warmth,
+    CacheModel, CallCosts, Contention, CopyModel, Curve, Estimate, GraphCosts, HandOver,
+    Interference, KernelModel, Latencies, LinkModel, MemoryCosts, NodeHandOver, OperationKind,
+    PerNode, Polling, Profile, SetupCosts, StagingModel, TransferModel, TwinModel, Warmth,
 };
 use hallway::samples::{Extent, Load, MEANWHILE, Provenance, TransferPath};
 use hallway::units::{Bandwidth, Bytes};
@@ -83,6 +83,7 @@ pub fn machine() -> Profile {
             shared_bytes: Bytes::mib(1),
         },
         memory: memory(),
+        graph: graphs(),
         accuracy: None,
         conditions: None,
     }
@@ -150,6 +151,7 @@ fn provenance() -> Provenance {
         compute_capability: "9.0".to_owned(),
         multiprocessors: 100,
         device_memory_bytes: Bytes::mib(80 << 10),
+        host_memory_bytes: Some(Bytes::mib(256 << 10)),
         copy_engines: 2,
         link: "32.0 GT/s PCIe x16".to_owned(),
         driver: "0.0".to_owned(),
@@ -187,6 +189,33 @@ fn hand_overs() -> Vec<HandOver> {
         }
     }
     all
+}
+
+/// Copies one after the other pay a little more than in a stream, kernels less.
+fn graphs() -> GraphCosts {
+    use OperationKind::{CopyIn, CopyOut, Kernel};
+    let kinds = [CopyIn, CopyOut, Kernel];
+    let call = |per_graph, per_node| {
+        Some(PerNode { per_graph: time(per_graph), per_node: time(per_node) })
+    };
+    let ns = |from, to| match (from, to) {
+        (CopyIn, CopyIn) | (CopyOut, CopyOut) => 150.0,
+        (CopyIn, Kernel) => 500.0,
+        (Kernel, CopyOut) => 600.0,
+        _ => 0.0,
+    };
+    let pairs = kinds.into_iter().flat_map(|from| kinds.map(|to| (from, to)));
+    let hand_over = |(from, to)| NodeHandOver { from, to, time: time(ns(from, to)) };
+    GraphCosts {
+        capture: call(1_000.0, 200.0),
+        instantiate: call(5_000.0, 300.0),
+        launch: call(2_500.0, 50.0),
+        start_kernel: Some(time(4_500.0)),
+        start_copy_in: Some(time(3_500.0)),
+        start_copy_out: Some(time(5_500.0)),
+        kernel_gap: Some(time(800.0)),
+        hand_overs: pairs.map(hand_over).collect(),
+    }
 }
 
 fn staging() -> Vec<StagingModel> {

@@ -2,7 +2,7 @@
 
 use hallway::calibrate::Course;
 use hallway::fit::fit;
-use hallway::profile::Profile;
+use hallway::profile::{GraphCosts, Profile};
 use hallway::samples::{Extent, Provenance, Quantity, Samples, TransferPath};
 use hallway::scenario::Workload;
 use hallway::search::candidates;
@@ -80,7 +80,10 @@ fn a_quick_calibration_predicts_like_a_full_one() {
     let mut differences = Vec::new();
     for entry in std::fs::read_dir(folder).expect("readable") {
         let workload = Workload::load(&entry.expect("readable").path()).expect("valid");
-        for plan in candidates(&workload).plans {
+        let plans = candidates(&workload).plans.into_iter();
+        // The committed samples may be older than graphs.
+        let knows_graphs = full.graph != GraphCosts::default();
+        for plan in plans.filter(|plan| knows_graphs || !plan.strategy.graph) {
             let time =
                 |profile: &Profile| simulate(&plan, profile).map(|timeline| timeline.makespan);
             let full = time(&full).expect("calibrated").nanos_f64();

@@ -48,9 +48,28 @@
 //! - a higher priority goes first:
 //!   `kernels::a_kernel_of_higher_priority_goes_before_blocks_that_wait`
 //! - only the first kernel in the queue is dispatched:
-//!   `kernels::only_the_first_kernel_in_the_queue_is_dispatched`
+//!   `kernels::a_kernel_that_finds_no_room_keeps_back_smaller_ones_behind_it`
+//! - a graph costs the host a launch:
+//!   `graphs::the_host_pays_a_launch_for_each_graph_and_a_little_for_each_node`
+//! - each of its nodes costs the host a little:
+//!   `graphs::the_host_pays_a_launch_for_each_graph_and_a_little_for_each_node`
+//! - calls in a graph cost the host nothing:
+//!   `graphs::nodes_of_a_chain_follow_each_other`
+//! - a graph is some way off on an idle device:
+//!   `graphs::nodes_of_a_chain_follow_each_other`
+//! - nodes have hand-overs of their own, and kernels among them gaps:
+//!   `graphs::chains_of_one_kind_have_hand_overs_of_their_own_in_a_graph`
+//! - nodes that do not depend on each other run at once:
+//!   `graphs::nodes_that_do_not_depend_on_each_other_run_at_once`
+//! - what follows in the stream waits for the whole graph:
+//!   `graphs::what_follows_in_the_stream_waits_for_the_whole_graph`
+//! - a branch of a graph is not the stream that it was captured from:
+//!   `graphs::a_synchronisation_of_a_captured_stream_waits_for_no_graph`
+//! - graphs are captured and made ready in the set-up:
+//!   `graphs::capturing_and_instantiating_are_set_up`
 
 mod copies;
+mod graphs;
 mod kernels;
 mod laws;
 mod reasons;
@@ -99,7 +118,7 @@ fn tiny(body: Vec<Call>) -> Plan {
 }
 
 fn pinned(family: Family) -> Strategy {
-    Strategy { family, memory: HostMemory::Pinned }
+    Strategy { family, memory: HostMemory::Pinned, graph: false }
 }
 
 fn slice(allocation: AllocationId, elements: u64) -> Slice {
