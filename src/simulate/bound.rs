@@ -1,7 +1,7 @@
 //! What no schedule of a plan's operations can beat.
 
 use super::operation::{NONE, Work};
-use super::program::{Program, SimulateError, Sort, Waits};
+use super::program::{Class, Program, SimulateError, Sort, Waits};
 use crate::plan::{Direction, Plan};
 use crate::profile::Profile;
 use crate::units::{Instant, Span};
@@ -30,6 +30,19 @@ fn bound(program: &Program<'_>) -> Span {
     let mut latest = Instant::START;
     for item in &program.items {
         let class = &program.classes[item.class as usize];
+        if class.may_go_inline {
+            // Whichever of its two ways is the quicker, and it may need no engine.
+            let inline = &program.classes[item.class as usize + 1];
+            let stream = &mut streams[usize::from(item.stream)];
+            let end = |class: &Class| {
+                let time = demand(&class.work, multiprocessors).2;
+                (host + class.host + class.latency).max(*stream) + time
+            };
+            *stream = end(class).min(end(inline));
+            host = host + class.host.min(inline.host);
+            latest = latest.max(*stream).max(host);
+            continue;
+        }
         host = host + class.host;
         let stream = streams.get_mut(usize::from(item.stream));
         let Some(stream) = stream.filter(|_| item.sort != Sort::HostOnly) else {

@@ -123,6 +123,21 @@ impl<'a> Costs<'a> {
         }
     }
 
+    /// The same of a copy that finds its stream empty and is small enough to go
+    /// along with the command.
+    pub fn inline(&self, call: &Call, graph: Option<&Graph>) -> Option<Class> {
+        let Call::Copy { direction: Direction::HostToDevice, from, .. } = call else { return None };
+        let place = self.plan.allocation(from.allocation).place;
+        let is_pinned = place == Place::Host(HostMemory::Pinned) && graph.is_none();
+        let model = self.profile.inline.as_ref().filter(|_| is_pinned)?;
+        let bytes = from.length.as_f64();
+        let span = |ns: f64| Span::from_nanos_f64(ns.max(0.0));
+        let returns = span(model.until_return.at(bytes));
+        let duration = span(model.until_complete.at(bytes)).saturating_sub(returns);
+        let is_small = from.length <= model.most_bytes;
+        is_small.then(|| Class { work: Work::Inline { duration }, ..on_host(returns) })
+    }
+
     /// In a graph, calls cost the host nothing but the graph's launch.
     fn node(&self, call: &Call) -> Result<Class, Unknown> {
         let profile = self.profile;
@@ -277,7 +292,7 @@ const fn ashore<'s>(direction: Direction, from: &'s Slice, to: &'s Slice) -> &'s
 /// A call that occupies the host for so long and puts nothing into a stream.
 const fn on_host(host: Span) -> Class {
     let (latency, work, waits) = (Span::ZERO, Work::Nothing, Waits::No);
-    Class { host, latency, work, waits, in_graph: false }
+    Class { host, latency, work, waits, in_graph: false, may_go_inline: false }
 }
 
 /// A memset is a small kernel of the driver's own.

@@ -17,6 +17,8 @@ use crate::units::{Instant, Span};
 /// What happens at a time that is known beforehand.
 #[derive(Debug, Clone, Copy)]
 enum Event {
+    /// The host enters a call that goes by what its stream still has to do.
+    HostLooks,
     /// The host returns from its call.
     HostReturns,
     /// An operation may join its engine.
@@ -112,6 +114,10 @@ impl Simulator {
         }
         while let Some(event) = self.queue.pop_due(self.now) {
             match event {
+                Event::HostLooks => {
+                    self.host.blocked = Blocked::No;
+                    self.issue(program, observer);
+                }
                 Event::HostReturns => {
                     self.host.reached = self.now;
                     self.end_call(observer);
@@ -119,7 +125,7 @@ impl Simulator {
                 }
                 Event::Joins(id) => self.join(program, id),
                 Event::Dispatches(id) => {
-                    if let Work::Kernel { blocks, .. } = program.class_of(id).work {
+                    if let Work::Kernel { blocks, .. } = self.streams.class_of(program, id).work {
                         let stream = usize::from(program.items[id as usize].stream);
                         let priority = program.traits[stream].priority;
                         self.processors.start(self.now, (id, priority), blocks);
@@ -135,7 +141,20 @@ impl Simulator {
     /// Runs the host ahead until it has to wait for the device.
     fn issue(&mut self, program: &Program<'_>, observer: &mut impl Observer) {
         while let Some(item) = program.items.get(self.host.next as usize) {
-            let class = &program.classes[item.class as usize];
+            let mut class = &program.classes[item.class as usize];
+            if class.may_go_inline {
+                let drained = self.streams.is_drained(item.stream);
+                if !drained && self.now < self.host.reached {
+                    // What the stream has to do by then is only known then.
+                    self.host.blocked = Blocked::Returning;
+                    self.queue.schedule(self.host.reached, Event::HostLooks);
+                    return;
+                }
+                if drained {
+                    self.streams.go_inline(self.host.next);
+                    class = self.streams.class_of(program, self.host.next);
+                }
+            }
             self.host.entered = self.host.reached;
             self.host.reached = self.host.reached + class.host;
             if item.sort != Sort::HostOnly {
@@ -189,7 +208,7 @@ impl Simulator {
         self.streams.advance(program, stream, (self.now, busy), &mut self.ready);
         for index in 0..self.ready.len() {
             let (time, id) = self.ready[index];
-            match program.class_of(id).work {
+            match self.streams.class_of(program, id).work {
                 Work::Kernel { .. } if !program.places.is_empty() => {
                     self.pass_channel(program, (time, id));
                 }
@@ -206,7 +225,7 @@ impl Simulator {
         self.channels.pass(program, kernel, &mut self.launched);
         for index in 0..self.launched.len() {
             let (time, id) = self.launched[index];
-            if let Work::Kernel { gap, .. } = program.class_of(id).work {
+            if let Work::Kernel { gap, .. } = self.streams.class_of(program, id).work {
                 self.launch(time, gap, id);
             }
         }
@@ -219,7 +238,7 @@ impl Simulator {
     }
 
     fn join(&mut self, program: &Program<'_>, item: ItemId) {
-        match program.class_of(item).work {
+        match self.streams.class_of(program, item).work {
             Work::Copy { direction, alone, delay, slowdown } => {
                 let stream = program.items[item as usize].stream;
                 let transfer = Transfer { item, stream, alone, delay, slowdown };
@@ -271,7 +290,7 @@ impl Simulator {
     fn cause_of(&self, program: &Program<'_>, ended: &Ended) -> Cause {
         let &Ended { item, started, before } = ended;
         let cause = self.streams.cause(program.items[item as usize].stream);
-        let gap = match program.class_of(item).work {
+        let gap = match self.streams.class_of(program, item).work {
             Work::Kernel { gap, .. } => gap,
             _ => Span::ZERO,
         };

@@ -61,6 +61,15 @@ pub(super) fn hand_overs(program: &Program<'_>) -> Result<HandOvers, Unknown> {
             }
         }
     }
+    if program.classes.iter().any(|class| class.may_go_inline) {
+        // Whether such a copy is one of an engine's, only the run of the plan shows.
+        for (from, to) in KINDS.into_iter().flat_map(|from| KINDS.map(|to| (from, to))) {
+            for tie in [Tie::Stream, Tie::Event] {
+                let price = &mut table[from as usize][to as usize][tie as usize];
+                *price = price_of(program.profile, from, to, tie)?;
+            }
+        }
+    }
     Ok(table)
 }
 
@@ -87,11 +96,13 @@ fn price_of(
 ) -> Result<Price, Unknown> {
     if tie == Tie::Graph {
         let ns = profile.node_hand_over(from, to)?;
-        return Ok(Price { first: ns, queued: ns });
+        return Ok(Price { first: ns, queued: ns, period: 0.0 });
     }
+    let period = profile.latency.look_period.filter(|_| from != to);
     let price = |found: &HandOver| Price {
         first: found.first.ns.max(0.0),
         queued: found.queued.ns.max(0.0),
+        period: period.map_or(0.0, |period| period.ns.max(0.0)),
     };
     Ok(profile.hand_over(from, to, tie == Tie::Event)?.map_or(Price::default(), price))
 }

@@ -32,6 +32,9 @@ pub(super) struct Class {
     pub waits: Waits,
     /// A call in a graph: the host makes the graph's launch instead.
     pub in_graph: bool,
+    /// Found its stream empty, the call costs what the next class says: the data goes
+    /// along with the command.
+    pub may_go_inline: bool,
 }
 
 /// What the host waits for before a call returns.
@@ -88,6 +91,8 @@ impl Sort {
 pub(super) struct Price {
     pub first: f64,
     pub queued: f64,
+    /// Between two looks, if the first is paid in those; 0 if not.
+    pub period: f64,
 }
 
 /// By the kinds before and after and by what lies between.
@@ -166,9 +171,11 @@ impl<'p> Program<'p> {
             let class = match known.get(&key) {
                 Some(&class) => class,
                 None => {
-                    let class = costs.class(call, graph)?;
-                    program.classes.push(class);
-                    let class = index(program.classes.len() - 1);
+                    let class = index(program.classes.len());
+                    let inline = costs.inline(call, graph);
+                    let may_go_inline = inline.is_some();
+                    program.classes.push(Class { may_go_inline, ..costs.class(call, graph)? });
+                    program.classes.extend(inline);
                     known.insert(key, class);
                     class
                 }

@@ -116,6 +116,7 @@ fn drawn(profile: &Profile, random: &mut ChaCha8Rng) -> Profile {
         &mut latency.start_copy_out,
         &mut latency.wake_host,
         &mut latency.kernel_gap,
+        &mut latency.look_period,
     ];
     let hand_overs = machine.hand_overs.iter_mut().flat_map(|h| [&mut h.first, &mut h.queued]);
     let in_graphs = machine.graph.estimates();
@@ -134,6 +135,11 @@ fn drawn(profile: &Profile, random: &mut ChaCha8Rng) -> Profile {
         let factor = factor(model.until_complete.scatter, random);
         model.until_return = model.until_return.as_ref().map(|curve| curve.scaled(factor));
         model.until_complete = model.until_complete.scaled(factor);
+    }
+    if let Some(inline) = &mut machine.inline {
+        let factor = factor(inline.until_complete.scatter, random);
+        inline.until_return = inline.until_return.scaled(factor);
+        inline.until_complete = inline.until_complete.scaled(factor);
     }
     let factor = factor(machine.link.scatter, random);
     let link = &mut machine.link;
