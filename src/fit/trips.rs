@@ -92,8 +92,8 @@ impl Wait {
 /// Nanoseconds between which the period is looked for, and how finely.
 const PERIODS: std::ops::Range<u32> = 1_000..40_000;
 const STEP: usize = 20;
-/// What is waited is whole periods but for this share of one, or it has none.
-const PERIODIC: f64 = 0.2;
+/// A period has to explain waits so much better than a delay that is always the same.
+const BETTER: f64 = 0.75;
 /// Fewer waits say nothing.
 const FEWEST: usize = 6;
 
@@ -115,16 +115,21 @@ pub(super) fn look_period(
     if waits.len() < FEWEST {
         return None;
     }
-    let off = |period: f64| {
-        let off: Vec<f64> =
-            waits.iter().map(|wait| wait.extra / wait.looks(period) - period).collect();
-        (median(&off.iter().map(|off| off.abs()).collect::<Vec<_>>()).unwrap_or(0.0), off)
+    let off = |model: &dyn Fn(&Wait) -> f64| -> Vec<f64> {
+        waits.iter().map(|wait| wait.extra - model(wait)).collect()
     };
+    let typical = |off: &[f64]| {
+        median(&off.iter().map(|ns| ns.abs()).collect::<Vec<_>>()).expect("there are waits")
+    };
+    let looking = |period: f64| off(&|wait| wait.looks(period) * period);
+    let error = |period: f64| typical(&looking(period));
     let periods = PERIODS.step_by(STEP).map(f64::from);
-    let relative = |period: f64| off(period).0 / period;
-    let best = periods.min_by(|&a, &b| relative(a).total_cmp(&relative(b)))?;
-    let scatter = mad(&off(best).1)? / best;
-    (relative(best) <= PERIODIC).then(|| Estimate::new(best, scatter))
+    let best = periods.min_by(|&a, &b| error(a).total_cmp(&error(b)))?;
+    // Or does it notice at once, and only take a while?
+    let noticing = median(&off(&|wait| wait.late))?;
+    let without = typical(&off(&|wait| wait.late + noticing));
+    let scatter = mad(&looking(best))? / best;
+    (error(best) < BETTER * without).then(|| Estimate::new(best, scatter))
 }
 
 /// The wait in a trip of two operations; `None` if it was not measured or the

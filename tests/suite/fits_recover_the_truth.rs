@@ -2,6 +2,7 @@
 //! else the machine did meanwhile.
 
 mod other_paths;
+mod trips;
 
 use super::machines::machine;
 use hallway::fit::fit;

@@ -23,6 +23,10 @@
 //!   `streams::an_event_makes_another_stream_wait`
 //! - passing on between engines costs a hand-over:
 //!   `streams::a_hand_over_is_paid_by_what_is_there_and_waits`
+//! - or whole periods between two looks:
+//!   `streams::what_comes_too_early_looks_again_after_whole_periods`
+//! - a small copy needs no engine where its stream is empty:
+//!   `streams::a_small_copy_into_an_empty_stream_goes_along_with_its_command`
 //! - the first of its kind in an empty stream pays more:
 //!   `streams::only_the_first_of_its_kind_in_an_emptied_stream_pays_the_first_hand_over`
 //! - a busy engine takes over for nothing:
