@@ -67,8 +67,7 @@ pub(super) fn device_probes(sizes: &Sizes) -> Vec<Probe> {
 }
 
 /// Everything that needs the CPU's attention: staging, twins, memory management.
-/// What is measured closely comes again in later rounds, counted from 0.
-pub(super) fn host_probes(sizes: &Sizes, round: usize) -> Vec<Probe> {
+pub(super) fn host_probes(sizes: &Sizes) -> Vec<Probe> {
     let mut probes = Vec::new();
     for direction in Direction::BOTH {
         for &bytes in &sizes.copies {
@@ -78,12 +77,15 @@ pub(super) fn host_probes(sizes: &Sizes, round: usize) -> Vec<Probe> {
             probes.push(staged(direction, bytes, POOL));
         }
     }
-    for Points { variant, elements, coarse, .. } in sizes.points_of_round(round) {
+    for Points { variant, elements, coarse, .. } in sizes.points() {
         for elements in elements {
             probes.push(twin(variant, elements, Bytes::ZERO));
         }
         for elements in coarse {
-            probes.push(twin(variant, elements, SHARED_FOOTPRINT));
+            // A larger run is around its own data wherever it is said to be.
+            if Bytes::new(variant.bytes(elements)) < SHARED_FOOTPRINT {
+                probes.push(twin(variant, elements, SHARED_FOOTPRINT));
+            }
             probes.push(twin(variant, elements, POOL * arrays(variant)));
         }
     }

@@ -5,8 +5,8 @@ use crate::kernels::{Kernel, Variant};
 use crate::samples::Extent;
 use crate::units::Bytes;
 
-/// Whether a kernel is measured at many sizes and, on the CPU, in every round. The
-/// others are at few sizes and once: a calibration would take twice as long.
+/// Whether a kernel is measured at many sizes. The others are at few: a calibration
+/// would take twice as long.
 pub(super) const fn is_measured_closely(kernel: Kernel) -> bool {
     use Kernel::{Polynomial, Saxpy, Scale, Stencil, Sum};
     matches!(kernel, Scale | Saxpy | Polynomial | Sum | Stencil)
@@ -32,9 +32,10 @@ pub(super) struct Sizes {
     /// What a twin goes round to find out how much stays in the caches.
     pub footprints_mib: &'static [u64],
     pub memory: Vec<Bytes>,
-    /// How often the host's part is measured, at times far apart: neighbours on a
-    /// shared machine come and go.
-    pub host_rounds: usize,
+    /// How often everything is measured, at times far apart: neighbours on a shared
+    /// machine come and go, and how far apart two passes find a parameter says how
+    /// sure it is.
+    pub passes: usize,
 }
 
 impl Sizes {
@@ -67,7 +68,7 @@ impl Sizes {
             own_footprints_kib: &[64, 256, 512, 1024, 1536, 2048, 3072, 4096, 8192],
             footprints_mib: &[48, 96, 192, 288, 384, 576, 768, 1152, 1728],
             memory: [64 << 10, 1 << 20, 8 << 20, 64 << 20, LARGEST.get()].map(Bytes::new).to_vec(),
-            host_rounds: 3,
+            passes: 2,
         }
     }
 
@@ -89,7 +90,7 @@ impl Sizes {
             own_footprints_kib: &[256, 1024, 2048, 3072, 8192],
             footprints_mib: &[48, 192, 384, 768, 1728],
             memory: vec![Bytes::kib(64), Bytes::mib(8), Bytes::mib(64)],
-            host_rounds: 1,
+            passes: 1,
         }
     }
 }
@@ -104,20 +105,7 @@ impl Sizes {
         };
         Kernel::ALL.into_iter().flat_map(of_kernel).collect()
     }
-
-    /// Those of them that belong to a round of the host's part, counted from 0.
-    pub fn points_of_round(&self, round: usize) -> Vec<Points> {
-        let mut points = self.points();
-        points.retain(|points| round == 0 || is_measured_closely(points.variant.kernel));
-        if round >= COARSE_ROUNDS {
-            points.iter_mut().for_each(|points| points.coarse.clear());
-        }
-        points
-    }
 }
-
-/// Rounds in which data is further away: a footprint takes long to get used to.
-const COARSE_ROUNDS: usize = 2;
 
 /// Where a variant is measured.
 pub(super) struct Points {

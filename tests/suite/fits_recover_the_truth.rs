@@ -256,6 +256,31 @@ fn what_is_left_of_a_time_is_never_negative() {
     assert_eq!([calls.record, calls.wait].map(|cost| cost.map(|c| c.ns)), [Some(0.0); 2]);
 }
 
+/// Copies both ways are compared with those of the same visit.
+#[test]
+fn visits_of_copies_both_ways_are_kept_apart() {
+    let alone = |bytes: u64| 1_000.0 + bytes as f64 / 50.0;
+    let visit = |slowdown: f64| {
+        let mut all = Vec::new();
+        for bytes in [1_u64 << 16, 1 << 20, 1 << 24, 1 << 26] {
+            for direction in Direction::BOTH {
+                let bytes = Bytes::new(bytes);
+                let one = |quantity, ns| measured(quantity, 1, vec![Span::from_nanos_f64(ns); 9]);
+                let ns = alone(bytes.get());
+                all.push(one(Quantity::Copy { direction, bytes, registered: false }, ns));
+                all.push(one(Quantity::Shared { direction, bytes }, slowdown * ns));
+            }
+        }
+        all
+    };
+    let rate = |visits: Vec<Vec<Measurement>>| {
+        fitted(visits.concat()).link.down_shared.expect("known").per_byte_ns
+    };
+    let [first, second] = [1.2, 2.6].map(|slowdown| rate(vec![visit(slowdown)]));
+    let both = rate(vec![visit(1.2), visit(2.6)]);
+    assert_within(both, (first + second) / 2.0, 0.01, "the rate of both visits");
+}
+
 /// In every measurement of a whole calibration the machine once does something
 /// else for a tenth of a second.
 #[test]
