@@ -34,7 +34,8 @@ pub(super) struct CalibrateArguments {
     /// Go on with the calibration that was interrupted in the folder
     #[arg(long)]
     resume: bool,
-    /// Measure fewer sizes, in one round instead of three: within 15 seconds
+    /// Measure fewer sizes, in one pass instead of two, and so without
+    /// intervals: within 15 seconds
     #[arg(long)]
     quick: bool,
     /// Only say, within seconds, whether the machine is what it was: each time is
@@ -92,7 +93,7 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
     // In this order: cut off in between, `--resume` finds all samples and ends the same.
     profile.save(&path).map_err(Failure::machine)?;
     files::finish(&growing, &target).map_err(Failure::machine)?;
-    fitted(&path, &samples)?;
+    fitted(&path, &samples, &profile)?;
     Ok(Outcome::Done)
 }
 

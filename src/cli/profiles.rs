@@ -2,8 +2,9 @@
 
 use super::{Failure, Predicting};
 use crate::files;
-use crate::fit::{FitError, fit};
+use crate::fit::{FitError, fit, intervals};
 use crate::profile::Profile;
+use crate::report::sureness;
 use crate::runs::RunSet;
 use crate::samples::Samples;
 use crate::scenario::Workload;
@@ -101,17 +102,19 @@ pub(super) fn deliver(text: &str, output: Option<&Path>) -> Result<(), Failure> 
     }
 }
 
-/// Fits a profile and says of it how far off it was on trials.
+/// Fits a profile and says of it how sure it is and how far off it was on trials.
 pub(super) fn profile_of(samples: &Samples) -> Result<Profile, FitError> {
     let profile = fit(samples)?;
     let accuracy = assess(&profile, samples);
-    Ok(Profile { accuracy, ..profile })
+    let intervals = intervals(samples, &profile);
+    Ok(Profile { accuracy, intervals, ..profile })
 }
 
-/// Says that there is a new profile.
-pub(super) fn fitted(path: &Path, samples: &Samples) -> Result<(), Failure> {
+/// Says that there is a new profile, and how sure it is.
+pub(super) fn fitted(path: &Path, samples: &Samples, profile: &Profile) -> Result<(), Failure> {
     let count = samples.measurements.len();
-    deliver(&format!("{}: {count} measurements\n", path.display()), None)
+    let sure = sureness(profile);
+    deliver(&format!("{}: {count} measurements\n{sure}\n", path.display()), None)
 }
 
 /// As [`files::write_whole`], for a file that the user named.

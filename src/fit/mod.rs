@@ -7,10 +7,12 @@
 mod chains;
 mod device;
 mod host;
+mod intervals;
 mod lookup;
 
 use crate::profile::{Profile, SCHEMA_VERSION};
 use crate::samples::{Quantity, Samples};
+pub use intervals::intervals;
 use lookup::Lookup;
 
 /// Samples that no profile comes from.
@@ -45,6 +47,7 @@ pub fn fit(samples: &Samples) -> Result<Profile, FitError> {
         latency,
         copies,
         accuracy: None,
+        intervals: None,
     })
 }
 

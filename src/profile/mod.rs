@@ -10,13 +10,17 @@ mod accuracy;
 mod answers;
 mod curve;
 mod file;
+mod intervals;
 mod model;
+mod parameters;
 
 pub use accuracy::{Accuracy, Handling, Margin};
 pub use answers::{Around, HostCall, MemoryCost, Unknown};
 pub use curve::{Beyond, Curve, Estimate, Other};
 pub use file::{ProfileError, SCHEMA_VERSION};
+pub use intervals::Intervals;
 pub use model::{
     CacheModel, CallCosts, Contention, CopyModel, HandOver, KernelModel, Latencies, LinkModel,
     MemoryCosts, OperationKind, Polling, Profile, StagingModel, TwinModel, Warmth,
 };
+pub use parameters::Parameter;

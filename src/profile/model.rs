@@ -1,6 +1,6 @@
 //! Every cost model of a machine, as its file has it. What was not measured is not there.
 
-use super::{Accuracy, Curve, Estimate};
+use super::{Accuracy, Curve, Estimate, Intervals};
 use crate::kernels::Variant;
 use crate::plan::Direction;
 use crate::samples::{Provenance, SHARED_FOOTPRINT};
@@ -38,6 +38,9 @@ pub struct Profile {
     /// Left out where no plans were tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<Accuracy>,
+    /// Left out where nothing was measured in two passes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intervals: Option<Intervals>,
 }
 
 /// Host time of one call, from entry to return, when it need not wait.

@@ -77,6 +77,7 @@ pub fn machine() -> Profile {
             renew: Some(constant(20_000.0)),
         },
         accuracy: None,
+        intervals: None,
     }
 }
 
