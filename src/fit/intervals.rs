@@ -15,10 +15,10 @@
 //! distributions: JCGM 101:2008). So it knows what a parameter was subtracted from,
 //! and stays sensible where a parameter is next to nothing.
 
-use super::fit;
 use super::lookup::Lookup;
+use super::{fit, fit_to};
 use crate::profile::{Intervals, Parameter, Profile};
-use crate::samples::{Measurement, Quantity, Samples};
+use crate::samples::{Quantity, Samples};
 use crate::stats::{conformal_quantile, median, relative_spread};
 use crate::units::Span;
 use rand::{Rng, SeedableRng};
@@ -42,13 +42,16 @@ const NEAREST: usize = 15;
 /// less than two calibrations, as long as the machine drifts no further from one
 /// calibration to the next than from pass to pass.
 pub fn intervals(samples: &Samples, profile: &Profile) -> Option<Intervals> {
-    let [first, second] = halves(samples);
-    let passes = [fit(&first).ok()?, fit(&second).ok()?].map(|pass| by_name(&pass));
-    let scales = scales(samples, profile, &scatters(samples, [&first, &second]));
+    let passes = Lookup::of_passes(samples);
+    if passes.iter().any(|pass| pass.measurements().next().is_none()) {
+        return None;
+    }
+    let profiles = passes.each_ref().map(|pass| by_name(&fit_to(pass, &samples.machine)));
+    let scales = scales(samples, profile, &scatters(samples, &passes));
     let mut scores: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     let mut scored = Vec::new();
     for scale in &scales {
-        let [Some(one), Some(other)] = passes.each_ref().map(|pass| pass.get(&scale.name)) else {
+        let [Some(one), Some(other)] = profiles.each_ref().map(|pass| pass.get(&scale.name)) else {
             continue;
         };
         let of_kind = scores.entry(&scale.section).or_default();
@@ -78,34 +81,11 @@ fn by_name(profile: &Profile) -> BTreeMap<String, Parameter> {
     profile.parameters().into_iter().map(|one| (one.name.clone(), one)).collect()
 }
 
-/// The measurements of the earlier half of each quantity's visits, and those of the
-/// later half: of both passes, where there were two. What was visited once is in
-/// neither.
-fn halves(samples: &Samples) -> [Samples; 2] {
-    // A visit may be of several counts: it begins with that of the first.
-    let mut visits: BTreeMap<&Quantity, (u64, usize)> = BTreeMap::new();
-    let mut numbered = Vec::new();
-    for one in &samples.measurements {
-        let (first, visits) = visits.entry(&one.quantity).or_insert((one.count, 0));
-        *visits += usize::from(one.count == *first);
-        numbered.push((one, *visits));
-    }
-    let half = |later: bool| {
-        let is_in = |(one, visit): &(&Measurement, usize)| {
-            let (_, visits) = visits[&one.quantity];
-            visits > 1 && (*visit > visits / 2) == later
-        };
-        let measurements = numbered.iter().copied().filter(is_in).map(|(one, _)| one.clone());
-        Samples { measurements: measurements.collect(), ..Samples::none(samples.machine.clone()) }
-    };
-    [half(false), half(true)]
-}
-
 /// For each quantity, by what share of it another calibration's time may differ: its
 /// own sampling error, and what the median of those of its kind drifts by that take
 /// about as long. What lasts ten times as long may drift by a tenth of the share.
-fn scatters<'s>(samples: &'s Samples, halves: [&Samples; 2]) -> BTreeMap<&'s Quantity, f64> {
-    let [whole, one, other] = [samples, halves[0], halves[1]].map(Lookup::new);
+fn scatters<'s>(samples: &'s Samples, passes: &[Lookup<'_>; 2]) -> BTreeMap<&'s Quantity, f64> {
+    let whole = Lookup::new(samples);
     let mut quantities: Vec<&Quantity> = samples.measurements.iter().map(|m| &m.quantity).collect();
     quantities.sort_unstable();
     quantities.dedup();
@@ -118,8 +98,8 @@ fn scatters<'s>(samples: &'s Samples, halves: [&Samples; 2]) -> BTreeMap<&'s Qua
         let log = |times: &[f64]| median(times).filter(|&time| time > 0.0).map(f64::ln);
         let log_time = log(&times).unwrap_or(0.0);
         errors.push((log_time, root * relative_spread(&times).unwrap_or(0.0)));
-        let passes = [&one, &other].map(|pass| log(&pass.times_of(quantity)));
-        if let [Some(one), Some(other)] = passes {
+        let logs = passes.each_ref().map(|pass| log(&pass.times_of(quantity)));
+        if let [Some(one), Some(other)] = logs {
             drifts.push((discriminant(*quantity), log_time, (one - other).abs()));
         }
     }

@@ -9,9 +9,10 @@ mod device;
 mod host;
 mod intervals;
 mod lookup;
+mod tolerance;
 
 use crate::profile::{Profile, SCHEMA_VERSION};
-use crate::samples::{Quantity, Samples};
+use crate::samples::{Provenance, Quantity, Samples};
 pub use intervals::intervals;
 use lookup::Lookup;
 
@@ -25,30 +26,33 @@ pub struct FitError;
 /// # Errors
 /// If there are no samples.
 pub fn fit(samples: &Samples) -> Result<Profile, FitError> {
-    let lookup = Lookup::new(samples);
     if samples.measurements.iter().all(|measurement| measurement.times.is_empty()) {
         return Err(FitError);
     }
-    let calls = device::calls(&lookup);
-    let copies = device::copies(&lookup);
-    let latency = device::latencies(&lookup, &calls, &copies);
-    Ok(Profile {
+    Ok(fit_to(&Lookup::new(samples), &samples.machine))
+}
+
+fn fit_to(lookup: &Lookup<'_>, machine: &Provenance) -> Profile {
+    let calls = device::calls(lookup);
+    let copies = device::copies(lookup);
+    let latency = device::latencies(lookup, &calls, &copies);
+    Profile {
         schema_version: SCHEMA_VERSION,
-        machine: samples.machine.clone(),
-        staging: host::staging(&lookup, &calls),
-        hand_overs: chains::hand_overs(&lookup),
-        kernels: device::kernels(&lookup),
-        twins: host::twins(&lookup),
-        caches: host::caches(&lookup),
-        memory: host::memory(&lookup),
-        polling: device::polling(&lookup, latency.kernel_gap),
-        link: device::link(&lookup, &copies),
+        machine: machine.clone(),
+        staging: host::staging(lookup, &calls),
+        hand_overs: chains::hand_overs(lookup),
+        kernels: device::kernels(lookup),
+        twins: host::twins(lookup),
+        caches: host::caches(lookup),
+        memory: host::memory(lookup),
+        polling: device::polling(lookup, latency.kernel_gap),
+        link: device::link(lookup, &copies),
         calls,
         latency,
         copies,
         accuracy: None,
         intervals: None,
-    })
+    }
 }
 
 /// Nanoseconds of one repetition of a quantity, sample by sample and free of what

@@ -256,6 +256,40 @@ fn what_is_left_of_a_time_is_never_negative() {
     assert_eq!([calls.record, calls.wait].map(|cost| cost.map(|c| c.ns)), [Some(0.0); 2]);
 }
 
+/// Copies of growing size, visited so often, each visit off by a share of its own but
+/// for the smallest and the largest, between which a straight line is right.
+fn visited(truth: impl Fn(f64) -> f64, visits: usize, drift: f64) -> Profile {
+    let (mut between, mut within) = (Clock::new(drift, 0.0), Clock::new(0.001, 0.0));
+    let mut all = Vec::new();
+    for _ in 0..visits {
+        let sizes = (6..=26).flat_map(|power| [1_u64 << power, 3 << (power - 1)]);
+        for bytes in sizes {
+            let center = 1e3 * truth(bytes as f64);
+            let is_end = [1 << 6, 3 << 25].contains(&bytes);
+            let center = if is_end { center } else { between.time(center).nanos_f64() };
+            all.push(measured(copy(bytes), 1_000, within.times(center, 10)));
+        }
+    }
+    fitted(all)
+}
+
+#[test]
+fn a_curve_follows_what_both_passes_saw_and_not_what_one_did() {
+    let straight = |bytes: f64| 3_000.0 + bytes / 50.0;
+    let step = |bytes: f64| straight(bytes) * if bytes > 1e6 { 1.04 } else { 1.0 };
+    let knots = |profile: &Profile| profile.copies[0].time.knots.len();
+    // Each of 42 sizes is somewhere else in each pass: what bends is noise.
+    let [once, twice] = [1, 2].map(|visits| visited(straight, visits, 0.05));
+    assert!(knots(&once) > 30, "{}", knots(&once));
+    assert_eq!(knots(&twice), 2);
+    // A step that both passes saw is there, though it is smaller.
+    let sure = visited(step, 2, 0.001);
+    for bytes in [1_u64 << 12, 1 << 18, 3 << 18, 1 << 20, 1 << 22, 1 << 26] {
+        let found = sure.copy(DOWN, Bytes::new(bytes)).expect("known").nanos_f64();
+        assert_within(found, step(bytes as f64), 0.01, bytes);
+    }
+}
+
 /// Copies both ways are compared with those of the same visit.
 #[test]
 fn visits_of_copies_both_ways_are_kept_apart() {
