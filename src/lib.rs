@@ -39,7 +39,7 @@
 //! | [`fit`] | samples to profile |
 //! | [`simulate`] | plan and profile to timeline, and to an interval around it |
 //! | [`search`] | workload to candidate plans, the best of them, break-even sizes |
-//! | [`compare`] | predicted beside measured: errors, regret, verdict |
+//! | [`compare`] | predicted beside measured: errors, regret, verdict; profile beside profile |
 //! | [`report`] | values to text, JSON, Markdown and pictures |
 //! | [`gpu`] | the device: streams, events, memory, kernels in CUDA C |
 //! | [`host`] | the CPU: twins of every kernel, threads, pages |

@@ -9,10 +9,10 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-/// Every probe of a calibration in its order: the same for the same seed, extent,
-/// version and libraries that kernels need.
+/// Every probe of a calibration in its order, pass by pass: the same for the same
+/// seed, extent, version and libraries that kernels need.
 pub struct Course {
-    pub(super) probes: Vec<Probe>,
+    pub(super) passes: Vec<Vec<Probe>>,
 }
 
 /// Measurements that do not come from this course.
@@ -26,25 +26,27 @@ pub struct OtherCourse {
 impl Course {
     /// What is measured on such a machine.
     pub fn new(machine: &Provenance) -> Self {
-        // The device's among the host's: a CPU whose threads all work for a minute
-        // on end is slower than the same CPU in a plan that now and then needs it.
         let sizes = Sizes::new(machine.extent);
-        let host = (0..sizes.host_rounds).flat_map(|round| host_probes(&sizes, round));
-        let mut probes: Vec<Probe> = device_probes(&sizes).into_iter().chain(host).collect();
-        probes.extend(managed_probes(&sizes, machine.managed_bytes));
-        probes.shuffle(&mut ChaCha8Rng::seed_from_u64(machine.seed));
-        Self { probes }
+        let mut random = ChaCha8Rng::seed_from_u64(machine.seed);
+        let mut pass = |_| {
+            // The device's among the host's: a CPU whose threads all work for a minute
+            // on end is slower than the same CPU in a plan that now and then needs it.
+            let mut probes = [device_probes(&sizes), host_probes(&sizes)].concat();
+            probes.extend(managed_probes(&sizes, machine.managed_bytes));
+            probes.shuffle(&mut random);
+            probes
+        };
+        Self { passes: (0..sizes.passes).map(&mut pass).collect() }
     }
 
     /// The quickest and most telling probes: whether the machine is what it was.
     pub fn telling(machine: &Provenance) -> Self {
         let sizes = Sizes::new(machine.extent);
         // What the host does varies more.
-        let host = (0..2).flat_map(|_| host_probes(&sizes, 0));
-        let mut probes: Vec<Probe> = device_probes(&sizes).into_iter().chain(host).collect();
+        let mut probes = [device_probes(&sizes), host_probes(&sizes), host_probes(&sizes)].concat();
         probes.retain(|probe| is_telling(&probe.quantities[0], &sizes));
         probes.shuffle(&mut ChaCha8Rng::seed_from_u64(machine.seed));
-        Self { probes }
+        Self { passes: vec![probes] }
     }
 
     /// What each measurement is of, probe by probe.
@@ -53,9 +55,8 @@ impl Course {
             Counts::Once | Counts::Of(_) => 1,
             Counts::Both(..) | Counts::ByDuration => 2,
         };
-        self.probes
-            .iter()
-            .map(move |probe| (0..of(probe)).flat_map(|_| &probe.quantities).collect())
+        let probes = self.passes.iter().flatten();
+        probes.map(move |probe| (0..of(probe)).flat_map(|_| &probe.quantities).collect())
     }
 
     /// How many probes the measurements are whole of, and how many measurements

@@ -81,8 +81,7 @@ pub(super) fn device_probes(sizes: &Sizes) -> Vec<Probe> {
 }
 
 /// Everything that needs the CPU's attention: staging, twins, memory management.
-/// What is measured closely comes again in later rounds, counted from 0.
-pub(super) fn host_probes(sizes: &Sizes, round: usize) -> Vec<Probe> {
+pub(super) fn host_probes(sizes: &Sizes) -> Vec<Probe> {
     let mut probes = Vec::new();
     for direction in Direction::BOTH {
         for &bytes in &sizes.copies {
@@ -92,12 +91,15 @@ pub(super) fn host_probes(sizes: &Sizes, round: usize) -> Vec<Probe> {
             probes.push(staged(direction, bytes, POOL));
         }
     }
-    for Points { variant, elements, coarse, .. } in sizes.points_of_round(round) {
+    for Points { variant, elements, coarse, .. } in sizes.points() {
         for elements in elements {
             probes.push(twin(variant, elements, Bytes::ZERO));
         }
         for elements in coarse {
-            probes.push(twin(variant, elements, SHARED_FOOTPRINT));
+            // A larger run is around its own data wherever it is said to be.
+            if Bytes::new(variant.bytes(elements)) < SHARED_FOOTPRINT {
+                probes.push(twin(variant, elements, SHARED_FOOTPRINT));
+            }
             probes.push(twin(variant, elements, POOL * arrays(variant)));
         }
     }
@@ -110,11 +112,11 @@ pub(super) fn host_probes(sizes: &Sizes, round: usize) -> Vec<Probe> {
         let saxpy = Variant { kernel: Kernel::Saxpy, extent: 0 };
         probes.push(twin(saxpy, 1 << 20, Bytes::mib(mib)));
     }
-    probes.extend(memory_probes(sizes, round));
+    probes.extend(memory_probes(sizes));
     probes
 }
 
-fn memory_probes(sizes: &Sizes, round: usize) -> Vec<Probe> {
+fn memory_probes(sizes: &Sizes) -> Vec<Probe> {
     use MemoryWork::{
         CombinedRead, CombinedReadTeam, CombinedWrite, CombinedWriteTeam, DeviceAllocate,
         DeviceFree, FirstTouch, FirstTouchTeam, PinnedAllocate, PinnedFree, Register, Renew,
@@ -137,11 +139,9 @@ fn memory_probes(sizes: &Sizes, round: usize) -> Vec<Probe> {
             probes.push(Probe { quantities: quantities.collect(), counts: Counts::Once });
         }
     }
-    if round == 0 {
-        for work in [CombinedRead, CombinedWrite, CombinedReadTeam, CombinedWriteTeam] {
-            for bytes in sizes.combined.iter().copied().map(Bytes::new) {
-                probes.push(one(Quantity::Memory { work, bytes }, Counts::Once));
-            }
+    for work in [CombinedRead, CombinedWrite, CombinedReadTeam, CombinedWriteTeam] {
+        for bytes in sizes.combined.iter().copied().map(Bytes::new) {
+            probes.push(one(Quantity::Memory { work, bytes }, Counts::Once));
         }
     }
     probes

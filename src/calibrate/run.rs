@@ -36,7 +36,7 @@ pub trait Progress {
     fn advance(&mut self, done: usize, total: usize) -> ControlFlow<()>;
 }
 
-/// How much time things get.
+/// How much time things get in a pass.
 struct Patience {
     /// For one measurement, after which it stops where it is. What the CPU and its
     /// memory do varies more, and in longer waves, than what a device does: it is
@@ -56,7 +56,7 @@ struct Patience {
 impl Patience {
     const fn of(extent: Extent) -> Self {
         let [device, host, least, team, thread] = match extent {
-            Extent::Full | Extent::Elsewhere => [100, 30, 10, 80, 400],
+            Extent::Full | Extent::Elsewhere => [50, 20, 10, 80, 400],
             Extent::Quick => [40, 15, 5, 30, 100],
         };
         Self {
@@ -86,10 +86,8 @@ pub fn calibrate<W: Write>(
     recorder: &mut Recorder<W>,
     progress: &mut dyn Progress,
 ) -> Result<Samples, CalibrateError> {
-    let (start, _) = course.done(&samples.measurements)?;
-    let total = course.probes.len();
-    let mut rig = Rig::new(device, team)?;
-    warm_up(&mut rig)?;
+    let (mut done, _) = course.done(&samples.measurements)?;
+    let total = course.passes.iter().map(Vec::len).sum();
     let patience = Patience::of(samples.machine.extent);
     let mut watch = Watch::new(device);
     let note = |samples: &mut Samples, recorder: &mut Recorder<W>, watch: &Watch| {
@@ -99,16 +97,28 @@ pub fn calibrate<W: Write>(
         Ok::<_, CalibrateError>(())
     };
     note(&mut samples, recorder, &watch)?;
-    for (done, probe) in course.probes.iter().enumerate().skip(start) {
-        if progress.advance(done, total).is_break() {
-            return Err(CalibrateError::Interrupted { done, total });
+    let mut end = 0;
+    for pass in &course.passes {
+        end += pass.len();
+        let left = &pass[pass.len() - end.saturating_sub(done).min(pass.len())..];
+        if left.is_empty() {
+            continue;
         }
-        let measurements = measure(&mut rig, probe, &patience)?;
-        let disturbed = watch.disturbance(&probe.quantities[0]);
-        for measurement in measurements {
-            let measurement = Measurement { disturbed: disturbed.clone(), ..measurement };
-            recorder.add(&measurement)?;
-            samples.measurements.push(measurement);
+        // Made anew: where memory lies is drawn again, as for another calibration.
+        let mut rig = Rig::new(device, team)?;
+        warm_up(&mut rig)?;
+        for probe in left {
+            if progress.advance(done, total).is_break() {
+                return Err(CalibrateError::Interrupted { done, total });
+            }
+            let measurements = measure(&mut rig, probe, &patience, &samples)?;
+            let disturbed = watch.disturbance(&probe.quantities[0]);
+            for measurement in measurements {
+                let measurement = Measurement { disturbed: disturbed.clone(), ..measurement };
+                recorder.add(&measurement)?;
+                samples.measurements.push(measurement);
+            }
+            done += 1;
         }
     }
     note(&mut samples, recorder, &watch)?;
@@ -130,6 +140,7 @@ fn measure(
     rig: &mut Rig<'_>,
     probe: &Probe,
     patience: &Patience,
+    before: &Samples,
 ) -> Result<Vec<Measurement>, CalibrateError> {
     let what = &probe.quantities[0];
     match what {
@@ -146,7 +157,10 @@ fn measure(
         Counts::Both(few, many) => vec![few, many],
         Counts::ByDuration => {
             let one = rig.sample(what, 2)?.first().map_or(1, |span| span.nanos() / 2).max(1);
-            vec![2, 2 + (CHAIN.nanos() / one).clamp(2, 32)]
+            let now = 2 + (CHAIN.nanos() / one).clamp(2, 32);
+            // As in the pass before, for times of the same thing.
+            let visits = before.measurements.iter().filter(|one| one.quantity == *what);
+            vec![2, visits.map(|one| one.count).max().unwrap_or(now)]
         }
     };
     // Untimed: whatever is set up at a first use, and a CPU's last-level cache,

@@ -5,8 +5,8 @@ use crate::kernels::{Kernel, Variant};
 use crate::samples::{Extent, Load, SetupStep, TransferPath};
 use crate::units::Bytes;
 
-/// Whether a kernel is measured at many sizes and, on the CPU, in every round. The
-/// others are at few sizes and once: a calibration would take twice as long.
+/// Whether a kernel is measured at many sizes. The others are at few: a calibration
+/// would take twice as long.
 pub(super) const fn is_measured_closely(kernel: Kernel) -> bool {
     use Kernel::{Polynomial, Saxpy, Scale, Stencil, Sum};
     matches!(kernel, Scale | Saxpy | Polynomial | Sum | Stencil)
@@ -45,9 +45,10 @@ pub(super) struct Sizes {
     /// What goes on beside copies.
     pub loads: &'static [Load],
     pub setup_steps: &'static [SetupStep],
-    /// How often the host's part is measured, at times far apart: neighbours on a
-    /// shared machine come and go.
-    pub host_rounds: usize,
+    /// How often everything is measured, at times far apart: neighbours on a shared
+    /// machine come and go, and how far apart two passes find a parameter says how
+    /// sure it is.
+    pub passes: usize,
 }
 
 impl Sizes {
@@ -112,7 +113,7 @@ impl Sizes {
             },
             loads: &Load::ALL,
             setup_steps: &SetupStep::ALL,
-            host_rounds: 3,
+            passes: 2,
         }
     }
 
@@ -149,7 +150,7 @@ impl Sizes {
             },
             loads: &[Load::Kernel],
             setup_steps: &[],
-            host_rounds: 1,
+            passes: 1,
         }
     }
 }
@@ -164,20 +165,7 @@ impl Sizes {
         };
         Kernel::ALL.into_iter().flat_map(of_kernel).collect()
     }
-
-    /// Those of them that belong to a round of the host's part, counted from 0.
-    pub fn points_of_round(&self, round: usize) -> Vec<Points> {
-        let mut points = self.points();
-        points.retain(|points| round == 0 || is_measured_closely(points.variant.kernel));
-        if round >= COARSE_ROUNDS {
-            points.iter_mut().for_each(|points| points.coarse.clear());
-        }
-        points
-    }
 }
-
-/// Rounds in which data is further away: a footprint takes long to get used to.
-const COARSE_ROUNDS: usize = 2;
 
 /// Where a variant is measured.
 pub(super) struct Points {

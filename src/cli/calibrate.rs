@@ -35,7 +35,8 @@ pub(super) struct CalibrateArguments {
     /// Go on with the calibration that was interrupted in the folder
     #[arg(long)]
     resume: bool,
-    /// Measure fewer sizes, in one round instead of three: within 15 seconds
+    /// Measure fewer sizes, in one pass instead of two, and so without
+    /// intervals: within 15 seconds
     #[arg(long)]
     quick: bool,
     /// Measure managed memory too: 256 MiB of it at most, and a sixteenth of what is free

@@ -7,6 +7,7 @@
 //! Invariant: every input is read and checked before anything is written.
 
 mod calibrate;
+mod compare;
 mod evaluate;
 mod fit;
 mod kernels;
@@ -37,6 +38,8 @@ enum Command {
     Calibrate(calibrate::CalibrateArguments),
     /// Fit a profile to samples that were taken before
     Fit(fit::FitArguments),
+    /// Say which parameters of two profiles differ by more than calibrations do
+    Compare(compare::CompareArguments),
     /// Predict every plan of a scenario: does the GPU pay, and which plan wins?
     Evaluate(evaluate::EvaluateArguments),
     /// Run the plans on the GPU and score the predictions
@@ -107,6 +110,7 @@ impl From<crate::gpu::GpuError> for Failure {
 pub fn run(arguments: Arguments) -> ExitCode {
     let outcome = match arguments.command {
         Command::Calibrate(arguments) => calibrate::run(&arguments),
+        Command::Compare(arguments) => compare::run(&arguments),
         Command::Evaluate(arguments) => evaluate::run(&arguments),
         Command::Fit(arguments) => fit::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),

@@ -2,7 +2,7 @@
 
 use super::{Failure, Predicting};
 use crate::files;
-use crate::fit::{FitError, fit};
+use crate::fit::{FitError, fit, intervals};
 use crate::profile::Profile;
 use crate::report;
 use crate::runs::RunSet;
@@ -102,17 +102,20 @@ pub(super) fn deliver(text: &str, output: Option<&Path>) -> Result<(), Failure> 
     }
 }
 
-/// Fits a profile and says of it how far off it was on trials.
+/// Fits a profile and says of it how sure it is and how far off it was on trials.
 pub(super) fn profile_of(samples: &Samples) -> Result<Profile, FitError> {
     let profile = fit(samples)?;
     let accuracy = assess(&profile, samples);
-    Ok(Profile { accuracy, ..profile })
+    let intervals = intervals(samples, &profile);
+    Ok(Profile { accuracy, intervals, ..profile })
 }
 
-/// Says that there is a new profile, and what is in it that predictions do not show.
+/// Says that there is a new profile, how sure it is, and what is in it that
+/// predictions do not show.
 pub(super) fn fitted(path: &Path, samples: &Samples, profile: &Profile) -> Result<(), Failure> {
     let count = samples.measurements.len();
-    let head = format!("{}: {count} measurements\n", path.display());
+    let sure = report::sureness(profile);
+    let head = format!("{}: {count} measurements\n{sure}\n", path.display());
     deliver(&(head + &report::calibration(profile)), None)
 }
 

@@ -1,11 +1,13 @@
 //! Predicted against measured: errors, regret, verdicts. And measured against
-//! measured: whether a machine is what it was.
+//! measured: whether a machine is what it was, and whether two profiles of it agree.
 //!
 //! Invariant: both sides arrive as finished numbers; nothing here can change
 //! either of them.
 
+mod agreement;
 mod drift;
 
+pub use agreement::{Agreement, Pair};
 pub use drift::{Answer as DriftAnswer, Drift};
 
 use crate::stats::{median, quantile};

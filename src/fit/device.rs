@@ -138,8 +138,11 @@ fn contention(lookup: &Lookup<'_>, alone: [Option<&Curve>; 2]) -> ([Option<Conte
             let Quantity::Shared { direction, bytes } = one.quantity else { continue };
             let time = alone[side].and_then(|curve| curve.known(bytes.as_f64()).ok());
             let Some(time) = time.filter(|_| direction == wanted) else { continue };
+            // Of the same visit: the two were measured at once.
+            let visit = lookup.measurements().take_while(|m| !std::ptr::eq(*m, one));
+            let visit = visit.filter(|m| m.quantity == one.quantity).count();
             let other = Quantity::Shared { direction: Direction::BOTH[1 - side], bytes };
-            let other = lookup.measurements().find(|m| m.quantity == other);
+            let other = lookup.measurements().filter(|m| m.quantity == other).nth(visit);
             let slow = slowdowns(one, time, other);
             if let Some(slowdown) = median(&slow) {
                 all[side].push((bytes.as_f64(), (slowdown - 1.0) * time));

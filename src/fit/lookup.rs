@@ -1,17 +1,31 @@
 //! Finding measurements, and the time of one repetition in them.
 
+use super::tolerance::{TOLERANCE, tolerance};
 use crate::profile::{Curve, Estimate, Other};
 use crate::samples::{Measurement, Quantity, Samples};
 use crate::stats::{median, modes, relative_spread, segment};
 use crate::units::Span;
+use std::collections::BTreeMap;
 
 pub(super) struct Lookup<'s> {
-    samples: &'s Samples,
+    measurements: Vec<&'s Measurement>,
+    /// Those of each pass, if everything was measured in two: they say how closely
+    /// curves should follow points.
+    passes: Option<[Vec<&'s Measurement>; 2]>,
 }
 
 impl<'s> Lookup<'s> {
     pub fn new(samples: &'s Samples) -> Self {
-        Self { samples }
+        let passes = passes(samples);
+        let is_whole = passes.iter().map(Vec::len).sum::<usize>() == samples.measurements.len();
+        let measurements = samples.measurements.iter().collect();
+        Self { measurements, passes: is_whole.then_some(passes) }
+    }
+
+    /// Of each pass alone, with curves that follow points as closely as those of both.
+    pub fn of_passes(samples: &'s Samples) -> [Self; 2] {
+        let whole = Self::new(samples);
+        passes(samples).map(|measurements| Self { measurements, passes: whole.passes.clone() })
     }
 
     /// The time of one repetition. Where it has two modes, that of the larger one,
@@ -33,7 +47,7 @@ impl<'s> Lookup<'s> {
     /// Measurements of the same count, taken at different times, are pooled.
     fn pooled(&self, wanted: impl Fn(&Quantity) -> bool) -> Option<Pooled> {
         let found: Vec<&Measurement> =
-            self.samples.measurements.iter().filter(|m| wanted(&m.quantity)).collect();
+            self.measurements().filter(|m| wanted(&m.quantity)).collect();
         let times = |count: u64| -> Vec<f64> {
             let same = found.iter().filter(|m| m.count == count);
             same.flat_map(|m| nanos(&m.times)).collect()
@@ -52,8 +66,7 @@ impl<'s> Lookup<'s> {
     /// All measurements of a kind, those that `key` gives a size, by size; and
     /// their median scatter. `None` if there are none.
     pub fn points(&self, key: impl Fn(&Quantity) -> Option<u64>) -> Option<(Points, f64)> {
-        let mut sizes: Vec<u64> =
-            self.samples.measurements.iter().filter_map(|m| key(&m.quantity)).collect();
+        let mut sizes: Vec<u64> = self.measurements().filter_map(|m| key(&m.quantity)).collect();
         sizes.sort_unstable();
         sizes.dedup();
         let mut points = Vec::new();
@@ -72,13 +85,45 @@ impl<'s> Lookup<'s> {
 
     /// A curve through [`Lookup::points`].
     pub fn curve(&self, key: impl Fn(&Quantity) -> Option<u64>) -> Option<Curve> {
-        let (points, scatter) = self.points(key)?;
-        Some(Curve { knots: segment(&points, TOLERANCE), scatter })
+        let (points, scatter) = self.points(&key)?;
+        Some(Curve { knots: segment(&points, self.tolerance(key)), scatter })
+    }
+
+    fn tolerance(&self, key: impl Fn(&Quantity) -> Option<u64>) -> f64 {
+        let points = |pass: &Vec<&'s Measurement>| {
+            let pass = Self { measurements: pass.clone(), passes: None };
+            pass.points(&key).map_or_else(Vec::new, |(points, _)| points)
+        };
+        match self.passes.as_ref().map(|passes| passes.each_ref().map(points)) {
+            Some([one, other]) if one.len() > 2 && other.len() > 2 => tolerance([&one, &other]),
+            _ => TOLERANCE,
+        }
     }
 
     pub fn measurements(&self) -> impl Iterator<Item = &'s Measurement> {
-        self.samples.measurements.iter()
+        self.measurements.iter().copied()
     }
+}
+
+/// The earlier half of each quantity's visits and the later half: those of both
+/// passes, where there were two. What was visited once is in neither.
+fn passes(samples: &Samples) -> [Vec<&Measurement>; 2] {
+    // A visit may be of several counts: it begins with that of the first.
+    let mut visits: BTreeMap<&Quantity, (u64, usize)> = BTreeMap::new();
+    let mut numbered = Vec::new();
+    for one in &samples.measurements {
+        let (first, visits) = visits.entry(&one.quantity).or_insert((one.count, 0));
+        *visits += usize::from(one.count == *first);
+        numbered.push((one, *visits));
+    }
+    let half = |later: bool| {
+        let is_in = |(one, visit): &(&Measurement, usize)| {
+            let (_, visits) = visits[&one.quantity];
+            visits > 1 && (*visit > visits / 2) == later
+        };
+        numbered.iter().copied().filter(is_in).map(|(one, _)| one).collect()
+    };
+    [half(false), half(true)]
 }
 
 /// The times of a quantity.
@@ -143,9 +188,6 @@ fn trusted(points: &[Point]) -> Points {
 
 /// Pairs of size and nanoseconds, sizes increasing.
 type Points = Vec<(f64, f64)>;
-
-/// A curve may leave out points that it meets within this share of their value.
-const TOLERANCE: f64 = 0.005;
 
 pub(super) fn nanos(times: &[Span]) -> Vec<f64> {
     times.iter().map(|span| span.nanos_f64()).collect()

@@ -8,12 +8,15 @@ mod chains;
 mod device;
 mod graphs;
 mod host;
+mod intervals;
 mod lookup;
+mod tolerance;
 mod transfers;
 mod trips;
 
 use crate::profile::{Conditions, Profile, SCHEMA_VERSION};
-use crate::samples::{Quantity, Samples};
+use crate::samples::{Provenance, Quantity, Samples};
+pub use intervals::intervals;
 use lookup::Lookup;
 
 /// Samples that no profile comes from.
@@ -26,41 +29,46 @@ pub struct FitError;
 /// # Errors
 /// If there are no samples.
 pub fn fit(samples: &Samples) -> Result<Profile, FitError> {
-    let lookup = Lookup::new(samples);
     if samples.measurements.iter().all(|measurement| measurement.times.is_empty()) {
         return Err(FitError);
     }
-    let calls = device::calls(&lookup);
-    let copies = device::copies(&lookup, false);
-    let mut latency = device::latencies(&lookup, &calls, &copies);
-    if let Some([period, delay]) = trips::looks(&lookup, &calls, &latency) {
+    let profile = fit_to(&Lookup::new(samples), &samples.machine);
+    Ok(Profile { conditions: Conditions::of(samples), ..profile })
+}
+
+fn fit_to(lookup: &Lookup<'_>, machine: &Provenance) -> Profile {
+    let calls = device::calls(lookup);
+    let copies = device::copies(lookup, false);
+    let mut latency = device::latencies(lookup, &calls, &copies);
+    if let Some([period, delay]) = trips::looks(lookup, &calls, &latency) {
         (latency.look_period, latency.look_delay) = (Some(period), Some(delay));
     }
-    let (kernels, twins) = (device::kernels(&lookup), host::twins(&lookup));
-    Ok(Profile {
+    let (kernels, twins) = (device::kernels(lookup), host::twins(lookup));
+    Profile {
         schema_version: SCHEMA_VERSION,
-        machine: samples.machine.clone(),
-        staging: host::staging(&lookup, &calls),
-        hand_overs: chains::hand_overs(&lookup),
-        interference: transfers::interference(&lookup, &copies, &kernels, &twins),
-        registered_copies: device::copies(&lookup, true),
-        transfers: transfers::transfers(&lookup),
-        idle_calls: transfers::idle_calls(&lookup),
-        setup: transfers::setup(&lookup),
-        inline: trips::inline_copies(&lookup, &calls),
-        conditions: Conditions::of(samples),
+        machine: machine.clone(),
+        staging: host::staging(lookup, &calls),
+        hand_overs: chains::hand_overs(lookup),
+        interference: transfers::interference(lookup, &copies, &kernels, &twins),
+        registered_copies: device::copies(lookup, true),
+        transfers: transfers::transfers(lookup),
+        idle_calls: transfers::idle_calls(lookup),
+        setup: transfers::setup(lookup),
+        inline: trips::inline_copies(lookup, &calls),
+        conditions: None,
         kernels,
         twins,
-        caches: host::caches(&lookup),
-        memory: host::memory(&lookup),
-        polling: device::polling(&lookup, latency.kernel_gap),
-        link: device::link(&lookup, &copies),
-        graph: graphs::graph_costs(&lookup, &calls),
+        caches: host::caches(lookup),
+        memory: host::memory(lookup),
+        polling: device::polling(lookup, latency.kernel_gap),
+        link: device::link(lookup, &copies),
+        graph: graphs::graph_costs(lookup, &calls),
         calls,
         latency,
         copies,
         accuracy: None,
-    })
+        intervals: None,
+    }
 }
 
 /// Nanoseconds of one repetition of a quantity, sample by sample and free of what

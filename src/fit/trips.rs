@@ -51,7 +51,7 @@ pub(super) fn start_of_copy(
 const TAKES_DATA: f64 = 1.3;
 
 /// Copies to the device of pinned memory, as far as the driver sends their data
-/// along with the commands: up to the largest size at which the call takes longer
+/// along with the commands: up to the size from which on the call takes no longer
 /// than that of the largest copy.
 pub(super) fn inline_copies(lookup: &Lookup<'_>, calls: &CallCosts) -> Option<InlineCopies> {
     let synchronize = calls.synchronize?.ns;
@@ -59,8 +59,11 @@ pub(super) fn inline_copies(lookup: &Lookup<'_>, calls: &CallCosts) -> Option<In
     let time = |size, whole| trip(lookup, (Link::CopyIn, size), None, whole);
     let by_engine = time(*sizes.last()?, false)?.ns;
     let takes_data =
-        |&&size: &&u64| time(size, false).is_some_and(|call| call.ns > TAKES_DATA * by_engine);
-    let most = *sizes.iter().rfind(takes_data)?;
+        |&size: &u64| time(size, false).is_some_and(|call| call.ns > TAKES_DATA * by_engine);
+    // The smallest take no time to speak of; beyond the first that goes without, a
+    // long call is one that was held up.
+    let small = sizes.iter().copied().skip_while(|size| !takes_data(size));
+    let most = small.take_while(takes_data).last()?;
     let curve = |whole: bool, less: f64| {
         let small = sizes.iter().filter(|&&size| size <= most);
         let times: Option<Vec<(f64, Estimate)>> =

@@ -11,7 +11,9 @@ mod answers;
 mod curve;
 mod file;
 mod graphs;
+mod intervals;
 mod model;
+mod parameters;
 mod transfers;
 
 /// What is asked of [`Profile::graph_call`].
@@ -21,8 +23,10 @@ pub use answers::{Around, HostCall, MemoryCost, Unknown};
 pub use curve::{Beyond, Curve, Estimate, Other};
 pub use file::{ProfileError, SCHEMA_VERSION};
 pub use graphs::{GraphCosts, NodeHandOver, PerNode};
+pub use intervals::Intervals;
 pub use model::{
     CacheModel, CallCosts, Contention, CopyModel, HandOver, InlineCopies, KernelModel, Latencies,
     LinkModel, MemoryCosts, OperationKind, Polling, Profile, StagingModel, TwinModel, Warmth,
 };
+pub use parameters::Parameter;
 pub use transfers::{Conditions, Interference, SetupCosts, TransferModel, TwoWays};

@@ -1,8 +1,8 @@
 //! Every cost model of a machine, as its file has it. What was not measured is not there.
 
 use super::{
-    Accuracy, Conditions, Curve, Estimate, GraphCosts, Interference, SetupCosts, TransferModel,
-    TwoWays,
+    Accuracy, Conditions, Curve, Estimate, GraphCosts, Interference, Intervals, SetupCosts,
+    TransferModel, TwoWays,
 };
 use crate::kernels::Variant;
 use crate::plan::Direction;
@@ -61,6 +61,9 @@ pub struct Profile {
     /// Left out where the device did not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Conditions>,
+    /// Left out where nothing was measured in two passes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intervals: Option<Intervals>,
 }
 
 fn is_nothing<T: Default + PartialEq>(costs: &T) -> bool {

@@ -3,6 +3,7 @@
 //! Invariant: no files, no terminal; whoever calls decides where a string
 //! goes. Equal values give equal bytes.
 
+mod agreement;
 mod calibration;
 mod drift;
 mod evaluation;
@@ -11,12 +12,14 @@ mod lanes;
 mod library;
 mod origin;
 mod plot;
+mod sureness;
 mod table;
 mod verdict;
 mod verification;
 mod verification_text;
 mod words;
 
+pub use agreement::agreement;
 pub use calibration::calibration;
 pub use drift::drifts;
 pub use evaluation::{AssessedPlan, Assessment, Busy, Evaluation, GpuWins, LeftOut, Threshold};
@@ -25,6 +28,7 @@ pub use lanes::Bottleneck;
 pub use library::library;
 pub use origin::Origin;
 pub use plot::{Gantt, Measured, bandwidth, gantt, predicted_against_measured};
+pub use sureness::sureness;
 pub use verdict::{Answer, Verdict};
 pub use verification::{
     Check, ErrorFigures, MEDIAN_ERROR_LIMIT, P95_ERROR_LIMIT, REGRET_LIMIT, ScoredPlan,

@@ -51,6 +51,18 @@ pub fn quantile_of_sorted(sorted: &[f64], q: f64) -> Option<f64> {
     Some(below + position.fract() * (above - below))
 }
 
+/// What the next value of the same kind does not exceed, with this probability at
+/// least: the value of rank `ceil((n + 1) * probability)` of `n` that are
+/// exchangeable with it, whatever their distribution (Vovk, Gammerman, Shafer,
+/// *Algorithmic Learning in a Random World*, 2005). `None` if there are too few of
+/// them: fewer than 19 for 95%.
+pub fn conformal_quantile(values: &[f64], probability: f64) -> Option<f64> {
+    assert!((0.0..1.0).contains(&probability), "a probability of {probability}");
+    // What a product is above a whole number is what rounding left.
+    let rank = ((values.len() + 1) as f64 * probability - 1e-9).ceil() as usize;
+    sorted(values).get(rank.max(1) - 1).copied()
+}
+
 /// The median absolute deviation from the median, times 1.4826, so that it
 /// estimates the standard deviation of normally distributed values (Hampel,
 /// "The influence curve and its role in robust estimation", JASA 69, 1974).

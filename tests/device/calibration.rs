@@ -90,6 +90,25 @@ fn a_quick_calibration_is_quick_and_survives_its_end() {
     });
 }
 
+/// What intervals promise, on the machine itself.
+#[test]
+fn two_calibrations_in_one_sitting_agree() {
+    on_a_gpu("two_calibrations_in_one_sitting_agree", |_| {
+        let folder = tempfile::tempdir().expect("a folder");
+        for name in ["a", "b"] {
+            let (output, time) = run(folder.path(), &["--output", name]);
+            assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+            assert!(time < Duration::from_secs(90), "it took {time:?}");
+            assert!(said(&output).contains("95% intervals: "), "{}", said(&output));
+        }
+        let mut compare = Command::new(env!("CARGO_BIN_EXE_hallway"));
+        compare.args(["compare", "a/profile.toml", "b/profile.toml"]).current_dir(folder.path());
+        let output = compare.output().expect("the binary was built");
+        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        Ok(())
+    });
+}
+
 #[test]
 fn a_machine_that_was_just_calibrated_has_hardly_changed() {
     on_a_gpu("a_machine_that_was_just_calibrated_has_hardly_changed", |_| {

@@ -4,6 +4,7 @@
 use super::machines::machine;
 use hallway::gpu::Device;
 use hallway::kernels::Kernel;
+use hallway::profile::Intervals;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -184,6 +185,60 @@ fn a_check_needs_the_samples_of_its_profile() {
     outcome.says(&["was not fitted to the samples"]);
     let outcome = desk.run(&["calibrate", "--check", "profile.toml", "--resume"]);
     outcome.failed_cleanly(2);
+}
+
+/// Writes the machine with intervals of a tenth, its launch taking so many nanoseconds
+/// and its kernels longer by a share.
+fn write_sure(desk: &Desk, name: &str, launch: f64, longer: f64) {
+    let mut profile = machine();
+    profile.calls.launch.as_mut().expect("known").ns = launch;
+    for model in &mut profile.kernels {
+        model.time = model.time.scaled(1.0 + longer);
+    }
+    let half_widths = profile.parameters().into_iter().map(|one| {
+        let widths = one.points.iter().map(|point| 0.1 * point.1).collect();
+        (one.name, widths)
+    });
+    profile.intervals = Some(Intervals { half_widths: half_widths.collect() });
+    profile.save(&desk.path(name)).expect("written");
+}
+
+#[test]
+fn a_comparison_fails_if_more_has_changed_than_chance_would() {
+    let desk = Desk::new(VALID);
+    write_sure(&desk, "monday.toml", 2_000.0, 0.0);
+    write_sure(&desk, "friday.toml", 4_000.0, 0.01);
+    write_sure(&desk, "other.toml", 2_000.0, 0.5);
+    // One of a hundred has changed.
+    let outcome = desk.run(&["compare", "monday.toml", "friday.toml"]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.shown);
+    for words in ["calls.launch", "+100.0%", "inside each other's 95% intervals"] {
+        assert!(outcome.stdout.contains(words), "no `{words}`: {}", outcome.shown);
+    }
+    let outcome = desk.run(&["compare", "monday.toml", "other.toml"]);
+    assert_eq!(outcome.code, Some(1), "{}", outcome.shown);
+    assert!(outcome.stdout.contains("more; --all shows them"), "{}", outcome.shown);
+    let outcome = desk.run(&["compare", "monday.toml", "other.toml", "--all"]);
+    assert!(!outcome.stdout.contains("--all"), "{}", outcome.shown);
+    let outcome = desk.run(&["compare", "monday.toml", "profile.toml"]);
+    outcome.failed_cleanly(2);
+    outcome.says(&["profile.toml has no intervals", "two passes"]);
+    let text = std::fs::read_to_string(desk.path("monday.toml")).expect("written");
+    std::fs::write(desk.path("broken.toml"), text.replace("[200.0]", "[nan]")).expect("written");
+    let outcome = desk.run(&["compare", "broken.toml", "friday.toml"]);
+    outcome.failed_cleanly(2);
+    outcome.says(&["broken.toml", "half widths"]);
+}
+
+#[test]
+fn a_fit_says_how_sure_it_is() {
+    let desk = Desk::new(VALID);
+    let table = "# gpu = G\n# multiprocessors = 4\n# device_memory = 1 GiB\n\
+                 call,seconds\nlaunch,5e-6\n";
+    std::fs::write(desk.path("lab.csv"), table).expect("written");
+    let outcome = desk.run(&["fit", "lab.csv", "--output", "lab.toml"]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.shown);
+    assert!(outcome.stdout.contains("that takes two passes"), "{}", outcome.shown);
 }
 
 #[test]

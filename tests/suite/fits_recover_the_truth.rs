@@ -1,6 +1,7 @@
 //! Samples of a machine whose costs are known give those costs back, whatever
 //! else the machine did meanwhile.
 
+mod graphs;
 mod other_paths;
 mod trips;
 
@@ -9,7 +10,7 @@ use hallway::fit::fit;
 use hallway::kernels::{Kernel, Variant};
 use hallway::plan::Direction;
 use hallway::profile::{Around, OperationKind, Profile};
-use hallway::samples::{CYCLES, GraphCall, Link, Measurement, Quantity, Samples, Stop, TimedCall};
+use hallway::samples::{CYCLES, Link, Measurement, Quantity, Samples, Stop, TimedCall};
 use hallway::simulate::forecast;
 use hallway::stats::{interpolate, modes};
 use hallway::units::{Bytes, Span};
@@ -193,70 +194,6 @@ fn a_chain_that_takes_two_ways_hands_over_in_two_ways() {
     assert!((other.share - 0.25).abs() < 0.02, "{other:?}");
 }
 
-/// What the host and the device do with graphs, from times of whole graphs.
-#[test]
-fn graphs_are_taken_apart_into_launches_nodes_and_hand_overs() {
-    use GraphCall::{Capture, Instantiate, Launch};
-    let mut clock = Clock::new(0.02, 0.02);
-    let mut all = Vec::new();
-    let mut add = |quantity, count, ns| all.push(measured(quantity, count, clock.times(ns, 40)));
-    // Calls: so much for each graph, and for each node.
-    let calls = [(Capture, 1_500.0, 900.0), (Instantiate, 6e3, 400.0), (Launch, 2_800.0, 120.0)];
-    for (call, per_graph, per_node) in calls {
-        for nodes in [3, 24, 96] {
-            let ns = per_graph + per_node * nodes as f64;
-            add(Quantity::GraphCall { call, nodes }, 1, ns);
-        }
-    }
-    add(Quantity::Call { call: TimedCall::Synchronize }, 1, 1_200.0);
-    // Copies of 2 us in a stream and kernels of 1300 in a graph; a round trip is
-    // 5 us longer than the launch, the operation and the way back.
-    let links = [(Link::CopyIn, 2_000.0), (Link::CopyOut, 2_000.0), (Link::Kernel, 1_300.0)];
-    for (link, ns) in links {
-        add(Quantity::Chain { links: vec![link], across: false }, 1, 2_000.0);
-        let trip = 2_800.0 + 120.0 + 5_000.0 + ns + 1_200.0;
-        add(Quantity::GraphRoundTrip { link }, 1, trip);
-        // Copies behind their own kind pay 3 us more than in a stream.
-        let own = if link == Link::Kernel { ns } else { ns + 3_000.0 };
-        for count in [2, 26] {
-            let ns = 9_000.0 + own * count as f64;
-            add(Quantity::GraphChain { links: vec![link] }, count, ns);
-        }
-    }
-    // Three hand-overs of 4 us on the way round.
-    for links in CYCLES {
-        for count in [2, 26] {
-            let ns = 9_000.0 + (5_300.0 + 12_000.0) * count as f64;
-            add(Quantity::GraphChain { links: links.to_vec() }, count, ns);
-        }
-    }
-    let profile = fitted(all);
-    for (call, per_graph, per_node) in calls {
-        for nodes in [1, 10, 200] {
-            let found = profile.graph_call(call, nodes).expect("known").nanos_f64();
-            assert_within(found, per_graph + per_node * nodes as f64, 0.05, format!("{call:?}"));
-        }
-    }
-    assert_within(profile.node_gap().expect("known"), 1_300.0, 0.03, "the gap");
-    use OperationKind::{CopyIn, CopyOut, Kernel};
-    for kind in [CopyIn, CopyOut, Kernel] {
-        let found = profile.node_start(kind).expect("known").nanos_f64();
-        assert_within(found, 5_000.0, 0.05, "a start");
-    }
-    for (from, to) in [CopyIn, CopyOut, Kernel]
-        .into_iter()
-        .flat_map(|from| [CopyIn, CopyOut, Kernel].map(|to| (from, to)))
-    {
-        let found = profile.node_hand_over(from, to).expect("known");
-        let truth = match (from, to) {
-            (Kernel, Kernel) => 0.0,
-            _ if from == to => 3_000.0,
-            _ => 4_000.0,
-        };
-        assert!((found - truth).abs() <= 0.06 * truth, "{from:?} to {to:?}: {found} for {truth}");
-    }
-}
-
 #[test]
 fn draws_go_both_ways_in_proportion() {
     use hallway::plan::{Call, StreamId};
@@ -321,6 +258,65 @@ fn what_is_left_of_a_time_is_never_negative() {
     }
     let calls = &profile.calls;
     assert_eq!([calls.record, calls.wait].map(|cost| cost.map(|c| c.ns)), [Some(0.0); 2]);
+}
+
+/// Copies of growing size, visited so often, each visit off by a share of its own but
+/// for the smallest and the largest, between which a straight line is right.
+fn visited(truth: impl Fn(f64) -> f64, visits: usize, drift: f64) -> Profile {
+    let (mut between, mut within) = (Clock::new(drift, 0.0), Clock::new(0.001, 0.0));
+    let mut all = Vec::new();
+    for _ in 0..visits {
+        let sizes = (6..=26).flat_map(|power| [1_u64 << power, 3 << (power - 1)]);
+        for bytes in sizes {
+            let center = 1e3 * truth(bytes as f64);
+            let is_end = [1 << 6, 3 << 25].contains(&bytes);
+            let center = if is_end { center } else { between.time(center).nanos_f64() };
+            all.push(measured(copy(bytes), 1_000, within.times(center, 10)));
+        }
+    }
+    fitted(all)
+}
+
+#[test]
+fn a_curve_follows_what_both_passes_saw_and_not_what_one_did() {
+    let straight = |bytes: f64| 3_000.0 + bytes / 50.0;
+    let step = |bytes: f64| straight(bytes) * if bytes > 1e6 { 1.04 } else { 1.0 };
+    let knots = |profile: &Profile| profile.copies[0].time.knots.len();
+    // Each of 42 sizes is somewhere else in each pass: what bends is noise.
+    let [once, twice] = [1, 2].map(|visits| visited(straight, visits, 0.05));
+    assert!(knots(&once) > 30, "{}", knots(&once));
+    assert_eq!(knots(&twice), 2);
+    // A step that both passes saw is there, though it is smaller.
+    let sure = visited(step, 2, 0.001);
+    for bytes in [1_u64 << 12, 1 << 18, 3 << 18, 1 << 20, 1 << 22, 1 << 26] {
+        let found = sure.copy(DOWN, Bytes::new(bytes)).expect("known").nanos_f64();
+        assert_within(found, step(bytes as f64), 0.01, bytes);
+    }
+}
+
+/// Copies both ways are compared with those of the same visit.
+#[test]
+fn visits_of_copies_both_ways_are_kept_apart() {
+    let alone = |bytes: u64| 1_000.0 + bytes as f64 / 50.0;
+    let visit = |slowdown: f64| {
+        let mut all = Vec::new();
+        for bytes in [1_u64 << 16, 1 << 20, 1 << 24, 1 << 26] {
+            for direction in Direction::BOTH {
+                let bytes = Bytes::new(bytes);
+                let one = |quantity, ns| measured(quantity, 1, vec![Span::from_nanos_f64(ns); 9]);
+                let ns = alone(bytes.get());
+                all.push(one(Quantity::Copy { direction, bytes, registered: false }, ns));
+                all.push(one(Quantity::Shared { direction, bytes }, slowdown * ns));
+            }
+        }
+        all
+    };
+    let rate = |visits: Vec<Vec<Measurement>>| {
+        fitted(visits.concat()).link.down_shared.expect("known").per_byte_ns
+    };
+    let [first, second] = [1.2, 2.6].map(|slowdown| rate(vec![visit(slowdown)]));
+    let both = rate(vec![visit(1.2), visit(2.6)]);
+    assert_within(both, (first + second) / 2.0, 0.01, "the rate of both visits");
 }
 
 /// In every measurement of a whole calibration the machine once does something

@@ -87,6 +87,7 @@ pub fn machine() -> Profile {
         graph: graphs(),
         accuracy: None,
         conditions: None,
+        intervals: None,
     }
 }
 

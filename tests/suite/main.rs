@@ -3,6 +3,7 @@ mod calibrations_can_be_interrupted;
 mod changes_are_told_from_scatter;
 mod commands_explain_themselves;
 mod fits_recover_the_truth;
+mod intervals_hold_what_they_promise;
 mod links_are_shared_fairly;
 mod machines;
 mod plans_are_race_free;

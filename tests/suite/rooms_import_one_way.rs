@@ -24,7 +24,7 @@ const ROOMS: [(&str, &[&str]); 21] = [
         "search",
         &["units", "stats", "kernels", "scenario", "plan", "timeline", "profile", "simulate"],
     ),
-    ("compare", &["units", "stats", "timeline"]),
+    ("compare", &["units", "stats", "timeline", "profile"]),
     (
         "report",
         &[

@@ -84,6 +84,19 @@ fn confidence_of_the_median() {
     assert!((wide - 1.96 / 100_000f64.sqrt()).abs() < 1e-4, "{wide}");
 }
 
+/// Of `n` values and one more, all orders are equally likely: the value of rank `k` is
+/// not exceeded with probability `k / (n + 1)`.
+#[test]
+fn conformal_quantiles() {
+    for (n, probability, rank) in
+        [(19, 0.95, 19), (20, 0.95, 20), (39, 0.95, 38), (99, 0.95, 95), (9, 0.9, 9), (3, 0.5, 2)]
+    {
+        assert_eq!(conformal_quantile(&shuffled(n), probability), Some(f64::from(rank)), "{n}");
+    }
+    assert_eq!(conformal_quantile(&shuffled(18), 0.95), None);
+    assert_eq!(conformal_quantile(&[], 0.5), None);
+}
+
 #[test]
 fn theil_sen_ignores_outliers() {
     let mut points: Vec<_> = (0..11).map(|x| (f64::from(x), 3.0 + 2.0 * f64::from(x))).collect();

@@ -1,0 +1,92 @@
+//! Two profiles, parameter by parameter: do they say the same of the machine?
+
+use crate::profile::{Intervals, Parameter, Profile};
+
+/// A parameter, or a point of one that is a curve, that two profiles have with an
+/// interval.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pair {
+    pub name: String,
+    /// Of the file.
+    pub section: String,
+    /// The size, of a curve.
+    pub size: Option<f64>,
+    pub values: [f64; 2],
+    /// Of the intervals around them.
+    pub half_widths: [f64; 2],
+}
+
+impl Pair {
+    /// How far the two lie apart: 1 is the half width of the narrower interval.
+    pub fn distance(&self) -> f64 {
+        let [one, other] = self.values;
+        let [width, other_width] = self.half_widths;
+        (one - other).abs() / width.min(other_width).max(f64::MIN_POSITIVE)
+    }
+
+    /// Whether each lies in the interval around the other.
+    pub fn is_same(&self) -> bool {
+        self.distance() <= 1.0
+    }
+
+    /// The share by which the second lies above the first.
+    pub fn change(&self) -> f64 {
+        self.values[1] / self.values[0] - 1.0
+    }
+}
+
+/// What two profiles have in common.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Agreement {
+    /// Those furthest apart first.
+    pub pairs: Vec<Pair>,
+    /// Names of parameters that only one of them has, or without an interval.
+    pub unpaired: Vec<String>,
+}
+
+impl Agreement {
+    /// Compares two profiles with their intervals.
+    pub fn of([one, other]: [&Profile; 2], intervals: [&Intervals; 2]) -> Self {
+        let (mut pairs, mut unpaired) = (Vec::new(), Vec::new());
+        let [ones, others] = [one, other].map(Profile::parameters);
+        let named = |among: &[Parameter], name: &str| {
+            among.iter().find(|parameter| parameter.name == name).cloned()
+        };
+        for parameter in &ones {
+            let other = named(&others, &parameter.name);
+            match other.and_then(|other| paired([parameter, &other], intervals)) {
+                Some(found) => pairs.extend(found),
+                None => unpaired.push(parameter.name.clone()),
+            }
+        }
+        let new = others.into_iter().map(|other| other.name);
+        unpaired.extend(new.filter(|name| named(&ones, name).is_none()));
+        pairs.sort_by(|a, b| b.distance().total_cmp(&a.distance()));
+        Self { pairs, unpaired }
+    }
+
+    /// The share of pairs that are the same; `None` of none.
+    pub fn share(&self) -> Option<f64> {
+        let same = self.pairs.iter().filter(|pair| pair.is_same()).count();
+        (!self.pairs.is_empty()).then(|| same as f64 / self.pairs.len() as f64)
+    }
+}
+
+/// The points of the first that the second reaches: where a curve bends goes by the
+/// data, so that the two need not bend at the same sizes. `None` without intervals.
+fn paired(both: [&Parameter; 2], intervals: [&Intervals; 2]) -> Option<Vec<Pair>> {
+    let [one, other] = both;
+    let (width, other_width) = (intervals[0].around(one)?, intervals[1].around(other)?);
+    let pair = |&(size, value): &(f64, f64)| {
+        Some(Pair {
+            name: one.name.clone(),
+            section: one.section.clone(),
+            size: one.is_curve.then_some(size),
+            values: [value, other.at(size)?],
+            half_widths: [width.at(size)?, other_width.at(size)?],
+        })
+    };
+    // What is nothing by definition says nothing.
+    let is_known = |pair: &Pair| pair.values != [0.0; 2] || pair.half_widths != [0.0; 2];
+    Some(one.points.iter().filter_map(pair).filter(is_known).collect())
+}

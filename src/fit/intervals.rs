@@ -1,0 +1,162 @@
+//! How far another calibration would find each parameter from where this one does.
+//!
+//! How much samples scatter says little about that: what differs between two
+//! calibrations is how the machine drifts, and where memory happens to lie. So
+//! everything is measured in two passes, and the profile of the one pass beside
+//! that of the other shows how far apart two of them lie. One difference says
+//! little about its own parameter, but all those of a kind have a distribution
+//! that says much, once each is set against the scale on which its parameter
+//! moves: conformal prediction, weighted locally (Lei, G'Sell, Rinaldo, Tibshirani,
+//! Wasserman, "Distribution-free predictive inference for regression", JASA 113,
+//! 2018, section 5.2).
+//!
+//! The scale comes from refits to times that are multiplied by random factors, as
+//! wide as the times of such a quantity differ from pass to pass (propagation of
+//! distributions: JCGM 101:2008). So it knows what a parameter was subtracted from,
+//! and stays sensible where a parameter is next to nothing.
+
+use super::lookup::Lookup;
+use super::{fit, fit_to};
+use crate::profile::{Intervals, Parameter, Profile};
+use crate::samples::{Quantity, Samples};
+use crate::stats::{conformal_quantile, median, relative_spread};
+use crate::units::Span;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::mem::discriminant;
+
+/// Of an interval.
+const CONFIDENCE: f64 = 0.95;
+/// Refits behind a scale: they give it to within an eighth.
+const DRAWS: usize = 32;
+/// A quantity drifts like those of its kind that last up to so many times as long or
+/// as short, and like at least so many.
+const AS_LONG: f64 = 2.0;
+const NEAREST: usize = 15;
+
+/// Intervals around what was visited in both passes; `None` if too little was.
+///
+/// A pass has half the visits of a calibration, so that two passes differ by no
+/// less than two calibrations, as long as the machine drifts no further from one
+/// calibration to the next than from pass to pass.
+pub fn intervals(samples: &Samples, profile: &Profile) -> Option<Intervals> {
+    let passes = Lookup::of_passes(samples);
+    if passes.iter().any(|pass| pass.measurements().next().is_none()) {
+        return None;
+    }
+    let profiles = passes.each_ref().map(|pass| by_name(&fit_to(pass, &samples.machine)));
+    let scales = scales(samples, profile, &scatters(samples, &passes));
+    let mut scores: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    let mut scored = Vec::new();
+    for scale in &scales {
+        let [Some(one), Some(other)] = profiles.each_ref().map(|pass| pass.get(&scale.name)) else {
+            continue;
+        };
+        let of_kind = scores.entry(&scale.section).or_default();
+        // Where the one bends, as it is for two calibrations: a curve bends where its
+        // own pass happened to find something unusual.
+        of_kind.extend(one.points.iter().filter_map(|&(size, value)| {
+            let difference = (value - other.at(size)?).abs();
+            // What is nothing by definition does not move.
+            Some(difference / scale.at(size).filter(|&scale| scale > 0.0)?)
+        }));
+        let reaches = |&(size, _): &(f64, f64)| one.at(size).and(other.at(size)).is_some();
+        scored.extend(scale.points.iter().all(reaches).then_some(scale));
+    }
+    // A kind of which there are too few goes by all of them.
+    let all: Vec<f64> = scores.values().flatten().copied().collect();
+    let mut half_widths = BTreeMap::new();
+    for scale in scored {
+        let of_kind = conformal_quantile(&scores[scale.section.as_str()], CONFIDENCE);
+        let factor = of_kind.or_else(|| conformal_quantile(&all, CONFIDENCE))?;
+        let widths = scale.points.iter().map(|&(_, scale)| three_digits(factor * scale));
+        half_widths.insert(scale.name.clone(), widths.collect());
+    }
+    (!half_widths.is_empty()).then_some(Intervals { half_widths })
+}
+
+fn by_name(profile: &Profile) -> BTreeMap<String, Parameter> {
+    profile.parameters().into_iter().map(|one| (one.name.clone(), one)).collect()
+}
+
+/// For each quantity, by what share of it another calibration's time may differ: its
+/// own sampling error, and what the median of those of its kind drifts by that take
+/// about as long. What lasts ten times as long may drift by a tenth of the share.
+fn scatters<'s>(samples: &'s Samples, passes: &[Lookup<'_>; 2]) -> BTreeMap<&'s Quantity, f64> {
+    let whole = Lookup::new(samples);
+    let mut quantities: Vec<&Quantity> = samples.measurements.iter().map(|m| &m.quantity).collect();
+    quantities.sort_unstable();
+    quantities.dedup();
+    let mut errors = Vec::new();
+    let mut drifts = Vec::new();
+    for quantity in &quantities {
+        let times = whole.times_of(quantity);
+        // The standard error of a normal sample's median.
+        let root = (std::f64::consts::FRAC_PI_2 / times.len().max(1) as f64).sqrt();
+        let log = |times: &[f64]| median(times).filter(|&time| time > 0.0).map(f64::ln);
+        let log_time = log(&times).unwrap_or(0.0);
+        errors.push((log_time, root * relative_spread(&times).unwrap_or(0.0)));
+        let logs = passes.each_ref().map(|pass| log(&pass.times_of(quantity)));
+        if let [Some(one), Some(other)] = logs {
+            drifts.push((discriminant(*quantity), log_time, (one - other).abs()));
+        }
+    }
+    let scatter = |(&quantity, (log_time, error)): (&&'s Quantity, (f64, f64))| {
+        let alike = drifts.iter().filter(|drift| drift.0 == discriminant(quantity));
+        let mut alike: Vec<_> = alike.map(|&(_, at, by)| ((at - log_time).abs(), by)).collect();
+        alike.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let near = alike.iter().enumerate();
+        let near = near.take_while(|&(at, near)| at < NEAREST || near.0 <= AS_LONG.ln());
+        let near: Vec<f64> = near.map(|(_, &(_, by))| by).collect();
+        (quantity, error.hypot(median(&near).unwrap_or(0.0)))
+    };
+    quantities.iter().zip(errors).map(scatter).collect()
+}
+
+/// For each parameter, how far its points move, as a root mean square, if times move
+/// by so much.
+fn scales(
+    samples: &Samples,
+    profile: &Profile,
+    scatters: &BTreeMap<&Quantity, f64>,
+) -> Vec<Parameter> {
+    let mut random = ChaCha8Rng::seed_from_u64(samples.machine.seed);
+    let mut factors =
+        || scatters.iter().map(|(&q, &scatter)| (q, factor(scatter, &mut random))).collect();
+    let factors: Vec<BTreeMap<&Quantity, f64>> = (0..DRAWS).map(|_| factors()).collect();
+    let refitted = |factors: &BTreeMap<&Quantity, f64>| {
+        let mut moved = samples.clone();
+        for one in &mut moved.measurements {
+            let factor = factors[&one.quantity];
+            one.times.iter_mut().for_each(|time| {
+                *time = Span::from_nanos_f64(time.nanos_f64() * factor);
+            });
+        }
+        fit(&moved).map_or_else(|_| BTreeMap::new(), |profile| by_name(&profile))
+    };
+    let draws: Vec<_> = factors.par_iter().map(refitted).collect();
+    let scale = |parameter: Parameter| {
+        let moves = |(size, value): (f64, f64)| {
+            let there = draws.iter().filter_map(|draw| draw.get(&parameter.name)?.at(size));
+            let squares: Vec<f64> = there.map(|there| (there - value).powi(2)).collect();
+            let mean = squares.iter().sum::<f64>() / squares.len().max(1) as f64;
+            (size, mean.sqrt())
+        };
+        let points = parameter.points.iter().copied().map(moves).collect();
+        Parameter { points, ..parameter }
+    };
+    profile.parameters().into_iter().map(scale).collect()
+}
+
+/// What is said about a width, and no more.
+fn three_digits(width: f64) -> f64 {
+    format!("{width:.2e}").parse().expect("a number that was just written")
+}
+
+/// One plus a normal deviate times the scatter, kept well above zero.
+fn factor(scatter: f64, random: &mut ChaCha8Rng) -> f64 {
+    let normal = (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0;
+    (1.0 + scatter * normal).max(0.2)
+}

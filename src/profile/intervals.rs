@@ -1,0 +1,48 @@
+//! How sure the parameters of a profile are.
+
+use super::Parameter;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Intervals around the parameters that were measured in both passes of a
+/// calibration: another calibration of this machine in this sitting finds a
+/// parameter inside, 19 times of 20. That holds of a profile's parameters of a kind
+/// together, and as long as the machine changes no more from one calibration to the
+/// next than from pass to pass.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, try_from = "RawIntervals")]
+pub struct Intervals {
+    /// Half widths, in the parameter's unit, by [`Parameter::name`]: one for each
+    /// point.
+    pub half_widths: BTreeMap<String, Vec<f64>>,
+}
+
+/// Intervals as a file has them, before they are checked.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawIntervals {
+    half_widths: BTreeMap<String, Vec<f64>>,
+}
+
+impl TryFrom<RawIntervals> for Intervals {
+    type Error = &'static str;
+
+    fn try_from(RawIntervals { half_widths }: RawIntervals) -> Result<Self, Self::Error> {
+        if half_widths.values().flatten().all(|width| (0.0..1e18).contains(width)) {
+            Ok(Self { half_widths })
+        } else {
+            Err("the half widths of intervals are numbers, and not below 0")
+        }
+    }
+}
+
+impl Intervals {
+    /// The half widths of the intervals around a parameter, size by size; `None` if
+    /// it was not measured twice.
+    pub fn around(&self, parameter: &Parameter) -> Option<Parameter> {
+        let widths = self.half_widths.get(&parameter.name)?;
+        let sizes = parameter.points.iter().map(|point| point.0);
+        let points = sizes.zip(widths.iter().copied()).collect();
+        Some(Parameter { points, ..parameter.clone() })
+    }
+}

@@ -1,0 +1,84 @@
+//! Which parameters two profiles agree on.
+
+use super::sureness::kind_name;
+use super::table::table;
+use super::words::{fine_percent, plural, signed_percent};
+use crate::compare::{Agreement, Pair};
+use crate::stats::median;
+use std::collections::BTreeMap;
+
+/// A table by kind, the parameters that changed, `most` of them at most, and what
+/// it comes to.
+pub fn agreement(found: &Agreement, most: usize) -> String {
+    let changed: Vec<&Pair> = found.pairs.iter().filter(|pair| !pair.is_same()).collect();
+    let mut text = by_kind(&found.pairs);
+    if !changed.is_empty() {
+        let header = ["changed", "before", "now", "change", "95% interval", "times as far"];
+        text += "\n";
+        text += &table(&header, &[0], changed.iter().take(most).map(|pair| row(pair)).collect());
+    }
+    if changed.len() > most {
+        text += &format!("and {} more; --all shows them\n", changed.len() - most);
+    }
+    let count = found.pairs.len() as u64;
+    let share = found.share().map_or_else(String::new, |share| {
+        format!(", {} of them inside each other's 95% intervals", fine_percent(share))
+    });
+    text += &format!("\n{}{share}.\n", plural(count, "parameter"));
+    if !found.unpaired.is_empty() {
+        let unpaired = plural(found.unpaired.len() as u64, "parameter");
+        text += &format!("{unpaired} left out: not in both, or measured in one pass only.\n");
+    }
+    text
+}
+
+fn by_kind(pairs: &[Pair]) -> String {
+    let mut kinds: BTreeMap<&str, Vec<&Pair>> = BTreeMap::new();
+    for pair in pairs {
+        kinds.entry(kind_name(&pair.section)).or_default().push(pair);
+    }
+    let row = |(kind, pairs): (&str, Vec<&Pair>)| {
+        let same = pairs.iter().filter(|pair| pair.is_same()).count();
+        let of_all = |figure: &dyn Fn(&Pair) -> f64| {
+            let figures: Vec<f64> = pairs.iter().map(|pair| figure(pair)).collect();
+            let finite: Vec<f64> = figures.into_iter().filter(|f| f.is_finite()).collect();
+            median(&finite).map_or_else(|| "-".to_owned(), fine_percent)
+        };
+        vec![
+            kind.to_owned(),
+            pairs.len().to_string(),
+            same.to_string(),
+            (pairs.len() - same).to_string(),
+            fine_percent(same as f64 / pairs.len() as f64),
+            of_all(&|pair| pair.change().abs()),
+            of_all(&|pair| pair.half_widths[0] / pair.values[0].abs()),
+        ]
+    };
+    let header =
+        ["kind", "parameters", "same", "changed", "same", "median change", "interval \u{b1}"];
+    table(&header, &[0], kinds.into_iter().map(row).collect())
+}
+
+fn row(pair: &Pair) -> Vec<String> {
+    let size = pair.size.map_or_else(String::new, |size| format!(" at {size}"));
+    let [before, now] = pair.values;
+    let narrower = pair.half_widths[0].min(pair.half_widths[1]);
+    let share = |value: f64, text: String| if value.is_finite() { text } else { "-".to_owned() };
+    vec![
+        format!("{}{size}", pair.name),
+        significant(before),
+        significant(now),
+        share(pair.change(), signed_percent(pair.change())),
+        format!("\u{b1} {}", significant(narrower)),
+        if narrower > 0.0 { format!("{:.1}", pair.distance()) } else { "-".to_owned() },
+    ]
+}
+
+/// Four digits, as a person compares them.
+fn significant(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let decimals = 3 - value.abs().log10().floor() as i32;
+    format!("{value:.*}", usize::try_from(decimals).unwrap_or(0))
+}

@@ -1,0 +1,63 @@
+//! How sure a profile is, in a line.
+
+use super::words::{fine_percent, plural};
+use crate::profile::Profile;
+use crate::stats::median;
+use std::collections::BTreeMap;
+
+/// Kinds that are named as the least sure.
+const NAMED: usize = 3;
+
+/// The median half width of the 95% intervals, of all parameters and of the kinds
+/// where it is widest.
+pub fn sureness(profile: &Profile) -> String {
+    let no_widths = BTreeMap::new();
+    let half_widths = profile.intervals.as_ref().map_or(&no_widths, |found| &found.half_widths);
+    let mut of_kinds: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    let mut known = 0;
+    let parameters = profile.parameters();
+    for parameter in &parameters {
+        let widths = half_widths.get(&parameter.name);
+        known += usize::from(widths.is_some());
+        let shares = widths.into_iter().flatten().zip(&parameter.points);
+        let shares = shares.map(|(width, point)| width / point.1.abs());
+        // Of nothing, there is no share to tell.
+        let shares = shares.filter(|share| share.is_finite());
+        of_kinds.entry(parameter.section.clone()).or_default().extend(shares);
+    }
+    let all: Vec<f64> = of_kinds.values().flatten().copied().collect();
+    let Some(middle) = median(&all) else {
+        return "How sure each parameter is was not measured: that takes two passes.".to_owned();
+    };
+    let medians = of_kinds.into_iter().filter_map(|(kind, shares)| Some((kind, median(&shares)?)));
+    let mut medians: Vec<(String, f64)> = medians.collect();
+    medians.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let worst = medians.iter().take(NAMED);
+    let worst: Vec<String> = worst
+        .map(|(kind, share)| format!("{} \u{b1}{}", kind_name(kind), fine_percent(*share)))
+        .collect();
+    let without = match parameters.len() - known {
+        0 => String::new(),
+        some => format!("; {} measured in one pass only", plural(some as u64, "parameter")),
+    };
+    format!(
+        "95% intervals: \u{b1}{} in the median; widest: {}{without}.",
+        fine_percent(middle),
+        worst.join(", ")
+    )
+}
+
+/// What the parameters of a section of the profile's file are.
+pub(super) fn kind_name(section: &str) -> &str {
+    match section {
+        "latency" => "latencies",
+        "polling" => "waiting streams",
+        "handover" => "hand-overs",
+        "copy" => "pinned copies",
+        "staging" => "pageable copies",
+        "kernel" => "kernels",
+        "twin" => "kernels on the CPU",
+        "memory" => "memory management",
+        other => other,
+    }
+}
