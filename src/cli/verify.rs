@@ -11,7 +11,7 @@ use crate::plan::{Family, Plan};
 use crate::report::{Origin, Verification};
 use crate::runs::RunSet;
 use crate::scenario::Workload;
-use crate::search::{Candidates, Ranking, candidates};
+use crate::search::{Candidates, Ranking, candidates_over};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -94,7 +94,8 @@ fn execute(
         workloads.iter().map(|w| RunSet::new(&w.name, machine.unix_time)).collect();
     for round in 1..=ROUNDS {
         for (workload, set) in workloads.iter().zip(&mut sets) {
-            let Candidates { plans, .. } = candidates(workload);
+            let gpus = found.profile.gpu_counts();
+            let Candidates { plans, .. } = candidates_over(workload, &gpus);
             let executor = Executor::new(Some(device), team, workload, machine.seed);
             for (index, plan) in plans.iter().enumerate() {
                 let run = executor.run(plan, Effort::FULL).map_err(|error| match error {

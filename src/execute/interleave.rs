@@ -6,7 +6,7 @@
 
 use super::data::{Contents, Mismatch, asked_for};
 use crate::host::{Operand, Team};
-use crate::plan::{Call, EventId, Plan, Slice, Step, StreamKind};
+use crate::plan::{Call, EventId, Plan, Slice, Step, StreamTraits};
 use crate::scenario::Workload;
 use crate::units::Bytes;
 use rand::{Rng, SeedableRng};
@@ -72,7 +72,7 @@ pub fn run_in_random_order(
 /// Plain memory for every allocation, and what every stream still has to do.
 struct Machine {
     memory: Vec<Vec<f32>>,
-    kinds: Vec<StreamKind>,
+    traits: Vec<StreamTraits>,
     /// With each call its position in the body.
     streams: Vec<VecDeque<(usize, Call)>>,
     /// For each event, the number of its latest record and of the last that has happened.
@@ -89,7 +89,7 @@ impl Machine {
         });
         Self {
             memory: memory.collect(),
-            kinds: plan.streams.iter().map(|stream| stream.kind).collect(),
+            traits: plan.streams.clone(),
             streams: vec![VecDeque::new(); plan.streams.len()],
             events: vec![(0, 0); plan.events],
             awaited: vec![VecDeque::new(); plan.streams.len()],
@@ -111,15 +111,16 @@ impl Machine {
     /// By the legacy default stream, or by those that it waits for.
     fn is_held_back(&self, stream: usize, number: usize) -> bool {
         let earlier = |other: &VecDeque<(usize, Call)>| other.front().is_some_and(|c| c.0 < number);
-        let kind = self.kinds[stream];
-        self.kinds.iter().zip(&self.streams).any(|(&k, other)| kind.waits_for(k) && earlier(other))
+        let mine = self.traits[stream];
+        let mut others = self.traits.iter().zip(&self.streams);
+        others.any(|(theirs, other)| mine.waits_for(theirs) && earlier(other))
     }
 
     fn issue(&mut self, (number, call): (usize, &Call), team: &Team) {
         match call {
             Call::Compute { step } => self.compute(step, team),
             Call::Renew(id) => self.memory[id.0].fill(f32::NAN),
-            Call::Allocate(_) | Call::Pin(_) | Call::Synchronize { .. } => {}
+            Call::Allocate(_) | Call::Pin(_) | Call::Use(_) | Call::Synchronize { .. } => {}
             Call::Record { stream, event } => {
                 self.events[event.0].0 += 1;
                 self.streams[stream.0].push_back((number, call.clone()));
@@ -130,6 +131,7 @@ impl Machine {
             }
             Call::Clear { stream, .. }
             | Call::Copy { stream, .. }
+            | Call::PeerCopy { stream, .. }
             | Call::Launch { stream, .. } => {
                 self.streams[stream.0].push_back((number, call.clone()));
             }
@@ -138,7 +140,7 @@ impl Machine {
 
     fn run_head(&mut self, stream: usize, team: &Team) {
         match self.streams[stream].pop_front().map(|(_, call)| call) {
-            Some(Call::Copy { from, to, .. }) => {
+            Some(Call::Copy { from, to, .. } | Call::PeerCopy { from, to, .. }) => {
                 let values = self.read(&from).to_vec();
                 self.write(&to).copy_from_slice(&values);
             }

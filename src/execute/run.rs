@@ -144,9 +144,10 @@ impl<'a> Executor<'a> {
 ///
 /// The fields are dropped in this order: handles before the memory they use.
 struct Stage<'a> {
-    body: Vec<Prepared>,
+    body: Vec<Prepared<'a>>,
     handles: Handles,
     memories: Memories,
+    device: Option<&'a Device>,
     team: &'a Team,
     setup: Span,
     /// The thread that issues calls stays where it is, as in calibration.
@@ -165,19 +166,24 @@ impl<'a> Stage<'a> {
                 Call::Allocate(id) => memories.allocate(device, id.0, plan.allocation(*id))?,
                 Call::Pin(id) => memories.pin(device, id.0)?,
                 other => {
-                    let prepared = Prepared::new(other, device, &handles, &mut memories)?;
+                    let call = (plan, other);
+                    let prepared = Prepared::new(call, device, &handles, &mut memories)?;
+                    if let (Some(device), Some(stream)) = (device, other.stream()) {
+                        device.nth(plan.device_of(stream).0)?.make_current()?;
+                    }
                     prepared.make(&handles, &mut memories, executor.team)?;
                 }
             }
         }
+        device.map_or(Ok(()), Device::make_current)?;
         let setup = start.elapsed().into();
         for stream in &handles.streams {
             stream.synchronize()?;
         }
-        let body =
-            plan.body.iter().map(|call| Prepared::new(call, device, &handles, &mut memories));
+        let calls = plan.body.iter().map(|call| (plan, call));
+        let body = calls.map(|call| Prepared::new(call, device, &handles, &mut memories));
         let body = body.collect::<Result<_, _>>()?;
-        Ok(Self { body, handles, memories, team: executor.team, setup, _cpu: cpu })
+        Ok(Self { body, handles, memories, device, team: executor.team, setup, _cpu: cpu })
     }
 
     /// One pass over the body, timed by the host's clock.
@@ -202,7 +208,9 @@ impl<'a> Stage<'a> {
 
 impl Drop for Stage<'_> {
     fn drop(&mut self) {
-        // A pass that failed halfway may have left work behind that uses the memory.
+        // A pass that failed halfway may have left another device's context current,
+        // and work behind that uses the memory.
+        let _ = self.device.map(Device::make_current);
         for stream in &self.handles.streams {
             let _ = stream.synchronize();
         }

@@ -44,6 +44,7 @@ pub fn fit(samples: &Samples) -> Result<Profile, FitError> {
         calls,
         latency,
         copies,
+        multi_gpu: crate::profile::MultiGpu::default(),
         accuracy: None,
     })
 }

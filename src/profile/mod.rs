@@ -11,6 +11,7 @@ mod answers;
 mod curve;
 mod file;
 mod model;
+mod multi_gpu;
 
 pub use accuracy::{Accuracy, Handling, Margin};
 pub use answers::{Around, HostCall, MemoryCost, Unknown};
@@ -20,3 +21,4 @@ pub use model::{
     CacheModel, CallCosts, Contention, CopyModel, HandOver, KernelModel, Latencies, LinkModel,
     MemoryCosts, OperationKind, Polling, Profile, StagingModel, TwinModel, Warmth,
 };
+pub use multi_gpu::{MultiGpu, OtherGpu, PeerModel, RootModel};

@@ -1,6 +1,6 @@
 //! Every cost model of a machine, as its file has it. What was not measured is not there.
 
-use super::{Accuracy, Curve, Estimate};
+use super::{Accuracy, Curve, Estimate, MultiGpu};
 use crate::kernels::Variant;
 use crate::plan::Direction;
 use crate::samples::{Provenance, SHARED_FOOTPRINT};
@@ -35,6 +35,9 @@ pub struct Profile {
     pub caches: CacheModel,
     #[serde(default)]
     pub memory: MemoryCosts,
+    /// Left out where one GPU was calibrated.
+    #[serde(default, skip_serializing_if = "MultiGpu::is_empty")]
+    pub multi_gpu: MultiGpu,
     /// Left out where no plans were tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<Accuracy>,
@@ -125,14 +128,20 @@ pub enum OperationKind {
     CopyIn,
     CopyOut,
     Kernel,
+    PeerCopy,
 }
 
 impl OperationKind {
+    pub const COUNT: usize = 4;
+    pub const ALL: [Self; Self::COUNT] =
+        [Self::CopyIn, Self::CopyOut, Self::Kernel, Self::PeerCopy];
+
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::CopyIn => "an H2D copy",
             Self::CopyOut => "a D2H copy",
             Self::Kernel => "a kernel",
+            Self::PeerCopy => "a copy between GPUs",
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The candidates in order of their predicted time, and what that says.
 
 use super::candidates::Candidates;
-use crate::plan::{Family, Place, Plan, Refusal};
+use crate::plan::{Family, Plan, Refusal};
 use crate::profile::{Profile, Unknown};
 use crate::simulate::{Forecast, forecast_all, lower_bound, setup_time};
 use crate::units::Span;
@@ -70,9 +70,9 @@ pub fn rank(candidates: Candidates, profile: &Profile, draws: usize, seed: u64) 
         Ranking { plans: Vec::new(), refused: candidates.refused, unknown: Vec::new() };
     let has = profile.machine.device_memory_bytes;
     let (fit, too_large): (Vec<Plan>, Vec<Plan>) =
-        candidates.plans.into_iter().partition(|plan| plan.bytes_in(Place::Device) <= has);
+        candidates.plans.into_iter().partition(|plan| plan.device_bytes() <= has);
     ranking.refused.extend(too_large.into_iter().map(|plan| {
-        let needs = plan.bytes_in(Place::Device);
+        let needs = plan.device_bytes();
         let reason = format!("needs {needs} of device memory, and the device has {has}");
         Refusal { strategy: plan.strategy, reason }
     }));

@@ -3,6 +3,7 @@
 
 use super::operation::{NONE, Work};
 use super::program::{HandOvers, Item, Price, Program, Sort, Waits};
+use crate::plan::DeviceId;
 use crate::profile::{HandOver, OperationKind, Profile, Unknown};
 
 /// What the next operation of a stream has to follow.
@@ -10,11 +11,8 @@ use crate::profile::{HandOver, OperationKind, Profile, Unknown};
 struct Behind {
     last: Option<OperationKind>,
     /// Kinds of operations of other streams, by events.
-    awaited: [bool; 3],
+    awaited: [bool; OperationKind::COUNT],
 }
-
-const KINDS: [OperationKind; 3] =
-    [OperationKind::CopyIn, OperationKind::CopyOut, OperationKind::Kernel];
 
 /// The prices of the hand-overs that the program may come to.
 ///
@@ -22,9 +20,9 @@ const KINDS: [OperationKind; 3] =
 /// If the profile does not know one of them.
 pub(super) fn hand_overs(program: &Program<'_>) -> Result<HandOvers, Unknown> {
     let mut table = HandOvers::default();
-    let mut looked_up = [[[false; 2]; 3]; 3];
+    let mut looked_up = [[[false; 2]; OperationKind::COUNT]; OperationKind::COUNT];
     let mut streams = vec![Behind::default(); program.streams()];
-    let mut recordings = vec![[false; 3]; program.recordings];
+    let mut recordings = vec![[false; OperationKind::COUNT]; program.recordings];
     for item in &program.items {
         pass_barrier(program, &mut streams, item);
         let Some(behind) = streams.get_mut(usize::from(item.stream)) else { continue };
@@ -42,13 +40,14 @@ pub(super) fn hand_overs(program: &Program<'_>) -> Result<HandOvers, Unknown> {
             }
             Sort::Wait if item.recording == NONE => {}
             Sort::Wait => {
-                for kind in KINDS {
+                for kind in OperationKind::ALL {
                     behind.awaited[kind as usize] |=
                         recordings[item.recording as usize][kind as usize];
                 }
             }
             Sort::Operation(to) => {
-                let awaited = KINDS.into_iter().filter(|&kind| behind.awaited[kind as usize]);
+                let kinds = OperationKind::ALL.into_iter();
+                let awaited = kinds.filter(|&kind| behind.awaited[kind as usize]);
                 let within = behind.last.into_iter().map(|from| (from, false));
                 for (from, across) in within.chain(awaited.map(|from| (from, true))) {
                     let (row, side) = ((from as usize, to as usize), usize::from(across));
@@ -56,7 +55,7 @@ pub(super) fn hand_overs(program: &Program<'_>) -> Result<HandOvers, Unknown> {
                         table[row.0][row.1][side] = price_of(program.profile, from, to, across)?;
                     }
                 }
-                *behind = Behind { last: Some(to), awaited: [false; 3] };
+                *behind = Behind { last: Some(to), awaited: [false; OperationKind::COUNT] };
             }
         }
     }
@@ -68,9 +67,9 @@ fn pass_barrier(program: &Program<'_>, streams: &mut [Behind], item: &Item) {
     if item.sort == Sort::HostOnly || !program.barrier.contains(&item.stream) {
         return;
     }
-    let kind = |stream: u16| program.traits[usize::from(stream)].kind;
+    let traits = |stream: u16| &program.traits[usize::from(stream)];
     for &other in &program.barrier {
-        if kind(item.stream).waits_for(kind(other)) {
+        if traits(item.stream).waits_for(traits(other)) {
             let before = streams[usize::from(other)].last;
             let awaited = &mut streams[usize::from(item.stream)].awaited;
             before.iter().for_each(|&kind| awaited[kind as usize] = true);
@@ -91,12 +90,66 @@ fn price_of(
     Ok(profile.hand_over(from, to, across)?.map_or(Price::default(), price))
 }
 
-/// Only where several streams have kernels can one wait while another runs.
+/// What waiting for events of other devices takes longer, if the program does so.
+///
+/// # Errors
+/// If the profile does not know it.
+pub(super) fn crossing(program: &Program<'_>) -> Result<f64, Unknown> {
+    let mut made_on = vec![0; program.recordings];
+    for item in program.items.iter().filter(|item| item.recording != NONE) {
+        let (recording, device) = (item.recording as usize, program.device_of(item.stream));
+        match item.sort {
+            Sort::Record => made_on[recording] = device,
+            _ if made_on[recording] != device => return program.profile.crossing(),
+            _ => {}
+        }
+    }
+    Ok(0.0)
+}
+
+/// # Errors
+/// For several: what an engine pays for going from one to another is not measured.
+pub(super) fn one_stream_of_peer_copies(streams: usize) -> Result<(), Unknown> {
+    let what = "what copies from a GPU to others pay that lie in several streams".to_owned();
+    if streams > 1 { Err(Unknown { what }) } else { Ok(()) }
+}
+
+/// The pairs of devices between which peer copies go both ways, each once.
+///
+/// # Errors
+/// If a copy is not issued where it comes from, or one device takes copies of
+/// several: neither was measured.
+pub(super) fn pairs(program: &Program<'_>) -> Result<Vec<[DeviceId; 2]>, Unknown> {
+    let mut ways: Vec<[DeviceId; 2]> = Vec::new();
+    for item in &program.items {
+        let Work::PeerCopy { way, .. } = program.classes[item.class as usize].work else {
+            continue;
+        };
+        if program.device_of(item.stream) != way[0].0 {
+            let what = "copies between GPUs in a stream of that which they go to".to_owned();
+            return Err(Unknown { what });
+        }
+        if ways.iter().any(|other| other[0] != way[0] && other[1] == way[1]) {
+            return Err(Unknown { what: "copies from several GPUs to one".to_owned() });
+        }
+        if !ways.contains(&way) {
+            ways.push(way);
+        }
+    }
+    let goes_back = |&[from, to]: &[DeviceId; 2]| from < to && ways.contains(&[to, from]);
+    Ok(ways.iter().copied().filter(goes_back).collect())
+}
+
+/// Only where several streams of a device have kernels can one wait while another
+/// runs.
 ///
 /// # Errors
 /// If the profile does not know what that costs.
 pub(super) fn polling(program: &Program<'_>) -> Result<(), Unknown> {
-    if program.launching.len() < 2 {
+    let mut launching: Vec<usize> =
+        program.launching.iter().map(|&stream| program.device_of(stream)).collect();
+    launching.sort_unstable();
+    if launching.windows(2).all(|two| two[0] != two[1]) {
         return Ok(());
     }
     let mut copies = [false; 2];

@@ -9,6 +9,7 @@
 //! so a stream may hold what is issued later than now. Whatever depends on
 //! that compares times and never asks what is in the queue.
 
+use super::copies::{ENGINES, PEER_ENGINE};
 use super::observer::Cause;
 use super::operation::{Ending, ItemId, NONE, waits_for};
 use super::program::{Item, Program, Sort};
@@ -28,7 +29,7 @@ struct Stream {
     /// The head is behind the barrier of the legacy default stream.
     held_back: bool,
     /// Kinds of operations that were issued since the stream was last empty.
-    seen: [bool; 3],
+    seen: [bool; OperationKind::COUNT],
     /// When the last one left.
     cleared: Instant,
     /// The last operation that ended here.
@@ -61,11 +62,11 @@ pub(super) struct Streams {
     to_do: Vec<u32>,
 }
 
-/// Which engines are doing something: one that is looks at everything that waits
+/// Which engines of a device are doing something: one that is looks at everything that waits
 /// for it when it is done, so that a hand-over costs nothing extra.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Busy {
-    pub copies: [bool; 2],
+    pub copies: [bool; ENGINES],
     pub processors: bool,
 }
 
@@ -75,6 +76,7 @@ impl Busy {
             OperationKind::CopyIn => self.copies[Direction::HostToDevice as usize],
             OperationKind::CopyOut => self.copies[Direction::DeviceToHost as usize],
             OperationKind::Kernel => self.processors,
+            OperationKind::PeerCopy => self.copies[PEER_ENGINE],
         }
     }
 }
@@ -97,7 +99,7 @@ impl Streams {
             kernel: start,
             running: false,
             held_back: false,
-            seen: [false; 3],
+            seen: [false; OperationKind::COUNT],
             cleared: Instant::START,
             last: Ending::START,
             awaited: Vec::new(),
@@ -159,11 +161,11 @@ impl Streams {
             return false;
         }
         let id = program.in_streams[stream.head as usize];
-        let kind = |index: usize| program.traits[index].kind;
-        let mine = kind(index as usize);
+        let traits = |index: usize| &program.traits[index];
+        let mine = traits(index as usize);
         let others = || {
             let others = program.barrier.iter().map(|&other| usize::from(other));
-            others.filter(|&other| mine.waits_for(kind(other)))
+            others.filter(|&other| mine.waits_for(traits(other)))
         };
         let is_earlier = |other: usize| {
             let head = self.streams[other].head;
@@ -185,7 +187,7 @@ impl Streams {
         &mut self,
         program: &Program<'_>,
         index: u16,
-        (now, busy): (Instant, Busy),
+        (now, busy): (Instant, &[Busy]),
         ready: &mut Vec<Ready>,
     ) {
         // A reached event may set other streams free, and those others again.
@@ -203,7 +205,7 @@ impl Streams {
                 let issued = self.issued[id as usize];
                 // It found the stream empty.
                 if issued >= stream.cleared {
-                    stream.seen = [false; 3];
+                    stream.seen = [false; OperationKind::COUNT];
                 }
                 let before = stream.last.kind;
                 let item = &program.items[id as usize];
@@ -212,6 +214,7 @@ impl Streams {
                     Sort::Wait if !self.pass(program, index, (item.recording, issued)) => break,
                     Sort::Wait => {}
                     Sort::Operation(kind) => {
+                        let busy = busy[program.device_of(index as u16)];
                         let polling = if (before, kind) == KERNELS && program.launching.len() > 1 {
                             self.polling(program, index, (now, busy))
                         } else {
@@ -293,7 +296,8 @@ impl Streams {
                 let id = program.in_streams[position as usize];
                 program.items[id as usize].sort == Sort::KERNEL
             };
-            if u32::from(other) == index || stream.head == stream.issued {
+            let elsewhere = program.device_of(other) != program.device_of(index as u16);
+            if u32::from(other) == index || elsewhere || stream.head == stream.issued {
                 continue;
             }
             stream.kernel = stream.kernel.max(stream.head);
@@ -305,7 +309,8 @@ impl Streams {
                 && self.issued[program.in_streams[stream.kernel as usize] as usize] <= now;
             others += usize::from(waits);
         }
-        program.profile.polling(others, busy.copies)
+        let [down, up, _] = busy.copies;
+        program.profile.polling(others, [down, up])
     }
 }
 
@@ -328,9 +333,15 @@ impl Stream {
             }
             _ => 0.0,
         };
+        let device = |item: ItemId| program.device_of(program.items[item as usize].stream);
+        let crossing = |from: &Ending| match from.item {
+            NONE => 0.0,
+            item if device(item) == device(id) => 0.0,
+            _ => program.crossing,
+        };
         start.follow(&self.last, price(&self.last, false) + polling, Reason::Stream);
         for event in self.awaited.drain(..) {
-            start.follow(&event, price(&event, true), Reason::Event);
+            start.follow(&event, price(&event, true) + crossing(&event), Reason::Event);
         }
         self.running = true;
         self.cause = start.cause;

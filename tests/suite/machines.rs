@@ -4,11 +4,11 @@
 //! bytes, so that one element is one nanosecond wherever possible.
 
 use hallway::kernels::{Kernel, Variant};
-use hallway::plan::Direction;
+use hallway::plan::{DeviceId, Direction};
 use hallway::profile::{
     CacheModel, CallCosts, Contention, CopyModel, Curve, Estimate, HandOver, KernelModel,
-    Latencies, LinkModel, MemoryCosts, OperationKind, Polling, Profile, StagingModel, TwinModel,
-    Warmth,
+    Latencies, LinkModel, MemoryCosts, MultiGpu, OperationKind, OtherGpu, PeerModel, Polling,
+    Profile, RootModel, StagingModel, TwinModel, Warmth,
 };
 use hallway::samples::{Extent, MEANWHILE, Provenance};
 use hallway::units::{Bandwidth, Bytes};
@@ -76,8 +76,51 @@ pub fn machine() -> Profile {
             first_touch_team: Some(per_element_of_bytes(0.0, 1.0)),
             renew: Some(constant(20_000.0)),
         },
+        multi_gpu: MultiGpu::default(),
         accuracy: None,
     }
+}
+
+/// Two such devices. A copy between them starts 3500 after its call and takes 1000
+/// and a quarter of a nanosecond an element, and three quarters of what both directions
+/// ask for can go. To wait for an event of the other takes 2000 longer. The root that
+/// they share carries so many bytes a nanosecond down, up and both ways together; what
+/// they ask for at most is 8, 8 and 16.
+pub fn machine_of_two(root: [f64; 3]) -> Profile {
+    let peer = |from, to| PeerModel {
+        from: DeviceId(from),
+        to: DeviceId(to),
+        direct: true,
+        time: per_element_of_bytes(1_000.0, 0.25),
+        both_bytes_per_second: Some(bytes_per_nanosecond(16.0)),
+    };
+    let [down, up, both] = root.map(|rate| Some(bytes_per_nanosecond(rate)));
+    let mut machine = machine();
+    machine.multi_gpu = MultiGpu {
+        use_device: Some(time(50.0)),
+        peer_copy: Some(time(1_200.0)),
+        start_peer_copy: Some(time(3_500.0)),
+        crossing: Some(time(2_000.0)),
+        peers: vec![peer(0, 1), peer(1, 0)],
+        roots: vec![RootModel {
+            devices: 2,
+            down_bytes_per_second: down,
+            up_bytes_per_second: up,
+            both_bytes_per_second: both,
+            scatter: SCATTER,
+        }],
+        others: vec![OtherGpu { device: DeviceId(1), copy_in: 1.0, copy_out: 1.0, kernel: 1.0 }],
+    };
+    let kinds = OperationKind::ALL.into_iter();
+    for (from, to) in kinds.flat_map(|from| OperationKind::ALL.map(|to| (from, to))) {
+        if [from, to].contains(&OperationKind::PeerCopy) {
+            for across_streams in [false, true] {
+                let (first, queued) = (time(0.0), time(0.0));
+                machine.hand_overs.push(HandOver { from, to, across_streams, first, queued });
+            }
+        }
+    }
+    machine
 }
 
 /// The machine with its link and its copies at `times` the bandwidth.

@@ -1,12 +1,15 @@
 //! Every plan orders what touches the same bytes, and computes what the CPU
 //! computes in any order that it allows; a plan that forgets a wait does not.
 
+mod over_several_gpus;
+
+use self::over_several_gpus::{check_contexts, over_several};
 use super::workloads::{any_workload, committed, read, simple};
 use hallway::execute::{Contents, run_in_random_order};
 use hallway::host::Team;
 use hallway::kernels::Kernel;
 use hallway::plan::{
-    Call, EventId, Family, Issue, Plan, Strategy, StreamKind, build, check_hazards,
+    Call, Each, EventId, Family, Issue, Plan, Spread, Strategy, StreamKind, build, check_hazards,
 };
 use hallway::scenario::{Home, HostMemory, Limits, Workload};
 use hallway::search::candidates;
@@ -58,6 +61,7 @@ impl Case {
         let plans = self.plans();
         for plan in &plans {
             check_hazards(plan).map_err(|hazard| format!("{}: {hazard}", plan.strategy))?;
+            check_contexts(plan)?;
             (0..seeds).try_for_each(|seed| self.runs(plan, seed))?;
         }
         Ok(plans.len())
@@ -75,6 +79,11 @@ fn strategies() -> Vec<Strategy> {
             Family::Buffered { chunks, ring: 1 },
             Family::Buffered { chunks, ring: 2 },
         ]);
+    }
+    for chunks in [1, 2, 3, 6] {
+        for devices in [2, 3] {
+            families.extend(over_several(chunks, devices));
+        }
     }
     let both = [HostMemory::Pageable, HostMemory::Pinned];
     let with = |family| both.map(|memory| Strategy { family, memory });
@@ -112,7 +121,7 @@ fn every_plan_uses_all_memory_that_it_takes() {
 fn allocations_of(call: &Call) -> Vec<usize> {
     let slices = match call {
         Call::Clear { target, .. } => vec![*target],
-        Call::Copy { from, to, .. } => vec![*from, *to],
+        Call::Copy { from, to, .. } | Call::PeerCopy { from, to, .. } => vec![*from, *to],
         Call::Launch { step, .. } | Call::Compute { step } => {
             step.inputs.iter().chain([&step.output]).chain(&step.workspace).copied().collect()
         }
@@ -210,6 +219,7 @@ fn every_forgotten_wait_record_and_synchronisation_is_found() {
             Family::Buffered { chunks: 3, ring: 2 },
             Family::Buffered { chunks: 5, ring: 2 },
             Family::Buffered { chunks: 5, ring: 1 },
+            Family::MultiGpu { chunks: 4, devices: 2, each: Each::ByEngine, spread: Spread::Host },
         ] {
             let plan = build(&case.workload, pinned(family)).expect("fits");
             case.runs(&plan, 1).expect("right as it is");
@@ -264,18 +274,22 @@ fn a_reduction_waits_for_all_its_parts() {
     is_found(&case, &without(&plan, waits[0]), "the synchronisation before the host adds");
 }
 
-/// Weights belong to all chunks of a batch, and cross the link once for it.
-#[test]
-fn what_is_read_whole_comes_once_for_each_batch() {
-    let workload = read(
+/// Ten rows in each of two batches, times one matrix.
+fn rows() -> Workload {
+    read(
         "schema_version = 1\nname = \"rows\"\nquestion = \"?\"\nbatches = 2\n\
          [[buffer]]\nname = \"x\"\ntype = \"f32\"\nelements = 80\nhome = \"host\"\n\
          [[buffer]]\nname = \"y\"\ntype = \"f32\"\nelements = 64\nhome = \"host\"\n\
          [[buffer]]\nname = \"out\"\ntype = \"f32\"\nelements = 80\nhome = \"host\"\n\
          [[task]]\nname = \"t\"\nkernel = \"matmul\"\nreads = [\"x\", \"y\"]\n\
          writes = [\"out\"]\narguments = { inner = 8 }\nsplit = { along = \"elements\" }\n",
-    );
-    let case = Case::new(workload);
+    )
+}
+
+/// Weights belong to all chunks of a batch, and cross the link once for it.
+#[test]
+fn what_is_read_whole_comes_once_for_each_batch() {
+    let case = Case::new(rows());
     for family in [
         Family::ByEngine { chunks: 5 },
         Family::Buffered { chunks: 5, ring: 2 },

@@ -49,11 +49,20 @@
 //!   `kernels::a_kernel_of_higher_priority_goes_before_blocks_that_wait`
 //! - only the first kernel in the queue is dispatched:
 //!   `kernels::only_the_first_kernel_in_the_queue_is_dispatched`
+//! - each device has engines of its own:
+//!   `several_gpus::two_devices_copy_and_compute_at_once`
+//! - devices share the root of their links:
+//!   `several_gpus::a_shared_root_slows_both_devices_alike`
+//! - copies between devices have engines and links of their own:
+//!   `several_gpus::a_peer_copy_does_not_occupy_the_link_to_the_host`
+//! - an event of another device takes longer to wait for:
+//!   `several_gpus::waiting_for_an_event_of_another_device_takes_longer`
 
 mod copies;
 mod kernels;
 mod laws;
 mod reasons;
+mod several_gpus;
 mod streams;
 mod the_host;
 mod whole_plans;
@@ -79,7 +88,7 @@ const ROOM: u64 = 100_000;
 /// A plan with one allocation of each kind, whose body is written call by call.
 fn tiny(body: Vec<Call>) -> Plan {
     let places =
-        [Place::Host(HostMemory::Pinned), Place::Host(HostMemory::Pageable), Place::Device];
+        [Place::Host(HostMemory::Pinned), Place::Host(HostMemory::Pageable), Place::FIRST_DEVICE];
     let allocations = places.map(|place| Allocation {
         name: format!("{place:?}"),
         place,
@@ -154,7 +163,7 @@ fn there_and_back() -> Vec<Call> {
 
 /// A plan whose streams are of these kinds.
 fn tiny_with(kinds: [StreamKind; 3], body: Vec<Call>) -> Plan {
-    let streams = kinds.map(|kind| StreamTraits { kind, priority: 0 }).to_vec();
+    let streams = kinds.map(|kind| StreamTraits { kind, ..StreamTraits::default() }).to_vec();
     Plan { streams, ..tiny(body) }
 }
 

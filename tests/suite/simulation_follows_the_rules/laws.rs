@@ -1,13 +1,14 @@
 //! What holds for every plan of every workload.
 
 use super::*;
-use crate::machines::{machine, machine_with_bandwidth};
+use crate::machines::{machine, machine_of_two, machine_with_bandwidth};
 use crate::workloads::{any_workload, committed, simple};
-use hallway::plan::{Issue, build};
+use hallway::plan::{DeviceId, Issue, build};
 use hallway::profile::Curve;
 use hallway::scenario::Workload;
-use hallway::search::candidates;
+use hallway::search::{candidates, candidates_over};
 use hallway::simulate::{Program, Simulator, forecast, forecast_all, lower_bound};
+use hallway::timeline::Activity;
 use proptest::prelude::{
     ProptestConfig, TestCaseError, prop, prop_assert, prop_assert_eq, proptest,
 };
@@ -61,14 +62,22 @@ fn check_lanes(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError> {
         prop_assert!(timeline.busy(lane) <= timeline.makespan, "{lane}");
         let spans = spans(timeline, lane);
         prop_assert!(spans.is_sorted_by_key(|span| span.0), "{lane}: {spans:?}");
-        let in_turn = spans.is_sorted_by(|before, after| before.1 <= after.0);
-        prop_assert!(lane == Lane::Kernels || in_turn, "{lane}: {spans:?}");
+        for device in (0..plan.devices().max(1)).map(DeviceId) {
+            let is_here =
+                |call: &Call| call.stream().is_none_or(|stream| plan.device_of(stream) == device);
+            let is_here = |a: &&Activity| lane == Lane::Host || is_here(&plan.body[a.call]);
+            let here = timeline.lane(lane).filter(is_here);
+            let in_turn = here.is_sorted_by(|before, after| before.end <= after.start);
+            prop_assert!(lane == Lane::Kernels || in_turn, "{lane}: {spans:?}");
+        }
         prop_assert!(spans.iter().all(|span| span.1 <= makespan(timeline)), "{lane}: {spans:?}");
     }
     let calls: Vec<usize> = timeline.lane(Lane::Host).map(|activity| activity.call).collect();
     prop_assert!(calls.into_iter().eq(0..plan.body.len()), "the host makes each call once");
-    let works =
-        |call: &&Call| matches!(call, Call::Copy { .. } | Call::Launch { .. } | Call::Clear { .. });
+    let works = |call: &&Call| {
+        use Call::{Clear, Copy, Launch, PeerCopy};
+        matches!(call, Copy { .. } | PeerCopy { .. } | Launch { .. } | Clear { .. })
+    };
     let on_device = timeline.activities.len() - plan.body.len();
     prop_assert_eq!(on_device, plan.body.iter().filter(works).count());
     Ok(())
@@ -78,9 +87,9 @@ fn check_lanes(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError> {
 fn check_order(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError> {
     let mut streams = vec![Instant::START; plan.streams.len()];
     let barrier = |streams: &mut Vec<Instant>, stream: usize| {
-        let mine = plan.streams[stream].kind;
+        let mine = plan.streams[stream];
         let others = plan.streams.iter().zip(streams.iter());
-        let ends = others.filter(|(other, _)| mine.waits_for(other.kind)).map(|(_, end)| *end);
+        let ends = others.filter(|(other, _)| mine.waits_for(other)).map(|(_, end)| *end);
         streams[stream] = ends.fold(streams[stream], Instant::max);
     };
     let mut events = vec![Instant::START; plan.events];
@@ -99,6 +108,7 @@ fn check_order(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError> {
             }
             Call::Synchronize { stream } => prop_assert!(at(index, true).end >= streams[stream.0]),
             Call::Copy { stream, .. }
+            | Call::PeerCopy { stream, .. }
             | Call::Launch { stream, .. }
             | Call::Clear { stream, .. } => {
                 let (device, host) = (at(index, false), at(index, true));
@@ -123,8 +133,8 @@ fn check_path(timeline: &Timeline) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-fn check_bound(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError> {
-    let bound = lower_bound(plan, &machine()).expect("known");
+fn check_bound(plan: &Plan, timeline: &Timeline, machine: &Profile) -> Result<(), TestCaseError> {
+    let bound = lower_bound(plan, machine).expect("known");
     prop_assert!(bound <= timeline.makespan, "{bound} and {}", timeline.makespan);
     Ok(())
 }
@@ -139,7 +149,24 @@ proptest! {
             check_lanes(&plan, &timeline)?;
             check_order(&plan, &timeline)?;
             check_path(&timeline)?;
-            check_bound(&plan, &timeline)?;
+            check_bound(&plan, &timeline, &machine())?;
+        }
+    }
+
+    /// Both of a root that is in nobody's way and of one that slows all.
+    #[test]
+    fn timelines_of_plans_over_two_devices_are_consistent(workload in any_workload()) {
+        let mut workload = workload;
+        workload.plans.chunks = vec![1, 2, 4];
+        let plans = candidates_over(&workload, &[2]).plans;
+        for machine in [[8.0, 8.0, 16.0], [4.5, 5.5, 7.0]].map(machine_of_two) {
+            for plan in plans.iter().filter(|plan| plan.devices() == 2) {
+                let timeline = simulate(plan, &machine).expect("known");
+                check_lanes(plan, &timeline)?;
+                check_order(plan, &timeline)?;
+                check_path(&timeline)?;
+                check_bound(plan, &timeline, &machine)?;
+            }
         }
     }
 
@@ -150,7 +177,7 @@ proptest! {
         check_lanes(&plan, &timeline)?;
         check_order(&plan, &timeline)?;
         check_path(&timeline)?;
-        check_bound(&plan, &timeline)?;
+        check_bound(&plan, &timeline, &machine())?;
         prop_assert_eq!(bytes(&timeline), bytes(&predicted(&plan)));
     }
 
