@@ -1,6 +1,7 @@
 //! The order in which everything is measured, and how far along it one has come.
 
 use super::probes::{Counts, Probe, device_probes, host_probes};
+use super::several;
 use super::sizes::{Sizes, is_measured_closely};
 use crate::kernels::Kernel;
 use crate::samples::{Measurement, Provenance, Quantity};
@@ -31,6 +32,7 @@ impl Course {
         let sizes = Sizes::new(machine.extent);
         let host = (0..sizes.host_rounds).flat_map(|round| host_probes(&sizes, round));
         let mut probes: Vec<Probe> = device_probes(&sizes).into_iter().chain(host).collect();
+        probes.extend(several::probes(machine));
         probes.shuffle(&mut ChaCha8Rng::seed_from_u64(machine.seed));
         Self { probes }
     }
@@ -41,6 +43,7 @@ impl Course {
         // What the host does varies more.
         let host = (0..2).flat_map(|_| host_probes(&sizes, 0));
         let mut probes: Vec<Probe> = device_probes(&sizes).into_iter().chain(host).collect();
+        probes.extend(several::probes(machine));
         probes.retain(|probe| is_telling(&probe.quantities[0], &sizes));
         probes.shuffle(&mut ChaCha8Rng::seed_from_u64(machine.seed));
         Self { probes }
@@ -92,6 +95,10 @@ fn is_telling(quantity: &Quantity, sizes: &Sizes) -> bool {
             [Bytes::kib(4), Bytes::mib(1), Bytes::mib(64)].contains(bytes)
         }
         Quantity::Shared { bytes, .. } => *bytes == Bytes::mib(4),
+        Quantity::PeerCopy { bytes, .. } | Quantity::Concurrent { bytes, .. } => {
+            *bytes == Bytes::mib(16)
+        }
+        Quantity::Crossing { .. } | Quantity::On { .. } => true,
         Quantity::Staged { bytes, footprint, .. } => *bytes == Bytes::mib(1) && footprint == bytes,
         Quantity::Kernel { variant, elements } => {
             let telling = match variant.kernel {

@@ -15,9 +15,11 @@ mod memory;
 mod probes;
 mod rig;
 mod run;
+mod several;
 mod sizes;
 mod staging;
 mod twins;
 
 pub use course::{Course, OtherCourse};
 pub use run::{CalibrateError, Progress, calibrate, provenance};
+pub use several::MOST_DEVICES;

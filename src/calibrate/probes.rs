@@ -114,7 +114,7 @@ pub(super) fn host_probes(sizes: &Sizes, round: usize) -> Vec<Probe> {
     probes
 }
 
-fn one(quantity: Quantity, counts: Counts) -> Probe {
+pub(super) fn one(quantity: Quantity, counts: Counts) -> Probe {
     Probe { quantities: vec![quantity], counts }
 }
 

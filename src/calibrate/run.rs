@@ -91,7 +91,7 @@ pub fn calibrate<W: Write>(
 ) -> Result<Samples, CalibrateError> {
     let (start, _) = course.done(&samples.measurements)?;
     let total = course.probes.len();
-    let mut rig = Rig::new(device, team)?;
+    let mut rig = Rig::new(device, team, samples.machine.devices)?;
     warm_up(&mut rig)?;
     let patience = Patience::of(samples.machine.extent);
     for (done, probe) in course.probes.iter().enumerate().skip(start) {
@@ -218,17 +218,23 @@ fn is_settled(times: &[Span]) -> bool {
     relative_half_width(&values).is_some_and(|width| width < SETTLED)
 }
 
-/// Describes the machine under the calibration.
+/// Describes the machine under the calibration of so many of its GPUs.
 ///
 /// # Errors
-/// If the device does not answer.
+/// If a device does not answer, or there are fewer.
 pub fn provenance(
     device: &Device,
     team: &Team,
     seed: u64,
     extent: Extent,
+    devices: usize,
 ) -> Result<Provenance, GpuError> {
     let gpu = device.describe()?;
+    let mut peer_access = devices > 1;
+    for index in 1..devices {
+        let other = device.nth(index)?;
+        peer_access &= device.reaches(other)? && other.reaches(device)?;
+    }
     let cpu = crate::host::describe();
     let since_1970 = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     Ok(Provenance {
@@ -247,5 +253,7 @@ pub fn provenance(
         hallway_version: env!("CARGO_PKG_VERSION").to_owned(),
         seed,
         extent,
+        devices,
+        peer_access,
     })
 }

@@ -11,17 +11,20 @@
 //! and again, a turn takes the three service times and three hand-overs.
 
 use super::lookup::Lookup;
-use crate::plan::Direction;
+use crate::plan::{DeviceId, Direction};
 use crate::profile::{Estimate, HandOver, OperationKind, Other};
 use crate::samples::{CYCLES, LONG_COPY, LONG_KERNEL, Link, Quantity};
 
-const LINKS: [Link; 3] = [Link::CopyIn, Link::CopyOut, Link::Kernel];
+/// The engines of one device, which cycles go through, and what else there may be.
+const CYCLE: [Link; 3] = [Link::CopyIn, Link::CopyOut, Link::Kernel];
+const LINKS: [Link; 4] = [Link::CopyIn, Link::CopyOut, Link::Kernel, Link::PeerCopy];
 
 const fn kind(link: Link) -> OperationKind {
     match link {
         Link::CopyIn => OperationKind::CopyIn,
         Link::CopyOut => OperationKind::CopyOut,
         Link::Kernel => OperationKind::Kernel,
+        Link::PeerCopy => OperationKind::PeerCopy,
     }
 }
 
@@ -37,6 +40,17 @@ fn long_service(lookup: &Lookup<'_>, link: Link) -> Option<Estimate> {
         Link::CopyIn => copy(Direction::HostToDevice),
         Link::CopyOut => copy(Direction::DeviceToHost),
         Link::Kernel => Quantity::Kernel { variant: LONG_KERNEL.0, elements: LONG_KERNEL.1 },
+        Link::PeerCopy => return long_peer_copy(lookup),
+    })
+}
+
+/// From the first GPU to the second, whichever way the data goes.
+fn long_peer_copy(lookup: &Lookup<'_>) -> Option<Estimate> {
+    lookup.estimate(|quantity| match *quantity {
+        Quantity::PeerCopy { from, to, bytes: LONG_COPY, both: false, .. } => {
+            (from, to) == (DeviceId::FIRST, DeviceId(1))
+        }
+        _ => false,
     })
 }
 
@@ -79,15 +93,17 @@ fn hand_over(
         let alone = round_trip(lookup, &[from], false, true)?;
         Some(both.without(alone.ns + long_service(lookup, to)?.ns))
     })?;
+    // No chain went through other devices.
+    let queued = queued.filter(|_| ![from, to].contains(&Link::PeerCopy));
     let queued = queued.map_or(first, |queued| queued.at_most(first.ns));
     Some(HandOver { from: kind(from), to: kind(to), across_streams: across, first, queued })
 }
 
 /// The mean hand-over of chains that go through all engines.
 fn queued(lookup: &Lookup<'_>, across: bool) -> Option<Estimate> {
-    let services = LINKS.map(|link| service(lookup, link));
+    let services = CYCLE.map(|link| service(lookup, link));
     let services: f64 = services.into_iter().map(|time| Some(time?.ns)).sum::<Option<_>>()?;
-    let hops = (LINKS.len() * CYCLES.len()) as f64;
+    let hops = (CYCLE.len() * CYCLES.len()) as f64;
     let (mut mean, mut other) = (Estimate::new(0.0, 0.0), Other { ns: 0.0, share: 0.0 });
     for links in CYCLES {
         let turn = lookup.estimate_of(&Quantity::Chain { links: links.to_vec(), across })?;

@@ -8,6 +8,7 @@ mod chains;
 mod device;
 mod host;
 mod lookup;
+mod several;
 
 use crate::profile::{Profile, SCHEMA_VERSION};
 use crate::samples::{Quantity, Samples};
@@ -34,6 +35,7 @@ pub fn fit(samples: &Samples) -> Result<Profile, FitError> {
         schema_version: SCHEMA_VERSION,
         machine: samples.machine.clone(),
         staging: host::staging(&lookup, &calls),
+        multi_gpu: several::multi_gpu(&lookup, &calls),
         hand_overs: chains::hand_overs(&lookup),
         kernels: device::kernels(&lookup),
         twins: host::twins(&lookup),
@@ -44,7 +46,6 @@ pub fn fit(samples: &Samples) -> Result<Profile, FitError> {
         calls,
         latency,
         copies,
-        multi_gpu: crate::profile::MultiGpu::default(),
         accuracy: None,
     })
 }

@@ -98,7 +98,7 @@ impl Device {
     /// If there are not so many, or the context of that one cannot be had.
     pub fn nth(&self, index: usize) -> Result<&Self, GpuError> {
         let Some(place) = index.checked_sub(1) else { return Ok(self) };
-        let count = self.others.len() + 1;
+        let count = self.visible();
         let Some((ordinal, other)) = self.others.get(place) else {
             return Err(GpuError::TooFewDevices { wanted: index + 1, count });
         };
@@ -107,6 +107,11 @@ impl Device {
         }
         let opened = Self::retain(*ordinal, Vec::new())?;
         Ok(other.get_or_init(|| opened))
+    }
+
+    /// How many there are with the others.
+    pub fn visible(&self) -> usize {
+        self.others.len() + 1
     }
 
     /// Makes the context of this GPU the one that calls are made in.

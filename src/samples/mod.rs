@@ -12,7 +12,7 @@ mod words;
 pub use file::{FORMAT, Recorder, SamplesError};
 
 use crate::kernels::{Kernel, Variant};
-use crate::plan::Direction;
+use crate::plan::{DeviceId, Direction};
 use crate::units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +39,16 @@ pub struct Provenance {
     /// Older files do not say: theirs were full.
     #[serde(default)]
     pub extent: Extent,
+    /// GPUs that were measured together, of which this is the first.
+    #[serde(default = "one")]
+    pub devices: usize,
+    /// Whether the first and each of the others reach each other's memory.
+    #[serde(default)]
+    pub peer_access: bool,
+}
+
+const fn one() -> usize {
+    1
 }
 
 impl Provenance {
@@ -78,6 +88,8 @@ pub enum Link {
     CopyOut,
     /// A kernel: [`SHORT_KERNEL`], or [`LONG_KERNEL`] if long.
     Kernel,
+    /// A copy from the first GPU to the second, of as many bytes as the others.
+    PeerCopy,
 }
 
 /// More than the cores' own caches hold and less than the shared one does.
@@ -123,6 +135,9 @@ pub enum TimedCall {
     /// A wait alone.
     Wait,
     Synchronize,
+    PeerCopy,
+    /// Making another GPU's context the current one.
+    UseDevice,
 }
 
 /// A kind of memory management.
@@ -223,6 +238,36 @@ pub enum Quantity {
     Memory {
         work: MemoryWork,
         bytes: Bytes,
+    },
+    /// Device time of copies from GPU to GPU, one after the other; `direct`: they
+    /// reach each other's memory; `both`: while as many go the other way, which is
+    /// measured at once.
+    PeerCopy {
+        from: DeviceId,
+        to: DeviceId,
+        bytes: Bytes,
+        direct: bool,
+        both: bool,
+    },
+    /// Device time of as many pinned copies on each of so many GPUs at once, until
+    /// those of the slowest are through; `both`: while as many go the other way on
+    /// each, which is measured at once.
+    Concurrent {
+        direction: Direction,
+        bytes: Bytes,
+        devices: usize,
+        both: bool,
+    },
+    /// Host time from issuing a long kernel to one GPU and another that depends on it
+    /// to a second, to the return of a synchronisation. Not `whole`: what waiting for
+    /// another GPU's event takes longer than for one of the same, which only tables have.
+    Crossing {
+        whole: bool,
+    },
+    /// The same on one of several GPUs, to compare them.
+    On {
+        device: DeviceId,
+        of: Box<Quantity>,
     },
 }
 

@@ -5,6 +5,9 @@
 //! every further line is one time of one quantity. Which quantity goes by the
 //! one of `path`, `kernel`, `call` and `operation` that is filled in.
 
+mod several;
+
+use self::several::{OF_TWO_GPUS, PEER_PATH};
 use super::file::SamplesError;
 use super::{Extent, Link, Measurement, Provenance, Quantity, Samples, Stop, TimedCall};
 use crate::kernels::{Kernel, Variant};
@@ -14,7 +17,7 @@ use std::collections::BTreeMap;
 
 /// The columns of which a row fills in one, and what may go with it.
 const SORTS: [(&str, &[&str]); 4] = [
-    ("path", &["memory", "bytes", "until", "footprint", "concurrent"]),
+    ("path", &["memory", "bytes", "until", "footprint", "concurrent", "gpu", "gpus", "from", "to"]),
     (
         "kernel",
         &[
@@ -27,6 +30,7 @@ const SORTS: [(&str, &[&str]); 4] = [
             "elements",
             "processor",
             "footprint",
+            "gpu",
         ],
     ),
     ("call", &[]),
@@ -48,7 +52,7 @@ fn known_columns() -> Vec<&'static str> {
     names
 }
 
-const CALLS: [(&str, TimedCall); 7] = [
+const CALLS: [(&str, TimedCall); 9] = [
     ("launch", TimedCall::Launch),
     ("copy-in", TimedCall::CopyIn),
     ("copy-out", TimedCall::CopyOut),
@@ -56,13 +60,19 @@ const CALLS: [(&str, TimedCall); 7] = [
     ("record", TimedCall::Record),
     ("wait", TimedCall::Wait),
     ("synchronize", TimedCall::Synchronize),
+    ("peer-copy", TimedCall::PeerCopy),
+    ("use-device", TimedCall::UseDevice),
 ];
 
 const PATHS: [(&str, Direction); 2] =
     [("H2D", Direction::HostToDevice), ("D2H", Direction::DeviceToHost)];
 
-const OPERATIONS: [(&str, Link); 3] =
-    [("copy-in", Link::CopyIn), ("copy-out", Link::CopyOut), ("kernel", Link::Kernel)];
+const OPERATIONS: [(&str, Link); 4] = [
+    ("copy-in", Link::CopyIn),
+    ("copy-out", Link::CopyOut),
+    ("kernel", Link::Kernel),
+    ("peer-copy", Link::PeerCopy),
+];
 
 /// Reads a table.
 ///
@@ -89,6 +99,7 @@ pub(super) fn read(path: &str, text: &str) -> Result<Samples, SamplesError> {
     }
     let has_twins = times.keys().any(|what| matches!(what, Quantity::Twin { .. }));
     let machine = machine(text, has_twins).map_err(error)?;
+    let machine = several::among(times.keys(), machine);
     let measurement =
         |(quantity, times)| Measurement { quantity, count: 1, times, stop: Stop::Elsewhere };
     let measurements = times.into_iter().map(measurement).collect();
@@ -171,13 +182,15 @@ impl<'r> Row<'r> {
     }
 
     fn copy(&self) -> Result<Quantity, String> {
-        let direction = self.one_of("path", &PATHS)?;
+        let [down, up] = PATHS.map(|(name, direction)| (name, Some(direction)));
+        let Some(direction) = self.one_of("path", &[down, up, (PEER_PATH, None)])? else {
+            return self.peer_copy();
+        };
+        self.leave_empty(&["from", "to"], "only of P2P copies")?;
         let bytes = self.bytes("bytes")?.ok_or("column `bytes`: nothing there; such as 1048576")?;
         let pageable = self.one_of("memory", &[("pinned", false), ("pageable", true)])?;
         if pageable {
-            if self.get("concurrent").is_some() {
-                return Err("column `concurrent`: only of pinned memory; leave it empty".into());
-            }
+            self.leave_empty(&["concurrent", "gpu", "gpus"], "only of pinned memory")?;
             let complete = match self.get("until") {
                 None => true,
                 Some(_) => self.one_of("until", &[("complete", true), ("return", false)])?,
@@ -185,14 +198,14 @@ impl<'r> Row<'r> {
             let footprint = self.bytes("footprint")?.unwrap_or(bytes).max(bytes);
             return Ok(Quantity::Staged { direction, bytes, footprint, complete });
         }
-        for column in ["until", "footprint"] {
-            if self.get(column).is_some() {
-                return Err(format!("column `{column}`: only of pageable memory; leave it empty"));
-            }
+        self.leave_empty(&["until", "footprint"], "only of pageable memory")?;
+        if self.get("gpus").is_some() {
+            return self.concurrent(direction, bytes);
         }
         if self.get("concurrent").is_none() {
-            return Ok(Quantity::Copy { direction, bytes, registered: false });
+            return self.on(Quantity::Copy { direction, bytes, registered: false });
         }
+        self.leave_empty(&["gpu"], "only of copies with nothing beside them")?;
         if self.one_of("concurrent", &PATHS)? == direction {
             return Err(format!(
                 "column `concurrent`: copies of one direction run one after the other; write the \
@@ -218,8 +231,9 @@ impl<'r> Row<'r> {
             if self.get("footprint").is_some() {
                 return Err("column `footprint`: only of the CPU; leave it empty".into());
             }
-            return Ok(Quantity::Kernel { variant, elements });
+            return self.on(Quantity::Kernel { variant, elements });
         }
+        self.leave_empty(&["gpu"], "only of a GPU")?;
         let own = Bytes::new(variant.bytes(elements));
         let footprint = self.bytes("footprint")?.unwrap_or(own).max(own);
         Ok(Quantity::Twin { variant, elements, footprint })
@@ -243,9 +257,15 @@ impl<'r> Row<'r> {
 
     fn operation(&self) -> Result<Quantity, String> {
         let to = self.one_of("operation", &OPERATIONS)?;
+        if self.get("streams") == Some(OF_TWO_GPUS) {
+            return self.crossing(to);
+        }
         let across = match self.get("streams") {
             None => false,
-            Some(_) => self.one_of("streams", &[("one", false), ("two", true)])?,
+            Some(_) => {
+                let known = [("one", false), ("two", true), (OF_TWO_GPUS, true)];
+                self.one_of("streams", &known)?
+            }
         };
         if self.get("after").is_none() {
             if across {
@@ -258,6 +278,11 @@ impl<'r> Row<'r> {
             return Ok(Quantity::Chain { links: vec![to], across });
         }
         Ok(Quantity::HandOver { from, to, across })
+    }
+
+    fn leave_empty(&self, columns: &[&str], why: &str) -> Result<(), String> {
+        let filled = columns.iter().find(|column| self.get(column).is_some());
+        filled.map_or(Ok(()), |column| Err(format!("column `{column}`: {why}; leave it empty")))
     }
 
     fn one_of<T: Copy>(&self, column: &str, choices: &[(&str, T)]) -> Result<T, String> {
@@ -365,6 +390,8 @@ fn machine(text: &str, has_twins: bool) -> Result<Provenance, (usize, String)> {
         hallway_version: env!("CARGO_PKG_VERSION").to_owned(),
         seed: 0,
         extent: Extent::Elsewhere,
+        devices: 1,
+        peer_access: false,
     })
 }
 

@@ -52,6 +52,19 @@ impl fmt::Display for Quantity {
                 write!(f, "{name} on the CPU, {elements} elements, round {footprint}")
             }
             Self::Memory { work, bytes } => write!(f, "{} of {bytes}", work.name()),
+            Self::PeerCopy { from, to, bytes, both, .. } => {
+                let both = if *both { ", beside the other way" } else { "" };
+                write!(f, "copy of {bytes} from GPU {} to GPU {}{both}", from.0, to.0)
+            }
+            Self::Concurrent { direction, bytes, devices, both } => {
+                let both = if *both { " beside the other way" } else { "" };
+                write!(f, "{direction} copy of {bytes}{both}, {devices} GPUs at once")
+            }
+            Self::Crossing { whole: true } => {
+                f.write_str("kernels of two GPUs, one after the other")
+            }
+            Self::Crossing { whole: false } => f.write_str("waiting for another GPU's event"),
+            Self::On { device, of } => write!(f, "{of}, GPU {}", device.0),
         }
     }
 }
@@ -70,6 +83,7 @@ impl Link {
             Self::CopyIn => "H2D",
             Self::CopyOut => "D2H",
             Self::Kernel => "kernel",
+            Self::PeerCopy => "P2P",
         }
     }
 }
@@ -86,6 +100,8 @@ impl TimedCall {
             Self::Record => "a record",
             Self::Wait => "a wait",
             Self::Synchronize => "a synchronisation",
+            Self::PeerCopy => "a P2P copy's call",
+            Self::UseDevice => "going to another GPU's context",
         }
     }
 }

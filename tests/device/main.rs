@@ -3,6 +3,7 @@
 
 mod calibration;
 mod kernels;
+mod several;
 
 use hallway::execute::{Effort, Executor};
 use hallway::gpu::{

@@ -154,6 +154,8 @@ fn provenance() -> Provenance {
         hallway_version: env!("CARGO_PKG_VERSION").to_owned(),
         seed: 1,
         extent: Extent::Full,
+        devices: 1,
+        peer_access: false,
     }
 }
 
