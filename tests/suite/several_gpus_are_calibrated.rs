@@ -159,6 +159,14 @@ fn one_gpu_is_measured_as_if_there_were_no_others() {
     let more = two.quantities().count() - one.quantities().count();
     // A tenth of a second each at most, but for what scatters.
     assert!(more > 40 && more <= 100, "{more} probes more");
+    // Copies that go through the host are looked at, and nothing is built on them.
+    let through_host = Course::new(&Provenance { peer_access: false, ..two_gpus() });
+    let is_direct = |quantity: &&Quantity| match quantity {
+        Quantity::PeerCopy { direct, .. } => *direct,
+        other => other.to_string().contains("P2P"),
+    };
+    assert_eq!(through_host.quantities().flatten().filter(is_direct).count(), 0);
+    assert!(through_host.quantities().count() > one.quantities().count());
     let three = Course::new(&Provenance { devices: 3, ..two_gpus() });
     let counts: Vec<usize> = three
         .quantities()
