@@ -31,7 +31,7 @@
 //! | [`stats`] | robust summaries, lines, segmentation |
 //! | [`kernels`] | which kernels there are, what they read, write and cost on paper |
 //! | [`scenario`] | a TOML file, checked and resolved into a workload |
-//! | [`plan`] | the program, its builder, its families, the proof that it has no race |
+//! | [`plan`] | the program, its builder, its families, graphs, the proof that it has no race |
 //! | [`timeline`] | what happened when, whether predicted or measured |
 //! | [`samples`] | raw measurements and where they were taken |
 //! | [`profile`] | the fitted machine: each cost with its scatter |

@@ -49,6 +49,7 @@ pub fn by_engine(chunks: usize) -> Plan {
         strategy: Strategy {
             family: Family::ByEngine { chunks: chunks as u64 },
             memory: HostMemory::Pinned,
+            graph: false,
         },
         allocations: vec![
             allocation("home", Place::Host(HostMemory::Pinned)),

@@ -1,7 +1,7 @@
 //! Host costs of API calls, and round trips to an idle device.
 
 use super::rig::{Rig, clocked};
-use crate::gpu::{Blocker, GpuError};
+use crate::gpu::GpuError;
 use crate::samples::{Link, SHORT_COPY, TimedCall};
 use crate::units::Span;
 
@@ -42,10 +42,47 @@ impl Rig<'_> {
                 TimedCall::UseDevice => self.members[(1 + at) % 2].device.make_current(),
             })
         });
-        self.blocker.release();
-        Blocker::finish(stream)?;
-        Blocker::finish(other)?;
+        self.blocker.end(&[stream, other])?;
         time
+    }
+
+    /// Host time of `count` calls to an idle device: the end of what each began is
+    /// waited for, untimed.
+    pub fn idle_call(&mut self, call: TimedCall, count: u64) -> Result<Span, GpuError> {
+        let piece = self.piece(false)?;
+        let (stream, other) = (&self.streams[0], &self.streams[1]);
+        let array = self.arrays[0].address();
+        let event = &self.ordering[0];
+        stream.record(event)?;
+        let mut sum = Span::ZERO;
+        for _ in 0..count {
+            stream.synchronize()?;
+            other.synchronize()?;
+            sum += clocked(|| match call {
+                TimedCall::Launch => self.issue(stream, Link::Kernel, &piece),
+                TimedCall::CopyIn => self.issue(stream, Link::CopyIn, &piece),
+                TimedCall::CopyOut => self.issue(stream, Link::CopyOut, &piece),
+                // SAFETY: the array is the rig's and outlives the wait.
+                TimedCall::Clear => unsafe { stream.clear(array, SHORT_COPY) },
+                TimedCall::LaunchAndRecord => {
+                    self.issue(stream, Link::Kernel, &piece)?;
+                    stream.record(event)
+                }
+                TimedCall::WaitAndLaunch => {
+                    other.wait(event)?;
+                    self.issue(other, Link::Kernel, &piece)
+                }
+                TimedCall::Record => stream.record(event),
+                TimedCall::Wait => other.wait(event),
+                TimedCall::Synchronize => stream.synchronize(),
+                TimedCall::PeerCopy => self.issue(stream, Link::PeerCopy, &piece),
+                TimedCall::UseDevice => self.members[1].device.make_current(),
+            })?;
+        }
+        stream.synchronize()?;
+        other.synchronize()?;
+        self.device.make_current()?;
+        Ok(sum)
     }
 
     /// Host time from issuing dependent operations to the return of a synchronisation.

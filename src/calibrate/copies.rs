@@ -2,7 +2,7 @@
 
 use super::probes::LARGEST;
 use super::rig::Rig;
-use crate::gpu::{Blocker, GpuError, Stream};
+use crate::gpu::{GpuError, Stream};
 use crate::plan::Direction;
 use crate::units::{Bytes, Span};
 
@@ -42,9 +42,7 @@ impl Rig<'_> {
             outward.record(&self.ordering[2])
         });
         let marked = inward.record(&self.marks[1]).and(outward.record(&self.marks[3]));
-        self.blocker.release();
-        Blocker::finish(inward)?;
-        Blocker::finish(outward)?;
+        self.blocker.end(&[inward, outward])?;
         issued.and(marked)?;
         Ok([self.marks[1].since(&self.marks[0])?, self.marks[3].since(&self.marks[2])?])
     }

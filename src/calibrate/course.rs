@@ -1,6 +1,6 @@
 //! The order in which everything is measured, and how far along it one has come.
 
-use super::probes::{Counts, Probe, device_probes, host_probes};
+use super::probes::{Counts, Probe, device_probes, host_probes, managed_probes};
 use super::several;
 use super::sizes::{Sizes, is_measured_closely};
 use crate::kernels::Kernel;
@@ -32,6 +32,7 @@ impl Course {
         let sizes = Sizes::new(machine.extent);
         let host = (0..sizes.host_rounds).flat_map(|round| host_probes(&sizes, round));
         let mut probes: Vec<Probe> = device_probes(&sizes).into_iter().chain(host).collect();
+        probes.extend(managed_probes(&sizes, machine.managed_bytes));
         probes.extend(several::probes(machine));
         probes.shuffle(&mut ChaCha8Rng::seed_from_u64(machine.seed));
         Self { probes }

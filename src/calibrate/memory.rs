@@ -2,38 +2,38 @@
 
 use super::rig::{Rig, clocked};
 use super::run::CalibrateError;
+use super::transfers::COMBINED;
 use crate::gpu::{DeviceMemory, PinnedMemory, Registration};
-use crate::host::PageMemory;
+use crate::host::{Operand, PageMemory};
+use crate::kernels::{Kernel, Variant};
 use crate::samples::MemoryWork;
 use crate::units::{Bytes, Span};
 
 impl Rig<'_> {
-    /// Time of one piece of memory management; what it took is given back untimed.
-    pub fn memory(&mut self, work: MemoryWork, bytes: Bytes) -> Result<Span, CalibrateError> {
+    /// Time of one piece of memory management; where it takes something, that of
+    /// giving it back as well.
+    pub fn memory(&mut self, work: MemoryWork, bytes: Bytes) -> Result<Vec<Span>, CalibrateError> {
         let device = self.device;
-        let mut kept = None;
-        let mut locked = None;
-        let mut registered = None;
-        Ok(match work {
-            MemoryWork::DeviceAllocate => clocked(|| {
-                kept = Some(DeviceMemory::new(device, bytes)?);
-                Ok::<_, CalibrateError>(())
-            })?,
-            MemoryWork::PinnedAllocate => clocked(|| {
-                locked = Some(PinnedMemory::new(device, bytes)?);
-                Ok::<_, CalibrateError>(())
-            })?,
-            MemoryWork::Register => {
+        let time = match work {
+            MemoryWork::DeviceAllocate | MemoryWork::DeviceFree => {
+                return taken_and_given_back(|| Ok(DeviceMemory::new(device, bytes)?));
+            }
+            MemoryWork::PinnedAllocate | MemoryWork::PinnedFree => {
+                return taken_and_given_back(|| Ok(PinnedMemory::new(device, bytes)?));
+            }
+            MemoryWork::Register | MemoryWork::Unregister => {
                 let mut pages = PageMemory::new(bytes)?;
                 pages.as_mut_slice().fill(1.0);
-                let time = clocked(|| {
-                    // SAFETY: the registration is dropped first, just below.
-                    registered =
-                        Some(unsafe { Registration::new(device, pages.as_mut_ptr(), bytes)? });
-                    Ok::<_, CalibrateError>(())
-                })?;
-                drop(registered.take());
-                time
+                // SAFETY: the registration is given back before the pages go.
+                return taken_and_given_back(|| unsafe {
+                    Ok(Registration::new(device, pages.as_mut_ptr(), bytes)?)
+                });
+            }
+            MemoryWork::CombinedRead | MemoryWork::CombinedReadTeam => {
+                self.use_combined(bytes, Access::Read, work == MemoryWork::CombinedReadTeam)?
+            }
+            MemoryWork::CombinedWrite | MemoryWork::CombinedWriteTeam => {
+                self.use_combined(bytes, Access::Write, work == MemoryWork::CombinedWriteTeam)?
             }
             MemoryWork::FirstTouch | MemoryWork::FirstTouchTeam => {
                 let mut pages = PageMemory::new(bytes)?;
@@ -50,6 +50,33 @@ impl Rig<'_> {
                 pages.as_mut_slice().fill(1.0);
                 clocked(|| pages.renew())?
             }
+        };
+        Ok(vec![time])
+    }
+
+    /// Time to add up a part of the write-combined memory, or to fill it out of
+    /// ordinary memory.
+    fn use_combined(
+        &mut self,
+        bytes: Bytes,
+        access: Access,
+        team: bool,
+    ) -> Result<Span, CalibrateError> {
+        let offset = self.window(COMBINED, bytes, self.turn);
+        let start = self.combined()?.as_mut_ptr();
+        let count = bytes.as_usize() / 4;
+        // SAFETY: the window lies within the memory, which no copy uses now.
+        let combined = unsafe { std::slice::from_raw_parts_mut(start.add(offset), count) };
+        let team = if team { self.team } else { &self.one_thread };
+        let [from, .., out] = &mut self.pools;
+        let (kernel, input, output) = match access {
+            Access::Read => (Kernel::Sum, &*combined, &mut out.as_mut_slice()[..1]),
+            Access::Write => (Kernel::Scale, &from.as_slice()[..count], combined),
+        };
+        let arguments = Variant { kernel, extent: 0 }.arguments();
+        clocked(|| {
+            team.run(kernel, &arguments, &[Operand::Array(input)], output, 0);
+            Ok(())
         })
     }
 
@@ -66,4 +93,27 @@ impl Rig<'_> {
         });
         time.unwrap_or_else(|never| match never {})
     }
+}
+
+/// What the CPU does with memory.
+#[derive(Debug, Clone, Copy)]
+enum Access {
+    Read,
+    Write,
+}
+
+/// Times of taking something and of giving it back.
+fn taken_and_given_back<T>(
+    take: impl FnOnce() -> Result<T, CalibrateError>,
+) -> Result<Vec<Span>, CalibrateError> {
+    let mut kept = None;
+    let taken = clocked(|| {
+        kept = Some(take()?);
+        Ok::<_, CalibrateError>(())
+    })?;
+    let given_back = clocked(|| {
+        drop(kept);
+        Ok::<_, CalibrateError>(())
+    })?;
+    Ok(vec![taken, given_back])
 }

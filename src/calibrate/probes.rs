@@ -5,8 +5,8 @@ use crate::gpu::supports;
 use crate::kernels::{Kernel, Variant};
 use crate::plan::Direction;
 use crate::samples::{
-    CYCLES, Link, MEANWHILE, MEMORY_FOOTPRINT, MemoryWork, ONE_THREAD, Quantity, ROTATED,
-    SHARED_FOOTPRINT, TimedCall,
+    CYCLES, GraphCall, IN_TURN, Link, Load, MEANWHILE, MEMORY_FOOTPRINT, MemoryWork, ONE_THREAD,
+    Quantity, ROTATED, SHARED_FOOTPRINT, SetupStep, Side, TimedCall, TransferPath,
 };
 use crate::units::Bytes;
 
@@ -43,6 +43,8 @@ const POLLING_STREAMS: [usize; 4] = [1, 2, 3, MOST_STREAMS - 3];
 pub(super) fn device_probes(sizes: &Sizes) -> Vec<Probe> {
     let mut probes = call_probes();
     probes.extend(chain_probes());
+    probes.extend(trip_probes(sizes));
+    probes.extend(graph_probes());
     for direction in Direction::BOTH {
         for &bytes in &sizes.copies {
             probes.push(one(copy(direction, bytes, false), Counts::ByDuration));
@@ -56,6 +58,18 @@ pub(super) fn device_probes(sizes: &Sizes) -> Vec<Probe> {
         let quantities = Direction::BOTH.map(|direction| Quantity::Shared { direction, bytes });
         let count = (LARGEST.get() / bytes.get()).min(64);
         probes.push(Probe { quantities: quantities.to_vec(), counts: Counts::Of(count) });
+    }
+    let paths = TransferPath::ALL.into_iter().filter(|path| !TransferPath::MANAGED.contains(path));
+    probes.extend(paths.flat_map(|path| transfers(sizes, path)));
+    for &load in sizes.loads {
+        probes.extend(Direction::BOTH.map(|direction| beside(direction, load)));
+    }
+    for &step in sizes.setup_steps {
+        let counts = match step {
+            SetupStep::Stream | SetupStep::Event => Counts::Of(16),
+            SetupStep::Context | SetupStep::Module => Counts::Once,
+        };
+        probes.push(one(Quantity::Setup { step }, counts));
     }
     let on_device = |points: &Points| supports(points.variant.kernel).is_ok();
     for Points { variant, elements, .. } in sizes.points().into_iter().filter(on_device) {
@@ -96,22 +110,72 @@ pub(super) fn host_probes(sizes: &Sizes, round: usize) -> Vec<Probe> {
         let saxpy = Variant { kernel: Kernel::Saxpy, extent: 0 };
         probes.push(twin(saxpy, 1 << 20, Bytes::mib(mib)));
     }
-    let works = [
-        MemoryWork::DeviceAllocate,
-        MemoryWork::PinnedAllocate,
-        MemoryWork::Register,
-        MemoryWork::FirstTouch,
-        MemoryWork::SecondTouch,
-        MemoryWork::FirstTouchTeam,
-        MemoryWork::SecondTouchTeam,
-        MemoryWork::Renew,
+    probes.extend(memory_probes(sizes, round));
+    probes
+}
+
+fn memory_probes(sizes: &Sizes, round: usize) -> Vec<Probe> {
+    use MemoryWork::{
+        CombinedRead, CombinedReadTeam, CombinedWrite, CombinedWriteTeam, DeviceAllocate,
+        DeviceFree, FirstTouch, FirstTouchTeam, PinnedAllocate, PinnedFree, Register, Renew,
+        SecondTouch, SecondTouchTeam, Unregister,
+    };
+    let works: [&[MemoryWork]; 8] = [
+        &[DeviceAllocate, DeviceFree],
+        &[PinnedAllocate, PinnedFree],
+        &[Register, Unregister],
+        &[FirstTouch],
+        &[SecondTouch],
+        &[FirstTouchTeam],
+        &[SecondTouchTeam],
+        &[Renew],
     ];
-    for work in works {
+    let mut probes = Vec::new();
+    for works in works {
         for &bytes in &sizes.memory {
-            probes.push(one(Quantity::Memory { work, bytes }, Counts::Once));
+            let quantities = works.iter().map(|&work| Quantity::Memory { work, bytes });
+            probes.push(Probe { quantities: quantities.collect(), counts: Counts::Once });
+        }
+    }
+    if round == 0 {
+        for work in [CombinedRead, CombinedWrite, CombinedReadTeam, CombinedWriteTeam] {
+            for bytes in sizes.combined.iter().copied().map(Bytes::new) {
+                probes.push(one(Quantity::Memory { work, bytes }, Counts::Once));
+            }
         }
     }
     probes
+}
+
+/// Managed memory, up to so much of it.
+pub(super) fn managed_probes(sizes: &Sizes, most: Bytes) -> Vec<Probe> {
+    let fits = |probe: &Probe| match probe.quantities[0] {
+        Quantity::Transfer { bytes, .. } => bytes <= most,
+        _ => false,
+    };
+    let probes = TransferPath::MANAGED.into_iter().flat_map(|path| transfers(sizes, path));
+    probes.filter(fits).collect()
+}
+
+fn transfers(sizes: &Sizes, path: TransferPath) -> Vec<Probe> {
+    let counts = match path {
+        // Once at a time: pages that have moved must be moved back.
+        TransferPath::ManagedFault
+        | TransferPath::ManagedPrefetchIn
+        | TransferPath::ManagedPrefetchOut => Counts::Once,
+        _ => Counts::ByDuration,
+    };
+    let quantity = |power: &u32| Quantity::Transfer { path, bytes: Bytes::new(1 << power) };
+    (sizes.transfer_powers)(path).iter().map(|power| one(quantity(power), counts)).collect()
+}
+
+fn beside(direction: Direction, load: Load) -> Probe {
+    let quantity = |of| Quantity::Beside { direction, bytes: load.copy(), load, of };
+    let count = match load {
+        Load::Kernel => 16,
+        Load::Cpu => 4,
+    };
+    Probe { quantities: [Side::Copy, Side::Load].map(quantity).to_vec(), counts: Counts::Of(count) }
 }
 
 pub(super) fn one(quantity: Quantity, counts: Counts) -> Probe {
@@ -144,10 +208,64 @@ fn copy(direction: Direction, bytes: Bytes, registered: bool) -> Quantity {
 }
 
 fn call_probes() -> Vec<Probe> {
-    use TimedCall::{Clear, CopyIn, CopyOut, Launch, LaunchAndRecord, Synchronize, WaitAndLaunch};
+    use TimedCall::{
+        Clear, CopyIn, CopyOut, Launch, LaunchAndRecord, Record, Synchronize, Wait, WaitAndLaunch,
+    };
     let calls = [Launch, CopyIn, CopyOut, Clear, LaunchAndRecord, WaitAndLaunch, Synchronize];
     let call = |call| one(Quantity::Call { call }, Counts::Of(32));
-    calls.map(call).to_vec()
+    // On an idle device each is taken alone: nothing follows it.
+    let alone = [Launch, CopyIn, CopyOut, Clear, Record, Wait, Synchronize];
+    let idle = |call| one(Quantity::IdleCall { call }, Counts::Of(16));
+    let in_turn = Probe {
+        quantities: IN_TURN.map(|call| Quantity::CallInTurn { call }).to_vec(),
+        counts: Counts::Of(16),
+    };
+    calls.map(call).into_iter().chain(alone.map(idle)).chain([in_turn]).collect()
+}
+
+/// Trips of operations of several sizes: alone, to see where small copies change
+/// their ways, and with another behind them, to see when that one starts.
+fn trip_probes(sizes: &Sizes) -> Vec<Probe> {
+    use Link::{CopyIn as I, CopyOut as O, Kernel as K};
+    let mut probes = Vec::new();
+    for (first, alone) in [I, O, K].into_iter().zip(&sizes.trips) {
+        for &size in *alone {
+            let trip = |whole| Quantity::Trip { first, size, next: None, whole };
+            let quantities = vec![trip(false), trip(true)];
+            probes.push(Probe { quantities, counts: Counts::Once });
+            let is_long = first == K || size >= LONG_TRIP.get();
+            let others = [I, O, K].into_iter().filter(|&next| next != first && is_long);
+            for next in others.filter(|_| sizes.followed) {
+                let trip = Quantity::Trip { first, size, next: Some(next), whole: true };
+                probes.push(one(trip, Counts::Once));
+            }
+        }
+    }
+    probes
+}
+
+/// Copies of this size are still under way when the next operation is there.
+const LONG_TRIP: Bytes = Bytes::kib(64);
+
+/// Nodes of the graphs whose calls are timed: what each node costs, and what the
+/// graph costs besides.
+const NODES: [u64; 3] = [3, 24, 96];
+
+fn graph_probes() -> Vec<Probe> {
+    use Link::{CopyIn, CopyOut, Kernel};
+    let calls = |nodes| {
+        let quantities = GraphCall::ALL.map(|call| Quantity::GraphCall { call, nodes });
+        Probe { quantities: quantities.to_vec(), counts: Counts::Once }
+    };
+    let chain =
+        |links: &[Link]| one(Quantity::GraphChain { links: links.to_vec() }, Counts::Both(2, 26));
+    let mut probes = NODES.map(calls).to_vec();
+    for link in [CopyIn, CopyOut, Kernel] {
+        probes.push(one(Quantity::GraphRoundTrip { link }, Counts::Once));
+        probes.push(chain(&[link]));
+    }
+    probes.extend(CYCLES.iter().map(|links| chain(links)));
+    probes
 }
 
 /// Operations one after the other: of one kind, of two, and of several streams.

@@ -3,8 +3,8 @@
 use super::probes::{LARGEST, MOST_STREAMS, POOL};
 use super::several::Member;
 use crate::gpu::{
-    Blocker, Device, DeviceMemory, Event, GpuError, Launch, PinnedMemory, Registration, Stream,
-    supports,
+    Blocker, Device, DeviceMemory, Event, GpuError, Launch, ManagedMemory, PinnedMemory,
+    Registration, Stream, supports,
 };
 use crate::host::{OneCpu, PageMemory, Team};
 use crate::kernels::{Kernel, Variant};
@@ -26,6 +26,8 @@ const WORKSPACE: Bytes = Bytes::kib(32);
 pub(super) struct Rig<'d> {
     pub device: &'d Device,
     pub team: &'d Team,
+    /// The calling thread alone.
+    pub one_thread: Team,
     pub streams: Vec<Stream>,
     pub marks: [Event; 4],
     pub ordering: Vec<Event>,
@@ -35,6 +37,9 @@ pub(super) struct Rig<'d> {
     /// Memory that was touched and then registered, for comparison.
     _registration: Registration,
     pub registered: PageMemory,
+    /// Made when something first needs it.
+    pub combined: Option<PinnedMemory>,
+    pub managed: Option<ManagedMemory>,
     /// Three inputs and an output.
     pub arrays: [DeviceMemory; 4],
     pub workspace: DeviceMemory,
@@ -69,6 +74,7 @@ impl<'d> Rig<'d> {
         let rig = Self {
             device,
             team,
+            one_thread: Team::new(1)?,
             streams: (0..MOST_STREAMS).map(|_| stream()).collect::<Result<_, _>>()?,
             marks: [mark()?, mark()?, mark()?, mark()?],
             ordering: ordering.collect::<Result<_, _>>()?,
@@ -76,6 +82,8 @@ impl<'d> Rig<'d> {
             pinned: [pinned()?, pinned()?],
             _registration: registration,
             registered,
+            combined: None,
+            managed: None,
             arrays: [array()?, array()?, array()?, array()?],
             workspace: DeviceMemory::new(device, WORKSPACE * Kernel::ALL.len() as u64)?,
             members: Member::all(device, devices)?,
@@ -128,6 +136,9 @@ impl<'d> Rig<'d> {
                 vec![self.round_trip(links, *across, *long)?]
             }
             Quantity::Chain { links, across } => vec![self.chain(links, *across, count)?],
+            Quantity::GraphCall { nodes, .. } => self.graph_calls(*nodes)?.to_vec(),
+            Quantity::GraphRoundTrip { link } => vec![self.graph_round_trip(*link)?],
+            Quantity::GraphChain { links } => vec![self.graph_chain(links, count)?],
             Quantity::HandOver { .. } => unreachable!("only tables have it"),
             Quantity::Rotation { direction, bytes, streams } => {
                 vec![self.rotation(*direction, *bytes, *streams, count)?]
@@ -146,7 +157,20 @@ impl<'d> Rig<'d> {
             Quantity::Twin { variant, elements, footprint } => {
                 vec![self.twin(*variant, *elements, *footprint, count)]
             }
-            Quantity::Memory { work, bytes } => vec![self.memory(*work, *bytes)?],
+            Quantity::Memory { work, bytes } => self.memory(*work, *bytes)?,
+            Quantity::CallInTurn { .. } => self.calls_in_turn(count)?.to_vec(),
+            Quantity::Trip { first, size, next: None, .. } => {
+                self.trip(*first, *size, None)?.to_vec()
+            }
+            Quantity::Trip { first, size, next, .. } => {
+                vec![self.trip(*first, *size, *next)?[1]]
+            }
+            Quantity::IdleCall { call } => vec![self.idle_call(*call, count)?],
+            Quantity::Transfer { path, bytes } => vec![self.transfer(*path, *bytes, count)?],
+            Quantity::Beside { direction, bytes, load, .. } => {
+                self.beside(*direction, *bytes, *load, count)?.to_vec()
+            }
+            Quantity::Setup { step } => vec![self.setup(*step, count)?],
             &Quantity::PeerCopy { from, to, bytes, both, .. } => {
                 let ways = [[from, to], [to, from]];
                 self.peer_copies(&ways[..1 + usize::from(both)], bytes, count)?
@@ -198,8 +222,7 @@ impl<'d> Rig<'d> {
         self.streams[0].record(&self.marks[0])?;
         let issued = issue(self);
         let marked = self.streams[0].record(&self.marks[1]);
-        self.blocker.release();
-        Blocker::finish(&self.streams[0])?;
+        self.blocker.end(&[&self.streams[0]])?;
         issued.and(marked)?;
         self.marks[1].since(&self.marks[0])
     }

@@ -3,11 +3,14 @@
 use super::course::{Course, OtherCourse};
 use super::probes::{Counts, POOL, Probe};
 use super::rig::Rig;
-use crate::gpu::{Device, GpuError};
+use super::stopping::{FEWEST, Stopping};
+use super::watch::Watch;
+use crate::gpu::{Device, ExtraContext, GpuError, Monitor};
 use crate::host::{HostError, Team};
 use crate::kernels::{Kernel, Variant};
-use crate::samples::{Extent, Measurement, Provenance, Quantity, Recorder, Samples, Stop};
-use crate::stats::relative_half_width;
+use crate::samples::{
+    Extent, Measurement, MemoryWork, Provenance, Quantity, Recorder, Samples, SetupStep, Stop,
+};
 use crate::units::{Bytes, Span};
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -32,12 +35,6 @@ pub trait Progress {
     /// `done` of `total` probes are measured; whether to go on.
     fn advance(&mut self, done: usize, total: usize) -> ControlFlow<()>;
 }
-
-/// A measurement has settled when the 95% confidence interval of its median is
-/// within this share of the median on either side.
-const SETTLED: f64 = 0.005;
-const FEWEST: usize = 7;
-const MOST: usize = 201;
 
 /// How much time things get.
 struct Patience {
@@ -94,15 +91,27 @@ pub fn calibrate<W: Write>(
     let mut rig = Rig::new(device, team, samples.machine.devices)?;
     warm_up(&mut rig)?;
     let patience = Patience::of(samples.machine.extent);
+    let mut watch = Watch::new(device);
+    let note = |samples: &mut Samples, recorder: &mut Recorder<W>, watch: &Watch| {
+        let Some(condition) = watch.condition() else { return Ok(()) };
+        recorder.add_condition(&condition)?;
+        samples.conditions.push(condition);
+        Ok::<_, CalibrateError>(())
+    };
+    note(&mut samples, recorder, &watch)?;
     for (done, probe) in course.probes.iter().enumerate().skip(start) {
         if progress.advance(done, total).is_break() {
             return Err(CalibrateError::Interrupted { done, total });
         }
-        for measurement in measure(&mut rig, probe, &patience)? {
+        let measurements = measure(&mut rig, probe, &patience)?;
+        let disturbed = watch.disturbance(&probe.quantities[0]);
+        for measurement in measurements {
+            let measurement = Measurement { disturbed: disturbed.clone(), ..measurement };
             recorder.add(&measurement)?;
             samples.measurements.push(measurement);
         }
     }
+    note(&mut samples, recorder, &watch)?;
     Ok(samples)
 }
 
@@ -123,8 +132,13 @@ fn measure(
     patience: &Patience,
 ) -> Result<Vec<Measurement>, CalibrateError> {
     let what = &probe.quantities[0];
-    if let Quantity::Staged { .. } = what {
-        rig.move_to_quietest();
+    match what {
+        Quantity::Staged { .. } => rig.move_to_quietest(),
+        // It stays unknown, and all else is measured.
+        Quantity::Setup { step: SetupStep::Context } if !ExtraContext::is_allowed(rig.device)? => {
+            return Ok(vec![Measurement::new(what.clone(), 1, Vec::new(), Stop::Capped)]);
+        }
+        _ => {}
     }
     let counts = match probe.counts {
         Counts::Once => vec![1],
@@ -149,6 +163,8 @@ fn measure(
         }
     }
     let mut times = vec![Vec::new(); counts.len() * probe.quantities.len()];
+    let (limit, fewest) = patience.limits(what);
+    let mut stopping = Stopping::new(limit, fewest);
     let start = Instant::now();
     let stop = loop {
         for (index, &count) in counts.iter().enumerate() {
@@ -156,20 +172,14 @@ fn measure(
                 times[index * probe.quantities.len() + part].push(span);
             }
         }
-        let taken = times[0].len();
-        if taken >= FEWEST && times.iter().all(|times| is_settled(times)) {
-            break Stop::Settled;
-        }
-        let (limit, fewest) = patience.limits(what);
-        let out_of_time = start.elapsed() > limit && taken >= fewest;
-        if out_of_time || taken >= MOST {
-            break Stop::Capped;
+        if let Some(stop) = stopping.reason(&times, start.elapsed()) {
+            break stop;
         }
     };
     let keys = counts
         .iter()
         .flat_map(|&count| probe.quantities.iter().map(move |quantity| (quantity.clone(), count)));
-    let measurement = |((quantity, count), times)| Measurement { quantity, count, times, stop };
+    let measurement = |((quantity, count), times)| Measurement::new(quantity, count, times, stop);
     Ok(keys.zip(times).map(measurement).collect())
 }
 
@@ -198,6 +208,10 @@ impl Patience {
                 let own = Bytes::new(variant.bytes(*elements) * count);
                 (least, self.team_warm_up, rounds(*footprint, own))
             }
+            // The device has been opened, and its modules loaded, before.
+            Quantity::Setup { step: SetupStep::Context | SetupStep::Module } => {
+                (Duration::ZERO, Duration::ZERO, 0)
+            }
             _ => (Duration::ZERO, Duration::MAX, 1),
         }
     }
@@ -205,6 +219,18 @@ impl Patience {
     /// The time after which a measurement stops, and the samples it takes even so.
     fn limits(&self, what: &Quantity) -> (Duration, usize) {
         match what {
+            // No family of plans uses these yet.
+            Quantity::Transfer { .. }
+            | Quantity::Beside { .. }
+            | Quantity::IdleCall { .. }
+            | Quantity::Setup { step: SetupStep::Stream | SetupStep::Event } => {
+                (self.device / 2, 5)
+            }
+            // Many of them, and a line or a staircase through all.
+            Quantity::Trip { .. } => (self.device / 4, 5),
+            // A context takes a tenth of a second and more.
+            Quantity::Setup { .. } => (self.device, 2),
+            Quantity::Memory { work, .. } if is_of_combined(*work) => (self.device / 2, 3),
             // A quarter of a gibibyte takes an eighth of a second to pin.
             Quantity::Memory { .. } => (self.device, 3),
             Quantity::Staged { .. } | Quantity::Twin { .. } => (self.host, self.fewest),
@@ -213,9 +239,9 @@ impl Patience {
     }
 }
 
-fn is_settled(times: &[Span]) -> bool {
-    let values: Vec<f64> = times.iter().map(|span| span.nanos_f64()).collect();
-    relative_half_width(&values).is_some_and(|width| width < SETTLED)
+const fn is_of_combined(work: MemoryWork) -> bool {
+    use MemoryWork::{CombinedRead, CombinedReadTeam, CombinedWrite, CombinedWriteTeam};
+    matches!(work, CombinedRead | CombinedReadTeam | CombinedWrite | CombinedWriteTeam)
 }
 
 /// Describes the machine under the calibration of so many of its GPUs.
@@ -235,6 +261,12 @@ pub fn provenance(
         let other = device.nth(index)?;
         peer_access &= device.reaches(other)? && other.reaches(device)?;
     }
+    let monitor = Monitor::new(device);
+    let place = monitor.as_ref().map(Monitor::place).unwrap_or_default();
+    let nvml = match &monitor {
+        Some(monitor) => monitor.version().unwrap_or_else(|| "does not say".to_owned()),
+        None => "not found: clocks and throttling were not watched".to_owned(),
+    };
     let cpu = crate::host::describe();
     let since_1970 = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     Ok(Provenance {
@@ -242,9 +274,13 @@ pub fn provenance(
         compute_capability: gpu.compute_capability,
         multiprocessors: gpu.multiprocessors,
         device_memory_bytes: gpu.memory,
+        host_memory_bytes: cpu.memory,
         copy_engines: gpu.copy_engines,
         link: gpu.link.unwrap_or_else(|| "not shown by the system".to_owned()),
-        driver: gpu.driver.unwrap_or_else(|| "not shown by the system".to_owned()),
+        driver: gpu
+            .driver
+            .or_else(|| monitor.as_ref()?.driver())
+            .unwrap_or_else(|| "not shown by the system".to_owned()),
         cuda: gpu.cuda,
         cpu: cpu.model,
         cpu_threads: team.threads(),
@@ -253,6 +289,10 @@ pub fn provenance(
         hallway_version: env!("CARGO_PKG_VERSION").to_owned(),
         seed,
         extent,
+        managed_bytes: Bytes::ZERO,
+        nvml: Some(nvml),
+        gpu_cpus: place.cpus,
+        gpu_numa_nodes: place.numa_nodes,
         devices,
         peer_access,
     })

@@ -2,7 +2,7 @@
 
 use super::probes::{Counts, LARGEST, Probe, one};
 use super::rig::{Rig, clocked};
-use crate::gpu::{Blocker, Device, DeviceMemory, Event, GpuError, Launch, PinnedMemory, Stream};
+use crate::gpu::{Device, DeviceMemory, Event, GpuError, Launch, PinnedMemory, Stream};
 use crate::plan::{DeviceId, Direction};
 use crate::samples::{Extent, LONG_COPY, LONG_KERNEL, Link, Provenance, Quantity, TimedCall};
 use crate::units::{Bytes, Span};
@@ -220,11 +220,9 @@ impl Rig<'_> {
         };
         let issued = put(self);
         let is_back = self.device.make_current();
-        self.blocker.release();
-        Blocker::finish(&self.streams[0])?;
-        for &(member, at) in lanes {
-            Blocker::finish(&self.members[member].streams[at])?;
-        }
+        let working = lanes.iter().map(|&(member, at)| &self.members[member].streams[at]);
+        let streams: Vec<&Stream> = std::iter::once(&self.streams[0]).chain(working).collect();
+        self.blocker.end(&streams)?;
         issued.and(is_back)?;
         let time = |&(member, at): &Lane| {
             let [before, after] = &self.members[member].marks[at];

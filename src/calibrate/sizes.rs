@@ -2,7 +2,7 @@
 
 use super::probes::LARGEST;
 use crate::kernels::{Kernel, Variant};
-use crate::samples::Extent;
+use crate::samples::{Extent, Load, SetupStep, TransferPath};
 use crate::units::Bytes;
 
 /// Whether a kernel is measured at many sizes and, on the CPU, in every round. The
@@ -12,6 +12,8 @@ pub(super) const fn is_measured_closely(kernel: Kernel) -> bool {
     matches!(kernel, Scale | Saxpy | Polynomial | Sum | Stencil)
 }
 
+const KIB: u64 = 1024;
+
 pub(super) struct Sizes {
     /// Copies of pinned and of pageable memory.
     pub copies: Vec<Bytes>,
@@ -20,6 +22,10 @@ pub(super) struct Sizes {
     pub cold_copies: Vec<Bytes>,
     /// Copies of memory that was registered, to compare.
     pub registered: Vec<Bytes>,
+    /// First operations of trips: bytes of copies in and out, degrees of polynomials;
+    /// and whether another operation follows.
+    pub trips: [&'static [u64]; 3],
+    pub followed: bool,
     /// Powers of two of the bytes of copies both ways at once.
     pub shared_powers: &'static [u32],
     /// Of kernels that have one: between two, times are interpolated.
@@ -32,6 +38,13 @@ pub(super) struct Sizes {
     /// What a twin goes round to find out how much stays in the caches.
     pub footprints_mib: &'static [u64],
     pub memory: Vec<Bytes>,
+    /// What the CPU reads and writes of write-combined memory.
+    pub combined: &'static [u64],
+    /// Powers of two of the bytes that go along other paths than plain copies.
+    pub transfer_powers: fn(TransferPath) -> &'static [u32],
+    /// What goes on beside copies.
+    pub loads: &'static [Load],
+    pub setup_steps: &'static [SetupStep],
     /// How often the host's part is measured, at times far apart: neighbours on a
     /// shared machine come and go.
     pub host_rounds: usize,
@@ -50,6 +63,28 @@ impl Sizes {
             copies: copy_sizes(),
             cold_copies: cold_sizes(),
             registered: vec![Bytes::mib(1), Bytes::mib(16), LARGEST],
+            trips: [
+                &[
+                    4,
+                    KIB,
+                    4 * KIB,
+                    8 * KIB,
+                    16 * KIB,
+                    20 * KIB,
+                    24 * KIB,
+                    28 * KIB,
+                    32 * KIB,
+                    48 * KIB,
+                    64 * KIB,
+                    128 * KIB,
+                    256 * KIB,
+                    512 * KIB,
+                    1024 * KIB,
+                ],
+                &[4 * KIB, 64 * KIB, 128 * KIB, 256 * KIB, 512 * KIB, 1024 * KIB],
+                &[64, 512, 1024, 2048, 4096, 6144],
+            ],
+            followed: true,
             shared_powers: &[16, 17, 18, 19, 20, 21, 22, 24, 26],
             extents: |kernel| match kernel {
                 Kernel::Polynomial => &[4, 16, 64, 256, 1024],
@@ -67,6 +102,15 @@ impl Sizes {
             own_footprints_kib: &[64, 256, 512, 1024, 1536, 2048, 3072, 4096, 8192],
             footprints_mib: &[48, 96, 192, 288, 384, 576, 768, 1152, 1728],
             memory: [64 << 10, 1 << 20, 8 << 20, 64 << 20, LARGEST.get()].map(Bytes::new).to_vec(),
+            combined: &[1 << 18, 1 << 21],
+            transfer_powers: |path| match path {
+                TransferPath::WriteCombined => &[12, 20, 24],
+                TransferPath::OnDevice => &[12, 20, 24, 28],
+                path if TransferPath::MAPPED.contains(&path) => &[12, 18, 22, 26],
+                _ => &[20, 24, 26, 28],
+            },
+            loads: &Load::ALL,
+            setup_steps: &SetupStep::ALL,
             host_rounds: 3,
         }
     }
@@ -82,6 +126,12 @@ impl Sizes {
             cold_copies: copies.clone(),
             copies,
             registered: Vec::new(),
+            trips: [
+                &[4, 4 * KIB, 16 * KIB, 24 * KIB, 28 * KIB, 32 * KIB, 256 * KIB],
+                &[256 * KIB],
+                &[],
+            ],
+            followed: false,
             shared_powers: &[16, 18, 20, 22, 26],
             extents: ends,
             closely: Powers { elements: &[10, 14, 18, 20, 22, 24], coarse: &[14, 18, 22, 24] },
@@ -89,6 +139,15 @@ impl Sizes {
             own_footprints_kib: &[256, 1024, 2048, 3072, 8192],
             footprints_mib: &[48, 192, 384, 768, 1728],
             memory: vec![Bytes::kib(64), Bytes::mib(8), Bytes::mib(64)],
+            combined: &[],
+            transfer_powers: |path| match path {
+                TransferPath::WriteCombined | TransferPath::OnDevice => &[12, 24],
+                TransferPath::MappedBoth => &[],
+                TransferPath::MappedRead | TransferPath::MappedWrite => &[12, 22],
+                _ => &[20, 24],
+            },
+            loads: &[Load::Kernel],
+            setup_steps: &[],
             host_rounds: 1,
         }
     }

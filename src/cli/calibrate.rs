@@ -2,7 +2,9 @@
 
 use super::profiles::{Found, SAMPLES, deliver, fitted, profile_of};
 use super::{Failure, Outcome};
-use crate::calibrate::{CalibrateError, Course, MOST_DEVICES, Progress, calibrate, provenance};
+use crate::calibrate::{
+    CalibrateError, Course, MOST_DEVICES, Progress, calibrate, managed_bytes, provenance,
+};
 use crate::compare::{Drift, DriftAnswer};
 use crate::execute::ExecuteError;
 use crate::files;
@@ -14,6 +16,7 @@ use crate::profile::Profile;
 use crate::report;
 use crate::samples::{Extent, Provenance, Quantity, Recorder, Samples};
 use crate::trials::{TrialError, Trials};
+use crate::units::Bytes;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use miette::miette;
@@ -37,10 +40,13 @@ pub(super) struct CalibrateArguments {
     /// Measure fewer sizes, in one round instead of three: within 15 seconds
     #[arg(long)]
     quick: bool,
+    /// Measure managed memory too: 256 MiB of it at most, and a sixteenth of what is free
+    #[arg(long)]
+    managed: bool,
     /// Only say, within seconds, whether the machine is what it was: each time is
     /// the same, changed or unsure; if any changed, the exit code is 1
     #[arg(long, value_name = "PROFILE")]
-    #[arg(conflicts_with_all = ["output", "resume", "quick", "gpus", "threads", "seed"])]
+    #[arg(conflicts_with_all = ["output", "resume", "quick", "managed", "gpus", "threads", "seed"])]
     check: Option<PathBuf>,
     /// Which GPU, counted from 0
     #[arg(long, default_value_t = 0)]
@@ -66,6 +72,8 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
     let extent = if arguments.quick { Extent::Quick } else { Extent::Full };
     let gpus = gpus(&device, arguments.gpus)?;
     let machine = provenance(&device, &team, arguments.seed, extent, gpus)?;
+    let managed_bytes = if arguments.managed { managed_bytes(&device)? } else { Bytes::ZERO };
+    let machine = Provenance { managed_bytes, ..machine };
     let target = arguments.output.join(SAMPLES);
     let growing = files::partial(&target);
     let so_far =
@@ -97,7 +105,7 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
     // In this order: cut off in between, `--resume` finds all samples and ends the same.
     profile.save(&path).map_err(Failure::machine)?;
     files::finish(&growing, &target).map_err(Failure::machine)?;
-    fitted(&path, &samples)?;
+    fitted(&path, &samples, &profile)?;
     Ok(Outcome::Done)
 }
 
@@ -127,7 +135,8 @@ fn check(arguments: &CalibrateArguments, path: &Path) -> Result<Outcome, Failure
     let team = team((there.cpu_threads > 0).then_some(there.cpu_threads))?;
     let gpus = there.devices.min(device.visible());
     let here = provenance(&device, &team, there.seed, there.extent, gpus)?;
-    let here = Provenance { hallway_version: there.hallway_version.clone(), ..here };
+    let (hallway_version, managed_bytes) = (there.hallway_version.clone(), there.managed_bytes);
+    let here = Provenance { hallway_version, managed_bytes, ..here };
     let mut bar = Bar::new().map_err(Failure::machine)?;
     let empty = Samples::none(here.clone());
     let course = Course::telling(&here);
@@ -185,10 +194,13 @@ fn how_to_go_on(
     arguments: &CalibrateArguments,
     growing: &Path,
 ) -> String {
-    let CalibrateArguments { output, gpu, gpus, threads, seed, quick, .. } = arguments;
+    let CalibrateArguments { output, gpu, gpus, threads, seed, quick, managed, .. } = arguments;
     let mut options = format!("--resume --output {} --gpu {gpu} --seed {seed}", output.display());
     if *quick {
         options += " --quick";
+    }
+    if *managed {
+        options += " --managed";
     }
     if let Some(gpus) = gpus {
         options += &format!(" --gpus {gpus}");

@@ -34,7 +34,7 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
         Assessment::new(workload, runs, &ranking, break_even(workload, &found.profile))
     };
     let evaluation = Evaluation {
-        profile: Origin::new(&found.path.display().to_string(), &found.profile.machine),
+        profile: Origin::new(&found.path.display().to_string(), &found.profile),
         seed: predicting.seed,
         draws: predicting.draws,
         trials: found.profile.accuracy.as_ref().map_or(0, |found| found.trials),

@@ -39,6 +39,6 @@ pub(super) fn run(arguments: &FitArguments) -> Result<Outcome, Failure> {
     let samples = Samples::load(&arguments.samples).map_err(Failure::input)?;
     let profile = profile_of(&samples).map_err(Failure::input)?;
     profile.save(&arguments.output).map_err(Failure::machine)?;
-    fitted(&arguments.output, &samples)?;
+    fitted(&arguments.output, &samples, &profile)?;
     Ok(Outcome::Done)
 }

@@ -4,6 +4,7 @@ use super::{Failure, Predicting};
 use crate::files;
 use crate::fit::{FitError, fit};
 use crate::profile::Profile;
+use crate::report;
 use crate::runs::RunSet;
 use crate::samples::Samples;
 use crate::scenario::Workload;
@@ -109,10 +110,11 @@ pub(super) fn profile_of(samples: &Samples) -> Result<Profile, FitError> {
     Ok(Profile { accuracy, ..profile })
 }
 
-/// Says that there is a new profile.
-pub(super) fn fitted(path: &Path, samples: &Samples) -> Result<(), Failure> {
+/// Says that there is a new profile, and what is in it that predictions do not show.
+pub(super) fn fitted(path: &Path, samples: &Samples, profile: &Profile) -> Result<(), Failure> {
     let count = samples.measurements.len();
-    deliver(&format!("{}: {count} measurements\n", path.display()), None)
+    let head = format!("{}: {count} measurements\n", path.display());
+    deliver(&(head + &report::calibration(profile)), None)
 }
 
 /// As [`files::write_whole`], for a file that the user named.

@@ -7,7 +7,7 @@ use crate::compare::{Cell, Score};
 use crate::execute::{Effort, ExecuteError, Executor};
 use crate::gpu::Device;
 use crate::host::Team;
-use crate::plan::{Family, Plan};
+use crate::plan::{Family, Plan, Whose, check_fits};
 use crate::report::{Origin, Verification};
 use crate::runs::RunSet;
 use crate::scenario::Workload;
@@ -66,7 +66,7 @@ pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
         let ranking = arguments.predicting.ranking(workload, &found);
         scores.push(score(workload, &ranking, &runs));
     }
-    let origin = Origin::new(&found.path.display().to_string(), &found.profile.machine);
+    let origin = Origin::new(&found.path.display().to_string(), &found.profile);
     let verification = Verification::new(origin, &scores);
     let text = match arguments.format {
         Style::Table => verification.text(),
@@ -95,7 +95,10 @@ fn execute(
     for round in 1..=ROUNDS {
         for (workload, set) in workloads.iter().zip(&mut sets) {
             let gpus = found.profile.gpu_counts();
-            let Candidates { plans, .. } = candidates_over(workload, &gpus);
+            let Candidates { mut plans, .. } = candidates_over(workload, &gpus);
+            // They are not predicted either.
+            let fits = |plan: &Plan| check_fits(plan, machine.capacities(), Whose::Machine).is_ok();
+            plans.retain(fits);
             let executor = Executor::new(Some(device), team, workload, machine.seed);
             for (index, plan) in plans.iter().enumerate() {
                 let run = executor.run(plan, Effort::FULL).map_err(|error| match error {

@@ -34,16 +34,16 @@ pub fn run_in_random_order(
     // and then it gets a new rank. Drawn evenly at each step, no lane would fall
     // as far behind as a race may need (Burckhardt et al., "A randomized scheduler
     // with probabilistic guarantees of finding bugs", ASPLOS 2010).
-    let host = plan.streams.len();
+    let (host, lanes_of) = (plan.lane_count(), plan.lanes());
     let mut ranks: Vec<u32> = (0..=host).map(|_| random.random()).collect();
     let mut issued = 0;
     // Outputs count as they are when the host is through: what it has not
     // waited for by then may come too late.
     while let Some(next) = plan.body.get(issued) {
-        // Lane s is stream s, the one after the last stream is the host.
+        // The one after the last lane of the device is the host.
         let mut lanes: Vec<usize> = (0..host).filter(|&s| machine.can_run(s)).collect();
         let host_may_go_on = match next {
-            Call::Synchronize { stream } => machine.streams[stream.0].is_empty(),
+            Call::Synchronize { stream } => machine.lanes[stream.0].is_empty(),
             _ => true,
         };
         if host_may_go_on {
@@ -55,7 +55,7 @@ pub fn run_in_random_order(
             ranks[lane] = random.random();
         }
         if lane == host {
-            machine.issue((issued, next), team);
+            machine.issue((issued, next), lanes_of[issued].unwrap_or(host), team);
             issued += 1;
         } else {
             machine.run_head(lane, team);
@@ -72,9 +72,10 @@ pub fn run_in_random_order(
 /// Plain memory for every allocation, and what every stream still has to do.
 struct Machine {
     memory: Vec<Vec<f32>>,
+    /// Of those lanes that are streams: all but the branches of graphs.
     traits: Vec<StreamTraits>,
     /// With each call its position in the body.
-    streams: Vec<VecDeque<(usize, Call)>>,
+    lanes: Vec<VecDeque<(usize, Call)>>,
     /// For each event, the number of its latest record and of the last that has happened.
     events: Vec<(usize, usize)>,
     /// For each waiting call in a stream: which record of its event it waits for.
@@ -90,18 +91,18 @@ impl Machine {
         Self {
             memory: memory.collect(),
             traits: plan.streams.clone(),
-            streams: vec![VecDeque::new(); plan.streams.len()],
+            lanes: vec![VecDeque::new(); plan.lane_count()],
             events: vec![(0, 0); plan.events],
-            awaited: vec![VecDeque::new(); plan.streams.len()],
+            awaited: vec![VecDeque::new(); plan.lane_count()],
         }
     }
 
-    fn can_run(&self, stream: usize) -> bool {
-        match self.streams[stream].front() {
+    fn can_run(&self, lane: usize) -> bool {
+        match self.lanes[lane].front() {
             None => false,
-            Some(&(number, _)) if self.is_held_back(stream, number) => false,
+            Some(&(number, _)) if self.is_held_back(lane, number) => false,
             Some((_, Call::Wait { .. })) => {
-                let (event, number) = self.awaited[stream][0];
+                let (event, number) = self.awaited[lane][0];
                 self.events[event.0].1 >= number
             }
             Some(_) => true,
@@ -109,37 +110,41 @@ impl Machine {
     }
 
     /// By the legacy default stream, or by those that it waits for.
-    fn is_held_back(&self, stream: usize, number: usize) -> bool {
+    fn is_held_back(&self, lane: usize, number: usize) -> bool {
         let earlier = |other: &VecDeque<(usize, Call)>| other.front().is_some_and(|c| c.0 < number);
-        let mine = self.traits[stream];
-        let mut others = self.traits.iter().zip(&self.streams);
+        let Some(mine) = self.traits.get(lane) else { return false };
+        let mut others = self.traits.iter().zip(&self.lanes);
         others.any(|(theirs, other)| mine.waits_for(theirs) && earlier(other))
     }
 
-    fn issue(&mut self, (number, call): (usize, &Call), team: &Team) {
+    fn issue(&mut self, (number, call): (usize, &Call), lane: usize, team: &Team) {
         match call {
             Call::Compute { step } => self.compute(step, team),
             Call::Renew(id) => self.memory[id.0].fill(f32::NAN),
-            Call::Allocate(_) | Call::Pin(_) | Call::Use(_) | Call::Synchronize { .. } => {}
-            Call::Record { stream, event } => {
+            Call::Allocate(_)
+            | Call::Pin(_)
+            | Call::Use(_)
+            | Call::Synchronize { .. }
+            | Call::Replay { .. } => {}
+            Call::Record { event, .. } => {
                 self.events[event.0].0 += 1;
-                self.streams[stream.0].push_back((number, call.clone()));
+                self.lanes[lane].push_back((number, call.clone()));
             }
-            Call::Wait { stream, event } => {
-                self.awaited[stream.0].push_back((*event, self.events[event.0].0));
-                self.streams[stream.0].push_back((number, call.clone()));
+            Call::Wait { event, .. } => {
+                self.awaited[lane].push_back((*event, self.events[event.0].0));
+                self.lanes[lane].push_back((number, call.clone()));
             }
-            Call::Clear { stream, .. }
-            | Call::Copy { stream, .. }
-            | Call::PeerCopy { stream, .. }
-            | Call::Launch { stream, .. } => {
-                self.streams[stream.0].push_back((number, call.clone()));
+            Call::Clear { .. }
+            | Call::Copy { .. }
+            | Call::PeerCopy { .. }
+            | Call::Launch { .. } => {
+                self.lanes[lane].push_back((number, call.clone()));
             }
         }
     }
 
-    fn run_head(&mut self, stream: usize, team: &Team) {
-        match self.streams[stream].pop_front().map(|(_, call)| call) {
+    fn run_head(&mut self, lane: usize, team: &Team) {
+        match self.lanes[lane].pop_front().map(|(_, call)| call) {
             Some(Call::Copy { from, to, .. } | Call::PeerCopy { from, to, .. }) => {
                 let values = self.read(&from).to_vec();
                 self.write(&to).copy_from_slice(&values);
@@ -148,7 +153,7 @@ impl Machine {
             Some(Call::Launch { step, .. }) => self.compute(&step, team),
             Some(Call::Record { event, .. }) => self.events[event.0].1 += 1,
             Some(Call::Wait { .. }) => {
-                self.awaited[stream].pop_front();
+                self.awaited[lane].pop_front();
             }
             _ => {}
         }

@@ -3,7 +3,7 @@
 
 use super::memory::{Memories, need};
 use super::run::ExecuteError;
-use crate::gpu::{Device, Event, GpuError, Launch, Stream};
+use crate::gpu::{Device, Event, ExecutableGraph, GpuError, Launch, Stream};
 use crate::host::{Operand, Team};
 use crate::kernels::{Arguments, Kernel};
 use crate::plan::{Call, DeviceId, Direction, Plan, Step, StreamKind, StreamTraits};
@@ -64,14 +64,49 @@ fn enable_access(first: &Device, plan: &Plan) -> Result<(), GpuError> {
 pub(super) enum Prepared<'d> {
     Use(&'d Device),
     Renew(usize),
-    Clear { stream: usize, target: u64, bytes: Bytes },
-    CopyIn { stream: usize, from: *const f32, to: u64, bytes: Bytes },
-    CopyOut { stream: usize, from: u64, to: *mut f32, bytes: Bytes },
-    CopyToPeer { stream: usize, from: u64, to: (&'d Device, u64), bytes: Bytes },
-    Launch { stream: usize, launch: Launch },
-    Record { stream: usize, event: usize },
-    Wait { stream: usize, event: usize },
-    Synchronize { stream: usize },
+    Clear {
+        stream: usize,
+        target: u64,
+        bytes: Bytes,
+    },
+    CopyIn {
+        stream: usize,
+        from: *const f32,
+        to: u64,
+        bytes: Bytes,
+    },
+    CopyOut {
+        stream: usize,
+        from: u64,
+        to: *mut f32,
+        bytes: Bytes,
+    },
+    CopyToPeer {
+        stream: usize,
+        from: u64,
+        to: (&'d Device, u64),
+        bytes: Bytes,
+    },
+    Launch {
+        stream: usize,
+        launch: Launch,
+    },
+    Record {
+        stream: usize,
+        event: usize,
+    },
+    Wait {
+        stream: usize,
+        event: usize,
+    },
+    /// `None` until the calls behind it have been captured.
+    Replay {
+        stream: usize,
+        graph: Option<ExecutableGraph>,
+    },
+    Synchronize {
+        stream: usize,
+    },
     Compute(Computation),
 }
 
@@ -165,6 +200,7 @@ impl<'d> Prepared<'d> {
             }
             Call::Record { stream, event } => Self::Record { stream: stream.0, event: event.0 },
             Call::Wait { stream, event } => Self::Wait { stream: stream.0, event: event.0 },
+            Call::Replay { stream, .. } => Self::Replay { stream: stream.0, graph: None },
             Call::Synchronize { stream } => Self::Synchronize { stream: stream.0 },
             Call::Compute { step } => Self::Compute(Computation::new(step, memories)),
         })
@@ -196,6 +232,10 @@ impl<'d> Prepared<'d> {
                 Self::Launch { stream: s, launch } => stream(s).launch(launch)?,
                 Self::Record { stream: s, event } => stream(s).record(&handles.events[*event])?,
                 Self::Wait { stream: s, event } => stream(s).wait(&handles.events[*event])?,
+                Self::Replay { stream: s, graph } => {
+                    let graph = graph.as_ref().expect("captured in the set-up");
+                    stream(s).replay(graph)?;
+                }
                 Self::Synchronize { stream: s } => stream(s).synchronize()?,
                 Self::Clear { stream: s, target, bytes } => stream(s).clear(*target, *bytes)?,
                 Self::Compute(computation) => computation.run(team),

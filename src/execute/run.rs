@@ -4,9 +4,9 @@ use super::data::{Contents, Mismatch, asked_for};
 use super::memory::{Memories, Memory};
 use super::prepared::{Handles, Prepared};
 use super::trace;
-use crate::gpu::{Device, GpuError};
-use crate::host::{HostError, OneCpu, Team};
-use crate::plan::{Call, Plan};
+use crate::gpu::{Device, GpuError, Graph};
+use crate::host::{HostError, OneCpu, Team, available_memory};
+use crate::plan::{Call, Capacities, DoesNotFit, Plan, Whose, check_fits};
 use crate::runs::{Run, Trace};
 use crate::scenario::{BufferId, Workload};
 use crate::units::Span;
@@ -20,6 +20,8 @@ pub enum ExecuteError {
     Host(#[from] HostError),
     #[error(transparent)]
     Mismatch(#[from] Mismatch),
+    #[error("`{plan}` {source}")]
+    DoesNotFit { plan: String, source: DoesNotFit },
     #[error("this plan needs a GPU")]
     NeedsDevice,
 }
@@ -40,6 +42,8 @@ pub struct Effort {
     /// last-level cache takes a score of passes to learn what is worth keeping.
     warm_up: Duration,
     warm_up_passes: usize,
+    /// What takes longer than this has forgotten at the end of a pass how it began.
+    longest_warm_up: Duration,
     /// Timed passes stop after this time or the largest number, but not before
     /// the fewest.
     timed: Duration,
@@ -51,15 +55,18 @@ impl Effort {
     pub const FULL: Self = Self {
         warm_up: Duration::from_millis(60),
         warm_up_passes: 20,
+        longest_warm_up: Duration::from_secs(5),
         timed: Duration::from_millis(120),
         fewest: 7,
         most: 101,
     };
-    /// Where many plans matter more than one.
+    /// Where many plans matter more than one, and each is run several times.
     pub const SHORT: Self = Self {
-        warm_up: Duration::from_millis(10),
-        timed: Duration::from_millis(15),
-        most: 31,
+        warm_up: Duration::from_millis(5),
+        longest_warm_up: Duration::from_millis(40),
+        timed: Duration::from_millis(6),
+        fewest: 3,
+        most: 21,
         ..Self::FULL
     };
 }
@@ -145,6 +152,8 @@ impl<'a> Executor<'a> {
 /// The fields are dropped in this order: handles before the memory they use.
 struct Stage<'a> {
     body: Vec<Prepared<'a>>,
+    /// Positions of the calls that the host makes: all but those in graphs.
+    made: Vec<usize>,
     handles: Handles,
     memories: Memories,
     device: Option<&'a Device>,
@@ -158,6 +167,7 @@ impl<'a> Stage<'a> {
     fn new(executor: &'a Executor<'_>, plan: &Plan) -> Result<Self, ExecuteError> {
         let device = executor.device;
         let cpu = OneCpu::quietest();
+        check_room(device, plan)?;
         let mut memories = Memories::before(device, executor.workload, plan, &executor.before)?;
         let handles = Handles::new(device, plan)?;
         let start = Instant::now();
@@ -182,15 +192,36 @@ impl<'a> Stage<'a> {
         }
         let calls = plan.body.iter().map(|call| (plan, call));
         let body = calls.map(|call| Prepared::new(call, device, &handles, &mut memories));
-        let body = body.collect::<Result<_, _>>()?;
-        Ok(Self { body, handles, memories, device, team: executor.team, setup, _cpu: cpu })
+        let body = body.collect::<Result<Vec<_>, _>>()?;
+        let made = (0..body.len()).collect();
+        let team = executor.team;
+        let mut stage = Self { body, made, handles, memories, device, team, setup, _cpu: cpu };
+        stage.capture(plan)?;
+        Ok(stage)
+    }
+
+    /// Makes graphs of the calls that the plan has in them.
+    fn capture(&mut self, plan: &Plan) -> Result<(), ExecuteError> {
+        let start = Instant::now();
+        for graph in plan.graphs() {
+            self.made.retain(|at| !graph.calls.contains(at));
+            let Self { body, handles, memories, team, .. } = self;
+            let captured = Graph::capture(&handles.streams[graph.origin.0], || {
+                let mut calls = body[graph.calls].iter();
+                calls.try_for_each(|call| call.make(handles, memories, team))
+            })?;
+            let executable = Some(captured.instantiate()?);
+            body[graph.launch] = Prepared::Replay { stream: graph.origin.0, graph: executable };
+        }
+        self.setup += start.elapsed().into();
+        Ok(())
     }
 
     /// One pass over the body, timed by the host's clock.
     fn pass(&mut self) -> Result<Span, ExecuteError> {
         let start = Instant::now();
-        for call in &self.body {
-            call.make(&self.handles, &mut self.memories, self.team)?;
+        for &at in &self.made {
+            self.body[at].make(&self.handles, &mut self.memories, self.team)?;
         }
         Ok(start.elapsed().into())
     }
@@ -198,12 +229,32 @@ impl<'a> Stage<'a> {
     fn warm_up(&mut self, effort: Effort) -> Result<(), ExecuteError> {
         let start = Instant::now();
         let mut passes = 0;
-        while passes < effort.warm_up_passes || start.elapsed() < effort.warm_up {
+        loop {
+            let elapsed = start.elapsed();
+            let is_warm = passes >= effort.warm_up_passes && elapsed >= effort.warm_up;
+            if is_warm || elapsed >= effort.longest_warm_up {
+                return Ok(());
+            }
             self.pass()?;
             passes += 1;
         }
-        Ok(())
     }
+}
+
+/// Before anything is taken: whoever takes the last page may be stopped by the
+/// system, without a word.
+fn check_room(device: Option<&Device>, plan: &Plan) -> Result<(), ExecuteError> {
+    let free = |device: &Device| {
+        let devices = (0..plan.devices().max(1)).map(|index| device.nth(index)?.free_memory());
+        devices.collect::<Result<Vec<_>, _>>()
+    };
+    // The most that the plan takes of any device has to fit where least is left.
+    let device = device.map(free).transpose()?.and_then(|free| free.into_iter().min());
+    let there_is = Capacities { device, pinned: available_memory() };
+    check_fits(plan, there_is, Whose::Now).map_err(|source| {
+        let plan = plan.strategy.to_string();
+        ExecuteError::DoesNotFit { plan, source }
+    })
 }
 
 impl Drop for Stage<'_> {

@@ -3,22 +3,23 @@
 use super::memory::need;
 use super::prepared::{Handles, Prepared};
 use super::run::ExecuteError;
-use crate::gpu::{Device, Event};
+use crate::gpu::{Device, Event, ExecutableGraph, GpuError, Graph, Stream};
 use crate::plan::{Call, Plan, StreamId};
 use crate::timeline::{Activity, Lane, Timeline};
 use crate::units::{Instant, Span};
+use std::collections::BTreeMap;
 use std::time::Instant as Clock;
 
-/// Events around a call that keeps an engine busy.
-struct Mark {
-    call: usize,
+/// Timing events around a call that keeps an engine busy.
+struct Marks {
     stream: StreamId,
     lane: Lane,
     before: Event,
     after: Event,
 }
 
-/// Makes every call once, with timing events around those that keep an engine busy.
+/// Makes every call once, with timing events around those that keep an engine
+/// busy. In a graph, they are nodes of their own.
 pub(super) fn timeline(
     device: Option<&Device>,
     plan: &Plan,
@@ -28,24 +29,23 @@ pub(super) fn timeline(
 ) -> Result<Timeline, ExecuteError> {
     let mut activities = Vec::new();
     let marks = marks(device, plan)?;
-    let mut next = marks.iter();
+    let graphs = marked_graphs(plan, body, handles, &marks, &mut make)?;
+    let mut made: Vec<usize> = (0..body.len()).collect();
+    made.retain(|at| !plan.graphs().any(|graph| graph.calls.contains(at)));
     let origins = origins(device, plan, handles)?;
     let clock = Clock::now();
     let now = || Instant::START + clock.elapsed().into();
-    for (index, call) in body.iter().enumerate() {
+    for index in made {
         let start = now();
-        let mark = engine_of(&plan.body[index]).and_then(|_| next.next());
-        if let Some(Mark { stream, before, .. }) = mark {
-            handles.streams[stream.0].record(before)?;
-        }
-        make(call, handles)?;
-        if let Some(Mark { stream, after, .. }) = mark {
-            handles.streams[stream.0].record(after)?;
+        match graphs.get(&index) {
+            // SAFETY: as for the graph that it stands for.
+            Some((stream, graph)) => unsafe { handles.streams[*stream].replay(graph)? },
+            None => marked(&body[index], handles, marks.get(&index), Stream::record, &mut make)?,
         }
         activities.push(Activity { lane: Lane::Host, call: index, start, end: now(), cause: None });
     }
     let makespan = clock.elapsed().into();
-    for &Mark { call, stream, lane, ref before, ref after } in &marks {
+    for (&call, &Marks { stream, lane, ref before, ref after }) in &marks {
         let (origin, at) = &origins[plan.device_of(stream).0];
         let passed: Span = clock.duration_since(*at).into();
         let time = |event: &Event| -> Result<Instant, ExecuteError> {
@@ -57,15 +57,61 @@ pub(super) fn timeline(
     Ok(Timeline { activities: in_turn(plan, activities), makespan })
 }
 
-fn marks(device: Option<&Device>, plan: &Plan) -> Result<Vec<Mark>, ExecuteError> {
-    let engines = plan.body.iter().map(engine_of).enumerate();
-    let engines = engines.filter_map(|(call, engine)| engine.map(|engine| (call, engine)));
-    let mark = |(call, (stream, lane))| {
-        let there = need(device)?.nth(plan.device_of(stream).0)?;
-        let (before, after) = (Event::timing(there)?, Event::timing(there)?);
-        Ok(Mark { call, stream, lane, before, after })
-    };
-    engines.map(mark).collect()
+/// The marks of all calls that have any, by their positions in the body.
+fn marks(device: Option<&Device>, plan: &Plan) -> Result<BTreeMap<usize, Marks>, ExecuteError> {
+    let mut marks = BTreeMap::new();
+    for (index, call) in plan.body.iter().enumerate() {
+        if let Some((stream, lane)) = engine_of(call) {
+            let there = need(device)?.nth(plan.device_of(stream).0)?;
+            let (before, after) = (Event::timing(there)?, Event::timing(there)?);
+            marks.insert(index, Marks { stream, lane, before, after });
+        }
+    }
+    Ok(marks)
+}
+
+/// Makes a call between its marks, if it has any.
+fn marked(
+    call: &Prepared<'_>,
+    handles: &Handles,
+    marks: Option<&Marks>,
+    mark: fn(&Stream, &Event) -> Result<(), GpuError>,
+    make: &mut impl FnMut(&Prepared<'_>, &Handles) -> Result<(), ExecuteError>,
+) -> Result<(), ExecuteError> {
+    if let Some(Marks { stream, before, .. }) = marks {
+        mark(&handles.streams[stream.0], before)?;
+    }
+    make(call, handles)?;
+    if let Some(Marks { stream, after, .. }) = marks {
+        mark(&handles.streams[stream.0], after)?;
+    }
+    Ok(())
+}
+
+/// The plan's graphs with marks in them, by the positions of their launches, each
+/// with its stream. They have been launched once: the first time takes longer.
+fn marked_graphs(
+    plan: &Plan,
+    body: &[Prepared<'_>],
+    handles: &Handles,
+    marks: &BTreeMap<usize, Marks>,
+    make: &mut impl FnMut(&Prepared<'_>, &Handles) -> Result<(), ExecuteError>,
+) -> Result<BTreeMap<usize, (usize, ExecutableGraph)>, ExecuteError> {
+    let mut graphs = BTreeMap::new();
+    for mut graph in plan.graphs() {
+        let stream = &handles.streams[graph.origin.0];
+        let captured = Graph::capture(stream, || {
+            graph
+                .calls
+                .try_for_each(|at| marked(&body[at], handles, marks.get(&at), Stream::mark, make))
+        })?;
+        let executable = captured.instantiate()?;
+        // SAFETY: the plan's memory outlives the wait.
+        unsafe { stream.replay(&executable)? };
+        stream.synchronize()?;
+        graphs.insert(graph.launch, (graph.origin.0, executable));
+    }
+    Ok(graphs)
 }
 
 /// For each device, an event with the host's time at which it happened: halfway

@@ -15,11 +15,7 @@ use crate::plan::{DeviceId, Direction};
 use crate::profile::{Estimate, HandOver, OperationKind, Other};
 use crate::samples::{CYCLES, LONG_COPY, LONG_KERNEL, Link, Quantity};
 
-/// The engines of one device, which cycles go through, and what else there may be.
-const CYCLE: [Link; 3] = [Link::CopyIn, Link::CopyOut, Link::Kernel];
-const LINKS: [Link; 4] = [Link::CopyIn, Link::CopyOut, Link::Kernel, Link::PeerCopy];
-
-const fn kind(link: Link) -> OperationKind {
+pub(super) const fn kind(link: Link) -> OperationKind {
     match link {
         Link::CopyIn => OperationKind::CopyIn,
         Link::CopyOut => OperationKind::CopyOut,
@@ -70,8 +66,9 @@ pub(super) fn round_trip(
 pub(super) fn hand_overs(lookup: &Lookup<'_>) -> Vec<HandOver> {
     let mut all = Vec::new();
     for across in [false, true] {
-        let queued = queued(lookup, across);
-        for (from, to) in LINKS.into_iter().flat_map(|from| LINKS.map(|to| (from, to))) {
+        let services = Link::OF_ONE_DEVICE.map(|link| service(lookup, link));
+        let queued = mean_hop(lookup, services, |links| Quantity::Chain { links, across });
+        for (from, to) in Link::ALL.into_iter().flat_map(|from| Link::ALL.map(|to| (from, to))) {
             if from != to || across {
                 all.extend(hand_over(lookup, (from, to), across, queued));
             }
@@ -99,14 +96,18 @@ fn hand_over(
     Some(HandOver { from: kind(from), to: kind(to), across_streams: across, first, queued })
 }
 
-/// The mean hand-over of chains that go through all engines.
-fn queued(lookup: &Lookup<'_>, across: bool) -> Option<Estimate> {
-    let services = CYCLE.map(|link| service(lookup, link));
+/// The mean hand-over of chains that go through all engines of a device, beside the
+/// device times of one operation each.
+pub(super) fn mean_hop(
+    lookup: &Lookup<'_>,
+    services: [Option<Estimate>; 3],
+    chain: impl Fn(Vec<Link>) -> Quantity,
+) -> Option<Estimate> {
+    let hops = (services.len() * CYCLES.len()) as f64;
     let services: f64 = services.into_iter().map(|time| Some(time?.ns)).sum::<Option<_>>()?;
-    let hops = (CYCLE.len() * CYCLES.len()) as f64;
     let (mut mean, mut other) = (Estimate::new(0.0, 0.0), Other { ns: 0.0, share: 0.0 });
     for links in CYCLES {
-        let turn = lookup.estimate_of(&Quantity::Chain { links: links.to_vec(), across })?;
+        let turn = lookup.estimate_of(&chain(links.to_vec()))?;
         let hop = turn.without(services);
         let rare = hop.other.unwrap_or(Other { ns: hop.ns, share: 0.0 });
         mean.ns += hop.ns / hops;

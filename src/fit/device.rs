@@ -2,6 +2,7 @@
 
 use super::chains::{round_trip, service};
 use super::lookup::{Lookup, nanos};
+use super::trips::start_of_copy;
 use crate::kernels::Variant;
 use crate::plan::Direction;
 use crate::profile::{
@@ -20,13 +21,18 @@ pub(super) fn calls(lookup: &Lookup<'_>) -> CallCosts {
         let both = cost(with_launch).zip(launch).map(|(both, launch)| both.without(launch.ns));
         both.or_else(|| cost(alone))
     };
+    // Best among others, as plans make them: the same call again and again finds
+    // everything in the caches.
+    let in_turn = |call| lookup.estimate_of(&Quantity::CallInTurn { call });
+    let copy = |call| in_turn(call).or_else(|| cost(call));
+    let event = |call, with_launch| in_turn(call).or_else(|| besides(with_launch, call));
     CallCosts {
-        launch,
-        copy_in: cost(TimedCall::CopyIn),
-        copy_out: cost(TimedCall::CopyOut),
+        launch: in_turn(TimedCall::Launch).or(launch),
+        copy_in: copy(TimedCall::CopyIn),
+        copy_out: copy(TimedCall::CopyOut),
         clear: cost(TimedCall::Clear),
-        record: besides(TimedCall::LaunchAndRecord, TimedCall::Record),
-        wait: besides(TimedCall::WaitAndLaunch, TimedCall::Wait),
+        record: event(TimedCall::Record, TimedCall::LaunchAndRecord),
+        wait: event(TimedCall::Wait, TimedCall::WaitAndLaunch),
         synchronize: cost(TimedCall::Synchronize),
     }
 }
@@ -42,6 +48,11 @@ pub(super) fn latencies(lookup: &Lookup<'_>, calls: &CallCosts, copies: &[CopyMo
         let ns = model.time.known(SHORT_COPY.as_f64()).ok()?;
         Some(Estimate::new(ns, model.time.scatter))
     };
+    let start_of_copy = |link, direction| {
+        let model = copies.iter().find(|model| model.direction == direction);
+        let copy = |bytes: u64| model?.time.known(bytes as f64).ok();
+        start_of_copy(lookup, link, copy, calls.synchronize)
+    };
     let start = |link, call: Option<Estimate>| {
         let operation = service(lookup, link).or_else(|| match link {
             Link::CopyIn => on_curve(Direction::HostToDevice),
@@ -53,17 +64,23 @@ pub(super) fn latencies(lookup: &Lookup<'_>, calls: &CallCosts, copies: &[CopyMo
     };
     Latencies {
         start_kernel: start(Link::Kernel, calls.launch),
-        start_copy_in: start(Link::CopyIn, calls.copy_in),
-        start_copy_out: start(Link::CopyOut, calls.copy_out),
+        start_copy_in: start_of_copy(Link::CopyIn, Direction::HostToDevice)
+            .or_else(|| start(Link::CopyIn, calls.copy_in)),
+        start_copy_out: start_of_copy(Link::CopyOut, Direction::DeviceToHost)
+            .or_else(|| start(Link::CopyOut, calls.copy_out)),
         wake_host: calls.synchronize,
         kernel_gap: service(lookup, Link::Kernel),
+        look_period: None,
     }
 }
 
-pub(super) fn copies(lookup: &Lookup<'_>) -> Vec<CopyModel> {
+/// Copies of pinned memory, or of memory that was pinned later: registered.
+pub(super) fn copies(lookup: &Lookup<'_>, of_registered: bool) -> Vec<CopyModel> {
     let curve = |wanted| {
-        lookup.curve(|quantity| match quantity {
-            Quantity::Copy { direction, bytes, registered: false } if *direction == wanted => {
+        lookup.curve(|quantity| match *quantity {
+            Quantity::Copy { direction, bytes, registered }
+                if (direction, registered) == (wanted, of_registered) =>
+            {
                 Some(bytes.get())
             }
             _ => None,
@@ -136,9 +153,9 @@ fn contention(lookup: &Lookup<'_>, alone: [Option<&Curve>; 2]) -> ([Option<Conte
     (all.map(through), median(&scatters).unwrap_or(0.0))
 }
 
-/// How many times longer the copies of a measurement took while the other
-/// direction was busy too; `alone`: nanoseconds of one copy otherwise.
-fn slowdowns(one: &Measurement, alone: f64, other: Option<&Measurement>) -> Vec<f64> {
+/// How many times longer what was measured took while something else, such as the
+/// other direction, was busy too; `alone`: nanoseconds of one repetition otherwise.
+pub(super) fn slowdowns(one: &Measurement, alone: f64, other: Option<&Measurement>) -> Vec<f64> {
     let work = alone * one.count as f64;
     let times = nanos(&one.times);
     // Both began at once, and whichever was busy longer had the link to itself

@@ -3,7 +3,9 @@
 use super::lookup::Lookup;
 use crate::kernels::{Kernel, Variant};
 use crate::plan::Direction;
-use crate::profile::{CacheModel, CallCosts, Curve, MemoryCosts, StagingModel, TwinModel, Warmth};
+use crate::profile::{
+    CacheModel, CallCosts, Curve, MemoryCosts, StagingModel, TwinModel, TwoWays, Warmth,
+};
 use crate::samples::{
     MEMORY_FOOTPRINT, MOST_OF_ONE_CORE, MemoryWork, ONE_THREAD, Quantity, SHARED_FOOTPRINT,
 };
@@ -233,5 +235,31 @@ pub(super) fn memory(lookup: &Lookup<'_>) -> MemoryCosts {
         first_touch: above(MemoryWork::FirstTouch, MemoryWork::SecondTouch),
         first_touch_team: above(MemoryWork::FirstTouchTeam, MemoryWork::SecondTouchTeam),
         renew: curve(MemoryWork::Renew),
+        device_free: curve(MemoryWork::DeviceFree),
+        pinned_free: curve(MemoryWork::PinnedFree),
+        unregister: curve(MemoryWork::Unregister),
+        combined_read: curve(MemoryWork::CombinedRead),
+        combined_write: curve(MemoryWork::CombinedWrite),
+        combined_read_team: curve(MemoryWork::CombinedReadTeam),
+        combined_write_team: curve(MemoryWork::CombinedWriteTeam),
+        two_ways: two_ways(lookup),
     }
+}
+
+/// The sizes at which memory management takes one of two times: a curve has one.
+fn two_ways(lookup: &Lookup<'_>) -> Vec<TwoWays> {
+    let mut sizes: Vec<(MemoryWork, Bytes)> = lookup
+        .measurements()
+        .filter_map(|measurement| match measurement.quantity {
+            Quantity::Memory { work, bytes } => Some((work, bytes)),
+            _ => None,
+        })
+        .collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let two = |(work, bytes)| {
+        let time = lookup.estimate_of(&Quantity::Memory { work, bytes })?;
+        time.other.is_some().then_some(TwoWays { work, bytes, time })
+    };
+    sizes.into_iter().filter_map(two).collect()
 }

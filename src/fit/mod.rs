@@ -6,11 +6,14 @@
 
 mod chains;
 mod device;
+mod graphs;
 mod host;
 mod lookup;
 mod several;
+mod transfers;
+mod trips;
 
-use crate::profile::{Profile, SCHEMA_VERSION};
+use crate::profile::{Conditions, Profile, SCHEMA_VERSION};
 use crate::samples::{Quantity, Samples};
 use lookup::Lookup;
 
@@ -29,20 +32,30 @@ pub fn fit(samples: &Samples) -> Result<Profile, FitError> {
         return Err(FitError);
     }
     let calls = device::calls(&lookup);
-    let copies = device::copies(&lookup);
-    let latency = device::latencies(&lookup, &calls, &copies);
+    let copies = device::copies(&lookup, false);
+    let mut latency = device::latencies(&lookup, &calls, &copies);
+    latency.look_period = trips::look_period(&lookup, &calls, &latency);
+    let (kernels, twins) = (device::kernels(&lookup), host::twins(&lookup));
     Ok(Profile {
         schema_version: SCHEMA_VERSION,
         machine: samples.machine.clone(),
         staging: host::staging(&lookup, &calls),
         multi_gpu: several::multi_gpu(&lookup, &calls),
         hand_overs: chains::hand_overs(&lookup),
-        kernels: device::kernels(&lookup),
-        twins: host::twins(&lookup),
+        interference: transfers::interference(&lookup, &copies, &kernels, &twins),
+        registered_copies: device::copies(&lookup, true),
+        transfers: transfers::transfers(&lookup),
+        idle_calls: transfers::idle_calls(&lookup),
+        setup: transfers::setup(&lookup),
+        inline: trips::inline_copies(&lookup, &calls),
+        conditions: Conditions::of(samples),
+        kernels,
+        twins,
         caches: host::caches(&lookup),
         memory: host::memory(&lookup),
         polling: device::polling(&lookup, latency.kernel_gap),
         link: device::link(&lookup, &copies),
+        graph: graphs::graph_costs(&lookup, &calls),
         calls,
         latency,
         copies,

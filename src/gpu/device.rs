@@ -203,7 +203,11 @@ impl Device {
         })
     }
 
-    fn attribute(&self, attribute: Attribute) -> Result<u32, GpuError> {
+    pub(super) fn handle(&self) -> sys::CUdevice {
+        self.handle
+    }
+
+    pub(super) fn attribute(&self, attribute: Attribute) -> Result<u32, GpuError> {
         let mut value = 0;
         // SAFETY: the handle is valid and `value` is written on success.
         let result = unsafe { sys::cuDeviceGetAttribute(&raw mut value, attribute, self.handle) };
@@ -236,15 +240,19 @@ impl Device {
         Ok(self.module.get_or_init(|| module))
     }
 
-    /// The link as the operating system sees it; a virtual machine may hide it.
-    fn link(&self) -> Option<String> {
+    /// Domain, bus, device and function, such as `0000:18:00.0`.
+    pub(super) fn pci_bus_id(&self) -> Option<String> {
         let mut id = [0; 32];
         // SAFETY: the buffer is as long as stated.
         let result = unsafe { sys::cuDeviceGetPCIBusId(id.as_mut_ptr(), 32, self.handle) };
         check("cuDeviceGetPCIBusId", result).ok()?;
         // SAFETY: the driver wrote a terminated string.
-        let id = unsafe { CStr::from_ptr(id.as_ptr()) }.to_string_lossy().to_lowercase();
-        let folder = Path::new("/sys/bus/pci/devices").join(id);
+        Some(unsafe { CStr::from_ptr(id.as_ptr()) }.to_string_lossy().to_lowercase())
+    }
+
+    /// The link as the operating system sees it; a virtual machine may hide it.
+    fn link(&self) -> Option<String> {
+        let folder = Path::new("/sys/bus/pci/devices").join(self.pci_bus_id()?);
         let read = |name| std::fs::read_to_string(folder.join(name)).ok();
         let (speed, width) = (read("current_link_speed")?, read("current_link_width")?);
         Some(format!("{} x{}", speed.trim(), width.trim()))

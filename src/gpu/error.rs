@@ -1,5 +1,6 @@
 //! What can go wrong with a device.
 
+use crate::units::Bytes;
 use cudarc::driver::sys::CUresult;
 use std::ffi::CStr;
 
@@ -20,10 +21,19 @@ pub enum GpuError {
          {file} or set LD_LIBRARY_PATH"
     )]
     NoLibrary { library: &'static str, file: &'static str, kernel: &'static str },
+    #[error(
+        "this GPU does not move managed memory page by page (concurrent managed access): leave \
+         --managed out"
+    )]
+    NoManagedMemory,
+    #[error("only {free} of device memory is free: leave --managed out, or free some")]
+    LittleMemory { free: Bytes },
     #[error("the kernel library did not compile:\n{log}")]
     Compile { log: String },
     #[error("{call} failed: {name}")]
     Call { call: &'static str, name: String },
+    #[error("issuing work to a stream took longer than the {seconds} s for which it is held")]
+    HeldTooLong { seconds: u64 },
     #[error("an operation on the device did not finish within {seconds} s")]
     Timeout { seconds: u64 },
 }
@@ -39,6 +49,7 @@ impl GpuError {
                 | Self::TooFewDevices { .. }
                 | Self::NoCompiler
                 | Self::NoLibrary { .. }
+                | Self::NoManagedMemory
         )
     }
 }

@@ -18,16 +18,27 @@ pub(super) struct Module {
     /// Of the kernels that are written in the source.
     functions: Vec<(Kernel, sys::CUfunction)>,
     pub blocker: sys::CUfunction,
+    /// What it was loaded from: terminated PTX.
+    image: Vec<std::ffi::c_char>,
 }
 
 impl Module {
     pub fn compile(major: u32, minor: u32) -> Result<Self, GpuError> {
-        let ptx = compile_ptx(major, minor)?;
+        Self::load(compile_ptx(major, minor)?)
+    }
+
+    /// The same once more.
+    pub fn load_again(&self) -> Result<Self, GpuError> {
+        Self::load(self.image.clone())
+    }
+
+    fn load(image: Vec<std::ffi::c_char>) -> Result<Self, GpuError> {
         let mut handle = std::ptr::null_mut();
         // SAFETY: NVRTC returns terminated PTX text.
-        let result = unsafe { sys::cuModuleLoadData(&raw mut handle, ptx.as_ptr().cast()) };
+        let result = unsafe { sys::cuModuleLoadData(&raw mut handle, image.as_ptr().cast()) };
         check("cuModuleLoadData", result)?;
-        let mut module = Self { handle, functions: Vec::new(), blocker: std::ptr::null_mut() };
+        let (functions, blocker) = (Vec::new(), std::ptr::null_mut());
+        let mut module = Self { handle, functions, blocker, image };
         for kernel in Kernel::ALL.into_iter().filter(|&kernel| library_of(kernel).is_none()) {
             // C has no dashes in names.
             let function = module.function(&kernel.name().replace('-', "_"))?;
@@ -50,7 +61,7 @@ impl Module {
 
 impl Drop for Module {
     fn drop(&mut self) {
-        // SAFETY: loaded in `compile` and unloaded once, before the context goes.
+        // SAFETY: loaded in `load` and unloaded once, before the context goes.
         unsafe { sys::cuModuleUnload(self.handle) };
     }
 }

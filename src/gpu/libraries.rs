@@ -26,7 +26,7 @@ fn int(call: &'static str, count: u64) -> Result<c_int, GpuError> {
 
 /// The first of these files that there is. It is never closed: its functions are
 /// used until the process ends.
-fn open(names: &[&str]) -> Option<&'static Library> {
+pub(super) fn open(names: &[&str]) -> Option<&'static Library> {
     // SAFETY: the libraries are NVIDIA's, whose initialisers may run at any time.
     let found = names.iter().find_map(|name| unsafe { Library::new(*name) }.ok())?;
     Some(Box::leak(Box::new(found)))

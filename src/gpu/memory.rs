@@ -44,23 +44,37 @@ impl Drop for DeviceMemory {
     }
 }
 
-/// Page-locked host memory (`cuMemHostAlloc`), cached and mapped: not
-/// write-combined, which the CPU could not read at speed. Whichever device took it,
-/// all reach it (CUDA Driver API, "Unified Addressing").
+/// Page-locked host memory (`cuMemHostAlloc`), mapped: a kernel can use its address.
+/// Whichever device took it, all reach it (CUDA Driver API, "Unified Addressing").
 pub struct PinnedMemory {
     address: *mut c_void,
     bytes: Bytes,
 }
 
 impl PinnedMemory {
+    /// Memory like any other to the CPU and its caches.
+    ///
     /// # Errors
     /// If the system will not lock so much memory.
     pub fn new(_device: &Device, bytes: Bytes) -> Result<Self, GpuError> {
+        Self::with_flags(bytes, sys::CU_MEMHOSTALLOC_DEVICEMAP)
+    }
+
+    /// Memory that caches pass by: the CPU writes it in whole lines at once, and
+    /// reads it so slowly that it had better not.
+    ///
+    /// # Errors
+    /// If the system will not lock so much memory.
+    pub fn write_combined(_device: &Device, bytes: Bytes) -> Result<Self, GpuError> {
+        let flags = sys::CU_MEMHOSTALLOC_DEVICEMAP | sys::CU_MEMHOSTALLOC_WRITECOMBINED;
+        Self::with_flags(bytes, flags)
+    }
+
+    fn with_flags(bytes: Bytes, flags: u32) -> Result<Self, GpuError> {
         let mut address = std::ptr::null_mut();
         let size = bytes.as_usize().max(4);
         // SAFETY: a context is current; the address is written on success.
-        let result =
-            unsafe { sys::cuMemHostAlloc(&raw mut address, size, sys::CU_MEMHOSTALLOC_DEVICEMAP) };
+        let result = unsafe { sys::cuMemHostAlloc(&raw mut address, size, flags) };
         check("cuMemHostAlloc", result)?;
         Ok(Self { address, bytes })
     }
@@ -76,7 +90,7 @@ impl PinnedMemory {
 
 impl Drop for PinnedMemory {
     fn drop(&mut self) {
-        // SAFETY: allocated in `new` and freed once.
+        // SAFETY: allocated in `with_flags` and freed once.
         unsafe { sys::cuMemFreeHost(self.address) };
     }
 }

@@ -8,14 +8,22 @@
 mod blocker;
 mod device;
 mod error;
+mod graph;
 mod kernels;
 mod libraries;
+mod managed;
 mod memory;
+mod monitor;
+mod setup;
 mod stream;
 
 pub use blocker::Blocker;
 pub use device::{Description, Device};
 pub use error::GpuError;
+pub use graph::{ExecutableGraph, Graph};
 pub use kernels::{Launch, supports};
+pub use managed::{ManagedMemory, Residence};
 pub use memory::{DeviceMemory, PinnedMemory, Registration};
+pub use monitor::{Monitor, Place, Reading};
+pub use setup::{ExtraContext, ExtraModule};
 pub use stream::{Event, Stream};

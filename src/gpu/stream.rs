@@ -99,6 +99,18 @@ impl Stream {
         check("cuMemcpyDtoHAsync", result)
     }
 
+    /// Copies device memory to elsewhere on the device.
+    ///
+    /// # Safety
+    /// As for [`Stream::copy_in`], and the ranges must not overlap.
+    ///
+    /// # Errors
+    /// As for [`Stream::copy_in`].
+    pub unsafe fn copy_on_device(&self, from: u64, to: u64, n: Bytes) -> Result<(), GpuError> {
+        let result = unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, n.as_usize(), self.raw) };
+        check("cuMemcpyDtoDAsync", result)
+    }
+
     /// Copies memory of the stream's device to that of another.
     ///
     /// # Safety
@@ -231,6 +243,10 @@ impl Event {
             check("cuEventCreate", result)
         })?;
         Ok(Self(event))
+    }
+
+    pub(super) fn raw(&self) -> sys::CUevent {
+        self.0
     }
 
     /// The time from `earlier` to this event; zero if they are out of order.

@@ -11,6 +11,8 @@ pub struct CpuDescription {
     /// How many threads this process may run at once.
     pub threads: usize,
     pub numa_nodes: usize,
+    /// All memory, where the system tells.
+    pub memory: Option<Bytes>,
 }
 
 /// Describes this machine's CPU; what the system does not tell is left at its plainest.
@@ -19,6 +21,7 @@ pub fn describe() -> CpuDescription {
         model: model().unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
         threads: std::thread::available_parallelism().map_or(1, usize::from),
         numa_nodes: numa_nodes().unwrap_or(1),
+        memory: memory("MemTotal"),
     }
 }
 
@@ -29,6 +32,19 @@ fn model() -> Option<String> {
         .filter_map(|line| line.split_once(':'))
         .find(|(key, _)| key.trim() == "model name")?;
     Some(name.trim().to_owned())
+}
+
+/// A line of `/proc/meminfo`, in which kB are kibibytes (`proc_meminfo(5)`).
+fn memory(line: &str) -> Option<Bytes> {
+    let facts = fs::read_to_string("/proc/meminfo").ok()?;
+    let (_, value) =
+        facts.lines().filter_map(|line| line.split_once(':')).find(|(key, _)| *key == line)?;
+    Some(Bytes::kib(value.trim().strip_suffix("kB")?.trim().parse().ok()?))
+}
+
+/// Host memory that can be had without pushing out anything, where the system tells.
+pub fn available_memory() -> Option<Bytes> {
+    memory("MemAvailable")
 }
 
 fn numa_nodes() -> Option<usize> {

@@ -22,7 +22,7 @@ mod twins;
 mod vector;
 
 pub use affinity::OneCpu;
-pub use cpu::{CpuDescription, describe};
+pub use cpu::{CpuDescription, available_memory, describe};
 pub use pages::PageMemory;
 pub use team::{Operand, Team};
 

@@ -181,7 +181,7 @@ impl Team {
     /// The same to the last bit for any number of threads: blocks are always
     /// the same, and so is the order in which they are added.
     fn sum(&self, cost: Effort, x: &[f32]) -> f32 {
-        const BLOCK: usize = 1 << 13;
+        const BLOCK: usize = 1 << 12;
         let sum_of = |block: &[f32]| on_widest_vectors(Sum(block));
         if !self.shares(cost, x.len()) {
             return x.chunks(BLOCK).map(sum_of).sum::<f64>() as f32;
@@ -200,12 +200,15 @@ impl Team {
         self.threads() > 1 && cost.is_shared(count)
     }
 
-    /// How many elements a thread takes at a time: at least a few microseconds'
-    /// worth, and several chunks a thread, so that none is left with the last one.
+    /// How many elements a thread takes at a time. All have equal shares, of as many
+    /// chunks as are worth taking one by one, so that whoever is through early can
+    /// help. Whatever a chunk costs, a thread's share of as many elements is the
+    /// same: it finds in its caches what it worked on in the kernel before.
     pub(super) fn chunk(&self, cost: Effort, count: usize) -> usize {
-        let nanos = cost.nanos(count) / (CHUNKS_PER_THREAD * self.threads()) as f64;
-        let nanos = nanos.clamp(SHORTEST_CHUNK_NANOS, LONGEST_CHUNK_NANOS);
-        ((nanos / cost.nanos(1)) as usize).next_multiple_of(CHUNK_MULTIPLE).max(CHUNK_MULTIPLE)
+        let share = cost.nanos(count) / self.threads() as f64;
+        let most = (share / SHORTEST_CHUNK_NANOS).clamp(1.0, CHUNKS_PER_THREAD);
+        let chunks = most.max(share / LONGEST_CHUNK_NANOS).floor() as usize;
+        count.div_ceil(self.threads() * chunks).next_multiple_of(CHUNK_MULTIPLE)
     }
 
     /// Whether the arrays of a kernel pass through the caches without staying.
@@ -217,6 +220,6 @@ impl Team {
 
 const SHORTEST_CHUNK_NANOS: f64 = 2_000.0;
 const LONGEST_CHUNK_NANOS: f64 = 100_000.0;
-const CHUNKS_PER_THREAD: usize = 8;
+const CHUNKS_PER_THREAD: f64 = 8.0;
 /// Chunks end on whole cache lines and whole blocks of vectors.
-const CHUNK_MULTIPLE: usize = 256;
+const CHUNK_MULTIPLE: usize = 64;

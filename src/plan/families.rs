@@ -1,14 +1,15 @@
 //! The families: strategies that turn a workload into a program.
 
 use super::builder::{Builder, Slot};
+use super::capacity::{Capacities, Whose, check_fits};
 use super::chunk::{Item, items, reduced};
+use super::graph::captured;
 use super::hazards::check_hazards;
 use super::partials::Partials;
 use super::program::{Call, DeviceId, Direction, Place, Plan, StreamId};
 use super::shared::Shared;
 use super::strategy::{Each, Family, Issue, Spread, Strategy};
 use crate::scenario::{BufferId, Home, HostMemory, TaskId, Workload};
-use crate::units::Bytes;
 
 /// Why a strategy has no plan for a workload.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -46,8 +47,10 @@ pub fn build(workload: &Workload, strategy: Strategy) -> Result<Plan, Refusal> {
             })
         }
     }
+    .and_then(|plan| if strategy.graph { captured(plan) } else { Ok(plan) })
     .map_err(refuse)?;
-    check_limits(workload, &plan).map_err(refuse)?;
+    let limits = Capacities::from(&workload.limits);
+    check_fits(&plan, limits, Whose::Scenario).map_err(|error| refuse(error.to_string()))?;
     check_hazards(&plan).map_err(|hazard| refuse(hazard.to_string()))?;
     Ok(plan)
 }
@@ -88,18 +91,6 @@ fn check_memory_kind(workload: &Workload, strategy: Strategy) -> Result<(), Stri
         }
     }
     Ok(())
-}
-
-fn check_limits(workload: &Workload, plan: &Plan) -> Result<(), String> {
-    let check = |what: &str, limit: Option<Bytes>, needs: Bytes| match limit {
-        Some(limit) if needs > limit => {
-            Err(format!("needs {needs} of {what} memory and may use {limit}"))
-        }
-        _ => Ok(()),
-    };
-    check("device", workload.limits.device_memory, plan.device_bytes())?;
-    let pinned = plan.bytes_in(Place::Host(HostMemory::Pinned));
-    check("pinned", workload.limits.pinned_memory, pinned)
 }
 
 fn cpu(mut builder: Builder<'_>) -> Result<Plan, String> {

@@ -23,8 +23,8 @@ impl fmt::Display for Hazard {
 
 impl std::error::Error for Hazard {}
 
-/// What a lane (the host or a stream) knows to be finished: for each lane, how
-/// many of its operations (Lamport 1978; vector clocks: Fidge 1988, Mattern 1989).
+/// What a lane (the host, a stream or a branch of a graph) knows to be finished: for each
+/// lane, how many of its operations (Lamport 1978; vector clocks: Fidge 1988, Mattern 1989).
 type Clock = Vec<usize>;
 
 struct Access {
@@ -46,13 +46,13 @@ struct Access {
 /// # Errors
 /// The first pair that is not ordered.
 pub fn check_hazards(plan: &Plan) -> Result<(), Hazard> {
-    let host = plan.streams.len();
+    let (host, lanes) = (plan.lane_count(), plan.lanes());
     let mut clocks: Vec<Clock> = vec![vec![0; host + 1]; host + 1];
     let mut events: Vec<Option<Clock>> = vec![None; plan.events];
     let mut accesses: Vec<Vec<Access>> = plan.allocations.iter().map(|_| Vec::new()).collect();
     for (index, call) in plan.body.iter().enumerate() {
         // Whatever is issued now comes after all that the host has waited for.
-        let lane = lane_of(call).unwrap_or(host);
+        let lane = lanes[index].unwrap_or(host);
         let known = clocks[host].clone();
         join(&mut clocks[lane], &known);
         if !matches!(call, Call::Synchronize { .. }) {
@@ -80,7 +80,7 @@ pub fn check_hazards(plan: &Plan) -> Result<(), Hazard> {
             }
         }
     }
-    check_finished(plan, &clocks, host)
+    check_finished(plan, &clocks, &lanes)
 }
 
 /// What goes to the legacy default stream comes behind everything in blocking
@@ -93,10 +93,6 @@ fn pass_barrier(plan: &Plan, clocks: &mut [Clock], lane: usize) {
             join(&mut clocks[lane], &known);
         }
     }
-}
-
-fn lane_of(call: &Call) -> Option<usize> {
-    call.stream().map(|stream| stream.0)
 }
 
 fn join(clock: &mut Clock, other: &Clock) {
@@ -119,9 +115,11 @@ fn touched(plan: &Plan, call: &Call) -> Vec<(Slice, bool)> {
             vec![(*from, false), (*to, true)]
         }
         Call::Launch { step, .. } | Call::Compute { step } => step_accesses(step),
-        Call::Record { .. } | Call::Wait { .. } | Call::Synchronize { .. } | Call::Use(_) => {
-            Vec::new()
-        }
+        Call::Record { .. }
+        | Call::Wait { .. }
+        | Call::Replay { .. }
+        | Call::Synchronize { .. }
+        | Call::Use(_) => Vec::new(),
     }
 }
 
@@ -161,12 +159,13 @@ fn note(
 }
 
 /// The host must know every lane's last operation when the body ends.
-fn check_finished(plan: &Plan, clocks: &[Clock], host: usize) -> Result<(), Hazard> {
+fn check_finished(plan: &Plan, clocks: &[Clock], lanes: &[Option<usize>]) -> Result<(), Hazard> {
+    let host = clocks.len() - 1;
     for (stream, clock) in clocks.iter().enumerate().take(host) {
         if clocks[host][stream] < clock[stream] {
-            let last = plan.body.iter().rposition(|call| lane_of(call) == Some(stream));
+            let last = lanes.iter().rposition(|&lane| lane == Some(stream));
             let last = last.unwrap_or(0);
-            let allocation = format!("everything on stream {stream}");
+            let allocation = format!("everything on stream {}", stream % plan.streams.len());
             return Err(Hazard { first: last, second: plan.body.len(), allocation });
         }
     }

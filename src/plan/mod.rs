@@ -6,15 +6,19 @@
 //! makes only plans that pass [`check_hazards`] and fit the workload's limits.
 
 mod builder;
+mod capacity;
 mod chunk;
 mod families;
+mod graph;
 mod hazards;
 mod partials;
 mod program;
 mod shared;
 mod strategy;
 
+pub use capacity::{Capacities, DoesNotFit, Whose, check_fits};
 pub use families::{Refusal, build};
+pub use graph::Graph;
 pub use hazards::{Hazard, check_hazards};
 pub use program::{
     Allocation, AllocationId, Call, DeviceId, Direction, EventId, Place, Plan, Slice, Step,

@@ -222,6 +222,12 @@ pub enum Call {
     /// name a stream name one of that device. The first device's is current before
     /// and after the body.
     Use(DeviceId),
+    /// Launch, as one [`super::Graph`], the `calls` calls behind this one. The host
+    /// does not make them: they were captured in the set-up.
+    Replay {
+        stream: StreamId,
+        calls: usize,
+    },
     /// Run a kernel's CPU twin on all threads and wait for it.
     Compute {
         step: Step,
@@ -238,6 +244,7 @@ impl Call {
             | Self::Launch { stream, .. }
             | Self::Record { stream, .. }
             | Self::Wait { stream, .. }
+            | Self::Replay { stream, .. }
             | Self::Synchronize { stream } => Some(*stream),
             Self::Allocate(_)
             | Self::Pin(_)

@@ -67,19 +67,30 @@ impl Family {
     }
 }
 
-/// A family with its parameters and its kind of host memory.
+/// A family with its parameters, its kind of host memory, and how it is issued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Strategy {
     pub family: Family,
     pub memory: HostMemory,
+    /// Captured once and then launched as one graph, rather than call by call.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub graph: bool,
+}
+
+impl Strategy {
+    /// What scenarios call plans of this sort.
+    pub const fn family_name(self) -> &'static str {
+        if self.graph { "graph" } else { self.family.name() }
+    }
 }
 
 impl fmt::Display for Strategy {
-    /// Short and unique: `by-chunk 16 x4 depth, pinned`.
+    /// Short and unique: `by-chunk 16 x4 depth, pinned`, `graph of resident, pinned`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.family.name();
         let text = match self.family {
-            Family::Cpu => return f.pad(name),
+            Family::Cpu if !self.graph => return f.pad(name),
+            Family::Cpu => name.to_owned(),
             Family::RoundTrip | Family::Resident => name.to_owned(),
             Family::ByChunk { chunks, streams, issue } => {
                 let issue = match issue {
@@ -99,6 +110,7 @@ impl fmt::Display for Strategy {
                 format!("{name} {chunks} on {devices} {each}{spread}")
             }
         };
-        f.pad(&format!("{text}, {}", self.memory))
+        let how = if self.graph { "graph of " } else { "" };
+        f.pad(&format!("{how}{text}, {}", self.memory))
     }
 }

@@ -9,6 +9,7 @@ use crate::kernels::{Arguments, Effort, Kernel, Variant};
 use crate::plan::Direction;
 use crate::samples::MEANWHILE;
 use crate::units::{Bytes, Span};
+use std::borrow::Cow;
 
 /// A question that the profile has no measurement to answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -260,7 +261,7 @@ impl Profile {
     /// # Errors
     /// If the kernel was not calibrated at such a size.
     pub fn kernel(&self, kernel: Kernel, arguments: &Arguments, n: u64) -> Result<f64, Unknown> {
-        let models = self.kernels.iter().map(|model| (model.variant, &model.time));
+        let models = self.kernels.iter().map(|model| (model.variant, Cow::Borrowed(&model.time)));
         between(models, Variant::of(kernel, arguments), n, "on the GPU")
     }
 
@@ -279,7 +280,9 @@ impl Profile {
         let footprint = around.footprint;
         let time = |found: Warmth| {
             let fits = |model: &&TwinModel| model.found == found;
-            let models = self.twins.iter().filter(fits).map(|model| (model.variant, &model.time));
+            let is_shared = Effort::of(kernel, arguments).is_shared(n as usize);
+            let models = self.twins.iter().filter(fits);
+            let models = models.map(|model| (model.variant, model.branch(n, is_shared)));
             between(models, Variant::of(kernel, arguments), n, found.place())
         };
         let own = Bytes::new(Variant::of(kernel, arguments).bytes(n));
@@ -305,6 +308,20 @@ impl Profile {
     }
 }
 
+impl TwinModel {
+    /// The curve that so many elements lie on: where work begins to be shared out,
+    /// the time jumps, and each side goes on straight by itself. All of it where
+    /// their side was not measured near enough.
+    fn branch(&self, elements: u64, is_shared: bool) -> Cow<'_, Curve> {
+        let effort = Effort::of(self.variant.kernel, &self.variant.arguments());
+        let mut knots = self.time.knots.clone();
+        knots.retain(|&(elements, _)| effort.is_shared(elements as usize) == is_shared);
+        let side = Curve { knots, scatter: self.time.scatter };
+        let reaches = !side.knots.is_empty() && side.known(elements as f64).is_ok();
+        if reaches { Cow::Owned(side) } else { Cow::Borrowed(&self.time) }
+    }
+}
+
 impl CacheModel {
     /// Share of misses, 0 to 1, on going round `footprint`; `None` if it was not measured.
     pub fn staging(&self, footprint: Bytes) -> Option<f64> {
@@ -326,7 +343,10 @@ fn share(knots: &[(f64, f64)], footprint: Bytes) -> f64 {
     crate::stats::interpolate(knots, footprint.as_f64()).clamp(0.0, 1.0)
 }
 
-fn known(estimate: &Option<Estimate>, what: impl Fn() -> String) -> Result<Span, Unknown> {
+pub(super) fn known(
+    estimate: &Option<Estimate>,
+    what: impl Fn() -> String,
+) -> Result<Span, Unknown> {
     estimate.as_ref().map(Estimate::span).ok_or_else(|| Unknown::new(what()))
 }
 
@@ -351,7 +371,7 @@ fn blend(hot: f64, cold: f64, misses: f64) -> f64 {
 /// wherever arithmetic bounds it, and constant where memory does. One extent
 /// alone says nothing of others.
 fn between<'c>(
-    models: impl Iterator<Item = (Variant, &'c Curve)>,
+    models: impl Iterator<Item = (Variant, Cow<'c, Curve>)>,
     wanted: Variant,
     n: u64,
     place: &str,

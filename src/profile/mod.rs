@@ -10,15 +10,21 @@ mod accuracy;
 mod answers;
 mod curve;
 mod file;
+mod graphs;
 mod model;
 mod multi_gpu;
+mod transfers;
 
+/// What is asked of [`Profile::graph_call`].
+pub use crate::samples::GraphCall;
 pub use accuracy::{Accuracy, Handling, Margin};
 pub use answers::{Around, HostCall, MemoryCost, Unknown};
 pub use curve::{Beyond, Curve, Estimate, Other};
 pub use file::{ProfileError, SCHEMA_VERSION};
+pub use graphs::{GraphCosts, NodeHandOver, PerNode};
 pub use model::{
-    CacheModel, CallCosts, Contention, CopyModel, HandOver, KernelModel, Latencies, LinkModel,
-    MemoryCosts, OperationKind, Polling, Profile, StagingModel, TwinModel, Warmth,
+    CacheModel, CallCosts, Contention, CopyModel, HandOver, InlineCopies, KernelModel, Latencies,
+    LinkModel, MemoryCosts, OperationKind, Polling, Profile, StagingModel, TwinModel, Warmth,
 };
 pub use multi_gpu::{MultiGpu, OtherGpu, PeerModel, RootModel};
+pub use transfers::{Conditions, Interference, SetupCosts, TransferModel, TwoWays};

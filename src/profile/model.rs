@@ -1,6 +1,9 @@
 //! Every cost model of a machine, as its file has it. What was not measured is not there.
 
-use super::{Accuracy, Curve, Estimate, MultiGpu};
+use super::{
+    Accuracy, Conditions, Curve, Estimate, GraphCosts, Interference, MultiGpu, SetupCosts,
+    TransferModel, TwoWays,
+};
 use crate::kernels::Variant;
 use crate::plan::Direction;
 use crate::samples::{Provenance, SHARED_FOOTPRINT};
@@ -15,6 +18,11 @@ pub struct Profile {
     pub machine: Provenance,
     #[serde(default)]
     pub calls: CallCosts,
+    /// The same calls, one at a time on an idle device.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub idle_calls: CallCosts,
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub setup: SetupCosts,
     #[serde(default)]
     pub latency: Latencies,
     #[serde(default)]
@@ -25,6 +33,16 @@ pub struct Profile {
     pub hand_overs: Vec<HandOver>,
     #[serde(default, rename = "copy")]
     pub copies: Vec<CopyModel>,
+    /// Left out where all copies of pinned memory go through a copy engine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inline: Option<InlineCopies>,
+    /// The same of memory that was registered.
+    #[serde(default, rename = "registered_copy", skip_serializing_if = "Vec::is_empty")]
+    pub registered_copies: Vec<CopyModel>,
+    #[serde(default, rename = "transfer", skip_serializing_if = "Vec::is_empty")]
+    pub transfers: Vec<TransferModel>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interference: Vec<Interference>,
     #[serde(default)]
     pub staging: Vec<StagingModel>,
     #[serde(default, rename = "kernel")]
@@ -35,12 +53,21 @@ pub struct Profile {
     pub caches: CacheModel,
     #[serde(default)]
     pub memory: MemoryCosts,
+    #[serde(default, skip_serializing_if = "GraphCosts::is_empty")]
+    pub graph: GraphCosts,
     /// Left out where one GPU was calibrated.
     #[serde(default, skip_serializing_if = "MultiGpu::is_empty")]
     pub multi_gpu: MultiGpu,
     /// Left out where no plans were tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<Accuracy>,
+    /// Left out where the device did not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conditions: Option<Conditions>,
+}
+
+fn is_nothing<T: Default + PartialEq>(costs: &T) -> bool {
+    *costs == T::default()
 }
 
 /// Host time of one call, from entry to return, when it need not wait.
@@ -69,6 +96,25 @@ pub struct Latencies {
     /// Device time of the smallest kernel, one after the other in a stream:
     /// what a launch costs the device before its blocks run.
     pub kernel_gap: Option<Estimate>,
+    /// Between two looks of the device at whether an operation may go on that has
+    /// to follow one on another engine: one that comes too early waits for so many
+    /// whole periods. Left out: it goes on when a [`HandOver`] is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub look_period: Option<Estimate>,
+}
+
+/// Copies of pinned memory to the device whose data the driver sends along with the
+/// commands, because nothing else is left to do in their stream: no copy engine is
+/// needed, and the call takes longer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InlineCopies {
+    /// Up to this size.
+    pub most_bytes: Bytes,
+    /// Nanoseconds over bytes from entry until the call returns.
+    pub until_return: Curve,
+    /// Nanoseconds over bytes from entry until the copy is complete.
+    pub until_complete: Curve,
 }
 
 /// What the link between host and device carries. PCIe's two directions are
@@ -135,6 +181,14 @@ impl OperationKind {
     pub const COUNT: usize = 4;
     pub const ALL: [Self; Self::COUNT] =
         [Self::CopyIn, Self::CopyOut, Self::Kernel, Self::PeerCopy];
+
+    /// That of a copy on its engine.
+    pub const fn of_copy(direction: Direction) -> Self {
+        match direction {
+            Direction::HostToDevice => Self::CopyIn,
+            Direction::DeviceToHost => Self::CopyOut,
+        }
+    }
 
     pub(super) const fn name(self) -> &'static str {
         match self {
@@ -224,7 +278,8 @@ impl Warmth {
     }
 }
 
-/// Memory management: nanoseconds over bytes.
+/// Memory management: nanoseconds over bytes. A copy that registers its memory on
+/// the fly takes the sum of `register`, the copy and `unregister`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryCosts {
@@ -237,6 +292,17 @@ pub struct MemoryCosts {
     pub first_touch_team: Option<Curve>,
     /// Giving pages back and mapping new ones.
     pub renew: Option<Curve>,
+    pub device_free: Option<Curve>,
+    pub pinned_free: Option<Curve>,
+    pub unregister: Option<Curve>,
+    /// Adding up write-combined memory and filling it, by one thread and by all.
+    pub combined_read: Option<Curve>,
+    pub combined_write: Option<Curve>,
+    pub combined_read_team: Option<Curve>,
+    pub combined_write_team: Option<Curve>,
+    /// Where the curves have one of two times in them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub two_ways: Vec<TwoWays>,
 }
 
 /// What the CPU's caches keep: the share of host data that is gone when it is

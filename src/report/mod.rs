@@ -3,6 +3,7 @@
 //! Invariant: no files, no terminal; whoever calls decides where a string
 //! goes. Equal values give equal bytes.
 
+mod calibration;
 mod drift;
 mod evaluation;
 mod evaluation_text;
@@ -16,6 +17,7 @@ mod verification;
 mod verification_text;
 mod words;
 
+pub use calibration::calibration;
 pub use drift::drifts;
 pub use evaluation::{AssessedPlan, Assessment, Busy, Evaluation, GpuWins, LeftOut, Threshold};
 pub use evaluation_text::Rows;

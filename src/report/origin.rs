@@ -1,7 +1,8 @@
 //! Which machine, and which file about it, a report speaks of.
 
 use super::words::date;
-use crate::samples::{Extent, Provenance};
+use crate::profile::Profile;
+use crate::samples::Extent;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -21,10 +22,16 @@ pub struct Origin {
     /// How much was measured.
     #[serde(default)]
     pub extent: Extent,
+    /// Measurements behind it, of how many, that the device's clocks disturbed; left
+    /// out where nobody watched them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disturbed: Option<(usize, usize)>,
 }
 
 impl Origin {
-    pub fn new(path: &str, machine: &Provenance) -> Self {
+    pub fn new(path: &str, profile: &Profile) -> Self {
+        let machine = &profile.machine;
+        let watched = profile.conditions.as_ref();
         Self {
             path: path.to_owned(),
             gpu: machine.gpu.clone(),
@@ -35,6 +42,7 @@ impl Origin {
             calibration_unix_time: machine.unix_time,
             calibrated: date(machine.unix_time),
             extent: machine.extent,
+            disturbed: watched.map(|watched| (watched.disturbed, watched.measurements)),
         }
     }
 }
@@ -56,9 +64,14 @@ impl fmt::Display for Origin {
         }
         write!(f, "Machine  {gpu} (link {link}); {cpu}")?;
         // Nobody says how many threads a CPU has that nothing is known of.
-        match self.cpu_threads {
-            0 => Ok(()),
-            threads => write!(f, ", {threads} threads"),
+        if self.cpu_threads > 0 {
+            write!(f, ", {} threads", self.cpu_threads)?;
+        }
+        match self.disturbed {
+            None | Some((0, _)) => Ok(()),
+            Some((disturbed, all)) => {
+                write!(f, "\nClocks   other than usual in {disturbed} of {all} measurements")
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Reading and writing samples.
 
-use super::{Measurement, Provenance, Samples, Trial, table};
+use super::{Condition, Measurement, Provenance, Samples, Trial, table};
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::path::Path;
@@ -12,6 +12,12 @@ pub const FORMAT: u32 = 1;
 struct Header {
     hallway_samples: u32,
     machine: Provenance,
+}
+
+/// A line that says what state the device was in.
+#[derive(Serialize, Deserialize)]
+struct Moment {
+    condition: Condition,
 }
 
 /// What can be wrong with a file of samples.
@@ -44,6 +50,7 @@ impl<W: Write> Recorder<W> {
         recorder.line(&Header { hallway_samples: FORMAT, machine: samples.machine.clone() })?;
         samples.measurements.iter().try_for_each(|measurement| recorder.add(measurement))?;
         samples.trials.iter().try_for_each(|trial| recorder.add_trial(trial))?;
+        samples.conditions.iter().try_for_each(|state| recorder.add_condition(state))?;
         Ok(recorder)
     }
 
@@ -62,6 +69,12 @@ impl<W: Write> Recorder<W> {
     /// If the line cannot be written.
     pub fn add_trial(&mut self, trial: &Trial) -> std::io::Result<()> {
         self.line(trial)
+    }
+
+    /// # Errors
+    /// If the line cannot be written.
+    pub fn add_condition(&mut self, condition: &Condition) -> std::io::Result<()> {
+        self.line(&Moment { condition: condition.clone() })
     }
 
     /// In one piece, and not kept back: whatever ends the program, the lines
@@ -99,16 +112,31 @@ impl Samples {
         }
         let mut samples = Self::none(header.machine);
         for (index, line) in lines {
-            match serde_json::from_str(line) {
-                Ok(measurement) => samples.measurements.push(measurement),
-                Err(source) => match serde_json::from_str(line) {
-                    Ok(trial) => samples.trials.push(trial),
-                    Err(_) if !line.ends_with('\n') => {}
-                    // Nearly all lines are measurements: what is wrong with it as one.
-                    Err(_) => return Err(bad(index + 1, source)),
-                },
+            let Err(source) = samples.take_in(line) else { continue };
+            if line.ends_with('\n') {
+                return Err(bad(index + 1, source));
             }
         }
         Ok(samples)
+    }
+
+    /// Takes in what a line has. Nearly all are measurements: otherwise, what is
+    /// wrong with it as one.
+    fn take_in(&mut self, line: &str) -> Result<(), serde_json::Error> {
+        let source = match serde_json::from_str(line) {
+            Ok(measurement) => {
+                self.measurements.push(measurement);
+                return Ok(());
+            }
+            Err(source) => source,
+        };
+        if let Ok(trial) = serde_json::from_str(line) {
+            self.trials.push(trial);
+        } else if let Ok(Moment { condition }) = serde_json::from_str(line) {
+            self.conditions.push(condition);
+        } else {
+            return Err(source);
+        }
+        Ok(())
     }
 }

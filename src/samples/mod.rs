@@ -5,78 +5,22 @@
 //! are taken, so that an interrupted calibration keeps what it has; or a table
 //! that somebody else's measurements were written into.
 
+mod condition;
 mod file;
+mod paths;
+mod provenance;
 mod table;
 mod words;
 
+pub use condition::Condition;
 pub use file::{FORMAT, Recorder, SamplesError};
+pub use paths::{Load, STREAMING_KERNEL, STREAMING_TWIN, SetupStep, Side, TransferPath};
+pub use provenance::{Extent, Provenance};
 
 use crate::kernels::{Kernel, Variant};
 use crate::plan::{DeviceId, Direction};
 use crate::units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
-
-/// Where and when the samples behind a profile were taken.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Provenance {
-    pub gpu: String,
-    pub compute_capability: String,
-    pub multiprocessors: u32,
-    pub device_memory_bytes: Bytes,
-    pub copy_engines: u32,
-    pub link: String,
-    pub driver: String,
-    pub cuda: String,
-    pub cpu: String,
-    pub cpu_threads: usize,
-    pub numa_nodes: usize,
-    /// Seconds since 1970 at the start of the calibration.
-    pub unix_time: u64,
-    pub hallway_version: String,
-    /// The order in which quantities were measured was drawn with this seed.
-    pub seed: u64,
-    /// Older files do not say: theirs were full.
-    #[serde(default)]
-    pub extent: Extent,
-    /// GPUs that were measured together, of which this is the first.
-    #[serde(default = "one")]
-    pub devices: usize,
-    /// Whether the first and each of the others reach each other's memory.
-    #[serde(default)]
-    pub peer_access: bool,
-}
-
-const fn one() -> usize {
-    1
-}
-
-impl Provenance {
-    /// What differs from another sitting on what should be the same machine, in
-    /// words. The time does of course, and the link's speed goes by its load.
-    pub fn differences(&self, here: &Self) -> Vec<String> {
-        let alike = Self { unix_time: here.unix_time, link: here.link.clone(), ..self.clone() };
-        let fields = |machine: &Self| match serde_json::to_value(machine) {
-            Ok(serde_json::Value::Object(fields)) => fields,
-            _ => unreachable!("it is plain data with names"),
-        };
-        let here = fields(here);
-        let differing = fields(&alike).into_iter().filter(|(key, there)| here[key] != *there);
-        differing.map(|(key, there)| format!("{key}: {there} there, {} here", here[&key])).collect()
-    }
-}
-
-/// How much was measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Extent {
-    #[default]
-    Full,
-    /// Fewer sizes, and what belongs to the CPU only once.
-    Quick,
-    /// Whatever a table has that was not measured by hallway.
-    Elsewhere,
-}
 
 /// One operation of a chain on the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -90,6 +34,12 @@ pub enum Link {
     Kernel,
     /// A copy from the first GPU to the second, of as many bytes as the others.
     PeerCopy,
+}
+
+impl Link {
+    /// What there is with one device, and what cycles go through.
+    pub const OF_ONE_DEVICE: [Self; 3] = [Self::CopyIn, Self::CopyOut, Self::Kernel];
+    pub const ALL: [Self; 4] = [Self::CopyIn, Self::CopyOut, Self::Kernel, Self::PeerCopy];
 }
 
 /// More than the cores' own caches hold and less than the shared one does.
@@ -107,6 +57,12 @@ pub const LONG_COPY: Bytes = Bytes::kib(256);
 pub const SHORT_KERNEL: (Variant, u64) = (Variant { kernel: Kernel::Scale, extent: 0 }, 32);
 pub const LONG_KERNEL: (Variant, u64) =
     (Variant { kernel: Kernel::Polynomial, extent: 1024 }, 1 << 18);
+
+/// The calls that are measured among each other.
+pub const IN_TURN: [TimedCall; 5] =
+    [TimedCall::CopyIn, TimedCall::Launch, TimedCall::CopyOut, TimedCall::Record, TimedCall::Wait];
+/// Elements of the kernel that a trip begins with.
+pub const TRIP_ELEMENTS: u64 = 1 << 16;
 
 /// The two orders in which a chain can go through all engines.
 pub const CYCLES: [[Link; 3]; 2] =
@@ -140,6 +96,21 @@ pub enum TimedCall {
     UseDevice,
 }
 
+/// What the host does about a graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GraphCall {
+    /// From the beginning of a capture to its end, with the calls captured.
+    Capture,
+    /// Making a captured graph ready to be launched.
+    Instantiate,
+    Launch,
+}
+
+impl GraphCall {
+    pub const ALL: [Self; 3] = [Self::Capture, Self::Instantiate, Self::Launch];
+}
+
 /// A kind of memory management.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -155,6 +126,16 @@ pub enum MemoryWork {
     FirstTouchTeam,
     SecondTouchTeam,
     Renew,
+    DeviceFree,
+    PinnedFree,
+    /// Giving up page-locks of memory that was registered.
+    Unregister,
+    /// One thread adding up write-combined memory.
+    CombinedRead,
+    /// One thread filling it.
+    CombinedWrite,
+    CombinedReadTeam,
+    CombinedWriteTeam,
 }
 
 /// What was measured. Times are of `count` repetitions of it.
@@ -180,6 +161,21 @@ pub enum Quantity {
     Chain {
         links: Vec<Link>,
         across: bool,
+    },
+    /// Host time of a call about a graph of so many nodes, each depending on the
+    /// one before: short operations that go through the first of [`CYCLES`]. Its
+    /// launch is into a stream that is held; all three are measured at once.
+    GraphCall {
+        call: GraphCall,
+        nodes: u64,
+    },
+    /// As [`Quantity::RoundTrip`], of a graph with one short operation as its node.
+    GraphRoundTrip {
+        link: Link,
+    },
+    /// As [`Quantity::Chain`], of operations that are the nodes of one graph.
+    GraphChain {
+        links: Vec<Link>,
     },
     /// Device time from the end of an operation to the start of one that depends
     /// on it and waits, above what the operations themselves take; `across`: in
@@ -239,6 +235,45 @@ pub enum Quantity {
         work: MemoryWork,
         bytes: Bytes,
     },
+    /// Host time of calls among others as a plan makes them, in several streams of a
+    /// device that works on them meanwhile.
+    CallInTurn {
+        call: TimedCall,
+    },
+    /// Host time from issuing an operation to an idle device, and a short one behind
+    /// it in its stream if there is a `next`, to the return of a synchronisation;
+    /// not `whole`: of the first call alone. `size`: bytes of a copy, or the degree
+    /// of a polynomial over [`TRIP_ELEMENTS`].
+    Trip {
+        first: Link,
+        size: u64,
+        next: Option<Link>,
+        whole: bool,
+    },
+    /// Host time of calls that are made one by one on an idle device: the end of
+    /// what each began is waited for, untimed.
+    IdleCall {
+        call: TimedCall,
+    },
+    /// Device time of moving so many bytes, one after the other; of managed memory
+    /// that moves, host time from the call to the return of a synchronisation.
+    /// Where a kernel reads and writes, as many bytes go each way.
+    Transfer {
+        path: TransferPath,
+        bytes: Bytes,
+    },
+    /// Device time of pinned copies beside a load, and the time of the load, both
+    /// begun at once: they are measured together, so their samples belong together.
+    Beside {
+        direction: Direction,
+        bytes: Bytes,
+        load: Load,
+        of: Side,
+    },
+    /// Host time of making something.
+    Setup {
+        step: SetupStep,
+    },
     /// Device time of copies from GPU to GPU, one after the other; `direct`: they
     /// reach each other's memory; `both`: while as many go the other way, which is
     /// measured at once.
@@ -277,6 +312,9 @@ pub enum Quantity {
 pub enum Stop {
     /// The confidence interval of the median is narrow enough.
     Settled,
+    /// It is not, but the scatter has stayed what it is for a while: that many more
+    /// samples as would be taken do not narrow it enough.
+    Stable,
     /// The time or the number of samples ran out first.
     Capped,
     /// A table does not say.
@@ -292,6 +330,16 @@ pub struct Measurement {
     /// The time of each sample, in the order in which they were taken.
     pub times: Vec<Span>,
     pub stop: Stop,
+    /// Why the device was not as usual when they were taken, if it was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disturbed: Option<String>,
+}
+
+impl Measurement {
+    /// One that nothing disturbed.
+    pub const fn new(quantity: Quantity, count: u64, times: Vec<Span>, stop: Stop) -> Self {
+        Self { quantity, count, times, stop, disturbed: None }
+    }
 }
 
 /// A plan that was run when all else had been measured. Nothing that predicts a
@@ -312,11 +360,13 @@ pub struct Samples {
     pub machine: Provenance,
     pub measurements: Vec<Measurement>,
     pub trials: Vec<Trial>,
+    /// The device's state at the beginning and the end of every sitting.
+    pub conditions: Vec<Condition>,
 }
 
 impl Samples {
     /// None yet, of this machine.
     pub const fn none(machine: Provenance) -> Self {
-        Self { machine, measurements: Vec::new(), trials: Vec::new() }
+        Self { machine, measurements: Vec::new(), trials: Vec::new(), conditions: Vec::new() }
     }
 }

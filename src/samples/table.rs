@@ -5,11 +5,13 @@
 //! every further line is one time of one quantity. Which quantity goes by the
 //! one of `path`, `kernel`, `call` and `operation` that is filled in.
 
+mod machine;
 mod several;
+mod transfers;
 
-use self::several::{OF_TWO_GPUS, PEER_PATH};
+use self::several::OF_TWO_GPUS;
 use super::file::SamplesError;
-use super::{Extent, Link, Measurement, Provenance, Quantity, Samples, Stop, TimedCall};
+use super::{Link, Measurement, Quantity, Samples, Stop, TimedCall};
 use crate::kernels::{Kernel, Variant};
 use crate::plan::Direction;
 use crate::units::{Bytes, Span};
@@ -33,7 +35,7 @@ const SORTS: [(&str, &[&str]); 4] = [
             "gpu",
         ],
     ),
-    ("call", &[]),
+    ("call", &["device"]),
     ("operation", &["after", "streams"]),
 ];
 
@@ -64,8 +66,39 @@ const CALLS: [(&str, TimedCall); 9] = [
     ("use-device", TimedCall::UseDevice),
 ];
 
-const PATHS: [(&str, Direction); 2] =
-    [("H2D", Direction::HostToDevice), ("D2H", Direction::DeviceToHost)];
+/// What lies between where a copy comes from and where it goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Path {
+    ToOrFromHost(Direction),
+    OnDevice,
+    BetweenDevices,
+}
+
+const PATHS: [(&str, Path); 4] = [
+    ("H2D", Path::ToOrFromHost(Direction::HostToDevice)),
+    ("D2H", Path::ToOrFromHost(Direction::DeviceToHost)),
+    ("D2D", Path::OnDevice),
+    ("P2P", Path::BetweenDevices),
+];
+
+/// How the host's side of a copy is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Memory {
+    Pinned,
+    Pageable,
+    Registered,
+    WriteCombined,
+    /// No copy, but a kernel that uses it across the link.
+    Mapped,
+}
+
+const MEMORIES: [(&str, Memory); 5] = [
+    ("pinned", Memory::Pinned),
+    ("pageable", Memory::Pageable),
+    ("registered", Memory::Registered),
+    ("write-combined", Memory::WriteCombined),
+    ("mapped", Memory::Mapped),
+];
 
 const OPERATIONS: [(&str, Link); 4] = [
     ("copy-in", Link::CopyIn),
@@ -98,10 +131,9 @@ pub(super) fn read(path: &str, text: &str) -> Result<Samples, SamplesError> {
         times.entry(quantity).or_default().push(time);
     }
     let has_twins = times.keys().any(|what| matches!(what, Quantity::Twin { .. }));
-    let machine = machine(text, has_twins).map_err(error)?;
+    let machine = machine::machine(text, has_twins).map_err(error)?;
     let machine = several::among(times.keys(), machine);
-    let measurement =
-        |(quantity, times)| Measurement { quantity, count: 1, times, stop: Stop::Elsewhere };
+    let measurement = |(quantity, times)| Measurement::new(quantity, 1, times, Stop::Elsewhere);
     let measurements = times.into_iter().map(measurement).collect();
     Ok(Samples { measurements, ..Samples::none(machine) })
 }
@@ -175,21 +207,25 @@ impl<'r> Row<'r> {
         let quantity = match *sort {
             "path" => self.copy()?,
             "kernel" => self.kernel()?,
-            "call" => Quantity::Call { call: self.one_of("call", &CALLS)? },
+            "call" => self.call()?,
             _ => self.operation()?,
         };
         Ok((quantity, self.seconds()?))
     }
 
     fn copy(&self) -> Result<Quantity, String> {
-        let [down, up] = PATHS.map(|(name, direction)| (name, Some(direction)));
-        let Some(direction) = self.one_of("path", &[down, up, (PEER_PATH, None)])? else {
+        let path = self.one_of("path", &PATHS)?;
+        if path == Path::BetweenDevices {
             return self.peer_copy();
-        };
+        }
         self.leave_empty(&["from", "to"], "only of P2P copies")?;
         let bytes = self.bytes("bytes")?.ok_or("column `bytes`: nothing there; such as 1048576")?;
-        let pageable = self.one_of("memory", &[("pinned", false), ("pageable", true)])?;
-        if pageable {
+        let Path::ToOrFromHost(direction) = path else { return self.transfer(None, bytes) };
+        let memory = self.one_of("memory", &MEMORIES)?;
+        if !matches!(memory, Memory::Pinned | Memory::Pageable) {
+            return self.transfer(Some(direction), bytes);
+        }
+        if memory == Memory::Pageable {
             self.leave_empty(&["concurrent", "gpu", "gpus"], "only of pinned memory")?;
             let complete = match self.get("until") {
                 None => true,
@@ -202,17 +238,25 @@ impl<'r> Row<'r> {
         if self.get("gpus").is_some() {
             return self.concurrent(direction, bytes);
         }
-        if self.get("concurrent").is_none() {
+        if !self.is_beside_the_other(direction)? {
             return self.on(Quantity::Copy { direction, bytes, registered: false });
         }
         self.leave_empty(&["gpu"], "only of copies with nothing beside them")?;
-        if self.one_of("concurrent", &PATHS)? == direction {
-            return Err(format!(
+        Ok(Quantity::Shared { direction, bytes })
+    }
+
+    /// Whether as many copies go the other way at once.
+    fn is_beside_the_other(&self, direction: Direction) -> Result<bool, String> {
+        if self.get("concurrent").is_none() {
+            return Ok(false);
+        }
+        match self.one_of("concurrent", &PATHS)? {
+            Path::ToOrFromHost(other) if other != direction => Ok(true),
+            _ => Err(format!(
                 "column `concurrent`: copies of one direction run one after the other; write the \
                  other direction than {direction}, or nothing"
-            ));
+            )),
         }
-        Ok(Quantity::Shared { direction, bytes })
     }
 
     fn kernel(&self) -> Result<Quantity, String> {
@@ -325,74 +369,6 @@ impl<'r> Row<'r> {
             )),
         }
     }
-}
-
-/// What the lines of comment say of the machine, by key, with their lines.
-type Said<'t> = BTreeMap<&'t str, (usize, &'t str)>;
-
-const KEYS: [&str; 11] = [
-    "gpu",
-    "multiprocessors",
-    "device_memory",
-    "compute_capability",
-    "link",
-    "driver",
-    "cuda",
-    "cpu",
-    "cpu_threads",
-    "unix_time",
-    "copy_engines",
-];
-
-fn machine(text: &str, has_twins: bool) -> Result<Provenance, (usize, String)> {
-    let mut said = Said::new();
-    for (line, comment) in (1..).zip(text.lines()) {
-        let comment = comment.strip_prefix('#').and_then(|rest| rest.split_once('='));
-        let Some((key, value)) = comment.map(|(key, value)| (key.trim(), value.trim())) else {
-            continue;
-        };
-        if !KEYS.contains(&key) {
-            let keys = listed(&KEYS);
-            return Err((line, format!("`# {key} = ..` is not known; there are {keys}")));
-        }
-        if said.insert(key, (line, value.trim_matches('"'))).is_some() {
-            return Err((line, format!("`# {key} = ..` is there twice; leave one out")));
-        }
-    }
-    let needs = |key, example: &str| {
-        let missing = || (1, format!("no line `# {key} = {example}`; add one above the table"));
-        said.get(key).copied().ok_or_else(missing)
-    };
-    if has_twins {
-        needs("cpu_threads", "16")?;
-    }
-    let whole = |key, (line, value): (usize, &str)| {
-        let bad = || (line, format!("`# {key} = {value}`: write a whole number above 0"));
-        value.parse::<u32>().ok().filter(|&number| number > 0).ok_or_else(bad)
-    };
-    let if_said = |key| said.get(key).map_or(Ok(0), |&value| whole(key, value));
-    let word = |key| said.get(key).map_or("not said", |said| said.1).to_owned();
-    let (line, memory) = needs("device_memory", "141 GiB")?;
-    let device_memory_bytes = memory.parse().map_err(|e| (line, format!("device_memory: {e}")))?;
-    Ok(Provenance {
-        gpu: needs("gpu", "NVIDIA H200")?.1.to_owned(),
-        compute_capability: word("compute_capability"),
-        multiprocessors: whole("multiprocessors", needs("multiprocessors", "132")?)?,
-        device_memory_bytes,
-        copy_engines: if_said("copy_engines")?,
-        link: word("link"),
-        driver: word("driver"),
-        cuda: word("cuda"),
-        cpu: word("cpu"),
-        cpu_threads: if_said("cpu_threads")? as usize,
-        numa_nodes: 0,
-        unix_time: u64::from(if_said("unix_time")?),
-        hallway_version: env!("CARGO_PKG_VERSION").to_owned(),
-        seed: 0,
-        extent: Extent::Elsewhere,
-        devices: 1,
-        peer_access: false,
-    })
 }
 
 fn listed(names: &[&str]) -> String {

@@ -1,12 +1,12 @@
 //! What was measured, in a few words.
 
-use super::{Link, MemoryWork, Quantity, TimedCall};
+use super::{GraphCall, Link, MemoryWork, Quantity, Side, TimedCall};
 use crate::kernels::Variant;
+use crate::units::Bytes;
 use std::fmt;
 
 impl fmt::Display for Quantity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let across = |across: bool| if across { " across streams" } else { "" };
         match self {
             Self::Call { call } => write!(f, "host cost of {}", call.name()),
             Self::RoundTrip { links, across: a, long } => {
@@ -16,6 +16,11 @@ impl fmt::Display for Quantity {
             Self::Chain { links, across: a } => {
                 write!(f, "chain of {}{}", named(links), across(*a))
             }
+            Self::GraphCall { call, nodes } => {
+                write!(f, "host cost of {} a graph of {nodes} nodes", call.name())
+            }
+            Self::GraphRoundTrip { link } => write!(f, "round trip of a graph of {}", link.name()),
+            Self::GraphChain { links } => write!(f, "chain of {} in a graph", named(links)),
             Self::HandOver { from, to, across: a } => {
                 write!(f, "hand-over of {}{}", named(&[*from, *to]), across(*a))
             }
@@ -23,20 +28,14 @@ impl fmt::Display for Quantity {
                 write!(f, "{direction} copies of {bytes} in {streams} streams")
             }
             Self::Polled { others, copies } => {
-                let meanwhile = match copies {
-                    [false, false] => "",
-                    [true, false] => ", H2D copies meanwhile",
-                    [false, true] => ", D2H copies meanwhile",
-                    [true, true] => ", copies both ways meanwhile",
-                };
-                write!(f, "kernels with {others} others waiting{meanwhile}")
+                write!(f, "kernels with {others} others waiting{}", meanwhile(*copies))
             }
             Self::Copy { direction, bytes, registered } => {
                 let kind = if *registered { "registered" } else { "pinned" };
                 write!(f, "{direction} copy of {bytes}, {kind}")
             }
             Self::Shared { direction, bytes } => {
-                write!(f, "{direction} copy of {bytes} beside the other way")
+                write!(f, "{direction} copy of {bytes}{}", beside(true))
             }
             Self::Staged { direction, bytes, footprint, complete } => {
                 let end = if *complete { "" } else { ", until it returns" };
@@ -52,13 +51,27 @@ impl fmt::Display for Quantity {
                 write!(f, "{name} on the CPU, {elements} elements, round {footprint}")
             }
             Self::Memory { work, bytes } => write!(f, "{} of {bytes}", work.name()),
+            Self::CallInTurn { call } => write!(f, "host cost of {} among others", call.name()),
+            Self::Trip { first, size, next, whole } => {
+                f.write_str(&trip((*first, *size), *next, *whole))
+            }
+            Self::IdleCall { call } => {
+                write!(f, "host cost of {} on an idle device", call.name())
+            }
+            Self::Transfer { path, bytes } => write!(f, "{} of {bytes}", path.name()),
+            Self::Beside { direction, bytes, load, of: Side::Copy } => {
+                write!(f, "{direction} copy of {bytes} beside {}", load.name())
+            }
+            Self::Beside { direction, bytes, load, of: Side::Load } => {
+                write!(f, "{} beside {direction} copies of {bytes}", load.name())
+            }
+            Self::Setup { step } => f.write_str(step.name()),
             Self::PeerCopy { from, to, bytes, both, .. } => {
-                let both = if *both { ", beside the other way" } else { "" };
-                write!(f, "copy of {bytes} from GPU {} to GPU {}{both}", from.0, to.0)
+                let (from, to) = (from.0, to.0);
+                write!(f, "copy of {bytes} from GPU {from} to GPU {to}{}", beside(*both))
             }
             Self::Concurrent { direction, bytes, devices, both } => {
-                let both = if *both { " beside the other way" } else { "" };
-                write!(f, "{direction} copy of {bytes}{both}, {devices} GPUs at once")
+                write!(f, "{direction} copy of {bytes}{}, {devices} GPUs at once", beside(*both))
             }
             Self::Crossing { whole: true } => {
                 f.write_str("kernels of two GPUs, one after the other")
@@ -67,6 +80,33 @@ impl fmt::Display for Quantity {
             Self::On { device, of } => write!(f, "{of}, GPU {}", device.0),
         }
     }
+}
+
+const fn across(across: bool) -> &'static str {
+    if across { " across streams" } else { "" }
+}
+
+const fn beside(both: bool) -> &'static str {
+    if both { " beside the other way" } else { "" }
+}
+
+const fn meanwhile(copies: [bool; 2]) -> &'static str {
+    match copies {
+        [false, false] => "",
+        [true, false] => ", H2D copies meanwhile",
+        [false, true] => ", D2H copies meanwhile",
+        [true, true] => ", copies both ways meanwhile",
+    }
+}
+
+fn trip((first, size): (Link, u64), next: Option<Link>, whole: bool) -> String {
+    let size = match first {
+        Link::Kernel => format!("degree {size}"),
+        _ => Bytes::new(size).to_string(),
+    };
+    let links: Vec<Link> = std::iter::once(first).chain(next).collect();
+    let end = if whole { "" } else { ", its first call" };
+    format!("trip of {}, the first of {size}{end}", named(&links))
 }
 
 fn named(links: &[Link]) -> String {
@@ -106,6 +146,16 @@ impl TimedCall {
     }
 }
 
+impl GraphCall {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Capture => "capturing",
+            Self::Instantiate => "instantiating",
+            Self::Launch => "launching",
+        }
+    }
+}
+
 impl MemoryWork {
     const fn name(self) -> &'static str {
         match self {
@@ -117,6 +167,13 @@ impl MemoryWork {
             Self::FirstTouchTeam => "first touch by all threads",
             Self::SecondTouchTeam => "second touch by all threads",
             Self::Renew => "renewal",
+            Self::DeviceFree => "freeing device memory",
+            Self::PinnedFree => "freeing pinned memory",
+            Self::Unregister => "unpinning",
+            Self::CombinedRead => "reading write-combined memory",
+            Self::CombinedWrite => "writing write-combined memory",
+            Self::CombinedReadTeam => "reading write-combined memory by all threads",
+            Self::CombinedWriteTeam => "writing write-combined memory by all threads",
         }
     }
 }

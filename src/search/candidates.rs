@@ -41,7 +41,7 @@ pub fn candidates_over(workload: &Workload, gpus: &[usize]) -> Candidates {
         let (chunks, each, spread) = (1, Each::ByEngine, Spread::Host);
         let family = Family::MultiGpu { chunks, devices: 2, each, spread };
         let reason = "several GPUs are to be calibrated together first".to_owned();
-        let strategy = Strategy { family, memory: HostMemory::Pinned };
+        let strategy = Strategy { family, memory: HostMemory::Pinned, graph: false };
         found.refused.push(Refusal { strategy, reason });
     }
     found
@@ -63,8 +63,10 @@ fn strategies(workload: &Workload, gpus: &[usize]) -> Vec<Strategy> {
     } else {
         chosen.chunks.clone()
     };
-    let wanted = |family: &Family| {
-        chosen.families.is_empty() || chosen.families.iter().any(|name| name == family.name())
+    let names = |wanted: &str| chosen.families.iter().any(|name| name == wanted);
+    let wanted = |strategy: &Strategy| match strategy.graph {
+        true if chosen.families.is_empty() => is_worth_capturing(strategy.family),
+        _ => chosen.families.is_empty() || names(strategy.family_name()),
     };
     let families = std::iter::once(Family::Cpu)
         .chain([Family::RoundTrip, Family::Resident])
@@ -72,12 +74,36 @@ fn strategies(workload: &Workload, gpus: &[usize]) -> Vec<Strategy> {
         .chain(gpus.iter().flat_map(|&gpus| over_several(workload, &chunks, gpus)));
     let typical = chunks.get(chunks.len() / 2).copied().unwrap_or(1);
     let mut strategies = Vec::new();
-    for family in families.filter(wanted) {
+    for family in families {
         for memory in memories(workload, family, typical) {
-            strategies.push(Strategy { family, memory });
+            strategies.push(Strategy { family, memory, graph: false });
+            if can_be_captured(family) && memory == HostMemory::Pinned {
+                strategies.push(Strategy { family, memory, graph: true });
+            }
         }
     }
+    strategies.retain(wanted);
     strategies
+}
+
+/// Where the host waits or computes between what the device does, there is no
+/// graph of the whole; and graphs of several GPUs are not calibrated.
+const fn can_be_captured(family: Family) -> bool {
+    !matches!(family, Family::Cpu | Family::RoundTrip | Family::MultiGpu { .. })
+}
+
+/// A graph knows no streams, only what depends on what: of families that differ in
+/// little else, one is enough unless the scenario asks for them.
+const fn is_worth_capturing(family: Family) -> bool {
+    match family {
+        Family::Resident | Family::ByEngine { .. } => true,
+        Family::ByChunk { streams, issue, .. } => {
+            streams == 4 && matches!(issue, Issue::DepthFirst)
+        }
+        Family::Cpu | Family::RoundTrip | Family::Buffered { .. } | Family::MultiGpu { .. } => {
+            false
+        }
+    }
 }
 
 /// Kinds of host memory to try: moving to page-locked memory is a change that a

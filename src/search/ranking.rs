@@ -3,7 +3,7 @@
 use super::candidates::Candidates;
 use crate::plan::{Family, Plan, Refusal};
 use crate::profile::{Profile, Unknown};
-use crate::simulate::{Forecast, forecast_all, lower_bound, setup_time};
+use crate::simulate::{Forecast, SimulateError, forecast_all, lower_bound, setup_time};
 use crate::units::Span;
 
 /// A plan with its forecast.
@@ -68,18 +68,11 @@ impl Ranking {
 pub fn rank(candidates: Candidates, profile: &Profile, draws: usize, seed: u64) -> Ranking {
     let mut ranking =
         Ranking { plans: Vec::new(), refused: candidates.refused, unknown: Vec::new() };
-    let has = profile.machine.device_memory_bytes;
-    let (fit, too_large): (Vec<Plan>, Vec<Plan>) =
-        candidates.plans.into_iter().partition(|plan| plan.device_bytes() <= has);
-    ranking.refused.extend(too_large.into_iter().map(|plan| {
-        let needs = plan.device_bytes();
-        let reason = format!("needs {needs} of device memory, and the device has {has}");
-        Refusal { strategy: plan.strategy, reason }
-    }));
-    let forecasts = forecast_all(&fit, profile, draws, seed);
+    let plans = candidates.plans;
+    let forecasts = forecast_all(&plans, profile, draws, seed);
     let calibrated = profile.machine.cpu_threads;
     let other_threads = candidates.cpu_threads.filter(|&threads| threads != calibrated);
-    for (plan, forecast) in fit.into_iter().zip(forecasts) {
+    for (plan, forecast) in plans.into_iter().zip(forecasts) {
         if let (Some(threads), Family::Cpu) = (other_threads, plan.strategy.family) {
             let what = format!("CPU kernels on {threads} threads, only on {calibrated}");
             ranking.unknown.push((plan, Unknown { what }));
@@ -90,7 +83,11 @@ pub fn rank(candidates: Candidates, profile: &Profile, draws: usize, seed: u64) 
             Ok((forecast, bound)) => {
                 ranking.plans.push(Ranked { plan, forecast, setup, bound });
             }
-            Err(unknown) => ranking.unknown.push((plan, unknown)),
+            Err(SimulateError::Unknown(unknown)) => ranking.unknown.push((plan, unknown)),
+            Err(SimulateError::DoesNotFit(error)) => {
+                let (strategy, reason) = (plan.strategy, error.to_string());
+                ranking.refused.push(Refusal { strategy, reason });
+            }
         }
     }
     ranking.plans.sort_by_key(|ranked| (ranked.makespan(), ranked.plan.strategy));

@@ -2,9 +2,9 @@
 
 use super::copies::{ENGINES, PEER_ENGINE};
 use super::operation::{NONE, Work};
-use super::program::{Program, Sort, Waits};
+use super::program::{Class, Program, SimulateError, Sort, Waits};
 use crate::plan::{Direction, Plan};
-use crate::profile::{Profile, Unknown};
+use crate::profile::Profile;
 use crate::units::{Instant, Span};
 
 /// A time that no schedule of the plan's calls and operations goes below on
@@ -13,8 +13,9 @@ use crate::units::{Instant, Span};
 /// one direction costs the other are left out.
 ///
 /// # Errors
-/// If the profile does not know what one of the calls costs.
-pub fn lower_bound(plan: &Plan, profile: &Profile) -> Result<Span, Unknown> {
+/// If the profile does not know what one of the calls costs, or the plan does not
+/// fit its machine.
+pub fn lower_bound(plan: &Plan, profile: &Profile) -> Result<Span, SimulateError> {
     Ok(bound(&Program::new(plan, profile)?))
 }
 
@@ -30,6 +31,19 @@ fn bound(program: &Program<'_>) -> Span {
     let mut latest = Instant::START;
     for item in &program.items {
         let class = &program.classes[item.class as usize];
+        if class.may_go_inline {
+            // Whichever of its two ways is the quicker, and it may need no engine.
+            let inline = &program.classes[item.class as usize + 1];
+            let stream = &mut streams[usize::from(item.stream)];
+            let end = |class: &Class| {
+                let time = demand(&class.work, multiprocessors).2;
+                (host + class.host + class.latency).max(*stream) + time
+            };
+            *stream = end(class).min(end(inline));
+            host = host + class.host.min(inline.host);
+            latest = latest.max(*stream).max(host);
+            continue;
+        }
         host = host + class.host;
         let stream = streams.get_mut(usize::from(item.stream));
         let Some(stream) = stream.filter(|_| item.sort != Sort::HostOnly) else {
@@ -93,8 +107,8 @@ impl Engine {
     }
 }
 
-/// The engine of its device, the time before it is held, the time alone, and how long before
-/// its end the operation lets the host go.
+/// The engine of its device, the time before it is held, the time alone, and how long
+/// before its end the operation lets the host go.
 fn demand(work: &Work, multiprocessors: u32) -> (Option<usize>, Span, Span, Span) {
     let engine = |direction: Direction| Some(direction as usize);
     match *work {

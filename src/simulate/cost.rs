@@ -5,8 +5,10 @@ use super::operation::Work;
 use super::processors::Blocks;
 use super::program::{Class, Waits};
 use crate::kernels::{Effort, Grid, Variant};
-use crate::plan::{Call, DeviceId, Direction, Place, Plan, Slice, Step};
-use crate::profile::{Around, Contention, HostCall, MemoryCost, OperationKind, Profile, Unknown};
+use crate::plan::{Call, DeviceId, Direction, Graph, Place, Plan, Slice, Step};
+use crate::profile::{
+    Around, Contention, GraphCall, HostCall, MemoryCost, OperationKind, Profile, Unknown,
+};
 use crate::scenario::HostMemory;
 use crate::units::{Bytes, Span};
 
@@ -30,6 +32,8 @@ pub(super) enum Key {
     /// The kernel, its elements and the allocation that it writes to.
     Compute(Variant, u64, usize),
     Memory(MemoryCall, usize),
+    /// A graph's nodes.
+    Replay(usize),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,10 +44,12 @@ pub(super) enum MemoryCall {
 }
 
 impl Key {
-    pub fn of(plan: &Plan, call: &Call) -> Self {
+    /// Of a call that launches a graph, is in one, or has nothing to do with any.
+    pub fn of(plan: &Plan, call: &Call, graph: Option<&Graph>) -> Self {
         let variant = |step: &Step| Variant::of(step.kernel, &step.arguments);
         match call {
             Call::Synchronize { .. } => Self::Synchronize,
+            Call::Replay { .. } => Self::Replay(graph.map_or(0, |graph| graph.nodes)),
             Call::Record { .. } => Self::Record,
             Call::Wait { .. } => Self::Wait,
             Call::Clear { .. } => Self::Clear,
@@ -108,13 +114,64 @@ impl<'a> Costs<'a> {
         Self { plan, profile, around, copied_in, fresh, copied_out, both_ways }
     }
 
+    /// What a call costs that launches a graph, is in one, or has nothing to do
+    /// with any.
+    ///
     /// # Errors
-    /// If the profile does not know what the call costs.
-    pub fn class(&self, call: &Call) -> Result<Class, Unknown> {
+    /// If the profile does not know it.
+    pub fn class(&self, call: &Call, graph: Option<&Graph>) -> Result<Class, Unknown> {
+        match (call, graph) {
+            (Call::Replay { .. }, Some(graph)) => {
+                Ok(on_host(self.profile.graph_call(GraphCall::Launch, graph.nodes)?))
+            }
+            (_, Some(_)) => self.node(call),
+            (_, None) => self.call(call),
+        }
+    }
+
+    /// The same of a copy that finds its stream empty and is small enough to go
+    /// along with the command.
+    pub fn inline(&self, call: &Call, graph: Option<&Graph>) -> Option<Class> {
+        let Call::Copy { direction: Direction::HostToDevice, from, .. } = call else { return None };
+        let place = self.plan.allocation(from.allocation).place;
+        let is_pinned = place == Place::Host(HostMemory::Pinned) && graph.is_none();
+        let model = self.profile.inline.as_ref().filter(|_| is_pinned)?;
+        let bytes = from.length.as_f64();
+        let span = |ns: f64| Span::from_nanos_f64(ns.max(0.0));
+        let returns = span(model.until_return.at(bytes));
+        let duration = span(model.until_complete.at(bytes)).saturating_sub(returns);
+        let is_small = from.length <= model.most_bytes;
+        is_small.then(|| Class { work: Work::Inline { duration }, ..on_host(returns) })
+    }
+
+    /// In a graph, calls cost the host nothing but the graph's launch.
+    fn node(&self, call: &Call) -> Result<Class, Unknown> {
+        let profile = self.profile;
+        let (latency, work) = match call {
+            Call::Copy { stream, direction, from, to } => {
+                let bytes = ashore(*direction, from, to).length;
+                let (kind, device) =
+                    (OperationKind::of_copy(*direction), self.plan.device_of(*stream));
+                (profile.node_start(kind)?, self.transfer((*direction, device), bytes)?)
+            }
+            Call::Launch { step, .. } => {
+                let work = kernel_work(profile, step, profile.node_gap()?)?;
+                (profile.node_start(OperationKind::Kernel)?, work)
+            }
+            Call::Clear { .. } => {
+                (profile.node_start(OperationKind::Kernel)?, clearing(profile.node_gap()?))
+            }
+            Call::Record { .. } => (Span::ZERO, Work::Record),
+            Call::Wait { .. } => (Span::ZERO, Work::Wait),
+            _ => unreachable!("a checked plan has in its graphs what can be captured"),
+        };
+        Ok(Class { latency, work, in_graph: true, ..on_host(Span::ZERO) })
+    }
+
+    fn call(&self, call: &Call) -> Result<Class, Unknown> {
         let Self { plan, profile, .. } = *self;
-        let on_host =
-            |host| Class { host, latency: Span::ZERO, work: Work::Nothing, waits: Waits::No };
         Ok(match call {
+            Call::Replay { .. } => unreachable!("it launches a graph"),
             Call::Compute { step } => {
                 let (kernel, n) = (step.kernel, step.elements());
                 let touch = self.touch_time(&step.output, MemoryCost::FirstTouchTeam)?;
@@ -144,16 +201,12 @@ impl<'a> Costs<'a> {
             }
             Call::Clear { .. } => Class {
                 latency: profile.start(OperationKind::Kernel)?,
-                // A memset is a small kernel of the driver's own.
-                work: Work::Kernel {
-                    gap: Span::from_nanos_f64(profile.kernel_gap()?),
-                    blocks: Blocks::new(&Grid::ONE_BLOCK, Span::ZERO, 1),
-                },
+                work: clearing(profile.kernel_gap()?),
                 ..on_host(profile.call(HostCall::Clear)?)
             },
             Call::Launch { step, .. } => Class {
                 latency: profile.start(OperationKind::Kernel)?,
-                work: kernel_work(profile, step)?,
+                work: kernel_work(profile, step, profile.kernel_gap()?)?,
                 ..on_host(profile.call(HostCall::Launch)?)
             },
             Call::Copy { stream, direction, from, to } => {
@@ -179,7 +232,16 @@ impl<'a> Costs<'a> {
             return self.staged(direction, ashore);
         }
         let (host, latency) = self.entry(direction)?;
-        let bytes = ashore.length;
+        let work = self.transfer((direction, device), ashore.length)?;
+        Ok(Class { latency, work, ..on_host(host) })
+    }
+
+    /// A copy of pinned memory on its engine.
+    fn transfer(
+        &self,
+        (direction, device): (Direction, DeviceId),
+        bytes: Bytes,
+    ) -> Result<Work, Unknown> {
         let alone = self.profile.copy(direction, bytes)?;
         // Copies that never meet have no need to know.
         let shared = if self.both_ways[device.0] {
@@ -188,23 +250,22 @@ impl<'a> Costs<'a> {
             Contention::NONE
         };
         let longer = shared.per_byte_ns * bytes.as_f64();
-        let work = Work::Copy {
+        Ok(Work::Copy {
             direction,
             alone,
             delay: shared.per_copy_ns.max(0.0),
             slowdown: 1.0 + longer.max(0.0) / alone.nanos_f64().max(1.0),
             bytes,
-        };
-        Ok(Class { host, latency, work, waits: Waits::No })
+        })
     }
 
     /// The host cost of a copy's call, and the time until the copy may start.
     fn entry(&self, direction: Direction) -> Result<(Span, Span), Unknown> {
-        let (call, kind) = match direction {
-            Direction::HostToDevice => (HostCall::CopyIn, OperationKind::CopyIn),
-            Direction::DeviceToHost => (HostCall::CopyOut, OperationKind::CopyOut),
+        let call = match direction {
+            Direction::HostToDevice => HostCall::CopyIn,
+            Direction::DeviceToHost => HostCall::CopyOut,
         };
-        Ok((self.profile.call(call)?, self.profile.start(kind)?))
+        Ok((self.profile.call(call)?, self.profile.start(OperationKind::of_copy(direction))?))
     }
 
     fn staged(&self, direction: Direction, ashore: &Slice) -> Result<Class, Unknown> {
@@ -218,7 +279,7 @@ impl<'a> Costs<'a> {
         let returns = Span::from_nanos_f64((returns + touch).max(0.0)).min(complete);
         if direction == Direction::HostToDevice && ashore.length <= STAGED_AT_ONCE {
             let work = Work::Inline { duration: complete.saturating_sub(returns) };
-            return Ok(Class { host: returns, latency: Span::ZERO, work, waits: Waits::No });
+            return Ok(Class { work, ..on_host(returns) });
         }
         let (host, latency) = self.entry(direction)?;
         let work = Work::Staged {
@@ -226,7 +287,7 @@ impl<'a> Costs<'a> {
             duration: complete.saturating_sub(host + latency),
             early: complete.saturating_sub(returns),
         };
-        Ok(Class { host, latency, work, waits: Waits::Staging })
+        Ok(Class { latency, work, waits: Waits::Staging, ..on_host(host) })
     }
 
     /// The host memory that a staged copy goes round. `None`: what it reads was
@@ -255,11 +316,25 @@ const fn ashore<'s>(direction: Direction, from: &'s Slice, to: &'s Slice) -> &'s
     }
 }
 
-fn kernel_work(profile: &Profile, step: &Step) -> Result<Work, Unknown> {
+/// A call that occupies the host for so long and puts nothing into a stream.
+const fn on_host(host: Span) -> Class {
+    let (latency, work, waits) = (Span::ZERO, Work::Nothing, Waits::No);
+    Class { host, latency, work, waits, in_graph: false, may_go_inline: false }
+}
+
+/// A memset is a small kernel of the driver's own.
+fn clearing(gap: f64) -> Work {
+    let blocks = Blocks::new(&Grid::ONE_BLOCK, Span::ZERO, 1);
+    Work::Kernel { gap: Span::from_nanos_f64(gap), blocks }
+}
+
+/// A kernel with a gap of so many nanoseconds before it; in a stream, where it was
+/// measured, the gap is part of its time.
+fn kernel_work(profile: &Profile, step: &Step, gap: f64) -> Result<Work, Unknown> {
     let n = step.elements();
     let time = profile.kernel(step.kernel, &step.arguments, n)?;
-    let gap = profile.kernel_gap()?.min(time).max(0.0);
-    let busy = Span::from_nanos_f64((time - gap).max(0.0));
+    let busy = Span::from_nanos_f64((time - profile.kernel_gap()?).max(0.0));
+    let gap = gap.min(time);
     let grid = Grid::of(step.kernel, &step.arguments, n);
     let blocks = Blocks::new(&grid, busy, profile.machine.multiprocessors);
     Ok(Work::Kernel { gap: Span::from_nanos_f64(gap), blocks })

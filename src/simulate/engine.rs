@@ -6,17 +6,19 @@ use super::host::{Blocked, Host};
 use super::observer::{Cause, Done, Observer, Recorder};
 use super::operation::{ItemId, NONE, Work};
 use super::processors::Processors;
-use super::program::{Program, Sort, Waits};
+use super::program::{Program, SimulateError, Sort, Waits};
 use super::queue::Queue;
 use super::streams::{Busy, Ready, Streams};
 use crate::plan::{Plan, StreamTraits};
-use crate::profile::{Profile, Unknown};
+use crate::profile::Profile;
 use crate::timeline::{Reason, Timeline};
 use crate::units::{Instant, Span};
 
 /// What happens at a time that is known beforehand.
 #[derive(Debug, Clone, Copy)]
 enum Event {
+    /// The host enters a call that goes by what its stream still has to do.
+    HostLooks,
     /// The host returns from its call.
     HostReturns,
     /// An operation may join its engine.
@@ -30,8 +32,9 @@ enum Event {
 /// Predicts one pass over a plan's body on a machine, in steady state.
 ///
 /// # Errors
-/// If the profile does not know what one of the calls costs.
-pub fn simulate(plan: &Plan, profile: &Profile) -> Result<Timeline, Unknown> {
+/// If the profile does not know what one of the calls costs, or the plan does not
+/// fit its machine.
+pub fn simulate(plan: &Plan, profile: &Profile) -> Result<Timeline, SimulateError> {
     Ok(Simulator::default().timeline(&Program::new(plan, profile)?))
 }
 
@@ -120,6 +123,10 @@ impl Simulator {
         }
         while let Some(event) = self.queue.pop_due(self.now) {
             match event {
+                Event::HostLooks => {
+                    self.host.blocked = Blocked::No;
+                    self.issue(program, observer);
+                }
                 Event::HostReturns => {
                     self.host.reached = self.now;
                     self.end_call(observer);
@@ -127,7 +134,7 @@ impl Simulator {
                 }
                 Event::Joins(id) => self.join(program, id),
                 Event::Dispatches(id) => {
-                    if let Work::Kernel { blocks, .. } = program.class_of(id).work {
+                    if let Work::Kernel { blocks, .. } = self.streams.class_of(program, id).work {
                         let stream = usize::from(program.items[id as usize].stream);
                         let StreamTraits { priority, device, .. } = program.traits[stream];
                         self.processors[device.0].start(self.now, (id, priority), blocks);
@@ -143,7 +150,20 @@ impl Simulator {
     /// Runs the host ahead until it has to wait for the device.
     fn issue(&mut self, program: &Program<'_>, observer: &mut impl Observer) {
         while let Some(item) = program.items.get(self.host.next as usize) {
-            let class = &program.classes[item.class as usize];
+            let mut class = &program.classes[item.class as usize];
+            if class.may_go_inline {
+                let drained = self.streams.is_drained(item.stream);
+                if !drained && self.now < self.host.reached {
+                    // What the stream has to do by then is only known then.
+                    self.host.blocked = Blocked::Returning;
+                    self.queue.schedule(self.host.reached, Event::HostLooks);
+                    return;
+                }
+                if drained {
+                    self.streams.go_inline(self.host.next);
+                    class = self.streams.class_of(program, self.host.next);
+                }
+            }
             self.host.entered = self.host.reached;
             self.host.reached = self.host.reached + class.host;
             if item.sort != Sort::HostOnly {
@@ -151,6 +171,11 @@ impl Simulator {
                 if at_head {
                     self.advance(program, item.stream);
                 }
+            }
+            if class.in_graph {
+                // The launch of the graph was the call.
+                self.host.next += 1;
+                continue;
             }
             let drained = || self.streams.is_drained(item.stream);
             match class.waits {
@@ -196,7 +221,7 @@ impl Simulator {
         self.streams.advance(program, stream, (self.now, &self.busy), &mut self.ready);
         for index in 0..self.ready.len() {
             let (time, id) = self.ready[index];
-            match program.class_of(id).work {
+            match self.streams.class_of(program, id).work {
                 Work::Kernel { .. } if !program.places.is_empty() => {
                     self.pass_channel(program, (time, id));
                 }
@@ -213,7 +238,7 @@ impl Simulator {
         self.channels.pass(program, kernel, &mut self.launched);
         for index in 0..self.launched.len() {
             let (time, id) = self.launched[index];
-            if let Work::Kernel { gap, .. } = program.class_of(id).work {
+            if let Work::Kernel { gap, .. } = self.streams.class_of(program, id).work {
                 self.launch(time, gap, id);
             }
         }
@@ -226,7 +251,7 @@ impl Simulator {
     }
 
     fn join(&mut self, program: &Program<'_>, item: ItemId) {
-        match program.class_of(item).work {
+        match self.streams.class_of(program, item).work {
             Work::Copy { direction, alone, delay, slowdown, bytes } => {
                 let stream = program.items[item as usize].stream;
                 let device = program.device_of(stream);
@@ -287,7 +312,7 @@ impl Simulator {
     fn cause_of(&self, program: &Program<'_>, ended: &Ended) -> Cause {
         let &Ended { item, started, before } = ended;
         let cause = self.streams.cause(program.items[item as usize].stream);
-        let gap = match program.class_of(item).work {
+        let gap = match self.streams.class_of(program, item).work {
             Work::Kernel { gap, .. } => gap,
             _ => Span::ZERO,
         };

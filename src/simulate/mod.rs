@@ -29,6 +29,6 @@ mod uncertainty;
 
 pub use bound::lower_bound;
 pub use engine::{Simulator, simulate};
-pub use program::Program;
+pub use program::{Program, SimulateError};
 pub use setup::setup_time;
 pub use uncertainty::{DRAWS, Forecast, forecast, forecast_all};

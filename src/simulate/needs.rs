@@ -2,16 +2,36 @@
 //! hand-overs, and to none of what it cannot come to does it need a price.
 
 use super::operation::{NONE, Work};
-use super::program::{HandOvers, Item, Price, Program, Sort, Waits};
+use super::program::{Class, HandOvers, Item, Price, Program, Sort, Tie, Waits};
 use crate::plan::DeviceId;
 use crate::profile::{HandOver, OperationKind, Profile, Unknown};
+
+/// Kinds of operations: which of them there may be.
+type Kinds = [bool; OperationKind::COUNT];
 
 /// What the next operation of a stream has to follow.
 #[derive(Clone, Copy, Default)]
 struct Behind {
-    last: Option<OperationKind>,
-    /// Kinds of operations of other streams, by events.
-    awaited: [bool; OperationKind::COUNT],
+    last: Kinds,
+    /// Of other streams, by events.
+    awaited: Kinds,
+}
+
+/// What an operation may turn out to be: whether a copy goes along with its command,
+/// and so comes from where kernels are launched, only the run of the plan shows.
+fn kinds_of(class: &Class, kind: OperationKind) -> Kinds {
+    let mut kinds = Kinds::default();
+    kinds[kind as usize] = true;
+    kinds[OperationKind::Kernel as usize] |= class.may_go_inline;
+    kinds
+}
+
+fn add(kinds: &mut Kinds, more: &Kinds) {
+    kinds.iter_mut().zip(more).for_each(|(kind, more)| *kind |= more);
+}
+
+fn listed(kinds: Kinds) -> impl Iterator<Item = OperationKind> {
+    OperationKind::ALL.into_iter().filter(move |&kind| kinds[kind as usize])
 }
 
 /// The prices of the hand-overs that the program may come to.
@@ -20,9 +40,9 @@ struct Behind {
 /// If the profile does not know one of them.
 pub(super) fn hand_overs(program: &Program<'_>) -> Result<HandOvers, Unknown> {
     let mut table = HandOvers::default();
-    let mut looked_up = [[[false; 2]; OperationKind::COUNT]; OperationKind::COUNT];
+    let mut looked_up = [[[false; 3]; OperationKind::COUNT]; OperationKind::COUNT];
     let mut streams = vec![Behind::default(); program.streams()];
-    let mut recordings = vec![[false; OperationKind::COUNT]; program.recordings];
+    let mut recordings = vec![Kinds::default(); program.recordings];
     for item in &program.items {
         pass_barrier(program, &mut streams, item);
         let Some(behind) = streams.get_mut(usize::from(item.stream)) else { continue };
@@ -34,28 +54,25 @@ pub(super) fn hand_overs(program: &Program<'_>) -> Result<HandOvers, Unknown> {
             }
             Sort::HostOnly => {}
             Sort::Record => {
-                let mut before = behind.awaited;
-                behind.last.iter().for_each(|&kind| before[kind as usize] = true);
-                recordings[item.recording as usize] = before;
+                let before = &mut recordings[item.recording as usize];
+                *before = behind.awaited;
+                add(before, &behind.last);
             }
             Sort::Wait if item.recording == NONE => {}
-            Sort::Wait => {
-                for kind in OperationKind::ALL {
-                    behind.awaited[kind as usize] |=
-                        recordings[item.recording as usize][kind as usize];
-                }
-            }
-            Sort::Operation(to) => {
-                let kinds = OperationKind::ALL.into_iter();
-                let awaited = kinds.filter(|&kind| behind.awaited[kind as usize]);
-                let within = behind.last.into_iter().map(|from| (from, false));
-                for (from, across) in within.chain(awaited.map(|from| (from, true))) {
-                    let (row, side) = ((from as usize, to as usize), usize::from(across));
+            Sort::Wait => add(&mut behind.awaited, &recordings[item.recording as usize]),
+            Sort::Operation(kind) => {
+                let kinds = kinds_of(class, kind);
+                let within = listed(behind.last).map(|from| (from, Tie::Stream));
+                let awaited = listed(behind.awaited).map(|from| (from, Tie::Event));
+                let before = within.chain(awaited);
+                for ((from, tie), to) in before.flat_map(|b| listed(kinds).map(move |to| (b, to))) {
+                    let tie = if class.in_graph { Tie::Graph } else { tie };
+                    let (row, side) = ((from as usize, to as usize), tie as usize);
                     if !std::mem::replace(&mut looked_up[row.0][row.1][side], true) {
-                        table[row.0][row.1][side] = price_of(program.profile, from, to, across)?;
+                        table[row.0][row.1][side] = price_of(program.profile, from, to, tie)?;
                     }
                 }
-                *behind = Behind { last: Some(to), awaited: [false; OperationKind::COUNT] };
+                *behind = Behind { last: kinds, awaited: Kinds::default() };
             }
         }
     }
@@ -71,8 +88,7 @@ fn pass_barrier(program: &Program<'_>, streams: &mut [Behind], item: &Item) {
     for &other in &program.barrier {
         if traits(item.stream).waits_for(traits(other)) {
             let before = streams[usize::from(other)].last;
-            let awaited = &mut streams[usize::from(item.stream)].awaited;
-            before.iter().for_each(|&kind| awaited[kind as usize] = true);
+            add(&mut streams[usize::from(item.stream)].awaited, &before);
         }
     }
 }
@@ -81,13 +97,21 @@ fn price_of(
     profile: &Profile,
     from: OperationKind,
     to: OperationKind,
-    across: bool,
+    tie: Tie,
 ) -> Result<Price, Unknown> {
+    if tie == Tie::Graph {
+        let ns = profile.node_hand_over(from, to)?;
+        return Ok(Price { first: ns, queued: ns, period: 0.0 });
+    }
+    // No trip went to another device.
+    let is_timed = from != to && ![from, to].contains(&OperationKind::PeerCopy);
+    let period = profile.latency.look_period.filter(|_| is_timed);
     let price = |found: &HandOver| Price {
         first: found.first.ns.max(0.0),
         queued: found.queued.ns.max(0.0),
+        period: period.map_or(0.0, |period| period.ns.max(0.0)),
     };
-    Ok(profile.hand_over(from, to, across)?.map_or(Price::default(), price))
+    Ok(profile.hand_over(from, to, tie == Tie::Event)?.map_or(Price::default(), price))
 }
 
 /// What waiting for events of other devices takes longer, if the program does so.

@@ -7,10 +7,21 @@ use super::cost::{Costs, Key};
 use super::needs;
 use super::operation::{NONE, Work};
 use super::shares::Shares;
-use crate::plan::{Call, DeviceId, Direction, Plan, StreamKind, StreamTraits};
+use crate::plan::{
+    Call, DeviceId, Direction, DoesNotFit, Graph, Plan, StreamKind, StreamTraits, Whose, check_fits,
+};
 use crate::profile::{OperationKind, Profile, Unknown};
 use crate::units::Span;
 use std::collections::BTreeMap;
+
+/// A plan that cannot be predicted on a machine.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SimulateError {
+    #[error(transparent)]
+    Unknown(#[from] Unknown),
+    #[error(transparent)]
+    DoesNotFit(#[from] DoesNotFit),
+}
 
 /// What calls of one sort and size cost.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,6 +32,11 @@ pub(super) struct Class {
     pub latency: Span,
     pub work: Work,
     pub waits: Waits,
+    /// A call in a graph: the host makes the graph's launch instead.
+    pub in_graph: bool,
+    /// Found its stream empty, the call costs what the next class says: the data goes
+    /// along with the command.
+    pub may_go_inline: bool,
 }
 
 /// What the host waits for before a call returns.
@@ -40,7 +56,7 @@ pub(super) struct Item {
     /// The recording that it makes or waits for. A wait for an event never
     /// recorded waits for nothing.
     pub recording: u32,
-    /// Of calls that have one.
+    /// Of calls that have one. Branches of graphs count as streams.
     pub stream: u16,
     pub sort: Sort,
 }
@@ -64,10 +80,7 @@ impl Sort {
             Work::Record => Self::Record,
             Work::Wait => Self::Wait,
             Work::Copy { direction, .. } | Work::Staged { direction, .. } => {
-                Self::Operation(match direction {
-                    Direction::HostToDevice => OperationKind::CopyIn,
-                    Direction::DeviceToHost => OperationKind::CopyOut,
-                })
+                Self::Operation(OperationKind::of_copy(*direction))
             }
             Work::PeerCopy { .. } => Self::Operation(OperationKind::PeerCopy),
             // Both run where kernels are launched from: nothing is handed over.
@@ -81,10 +94,21 @@ impl Sort {
 pub(super) struct Price {
     pub first: f64,
     pub queued: f64,
+    /// Between two looks, if the first is paid in those; 0 if not.
+    pub period: f64,
 }
 
-/// By the kinds before and after and by whether an event lies between.
-pub(super) type HandOvers = [[[Price; 2]; OperationKind::COUNT]; OperationKind::COUNT];
+/// By the kinds before and after and by what lies between.
+pub(super) type HandOvers = [[[Price; 3]; OperationKind::COUNT]; OperationKind::COUNT];
+
+/// What ties an operation to one that it has to follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tie {
+    Stream,
+    Event,
+    /// The later of the two is a node of a graph.
+    Graph,
+}
 
 /// A plan's body on a machine, ready to be simulated any number of times.
 #[derive(Debug, Clone)]
@@ -110,10 +134,11 @@ pub struct Program<'p> {
     pub(super) shares: Shares,
     /// The legacy default stream and those that it is a barrier for, if it is used.
     pub(super) barrier: Vec<u16>,
-    /// What each stream was created as.
+    /// What each stream was created as. No barrier holds back a branch of a graph.
     pub(super) traits: Vec<StreamTraits>,
     /// For each stream, its channel.
     pub(super) channels: Vec<u16>,
+    graphs: Vec<Graph>,
     /// Nanoseconds for which each copy engine stands still on changing streams,
     /// device by device.
     pub(super) switch: Vec<[f64; ENGINES]>,
@@ -123,8 +148,9 @@ impl<'p> Program<'p> {
     /// Looks up what every call of the plan's body costs.
     ///
     /// # Errors
-    /// If the profile does not know one of them.
-    pub fn new(plan: &Plan, profile: &'p Profile) -> Result<Self, Unknown> {
+    /// If the profile does not know one of them, or the plan does not fit its machine.
+    pub fn new(plan: &Plan, profile: &'p Profile) -> Result<Self, SimulateError> {
+        check_fits(plan, profile.machine.capacities(), Whose::Machine)?;
         let costs = Costs::new(plan, profile);
         let mut program = Self {
             profile,
@@ -140,20 +166,26 @@ impl<'p> Program<'p> {
             shares: Shares::default(),
             barrier: barrier(plan),
             traits: plan.streams.clone(),
-            channels: channels(plan),
+            channels: Vec::new(),
+            graphs: plan.graphs().collect(),
             switch: Vec::new(),
         };
-        let mut known: BTreeMap<Key, u32> = BTreeMap::new();
+        let mut known: BTreeMap<(Key, bool), u32> = BTreeMap::new();
         // A wait is for the latest recording that was issued before it, whatever
         // becomes of the event later (CUDA Driver API, `cuStreamWaitEvent`).
         let mut latest = vec![NONE; plan.events];
-        for call in &plan.body {
-            let key = Key::of(plan, call);
+        let lanes = plan.lanes();
+        for (at, call) in plan.body.iter().enumerate() {
+            let graph = program.graph_at(at);
+            let key = (Key::of(plan, call, graph), graph.is_some());
             let class = match known.get(&key) {
                 Some(&class) => class,
                 None => {
-                    program.classes.push(costs.class(call)?);
-                    let class = index(program.classes.len() - 1);
+                    let class = index(program.classes.len());
+                    let inline = costs.inline(call, graph);
+                    let may_go_inline = inline.is_some();
+                    program.classes.push(Class { may_go_inline, ..costs.class(call, graph)? });
+                    program.classes.extend(inline);
                     known.insert(key, class);
                     class
                 }
@@ -167,13 +199,17 @@ impl<'p> Program<'p> {
                 Call::Wait { event, .. } => latest[event.0],
                 _ => NONE,
             };
-            let stream = call.stream().map_or(0, |stream| stream.0);
-            let stream = u16::try_from(stream).expect("fewer streams than 2^16");
+            let stream = u16::try_from(lanes[at].unwrap_or(0)).expect("fewer streams than 2^16");
             let sort = Sort::of(&program.classes[class as usize].work);
             program.items.push(Item { class, recording, stream, sort });
         }
-        program.sort_into_streams(plan.streams.len());
+        let branch =
+            |traits: &StreamTraits| StreamTraits { kind: StreamKind::NonBlocking, ..*traits };
+        let branches = plan.lane_count() - plan.streams.len();
+        program.traits.extend(plan.streams[..branches].iter().map(branch));
+        program.sort_into_streams(plan.lane_count());
         program.launching = program.launching_streams();
+        program.channels = program.channels();
         if (0..plan.devices()).any(|device| plan.streams_of(DeviceId(device)) > CHANNELS) {
             program.places = program.places_in_channels();
         }
@@ -199,6 +235,19 @@ impl<'p> Program<'p> {
         self.traits[usize::from(stream)].device.0
     }
 
+    /// The graph that a call launches or is in.
+    fn graph_at(&self, call: usize) -> Option<&Graph> {
+        self.graphs.iter().find(|graph| graph.launch == call || graph.calls.contains(&call))
+    }
+
+    /// The call by which the host issues an item.
+    pub(super) fn issued_by(&self, item: u32) -> u32 {
+        if !self.class_of(item).in_graph {
+            return item;
+        }
+        self.graph_at(item as usize).map_or(item, |graph| index(graph.launch))
+    }
+
     pub(super) fn streams(&self) -> usize {
         self.starts.len() - 1
     }
@@ -222,6 +271,17 @@ impl<'p> Program<'p> {
                 next[stream] += 1;
             }
         }
+    }
+
+    /// Streams are dealt to the channels of their device in turn.
+    fn channels(&self) -> Vec<u16> {
+        let mut dealt = vec![0; self.devices()];
+        let channel = |stream: &StreamTraits| {
+            let turn = &mut dealt[stream.device.0];
+            *turn += 1;
+            (stream.device.0 * CHANNELS + (*turn - 1) % CHANNELS) as u16
+        };
+        self.traits.iter().map(channel).collect()
     }
 
     fn places_in_channels(&self) -> Vec<u32> {
@@ -272,17 +332,6 @@ const fn engine_of(work: &Work) -> Option<usize> {
         Work::PeerCopy { .. } => Some(PEER_ENGINE),
         _ => None,
     }
-}
-
-/// Streams are dealt to the channels of their device in turn.
-fn channels(plan: &Plan) -> Vec<u16> {
-    let mut dealt = vec![0; plan.devices()];
-    let channel = |stream: &StreamTraits| {
-        let turn = &mut dealt[stream.device.0];
-        *turn += 1;
-        (stream.device.0 * CHANNELS + (*turn - 1) % CHANNELS) as u16
-    };
-    plan.streams.iter().map(channel).collect()
 }
 
 /// Empty where nothing goes to the legacy default stream.

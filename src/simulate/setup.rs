@@ -1,8 +1,9 @@
-//! What a plan's set-up costs: calls that the host makes one after the other.
+//! What a plan's set-up costs: calls that the host makes one after the other, and
+//! the graphs that it captures.
 
 use super::cost::Costs;
 use crate::plan::Plan;
-use crate::profile::{Profile, Unknown};
+use crate::profile::{GraphCall, Profile, Unknown};
 use crate::units::Span;
 
 /// Predicts the time of a plan's set-up.
@@ -11,5 +12,10 @@ use crate::units::Span;
 /// If the profile does not know what one of the calls costs.
 pub fn setup_time(plan: &Plan, profile: &Profile) -> Result<Span, Unknown> {
     let costs = Costs::new(plan, profile);
-    plan.setup.iter().map(|call| Ok(costs.class(call)?.host)).sum()
+    let calls = plan.setup.iter().map(|call| Ok(costs.class(call, None)?.host));
+    let graphs = plan.graphs().map(|graph| {
+        let cost = |call| profile.graph_call(call, graph.nodes);
+        Ok(cost(GraphCall::Capture)? + cost(GraphCall::Instantiate)?)
+    });
+    calls.chain(graphs).sum()
 }

@@ -12,7 +12,7 @@
 use super::copies::{ENGINES, PEER_ENGINE};
 use super::observer::Cause;
 use super::operation::{Ending, ItemId, NONE, waits_for};
-use super::program::{Item, Program, Sort};
+use super::program::{Class, Item, Price, Program, Sort, Tie};
 use crate::plan::Direction;
 use crate::profile::OperationKind;
 use crate::timeline::Reason;
@@ -59,11 +59,13 @@ pub(super) struct Streams {
     recordings: Vec<Recording>,
     /// When each item was issued.
     issued: Vec<Instant>,
+    /// Whether each item's data went along with its command; empty where none may.
+    inline: Vec<bool>,
     to_do: Vec<u32>,
 }
 
-/// Which engines of a device are doing something: one that is looks at everything that waits
-/// for it when it is done, so that a hand-over costs nothing extra.
+/// Which engines of a device are doing something: one that is looks at everything that
+/// waits for it when it is done, so that a hand-over costs nothing extra.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Busy {
     pub copies: [bool; ENGINES],
@@ -89,6 +91,10 @@ impl Streams {
     pub fn reset(&mut self, program: &Program<'_>) {
         // Every time is written before it is read.
         self.issued.resize(program.items.len(), Instant::START);
+        self.inline.clear();
+        if program.classes.iter().any(|class| class.may_go_inline) {
+            self.inline.resize(program.items.len(), false);
+        }
         self.recordings.clear();
         let recording = Recording { ending: Ending::START, reached: false, waiter: NONE };
         self.recordings.resize(program.recordings, recording);
@@ -113,6 +119,21 @@ impl Streams {
         stream.head == stream.issued
     }
 
+    /// An item's data goes along with its command.
+    pub fn go_inline(&mut self, id: ItemId) {
+        self.inline[id as usize] = true;
+    }
+
+    pub fn class_of<'p>(&self, program: &'p Program<'_>, id: ItemId) -> &'p Class {
+        let inline = self.inline.get(id as usize).copied().unwrap_or(false);
+        &program.classes[program.items[id as usize].class as usize + usize::from(inline)]
+    }
+
+    fn sort_of(&self, item: &Item, id: ItemId) -> Sort {
+        // Where kernels are launched from.
+        if self.inline.get(id as usize) == Some(&true) { Sort::KERNEL } else { item.sort }
+    }
+
     /// Why the operation at the head of a stream was not ready before.
     pub fn cause(&self, stream: u16) -> Cause {
         self.streams[usize::from(stream)].cause
@@ -131,9 +152,10 @@ impl Streams {
     /// The operation at the head of a stream has ended.
     pub fn end(&mut self, program: &Program<'_>, id: ItemId, time: Instant) {
         let item = &program.items[id as usize];
+        let sort = self.sort_of(item, id);
         let stream = &mut self.streams[usize::from(item.stream)];
         debug_assert!(stream.running, "only the head of a stream runs");
-        let kind = match item.sort {
+        let kind = match sort {
             Sort::Operation(kind) => Some(kind),
             _ => None,
         };
@@ -209,7 +231,7 @@ impl Streams {
                 }
                 let before = stream.last.kind;
                 let item = &program.items[id as usize];
-                match item.sort {
+                match self.sort_of(item, id) {
                     Sort::Record => self.reach(program, index, (item.recording, id, issued)),
                     Sort::Wait if !self.pass(program, index, (item.recording, issued)) => break,
                     Sort::Wait => {}
@@ -220,7 +242,7 @@ impl Streams {
                         } else {
                             0.0
                         };
-                        let arrives = issued + program.classes[item.class as usize].latency;
+                        let arrives = issued + self.class_of(program, id).latency;
                         let stream = &mut self.streams[index as usize];
                         let arrival = (issued, arrives);
                         ready.push((stream.start(program, (id, kind, arrival), busy, polling), id));
@@ -242,7 +264,8 @@ impl Streams {
         let stream = &mut self.streams[index as usize];
         let mut ending = stream.last;
         if ending.time < arrives {
-            ending = Ending { time: arrives, item: id, kind: stream.last.kind };
+            let item = program.issued_by(id);
+            ending = Ending { time: arrives, item, kind: stream.last.kind };
         }
         // What the stream itself still has to follow, its waiters have to as well.
         for &other in &stream.awaited {
@@ -324,24 +347,33 @@ impl Stream {
         polling: f64,
     ) -> Instant {
         let is_first = !std::mem::replace(&mut self.seen[to as usize], true);
-        let cause = Cause { reason: Reason::Issue, before: id, ready: arrival.1 };
+        let in_graph = program.class_of(id).in_graph;
+        let device_of = |item: ItemId| program.device_of(program.items[item as usize].stream);
+        let cause =
+            Cause { reason: Reason::Issue, before: program.issued_by(id), ready: arrival.1 };
         let mut start = Start { arrival, time: arrival.1, cause };
-        let price = |from: &Ending, across: bool| match from.kind {
-            Some(from) if !busy.is(to) => {
-                let price = &program.hand_overs[from as usize][to as usize][usize::from(across)];
-                if is_first { price.first } else { price.queued }
+        let mut follow = |from: &Ending, tie: Tie, polling: f64, reason| {
+            let price = match from.kind {
+                Some(from) if !busy.is(to) => {
+                    let tie = if in_graph { Tie::Graph } else { tie };
+                    program.hand_overs[from as usize][to as usize][tie as usize]
+                }
+                _ => Price::default(),
+            };
+            let is_elsewhere = from.item != NONE && device_of(from.item) != device_of(id);
+            let crossing = if is_elsewhere { program.crossing } else { 0.0 };
+            match is_first {
+                // What it looks at is its own device's.
+                true if price.period > 0.0 && !is_elsewhere => {
+                    start.look(from, price.period, reason);
+                }
+                true => start.follow(from, price.first + polling + crossing, reason),
+                false => start.follow(from, price.queued + polling + crossing, reason),
             }
-            _ => 0.0,
         };
-        let device = |item: ItemId| program.device_of(program.items[item as usize].stream);
-        let crossing = |from: &Ending| match from.item {
-            NONE => 0.0,
-            item if device(item) == device(id) => 0.0,
-            _ => program.crossing,
-        };
-        start.follow(&self.last, price(&self.last, false) + polling, Reason::Stream);
+        follow(&self.last, Tie::Stream, polling, Reason::Stream);
         for event in self.awaited.drain(..) {
-            start.follow(&event, price(&event, true) + crossing(&event), Reason::Event);
+            follow(&event, Tie::Event, 0.0, Reason::Event);
         }
         self.running = true;
         self.cause = start.cause;
@@ -362,6 +394,16 @@ struct Start {
 }
 
 impl Start {
+    /// Puts it behind something else, at which it looks on arriving, and then every
+    /// so many nanoseconds until it finds it done.
+    fn look(&mut self, from: &Ending, period: f64, reason: Reason) {
+        if from.time > self.time {
+            let looks = (from.time.since(self.time).nanos_f64() / period).ceil();
+            self.time = self.time + Span::from_nanos_f64(looks * period);
+            self.cause = Cause { reason, before: from.item, ready: self.time };
+        }
+    }
+
     /// Puts it behind something else, from which to go on takes so many nanoseconds.
     fn follow(&mut self, from: &Ending, nanos: f64, reason: Reason) {
         let mut after = from.time;

@@ -1,9 +1,9 @@
 //! How sure a prediction is: the same engine under seeded draws of the profile.
 
 use super::engine::Simulator;
-use super::program::Program;
+use super::program::{Program, SimulateError};
 use crate::plan::Plan;
-use crate::profile::{Estimate, MultiGpu, Profile, RootModel, Unknown};
+use crate::profile::{Estimate, MultiGpu, Profile, RootModel};
 use crate::stats::quantile;
 use crate::timeline::Timeline;
 use crate::units::{Bandwidth, Span};
@@ -55,13 +55,14 @@ impl Forecast {
 /// Predicts a plan's body with its uncertainty.
 ///
 /// # Errors
-/// If the profile does not know what one of the calls costs.
+/// If the profile does not know what one of the calls costs, or the plan does not
+/// fit its machine.
 pub fn forecast(
     plan: &Plan,
     profile: &Profile,
     draws: usize,
     seed: u64,
-) -> Result<Forecast, Unknown> {
+) -> Result<Forecast, SimulateError> {
     let machines = drawn_machines(profile, draws, seed);
     forecast_on(plan, profile, &machines)
 }
@@ -72,16 +73,20 @@ pub fn forecast_all(
     profile: &Profile,
     draws: usize,
     seed: u64,
-) -> Vec<Result<Forecast, Unknown>> {
+) -> Vec<Result<Forecast, SimulateError>> {
     let machines = drawn_machines(profile, draws, seed);
     plans.par_iter().map(|plan| forecast_on(plan, profile, &machines)).collect()
 }
 
-fn forecast_on(plan: &Plan, profile: &Profile, machines: &[Profile]) -> Result<Forecast, Unknown> {
+fn forecast_on(
+    plan: &Plan,
+    profile: &Profile,
+    machines: &[Profile],
+) -> Result<Forecast, SimulateError> {
     let mut simulator = Simulator::default();
     let timeline = simulator.timeline(&Program::new(plan, profile)?);
     let makespan = |machine| Ok(simulator.makespan(&Program::new(plan, machine)?));
-    let draws = machines.iter().map(makespan).collect::<Result<_, _>>()?;
+    let draws = machines.iter().map(makespan).collect::<Result<_, SimulateError>>()?;
     let accuracy = profile.accuracy.as_ref();
     let margin = accuracy.map_or(0.0, |found| found.margin(plan, timeline.makespan));
     Ok(Forecast { timeline, draws, margin })
@@ -111,9 +116,11 @@ fn drawn(profile: &Profile, random: &mut ChaCha8Rng) -> Profile {
         &mut latency.start_copy_out,
         &mut latency.wake_host,
         &mut latency.kernel_gap,
+        &mut latency.look_period,
     ];
     let hand_overs = machine.hand_overs.iter_mut().flat_map(|h| [&mut h.first, &mut h.queued]);
-    for estimate in estimates.into_iter().flatten().chain(hand_overs) {
+    let in_graphs = machine.graph.estimates();
+    for estimate in estimates.into_iter().flatten().chain(hand_overs).chain(in_graphs) {
         let other = estimate.other.filter(|other| random.random::<f64>() < other.share);
         let ns = other.map_or(estimate.ns, |other| other.ns) * factor(estimate.scatter, random);
         *estimate = Estimate::new(ns, estimate.scatter);
@@ -128,6 +135,11 @@ fn drawn(profile: &Profile, random: &mut ChaCha8Rng) -> Profile {
         let factor = factor(model.until_complete.scatter, random);
         model.until_return = model.until_return.as_ref().map(|curve| curve.scaled(factor));
         model.until_complete = model.until_complete.scaled(factor);
+    }
+    if let Some(inline) = &mut machine.inline {
+        let factor = factor(inline.until_complete.scatter, random);
+        inline.until_return = inline.until_return.scaled(factor);
+        inline.until_complete = inline.until_complete.scaled(factor);
     }
     let factor = factor(machine.link.scatter, random);
     let link = &mut machine.link;

@@ -9,6 +9,7 @@ mod line;
 mod modes;
 mod order;
 mod segments;
+mod steadiness;
 
 pub use line::{Line, theil_sen};
 pub use modes::{Mode, modes};
@@ -17,3 +18,4 @@ pub use order::{
     relative_spread,
 };
 pub use segments::{interpolate, segment};
+pub use steadiness::Steadiness;

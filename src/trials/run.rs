@@ -22,6 +22,10 @@ const fn workloads(extent: Extent) -> usize {
     }
 }
 
+/// How often each is run: a CPU, or where memory happens to lie, makes a plan 3%
+/// faster at one time than at another, however long it is run each time.
+const ROUNDS: usize = 3;
+
 /// Plans tried of each workload for each way of handling host memory: most
 /// plans that anybody would choose are pinned.
 const PAGEABLE: usize = 1;
@@ -44,7 +48,7 @@ pub struct Trials<'a> {
 }
 
 impl Trials<'_> {
-    /// Adds trials to samples that have all else, and writes them as they come.
+    /// Adds trials to samples that have all else, and writes them when all are done.
     ///
     /// # Errors
     /// If a plan does not run or computes something wrong, the samples cannot be
@@ -56,27 +60,58 @@ impl Trials<'_> {
         go_on: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
     ) -> Result<Samples, TrialError> {
         let seed = samples.machine.seed;
-        let mut random = ChaCha8Rng::seed_from_u64(seed);
-        let scenarios = scenarios(workloads(samples.machine.extent), seed);
-        for (done, scenario) in scenarios.iter().enumerate() {
-            let total = scenarios.len();
+        let planned = planned(workloads(samples.machine.extent), seed);
+        let mut trials: Vec<Vec<Trial>> = planned.iter().map(Planned::trials).collect();
+        let total = planned.len() * ROUNDS;
+        for done in 0..total {
             if go_on(done, total).is_break() {
                 return Err(TrialError::Interrupted { done, total });
             }
-            let workload = Workload::from_toml("trial", scenario).expect("trials are scenarios");
-            let executor = Executor::new(Some(self.device), self.team, &workload, seed);
-            for plan in chosen(candidates(&workload).plans, &mut random) {
-                let run = executor.run(&plan, Effort::SHORT).map_err(|source| {
+            let Planned { workload, plans, .. } = &planned[done % planned.len()];
+            let executor = Executor::new(Some(self.device), self.team, workload, seed);
+            for (plan, trial) in plans.iter().zip(&mut trials[done % planned.len()]) {
+                let run = executor.run(plan, Effort::SHORT).map_err(|source| {
                     TrialError::Execute { workload: workload.name.clone(), source }
                 })?;
-                let (scenario, passes) = (scenario.clone(), run.passes_ns);
-                let trial = Trial { scenario, plan: run.plan, passes };
-                recorder.add_trial(&trial)?;
-                samples.trials.push(trial);
+                trial.passes.extend(run.passes_ns);
             }
+        }
+        for trial in trials.into_iter().flatten() {
+            recorder.add_trial(&trial)?;
+            samples.trials.push(trial);
         }
         Ok(samples)
     }
+}
+
+/// A workload and those of its plans that are tried.
+struct Planned {
+    scenario: String,
+    workload: Workload,
+    plans: Vec<Plan>,
+}
+
+impl Planned {
+    /// Of each plan, with no pass yet.
+    fn trials(&self) -> Vec<Trial> {
+        let trial = |plan: &Plan| Trial {
+            scenario: self.scenario.clone(),
+            plan: plan.strategy.to_string(),
+            passes: Vec::new(),
+        };
+        self.plans.iter().map(trial).collect()
+    }
+}
+
+/// So many workloads; the same ones for the same seed.
+fn planned(count: usize, seed: u64) -> Vec<Planned> {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let plan = |scenario: String| {
+        let workload = Workload::from_toml("trial", &scenario).expect("trials are scenarios");
+        let plans = chosen(candidates(&workload).plans, &mut random);
+        Planned { scenario, workload, plans }
+    };
+    scenarios(count, seed).into_iter().map(plan).collect()
 }
 
 /// The plan for the CPU, and some of the others by luck.

@@ -1,8 +1,10 @@
 //! The calibrator from outside: how long it takes, and what is left when it ends early.
 
 use super::on_a_gpu;
+use hallway::calibrate::managed_bytes;
+use hallway::gpu::Monitor;
 use hallway::profile::Profile;
-use hallway::samples::{Extent, Samples};
+use hallway::samples::{Extent, Samples, TransferPath};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -103,6 +105,42 @@ fn a_machine_that_was_just_calibrated_has_hardly_changed() {
         assert_eq!(output.status.code() == Some(1), changed > 0, "{text}");
         // A neighbour on a shared host may have come or gone.
         assert!(same > 0 && 5 * changed < same, "{text}");
+        Ok(())
+    });
+}
+
+#[test]
+fn a_calibration_knows_every_path_and_what_the_device_was_like() {
+    on_a_gpu("a_calibration_knows_every_path_and_what_the_device_was_like", |device| {
+        // Where pages do not move by themselves, that is said, and nothing is measured.
+        managed_bytes(device)?;
+        let folder = tempfile::tempdir().expect("a folder");
+        let (output, _) = run(folder.path(), &[&QUICK[..], &["--managed"]].concat());
+        let text = said(&output);
+        assert_eq!(output.status.code(), Some(0), "{text}");
+        let profile = Profile::load(&folder.path().join("c/profile.toml")).expect("a profile");
+        let paths: Vec<TransferPath> = profile.transfers.iter().map(|model| model.path).collect();
+        for path in TransferPath::ALL {
+            let is_known = paths.contains(&path);
+            assert_eq!(is_known, path != TransferPath::MappedBoth, "{path:?}\n{text}");
+        }
+        // Nothing crosses the link faster than a large copy, nor memory slower.
+        let rate = |path| {
+            let model = profile.transfers.iter().find(|model| model.path == path).expect("known");
+            1.0 / model.time.slope().expect("two sizes")
+        };
+        let copy = profile.copies[0].time.slope().expect("many sizes").recip();
+        let shown = |path| format!("{path:?} at {} and copies at {copy} B/ns", rate(path));
+        for path in [TransferPath::WriteCombined, TransferPath::MappedRead] {
+            assert!(rate(path) < 1.2 * copy, "{}", shown(path));
+        }
+        let on_device = TransferPath::OnDevice;
+        assert!(rate(on_device) > 2.0 * copy, "{}", shown(on_device));
+        assert_eq!(profile.interference.len(), 2, "{text}");
+        assert!(profile.idle_calls.launch.is_some() && profile.memory.unregister.is_some());
+        let watched = Monitor::new(device).is_some();
+        assert_eq!(profile.conditions.is_some(), watched, "{text}");
+        assert!(profile.machine.nvml.is_some());
         Ok(())
     });
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 fn measured(quantity: &Quantity) -> Measurement {
     let times = vec![Span::from_micros(5); 3];
-    Measurement { quantity: quantity.clone(), count: 1, times, stop: Stop::Settled }
+    Measurement::new(quantity.clone(), 1, times, Stop::Settled)
 }
 
 /// What a calibration of the machine measures first, and what of those probes each is.

@@ -1,12 +1,15 @@
 //! Samples of a machine whose costs are known give those costs back, whatever
 //! else the machine did meanwhile.
 
+mod other_paths;
+mod trips;
+
 use super::machines::machine;
 use hallway::fit::fit;
 use hallway::kernels::{Kernel, Variant};
 use hallway::plan::Direction;
 use hallway::profile::{Around, OperationKind, Profile};
-use hallway::samples::{CYCLES, Link, Measurement, Quantity, Samples, Stop, TimedCall};
+use hallway::samples::{CYCLES, GraphCall, Link, Measurement, Quantity, Samples, Stop, TimedCall};
 use hallway::simulate::forecast;
 use hallway::stats::{interpolate, modes};
 use hallway::units::{Bytes, Span};
@@ -42,7 +45,7 @@ impl Clock {
 }
 
 fn measured(quantity: Quantity, count: u64, times: Vec<Span>) -> Measurement {
-    Measurement { quantity, count, times, stop: Stop::Settled }
+    Measurement::new(quantity, count, times, Stop::Settled)
 }
 
 fn fitted(measurements: Vec<Measurement>) -> Profile {
@@ -188,6 +191,70 @@ fn a_chain_that_takes_two_ways_hands_over_in_two_ways() {
     assert_within(queued.ns, 1_000.0, 0.05, "the usual");
     assert_within(other.ns, 3_000.0, 0.05, "the other");
     assert!((other.share - 0.25).abs() < 0.02, "{other:?}");
+}
+
+/// What the host and the device do with graphs, from times of whole graphs.
+#[test]
+fn graphs_are_taken_apart_into_launches_nodes_and_hand_overs() {
+    use GraphCall::{Capture, Instantiate, Launch};
+    let mut clock = Clock::new(0.02, 0.02);
+    let mut all = Vec::new();
+    let mut add = |quantity, count, ns| all.push(measured(quantity, count, clock.times(ns, 40)));
+    // Calls: so much for each graph, and for each node.
+    let calls = [(Capture, 1_500.0, 900.0), (Instantiate, 6e3, 400.0), (Launch, 2_800.0, 120.0)];
+    for (call, per_graph, per_node) in calls {
+        for nodes in [3, 24, 96] {
+            let ns = per_graph + per_node * nodes as f64;
+            add(Quantity::GraphCall { call, nodes }, 1, ns);
+        }
+    }
+    add(Quantity::Call { call: TimedCall::Synchronize }, 1, 1_200.0);
+    // Copies of 2 us in a stream and kernels of 1300 in a graph; a round trip is
+    // 5 us longer than the launch, the operation and the way back.
+    let links = [(Link::CopyIn, 2_000.0), (Link::CopyOut, 2_000.0), (Link::Kernel, 1_300.0)];
+    for (link, ns) in links {
+        add(Quantity::Chain { links: vec![link], across: false }, 1, 2_000.0);
+        let trip = 2_800.0 + 120.0 + 5_000.0 + ns + 1_200.0;
+        add(Quantity::GraphRoundTrip { link }, 1, trip);
+        // Copies behind their own kind pay 3 us more than in a stream.
+        let own = if link == Link::Kernel { ns } else { ns + 3_000.0 };
+        for count in [2, 26] {
+            let ns = 9_000.0 + own * count as f64;
+            add(Quantity::GraphChain { links: vec![link] }, count, ns);
+        }
+    }
+    // Three hand-overs of 4 us on the way round.
+    for links in CYCLES {
+        for count in [2, 26] {
+            let ns = 9_000.0 + (5_300.0 + 12_000.0) * count as f64;
+            add(Quantity::GraphChain { links: links.to_vec() }, count, ns);
+        }
+    }
+    let profile = fitted(all);
+    for (call, per_graph, per_node) in calls {
+        for nodes in [1, 10, 200] {
+            let found = profile.graph_call(call, nodes).expect("known").nanos_f64();
+            assert_within(found, per_graph + per_node * nodes as f64, 0.05, format!("{call:?}"));
+        }
+    }
+    assert_within(profile.node_gap().expect("known"), 1_300.0, 0.03, "the gap");
+    use OperationKind::{CopyIn, CopyOut, Kernel};
+    for kind in [CopyIn, CopyOut, Kernel] {
+        let found = profile.node_start(kind).expect("known").nanos_f64();
+        assert_within(found, 5_000.0, 0.05, "a start");
+    }
+    for (from, to) in [CopyIn, CopyOut, Kernel]
+        .into_iter()
+        .flat_map(|from| [CopyIn, CopyOut, Kernel].map(|to| (from, to)))
+    {
+        let found = profile.node_hand_over(from, to).expect("known");
+        let truth = match (from, to) {
+            (Kernel, Kernel) => 0.0,
+            _ if from == to => 3_000.0,
+            _ => 4_000.0,
+        };
+        assert!((found - truth).abs() <= 0.06 * truth, "{from:?} to {to:?}: {found} for {truth}");
+    }
 }
 
 #[test]

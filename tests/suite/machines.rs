@@ -6,11 +6,12 @@
 use hallway::kernels::{Kernel, Variant};
 use hallway::plan::{DeviceId, Direction};
 use hallway::profile::{
-    CacheModel, CallCosts, Contention, CopyModel, Curve, Estimate, HandOver, KernelModel,
-    Latencies, LinkModel, MemoryCosts, MultiGpu, OperationKind, OtherGpu, PeerModel, Polling,
-    Profile, RootModel, StagingModel, TwinModel, Warmth,
+    CacheModel, CallCosts, Contention, CopyModel, Curve, Estimate, GraphCosts, HandOver,
+    Interference, KernelModel, Latencies, LinkModel, MemoryCosts, MultiGpu, NodeHandOver,
+    OperationKind, OtherGpu, PeerModel, PerNode, Polling, Profile, RootModel, SetupCosts,
+    StagingModel, TransferModel, TwinModel, Warmth,
 };
-use hallway::samples::{Extent, MEANWHILE, Provenance};
+use hallway::samples::{Extent, Load, MEANWHILE, Provenance, TransferPath};
 use hallway::units::{Bandwidth, Bytes};
 
 /// Scatter of every model: wide enough for seeds to differ.
@@ -40,6 +41,7 @@ pub fn machine() -> Profile {
             start_copy_out: Some(time(5_000.0)),
             wake_host: Some(time(6_000.0)),
             kernel_gap: Some(time(1_000.0)),
+            look_period: None,
         },
         // An element a nanosecond; beside the other direction, an element takes a
         // quarter longer down and twice as long up, and a copy 250 and 1000 more.
@@ -52,11 +54,24 @@ pub fn machine() -> Profile {
             down_switch: Some(constant(0.0)),
             up_switch: Some(constant(0.0)),
         },
+        inline: None,
         hand_overs: hand_overs(),
         polling: MEANWHILE.map(|copies| Polling { copies, delay: constant(0.0) }).to_vec(),
         copies: Direction::BOTH
             .map(|direction| CopyModel { direction, time: per_element_of_bytes(1_000.0, 1.0) })
             .to_vec(),
+        registered_copies: Direction::BOTH
+            .map(|direction| CopyModel { direction, time: per_element_of_bytes(1_000.0, 2.0) })
+            .to_vec(),
+        transfers: transfers(),
+        interference: interference(),
+        idle_calls: CallCosts { launch: Some(time(2_500.0)), ..CallCosts::default() },
+        setup: SetupCosts {
+            stream: Some(time(5_000.0)),
+            event: Some(time(400.0)),
+            context: Some(time(100_000_000.0)),
+            module: Some(time(2_000_000.0)),
+        },
         staging: staging(),
         kernels: variants().map(kernel).collect(),
         twins: variants().flat_map(twins).collect(),
@@ -68,16 +83,11 @@ pub fn machine() -> Profile {
             twin_misses: Some(vec![(2.0 * MIB, 0.0), (3.0 * MIB, 1.0)]),
             shared_bytes: Bytes::mib(1),
         },
-        memory: MemoryCosts {
-            device_allocate: Some(constant(10_000.0)),
-            pinned_allocate: Some(per_element_of_bytes(100_000.0, 1.0)),
-            register: Some(per_element_of_bytes(50_000.0, 1.0)),
-            first_touch: Some(per_element_of_bytes(0.0, 3.0)),
-            first_touch_team: Some(per_element_of_bytes(0.0, 1.0)),
-            renew: Some(constant(20_000.0)),
-        },
+        memory: memory(),
+        graph: graphs(),
         multi_gpu: MultiGpu::default(),
         accuracy: None,
+        conditions: None,
     }
 }
 
@@ -123,6 +133,48 @@ pub fn machine_of_two(root: [f64; 3]) -> Profile {
     machine
 }
 
+fn memory() -> MemoryCosts {
+    MemoryCosts {
+        device_allocate: Some(constant(10_000.0)),
+        pinned_allocate: Some(per_element_of_bytes(100_000.0, 1.0)),
+        register: Some(per_element_of_bytes(50_000.0, 1.0)),
+        first_touch: Some(per_element_of_bytes(0.0, 3.0)),
+        first_touch_team: Some(per_element_of_bytes(0.0, 1.0)),
+        renew: Some(constant(20_000.0)),
+        device_free: Some(constant(15_000.0)),
+        pinned_free: Some(per_element_of_bytes(80_000.0, 0.5)),
+        unregister: Some(per_element_of_bytes(40_000.0, 0.5)),
+        combined_read: Some(per_element_of_bytes(0.0, 20.0)),
+        combined_write: Some(per_element_of_bytes(0.0, 0.5)),
+        combined_read_team: Some(per_element_of_bytes(0.0, 10.0)),
+        combined_write_team: Some(per_element_of_bytes(0.0, 0.25)),
+        two_ways: Vec::new(),
+    }
+}
+
+/// Each path after a microsecond, an element a nanosecond for each place it has in
+/// the list.
+fn transfers() -> Vec<TransferModel> {
+    let model = |(place, path)| TransferModel {
+        path,
+        time: per_element_of_bytes(1_000.0, f64::from(place)),
+    };
+    (1..).zip(TransferPath::ALL).map(model).collect()
+}
+
+/// Copies take a half longer beside a load, and loads a quarter.
+fn interference() -> Vec<Interference> {
+    let pairs = Load::ALL.into_iter().flat_map(|load| Direction::BOTH.map(|way| (load, way)));
+    let model = |(load, direction)| Interference {
+        load,
+        direction,
+        copy_slowdown: 1.5,
+        load_slowdown: 1.25,
+        scatter: SCATTER,
+    };
+    pairs.map(model).collect()
+}
+
 /// The machine with its link and its copies at `times` the bandwidth.
 pub fn machine_with_bandwidth(times: f64) -> Profile {
     let mut machine = machine();
@@ -143,6 +195,7 @@ fn provenance() -> Provenance {
         compute_capability: "9.0".to_owned(),
         multiprocessors: 100,
         device_memory_bytes: Bytes::mib(80 << 10),
+        host_memory_bytes: Some(Bytes::mib(256 << 10)),
         copy_engines: 2,
         link: "32.0 GT/s PCIe x16".to_owned(),
         driver: "0.0".to_owned(),
@@ -154,6 +207,10 @@ fn provenance() -> Provenance {
         hallway_version: env!("CARGO_PKG_VERSION").to_owned(),
         seed: 1,
         extent: Extent::Full,
+        managed_bytes: Bytes::ZERO,
+        nvml: None,
+        gpu_cpus: None,
+        gpu_numa_nodes: None,
         devices: 1,
         peer_access: false,
     }
@@ -178,6 +235,33 @@ fn hand_overs() -> Vec<HandOver> {
         }
     }
     all
+}
+
+/// Copies one after the other pay a little more than in a stream, kernels less.
+fn graphs() -> GraphCosts {
+    use OperationKind::{CopyIn, CopyOut, Kernel};
+    let kinds = [CopyIn, CopyOut, Kernel];
+    let call = |per_graph, per_node| {
+        Some(PerNode { per_graph: time(per_graph), per_node: time(per_node) })
+    };
+    let ns = |from, to| match (from, to) {
+        (CopyIn, CopyIn) | (CopyOut, CopyOut) => 150.0,
+        (CopyIn, Kernel) => 500.0,
+        (Kernel, CopyOut) => 600.0,
+        _ => 0.0,
+    };
+    let pairs = kinds.into_iter().flat_map(|from| kinds.map(|to| (from, to)));
+    let hand_over = |(from, to)| NodeHandOver { from, to, time: time(ns(from, to)) };
+    GraphCosts {
+        capture: call(1_000.0, 200.0),
+        instantiate: call(5_000.0, 300.0),
+        launch: call(2_500.0, 50.0),
+        start_kernel: Some(time(4_500.0)),
+        start_copy_in: Some(time(3_500.0)),
+        start_copy_out: Some(time(5_500.0)),
+        kernel_gap: Some(time(800.0)),
+        hand_overs: pairs.map(hand_over).collect(),
+    }
 }
 
 fn staging() -> Vec<StagingModel> {

@@ -6,6 +6,7 @@ mod fits_recover_the_truth;
 mod links_are_shared_fairly;
 mod machines;
 mod plans_are_race_free;
+mod plans_fit_the_machine;
 mod quick_calibrations_know_as_much;
 mod ranges_hold_what_they_promise;
 mod recorded_runs_are_scored;

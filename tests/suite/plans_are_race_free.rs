@@ -1,6 +1,7 @@
 //! Every plan orders what touches the same bytes, and computes what the CPU
 //! computes in any order that it allows; a plan that forgets a wait does not.
 
+mod in_graphs;
 mod over_several_gpus;
 
 use self::over_several_gpus::{check_contexts, over_several};
@@ -85,13 +86,14 @@ fn strategies() -> Vec<Strategy> {
             families.extend(over_several(chunks, devices));
         }
     }
-    let both = [HostMemory::Pageable, HostMemory::Pinned];
-    let with = |family| both.map(|memory| Strategy { family, memory });
+    let ways =
+        [(HostMemory::Pageable, false), (HostMemory::Pinned, false), (HostMemory::Pinned, true)];
+    let with = |family| ways.map(|(memory, graph)| Strategy { family, memory, graph });
     families.into_iter().flat_map(with).collect()
 }
 
 fn pinned(family: Family) -> Strategy {
-    Strategy { family, memory: HostMemory::Pinned }
+    Strategy { family, memory: HostMemory::Pinned, graph: false }
 }
 
 #[test]
@@ -345,7 +347,7 @@ fn limits_are_refused_with_both_figures() {
     let refusal = build(&workload, pinned(Family::Resident)).expect_err("too much pinned");
     let text = refusal.to_string();
     assert!(text.contains("needs 8 KiB of pinned memory and may use 6 KiB"), "{text}");
-    let pageable = Strategy { family: Family::Resident, memory: HostMemory::Pageable };
+    let pageable = Strategy { memory: HostMemory::Pageable, ..pinned(Family::Resident) };
     build(&workload, pageable).expect("pageable memory has no limit");
     // A ring bounds device memory where memory for every chunk does not fit.
     workload.limits = Limits { device_memory: Some(Bytes::kib(3)), ..Limits::default() };

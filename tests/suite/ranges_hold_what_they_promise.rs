@@ -24,7 +24,7 @@ fn trials(profile: &Profile, count: usize, (bias, scatter): (f64, f64), seed: u6
     let mut samples = Samples::none(profile.machine.clone());
     for scenario in scenarios(count, seed) {
         let workload = Workload::from_toml("trial", &scenario).expect("a scenario");
-        let plans: Vec<_> = candidates(&workload).plans.into_iter().step_by(5).collect();
+        let plans: Vec<_> = candidates(&workload).plans.into_iter().step_by(7).collect();
         for (plan, forecast) in plans.iter().zip(forecast_all(&plans, profile, 0, 1)) {
             let ratio = bias * (scatter * deviate(&mut random)).exp();
             let pass = forecast.expect("known").makespan().nanos_f64() * ratio;

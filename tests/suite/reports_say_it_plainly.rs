@@ -7,7 +7,11 @@ use super::machines::machine;
 use super::workloads::simple;
 use hallway::compare::{Cell, Score};
 use hallway::kernels::Kernel;
-use hallway::report::{Answer, Assessment, Evaluation, Origin, Rows, Verdict, Verification, date};
+use hallway::profile::{Conditions, Profile};
+use hallway::report::{
+    self, Answer, Assessment, Evaluation, Origin, Rows, Verdict, Verification, date,
+};
+use hallway::samples::Condition;
 use hallway::scenario::Workload;
 use hallway::search::{BreakEven, Ranked, Ranking, candidates, rank};
 use hallway::simulate::Forecast;
@@ -49,8 +53,50 @@ const FAST: &[u64] = &[5_920, 5_710, 6_110, 5_900];
 
 fn evaluation(workload: &Workload, ranking: &Ranking) -> Evaluation {
     let assessment = Assessment::new(workload, 1, ranking, Some(BreakEven::At(1_300_000)));
-    let profile = Origin::new("calibration/h200/profile.toml", &machine().machine);
+    let profile = Origin::new("calibration/h200/profile.toml", &machine());
     Evaluation { profile, seed: 1, draws: 40, trials: 0, scenarios: vec![assessment] }
+}
+
+#[test]
+fn a_calibration_says_what_paths_cost_and_what_was_disturbed() {
+    let mut profile = machine();
+    let text = report::calibration(&profile);
+    for words in [
+        "H2D copy, pinned",
+        "D2H copy, registered",
+        "D2D copy",
+        "kernel reading mapped memory",
+        "kernel faulting managed memory in",
+        "Beside a memory-bound kernel, D2H copies take 1.5 times as long, and it takes 1.2",
+    ] {
+        assert!(text.contains(words), "no {words} in\n{text}");
+    }
+    // An element of four bytes each nanosecond; half of that for registered memory.
+    let row = |name| text.lines().find(|line| line.starts_with(name)).expect("a row").to_owned();
+    assert!(row("H2D copy, pinned").ends_with("4.0 GB/s"), "{text}");
+    assert!(row("H2D copy, registered").ends_with("2.0 GB/s"), "{text}");
+    let origin = |profile: &Profile| Origin::new("profile.toml", profile).to_string();
+    assert!(!text.contains("NVML") && !origin(&profile).contains("Clocks"), "{text}");
+    profile.machine.nvml = Some("not found: nobody looked".to_owned());
+    assert!(report::calibration(&profile).ends_with("NVML not found: nobody looked.\n"));
+    let state = |sm_mhz, temperature| {
+        Some(Condition { sm_mhz: Some(sm_mhz), temperature, ..Condition::default() })
+    };
+    profile.conditions = Some(Conditions {
+        measurements: 200,
+        disturbed: 3,
+        before: state(1_980, Some(41)),
+        after: state(1_965, None),
+        reasons: [("software power cap".to_owned(), 3)].into(),
+    });
+    let text = report::calibration(&profile);
+    for words in [
+        "Before: SM clock 1980 MHz, 41 degrees Celsius.\nAfter: SM clock 1965 MHz.\n",
+        "3 of 200 measurements (2%) were disturbed:\n  3 by software power cap\n",
+    ] {
+        assert!(text.contains(words), "no {words} in\n{text}");
+    }
+    assert!(origin(&profile).ends_with("other than usual in 3 of 200 measurements"));
 }
 
 /// Everything on the round machine.
@@ -242,7 +288,7 @@ fn score(cells: Vec<Cell>) -> Score {
 }
 
 fn verification(scores: &[Score]) -> Verification {
-    Verification::new(Origin::new("profile.toml", &machine().machine), scores)
+    Verification::new(Origin::new("profile.toml", &machine()), scores)
 }
 
 #[test]

@@ -5,7 +5,7 @@ use hallway::fit::fit;
 use hallway::kernels::{Kernel, Variant};
 use hallway::plan::Direction;
 use hallway::profile::{HostCall, OperationKind, Profile};
-use hallway::samples::{Extent, Quantity, Samples};
+use hallway::samples::{Extent, Quantity, Samples, TransferPath};
 use hallway::scenario::Workload;
 use hallway::search::{Ranking, candidates, rank};
 use hallway::units::{Bytes, Span};
@@ -115,6 +115,47 @@ fn every_kind_of_row_becomes_a_model() {
     assert_eq!(first(kernel, true), Ok(Some(5_000.0)));
     assert_eq!(first(kernel, false), Ok(None));
     assert!(first(copy, true).unwrap_err().to_string().contains("hand-over"));
+}
+
+#[test]
+fn other_paths_than_plain_copies_have_rows_too() {
+    let profile = fitted(
+        "path,memory,bytes,concurrent,call,device,seconds\n\
+         H2D,registered,4096,,,,2e-6\n\
+         H2D,write-combined,4096,,,,3e-6\n\
+         D2D,,4096,,,,4e-6\n\
+         H2D,mapped,4096,,,,5e-6\n\
+         D2H,mapped,4096,,,,6e-6\n\
+         D2H,mapped,4096,H2D,,,7e-6\n\
+         ,,,,launch,idle,8e-6\n\
+         ,,,,launch,busy,9e-6\n",
+    );
+    let paths: Vec<_> = profile.transfers.iter().map(|m| (m.path, m.time.knots[0].1)).collect();
+    use TransferPath::{MappedBoth, MappedRead, MappedWrite, OnDevice, WriteCombined};
+    let expected = [WriteCombined, OnDevice, MappedRead, MappedWrite, MappedBoth];
+    let times = [3_000.0, 4_000.0, 5_000.0, 6_000.0, 7_000.0];
+    assert_eq!(paths, expected.into_iter().zip(times).collect::<Vec<_>>());
+    let [registered] = &profile.registered_copies[..] else { panic!("{profile:?}") };
+    assert_eq!((registered.direction, registered.time.at(4096.0)), (Direction::HostToDevice, 2e3));
+    assert!(profile.copies.is_empty());
+    assert_eq!(profile.idle_calls.launch.expect("known").ns, 8_000.0);
+    assert_eq!(profile.calls.launch.expect("known").ns, 9_000.0);
+    let head = "path,memory,bytes,concurrent,until,call,device,seconds\n";
+    for (row, words) in [
+        ("D2D,pinned,4096,,,,,1e-6", ["`memory`", "D2D"]),
+        ("D2H,write-combined,4096,,,,,1e-6", ["write-combined", "H2D"]),
+        ("H2D,registered,4096,D2H,,,,1e-6", ["`concurrent`", "leave it empty"]),
+        ("H2D,mapped,4096,H2D,,,,1e-6", ["`concurrent`", "other direction"]),
+        ("H2D,mapped,4096,,return,,,1e-6", ["`until`", "leave it empty"]),
+        ("H2D,pinned,4096,D2D,,,,1e-6", ["`concurrent`", "other direction"]),
+        (",,,,,launch,sleepy,1e-6", ["`device`", "`idle`"]),
+        ("H2D,pinned,4096,,,,idle,1e-6", ["`device`", "leave it empty"]),
+    ] {
+        let error = read(&format!("{MACHINE}{head}{row}\n")).expect_err(row);
+        for word in words {
+            assert!(error.contains(word), "{row}: no {word} in {error}");
+        }
+    }
 }
 
 #[test]

@@ -71,7 +71,7 @@ fn samples() -> Samples {
         let (count, ns) = (1, truth(quantity)?);
         let times = (0..7).map(|at| Span::from_nanos_f64(ns * (1.0 + 0.002 * f64::from(at - 3))));
         let (times, stop) = (times.collect(), Stop::Settled);
-        Some(Measurement { quantity: quantity.clone(), count, times, stop })
+        Some(Measurement::new(quantity.clone(), count, times, stop))
     };
     let measurements = course.quantities().flatten().filter_map(measured).collect();
     Samples { measurements, ..Samples::none(machine) }
@@ -136,7 +136,8 @@ fn a_simulation_of_what_was_measured_takes_as_long() {
     let workload = simple(Kernel::Scale, 1 << 25, "");
     let family =
         Family::MultiGpu { chunks: 2, devices: 2, each: Each::ByEngine, spread: Spread::Host };
-    let plan = build(&workload, Strategy { family, memory: HostMemory::Pinned }).expect("fits");
+    let strategy = Strategy { family, memory: HostMemory::Pinned, graph: false };
+    let plan = build(&workload, strategy).expect("fits");
     // Only the copies to the GPUs, of 64 MiB each.
     let copies = plan.body.iter().filter(|call| {
         matches!(call, Call::Copy { direction: Direction::HostToDevice, .. } | Call::Use(_))
@@ -184,12 +185,8 @@ fn samples_of_several_gpus_are_written_and_found_again() {
     let machine = two_gpus();
     let course = Course::new(&machine);
     let times = vec![Span::from_micros(5); 3];
-    let measured = |quantity: &Quantity| Measurement {
-        quantity: quantity.clone(),
-        count: 1,
-        times: times.clone(),
-        stop: Stop::Settled,
-    };
+    let measured =
+        |quantity: &Quantity| Measurement::new(quantity.clone(), 1, times.clone(), Stop::Settled);
     let measurements: Vec<_> = course.quantities().flatten().map(measured).collect();
     let samples = Samples { measurements, ..Samples::none(machine.clone()) };
     let mut text = Vec::new();

@@ -23,6 +23,10 @@
 //!   `streams::an_event_makes_another_stream_wait`
 //! - passing on between engines costs a hand-over:
 //!   `streams::a_hand_over_is_paid_by_what_is_there_and_waits`
+//! - or whole periods between two looks:
+//!   `streams::what_comes_too_early_looks_again_after_whole_periods`
+//! - a small copy needs no engine where its stream is empty:
+//!   `streams::a_small_copy_into_an_empty_stream_goes_along_with_its_command`
 //! - the first of its kind in an empty stream pays more:
 //!   `streams::only_the_first_of_its_kind_in_an_emptied_stream_pays_the_first_hand_over`
 //! - a busy engine takes over for nothing:
@@ -48,7 +52,25 @@
 //! - a higher priority goes first:
 //!   `kernels::a_kernel_of_higher_priority_goes_before_blocks_that_wait`
 //! - only the first kernel in the queue is dispatched:
-//!   `kernels::only_the_first_kernel_in_the_queue_is_dispatched`
+//!   `kernels::a_kernel_that_finds_no_room_keeps_back_smaller_ones_behind_it`
+//! - a graph costs the host a launch:
+//!   `graphs::the_host_pays_a_launch_for_each_graph_and_a_little_for_each_node`
+//! - each of its nodes costs the host a little:
+//!   `graphs::the_host_pays_a_launch_for_each_graph_and_a_little_for_each_node`
+//! - calls in a graph cost the host nothing:
+//!   `graphs::nodes_of_a_chain_follow_each_other`
+//! - a graph is some way off on an idle device:
+//!   `graphs::nodes_of_a_chain_follow_each_other`
+//! - nodes have hand-overs of their own, and kernels among them gaps:
+//!   `graphs::chains_of_one_kind_have_hand_overs_of_their_own_in_a_graph`
+//! - nodes that do not depend on each other run at once:
+//!   `graphs::nodes_that_do_not_depend_on_each_other_run_at_once`
+//! - what follows in the stream waits for the whole graph:
+//!   `graphs::what_follows_in_the_stream_waits_for_the_whole_graph`
+//! - a branch of a graph is not the stream that it was captured from:
+//!   `graphs::a_synchronisation_of_a_captured_stream_waits_for_no_graph`
+//! - graphs are captured and made ready in the set-up:
+//!   `graphs::capturing_and_instantiating_are_set_up`
 //! - each device has engines of its own:
 //!   `several_gpus::two_devices_copy_and_compute_at_once`
 //! - devices share the root of their links:
@@ -57,8 +79,11 @@
 //!   `several_gpus::a_peer_copy_does_not_occupy_the_link_to_the_host`
 //! - an event of another device takes longer to wait for:
 //!   `several_gpus::waiting_for_an_event_of_another_device_takes_longer`
+//! - and is not looked for in periods:
+//!   `several_gpus::an_event_of_another_device_is_not_looked_for_in_periods`
 
 mod copies;
+mod graphs;
 mod kernels;
 mod laws;
 mod reasons;
@@ -72,7 +97,7 @@ use hallway::plan::{
     Allocation, AllocationId, Call, Direction, EventId, Family, Place, Plan, Slice, Step, Strategy,
     StreamId, StreamKind, StreamTraits,
 };
-use hallway::profile::{Estimate, Profile};
+use hallway::profile::{Curve, Estimate, InlineCopies, Profile};
 use hallway::scenario::HostMemory;
 use hallway::simulate::simulate;
 use hallway::timeline::{Lane, Timeline};
@@ -108,7 +133,7 @@ fn tiny(body: Vec<Call>) -> Plan {
 }
 
 fn pinned(family: Family) -> Strategy {
-    Strategy { family, memory: HostMemory::Pinned }
+    Strategy { family, memory: HostMemory::Pinned, graph: false }
 }
 
 fn slice(allocation: AllocationId, elements: u64) -> Slice {
@@ -184,4 +209,16 @@ fn makespan(timeline: &Timeline) -> u64 {
 /// An exact figure in a profile.
 fn exactly(ns: f64) -> Estimate {
     Estimate::new(ns, 0.0)
+}
+
+/// The machine, which sends copies to the device of up to 4 KiB along with their
+/// commands: the call returns after 1500, and the data is there after 3000.
+fn with_small_copies_inline(machine: Profile) -> Profile {
+    let curve = |ns| Curve { knots: vec![(4_096.0, ns)], scatter: 0.0 };
+    let inline = InlineCopies {
+        most_bytes: Bytes::kib(4),
+        until_return: curve(1_500.0),
+        until_complete: curve(3_000.0),
+    };
+    Profile { inline: Some(inline), ..machine }
 }

@@ -166,3 +166,27 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_spread_comes_to_rest_where_values_only_scatter() {
+    let at_rest = |values: &[f64]| {
+        let mut history = Steadiness::default();
+        for taken in 1..=values.len() {
+            history.add(&values[..taken]);
+        }
+        history.has_come_to_rest(0.05)
+    };
+    assert!(!Steadiness::default().has_come_to_rest(0.05));
+    // Of 9, 10, 11, 9, .. the quartiles are 9 and 11.
+    assert!(at_rest(&(0..60).map(|i| 9.0 + f64::from(i % 3)).collect::<Vec<_>>()));
+    // Of 1, 2, .., n they are (n - 1) / 2 apart: it drifts.
+    assert!(!at_rest(&(1..=99).map(f64::from).collect::<Vec<_>>()));
+    // A third of the values is on another level than those before.
+    let level = |i| if i < 40 { 10.0 } else { 20.0 };
+    assert!(!at_rest(&(0..60).map(level).collect::<Vec<_>>()));
+    // It scatters ever more.
+    let wider = |i: i32| 100.0 + f64::from(if i % 2 == 0 { i } else { -i });
+    assert!(!at_rest(&(0..60).map(wider).collect::<Vec<_>>()));
+    // Without any scatter there is nothing to wait for.
+    assert!(at_rest(&[5.0; 20]));
+}

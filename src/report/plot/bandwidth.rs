@@ -1,11 +1,14 @@
 //! What the link carries at which size of copy, and what it could carry on paper.
 
 use super::axis::{Axis, Chart, Margins, chart, even_marks, extent};
-use super::{BLUE, BODY, Drawn, GREEN, INK, Marker, heading, legend, svg, titled, wrapped, write};
+use super::{
+    BLUE, BODY, Drawn, GREEN, INK, Marker, ORANGE, SKY, VERMILLION, heading, legend, svg, titled,
+    wrapped, write,
+};
 use crate::plan::Direction;
 use crate::profile::{Curve, Profile, StagingModel};
 use crate::report::words::{percent, rounded};
-use crate::samples::{Measurement, Quantity, Samples};
+use crate::samples::{Measurement, Quantity, Samples, TransferPath};
 use crate::stats::median;
 use crate::units::{Bandwidth, Bytes};
 use plotters::chart::SeriesLabelPosition;
@@ -27,17 +30,42 @@ enum Kind {
     Pageable {
         cold: bool,
     },
+    /// Pinned so that the CPU's caches pass it by.
+    WriteCombined,
+    /// Not copied, but read or written by a kernel.
+    Mapped,
 }
 
-const KINDS: [Kind; 3] =
-    [Kind::Pinned, Kind::Pageable { cold: false }, Kind::Pageable { cold: true }];
+impl Kind {
+    /// Kinds that older samples lack are shown only where they were measured.
+    const ALL: [Self; 5] = [
+        Self::Pinned,
+        Self::Pageable { cold: false },
+        Self::Pageable { cold: true },
+        Self::WriteCombined,
+        Self::Mapped,
+    ];
+
+    /// The path that is no plain copy, if it is one.
+    const fn path(self, direction: Direction) -> Option<TransferPath> {
+        match (self, direction) {
+            (Self::WriteCombined, Direction::HostToDevice) => Some(TransferPath::WriteCombined),
+            (Self::Mapped, Direction::HostToDevice) => Some(TransferPath::MappedRead),
+            (Self::Mapped, Direction::DeviceToHost) => Some(TransferPath::MappedWrite),
+            _ => None,
+        }
+    }
+}
 
 /// Draws bandwidth over size: measurements as points, fitted curves as lines.
 pub fn bandwidth(profile: &Profile, samples: &Samples) -> String {
     let mut series = Vec::new();
-    for kind in KINDS {
+    for kind in Kind::ALL {
         for direction in Direction::BOTH {
             let points = points(samples, kind, direction);
+            if points.is_empty() && matches!(kind, Kind::WriteCombined | Kind::Mapped) {
+                continue;
+            }
             series.push(Series { kind, direction, points, curve: curve(profile, kind, direction) });
         }
     }
@@ -116,9 +144,12 @@ struct Series<'a> {
 
 impl Series<'_> {
     fn draw(&self, chart: &mut Chart<'_>, (low, high): (f64, f64), top: f64) -> Drawn {
-        let colour = match self.direction {
-            Direction::HostToDevice => BLUE,
-            Direction::DeviceToHost => GREEN,
+        let colour = match (self.kind, self.direction) {
+            (Kind::WriteCombined, _) => SKY,
+            (Kind::Mapped, Direction::HostToDevice) => VERMILLION,
+            (Kind::Mapped, Direction::DeviceToHost) => ORANGE,
+            (_, Direction::HostToDevice) => BLUE,
+            (_, Direction::DeviceToHost) => GREEN,
         };
         // Not past its knots: there nothing was measured.
         let ends =
@@ -133,6 +164,8 @@ impl Series<'_> {
             Kind::Pinned => (Marker::Dot, 2, "pinned"),
             Kind::Pageable { cold: false } => (Marker::Ring, 1, "pageable, same data again"),
             Kind::Pageable { cold: true } => (Marker::Cross, 1, "pageable, other data each time"),
+            Kind::WriteCombined => (Marker::Triangle, 1, "write-combined"),
+            Kind::Mapped => (Marker::Triangle, 1, "mapped, by a kernel"),
         };
         chart.draw_series(LineSeries::new(line, colour.stroke_width(width)))?;
         let name = format!("{} {host}", self.direction);
@@ -148,6 +181,10 @@ fn curve(profile: &Profile, kind: Kind, of: Direction) -> Option<&Curve> {
         Kind::Pageable { cold: wanted } => {
             let fits = |model: &&StagingModel| (model.direction, model.cold) == (of, wanted);
             profile.staging.iter().find(fits).map(|model| &model.until_complete)
+        }
+        Kind::WriteCombined | Kind::Mapped => {
+            let path = kind.path(of)?;
+            profile.transfers.iter().find(|model| model.path == path).map(|model| &model.time)
         }
     }
 }
@@ -180,6 +217,9 @@ fn footprint(measurement: &Measurement) -> Option<Bytes> {
 /// Copies that go round the largest footprint meet other data each time.
 fn size(quantity: &Quantity, wanted: (Kind, Direction), largest: Bytes) -> Option<Bytes> {
     let (kind, direction, bytes) = match *quantity {
+        Quantity::Transfer { path, bytes } if wanted.0.path(wanted.1) == Some(path) => {
+            (wanted.0, wanted.1, bytes)
+        }
         Quantity::Copy { direction, bytes, registered: false } => (Kind::Pinned, direction, bytes),
         Quantity::Staged { direction, bytes, footprint, complete: true } => {
             let cold = match footprint {

@@ -1,12 +1,9 @@
 //! Rows about several GPUs.
 
-use super::{PATHS, Row};
+use super::Row;
 use crate::plan::{DeviceId, Direction};
 use crate::samples::{Link, Provenance, Quantity};
 use crate::units::Bytes;
-
-/// The path of copies from GPU to GPU.
-pub(super) const PEER_PATH: &str = "P2P";
 
 /// In place of a number of streams: the second operation is another GPU's.
 pub(super) const OF_TWO_GPUS: &str = "gpus";
@@ -28,7 +25,7 @@ impl Row<'_> {
         let bytes = self.bytes("bytes")?.ok_or("column `bytes`: nothing there; such as 1048576")?;
         let both = match self.get("concurrent") {
             None => false,
-            Some(_) => self.one_of("concurrent", &[(PEER_PATH, true)])?,
+            Some(_) => self.one_of("concurrent", &[("P2P", true)])?,
         };
         Ok(Quantity::PeerCopy { from, to, bytes, direct: true, both })
     }
@@ -40,10 +37,7 @@ impl Row<'_> {
         bytes: Bytes,
     ) -> Result<Quantity, String> {
         self.leave_empty(&["gpu"], "all of the `gpus` copy")?;
-        let both = match self.get("concurrent") {
-            None => false,
-            Some(_) => self.one_of("concurrent", &PATHS)? != direction,
-        };
+        let both = self.is_beside_the_other(direction)?;
         match self.whole("gpus")? {
             Some(gpus @ 2..) if gpus < TOO_MANY as u64 => {
                 let devices = gpus as usize;

@@ -5,7 +5,7 @@ use crate::machines::machine;
 use hallway::plan::Direction;
 use hallway::report::{Gantt, Measured, bandwidth, gantt, predicted_against_measured};
 use hallway::runs::{Run, RunSet, Trace};
-use hallway::samples::{Measurement, Quantity, Recorder, Samples, Stop};
+use hallway::samples::{Measurement, Quantity, Recorder, Samples, Stop, TransferPath};
 use hallway::scenario::Workload;
 use hallway::search::{Ranked, Ranking};
 use hallway::units::{Bytes, Span};
@@ -116,11 +116,32 @@ fn samples() -> Samples {
             for count in [2, 10] {
                 let times = vec![Span::from_nanos(9_000 + count * one); 3];
                 let quantity = quantity.clone();
-                measurements.push(Measurement { quantity, count, times, stop: Stop::Settled });
+                measurements.push(Measurement::new(quantity, count, times, Stop::Settled));
             }
         }
     }
     Samples { measurements, ..Samples::none(machine().machine) }
+}
+
+#[test]
+fn bandwidth_shows_other_paths_where_they_were_measured() {
+    let paths = [TransferPath::MappedRead, TransferPath::MappedWrite, TransferPath::WriteCombined];
+    let mut samples = samples();
+    for (path, bytes) in paths.into_iter().flat_map(|path| [12, 22].map(|power| (path, power))) {
+        let quantity = Quantity::Transfer { path, bytes: Bytes::new(1 << bytes) };
+        let times = vec![Span::from_micros(500)];
+        samples.measurements.push(Measurement::new(quantity, 1, times, Stop::Settled));
+    }
+    let picture = bandwidth(&machine(), &samples);
+    is_whole(&picture);
+    for name in ["H2D mapped, by a kernel", "D2H mapped, by a kernel", "H2D write-combined"] {
+        assert_eq!(picture.matches(name).count(), 1, "{name}");
+    }
+    let plain = bandwidth(&machine(), &self::samples());
+    // Two sizes of each path, and the legend.
+    let triangles = |picture: &str| picture.matches("<polygon").count();
+    assert_eq!(triangles(&picture), triangles(&plain) + 3 * 2 + 3);
+    assert!(!plain.contains("mapped"));
 }
 
 #[test]

@@ -58,6 +58,24 @@ fn only_the_first_kernel_in_the_queue_is_dispatched() {
 }
 
 #[test]
+fn a_kernel_that_finds_no_room_keeps_back_smaller_ones_behind_it() {
+    let mut machine = machine();
+    machine.calls.launch = Some(exactly(500.0));
+    // The first leaves room for one of its own blocks, an eighth of a
+    // multiprocessor. The second needs a quarter, of which the third would fit in
+    // a half.
+    let first = 799 * 1_024;
+    let Call::Launch { stream, mut step } = launch(1, 4_096) else { panic!("a launch") };
+    step.kernel = Kernel::Fft;
+    step.arguments.extent = 16;
+    let body = vec![launch(0, first), Call::Launch { stream, step }, launch(2, 1_000)];
+    let timeline = run(body, &machine);
+    let end = 5_500 + first;
+    let expected = [(5_500, end), (end, end + 4_096), (end, end + 2_000)];
+    assert_eq!(spans(&timeline, Lane::Kernels), expected);
+}
+
+#[test]
 fn kernels_of_one_stream_never_overlap() {
     // The second begins its gap when the first has ended.
     assert_eq!(ends([0, 0], [1_000, 1_000]), [7_500, 7_500 + 1_000 + 2_000]);

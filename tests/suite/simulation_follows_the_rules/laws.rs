@@ -3,7 +3,7 @@
 use super::*;
 use crate::machines::{machine, machine_of_two, machine_with_bandwidth};
 use crate::workloads::{any_workload, committed, simple};
-use hallway::plan::{DeviceId, Issue, build};
+use hallway::plan::{DeviceId, Graph, Issue, build};
 use hallway::profile::Curve;
 use hallway::scenario::Workload;
 use hallway::search::{candidates, candidates_over};
@@ -44,6 +44,18 @@ fn any_body() -> impl Generator<Value = Vec<Call>> {
     prop::collection::vec(call, 1..60)
 }
 
+/// The same with some calls in the middle as a graph.
+fn any_body_with_a_graph() -> impl Generator<Value = Vec<Call>> {
+    (any_body(), 0..60_usize, 0..60_usize, 0..3_usize).prop_map(|(mut body, one, two, stream)| {
+        let (start, end) = (one.min(two).min(body.len()), one.max(two).min(body.len()));
+        let rest = body.split_off(end);
+        let mut calls = body.split_off(start);
+        calls.retain(|call| !matches!(call, Call::Synchronize { .. } | Call::Compute { .. }));
+        body.push(Call::Replay { stream: StreamId(stream), calls: calls.len() });
+        body.into_iter().chain(calls).chain(rest).collect()
+    })
+}
+
 /// Kinds of three streams, one of which may be the legacy default stream.
 fn any_kinds() -> impl Generator<Value = [StreamKind; 3]> {
     use StreamKind::{Blocking, LegacyDefault, NonBlocking};
@@ -73,24 +85,93 @@ fn check_lanes(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError> {
         prop_assert!(spans.iter().all(|span| span.1 <= makespan(timeline)), "{lane}: {spans:?}");
     }
     let calls: Vec<usize> = timeline.lane(Lane::Host).map(|activity| activity.call).collect();
-    prop_assert!(calls.into_iter().eq(0..plan.body.len()), "the host makes each call once");
+    let captured: Vec<Graph> = plan.graphs().collect();
+    let mut made: Vec<usize> = (0..plan.body.len()).collect();
+    made.retain(|call| !captured.iter().any(|graph| graph.calls.contains(call)));
+    prop_assert!(calls == made, "the host makes each call once, but for those in graphs");
     let works = |call: &&Call| {
         use Call::{Clear, Copy, Launch, PeerCopy};
         matches!(call, Copy { .. } | PeerCopy { .. } | Launch { .. } | Clear { .. })
     };
-    let on_device = timeline.activities.len() - plan.body.len();
+    let on_device = timeline.activities.len() - made.len();
     prop_assert_eq!(on_device, plan.body.iter().filter(works).count());
+    Ok(())
+}
+
+/// What crosses the link is what the calls ask for: each lane carries the bytes of
+/// its direction, and at the rate that each copy has, alone or beside one of the
+/// other direction, it has moved all of its bytes when it ends and not before.
+fn check_bytes(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError> {
+    let copy = |call: usize| match &plan.body[call] {
+        Call::Copy { direction, from, to, .. } => Some((*direction, from, to)),
+        _ => None,
+    };
+    let is_pinned = |call: usize| {
+        let place = |slice: &Slice| plan.allocation(slice.allocation).place;
+        let (_, from, to) = copy(call).expect("a copy");
+        [place(from), place(to)].contains(&Place::Host(HostMemory::Pinned))
+    };
+    let crossing = Direction::BOTH.map(|direction| {
+        let lane = timeline.lane(Lane::of(direction));
+        lane.map(|activity| (activity.call, activity)).collect::<Vec<_>>()
+    });
+    for direction in Direction::BOTH {
+        let bytes = |(way, from, _): (Direction, &Slice, &Slice)| {
+            if way == direction { from.length } else { Bytes::ZERO }
+        };
+        let asked: Bytes = (0..plan.body.len()).filter_map(copy).map(bytes).sum();
+        let crossing = crossing[direction as usize].iter();
+        let carried: Bytes = crossing.filter_map(|&(call, _)| copy(call)).map(bytes).sum();
+        prop_assert_eq!(asked, carried, "{}", direction);
+    }
+    for direction in Direction::BOTH {
+        let others = &crossing[1 - direction as usize];
+        for &(call, activity) in &crossing[direction as usize] {
+            if is_pinned(call) {
+                check_fluid(plan, (call, activity), others)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A copy's rate over its time is its bytes, to the nanosecond that times are
+/// rounded to. Beside the other direction it has its share of the link (see
+/// `machines.rs`), which is what calibration found such a copy to be slowed to.
+fn check_fluid(
+    plan: &Plan,
+    (call, copy): (usize, &Activity),
+    others: &[(usize, &Activity)],
+) -> Result<(), TestCaseError> {
+    let machine = machine();
+    let Call::Copy { direction, from, .. } = &plan.body[call] else { panic!("a copy") };
+    let bytes = from.length.as_f64();
+    let alone = machine.copy(*direction, from.length).expect("known").nanos_f64();
+    let shared = machine.shared(*direction).expect("known");
+    let slowdown = 1.0 + shared.per_byte_ns * bytes / alone;
+    let rate = bytes / alone;
+    let nanos = |instant: Instant| instant.since_start().nanos_f64();
+    let beside = |other: &Activity| {
+        let (start, end) = (copy.start.max(other.start), copy.end.min(other.end));
+        (nanos(end) - nanos(start)).max(0.0)
+    };
+    let both: f64 = others.iter().map(|(_, other)| beside(other)).sum();
+    let all = nanos(copy.end) - nanos(copy.start);
+    // What finds the other direction busy starts later, and waits at the full rate.
+    let is_met =
+        others.iter().any(|(_, other)| other.start <= copy.start && copy.start < other.end);
+    let late = if is_met { shared.per_copy_ns / slowdown } else { 0.0 };
+    let moved = rate * (all - both - late) + rate / slowdown * both;
+    prop_assert!((moved - bytes).abs() <= rate, "call {call}: {moved} of {bytes}: {copy:?}");
     Ok(())
 }
 
 /// Nothing starts before what its stream, an event or the host has it wait for.
 fn check_order(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError> {
-    let mut streams = vec![Instant::START; plan.streams.len()];
-    let barrier = |streams: &mut Vec<Instant>, stream: usize| {
-        let mine = plan.streams[stream];
-        let others = plan.streams.iter().zip(streams.iter());
-        let ends = others.filter(|(other, _)| mine.waits_for(other)).map(|(_, end)| *end);
-        streams[stream] = ends.fold(streams[stream], Instant::max);
+    let lanes = plan.lanes();
+    let mut ends = vec![Instant::START; plan.lane_count()];
+    let waits_for = |lane: usize, other: usize| {
+        plan.streams.get(lane).is_some_and(|mine| mine.waits_for(&plan.streams[other]))
     };
     let mut events = vec![Instant::START; plan.events];
     let at = |call: usize, host: bool| {
@@ -98,23 +179,26 @@ fn check_order(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError> {
         found.find(|activity| (activity.lane == Lane::Host) == host).expect("it happened")
     };
     for (index, call) in plan.body.iter().enumerate() {
-        if let (Some(stream), false) = (call.stream(), matches!(call, Call::Synchronize { .. })) {
-            barrier(&mut streams, stream.0);
+        let Some(lane) = lanes[index] else { continue };
+        for other in 0..plan.streams.len() {
+            if waits_for(lane, other) && !matches!(call, Call::Synchronize { .. }) {
+                ends[lane] = ends[lane].max(ends[other]);
+            }
         }
         match call {
-            Call::Record { stream, event } => events[event.0] = streams[stream.0],
-            Call::Wait { stream, event } => {
-                streams[stream.0] = streams[stream.0].max(events[event.0]);
-            }
-            Call::Synchronize { stream } => prop_assert!(at(index, true).end >= streams[stream.0]),
-            Call::Copy { stream, .. }
-            | Call::PeerCopy { stream, .. }
-            | Call::Launch { stream, .. }
-            | Call::Clear { stream, .. } => {
-                let (device, host) = (at(index, false), at(index, true));
-                prop_assert!(device.start >= streams[stream.0], "call {index}: {device:?}");
+            Call::Record { event, .. } => events[event.0] = ends[lane],
+            Call::Wait { event, .. } => ends[lane] = ends[lane].max(events[event.0]),
+            Call::Synchronize { .. } => prop_assert!(at(index, true).end >= ends[lane]),
+            Call::Copy { .. }
+            | Call::PeerCopy { .. }
+            | Call::Launch { .. }
+            | Call::Clear { .. } => {
+                let graph = plan.graphs().find(|graph| graph.calls.contains(&index));
+                let launch = graph.map_or(index, |graph| graph.launch);
+                let (device, host) = (at(index, false), at(launch, true));
+                prop_assert!(device.start >= ends[lane], "call {index}: {device:?}");
                 prop_assert!(device.start >= host.start, "call {index}: {device:?} {host:?}");
-                streams[stream.0] = device.end;
+                ends[lane] = device.end;
             }
             _ => {}
         }
@@ -148,6 +232,7 @@ proptest! {
             let timeline = predicted(&plan);
             check_lanes(&plan, &timeline)?;
             check_order(&plan, &timeline)?;
+            check_bytes(&plan, &timeline)?;
             check_path(&timeline)?;
             check_bound(&plan, &timeline, &machine())?;
         }
@@ -176,9 +261,24 @@ proptest! {
         let timeline = predicted(&plan);
         check_lanes(&plan, &timeline)?;
         check_order(&plan, &timeline)?;
+        check_bytes(&plan, &timeline)?;
         check_path(&timeline)?;
         check_bound(&plan, &timeline, &machine())?;
         prop_assert_eq!(bytes(&timeline), bytes(&predicted(&plan)));
+    }
+
+    #[test]
+    fn timelines_of_any_calls_in_graphs_are_consistent(
+        kinds in any_kinds(),
+        body in any_body_with_a_graph(),
+    ) {
+        let plan = tiny_with(kinds, body);
+        let timeline = predicted(&plan);
+        check_lanes(&plan, &timeline)?;
+        check_order(&plan, &timeline)?;
+        check_bytes(&plan, &timeline)?;
+        check_path(&timeline)?;
+        check_bound(&plan, &timeline, &machine())?;
     }
 
     #[test]

@@ -135,6 +135,43 @@ fn waiting_for_an_event_of_another_device_takes_longer() {
     assert_eq!(second(1), (14_000, 18_000));
 }
 
+/// A device looks at what it does itself.
+#[test]
+fn an_event_of_another_device_is_not_looked_for_in_periods() {
+    let mut machine = machine_of_two(WIDE);
+    machine.latency.look_period = Some(exactly(1_500.0));
+    let dispatched = |stream| {
+        let body =
+            vec![copy_in(0, PINNED, 5_000), record(0, 0), wait(stream, 0), launch(stream, 4_000)];
+        spans(&run_over_two(body, &machine), Lane::Kernels)[0].0
+    };
+    // The copy ends at 10000. The kernel arrives at 7300, looks again at 8800 and at
+    // 10300; then the gap.
+    assert_eq!(dispatched(2), 11_300);
+    // The hand-over of 700 and the crossing of 2000.
+    assert_eq!(dispatched(1), 13_700);
+}
+
+#[test]
+fn small_copies_go_along_with_their_commands_on_each_device() {
+    let machine = with_small_copies_inline(machine_of_two(WIDE));
+    // The last finds the one before still there: its engine starts 3000 after its return.
+    let body = vec![copy_in(0, PINNED, 1_000), copy_in_there(1_000), copy_in_there(1_000)];
+    let timeline = run_over_two(body, &machine);
+    assert_eq!(spans(&timeline, Lane::CopyIn), [(1_500, 3_000), (3_000, 4_500), (7_000, 9_000)]);
+    // What comes behind such a copy comes from where kernels are launched.
+    let passed_on = [copy_in(0, PINNED, 1_000), peer_copy(0, THERE, 10)];
+    let mut less = machine.clone();
+    let kernel_to_peer = (OperationKind::Kernel, OperationKind::PeerCopy);
+    less.hand_overs.retain(|one| (one.from, one.to) != kernel_to_peer);
+    let error = simulate(&over_two(passed_on.to_vec()), &less).expect_err("not known").to_string();
+    assert!(error.contains("from a kernel to a copy between GPUs"), "{error}");
+    // Of copies between GPUs, only plans that have them ask.
+    less.hand_overs.retain(|one| ![one.from, one.to].contains(&OperationKind::PeerCopy));
+    simulate(&over_two(vec![copy_in(0, PINNED, 1_000), copy_in_there(1_000)]), &less)
+        .expect("there are none");
+}
+
 #[test]
 fn going_to_another_context_is_a_call() {
     let body = vec![Call::Use(DeviceId(1)), copy_in_there(5_000)];

@@ -54,6 +54,38 @@ fn a_hand_over_is_paid_by_what_is_there_and_waits() {
 }
 
 #[test]
+fn what_comes_too_early_looks_again_after_whole_periods() {
+    let mut machine = machine();
+    machine.latency.look_period = Some(exactly(1_500.0));
+    // The copy ends at 10000; the launch is issued at 4000 + 2 an element.
+    let dispatched = |elements| {
+        let body = vec![copy_in(0, PINNED, 5_000), compute(elements), launch(0, 4_000)];
+        spans(&run(body, &machine), Lane::Kernels)[0].0
+    };
+    // Arrives at 8100, looks again at 9600 and 11100; then the gap.
+    assert_eq!(dispatched(50), 12_100);
+    // Arrives at 9000, looks again at 10500.
+    assert_eq!(dispatched(500), 11_500);
+    // Arrives at 11200 and finds the way clear.
+    assert_eq!(dispatched(1_600), 12_200);
+}
+
+#[test]
+fn a_small_copy_into_an_empty_stream_goes_along_with_its_command() {
+    let machine = with_small_copies_inline(machine());
+    let twice = run(vec![copy_in(0, PINNED, 1_000), copy_in(0, PINNED, 1_000)], &machine);
+    // The second finds the first still there when it is called at 1500: issued at
+    // 2500, latency 3000.
+    assert_eq!(spans(&twice, Lane::CopyIn), [(1_500, 3_000), (5_500, 7_500)]);
+    let larger = run(vec![copy_in(0, PINNED, 2_000)], &machine);
+    assert_eq!(spans(&larger, Lane::CopyIn), [(4_000, 7_000)]);
+    // Called at 4500, when the stream is empty again.
+    let late =
+        run(vec![copy_in(0, PINNED, 1_000), compute(1_000), copy_in(0, PINNED, 1_000)], &machine);
+    assert_eq!(spans(&late, Lane::CopyIn), [(1_500, 3_000), (6_000, 7_500)]);
+}
+
+#[test]
 fn a_busy_engine_pays_no_hand_over() {
     // The kernel is issued at 3500, arrives at 7500 and ends at 12500; the copy
     // behind it has been there since 10000. Another stream's copy starts at 6500.

@@ -1,0 +1,69 @@
+//! Graphs of small operations, one after the other: what the host pays for them,
+//! and how the device goes from node to node.
+
+use super::rig::{Rig, clocked};
+use crate::gpu::{Blocker, ExecutableGraph, GpuError, Graph};
+use crate::samples::{CYCLES, Link};
+use crate::units::Span;
+
+impl Rig<'_> {
+    /// A graph of these operations, each after the one before, that has been
+    /// launched once: the first time takes longer.
+    fn graph<'l>(
+        &self,
+        links: impl Iterator<Item = &'l Link>,
+    ) -> Result<ExecutableGraph, GpuError> {
+        let graph = self.capture(links)?.instantiate()?;
+        self.launch_once(&graph)?;
+        Ok(graph)
+    }
+
+    fn capture<'l>(&self, mut links: impl Iterator<Item = &'l Link>) -> Result<Graph, GpuError> {
+        let (stream, piece) = (&self.streams[0], self.piece(false)?);
+        Graph::capture(stream, || links.try_for_each(|&link| self.issue(stream, link, &piece)))
+    }
+
+    fn launch_once(&self, graph: &ExecutableGraph) -> Result<(), GpuError> {
+        // SAFETY: all memory is the rig's and outlives the stream's work.
+        unsafe { self.streams[0].replay(graph)? };
+        Blocker::finish(&self.streams[0])
+    }
+
+    /// Host times of capturing calls, of making a graph of them ready, and of
+    /// launching it into a stream that is held.
+    pub fn graph_calls(&mut self, nodes: u64) -> Result<[Span; 3], GpuError> {
+        let links = || CYCLES[0].iter().cycle().take(nodes as usize);
+        let mut captured = None;
+        let capture = clocked(|| self.capture(links()).map(|graph| captured = Some(graph)))?;
+        let mut executable = None;
+        let captured = captured.expect("the capture has not failed");
+        let instantiate = clocked(|| captured.instantiate().map(|graph| executable = Some(graph)))?;
+        let executable = executable.expect("nor has this");
+        self.launch_once(&executable)?;
+        let stream = &self.streams[0];
+        self.blocker.hold(stream)?;
+        // SAFETY: all memory is the rig's and outlives the stream's work.
+        let launch = clocked(|| unsafe { stream.replay(&executable) });
+        self.blocker.release();
+        Blocker::finish(stream)?;
+        Ok([capture, instantiate, launch?])
+    }
+
+    /// Host time from launching a graph of one operation to the return of a
+    /// synchronisation.
+    pub fn graph_round_trip(&mut self, link: Link) -> Result<Span, GpuError> {
+        let (graph, stream) = (self.graph([link].iter())?, &self.streams[0]);
+        clocked(|| {
+            // SAFETY: all memory is the rig's and outlives the wait.
+            unsafe { stream.replay(&graph)? };
+            stream.synchronize()
+        })
+    }
+
+    /// Device time of a graph of the pattern, `count` times.
+    pub fn graph_chain(&mut self, links: &[Link], count: u64) -> Result<Span, GpuError> {
+        let graph = self.graph((0..count).flat_map(|_| links))?;
+        // SAFETY: all memory is the rig's and outlives the stream's work.
+        self.held(|rig| unsafe { rig.streams[0].replay(&graph) })
+    }
+}

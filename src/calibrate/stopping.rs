@@ -1,0 +1,122 @@
+//! When a measurement has enough samples.
+
+use crate::samples::Stop;
+use crate::stats::{Steadiness, relative_half_width};
+use crate::units::Span;
+use std::time::Duration;
+
+/// A measurement has settled when the 95% confidence interval of its median is
+/// within this share of the median on either side.
+const SETTLED: f64 = 0.005;
+/// No interval is narrower than with so many samples.
+pub(super) const FEWEST: usize = 7;
+const MOST: usize = 201;
+/// So many samples show of what kind the scatter is, and how often a quantity takes
+/// which of two values.
+const FEWEST_TO_REST: usize = 100;
+/// A spread that stays within this share of itself has come to rest.
+const REST: f64 = 0.1;
+
+/// Looks at samples as they come.
+pub(super) struct Stopping {
+    /// The time after which it is enough, with so many samples.
+    limit: Duration,
+    fewest: usize,
+    steadiness: Vec<Steadiness>,
+}
+
+impl Stopping {
+    pub fn new(limit: Duration, fewest: usize) -> Self {
+        Self { limit, fewest, steadiness: Vec::new() }
+    }
+
+    /// Why to stop, if there is a reason: `times` are all samples so far of each
+    /// quantity, one more than before, taken within `elapsed`.
+    pub fn reason(&mut self, times: &[Vec<Span>], elapsed: Duration) -> Option<Stop> {
+        let values: Vec<Vec<f64>> = times.iter().map(|one| nanos(one)).collect();
+        let taken = values.first().map_or(0, Vec::len);
+        self.steadiness.resize(values.len(), Steadiness::default());
+        self.steadiness.iter_mut().zip(&values).for_each(|(history, values)| history.add(values));
+        let widths: Vec<Option<f64>> =
+            values.iter().map(|values| relative_half_width(values)).collect();
+        let is_settled = |width: &Option<f64>| width.is_some_and(|width| width < SETTLED);
+        // The interval narrows with the root of the number of samples: where as many
+        // as there may be would not settle it either, scatter at rest is all there is
+        // to see. Two quantities may differ in this.
+        let is_in_vain = |width: &Option<f64>| {
+            width.is_some_and(|width| width * (taken as f64 / MOST as f64).sqrt() > SETTLED)
+        };
+        let mut quantities = widths.iter().zip(&self.steadiness);
+        if taken >= FEWEST && widths.iter().all(is_settled) {
+            Some(Stop::Settled)
+        } else if taken >= FEWEST_TO_REST
+            && quantities.all(|(width, history)| {
+                is_settled(width) || is_in_vain(width) && history.has_come_to_rest(REST)
+            })
+        {
+            Some(Stop::Stable)
+        } else if taken >= MOST || elapsed > self.limit && taken >= self.fewest {
+            Some(Stop::Capped)
+        } else {
+            None
+        }
+    }
+}
+
+fn nanos(times: &[Span]) -> Vec<f64> {
+    times.iter().map(|span| span.nanos_f64()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Samples until it stops, and why.
+    fn stops(time: impl Fn(usize) -> f64, limit: Duration) -> (usize, Stop) {
+        let mut stopping = Stopping::new(limit, 5);
+        let mut times = vec![Vec::new()];
+        loop {
+            let taken = times[0].len();
+            times[0].push(Span::from_nanos_f64(time(taken)));
+            let elapsed = Duration::from_millis(taken as u64);
+            if let Some(stop) = stopping.reason(&times, elapsed) {
+                return (times[0].len(), stop);
+            }
+        }
+    }
+
+    /// Evenly over 0 to 1 in an order that shows no trend (van der Corput's sequence).
+    fn even(index: usize) -> f64 {
+        (index as u32).reverse_bits() as f64 / 4_294_967_296.0
+    }
+
+    const FOR_EVER: Duration = Duration::from_secs(3_600);
+
+    #[test]
+    fn what_hardly_scatters_has_settled() {
+        assert_eq!(stops(|i| 1e6 + 1e3 * even(i), FOR_EVER), (FEWEST, Stop::Settled));
+    }
+
+    #[test]
+    fn what_scatters_the_same_all_along_is_stable() {
+        let (taken, stop) = stops(|i| 1e6 * (1.0 + even(i)), FOR_EVER);
+        assert_eq!(stop, Stop::Stable);
+        assert!((FEWEST_TO_REST..MOST).contains(&taken), "{taken}");
+    }
+
+    #[test]
+    fn what_would_settle_goes_on_until_it_has() {
+        // Half a percent either way with 201 samples, not with 100.
+        let (taken, stop) = stops(|i| 1e6 * (1.0 + 0.06 * even(i)), FOR_EVER);
+        assert_eq!(stop, Stop::Settled);
+        assert!(taken > FEWEST_TO_REST, "{taken}");
+    }
+
+    #[test]
+    fn what_drifts_goes_on_to_the_end() {
+        let drift = |i: usize| 1e6 * (1.0 + 0.05 * i as f64 + 0.1 * even(i));
+        assert_eq!(stops(drift, FOR_EVER), (MOST, Stop::Capped));
+        let (taken, stop) = stops(drift, Duration::from_millis(30));
+        assert_eq!((taken, stop), (32, Stop::Capped));
+    }
+}

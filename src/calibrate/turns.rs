@@ -1,0 +1,73 @@
+//! Calls as a plan makes them, and trips of one or two operations.
+
+use super::rig::{Piece, Rig, clocked};
+use crate::gpu::GpuError;
+use crate::kernels::{Kernel, Variant};
+use crate::plan::Direction;
+use crate::samples::{IN_TURN, Link, TRIP_ELEMENTS};
+use crate::units::{Bytes, Span};
+use std::time::Instant;
+
+/// Too large to go along with the commands themselves.
+const COPY: Bytes = Bytes::kib(64);
+
+impl Rig<'_> {
+    /// Host time of `count` calls of each kind of [`IN_TURN`], each among the others
+    /// as in a pipeline with a stream for every engine.
+    pub fn calls_in_turn(&mut self, count: u64) -> Result<[Span; IN_TURN.len()], GpuError> {
+        let piece = Piece { bytes: COPY, ..self.piece(false)? };
+        let [ins, kernels, outs] = [&self.streams[0], &self.streams[1], &self.streams[2]];
+        let (to_device, to_host) = (self.pinned[0].as_mut_ptr(), self.pinned[1].as_mut_ptr());
+        // Reading the clock takes as long as the quickest of the calls.
+        let clock = clocked(|| Ok::<(), GpuError>(()))?;
+        let mut sums = [Span::ZERO; IN_TURN.len()];
+        let mut timed = |index: usize, call: &dyn Fn() -> Result<(), GpuError>| {
+            sums[index] += clocked(call)?.saturating_sub(clock);
+            Ok::<(), GpuError>(())
+        };
+        for turn in 0..count {
+            let events = &self.ordering[2 * turn as usize..];
+            let copy = |stream, way, ashore| self.copy_at(stream, way, ashore, COPY, turn);
+            timed(0, &|| copy(ins, Direction::HostToDevice, to_device))?;
+            timed(3, &|| ins.record(&events[0]))?;
+            timed(4, &|| kernels.wait(&events[0]))?;
+            timed(1, &|| self.issue(kernels, Link::Kernel, &piece))?;
+            kernels.record(&events[1])?;
+            outs.wait(&events[1])?;
+            timed(2, &|| copy(outs, Direction::DeviceToHost, to_host))?;
+        }
+        outs.synchronize()?;
+        Ok(sums)
+    }
+
+    /// Host time of the call of the first operation, and of the whole way from there
+    /// to the return of a synchronisation behind it, or behind the next.
+    pub fn trip(
+        &mut self,
+        first: Link,
+        size: u64,
+        next: Option<Link>,
+    ) -> Result<[Span; 2], GpuError> {
+        let short = self.piece(false)?;
+        let long = match first {
+            Link::CopyIn | Link::CopyOut | Link::PeerCopy => {
+                Piece { bytes: Bytes::new(size), ..self.piece(false)? }
+            }
+            Link::Kernel => {
+                let extent = u32::try_from(size).expect("a degree");
+                let variant = Variant { kernel: Kernel::Polynomial, extent };
+                Piece { kernel: self.launch_of(variant, TRIP_ELEMENTS)?, bytes: short.bytes }
+            }
+        };
+        let stream = &self.streams[0];
+        stream.synchronize()?;
+        let start = Instant::now();
+        self.issue(stream, first, &long)?;
+        let called = start.elapsed();
+        if let Some(next) = next {
+            self.issue(stream, next, &short)?;
+        }
+        stream.synchronize()?;
+        Ok([called.into(), start.elapsed().into()])
+    }
+}

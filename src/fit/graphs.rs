@@ -1,0 +1,59 @@
+//! Graphs: the same questions as of calls and chains, asked of nodes.
+
+use super::chains::{kind, mean_hop, service};
+use super::lookup::Lookup;
+use crate::profile::{CallCosts, Estimate, GraphCosts, NodeHandOver, PerNode};
+use crate::samples::{GraphCall, Link, Quantity};
+use crate::stats::{Line, theil_sen};
+
+pub(super) fn graph_costs(lookup: &Lookup<'_>, calls: &CallCosts) -> GraphCosts {
+    let launch = call(lookup, GraphCall::Launch);
+    let chain = |link| lookup.estimate_of(&Quantity::GraphChain { links: vec![link] });
+    let kernel_gap = chain(Link::Kernel);
+    // A kernel in a graph has the graph's gap before it.
+    let service = |link| match link {
+        Link::Kernel => kernel_gap,
+        Link::CopyIn | Link::CopyOut | Link::PeerCopy => service(lookup, link),
+    };
+    let start = |link| {
+        let trip = lookup.estimate_of(&Quantity::GraphRoundTrip { link })?;
+        let launch = launch.as_ref()?;
+        let launch = launch.per_graph.ns + launch.per_node.ns;
+        Some(trip.without(launch + service(link)?.ns + calls.synchronize?.ns))
+    };
+    let services = Link::OF_ONE_DEVICE.map(service);
+    let hop = mean_hop(lookup, services, |links| Quantity::GraphChain { links });
+    let hand_over = |from, to| match (from, to) {
+        (Link::Kernel, Link::Kernel) => None,
+        _ if from == to => Some(chain(to)?.without(service(to)?.ns)),
+        // No node is issued to the device later than another: all are queued.
+        _ => hop,
+    };
+    let nodes = Link::OF_ONE_DEVICE;
+    let pairs = nodes.into_iter().flat_map(|from| nodes.map(|to| (from, to)));
+    let hand_overs = pairs.filter_map(|(from, to)| {
+        let time = hand_over(from, to)?;
+        Some(NodeHandOver { from: kind(from), to: kind(to), time })
+    });
+    GraphCosts {
+        capture: call(lookup, GraphCall::Capture),
+        instantiate: call(lookup, GraphCall::Instantiate),
+        start_kernel: start(Link::Kernel),
+        start_copy_in: start(Link::CopyIn),
+        start_copy_out: start(Link::CopyOut),
+        hand_overs: hand_overs.collect(),
+        kernel_gap,
+        launch,
+    }
+}
+
+/// A straight line over the number of nodes.
+fn call(lookup: &Lookup<'_>, wanted: GraphCall) -> Option<PerNode> {
+    let (points, scatter) = lookup.points(|quantity| match *quantity {
+        Quantity::GraphCall { call, nodes } if call == wanted => Some(nodes),
+        _ => None,
+    })?;
+    let Line { intercept, slope } = theil_sen(&points)?;
+    let estimate = |ns: f64| Estimate::new(ns.max(0.0), scatter);
+    Some(PerNode { per_graph: estimate(intercept), per_node: estimate(slope) })
+}

@@ -1,0 +1,90 @@
+//! Paths of data besides plain copies, calls on an idle device, set-up, and what
+//! copies and other work cost each other.
+
+use super::device::slowdowns;
+use super::lookup::Lookup;
+use crate::plan::Direction;
+use crate::profile::{
+    CallCosts, CopyModel, Curve, Interference, KernelModel, SetupCosts, TransferModel, TwinModel,
+    Warmth,
+};
+use crate::samples::{
+    Load, Quantity, STREAMING_KERNEL, STREAMING_TWIN, SetupStep, Side, TimedCall, TransferPath,
+};
+use crate::stats::{median, relative_spread};
+
+pub(super) fn transfers(lookup: &Lookup<'_>) -> Vec<TransferModel> {
+    let curve = |wanted| {
+        lookup.curve(|quantity| match *quantity {
+            Quantity::Transfer { path, bytes } if path == wanted => Some(bytes.get()),
+            _ => None,
+        })
+    };
+    let model = |path| curve(path).map(|time| TransferModel { path, time });
+    TransferPath::ALL.into_iter().filter_map(model).collect()
+}
+
+pub(super) fn idle_calls(lookup: &Lookup<'_>) -> CallCosts {
+    let cost = |call| lookup.estimate_of(&Quantity::IdleCall { call });
+    CallCosts {
+        launch: cost(TimedCall::Launch),
+        copy_in: cost(TimedCall::CopyIn),
+        copy_out: cost(TimedCall::CopyOut),
+        clear: cost(TimedCall::Clear),
+        record: cost(TimedCall::Record),
+        wait: cost(TimedCall::Wait),
+        synchronize: cost(TimedCall::Synchronize),
+    }
+}
+
+pub(super) fn setup(lookup: &Lookup<'_>) -> SetupCosts {
+    let cost = |step| lookup.estimate_of(&Quantity::Setup { step });
+    SetupCosts {
+        stream: cost(SetupStep::Stream),
+        event: cost(SetupStep::Event),
+        context: cost(SetupStep::Context),
+        module: cost(SetupStep::Module),
+    }
+}
+
+/// What copies and loads cost each other, if what each takes alone is known.
+pub(super) fn interference(
+    lookup: &Lookup<'_>,
+    copies: &[CopyModel],
+    kernels: &[KernelModel],
+    twins: &[TwinModel],
+) -> Vec<Interference> {
+    let known = |curve: &Curve, size: f64| curve.known(size).ok();
+    let load_alone = |load| match load {
+        Load::Kernel => {
+            let (variant, elements) = STREAMING_KERNEL;
+            let model = kernels.iter().find(|model| model.variant == variant)?;
+            known(&model.time, elements as f64)
+        }
+        Load::Cpu => {
+            let (variant, elements) = STREAMING_TWIN;
+            let fits =
+                |model: &&TwinModel| (model.variant, model.found) == (variant, Warmth::Memory);
+            known(&twins.iter().find(fits)?.time, elements as f64)
+        }
+    };
+    let measured = |load: Load, direction: Direction| {
+        let of = |of| {
+            let wanted = Quantity::Beside { direction, bytes: load.copy(), load, of };
+            lookup.measurements().find(|measurement| measurement.quantity == wanted)
+        };
+        let (copy, other) = (of(Side::Copy)?, of(Side::Load)?);
+        let model = copies.iter().find(|model| model.direction == direction)?;
+        let copy_alone = known(&model.time, load.copy().as_f64())?;
+        let slow = slowdowns(copy, copy_alone, Some(other));
+        Some(Interference {
+            load,
+            direction,
+            copy_slowdown: median(&slow)?,
+            load_slowdown: median(&slowdowns(other, load_alone(load)?, Some(copy)))?,
+            scatter: relative_spread(&slow)?,
+        })
+    };
+    let pairs = Load::ALL.into_iter().flat_map(|load| Direction::BOTH.map(|way| (load, way)));
+    pairs.filter_map(|(load, direction)| measured(load, direction)).collect()
+}

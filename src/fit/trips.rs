@@ -1,0 +1,158 @@
+//! What trips tell: how small copies go, how long starts take, and how often the
+//! device looks whether an operation may go on.
+
+use super::chains::round_trip;
+use super::lookup::Lookup;
+use crate::profile::{CallCosts, Curve, Estimate, InlineCopies, Latencies};
+use crate::samples::{LONG_COPY, Link, Quantity};
+use crate::stats::{mad, median};
+use crate::units::Bytes;
+
+/// Host time of the first call of a trip, or of the whole trip.
+fn trip(
+    lookup: &Lookup<'_>,
+    (first, size): (Link, u64),
+    next: Option<Link>,
+    whole: bool,
+) -> Option<Estimate> {
+    lookup.estimate_of(&Quantity::Trip { first, size, next, whole })
+}
+
+/// Sizes of a first operation for which trips were measured.
+fn sizes(lookup: &Lookup<'_>, wanted: Link) -> Vec<u64> {
+    let size = |quantity: &Quantity| match *quantity {
+        Quantity::Trip { first, size, next: None, whole: true } if first == wanted => Some(size),
+        _ => None,
+    };
+    let mut sizes: Vec<u64> = lookup.measurements().filter_map(|m| size(&m.quantity)).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes
+}
+
+/// What is left of a trip of one long copy without its call, the copy itself and
+/// the way back: the way to the device.
+pub(super) fn start_of_copy(
+    lookup: &Lookup<'_>,
+    link: Link,
+    copy: impl Fn(u64) -> Option<f64>,
+    synchronize: Option<Estimate>,
+) -> Option<Estimate> {
+    let size = LONG_COPY.get();
+    let call = trip(lookup, (link, size), None, false)?;
+    let whole = trip(lookup, (link, size), None, true)?;
+    Some(whole.without(call.ns + copy(size)? + synchronize?.ns))
+}
+
+/// A call takes so many times longer if the driver takes the data along.
+const TAKES_DATA: f64 = 1.3;
+
+/// Copies to the device of pinned memory, as far as the driver sends their data
+/// along with the commands: up to the largest size at which the call takes longer
+/// than that of the largest copy.
+pub(super) fn inline_copies(lookup: &Lookup<'_>, calls: &CallCosts) -> Option<InlineCopies> {
+    let synchronize = calls.synchronize?.ns;
+    let sizes = sizes(lookup, Link::CopyIn);
+    let time = |size, whole| trip(lookup, (Link::CopyIn, size), None, whole);
+    let by_engine = time(*sizes.last()?, false)?.ns;
+    let takes_data =
+        |&&size: &&u64| time(size, false).is_some_and(|call| call.ns > TAKES_DATA * by_engine);
+    let most = *sizes.iter().rfind(takes_data)?;
+    let curve = |whole: bool, less: f64| {
+        let small = sizes.iter().filter(|&&size| size <= most);
+        let times: Option<Vec<(f64, Estimate)>> =
+            small.map(|&size| Some((size as f64, time(size, whole)?))).collect();
+        let times = times?;
+        let scatters: Vec<f64> = times.iter().map(|(_, time)| time.scatter).collect();
+        let knots = times.iter().map(|&(size, time)| (size, (time.ns - less).max(0.0))).collect();
+        Some(Curve { knots, scatter: median(&scatters)? })
+    };
+    Some(InlineCopies {
+        most_bytes: Bytes::new(most),
+        until_return: curve(false, 0.0)?,
+        until_complete: curve(true, synchronize)?,
+    })
+}
+
+/// Of an operation that came too early.
+struct Wait {
+    /// From its arrival to the end of what it has to follow.
+    late: f64,
+    /// How much longer it took than if it had not been too early.
+    extra: f64,
+}
+
+impl Wait {
+    /// Times the device has to look again if it does so every so many nanoseconds.
+    fn looks(&self, period: f64) -> f64 {
+        (self.late / period).ceil().max(1.0)
+    }
+}
+
+/// Nanoseconds between which the period is looked for, and how finely.
+const PERIODS: std::ops::Range<u32> = 1_000..40_000;
+const STEP: usize = 20;
+/// A period has to explain waits so much better than a delay that is always the same.
+const BETTER: f64 = 0.75;
+/// Fewer waits say nothing.
+const FEWEST: usize = 6;
+
+/// Between two looks: the period of which all waits that trips of two operations
+/// have in them are multiples, as many as it takes for what is waited for to end.
+pub(super) fn look_period(
+    lookup: &Lookup<'_>,
+    calls: &CallCosts,
+    latency: &Latencies,
+) -> Option<Estimate> {
+    let mut waits = Vec::new();
+    for first in Link::OF_ONE_DEVICE {
+        for size in sizes(lookup, first) {
+            let others = Link::OF_ONE_DEVICE.into_iter().filter(|&next| next != first);
+            let wait = |next| wait(lookup, (first, size), next, calls, latency);
+            waits.extend(others.filter_map(wait));
+        }
+    }
+    if waits.len() < FEWEST {
+        return None;
+    }
+    let off = |model: &dyn Fn(&Wait) -> f64| -> Vec<f64> {
+        waits.iter().map(|wait| wait.extra - model(wait)).collect()
+    };
+    let typical = |off: &[f64]| {
+        median(&off.iter().map(|ns| ns.abs()).collect::<Vec<_>>()).expect("there are waits")
+    };
+    let looking = |period: f64| off(&|wait| wait.looks(period) * period);
+    let error = |period: f64| typical(&looking(period));
+    let periods = PERIODS.step_by(STEP).map(f64::from);
+    let best = periods.min_by(|&a, &b| error(a).total_cmp(&error(b)))?;
+    // Or does it notice at once, and only take a while?
+    let noticing = median(&off(&|wait| wait.late))?;
+    let without = typical(&off(&|wait| wait.late + noticing));
+    let scatter = mad(&looking(best))? / best;
+    (error(best) < BETTER * without).then(|| Estimate::new(best, scatter))
+}
+
+/// The wait in a trip of two operations; `None` if it was not measured or the
+/// second arrives when the first has ended.
+fn wait(
+    lookup: &Lookup<'_>,
+    first: (Link, u64),
+    next: Link,
+    calls: &CallCosts,
+    latency: &Latencies,
+) -> Option<Wait> {
+    let (call, start) = match next {
+        Link::CopyIn => (calls.copy_in?, latency.start_copy_in?),
+        Link::CopyOut => (calls.copy_out?, latency.start_copy_out?),
+        Link::Kernel => (calls.launch?, latency.start_kernel?),
+        // No trip goes to another device.
+        Link::PeerCopy => return None,
+    };
+    let first_call = trip(lookup, first, None, false)?.ns;
+    let end = trip(lookup, first, None, true)?.ns - calls.synchronize?.ns;
+    let late = end - (first_call + call.ns + start.ns);
+    let both = trip(lookup, first, Some(next), true)?.ns;
+    let extra = both - first_call - round_trip(lookup, &[next], false, false)?.ns;
+    // Near the moment itself it goes now this way and now that.
+    (late > call.ns).then_some(Wait { late, extra })
+}

@@ -1,0 +1,82 @@
+//! How much memory a plan takes, and how much there is.
+
+use super::program::{Place, Plan};
+use crate::scenario::{HostMemory, Limits};
+use crate::units::Bytes;
+
+/// The most that plans may take of each memory; `None` is not known, or no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Capacities {
+    /// Of each device that the plan uses.
+    pub device: Option<Bytes>,
+    pub pinned: Option<Bytes>,
+}
+
+impl From<&Limits> for Capacities {
+    fn from(limits: &Limits) -> Self {
+        Self { device: limits.device_memory, pinned: limits.pinned_memory }
+    }
+}
+
+/// Whose capacities they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    /// `[limits]` of a scenario.
+    Scenario,
+    /// The machine of a profile.
+    Machine,
+    /// What is left at the moment on the machine that the plan is to run on.
+    Now,
+}
+
+/// A plan that takes more of a memory than there is.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("needs {needs} of {memory} memory and may use {has}{}: {}", self.of_whom(), self.fix())]
+pub struct DoesNotFit {
+    /// `device` or `pinned`.
+    pub memory: &'static str,
+    pub needs: Bytes,
+    pub has: Bytes,
+    pub whose: Whose,
+}
+
+impl DoesNotFit {
+    fn of_whom(&self) -> &'static str {
+        match (self.whose, self.memory) {
+            (Whose::Scenario, _) => "",
+            (Whose::Machine, "device") => ", all that the device has",
+            (Whose::Machine, _) => ", all that the host has",
+            (Whose::Now, "device") => ", all that the device has left",
+            (Whose::Now, _) => ", all that the host has left",
+        }
+    }
+
+    fn fix(&self) -> String {
+        let less = match self.memory {
+            "device" => "take a plan with a ring of buffers (`buffered`)",
+            _ => "take a plan with pageable memory",
+        };
+        let limit = match self.whose {
+            Whose::Scenario => format!("raise `{}_memory` in [limits], ", self.memory),
+            Whose::Machine | Whose::Now => String::new(),
+        };
+        format!("{limit}{less}, or make the buffers smaller")
+    }
+}
+
+/// Checks that a plan takes no more of any memory than there is.
+///
+/// # Errors
+/// The first memory that does not suffice.
+pub fn check_fits(plan: &Plan, there_is: Capacities, whose: Whose) -> Result<(), DoesNotFit> {
+    let memories = [
+        ("device", there_is.device, plan.device_bytes()),
+        ("pinned", there_is.pinned, plan.bytes_in(Place::Host(HostMemory::Pinned))),
+    ];
+    for (memory, has, needs) in memories {
+        if let Some(has) = has.filter(|&has| needs > has) {
+            return Err(DoesNotFit { memory, needs, has, whose });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,110 @@
+//! Paths of data besides plain copies, and what copies and other work cost each other.
+
+use super::{Curve, Estimate, Profile, Unknown};
+use crate::plan::Direction;
+use crate::samples::{Condition, Load, MemoryWork, Samples, TransferPath};
+use crate::units::{Bytes, Span};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A path of data: nanoseconds over bytes, one after the other, nothing beside it.
+/// Of managed memory that moves, by the host's clock, with the call and the
+/// synchronisation behind it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TransferModel {
+    pub path: TransferPath,
+    pub time: Curve,
+}
+
+/// What large pinned copies of one direction and a load that uses memory at the
+/// same time cost each other: how many times longer each takes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Interference {
+    pub load: Load,
+    pub direction: Direction,
+    pub copy_slowdown: f64,
+    pub load_slowdown: f64,
+    /// Relative scatter of the slowdown of the copies.
+    pub scatter: f64,
+}
+
+/// Host time of making what a plan needs.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SetupCosts {
+    pub stream: Option<Estimate>,
+    pub event: Option<Estimate>,
+    /// Beside one that is in use.
+    pub context: Option<Estimate>,
+    /// From what NVRTC compiled, which the driver has seen before.
+    pub module: Option<Estimate>,
+}
+
+/// A size at which memory management takes one of two times.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TwoWays {
+    pub work: MemoryWork,
+    pub bytes: Bytes,
+    /// The time that is taken more often, and the other.
+    pub time: Estimate,
+}
+
+/// What the device said of itself during the calibration.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Conditions {
+    pub measurements: usize,
+    /// Those taken while clocks were held down or other than usual. They count
+    /// like all others.
+    pub disturbed: usize,
+    pub before: Option<Condition>,
+    pub after: Option<Condition>,
+    /// How many measurements were disturbed for each reason.
+    #[serde(default)]
+    pub reasons: BTreeMap<String, usize>,
+}
+
+impl Conditions {
+    /// What the samples say; `None` if the device was not asked.
+    pub fn of(samples: &Samples) -> Option<Self> {
+        let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
+        for reason in samples.measurements.iter().filter_map(|m| m.disturbed.as_ref()) {
+            *reasons.entry(reason.clone()).or_default() += 1;
+        }
+        Some(Self {
+            measurements: samples.measurements.len(),
+            disturbed: reasons.values().sum(),
+            before: Some(samples.conditions.first()?.clone()),
+            after: samples.conditions.last().filter(|_| samples.conditions.len() > 1).cloned(),
+            reasons,
+        })
+    }
+}
+
+impl Profile {
+    /// Time of moving so many bytes along a path, with nothing beside it.
+    ///
+    /// # Errors
+    /// If the path was not measured at such a size.
+    pub fn transfer(&self, path: TransferPath, bytes: Bytes) -> Result<Span, Unknown> {
+        let model = self.transfers.iter().find(|model| model.path == path);
+        let model = model.ok_or_else(|| Unknown::new(path.name()))?;
+        let end = |size: f64| Bytes::new(size as u64).to_string();
+        let time = model.time.known(bytes.as_f64());
+        let time = time.map_err(|beyond| Unknown::new(beyond.of(path.name(), end)))?;
+        Ok(Span::from_nanos_f64(time.max(0.0)))
+    }
+
+    /// What copies and a load cost each other.
+    ///
+    /// # Errors
+    /// If it was not measured.
+    pub fn beside(&self, direction: Direction, load: Load) -> Result<&Interference, Unknown> {
+        let wanted = |found: &&Interference| (found.direction, found.load) == (direction, load);
+        let unknown = || Unknown::new(format!("{direction} copies beside {}", load.name()));
+        self.interference.iter().find(wanted).ok_or_else(unknown)
+    }
+}

@@ -1,0 +1,91 @@
+//! What a calibration found, beyond what predictions show: the paths that data can
+//! take, what they cost beside other work, and in what state the device was.
+
+use super::table::table;
+use super::words::{percent, plural, times};
+use crate::profile::{Conditions, Curve, Interference, Profile};
+use crate::samples::Condition;
+use crate::units::{Bandwidth, Bytes, Span};
+use std::fmt::Write;
+
+/// A few lines and a table; empty if there is nothing to tell.
+pub fn calibration(profile: &Profile) -> String {
+    let mut text = String::new();
+    let rows = paths(profile);
+    if !rows.is_empty() {
+        text += &table(&["path", "smallest", "takes", "large ones at"], &[0], rows);
+    }
+    for found in &profile.interference {
+        writeln!(text, "{}", interference(found)).expect("a string takes everything");
+    }
+    text + &state(profile)
+}
+
+/// How each path does at the smallest size that was measured, and at which rate it
+/// goes on past the largest.
+fn paths(profile: &Profile) -> Vec<Vec<String>> {
+    let row = |name: String, curve: &Curve| {
+        let (bytes, ns) = curve.knots[0];
+        let rate = curve.slope().filter(|&slope| slope > 0.0);
+        let rate = rate.map(|slope| Bandwidth::from_bytes_per_second(1e9 / slope).to_string());
+        let least = Bytes::new(bytes as u64).to_string();
+        let time = Span::from_nanos_f64(ns.max(0.0)).to_string();
+        vec![name, least, time, rate.unwrap_or_else(|| "-".to_owned())]
+    };
+    let pinned = profile.copies.iter().map(|one| (one, "pinned"));
+    let registered = profile.registered_copies.iter().map(|one| (one, "registered"));
+    let copies = pinned
+        .chain(registered)
+        .map(|(one, kind)| row(format!("{} copy, {kind}", one.direction), &one.time));
+    let others = profile.transfers.iter().map(|one| row(one.path.name().to_owned(), &one.time));
+    copies.chain(others).collect()
+}
+
+fn interference(found: &Interference) -> String {
+    let Interference { direction, load, copy_slowdown, load_slowdown, .. } = found;
+    format!(
+        "Beside {}, {direction} copies take {} times as long, and it takes {} times as long.",
+        load.name(),
+        times(*copy_slowdown),
+        times(*load_slowdown)
+    )
+}
+
+/// The state of the device, as far as it is known.
+fn state(profile: &Profile) -> String {
+    let Some(conditions) = &profile.conditions else {
+        let why = profile.machine.nvml.as_ref();
+        return why.map_or_else(String::new, |nvml| format!("NVML {nvml}.\n"));
+    };
+    let Conditions { measurements, disturbed, before, after, reasons } = conditions;
+    let mut text = String::new();
+    for (when, state) in [("Before", before), ("After", after)] {
+        if let Some(state) = state {
+            writeln!(text, "{when}: {}.", in_words(state)).expect("a string takes everything");
+        }
+    }
+    let all = plural(*measurements as u64, "measurement");
+    if *disturbed == 0 {
+        return text + &format!("None of {all} was disturbed.\n");
+    }
+    let share = percent(*disturbed as f64 / (*measurements).max(1) as f64);
+    text += &format!("{disturbed} of {all} ({share}) were disturbed:\n");
+    for (reason, count) in reasons {
+        writeln!(text, "  {count} by {reason}").expect("a string takes everything");
+    }
+    text
+}
+
+fn in_words(state: &Condition) -> String {
+    let said = [
+        state.sm_mhz.map(|mhz| format!("SM clock {mhz} MHz")),
+        state.memory_mhz.map(|mhz| format!("memory clock {mhz} MHz")),
+        state.temperature.map(|degrees| format!("{degrees} degrees Celsius")),
+        state.power_state.map(|number| format!("power state P{number}")),
+        state.pcie_generation.map(|number| format!("PCIe generation {number}")),
+        state.pcie_width.map(|lanes| format!("{lanes} lanes")),
+        (!state.throttled.is_empty()).then(|| format!("held by {}", state.throttled.join(", "))),
+    ];
+    let said: Vec<String> = said.into_iter().flatten().collect();
+    if said.is_empty() { "the device does not say".to_owned() } else { said.join(", ") }
+}

@@ -1,0 +1,52 @@
+//! Rows of copies that are no plain copies of pinned or pageable memory.
+
+use super::{MEMORIES, Memory, Row};
+use crate::plan::Direction;
+use crate::samples::{Quantity, TransferPath};
+use crate::units::Bytes;
+
+impl Row<'_> {
+    /// A copy on the device, or of memory of that kind.
+    pub(super) fn transfer(
+        &self,
+        direction: Option<Direction>,
+        bytes: Bytes,
+    ) -> Result<Quantity, String> {
+        let path = |path| Ok(Quantity::Transfer { path, bytes });
+        self.leave_empty(&["gpu", "gpus"], "only of H2D and D2H copies of pinned memory")?;
+        let Some(direction) = direction else {
+            self.leave_empty(&["memory", "until", "footprint", "concurrent"], "not of D2D copies")?;
+            return path(TransferPath::OnDevice);
+        };
+        let memory = self.one_of("memory", &MEMORIES)?;
+        self.leave_empty(&["until", "footprint"], "only of pageable memory")?;
+        if memory != Memory::Mapped {
+            self.leave_empty(&["concurrent"], "only of `pinned` and `mapped` memory")?;
+        }
+        match (memory, direction) {
+            (Memory::Registered, _) => Ok(Quantity::Copy { direction, bytes, registered: true }),
+            (Memory::WriteCombined, Direction::HostToDevice) => path(TransferPath::WriteCombined),
+            (Memory::WriteCombined, Direction::DeviceToHost) => {
+                Err("column `memory`: the CPU can hardly read write-combined memory; \
+                     write H2D as its `path`"
+                    .into())
+            }
+            (Memory::Mapped, _) if self.is_beside_the_other(direction)? => {
+                path(TransferPath::MappedBoth)
+            }
+            (Memory::Mapped, Direction::HostToDevice) => path(TransferPath::MappedRead),
+            (Memory::Mapped, Direction::DeviceToHost) => path(TransferPath::MappedWrite),
+            (Memory::Pinned | Memory::Pageable, _) => unreachable!("those are plain copies"),
+        }
+    }
+
+    /// A call on the host: to a stream that has work, or one at a time.
+    pub(super) fn call(&self) -> Result<Quantity, String> {
+        let call = self.one_of("call", &super::CALLS)?;
+        let idle = match self.get("device") {
+            None => false,
+            Some(_) => self.one_of("device", &[("busy", false), ("idle", true)])?,
+        };
+        Ok(if idle { Quantity::IdleCall { call } } else { Quantity::Call { call } })
+    }
+}

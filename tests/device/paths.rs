@@ -1,0 +1,181 @@
+//! Paths of data besides plain copies, what is made before a plan can run, the
+//! blocker's timeout and what the device says of itself.
+
+use super::{download, on_a_gpu, random, upload};
+use hallway::calibrate::managed_bytes;
+use hallway::gpu::{
+    Blocker, Device, DeviceMemory, Event, ExtraContext, ExtraModule, GpuError, Launch,
+    ManagedMemory, Monitor, PinnedMemory, Residence, Stream,
+};
+use hallway::kernels::{Kernel, Variant};
+use hallway::units::{Bytes, Span};
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+const COUNT: usize = 100_003;
+
+/// Doubles so many elements at one address into another.
+fn doubled(device: &Device, from: u64, to: u64) -> Result<Launch, GpuError> {
+    let variant = Variant { kernel: Kernel::Scale, extent: 0 };
+    let mut arguments = variant.arguments();
+    arguments.a = 2.0;
+    let count = COUNT as u64;
+    Launch::new(device, (variant.kernel, arguments), &[from], (to, 0), (count, count, 0))
+}
+
+fn is_double(values: &[f32], of: &[f32]) -> bool {
+    values.len() == of.len() && values.iter().zip(of).all(|(value, x)| *value == 2.0 * x)
+}
+
+/// # Safety
+/// The memory must hold so many values, written before, and nobody may use it.
+unsafe fn values_of(memory: *const f32) -> Vec<f32> {
+    unsafe { std::slice::from_raw_parts(memory, COUNT) }.to_vec()
+}
+
+#[test]
+fn a_copy_on_the_device_keeps_every_value() {
+    on_a_gpu("a_copy_on_the_device_keeps_every_value", |device| {
+        let (stream, values) = (Stream::new(device)?, random(COUNT, 1));
+        let from = upload(device, &stream, &values)?;
+        let to = DeviceMemory::new(device, from.bytes())?;
+        // SAFETY: both hold so many bytes until the wait is over.
+        unsafe { stream.copy_on_device(from.address(), to.address(), from.bytes())? };
+        assert_eq!(download(&stream, &to, COUNT)?, values);
+        Ok(())
+    });
+}
+
+#[test]
+fn write_combined_memory_arrives_as_it_was_written() {
+    on_a_gpu("write_combined_memory_arrives_as_it_was_written", |device| {
+        let (stream, values) = (Stream::new(device)?, random(COUNT, 2));
+        let bytes = Bytes::of_f32(COUNT as u64);
+        let from = PinnedMemory::write_combined(device, bytes)?;
+        let to = DeviceMemory::new(device, bytes)?;
+        // SAFETY: all three hold so many values until the wait is over.
+        unsafe {
+            from.as_mut_ptr().copy_from_nonoverlapping(values.as_ptr(), COUNT);
+            stream.copy_in(from.as_mut_ptr(), to.address(), bytes)?;
+        }
+        assert_eq!(download(&stream, &to, COUNT)?, values);
+        Ok(())
+    });
+}
+
+#[test]
+fn kernels_read_and_write_pinned_memory_in_place() {
+    on_a_gpu("kernels_read_and_write_pinned_memory_in_place", |device| {
+        let (stream, values) = (Stream::new(device)?, random(COUNT, 3));
+        let bytes = Bytes::of_f32(COUNT as u64);
+        let (from, to) = (PinnedMemory::new(device, bytes)?, PinnedMemory::new(device, bytes)?);
+        let launch = doubled(device, from.as_mut_ptr() as u64, to.as_mut_ptr() as u64)?;
+        // SAFETY: both hold so many values, and nobody else uses them until the wait is over.
+        let found = unsafe {
+            from.as_mut_ptr().copy_from_nonoverlapping(values.as_ptr(), COUNT);
+            stream.launch(&launch)?;
+            stream.synchronize()?;
+            values_of(to.as_mut_ptr())
+        };
+        assert!(is_double(&found, &values));
+        Ok(())
+    });
+}
+
+#[test]
+fn managed_memory_is_the_same_wherever_its_pages_are() {
+    on_a_gpu("managed_memory_is_the_same_wherever_its_pages_are", |device| {
+        let most = managed_bytes(device)?;
+        assert!(most >= Bytes::mib(1) && most <= Bytes::mib(256), "{most}");
+        assert!(most <= device.free_memory()?);
+        let (stream, values) = (Stream::new(device)?, random(COUNT, 4));
+        let bytes = Bytes::of_f32(COUNT as u64);
+        let (from, to) = (ManagedMemory::new(device, bytes)?, ManagedMemory::new(device, bytes)?);
+        assert_eq!((from.bytes(), to.bytes()), (bytes, bytes));
+        let launch = doubled(device, from.address(), to.address())?;
+        for residence in [None, Some(Residence::Host), Some(Residence::Device)] {
+            // SAFETY: both hold so many values, and the stream is idle before and after.
+            let found = unsafe {
+                (from.address() as *mut f32).copy_from_nonoverlapping(values.as_ptr(), COUNT);
+                if let Some(to) = residence {
+                    from.prefetch(&stream, bytes, to)?;
+                }
+                stream.launch(&launch)?;
+                to.prefetch(&stream, bytes, Residence::Host)?;
+                stream.synchronize()?;
+                values_of(to.address() as *const f32)
+            };
+            assert!(is_double(&found, &values), "{residence:?}");
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn what_is_made_besides_leaves_everything_as_it_was() {
+    on_a_gpu("what_is_made_besides_leaves_everything_as_it_was", |device| {
+        let (stream, values) = (Stream::new(device)?, random(COUNT, 5));
+        let from = upload(device, &stream, &values)?;
+        let to = DeviceMemory::new(device, from.bytes())?;
+        if ExtraContext::is_allowed(device)? {
+            drop(ExtraContext::new(device)?);
+        }
+        drop(ExtraModule::new(device)?);
+        // In the first context and out of the first module.
+        let launch = doubled(device, from.address(), to.address())?;
+        // SAFETY: both hold so many values until the wait is over.
+        unsafe { stream.launch(&launch)? };
+        assert!(is_double(&download(&stream, &to, COUNT)?, &values));
+        Ok(())
+    });
+}
+
+#[test]
+fn a_hold_that_nobody_releases_ends_by_itself_and_is_told() {
+    on_a_gpu("a_hold_that_nobody_releases_ends_by_itself_and_is_told", |device| {
+        let stream = Stream::new(device)?;
+        let (before, after) = (Event::timing(device)?, Event::timing(device)?);
+        let mut blocker = Blocker::new(device)?;
+        stream.record(&before)?;
+        blocker.hold(&stream)?;
+        stream.record(&after)?;
+        let start = Instant::now();
+        Blocker::finish(&stream)?;
+        let waited = start.elapsed();
+        let slack = Duration::from_millis(200);
+        assert!(waited + slack >= Blocker::TIMEOUT, "it ended after {waited:?}");
+        assert!(waited <= Blocker::TIMEOUT + slack, "it ended after {waited:?}");
+        let held = after.since(&before)?;
+        assert!(held + Span::from(slack) >= Span::from(Blocker::TIMEOUT), "held for {held}");
+        let error = blocker.end(&[&stream]).expect_err("nothing behind it was held");
+        assert_eq!(error, GpuError::HeldTooLong { seconds: Blocker::TIMEOUT.as_secs() });
+        // The next hold is as good as the first.
+        blocker.hold(&stream)?;
+        assert!(!stream.is_done()?);
+        blocker.end(&[&stream])?;
+        assert!(stream.is_done()?);
+        Ok(())
+    });
+}
+
+#[test]
+fn the_device_tells_its_state_quickly_where_nvml_is_there() {
+    on_a_gpu("the_device_tells_its_state_quickly_where_nvml_is_there", |device| {
+        let Some(monitor) = Monitor::new(device) else {
+            let name = "the_device_tells_its_state_quickly_where_nvml_is_there";
+            writeln!(std::io::stderr(), "{name}: skipped: no NVML").expect("standard error");
+            return Ok(());
+        };
+        let (reading, place) = (monitor.read(), monitor.place());
+        let shown = format!("{:?}\n{reading:#?}\n{place:?}", monitor.version());
+        assert!(reading.sm_mhz.is_some_and(|mhz| (50..10_000).contains(&mhz)), "{shown}");
+        assert!(reading.temperature.is_none_or(|degrees| degrees < 120), "{shown}");
+        assert!(reading.pcie_generation.is_none_or(|number| (1..=8).contains(&number)), "{shown}");
+        let start = Instant::now();
+        (0..20).for_each(|_| drop(monitor.glance()));
+        let each = start.elapsed() / 20;
+        assert!(each < Duration::from_millis(20), "a glance takes {each:?}");
+        writeln!(std::io::stderr(), "{shown}\na glance takes {each:?}").expect("standard error");
+        Ok(())
+    });
+}

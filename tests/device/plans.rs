@@ -1,0 +1,159 @@
+//! Plans whose order comes from something else than events: what the rules of the
+//! simulator say of it is what the device does.
+
+use super::on_a_gpu;
+use hallway::execute::{Effort, Executor};
+use hallway::gpu::{Device, DeviceMemory, Event, GpuError, Graph, Stream};
+use hallway::host::Team;
+use hallway::kernels::Kernel;
+use hallway::plan::{Call, Family, Issue, Plan, Strategy, StreamKind, build, check_hazards};
+use hallway::scenario::{HostMemory, Workload};
+use hallway::timeline::{Activity, Lane, Timeline};
+use hallway::units::{Bytes, Instant, Span};
+
+/// An array through a kernel. A chunk of it takes far longer than a launch does.
+fn workload(kernel: Kernel, home: &str, arguments: &str) -> Workload {
+    let text = format!(
+        "schema_version = 1\nname = \"w\"\nquestion = \"?\"\n\
+         [[buffer]]\nname = \"x\"\ntype = \"f32\"\nelements = 16777216\nhome = \"{home}\"\n\
+         [[buffer]]\nname = \"y\"\ntype = \"f32\"\nelements = 16777216\nhome = \"{home}\"\n\
+         [[task]]\nname = \"t\"\nkernel = \"{}\"\nreads = [\"x\"]\nwrites = [\"y\"]\n{arguments}\
+         split = {{ along = \"elements\" }}\n",
+        kernel.name()
+    );
+    Workload::from_toml("w.toml", &text).expect("valid")
+}
+
+fn planned(workload: &Workload, family: Family, graph: bool) -> Plan {
+    let strategy = Strategy { family, memory: HostMemory::Pinned, graph };
+    build(workload, strategy).expect("fits")
+}
+
+/// Runs the plan, which checks what it computes, and traces a pass of it.
+fn traced(device: &Device, workload: &Workload, plan: &Plan) -> Timeline {
+    let team = Team::new(4).expect("four threads");
+    let executor = Executor::new(Some(device), &team, workload, 5);
+    executor.run(plan, Effort::SHORT).unwrap_or_else(|error| panic!("{}: {error}", plan.strategy));
+    executor.trace(plan).expect("it ran before").timeline
+}
+
+/// What the device did of each kind, in the order of its calls.
+fn done(timeline: &Timeline, lane: Lane) -> Vec<&Activity> {
+    let mut done: Vec<&Activity> = timeline.lane(lane).collect();
+    done.sort_by_key(|activity| activity.call);
+    done
+}
+
+/// Timing events are this exact (CUDA Driver API, `cuEventElapsedTime`).
+const RESOLUTION: Span = Span::from_micros(1);
+
+fn comes_before(one: &Activity, other: &Activity) {
+    assert!(one.end <= other.start + RESOLUTION, "{one:?} is not before {other:?}");
+}
+
+#[test]
+fn the_legacy_default_stream_orders_blocking_streams() {
+    on_a_gpu("the_legacy_default_stream_orders_blocking_streams", |device| {
+        let workload = workload(Kernel::Scale, "host", "");
+        let mut plan = planned(&workload, Family::ByEngine { chunks: 4 }, false);
+        // In place of events, kernels go to the stream that all others wait for.
+        plan.body.retain(|call| !matches!(call, Call::Wait { .. } | Call::Record { .. }));
+        let kinds = [StreamKind::Blocking, StreamKind::LegacyDefault, StreamKind::Blocking];
+        for (stream, kind) in plan.streams.iter_mut().zip(kinds) {
+            stream.kind = kind;
+        }
+        check_hazards(&plan).expect("every kernel is a barrier");
+        let timeline = traced(device, &workload, &plan);
+        let [copies_in, kernels, copies_out] =
+            [Lane::CopyIn, Lane::Kernels, Lane::CopyOut].map(|lane| done(&timeline, lane));
+        for chunk in 0..4 {
+            comes_before(copies_in[chunk], kernels[chunk]);
+            comes_before(kernels[chunk], copies_out[chunk]);
+            // Nothing that is issued behind a kernel overtakes it.
+            if chunk < 3 {
+                comes_before(kernels[chunk], copies_in[chunk + 1]);
+                comes_before(copies_out[chunk], kernels[chunk + 1]);
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn blocks_of_a_higher_priority_go_before_those_that_wait() {
+    on_a_gpu("blocks_of_a_higher_priority_go_before_those_that_wait", |device| {
+        let workload = workload(Kernel::Polynomial, "device", "arguments = { degree = 1024 }\n");
+        let family = Family::ByChunk { chunks: 3, streams: 3, issue: Issue::DepthFirst };
+        let mut plan = planned(&workload, family, false);
+        let ends = |plan: &Plan| -> Vec<Instant> {
+            let timeline = traced(device, &workload, plan);
+            done(&timeline, Lane::Kernels).iter().map(|kernel| kernel.end).collect()
+        };
+        // Alike, they are dispatched in the order of their launches.
+        let alike = ends(&plan);
+        assert!(alike[0] < alike[2], "{alike:?}");
+        // Counted as the nearest that the device has.
+        plan.streams[2].priority = -100;
+        let urgent = ends(&plan);
+        assert!(urgent[2] < urgent[0] && urgent[2] < urgent[1], "{urgent:?}");
+        Ok(())
+    });
+}
+
+#[test]
+fn nodes_of_a_graph_wait_for_what_they_depend_on_and_for_nothing_else() {
+    on_a_gpu("nodes_of_a_graph_wait_for_what_they_depend_on_and_for_nothing_else", |device| {
+        let workload = workload(Kernel::Scale, "host", "");
+        let plan = planned(&workload, Family::ByEngine { chunks: 4 }, true);
+        let timeline = traced(device, &workload, &plan);
+        let [copies_in, kernels, copies_out] =
+            [Lane::CopyIn, Lane::Kernels, Lane::CopyOut].map(|lane| done(&timeline, lane));
+        for chunk in 0..4 {
+            comes_before(copies_in[chunk], kernels[chunk]);
+            comes_before(kernels[chunk], copies_out[chunk]);
+        }
+        // Both directions at once.
+        let (out, last) = (copies_out[0], copies_in[3]);
+        assert!(out.start < last.end, "{out:?} waits for {last:?}");
+        // The host makes two calls, the second of which waits for all of the graph.
+        let host = done(&timeline, Lane::Host);
+        assert_eq!(host.len(), 2, "{host:?}");
+        let ends = [&copies_in, &kernels, &copies_out].map(|lane| lane[3].end);
+        // The clocks of the host and the device are set by a round trip.
+        let leeway = Span::from_micros(50);
+        assert!(ends.iter().all(|&end| end <= host[1].end + leeway), "{ends:?} {host:?}");
+        Ok(())
+    });
+}
+
+#[test]
+fn a_capture_that_is_not_joined_is_an_error_and_leaves_nothing_behind() {
+    on_a_gpu("a_capture_that_is_not_joined_is_an_error_and_leaves_nothing_behind", |device| {
+        let bytes = Bytes::mib(1);
+        let memory = DeviceMemory::new(device, bytes)?;
+        let (origin, other) = (Stream::new(device)?, Stream::new(device)?);
+        let (fork, join) = (Event::ordering(device)?, Event::ordering(device)?);
+        let clear = |joined: bool| {
+            Graph::capture(&origin, || {
+                origin.record(&fork)?;
+                other.wait(&fork)?;
+                // SAFETY: the memory outlives the wait for the graph.
+                unsafe { other.clear(memory.address(), bytes)? };
+                if joined {
+                    other.record(&join)?;
+                    origin.wait(&join)?;
+                }
+                Ok::<_, GpuError>(())
+            })
+        };
+        let error = clear(false).err().expect("it is not joined").to_string();
+        assert!(error.contains("cuStreamEndCapture"), "{error}");
+        let graph = clear(true)?.instantiate()?;
+        // SAFETY: the memory outlives the wait.
+        unsafe { origin.replay(&graph)? };
+        origin.synchronize()?;
+        let values = super::download(&origin, &memory, bytes.as_usize() / 4)?;
+        assert!(values.iter().all(|&value| value == 0.0), "it has not run");
+        Ok(())
+    });
+}

@@ -1,0 +1,201 @@
+//! Paths besides plain copies, calls on an idle device, set-up, and what copies and
+//! other work cost each other.
+
+use super::{Clock, DOWN, assert_within, bimodal, fitted, machine, measured};
+use hallway::kernels::Variant;
+use hallway::plan::Direction;
+use hallway::profile::{CopyModel, Profile};
+use hallway::samples::{
+    Condition, Load, MEMORY_FOOTPRINT, Measurement, MemoryWork, Quantity, STREAMING_KERNEL,
+    STREAMING_TWIN, Samples, SetupStep, Side, TimedCall, TransferPath,
+};
+use hallway::units::{Bytes, Span};
+
+const SIZES: [u64; 4] = [1 << 12, 1 << 18, 1 << 22, 1 << 26];
+
+/// Chains of two and of ten, each with 10 us around it.
+fn chains(clock: &mut Clock, quantity: &Quantity, ns: f64) -> [Measurement; 2] {
+    [2, 10].map(|count| {
+        let times = clock.times(10_000.0 + count as f64 * ns, 51);
+        measured(quantity.clone(), count, times)
+    })
+}
+
+#[test]
+fn every_path_gets_its_own_curve() {
+    let (mut clock, truth) = (Clock::new(0.01, 0.05), machine());
+    let mut all = Vec::new();
+    for path in TransferPath::ALL {
+        for bytes in SIZES.map(Bytes::new) {
+            let ns = truth.transfer(path, bytes).expect("known").nanos_f64();
+            all.extend(chains(&mut clock, &Quantity::Transfer { path, bytes }, ns));
+        }
+    }
+    for model in &truth.registered_copies {
+        for bytes in SIZES.map(Bytes::new) {
+            let quantity = Quantity::Copy { direction: model.direction, bytes, registered: true };
+            all.extend(chains(&mut clock, &quantity, model.time.at(bytes.as_f64())));
+        }
+    }
+    let profile = fitted(all);
+    // Registered memory is no pinned memory.
+    assert!(profile.copies.is_empty());
+    for bytes in [1 << 12, 1 << 15, 1 << 20, 3 << 20, 1 << 28].map(Bytes::new) {
+        for path in TransferPath::ALL {
+            let ns = |profile: &Profile| profile.transfer(path, bytes).expect("known").nanos_f64();
+            assert_within(ns(&profile), ns(&truth), 0.02, format!("{path:?} of {bytes}"));
+        }
+        for (found, truth) in profile.registered_copies.iter().zip(&truth.registered_copies) {
+            assert_eq!(found.direction, truth.direction);
+            let ns = |model: &CopyModel| model.time.at(bytes.as_f64());
+            assert_within(ns(found), ns(truth), 0.02, format!("registered, {bytes}"));
+        }
+    }
+    let of_calls = fitted(vec![measured(
+        Quantity::Call { call: TimedCall::Launch },
+        1,
+        vec![Span::from_micros(2)],
+    )]);
+    let unknown = of_calls.transfer(TransferPath::OnDevice, Bytes::mib(1)).unwrap_err();
+    assert!(unknown.what.contains("D2D"), "{unknown}");
+}
+
+#[test]
+fn idle_calls_and_set_up_keep_both_of_their_ways() {
+    let (mut clock, truth) = (Clock::new(0.02, 0.02), machine());
+    let mut all = Vec::new();
+    let busy = bimodal(&mut clock, [2_000.0, 6_000.0], 0.3, 101);
+    all.push(measured(Quantity::Call { call: TimedCall::Launch }, 1, busy));
+    let idle = truth.idle_calls.launch.expect("known").ns;
+    let times = bimodal(&mut clock, [16.0 * idle, 32.0 * idle], 0.2, 101);
+    all.push(measured(Quantity::IdleCall { call: TimedCall::Launch }, 16, times));
+    for step in SetupStep::ALL {
+        let ns = match step {
+            SetupStep::Stream => truth.setup.stream,
+            SetupStep::Event => truth.setup.event,
+            SetupStep::Context => truth.setup.context,
+            SetupStep::Module => truth.setup.module,
+        };
+        let times = clock.times(ns.expect("known").ns, 21);
+        all.push(measured(Quantity::Setup { step }, 1, times));
+    }
+    // Where a device has room for one context only, nothing is known of others.
+    let refused = fitted(vec![
+        measured(Quantity::Setup { step: SetupStep::Context }, 1, Vec::new()),
+        measured(Quantity::Setup { step: SetupStep::Event }, 1, vec![Span::from_nanos(300)]),
+    ]);
+    assert!(refused.setup.context.is_none() && refused.setup.event.is_some());
+    // A free that now and then gives memory back to the system.
+    let (work, bytes) = (MemoryWork::PinnedFree, Bytes::mib(1));
+    let times = bimodal(&mut clock, [80_000.0, 200_000.0], 0.25, 100);
+    all.push(measured(Quantity::Memory { work, bytes }, 1, times));
+    let profile = fitted(all);
+    let found = profile.idle_calls.launch.expect("known");
+    assert_within(found.ns, idle, 0.02, "an idle launch");
+    let other = found.other.expect("two ways");
+    assert_within(other.ns, 2.0 * idle, 0.03, "the other way");
+    assert!((other.share - 0.2).abs() < 0.05, "{other:?}");
+    assert_within(profile.calls.launch.expect("known").ns, 2_000.0, 0.02, "a busy launch");
+    let costs = |p: &Profile| [p.setup.stream, p.setup.event, p.setup.context, p.setup.module];
+    for (found, truth) in costs(&profile).into_iter().zip(costs(&truth)) {
+        assert_within(found.expect("known").ns, truth.expect("known").ns, 0.02, "set-up");
+    }
+    let [two] = &profile.memory.two_ways[..] else { panic!("{:?}", profile.memory) };
+    assert_eq!((two.work, two.bytes), (work, bytes));
+    assert_within(two.time.ns, 80_000.0, 0.02, "the usual free");
+    assert!((two.time.other.expect("two ways").share - 0.25).abs() < 0.05);
+    assert!(profile.memory.pinned_free.is_some() && profile.memory.device_free.is_none());
+}
+
+/// What copies and a load take that begin at once, `count` of each, if together each
+/// is slowed down and what lasts longer ends alone.
+fn together(alone: [f64; 2], slow: [f64; 2], count: f64) -> [f64; 2] {
+    let work = alone.map(|ns| count * ns);
+    let both = (work[0] * slow[0]).min(work[1] * slow[1]);
+    [0, 1].map(|side| both + (work[side] - both / slow[side]).max(0.0))
+}
+
+#[test]
+fn what_copies_and_loads_cost_each_other_is_found_whichever_ends_first() {
+    // Nanoseconds of a copy, as long as its load, or much shorter or longer.
+    for (copy_ns, scatter) in [(1e6, 0.0), (3e5, 0.01), (4e6, 0.01)] {
+        let (mut clock, truth) = (Clock::new(scatter, 0.0), machine());
+        let load_ns = 1e6;
+        let mut all = Vec::new();
+        for load in Load::ALL {
+            let (variant, elements): (Variant, u64) = match load {
+                Load::Kernel => STREAMING_KERNEL,
+                Load::Cpu => STREAMING_TWIN,
+            };
+            let quantity = match load {
+                Load::Kernel => Quantity::Kernel { variant, elements },
+                Load::Cpu => Quantity::Twin { variant, elements, footprint: MEMORY_FOOTPRINT * 2 },
+            };
+            all.push(measured(quantity, 1, clock.times(load_ns, 51)));
+            for direction in Direction::BOTH {
+                let bytes = load.copy();
+                let copy = Quantity::Copy { direction, bytes, registered: false };
+                all.push(measured(copy, 1, clock.times(copy_ns, 51)));
+                let found = truth.beside(direction, load).expect("known");
+                let slow = [found.copy_slowdown, found.load_slowdown];
+                let times = together([copy_ns, load_ns], slow, 16.0);
+                for (of, ns) in [Side::Copy, Side::Load].into_iter().zip(times) {
+                    let quantity = Quantity::Beside { direction, bytes, load, of };
+                    all.push(measured(quantity, 16, clock.times(ns, 51)));
+                }
+            }
+        }
+        let profile = fitted(all);
+        assert_eq!(profile.interference.len(), 4);
+        for found in &profile.interference {
+            let truth = truth.beside(found.direction, found.load).expect("known");
+            let allowed = 1e-4 + 5.0 * scatter;
+            assert_within(found.copy_slowdown, truth.copy_slowdown, allowed, "copies");
+            assert_within(found.load_slowdown, truth.load_slowdown, allowed, "the load");
+        }
+    }
+    assert!(
+        fitted(vec![measured(
+            Quantity::Setup { step: SetupStep::Event },
+            1,
+            vec![Span::from_nanos(300),]
+        )])
+        .beside(DOWN, Load::Cpu)
+        .is_err()
+    );
+}
+
+#[test]
+fn disturbed_measurements_count_and_are_counted() {
+    let usual = Condition { sm_mhz: Some(1_980), ..Condition::default() };
+    let at = |mhz| Condition { sm_mhz: Some(mhz), ..Condition::default() };
+    assert_eq!(at(1_965).disturbance(&usual), None);
+    assert_eq!(Condition::default().disturbance(&usual), None);
+    let slow = at(1_200).disturbance(&usual).expect("slow");
+    assert_eq!(slow, "SM clock of 1200 instead of 1980 MHz");
+    let held = Condition { throttled: vec!["software power cap".to_owned()], ..at(1_980) };
+    assert_eq!(held.disturbance(&usual).as_deref(), Some("software power cap"));
+
+    let launch = Quantity::Call { call: TimedCall::Launch };
+    let mut all: Vec<Measurement> =
+        [2, 3, 4].map(|us| measured(launch.clone(), 1, vec![Span::from_micros(us)])).to_vec();
+    all[2].disturbed = Some(slow.clone());
+    let conditions = vec![usual.clone(), at(1_950)];
+    let samples = Samples { measurements: all, conditions, ..Samples::none(machine().machine) };
+    // As a file has it.
+    let mut text = Vec::new();
+    hallway::samples::Recorder::new(&mut text, &samples).expect("a vector takes everything");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("samples.jsonl");
+    std::fs::write(&path, text).expect("written");
+    assert_eq!(Samples::load(&path).expect("right"), samples);
+    let profile = hallway::fit::fit(&samples).expect("there are samples");
+    assert_eq!(profile.calls.launch.expect("known").ns, 3_000.0);
+    let found = profile.conditions.clone().expect("the device was asked");
+    assert_eq!((found.measurements, found.disturbed), (3, 1));
+    assert_eq!(found.reasons.into_iter().collect::<Vec<_>>(), [(slow, 1)]);
+    assert_eq!((found.before, found.after), (Some(usual), Some(at(1_950))));
+    let path = folder.path().join("profile.toml");
+    profile.save(&path).expect("written");
+    assert_eq!(Profile::load(&path).expect("a profile"), profile);
+}

@@ -1,0 +1,109 @@
+//! Trips of one and of two operations.
+
+use super::*;
+
+const KIB: u64 = 1024;
+const COPIES: [u64; 10] = [
+    4 * KIB,
+    16 * KIB,
+    24 * KIB,
+    32 * KIB,
+    64 * KIB,
+    128 * KIB,
+    256 * KIB,
+    512 * KIB,
+    1024 * KIB,
+    1536 * KIB,
+];
+const DEGREES: [u64; 6] = [64, 512, 1024, 2048, 4096, 6144];
+
+/// Nanoseconds of calls, of the way to the device, and of waking up.
+const CALL: [f64; 3] = [1_100.0, 1_200.0, 2_800.0];
+const START: f64 = 2_400.0;
+const SYNCHRONIZE: f64 = 1_300.0;
+
+/// The time of an operation on its engine.
+fn service(link: Link, size: u64) -> f64 {
+    match link {
+        Link::CopyIn | Link::CopyOut | Link::PeerCopy => 1_500.0 + size as f64 / 55.0,
+        Link::Kernel => 2_000.0 + 4.0 * size as f64,
+    }
+}
+
+/// What a machine does on which an operation that comes too early waits for so long.
+fn samples(clock: &mut Clock, wait: impl Fn(f64) -> f64) -> Vec<Measurement> {
+    let mut all = Vec::new();
+    let mut add = |quantity, ns| all.push(measured(quantity, 1, clock.times(ns, 51)));
+    let timed = [TimedCall::CopyIn, TimedCall::CopyOut, TimedCall::Launch];
+    for (call, ns) in timed.into_iter().zip(CALL) {
+        add(Quantity::CallInTurn { call }, ns);
+    }
+    add(Quantity::Call { call: TimedCall::Synchronize }, SYNCHRONIZE);
+    for direction in Direction::BOTH {
+        let link = if direction == DOWN { Link::CopyIn } else { Link::CopyOut };
+        for bytes in COPIES {
+            let what = Quantity::Copy { direction, bytes: Bytes::new(bytes), registered: false };
+            add(what, service(link, bytes));
+        }
+    }
+    let chain = Quantity::Chain { links: vec![Link::Kernel], across: false };
+    add(chain, service(Link::Kernel, 0));
+    for (next, call) in Link::OF_ONE_DEVICE.into_iter().zip(CALL) {
+        let alone = Quantity::RoundTrip { links: vec![next], across: false, long: false };
+        add(alone, call + START + service(next, 0) + SYNCHRONIZE);
+    }
+    for (first, call) in Link::OF_ONE_DEVICE.into_iter().zip(CALL) {
+        let sizes = if first == Link::Kernel { &DEGREES[..] } else { &COPIES };
+        for &size in sizes {
+            // The driver takes along the data of small copies to the device.
+            let inline = first == Link::CopyIn && size <= 24 * KIB;
+            let called = call + if inline { size as f64 / 16.0 } else { 0.0 };
+            let end = called + START + service(first, size);
+            let trip = |next, whole| Quantity::Trip { first, size, next, whole };
+            add(trip(None, false), called);
+            add(trip(None, true), end + SYNCHRONIZE);
+            for (next, call) in Link::OF_ONE_DEVICE.into_iter().zip(CALL) {
+                let arrives = called + call + START;
+                let begins = arrives + wait(end - arrives);
+                if next != first {
+                    add(trip(Some(next), true), begins + service(next, 0) + SYNCHRONIZE);
+                }
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn the_time_between_two_looks() {
+    for period in [4_000.0, 8_200.0, 13_000.0] {
+        let wait = |late: f64| (late / period).ceil().max(0.0) * period;
+        let profile = fitted(samples(&mut Clock::new(0.02, 0.05), wait));
+        let found = profile.latency.look_period.expect("waits are whole periods");
+        assert_within(found.ns, period, 0.03, "period");
+        let starts = [profile.latency.start_copy_in, profile.latency.start_copy_out];
+        for start in starts {
+            assert_within(start.expect("trips tell").ns, START, 0.1, "way to the device");
+        }
+    }
+}
+
+#[test]
+fn no_looks_where_waits_are_as_long_as_what_is_waited_for() {
+    let wait = |late: f64| if late > 0.0 { late + 3_000.0 } else { 0.0 };
+    let profile = fitted(samples(&mut Clock::new(0.02, 0.05), wait));
+    assert_eq!(profile.latency.look_period, None);
+}
+
+#[test]
+fn up_to_which_size_copies_go_along_with_their_command() {
+    let profile = fitted(samples(&mut Clock::new(0.02, 0.05), |_| 0.0));
+    let inline = profile.inline.expect("small copies have longer calls");
+    assert_eq!(inline.most_bytes, Bytes::kib(24));
+    for bytes in [4 * KIB, 16 * KIB, 24 * KIB] {
+        let returns = CALL[0] + bytes as f64 / 16.0;
+        assert_within(inline.until_return.at(bytes as f64), returns, 0.02, bytes);
+        let complete = returns + START + service(Link::CopyIn, bytes);
+        assert_within(inline.until_complete.at(bytes as f64), complete, 0.02, bytes);
+    }
+}

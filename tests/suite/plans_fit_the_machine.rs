@@ -1,0 +1,103 @@
+//! A plan that takes more memory than there is, is refused alike by whoever would
+//! build, predict or run it: with both figures, and what to do about it.
+
+use super::machines::machine;
+use super::workloads::simple;
+use hallway::execute::{Effort, ExecuteError, Executor};
+use hallway::host::Team;
+use hallway::kernels::Kernel;
+use hallway::plan::{Family, Place, Plan, Strategy, build};
+use hallway::scenario::{HostMemory, Workload};
+use hallway::search::{candidates, rank};
+use hallway::simulate::{SimulateError, forecast, lower_bound, simulate};
+use hallway::units::Bytes;
+
+const PINNED: Place = Place::Host(HostMemory::Pinned);
+const DEVICE: Place = Place::FIRST_DEVICE;
+
+/// Two buffers of 4 KiB on the host, and two on the device.
+fn workload() -> Workload {
+    simple(Kernel::Scale, 1024, "")
+}
+
+fn resident(workload: &Workload) -> Result<Plan, String> {
+    let (family, memory) = (Family::Resident, HostMemory::Pinned);
+    let strategy = Strategy { family, memory, graph: false };
+    build(workload, strategy).map_err(|refusal| refusal.to_string())
+}
+
+#[test]
+fn limits_of_a_scenario_say_what_to_raise() {
+    let mut workload = workload();
+    workload.limits.device_memory = Some(Bytes::kib(6));
+    let text = resident(&workload).expect_err("8 KiB");
+    assert_eq!(
+        text,
+        "resident, pinned: needs 8 KiB of device memory and may use 6 KiB: raise \
+         `device_memory` in [limits], take a plan with a ring of buffers (`buffered`), or make \
+         the buffers smaller"
+    );
+    (workload.limits.device_memory, workload.limits.pinned_memory) = (None, Some(Bytes::kib(6)));
+    let text = resident(&workload).expect_err("8 KiB");
+    assert!(
+        text.contains("raise `pinned_memory` in [limits], take a plan with pageable"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_plan_larger_than_the_machine_is_predicted_by_nobody() {
+    let plan = resident(&workload()).expect("no limits");
+    let just = Bytes::kib(8);
+    let mut machine = machine();
+    (machine.machine.device_memory_bytes, machine.machine.host_memory_bytes) = (just, Some(just));
+    simulate(&plan, &machine).expect("just fits");
+    machine.machine.host_memory_bytes = None;
+    simulate(&plan, &machine).expect("what the host has is not known");
+
+    for (place, whole, expected) in [
+        (DEVICE, "device", "needs 8 KiB of device memory and may use 4 KiB, all that the"),
+        (PINNED, "host", "needs 8 KiB of pinned memory and may use 4 KiB, all that the"),
+    ] {
+        assert_eq!(plan.bytes_in(place), just);
+        let mut small = machine.clone();
+        match place {
+            Place::Device(_) => small.machine.device_memory_bytes = Bytes::kib(4),
+            Place::Host(_) => small.machine.host_memory_bytes = Some(Bytes::kib(4)),
+        }
+        let expected = format!("{expected} {whole} has: ");
+        let errors = [
+            simulate(&plan, &small).map(|_| ()),
+            forecast(&plan, &small, 2, 1).map(|_| ()),
+            lower_bound(&plan, &small).map(|_| ()),
+        ];
+        for error in errors.map(|found| found.expect_err("it does not fit")) {
+            assert!(matches!(error, SimulateError::DoesNotFit(_)), "{error}");
+            assert!(error.to_string().starts_with(&expected), "{error}");
+        }
+        // The search refuses it among the others, which it goes on to rank.
+        let ranking = rank(candidates(&workload()), &small, 2, 1);
+        let refused = ranking.refused.iter().find(|one| one.strategy == plan.strategy);
+        let refused = refused.expect("it is said why");
+        assert!(refused.reason.starts_with(&expected), "{refused}");
+        assert!(ranking.best_on_cpu().is_some() && ranking.unknown.is_empty());
+        assert!(ranking.plans.iter().all(|ranked| ranked.plan.strategy != plan.strategy));
+    }
+}
+
+/// No GPU is needed to see that no machine has so much to lock.
+#[test]
+fn a_plan_larger_than_the_machine_is_not_begun() {
+    let workload = workload();
+    let mut plan = resident(&workload).expect("no limits");
+    let team = Team::new(1).expect("one thread");
+    let executor = Executor::new(None, &team, &workload, 1);
+    let pinned = plan.allocations.iter_mut().find(|one| one.place == PINNED).expect("some");
+    pinned.bytes = Bytes::mib(1 << 40);
+    let error = executor.run(&plan, Effort::SHORT).expect_err("an exbibyte");
+    let text = error.to_string();
+    assert!(matches!(error, ExecuteError::DoesNotFit { .. }), "{text}");
+    assert!(text.starts_with("`resident, pinned` needs "), "{text}");
+    assert!(text.contains(" of pinned memory and may use "), "{text}");
+    assert!(text.contains("all that the host has left: take a plan with pageable"), "{text}");
+}

@@ -1,0 +1,156 @@
+//! A graph is one launch to the host and one item to its stream; inside, only
+//! what depends on something waits for it.
+
+use super::*;
+use crate::machines::{FREE, machine};
+use hallway::profile::GraphCosts;
+use hallway::simulate::setup_time;
+
+/// The calls as a graph of stream 0.
+fn graph(calls: Vec<Call>) -> Vec<Call> {
+    let replay = Call::Replay { stream: StreamId(0), calls: calls.len() };
+    std::iter::once(replay).chain(calls).collect()
+}
+
+/// The machine with a link wide enough for both directions.
+fn wide_machine() -> Profile {
+    let mut machine = machine();
+    (machine.link.down_shared, machine.link.up_shared) = (FREE, FREE);
+    machine
+}
+
+/// A copy in, and a copy out that depends on nothing but the start of the graph.
+fn two_branches() -> Vec<Call> {
+    vec![
+        record(0, 0),
+        wait(1, 0),
+        copy_in(0, PINNED, 5_000),
+        copy_out(1, PINNED, 5_000),
+        record(1, 1),
+        wait(0, 1),
+    ]
+}
+
+#[test]
+fn the_host_pays_a_launch_for_each_graph_and_a_little_for_each_node() {
+    let host = |calls| spans(&run(graph(calls), &machine()), Lane::Host);
+    assert_eq!(host(vec![launch(0, 10); 20]), [(0, 2_500 + 20 * 50)]);
+    // Records and waits are no nodes.
+    assert_eq!(host(two_branches()), [(0, 2_500 + 2 * 50)]);
+}
+
+#[test]
+fn nodes_of_a_chain_follow_each_other() {
+    let mut body = there_and_back();
+    body.truncate(3);
+    let body = graph(body).into_iter().chain([synchronize(0)]).collect();
+    let timeline = run(body, &machine());
+    // Issued at 2650, the first on its way for 3500.
+    assert_eq!(spans(&timeline, Lane::CopyIn), [(6_150, 12_150)]);
+    // A hand-over of 500 and a gap of 800, then 4000.
+    assert_eq!(spans(&timeline, Lane::Kernels), [(13_450, 17_450)]);
+    // A hand-over of 600.
+    assert_eq!(spans(&timeline, Lane::CopyOut), [(18_050, 24_050)]);
+    assert_eq!(spans(&timeline, Lane::Host), [(0, 2_650), (2_650, 24_050 + 6_000)]);
+}
+
+#[test]
+fn chains_of_one_kind_have_hand_overs_of_their_own_in_a_graph() {
+    let ends = |body, lane| {
+        let spans = spans(&run(body, &machine()), lane);
+        spans[1].0 - spans[0].1
+    };
+    let copies = || vec![copy_in(0, PINNED, 5_000); 2];
+    assert_eq!([copies(), graph(copies())].map(|body| ends(body, Lane::CopyIn)), [0, 150]);
+    let kernels = || vec![launch(0, 4_000); 2];
+    assert_eq!([kernels(), graph(kernels())].map(|body| ends(body, Lane::Kernels)), [1_000, 800]);
+}
+
+#[test]
+fn nodes_that_do_not_depend_on_each_other_run_at_once() {
+    let timeline = run(graph(two_branches()), &wide_machine());
+    // Issued at 2600, on their way for 3500 and 5500.
+    assert_eq!(spans(&timeline, Lane::CopyIn), [(6_100, 12_100)]);
+    assert_eq!(spans(&timeline, Lane::CopyOut), [(8_100, 14_100)]);
+    let chain = graph(vec![copy_in(0, PINNED, 5_000), copy_out(0, PINNED, 5_000)]);
+    assert_eq!(spans(&run(chain, &wide_machine()), Lane::CopyOut), [(12_100, 18_100)]);
+}
+
+#[test]
+fn what_follows_in_the_stream_waits_for_the_whole_graph() {
+    let mut body = graph(two_branches());
+    // The first to the stream of the graph, the second to one that was captured.
+    body.extend([launch(0, 1_000), launch(1, 1_000)]);
+    let timeline = simulate(&tiny(body), &wide_machine()).expect("known");
+    let start = |call: usize| {
+        let found = timeline.lane(Lane::Kernels).find(|activity| activity.call == call);
+        found.expect("it ran").start.since_start().nanos()
+    };
+    // Behind the copy out, which ends at 14100, and a gap.
+    assert_eq!(start(7), 15_100);
+    // Issued at 2600 + 4000, latency 4000, gap 1000: a branch is not the stream.
+    assert_eq!(start(8), 11_600);
+}
+
+#[test]
+fn a_graph_follows_what_was_in_its_stream() {
+    // The copy ends at 55000: a hand-over of 500, and a gap of 800.
+    let start = |calls: Vec<Call>| {
+        let mut body = vec![copy_in(0, PINNED, 50_000)];
+        body.extend(graph(calls));
+        spans(&run(body, &machine()), Lane::Kernels)[0].0
+    };
+    assert_eq!(start(vec![launch(0, 4_000)]), 56_300);
+    let branch = vec![record(0, 0), wait(1, 0), launch(1, 4_000), record(1, 1), wait(0, 1)];
+    assert_eq!(start(branch), 56_300);
+}
+
+#[test]
+fn a_synchronisation_of_a_captured_stream_waits_for_no_graph() {
+    let mut body = graph(two_branches());
+    body.extend([synchronize(1), synchronize(0)]);
+    let host = spans(&run(body, &wide_machine()), Lane::Host);
+    assert_eq!(host, [(0, 2_600), (2_600, 2_900), (2_900, 14_100 + 6_000)]);
+}
+
+#[test]
+fn the_launch_of_the_graph_is_what_its_nodes_wait_for() {
+    let timeline = run(graph(vec![launch(0, 4_000)]), &machine());
+    let path = timeline.critical_path();
+    let calls: Vec<_> = path.stretches.iter().map(|stretch| stretch.activity.call).collect();
+    assert_eq!(calls, [0, 1]);
+    assert_eq!(path.on(Lane::Host).nanos(), 2_550);
+}
+
+#[test]
+fn capturing_and_instantiating_are_set_up() {
+    let time = setup_time(&tiny(graph(two_branches())), &machine()).expect("known");
+    assert_eq!(time.nanos(), (1_000 + 2 * 200) + (5_000 + 2 * 300));
+}
+
+#[test]
+fn what_was_not_measured_of_graphs_is_named() {
+    let unknown = |change: fn(&mut GraphCosts)| {
+        let mut machine = machine();
+        change(&mut machine.graph);
+        let calls = vec![copy_in(0, PINNED, 5_000), launch(0, 4_000)];
+        let calls_alone = simulate(&tiny(calls.clone()), &machine);
+        calls_alone.expect("without a graph, graphs need not be known");
+        simulate(&tiny(graph(calls)), &machine).expect_err("unknown").to_string()
+    };
+    let all = unknown(|graph| *graph = GraphCosts::default());
+    assert!(all.contains("the host cost of launching a graph"), "{all}");
+    let start = unknown(|graph| graph.start_copy_in = None);
+    assert!(start.contains("how long an H2D copy takes to start in a graph"), "{start}");
+    let gap = unknown(|graph| graph.kernel_gap = None);
+    assert!(gap.contains("the smallest kernel in a graph"), "{gap}");
+    let hop = unknown(|graph| graph.hand_overs.clear());
+    assert!(hop.contains("from an H2D copy to a kernel in a graph"), "{hop}");
+    let mut machine = machine();
+    machine.graph.instantiate = None;
+    let set_up = setup_time(&tiny(graph(two_branches())), &machine).expect_err("unknown");
+    assert!(set_up.to_string().contains("instantiating a graph"), "{set_up}");
+    // Nor does a graph need the calls that it stands for.
+    (machine.calls.launch, machine.latency.start_kernel) = (None, None);
+    simulate(&tiny(graph(vec![launch(0, 4_000)])), &machine).expect("known");
+}
