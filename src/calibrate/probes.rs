@@ -245,7 +245,7 @@ fn trip_probes(sizes: &Sizes) -> Vec<Probe> {
 }
 
 /// Copies of this size are still under way when the next operation is there.
-const LONG_TRIP: Bytes = Bytes::kib(64);
+const LONG_TRIP: Bytes = Bytes::kib(32);
 
 /// Nodes of the graphs whose calls are timed: what each node costs, and what the
 /// graph costs besides.

@@ -71,6 +71,7 @@ pub(super) fn latencies(lookup: &Lookup<'_>, calls: &CallCosts, copies: &[CopyMo
         wake_host: calls.synchronize,
         kernel_gap: service(lookup, Link::Kernel),
         look_period: None,
+        look_delay: None,
     }
 }
 

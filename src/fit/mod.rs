@@ -34,7 +34,9 @@ pub fn fit(samples: &Samples) -> Result<Profile, FitError> {
     let calls = device::calls(&lookup);
     let copies = device::copies(&lookup, false);
     let mut latency = device::latencies(&lookup, &calls, &copies);
-    latency.look_period = trips::look_period(&lookup, &calls, &latency);
+    if let Some([period, delay]) = trips::looks(&lookup, &calls, &latency) {
+        (latency.look_period, latency.look_delay) = (Some(period), Some(delay));
+    }
     let (kernels, twins) = (device::kernels(&lookup), host::twins(&lookup));
     Ok(Profile {
         schema_version: SCHEMA_VERSION,

@@ -4,7 +4,7 @@
 use super::chains::round_trip;
 use super::lookup::Lookup;
 use crate::profile::{CallCosts, Curve, Estimate, InlineCopies, Latencies};
-use crate::samples::{LONG_COPY, Link, Quantity};
+use crate::samples::{Link, Quantity};
 use crate::stats::{mad, median};
 use crate::units::Bytes;
 
@@ -30,7 +30,10 @@ fn sizes(lookup: &Lookup<'_>, wanted: Link) -> Vec<u64> {
     sizes
 }
 
-/// What is left of a trip of one long copy without its call, the copy itself and
+/// A start matters most to copies that are not much longer.
+const START_OF: Bytes = Bytes::kib(64);
+
+/// What is left of a trip of one copy without its call, the copy itself and
 /// the way back: the way to the device.
 pub(super) fn start_of_copy(
     lookup: &Lookup<'_>,
@@ -38,7 +41,7 @@ pub(super) fn start_of_copy(
     copy: impl Fn(u64) -> Option<f64>,
     synchronize: Option<Estimate>,
 ) -> Option<Estimate> {
-    let size = LONG_COPY.get();
+    let size = START_OF.get();
     let call = trip(lookup, (link, size), None, false)?;
     let whole = trip(lookup, (link, size), None, true)?;
     Some(whole.without(call.ns + copy(size)? + synchronize?.ns))
@@ -74,8 +77,9 @@ pub(super) fn inline_copies(lookup: &Lookup<'_>, calls: &CallCosts) -> Option<In
     })
 }
 
-/// Of an operation that came too early.
+/// Of an operation that came too early, or nearly so.
 struct Wait {
+    next: Link,
     /// From its arrival to the end of what it has to follow.
     late: f64,
     /// How much longer it took than if it had not been too early.
@@ -89,21 +93,8 @@ impl Wait {
     }
 }
 
-/// Nanoseconds between which the period is looked for, and how finely.
-const PERIODS: std::ops::Range<u32> = 1_000..40_000;
-const STEP: usize = 20;
-/// A period has to explain waits so much better than a delay that is always the same.
-const BETTER: f64 = 0.75;
-/// Fewer waits say nothing.
-const FEWEST: usize = 6;
-
-/// Between two looks: the period of which all waits that trips of two operations
-/// have in them are multiples, as many as it takes for what is waited for to end.
-pub(super) fn look_period(
-    lookup: &Lookup<'_>,
-    calls: &CallCosts,
-    latency: &Latencies,
-) -> Option<Estimate> {
+/// All waits that trips of two operations have in them.
+fn waits(lookup: &Lookup<'_>, calls: &CallCosts, latency: &Latencies) -> Vec<Wait> {
     let mut waits = Vec::new();
     for first in Link::OF_ONE_DEVICE {
         for size in sizes(lookup, first) {
@@ -112,28 +103,10 @@ pub(super) fn look_period(
             waits.extend(others.filter_map(wait));
         }
     }
-    if waits.len() < FEWEST {
-        return None;
-    }
-    let off = |model: &dyn Fn(&Wait) -> f64| -> Vec<f64> {
-        waits.iter().map(|wait| wait.extra - model(wait)).collect()
-    };
-    let typical = |off: &[f64]| {
-        median(&off.iter().map(|ns| ns.abs()).collect::<Vec<_>>()).expect("there are waits")
-    };
-    let looking = |period: f64| off(&|wait| wait.looks(period) * period);
-    let error = |period: f64| typical(&looking(period));
-    let periods = PERIODS.step_by(STEP).map(f64::from);
-    let best = periods.min_by(|&a, &b| error(a).total_cmp(&error(b)))?;
-    // Or does it notice at once, and only take a while?
-    let noticing = median(&off(&|wait| wait.late))?;
-    let without = typical(&off(&|wait| wait.late + noticing));
-    let scatter = mad(&looking(best))? / best;
-    (error(best) < BETTER * without).then(|| Estimate::new(best, scatter))
+    waits
 }
 
-/// The wait in a trip of two operations; `None` if it was not measured or the
-/// second arrives when the first has ended.
+/// The wait in a trip of two operations, if it was measured.
 fn wait(
     lookup: &Lookup<'_>,
     first: (Link, u64),
@@ -153,6 +126,63 @@ fn wait(
     let late = end - (first_call + call.ns + start.ns);
     let both = trip(lookup, first, Some(next), true)?.ns;
     let extra = both - first_call - round_trip(lookup, &[next], false, false)?.ns;
-    // Near the moment itself it goes now this way and now that.
-    (late > call.ns).then_some(Wait { late, extra })
+    Some(Wait { next, late, extra })
+}
+
+/// Nanoseconds between which the period is looked for, and how finely.
+const PERIODS: std::ops::Range<u32> = 1_000..40_000;
+const STEP: usize = 20;
+/// A period has to explain waits so much better than a delay that is always the same.
+const BETTER: f64 = 0.75;
+/// Fewer waits say nothing.
+const FEWEST: usize = 6;
+/// What comes this much too early surely has to wait.
+const SURELY: f64 = 2_000.0;
+
+/// Between two looks: the period of which all waits are multiples, as many as it
+/// takes for what is waited for to end. And the delay of the first look at what a
+/// kernel has to follow: between those that came too early and those that did not.
+pub(super) fn looks(
+    lookup: &Lookup<'_>,
+    calls: &CallCosts,
+    latency: &Latencies,
+) -> Option<[Estimate; 2]> {
+    let all = waits(lookup, calls, latency);
+    let waits: Vec<&Wait> = all.iter().filter(|wait| wait.late > SURELY).collect();
+    if waits.len() < FEWEST {
+        return None;
+    }
+    let off = |model: &dyn Fn(&Wait) -> f64| -> Vec<f64> {
+        waits.iter().map(|wait| wait.extra - model(wait)).collect()
+    };
+    let typical = |off: &[f64]| {
+        median(&off.iter().map(|ns| ns.abs()).collect::<Vec<_>>()).expect("there are waits")
+    };
+    let looking = |period: f64| off(&|wait| wait.looks(period) * period);
+    let error = |period: f64| typical(&looking(period));
+    let periods = PERIODS.step_by(STEP).map(f64::from);
+    let best = periods.min_by(|&a, &b| error(a).total_cmp(&error(b)))?;
+    // Or does it notice at once, and only take a while?
+    let noticing = median(&off(&|wait| wait.late))?;
+    let without = typical(&off(&|wait| wait.late + noticing));
+    let scatter = mad(&looking(best))? / best;
+    let period = Estimate::new(best, scatter);
+    (error(best) < BETTER * without).then(|| [period, delay(&all, best)])
+}
+
+/// How much too early a kernel may come and not have to wait: the threshold that
+/// has the fewest kernels on the wrong side.
+fn delay(waits: &[Wait], period: f64) -> Estimate {
+    let mut kernels: Vec<(f64, bool)> = waits
+        .iter()
+        .filter(|wait| wait.next == Link::Kernel)
+        .map(|wait| (wait.late, wait.extra > period / 2.0))
+        .collect();
+    kernels.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let wrong = |threshold: f64| {
+        kernels.iter().filter(|&&(late, waited)| waited != (late > threshold)).count()
+    };
+    let between = kernels.windows(2).map(|pair| f64::midpoint(pair[0].0, pair[1].0));
+    let best = between.min_by_key(|&threshold| wrong(threshold)).unwrap_or(0.0);
+    Estimate::new(best.max(0.0), 0.0)
 }

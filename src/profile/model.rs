@@ -101,6 +101,9 @@ pub struct Latencies {
     /// whole periods. Left out: it goes on when a [`HandOver`] is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub look_period: Option<Estimate>,
+    /// From the arrival of a kernel to the first of these looks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub look_delay: Option<Estimate>,
 }
 
 /// Copies of pinned memory to the device whose data the driver sends along with the

@@ -24,7 +24,7 @@ pub fn lower_bound(plan: &Plan, profile: &Profile) -> Result<Span, SimulateError
 /// (Graham, "Bounds on Multiprocessing Timing Anomalies", 1969).
 fn bound(program: &Program<'_>) -> Span {
     let multiprocessors = program.profile.machine.multiprocessors;
-    let mut host = Instant::START;
+    let (mut host, mut launched) = (Instant::START, Instant::START);
     let mut streams = vec![Instant::START; program.streams()];
     let mut recordings = vec![Instant::START; program.recordings];
     let mut engines = vec![[Engine::default(); ENGINES + 1]; program.devices()];
@@ -44,7 +44,14 @@ fn bound(program: &Program<'_>) -> Span {
             latest = latest.max(*stream).max(host);
             continue;
         }
-        host = host + class.host;
+        let issued = if class.in_graph {
+            launched = launched + class.host;
+            launched
+        } else {
+            launched = host + class.latency;
+            host = host + class.host;
+            host
+        };
         let stream = streams.get_mut(usize::from(item.stream));
         let Some(stream) = stream.filter(|_| item.sort != Sort::HostOnly) else {
             if let Waits::Stream(_) = class.waits {
@@ -55,14 +62,14 @@ fn bound(program: &Program<'_>) -> Span {
         };
         match class.work {
             Work::Record => {
-                *stream = (*stream).max(host);
+                *stream = (*stream).max(issued);
                 recordings[item.recording as usize] = *stream;
             }
             Work::Wait if item.recording == NONE => {}
             Work::Wait => *stream = (*stream).max(recordings[item.recording as usize]),
             work => {
                 let (engine, gap, alone, early) = demand(&work, multiprocessors);
-                let ready = (host + class.latency).max(*stream);
+                let ready = (issued + class.latency).max(*stream);
                 if let Some(engine) = engine {
                     engines[program.device_of(item.stream)][engine]
                         .add(ready + gap, work_of(&work, alone, multiprocessors));

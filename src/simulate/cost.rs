@@ -122,7 +122,8 @@ impl<'a> Costs<'a> {
     pub fn class(&self, call: &Call, graph: Option<&Graph>) -> Result<Class, Unknown> {
         match (call, graph) {
             (Call::Replay { .. }, Some(graph)) => {
-                Ok(on_host(self.profile.graph_call(GraphCall::Launch, graph.nodes)?))
+                let launch = |nodes| self.profile.graph_call(GraphCall::Launch, nodes);
+                Ok(Class { latency: launch(0)?, ..on_host(launch(graph.nodes)?) })
             }
             (_, Some(_)) => self.node(call),
             (_, None) => self.call(call),
@@ -144,7 +145,7 @@ impl<'a> Costs<'a> {
         is_small.then(|| Class { work: Work::Inline { duration }, ..on_host(returns) })
     }
 
-    /// In a graph, calls cost the host nothing but the graph's launch.
+    /// In a graph, calls cost the host nothing but a part of the graph's launch.
     fn node(&self, call: &Call) -> Result<Class, Unknown> {
         let profile = self.profile;
         let (latency, work) = match call {
@@ -165,7 +166,14 @@ impl<'a> Costs<'a> {
             Call::Wait { .. } => (Span::ZERO, Work::Wait),
             _ => unreachable!("a checked plan has in its graphs what can be captured"),
         };
-        Ok(Class { latency, work, in_graph: true, ..on_host(Span::ZERO) })
+        let part = match work {
+            Work::Record | Work::Wait => Span::ZERO,
+            _ => {
+                profile.graph_call(GraphCall::Launch, 1)?
+                    - profile.graph_call(GraphCall::Launch, 0)?
+            }
+        };
+        Ok(Class { latency, work, in_graph: true, ..on_host(part) })
     }
 
     fn call(&self, call: &Call) -> Result<Class, Unknown> {

@@ -164,10 +164,18 @@ impl Simulator {
                     class = self.streams.class_of(program, self.host.next);
                 }
             }
-            self.host.entered = self.host.reached;
-            self.host.reached = self.host.reached + class.host;
+            let issued = if class.in_graph {
+                // The device gets on with the first nodes while the host goes through
+                // the others.
+                &mut self.host.launched
+            } else {
+                self.host.entered = self.host.reached;
+                self.host.launched = self.host.reached + class.latency;
+                &mut self.host.reached
+            };
+            *issued = *issued + class.host;
             if item.sort != Sort::HostOnly {
-                let at_head = self.streams.issue(item, (self.host.reached, self.host.next));
+                let at_head = self.streams.issue(item, (*issued, self.host.next));
                 if at_head {
                     self.advance(program, item.stream);
                 }

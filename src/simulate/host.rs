@@ -29,6 +29,8 @@ pub(super) struct Host {
     /// Up to when the host has got: the end of the last call, or of the active
     /// part of the one that is under way.
     pub reached: Instant,
+    /// How far the launch of a graph has got in the meantime.
+    pub launched: Instant,
     /// What the call that is under way had to follow.
     pub cause: Cause,
 }
@@ -36,6 +38,13 @@ pub(super) struct Host {
 impl Default for Host {
     fn default() -> Self {
         let start = Instant::START;
-        Self { next: 0, blocked: Blocked::No, entered: start, reached: start, cause: Cause::START }
+        Self {
+            next: 0,
+            blocked: Blocked::No,
+            entered: start,
+            reached: start,
+            launched: start,
+            cause: Cause::START,
+        }
     }
 }

@@ -101,15 +101,18 @@ fn price_of(
 ) -> Result<Price, Unknown> {
     if tie == Tie::Graph {
         let ns = profile.node_hand_over(from, to)?;
-        return Ok(Price { first: ns, queued: ns, period: 0.0 });
+        return Ok(Price { first: ns, queued: ns, ..Price::default() });
     }
     // No trip went to another device.
     let is_timed = from != to && ![from, to].contains(&OperationKind::PeerCopy);
-    let period = profile.latency.look_period.filter(|_| is_timed);
+    let latency = &profile.latency;
+    let period = latency.look_period.filter(|_| is_timed);
+    let delay = latency.look_delay.filter(|_| to == OperationKind::Kernel);
     let price = |found: &HandOver| Price {
         first: found.first.ns.max(0.0),
         queued: found.queued.ns.max(0.0),
         period: period.map_or(0.0, |period| period.ns.max(0.0)),
+        delay: delay.map_or(0.0, |delay| delay.ns.max(0.0)),
     };
     Ok(profile.hand_over(from, to, tie == Tie::Event)?.map_or(Price::default(), price))
 }

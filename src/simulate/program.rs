@@ -26,9 +26,11 @@ pub enum SimulateError {
 /// What calls of one sort and size cost.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Class {
-    /// Host time from entry to return, when the call need not wait.
+    /// Host time from entry to return, when the call need not wait; in a graph, the
+    /// part of its launch that goes by until the next node is issued.
     pub host: Span,
-    /// From the return to the earliest start on an idle device.
+    /// From the return to the earliest start on an idle device; of a graph's launch,
+    /// the part of it before the first node.
     pub latency: Span,
     pub work: Work,
     pub waits: Waits,
@@ -96,6 +98,8 @@ pub(super) struct Price {
     pub queued: f64,
     /// Between two looks, if the first is paid in those; 0 if not.
     pub period: f64,
+    /// From an arrival to the first look.
+    pub delay: f64,
 }
 
 /// By the kinds before and after and by what lies between.

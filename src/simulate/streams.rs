@@ -364,9 +364,7 @@ impl Stream {
             let crossing = if is_elsewhere { program.crossing } else { 0.0 };
             match is_first {
                 // What it looks at is its own device's.
-                true if price.period > 0.0 && !is_elsewhere => {
-                    start.look(from, price.period, reason);
-                }
+                true if price.period > 0.0 && !is_elsewhere => start.look(from, price, reason),
                 true => start.follow(from, price.first + polling + crossing, reason),
                 false => start.follow(from, price.queued + polling + crossing, reason),
             }
@@ -394,11 +392,12 @@ struct Start {
 }
 
 impl Start {
-    /// Puts it behind something else, at which it looks on arriving, and then every
-    /// so many nanoseconds until it finds it done.
-    fn look(&mut self, from: &Ending, period: f64, reason: Reason) {
-        if from.time > self.time {
-            let looks = (from.time.since(self.time).nanos_f64() / period).ceil();
+    /// Puts it behind something else, at which it looks on arriving or a little later,
+    /// and then again after whole periods until it finds it done.
+    fn look(&mut self, from: &Ending, Price { period, delay, .. }: Price, reason: Reason) {
+        let first = self.time + Span::from_nanos_f64(delay);
+        if from.time > first {
+            let looks = (from.time.since(first).nanos_f64() / period).ceil();
             self.time = self.time + Span::from_nanos_f64(looks * period);
             self.cause = Cause { reason, before: from.item, ready: self.time };
         }

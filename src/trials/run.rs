@@ -24,7 +24,7 @@ const fn workloads(extent: Extent) -> usize {
 
 /// How often each is run: a CPU, or where memory happens to lie, makes a plan 3%
 /// faster at one time than at another, however long it is run each time.
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 2;
 
 /// Plans tried of each workload for each way of handling host memory: most
 /// plans that anybody would choose are pinned.

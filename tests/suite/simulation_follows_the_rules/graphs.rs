@@ -45,13 +45,13 @@ fn nodes_of_a_chain_follow_each_other() {
     body.truncate(3);
     let body = graph(body).into_iter().chain([synchronize(0)]).collect();
     let timeline = run(body, &machine());
-    // Issued at 2650, the first on its way for 3500.
-    assert_eq!(spans(&timeline, Lane::CopyIn), [(6_150, 12_150)]);
+    // The first is issued at 2550, while the launch goes on, and on its way for 3500.
+    assert_eq!(spans(&timeline, Lane::CopyIn), [(6_050, 12_050)]);
     // A hand-over of 500 and a gap of 800, then 4000.
-    assert_eq!(spans(&timeline, Lane::Kernels), [(13_450, 17_450)]);
+    assert_eq!(spans(&timeline, Lane::Kernels), [(13_350, 17_350)]);
     // A hand-over of 600.
-    assert_eq!(spans(&timeline, Lane::CopyOut), [(18_050, 24_050)]);
-    assert_eq!(spans(&timeline, Lane::Host), [(0, 2_650), (2_650, 24_050 + 6_000)]);
+    assert_eq!(spans(&timeline, Lane::CopyOut), [(17_950, 23_950)]);
+    assert_eq!(spans(&timeline, Lane::Host), [(0, 2_650), (2_650, 23_950 + 6_000)]);
 }
 
 #[test]
@@ -69,11 +69,11 @@ fn chains_of_one_kind_have_hand_overs_of_their_own_in_a_graph() {
 #[test]
 fn nodes_that_do_not_depend_on_each_other_run_at_once() {
     let timeline = run(graph(two_branches()), &wide_machine());
-    // Issued at 2600, on their way for 3500 and 5500.
-    assert_eq!(spans(&timeline, Lane::CopyIn), [(6_100, 12_100)]);
+    // Issued at 2550 and 2600, on their way for 3500 and 5500.
+    assert_eq!(spans(&timeline, Lane::CopyIn), [(6_050, 12_050)]);
     assert_eq!(spans(&timeline, Lane::CopyOut), [(8_100, 14_100)]);
     let chain = graph(vec![copy_in(0, PINNED, 5_000), copy_out(0, PINNED, 5_000)]);
-    assert_eq!(spans(&run(chain, &wide_machine()), Lane::CopyOut), [(12_100, 18_100)]);
+    assert_eq!(spans(&run(chain, &wide_machine()), Lane::CopyOut), [(12_050, 18_050)]);
 }
 
 #[test]
