@@ -53,8 +53,8 @@ pub fn by_engine(chunks: usize) -> Plan {
         },
         allocations: vec![
             allocation("home", Place::Host(HostMemory::Pinned)),
-            allocation("input", Place::Device),
-            allocation("output", Place::Device),
+            allocation("input", Place::FIRST_DEVICE),
+            allocation("output", Place::FIRST_DEVICE),
         ],
         streams: vec![StreamTraits::default(); 3],
         events: 2 * chunks,

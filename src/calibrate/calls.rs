@@ -38,6 +38,8 @@ impl Rig<'_> {
                 TimedCall::Record => stream.record(&self.ordering[1 + at]),
                 TimedCall::Wait => other.wait(&self.ordering[0]),
                 TimedCall::Synchronize => stream.synchronize(),
+                TimedCall::PeerCopy => self.issue(stream, Link::PeerCopy, &piece),
+                TimedCall::UseDevice => self.members[(1 + at) % 2].device.make_current(),
             })
         });
         self.blocker.end(&[stream, other])?;
@@ -73,10 +75,13 @@ impl Rig<'_> {
                 TimedCall::Record => stream.record(event),
                 TimedCall::Wait => other.wait(event),
                 TimedCall::Synchronize => stream.synchronize(),
+                TimedCall::PeerCopy => self.issue(stream, Link::PeerCopy, &piece),
+                TimedCall::UseDevice => self.members[1].device.make_current(),
             })?;
         }
         stream.synchronize()?;
         other.synchronize()?;
+        self.device.make_current()?;
         Ok(sum)
     }
 

@@ -1,6 +1,7 @@
 //! Chains of small operations on the device.
 
 use super::rig::{Piece, Rig};
+use super::several::Member;
 use crate::gpu::{GpuError, Stream};
 use crate::plan::Direction;
 use crate::samples::Link;
@@ -18,6 +19,10 @@ impl Rig<'_> {
                 Link::CopyIn => stream.copy_in(self.pinned[0].as_mut_ptr(), array, bytes),
                 Link::CopyOut => stream.copy_out(array, self.pinned[1].as_mut_ptr(), bytes),
                 Link::Kernel => stream.launch(&piece.kernel),
+                Link::PeerCopy => {
+                    let Member { device, arrays, .. } = &self.members[1];
+                    stream.copy_to_peer(array, (device, arrays[1].address()), bytes)
+                }
             }
         }
     }

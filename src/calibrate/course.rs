@@ -1,6 +1,7 @@
 //! The order in which everything is measured, and how far along it one has come.
 
 use super::probes::{Counts, Probe, device_probes, host_probes, managed_probes};
+use super::several;
 use super::sizes::{Sizes, is_measured_closely};
 use crate::kernels::Kernel;
 use crate::samples::{Measurement, Provenance, Quantity};
@@ -33,6 +34,7 @@ impl Course {
             // on end is slower than the same CPU in a plan that now and then needs it.
             let mut probes = [device_probes(&sizes), host_probes(&sizes)].concat();
             probes.extend(managed_probes(&sizes, machine.managed_bytes));
+            probes.extend(several::probes(machine));
             probes.shuffle(&mut random);
             probes
         };
@@ -44,6 +46,7 @@ impl Course {
         let sizes = Sizes::new(machine.extent);
         // What the host does varies more.
         let mut probes = [device_probes(&sizes), host_probes(&sizes), host_probes(&sizes)].concat();
+        probes.extend(several::probes(machine));
         probes.retain(|probe| is_telling(&probe.quantities[0], &sizes));
         probes.shuffle(&mut ChaCha8Rng::seed_from_u64(machine.seed));
         Self { passes: vec![probes] }
@@ -94,6 +97,10 @@ fn is_telling(quantity: &Quantity, sizes: &Sizes) -> bool {
             [Bytes::kib(4), Bytes::mib(1), Bytes::mib(64)].contains(bytes)
         }
         Quantity::Shared { bytes, .. } => *bytes == Bytes::mib(4),
+        Quantity::PeerCopy { bytes, .. } | Quantity::Concurrent { bytes, .. } => {
+            *bytes == Bytes::mib(16)
+        }
+        Quantity::Crossing { .. } | Quantity::On { .. } => true,
         Quantity::Staged { bytes, footprint, .. } => *bytes == Bytes::mib(1) && footprint == bytes,
         Quantity::Kernel { variant, elements } => {
             let telling = match variant.kernel {

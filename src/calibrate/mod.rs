@@ -19,6 +19,7 @@ mod probes;
 mod rig;
 mod run;
 mod setup;
+mod several;
 mod sizes;
 mod staging;
 mod stopping;
@@ -29,4 +30,5 @@ mod watch;
 
 pub use course::{Course, OtherCourse};
 pub use run::{CalibrateError, Progress, calibrate, provenance};
+pub use several::MOST_DEVICES;
 pub use transfers::managed_bytes;

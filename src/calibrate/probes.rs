@@ -178,7 +178,7 @@ fn beside(direction: Direction, load: Load) -> Probe {
     Probe { quantities: [Side::Copy, Side::Load].map(quantity).to_vec(), counts: Counts::Of(count) }
 }
 
-fn one(quantity: Quantity, counts: Counts) -> Probe {
+pub(super) fn one(quantity: Quantity, counts: Counts) -> Probe {
     Probe { quantities: vec![quantity], counts }
 }
 

@@ -1,12 +1,14 @@
 //! What the measurements are made with: memory, streams, events, a clock.
 
 use super::probes::{LARGEST, MOST_STREAMS, POOL};
+use super::several::Member;
 use crate::gpu::{
     Blocker, Device, DeviceMemory, Event, GpuError, Launch, ManagedMemory, PinnedMemory,
     Registration, Stream, supports,
 };
 use crate::host::{OneCpu, PageMemory, Team};
 use crate::kernels::{Kernel, Variant};
+use crate::plan::Direction;
 use crate::samples::{LONG_COPY, LONG_KERNEL, Quantity, SHORT_COPY, SHORT_KERNEL};
 use crate::units::{Bytes, Span};
 use std::time::{Duration, Instant};
@@ -41,6 +43,8 @@ pub(super) struct Rig<'d> {
     /// Three inputs and an output.
     pub arrays: [DeviceMemory; 4],
     pub workspace: DeviceMemory,
+    /// The GPUs that are calibrated together, this one first; none if it is alone.
+    pub members: Vec<Member<'d>>,
     /// Three inputs and an output on the host, pageable and touched.
     pub pools: [PageMemory; 4],
     /// Counts samples, to go round memory.
@@ -52,7 +56,7 @@ pub(super) struct Rig<'d> {
 }
 
 impl<'d> Rig<'d> {
-    pub fn new(device: &'d Device, team: &'d Team) -> Result<Self, CalibrateError> {
+    pub fn new(device: &'d Device, team: &'d Team, devices: usize) -> Result<Self, CalibrateError> {
         let stream = || Stream::new(device);
         let mark = || Event::timing(device);
         let pinned = || PinnedMemory::new(device, LARGEST);
@@ -82,6 +86,7 @@ impl<'d> Rig<'d> {
             managed: None,
             arrays: [array()?, array()?, array()?, array()?],
             workspace: DeviceMemory::new(device, WORKSPACE * Kernel::ALL.len() as u64)?,
+            members: Member::all(device, devices)?,
             pools,
             turn: 0,
             cpu: Some(OneCpu::quietest()),
@@ -166,6 +171,18 @@ impl<'d> Rig<'d> {
                 self.beside(*direction, *bytes, *load, count)?.to_vec()
             }
             Quantity::Setup { step } => vec![self.setup(*step, count)?],
+            &Quantity::PeerCopy { from, to, bytes, both, .. } => {
+                let ways = [[from, to], [to, from]];
+                self.peer_copies(&ways[..1 + usize::from(both)], bytes, count)?
+            }
+            Quantity::Concurrent { bytes, devices, both: true, .. } => {
+                self.concurrent(&Direction::BOTH, *bytes, *devices, count)?
+            }
+            Quantity::Concurrent { direction, bytes, devices, both: false } => {
+                self.concurrent(&[*direction], *bytes, *devices, count)?
+            }
+            Quantity::Crossing { .. } => vec![self.crossing()?],
+            Quantity::On { device, of } => self.on(*device, of, count)?,
         })
     }
 

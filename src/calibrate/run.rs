@@ -105,7 +105,7 @@ pub fn calibrate<W: Write>(
             continue;
         }
         // Made anew: where memory lies is drawn again, as for another calibration.
-        let mut rig = Rig::new(device, team)?;
+        let mut rig = Rig::new(device, team, samples.machine.devices)?;
         warm_up(&mut rig)?;
         for probe in left {
             if progress.advance(done, total).is_break() {
@@ -258,17 +258,23 @@ const fn is_of_combined(work: MemoryWork) -> bool {
     matches!(work, CombinedRead | CombinedReadTeam | CombinedWrite | CombinedWriteTeam)
 }
 
-/// Describes the machine under the calibration.
+/// Describes the machine under the calibration of so many of its GPUs.
 ///
 /// # Errors
-/// If the device does not answer.
+/// If a device does not answer, or there are fewer.
 pub fn provenance(
     device: &Device,
     team: &Team,
     seed: u64,
     extent: Extent,
+    devices: usize,
 ) -> Result<Provenance, GpuError> {
     let gpu = device.describe()?;
+    let mut peer_access = devices > 1;
+    for index in 1..devices {
+        let other = device.nth(index)?;
+        peer_access &= device.reaches(other)? && other.reaches(device)?;
+    }
     let monitor = Monitor::new(device);
     let place = monitor.as_ref().map(Monitor::place).unwrap_or_default();
     let nvml = match &monitor {
@@ -301,5 +307,7 @@ pub fn provenance(
         nvml: Some(nvml),
         gpu_cpus: place.cpus,
         gpu_numa_nodes: place.numa_nodes,
+        devices,
+        peer_access,
     })
 }

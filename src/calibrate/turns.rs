@@ -50,7 +50,9 @@ impl Rig<'_> {
     ) -> Result<[Span; 2], GpuError> {
         let short = self.piece(false)?;
         let long = match first {
-            Link::CopyIn | Link::CopyOut => Piece { bytes: Bytes::new(size), ..self.piece(false)? },
+            Link::CopyIn | Link::CopyOut | Link::PeerCopy => {
+                Piece { bytes: Bytes::new(size), ..self.piece(false)? }
+            }
             Link::Kernel => {
                 let extent = u32::try_from(size).expect("a degree");
                 let variant = Variant { kernel: Kernel::Polynomial, extent };

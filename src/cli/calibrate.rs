@@ -2,7 +2,9 @@
 
 use super::profiles::{Found, SAMPLES, deliver, fitted, profile_of};
 use super::{Failure, Outcome};
-use crate::calibrate::{CalibrateError, Course, Progress, calibrate, managed_bytes, provenance};
+use crate::calibrate::{
+    CalibrateError, Course, MOST_DEVICES, Progress, calibrate, managed_bytes, provenance,
+};
 use crate::compare::{Drift, DriftAnswer};
 use crate::execute::ExecuteError;
 use crate::files;
@@ -45,11 +47,15 @@ pub(super) struct CalibrateArguments {
     /// Only say, within seconds, whether the machine is what it was: each time is
     /// the same, changed or unsure; if any changed, the exit code is 1
     #[arg(long, value_name = "PROFILE")]
-    #[arg(conflicts_with_all = ["output", "resume", "quick", "managed", "threads", "seed"])]
+    #[arg(conflicts_with_all = ["output", "resume", "quick", "managed", "gpus", "threads", "seed"])]
     check: Option<PathBuf>,
     /// Which GPU, counted from 0
     #[arg(long, default_value_t = 0)]
     gpu: usize,
+    /// How many GPUs, that one among them, are calibrated together: copies between
+    /// them and what they do at once, within 15 seconds more [default: all, up to 8]
+    #[arg(long, value_name = "NUMBER")]
+    gpus: Option<usize>,
     /// CPU threads of the twins [default: all]
     #[arg(long)]
     threads: Option<usize>,
@@ -65,7 +71,8 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
     let device = Device::open(arguments.gpu)?;
     let team = team(arguments.threads)?;
     let extent = if arguments.quick { Extent::Quick } else { Extent::Full };
-    let machine = provenance(&device, &team, arguments.seed, extent)?;
+    let gpus = gpus(&device, arguments.gpus)?;
+    let machine = provenance(&device, &team, arguments.seed, extent, gpus)?;
     let managed_bytes = if arguments.managed { managed_bytes(&device)? } else { Bytes::ZERO };
     let machine = Provenance { managed_bytes, ..machine };
     let target = arguments.output.join(SAMPLES);
@@ -127,7 +134,8 @@ fn check(arguments: &CalibrateArguments, path: &Path) -> Result<Outcome, Failure
     let there = &before.machine;
     let device = Device::open(arguments.gpu)?;
     let team = team((there.cpu_threads > 0).then_some(there.cpu_threads))?;
-    let here = provenance(&device, &team, there.seed, there.extent)?;
+    let gpus = there.devices.min(device.visible());
+    let here = provenance(&device, &team, there.seed, there.extent, gpus)?;
     let (hallway_version, managed_bytes) = (there.hallway_version.clone(), there.managed_bytes);
     let here = Provenance { hallway_version, managed_bytes, ..here };
     let mut bar = Bar::new().map_err(Failure::machine)?;
@@ -187,13 +195,16 @@ fn how_to_go_on(
     arguments: &CalibrateArguments,
     growing: &Path,
 ) -> String {
-    let CalibrateArguments { output, gpu, threads, seed, quick, managed, .. } = arguments;
+    let CalibrateArguments { output, gpu, gpus, threads, seed, quick, managed, .. } = arguments;
     let mut options = format!("--resume --output {} --gpu {gpu} --seed {seed}", output.display());
     if *quick {
         options += " --quick";
     }
     if *managed {
         options += " --managed";
+    }
+    if let Some(gpus) = gpus {
+        options += &format!(" --gpus {gpus}");
     }
     if let Some(threads) = threads {
         options += &format!(" --threads {threads}");
@@ -204,6 +215,20 @@ fn how_to_go_on(
          To fit what there is: hallway fit {} --output PROFILE",
         growing.display()
     )
+}
+
+/// How many GPUs are calibrated together.
+fn gpus(device: &Device, asked: Option<usize>) -> Result<usize, Failure> {
+    match asked {
+        None => Ok(device.visible().min(MOST_DEVICES)),
+        Some(gpus) if (1..=MOST_DEVICES).contains(&gpus) => {
+            device.nth(gpus - 1)?;
+            Ok(gpus)
+        }
+        Some(gpus) => {
+            Err(Failure::Input(miette!("--gpus {gpus}: name a number from 1 to {MOST_DEVICES}")))
+        }
+    }
 }
 
 /// The threads that run the CPU twins.

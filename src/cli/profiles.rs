@@ -8,7 +8,7 @@ use crate::report;
 use crate::runs::RunSet;
 use crate::samples::Samples;
 use crate::scenario::Workload;
-use crate::search::{Ranking, candidates, rank};
+use crate::search::{Ranking, candidates_over, rank};
 use crate::trials::assess;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -86,7 +86,8 @@ impl Predicting {
 
     /// Predicts and ranks the plans of a workload.
     pub fn ranking(&self, workload: &Workload, found: &Found) -> Ranking {
-        rank(candidates(workload), &found.profile, self.draws, self.seed)
+        let candidates = candidates_over(workload, &found.profile.gpu_counts());
+        rank(candidates, &found.profile, self.draws, self.seed)
     }
 }
 

@@ -11,7 +11,7 @@ use crate::plan::{Family, Plan, Whose, check_fits};
 use crate::report::{Origin, Verification};
 use crate::runs::RunSet;
 use crate::scenario::Workload;
-use crate::search::{Candidates, Ranking, candidates};
+use crate::search::{Candidates, Ranking, candidates_over};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -94,7 +94,8 @@ fn execute(
         workloads.iter().map(|w| RunSet::new(&w.name, machine.unix_time)).collect();
     for round in 1..=ROUNDS {
         for (workload, set) in workloads.iter().zip(&mut sets) {
-            let Candidates { mut plans, .. } = candidates(workload);
+            let gpus = found.profile.gpu_counts();
+            let Candidates { mut plans, .. } = candidates_over(workload, &gpus);
             // They are not predicted either.
             let fits = |plan: &Plan| check_fits(plan, machine.capacities(), Whose::Machine).is_ok();
             plans.retain(fits);

@@ -6,7 +6,7 @@
 
 use super::data::{Contents, Mismatch, asked_for};
 use crate::host::{Operand, Team};
-use crate::plan::{Call, EventId, Plan, Slice, Step, StreamKind};
+use crate::plan::{Call, EventId, Plan, Slice, Step, StreamTraits};
 use crate::scenario::Workload;
 use crate::units::Bytes;
 use rand::{Rng, SeedableRng};
@@ -73,7 +73,7 @@ pub fn run_in_random_order(
 struct Machine {
     memory: Vec<Vec<f32>>,
     /// Of those lanes that are streams: all but the branches of graphs.
-    kinds: Vec<StreamKind>,
+    traits: Vec<StreamTraits>,
     /// With each call its position in the body.
     lanes: Vec<VecDeque<(usize, Call)>>,
     /// For each event, the number of its latest record and of the last that has happened.
@@ -90,7 +90,7 @@ impl Machine {
         });
         Self {
             memory: memory.collect(),
-            kinds: plan.streams.iter().map(|stream| stream.kind).collect(),
+            traits: plan.streams.clone(),
             lanes: vec![VecDeque::new(); plan.lane_count()],
             events: vec![(0, 0); plan.events],
             awaited: vec![VecDeque::new(); plan.lane_count()],
@@ -112,15 +112,20 @@ impl Machine {
     /// By the legacy default stream, or by those that it waits for.
     fn is_held_back(&self, lane: usize, number: usize) -> bool {
         let earlier = |other: &VecDeque<(usize, Call)>| other.front().is_some_and(|c| c.0 < number);
-        let Some(kind) = self.kinds.get(lane) else { return false };
-        self.kinds.iter().zip(&self.lanes).any(|(&k, other)| kind.waits_for(k) && earlier(other))
+        let Some(mine) = self.traits.get(lane) else { return false };
+        let mut others = self.traits.iter().zip(&self.lanes);
+        others.any(|(theirs, other)| mine.waits_for(theirs) && earlier(other))
     }
 
     fn issue(&mut self, (number, call): (usize, &Call), lane: usize, team: &Team) {
         match call {
             Call::Compute { step } => self.compute(step, team),
             Call::Renew(id) => self.memory[id.0].fill(f32::NAN),
-            Call::Allocate(_) | Call::Pin(_) | Call::Synchronize { .. } | Call::Replay { .. } => {}
+            Call::Allocate(_)
+            | Call::Pin(_)
+            | Call::Use(_)
+            | Call::Synchronize { .. }
+            | Call::Replay { .. } => {}
             Call::Record { event, .. } => {
                 self.events[event.0].0 += 1;
                 self.lanes[lane].push_back((number, call.clone()));
@@ -129,7 +134,10 @@ impl Machine {
                 self.awaited[lane].push_back((*event, self.events[event.0].0));
                 self.lanes[lane].push_back((number, call.clone()));
             }
-            Call::Clear { .. } | Call::Copy { .. } | Call::Launch { .. } => {
+            Call::Clear { .. }
+            | Call::Copy { .. }
+            | Call::PeerCopy { .. }
+            | Call::Launch { .. } => {
                 self.lanes[lane].push_back((number, call.clone()));
             }
         }
@@ -137,7 +145,7 @@ impl Machine {
 
     fn run_head(&mut self, lane: usize, team: &Team) {
         match self.lanes[lane].pop_front().map(|(_, call)| call) {
-            Some(Call::Copy { from, to, .. }) => {
+            Some(Call::Copy { from, to, .. } | Call::PeerCopy { from, to, .. }) => {
                 let values = self.read(&from).to_vec();
                 self.write(&to).copy_from_slice(&values);
             }

@@ -89,7 +89,9 @@ impl Memories {
         allocation: &Allocation,
     ) -> Result<(), ExecuteError> {
         self.0[index] = match allocation.place {
-            Place::Device => Memory::Device(DeviceMemory::new(need(device)?, allocation.bytes)?),
+            Place::Device(id) => {
+                Memory::Device(DeviceMemory::new(need(device)?.nth(id.0)?, allocation.bytes)?)
+            }
             Place::Host(HostMemory::Pinned) => {
                 Memory::Pinned(PinnedMemory::new(need(device)?, allocation.bytes)?)
             }

@@ -3,10 +3,10 @@
 
 use super::memory::{Memories, need};
 use super::run::ExecuteError;
-use crate::gpu::{Device, Event, ExecutableGraph, Launch, Stream};
+use crate::gpu::{Device, Event, ExecutableGraph, GpuError, Launch, Stream};
 use crate::host::{Operand, Team};
 use crate::kernels::{Arguments, Kernel};
-use crate::plan::{Call, Direction, Plan, Step, StreamKind, StreamTraits};
+use crate::plan::{Call, DeviceId, Direction, Plan, Step, StreamKind, StreamTraits};
 use crate::units::Bytes;
 
 /// Streams and events of a plan.
@@ -20,19 +20,49 @@ impl Handles {
         let Some(device) = device.filter(|_| plan.needs_device()) else {
             return Ok(Self { streams: Vec::new(), events: Vec::new() });
         };
-        let stream = |traits: &StreamTraits| match traits.kind {
-            StreamKind::LegacyDefault => Ok(Stream::legacy_default(device)),
-            StreamKind::Blocking => Stream::blocking(device, traits.priority),
-            StreamKind::NonBlocking => Stream::with_priority(device, traits.priority),
+        let stream = |traits: &StreamTraits| {
+            let device = device.nth(traits.device.0)?;
+            match traits.kind {
+                StreamKind::LegacyDefault => Ok(Stream::legacy_default(device)),
+                StreamKind::Blocking => Stream::blocking(device, traits.priority),
+                StreamKind::NonBlocking => Stream::with_priority(device, traits.priority),
+            }
         };
-        let streams = plan.streams.iter().map(stream).collect::<Result<_, _>>()?;
-        let events = (0..plan.events).map(|_| Event::ordering(device)).collect::<Result<_, _>>()?;
+        let streams = plan.streams.iter().map(stream).collect::<Result<_, GpuError>>()?;
+        let event = |&DeviceId(id): &DeviceId| Event::ordering(device.nth(id)?);
+        let events = recorders(plan).iter().map(event).collect::<Result<_, _>>()?;
+        enable_access(device, plan)?;
         Ok(Self { streams, events })
     }
 }
 
+/// For each event the device that records it: it has to be made there.
+fn recorders(plan: &Plan) -> Vec<DeviceId> {
+    let mut devices = vec![DeviceId::FIRST; plan.events];
+    for call in &plan.body {
+        if let Call::Record { stream, event } = call {
+            devices[event.0] = plan.device_of(*stream);
+        }
+    }
+    devices
+}
+
+/// Lets devices that copy to each other do so with no way round.
+fn enable_access(first: &Device, plan: &Plan) -> Result<(), GpuError> {
+    for call in &plan.body {
+        if let Call::PeerCopy { from, to, .. } = call {
+            let [DeviceId(from), DeviceId(to)] = plan.peers_of(from, to);
+            let (from, to) = (first.nth(from)?, first.nth(to)?);
+            from.enable_access(to)?;
+            to.enable_access(from)?;
+        }
+    }
+    Ok(())
+}
+
 /// One call, ready to be made.
-pub(super) enum Prepared {
+pub(super) enum Prepared<'d> {
+    Use(&'d Device),
     Renew(usize),
     Clear {
         stream: usize,
@@ -49,6 +79,12 @@ pub(super) enum Prepared {
         stream: usize,
         from: u64,
         to: *mut f32,
+        bytes: Bytes,
+    },
+    CopyToPeer {
+        stream: usize,
+        from: u64,
+        to: (&'d Device, u64),
         bytes: Bytes,
     },
     Launch {
@@ -117,10 +153,10 @@ impl Computation {
     }
 }
 
-impl Prepared {
+impl<'d> Prepared<'d> {
     pub fn new(
-        call: &Call,
-        device: Option<&Device>,
+        (plan, call): (&Plan, &Call),
+        device: Option<&'d Device>,
         handles: &Handles,
         memories: &mut Memories,
     ) -> Result<Self, ExecuteError> {
@@ -146,8 +182,19 @@ impl Prepared {
                 to: memories.on_host(to),
                 bytes: from.length,
             },
+            Call::PeerCopy { stream, from, to } => {
+                let [_, DeviceId(device_to)] = plan.peers_of(from, to);
+                Self::CopyToPeer {
+                    stream: stream.0,
+                    from: memories.on_device(from),
+                    to: (need(device)?.nth(device_to)?, memories.on_device(to)),
+                    bytes: from.length,
+                }
+            }
+            Call::Use(DeviceId(id)) => Self::Use(need(device)?.nth(*id)?),
             Call::Launch { stream, step } => {
-                let launch = launch(step, need(device)?, memories)?;
+                let DeviceId(id) = plan.device_of(*stream);
+                let launch = launch(step, need(device)?.nth(id)?, memories)?;
                 handles.streams[stream.0].prepare(&launch)?;
                 Self::Launch { stream: stream.0, launch }
             }
@@ -178,6 +225,10 @@ impl Prepared {
                 Self::CopyOut { stream: s, from, to, bytes } => {
                     stream(s).copy_out(*from, *to, *bytes)?;
                 }
+                Self::CopyToPeer { stream: s, from, to, bytes } => {
+                    stream(s).copy_to_peer(*from, *to, *bytes)?;
+                }
+                Self::Use(device) => device.make_current()?,
                 Self::Launch { stream: s, launch } => stream(s).launch(launch)?,
                 Self::Record { stream: s, event } => stream(s).record(&handles.events[*event])?,
                 Self::Wait { stream: s, event } => stream(s).wait(&handles.events[*event])?,

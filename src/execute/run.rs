@@ -151,11 +151,12 @@ impl<'a> Executor<'a> {
 ///
 /// The fields are dropped in this order: handles before the memory they use.
 struct Stage<'a> {
-    body: Vec<Prepared>,
+    body: Vec<Prepared<'a>>,
     /// Positions of the calls that the host makes: all but those in graphs.
     made: Vec<usize>,
     handles: Handles,
     memories: Memories,
+    device: Option<&'a Device>,
     team: &'a Team,
     setup: Span,
     /// The thread that issues calls stays where it is, as in calibration.
@@ -175,21 +176,26 @@ impl<'a> Stage<'a> {
                 Call::Allocate(id) => memories.allocate(device, id.0, plan.allocation(*id))?,
                 Call::Pin(id) => memories.pin(device, id.0)?,
                 other => {
-                    let prepared = Prepared::new(other, device, &handles, &mut memories)?;
+                    let call = (plan, other);
+                    let prepared = Prepared::new(call, device, &handles, &mut memories)?;
+                    if let (Some(device), Some(stream)) = (device, other.stream()) {
+                        device.nth(plan.device_of(stream).0)?.make_current()?;
+                    }
                     prepared.make(&handles, &mut memories, executor.team)?;
                 }
             }
         }
+        device.map_or(Ok(()), Device::make_current)?;
         let setup = start.elapsed().into();
         for stream in &handles.streams {
             stream.synchronize()?;
         }
-        let body =
-            plan.body.iter().map(|call| Prepared::new(call, device, &handles, &mut memories));
+        let calls = plan.body.iter().map(|call| (plan, call));
+        let body = calls.map(|call| Prepared::new(call, device, &handles, &mut memories));
         let body = body.collect::<Result<Vec<_>, _>>()?;
         let made = (0..body.len()).collect();
         let team = executor.team;
-        let mut stage = Self { body, made, handles, memories, team, setup, _cpu: cpu };
+        let mut stage = Self { body, made, handles, memories, device, team, setup, _cpu: cpu };
         stage.capture(plan)?;
         Ok(stage)
     }
@@ -238,7 +244,12 @@ impl<'a> Stage<'a> {
 /// Before anything is taken: whoever takes the last page may be stopped by the
 /// system, without a word.
 fn check_room(device: Option<&Device>, plan: &Plan) -> Result<(), ExecuteError> {
-    let device = device.map(Device::free_memory).transpose()?;
+    let free = |device: &Device| {
+        let devices = (0..plan.devices().max(1)).map(|index| device.nth(index)?.free_memory());
+        devices.collect::<Result<Vec<_>, _>>()
+    };
+    // The most that the plan takes of any device has to fit where least is left.
+    let device = device.map(free).transpose()?.and_then(|free| free.into_iter().min());
     let there_is = Capacities { device, pinned: available_memory() };
     check_fits(plan, there_is, Whose::Now).map_err(|source| {
         let plan = plan.strategy.to_string();
@@ -248,7 +259,9 @@ fn check_room(device: Option<&Device>, plan: &Plan) -> Result<(), ExecuteError> 
 
 impl Drop for Stage<'_> {
     fn drop(&mut self) {
-        // A pass that failed halfway may have left work behind that uses the memory.
+        // A pass that failed halfway may have left another device's context current,
+        // and work behind that uses the memory.
+        let _ = self.device.map(Device::make_current);
         for stream in &self.handles.streams {
             let _ = stream.synchronize();
         }

@@ -4,7 +4,7 @@ use super::memory::need;
 use super::prepared::{Handles, Prepared};
 use super::run::ExecuteError;
 use crate::gpu::{Device, Event, ExecutableGraph, GpuError, Graph, Stream};
-use crate::plan::{Call, Plan};
+use crate::plan::{Call, Plan, StreamId};
 use crate::timeline::{Activity, Lane, Timeline};
 use crate::units::{Instant, Span};
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use std::time::Instant as Clock;
 
 /// Timing events around a call that keeps an engine busy.
 struct Marks {
-    stream: usize,
+    stream: StreamId,
     lane: Lane,
     before: Event,
     after: Event,
@@ -23,22 +23,16 @@ struct Marks {
 pub(super) fn timeline(
     device: Option<&Device>,
     plan: &Plan,
-    body: &[Prepared],
+    body: &[Prepared<'_>],
     handles: &Handles,
-    mut make: impl FnMut(&Prepared, &Handles) -> Result<(), ExecuteError>,
+    mut make: impl FnMut(&Prepared<'_>, &Handles) -> Result<(), ExecuteError>,
 ) -> Result<Timeline, ExecuteError> {
     let mut activities = Vec::new();
-    let mut marks: BTreeMap<usize, Marks> = BTreeMap::new();
-    for (index, call) in plan.body.iter().enumerate() {
-        if let Some((stream, lane)) = engine_of(call) {
-            let event = || Event::timing(need(device)?).map_err(ExecuteError::from);
-            marks.insert(index, Marks { stream, lane, before: event()?, after: event()? });
-        }
-    }
+    let marks = marks(device, plan)?;
     let graphs = marked_graphs(plan, body, handles, &marks, &mut make)?;
     let mut made: Vec<usize> = (0..body.len()).collect();
     made.retain(|at| !plan.graphs().any(|graph| graph.calls.contains(at)));
-    let origin = origin(device, handles)?;
+    let origins = origins(device, plan, handles)?;
     let clock = Clock::now();
     let now = || Instant::START + clock.elapsed().into();
     for index in made {
@@ -51,33 +45,45 @@ pub(super) fn timeline(
         activities.push(Activity { lane: Lane::Host, call: index, start, end: now(), cause: None });
     }
     let makespan = clock.elapsed().into();
-    if let Some((origin, at)) = origin {
-        let passed: Span = clock.duration_since(at).into();
-        for (&call, Marks { lane, before, after, .. }) in &marks {
-            let time = |event: &Event| -> Result<Instant, ExecuteError> {
-                Ok(Instant::START + event.since(&origin)?.saturating_sub(passed))
-            };
-            let (start, end) = (time(before)?, time(after)?);
-            activities.push(Activity { lane: *lane, call, start, end, cause: None });
+    for (&call, &Marks { stream, lane, ref before, ref after }) in &marks {
+        let (origin, at) = &origins[plan.device_of(stream).0];
+        let passed: Span = clock.duration_since(*at).into();
+        let time = |event: &Event| -> Result<Instant, ExecuteError> {
+            Ok(Instant::START + event.since(origin)?.saturating_sub(passed))
+        };
+        let (start, end) = (time(before)?, time(after)?);
+        activities.push(Activity { lane, call, start, end, cause: None });
+    }
+    Ok(Timeline { activities: in_turn(plan, activities), makespan })
+}
+
+/// The marks of all calls that have any, by their positions in the body.
+fn marks(device: Option<&Device>, plan: &Plan) -> Result<BTreeMap<usize, Marks>, ExecuteError> {
+    let mut marks = BTreeMap::new();
+    for (index, call) in plan.body.iter().enumerate() {
+        if let Some((stream, lane)) = engine_of(call) {
+            let there = need(device)?.nth(plan.device_of(stream).0)?;
+            let (before, after) = (Event::timing(there)?, Event::timing(there)?);
+            marks.insert(index, Marks { stream, lane, before, after });
         }
     }
-    Ok(Timeline { activities: in_turn(activities), makespan })
+    Ok(marks)
 }
 
 /// Makes a call between its marks, if it has any.
 fn marked(
-    call: &Prepared,
+    call: &Prepared<'_>,
     handles: &Handles,
     marks: Option<&Marks>,
     mark: fn(&Stream, &Event) -> Result<(), GpuError>,
-    make: &mut impl FnMut(&Prepared, &Handles) -> Result<(), ExecuteError>,
+    make: &mut impl FnMut(&Prepared<'_>, &Handles) -> Result<(), ExecuteError>,
 ) -> Result<(), ExecuteError> {
     if let Some(Marks { stream, before, .. }) = marks {
-        mark(&handles.streams[*stream], before)?;
+        mark(&handles.streams[stream.0], before)?;
     }
     make(call, handles)?;
     if let Some(Marks { stream, after, .. }) = marks {
-        mark(&handles.streams[*stream], after)?;
+        mark(&handles.streams[stream.0], after)?;
     }
     Ok(())
 }
@@ -86,10 +92,10 @@ fn marked(
 /// with its stream. They have been launched once: the first time takes longer.
 fn marked_graphs(
     plan: &Plan,
-    body: &[Prepared],
+    body: &[Prepared<'_>],
     handles: &Handles,
     marks: &BTreeMap<usize, Marks>,
-    make: &mut impl FnMut(&Prepared, &Handles) -> Result<(), ExecuteError>,
+    make: &mut impl FnMut(&Prepared<'_>, &Handles) -> Result<(), ExecuteError>,
 ) -> Result<BTreeMap<usize, (usize, ExecutableGraph)>, ExecuteError> {
     let mut graphs = BTreeMap::new();
     for mut graph in plan.graphs() {
@@ -108,42 +114,58 @@ fn marked_graphs(
     Ok(graphs)
 }
 
-/// An event with the host's time at which it happened: halfway between asking
-/// for it and hearing of it.
-fn origin(
+/// For each device, an event with the host's time at which it happened: halfway
+/// between asking for it and hearing of it. No event says how long ago one of
+/// another device was.
+fn origins(
     device: Option<&Device>,
+    plan: &Plan,
     handles: &Handles,
-) -> Result<Option<(Event, Clock)>, ExecuteError> {
-    let Some(stream) = handles.streams.first() else { return Ok(None) };
-    let event = Event::timing(need(device)?)?;
-    let asked = Clock::now();
-    stream.record(&event)?;
-    stream.synchronize()?;
-    Ok(Some((event, asked + asked.elapsed() / 2)))
+) -> Result<Vec<(Event, Clock)>, ExecuteError> {
+    let mut origins = Vec::new();
+    for index in 0..plan.devices() {
+        let first = plan.streams.iter().position(|stream| stream.device.0 == index);
+        let stream = &handles.streams[first.unwrap_or(0)];
+        let there = need(device)?.nth(index)?;
+        there.make_current()?;
+        let event = Event::timing(there)?;
+        let asked = Clock::now();
+        stream.record(&event)?;
+        stream.synchronize()?;
+        origins.push((event, asked + asked.elapsed() / 2));
+    }
+    device.map_or(Ok(()), Device::make_current)?;
+    Ok(origins)
 }
 
-fn engine_of(call: &Call) -> Option<(usize, Lane)> {
+fn engine_of(call: &Call) -> Option<(StreamId, Lane)> {
     match call {
-        Call::Copy { stream, direction, .. } => Some((stream.0, Lane::of(*direction))),
-        Call::Launch { stream, .. } | Call::Clear { stream, .. } => Some((stream.0, Lane::Kernels)),
+        Call::Copy { stream, direction, .. } => Some((*stream, Lane::of(*direction))),
+        Call::PeerCopy { stream, .. } => Some((*stream, Lane::PeerCopy)),
+        Call::Launch { stream, .. } | Call::Clear { stream, .. } => Some((*stream, Lane::Kernels)),
         _ => None,
     }
 }
 
 /// An event in front of a copy fires when its stream gets there, not when the
 /// engine does: a copy starts when the one before it on its engine has ended.
-fn in_turn(mut activities: Vec<Activity>) -> Vec<Activity> {
-    activities.sort_by_key(|activity| (activity.lane, activity.end, activity.call));
-    let mut lane_ends = Instant::START;
-    let mut lane = Lane::Host;
+fn in_turn(plan: &Plan, mut activities: Vec<Activity>) -> Vec<Activity> {
+    let engine = |activity: &Activity| {
+        let device = plan.body[activity.call].stream().map(|stream| plan.device_of(stream));
+        (activity.lane, device.filter(|_| activity.lane != Lane::Host))
+    };
+    activities.sort_by_key(|activity| (engine(activity), activity.end, activity.call));
+    let mut engine_ends = Instant::START;
+    let mut last = (Lane::Host, None);
     for activity in &mut activities {
-        if activity.lane != lane {
-            (lane, lane_ends) = (activity.lane, Instant::START);
+        let engine = engine(activity);
+        if engine != last {
+            (last, engine_ends) = (engine, Instant::START);
         }
-        if matches!(lane, Lane::CopyIn | Lane::CopyOut) {
-            activity.start = activity.start.max(lane_ends).min(activity.end);
+        if matches!(activity.lane, Lane::CopyIn | Lane::CopyOut | Lane::PeerCopy) {
+            activity.start = activity.start.max(engine_ends).min(activity.end);
         }
-        lane_ends = activity.end;
+        engine_ends = activity.end;
     }
     activities.sort_by_key(|activity| (activity.lane, activity.start, activity.call));
     activities

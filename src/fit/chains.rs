@@ -11,7 +11,7 @@
 //! and again, a turn takes the three service times and three hand-overs.
 
 use super::lookup::Lookup;
-use crate::plan::Direction;
+use crate::plan::{DeviceId, Direction};
 use crate::profile::{Estimate, HandOver, OperationKind, Other};
 use crate::samples::{CYCLES, LONG_COPY, LONG_KERNEL, Link, Quantity};
 
@@ -20,6 +20,7 @@ pub(super) const fn kind(link: Link) -> OperationKind {
         Link::CopyIn => OperationKind::CopyIn,
         Link::CopyOut => OperationKind::CopyOut,
         Link::Kernel => OperationKind::Kernel,
+        Link::PeerCopy => OperationKind::PeerCopy,
     }
 }
 
@@ -35,6 +36,17 @@ fn long_service(lookup: &Lookup<'_>, link: Link) -> Option<Estimate> {
         Link::CopyIn => copy(Direction::HostToDevice),
         Link::CopyOut => copy(Direction::DeviceToHost),
         Link::Kernel => Quantity::Kernel { variant: LONG_KERNEL.0, elements: LONG_KERNEL.1 },
+        Link::PeerCopy => return long_peer_copy(lookup),
+    })
+}
+
+/// From the first GPU to the second, whichever way the data goes.
+fn long_peer_copy(lookup: &Lookup<'_>) -> Option<Estimate> {
+    lookup.estimate(|quantity| match *quantity {
+        Quantity::PeerCopy { from, to, bytes: LONG_COPY, both: false, .. } => {
+            (from, to) == (DeviceId::FIRST, DeviceId(1))
+        }
+        _ => false,
     })
 }
 
@@ -54,7 +66,7 @@ pub(super) fn round_trip(
 pub(super) fn hand_overs(lookup: &Lookup<'_>) -> Vec<HandOver> {
     let mut all = Vec::new();
     for across in [false, true] {
-        let services = Link::ALL.map(|link| service(lookup, link));
+        let services = Link::OF_ONE_DEVICE.map(|link| service(lookup, link));
         let queued = mean_hop(lookup, services, |links| Quantity::Chain { links, across });
         for (from, to) in Link::ALL.into_iter().flat_map(|from| Link::ALL.map(|to| (from, to))) {
             if from != to || across {
@@ -78,19 +90,21 @@ fn hand_over(
         let alone = round_trip(lookup, &[from], false, true)?;
         Some(both.without(alone.ns + long_service(lookup, to)?.ns))
     })?;
+    // No chain went through other devices.
+    let queued = queued.filter(|_| ![from, to].contains(&Link::PeerCopy));
     let queued = queued.map_or(first, |queued| queued.at_most(first.ns));
     Some(HandOver { from: kind(from), to: kind(to), across_streams: across, first, queued })
 }
 
-/// The mean hand-over of chains that go through all engines, beside the device
-/// times of one operation each.
+/// The mean hand-over of chains that go through all engines of a device, beside the
+/// device times of one operation each.
 pub(super) fn mean_hop(
     lookup: &Lookup<'_>,
     services: [Option<Estimate>; 3],
     chain: impl Fn(Vec<Link>) -> Quantity,
 ) -> Option<Estimate> {
+    let hops = (services.len() * CYCLES.len()) as f64;
     let services: f64 = services.into_iter().map(|time| Some(time?.ns)).sum::<Option<_>>()?;
-    let hops = (Link::ALL.len() * CYCLES.len()) as f64;
     let (mut mean, mut other) = (Estimate::new(0.0, 0.0), Other { ns: 0.0, share: 0.0 });
     for links in CYCLES {
         let turn = lookup.estimate_of(&chain(links.to_vec()))?;

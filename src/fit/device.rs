@@ -57,7 +57,7 @@ pub(super) fn latencies(lookup: &Lookup<'_>, calls: &CallCosts, copies: &[CopyMo
         let operation = service(lookup, link).or_else(|| match link {
             Link::CopyIn => on_curve(Direction::HostToDevice),
             Link::CopyOut => on_curve(Direction::DeviceToHost),
-            Link::Kernel => None,
+            Link::Kernel | Link::PeerCopy => None,
         });
         let trip = round_trip(lookup, &[link], false, false)?;
         Some(trip.without(call?.ns + operation?.ns + calls.synchronize?.ns))

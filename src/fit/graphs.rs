@@ -13,7 +13,7 @@ pub(super) fn graph_costs(lookup: &Lookup<'_>, calls: &CallCosts) -> GraphCosts 
     // A kernel in a graph has the graph's gap before it.
     let service = |link| match link {
         Link::Kernel => kernel_gap,
-        Link::CopyIn | Link::CopyOut => service(lookup, link),
+        Link::CopyIn | Link::CopyOut | Link::PeerCopy => service(lookup, link),
     };
     let start = |link| {
         let trip = lookup.estimate_of(&Quantity::GraphRoundTrip { link })?;
@@ -21,14 +21,16 @@ pub(super) fn graph_costs(lookup: &Lookup<'_>, calls: &CallCosts) -> GraphCosts 
         let launch = launch.per_graph.ns + launch.per_node.ns;
         Some(trip.without(launch + service(link)?.ns + calls.synchronize?.ns))
     };
-    let hop = mean_hop(lookup, Link::ALL.map(service), |links| Quantity::GraphChain { links });
+    let services = Link::OF_ONE_DEVICE.map(service);
+    let hop = mean_hop(lookup, services, |links| Quantity::GraphChain { links });
     let hand_over = |from, to| match (from, to) {
         (Link::Kernel, Link::Kernel) => None,
         _ if from == to => Some(chain(to)?.without(service(to)?.ns)),
         // No node is issued to the device later than another: all are queued.
         _ => hop,
     };
-    let pairs = Link::ALL.into_iter().flat_map(|from| Link::ALL.map(|to| (from, to)));
+    let nodes = Link::OF_ONE_DEVICE;
+    let pairs = nodes.into_iter().flat_map(|from| nodes.map(|to| (from, to)));
     let hand_overs = pairs.filter_map(|(from, to)| {
         let time = hand_over(from, to)?;
         Some(NodeHandOver { from: kind(from), to: kind(to), time })

@@ -10,6 +10,7 @@ mod graphs;
 mod host;
 mod intervals;
 mod lookup;
+mod several;
 mod tolerance;
 mod transfers;
 mod trips;
@@ -48,6 +49,7 @@ fn fit_to(lookup: &Lookup<'_>, machine: &Provenance) -> Profile {
         schema_version: SCHEMA_VERSION,
         machine: machine.clone(),
         staging: host::staging(lookup, &calls),
+        multi_gpu: several::multi_gpu(lookup, &calls),
         hand_overs: chains::hand_overs(lookup),
         interference: transfers::interference(lookup, &copies, &kernels, &twins),
         registered_copies: device::copies(lookup, true),

@@ -99,9 +99,9 @@ impl Wait {
 /// All waits that trips of two operations have in them.
 fn waits(lookup: &Lookup<'_>, calls: &CallCosts, latency: &Latencies) -> Vec<Wait> {
     let mut waits = Vec::new();
-    for first in Link::ALL {
+    for first in Link::OF_ONE_DEVICE {
         for size in sizes(lookup, first) {
-            let others = Link::ALL.into_iter().filter(|&next| next != first);
+            let others = Link::OF_ONE_DEVICE.into_iter().filter(|&next| next != first);
             let wait = |next| wait(lookup, (first, size), next, calls, latency);
             waits.extend(others.filter_map(wait));
         }
@@ -121,6 +121,8 @@ fn wait(
         Link::CopyIn => (calls.copy_in?, latency.start_copy_in?),
         Link::CopyOut => (calls.copy_out?, latency.start_copy_out?),
         Link::Kernel => (calls.launch?, latency.start_kernel?),
+        // No trip goes to another device.
+        Link::PeerCopy => return None,
     };
     let first_call = trip(lookup, first, None, false)?.ns;
     let end = trip(lookup, first, None, true)?.ns - calls.synchronize?.ns;

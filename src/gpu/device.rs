@@ -13,8 +13,33 @@ use std::path::Path;
 /// Not `Send`: a context is current per thread, and hallway issues from one.
 pub struct Device {
     handle: sys::CUdevice,
+    context: Context,
+    /// The other GPUs of the machine in their order, opened when asked for.
+    others: Vec<(usize, OnceCell<Device>)>,
     module: OnceCell<Module>,
     not_send: std::marker::PhantomData<*const ()>,
+}
+
+/// What a call is made in: of memory, streams and events, each belongs to one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Context(sys::CUcontext);
+
+impl Context {
+    /// Makes it current for as long as `work` takes.
+    pub fn within<T>(self, work: impl FnOnce() -> Result<T, GpuError>) -> Result<T, GpuError> {
+        let mut popped = std::ptr::null_mut();
+        // SAFETY: the context is alive: whoever has it borrows from its device or
+        // is dropped before it.
+        check("cuCtxPushCurrent", unsafe { sys::cuCtxPushCurrent_v2(self.0) })?;
+        let result = work();
+        // SAFETY: pushed just now.
+        check("cuCtxPopCurrent", unsafe { sys::cuCtxPopCurrent_v2(&raw mut popped) })?;
+        result
+    }
+
+    pub(super) fn raw(self) -> sys::CUcontext {
+        self.0
+    }
 }
 
 /// What the driver says of the device.
@@ -46,6 +71,14 @@ impl Device {
         if ordinal >= count {
             return Err(GpuError::NoSuchDevice { wanted: ordinal, count });
         }
+        let others = (0..count).filter(|&other| other != ordinal);
+        let others = others.map(|other| (other, OnceCell::new())).collect();
+        let device = Self::retain(ordinal, others)?;
+        device.make_current()?;
+        Ok(device)
+    }
+
+    fn retain(ordinal: usize, others: Vec<(usize, OnceCell<Self>)>) -> Result<Self, GpuError> {
         let mut handle = 0;
         let mut context = std::ptr::null_mut();
         // SAFETY: the driver is initialised and the ordinal is in range.
@@ -53,9 +86,73 @@ impl Device {
             check("cuDeviceGet", sys::cuDeviceGet(&raw mut handle, ordinal as i32))?;
             let retained = sys::cuDevicePrimaryCtxRetain(&raw mut context, handle);
             check("cuDevicePrimaryCtxRetain", retained)?;
-            check("cuCtxSetCurrent", sys::cuCtxSetCurrent(context))?;
         }
-        Ok(Self { handle, module: OnceCell::new(), not_send: std::marker::PhantomData })
+        let (context, module) = (Context(context), OnceCell::new());
+        Ok(Self { handle, context, others, module, not_send: std::marker::PhantomData })
+    }
+
+    /// This GPU and the others of the machine: 0 is this one. The context that is
+    /// current stays so.
+    ///
+    /// # Errors
+    /// If there are not so many, or the context of that one cannot be had.
+    pub fn nth(&self, index: usize) -> Result<&Self, GpuError> {
+        let Some(place) = index.checked_sub(1) else { return Ok(self) };
+        let count = self.visible();
+        let Some((ordinal, other)) = self.others.get(place) else {
+            return Err(GpuError::TooFewDevices { wanted: index + 1, count });
+        };
+        if let Some(other) = other.get() {
+            return Ok(other);
+        }
+        let opened = Self::retain(*ordinal, Vec::new())?;
+        Ok(other.get_or_init(|| opened))
+    }
+
+    /// How many there are with the others.
+    pub fn visible(&self) -> usize {
+        self.others.len() + 1
+    }
+
+    /// Makes the context of this GPU the one that calls are made in.
+    ///
+    /// # Errors
+    /// If the driver refuses.
+    pub fn make_current(&self) -> Result<(), GpuError> {
+        // SAFETY: the context is retained as long as the device lives.
+        check("cuCtxSetCurrent", unsafe { sys::cuCtxSetCurrent(self.context.0) })
+    }
+
+    pub(super) fn context(&self) -> Context {
+        self.context
+    }
+
+    /// Whether this GPU reaches the other's memory.
+    ///
+    /// # Errors
+    /// If the driver does not answer.
+    pub fn reaches(&self, other: &Self) -> Result<bool, GpuError> {
+        let mut can = 0;
+        // SAFETY: both handles are valid and the word is written on success.
+        let result = unsafe { sys::cuDeviceCanAccessPeer(&raw mut can, self.handle, other.handle) };
+        check("cuDeviceCanAccessPeer", result)?;
+        Ok(can != 0)
+    }
+
+    /// Lets this GPU reach the other's memory, if it can: copies between them then
+    /// go no way round through the host.
+    ///
+    /// # Errors
+    /// If the driver refuses.
+    pub fn enable_access(&self, other: &Self) -> Result<(), GpuError> {
+        if !self.reaches(other)? {
+            return Ok(());
+        }
+        // SAFETY: the other's context is retained as long as it lives.
+        self.context.within(|| match unsafe { sys::cuCtxEnablePeerAccess(other.context.0, 0) } {
+            sys::CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED => Ok(()),
+            result => check("cuCtxEnablePeerAccess", result),
+        })
     }
 
     /// How many GPUs the driver shows.
@@ -124,9 +221,11 @@ impl Device {
     /// If the driver does not answer.
     pub fn free_memory(&self) -> Result<Bytes, GpuError> {
         let (mut free, mut total) = (0, 0);
-        // SAFETY: a context is current and both words are written on success.
-        let result = unsafe { sys::cuMemGetInfo_v2(&raw mut free, &raw mut total) };
-        check("cuMemGetInfo", result)?;
+        self.context.within(|| {
+            // SAFETY: a context is current and both words are written on success.
+            let result = unsafe { sys::cuMemGetInfo_v2(&raw mut free, &raw mut total) };
+            check("cuMemGetInfo", result)
+        })?;
         Ok(Bytes::new(free as u64))
     }
 
@@ -137,7 +236,7 @@ impl Device {
         }
         let major = self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
         let minor = self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
-        let module = Module::compile(major, minor)?;
+        let module = self.context.within(|| Module::compile(major, minor))?;
         Ok(self.module.get_or_init(|| module))
     }
 
@@ -162,8 +261,13 @@ impl Device {
 
 impl Drop for Device {
     fn drop(&mut self) {
-        drop(self.module.take());
-        // SAFETY: retained once in `open`.
+        self.others.clear();
+        let module = self.module.take();
+        let _ = self.context.within(|| {
+            drop(module);
+            Ok(())
+        });
+        // SAFETY: retained once in `retain`.
         unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.handle) };
     }
 }

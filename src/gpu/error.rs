@@ -12,6 +12,8 @@ pub enum GpuError {
     NoDevice,
     #[error("there is no GPU {wanted}; this machine has {count}, counted from 0")]
     NoSuchDevice { wanted: usize, count: usize },
+    #[error("this takes {wanted} GPUs, and {count} are visible")]
+    TooFewDevices { wanted: usize, count: usize },
     #[error("NVRTC was not found: install the CUDA toolkit's libnvrtc or set LD_LIBRARY_PATH")]
     NoCompiler,
     #[error(
@@ -44,6 +46,7 @@ impl GpuError {
             Self::NoDriver
                 | Self::NoDevice
                 | Self::NoSuchDevice { .. }
+                | Self::TooFewDevices { .. }
                 | Self::NoCompiler
                 | Self::NoLibrary { .. }
                 | Self::NoManagedMemory

@@ -1,6 +1,6 @@
 //! Device memory and page-locked host memory, given back when dropped.
 
-use super::device::Device;
+use super::device::{Context, Device};
 use super::error::{GpuError, check};
 use crate::units::Bytes;
 use cudarc::driver::sys;
@@ -8,6 +8,7 @@ use std::ffi::c_void;
 
 /// Plain device memory (`cuMemAlloc`), not from a stream-ordered pool.
 pub struct DeviceMemory {
+    context: Context,
     address: u64,
     bytes: Bytes,
 }
@@ -15,12 +16,14 @@ pub struct DeviceMemory {
 impl DeviceMemory {
     /// # Errors
     /// If the device has not enough memory left.
-    pub fn new(_device: &Device, bytes: Bytes) -> Result<Self, GpuError> {
-        let mut address = 0;
-        // SAFETY: a context is current; the address is written on success.
-        let result = unsafe { sys::cuMemAlloc_v2(&raw mut address, bytes.as_usize().max(4)) };
-        check("cuMemAlloc", result)?;
-        Ok(Self { address, bytes })
+    pub fn new(device: &Device, bytes: Bytes) -> Result<Self, GpuError> {
+        let (context, mut address) = (device.context(), 0);
+        context.within(|| {
+            // SAFETY: a context is current; the address is written on success.
+            let result = unsafe { sys::cuMemAlloc_v2(&raw mut address, bytes.as_usize().max(4)) };
+            check("cuMemAlloc", result)
+        })?;
+        Ok(Self { context, address, bytes })
     }
 
     pub fn address(&self) -> u64 {
@@ -35,11 +38,14 @@ impl DeviceMemory {
 impl Drop for DeviceMemory {
     fn drop(&mut self) {
         // SAFETY: allocated in `new` and freed once.
-        unsafe { sys::cuMemFree_v2(self.address) };
+        let free = || check("cuMemFree", unsafe { sys::cuMemFree_v2(self.address) });
+        // There is nobody to tell.
+        let _ = self.context.within(free);
     }
 }
 
 /// Page-locked host memory (`cuMemHostAlloc`), mapped: a kernel can use its address.
+/// Whichever device took it, all reach it (CUDA Driver API, "Unified Addressing").
 pub struct PinnedMemory {
     address: *mut c_void,
     bytes: Bytes,
@@ -89,7 +95,7 @@ impl Drop for PinnedMemory {
     }
 }
 
-/// Host memory of somebody else's, page-locked as long as this lives.
+/// Host memory of somebody else's, page-locked for all devices as long as this lives.
 pub struct Registration {
     address: *mut c_void,
 }
@@ -102,8 +108,9 @@ impl Registration {
     /// If the system will not lock so much memory.
     pub unsafe fn new(_device: &Device, address: *mut f32, bytes: Bytes) -> Result<Self, GpuError> {
         let address = address.cast();
+        const PORTABLE: u32 = sys::CU_MEMHOSTREGISTER_PORTABLE;
         // SAFETY: the range is mapped, as the caller promises.
-        let result = unsafe { sys::cuMemHostRegister_v2(address, bytes.as_usize(), 0) };
+        let result = unsafe { sys::cuMemHostRegister_v2(address, bytes.as_usize(), PORTABLE) };
         check("cuMemHostRegister", result)?;
         Ok(Self { address })
     }

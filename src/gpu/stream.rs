@@ -1,6 +1,6 @@
 //! Streams and events: one driver call each.
 
-use super::device::Device;
+use super::device::{Context, Device};
 use super::error::{GpuError, check};
 use super::kernels::{Launch, StreamLibraries};
 use crate::units::{Bytes, Span};
@@ -9,6 +9,7 @@ use std::cell::RefCell;
 
 /// A stream of the device.
 pub struct Stream {
+    context: Context,
     raw: sys::CUstream,
     libraries: RefCell<StreamLibraries>,
 }
@@ -32,34 +33,42 @@ impl Stream {
     ///
     /// # Errors
     /// If the driver refuses.
-    pub fn with_priority(_device: &Device, priority: i32) -> Result<Self, GpuError> {
-        Self::create(sys::CUstream_flags::CU_STREAM_NON_BLOCKING, priority)
+    pub fn with_priority(device: &Device, priority: i32) -> Result<Self, GpuError> {
+        Self::create(device, sys::CUstream_flags::CU_STREAM_NON_BLOCKING, priority)
     }
 
     /// A stream that waits for the legacy default stream, and it for this.
     ///
     /// # Errors
     /// If the driver refuses.
-    pub fn blocking(_device: &Device, priority: i32) -> Result<Self, GpuError> {
-        Self::create(sys::CUstream_flags::CU_STREAM_DEFAULT, priority)
+    pub fn blocking(device: &Device, priority: i32) -> Result<Self, GpuError> {
+        Self::create(device, sys::CUstream_flags::CU_STREAM_DEFAULT, priority)
     }
 
-    /// The legacy default stream, of which there is one to a context.
-    pub fn legacy_default(_device: &Device) -> Self {
-        Self::of(LEGACY_DEFAULT)
+    /// The legacy default stream, of which there is one to a context: that which is
+    /// current at each call.
+    pub fn legacy_default(device: &Device) -> Self {
+        Self::of(device, LEGACY_DEFAULT)
     }
 
-    fn create(flags: sys::CUstream_flags, priority: i32) -> Result<Self, GpuError> {
+    fn create(
+        device: &Device,
+        flags: sys::CUstream_flags,
+        priority: i32,
+    ) -> Result<Self, GpuError> {
         let mut stream = std::ptr::null_mut();
         let flags = flags as u32;
-        // SAFETY: a context is current; the handle is written on success.
-        let result = unsafe { sys::cuStreamCreateWithPriority(&raw mut stream, flags, priority) };
-        check("cuStreamCreateWithPriority", result)?;
-        Ok(Self::of(stream))
+        device.context().within(|| {
+            // SAFETY: a context is current; the handle is written on success.
+            let result =
+                unsafe { sys::cuStreamCreateWithPriority(&raw mut stream, flags, priority) };
+            check("cuStreamCreateWithPriority", result)
+        })?;
+        Ok(Self::of(device, stream))
     }
 
-    fn of(raw: sys::CUstream) -> Self {
-        Self { raw, libraries: RefCell::default() }
+    fn of(device: &Device, raw: sys::CUstream) -> Self {
+        Self { context: device.context(), raw, libraries: RefCell::default() }
     }
 
     pub(super) fn raw(&self) -> sys::CUstream {
@@ -102,6 +111,25 @@ impl Stream {
         check("cuMemcpyDtoDAsync", result)
     }
 
+    /// Copies memory of the stream's device to that of another.
+    ///
+    /// # Safety
+    /// As for [`Stream::copy_in`].
+    ///
+    /// # Errors
+    /// As for [`Stream::copy_in`].
+    pub unsafe fn copy_to_peer(
+        &self,
+        from: u64,
+        (device, to): (&Device, u64),
+        n: Bytes,
+    ) -> Result<(), GpuError> {
+        let (theirs, mine) = (device.context().raw(), self.context.raw());
+        let result =
+            unsafe { sys::cuMemcpyPeerAsync(to, theirs, from, mine, n.as_usize(), self.raw) };
+        check("cuMemcpyPeerAsync", result)
+    }
+
     /// Zeroes device memory.
     ///
     /// # Safety
@@ -132,7 +160,7 @@ impl Stream {
     /// # Errors
     /// If the library has no memory left.
     pub fn prepare(&self, launch: &Launch) -> Result<(), GpuError> {
-        launch.prepare(self.raw, &mut self.libraries.borrow_mut())
+        self.context.within(|| launch.prepare(self.raw, &mut self.libraries.borrow_mut()))
     }
 
     /// # Errors
@@ -173,12 +201,17 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        // What libraries have on this stream goes before it.
-        self.libraries.take();
-        if self.raw != LEGACY_DEFAULT {
+        let end = || {
+            // What libraries have on this stream goes before it.
+            self.libraries.take();
+            if self.raw == LEGACY_DEFAULT {
+                return Ok(());
+            }
             // SAFETY: created in `create` and destroyed once.
-            unsafe { sys::cuStreamDestroy_v2(self.raw) };
-        }
+            check("cuStreamDestroy", unsafe { sys::cuStreamDestroy_v2(self.raw) })
+        };
+        // There is nobody to tell.
+        let _ = self.context.within(end);
     }
 }
 
@@ -202,11 +235,13 @@ impl Event {
         Self::new(device, sys::CUevent_flags::CU_EVENT_DEFAULT)
     }
 
-    fn new(_device: &Device, flags: sys::CUevent_flags) -> Result<Self, GpuError> {
+    fn new(device: &Device, flags: sys::CUevent_flags) -> Result<Self, GpuError> {
         let mut event = std::ptr::null_mut();
-        // SAFETY: a context is current; the handle is written on success.
-        let result = unsafe { sys::cuEventCreate(&raw mut event, flags as u32) };
-        check("cuEventCreate", result)?;
+        device.context().within(|| {
+            // SAFETY: a context is current; the handle is written on success.
+            let result = unsafe { sys::cuEventCreate(&raw mut event, flags as u32) };
+            check("cuEventCreate", result)
+        })?;
         Ok(Self(event))
     }
 

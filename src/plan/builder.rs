@@ -2,8 +2,8 @@
 
 use super::chunk::{Item, iteration_range, widened};
 use super::program::{
-    Allocation, AllocationId, Call, Direction, EventId, Place, Plan, Slice, Step, StreamId,
-    StreamTraits,
+    Allocation, AllocationId, Call, DeviceId, Direction, EventId, Place, Plan, Slice, Step,
+    StreamId, StreamTraits,
 };
 use super::strategy::Strategy;
 use crate::kernels::{Grid, Shape};
@@ -33,6 +33,7 @@ impl Residence {
 
 /// One set of working memory, enough for any item.
 pub(super) struct Slot {
+    place: Place,
     /// For each buffer, its memory in this slot; `None` if it lives elsewhere.
     buffers: Vec<Option<AllocationId>>,
     /// For each task, the second buffer that iterations of a stencil alternate with.
@@ -46,8 +47,11 @@ pub(super) struct Builder<'w> {
     pub plan: Plan,
     /// For each buffer that has a home outside the plan: where that is.
     homes: Vec<Option<AllocationId>>,
-    /// For each buffer that all chunks of a batch read whole: where they find it.
-    pub(super) shared: Vec<Option<AllocationId>>,
+    /// For each buffer that all chunks of a batch read whole: where they find it on
+    /// each device. Nowhere: it is no such buffer.
+    pub(super) shared: Vec<Vec<AllocationId>>,
+    /// Whose context is current where the next call is issued.
+    current: DeviceId,
 }
 
 impl<'w> Builder<'w> {
@@ -60,8 +64,9 @@ impl<'w> Builder<'w> {
             setup: Vec::new(),
             body: Vec::new(),
         };
-        let shared = vec![None; workload.buffers.len()];
-        let mut builder = Self { workload, plan, homes: Vec::new(), shared };
+        let shared = vec![Vec::new(); workload.buffers.len()];
+        let (homes, current) = (Vec::new(), DeviceId::FIRST);
+        let mut builder = Self { workload, plan, homes, shared, current };
         for index in 0..workload.buffers.len() {
             let home = builder.add_home(BufferId(index));
             builder.homes.push(home);
@@ -75,7 +80,7 @@ impl<'w> Builder<'w> {
         let wanted = self.plan.strategy.memory;
         let (place, pin) = match buffer.home {
             Home::Scratch => return None,
-            Home::Device => (Place::Device, false),
+            Home::Device => (Place::FIRST_DEVICE, false),
             Home::Host(HostMemory::Pinned) => (Place::Host(HostMemory::Pinned), false),
             Home::Host(HostMemory::Pageable) => (Place::Host(wanted), wanted == HostMemory::Pinned),
         };
@@ -105,12 +110,32 @@ impl<'w> Builder<'w> {
     }
 
     pub fn stream(&mut self) -> StreamId {
-        self.plan.streams.push(StreamTraits::default());
+        self.stream_on(DeviceId::FIRST)
+    }
+
+    pub fn stream_on(&mut self, device: DeviceId) -> StreamId {
+        self.plan.streams.push(StreamTraits { device, ..StreamTraits::default() });
         StreamId(self.plan.streams.len() - 1)
     }
 
+    /// Adds a call to the body, and before it what makes the right context current.
     pub fn issue(&mut self, call: Call) {
+        if let Some(stream) = call.stream() {
+            self.make_current(self.plan.device_of(stream));
+        }
         self.plan.body.push(call);
+    }
+
+    fn make_current(&mut self, device: DeviceId) {
+        if std::mem::replace(&mut self.current, device) != device {
+            self.plan.body.push(Call::Use(device));
+        }
+    }
+
+    /// The plan, once all calls are issued.
+    pub fn finish(mut self) -> Plan {
+        self.make_current(DeviceId::FIRST);
+        self.plan
     }
 
     /// Records a new event on a stream.
@@ -127,11 +152,11 @@ impl<'w> Builder<'w> {
         let mut buffers = Vec::new();
         for (index, buffer) in self.workload.buffers.iter().enumerate() {
             let (id, name) = (BufferId(index), buffer.name.clone());
-            let own = !self.at_home(id, place) && self.shared[index].is_none();
+            let own = !self.at_home(id, place) && self.shared[index].is_empty();
             buffers.push(own.then(|| self.allocate(name, place, longest(items, id))));
         }
         let none = vec![None; self.workload.tasks.len()];
-        Slot { buffers, spares: none.clone(), workspaces: none }
+        Slot { place, buffers, spares: none.clone(), workspaces: none }
     }
 
     /// Storage with what kernels need besides their buffers.
@@ -143,26 +168,29 @@ impl<'w> Builder<'w> {
                     (format!("{} spare", task.name), longest(items, task.writes));
                 slot.spares[index] = Some(self.allocate(name, place, elements));
             }
-            if let (Place::Device, Some(elements)) =
+            if let (Place::Device(device), Some(elements)) =
                 (place, Grid::workspace(task.kernel, &task.arguments))
             {
-                slot.workspaces[index] = Some(self.workspace(&task.name, elements));
+                slot.workspaces[index] = Some(self.workspace(device, &task.name, elements));
             }
         }
         slot
     }
 
-    fn workspace(&mut self, task: &str, elements: u64) -> AllocationId {
-        let id = self.allocate(format!("{task} workspace"), Place::Device, elements);
+    fn workspace(&mut self, device: DeviceId, task: &str, elements: u64) -> AllocationId {
+        let id = self.allocate(format!("{task} workspace"), Place::Device(device), elements);
         let target = Slice { allocation: id, offset: Bytes::ZERO, length: Bytes::of_f32(elements) };
-        self.plan.setup.push(Call::Clear { stream: StreamId(0), target });
+        let streams = &self.plan.streams;
+        let first = streams.iter().position(|stream| stream.device == device);
+        let stream = StreamId(first.expect("streams come before slots"));
+        self.plan.setup.push(Call::Clear { stream, target });
         id
     }
 
     fn at_home(&self, id: BufferId, place: Place) -> bool {
         match self.workload.buffer(id).home {
             Home::Scratch => false,
-            Home::Device => place == Place::Device,
+            Home::Device => place == Place::FIRST_DEVICE,
             Home::Host(_) => matches!(place, Place::Host(_)),
         }
     }
@@ -174,9 +202,10 @@ impl<'w> Builder<'w> {
     }
 
     /// Where the chunks of an item's batch find a buffer that they all read whole.
-    pub fn shared(&self, item: &Item, id: BufferId) -> Option<Residence> {
+    pub fn shared(&self, device: DeviceId, item: &Item, id: BufferId) -> Option<Residence> {
         let offset = item.batch * self.workload.buffer(id).elements;
-        self.shared[id.0].map(|allocation| Residence { allocation, first: 0, offset })
+        let allocation = *self.shared[id.0].get(device.0)?;
+        Some(Residence { allocation, first: 0, offset })
     }
 
     /// Where a buffer of an item is worked on.
@@ -184,7 +213,11 @@ impl<'w> Builder<'w> {
         match slot.buffers[id.0] {
             Some(allocation) => Residence { allocation, first: item.room[id.0].start, offset: 0 },
             None => {
-                let elsewhere = self.shared(item, id).or_else(|| self.home(item, id));
+                let shared = match slot.place {
+                    Place::Device(device) => self.shared(device, item, id),
+                    Place::Host(_) => None,
+                };
+                let elsewhere = shared.or_else(|| self.home(item, id));
                 elsewhere.expect("a buffer without a slot has a home")
             }
         }
@@ -252,7 +285,7 @@ impl<'w> Builder<'w> {
 
     /// Buffers of the host that the device has to be given, chunk by chunk.
     pub fn copied_in(&self) -> Vec<BufferId> {
-        let chunked = |id: &BufferId| self.shared[id.0].is_none();
+        let chunked = |id: &BufferId| self.shared[id.0].is_empty();
         self.inputs_on_host().filter(chunked).collect()
     }
 

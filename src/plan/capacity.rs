@@ -7,6 +7,7 @@ use crate::units::Bytes;
 /// The most that plans may take of each memory; `None` is not known, or no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Capacities {
+    /// Of each device that the plan uses.
     pub device: Option<Bytes>,
     pub pinned: Option<Bytes>,
 }
@@ -69,11 +70,10 @@ impl DoesNotFit {
 /// The first memory that does not suffice.
 pub fn check_fits(plan: &Plan, there_is: Capacities, whose: Whose) -> Result<(), DoesNotFit> {
     let memories = [
-        ("device", there_is.device, Place::Device),
-        ("pinned", there_is.pinned, Place::Host(HostMemory::Pinned)),
+        ("device", there_is.device, plan.device_bytes()),
+        ("pinned", there_is.pinned, plan.bytes_in(Place::Host(HostMemory::Pinned))),
     ];
-    for (memory, has, place) in memories {
-        let needs = plan.bytes_in(place);
+    for (memory, has, needs) in memories {
         if let Some(has) = has.filter(|&has| needs > has) {
             return Err(DoesNotFit { memory, needs, has, whose });
         }

@@ -6,9 +6,9 @@ use super::chunk::{Item, items, reduced};
 use super::graph::captured;
 use super::hazards::check_hazards;
 use super::partials::Partials;
-use super::program::{Call, Direction, Place, Plan, StreamId};
+use super::program::{Call, DeviceId, Direction, Place, Plan, StreamId};
 use super::shared::Shared;
-use super::strategy::{Family, Issue, Strategy};
+use super::strategy::{Each, Family, Issue, Spread, Strategy};
 use crate::scenario::{BufferId, Home, HostMemory, TaskId, Workload};
 
 /// Why a strategy has no plan for a workload.
@@ -31,10 +31,21 @@ pub fn build(workload: &Workload, strategy: Strategy) -> Result<Plan, Refusal> {
     let plan = match strategy.family {
         Family::Cpu => cpu(builder),
         Family::RoundTrip => round_trip(builder),
-        Family::Resident => by_chunk(builder, 1, 1, Issue::DepthFirst),
-        Family::ByChunk { chunks, streams, issue } => by_chunk(builder, chunks, streams, issue),
-        Family::ByEngine { chunks } => by_engine(builder, chunks, None),
-        Family::Buffered { chunks, ring } => by_engine(builder, chunks, Some(ring)),
+        Family::Resident => by_chunk(builder, (1, ONE_GPU), 1, Issue::DepthFirst),
+        Family::ByChunk { chunks, streams, issue } => {
+            by_chunk(builder, (chunks, ONE_GPU), streams, issue)
+        }
+        Family::ByEngine { chunks } => by_engine(builder, (chunks, ONE_GPU), None),
+        Family::Buffered { chunks, ring } => by_engine(builder, (chunks, ONE_GPU), Some(ring)),
+        Family::MultiGpu { chunks, devices, each, spread } => {
+            let over = (chunks, (devices, spread));
+            check_dealing(workload, chunks, devices).and_then(|()| match each {
+                Each::ByChunk { streams } => {
+                    by_chunk(builder, over, streams * devices, Issue::DepthFirst)
+                }
+                Each::ByEngine => by_engine(builder, over, None),
+            })
+        }
     }
     .and_then(|plan| if strategy.graph { captured(plan) } else { Ok(plan) })
     .map_err(refuse)?;
@@ -42,6 +53,26 @@ pub fn build(workload: &Workload, strategy: Strategy) -> Result<Plan, Refusal> {
     check_fits(&plan, limits, Whose::Scenario).map_err(|error| refuse(error.to_string()))?;
     check_hazards(&plan).map_err(|hazard| refuse(hazard.to_string()))?;
     Ok(plan)
+}
+
+/// How many GPUs chunks are dealt over, and how these come by what all chunks read.
+type Gpus = (usize, Spread);
+
+const ONE_GPU: Gpus = (1, Spread::Host);
+
+/// Each GPU has to get as many chunks of a batch as any other, or whole batches.
+fn check_dealing(workload: &Workload, chunks: u64, devices: usize) -> Result<(), String> {
+    let stays = workload.buffers.iter().find(|buffer| buffer.home == Home::Device);
+    if let Some(buffer) = stays {
+        return Err(format!("`{}` stays on one GPU", buffer.name));
+    }
+    if chunks > 1 && !chunks.is_multiple_of(devices as u64) {
+        return Err(format!("{chunks} chunks cannot be shared out evenly to {devices} GPUs"));
+    }
+    if chunks * workload.batches < devices as u64 {
+        return Err(format!("{devices} GPUs for fewer chunks"));
+    }
+    Ok(())
 }
 
 fn check_memory_kind(workload: &Workload, strategy: Strategy) -> Result<(), String> {
@@ -79,7 +110,7 @@ fn cpu(mut builder: Builder<'_>) -> Result<Plan, String> {
         }
         fetch(&mut builder, stream, &slot, item, &on_device, Direction::HostToDevice);
     }
-    Ok(builder.plan)
+    Ok(builder.finish())
 }
 
 /// Brings buffers whose home is the device to the CPU, or takes them back.
@@ -113,7 +144,7 @@ fn round_trip(mut builder: Builder<'_>) -> Result<Plan, String> {
     let workload = builder.workload;
     let items = items(workload, 1)?;
     let stream = builder.stream();
-    let slot = builder.slot(&items, Place::Device);
+    let slot = builder.slot(&items, Place::FIRST_DEVICE);
     let ashore = builder.storage(&items, Place::Host(builder.plan.strategy.memory));
     let travels = |id: BufferId| workload.buffer(id).home != Home::Device;
     for item in &items {
@@ -136,7 +167,7 @@ fn round_trip(mut builder: Builder<'_>) -> Result<Plan, String> {
             builder.issue(Call::Synchronize { stream });
         }
     }
-    Ok(builder.plan)
+    Ok(builder.finish())
 }
 
 fn copy_in(builder: &mut Builder<'_>, stream: StreamId, slot: &Slot, item: &Item) {
@@ -164,20 +195,23 @@ fn copy_out(
 
 fn by_chunk(
     mut builder: Builder<'_>,
-    chunks: u64,
+    (chunks, gpus): (u64, Gpus),
     streams: usize,
     issue: Issue,
 ) -> Result<Plan, String> {
     let items = chunked_items(&builder, chunks)?;
     let streams = streams.min(items.len());
-    let streams: Vec<StreamId> = (0..streams).map(|_| builder.stream()).collect();
-    let mut shared = Shared::new(&mut builder, chunks, streams.len());
+    let device = |index: usize| DeviceId(index % gpus.0);
+    let streams: Vec<StreamId> =
+        (0..streams).map(|index| builder.stream_on(device(index))).collect();
+    let mut shared = Shared::new(&mut builder, chunks, streams.len() > gpus.0, gpus);
     let slots = match issue {
         Issue::DepthFirst => streams.len(),
         // The next chunk is copied in before the kernel of the last has run.
         Issue::BreadthFirst => items.len(),
     };
-    let slots: Vec<Slot> = (0..slots).map(|_| builder.slot(&items, Place::Device)).collect();
+    let slots: Vec<Slot> =
+        (0..slots).map(|index| builder.slot(&items, Place::Device(device(index)))).collect();
     let partials = Partials::new(&mut builder, chunks);
     let work: Vec<(&Item, StreamId, &Slot)> = (0..items.len())
         .map(|i| (&items[i], streams[i % streams.len()], &slots[i % slots.len()]))
@@ -208,7 +242,7 @@ fn by_chunk(
         builder.issue(Call::Synchronize { stream });
     }
     Partials::combine(&partials, &mut builder, &items);
-    Ok(builder.plan)
+    Ok(builder.finish())
 }
 
 fn chunked_items(builder: &Builder<'_>, chunks: u64) -> Result<Vec<Item>, String> {
@@ -221,21 +255,28 @@ fn chunked_items(builder: &Builder<'_>, chunks: u64) -> Result<Vec<Item>, String
     items(workload, chunks)
 }
 
-fn by_engine(mut builder: Builder<'_>, chunks: u64, ring: Option<usize>) -> Result<Plan, String> {
+fn by_engine(
+    mut builder: Builder<'_>,
+    (chunks, gpus): (u64, Gpus),
+    ring: Option<usize>,
+) -> Result<Plan, String> {
     let items = chunked_items(&builder, chunks)?;
     let ring = ring.unwrap_or(items.len());
     if ring > items.len() {
         return Err(format!("a ring of {ring} for {} chunks", items.len()));
     }
-    let [inward, compute, outward] = [builder.stream(), builder.stream(), builder.stream()];
-    let mut shared = Shared::new(&mut builder, chunks, 1);
-    let slots: Vec<Slot> = (0..ring).map(|_| builder.slot(&items, Place::Device)).collect();
+    let device = |index: usize| DeviceId(index % gpus.0);
+    let streams: Vec<[StreamId; 3]> =
+        (0..gpus.0).map(|index| [(); 3].map(|()| builder.stream_on(device(index)))).collect();
+    let mut shared = Shared::new(&mut builder, chunks, false, gpus);
+    let slots: Vec<Slot> =
+        (0..ring).map(|index| builder.slot(&items, Place::Device(device(index)))).collect();
     let partials = Partials::new(&mut builder, chunks);
     let (comes, goes) = (builder.copied_in(), builder.copied_out());
     let updates = comes.iter().any(|id| goes.contains(id));
     let (mut computed, mut left) = (Vec::new(), Vec::new());
     for (index, item) in items.iter().enumerate() {
-        let slot = &slots[index % ring];
+        let (slot, [inward, compute, outward]) = (&slots[index % ring], streams[index % gpus.0]);
         let before = index.checked_sub(ring);
         let brings = shared.bring(&mut builder, inward, item);
         if brings || !comes.is_empty() {
@@ -263,8 +304,10 @@ fn by_engine(mut builder: Builder<'_>, chunks: u64, ring: Option<usize>) -> Resu
             }
         }
     }
-    let last = if goes.is_empty() { compute } else { outward };
-    builder.issue(Call::Synchronize { stream: last });
+    for [_, compute, outward] in streams {
+        let last = if goes.is_empty() { compute } else { outward };
+        builder.issue(Call::Synchronize { stream: last });
+    }
     Partials::combine(&partials, &mut builder, &items);
-    Ok(builder.plan)
+    Ok(builder.finish())
 }

@@ -66,6 +66,9 @@ pub(super) fn captured(mut plan: Plan) -> Result<Plan, String> {
     if plan.streams.iter().any(|stream| stream.kind == StreamKind::LegacyDefault) {
         return Err("the legacy default stream cannot be captured".to_owned());
     }
+    if plan.devices() > 1 {
+        return Err("graphs over several GPUs are not calibrated".to_owned());
+    }
     let waits = |call: &Call| matches!(call, Call::Synchronize { .. });
     let end = plan.body.iter().position(waits).unwrap_or(plan.body.len());
     let mut rest = plan.body.split_off(end);
@@ -127,6 +130,8 @@ fn check(plan: &Plan, call: &Call) -> Result<(), String> {
         Call::Compute { .. } => "what the host computes",
         Call::Allocate(_) | Call::Pin(_) | Call::Renew(_) => "taking memory",
         Call::Replay { .. } => "the launch of another graph",
+        Call::PeerCopy { .. } => "a copy between GPUs",
+        Call::Use(_) => "going to another GPU's context",
         Call::Synchronize { .. } => "a synchronisation",
     };
     Err(format!("{what} cannot be captured"))

@@ -23,8 +23,8 @@ impl fmt::Display for Hazard {
 
 impl std::error::Error for Hazard {}
 
-/// What a lane (the host, a stream or a branch of a graph) knows to be finished: for each lane, how
-/// many of its operations (Lamport 1978; vector clocks: Fidge 1988, Mattern 1989).
+/// What a lane (the host, a stream or a branch of a graph) knows to be finished: for each
+/// lane, how many of its operations (Lamport 1978; vector clocks: Fidge 1988, Mattern 1989).
 type Clock = Vec<usize>;
 
 struct Access {
@@ -86,9 +86,9 @@ pub fn check_hazards(plan: &Plan) -> Result<(), Hazard> {
 /// What goes to the legacy default stream comes behind everything in blocking
 /// streams, and what goes to these behind everything in it.
 fn pass_barrier(plan: &Plan, clocks: &mut [Clock], lane: usize) {
-    let kind = |lane: usize| plan.streams.get(lane).map(|stream| stream.kind);
-    for other in 0..plan.streams.len() {
-        if kind(other).zip(kind(lane)).is_some_and(|(one, two)| one.waits_for(two)) {
+    let Some(mine) = plan.streams.get(lane) else { return };
+    for (other, theirs) in plan.streams.iter().enumerate() {
+        if mine.waits_for(theirs) {
             let known = clocks[other].clone();
             join(&mut clocks[lane], &known);
         }
@@ -111,12 +111,15 @@ fn touched(plan: &Plan, call: &Call) -> Vec<(Slice, bool)> {
     match call {
         Call::Allocate(id) | Call::Pin(id) | Call::Renew(id) => vec![(whole(*id), true)],
         Call::Clear { target, .. } => vec![(*target, true)],
-        Call::Copy { from, to, .. } => vec![(*from, false), (*to, true)],
+        Call::Copy { from, to, .. } | Call::PeerCopy { from, to, .. } => {
+            vec![(*from, false), (*to, true)]
+        }
         Call::Launch { step, .. } | Call::Compute { step } => step_accesses(step),
         Call::Record { .. }
         | Call::Wait { .. }
         | Call::Replay { .. }
-        | Call::Synchronize { .. } => Vec::new(),
+        | Call::Synchronize { .. }
+        | Call::Use(_) => Vec::new(),
     }
 }
 

@@ -21,7 +21,7 @@ pub use families::{Refusal, build};
 pub use graph::Graph;
 pub use hazards::{Hazard, check_hazards};
 pub use program::{
-    Allocation, AllocationId, Call, Direction, EventId, Place, Plan, Slice, Step, StreamId,
-    StreamKind, StreamTraits,
+    Allocation, AllocationId, Call, DeviceId, Direction, EventId, Place, Plan, Slice, Step,
+    StreamId, StreamKind, StreamTraits,
 };
-pub use strategy::{Family, Issue, Strategy};
+pub use strategy::{Each, Family, Issue, Spread, Strategy};

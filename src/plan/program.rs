@@ -16,6 +16,23 @@ pub struct AllocationId(pub usize);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct StreamId(pub usize);
 
+/// A GPU of the plan, counted from 0: which GPU of the machine that is, is not
+/// the plan's to say.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct DeviceId(pub usize);
+
+impl DeviceId {
+    /// The only one of most plans, and where buffers live whose home is the device.
+    pub const FIRST: Self = Self(0);
+
+    fn is_first(&self) -> bool {
+        *self == Self::FIRST
+    }
+}
+
 /// An event of the plan, counted from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct EventId(pub usize);
@@ -34,28 +51,50 @@ pub enum StreamKind {
     LegacyDefault,
 }
 
-impl StreamKind {
-    /// Whether what is issued to one waits for what was issued before to the other.
-    pub fn waits_for(self, other: Self) -> bool {
-        matches!(
-            (self, other),
-            (Self::Blocking, Self::LegacyDefault) | (Self::LegacyDefault, Self::Blocking)
-        )
-    }
-}
-
 /// What a stream is created as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct StreamTraits {
     pub kind: StreamKind,
     /// Blocks of the lowest number that waits are dispatched first, as in CUDA.
     pub priority: i32,
+    /// Whose engines do what is issued to it.
+    #[serde(skip_serializing_if = "DeviceId::is_first")]
+    pub device: DeviceId,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+impl StreamTraits {
+    /// Whether what is issued to one waits for what was issued before to the other:
+    /// each device has a legacy default stream of its own.
+    pub fn waits_for(&self, other: &Self) -> bool {
+        use StreamKind::{Blocking, LegacyDefault};
+        let kinds = (self.kind, other.kind);
+        self.device == other.device
+            && matches!(kinds, (Blocking, LegacyDefault) | (LegacyDefault, Blocking))
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     Host(HostMemory),
-    Device,
+    Device(DeviceId),
+}
+
+impl Place {
+    /// The memory of the only device of most plans.
+    pub const FIRST_DEVICE: Self = Self::Device(DeviceId::FIRST);
+}
+
+/// The first device goes by no number, as in plans that were recorded when there
+/// was no other.
+impl Serialize for Place {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        const NAME: &str = "Place";
+        match self {
+            Self::Host(memory) => to.serialize_newtype_variant(NAME, 0, "Host", memory),
+            Self::Device(DeviceId::FIRST) => to.serialize_unit_variant(NAME, 1, "Device"),
+            Self::Device(device) => to.serialize_newtype_variant(NAME, 1, "Device", device),
+        }
+    }
 }
 
 /// A piece of memory that the plan uses.
@@ -157,6 +196,12 @@ pub enum Call {
         from: Slice,
         to: Slice,
     },
+    /// Copy from the memory of the stream's device to that of another.
+    PeerCopy {
+        stream: StreamId,
+        from: Slice,
+        to: Slice,
+    },
     Launch {
         stream: StreamId,
         step: Step,
@@ -173,6 +218,10 @@ pub enum Call {
     Synchronize {
         stream: StreamId,
     },
+    /// Make the context of a device the current one: all calls after this one that
+    /// name a stream name one of that device. The first device's is current before
+    /// and after the body.
+    Use(DeviceId),
     /// Launch, as one [`super::Graph`], the `calls` calls behind this one. The host
     /// does not make them: they were captured in the set-up.
     Replay {
@@ -191,12 +240,17 @@ impl Call {
         match self {
             Self::Clear { stream, .. }
             | Self::Copy { stream, .. }
+            | Self::PeerCopy { stream, .. }
             | Self::Launch { stream, .. }
             | Self::Record { stream, .. }
             | Self::Wait { stream, .. }
             | Self::Replay { stream, .. }
             | Self::Synchronize { stream } => Some(*stream),
-            Self::Allocate(_) | Self::Pin(_) | Self::Renew(_) | Self::Compute { .. } => None,
+            Self::Allocate(_)
+            | Self::Pin(_)
+            | Self::Renew(_)
+            | Self::Use(_)
+            | Self::Compute { .. } => None,
         }
     }
 }
@@ -231,6 +285,37 @@ impl Plan {
     /// Whether the plan uses a GPU at all.
     pub fn needs_device(&self) -> bool {
         !self.streams.is_empty()
+    }
+
+    /// GPUs that the plan uses.
+    pub fn devices(&self) -> usize {
+        self.streams.iter().map(|stream| stream.device.0 + 1).max().unwrap_or(0)
+    }
+
+    pub fn streams_of(&self, device: DeviceId) -> usize {
+        self.streams.iter().filter(|stream| stream.device == device).count()
+    }
+
+    /// The device of a stream.
+    pub fn device_of(&self, stream: StreamId) -> DeviceId {
+        self.streams[stream.0].device
+    }
+
+    /// The devices that a peer copy goes from and to.
+    ///
+    /// # Panics
+    /// If the call is not a peer copy between devices.
+    pub fn peers_of(&self, from: &Slice, to: &Slice) -> [DeviceId; 2] {
+        [from, to].map(|side| match self.allocation(side.allocation).place {
+            Place::Device(device) => device,
+            Place::Host(_) => panic!("a peer copy is from device to device"),
+        })
+    }
+
+    /// The most memory that the plan takes of any device.
+    pub fn device_bytes(&self) -> Bytes {
+        let devices = (0..self.devices().max(1)).map(DeviceId);
+        devices.map(|device| self.bytes_in(Place::Device(device))).max().unwrap_or(Bytes::ZERO)
     }
 
     /// Total size of the allocations in a place.

@@ -1,58 +1,115 @@
 //! Operands that all chunks of a batch read whole, such as weights: they come
-//! once for each batch, with its first chunk, and stay for the others.
+//! once for each batch, with its first chunk, and stay for the others. Of
+//! several devices, each has them.
 
 use super::builder::Builder;
 use super::chunk::Item;
-use super::program::{Call, Direction, EventId, Place, StreamId};
+use super::program::{Call, DeviceId, Direction, EventId, Place, StreamId};
+use super::strategy::Spread;
 use crate::scenario::BufferId;
 
 pub(super) struct Shared {
     ids: Vec<BufferId>,
-    /// Whether the chunks lie in several streams, which do not wait by themselves.
+    /// Whether the chunks of a device lie in several streams, which do not wait by
+    /// themselves.
     across: bool,
-    /// The batch that came last, and when all of it is there.
+    /// Of each device: the operands of the batch that came last.
+    there: Vec<There>,
+    /// The first device's stream of copies to the others, if they have the
+    /// operands from it.
+    onward: Option<StreamId>,
+}
+
+#[derive(Clone, Default)]
+struct There {
+    /// When all of them are there.
     arrival: Option<EventId>,
-    /// The streams that know the operands of that batch to be there.
+    /// The streams that know that.
     informed: Vec<StreamId>,
 }
 
 impl Shared {
     /// Takes memory for all batches, so that none has to wait for another.
     /// A batch that stays in one piece has its operands among its other buffers.
-    pub fn new(builder: &mut Builder<'_>, chunks: u64, streams: usize) -> Self {
+    pub fn new(
+        builder: &mut Builder<'_>,
+        chunks: u64,
+        across: bool,
+        (devices, spread): (usize, Spread),
+    ) -> Self {
         let workload = builder.workload;
         let mut ids = builder.copied_in();
         ids.retain(|&id| chunks > 1 && workload.is_read_whole(id));
         for &id in &ids {
             let buffer = workload.buffer(id);
             let elements = buffer.elements * workload.batches;
-            let memory = builder.allocate(buffer.name.clone(), Place::Device, elements);
-            builder.shared[id.0] = Some(memory);
+            for device in (0..devices).map(DeviceId) {
+                let place = Place::Device(device);
+                let memory = builder.allocate(buffer.name.clone(), place, elements);
+                builder.shared[id.0].push(memory);
+            }
         }
-        Self { ids, across: streams > 1, arrival: None, informed: Vec::new() }
+        let goes_on = devices > 1 && spread == Spread::Peers && !ids.is_empty();
+        let onward = goes_on.then(|| builder.stream());
+        Self { ids, across, there: vec![There::default(); devices], onward }
     }
 
     /// Sees to it that what is issued to the stream from now on finds the
-    /// operands of the item's batch. Says whether they come with this item.
+    /// operands of the item's batch. Says whether they come with this item: the
+    /// first of its batch on its device.
     pub fn bring(&mut self, builder: &mut Builder<'_>, stream: StreamId, item: &Item) -> bool {
         if self.ids.is_empty() {
             return false;
         }
-        if item.piece == 0 {
-            for &id in &self.ids {
-                let home = builder.home(item, id).expect("the host is its home");
-                let here = builder.shared(item, id).expect("it has memory here");
-                let all = 0..builder.workload.buffer(id).elements;
-                builder.copy(stream, Direction::HostToDevice, (home, here), &all);
-            }
-            self.arrival = self.across.then(|| builder.record(stream));
-            self.informed = vec![stream];
+        let device = builder.plan.device_of(stream);
+        let is_first = item.piece < self.there.len() as u64;
+        if is_first && (self.onward.is_none() || device == DeviceId::FIRST) {
+            self.copy_in(builder, stream, item);
             return true;
         }
-        if let (Some(event), false) = (self.arrival, self.informed.contains(&stream)) {
+        let there = &mut self.there[device.0];
+        if let (Some(event), false) = (there.arrival, there.informed.contains(&stream)) {
             builder.issue(Call::Wait { stream, event });
-            self.informed.push(stream);
+            there.informed.push(stream);
         }
-        false
+        is_first
+    }
+
+    /// From the host to the stream's device, and on to the others.
+    fn copy_in(&mut self, builder: &mut Builder<'_>, stream: StreamId, item: &Item) {
+        let device = builder.plan.device_of(stream);
+        for &id in &self.ids {
+            let home = builder.home(item, id).expect("the host is its home");
+            let here = builder.shared(device, item, id).expect("it has memory here");
+            let all = 0..builder.workload.buffer(id).elements;
+            builder.copy(stream, Direction::HostToDevice, (home, here), &all);
+        }
+        let is_awaited = self.across || self.onward.is_some();
+        let arrival = is_awaited.then(|| builder.record(stream));
+        self.there[device.0] = There { arrival, informed: vec![stream] };
+        if let (Some(onward), Some(event)) = (self.onward, arrival) {
+            builder.issue(Call::Wait { stream: onward, event });
+            for other in (1..self.there.len()).map(DeviceId) {
+                self.copy_on(builder, onward, (device, other), item);
+            }
+        }
+    }
+
+    fn copy_on(
+        &mut self,
+        builder: &mut Builder<'_>,
+        stream: StreamId,
+        (from, to): (DeviceId, DeviceId),
+        item: &Item,
+    ) {
+        for &id in &self.ids {
+            let all = 0..builder.workload.buffer(id).elements;
+            let [from, to] = [from, to].map(|device| {
+                builder.shared(device, item, id).expect("it has memory there").slice(&all)
+            });
+            builder.issue(Call::PeerCopy { stream, from, to });
+        }
+        let arrival = Some(builder.record(stream));
+        self.there[to.0] = There { arrival, informed: Vec::new() };
     }
 }

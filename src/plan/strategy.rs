@@ -13,6 +13,24 @@ pub enum Issue {
     BreadthFirst,
 }
 
+/// How each of several GPUs does its chunks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum Each {
+    /// Dealt over so many streams, all calls of a chunk and then the next chunk.
+    ByChunk { streams: usize },
+    /// One stream per engine.
+    ByEngine,
+}
+
+/// How several GPUs come by what all chunks read whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum Spread {
+    /// Each from the host.
+    Host,
+    /// The first from the host, and the others from the first.
+    Peers,
+}
+
 /// How a workload is carried out. `chunks` counts the pieces of one batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Family {
@@ -28,11 +46,13 @@ pub enum Family {
     ByEngine { chunks: u64 },
     /// By engine with a ring of device buffers: bounded device memory.
     Buffered { chunks: u64, ring: usize },
+    /// Chunks dealt over several GPUs.
+    MultiGpu { chunks: u64, devices: usize, each: Each, spread: Spread },
 }
 
 impl Family {
-    pub const NAMES: [&str; 6] =
-        ["cpu", "round-trip", "resident", "by-chunk", "by-engine", "buffered"];
+    pub const NAMES: [&str; 7] =
+        ["cpu", "round-trip", "resident", "by-chunk", "by-engine", "buffered", "multi-gpu"];
 
     pub const fn name(self) -> &'static str {
         match self {
@@ -42,6 +62,7 @@ impl Family {
             Self::ByChunk { .. } => "by-chunk",
             Self::ByEngine { .. } => "by-engine",
             Self::Buffered { .. } => "buffered",
+            Self::MultiGpu { .. } => "multi-gpu",
         }
     }
 }
@@ -80,6 +101,14 @@ impl fmt::Display for Strategy {
             }
             Family::ByEngine { chunks } => format!("{name} {chunks}"),
             Family::Buffered { chunks, ring } => format!("{name} {chunks} ring {ring}"),
+            Family::MultiGpu { chunks, devices, each, spread } => {
+                let each = match each {
+                    Each::ByChunk { streams } => format!("by-chunk x{streams}"),
+                    Each::ByEngine => "by-engine".to_owned(),
+                };
+                let spread = if spread == Spread::Peers { " peers" } else { "" };
+                format!("{name} {chunks} on {devices} {each}{spread}")
+            }
         };
         let how = if self.graph { "graph of " } else { "" };
         f.pad(&format!("{how}{text}, {}", self.memory))

@@ -30,10 +30,12 @@ pub enum HostCall {
     Launch,
     CopyIn,
     CopyOut,
+    PeerCopy,
     Clear,
     Record,
     Wait,
     Synchronize,
+    UseDevice,
 }
 
 /// Memory management that a host call asks for, or that a first use brings with it.
@@ -69,10 +71,12 @@ impl Profile {
             HostCall::Launch => (&calls.launch, "a launch"),
             HostCall::CopyIn => (&calls.copy_in, "an H2D copy's call"),
             HostCall::CopyOut => (&calls.copy_out, "a D2H copy's call"),
+            HostCall::PeerCopy => (&self.multi_gpu.peer_copy, "the call of a copy between GPUs"),
             HostCall::Clear => (&calls.clear, "clearing device memory"),
             HostCall::Record => (&calls.record, "recording an event"),
             HostCall::Wait => (&calls.wait, "making a stream wait for an event"),
             HostCall::Synchronize => (&calls.synchronize, "a synchronisation"),
+            HostCall::UseDevice => (&self.multi_gpu.use_device, "going to another GPU's context"),
         };
         known(cost, || format!("the host cost of {name}"))
     }
@@ -86,6 +90,7 @@ impl Profile {
             OperationKind::CopyIn => &self.latency.start_copy_in,
             OperationKind::CopyOut => &self.latency.start_copy_out,
             OperationKind::Kernel => &self.latency.start_kernel,
+            OperationKind::PeerCopy => &self.multi_gpu.start_peer_copy,
         };
         known(latency, || format!("how long {} takes to start on an idle device", kind.name()))
     }
@@ -346,7 +351,7 @@ pub(super) fn known(
 }
 
 /// A curve over bytes, as far as it reaches.
-fn of_bytes(curve: &Curve, bytes: Bytes, what: &str) -> Result<f64, Unknown> {
+pub(super) fn of_bytes(curve: &Curve, bytes: Bytes, what: &str) -> Result<f64, Unknown> {
     let end = |size: f64| Bytes::new(size as u64).to_string();
     curve.known(bytes.as_f64()).map_err(|beyond| Unknown::new(beyond.of(what, end)))
 }

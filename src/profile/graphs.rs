@@ -91,6 +91,7 @@ impl Profile {
             OperationKind::CopyIn => &self.graph.start_copy_in,
             OperationKind::CopyOut => &self.graph.start_copy_out,
             OperationKind::Kernel => &self.graph.start_kernel,
+            OperationKind::PeerCopy => &None,
         };
         known(latency, || format!("how long {} takes to start in a graph", kind.name()))
     }

@@ -13,6 +13,7 @@ mod file;
 mod graphs;
 mod intervals;
 mod model;
+mod multi_gpu;
 mod parameters;
 mod transfers;
 
@@ -28,5 +29,6 @@ pub use model::{
     CacheModel, CallCosts, Contention, CopyModel, HandOver, InlineCopies, KernelModel, Latencies,
     LinkModel, MemoryCosts, OperationKind, Polling, Profile, StagingModel, TwinModel, Warmth,
 };
+pub use multi_gpu::{MultiGpu, OtherGpu, PeerModel, RootModel};
 pub use parameters::Parameter;
 pub use transfers::{Conditions, Interference, SetupCosts, TransferModel, TwoWays};

@@ -1,8 +1,8 @@
 //! Every cost model of a machine, as its file has it. What was not measured is not there.
 
 use super::{
-    Accuracy, Conditions, Curve, Estimate, GraphCosts, Interference, Intervals, SetupCosts,
-    TransferModel, TwoWays,
+    Accuracy, Conditions, Curve, Estimate, GraphCosts, Interference, Intervals, MultiGpu,
+    SetupCosts, TransferModel, TwoWays,
 };
 use crate::kernels::Variant;
 use crate::plan::Direction;
@@ -55,6 +55,9 @@ pub struct Profile {
     pub memory: MemoryCosts,
     #[serde(default, skip_serializing_if = "GraphCosts::is_empty")]
     pub graph: GraphCosts,
+    /// Left out where one GPU was calibrated.
+    #[serde(default, skip_serializing_if = "MultiGpu::is_empty")]
+    pub multi_gpu: MultiGpu,
     /// Left out where no plans were tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<Accuracy>,
@@ -177,9 +180,14 @@ pub enum OperationKind {
     CopyIn,
     CopyOut,
     Kernel,
+    PeerCopy,
 }
 
 impl OperationKind {
+    pub const COUNT: usize = 4;
+    pub const ALL: [Self; Self::COUNT] =
+        [Self::CopyIn, Self::CopyOut, Self::Kernel, Self::PeerCopy];
+
     /// That of a copy on its engine.
     pub const fn of_copy(direction: Direction) -> Self {
         match direction {
@@ -193,6 +201,7 @@ impl OperationKind {
             Self::CopyIn => "an H2D copy",
             Self::CopyOut => "a D2H copy",
             Self::Kernel => "a kernel",
+            Self::PeerCopy => "a copy between GPUs",
         }
     }
 }

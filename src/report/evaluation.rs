@@ -95,7 +95,14 @@ pub struct Shares {
     pub h2d: f64,
     pub kernels: f64,
     pub d2h: f64,
+    /// Left out where no plan goes from GPU to GPU.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub p2p: f64,
     pub gaps: f64,
+}
+
+fn is_none(share: &f64) -> bool {
+    *share == 0.0
 }
 
 impl Shares {
@@ -108,6 +115,7 @@ impl Shares {
             h2d: share(path.on(Lane::CopyIn)),
             kernels: share(path.on(Lane::Kernels)),
             d2h: share(path.on(Lane::CopyOut)),
+            p2p: share(path.on(Lane::PeerCopy)),
             gaps: share(path.gaps()),
         }
     }

@@ -91,6 +91,7 @@ impl Assessment {
             (path.h2d, "H2D"),
             (path.kernels, "kernels"),
             (path.d2h, "D2H"),
+            (path.p2p, "P2P"),
             (path.gaps, "hand-overs and latencies"),
         ];
         parts.sort_by(|one, other| other.0.total_cmp(&one.0));

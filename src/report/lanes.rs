@@ -25,6 +25,8 @@ pub enum Bottleneck {
     Kernels,
     #[serde(rename = "d2h-link")]
     CopyOut,
+    #[serde(rename = "p2p-link")]
+    PeerCopy,
     /// No lane: fixed costs and waiting for one another.
     Latency,
 }
@@ -38,6 +40,7 @@ impl fmt::Display for Bottleneck {
             Self::CopyIn => "H2D link",
             Self::Kernels => "kernels",
             Self::CopyOut => "D2H link",
+            Self::PeerCopy => "P2P link",
             Self::Latency => "latency/overlap",
         })
     }
@@ -62,6 +65,7 @@ pub(super) fn bottleneck(plan: &Plan, timeline: &Timeline) -> Bottleneck {
         (timeline.utilisation(Lane::CopyIn), Bottleneck::CopyIn),
         (timeline.utilisation(Lane::Kernels), Bottleneck::Kernels),
         (timeline.utilisation(Lane::CopyOut), Bottleneck::CopyOut),
+        (timeline.utilisation(Lane::PeerCopy), Bottleneck::PeerCopy),
     ];
     let busiest = shares.into_iter().max_by(|one, other| one.0.total_cmp(&other.0));
     match busiest {

@@ -8,95 +8,19 @@
 mod condition;
 mod file;
 mod paths;
+mod provenance;
 mod table;
 mod words;
 
 pub use condition::Condition;
 pub use file::{FORMAT, Recorder, SamplesError};
 pub use paths::{Load, STREAMING_KERNEL, STREAMING_TWIN, SetupStep, Side, TransferPath};
+pub use provenance::{Extent, Provenance};
 
 use crate::kernels::{Kernel, Variant};
-use crate::plan::{Capacities, Direction};
+use crate::plan::{DeviceId, Direction};
 use crate::units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
-
-/// Where and when the samples behind a profile were taken.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Provenance {
-    pub gpu: String,
-    pub compute_capability: String,
-    pub multiprocessors: u32,
-    pub device_memory_bytes: Bytes,
-    /// All memory of the host; older files do not say.
-    #[serde(default)]
-    pub host_memory_bytes: Option<Bytes>,
-    pub copy_engines: u32,
-    pub link: String,
-    pub driver: String,
-    pub cuda: String,
-    pub cpu: String,
-    pub cpu_threads: usize,
-    pub numa_nodes: usize,
-    /// Seconds since 1970 at the start of the calibration.
-    pub unix_time: u64,
-    pub hallway_version: String,
-    /// The order in which quantities were measured was drawn with this seed.
-    pub seed: u64,
-    /// Older files do not say: theirs were full.
-    #[serde(default)]
-    pub extent: Extent,
-    /// Up to how much managed memory was measured; 0 if none was.
-    #[serde(default)]
-    pub managed_bytes: Bytes,
-    /// Version of NVML, or that it was not found. Older files do not say.
-    #[serde(default)]
-    pub nvml: Option<String>,
-    /// The CPUs and the NUMA nodes of the host that are next to the GPU, such as
-    /// `0-15`, where NVML tells.
-    #[serde(default)]
-    pub gpu_cpus: Option<String>,
-    #[serde(default)]
-    pub gpu_numa_nodes: Option<String>,
-}
-
-impl Provenance {
-    /// The most that plans may take of its memories. Nobody can lock more pages than
-    /// there are.
-    pub const fn capacities(&self) -> Capacities {
-        Capacities { device: Some(self.device_memory_bytes), pinned: self.host_memory_bytes }
-    }
-
-    /// What differs from another sitting on what should be the same machine, in
-    /// words. The time does of course, and the link's speed goes by its load. What
-    /// one of both does not say is no difference.
-    pub fn differences(&self, here: &Self) -> Vec<String> {
-        let alike = Self { unix_time: here.unix_time, link: here.link.clone(), ..self.clone() };
-        let fields = |machine: &Self| match serde_json::to_value(machine) {
-            Ok(serde_json::Value::Object(fields)) => fields,
-            _ => unreachable!("it is plain data with names"),
-        };
-        let here = fields(here);
-        let differs = |there: &serde_json::Value, here: &serde_json::Value| {
-            !there.is_null() && !here.is_null() && there != here
-        };
-        let there = fields(&alike).into_iter();
-        let differing = there.filter(|(key, there)| differs(there, &here[key]));
-        differing.map(|(key, there)| format!("{key}: {there} there, {} here", here[&key])).collect()
-    }
-}
-
-/// How much was measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Extent {
-    #[default]
-    Full,
-    /// Fewer sizes, and what belongs to the CPU only once.
-    Quick,
-    /// Whatever a table has that was not measured by hallway.
-    Elsewhere,
-}
 
 /// One operation of a chain on the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -108,10 +32,14 @@ pub enum Link {
     CopyOut,
     /// A kernel: [`SHORT_KERNEL`], or [`LONG_KERNEL`] if long.
     Kernel,
+    /// A copy from the first GPU to the second, of as many bytes as the others.
+    PeerCopy,
 }
 
 impl Link {
-    pub const ALL: [Self; 3] = [Self::CopyIn, Self::CopyOut, Self::Kernel];
+    /// What there is with one device, and what cycles go through.
+    pub const OF_ONE_DEVICE: [Self; 3] = [Self::CopyIn, Self::CopyOut, Self::Kernel];
+    pub const ALL: [Self; 4] = [Self::CopyIn, Self::CopyOut, Self::Kernel, Self::PeerCopy];
 }
 
 /// More than the cores' own caches hold and less than the shared one does.
@@ -163,6 +91,9 @@ pub enum TimedCall {
     /// A wait alone.
     Wait,
     Synchronize,
+    PeerCopy,
+    /// Making another GPU's context the current one.
+    UseDevice,
 }
 
 /// What the host does about a graph.
@@ -342,6 +273,36 @@ pub enum Quantity {
     /// Host time of making something.
     Setup {
         step: SetupStep,
+    },
+    /// Device time of copies from GPU to GPU, one after the other; `direct`: they
+    /// reach each other's memory; `both`: while as many go the other way, which is
+    /// measured at once.
+    PeerCopy {
+        from: DeviceId,
+        to: DeviceId,
+        bytes: Bytes,
+        direct: bool,
+        both: bool,
+    },
+    /// Device time of as many pinned copies on each of so many GPUs at once, until
+    /// those of the slowest are through; `both`: while as many go the other way on
+    /// each, which is measured at once.
+    Concurrent {
+        direction: Direction,
+        bytes: Bytes,
+        devices: usize,
+        both: bool,
+    },
+    /// Host time from issuing a long kernel to one GPU and another that depends on it
+    /// to a second, to the return of a synchronisation. Not `whole`: what waiting for
+    /// another GPU's event takes longer than for one of the same, which only tables have.
+    Crossing {
+        whole: bool,
+    },
+    /// The same on one of several GPUs, to compare them.
+    On {
+        device: DeviceId,
+        of: Box<Quantity>,
     },
 }
 

@@ -5,10 +5,13 @@
 //! every further line is one time of one quantity. Which quantity goes by the
 //! one of `path`, `kernel`, `call` and `operation` that is filled in.
 
+mod machine;
+mod several;
 mod transfers;
 
+use self::several::OF_TWO_GPUS;
 use super::file::SamplesError;
-use super::{Extent, Link, Measurement, Provenance, Quantity, Samples, Stop, TimedCall};
+use super::{Link, Measurement, Quantity, Samples, Stop, TimedCall};
 use crate::kernels::{Kernel, Variant};
 use crate::plan::Direction;
 use crate::units::{Bytes, Span};
@@ -16,7 +19,7 @@ use std::collections::BTreeMap;
 
 /// The columns of which a row fills in one, and what may go with it.
 const SORTS: [(&str, &[&str]); 4] = [
-    ("path", &["memory", "bytes", "until", "footprint", "concurrent"]),
+    ("path", &["memory", "bytes", "until", "footprint", "concurrent", "gpu", "gpus", "from", "to"]),
     (
         "kernel",
         &[
@@ -29,6 +32,7 @@ const SORTS: [(&str, &[&str]); 4] = [
             "elements",
             "processor",
             "footprint",
+            "gpu",
         ],
     ),
     ("call", &["device"]),
@@ -50,7 +54,7 @@ fn known_columns() -> Vec<&'static str> {
     names
 }
 
-const CALLS: [(&str, TimedCall); 7] = [
+const CALLS: [(&str, TimedCall); 9] = [
     ("launch", TimedCall::Launch),
     ("copy-in", TimedCall::CopyIn),
     ("copy-out", TimedCall::CopyOut),
@@ -58,11 +62,24 @@ const CALLS: [(&str, TimedCall); 7] = [
     ("record", TimedCall::Record),
     ("wait", TimedCall::Wait),
     ("synchronize", TimedCall::Synchronize),
+    ("peer-copy", TimedCall::PeerCopy),
+    ("use-device", TimedCall::UseDevice),
 ];
 
-/// From device to device, no direction.
-const PATHS: [(&str, Option<Direction>); 3] =
-    [("H2D", Some(Direction::HostToDevice)), ("D2H", Some(Direction::DeviceToHost)), ("D2D", None)];
+/// What lies between where a copy comes from and where it goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Path {
+    ToOrFromHost(Direction),
+    OnDevice,
+    BetweenDevices,
+}
+
+const PATHS: [(&str, Path); 4] = [
+    ("H2D", Path::ToOrFromHost(Direction::HostToDevice)),
+    ("D2H", Path::ToOrFromHost(Direction::DeviceToHost)),
+    ("D2D", Path::OnDevice),
+    ("P2P", Path::BetweenDevices),
+];
 
 /// How the host's side of a copy is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,8 +100,12 @@ const MEMORIES: [(&str, Memory); 5] = [
     ("mapped", Memory::Mapped),
 ];
 
-const OPERATIONS: [(&str, Link); 3] =
-    [("copy-in", Link::CopyIn), ("copy-out", Link::CopyOut), ("kernel", Link::Kernel)];
+const OPERATIONS: [(&str, Link); 4] = [
+    ("copy-in", Link::CopyIn),
+    ("copy-out", Link::CopyOut),
+    ("kernel", Link::Kernel),
+    ("peer-copy", Link::PeerCopy),
+];
 
 /// Reads a table.
 ///
@@ -110,7 +131,8 @@ pub(super) fn read(path: &str, text: &str) -> Result<Samples, SamplesError> {
         times.entry(quantity).or_default().push(time);
     }
     let has_twins = times.keys().any(|what| matches!(what, Quantity::Twin { .. }));
-    let machine = machine(text, has_twins).map_err(error)?;
+    let machine = machine::machine(text, has_twins).map_err(error)?;
+    let machine = several::among(times.keys(), machine);
     let measurement = |(quantity, times)| Measurement::new(quantity, 1, times, Stop::Elsewhere);
     let measurements = times.into_iter().map(measurement).collect();
     Ok(Samples { measurements, ..Samples::none(machine) })
@@ -192,17 +214,19 @@ impl<'r> Row<'r> {
     }
 
     fn copy(&self) -> Result<Quantity, String> {
-        let direction = self.one_of("path", &PATHS)?;
+        let path = self.one_of("path", &PATHS)?;
+        if path == Path::BetweenDevices {
+            return self.peer_copy();
+        }
+        self.leave_empty(&["from", "to"], "only of P2P copies")?;
         let bytes = self.bytes("bytes")?.ok_or("column `bytes`: nothing there; such as 1048576")?;
-        let Some(direction) = direction else { return self.transfer(None, bytes) };
+        let Path::ToOrFromHost(direction) = path else { return self.transfer(None, bytes) };
         let memory = self.one_of("memory", &MEMORIES)?;
         if !matches!(memory, Memory::Pinned | Memory::Pageable) {
             return self.transfer(Some(direction), bytes);
         }
         if memory == Memory::Pageable {
-            if self.get("concurrent").is_some() {
-                return Err("column `concurrent`: only of pinned memory; leave it empty".into());
-            }
+            self.leave_empty(&["concurrent", "gpu", "gpus"], "only of pinned memory")?;
             let complete = match self.get("until") {
                 None => true,
                 Some(_) => self.one_of("until", &[("complete", true), ("return", false)])?,
@@ -210,16 +234,24 @@ impl<'r> Row<'r> {
             let footprint = self.bytes("footprint")?.unwrap_or(bytes).max(bytes);
             return Ok(Quantity::Staged { direction, bytes, footprint, complete });
         }
-        for column in ["until", "footprint"] {
-            if self.get(column).is_some() {
-                return Err(format!("column `{column}`: only of pageable memory; leave it empty"));
-            }
+        self.leave_empty(&["until", "footprint"], "only of pageable memory")?;
+        if self.get("gpus").is_some() {
+            return self.concurrent(direction, bytes);
         }
+        if !self.is_beside_the_other(direction)? {
+            return self.on(Quantity::Copy { direction, bytes, registered: false });
+        }
+        self.leave_empty(&["gpu"], "only of copies with nothing beside them")?;
+        Ok(Quantity::Shared { direction, bytes })
+    }
+
+    /// Whether as many copies go the other way at once.
+    fn is_beside_the_other(&self, direction: Direction) -> Result<bool, String> {
         if self.get("concurrent").is_none() {
-            return Ok(Quantity::Copy { direction, bytes, registered: false });
+            return Ok(false);
         }
         match self.one_of("concurrent", &PATHS)? {
-            Some(other) if other != direction => Ok(Quantity::Shared { direction, bytes }),
+            Path::ToOrFromHost(other) if other != direction => Ok(true),
             _ => Err(format!(
                 "column `concurrent`: copies of one direction run one after the other; write the \
                  other direction than {direction}, or nothing"
@@ -243,8 +275,9 @@ impl<'r> Row<'r> {
             if self.get("footprint").is_some() {
                 return Err("column `footprint`: only of the CPU; leave it empty".into());
             }
-            return Ok(Quantity::Kernel { variant, elements });
+            return self.on(Quantity::Kernel { variant, elements });
         }
+        self.leave_empty(&["gpu"], "only of a GPU")?;
         let own = Bytes::new(variant.bytes(elements));
         let footprint = self.bytes("footprint")?.unwrap_or(own).max(own);
         Ok(Quantity::Twin { variant, elements, footprint })
@@ -268,9 +301,15 @@ impl<'r> Row<'r> {
 
     fn operation(&self) -> Result<Quantity, String> {
         let to = self.one_of("operation", &OPERATIONS)?;
+        if self.get("streams") == Some(OF_TWO_GPUS) {
+            return self.crossing(to);
+        }
         let across = match self.get("streams") {
             None => false,
-            Some(_) => self.one_of("streams", &[("one", false), ("two", true)])?,
+            Some(_) => {
+                let known = [("one", false), ("two", true), (OF_TWO_GPUS, true)];
+                self.one_of("streams", &known)?
+            }
         };
         if self.get("after").is_none() {
             if across {
@@ -283,6 +322,11 @@ impl<'r> Row<'r> {
             return Ok(Quantity::Chain { links: vec![to], across });
         }
         Ok(Quantity::HandOver { from, to, across })
+    }
+
+    fn leave_empty(&self, columns: &[&str], why: &str) -> Result<(), String> {
+        let filled = columns.iter().find(|column| self.get(column).is_some());
+        filled.map_or(Ok(()), |column| Err(format!("column `{column}`: {why}; leave it empty")))
     }
 
     fn one_of<T: Copy>(&self, column: &str, choices: &[(&str, T)]) -> Result<T, String> {
@@ -325,81 +369,6 @@ impl<'r> Row<'r> {
             )),
         }
     }
-}
-
-/// What the lines of comment say of the machine, by key, with their lines.
-type Said<'t> = BTreeMap<&'t str, (usize, &'t str)>;
-
-const KEYS: [&str; 12] = [
-    "gpu",
-    "multiprocessors",
-    "device_memory",
-    "host_memory",
-    "compute_capability",
-    "link",
-    "driver",
-    "cuda",
-    "cpu",
-    "cpu_threads",
-    "unix_time",
-    "copy_engines",
-];
-
-fn machine(text: &str, has_twins: bool) -> Result<Provenance, (usize, String)> {
-    let mut said = Said::new();
-    for (line, comment) in (1..).zip(text.lines()) {
-        let comment = comment.strip_prefix('#').and_then(|rest| rest.split_once('='));
-        let Some((key, value)) = comment.map(|(key, value)| (key.trim(), value.trim())) else {
-            continue;
-        };
-        if !KEYS.contains(&key) {
-            let keys = listed(&KEYS);
-            return Err((line, format!("`# {key} = ..` is not known; there are {keys}")));
-        }
-        if said.insert(key, (line, value.trim_matches('"'))).is_some() {
-            return Err((line, format!("`# {key} = ..` is there twice; leave one out")));
-        }
-    }
-    let needs = |key, example: &str| {
-        let missing = || (1, format!("no line `# {key} = {example}`; add one above the table"));
-        said.get(key).copied().ok_or_else(missing)
-    };
-    if has_twins {
-        needs("cpu_threads", "16")?;
-    }
-    let whole = |key, (line, value): (usize, &str)| {
-        let bad = || (line, format!("`# {key} = {value}`: write a whole number above 0"));
-        value.parse::<u32>().ok().filter(|&number| number > 0).ok_or_else(bad)
-    };
-    let if_said = |key| said.get(key).map_or(Ok(0), |&value| whole(key, value));
-    let word = |key| said.get(key).map_or("not said", |said| said.1).to_owned();
-    let memory = |key, (line, value): (usize, &str)| {
-        value.parse::<Bytes>().map_err(|error| (line, format!("{key}: {error}")))
-    };
-    let device_memory_bytes = memory("device_memory", needs("device_memory", "141 GiB")?)?;
-    let host_memory = said.get("host_memory").map(|&value| memory("host_memory", value));
-    Ok(Provenance {
-        gpu: needs("gpu", "NVIDIA H200")?.1.to_owned(),
-        compute_capability: word("compute_capability"),
-        multiprocessors: whole("multiprocessors", needs("multiprocessors", "132")?)?,
-        device_memory_bytes,
-        host_memory_bytes: host_memory.transpose()?,
-        copy_engines: if_said("copy_engines")?,
-        link: word("link"),
-        driver: word("driver"),
-        cuda: word("cuda"),
-        cpu: word("cpu"),
-        cpu_threads: if_said("cpu_threads")? as usize,
-        numa_nodes: 0,
-        unix_time: u64::from(if_said("unix_time")?),
-        hallway_version: env!("CARGO_PKG_VERSION").to_owned(),
-        seed: 0,
-        extent: Extent::Elsewhere,
-        managed_bytes: Bytes::ZERO,
-        nvml: None,
-        gpu_cpus: None,
-        gpu_numa_nodes: None,
-    })
 }
 
 fn listed(names: &[&str]) -> String {

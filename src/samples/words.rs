@@ -2,11 +2,11 @@
 
 use super::{GraphCall, Link, MemoryWork, Quantity, Side, TimedCall};
 use crate::kernels::Variant;
+use crate::units::Bytes;
 use std::fmt;
 
 impl fmt::Display for Quantity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let across = |across: bool| if across { " across streams" } else { "" };
         match self {
             Self::Call { call } => write!(f, "host cost of {}", call.name()),
             Self::RoundTrip { links, across: a, long } => {
@@ -28,20 +28,14 @@ impl fmt::Display for Quantity {
                 write!(f, "{direction} copies of {bytes} in {streams} streams")
             }
             Self::Polled { others, copies } => {
-                let meanwhile = match copies {
-                    [false, false] => "",
-                    [true, false] => ", H2D copies meanwhile",
-                    [false, true] => ", D2H copies meanwhile",
-                    [true, true] => ", copies both ways meanwhile",
-                };
-                write!(f, "kernels with {others} others waiting{meanwhile}")
+                write!(f, "kernels with {others} others waiting{}", meanwhile(*copies))
             }
             Self::Copy { direction, bytes, registered } => {
                 let kind = if *registered { "registered" } else { "pinned" };
                 write!(f, "{direction} copy of {bytes}, {kind}")
             }
             Self::Shared { direction, bytes } => {
-                write!(f, "{direction} copy of {bytes} beside the other way")
+                write!(f, "{direction} copy of {bytes}{}", beside(true))
             }
             Self::Staged { direction, bytes, footprint, complete } => {
                 let end = if *complete { "" } else { ", until it returns" };
@@ -59,13 +53,7 @@ impl fmt::Display for Quantity {
             Self::Memory { work, bytes } => write!(f, "{} of {bytes}", work.name()),
             Self::CallInTurn { call } => write!(f, "host cost of {} among others", call.name()),
             Self::Trip { first, size, next, whole } => {
-                let size = match first {
-                    Link::Kernel => format!("degree {size}"),
-                    _ => crate::units::Bytes::new(*size).to_string(),
-                };
-                let links: Vec<Link> = std::iter::once(*first).chain(*next).collect();
-                let end = if *whole { "" } else { ", its first call" };
-                write!(f, "trip of {}, the first of {size}{end}", named(&links))
+                f.write_str(&trip((*first, *size), *next, *whole))
             }
             Self::IdleCall { call } => {
                 write!(f, "host cost of {} on an idle device", call.name())
@@ -78,8 +66,47 @@ impl fmt::Display for Quantity {
                 write!(f, "{} beside {direction} copies of {bytes}", load.name())
             }
             Self::Setup { step } => f.write_str(step.name()),
+            Self::PeerCopy { from, to, bytes, both, .. } => {
+                let (from, to) = (from.0, to.0);
+                write!(f, "copy of {bytes} from GPU {from} to GPU {to}{}", beside(*both))
+            }
+            Self::Concurrent { direction, bytes, devices, both } => {
+                write!(f, "{direction} copy of {bytes}{}, {devices} GPUs at once", beside(*both))
+            }
+            Self::Crossing { whole: true } => {
+                f.write_str("kernels of two GPUs, one after the other")
+            }
+            Self::Crossing { whole: false } => f.write_str("waiting for another GPU's event"),
+            Self::On { device, of } => write!(f, "{of}, GPU {}", device.0),
         }
     }
+}
+
+const fn across(across: bool) -> &'static str {
+    if across { " across streams" } else { "" }
+}
+
+const fn beside(both: bool) -> &'static str {
+    if both { " beside the other way" } else { "" }
+}
+
+const fn meanwhile(copies: [bool; 2]) -> &'static str {
+    match copies {
+        [false, false] => "",
+        [true, false] => ", H2D copies meanwhile",
+        [false, true] => ", D2H copies meanwhile",
+        [true, true] => ", copies both ways meanwhile",
+    }
+}
+
+fn trip((first, size): (Link, u64), next: Option<Link>, whole: bool) -> String {
+    let size = match first {
+        Link::Kernel => format!("degree {size}"),
+        _ => Bytes::new(size).to_string(),
+    };
+    let links: Vec<Link> = std::iter::once(first).chain(next).collect();
+    let end = if whole { "" } else { ", its first call" };
+    format!("trip of {}, the first of {size}{end}", named(&links))
 }
 
 fn named(links: &[Link]) -> String {
@@ -96,6 +123,7 @@ impl Link {
             Self::CopyIn => "H2D",
             Self::CopyOut => "D2H",
             Self::Kernel => "kernel",
+            Self::PeerCopy => "P2P",
         }
     }
 }
@@ -112,6 +140,8 @@ impl TimedCall {
             Self::Record => "a record",
             Self::Wait => "a wait",
             Self::Synchronize => "a synchronisation",
+            Self::PeerCopy => "a P2P copy's call",
+            Self::UseDevice => "going to another GPU's context",
         }
     }
 }

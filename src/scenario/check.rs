@@ -11,8 +11,8 @@ use std::path::Path;
 use toml::Spanned;
 
 /// Plan families that a scenario may name.
-const FAMILIES: [&str; 7] =
-    ["cpu", "round-trip", "resident", "by-chunk", "by-engine", "buffered", "graph"];
+const FAMILIES: [&str; 8] =
+    ["cpu", "round-trip", "resident", "by-chunk", "by-engine", "buffered", "multi-gpu", "graph"];
 
 /// No count is larger, so that times multiplied by counts stay within 64 bits.
 const LARGEST_COUNT: i64 = 1_000_000;

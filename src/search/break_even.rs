@@ -1,6 +1,6 @@
 //! From which size on the GPU wins.
 
-use super::candidates::candidates;
+use super::candidates::candidates_over;
 use crate::kernels::Shape;
 use crate::plan::Family;
 use crate::profile::Profile;
@@ -49,7 +49,7 @@ pub fn break_even(workload: &Workload, profile: &Profile) -> Option<BreakEven> {
 fn gpu_wins(workload: &Workload, profile: &Profile, elements: u64) -> Option<bool> {
     let scaled = scaled(workload, elements)?;
     let (mut cpu, mut gpu): (Option<Span>, Option<Span>) = (None, None);
-    for plan in candidates(&scaled).plans {
+    for plan in candidates_over(&scaled, &profile.gpu_counts()).plans {
         let best = if plan.strategy.family == Family::Cpu { &mut cpu } else { &mut gpu };
         if let Ok(timeline) = simulate(&plan, profile) {
             *best = Some(best.map_or(timeline.makespan, |best| best.min(timeline.makespan)));

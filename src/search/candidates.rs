@@ -1,7 +1,7 @@
 //! Which strategies are worth a look for a workload.
 
-use crate::plan::{Family, Issue, Plan, Refusal, Strategy, build};
-use crate::scenario::{HostMemory, Workload};
+use crate::plan::{Each, Family, Issue, Plan, Refusal, Spread, Strategy, build};
+use crate::scenario::{BufferId, HostMemory, Workload};
 
 /// Pieces into which a batch is cut where the scenario does not say.
 const CHUNKS: [u64; 7] = [1, 2, 4, 8, 16, 32, 64];
@@ -19,17 +19,30 @@ pub struct Candidates {
     pub cpu_threads: Option<usize>,
 }
 
-/// Builds every plan that the scenario asks for, or else a broad choice.
+/// Builds every plan for one GPU that the scenario asks for, or else a broad choice.
 pub fn candidates(workload: &Workload) -> Candidates {
+    candidates_over(workload, &[])
+}
+
+/// The same, and plans over several GPUs; `gpus`: how many of them may be.
+pub fn candidates_over(workload: &Workload, gpus: &[usize]) -> Candidates {
     let cpu_threads = workload.limits.cpu_threads;
     let mut found = Candidates { plans: Vec::new(), refused: Vec::new(), cpu_threads };
-    for strategy in strategies(workload) {
+    for strategy in strategies(workload, gpus) {
         match build(workload, strategy) {
             // Small workloads make some strategies the same plan.
             Ok(plan) if found.plans.iter().any(|other| same_program(other, &plan)) => {}
             Ok(plan) => found.plans.push(plan),
             Err(refusal) => found.refused.push(refusal),
         }
+    }
+    let is_named = |name: &String| name == "multi-gpu";
+    if gpus.is_empty() && workload.plans.families.iter().any(is_named) {
+        let (chunks, each, spread) = (1, Each::ByEngine, Spread::Host);
+        let family = Family::MultiGpu { chunks, devices: 2, each, spread };
+        let reason = "several GPUs are to be calibrated together first".to_owned();
+        let strategy = Strategy { family, memory: HostMemory::Pinned, graph: false };
+        found.refused.push(Refusal { strategy, reason });
     }
     found
 }
@@ -38,7 +51,7 @@ fn same_program(one: &Plan, other: &Plan) -> bool {
     one.body == other.body && one.setup == other.setup && one.allocations == other.allocations
 }
 
-fn strategies(workload: &Workload) -> Vec<Strategy> {
+fn strategies(workload: &Workload, gpus: &[usize]) -> Vec<Strategy> {
     let chosen = &workload.plans;
     let chunks: Vec<u64> = if chosen.chunks.is_empty() {
         let elements = workload.buffers.iter().map(|buffer| buffer.elements).max().unwrap_or(0);
@@ -57,7 +70,8 @@ fn strategies(workload: &Workload) -> Vec<Strategy> {
     };
     let families = std::iter::once(Family::Cpu)
         .chain([Family::RoundTrip, Family::Resident])
-        .chain(chunks.iter().flat_map(|&chunks| chunked(chunks, workload.batches)));
+        .chain(chunks.iter().flat_map(|&chunks| chunked(chunks, workload.batches)))
+        .chain(gpus.iter().flat_map(|&gpus| over_several(workload, &chunks, gpus)));
     let typical = chunks.get(chunks.len() / 2).copied().unwrap_or(1);
     let mut strategies = Vec::new();
     for family in families {
@@ -73,9 +87,9 @@ fn strategies(workload: &Workload) -> Vec<Strategy> {
 }
 
 /// Where the host waits or computes between what the device does, there is no
-/// graph of the whole.
+/// graph of the whole; and graphs of several GPUs are not calibrated.
 const fn can_be_captured(family: Family) -> bool {
-    !matches!(family, Family::Cpu | Family::RoundTrip)
+    !matches!(family, Family::Cpu | Family::RoundTrip | Family::MultiGpu { .. })
 }
 
 /// A graph knows no streams, only what depends on what: of families that differ in
@@ -86,7 +100,9 @@ const fn is_worth_capturing(family: Family) -> bool {
         Family::ByChunk { streams, issue, .. } => {
             streams == 4 && matches!(issue, Issue::DepthFirst)
         }
-        Family::Cpu | Family::RoundTrip | Family::Buffered { .. } => false,
+        Family::Cpu | Family::RoundTrip | Family::Buffered { .. } | Family::MultiGpu { .. } => {
+            false
+        }
     }
 }
 
@@ -122,6 +138,29 @@ fn chunked(chunks: u64, batches: u64) -> Vec<Family> {
     for ring in [2, 3] {
         if items > ring as u64 {
             families.push(Family::Buffered { chunks, ring });
+        }
+    }
+    families
+}
+
+/// Chunks dealt over so many GPUs. Numbers that cannot be shared out evenly are left
+/// out where others can.
+fn over_several(workload: &Workload, chunks: &[u64], devices: usize) -> Vec<Family> {
+    let is_dealt = |chunks: &&u64| {
+        let evenly = **chunks == 1 || chunks.is_multiple_of(devices as u64);
+        evenly && **chunks * workload.batches >= devices as u64
+    };
+    let is_whole =
+        |id: usize| workload.is_input(BufferId(id)) && workload.is_read_whole(BufferId(id));
+    let has_whole = (0..workload.buffers.len()).any(is_whole);
+    let mut families = Vec::new();
+    for &chunks in chunks.iter().filter(is_dealt) {
+        for each in [Each::ByEngine, Each::ByChunk { streams: 2 }] {
+            for spread in [Spread::Host, Spread::Peers] {
+                if spread == Spread::Host || (has_whole && chunks > 1) {
+                    families.push(Family::MultiGpu { chunks, devices, each, spread });
+                }
+            }
         }
     }
     families

@@ -1,12 +1,13 @@
 //! From a workload to candidate plans and the best of them.
 //!
-//! Invariant: candidates depend on the workload alone, never on a profile, so
-//! that two machines are asked about the same plans.
+//! Invariant: candidates depend on the workload and the number of GPUs alone, never
+//! on what a profile says they cost, so that two machines are asked about the same
+//! plans.
 
 mod break_even;
 mod candidates;
 mod ranking;
 
 pub use break_even::{BreakEven, break_even};
-pub use candidates::{Candidates, candidates};
+pub use candidates::{Candidates, candidates, candidates_over};
 pub use ranking::{Ranked, Ranking, rank};

@@ -1,5 +1,6 @@
 //! What no schedule of a plan's operations can beat.
 
+use super::copies::{ENGINES, PEER_ENGINE};
 use super::operation::{NONE, Work};
 use super::program::{Class, Program, SimulateError, Sort, Waits};
 use crate::plan::{Direction, Plan};
@@ -26,7 +27,7 @@ fn bound(program: &Program<'_>) -> Span {
     let (mut host, mut launched) = (Instant::START, Instant::START);
     let mut streams = vec![Instant::START; program.streams()];
     let mut recordings = vec![Instant::START; program.recordings];
-    let mut engines = [Engine::default(); 3];
+    let mut engines = vec![[Engine::default(); ENGINES + 1]; program.devices()];
     let mut latest = Instant::START;
     for item in &program.items {
         let class = &program.classes[item.class as usize];
@@ -70,7 +71,8 @@ fn bound(program: &Program<'_>) -> Span {
                 let (engine, gap, alone, early) = demand(&work, multiprocessors);
                 let ready = (issued + class.latency).max(*stream);
                 if let Some(engine) = engine {
-                    engines[engine].add(ready + gap, work_of(&work, alone, multiprocessors));
+                    engines[program.device_of(item.stream)][engine]
+                        .add(ready + gap, work_of(&work, alone, multiprocessors));
                 }
                 *stream = ready + gap + alone;
                 if class.waits == Waits::Staging {
@@ -81,7 +83,7 @@ fn bound(program: &Program<'_>) -> Span {
         }
         latest = latest.max(*stream).max(host);
     }
-    engines.iter().map(Engine::ends).fold(latest, Instant::max).since_start()
+    engines.iter().flatten().map(Engine::ends).fold(latest, Instant::max).since_start()
 }
 
 /// What an engine has to do in all.
@@ -112,8 +114,8 @@ impl Engine {
     }
 }
 
-/// The engine, the time before it is held, the time alone, and how long before
-/// its end the operation lets the host go.
+/// The engine of its device, the time before it is held, the time alone, and how long
+/// before its end the operation lets the host go.
 fn demand(work: &Work, multiprocessors: u32) -> (Option<usize>, Span, Span, Span) {
     let engine = |direction: Direction| Some(direction as usize);
     match *work {
@@ -121,7 +123,10 @@ fn demand(work: &Work, multiprocessors: u32) -> (Option<usize>, Span, Span, Span
         // Holds no engine: see `Work::Staged`.
         Work::Staged { duration, early, .. } => (None, Span::ZERO, duration, early),
         Work::Inline { duration } => (None, Span::ZERO, duration, Span::ZERO),
-        Work::Kernel { gap, blocks } => (Some(2), gap, blocks.alone(multiprocessors), Span::ZERO),
+        Work::PeerCopy { alone, .. } => (Some(PEER_ENGINE), Span::ZERO, alone, Span::ZERO),
+        Work::Kernel { gap, blocks } => {
+            (Some(ENGINES), gap, blocks.alone(multiprocessors), Span::ZERO)
+        }
         Work::Nothing | Work::Record | Work::Wait => (None, Span::ZERO, Span::ZERO, Span::ZERO),
     }
 }

@@ -1,12 +1,11 @@
 //! Hardware channels: what streams go through to the device, and where more
 //! streams than channels come to depend on each other falsely.
 
-use super::operation::ItemId;
 use super::program::Program;
 use super::streams::Ready;
 use crate::units::Instant;
 
-/// Channels for kernels, unless `CUDA_DEVICE_MAX_CONNECTIONS` says otherwise (CUDA
+/// Channels of a device for kernels, unless `CUDA_DEVICE_MAX_CONNECTIONS` says otherwise (CUDA
 /// C++ Programming Guide, "CUDA Environment Variables"). Streams are dealt to
 /// them in turn.
 pub(super) const CHANNELS: usize = 8;
@@ -32,7 +31,7 @@ pub(super) struct Channels {
 impl Channels {
     /// Forgets everything but its memory.
     pub fn reset(&mut self, program: &Program<'_>) {
-        let needed = if program.places.is_empty() { 0 } else { CHANNELS };
+        let needed = if program.places.is_empty() { 0 } else { CHANNELS * program.devices() };
         self.channels.resize_with(needed, Channel::default);
         for channel in &mut self.channels {
             channel.next = 0;
@@ -48,7 +47,8 @@ impl Channels {
             out.push(kernel);
             return;
         };
-        let channel = channel_of(program, kernel.1);
+        let stream = program.items[kernel.1 as usize].stream;
+        let channel = usize::from(program.channels[usize::from(stream)]);
         let Channel { next, parked, earliest } = &mut self.channels[channel];
         parked.push((place, kernel));
         while let Some(found) = parked.iter().position(|(place, _)| place == next) {
@@ -58,8 +58,4 @@ impl Channels {
             *next += 1;
         }
     }
-}
-
-pub(super) fn channel_of(program: &Program<'_>, item: ItemId) -> usize {
-    usize::from(program.items[item as usize].stream) % CHANNELS
 }

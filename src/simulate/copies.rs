@@ -1,6 +1,11 @@
-//! The copy engines and the link they share.
+//! The copy engines and the links they share.
 //!
-//! One copy at a time per direction. An engine stays with a stream as long as
+//! One copy at a time per device and direction. Copies to other devices have an
+//! engine of their own: of those that a device shows, some are for links between
+//! GPUs and others for system memory (NVIDIA open-gpu-kernel-modules,
+//! `kernel_ce.c`: `kceGetP2PCes` and `kceGetSysmemRWLCEs`).
+//!
+//! An engine stays with a stream as long as
 //! that stream's next operation is a copy for it that may start, and then takes
 //! the stream that has been ready for longest: the hardware executes what is in
 //! a channel until the channel has to wait (NVIDIA open-gpu-doc, "Host/PBDMA":
@@ -17,13 +22,18 @@
 //! full speed: two of them fill it at just the speeds that were measured, and
 //! neither does alone. More than 2, which copies that take turns would beat,
 //! counts as 2.
+//!
+//! Where several devices copy, their copies meet on further links: see `shares`.
 
 use super::links::{Flow, FlowId, LinkId, Links};
 use super::operation::{ItemId, NONE};
 use super::program::Program;
-use crate::plan::Direction;
 use crate::units::{Instant, Span};
 use std::collections::VecDeque;
+
+/// Copy engines of a device: one for each direction, and one for other devices.
+pub(super) const ENGINES: usize = 3;
+pub(super) const PEER_ENGINE: usize = 2;
 
 /// What an engine has been asked to do.
 #[derive(Debug, Clone, Copy)]
@@ -36,6 +46,8 @@ pub(super) struct Transfer {
     pub delay: f64,
     /// How many times longer while the other direction is busy.
     pub slowdown: f64,
+    /// What it takes up of which links at full speed.
+    pub uses: [(LinkId, f64); 3],
 }
 
 #[derive(Clone, Copy)]
@@ -56,6 +68,44 @@ struct Engine {
     last: ItemId,
 }
 
+impl Engine {
+    /// Takes the next transfer if there is none under way; `links`: where it is a flow.
+    fn start_next(&mut self, now: Instant, switch: f64, links: Option<&mut Links>) {
+        if self.running.is_some() || self.queue.is_empty() {
+            return;
+        }
+        let same = |transfer: &Transfer| Some(transfer.stream) == self.serving;
+        let next = self.queue.iter().position(same).unwrap_or(0);
+        let next = if next == 0 { self.queue.pop_front() } else { self.queue.remove(next) };
+        if let Some(transfer) = next {
+            let stays = self.serving.is_none_or(|stream| stream == transfer.stream);
+            let left = transfer.alone.nanos_f64() + if stays { 0.0 } else { switch };
+            let weight = 1.0 / transfer.slowdown.min(MOST_SLOWDOWN);
+            let flow =
+                links.map(|links| links.add(Flow { weight, cap: 1.0, uses: &transfer.uses }));
+            self.serving = Some(transfer.stream);
+            self.running = Some(Running { transfer, started: now, left, flow });
+        }
+    }
+}
+
+fn busy(engines: &[Engine; ENGINES]) -> [bool; ENGINES] {
+    engines.each_ref().map(|engine| engine.running.is_some())
+}
+
+/// A copy that has just started finds the other direction busy; `before`: which
+/// were busy when it had not.
+fn delay_beside_each_other([down, up, _]: &mut [Engine; ENGINES], before: [bool; ENGINES]) {
+    if let (Some(down), Some(up)) = (&mut down.running, &mut up.running) {
+        for (running, before) in [down, up].into_iter().zip(before) {
+            if !before {
+                // It goes at the slower speed already.
+                running.left += running.transfer.delay / running.transfer.slowdown;
+            }
+        }
+    }
+}
+
 impl Running {
     /// Beside what it would be with nothing in the other direction.
     fn speed(&self, links: &Links) -> f64 {
@@ -63,12 +113,13 @@ impl Running {
     }
 }
 
-/// Both engines.
+/// All engines, device by device.
 pub(super) struct Copies {
-    engines: [Engine; 2],
+    engines: Vec<[Engine; ENGINES]>,
     /// Nanoseconds on going from one stream to another.
-    switch: [f64; 2],
+    switch: Vec<[f64; ENGINES]>,
     links: Links,
+    capacities: Vec<f64>,
     /// Some copies of this program slow each other.
     contended: bool,
     /// When what is left was last brought up to date.
@@ -80,6 +131,9 @@ pub(super) struct Copies {
 /// Less than this many nanoseconds left is nothing left.
 const DONE: f64 = 0.5;
 
+/// Copies that go on at once are not slowed more than copies that take turns.
+pub(super) const MOST_SLOWDOWN: f64 = 2.0;
+
 /// What a quotient may be off by rounding, in nanoseconds.
 const ROUNDING: f64 = 1e-3;
 
@@ -87,9 +141,6 @@ const ROUNDING: f64 = 1e-3;
 fn whole_nanos(nanos: f64) -> Span {
     Span::from_nanos_f64((nanos + (0.5 - ROUNDING)).max(0.0))
 }
-
-/// The link between the host and the device.
-const LINK: LinkId = LinkId(0);
 
 /// Something that an engine has done: since when, and what it did before.
 #[derive(Debug, Clone, Copy)]
@@ -101,34 +152,51 @@ pub(super) struct Ended {
 
 impl Default for Copies {
     fn default() -> Self {
-        let engine = || Engine { queue: VecDeque::new(), running: None, serving: None, last: NONE };
-        let (since, next) = (Instant::START, Instant::NEVER);
-        let links = Links::new(&[1.0]);
-        let engines = [engine(), engine()];
-        Self { engines, switch: [0.0; 2], links, contended: false, since, next }
+        Self {
+            engines: Vec::new(),
+            switch: Vec::new(),
+            links: Links::new(&[]),
+            capacities: Vec::new(),
+            contended: false,
+            since: Instant::START,
+            next: Instant::NEVER,
+        }
+    }
+}
+
+impl Default for Engine {
+    fn default() -> Self {
+        Self { queue: VecDeque::new(), running: None, serving: None, last: NONE }
     }
 }
 
 impl Copies {
     /// Forgets everything but its memory.
     pub fn reset(&mut self, program: &Program<'_>) {
-        (self.switch, self.contended) = (program.switch, program.contended);
+        self.switch.clone_from(&program.switch);
+        self.contended = !program.shares.is_empty();
         (self.since, self.next) = (Instant::START, Instant::NEVER);
-        self.links.clear();
-        for engine in &mut self.engines {
+        if self.capacities == program.shares.capacities {
+            self.links.clear();
+        } else {
+            self.capacities.clone_from(&program.shares.capacities);
+            self.links = Links::new(&self.capacities);
+        }
+        self.engines.resize_with(program.devices(), Default::default);
+        for engine in self.engines.as_flattened_mut() {
             engine.queue.clear();
             (engine.running, engine.serving, engine.last) = (None, None, NONE);
         }
     }
 
-    pub fn enqueue(&mut self, direction: Direction, transfer: Transfer) {
-        self.engines[direction as usize].queue.push_back(transfer);
+    pub fn enqueue(&mut self, (device, engine): (usize, usize), transfer: Transfer) {
+        self.engines[device][engine].queue.push_back(transfer);
     }
 
     /// Moves to `now` and takes out a transfer that has ended, if one has.
     pub fn collect(&mut self, now: Instant) -> Option<Ended> {
         self.settle(now);
-        for engine in &mut self.engines {
+        for engine in self.engines.as_flattened_mut() {
             if let Some(running) = engine.running.take_if(|running| running.left < DONE) {
                 if let Some(flow) = running.flow {
                     self.links.remove(flow);
@@ -141,9 +209,9 @@ impl Copies {
         None
     }
 
-    /// Which engines have a copy under way.
-    pub fn busy(&self) -> [bool; 2] {
-        [self.engines[0].running.is_some(), self.engines[1].running.is_some()]
+    /// Which engines of a device have a copy under way.
+    pub fn busy(&self, device: usize) -> [bool; ENGINES] {
+        busy(&self.engines[device])
     }
 
     /// Takes off what has been done since the last change.
@@ -152,7 +220,7 @@ impl Copies {
             return;
         }
         let passed = now.since(self.since).nanos_f64();
-        for engine in &mut self.engines {
+        for engine in self.engines.as_flattened_mut() {
             if let Some(running) = &mut engine.running {
                 running.left -= passed * running.speed(&self.links);
             }
@@ -160,48 +228,26 @@ impl Copies {
         self.since = now;
     }
 
-    /// A copy that has just started finds the other direction busy.
-    fn delay_beside_each_other(&mut self, before: [bool; 2]) {
-        if self.busy() == [true; 2] {
-            for (engine, before) in self.engines.iter_mut().zip(before) {
-                if let Some(running) = engine.running.as_mut().filter(|_| !before) {
-                    // It goes at the slower speed already.
-                    running.left += running.transfer.delay / running.transfer.slowdown;
-                }
-            }
-        }
-    }
-
     /// Gives idle engines their next transfer. To be called when everything
     /// that becomes ready at this moment has been enqueued.
     pub fn fill(&mut self, now: Instant) {
         self.settle(now);
-        let before = self.busy();
-        for (engine, switch) in self.engines.iter_mut().zip(self.switch) {
-            if engine.running.is_some() || engine.queue.is_empty() {
-                continue;
+        let Self { engines, switch, links, contended, .. } = self;
+        for (engines, switch) in engines.iter_mut().zip(switch) {
+            let before = busy(engines);
+            for (engine, switch) in engines.iter_mut().zip(switch) {
+                engine.start_next(now, *switch, contended.then_some(&mut *links));
             }
-            let same = |transfer: &Transfer| Some(transfer.stream) == engine.serving;
-            let next = engine.queue.iter().position(same).unwrap_or(0);
-            let next = if next == 0 { engine.queue.pop_front() } else { engine.queue.remove(next) };
-            if let Some(transfer) = next {
-                let stays = engine.serving.is_none_or(|stream| stream == transfer.stream);
-                let left = transfer.alone.nanos_f64() + if stays { 0.0 } else { switch };
-                let flow = self.contended.then(|| {
-                    let slowdown = transfer.slowdown.min(2.0);
-                    let uses = [(LINK, slowdown / 2.0)];
-                    self.links.add(Flow { weight: 1.0 / slowdown, cap: 1.0, uses: &uses })
-                });
-                engine.serving = Some(transfer.stream);
-                engine.running = Some(Running { transfer, started: now, left, flow });
+            if *contended {
+                delay_beside_each_other(engines, before);
             }
         }
-        if self.contended {
-            self.delay_beside_each_other(before);
-            self.links.share();
+        if *contended {
+            links.share();
         }
         let mut next = Instant::NEVER;
-        for running in self.engines.iter().filter_map(|engine| engine.running.as_ref()) {
+        let engines = self.engines.as_flattened().iter();
+        for running in engines.filter_map(|engine| engine.running.as_ref()) {
             let speed = running.speed(&self.links);
             // A division would cost as much as all the rest.
             let left = if speed == 1.0 { running.left } else { running.left / speed };

@@ -5,7 +5,7 @@ use super::operation::Work;
 use super::processors::Blocks;
 use super::program::{Class, Waits};
 use crate::kernels::{Effort, Grid, Variant};
-use crate::plan::{Call, Direction, Graph, Place, Plan, Slice, Step};
+use crate::plan::{Call, DeviceId, Direction, Graph, Place, Plan, Slice, Step};
 use crate::profile::{
     Around, Contention, GraphCall, HostCall, MemoryCost, OperationKind, Profile, Unknown,
 };
@@ -24,8 +24,10 @@ pub(super) enum Key {
     Record,
     Wait,
     Clear,
-    /// The direction, the allocation on the host's side and the bytes.
-    Copy(Direction, usize, Bytes),
+    /// The direction, the device, the allocation on the host's side and the bytes.
+    Copy(Direction, DeviceId, usize, Bytes),
+    PeerCopy([DeviceId; 2], Bytes),
+    UseDevice,
     Launch(Variant, u64),
     /// The kernel, its elements and the allocation that it writes to.
     Compute(Variant, u64, usize),
@@ -43,7 +45,7 @@ pub(super) enum MemoryCall {
 
 impl Key {
     /// Of a call that launches a graph, is in one, or has nothing to do with any.
-    pub fn of(call: &Call, graph: Option<&Graph>) -> Self {
+    pub fn of(plan: &Plan, call: &Call, graph: Option<&Graph>) -> Self {
         let variant = |step: &Step| Variant::of(step.kernel, &step.arguments);
         match call {
             Call::Synchronize { .. } => Self::Synchronize,
@@ -51,10 +53,13 @@ impl Key {
             Call::Record { .. } => Self::Record,
             Call::Wait { .. } => Self::Wait,
             Call::Clear { .. } => Self::Clear,
-            Call::Copy { direction, from, to, .. } => {
+            Call::Copy { stream, direction, from, to } => {
                 let ashore = ashore(*direction, from, to);
-                Self::Copy(*direction, ashore.allocation.0, ashore.length)
+                let device = plan.device_of(*stream);
+                Self::Copy(*direction, device, ashore.allocation.0, ashore.length)
             }
+            Call::PeerCopy { from, to, .. } => Self::PeerCopy(plan.peers_of(from, to), from.length),
+            Call::Use(_) => Self::UseDevice,
             Call::Launch { step, .. } => Self::Launch(variant(step), step.elements()),
             Call::Compute { step } => {
                 Self::Compute(variant(step), step.elements(), step.output.allocation.0)
@@ -78,8 +83,8 @@ pub(super) struct Costs<'a> {
     fresh: Vec<bool>,
     /// For each allocation, whether a copy to the host writes it.
     copied_out: Vec<bool>,
-    /// Whether copies of one direction may meet those of the other.
-    both_ways: bool,
+    /// For each device, whether copies of one direction may meet those of the other.
+    both_ways: Vec<bool>,
 }
 
 impl<'a> Costs<'a> {
@@ -87,7 +92,7 @@ impl<'a> Costs<'a> {
         let mut is_shared = [false; 2];
         let mut fresh = vec![false; plan.allocations.len()];
         let mut copied_out = fresh.clone();
-        let mut copies = [false; 2];
+        let mut copies = vec![[false; 2]; plan.devices()];
         for call in &plan.body {
             match call {
                 Call::Renew(id) => fresh[id.0] = true,
@@ -95,14 +100,15 @@ impl<'a> Costs<'a> {
                     let effort = Effort::of(step.kernel, &step.arguments);
                     is_shared[usize::from(effort.is_shared(step.elements() as usize))] = true;
                 }
-                Call::Copy { direction, to, .. } => {
-                    copies[*direction as usize] = true;
+                Call::Copy { stream, direction, to, .. } => {
+                    copies[plan.device_of(*stream).0][*direction as usize] = true;
                     copied_out[to.allocation.0] |= *direction == Direction::DeviceToHost;
                 }
                 _ => {}
             }
         }
-        let both_ways = plan.streams.len() > 1 && copies == [true; 2];
+        let meet = |(device, copies)| plan.streams_of(DeviceId(device)) > 1 && copies == [true; 2];
+        let both_ways = copies.into_iter().enumerate().map(meet).collect();
         let (footprint, same_threads) = (plan.host_footprint(), is_shared != [true; 2]);
         let (around, copied_in) = (Around { footprint, same_threads }, plan.copied_in_footprint());
         Self { plan, profile, around, copied_in, fresh, copied_out, both_ways }
@@ -143,10 +149,11 @@ impl<'a> Costs<'a> {
     fn node(&self, call: &Call) -> Result<Class, Unknown> {
         let profile = self.profile;
         let (latency, work) = match call {
-            Call::Copy { direction, from, to, .. } => {
+            Call::Copy { stream, direction, from, to } => {
                 let bytes = ashore(*direction, from, to).length;
-                let kind = OperationKind::of_copy(*direction);
-                (profile.node_start(kind)?, self.transfer(*direction, bytes)?)
+                let (kind, device) =
+                    (OperationKind::of_copy(*direction), self.plan.device_of(*stream));
+                (profile.node_start(kind)?, self.transfer((*direction, device), bytes)?)
             }
             Call::Launch { step, .. } => {
                 let work = kernel_work(profile, step, profile.node_gap()?)?;
@@ -183,7 +190,7 @@ impl<'a> Costs<'a> {
                 let cost = match (call, plan.allocation(*id).place) {
                     (Call::Renew(_), _) => MemoryCost::Renew,
                     (Call::Pin(_), _) => MemoryCost::Register,
-                    (_, Place::Device) => MemoryCost::DeviceAllocate,
+                    (_, Place::Device(_)) => MemoryCost::DeviceAllocate,
                     (_, Place::Host(HostMemory::Pinned)) => MemoryCost::PinnedAllocate,
                     (_, Place::Host(HostMemory::Pageable)) => MemoryCost::FirstTouchTeam,
                 };
@@ -210,33 +217,53 @@ impl<'a> Costs<'a> {
                 work: kernel_work(profile, step, profile.kernel_gap()?)?,
                 ..on_host(profile.call(HostCall::Launch)?)
             },
-            Call::Copy { direction, from, to, .. } => {
-                self.copy(*direction, ashore(*direction, from, to))?
+            Call::Copy { stream, direction, from, to } => {
+                let device = plan.device_of(*stream);
+                self.copy((*direction, device), ashore(*direction, from, to))?
             }
+            Call::PeerCopy { from, to, .. } => {
+                let (way, bytes) = (plan.peers_of(from, to), from.length);
+                let work = Work::PeerCopy { way, alone: profile.peer_copy(way, bytes)?, bytes };
+                let latency = profile.start(OperationKind::PeerCopy)?;
+                Class { work, latency, ..on_host(profile.call(HostCall::PeerCopy)?) }
+            }
+            Call::Use(_) => on_host(profile.call(HostCall::UseDevice)?),
         })
     }
 
-    fn copy(&self, direction: Direction, ashore: &Slice) -> Result<Class, Unknown> {
+    fn copy(
+        &self,
+        (direction, device): (Direction, DeviceId),
+        ashore: &Slice,
+    ) -> Result<Class, Unknown> {
         if self.plan.allocation(ashore.allocation).place == Place::Host(HostMemory::Pageable) {
             return self.staged(direction, ashore);
         }
         let (host, latency) = self.entry(direction)?;
-        let work = self.transfer(direction, ashore.length)?;
+        let work = self.transfer((direction, device), ashore.length)?;
         Ok(Class { latency, work, ..on_host(host) })
     }
 
     /// A copy of pinned memory on its engine.
-    fn transfer(&self, direction: Direction, bytes: Bytes) -> Result<Work, Unknown> {
+    fn transfer(
+        &self,
+        (direction, device): (Direction, DeviceId),
+        bytes: Bytes,
+    ) -> Result<Work, Unknown> {
         let alone = self.profile.copy(direction, bytes)?;
         // Copies that never meet have no need to know.
-        let shared =
-            if self.both_ways { self.profile.shared(direction)? } else { Contention::NONE };
+        let shared = if self.both_ways[device.0] {
+            self.profile.shared(direction)?
+        } else {
+            Contention::NONE
+        };
         let longer = shared.per_byte_ns * bytes.as_f64();
         Ok(Work::Copy {
             direction,
             alone,
             delay: shared.per_copy_ns.max(0.0),
             slowdown: 1.0 + longer.max(0.0) / alone.nanos_f64().max(1.0),
+            bytes,
         })
     }
 

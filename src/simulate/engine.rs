@@ -1,7 +1,7 @@
 //! Moving time forwards.
 
 use super::channels::Channels;
-use super::copies::{Copies, Ended, Transfer};
+use super::copies::{Copies, Ended, PEER_ENGINE, Transfer};
 use super::host::{Blocked, Host};
 use super::observer::{Cause, Done, Observer, Recorder};
 use super::operation::{ItemId, NONE, Work};
@@ -9,7 +9,7 @@ use super::processors::Processors;
 use super::program::{Program, SimulateError, Sort, Waits};
 use super::queue::Queue;
 use super::streams::{Busy, Ready, Streams};
-use crate::plan::Plan;
+use crate::plan::{Plan, StreamTraits};
 use crate::profile::Profile;
 use crate::timeline::{Reason, Timeline};
 use crate::units::{Instant, Span};
@@ -51,7 +51,10 @@ pub struct Simulator {
     /// Kernels that their channel lets go on.
     launched: Vec<Ready>,
     copies: Copies,
-    processors: Processors,
+    /// Those of each device.
+    processors: Vec<Processors>,
+    /// What was under way when a stream was last let on, device by device.
+    busy: Vec<Busy>,
     /// Operations that became ready and have not joined their engines yet.
     ready: Vec<Ready>,
     /// A copy has ended or become ready.
@@ -78,10 +81,14 @@ impl Simulator {
         self.streams.reset(program);
         self.channels.reset(program);
         self.copies.reset(program);
-        self.processors.reset(program.profile.machine.multiprocessors);
+        self.processors.resize_with(program.devices(), Processors::default);
+        for processors in &mut self.processors {
+            processors.reset(program.profile.machine.multiprocessors);
+        }
         self.issue(program, observer);
         loop {
-            let next = self.queue.next().min(self.copies.next).min(self.processors.next);
+            let next = self.queue.next().min(self.copies.next);
+            let next = self.processors.iter().fold(next, |next, device| next.min(device.next));
             // Behind everything that becomes ready at this very moment.
             if self.choose && next > self.now {
                 self.choose = false;
@@ -107,9 +114,11 @@ impl Simulator {
             self.copies.next = Instant::NEVER;
             self.choose = true;
         }
-        if self.processors.next <= self.now {
-            while let Some(ended) = self.processors.collect(self.now) {
-                self.finish(program, ended, observer);
+        for device in 0..self.processors.len() {
+            if self.processors[device].next <= self.now {
+                while let Some(ended) = self.processors[device].collect(self.now) {
+                    self.finish(program, ended, observer);
+                }
             }
         }
         while let Some(event) = self.queue.pop_due(self.now) {
@@ -127,8 +136,8 @@ impl Simulator {
                 Event::Dispatches(id) => {
                     if let Work::Kernel { blocks, .. } = self.streams.class_of(program, id).work {
                         let stream = usize::from(program.items[id as usize].stream);
-                        let priority = program.traits[stream].priority;
-                        self.processors.start(self.now, (id, priority), blocks);
+                        let StreamTraits { priority, device, .. } = program.traits[stream];
+                        self.processors[device.0].start(self.now, (id, priority), blocks);
                     }
                 }
                 Event::Ends(item, started) => {
@@ -212,8 +221,12 @@ impl Simulator {
     /// Lets a stream go on, and whoever waits for it; what becomes ready joins
     /// its engine, in the order in which it became so.
     fn advance(&mut self, program: &Program<'_>, stream: u16) {
-        let busy = Busy { copies: self.copies.busy(), processors: self.processors.is_busy() };
-        self.streams.advance(program, stream, (self.now, busy), &mut self.ready);
+        self.busy.clear();
+        for (device, processors) in self.processors.iter().enumerate() {
+            let (copies, processors) = (self.copies.busy(device), processors.is_busy());
+            self.busy.push(Busy { copies, processors });
+        }
+        self.streams.advance(program, stream, (self.now, &self.busy), &mut self.ready);
         for index in 0..self.ready.len() {
             let (time, id) = self.ready[index];
             match self.streams.class_of(program, id).work {
@@ -247,10 +260,19 @@ impl Simulator {
 
     fn join(&mut self, program: &Program<'_>, item: ItemId) {
         match self.streams.class_of(program, item).work {
-            Work::Copy { direction, alone, delay, slowdown } => {
+            Work::Copy { direction, alone, delay, slowdown, bytes } => {
                 let stream = program.items[item as usize].stream;
-                let transfer = Transfer { item, stream, alone, delay, slowdown };
-                self.copies.enqueue(direction, transfer);
+                let device = program.device_of(stream);
+                let uses = program.shares.of_copy((device, direction), slowdown, (bytes, alone));
+                let transfer = Transfer { item, stream, alone, delay, slowdown, uses };
+                self.copies.enqueue((device, direction as usize), transfer);
+                self.choose = true;
+            }
+            Work::PeerCopy { way, alone, bytes } => {
+                let stream = program.items[item as usize].stream;
+                let uses = program.shares.of_peer_copy(way, (bytes, alone));
+                let transfer = Transfer { item, stream, alone, delay: 0.0, slowdown: 1.0, uses };
+                self.copies.enqueue((way[0].0, PEER_ENGINE), transfer);
                 self.choose = true;
             }
             Work::Staged { duration, early, .. } => {

@@ -5,7 +5,8 @@
 //! is looked up in hash order. The rules of the hardware are each in a place of
 //! their own: the host thread in `host`, stream order and hand-overs in
 //! `streams`, the queues that streams share in `channels`, the copy engines in
-//! `copies`, what several use at once in `links`, the multiprocessors in `processors`.
+//! `copies`, what several use at once in `shares` and `links`, the multiprocessors in
+//! `processors`.
 //! `program` makes a plan ready, `engine` only moves time forwards.
 
 mod bound;
@@ -22,6 +23,7 @@ mod processors;
 mod program;
 mod queue;
 mod setup;
+mod shares;
 mod streams;
 mod uncertainty;
 

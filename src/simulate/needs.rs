@@ -2,19 +2,37 @@
 //! hand-overs, and to none of what it cannot come to does it need a price.
 
 use super::operation::{NONE, Work};
-use super::program::{HandOvers, Item, Price, Program, Sort, Tie, Waits};
+use super::program::{Class, HandOvers, Item, Price, Program, Sort, Tie, Waits};
+use crate::plan::DeviceId;
 use crate::profile::{HandOver, OperationKind, Profile, Unknown};
+
+/// Kinds of operations: which of them there may be.
+type Kinds = [bool; OperationKind::COUNT];
 
 /// What the next operation of a stream has to follow.
 #[derive(Clone, Copy, Default)]
 struct Behind {
-    last: Option<OperationKind>,
-    /// Kinds of operations of other streams, by events.
-    awaited: [bool; 3],
+    last: Kinds,
+    /// Of other streams, by events.
+    awaited: Kinds,
 }
 
-const KINDS: [OperationKind; 3] =
-    [OperationKind::CopyIn, OperationKind::CopyOut, OperationKind::Kernel];
+/// What an operation may turn out to be: whether a copy goes along with its command,
+/// and so comes from where kernels are launched, only the run of the plan shows.
+fn kinds_of(class: &Class, kind: OperationKind) -> Kinds {
+    let mut kinds = Kinds::default();
+    kinds[kind as usize] = true;
+    kinds[OperationKind::Kernel as usize] |= class.may_go_inline;
+    kinds
+}
+
+fn add(kinds: &mut Kinds, more: &Kinds) {
+    kinds.iter_mut().zip(more).for_each(|(kind, more)| *kind |= more);
+}
+
+fn listed(kinds: Kinds) -> impl Iterator<Item = OperationKind> {
+    OperationKind::ALL.into_iter().filter(move |&kind| kinds[kind as usize])
+}
 
 /// The prices of the hand-overs that the program may come to.
 ///
@@ -22,9 +40,9 @@ const KINDS: [OperationKind; 3] =
 /// If the profile does not know one of them.
 pub(super) fn hand_overs(program: &Program<'_>) -> Result<HandOvers, Unknown> {
     let mut table = HandOvers::default();
-    let mut looked_up = [[[false; 3]; 3]; 3];
+    let mut looked_up = [[[false; 3]; OperationKind::COUNT]; OperationKind::COUNT];
     let mut streams = vec![Behind::default(); program.streams()];
-    let mut recordings = vec![[false; 3]; program.recordings];
+    let mut recordings = vec![Kinds::default(); program.recordings];
     for item in &program.items {
         pass_barrier(program, &mut streams, item);
         let Some(behind) = streams.get_mut(usize::from(item.stream)) else { continue };
@@ -36,37 +54,25 @@ pub(super) fn hand_overs(program: &Program<'_>) -> Result<HandOvers, Unknown> {
             }
             Sort::HostOnly => {}
             Sort::Record => {
-                let mut before = behind.awaited;
-                behind.last.iter().for_each(|&kind| before[kind as usize] = true);
-                recordings[item.recording as usize] = before;
+                let before = &mut recordings[item.recording as usize];
+                *before = behind.awaited;
+                add(before, &behind.last);
             }
             Sort::Wait if item.recording == NONE => {}
-            Sort::Wait => {
-                for kind in KINDS {
-                    behind.awaited[kind as usize] |=
-                        recordings[item.recording as usize][kind as usize];
-                }
-            }
-            Sort::Operation(to) => {
-                let awaited = KINDS.into_iter().filter(|&kind| behind.awaited[kind as usize]);
-                let within = behind.last.into_iter().map(|from| (from, Tie::Stream));
-                for (from, tie) in within.chain(awaited.map(|from| (from, Tie::Event))) {
+            Sort::Wait => add(&mut behind.awaited, &recordings[item.recording as usize]),
+            Sort::Operation(kind) => {
+                let kinds = kinds_of(class, kind);
+                let within = listed(behind.last).map(|from| (from, Tie::Stream));
+                let awaited = listed(behind.awaited).map(|from| (from, Tie::Event));
+                let before = within.chain(awaited);
+                for ((from, tie), to) in before.flat_map(|b| listed(kinds).map(move |to| (b, to))) {
                     let tie = if class.in_graph { Tie::Graph } else { tie };
                     let (row, side) = ((from as usize, to as usize), tie as usize);
                     if !std::mem::replace(&mut looked_up[row.0][row.1][side], true) {
                         table[row.0][row.1][side] = price_of(program.profile, from, to, tie)?;
                     }
                 }
-                *behind = Behind { last: Some(to), awaited: [false; 3] };
-            }
-        }
-    }
-    if program.classes.iter().any(|class| class.may_go_inline) {
-        // Whether such a copy is one of an engine's, only the run of the plan shows.
-        for (from, to) in KINDS.into_iter().flat_map(|from| KINDS.map(|to| (from, to))) {
-            for tie in [Tie::Stream, Tie::Event] {
-                let price = &mut table[from as usize][to as usize][tie as usize];
-                *price = price_of(program.profile, from, to, tie)?;
+                *behind = Behind { last: kinds, awaited: Kinds::default() };
             }
         }
     }
@@ -78,12 +84,11 @@ fn pass_barrier(program: &Program<'_>, streams: &mut [Behind], item: &Item) {
     if item.sort == Sort::HostOnly || !program.barrier.contains(&item.stream) {
         return;
     }
-    let kind = |stream: u16| program.traits[usize::from(stream)].kind;
+    let traits = |stream: u16| &program.traits[usize::from(stream)];
     for &other in &program.barrier {
-        if kind(item.stream).waits_for(kind(other)) {
+        if traits(item.stream).waits_for(traits(other)) {
             let before = streams[usize::from(other)].last;
-            let awaited = &mut streams[usize::from(item.stream)].awaited;
-            before.iter().for_each(|&kind| awaited[kind as usize] = true);
+            add(&mut streams[usize::from(item.stream)].awaited, &before);
         }
     }
 }
@@ -98,8 +103,10 @@ fn price_of(
         let ns = profile.node_hand_over(from, to)?;
         return Ok(Price { first: ns, queued: ns, ..Price::default() });
     }
+    // No trip went to another device.
+    let is_timed = from != to && ![from, to].contains(&OperationKind::PeerCopy);
     let latency = &profile.latency;
-    let period = latency.look_period.filter(|_| from != to);
+    let period = latency.look_period.filter(|_| is_timed);
     let delay = latency.look_delay.filter(|_| to == OperationKind::Kernel);
     let price = |found: &HandOver| Price {
         first: found.first.ns.max(0.0),
@@ -110,12 +117,66 @@ fn price_of(
     Ok(profile.hand_over(from, to, tie == Tie::Event)?.map_or(Price::default(), price))
 }
 
-/// Only where several streams have kernels can one wait while another runs.
+/// What waiting for events of other devices takes longer, if the program does so.
+///
+/// # Errors
+/// If the profile does not know it.
+pub(super) fn crossing(program: &Program<'_>) -> Result<f64, Unknown> {
+    let mut made_on = vec![0; program.recordings];
+    for item in program.items.iter().filter(|item| item.recording != NONE) {
+        let (recording, device) = (item.recording as usize, program.device_of(item.stream));
+        match item.sort {
+            Sort::Record => made_on[recording] = device,
+            _ if made_on[recording] != device => return program.profile.crossing(),
+            _ => {}
+        }
+    }
+    Ok(0.0)
+}
+
+/// # Errors
+/// For several: what an engine pays for going from one to another is not measured.
+pub(super) fn one_stream_of_peer_copies(streams: usize) -> Result<(), Unknown> {
+    let what = "what copies from a GPU to others pay that lie in several streams".to_owned();
+    if streams > 1 { Err(Unknown { what }) } else { Ok(()) }
+}
+
+/// The pairs of devices between which peer copies go both ways, each once.
+///
+/// # Errors
+/// If a copy is not issued where it comes from, or one device takes copies of
+/// several: neither was measured.
+pub(super) fn pairs(program: &Program<'_>) -> Result<Vec<[DeviceId; 2]>, Unknown> {
+    let mut ways: Vec<[DeviceId; 2]> = Vec::new();
+    for item in &program.items {
+        let Work::PeerCopy { way, .. } = program.classes[item.class as usize].work else {
+            continue;
+        };
+        if program.device_of(item.stream) != way[0].0 {
+            let what = "copies between GPUs in a stream of that which they go to".to_owned();
+            return Err(Unknown { what });
+        }
+        if ways.iter().any(|other| other[0] != way[0] && other[1] == way[1]) {
+            return Err(Unknown { what: "copies from several GPUs to one".to_owned() });
+        }
+        if !ways.contains(&way) {
+            ways.push(way);
+        }
+    }
+    let goes_back = |&[from, to]: &[DeviceId; 2]| from < to && ways.contains(&[to, from]);
+    Ok(ways.iter().copied().filter(goes_back).collect())
+}
+
+/// Only where several streams of a device have kernels can one wait while another
+/// runs.
 ///
 /// # Errors
 /// If the profile does not know what that costs.
 pub(super) fn polling(program: &Program<'_>) -> Result<(), Unknown> {
-    if program.launching.len() < 2 {
+    let mut launching: Vec<usize> =
+        program.launching.iter().map(|&stream| program.device_of(stream)).collect();
+    launching.sort_unstable();
+    if launching.windows(2).all(|two| two[0] != two[1]) {
         return Ok(());
     }
     let mut copies = [false; 2];

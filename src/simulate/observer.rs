@@ -78,6 +78,7 @@ impl Observer for Recorder {
         let lane = match program.class_of(done.item).work {
             Work::Copy { direction, .. } | Work::Staged { direction, .. } => Lane::of(direction),
             Work::Inline { .. } => Lane::CopyIn,
+            Work::PeerCopy { .. } => Lane::PeerCopy,
             _ => Lane::Kernels,
         };
         self.note(lane, done);

@@ -1,9 +1,9 @@
 //! What a call puts into a stream.
 
 use super::processors::Blocks;
-use crate::plan::Direction;
+use crate::plan::{DeviceId, Direction};
 use crate::profile::OperationKind;
-use crate::units::{Instant, Span};
+use crate::units::{Bytes, Instant, Span};
 
 /// Index of an item in the order of issue: one for each call of the body.
 pub(super) type ItemId = u32;
@@ -23,6 +23,14 @@ pub(super) enum Work {
         alone: Span,
         delay: f64,
         slowdown: f64,
+        bytes: Bytes,
+    },
+    /// Holds the engine of its device for copies to others, as long as it takes `alone`
+    /// with nothing the other way.
+    PeerCopy {
+        way: [DeviceId; 2],
+        alone: Span,
+        bytes: Bytes,
     },
     /// Lasts while the driver stages through memory of its own; the host is
     /// released `early` before the end. It holds no engine against other copies:

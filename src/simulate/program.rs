@@ -1,12 +1,14 @@
 //! A plan made ready for the engine: every call a small item, every cost
 //! looked up once.
 
-use super::channels::{CHANNELS, channel_of};
+use super::channels::CHANNELS;
+use super::copies::{ENGINES, PEER_ENGINE};
 use super::cost::{Costs, Key};
 use super::needs;
 use super::operation::{NONE, Work};
+use super::shares::Shares;
 use crate::plan::{
-    Call, Direction, DoesNotFit, Graph, Plan, StreamKind, StreamTraits, Whose, check_fits,
+    Call, DeviceId, Direction, DoesNotFit, Graph, Plan, StreamKind, StreamTraits, Whose, check_fits,
 };
 use crate::profile::{OperationKind, Profile, Unknown};
 use crate::units::Span;
@@ -82,6 +84,7 @@ impl Sort {
             Work::Copy { direction, .. } | Work::Staged { direction, .. } => {
                 Self::Operation(OperationKind::of_copy(*direction))
             }
+            Work::PeerCopy { .. } => Self::Operation(OperationKind::PeerCopy),
             // Both run where kernels are launched from: nothing is handed over.
             Work::Kernel { .. } | Work::Inline { .. } => Self::Operation(OperationKind::Kernel),
         }
@@ -100,7 +103,7 @@ pub(super) struct Price {
 }
 
 /// By the kinds before and after and by what lies between.
-pub(super) type HandOvers = [[[Price; 3]; 3]; 3];
+pub(super) type HandOvers = [[[Price; 3]; OperationKind::COUNT]; OperationKind::COUNT];
 
 /// What ties an operation to one that it has to follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,15 +132,20 @@ pub struct Program<'p> {
     pub(super) recordings: usize,
     /// Nothing where passing on is part of the service time, or never happens.
     pub(super) hand_overs: HandOvers,
-    /// Some copies slow those of the other direction, or are slowed by them.
-    pub(super) contended: bool,
+    /// Nanoseconds that it takes longer to wait for an event of another device.
+    pub(super) crossing: f64,
+    /// What copies meet on; nothing if none slows another.
+    pub(super) shares: Shares,
     /// The legacy default stream and those that it is a barrier for, if it is used.
     pub(super) barrier: Vec<u16>,
     /// What each stream was created as. No barrier holds back a branch of a graph.
     pub(super) traits: Vec<StreamTraits>,
+    /// For each stream, its channel.
+    pub(super) channels: Vec<u16>,
     graphs: Vec<Graph>,
-    /// Nanoseconds for which each copy engine stands still on changing streams.
-    pub(super) switch: [f64; 2],
+    /// Nanoseconds for which each copy engine stands still on changing streams,
+    /// device by device.
+    pub(super) switch: Vec<[f64; ENGINES]>,
 }
 
 impl<'p> Program<'p> {
@@ -158,11 +166,13 @@ impl<'p> Program<'p> {
             places: Vec::new(),
             recordings: 0,
             hand_overs: HandOvers::default(),
-            contended: false,
+            crossing: 0.0,
+            shares: Shares::default(),
             barrier: barrier(plan),
             traits: plan.streams.clone(),
+            channels: Vec::new(),
             graphs: plan.graphs().collect(),
-            switch: [0.0; 2],
+            switch: Vec::new(),
         };
         let mut known: BTreeMap<(Key, bool), u32> = BTreeMap::new();
         // A wait is for the latest recording that was issued before it, whatever
@@ -171,7 +181,7 @@ impl<'p> Program<'p> {
         let lanes = plan.lanes();
         for (at, call) in plan.body.iter().enumerate() {
             let graph = program.graph_at(at);
-            let key = (Key::of(call, graph), graph.is_some());
+            let key = (Key::of(plan, call, graph), graph.is_some());
             let class = match known.get(&key) {
                 Some(&class) => class,
                 None => {
@@ -203,21 +213,30 @@ impl<'p> Program<'p> {
         program.traits.extend(plan.streams[..branches].iter().map(branch));
         program.sort_into_streams(plan.lane_count());
         program.launching = program.launching_streams();
-        if plan.streams.len() > CHANNELS {
+        program.channels = program.channels();
+        if (0..plan.devices()).any(|device| plan.streams_of(DeviceId(device)) > CHANNELS) {
             program.places = program.places_in_channels();
         }
+        profile.alike(program.devices())?;
         program.hand_overs = needs::hand_overs(&program)?;
+        program.crossing = needs::crossing(&program)?;
         program.switch = program.switches()?;
-        program.contended = program.classes.iter().any(|class| match class.work {
-            Work::Copy { delay, slowdown, .. } => delay > 0.0 || slowdown > 1.0,
-            _ => false,
-        });
+        program.shares = Shares::new(&program)?;
         needs::polling(&program)?;
         Ok(program)
     }
 
     pub(super) fn class_of(&self, item: u32) -> &Class {
         &self.classes[self.items[item as usize].class as usize]
+    }
+
+    pub(super) fn devices(&self) -> usize {
+        self.traits.iter().map(|stream| stream.device.0 + 1).max().unwrap_or(1)
+    }
+
+    /// The device of a stream.
+    pub(super) fn device_of(&self, stream: u16) -> usize {
+        self.traits[usize::from(stream)].device.0
     }
 
     /// The graph that a call launches or is in.
@@ -258,15 +277,26 @@ impl<'p> Program<'p> {
         }
     }
 
+    /// Streams are dealt to the channels of their device in turn.
+    fn channels(&self) -> Vec<u16> {
+        let mut dealt = vec![0; self.devices()];
+        let channel = |stream: &StreamTraits| {
+            let turn = &mut dealt[stream.device.0];
+            *turn += 1;
+            (stream.device.0 * CHANNELS + (*turn - 1) % CHANNELS) as u16
+        };
+        self.traits.iter().map(channel).collect()
+    }
+
     fn places_in_channels(&self) -> Vec<u32> {
-        let mut next = [0; CHANNELS];
-        let place = |(id, item): (usize, &Item)| {
-            let next = &mut next[channel_of(self, index(id))];
+        let mut next = vec![0; CHANNELS * self.devices()];
+        let place = |item: &Item| {
+            let next = &mut next[usize::from(self.channels[usize::from(item.stream)])];
             let work = &self.classes[item.class as usize].work;
             *next += u32::from(matches!(work, Work::Kernel { .. }));
             next.saturating_sub(1)
         };
-        self.items.iter().enumerate().map(place).collect()
+        self.items.iter().map(place).collect()
     }
 
     fn launching_streams(&self) -> Vec<u16> {
@@ -278,20 +308,33 @@ impl<'p> Program<'p> {
     }
 
     /// The dearer, the more streams an engine takes copies from.
-    fn switches(&self) -> Result<[f64; 2], Unknown> {
-        let mut copying = vec![[false; 2]; self.streams()];
+    fn switches(&self) -> Result<Vec<[f64; ENGINES]>, Unknown> {
+        let mut copying = vec![[false; ENGINES]; self.streams()];
         for item in &self.items {
-            if let Work::Copy { direction, .. } | Work::Staged { direction, .. } =
-                self.classes[item.class as usize].work
-            {
-                copying[usize::from(item.stream)][direction as usize] = true;
+            if let Some(engine) = engine_of(&self.classes[item.class as usize].work) {
+                copying[usize::from(item.stream)][engine] = true;
             }
         }
-        let switch = |direction: Direction| {
-            let streams = copying.iter().filter(|stream| stream[direction as usize]).count();
-            self.profile.switch(direction, streams)
+        let of_device = |device: usize| {
+            let streams = |engine: usize| {
+                let here = self.traits.iter().zip(&copying);
+                here.filter(|(traits, uses)| traits.device.0 == device && uses[engine]).count()
+            };
+            needs::one_stream_of_peer_copies(streams(PEER_ENGINE))?;
+            let [down, up] = Direction::BOTH
+                .map(|direction| self.profile.switch(direction, streams(direction as usize)));
+            Ok([down?, up?, 0.0])
         };
-        Ok([switch(Direction::HostToDevice)?, switch(Direction::DeviceToHost)?])
+        (0..self.devices()).map(of_device).collect()
+    }
+}
+
+/// The copy engine of its device that an operation keeps busy.
+const fn engine_of(work: &Work) -> Option<usize> {
+    match work {
+        Work::Copy { direction, .. } | Work::Staged { direction, .. } => Some(*direction as usize),
+        Work::PeerCopy { .. } => Some(PEER_ENGINE),
+        _ => None,
     }
 }
 

@@ -9,6 +9,7 @@
 //! so a stream may hold what is issued later than now. Whatever depends on
 //! that compares times and never asks what is in the queue.
 
+use super::copies::{ENGINES, PEER_ENGINE};
 use super::observer::Cause;
 use super::operation::{Ending, ItemId, NONE, waits_for};
 use super::program::{Class, Item, Price, Program, Sort, Tie};
@@ -28,7 +29,7 @@ struct Stream {
     /// The head is behind the barrier of the legacy default stream.
     held_back: bool,
     /// Kinds of operations that were issued since the stream was last empty.
-    seen: [bool; 3],
+    seen: [bool; OperationKind::COUNT],
     /// When the last one left.
     cleared: Instant,
     /// The last operation that ended here.
@@ -63,11 +64,11 @@ pub(super) struct Streams {
     to_do: Vec<u32>,
 }
 
-/// Which engines are doing something: one that is looks at everything that waits
-/// for it when it is done, so that a hand-over costs nothing extra.
+/// Which engines of a device are doing something: one that is looks at everything that
+/// waits for it when it is done, so that a hand-over costs nothing extra.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Busy {
-    pub copies: [bool; 2],
+    pub copies: [bool; ENGINES],
     pub processors: bool,
 }
 
@@ -77,6 +78,7 @@ impl Busy {
             OperationKind::CopyIn => self.copies[Direction::HostToDevice as usize],
             OperationKind::CopyOut => self.copies[Direction::DeviceToHost as usize],
             OperationKind::Kernel => self.processors,
+            OperationKind::PeerCopy => self.copies[PEER_ENGINE],
         }
     }
 }
@@ -103,7 +105,7 @@ impl Streams {
             kernel: start,
             running: false,
             held_back: false,
-            seen: [false; 3],
+            seen: [false; OperationKind::COUNT],
             cleared: Instant::START,
             last: Ending::START,
             awaited: Vec::new(),
@@ -181,11 +183,11 @@ impl Streams {
             return false;
         }
         let id = program.in_streams[stream.head as usize];
-        let kind = |index: usize| program.traits[index].kind;
-        let mine = kind(index as usize);
+        let traits = |index: usize| &program.traits[index];
+        let mine = traits(index as usize);
         let others = || {
             let others = program.barrier.iter().map(|&other| usize::from(other));
-            others.filter(|&other| mine.waits_for(kind(other)))
+            others.filter(|&other| mine.waits_for(traits(other)))
         };
         let is_earlier = |other: usize| {
             let head = self.streams[other].head;
@@ -207,7 +209,7 @@ impl Streams {
         &mut self,
         program: &Program<'_>,
         index: u16,
-        (now, busy): (Instant, Busy),
+        (now, busy): (Instant, &[Busy]),
         ready: &mut Vec<Ready>,
     ) {
         // A reached event may set other streams free, and those others again.
@@ -225,7 +227,7 @@ impl Streams {
                 let issued = self.issued[id as usize];
                 // It found the stream empty.
                 if issued >= stream.cleared {
-                    stream.seen = [false; 3];
+                    stream.seen = [false; OperationKind::COUNT];
                 }
                 let before = stream.last.kind;
                 let item = &program.items[id as usize];
@@ -234,6 +236,7 @@ impl Streams {
                     Sort::Wait if !self.pass(program, index, (item.recording, issued)) => break,
                     Sort::Wait => {}
                     Sort::Operation(kind) => {
+                        let busy = busy[program.device_of(index as u16)];
                         let polling = if (before, kind) == KERNELS && program.launching.len() > 1 {
                             self.polling(program, index, (now, busy))
                         } else {
@@ -316,7 +319,8 @@ impl Streams {
                 let id = program.in_streams[position as usize];
                 program.items[id as usize].sort == Sort::KERNEL
             };
-            if u32::from(other) == index || stream.head == stream.issued {
+            let elsewhere = program.device_of(other) != program.device_of(index as u16);
+            if u32::from(other) == index || elsewhere || stream.head == stream.issued {
                 continue;
             }
             stream.kernel = stream.kernel.max(stream.head);
@@ -328,7 +332,8 @@ impl Streams {
                 && self.issued[program.in_streams[stream.kernel as usize] as usize] <= now;
             others += usize::from(waits);
         }
-        program.profile.polling(others, busy.copies)
+        let [down, up, _] = busy.copies;
+        program.profile.polling(others, [down, up])
     }
 }
 
@@ -343,6 +348,7 @@ impl Stream {
     ) -> Instant {
         let is_first = !std::mem::replace(&mut self.seen[to as usize], true);
         let in_graph = program.class_of(id).in_graph;
+        let device_of = |item: ItemId| program.device_of(program.items[item as usize].stream);
         let cause =
             Cause { reason: Reason::Issue, before: program.issued_by(id), ready: arrival.1 };
         let mut start = Start { arrival, time: arrival.1, cause };
@@ -354,10 +360,13 @@ impl Stream {
                 }
                 _ => Price::default(),
             };
+            let is_elsewhere = from.item != NONE && device_of(from.item) != device_of(id);
+            let crossing = if is_elsewhere { program.crossing } else { 0.0 };
             match is_first {
-                true if price.period > 0.0 => start.look(from, price, reason),
-                true => start.follow(from, price.first + polling, reason),
-                false => start.follow(from, price.queued + polling, reason),
+                // What it looks at is its own device's.
+                true if price.period > 0.0 && !is_elsewhere => start.look(from, price, reason),
+                true => start.follow(from, price.first + polling + crossing, reason),
+                false => start.follow(from, price.queued + polling + crossing, reason),
             }
         };
         follow(&self.last, Tie::Stream, polling, Reason::Stream);

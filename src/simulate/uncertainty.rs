@@ -3,10 +3,10 @@
 use super::engine::Simulator;
 use super::program::{Program, SimulateError};
 use crate::plan::Plan;
-use crate::profile::{Estimate, Profile};
+use crate::profile::{Estimate, MultiGpu, Profile, RootModel};
 use crate::stats::quantile;
 use crate::timeline::Timeline;
-use crate::units::Span;
+use crate::units::{Bandwidth, Span};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -147,7 +147,28 @@ fn drawn(profile: &Profile, random: &mut ChaCha8Rng) -> Profile {
         shared.per_copy_ns *= factor;
         shared.per_byte_ns *= factor;
     }
+    draw_multi_gpu(&mut machine.multi_gpu, random);
     machine
+}
+
+/// Last of all, so that the same seed draws the same first device without others.
+fn draw_multi_gpu(several: &mut MultiGpu, random: &mut ChaCha8Rng) {
+    let MultiGpu { use_device, peer_copy, start_peer_copy, crossing, .. } = several;
+    for estimate in [use_device, peer_copy, start_peer_copy, crossing].into_iter().flatten() {
+        *estimate = Estimate::new(estimate.ns * factor(estimate.scatter, random), estimate.scatter);
+    }
+    for peer in &mut several.peers {
+        peer.time = peer.time.scaled(factor(peer.time.scatter, random));
+    }
+    for root in &mut several.roots {
+        let factor = factor(root.scatter, random);
+        let RootModel { down_bytes_per_second, up_bytes_per_second, both_bytes_per_second, .. } =
+            root;
+        for rate in [down_bytes_per_second, up_bytes_per_second, both_bytes_per_second] {
+            let scaled = |rate: Bandwidth| rate.bytes_per_second() / factor;
+            *rate = rate.map(|rate| Bandwidth::from_bytes_per_second(scaled(rate)));
+        }
+    }
 }
 
 /// One plus a normal deviate times the scatter, kept well above zero. The sum

@@ -12,7 +12,8 @@ use crate::units::{Instant, Span};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Something that does one thing after another.
+/// Something that does one thing after another. Of several devices, the lanes of a
+/// kind are one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Lane {
@@ -24,10 +25,13 @@ pub enum Lane {
     Kernels,
     /// The copy engine from device to host.
     CopyOut,
+    /// The copy engine from device to device.
+    PeerCopy,
 }
 
 impl Lane {
-    pub const ALL: [Self; 4] = [Self::Host, Self::CopyIn, Self::Kernels, Self::CopyOut];
+    pub const ALL: [Self; 5] =
+        [Self::Host, Self::CopyIn, Self::Kernels, Self::CopyOut, Self::PeerCopy];
 
     pub const fn of(direction: Direction) -> Self {
         match direction {
@@ -42,6 +46,7 @@ impl Lane {
             Self::CopyIn => "H2D",
             Self::Kernels => "kernels",
             Self::CopyOut => "D2H",
+            Self::PeerCopy => "P2P",
         }
     }
 }

@@ -16,13 +16,13 @@ fn calibrate(folder: &Path, options: &[&str]) -> Command {
     command
 }
 
-fn run(folder: &Path, options: &[&str]) -> (Output, Duration) {
+pub fn run(folder: &Path, options: &[&str]) -> (Output, Duration) {
     let start = Instant::now();
     let output = calibrate(folder, options).output().expect("the binary was built");
     (output, start.elapsed())
 }
 
-fn said(output: &Output) -> String {
+pub fn said(output: &Output) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     text(&output.stdout) + &text(&output.stderr)
 }
@@ -41,7 +41,7 @@ fn end_after(child: &Child, growing: &Path, lines: usize, signal: i32) {
     assert_eq!(unsafe { libc::kill(id, signal) }, 0);
 }
 
-const QUICK: [&str; 3] = ["--quick", "--output", "c"];
+const QUICK: [&str; 5] = ["--quick", "--gpus", "1", "--output", "c"];
 
 #[test]
 fn a_quick_calibration_is_quick_and_survives_its_end() {

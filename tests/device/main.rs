@@ -5,6 +5,7 @@ mod calibration;
 mod kernels;
 mod paths;
 mod plans;
+mod several;
 
 use hallway::execute::{Effort, Executor};
 use hallway::gpu::{

@@ -4,11 +4,12 @@
 //! bytes, so that one element is one nanosecond wherever possible.
 
 use hallway::kernels::{Kernel, Variant};
-use hallway::plan::Direction;
+use hallway::plan::{DeviceId, Direction};
 use hallway::profile::{
     CacheModel, CallCosts, Contention, CopyModel, Curve, Estimate, GraphCosts, HandOver,
-    Interference, KernelModel, Latencies, LinkModel, MemoryCosts, NodeHandOver, OperationKind,
-    PerNode, Polling, Profile, SetupCosts, StagingModel, TransferModel, TwinModel, Warmth,
+    Interference, KernelModel, Latencies, LinkModel, MemoryCosts, MultiGpu, NodeHandOver,
+    OperationKind, OtherGpu, PeerModel, PerNode, Polling, Profile, RootModel, SetupCosts,
+    StagingModel, TransferModel, TwinModel, Warmth,
 };
 use hallway::samples::{Extent, Load, MEANWHILE, Provenance, TransferPath};
 use hallway::units::{Bandwidth, Bytes};
@@ -85,10 +86,53 @@ pub fn machine() -> Profile {
         },
         memory: memory(),
         graph: graphs(),
+        multi_gpu: MultiGpu::default(),
         accuracy: None,
         conditions: None,
         intervals: None,
     }
+}
+
+/// Two such devices. A copy between them starts 3500 after its call and takes 1000
+/// and a quarter of a nanosecond an element, and three quarters of what both directions
+/// ask for can go. To wait for an event of the other takes 2000 longer. The root that
+/// they share carries so many bytes a nanosecond down, up and both ways together; what
+/// they ask for at most is 8, 8 and 16.
+pub fn machine_of_two(root: [f64; 3]) -> Profile {
+    let peer = |from, to| PeerModel {
+        from: DeviceId(from),
+        to: DeviceId(to),
+        direct: true,
+        time: per_element_of_bytes(1_000.0, 0.25),
+        both_bytes_per_second: Some(bytes_per_nanosecond(16.0)),
+    };
+    let [down, up, both] = root.map(|rate| Some(bytes_per_nanosecond(rate)));
+    let mut machine = machine();
+    machine.multi_gpu = MultiGpu {
+        use_device: Some(time(50.0)),
+        peer_copy: Some(time(1_200.0)),
+        start_peer_copy: Some(time(3_500.0)),
+        crossing: Some(time(2_000.0)),
+        peers: vec![peer(0, 1), peer(1, 0)],
+        roots: vec![RootModel {
+            devices: 2,
+            down_bytes_per_second: down,
+            up_bytes_per_second: up,
+            both_bytes_per_second: both,
+            scatter: SCATTER,
+        }],
+        others: vec![OtherGpu { device: DeviceId(1), copy_in: 1.0, copy_out: 1.0, kernel: 1.0 }],
+    };
+    let kinds = OperationKind::ALL.into_iter();
+    for (from, to) in kinds.flat_map(|from| OperationKind::ALL.map(|to| (from, to))) {
+        if [from, to].contains(&OperationKind::PeerCopy) {
+            for across_streams in [false, true] {
+                let (first, queued) = (time(0.0), time(0.0));
+                machine.hand_overs.push(HandOver { from, to, across_streams, first, queued });
+            }
+        }
+    }
+    machine
 }
 
 fn memory() -> MemoryCosts {
@@ -169,6 +213,8 @@ fn provenance() -> Provenance {
         nvml: None,
         gpu_cpus: None,
         gpu_numa_nodes: None,
+        devices: 1,
+        peer_access: false,
     }
 }
 

@@ -1,12 +1,16 @@
 //! Every plan orders what touches the same bytes, and computes what the CPU
 //! computes in any order that it allows; a plan that forgets a wait does not.
 
+mod in_graphs;
+mod over_several_gpus;
+
+use self::over_several_gpus::{check_contexts, over_several};
 use super::workloads::{any_workload, committed, read, simple};
 use hallway::execute::{Contents, run_in_random_order};
 use hallway::host::Team;
 use hallway::kernels::Kernel;
 use hallway::plan::{
-    Call, EventId, Family, Issue, Plan, Strategy, StreamKind, build, check_hazards,
+    Call, Each, EventId, Family, Issue, Plan, Spread, Strategy, StreamKind, build, check_hazards,
 };
 use hallway::scenario::{Home, HostMemory, Limits, Workload};
 use hallway::search::candidates;
@@ -58,6 +62,7 @@ impl Case {
         let plans = self.plans();
         for plan in &plans {
             check_hazards(plan).map_err(|hazard| format!("{}: {hazard}", plan.strategy))?;
+            check_contexts(plan)?;
             (0..seeds).try_for_each(|seed| self.runs(plan, seed))?;
         }
         Ok(plans.len())
@@ -76,6 +81,11 @@ fn strategies() -> Vec<Strategy> {
             Family::Buffered { chunks, ring: 2 },
         ]);
     }
+    for chunks in [1, 2, 3, 6] {
+        for devices in [2, 3] {
+            families.extend(over_several(chunks, devices));
+        }
+    }
     let ways =
         [(HostMemory::Pageable, false), (HostMemory::Pinned, false), (HostMemory::Pinned, true)];
     let with = |family| ways.map(|(memory, graph)| Strategy { family, memory, graph });
@@ -84,10 +94,6 @@ fn strategies() -> Vec<Strategy> {
 
 fn pinned(family: Family) -> Strategy {
     Strategy { family, memory: HostMemory::Pinned, graph: false }
-}
-
-fn captured(family: Family) -> Strategy {
-    Strategy { graph: true, ..pinned(family) }
 }
 
 #[test]
@@ -117,7 +123,7 @@ fn every_plan_uses_all_memory_that_it_takes() {
 fn allocations_of(call: &Call) -> Vec<usize> {
     let slices = match call {
         Call::Clear { target, .. } => vec![*target],
-        Call::Copy { from, to, .. } => vec![*from, *to],
+        Call::Copy { from, to, .. } | Call::PeerCopy { from, to, .. } => vec![*from, *to],
         Call::Launch { step, .. } | Call::Compute { step } => {
             step.inputs.iter().chain([&step.output]).chain(&step.workspace).copied().collect()
         }
@@ -215,6 +221,7 @@ fn every_forgotten_wait_record_and_synchronisation_is_found() {
             Family::Buffered { chunks: 3, ring: 2 },
             Family::Buffered { chunks: 5, ring: 2 },
             Family::Buffered { chunks: 5, ring: 1 },
+            Family::MultiGpu { chunks: 4, devices: 2, each: Each::ByEngine, spread: Spread::Host },
         ] {
             let plan = build(&case.workload, pinned(family)).expect("fits");
             case.runs(&plan, 1).expect("right as it is");
@@ -229,62 +236,6 @@ fn every_forgotten_wait_record_and_synchronisation_is_found() {
             }
         }
     }
-}
-
-/// A graph has waits of its own, for its branches to begin and to end: what one
-/// of them is not needed for is right without it, in every order.
-#[test]
-fn every_forgotten_wait_of_a_graph_is_found_if_it_counts() {
-    let case = Case::new(simple(Kernel::Stencil, 101, "batches = 2"));
-    for (family, least) in [
-        (Family::ByEngine { chunks: 3 }, 13),
-        (Family::Buffered { chunks: 3, ring: 2 }, 21),
-        (Family::ByChunk { chunks: 2, streams: 3, issue: Issue::BreadthFirst }, 2),
-    ] {
-        let plan = build(&case.workload, captured(family)).expect("fits");
-        case.runs(&plan, 1).expect("right as it is");
-        let graph = plan.graphs().next().expect("it is one");
-        let mut found = 0;
-        for index in places(&plan, |call| matches!(call, Call::Wait { .. })) {
-            assert!(graph.calls.contains(&index), "{}: {index}", plan.strategy);
-            let mut shorter = without(&plan, index);
-            let calls = graph.calls.len() - 1;
-            shorter.body[graph.launch] = Call::Replay { stream: graph.origin, calls };
-            if check_hazards(&shorter).is_err() {
-                is_found(&case, &shorter, &format!("wait {index}"));
-                found += 1;
-            } else {
-                (0..50).try_for_each(|seed| case.runs(&shorter, seed)).expect("not needed");
-            }
-        }
-        assert!(found >= least, "{}: {found}", plan.strategy);
-        let last = places(&plan, |call| matches!(call, Call::Synchronize { .. }));
-        assert_eq!(last.len(), 1, "{}", plan.strategy);
-        is_found(&case, &without(&plan, last[0]), "the synchronisation");
-    }
-}
-
-#[test]
-fn what_cannot_be_captured_is_refused_by_name() {
-    let workload = simple(Kernel::Scale, 1024, "");
-    let refused = |workload: &Workload, strategy| {
-        build(workload, strategy).expect_err("it cannot be captured").to_string()
-    };
-    let pageable = Strategy { memory: HostMemory::Pageable, ..captured(Family::Resident) };
-    for (strategy, expected) in [
-        (pageable, "graph of resident, pageable: a copy of pageable memory cannot be captured"),
-        (captured(Family::RoundTrip), "graph of round-trip, pinned: the host waits in the middle"),
-        (captured(Family::Cpu), "graph of cpu, pinned: what the host computes cannot be captured"),
-    ] {
-        let text = refused(&workload, strategy);
-        assert!(text.starts_with(expected), "{text}");
-    }
-    // The search does not try them, however it is asked.
-    let mut only = workload.clone();
-    (only.plans.families, only.plans.chunks) = (vec!["graph".to_owned()], vec![2, 4]);
-    let found = candidates(&only);
-    assert!(found.plans.len() >= 8, "{} plans, {:?}", found.plans.len(), found.refused);
-    assert!(found.plans.iter().all(|plan| plan.graphs().count() == 1));
 }
 
 /// A record that a later wait needs.
@@ -325,18 +276,22 @@ fn a_reduction_waits_for_all_its_parts() {
     is_found(&case, &without(&plan, waits[0]), "the synchronisation before the host adds");
 }
 
-/// Weights belong to all chunks of a batch, and cross the link once for it.
-#[test]
-fn what_is_read_whole_comes_once_for_each_batch() {
-    let workload = read(
+/// Ten rows in each of two batches, times one matrix.
+fn rows() -> Workload {
+    read(
         "schema_version = 1\nname = \"rows\"\nquestion = \"?\"\nbatches = 2\n\
          [[buffer]]\nname = \"x\"\ntype = \"f32\"\nelements = 80\nhome = \"host\"\n\
          [[buffer]]\nname = \"y\"\ntype = \"f32\"\nelements = 64\nhome = \"host\"\n\
          [[buffer]]\nname = \"out\"\ntype = \"f32\"\nelements = 80\nhome = \"host\"\n\
          [[task]]\nname = \"t\"\nkernel = \"matmul\"\nreads = [\"x\", \"y\"]\n\
          writes = [\"out\"]\narguments = { inner = 8 }\nsplit = { along = \"elements\" }\n",
-    );
-    let case = Case::new(workload);
+    )
+}
+
+/// Weights belong to all chunks of a batch, and cross the link once for it.
+#[test]
+fn what_is_read_whole_comes_once_for_each_batch() {
+    let case = Case::new(rows());
     for family in [
         Family::ByEngine { chunks: 5 },
         Family::Buffered { chunks: 5, ring: 2 },

@@ -13,6 +13,7 @@ use hallway::simulate::{SimulateError, forecast, lower_bound, simulate};
 use hallway::units::Bytes;
 
 const PINNED: Place = Place::Host(HostMemory::Pinned);
+const DEVICE: Place = Place::FIRST_DEVICE;
 
 /// Two buffers of 4 KiB on the host, and two on the device.
 fn workload() -> Workload {
@@ -55,13 +56,13 @@ fn a_plan_larger_than_the_machine_is_predicted_by_nobody() {
     simulate(&plan, &machine).expect("what the host has is not known");
 
     for (place, whole, expected) in [
-        (Place::Device, "device", "needs 8 KiB of device memory and may use 4 KiB, all that the"),
+        (DEVICE, "device", "needs 8 KiB of device memory and may use 4 KiB, all that the"),
         (PINNED, "host", "needs 8 KiB of pinned memory and may use 4 KiB, all that the"),
     ] {
         assert_eq!(plan.bytes_in(place), just);
         let mut small = machine.clone();
         match place {
-            Place::Device => small.machine.device_memory_bytes = Bytes::kib(4),
+            Place::Device(_) => small.machine.device_memory_bytes = Bytes::kib(4),
             Place::Host(_) => small.machine.host_memory_bytes = Some(Bytes::kib(4)),
         }
         let expected = format!("{expected} {whole} has: ");

@@ -71,12 +71,23 @@
 //!   `graphs::a_synchronisation_of_a_captured_stream_waits_for_no_graph`
 //! - graphs are captured and made ready in the set-up:
 //!   `graphs::capturing_and_instantiating_are_set_up`
+//! - each device has engines of its own:
+//!   `several_gpus::two_devices_copy_and_compute_at_once`
+//! - devices share the root of their links:
+//!   `several_gpus::a_shared_root_slows_both_devices_alike`
+//! - copies between devices have engines and links of their own:
+//!   `several_gpus::a_peer_copy_does_not_occupy_the_link_to_the_host`
+//! - an event of another device takes longer to wait for:
+//!   `several_gpus::waiting_for_an_event_of_another_device_takes_longer`
+//! - and is not looked for in periods:
+//!   `several_gpus::an_event_of_another_device_is_not_looked_for_in_periods`
 
 mod copies;
 mod graphs;
 mod kernels;
 mod laws;
 mod reasons;
+mod several_gpus;
 mod streams;
 mod the_host;
 mod whole_plans;
@@ -86,7 +97,7 @@ use hallway::plan::{
     Allocation, AllocationId, Call, Direction, EventId, Family, Place, Plan, Slice, Step, Strategy,
     StreamId, StreamKind, StreamTraits,
 };
-use hallway::profile::{Estimate, Profile};
+use hallway::profile::{Curve, Estimate, InlineCopies, Profile};
 use hallway::scenario::HostMemory;
 use hallway::simulate::simulate;
 use hallway::timeline::{Lane, Timeline};
@@ -102,7 +113,7 @@ const ROOM: u64 = 100_000;
 /// A plan with one allocation of each kind, whose body is written call by call.
 fn tiny(body: Vec<Call>) -> Plan {
     let places =
-        [Place::Host(HostMemory::Pinned), Place::Host(HostMemory::Pageable), Place::Device];
+        [Place::Host(HostMemory::Pinned), Place::Host(HostMemory::Pageable), Place::FIRST_DEVICE];
     let allocations = places.map(|place| Allocation {
         name: format!("{place:?}"),
         place,
@@ -177,7 +188,7 @@ fn there_and_back() -> Vec<Call> {
 
 /// A plan whose streams are of these kinds.
 fn tiny_with(kinds: [StreamKind; 3], body: Vec<Call>) -> Plan {
-    let streams = kinds.map(|kind| StreamTraits { kind, priority: 0 }).to_vec();
+    let streams = kinds.map(|kind| StreamTraits { kind, ..StreamTraits::default() }).to_vec();
     Plan { streams, ..tiny(body) }
 }
 
@@ -198,4 +209,16 @@ fn makespan(timeline: &Timeline) -> u64 {
 /// An exact figure in a profile.
 fn exactly(ns: f64) -> Estimate {
     Estimate::new(ns, 0.0)
+}
+
+/// The machine, which sends copies to the device of up to 4 KiB along with their
+/// commands: the call returns after 1500, and the data is there after 3000.
+fn with_small_copies_inline(machine: Profile) -> Profile {
+    let curve = |ns| Curve { knots: vec![(4_096.0, ns)], scatter: 0.0 };
+    let inline = InlineCopies {
+        most_bytes: Bytes::kib(4),
+        until_return: curve(1_500.0),
+        until_complete: curve(3_000.0),
+    };
+    Profile { inline: Some(inline), ..machine }
 }

@@ -34,7 +34,6 @@ const WIDTH: i32 = 1200;
 const HEAD: i32 = 34;
 const LANE: i32 = 38;
 const FOOT: i32 = 46;
-const PANEL: i32 = HEAD + LANE * Lane::ALL.len() as i32 + FOOT;
 /// Room for the lanes' names on the left, and for their busy shares on the right.
 const SIDES: (i32, i32) = (96, 94);
 /// Kernels that run side by side are drawn in so many rows of their lane at most.
@@ -60,10 +59,11 @@ pub fn gantt(of: &Gantt<'_>) -> String {
     let longest = panels.iter().map(|panel| panel.timeline.makespan).max().unwrap_or_default();
     let title = format!("{}: {}, {}", of.scenario, plan.strategy, of.drawn.makespan());
     let lines = of.lines();
-    svg((WIDTH, heading(&lines) + PANEL * panels.len() as i32), |area| {
+    let height = |panel: &Panel<'_>| HEAD + LANE * panel.lanes().len() as i32 + FOOT;
+    svg((WIDTH, heading(&lines) + panels.iter().map(height).sum::<i32>()), |area| {
         let mut rest = titled(area, &title, &lines)?;
         for panel in &panels {
-            let (area, below) = rest.split_vertically(PANEL);
+            let (area, below) = rest.split_vertically(height(panel));
             panel.draw(&area, plan, longest)?;
             rest = below;
         }
@@ -98,11 +98,18 @@ struct Panel<'a> {
 }
 
 impl Panel<'_> {
+    /// Copies between devices have a lane where there are any.
+    fn lanes(&self) -> Vec<Lane> {
+        let is_drawn =
+            |lane: &Lane| *lane != Lane::PeerCopy || self.timeline.lane(*lane).next().is_some();
+        Lane::ALL.into_iter().filter(is_drawn).collect()
+    }
+
     fn draw(&self, area: &Area<'_>, plan: &Plan, longest: Span) -> Drawn {
         write(area, &self.caption, (24, HEAD / 2 + 2), BODY, HPos::Left)?;
         let (left, right) = SIDES;
         let end = longest.nanos_f64().max(1.0);
-        let lanes = Lane::ALL.len() as f64;
+        let lanes = self.lanes().len() as f64;
         let x = Axis {
             low: 0.0,
             high: end,
@@ -121,7 +128,7 @@ impl Panel<'_> {
         let mut chart = chart(area, margins, x, y)?;
         let pixels = chart.plotting_area().get_x_axis_pixel_range();
         let pixel = end / f64::from(pixels.end - pixels.start);
-        for (index, lane) in Lane::ALL.into_iter().enumerate() {
+        for (index, lane) in self.lanes().into_iter().enumerate() {
             let bottom = lanes - 1.0 - index as f64;
             chart.draw_series(self.bars(plan, lane, bottom, pixel))?;
             let y = HEAD + LANE * index as i32 + LANE / 2;
@@ -176,7 +183,7 @@ fn colour(lane: Lane) -> RGBColor {
         Lane::Host => GREY,
         Lane::CopyIn => BLUE,
         Lane::Kernels => ORANGE,
-        Lane::CopyOut => GREEN,
+        Lane::CopyOut | Lane::PeerCopy => GREEN,
     }
 }
 

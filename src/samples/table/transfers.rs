@@ -1,6 +1,6 @@
 //! Rows of copies that are no plain copies of pinned or pageable memory.
 
-use super::{MEMORIES, Memory, PATHS, Row};
+use super::{MEMORIES, Memory, Row};
 use crate::plan::Direction;
 use crate::samples::{Quantity, TransferPath};
 use crate::units::Bytes;
@@ -12,20 +12,16 @@ impl Row<'_> {
         direction: Option<Direction>,
         bytes: Bytes,
     ) -> Result<Quantity, String> {
-        let empty = |columns: &[&str], of: &str| {
-            let filled = columns.iter().find(|column| self.get(column).is_some());
-            let complaint = |column| format!("column `{column}`: leave it empty in a row of {of}");
-            filled.map_or(Ok(()), |column| Err(complaint(column)))
-        };
         let path = |path| Ok(Quantity::Transfer { path, bytes });
+        self.leave_empty(&["gpu", "gpus"], "only of H2D and D2H copies of pinned memory")?;
         let Some(direction) = direction else {
-            empty(&["memory", "until", "footprint", "concurrent"], "D2D copies")?;
+            self.leave_empty(&["memory", "until", "footprint", "concurrent"], "not of D2D copies")?;
             return path(TransferPath::OnDevice);
         };
         let memory = self.one_of("memory", &MEMORIES)?;
-        empty(&["until", "footprint"], "page-locked memory")?;
+        self.leave_empty(&["until", "footprint"], "only of pageable memory")?;
         if memory != Memory::Mapped {
-            empty(&["concurrent"], "memory that is not `pinned` or `mapped`")?;
+            self.leave_empty(&["concurrent"], "only of `pinned` and `mapped` memory")?;
         }
         match (memory, direction) {
             (Memory::Registered, _) => Ok(Quantity::Copy { direction, bytes, registered: true }),
@@ -35,11 +31,8 @@ impl Row<'_> {
                      write H2D as its `path`"
                     .into())
             }
-            (Memory::Mapped, _) if self.get("concurrent").is_some() => {
-                match self.one_of("concurrent", &PATHS)? {
-                    Some(other) if other != direction => path(TransferPath::MappedBoth),
-                    _ => Err("column `concurrent`: write the other direction, or nothing".into()),
-                }
+            (Memory::Mapped, _) if self.is_beside_the_other(direction)? => {
+                path(TransferPath::MappedBoth)
             }
             (Memory::Mapped, Direction::HostToDevice) => path(TransferPath::MappedRead),
             (Memory::Mapped, Direction::DeviceToHost) => path(TransferPath::MappedWrite),

@@ -25,7 +25,7 @@ const SYNCHRONIZE: f64 = 1_300.0;
 /// The time of an operation on its engine.
 fn service(link: Link, size: u64) -> f64 {
     match link {
-        Link::CopyIn | Link::CopyOut => 1_500.0 + size as f64 / 55.0,
+        Link::CopyIn | Link::CopyOut | Link::PeerCopy => 1_500.0 + size as f64 / 55.0,
         Link::Kernel => 2_000.0 + 4.0 * size as f64,
     }
 }
@@ -48,11 +48,11 @@ fn samples(clock: &mut Clock, wait: impl Fn(f64) -> f64) -> Vec<Measurement> {
     }
     let chain = Quantity::Chain { links: vec![Link::Kernel], across: false };
     add(chain, service(Link::Kernel, 0));
-    for (next, call) in Link::ALL.into_iter().zip(CALL) {
+    for (next, call) in Link::OF_ONE_DEVICE.into_iter().zip(CALL) {
         let alone = Quantity::RoundTrip { links: vec![next], across: false, long: false };
         add(alone, call + START + service(next, 0) + SYNCHRONIZE);
     }
-    for (first, call) in Link::ALL.into_iter().zip(CALL) {
+    for (first, call) in Link::OF_ONE_DEVICE.into_iter().zip(CALL) {
         let sizes = if first == Link::Kernel { &DEGREES[..] } else { &COPIES };
         for &size in sizes {
             // The driver takes along the data of small copies to the device.
@@ -62,7 +62,7 @@ fn samples(clock: &mut Clock, wait: impl Fn(f64) -> f64) -> Vec<Measurement> {
             let trip = |next, whole| Quantity::Trip { first, size, next, whole };
             add(trip(None, false), called);
             add(trip(None, true), end + SYNCHRONIZE);
-            for (next, call) in Link::ALL.into_iter().zip(CALL) {
+            for (next, call) in Link::OF_ONE_DEVICE.into_iter().zip(CALL) {
                 let arrives = called + call + START;
                 let begins = arrives + wait(end - arrives);
                 if next != first {

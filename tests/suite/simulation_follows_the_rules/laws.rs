@@ -1,12 +1,15 @@
 //! What holds for every plan of every workload.
 
+mod bytes;
+
+use self::bytes::check_bytes;
 use super::*;
-use crate::machines::{machine, machine_with_bandwidth};
+use crate::machines::{machine, machine_of_two, machine_with_bandwidth};
 use crate::workloads::{any_workload, committed, simple};
-use hallway::plan::{Graph, Issue, build};
+use hallway::plan::{DeviceId, Graph, Issue, build};
 use hallway::profile::Curve;
 use hallway::scenario::Workload;
-use hallway::search::candidates;
+use hallway::search::{candidates, candidates_over};
 use hallway::simulate::{Program, Simulator, forecast, forecast_all, lower_bound};
 use hallway::timeline::Activity;
 use proptest::prelude::{
@@ -74,8 +77,14 @@ fn check_lanes(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError> {
         prop_assert!(timeline.busy(lane) <= timeline.makespan, "{lane}");
         let spans = spans(timeline, lane);
         prop_assert!(spans.is_sorted_by_key(|span| span.0), "{lane}: {spans:?}");
-        let in_turn = spans.is_sorted_by(|before, after| before.1 <= after.0);
-        prop_assert!(lane == Lane::Kernels || in_turn, "{lane}: {spans:?}");
+        for device in (0..plan.devices().max(1)).map(DeviceId) {
+            let is_here =
+                |call: &Call| call.stream().is_none_or(|stream| plan.device_of(stream) == device);
+            let is_here = |a: &&Activity| lane == Lane::Host || is_here(&plan.body[a.call]);
+            let here = timeline.lane(lane).filter(is_here);
+            let in_turn = here.is_sorted_by(|before, after| before.end <= after.start);
+            prop_assert!(lane == Lane::Kernels || in_turn, "{lane}: {spans:?}");
+        }
         prop_assert!(spans.iter().all(|span| span.1 <= makespan(timeline)), "{lane}: {spans:?}");
     }
     let calls: Vec<usize> = timeline.lane(Lane::Host).map(|activity| activity.call).collect();
@@ -83,78 +92,12 @@ fn check_lanes(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError> {
     let mut made: Vec<usize> = (0..plan.body.len()).collect();
     made.retain(|call| !captured.iter().any(|graph| graph.calls.contains(call)));
     prop_assert!(calls == made, "the host makes each call once, but for those in graphs");
-    let works =
-        |call: &&Call| matches!(call, Call::Copy { .. } | Call::Launch { .. } | Call::Clear { .. });
+    let works = |call: &&Call| {
+        use Call::{Clear, Copy, Launch, PeerCopy};
+        matches!(call, Copy { .. } | PeerCopy { .. } | Launch { .. } | Clear { .. })
+    };
     let on_device = timeline.activities.len() - made.len();
     prop_assert_eq!(on_device, plan.body.iter().filter(works).count());
-    Ok(())
-}
-
-/// What crosses the link is what the calls ask for: each lane carries the bytes of
-/// its direction, and at the rate that each copy has, alone or beside one of the
-/// other direction, it has moved all of its bytes when it ends and not before.
-fn check_bytes(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError> {
-    let copy = |call: usize| match &plan.body[call] {
-        Call::Copy { direction, from, to, .. } => Some((*direction, from, to)),
-        _ => None,
-    };
-    let is_pinned = |call: usize| {
-        let place = |slice: &Slice| plan.allocation(slice.allocation).place;
-        let (_, from, to) = copy(call).expect("a copy");
-        [place(from), place(to)].contains(&Place::Host(HostMemory::Pinned))
-    };
-    let crossing = Direction::BOTH.map(|direction| {
-        let lane = timeline.lane(Lane::of(direction));
-        lane.map(|activity| (activity.call, activity)).collect::<Vec<_>>()
-    });
-    for direction in Direction::BOTH {
-        let bytes = |(way, from, _): (Direction, &Slice, &Slice)| {
-            if way == direction { from.length } else { Bytes::ZERO }
-        };
-        let asked: Bytes = (0..plan.body.len()).filter_map(copy).map(bytes).sum();
-        let crossing = crossing[direction as usize].iter();
-        let carried: Bytes = crossing.filter_map(|&(call, _)| copy(call)).map(bytes).sum();
-        prop_assert_eq!(asked, carried, "{}", direction);
-    }
-    for direction in Direction::BOTH {
-        let others = &crossing[1 - direction as usize];
-        for &(call, activity) in &crossing[direction as usize] {
-            if is_pinned(call) {
-                check_fluid(plan, (call, activity), others)?;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// A copy's rate over its time is its bytes, to the nanosecond that times are
-/// rounded to. Beside the other direction it has its share of the link (see
-/// `machines.rs`), which is what calibration found such a copy to be slowed to.
-fn check_fluid(
-    plan: &Plan,
-    (call, copy): (usize, &Activity),
-    others: &[(usize, &Activity)],
-) -> Result<(), TestCaseError> {
-    let machine = machine();
-    let Call::Copy { direction, from, .. } = &plan.body[call] else { panic!("a copy") };
-    let bytes = from.length.as_f64();
-    let alone = machine.copy(*direction, from.length).expect("known").nanos_f64();
-    let shared = machine.shared(*direction).expect("known");
-    let slowdown = 1.0 + shared.per_byte_ns * bytes / alone;
-    let rate = bytes / alone;
-    let nanos = |instant: Instant| instant.since_start().nanos_f64();
-    let beside = |other: &Activity| {
-        let (start, end) = (copy.start.max(other.start), copy.end.min(other.end));
-        (nanos(end) - nanos(start)).max(0.0)
-    };
-    let both: f64 = others.iter().map(|(_, other)| beside(other)).sum();
-    let all = nanos(copy.end) - nanos(copy.start);
-    // What finds the other direction busy starts later, and waits at the full rate.
-    let is_met =
-        others.iter().any(|(_, other)| other.start <= copy.start && copy.start < other.end);
-    let late = if is_met { shared.per_copy_ns / slowdown } else { 0.0 };
-    let moved = rate * (all - both - late) + rate / slowdown * both;
-    prop_assert!((moved - bytes).abs() <= rate, "call {call}: {moved} of {bytes}: {copy:?}");
     Ok(())
 }
 
@@ -162,7 +105,9 @@ fn check_fluid(
 fn check_order(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError> {
     let lanes = plan.lanes();
     let mut ends = vec![Instant::START; plan.lane_count()];
-    let kind = |lane: usize| plan.streams.get(lane).map(|stream| stream.kind);
+    let waits_for = |lane: usize, other: usize| {
+        plan.streams.get(lane).is_some_and(|mine| mine.waits_for(&plan.streams[other]))
+    };
     let mut events = vec![Instant::START; plan.events];
     let at = |call: usize, host: bool| {
         let mut found = timeline.activities.iter().filter(|activity| activity.call == call);
@@ -171,8 +116,7 @@ fn check_order(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError> {
     for (index, call) in plan.body.iter().enumerate() {
         let Some(lane) = lanes[index] else { continue };
         for other in 0..plan.streams.len() {
-            let waits = kind(lane).zip(kind(other)).is_some_and(|(one, two)| one.waits_for(two));
-            if waits && !matches!(call, Call::Synchronize { .. }) {
+            if waits_for(lane, other) && !matches!(call, Call::Synchronize { .. }) {
                 ends[lane] = ends[lane].max(ends[other]);
             }
         }
@@ -180,7 +124,10 @@ fn check_order(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError> {
             Call::Record { event, .. } => events[event.0] = ends[lane],
             Call::Wait { event, .. } => ends[lane] = ends[lane].max(events[event.0]),
             Call::Synchronize { .. } => prop_assert!(at(index, true).end >= ends[lane]),
-            Call::Copy { .. } | Call::Launch { .. } | Call::Clear { .. } => {
+            Call::Copy { .. }
+            | Call::PeerCopy { .. }
+            | Call::Launch { .. }
+            | Call::Clear { .. } => {
                 let graph = plan.graphs().find(|graph| graph.calls.contains(&index));
                 let launch = graph.map_or(index, |graph| graph.launch);
                 let (device, host) = (at(index, false), at(launch, true));
@@ -211,8 +158,8 @@ fn check_path(timeline: &Timeline) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-fn check_bound(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError> {
-    let bound = lower_bound(plan, &machine()).expect("known");
+fn check_bound(plan: &Plan, timeline: &Timeline, machine: &Profile) -> Result<(), TestCaseError> {
+    let bound = lower_bound(plan, machine).expect("known");
     prop_assert!(bound <= timeline.makespan, "{bound} and {}", timeline.makespan);
     Ok(())
 }
@@ -228,7 +175,24 @@ proptest! {
             check_order(&plan, &timeline)?;
             check_bytes(&plan, &timeline)?;
             check_path(&timeline)?;
-            check_bound(&plan, &timeline)?;
+            check_bound(&plan, &timeline, &machine())?;
+        }
+    }
+
+    /// Both of a root that is in nobody's way and of one that slows all.
+    #[test]
+    fn timelines_of_plans_over_two_devices_are_consistent(workload in any_workload()) {
+        let mut workload = workload;
+        workload.plans.chunks = vec![1, 2, 4];
+        let plans = candidates_over(&workload, &[2]).plans;
+        for machine in [[8.0, 8.0, 16.0], [4.5, 5.5, 7.0]].map(machine_of_two) {
+            for plan in plans.iter().filter(|plan| plan.devices() == 2) {
+                let timeline = simulate(plan, &machine).expect("known");
+                check_lanes(plan, &timeline)?;
+                check_order(plan, &timeline)?;
+                check_path(&timeline)?;
+                check_bound(plan, &timeline, &machine)?;
+            }
         }
     }
 
@@ -240,7 +204,7 @@ proptest! {
         check_order(&plan, &timeline)?;
         check_bytes(&plan, &timeline)?;
         check_path(&timeline)?;
-        check_bound(&plan, &timeline)?;
+        check_bound(&plan, &timeline, &machine())?;
         prop_assert_eq!(bytes(&timeline), bytes(&predicted(&plan)));
     }
 
@@ -255,7 +219,7 @@ proptest! {
         check_order(&plan, &timeline)?;
         check_bytes(&plan, &timeline)?;
         check_path(&timeline)?;
-        check_bound(&plan, &timeline)?;
+        check_bound(&plan, &timeline, &machine())?;
     }
 
     #[test]

@@ -2,8 +2,7 @@
 
 use super::*;
 use crate::machines::{FREE, machine};
-use hallway::profile::{Curve, InlineCopies, Polling, Profile};
-use hallway::units::Bytes;
+use hallway::profile::{Curve, Polling};
 
 #[test]
 fn a_stream_does_one_thing_after_another() {
@@ -73,15 +72,7 @@ fn what_comes_too_early_looks_again_after_whole_periods() {
 
 #[test]
 fn a_small_copy_into_an_empty_stream_goes_along_with_its_command() {
-    let curve = |ns| Curve { knots: vec![(4_096.0, ns)], scatter: 0.0 };
-    let machine = Profile {
-        inline: Some(InlineCopies {
-            most_bytes: Bytes::kib(4),
-            until_return: curve(1_500.0),
-            until_complete: curve(3_000.0),
-        }),
-        ..machine()
-    };
+    let machine = with_small_copies_inline(machine());
     let twice = run(vec![copy_in(0, PINNED, 1_000), copy_in(0, PINNED, 1_000)], &machine);
     // The second finds the first still there when it is called at 1500: issued at
     // 2500, latency 3000.

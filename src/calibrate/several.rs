@@ -1,0 +1,317 @@
+//! Several GPUs: copies between them, what they do at once, and whether they are alike.
+
+use super::probes::{Counts, LARGEST, Probe, one};
+use super::rig::{Rig, clocked};
+use crate::gpu::{Device, DeviceMemory, Event, GpuError, Launch, PinnedMemory, Stream};
+use crate::plan::{DeviceId, Direction};
+use crate::samples::{Extent, LONG_COPY, LONG_KERNEL, Link, Provenance, Quantity, TimedCall};
+use crate::units::{Bytes, Span};
+
+/// So many GPUs are calibrated together at most.
+pub const MOST_DEVICES: usize = 8;
+
+/// Copies by which GPUs are compared.
+const COMPARED: Bytes = Bytes::mib(64);
+
+/// What is measured where several GPUs are calibrated: nothing where there is one.
+pub(super) fn probes(machine: &Provenance) -> Vec<Probe> {
+    if machine.devices < 2 {
+        return Vec::new();
+    }
+    let mut probes = order_probes(machine.peer_access);
+    let quick = machine.extent == Extent::Quick;
+    for other in (1..machine.devices).map(DeviceId) {
+        probes.extend(peer_probes([DeviceId::FIRST, other], machine.peer_access, quick));
+    }
+    let is_tried = |devices: &usize| *devices <= machine.devices && devices.is_power_of_two();
+    let mut counts: Vec<usize> = (2..=MOST_DEVICES).filter(is_tried).collect();
+    if !counts.contains(&machine.devices) {
+        counts.push(machine.devices);
+    }
+    for devices in counts {
+        for bytes in [Bytes::mib(1), Bytes::mib(16), COMPARED] {
+            let copy = |direction, both| Quantity::Concurrent { direction, bytes, devices, both };
+            let count = Counts::Of((LARGEST.get() / bytes.get()).min(64));
+            let of = |quantities| Probe { quantities, counts: count };
+            probes.extend(Direction::BOTH.map(|direction| of(vec![copy(direction, false)])));
+            probes.push(of(Direction::BOTH.map(|direction| copy(direction, true)).to_vec()));
+        }
+    }
+    for device in (0..machine.devices).map(DeviceId) {
+        let on = |of| one(Quantity::On { device, of: Box::new(of) }, Counts::ByDuration);
+        probes.extend(compared().map(on));
+    }
+    probes
+}
+
+/// What is measured on each GPU to compare it with the first.
+fn compared() -> [Quantity; 3] {
+    let copy = |direction| Quantity::Copy { direction, bytes: COMPARED, registered: false };
+    let (variant, elements) = LONG_KERNEL;
+    let kernel = Quantity::Kernel { variant, elements };
+    [copy(Direction::HostToDevice), copy(Direction::DeviceToHost), kernel]
+}
+
+/// Calls, and what comes before and after copies between GPUs. Where these go through
+/// the host, no plan with them is predicted.
+fn order_probes(direct: bool) -> Vec<Probe> {
+    use Link::{CopyIn as I, CopyOut as O, Kernel as K, PeerCopy as P};
+    let call = |call| one(Quantity::Call { call }, Counts::Of(32));
+    let mut probes = vec![call(TimedCall::UseDevice)];
+    probes.push(one(Quantity::Crossing { whole: true }, Counts::Once));
+    if !direct {
+        return probes;
+    }
+    let trip = |links: &[Link], across, long| {
+        one(Quantity::RoundTrip { links: links.to_vec(), across, long }, Counts::Once)
+    };
+    probes.push(call(TimedCall::PeerCopy));
+    probes.push(one(Quantity::Chain { links: vec![P], across: false }, Counts::Both(2, 26)));
+    probes.extend([false, true].map(|long| trip(&[P], false, long)));
+    probes.push(trip(&[P, P], true, true));
+    for other in [I, O, K] {
+        for across in [false, true] {
+            probes.extend([trip(&[other, P], across, true), trip(&[P, other], across, true)]);
+        }
+    }
+    probes
+}
+
+/// Copies between two GPUs, each way alone and both at once.
+fn peer_probes([one_end, other]: [DeviceId; 2], direct: bool, quick: bool) -> Vec<Probe> {
+    let ways = [[one_end, other], [other, one_end]];
+    let powers: &[u32] = match (direct, quick) {
+        // No plan with such copies is predicted: what they cost is to be seen, no more.
+        (false, _) => &[12, 20, 28],
+        (true, true) => &[12, 18, 24, 28],
+        (true, false) => &[2, 12, 14, 16, 18, 20, 22, 24, 26, 28],
+    };
+    let copy = |[from, to]: [DeviceId; 2], bytes, both| Quantity::PeerCopy {
+        from,
+        to,
+        bytes,
+        direct,
+        both,
+    };
+    let mut probes = Vec::new();
+    for bytes in powers.iter().map(|power| Bytes::new(1 << power)) {
+        probes.extend(ways.map(|way| one(copy(way, bytes, false), Counts::ByDuration)));
+    }
+    for bytes in [Bytes::mib(1), Bytes::mib(16), LARGEST].into_iter().filter(|_| direct) {
+        let quantities = ways.map(|way| copy(way, bytes, true)).to_vec();
+        let counts = Counts::Of((4 * LARGEST.get() / bytes.get()).min(64));
+        probes.push(Probe { quantities, counts });
+    }
+    probes
+}
+
+/// The stream of a GPU for copies to others, behind one for each direction.
+const ONWARD: usize = 2;
+
+/// One of several GPUs, with what is measured on it.
+pub(super) struct Member<'d> {
+    pub device: &'d Device,
+    streams: [Stream; 3],
+    /// Before and after what each of the streams does.
+    marks: [[Event; 2]; 3],
+    /// To copy from and to; every GPU has other memory.
+    pinned: [PinnedMemory; 2],
+    pub arrays: [DeviceMemory; 2],
+    kernel: Launch,
+}
+
+impl<'d> Member<'d> {
+    /// The first GPU and the others; none of them where only one is calibrated.
+    pub fn all(first: &'d Device, devices: usize) -> Result<Vec<Self>, GpuError> {
+        if devices < 2 {
+            return Ok(Vec::new());
+        }
+        let members: Vec<Self> =
+            (0..devices).map(|index| Self::new(first.nth(index)?)).collect::<Result<_, _>>()?;
+        for other in &members[1..] {
+            first.enable_access(other.device)?;
+            other.device.enable_access(first)?;
+        }
+        let ready = members.iter().try_for_each(|member| member.use_once(&members));
+        first.make_current()?;
+        ready.map(|()| members)
+    }
+
+    fn new(device: &'d Device) -> Result<Self, GpuError> {
+        let stream = || Stream::new(device);
+        let mark = || Event::timing(device);
+        let pinned = || PinnedMemory::new(device, LARGEST);
+        let array = || DeviceMemory::new(device, LARGEST);
+        let arrays = [array()?, array()?];
+        let (variant, elements) = LONG_KERNEL;
+        let kernel = (variant.kernel, variant.arguments());
+        let [x, out] = arrays.each_ref().map(DeviceMemory::address);
+        let sizes = (elements, elements, 0);
+        Ok(Self {
+            device,
+            streams: [stream()?, stream()?, stream()?],
+            marks: [[mark()?, mark()?], [mark()?, mark()?], [mark()?, mark()?]],
+            pinned: [pinned()?, pinned()?],
+            kernel: Launch::new(device, kernel, &[x, x, x], (out, 0), sizes)?,
+            arrays,
+        })
+    }
+
+    /// A first use may load code or map memory, which waits for devices, and a held
+    /// stream would never let it go on.
+    fn use_once(&self, members: &[Self]) -> Result<(), GpuError> {
+        self.device.make_current()?;
+        for direction in Direction::BOTH {
+            self.copy(direction, LARGEST, 0)?;
+        }
+        // SAFETY: the arrays are larger and outlive the wait.
+        unsafe { self.streams[0].launch(&self.kernel)? };
+        for other in members.iter().filter(|other| !std::ptr::eq(*other, self)) {
+            self.copy_to(other, LONG_COPY, 0)?;
+        }
+        self.streams.iter().try_for_each(Stream::synchronize)
+    }
+
+    /// Copies a window of the host's memory, or to it, in the stream of the direction.
+    fn copy(&self, direction: Direction, bytes: Bytes, offset: usize) -> Result<(), GpuError> {
+        let (stream, at) = (&self.streams[direction as usize], direction as usize);
+        let there = self.arrays[at].address() + 4 * offset as u64;
+        // SAFETY: the window lies within memory of the largest size on both sides,
+        // which outlives the stream's work.
+        unsafe {
+            let ashore = self.pinned[at].as_mut_ptr().add(offset);
+            match direction {
+                Direction::HostToDevice => stream.copy_in(ashore, there, bytes),
+                Direction::DeviceToHost => stream.copy_out(there, ashore, bytes),
+            }
+        }
+    }
+
+    fn copy_to(&self, other: &Self, bytes: Bytes, offset: usize) -> Result<(), GpuError> {
+        let offset = 4 * offset as u64;
+        let [from, to] = [self.arrays[0].address(), other.arrays[1].address()].map(|a| a + offset);
+        // SAFETY: as in `copy`.
+        unsafe { self.streams[ONWARD].copy_to_peer(from, (other.device, to), bytes) }
+    }
+}
+
+/// A GPU's place among the members, and one of its streams.
+type Lane = (usize, usize);
+
+impl Rig<'_> {
+    /// Device times of what is put into streams of several GPUs, all of which begin
+    /// at once.
+    fn at_once(
+        &mut self,
+        lanes: &[Lane],
+        issue: impl Fn(&Self, Lane) -> Result<(), GpuError>,
+    ) -> Result<Vec<Span>, GpuError> {
+        self.blocker.hold(&self.streams[0])?;
+        let put = |rig: &Self| {
+            rig.streams[0].record(&rig.ordering[0])?;
+            lanes.iter().try_for_each(|&(member, at)| {
+                let Member { device, streams, marks, .. } = &rig.members[member];
+                device.make_current()?;
+                streams[at].wait(&rig.ordering[0])?;
+                streams[at].record(&marks[at][0])?;
+                issue(rig, (member, at))?;
+                streams[at].record(&marks[at][1])
+            })
+        };
+        let issued = put(self);
+        let is_back = self.device.make_current();
+        let working = lanes.iter().map(|&(member, at)| &self.members[member].streams[at]);
+        let streams: Vec<&Stream> = std::iter::once(&self.streams[0]).chain(working).collect();
+        self.blocker.end(&streams)?;
+        issued.and(is_back)?;
+        let time = |&(member, at): &Lane| {
+            let [before, after] = &self.members[member].marks[at];
+            after.since(before)
+        };
+        lanes.iter().map(time).collect()
+    }
+
+    /// Times of `count` copies on each of so many GPUs: for each direction that of the
+    /// slowest.
+    pub fn concurrent(
+        &mut self,
+        directions: &[Direction],
+        bytes: Bytes,
+        devices: usize,
+        count: u64,
+    ) -> Result<Vec<Span>, GpuError> {
+        let lanes = directions.iter().flat_map(|&way| (0..devices).map(move |m| (m, way as usize)));
+        let lanes: Vec<Lane> = lanes.collect();
+        let times = self.at_once(&lanes, |rig, (member, at)| {
+            let direction = Direction::BOTH[at];
+            (0..count).try_for_each(|index| {
+                let offset = rig.window(LARGEST, bytes, index);
+                rig.members[member].copy(direction, bytes, offset)
+            })
+        })?;
+        let slowest = |times: &[Span]| times.iter().copied().max().unwrap_or_default();
+        Ok(times.chunks(devices).map(slowest).collect())
+    }
+
+    /// Times of `count` copies from one GPU to another, one after the other; each way
+    /// if there are two.
+    pub fn peer_copies(
+        &mut self,
+        ways: &[[DeviceId; 2]],
+        bytes: Bytes,
+        count: u64,
+    ) -> Result<Vec<Span>, GpuError> {
+        let start = self.turn * count;
+        let lanes: Vec<Lane> = ways.iter().map(|[from, _]| (from.0, ONWARD)).collect();
+        self.at_once(&lanes, |rig, (member, _)| {
+            let to = ways.iter().find(|[from, _]| from.0 == member).map_or(0, |[_, to]| to.0);
+            (start..start + count).try_for_each(|index| {
+                let offset = rig.window(LARGEST, bytes, index);
+                rig.members[member].copy_to(&rig.members[to], bytes, offset)
+            })
+        })
+    }
+
+    /// Device time of a pinned copy or of the compared kernel on one of the GPUs, one
+    /// after the other.
+    pub fn on(
+        &mut self,
+        device: DeviceId,
+        of: &Quantity,
+        count: u64,
+    ) -> Result<Vec<Span>, GpuError> {
+        let start = self.turn * count;
+        let at = match of {
+            Quantity::Copy { direction, .. } => *direction as usize,
+            _ => ONWARD,
+        };
+        self.at_once(&[(device.0, at)], |rig, (member, at)| {
+            let member = &rig.members[member];
+            (start..start + count).try_for_each(|index| match *of {
+                Quantity::Copy { direction, bytes, .. } => {
+                    member.copy(direction, bytes, rig.window(LARGEST, bytes, index))
+                }
+                // SAFETY: the arrays are the member's and outlive the stream's work.
+                _ => unsafe { member.streams[at].launch(&member.kernel) },
+            })
+        })
+    }
+
+    /// Host time from issuing a long kernel, and one on the second GPU that depends
+    /// on it, to the return of a synchronisation.
+    pub fn crossing(&self) -> Result<Span, GpuError> {
+        let piece = self.piece(true)?;
+        let (event, other) = (&self.ordering[0], &self.members[1]);
+        let time = clocked(|| {
+            self.issue(&self.streams[0], Link::Kernel, &piece)?;
+            self.streams[0].record(event)?;
+            other.device.make_current()?;
+            other.streams[0].wait(event)?;
+            // SAFETY: the arrays are the member's and outlive the stream's work.
+            unsafe { other.streams[0].launch(&other.kernel)? };
+            other.streams[0].synchronize()
+        });
+        self.device.make_current()?;
+        time
+    }
+}

@@ -1,0 +1,151 @@
+//! Several GPUs: copies between them, what they share, whether they are alike.
+
+use super::chains::{round_trip, service};
+use super::lookup::Lookup;
+use crate::plan::{DeviceId, Direction};
+use crate::profile::{CallCosts, MultiGpu, OtherGpu, PeerModel, RootModel};
+use crate::samples::{Link, Quantity, TimedCall};
+use crate::stats::{median, theil_sen};
+use crate::units::Bandwidth;
+
+pub(super) fn multi_gpu(lookup: &Lookup<'_>, calls: &CallCosts) -> MultiGpu {
+    let cost = |call| lookup.estimate_of(&Quantity::Call { call });
+    let peer_copy = cost(TimedCall::PeerCopy);
+    let start = || {
+        let trip = round_trip(lookup, &[Link::PeerCopy], false, false)?;
+        let operation = service(lookup, Link::PeerCopy)?;
+        Some(trip.without(peer_copy?.ns + operation.ns + calls.synchronize?.ns))
+    };
+    let crossing = || {
+        let whole = lookup.estimate_of(&Quantity::Crossing { whole: true })?;
+        let within = round_trip(lookup, &[Link::Kernel, Link::Kernel], true, true)?;
+        Some(whole.without(within.ns))
+    };
+    let said = lookup.estimate_of(&Quantity::Crossing { whole: false });
+    MultiGpu {
+        use_device: cost(TimedCall::UseDevice),
+        peer_copy,
+        start_peer_copy: start(),
+        crossing: said.or_else(crossing),
+        peers: peers(lookup),
+        roots: roots(lookup),
+        others: others(lookup),
+    }
+}
+
+fn peers(lookup: &Lookup<'_>) -> Vec<PeerModel> {
+    let way_of = |quantity: &Quantity| match *quantity {
+        Quantity::PeerCopy { from, to, direct, .. } => Some((from, to, direct)),
+        _ => None,
+    };
+    let mut ways: Vec<_> = lookup.measurements().filter_map(|m| way_of(&m.quantity)).collect();
+    ways.sort_unstable();
+    ways.dedup();
+    let size = |quantity: &Quantity, wanted: (DeviceId, DeviceId), beside: bool| match *quantity {
+        Quantity::PeerCopy { from, to, bytes, both, .. }
+            if both == beside && (from, to) == wanted =>
+        {
+            Some(bytes.get())
+        }
+        _ => None,
+    };
+    let model = |(from, to, direct): (DeviceId, DeviceId, bool)| {
+        let rate = |way| rate(lookup, |quantity| size(quantity, way, true)).map(|(rate, _)| rate);
+        let both = rate((from, to)).zip(rate((to, from))).map(|(there, back)| there + back);
+        let time = lookup.curve(|quantity| size(quantity, (from, to), false))?;
+        let both_bytes_per_second = both.map(per_nanosecond);
+        Some(PeerModel { from, to, direct, time, both_bytes_per_second })
+    };
+    ways.into_iter().filter_map(model).collect()
+}
+
+/// What GPUs that copy at once get together is what the root carries: if it would
+/// carry more, it is in nobody's way.
+fn roots(lookup: &Lookup<'_>) -> Vec<RootModel> {
+    let count_of = |quantity: &Quantity| match *quantity {
+        Quantity::Concurrent { devices, .. } => Some(devices),
+        _ => None,
+    };
+    let mut counts: Vec<usize> =
+        lookup.measurements().filter_map(|m| count_of(&m.quantity)).collect();
+    counts.sort_unstable();
+    counts.dedup();
+    let model = |wanted: usize| {
+        let together = |way: Direction, beside: bool| {
+            let found = rate(lookup, |quantity| match *quantity {
+                Quantity::Concurrent { direction, bytes, devices, both }
+                    if (direction, devices, both) == (way, wanted, beside) =>
+                {
+                    Some(bytes.get())
+                }
+                _ => None,
+            });
+            found.map(|(rate, scatter)| (rate * wanted as f64, scatter))
+        };
+        let [down, up] = Direction::BOTH.map(|way| together(way, false));
+        let [down_beside, up_beside] = Direction::BOTH.map(|way| together(way, true));
+        let scatters: Vec<f64> = [down, up, down_beside, up_beside]
+            .into_iter()
+            .flatten()
+            .map(|(_, scatter)| scatter)
+            .collect();
+        let both = down_beside.zip(up_beside).map(|(down, up)| down.0 + up.0);
+        RootModel {
+            devices: wanted,
+            down_bytes_per_second: down.map(|(rate, _)| per_nanosecond(rate)),
+            up_bytes_per_second: up.map(|(rate, _)| per_nanosecond(rate)),
+            both_bytes_per_second: both.map(per_nanosecond),
+            scatter: median(&scatters).unwrap_or(0.0),
+        }
+    };
+    counts.into_iter().map(model).collect()
+}
+
+/// Bytes a nanosecond of copies of growing size, whatever each costs besides, and
+/// their scatter. One size says nothing of that.
+fn rate(lookup: &Lookup<'_>, size: impl Fn(&Quantity) -> Option<u64>) -> Option<(f64, f64)> {
+    let (points, scatter) = lookup.points(size)?;
+    let slope = theil_sen(&points)?.slope;
+    (slope > 0.0).then(|| (1.0 / slope, scatter))
+}
+
+fn per_nanosecond(rate: f64) -> Bandwidth {
+    Bandwidth::from_bytes_per_second(rate * 1e9)
+}
+
+/// GPUs of which copies both ways and a kernel were compared with those of the first.
+fn others(lookup: &Lookup<'_>) -> Vec<OtherGpu> {
+    let on = |quantity: &Quantity| match quantity {
+        Quantity::On { device, of } => Some((*device, of.clone())),
+        _ => None,
+    };
+    let mut compared: Vec<_> = lookup.measurements().filter_map(|m| on(&m.quantity)).collect();
+    compared.sort_unstable();
+    compared.dedup();
+    let time = |device, of: &Quantity| {
+        lookup.estimate_of(&Quantity::On { device, of: Box::new(of.clone()) }).map(|time| time.ns)
+    };
+    // Of several sizes, what is furthest off counts.
+    let ratio = |wanted: DeviceId, is_meant: &dyn Fn(&Quantity) -> bool| {
+        let of = compared.iter().filter(|(device, of)| *device == wanted && is_meant(of));
+        let ratios = of.filter_map(|(_, of)| Some(time(wanted, of)? / time(DeviceId::FIRST, of)?));
+        ratios.max_by(|a, b| a.ln().abs().total_cmp(&b.ln().abs()))
+    };
+    let copies = |way: Direction| {
+        move |of: &Quantity| match of {
+            Quantity::Copy { direction, .. } => *direction == way,
+            _ => false,
+        }
+    };
+    let model = |device: DeviceId| {
+        Some(OtherGpu {
+            device,
+            copy_in: ratio(device, &copies(Direction::HostToDevice))?,
+            copy_out: ratio(device, &copies(Direction::DeviceToHost))?,
+            kernel: ratio(device, &|of| matches!(of, Quantity::Kernel { .. }))?,
+        })
+    };
+    let mut devices: Vec<DeviceId> = compared.iter().map(|(device, _)| *device).collect();
+    devices.dedup();
+    devices.into_iter().filter(|&device| device != DeviceId::FIRST).filter_map(model).collect()
+}

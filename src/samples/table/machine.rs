@@ -1,0 +1,84 @@
+//! The lines of comment above a table, which say what machine it was.
+
+use super::listed;
+use crate::samples::{Extent, Provenance};
+use crate::units::Bytes;
+use std::collections::BTreeMap;
+
+/// What the lines of comment say of the machine, by key, with their lines.
+type Said<'t> = BTreeMap<&'t str, (usize, &'t str)>;
+
+const KEYS: [&str; 12] = [
+    "gpu",
+    "multiprocessors",
+    "device_memory",
+    "host_memory",
+    "compute_capability",
+    "link",
+    "driver",
+    "cuda",
+    "cpu",
+    "cpu_threads",
+    "unix_time",
+    "copy_engines",
+];
+
+/// The machine that the measurements are of.
+pub(super) fn machine(text: &str, has_twins: bool) -> Result<Provenance, (usize, String)> {
+    let mut said = Said::new();
+    for (line, comment) in (1..).zip(text.lines()) {
+        let comment = comment.strip_prefix('#').and_then(|rest| rest.split_once('='));
+        let Some((key, value)) = comment.map(|(key, value)| (key.trim(), value.trim())) else {
+            continue;
+        };
+        if !KEYS.contains(&key) {
+            let keys = listed(&KEYS);
+            return Err((line, format!("`# {key} = ..` is not known; there are {keys}")));
+        }
+        if said.insert(key, (line, value.trim_matches('"'))).is_some() {
+            return Err((line, format!("`# {key} = ..` is there twice; leave one out")));
+        }
+    }
+    let needs = |key, example: &str| {
+        let missing = || (1, format!("no line `# {key} = {example}`; add one above the table"));
+        said.get(key).copied().ok_or_else(missing)
+    };
+    if has_twins {
+        needs("cpu_threads", "16")?;
+    }
+    let whole = |key, (line, value): (usize, &str)| {
+        let bad = || (line, format!("`# {key} = {value}`: write a whole number above 0"));
+        value.parse::<u32>().ok().filter(|&number| number > 0).ok_or_else(bad)
+    };
+    let if_said = |key| said.get(key).map_or(Ok(0), |&value| whole(key, value));
+    let word = |key| said.get(key).map_or("not said", |said| said.1).to_owned();
+    let memory = |key, (line, value): (usize, &str)| {
+        value.parse::<Bytes>().map_err(|error| (line, format!("{key}: {error}")))
+    };
+    let device_memory_bytes = memory("device_memory", needs("device_memory", "141 GiB")?)?;
+    let host_memory = said.get("host_memory").map(|&value| memory("host_memory", value));
+    Ok(Provenance {
+        gpu: needs("gpu", "NVIDIA H200")?.1.to_owned(),
+        compute_capability: word("compute_capability"),
+        multiprocessors: whole("multiprocessors", needs("multiprocessors", "132")?)?,
+        device_memory_bytes,
+        host_memory_bytes: host_memory.transpose()?,
+        copy_engines: if_said("copy_engines")?,
+        link: word("link"),
+        driver: word("driver"),
+        cuda: word("cuda"),
+        cpu: word("cpu"),
+        cpu_threads: if_said("cpu_threads")? as usize,
+        numa_nodes: 0,
+        unix_time: u64::from(if_said("unix_time")?),
+        hallway_version: env!("CARGO_PKG_VERSION").to_owned(),
+        seed: 0,
+        extent: Extent::Elsewhere,
+        managed_bytes: Bytes::ZERO,
+        nvml: None,
+        gpu_cpus: None,
+        gpu_numa_nodes: None,
+        devices: 1,
+        peer_access: false,
+    })
+}

@@ -1,0 +1,106 @@
+//! What copies meet on, and how much it carries.
+//!
+//! - Each device's own link to the host, which carries less than both directions
+//!   ask for: see `copies`.
+//! - The root of those links and the host's memory behind it, down, up and both
+//!   ways together, where several devices copy.
+//! - Between two devices, what goes both ways. Each way alone is the copy's own time.
+
+use super::copies::MOST_SLOWDOWN;
+use super::links::LinkId;
+use super::needs;
+use super::operation::Work;
+use super::program::Program;
+use crate::plan::{DeviceId, Direction};
+use crate::profile::Unknown;
+use crate::units::{Bytes, Span};
+
+/// The links of a program.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Shares {
+    /// None: no copy slows another. First come the devices' own links, in parts of
+    /// the whole; the others are in bytes a nanosecond.
+    pub capacities: Vec<f64>,
+    /// Where the root's three follow: down, up, and both together.
+    root: Option<u32>,
+    /// Where those between pairs of devices follow, and the pairs: those between
+    /// which copies go both ways.
+    between: u32,
+    pairs: Vec<[DeviceId; 2]>,
+}
+
+impl Shares {
+    /// # Errors
+    /// If the profile does not know how much one of them carries.
+    pub fn new(program: &Program<'_>) -> Result<Self, Unknown> {
+        let (profile, devices) = (program.profile, program.devices());
+        let pairs = needs::pairs(program)?;
+        let meet_at_root = several_copy(program);
+        let slow_each_other = program.classes.iter().any(|class| match class.work {
+            Work::Copy { delay, slowdown, .. } => delay > 0.0 || slowdown > 1.0,
+            _ => false,
+        });
+        if !slow_each_other && !meet_at_root && pairs.is_empty() {
+            return Ok(Self::default());
+        }
+        let mut shares = Self { capacities: vec![1.0; devices], pairs, ..Self::default() };
+        if meet_at_root {
+            shares.root = Some(devices as u32);
+            for direction in Direction::BOTH {
+                shares.capacities.push(profile.root(devices, direction)?);
+            }
+            shares.capacities.push(profile.root_both(devices)?);
+        }
+        shares.between = shares.capacities.len() as u32;
+        for &[one, other] in &shares.pairs {
+            shares.capacities.push(profile.between_peers([one, other])?);
+        }
+        Ok(shares)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.capacities.is_empty()
+    }
+
+    /// What a copy between a device and the host uses at full speed.
+    pub fn of_copy(
+        &self,
+        (device, direction): (usize, Direction),
+        slowdown: f64,
+        (bytes, alone): (Bytes, Span),
+    ) -> [(LinkId, f64); 3] {
+        let own = (LinkId(device as u32), slowdown.min(MOST_SLOWDOWN) / 2.0);
+        let Some(root) = self.root else { return [own, NOTHING, NOTHING] };
+        let rate = rate(bytes, alone);
+        [own, (LinkId(root + direction as u32), rate), (LinkId(root + 2), rate)]
+    }
+
+    /// What a copy between two devices uses at full speed.
+    pub fn of_peer_copy(
+        &self,
+        mut way: [DeviceId; 2],
+        (bytes, alone): (Bytes, Span),
+    ) -> [(LinkId, f64); 3] {
+        way.sort_unstable();
+        let place = self.pairs.iter().position(|pair| *pair == way);
+        let own = place.map(|at| (LinkId(self.between + at as u32), rate(bytes, alone)));
+        [own.unwrap_or(NOTHING), NOTHING, NOTHING]
+    }
+}
+
+/// No use of any link.
+const NOTHING: (LinkId, f64) = (LinkId(0), 0.0);
+
+fn rate(bytes: Bytes, alone: Span) -> f64 {
+    bytes.as_f64() / alone.nanos_f64().max(1.0)
+}
+
+/// Whether page-locked memory goes to or from several devices.
+fn several_copy(program: &Program<'_>) -> bool {
+    let copies = program
+        .items
+        .iter()
+        .filter(|item| matches!(program.classes[item.class as usize].work, Work::Copy { .. }));
+    let mut devices = copies.map(|item| program.device_of(item.stream));
+    devices.next().is_some_and(|first| devices.any(|device| device != first))
+}

@@ -1,0 +1,67 @@
+//! The same for plans that are captured into a graph, and what cannot be.
+
+use super::*;
+use hallway::search::candidates_over;
+
+fn captured(family: Family) -> Strategy {
+    Strategy { graph: true, ..pinned(family) }
+}
+
+/// A graph has waits of its own, for its branches to begin and to end: what one
+/// of them is not needed for is right without it, in every order.
+#[test]
+fn every_forgotten_wait_of_a_graph_is_found_if_it_counts() {
+    let case = Case::new(simple(Kernel::Stencil, 101, "batches = 2"));
+    for (family, least) in [
+        (Family::ByEngine { chunks: 3 }, 13),
+        (Family::Buffered { chunks: 3, ring: 2 }, 21),
+        (Family::ByChunk { chunks: 2, streams: 3, issue: Issue::BreadthFirst }, 2),
+    ] {
+        let plan = build(&case.workload, captured(family)).expect("fits");
+        case.runs(&plan, 1).expect("right as it is");
+        let graph = plan.graphs().next().expect("it is one");
+        let mut found = 0;
+        for index in places(&plan, |call| matches!(call, Call::Wait { .. })) {
+            assert!(graph.calls.contains(&index), "{}: {index}", plan.strategy);
+            let mut shorter = without(&plan, index);
+            let calls = graph.calls.len() - 1;
+            shorter.body[graph.launch] = Call::Replay { stream: graph.origin, calls };
+            if check_hazards(&shorter).is_err() {
+                is_found(&case, &shorter, &format!("wait {index}"));
+                found += 1;
+            } else {
+                (0..50).try_for_each(|seed| case.runs(&shorter, seed)).expect("not needed");
+            }
+        }
+        assert!(found >= least, "{}: {found}", plan.strategy);
+        let last = places(&plan, |call| matches!(call, Call::Synchronize { .. }));
+        assert_eq!(last.len(), 1, "{}", plan.strategy);
+        is_found(&case, &without(&plan, last[0]), "the synchronisation");
+    }
+}
+
+#[test]
+fn what_cannot_be_captured_is_refused_by_name() {
+    let workload = simple(Kernel::Scale, 1024, "");
+    let refused = |workload: &Workload, strategy| {
+        build(workload, strategy).expect_err("it cannot be captured").to_string()
+    };
+    let pageable = Strategy { memory: HostMemory::Pageable, ..captured(Family::Resident) };
+    let (each, spread) = (Each::ByEngine, Spread::Host);
+    let over_two = Family::MultiGpu { chunks: 2, devices: 2, each, spread };
+    for (strategy, expected) in [
+        (pageable, "graph of resident, pageable: a copy of pageable memory cannot be captured"),
+        (captured(Family::RoundTrip), "graph of round-trip, pinned: the host waits in the middle"),
+        (captured(Family::Cpu), "graph of cpu, pinned: what the host computes cannot be captured"),
+        (captured(over_two), "graph of multi-gpu 2 on 2 by-engine, pinned: graphs over several"),
+    ] {
+        let text = refused(&workload, strategy);
+        assert!(text.starts_with(expected), "{text}");
+    }
+    // The search does not try them, however it is asked.
+    let mut only = workload.clone();
+    (only.plans.families, only.plans.chunks) = (vec!["graph".to_owned()], vec![2, 4]);
+    let found = candidates_over(&only, &[2]);
+    assert!(found.plans.len() >= 8, "{} plans, {:?}", found.plans.len(), found.refused);
+    assert!(found.plans.iter().all(|plan| plan.graphs().count() == 1));
+}

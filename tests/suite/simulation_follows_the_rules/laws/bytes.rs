@@ -1,0 +1,71 @@
+//! What copies carry.
+
+use super::*;
+
+/// What crosses the link is what the calls ask for: each lane carries the bytes of
+/// its direction, and at the rate that each copy has, alone or beside one of the
+/// other direction, it has moved all of its bytes when it ends and not before.
+pub fn check_bytes(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError> {
+    let copy = |call: usize| match &plan.body[call] {
+        Call::Copy { direction, from, to, .. } => Some((*direction, from, to)),
+        _ => None,
+    };
+    let is_pinned = |call: usize| {
+        let place = |slice: &Slice| plan.allocation(slice.allocation).place;
+        let (_, from, to) = copy(call).expect("a copy");
+        [place(from), place(to)].contains(&Place::Host(HostMemory::Pinned))
+    };
+    let crossing = Direction::BOTH.map(|direction| {
+        let lane = timeline.lane(Lane::of(direction));
+        lane.map(|activity| (activity.call, activity)).collect::<Vec<_>>()
+    });
+    for direction in Direction::BOTH {
+        let bytes = |(way, from, _): (Direction, &Slice, &Slice)| {
+            if way == direction { from.length } else { Bytes::ZERO }
+        };
+        let asked: Bytes = (0..plan.body.len()).filter_map(copy).map(bytes).sum();
+        let crossing = crossing[direction as usize].iter();
+        let carried: Bytes = crossing.filter_map(|&(call, _)| copy(call)).map(bytes).sum();
+        prop_assert_eq!(asked, carried, "{}", direction);
+    }
+    for direction in Direction::BOTH {
+        let others = &crossing[1 - direction as usize];
+        for &(call, activity) in &crossing[direction as usize] {
+            if is_pinned(call) {
+                check_fluid(plan, (call, activity), others)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A copy's rate over its time is its bytes, to the nanosecond that times are
+/// rounded to. Beside the other direction it has its share of the link (see
+/// `machines.rs`), which is what calibration found such a copy to be slowed to.
+fn check_fluid(
+    plan: &Plan,
+    (call, copy): (usize, &Activity),
+    others: &[(usize, &Activity)],
+) -> Result<(), TestCaseError> {
+    let machine = machine();
+    let Call::Copy { direction, from, .. } = &plan.body[call] else { panic!("a copy") };
+    let bytes = from.length.as_f64();
+    let alone = machine.copy(*direction, from.length).expect("known").nanos_f64();
+    let shared = machine.shared(*direction).expect("known");
+    let slowdown = 1.0 + shared.per_byte_ns * bytes / alone;
+    let rate = bytes / alone;
+    let nanos = |instant: Instant| instant.since_start().nanos_f64();
+    let beside = |other: &Activity| {
+        let (start, end) = (copy.start.max(other.start), copy.end.min(other.end));
+        (nanos(end) - nanos(start)).max(0.0)
+    };
+    let both: f64 = others.iter().map(|(_, other)| beside(other)).sum();
+    let all = nanos(copy.end) - nanos(copy.start);
+    // What finds the other direction busy starts later, and waits at the full rate.
+    let is_met =
+        others.iter().any(|(_, other)| other.start <= copy.start && copy.start < other.end);
+    let late = if is_met { shared.per_copy_ns / slowdown } else { 0.0 };
+    let moved = rate * (all - both - late) + rate / slowdown * both;
+    prop_assert!((moved - bytes).abs() <= rate, "call {call}: {moved} of {bytes}: {copy:?}");
+    Ok(())
+}

@@ -1,0 +1,236 @@
+//! Each device has engines and multiprocessors of its own; what they share slows them.
+
+use super::*;
+use crate::machines::{machine, machine_of_two};
+use hallway::plan::DeviceId;
+use hallway::profile::OperationKind;
+use hallway::simulate::lower_bound;
+
+/// A root that is in nobody's way.
+const WIDE: [f64; 3] = [8.0, 8.0, 16.0];
+
+const OTHER: AllocationId = AllocationId(3);
+
+/// Streams 0 and 2 are of the first device, stream 1 is of the second.
+fn over_two(body: Vec<Call>) -> Plan {
+    let mut plan = tiny(body);
+    plan.streams[1].device = DeviceId(1);
+    let other = Allocation {
+        name: "other".to_owned(),
+        place: Place::Device(DeviceId(1)),
+        ..plan.allocations[DEVICE.0].clone()
+    };
+    plan.allocations.push(other);
+    plan
+}
+
+fn run_over_two(body: Vec<Call>, machine: &Profile) -> Timeline {
+    let plan = over_two(body);
+    let timeline = simulate(&plan, machine).expect("the machine knows everything");
+    assert!(lower_bound(&plan, machine).expect("known") <= timeline.makespan);
+    timeline
+}
+
+/// To the second device.
+fn copy_in_there(elements: u64) -> Call {
+    let (from, to) = (slice(PINNED, elements), slice(OTHER, elements));
+    Call::Copy { stream: StreamId(1), direction: Direction::HostToDevice, from, to }
+}
+
+fn copy_out_there(elements: u64) -> Call {
+    let (from, to) = (slice(OTHER, elements), slice(PINNED, elements));
+    Call::Copy { stream: StreamId(1), direction: Direction::DeviceToHost, from, to }
+}
+
+fn peer_copy(stream: usize, [from, to]: [AllocationId; 2], elements: u64) -> Call {
+    let (from, to) = (slice(from, elements), slice(to, elements));
+    Call::PeerCopy { stream: StreamId(stream), from, to }
+}
+
+const THERE: [AllocationId; 2] = [DEVICE, OTHER];
+const BACK: [AllocationId; 2] = [OTHER, DEVICE];
+
+#[test]
+fn two_devices_copy_and_compute_at_once() {
+    let machine = machine_of_two(WIDE);
+    // Arrivals at 4000 and 5000; each takes 1000 + 5000.
+    let timeline = run_over_two(vec![copy_in(0, PINNED, 5_000), copy_in_there(5_000)], &machine);
+    assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 10_000), (5_000, 11_000)]);
+    // Both fill their device; after the gap of 1000 they run at once.
+    let timeline = run_over_two(vec![launch(0, 4_000), launch(1, 4_000)], &machine);
+    assert_eq!(spans(&timeline, Lane::Kernels), [(7_000, 11_000), (9_000, 13_000)]);
+    // Copies of opposite directions slow each other on one device only.
+    let timeline = run_over_two(vec![copy_in(0, PINNED, 8_000), copy_out_there(4_000)], &machine);
+    assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 13_000)]);
+    assert_eq!(spans(&timeline, Lane::CopyOut), [(7_500, 12_500)]);
+}
+
+#[test]
+fn a_shared_root_slows_both_devices_alike() {
+    // Alone, each copies 20000 bytes in 6000: ten thirds a nanosecond. Of 5 that the
+    // root carries down, two get 2.5 each, and so three quarters of their speed.
+    let down = machine_of_two([5.0, 8.0, 16.0]);
+    let body = vec![copy_in(0, PINNED, 5_000), copy_in_there(5_000)];
+    // The first has 5000 left at 5000, which takes 6666.7 from there. The second does
+    // three quarters of that meanwhile, and the rest alone.
+    let expected = [(4_000, 11_667), (5_000, 12_667)];
+    assert_eq!(spans(&run_over_two(body.clone(), &down), Lane::CopyIn), expected);
+    // Up is another matter.
+    let up = machine_of_two([8.0, 5.0, 16.0]);
+    let unhindered = [(4_000, 10_000), (5_000, 11_000)];
+    assert_eq!(spans(&run_over_two(body.clone(), &up), Lane::CopyIn), unhindered);
+    let both = machine_of_two([8.0, 8.0, 5.0]);
+    assert_eq!(spans(&run_over_two(body, &both), Lane::CopyIn), expected);
+    // In has 2500 left at 7500, which takes 3333.3; out does 2500.5 meanwhile.
+    let timeline = run_over_two(vec![copy_in(0, PINNED, 5_000), copy_out_there(5_000)], &both);
+    assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 10_834)]);
+    assert_eq!(spans(&timeline, Lane::CopyOut), [(7_500, 14_334)]);
+}
+
+/// Its own link is measured with the root behind it.
+#[test]
+fn a_device_that_copies_alone_knows_of_no_root() {
+    let narrow = machine_of_two([0.1, 0.1, 0.1]);
+    let body = vec![copy_in(0, PINNED, 8_000), copy_out(2, PINNED, 4_000), launch(1, 10)];
+    let there = run_over_two(body.clone(), &narrow);
+    let here = run(body, &machine());
+    for lane in [Lane::CopyIn, Lane::CopyOut] {
+        assert_eq!(spans(&there, lane), spans(&here, lane));
+    }
+}
+
+#[test]
+fn a_peer_copy_does_not_occupy_the_link_to_the_host() {
+    let machine = machine_of_two(WIDE);
+    // Issued at 2200, arrives at 5700, takes 1000 + 8000 / 4.
+    let body = vec![copy_in(0, PINNED, 5_000), peer_copy(2, THERE, 8_000)];
+    let timeline = run_over_two(body, &machine);
+    assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 10_000)]);
+    assert_eq!(spans(&timeline, Lane::PeerCopy), [(5_700, 8_700)]);
+    // One at a time of a device: the second is there at 5900.
+    let body = vec![peer_copy(0, THERE, 8_000), peer_copy(0, THERE, 4_000)];
+    let timeline = run_over_two(body, &machine);
+    assert_eq!(spans(&timeline, Lane::PeerCopy), [(4_700, 7_700), (7_700, 9_700)]);
+}
+
+#[test]
+fn peer_copies_both_ways_share_what_lies_between() {
+    // Alone, each copies 32000 bytes in 3000: of 16 a nanosecond, two get three
+    // quarters of their speed. The first has 1800 left at 5900, for 2400; of the
+    // second, 1200 are left then.
+    let body = vec![peer_copy(0, THERE, 8_000), peer_copy(1, BACK, 8_000)];
+    let timeline = run_over_two(body, &machine_of_two(WIDE));
+    assert_eq!(spans(&timeline, Lane::PeerCopy), [(4_700, 8_300), (5_900, 9_500)]);
+}
+
+#[test]
+fn waiting_for_an_event_of_another_device_takes_longer() {
+    let machine = machine_of_two(WIDE);
+    let second = |stream| {
+        let body = vec![launch(0, 4_000), record(0, 0), wait(stream, 0), launch(stream, 4_000)];
+        spans(&run_over_two(body, &machine), Lane::Kernels)[1]
+    };
+    // The first ends at 11000; the second has a gap of 1000.
+    assert_eq!(second(2), (12_000, 16_000));
+    assert_eq!(second(1), (14_000, 18_000));
+}
+
+/// A device looks at what it does itself.
+#[test]
+fn an_event_of_another_device_is_not_looked_for_in_periods() {
+    let mut machine = machine_of_two(WIDE);
+    machine.latency.look_period = Some(exactly(1_500.0));
+    let dispatched = |stream| {
+        let body =
+            vec![copy_in(0, PINNED, 5_000), record(0, 0), wait(stream, 0), launch(stream, 4_000)];
+        spans(&run_over_two(body, &machine), Lane::Kernels)[0].0
+    };
+    // The copy ends at 10000. The kernel arrives at 7300, looks again at 8800 and at
+    // 10300; then the gap.
+    assert_eq!(dispatched(2), 11_300);
+    // The hand-over of 700 and the crossing of 2000.
+    assert_eq!(dispatched(1), 13_700);
+}
+
+#[test]
+fn small_copies_go_along_with_their_commands_on_each_device() {
+    let machine = with_small_copies_inline(machine_of_two(WIDE));
+    // The last finds the one before still there: its engine starts 3000 after its return.
+    let body = vec![copy_in(0, PINNED, 1_000), copy_in_there(1_000), copy_in_there(1_000)];
+    let timeline = run_over_two(body, &machine);
+    assert_eq!(spans(&timeline, Lane::CopyIn), [(1_500, 3_000), (3_000, 4_500), (7_000, 9_000)]);
+    // What comes behind such a copy comes from where kernels are launched.
+    let passed_on = [copy_in(0, PINNED, 1_000), peer_copy(0, THERE, 10)];
+    let mut less = machine.clone();
+    let kernel_to_peer = (OperationKind::Kernel, OperationKind::PeerCopy);
+    less.hand_overs.retain(|one| (one.from, one.to) != kernel_to_peer);
+    let error = simulate(&over_two(passed_on.to_vec()), &less).expect_err("not known").to_string();
+    assert!(error.contains("from a kernel to a copy between GPUs"), "{error}");
+    // Of copies between GPUs, only plans that have them ask.
+    less.hand_overs.retain(|one| ![one.from, one.to].contains(&OperationKind::PeerCopy));
+    simulate(&over_two(vec![copy_in(0, PINNED, 1_000), copy_in_there(1_000)]), &less)
+        .expect("there are none");
+}
+
+#[test]
+fn going_to_another_context_is_a_call() {
+    let body = vec![Call::Use(DeviceId(1)), copy_in_there(5_000)];
+    let timeline = run_over_two(body, &machine_of_two(WIDE));
+    assert_eq!(spans(&timeline, Lane::Host), [(0, 50), (50, 1_050)]);
+    assert_eq!(spans(&timeline, Lane::CopyIn), [(4_050, 10_050)]);
+}
+
+/// Twelve streams over two devices are six each: no two share a channel.
+#[test]
+fn each_device_has_channels_of_its_own() {
+    let start = |devices: usize| {
+        let mut plan = over_two(Vec::new());
+        let device = |stream| DeviceId(stream % devices);
+        let traits = |stream| StreamTraits { device: device(stream), ..StreamTraits::default() };
+        plan.streams = (0..12).map(traits).collect();
+        // On one device stream 8 comes to lie behind stream 0, whose kernel waits.
+        let held = [launch(2, 50_000), record(2, 0), wait(0, 0), launch(0, 10)];
+        plan.body = held.into_iter().chain([launch(8, 10)]).collect();
+        let timeline = simulate(&plan, &machine_of_two(WIDE)).expect("known");
+        let last = timeline.lane(Lane::Kernels).find(|kernel| kernel.call == 4).expect("it ran");
+        last.start.since_start().nanos()
+    };
+    // Issued at 6300, arrives 4000 later; a gap of 1000.
+    assert_eq!(start(2), 11_300);
+    assert!(start(1) > 50_000);
+}
+
+#[test]
+fn what_is_not_known_of_several_devices_is_refused() {
+    let refused = |body: &[Call], change: &dyn Fn(&mut Profile)| {
+        let mut machine = machine_of_two(WIDE);
+        change(&mut machine);
+        simulate(&over_two(body.to_vec()), &machine).expect_err("not known").to_string()
+    };
+    let says = |text: String, words: &str| assert!(text.contains(words), "{text}");
+    let both_copy = [copy_in(0, PINNED, 10), copy_in_there(10)];
+    says(refused(&both_copy, &|m| m.multi_gpu.others.clear()), "GPU 1");
+    let slow = |m: &mut Profile| m.multi_gpu.others[0].kernel = 1.2;
+    says(refused(&both_copy, &slow), "kernels on GPU 1 take 1.20 times as long");
+    let three = |m: &mut Profile| m.multi_gpu.roots[0].devices = 3;
+    says(refused(&both_copy, &three), "H2D copies of 2 GPUs at once");
+    let no_both = |m: &mut Profile| m.multi_gpu.roots[0].both_bytes_per_second = None;
+    says(refused(&both_copy, &no_both), "copies both ways of 2 GPUs at once");
+    let there = [peer_copy(0, THERE, 10)];
+    says(refused(&there, &|m| m.multi_gpu.peers.clear()), "copies from GPU 0 to GPU 1");
+    let round = |m: &mut Profile| m.multi_gpu.peers[0].direct = false;
+    says(refused(&there, &round), "do not reach each other's memory");
+    let both_ways = [peer_copy(0, THERE, 10), peer_copy(1, BACK, 10)];
+    let one_way = |m: &mut Profile| {
+        m.multi_gpu.peers.iter_mut().for_each(|peer| peer.both_bytes_per_second = None);
+    };
+    says(refused(&both_ways, &one_way), "between GPUs 0 and 1 both ways");
+    says(refused(&[peer_copy(1, THERE, 10)], &|_| ()), "that which they go to");
+    let two_streams = [peer_copy(0, THERE, 10), peer_copy(2, THERE, 10)];
+    says(refused(&two_streams, &|_| ()), "in several streams");
+    let crossing = [launch(0, 10), record(0, 0), wait(1, 0), launch(1, 10)];
+    says(refused(&crossing, &|m| m.multi_gpu.crossing = None), "an event of another GPU");
+    let passed_on = [copy_in(0, PINNED, 10), peer_copy(0, THERE, 10)];
+    let no_price = |m: &mut Profile| m.hand_overs.retain(|one| one.to != OperationKind::PeerCopy);
+    says(refused(&passed_on, &no_price), "from an H2D copy to a copy between GPUs");
+}
