@@ -56,7 +56,7 @@ struct Patience {
 impl Patience {
     const fn of(extent: Extent) -> Self {
         let [device, host, least, team, thread] = match extent {
-            Extent::Full | Extent::Elsewhere => [50, 20, 10, 80, 400],
+            Extent::Full | Extent::Elsewhere => [50, 20, 10, 50, 250],
             Extent::Quick => [40, 15, 5, 30, 100],
         };
         Self {

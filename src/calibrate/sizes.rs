@@ -161,7 +161,16 @@ impl Sizes {
         let of_kernel = |kernel: Kernel| {
             let extents = if kernel.extent().is_some() { (self.extents)(kernel) } else { &[0] };
             let powers = if is_measured_closely(kernel) { &self.closely } else { &self.apart };
-            extents.iter().map(move |&extent| powers.points(Variant { kernel, extent }))
+            let points = move |(index, &extent): (usize, &u32)| {
+                let mut points = powers.points(Variant { kernel, extent });
+                // Where there are many extents, every other one tells how much slower
+                // data is that is further away.
+                if extents.len() > 3 && index % 2 == 1 {
+                    points.coarse.clear();
+                }
+                points
+            };
+            extents.iter().enumerate().map(points)
         };
         Kernel::ALL.into_iter().flat_map(of_kernel).collect()
     }
@@ -214,9 +223,10 @@ fn ends(kernel: Kernel) -> &'static [u32] {
     }
 }
 
-/// From 4 B to [`LARGEST`], with both sides of where staging changes its ways.
+/// From 4 B, with both sides of where staging changes its ways, to where it has long
+/// gone at one rate.
 fn cold_sizes() -> Vec<Bytes> {
-    let powers = (2..=28).step_by(2).chain([25, 27]);
+    let powers = (2..=26).step_by(2).chain([25]);
     powers.map(|power| Bytes::new(1 << power)).chain([Bytes::kib(96)]).collect()
 }
 

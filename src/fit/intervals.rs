@@ -25,7 +25,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
-use std::mem::discriminant;
+use std::mem::{Discriminant, discriminant};
 
 /// Of an interval.
 const CONFIDENCE: f64 = 0.95;
@@ -65,12 +65,15 @@ pub fn intervals(samples: &Samples, profile: &Profile) -> Option<Intervals> {
         let reaches = |&(size, _): &(f64, f64)| one.at(size).and(other.at(size)).is_some();
         scored.extend(scale.points.iter().all(reaches).then_some(scale));
     }
-    // A kind of which there are too few goes by all of them.
+    // Two passes are one draw of what all of a kind share, and may happen to agree: no
+    // kind is taken to be surer than all are together. One of which there are too few
+    // goes by all of them anyway.
     let all: Vec<f64> = scores.values().flatten().copied().collect();
+    let of_all = conformal_quantile(&all, CONFIDENCE)?;
     let mut half_widths = BTreeMap::new();
     for scale in scored {
         let of_kind = conformal_quantile(&scores[scale.section.as_str()], CONFIDENCE);
-        let factor = of_kind.or_else(|| conformal_quantile(&all, CONFIDENCE))?;
+        let factor = of_kind.map_or(of_all, |of_kind| of_kind.max(of_all));
         let widths = scale.points.iter().map(|&(_, scale)| three_digits(factor * scale));
         half_widths.insert(scale.name.clone(), widths.collect());
     }
@@ -80,6 +83,9 @@ pub fn intervals(samples: &Samples, profile: &Profile) -> Option<Intervals> {
 fn by_name(profile: &Profile) -> BTreeMap<String, Parameter> {
     profile.parameters().into_iter().map(|one| (one.name.clone(), one)).collect()
 }
+
+/// A quantity, the logarithm of its time, and by what that differs from pass to pass.
+type Drift<'s> = (&'s Quantity, f64, f64);
 
 /// For each quantity, by what share of it another calibration's time may differ: its
 /// own sampling error, and what the median of those of its kind drifts by that take
@@ -100,19 +106,45 @@ fn scatters<'s>(samples: &'s Samples, passes: &[Lookup<'_>; 2]) -> BTreeMap<&'s 
         errors.push((log_time, root * relative_spread(&times).unwrap_or(0.0)));
         let logs = passes.each_ref().map(|pass| log(&pass.times_of(quantity)));
         if let [Some(one), Some(other)] = logs {
-            drifts.push((discriminant(*quantity), log_time, (one - other).abs()));
+            drifts.push((*quantity, log_time, one - other));
         }
     }
     let scatter = |(&quantity, (log_time, error)): (&&'s Quantity, (f64, f64))| {
-        let alike = drifts.iter().filter(|drift| drift.0 == discriminant(quantity));
-        let mut alike: Vec<_> = alike.map(|&(_, at, by)| ((at - log_time).abs(), by)).collect();
+        let alike = drifts.iter().filter(|drift| discriminant(drift.0) == discriminant(quantity));
+        let mut alike: Vec<_> =
+            alike.map(|&(_, at, by)| ((at - log_time).abs(), by.abs())).collect();
         alike.sort_by(|a, b| a.0.total_cmp(&b.0));
         let near = alike.iter().enumerate();
         let near = near.take_while(|&(at, near)| at < NEAREST || near.0 <= AS_LONG.ln());
         let near: Vec<f64> = near.map(|(_, &(_, by))| by).collect();
-        (quantity, error.hypot(median(&near).unwrap_or(0.0)))
+        let drift = median(&near).unwrap_or(0.0);
+        (quantity, error.hypot(drift).hypot(shared(&drifts, quantity, log_time)))
     };
     quantities.iter().zip(errors).map(scatter).collect()
+}
+
+/// What all quantities of a kind that last about as long drift by together, in the
+/// median over kinds: of its own kind's there is only one draw.
+fn shared(drifts: &[Drift<'_>], quantity: &Quantity, log_time: f64) -> f64 {
+    let is_near = |drift: &&Drift<'_>| (drift.1 - log_time).abs() <= AS_LONG.ln();
+    let is_alike = |drift: &&Drift<'_>| is_of_host(drift.0) == is_of_host(quantity);
+    let near: Vec<&Drift<'_>> = drifts.iter().filter(is_near).filter(is_alike).collect();
+    let mut kinds: Vec<Discriminant<Quantity>> = Vec::new();
+    for kind in near.iter().map(|drift| discriminant(drift.0)) {
+        if !kinds.contains(&kind) {
+            kinds.push(kind);
+        }
+    }
+    let of_kind = |kind: &Discriminant<Quantity>| {
+        let of_kind = near.iter().filter(|drift| discriminant(drift.0) == *kind);
+        median(&of_kind.map(|drift| drift.2).collect::<Vec<_>>()).unwrap_or(0.0)
+    };
+    median(&kinds.iter().map(|kind| of_kind(kind).abs()).collect::<Vec<_>>()).unwrap_or(0.0)
+}
+
+/// Whether what takes time is the CPU and its memory.
+const fn is_of_host(quantity: &Quantity) -> bool {
+    matches!(quantity, Quantity::Twin { .. } | Quantity::Staged { .. } | Quantity::Memory { .. })
 }
 
 /// For each parameter, how far its points move, as a root mean square, if times move

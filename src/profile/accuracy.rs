@@ -60,10 +60,8 @@ impl Handling {
 }
 
 impl Accuracy {
-    /// Latencies decide below the first, bandwidths above the second; above the last
-    /// nothing else.
-    pub const SCALES: [Span; 3] =
-        [Span::from_micros(50), Span::from_micros(250), Span::from_micros(2000)];
+    /// Latencies decide below the first, bandwidths above the second.
+    pub const SCALES: [Span; 2] = [Span::from_micros(50), Span::from_micros(250)];
 
     /// The scale that a plan is on if it is predicted to take so long: `None` is
     /// the last.
