@@ -13,6 +13,8 @@ pub(super) const fn is_measured_closely(kernel: Kernel) -> bool {
 }
 
 const KIB: u64 = 1024;
+/// The largest copy of pageable memory that is in no cache: beyond, they go at one rate.
+const STEADY: Bytes = Bytes::mib(64);
 
 pub(super) struct Sizes {
     /// Copies of pinned and of pageable memory.
@@ -125,7 +127,7 @@ impl Sizes {
         // Larger copies of pageable memory are staged another way than those of 64 KiB.
         copies.push(Bytes::kib(96));
         Self {
-            cold_copies: copies.clone(),
+            cold_copies: copies.iter().copied().filter(|&size| size <= STEADY).collect(),
             copies,
             registered: Vec::new(),
             trips: [

@@ -7,6 +7,7 @@ use crate::profile::{CallCosts, Curve, Estimate, InlineCopies, Latencies};
 use crate::samples::{Link, Quantity};
 use crate::stats::{mad, median};
 use crate::units::Bytes;
+use std::ops::RangeInclusive;
 
 /// Host time of the first call of a trip, or of the whole trip.
 fn trip(
@@ -30,21 +31,28 @@ fn sizes(lookup: &Lookup<'_>, wanted: Link) -> Vec<u64> {
     sizes
 }
 
-/// A start matters most to copies that are not much longer.
-const START_OF: Bytes = Bytes::kib(64);
+/// A start matters most to copies that are not much longer; smaller ones may go along
+/// with their command.
+const START_OF: RangeInclusive<Bytes> = Bytes::kib(32)..=Bytes::kib(256);
 
-/// What is left of a trip of one copy without its call, the copy itself and
-/// the way back: the way to the device.
+/// What is left of a trip of one copy without its call, the copy itself and the way
+/// back: the way to the device. In the median over sizes.
 pub(super) fn start_of_copy(
     lookup: &Lookup<'_>,
     link: Link,
     copy: impl Fn(u64) -> Option<f64>,
     synchronize: Option<Estimate>,
 ) -> Option<Estimate> {
-    let size = START_OF.get();
-    let call = trip(lookup, (link, size), None, false)?;
-    let whole = trip(lookup, (link, size), None, true)?;
-    Some(whole.without(call.ns + copy(size)? + synchronize?.ns))
+    let start = |&size: &u64| {
+        let call = trip(lookup, (link, size), None, false)?;
+        let whole = trip(lookup, (link, size), None, true)?;
+        Some(whole.without(call.ns + copy(size)? + synchronize?.ns))
+    };
+    let sizes = sizes(lookup, link);
+    let sizes = sizes.iter().filter(|&&size| START_OF.contains(&Bytes::new(size)));
+    let starts: Vec<Estimate> = sizes.filter_map(start).collect();
+    let middle = |of: fn(&Estimate) -> f64| median(&starts.iter().map(of).collect::<Vec<_>>());
+    Some(Estimate::new(middle(|start| start.ns)?, middle(|start| start.scatter)?))
 }
 
 /// A call takes so many times longer if the driver takes the data along.
@@ -52,12 +60,12 @@ const TAKES_DATA: f64 = 1.3;
 
 /// Copies to the device of pinned memory, as far as the driver sends their data
 /// along with the commands: up to the size from which on the call takes no longer
-/// than that of the largest copy.
+/// than that of any other.
 pub(super) fn inline_copies(lookup: &Lookup<'_>, calls: &CallCosts) -> Option<InlineCopies> {
     let synchronize = calls.synchronize?.ns;
     let sizes = sizes(lookup, Link::CopyIn);
     let time = |size, whole| trip(lookup, (Link::CopyIn, size), None, whole);
-    let by_engine = time(*sizes.last()?, false)?.ns;
+    let by_engine = calls.copy_in?.ns;
     let takes_data =
         |&size: &u64| time(size, false).is_some_and(|call| call.ns > TAKES_DATA * by_engine);
     // The smallest take no time to speak of; beyond the first that goes without, a
@@ -186,6 +194,7 @@ fn delay(waits: &[Wait], period: f64) -> Estimate {
         kernels.iter().filter(|&&(late, waited)| waited != (late > threshold)).count()
     };
     let between = kernels.windows(2).map(|pair| f64::midpoint(pair[0].0, pair[1].0));
-    let best = between.min_by_key(|&threshold| wrong(threshold)).unwrap_or(0.0);
+    let likely = between.filter(|threshold| (0.0..SURELY).contains(threshold));
+    let best = likely.min_by_key(|&threshold| wrong(threshold)).unwrap_or(0.0);
     Estimate::new(best.max(0.0), 0.0)
 }

@@ -158,8 +158,8 @@ fn one_gpu_is_measured_as_if_there_were_no_others() {
     assert_eq!(one.quantities().flatten().filter(is_of_several).count(), 0);
     let two = Course::new(&two_gpus());
     let more = two.quantities().count() - one.quantities().count();
-    // A tenth of a second each at most, but for what scatters.
-    assert!(more > 40 && more <= 100, "{more} probes more");
+    // In two passes, a twentieth of a second each at most, but for what scatters.
+    assert!(more > 40 && more <= 120, "{more} probes more");
     // Copies that go through the host are looked at, and nothing is built on them.
     let through_host = Course::new(&Provenance { peer_access: false, ..two_gpus() });
     let is_direct = |quantity: &&Quantity| match quantity {
