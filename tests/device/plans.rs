@@ -44,6 +44,11 @@ fn done(timeline: &Timeline, lane: Lane) -> Vec<&Activity> {
     done
 }
 
+/// What came in, what was computed and what went out.
+fn on_engines(timeline: &Timeline) -> [Vec<&Activity>; 3] {
+    [Lane::CopyIn, Lane::Kernels, Lane::CopyOut].map(|lane| done(timeline, lane))
+}
+
 /// Timing events are this exact (CUDA Driver API, `cuEventElapsedTime`).
 const RESOLUTION: Span = Span::from_micros(1);
 
@@ -64,8 +69,7 @@ fn the_legacy_default_stream_orders_blocking_streams() {
         }
         check_hazards(&plan).expect("every kernel is a barrier");
         let timeline = traced(device, &workload, &plan);
-        let [copies_in, kernels, copies_out] =
-            [Lane::CopyIn, Lane::Kernels, Lane::CopyOut].map(|lane| done(&timeline, lane));
+        let [copies_in, kernels, copies_out] = on_engines(&timeline);
         for chunk in 0..4 {
             comes_before(copies_in[chunk], kernels[chunk]);
             comes_before(kernels[chunk], copies_out[chunk]);
@@ -106,8 +110,7 @@ fn nodes_of_a_graph_wait_for_what_they_depend_on_and_for_nothing_else() {
         let workload = workload(Kernel::Scale, "host", "");
         let plan = planned(&workload, Family::ByEngine { chunks: 4 }, true);
         let timeline = traced(device, &workload, &plan);
-        let [copies_in, kernels, copies_out] =
-            [Lane::CopyIn, Lane::Kernels, Lane::CopyOut].map(|lane| done(&timeline, lane));
+        let [copies_in, kernels, copies_out] = on_engines(&timeline);
         for chunk in 0..4 {
             comes_before(copies_in[chunk], kernels[chunk]);
             comes_before(kernels[chunk], copies_out[chunk]);

@@ -164,6 +164,15 @@ fn check_bound(plan: &Plan, timeline: &Timeline, machine: &Profile) -> Result<()
     Ok(())
 }
 
+/// Whatever the plan does.
+fn check_all(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError> {
+    check_lanes(plan, timeline)?;
+    check_order(plan, timeline)?;
+    check_bytes(plan, timeline)?;
+    check_path(timeline)?;
+    check_bound(plan, timeline, &machine())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
@@ -171,11 +180,7 @@ proptest! {
     fn timelines_of_plans_are_consistent(workload in any_workload()) {
         for plan in plans(&workload) {
             let timeline = predicted(&plan);
-            check_lanes(&plan, &timeline)?;
-            check_order(&plan, &timeline)?;
-            check_bytes(&plan, &timeline)?;
-            check_path(&timeline)?;
-            check_bound(&plan, &timeline, &machine())?;
+            check_all(&plan, &timeline)?;
         }
     }
 
@@ -200,11 +205,7 @@ proptest! {
     fn timelines_of_any_calls_are_consistent(kinds in any_kinds(), body in any_body()) {
         let plan = tiny_with(kinds, body);
         let timeline = predicted(&plan);
-        check_lanes(&plan, &timeline)?;
-        check_order(&plan, &timeline)?;
-        check_bytes(&plan, &timeline)?;
-        check_path(&timeline)?;
-        check_bound(&plan, &timeline, &machine())?;
+        check_all(&plan, &timeline)?;
         prop_assert_eq!(bytes(&timeline), bytes(&predicted(&plan)));
     }
 
@@ -214,12 +215,7 @@ proptest! {
         body in any_body_with_a_graph(),
     ) {
         let plan = tiny_with(kinds, body);
-        let timeline = predicted(&plan);
-        check_lanes(&plan, &timeline)?;
-        check_order(&plan, &timeline)?;
-        check_bytes(&plan, &timeline)?;
-        check_path(&timeline)?;
-        check_bound(&plan, &timeline, &machine())?;
+        check_all(&plan, &predicted(&plan))?;
     }
 
     #[test]
