@@ -40,8 +40,10 @@ fn main() {
 /// given times, and nothing else takes any.
 fn profile([copy_in, kernel, copy_out]: [u64; 3]) -> Profile {
     let mut profile: Value = toml::from_str(CALIBRATED).expect("the profile is TOML");
-    // How far off predictions are is not a time that anything takes.
-    profile.as_table_mut().expect("a profile is a table").remove("accuracy");
+    // How far off things are is not a time that anything takes.
+    for uncertainty in ["accuracy", "intervals"] {
+        profile.as_table_mut().expect("a profile is a table").remove(uncertainty);
+    }
     clear(&mut profile);
     let mut profile: Profile = profile.try_into().expect("the profile is of this version");
     let line = |size: u64, time: u64| Curve {
