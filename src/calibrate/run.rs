@@ -1,6 +1,6 @@
 //! Carrying the list out: order, warm-up and when to stop.
 
-use super::course::{Course, OtherCourse};
+use super::course::{Course, OtherCourse, visits};
 use super::probes::{Counts, POOL, Probe};
 use super::rig::Rig;
 use super::stopping::{FEWEST, Stopping};
@@ -143,13 +143,12 @@ fn measure(
     before: &Samples,
 ) -> Result<Vec<Measurement>, CalibrateError> {
     let what = &probe.quantities[0];
-    match what {
-        Quantity::Staged { .. } => rig.move_to_quietest(),
+    rig.move_to_quietest();
+    if matches!(what, Quantity::Setup { step: SetupStep::Context })
+        && !ExtraContext::is_allowed(rig.device)?
+    {
         // It stays unknown, and all else is measured.
-        Quantity::Setup { step: SetupStep::Context } if !ExtraContext::is_allowed(rig.device)? => {
-            return Ok(vec![Measurement::new(what.clone(), 1, Vec::new(), Stop::Capped)]);
-        }
-        _ => {}
+        return Ok(vec![Measurement::new(what.clone(), 1, Vec::new(), Stop::Capped)]);
     }
     let counts = match probe.counts {
         Counts::Once => vec![1],
@@ -232,6 +231,7 @@ impl Patience {
 
     /// The time after which a measurement stops, and the samples it takes even so.
     fn limits(&self, what: &Quantity) -> (Duration, usize) {
+        let visit = self.device / visits(what) as u32;
         match what {
             // No family of plans uses these yet.
             Quantity::Transfer { .. }
@@ -241,14 +241,14 @@ impl Patience {
                 (self.device / 2, 5)
             }
             // Many of them, and a line or a staircase through all.
-            Quantity::Trip { .. } => (self.device / 4, 5),
+            Quantity::Trip { .. } => (visit / 4, 5),
             // A context takes a tenth of a second and more.
             Quantity::Setup { .. } => (self.device, 2),
             Quantity::Memory { work, .. } if is_of_combined(*work) => (self.device / 2, 3),
             // A quarter of a gibibyte takes an eighth of a second to pin.
             Quantity::Memory { .. } => (self.device, 3),
             Quantity::Staged { .. } | Quantity::Twin { .. } => (self.host, self.fewest),
-            _ => (self.device, 5),
+            _ => (visit, 5),
         }
     }
 }
