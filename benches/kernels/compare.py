@@ -23,8 +23,11 @@ CPU, GPU, BANDWIDTH, LATENCY = 1.25, 1.2, 0.02, 0.10
 
 def main():
     times, profile = sys.argv[1:]
+    profile = tomllib.load(open(profile, "rb"))
     kernels(list(csv.DictReader(open(times))))
-    copies(tomllib.load(open(profile, "rb")))
+    copies(profile)
+    if "multi_gpu" in profile:
+        peers(profile["multi_gpu"])
 
 
 def kernels(rows):
@@ -195,6 +198,80 @@ def both(alone):
             left = (took[way] - shorter) * alone[way]
             rates[way].append((size * repeats - left) / shorter)
     return {way: statistics.median(found) for way, found in rates.items()}
+
+
+def peers(profile):
+    """Rates between two GPUs, and of copies of both from and to the host."""
+    allow_peers()
+    models = {(model["from"], model["to"]): model for model in profile["peer"]}
+    for way, model in sorted(models.items()):
+        (short, fast), (long, slow) = model["time"]["knots"][-2:]
+        line(f"GPU {way[0]} to GPU {way[1]}, alone, GB/s", (long - short) / (slow - fast),
+             rate([peer_copy(*way)]) / 1e9, BANDWIDTH)
+    ours = models[0, 1]["both_bytes_per_second"]
+    line("between GPUs 0 and 1, both ways together, GB/s", ours / 1e9,
+         rate([peer_copy(0, 1), peer_copy(1, 0)]) / 1e9, BANDWIDTH)
+    (root,) = (root for root in profile["root"] if root["devices"] == 2)
+    for ways in (["down"], ["up"], ["down", "up"]):
+        name = ways[0] if len(ways) == 1 else "both"
+        copiers = [host_copy(device, way) for device in (0, 1) for way in ways]
+        line(f"two GPUs and the host, {name}, GB/s", root[f"{name}_bytes_per_second"] / 1e9,
+             rate(copiers) / 1e9, BANDWIDTH)
+
+
+def allow_peers():
+    for device, other in ((0, 1), (1, 0)):
+        with cp.cuda.Device(device):
+            cp.cuda.runtime.deviceEnablePeerAccess(other)
+
+
+LARGE = 256 << 20
+
+
+def peer_copy(source, target):
+    arrays = {}
+    for device in (source, target):
+        with cp.cuda.Device(device):
+            arrays[device] = cp.zeros(LARGE, dtype=cp.uint8)
+    with cp.cuda.Device(source):
+        stream = cp.cuda.Stream(non_blocking=True)
+    return source, stream, lambda: cp.cuda.runtime.memcpyPeerAsync(
+        arrays[target].data.ptr, target, arrays[source].data.ptr, source, LARGE, stream.ptr)
+
+
+def host_copy(device, way):
+    with cp.cuda.Device(device):
+        host, array = buffers(LARGE)
+        stream = cp.cuda.Stream(non_blocking=True)
+    return device, stream, lambda: copy(way, host, array, stream)
+
+
+def rate(copiers, repeats=20):
+    """Bytes per second of all together, while all are at work."""
+    rates = []
+    for _ in range(5):
+        marks = [[] for _ in copiers]
+        for _ in range(repeats + 1):
+            for (device, stream, work), ends in zip(copiers, marks):
+                with cp.cuda.Device(device):
+                    ends.append(cp.cuda.Event())
+                    ends[-1].record(stream)
+                    work()
+        for _, stream, _ in copiers:
+            stream.synchronize()
+        # Seconds since each one's first copy, which all began within microseconds.
+        ends = [[cp.cuda.get_elapsed_time(of[0], end) * 1e-3 for end in of] for of in marks]
+        shortest = min(of[-1] for of in ends)
+        begin, finish = 0.2 * shortest, 0.9 * shortest
+        rates.append(sum(LARGE * (done(of, finish) - done(of, begin)) for of in ends)
+                     / (finish - begin))
+    return statistics.median(rates)
+
+
+def done(ends, time):
+    """Copies done by a time, with the part of the one that is under way."""
+    whole = sum(end <= time for end in ends) - 1
+    return whole + (time - ends[whole]) / (ends[whole + 1] - ends[whole])
 
 
 if __name__ == "__main__":

@@ -89,7 +89,10 @@ fn roots(lookup: &Lookup<'_>) -> Vec<RootModel> {
             .flatten()
             .map(|(_, scatter)| scatter)
             .collect();
-        let both = down_beside.zip(up_beside).map(|(down, up)| down.0 + up.0);
+        let both = down
+            .zip(up)
+            .zip(down_beside.zip(up_beside))
+            .map(|((down, up), beside)| while_both_go_on([down.0, up.0], [beside.0.0, beside.1.0]));
         RootModel {
             devices: wanted,
             down_bytes_per_second: down.map(|(rate, _)| per_nanosecond(rate)),
@@ -99,6 +102,16 @@ fn roots(lookup: &Lookup<'_>) -> Vec<RootModel> {
         }
     };
     counts.into_iter().map(model).collect()
+}
+
+/// What two directions carry together as long as both have something to do, of what each
+/// carries alone and of what each carried of equal bytes until it was done: the slower one
+/// had the last part of its time to itself.
+fn while_both_go_on(alone: [f64; 2], until_done: [f64; 2]) -> f64 {
+    let slower = usize::from(until_done[1] < until_done[0]);
+    let [fast, slow] = [until_done[1 - slower], until_done[slower]];
+    let tail = 1.0 / slow - 1.0 / fast;
+    fast * (2.0 - tail * alone[slower])
 }
 
 /// Bytes a nanosecond of copies of growing size, whatever each costs besides, and
