@@ -70,8 +70,7 @@ pub(super) fn latencies(lookup: &Lookup<'_>, calls: &CallCosts, copies: &[CopyMo
             .or_else(|| start(Link::CopyOut, calls.copy_out)),
         wake_host: calls.synchronize,
         kernel_gap: service(lookup, Link::Kernel),
-        look_period: None,
-        look_delay: None,
+        looks: None,
     }
 }
 

@@ -9,6 +9,7 @@ mod device;
 mod graphs;
 mod host;
 mod intervals;
+mod looks;
 mod lookup;
 mod several;
 mod tolerance;
@@ -41,9 +42,7 @@ fn fit_to(lookup: &Lookup<'_>, machine: &Provenance) -> Profile {
     let calls = device::calls(lookup);
     let copies = device::copies(lookup, false);
     let mut latency = device::latencies(lookup, &calls, &copies);
-    if let Some([period, delay]) = trips::looks(lookup, &calls, &latency) {
-        (latency.look_period, latency.look_delay) = (Some(period), Some(delay));
-    }
+    latency.looks = looks::looks(lookup, &calls, &latency);
     let (kernels, twins) = (device::kernels(lookup), host::twins(lookup));
     Profile {
         schema_version: SCHEMA_VERSION,

@@ -1,16 +1,14 @@
-//! What trips tell: how small copies go, how long starts take, and how often the
-//! device looks whether an operation may go on.
+//! What trips of one operation tell: how small copies go, and how long starts take.
 
-use super::chains::round_trip;
 use super::lookup::Lookup;
-use crate::profile::{CallCosts, Curve, Estimate, InlineCopies, Latencies};
+use crate::profile::{CallCosts, Curve, Estimate, InlineCopies};
 use crate::samples::{Link, Quantity};
-use crate::stats::{mad, median};
+use crate::stats::median;
 use crate::units::Bytes;
 use std::ops::RangeInclusive;
 
 /// Host time of the first call of a trip, or of the whole trip.
-fn trip(
+pub(super) fn trip(
     lookup: &Lookup<'_>,
     (first, size): (Link, u64),
     next: Option<Link>,
@@ -20,7 +18,7 @@ fn trip(
 }
 
 /// Sizes of a first operation for which trips were measured.
-fn sizes(lookup: &Lookup<'_>, wanted: Link) -> Vec<u64> {
+pub(super) fn sizes(lookup: &Lookup<'_>, wanted: Link) -> Vec<u64> {
     let size = |quantity: &Quantity| match *quantity {
         Quantity::Trip { first, size, next: None, whole: true } if first == wanted => Some(size),
         _ => None,
@@ -86,115 +84,4 @@ pub(super) fn inline_copies(lookup: &Lookup<'_>, calls: &CallCosts) -> Option<In
         until_return: curve(false, 0.0)?,
         until_complete: curve(true, synchronize)?,
     })
-}
-
-/// Of an operation that came too early, or nearly so.
-struct Wait {
-    next: Link,
-    /// From its arrival to the end of what it has to follow.
-    late: f64,
-    /// How much longer it took than if it had not been too early.
-    extra: f64,
-}
-
-impl Wait {
-    /// Times the device has to look again if it does so every so many nanoseconds.
-    fn looks(&self, period: f64) -> f64 {
-        (self.late / period).ceil().max(1.0)
-    }
-}
-
-/// All waits that trips of two operations have in them.
-fn waits(lookup: &Lookup<'_>, calls: &CallCosts, latency: &Latencies) -> Vec<Wait> {
-    let mut waits = Vec::new();
-    for first in Link::OF_ONE_DEVICE {
-        for size in sizes(lookup, first) {
-            let others = Link::OF_ONE_DEVICE.into_iter().filter(|&next| next != first);
-            let wait = |next| wait(lookup, (first, size), next, calls, latency);
-            waits.extend(others.filter_map(wait));
-        }
-    }
-    waits
-}
-
-/// The wait in a trip of two operations, if it was measured.
-fn wait(
-    lookup: &Lookup<'_>,
-    first: (Link, u64),
-    next: Link,
-    calls: &CallCosts,
-    latency: &Latencies,
-) -> Option<Wait> {
-    let (call, start) = match next {
-        Link::CopyIn => (calls.copy_in?, latency.start_copy_in?),
-        Link::CopyOut => (calls.copy_out?, latency.start_copy_out?),
-        Link::Kernel => (calls.launch?, latency.start_kernel?),
-        // No trip goes to another device.
-        Link::PeerCopy => return None,
-    };
-    let first_call = trip(lookup, first, None, false)?.ns;
-    let end = trip(lookup, first, None, true)?.ns - calls.synchronize?.ns;
-    let late = end - (first_call + call.ns + start.ns);
-    let both = trip(lookup, first, Some(next), true)?.ns;
-    let extra = both - first_call - round_trip(lookup, &[next], false, false)?.ns;
-    Some(Wait { next, late, extra })
-}
-
-/// Nanoseconds between which the period is looked for, and how finely.
-const PERIODS: std::ops::Range<u32> = 1_000..40_000;
-const STEP: usize = 20;
-/// A period has to explain waits so much better than a delay that is always the same.
-const BETTER: f64 = 0.75;
-/// Fewer waits say nothing.
-const FEWEST: usize = 6;
-/// What comes this much too early surely has to wait.
-const SURELY: f64 = 2_000.0;
-
-/// Between two looks: the period of which all waits are multiples, as many as it
-/// takes for what is waited for to end. And the delay of the first look at what a
-/// kernel has to follow: between those that came too early and those that did not.
-pub(super) fn looks(
-    lookup: &Lookup<'_>,
-    calls: &CallCosts,
-    latency: &Latencies,
-) -> Option<[Estimate; 2]> {
-    let all = waits(lookup, calls, latency);
-    let waits: Vec<&Wait> = all.iter().filter(|wait| wait.late > SURELY).collect();
-    if waits.len() < FEWEST {
-        return None;
-    }
-    let off = |model: &dyn Fn(&Wait) -> f64| -> Vec<f64> {
-        waits.iter().map(|wait| wait.extra - model(wait)).collect()
-    };
-    let typical = |off: &[f64]| {
-        median(&off.iter().map(|ns| ns.abs()).collect::<Vec<_>>()).expect("there are waits")
-    };
-    let looking = |period: f64| off(&|wait| wait.looks(period) * period);
-    let error = |period: f64| typical(&looking(period));
-    let periods = PERIODS.step_by(STEP).map(f64::from);
-    let best = periods.min_by(|&a, &b| error(a).total_cmp(&error(b)))?;
-    // Or does it notice at once, and only take a while?
-    let noticing = median(&off(&|wait| wait.late))?;
-    let without = typical(&off(&|wait| wait.late + noticing));
-    let scatter = mad(&looking(best))? / best;
-    let period = Estimate::new(best, scatter);
-    (error(best) < BETTER * without).then(|| [period, delay(&all, best)])
-}
-
-/// How much too early a kernel may come and not have to wait: the threshold that
-/// has the fewest kernels on the wrong side.
-fn delay(waits: &[Wait], period: f64) -> Estimate {
-    let mut kernels: Vec<(f64, bool)> = waits
-        .iter()
-        .filter(|wait| wait.next == Link::Kernel)
-        .map(|wait| (wait.late, wait.extra > period / 2.0))
-        .collect();
-    kernels.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let wrong = |threshold: f64| {
-        kernels.iter().filter(|&&(late, waited)| waited != (late > threshold)).count()
-    };
-    let between = kernels.windows(2).map(|pair| f64::midpoint(pair[0].0, pair[1].0));
-    let likely = between.filter(|threshold| (0.0..SURELY).contains(threshold));
-    let best = likely.min_by_key(|&threshold| wrong(threshold)).unwrap_or(0.0);
-    Estimate::new(best.max(0.0), 0.0)
 }

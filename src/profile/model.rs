@@ -99,14 +99,25 @@ pub struct Latencies {
     /// Device time of the smallest kernel, one after the other in a stream:
     /// what a launch costs the device before its blocks run.
     pub kernel_gap: Option<Estimate>,
-    /// Between two looks of the device at whether an operation may go on that has
-    /// to follow one on another engine: one that comes too early waits for so many
-    /// whole periods. Left out: it goes on when a [`HandOver`] is over.
+    /// Left out: what came too early goes on when a [`HandOver`] is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub look_period: Option<Estimate>,
-    /// From the arrival of a kernel to the first of these looks.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub look_delay: Option<Estimate>,
+    pub looks: Option<Looks>,
+}
+
+/// When an engine looks whether an operation may go on that came before the end of what it
+/// has to follow on another engine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Looks {
+    /// Between two looks of an engine with nothing else to do.
+    pub period: Estimate,
+    /// A kernel that comes so much too early still has nothing to wait for.
+    pub grace: Estimate,
+    /// From the arrival of a copy to the moment from which periods count.
+    pub after_copy_in: Estimate,
+    pub after_copy_out: Estimate,
+    /// The same of a kernel.
+    pub after_kernel: Estimate,
 }
 
 /// Copies of pinned memory to the device whose data the driver sends along with the

@@ -106,8 +106,9 @@ fn price_of(
     // No trip went to another device.
     let is_timed = from != to && ![from, to].contains(&OperationKind::PeerCopy);
     let latency = &profile.latency;
-    let period = latency.look_period.filter(|_| is_timed);
-    let delay = latency.look_delay.filter(|_| to == OperationKind::Kernel);
+    let period = latency.looks.as_ref().filter(|_| is_timed).map(|looks| looks.period);
+    let delay =
+        latency.looks.as_ref().filter(|_| to == OperationKind::Kernel).map(|looks| looks.grace);
     let price = |found: &HandOver| Price {
         first: found.first.ns.max(0.0),
         queued: found.queued.ns.max(0.0),

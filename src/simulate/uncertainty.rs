@@ -116,11 +116,12 @@ fn drawn(profile: &Profile, random: &mut ChaCha8Rng) -> Profile {
         &mut latency.start_copy_out,
         &mut latency.wake_host,
         &mut latency.kernel_gap,
-        &mut latency.look_period,
     ];
+    let looks = latency.looks.iter_mut().map(|looks| &mut looks.period);
     let hand_overs = machine.hand_overs.iter_mut().flat_map(|h| [&mut h.first, &mut h.queued]);
     let in_graphs = machine.graph.estimates();
-    for estimate in estimates.into_iter().flatten().chain(hand_overs).chain(in_graphs) {
+    let estimates = estimates.into_iter().flatten().chain(looks);
+    for estimate in estimates.chain(hand_overs).chain(in_graphs) {
         let other = estimate.other.filter(|other| random.random::<f64>() < other.share);
         let ns = other.map_or(estimate.ns, |other| other.ns) * factor(estimate.scatter, random);
         *estimate = Estimate::new(ns, estimate.scatter);

@@ -41,8 +41,7 @@ pub fn machine() -> Profile {
             start_copy_out: Some(time(5_000.0)),
             wake_host: Some(time(6_000.0)),
             kernel_gap: Some(time(1_000.0)),
-            look_period: None,
-            look_delay: None,
+            looks: None,
         },
         // An element a nanosecond; beside the other direction, an element takes a
         // quarter longer down and twice as long up, and a copy 250 and 1000 more.

@@ -97,7 +97,7 @@ use hallway::plan::{
     Allocation, AllocationId, Call, Direction, EventId, Family, Place, Plan, Slice, Step, Strategy,
     StreamId, StreamKind, StreamTraits,
 };
-use hallway::profile::{Curve, Estimate, InlineCopies, Profile};
+use hallway::profile::{Curve, Estimate, InlineCopies, Looks, Profile};
 use hallway::scenario::HostMemory;
 use hallway::simulate::simulate;
 use hallway::timeline::{Lane, Timeline};
@@ -209,6 +209,17 @@ fn makespan(timeline: &Timeline) -> u64 {
 /// An exact figure in a profile.
 fn exactly(ns: f64) -> Estimate {
     Estimate::new(ns, 0.0)
+}
+
+/// Looks after whole periods from an arrival on.
+fn looks(period: f64) -> Looks {
+    Looks {
+        period: exactly(period),
+        grace: exactly(0.0),
+        after_copy_in: exactly(0.0),
+        after_copy_out: exactly(0.0),
+        after_kernel: exactly(0.0),
+    }
 }
 
 /// The machine, which sends copies to the device of up to 4 KiB along with their

@@ -75,12 +75,16 @@ fn samples(clock: &mut Clock, wait: impl Fn(f64) -> f64) -> Vec<Measurement> {
 }
 
 #[test]
-fn the_time_between_two_looks() {
-    for period in [4_000.0, 8_200.0, 13_000.0] {
-        let wait = |late: f64| (late / period).ceil().max(0.0) * period;
+fn the_time_between_two_looks_and_from_when_it_counts() {
+    for (period, after) in [(4_000.0, 0.0), (8_200.0, 0.0), (8_200.0, 1_700.0), (13_000.0, 900.0)] {
+        let looks = |late: f64| ((late - after) / period).ceil().max(1.0);
+        let wait = |late: f64| if late > 0.0 { after + looks(late) * period } else { 0.0 };
         let profile = fitted(samples(&mut Clock::new(0.02, 0.05), wait));
-        let found = profile.latency.look_period.expect("waits are whole periods");
-        assert_within(found.ns, period, 0.03, "period");
+        let found = profile.latency.looks.expect("waits are whole periods");
+        assert_within(found.period.ns, period, 0.03, "period");
+        for kind in [found.after_copy_in, found.after_copy_out, found.after_kernel] {
+            assert!((kind.ns - after).abs() <= 300.0, "{} for {after}", kind.ns);
+        }
         let starts = [profile.latency.start_copy_in, profile.latency.start_copy_out];
         for start in starts {
             assert_within(start.expect("trips tell").ns, START, 0.1, "way to the device");
@@ -92,7 +96,7 @@ fn the_time_between_two_looks() {
 fn no_looks_where_waits_are_as_long_as_what_is_waited_for() {
     let wait = |late: f64| if late > 0.0 { late + 3_000.0 } else { 0.0 };
     let profile = fitted(samples(&mut Clock::new(0.02, 0.05), wait));
-    assert_eq!(profile.latency.look_period, None);
+    assert_eq!(profile.latency.looks, None);
 }
 
 #[test]

@@ -56,7 +56,7 @@ fn a_hand_over_is_paid_by_what_is_there_and_waits() {
 #[test]
 fn what_comes_too_early_looks_again_after_whole_periods() {
     let mut machine = machine();
-    machine.latency.look_period = Some(exactly(1_500.0));
+    machine.latency.looks = Some(looks(1_500.0));
     // The copy ends at 10000; the launch is issued at 4000 + 2 an element.
     let dispatched = |elements| {
         let body = vec![copy_in(0, PINNED, 5_000), compute(elements), launch(0, 4_000)];

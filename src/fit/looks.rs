@@ -1,0 +1,145 @@
+//! What trips of two operations tell: how often an engine looks whether one that came
+//! too early may go on.
+
+use super::chains::round_trip;
+use super::lookup::Lookup;
+use super::trips::{sizes, trip};
+use crate::profile::{CallCosts, Estimate, Latencies, Looks};
+use crate::samples::Link;
+use crate::stats::{mad, median};
+
+/// Of an operation that came too early, or nearly so.
+struct Wait {
+    next: Link,
+    /// From its arrival to the end of what it has to follow.
+    late: f64,
+    /// How much longer it took than if it had not been too early.
+    extra: f64,
+}
+
+impl Wait {
+    /// How much longer it takes if its engine looks again and again after a period, counted
+    /// from so many nanoseconds behind its arrival.
+    fn until_look(&self, after: f64, period: f64) -> f64 {
+        after + ((self.late - after) / period).ceil().max(1.0) * period
+    }
+}
+
+/// All waits that trips of two operations have in them.
+fn waits(lookup: &Lookup<'_>, calls: &CallCosts, latency: &Latencies) -> Vec<Wait> {
+    let mut waits = Vec::new();
+    for first in Link::OF_ONE_DEVICE {
+        for size in sizes(lookup, first) {
+            let others = Link::OF_ONE_DEVICE.into_iter().filter(|&next| next != first);
+            let wait = |next| wait(lookup, (first, size), next, calls, latency);
+            waits.extend(others.filter_map(wait));
+        }
+    }
+    waits
+}
+
+/// The wait in a trip of two operations, if it was measured.
+fn wait(
+    lookup: &Lookup<'_>,
+    first: (Link, u64),
+    next: Link,
+    calls: &CallCosts,
+    latency: &Latencies,
+) -> Option<Wait> {
+    let (call, start) = match next {
+        Link::CopyIn => (calls.copy_in?, latency.start_copy_in?),
+        Link::CopyOut => (calls.copy_out?, latency.start_copy_out?),
+        Link::Kernel => (calls.launch?, latency.start_kernel?),
+        // No trip goes to another device.
+        Link::PeerCopy => return None,
+    };
+    let first_call = trip(lookup, first, None, false)?.ns;
+    let end = trip(lookup, first, None, true)?.ns - calls.synchronize?.ns;
+    let late = end - (first_call + call.ns + start.ns);
+    let both = trip(lookup, first, Some(next), true)?.ns;
+    let extra = both - first_call - round_trip(lookup, &[next], false, false)?.ns;
+    Some(Wait { next, late, extra })
+}
+
+/// Nanoseconds between which the period is looked for, and how finely.
+const PERIODS: std::ops::Range<u32> = 1_000..40_000;
+const STEP: usize = 20;
+/// The same of when periods begin to count.
+const AFTER: std::ops::Range<u32> = 0..4_000;
+const AFTER_STEP: usize = 100;
+/// A period has to explain waits so much better than a delay that is always the same.
+const BETTER: f64 = 0.75;
+/// Fewer waits of a kind say nothing.
+const FEWEST: usize = 4;
+/// What comes this much too early surely has to wait.
+const SURELY: f64 = 2_000.0;
+
+/// Waits of one kind of operation behind others.
+type OfKind<'w> = Vec<&'w Wait>;
+
+/// The period of which all waits are multiples, as many as it takes for what is waited
+/// for to end, and from when it counts for each kind of operation.
+pub(super) fn looks(lookup: &Lookup<'_>, calls: &CallCosts, latency: &Latencies) -> Option<Looks> {
+    let all = waits(lookup, calls, latency);
+    let kinds: [OfKind<'_>; 3] = Link::OF_ONE_DEVICE
+        .map(|kind| all.iter().filter(|wait| wait.next == kind && wait.late > SURELY).collect());
+    if kinds.iter().any(|waits| waits.len() < FEWEST) {
+        return None;
+    }
+    let misses = |period: f64| kinds.each_ref().map(|waits| best_after(waits, period));
+    let all_misses = |period: f64| misses(period).into_iter().flat_map(|(_, misses)| misses);
+    let error = |period: f64| all_misses(period).map(f64::abs).sum::<f64>();
+    let periods = PERIODS.step_by(STEP).map(f64::from);
+    let period = periods.min_by(|&a, &b| error(a).total_cmp(&error(b)))?;
+    // Or does it notice at once, and only take a while?
+    let noticing = kinds.iter().flat_map(|waits| {
+        let extra = |wait: &&Wait| wait.extra - wait.late;
+        let usual = median(&waits.iter().map(extra).collect::<Vec<_>>()).unwrap_or(0.0);
+        waits.iter().map(move |wait| extra(wait) - usual)
+    });
+    let typical = |off: &[f64]| median(&off.iter().map(|ns| ns.abs()).collect::<Vec<_>>());
+    let off: Vec<f64> = all_misses(period).collect();
+    if typical(&off)? > BETTER * typical(&noticing.collect::<Vec<_>>())? {
+        return None;
+    }
+    let scatter = mad(&off)? / period;
+    let [after_copy_in, after_copy_out, after_kernel] =
+        misses(period).map(|(after, _)| Estimate::new(after, 0.0));
+    Some(Looks {
+        period: Estimate::new(period, scatter),
+        grace: grace(&all, period),
+        after_copy_in,
+        after_copy_out,
+        after_kernel,
+    })
+}
+
+/// From when a period counts that explains such waits best, and by how much it misses
+/// each.
+fn best_after(waits: &OfKind<'_>, period: f64) -> (f64, Vec<f64>) {
+    let misses = |after: f64| -> Vec<f64> {
+        waits.iter().map(|wait| wait.extra - wait.until_look(after, period)).collect()
+    };
+    let error = |after: f64| misses(after).iter().map(|miss| miss.abs()).sum::<f64>();
+    let choices = AFTER.step_by(AFTER_STEP).map(f64::from);
+    let best = choices.min_by(|&a, &b| error(a).total_cmp(&error(b))).unwrap_or(0.0);
+    (best, misses(best))
+}
+
+/// How much too early a kernel may come and not have to wait: the threshold that
+/// has the fewest kernels on the wrong side.
+fn grace(waits: &[Wait], period: f64) -> Estimate {
+    let mut kernels: Vec<(f64, bool)> = waits
+        .iter()
+        .filter(|wait| wait.next == Link::Kernel)
+        .map(|wait| (wait.late, wait.extra > period / 2.0))
+        .collect();
+    kernels.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let wrong = |threshold: f64| {
+        kernels.iter().filter(|&&(late, waited)| waited != (late > threshold)).count()
+    };
+    let between = kernels.windows(2).map(|pair| f64::midpoint(pair[0].0, pair[1].0));
+    let likely = between.filter(|threshold| (0.0..SURELY).contains(threshold));
+    let best = likely.min_by_key(|&threshold| wrong(threshold)).unwrap_or(0.0);
+    Estimate::new(best.max(0.0), 0.0)
+}
