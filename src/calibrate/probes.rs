@@ -260,10 +260,9 @@ fn graph_probes() -> Vec<Probe> {
     let chain =
         |links: &[Link]| one(Quantity::GraphChain { links: links.to_vec() }, Counts::Both(2, 26));
     let mut probes = NODES.map(calls).to_vec();
-    for link in [CopyIn, CopyOut, Kernel] {
-        probes.push(one(Quantity::GraphRoundTrip { link }, Counts::Once));
-        probes.push(chain(&[link]));
-    }
+    let trip = |link| one(Quantity::GraphRoundTrip { link }, Counts::Once);
+    probes.extend([CopyIn, CopyOut, Kernel].map(trip));
+    probes.push(chain(&[Kernel]));
     probes.extend(CYCLES.iter().map(|links| chain(links)));
     probes
 }

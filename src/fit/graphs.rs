@@ -24,8 +24,7 @@ pub(super) fn graph_costs(lookup: &Lookup<'_>, calls: &CallCosts) -> GraphCosts 
     let services = Link::OF_ONE_DEVICE.map(service);
     let hop = mean_hop(lookup, services, |links| Quantity::GraphChain { links });
     let hand_over = |from, to| match (from, to) {
-        (Link::Kernel, Link::Kernel) => None,
-        _ if from == to => Some(chain(to)?.without(service(to)?.ns)),
+        _ if from == to => None,
         // No node is issued to the device later than another: all are queued.
         _ => hop,
     };

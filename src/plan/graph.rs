@@ -7,6 +7,7 @@
 
 use super::program::{Call, Direction, EventId, Place, Plan, StreamId, StreamKind};
 use crate::scenario::HostMemory;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// A graph of a plan's body.
@@ -20,6 +21,21 @@ pub struct Graph {
     pub calls: Range<usize>,
     /// How many of them are nodes.
     pub nodes: usize,
+    /// For each call, whether it is a kernel right behind a kernel of its branch: the
+    /// two go to the device as one.
+    pub joined: Vec<bool>,
+}
+
+impl Graph {
+    /// Whether the call at a position of the body goes to the device with the one before.
+    pub fn joins(&self, at: usize) -> bool {
+        at.checked_sub(self.calls.start).and_then(|at| self.joined.get(at)).is_some_and(|&j| j)
+    }
+
+    /// What goes to the device one by one.
+    pub fn parts(&self) -> usize {
+        self.nodes - self.joined.iter().filter(|&&joined| joined).count()
+    }
 }
 
 impl Plan {
@@ -30,7 +46,8 @@ impl Plan {
                 let calls = launch + 1..launch + 1 + calls;
                 let orders = |call: &&Call| matches!(call, Call::Record { .. } | Call::Wait { .. });
                 let nodes = calls.len() - self.body[calls.clone()].iter().filter(orders).count();
-                Some(Graph { launch, origin: stream, calls, nodes })
+                let joined = joined(&self.body[calls.clone()]);
+                Some(Graph { launch, origin: stream, calls, nodes, joined })
             }
             _ => None,
         };
@@ -56,6 +73,25 @@ impl Plan {
     pub fn lane_count(&self) -> usize {
         self.streams.len() * if self.graphs().next().is_some() { 2 } else { 1 }
     }
+}
+
+/// For each call, whether it is a kernel with nothing between it and another kernel of
+/// its stream but what others wait for.
+fn joined(calls: &[Call]) -> Vec<bool> {
+    let mut behind_kernel: BTreeMap<StreamId, bool> = BTreeMap::new();
+    let joined = |call: &Call| {
+        let Some(stream) = call.stream() else { return false };
+        let behind = behind_kernel.entry(stream).or_default();
+        match call {
+            Call::Record { .. } => false,
+            Call::Launch { .. } | Call::Clear { .. } => std::mem::replace(behind, true),
+            _ => {
+                *behind = false;
+                false
+            }
+        }
+    };
+    calls.iter().map(joined).collect()
 }
 
 /// The plan with everything up to its first synchronisation as one graph.

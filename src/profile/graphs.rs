@@ -32,6 +32,7 @@ pub struct GraphCosts {
 pub struct PerNode {
     /// Of a graph without nodes, as far as a straight line tells.
     pub per_graph: Estimate,
+    /// Of a node that does not go to the device with the one before.
     pub per_node: Estimate,
 }
 
@@ -107,12 +108,12 @@ impl Profile {
     }
 
     /// Nanoseconds from the end of one node to the start of one that depends on it;
-    /// nothing from kernel to kernel, where they are in [`Profile::node_gap`].
+    /// nothing from one to another of its kind.
     ///
     /// # Errors
     /// If it was not measured.
     pub fn node_hand_over(&self, from: OperationKind, to: OperationKind) -> Result<f64, Unknown> {
-        if (from, to) == (OperationKind::Kernel, OperationKind::Kernel) {
+        if from == to {
             return Ok(0.0);
         }
         let found = self.graph.hand_overs.iter().find(|h| (h.from, h.to) == (from, to));

@@ -49,7 +49,7 @@ impl Key {
         let variant = |step: &Step| Variant::of(step.kernel, &step.arguments);
         match call {
             Call::Synchronize { .. } => Self::Synchronize,
-            Call::Replay { .. } => Self::Replay(graph.map_or(0, |graph| graph.nodes)),
+            Call::Replay { .. } => Self::Replay(graph.map_or(0, Graph::parts)),
             Call::Record { .. } => Self::Record,
             Call::Wait { .. } => Self::Wait,
             Call::Clear { .. } => Self::Clear,
@@ -114,18 +114,23 @@ impl<'a> Costs<'a> {
         Self { plan, profile, around, copied_in, fresh, copied_out, both_ways }
     }
 
-    /// What a call costs that launches a graph, is in one, or has nothing to do
-    /// with any.
+    /// What a call costs that launches a graph, is in one, perhaps `joined` with the one
+    /// before, or has nothing to do with any.
     ///
     /// # Errors
     /// If the profile does not know it.
-    pub fn class(&self, call: &Call, graph: Option<&Graph>) -> Result<Class, Unknown> {
+    pub fn class(
+        &self,
+        call: &Call,
+        graph: Option<&Graph>,
+        joined: bool,
+    ) -> Result<Class, Unknown> {
         match (call, graph) {
             (Call::Replay { .. }, Some(graph)) => {
                 let launch = |nodes| self.profile.graph_call(GraphCall::Launch, nodes);
-                Ok(Class { latency: launch(0)?, ..on_host(launch(graph.nodes)?) })
+                Ok(Class { latency: launch(0)?, ..on_host(launch(graph.parts())?) })
             }
-            (_, Some(_)) => self.node(call),
+            (_, Some(_)) => self.node(call, joined),
             (_, None) => self.call(call),
         }
     }
@@ -146,8 +151,9 @@ impl<'a> Costs<'a> {
     }
 
     /// In a graph, calls cost the host nothing but a part of the graph's launch.
-    fn node(&self, call: &Call) -> Result<Class, Unknown> {
+    fn node(&self, call: &Call, joined: bool) -> Result<Class, Unknown> {
         let profile = self.profile;
+        let gap = || if joined { profile.node_gap() } else { profile.kernel_gap() };
         let (latency, work) = match call {
             Call::Copy { stream, direction, from, to } => {
                 let bytes = ashore(*direction, from, to).length;
@@ -156,18 +162,17 @@ impl<'a> Costs<'a> {
                 (profile.node_start(kind)?, self.transfer((*direction, device), bytes)?)
             }
             Call::Launch { step, .. } => {
-                let work = kernel_work(profile, step, profile.node_gap()?)?;
+                let work = kernel_work(profile, step, gap()?)?;
                 (profile.node_start(OperationKind::Kernel)?, work)
             }
-            Call::Clear { .. } => {
-                (profile.node_start(OperationKind::Kernel)?, clearing(profile.node_gap()?))
-            }
+            Call::Clear { .. } => (profile.node_start(OperationKind::Kernel)?, clearing(gap()?)),
             Call::Record { .. } => (Span::ZERO, Work::Record),
             Call::Wait { .. } => (Span::ZERO, Work::Wait),
             _ => unreachable!("a checked plan has in its graphs what can be captured"),
         };
         let part = match work {
             Work::Record | Work::Wait => Span::ZERO,
+            _ if joined => Span::ZERO,
             _ => {
                 profile.graph_call(GraphCall::Launch, 1)?
                     - profile.graph_call(GraphCall::Launch, 0)?

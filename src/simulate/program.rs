@@ -174,21 +174,24 @@ impl<'p> Program<'p> {
             graphs: plan.graphs().collect(),
             switch: Vec::new(),
         };
-        let mut known: BTreeMap<(Key, bool), u32> = BTreeMap::new();
+        let mut known: BTreeMap<(Key, bool, bool), u32> = BTreeMap::new();
         // A wait is for the latest recording that was issued before it, whatever
         // becomes of the event later (CUDA Driver API, `cuStreamWaitEvent`).
         let mut latest = vec![NONE; plan.events];
         let lanes = plan.lanes();
         for (at, call) in plan.body.iter().enumerate() {
             let graph = program.graph_at(at);
-            let key = (Key::of(plan, call, graph), graph.is_some());
+            let joined = graph.is_some_and(|graph| graph.joins(at));
+            let key = (Key::of(plan, call, graph), graph.is_some(), joined);
             let class = match known.get(&key) {
                 Some(&class) => class,
                 None => {
                     let class = index(program.classes.len());
                     let inline = costs.inline(call, graph);
                     let may_go_inline = inline.is_some();
-                    program.classes.push(Class { may_go_inline, ..costs.class(call, graph)? });
+                    program
+                        .classes
+                        .push(Class { may_go_inline, ..costs.class(call, graph, joined)? });
                     program.classes.extend(inline);
                     known.insert(key, class);
                     class

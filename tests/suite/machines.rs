@@ -238,7 +238,7 @@ fn hand_overs() -> Vec<HandOver> {
     all
 }
 
-/// Copies one after the other pay a little more than in a stream, kernels less.
+/// Kernels one after the other pay a little less than in a stream.
 fn graphs() -> GraphCosts {
     use OperationKind::{CopyIn, CopyOut, Kernel};
     let kinds = [CopyIn, CopyOut, Kernel];
@@ -246,7 +246,6 @@ fn graphs() -> GraphCosts {
         Some(PerNode { per_graph: time(per_graph), per_node: time(per_node) })
     };
     let ns = |from, to| match (from, to) {
-        (CopyIn, CopyIn) | (CopyOut, CopyOut) => 150.0,
         (CopyIn, Kernel) => 500.0,
         (Kernel, CopyOut) => 600.0,
         _ => 0.0,

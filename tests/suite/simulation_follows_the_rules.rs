@@ -57,12 +57,14 @@
 //!   `graphs::the_host_pays_a_launch_for_each_graph_and_a_little_for_each_node`
 //! - each of its nodes costs the host a little:
 //!   `graphs::the_host_pays_a_launch_for_each_graph_and_a_little_for_each_node`
+//! - kernels right behind each other go to the device as one:
+//!   `graphs::kernels_right_behind_each_other_are_launched_as_one`
 //! - calls in a graph cost the host nothing:
 //!   `graphs::nodes_of_a_chain_follow_each_other`
 //! - a graph is some way off on an idle device:
 //!   `graphs::nodes_of_a_chain_follow_each_other`
 //! - nodes have hand-overs of their own, and kernels among them gaps:
-//!   `graphs::chains_of_one_kind_have_hand_overs_of_their_own_in_a_graph`
+//!   `graphs::kernels_of_a_chain_have_a_gap_of_their_own_in_a_graph`
 //! - nodes that do not depend on each other run at once:
 //!   `graphs::nodes_that_do_not_depend_on_each_other_run_at_once`
 //! - what follows in the stream waits for the whole graph:

@@ -34,9 +34,20 @@ fn two_branches() -> Vec<Call> {
 #[test]
 fn the_host_pays_a_launch_for_each_graph_and_a_little_for_each_node() {
     let host = |calls| spans(&run(graph(calls), &machine()), Lane::Host);
-    assert_eq!(host(vec![launch(0, 10); 20]), [(0, 2_500 + 20 * 50)]);
+    assert_eq!(host(vec![copy_out(0, PINNED, 10); 20]), [(0, 2_500 + 20 * 50)]);
     // Records and waits are no nodes.
     assert_eq!(host(two_branches()), [(0, 2_500 + 2 * 50)]);
+}
+
+#[test]
+fn kernels_right_behind_each_other_are_launched_as_one() {
+    let host = |calls| spans(&run(graph(calls), &machine()), Lane::Host);
+    assert_eq!(host(vec![launch(0, 10); 20]), [(0, 2_500 + 50)]);
+    // What others wait for does not part them; what they have to follow does.
+    let watched = vec![launch(0, 10), record(0, 0), launch(0, 10)];
+    assert_eq!(host(watched), [(0, 2_500 + 50)]);
+    let parted = vec![launch(0, 10), copy_out(0, PINNED, 10), launch(0, 10)];
+    assert_eq!(host(parted), [(0, 2_500 + 3 * 50)]);
 }
 
 #[test]
@@ -47,21 +58,21 @@ fn nodes_of_a_chain_follow_each_other() {
     let timeline = run(body, &machine());
     // The first is issued at 2550, while the launch goes on, and on its way for 3500.
     assert_eq!(spans(&timeline, Lane::CopyIn), [(6_050, 12_050)]);
-    // A hand-over of 500 and a gap of 800, then 4000.
-    assert_eq!(spans(&timeline, Lane::Kernels), [(13_350, 17_350)]);
+    // A hand-over of 500 and a gap of 1000, then 4000.
+    assert_eq!(spans(&timeline, Lane::Kernels), [(13_550, 17_550)]);
     // A hand-over of 600.
-    assert_eq!(spans(&timeline, Lane::CopyOut), [(17_950, 23_950)]);
-    assert_eq!(spans(&timeline, Lane::Host), [(0, 2_650), (2_650, 23_950 + 6_000)]);
+    assert_eq!(spans(&timeline, Lane::CopyOut), [(18_150, 24_150)]);
+    assert_eq!(spans(&timeline, Lane::Host), [(0, 2_650), (2_650, 24_150 + 6_000)]);
 }
 
 #[test]
-fn chains_of_one_kind_have_hand_overs_of_their_own_in_a_graph() {
+fn kernels_of_a_chain_have_a_gap_of_their_own_in_a_graph() {
     let ends = |body, lane| {
         let spans = spans(&run(body, &machine()), lane);
         spans[1].0 - spans[0].1
     };
     let copies = || vec![copy_in(0, PINNED, 5_000); 2];
-    assert_eq!([copies(), graph(copies())].map(|body| ends(body, Lane::CopyIn)), [0, 150]);
+    assert_eq!([copies(), graph(copies())].map(|body| ends(body, Lane::CopyIn)), [0, 0]);
     let kernels = || vec![launch(0, 4_000); 2];
     assert_eq!([kernels(), graph(kernels())].map(|body| ends(body, Lane::Kernels)), [1_000, 800]);
 }
@@ -94,15 +105,15 @@ fn what_follows_in_the_stream_waits_for_the_whole_graph() {
 
 #[test]
 fn a_graph_follows_what_was_in_its_stream() {
-    // The copy ends at 55000: a hand-over of 500, and a gap of 800.
+    // The copy ends at 55000: a hand-over of 500, and a gap of 1000.
     let start = |calls: Vec<Call>| {
         let mut body = vec![copy_in(0, PINNED, 50_000)];
         body.extend(graph(calls));
         spans(&run(body, &machine()), Lane::Kernels)[0].0
     };
-    assert_eq!(start(vec![launch(0, 4_000)]), 56_300);
+    assert_eq!(start(vec![launch(0, 4_000)]), 56_500);
     let branch = vec![record(0, 0), wait(1, 0), launch(1, 4_000), record(1, 1), wait(0, 1)];
-    assert_eq!(start(branch), 56_300);
+    assert_eq!(start(branch), 56_500);
 }
 
 #[test]
@@ -133,7 +144,7 @@ fn what_was_not_measured_of_graphs_is_named() {
     let unknown = |change: fn(&mut GraphCosts)| {
         let mut machine = machine();
         change(&mut machine.graph);
-        let calls = vec![copy_in(0, PINNED, 5_000), launch(0, 4_000)];
+        let calls = vec![copy_in(0, PINNED, 5_000), launch(0, 4_000), launch(0, 4_000)];
         let calls_alone = simulate(&tiny(calls.clone()), &machine);
         calls_alone.expect("without a graph, graphs need not be known");
         simulate(&tiny(graph(calls)), &machine).expect_err("unknown").to_string()
