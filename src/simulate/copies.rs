@@ -25,8 +25,8 @@
 //!
 //! Where several devices copy, their copies meet on further links: see `shares`.
 
-use super::links::{Flow, FlowId, LinkId, Links};
-use super::operation::{ItemId, NONE};
+use super::links::{Flow, FlowId, Links};
+use super::operation::{ItemId, NONE, Work};
 use super::program::Program;
 use crate::units::{Instant, Span};
 use std::collections::VecDeque;
@@ -35,33 +35,35 @@ use std::collections::VecDeque;
 pub(super) const ENGINES: usize = 3;
 pub(super) const PEER_ENGINE: usize = 2;
 
-/// What an engine has been asked to do.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Transfer {
-    pub item: ItemId,
-    pub stream: u16,
-    /// Engine time with nothing in the other direction.
-    pub alone: Span,
-    /// Nanoseconds more if the other direction is busy when it starts.
-    pub delay: f64,
-    /// How many times longer while the other direction is busy.
-    pub slowdown: f64,
-    /// What it takes up of which links at full speed.
-    pub uses: [(LinkId, f64); 3],
+/// A copy under way.
+struct Running {
+    item: ItemId,
+    started: Instant,
+    /// Nanoseconds left at a time, with nothing in the other direction, and how many of
+    /// them go by in one.
+    left: f64,
+    since: Instant,
+    speed: f64,
+    /// Where copies slow each other: the flow, and the nanoseconds more at its speed
+    /// beside the other direction if that is busy when it starts.
+    met: Option<(FlowId, f64)>,
 }
 
-#[derive(Clone, Copy)]
-struct Running {
-    transfer: Transfer,
-    started: Instant,
-    /// Nanoseconds left, with nothing in the other direction.
-    left: f64,
-    /// Where copies slow each other.
-    flow: Option<FlowId>,
+impl Running {
+    fn left_at(&self, now: Instant) -> f64 {
+        self.left - now.since(self.since).nanos_f64() * self.speed
+    }
+
+    fn end(&self) -> Instant {
+        // A division would cost as much as all the rest.
+        let left = if self.speed == 1.0 { self.left } else { self.left / self.speed };
+        self.since + whole_nanos(left)
+    }
 }
 
 struct Engine {
-    queue: VecDeque<Transfer>,
+    /// What it has been asked to do, and the stream of each.
+    queue: VecDeque<(ItemId, u16)>,
     running: Option<Running>,
     /// The stream it is staying with, and what it did last.
     serving: Option<u16>,
@@ -69,24 +71,41 @@ struct Engine {
 }
 
 impl Engine {
-    /// Takes the next transfer if there is none under way; `links`: where it is a flow.
-    fn start_next(&mut self, now: Instant, switch: f64, links: Option<&mut Links>) {
+    /// Takes the next copy if there is none under way; `links`: where it is a flow.
+    fn start_next(
+        &mut self,
+        program: &Program<'_>,
+        (now, switch): (Instant, f64),
+        links: Option<&mut Links>,
+    ) {
         if self.running.is_some() || self.queue.is_empty() {
             return;
         }
-        let same = |transfer: &Transfer| Some(transfer.stream) == self.serving;
+        let same = |&(_, stream): &(ItemId, u16)| Some(stream) == self.serving;
         let next = self.queue.iter().position(same).unwrap_or(0);
         let next = if next == 0 { self.queue.pop_front() } else { self.queue.remove(next) };
-        if let Some(transfer) = next {
-            let stays = self.serving.is_none_or(|stream| stream == transfer.stream);
-            let left = transfer.alone.nanos_f64() + if stays { 0.0 } else { switch };
-            let weight = 1.0 / transfer.slowdown.min(MOST_SLOWDOWN);
-            let flow =
-                links.map(|links| links.add(Flow { weight, cap: 1.0, uses: &transfer.uses }));
-            self.serving = Some(transfer.stream);
-            self.running = Some(Running { transfer, started: now, left, flow });
-        }
+        let Some((item, stream)) = next else { return };
+        let stays = self.serving.is_none_or(|served| served == stream);
+        let work = &program.class_of(item).work;
+        let (Work::Copy { alone, .. } | Work::PeerCopy { alone, .. }) = *work else {
+            unreachable!("nothing else needs a copy engine")
+        };
+        let left = alone.nanos_f64() + if stays { 0.0 } else { switch };
+        let met = links.map(|links| meet(links, program, (stream, work)));
+        self.serving = Some(stream);
+        self.running = Some(Running { item, started: now, left, since: now, speed: 1.0, met });
     }
+}
+
+/// Makes a copy a flow.
+fn meet(links: &mut Links, program: &Program<'_>, (stream, work): (u16, &Work)) -> (FlowId, f64) {
+    let (delay, slowdown) = match *work {
+        Work::Copy { delay, slowdown, .. } => (delay, slowdown),
+        _ => (0.0, 1.0),
+    };
+    let uses = program.shares.uses(program.device_of(stream), work);
+    let weight = 1.0 / slowdown.min(MOST_SLOWDOWN);
+    (links.add(Flow { weight, cap: 1.0, uses: &uses }), delay / slowdown)
 }
 
 fn busy(engines: &[Engine; ENGINES]) -> [bool; ENGINES] {
@@ -98,32 +117,18 @@ fn busy(engines: &[Engine; ENGINES]) -> [bool; ENGINES] {
 fn delay_beside_each_other([down, up, _]: &mut [Engine; ENGINES], before: [bool; ENGINES]) {
     if let (Some(down), Some(up)) = (&mut down.running, &mut up.running) {
         for (running, before) in [down, up].into_iter().zip(before) {
-            if !before {
-                // It goes at the slower speed already.
-                running.left += running.transfer.delay / running.transfer.slowdown;
+            if let (Some((_, delay)), false) = (running.met, before) {
+                running.left += delay;
             }
         }
-    }
-}
-
-impl Running {
-    /// Beside what it would be with nothing in the other direction.
-    fn speed(&self, links: &Links) -> f64 {
-        self.flow.map_or(1.0, |flow| links.rate(flow))
     }
 }
 
 /// All engines, device by device.
 pub(super) struct Copies {
     engines: Vec<[Engine; ENGINES]>,
-    /// Nanoseconds on going from one stream to another.
-    switch: Vec<[f64; ENGINES]>,
     links: Links,
     capacities: Vec<f64>,
-    /// Some copies of this program slow each other.
-    contended: bool,
-    /// When what is left was last brought up to date.
-    since: Instant,
     /// When something changes next if nothing else happens.
     pub next: Instant,
 }
@@ -152,15 +157,8 @@ pub(super) struct Ended {
 
 impl Default for Copies {
     fn default() -> Self {
-        Self {
-            engines: Vec::new(),
-            switch: Vec::new(),
-            links: Links::new(&[]),
-            capacities: Vec::new(),
-            contended: false,
-            since: Instant::START,
-            next: Instant::NEVER,
-        }
+        let (links, next) = (Links::new(&[]), Instant::NEVER);
+        Self { engines: Vec::new(), links, capacities: Vec::new(), next }
     }
 }
 
@@ -173,9 +171,7 @@ impl Default for Engine {
 impl Copies {
     /// Forgets everything but its memory.
     pub fn reset(&mut self, program: &Program<'_>) {
-        self.switch.clone_from(&program.switch);
-        self.contended = !program.shares.is_empty();
-        (self.since, self.next) = (Instant::START, Instant::NEVER);
+        self.next = Instant::NEVER;
         if self.capacities == program.shares.capacities {
             self.links.clear();
         } else {
@@ -189,24 +185,25 @@ impl Copies {
         }
     }
 
-    pub fn enqueue(&mut self, (device, engine): (usize, usize), transfer: Transfer) {
-        self.engines[device][engine].queue.push_back(transfer);
+    pub fn enqueue(&mut self, (device, engine): (usize, usize), copy: (ItemId, u16)) {
+        self.engines[device][engine].queue.push_back(copy);
     }
 
-    /// Moves to `now` and takes out a transfer that has ended, if one has.
-    pub fn collect(&mut self, now: Instant) -> Option<Ended> {
-        self.settle(now);
-        for engine in self.engines.as_flattened_mut() {
-            if let Some(running) = engine.running.take_if(|running| running.left < DONE) {
-                if let Some(flow) = running.flow {
-                    self.links.remove(flow);
-                }
-                let item = running.transfer.item;
-                let before = std::mem::replace(&mut engine.last, item);
-                return Some(Ended { item, started: running.started, before });
-            }
+    /// How many engines there are.
+    pub fn count(&self) -> usize {
+        self.engines.as_flattened().len()
+    }
+
+    /// Takes the copy of an engine out if it has ended.
+    pub fn collect(&mut self, engine: usize, now: Instant) -> Option<Ended> {
+        let engine = &mut self.engines.as_flattened_mut()[engine];
+        let is_done = |running: &mut Running| running.left_at(now) < DONE;
+        let Running { item, started, met, .. } = engine.running.take_if(is_done)?;
+        if let Some((flow, _)) = met {
+            self.links.remove(flow);
         }
-        None
+        let before = std::mem::replace(&mut engine.last, item);
+        Some(Ended { item, started, before })
     }
 
     /// Which engines of a device have a copy under way.
@@ -214,45 +211,46 @@ impl Copies {
         busy(&self.engines[device])
     }
 
-    /// Takes off what has been done since the last change.
-    fn settle(&mut self, now: Instant) {
-        if now == self.since {
-            return;
+    /// Gives idle engines their next copy. To be called when everything that becomes
+    /// ready at this moment has been enqueued.
+    pub fn fill(&mut self, program: &Program<'_>, now: Instant) {
+        let are_flows = !program.shares.is_empty();
+        if are_flows {
+            self.settle(now);
         }
-        let passed = now.since(self.since).nanos_f64();
-        for engine in self.engines.as_flattened_mut() {
-            if let Some(running) = &mut engine.running {
-                running.left -= passed * running.speed(&self.links);
-            }
-        }
-        self.since = now;
-    }
-
-    /// Gives idle engines their next transfer. To be called when everything
-    /// that becomes ready at this moment has been enqueued.
-    pub fn fill(&mut self, now: Instant) {
-        self.settle(now);
-        let Self { engines, switch, links, contended, .. } = self;
-        for (engines, switch) in engines.iter_mut().zip(switch) {
+        let Self { engines, links, .. } = self;
+        for (engines, switch) in engines.iter_mut().zip(&program.switch) {
             let before = busy(engines);
-            for (engine, switch) in engines.iter_mut().zip(switch) {
-                engine.start_next(now, *switch, contended.then_some(&mut *links));
+            for (engine, &switch) in engines.iter_mut().zip(switch) {
+                engine.start_next(program, (now, switch), are_flows.then_some(&mut *links));
             }
-            if *contended {
+            if are_flows {
                 delay_beside_each_other(engines, before);
             }
         }
-        if *contended {
-            links.share();
+        if are_flows {
+            self.share();
         }
-        let mut next = Instant::NEVER;
-        let engines = self.engines.as_flattened().iter();
-        for running in engines.filter_map(|engine| engine.running.as_ref()) {
-            let speed = running.speed(&self.links);
-            // A division would cost as much as all the rest.
-            let left = if speed == 1.0 { running.left } else { running.left / speed };
-            next = next.min(now + whole_nanos(left));
-        }
-        self.next = next;
+        let running = self.engines.as_flattened().iter().filter_map(|e| e.running.as_ref());
+        self.next = running.map(Running::end).fold(Instant::NEVER, Instant::min);
     }
+
+    /// Takes off what has been done since the last change.
+    fn settle(&mut self, now: Instant) {
+        for running in running(&mut self.engines) {
+            (running.left, running.since) = (running.left_at(now), now);
+        }
+    }
+
+    /// Gives flows their speeds.
+    fn share(&mut self) {
+        self.links.share();
+        for running in running(&mut self.engines) {
+            running.speed = running.met.map_or(1.0, |(flow, _)| self.links.rate(flow));
+        }
+    }
+}
+
+fn running(engines: &mut [[Engine; ENGINES]]) -> impl Iterator<Item = &mut Running> {
+    engines.as_flattened_mut().iter_mut().filter_map(|engine| engine.running.as_mut())
 }

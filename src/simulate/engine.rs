@@ -1,14 +1,14 @@
 //! Moving time forwards.
 
 use super::channels::Channels;
-use super::copies::{Copies, Ended, PEER_ENGINE, Transfer};
+use super::copies::{Copies, Ended, PEER_ENGINE};
 use super::host::{Blocked, Host};
 use super::observer::{Cause, Done, Observer, Recorder};
 use super::operation::{ItemId, NONE, Work};
 use super::processors::Processors;
 use super::program::{Program, SimulateError, Sort, Waits};
 use super::queue::Queue;
-use super::streams::{Busy, Ready, Streams};
+use super::streams::{Engines, Ready, Streams};
 use crate::plan::{Plan, StreamTraits};
 use crate::profile::Profile;
 use crate::timeline::{Reason, Timeline};
@@ -53,8 +53,6 @@ pub struct Simulator {
     copies: Copies,
     /// Those of each device.
     processors: Vec<Processors>,
-    /// What was under way when a stream was last let on, device by device.
-    busy: Vec<Busy>,
     /// Operations that became ready and have not joined their engines yet.
     ready: Vec<Ready>,
     /// A copy has ended or become ready.
@@ -92,7 +90,7 @@ impl Simulator {
             // Behind everything that becomes ready at this very moment.
             if self.choose && next > self.now {
                 self.choose = false;
-                self.copies.fill(self.now);
+                self.copies.fill(program, self.now);
                 continue;
             }
             if next == Instant::NEVER {
@@ -108,8 +106,10 @@ impl Simulator {
     /// Everything that is due now: ends before beginnings.
     fn step(&mut self, program: &Program<'_>, observer: &mut impl Observer) {
         if self.copies.next <= self.now {
-            while let Some(ended) = self.copies.collect(self.now) {
-                self.finish(program, ended, observer);
+            for engine in 0..self.copies.count() {
+                if let Some(ended) = self.copies.collect(engine, self.now) {
+                    self.finish(program, ended, observer);
+                }
             }
             self.copies.next = Instant::NEVER;
             self.choose = true;
@@ -221,12 +221,9 @@ impl Simulator {
     /// Lets a stream go on, and whoever waits for it; what becomes ready joins
     /// its engine, in the order in which it became so.
     fn advance(&mut self, program: &Program<'_>, stream: u16) {
-        self.busy.clear();
-        for (device, processors) in self.processors.iter().enumerate() {
-            let (copies, processors) = (self.copies.busy(device), processors.is_busy());
-            self.busy.push(Busy { copies, processors });
-        }
-        self.streams.advance(program, stream, (self.now, &self.busy), &mut self.ready);
+        let Self { now, copies, processors, .. } = self;
+        let engines = Engines { now: *now, copies, processors };
+        self.streams.advance(program, stream, engines, &mut self.ready);
         for index in 0..self.ready.len() {
             let (time, id) = self.ready[index];
             match self.streams.class_of(program, id).work {
@@ -260,25 +257,12 @@ impl Simulator {
 
     fn join(&mut self, program: &Program<'_>, item: ItemId) {
         match self.streams.class_of(program, item).work {
-            Work::Copy { direction, alone, delay, slowdown, bytes } => {
-                let stream = program.items[item as usize].stream;
-                let device = program.device_of(stream);
-                let uses = program.shares.of_copy((device, direction), slowdown, (bytes, alone));
-                let transfer = Transfer { item, stream, alone, delay, slowdown, uses };
-                self.copies.enqueue((device, direction as usize), transfer);
-                self.choose = true;
-            }
-            Work::PeerCopy { way, alone, bytes } => {
-                let stream = program.items[item as usize].stream;
-                let uses = program.shares.of_peer_copy(way, (bytes, alone));
-                let transfer = Transfer { item, stream, alone, delay: 0.0, slowdown: 1.0, uses };
-                self.copies.enqueue((way[0].0, PEER_ENGINE), transfer);
-                self.choose = true;
-            }
+            Work::Copy { direction, .. } => self.enqueue(program, direction as usize, item),
+            Work::PeerCopy { .. } => self.enqueue(program, PEER_ENGINE, item),
             Work::Staged { duration, early, .. } => {
                 self.queue.schedule(self.now + duration, Event::Ends(item, self.now));
                 if item == self.host.next {
-                    let cause = self.streams.cause(program.items[item as usize].stream);
+                    let cause = self.streams.cause(program, program.items[item as usize].stream);
                     if cause.reason != Reason::Issue && cause.ready > self.host.reached {
                         self.host.cause = Cause { reason: Reason::Device, ..cause };
                     }
@@ -294,6 +278,12 @@ impl Simulator {
         }
     }
 
+    fn enqueue(&mut self, program: &Program<'_>, engine: usize, item: ItemId) {
+        let stream = program.items[item as usize].stream;
+        self.copies.enqueue((program.device_of(stream), engine), (item, stream));
+        self.choose = true;
+    }
+
     /// An operation has ended: its stream goes on, and perhaps the host.
     fn finish<O: Observer>(&mut self, program: &Program<'_>, ended: Ended, observer: &mut O) {
         let Ended { item, started, .. } = ended;
@@ -302,8 +292,9 @@ impl Simulator {
             observer.device(program, Done { item, start: started, end: self.now, cause });
         }
         self.latest = self.latest.max(self.now);
-        self.streams.end(program, item, self.now);
-        self.advance(program, program.items[item as usize].stream);
+        let stream = program.items[item as usize].stream;
+        self.streams.end(program, (stream, item), self.now);
+        self.advance(program, stream);
         // Not only of this stream: an event may have let another one drain.
         if let Blocked::Draining { stream, wake } = self.host.blocked
             && self.streams.is_drained(stream)
@@ -319,7 +310,7 @@ impl Simulator {
     /// Why an operation did not start any sooner.
     fn cause_of(&self, program: &Program<'_>, ended: &Ended) -> Cause {
         let &Ended { item, started, before } = ended;
-        let cause = self.streams.cause(program.items[item as usize].stream);
+        let cause = self.streams.cause(program, program.items[item as usize].stream);
         let gap = match self.streams.class_of(program, item).work {
             Work::Kernel { gap, .. } => gap,
             _ => Span::ZERO,

@@ -9,14 +9,16 @@
 //! so a stream may hold what is issued later than now. Whatever depends on
 //! that compares times and never asks what is in the queue.
 
-use super::copies::{ENGINES, PEER_ENGINE};
+use super::copies::{Copies, PEER_ENGINE};
 use super::observer::Cause;
-use super::operation::{Ending, ItemId, NONE, waits_for};
-use super::program::{Class, Item, Price, Program, Sort, Tie};
+use super::operation::{Ending, ItemId, NONE};
+use super::processors::Processors;
+use super::program::{Class, Item, Program, Sort, Tie};
+use super::start::Start;
 use crate::plan::Direction;
 use crate::profile::OperationKind;
 use crate::timeline::Reason;
-use crate::units::{Instant, Span};
+use crate::units::Instant;
 
 struct Stream {
     /// Positions in [`Program::in_streams`]: of the head, behind the last that
@@ -24,6 +26,7 @@ struct Stream {
     head: u32,
     issued: u32,
     kernel: u32,
+    device: u16,
     /// The head has been given to its engine.
     running: bool,
     /// The head is behind the barrier of the legacy default stream.
@@ -64,21 +67,24 @@ pub(super) struct Streams {
     to_do: Vec<u32>,
 }
 
-/// Which engines of a device are doing something: one that is looks at everything that
-/// waits for it when it is done, so that a hand-over costs nothing extra.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Busy {
-    pub copies: [bool; ENGINES],
-    pub processors: bool,
+/// What is under way: an engine that does something looks at everything that waits for
+/// it when it is done, so that a hand-over costs nothing extra.
+#[derive(Clone, Copy)]
+pub(super) struct Engines<'e> {
+    pub now: Instant,
+    pub copies: &'e Copies,
+    /// Those of each device.
+    pub processors: &'e [Processors],
 }
 
-impl Busy {
-    const fn is(self, kind: OperationKind) -> bool {
+impl Engines<'_> {
+    fn are_busy(&self, device: usize, kind: OperationKind) -> bool {
+        let copies = self.copies.busy(device);
         match kind {
-            OperationKind::CopyIn => self.copies[Direction::HostToDevice as usize],
-            OperationKind::CopyOut => self.copies[Direction::DeviceToHost as usize],
-            OperationKind::Kernel => self.processors,
-            OperationKind::PeerCopy => self.copies[PEER_ENGINE],
+            OperationKind::CopyIn => copies[Direction::HostToDevice as usize],
+            OperationKind::CopyOut => copies[Direction::DeviceToHost as usize],
+            OperationKind::Kernel => self.processors[device].is_busy(),
+            OperationKind::PeerCopy => copies[PEER_ENGINE],
         }
     }
 }
@@ -99,10 +105,12 @@ impl Streams {
         let recording = Recording { ending: Ending::START, reached: false, waiter: NONE };
         self.recordings.resize(program.recordings, recording);
         self.streams.clear();
-        self.streams.extend(program.starts[..program.streams()].iter().map(|&start| Stream {
+        let traits = program.starts.iter().zip(&program.traits);
+        self.streams.extend(traits.map(|(&start, traits)| Stream {
             head: start,
             issued: start,
             kernel: start,
+            device: traits.device.0 as u16,
             running: false,
             held_back: false,
             seen: [false; OperationKind::COUNT],
@@ -135,8 +143,15 @@ impl Streams {
     }
 
     /// Why the operation at the head of a stream was not ready before.
-    pub fn cause(&self, stream: u16) -> Cause {
-        self.streams[usize::from(stream)].cause
+    pub fn cause(&self, program: &Program<'_>, stream: u16) -> Cause {
+        let cause = self.streams[usize::from(stream)].cause;
+        let is_record = |id: ItemId| program.items[id as usize].sort == Sort::Record;
+        let is_call =
+            cause.reason == Reason::Issue || cause.before != NONE && is_record(cause.before);
+        if !is_call {
+            return cause;
+        }
+        Cause { before: program.issued_by(cause.before), ..cause }
     }
 
     /// The host issues an item at a time that may lie ahead. Whether it is the
@@ -150,10 +165,9 @@ impl Streams {
     }
 
     /// The operation at the head of a stream has ended.
-    pub fn end(&mut self, program: &Program<'_>, id: ItemId, time: Instant) {
-        let item = &program.items[id as usize];
-        let sort = self.sort_of(item, id);
-        let stream = &mut self.streams[usize::from(item.stream)];
+    pub fn end(&mut self, program: &Program<'_>, (index, id): (u16, ItemId), time: Instant) {
+        let sort = self.sort_of(&program.items[id as usize], id);
+        let stream = &mut self.streams[usize::from(index)];
         debug_assert!(stream.running, "only the head of a stream runs");
         let kind = match sort {
             Sort::Operation(kind) => Some(kind),
@@ -161,8 +175,8 @@ impl Streams {
         };
         stream.running = false;
         stream.cleared = time;
-        stream.last = Ending { time, item: id, kind };
-        self.go_on(program, u32::from(item.stream));
+        stream.last = Ending { time, item: id, device: stream.device, kind };
+        self.go_on(program, u32::from(index));
     }
 
     /// Done with the head; who is behind it across the barrier is to be looked at.
@@ -209,49 +223,87 @@ impl Streams {
         &mut self,
         program: &Program<'_>,
         index: u16,
-        (now, busy): (Instant, &[Busy]),
+        engines: Engines<'_>,
         ready: &mut Vec<Ready>,
     ) {
         // A reached event may set other streams free, and those others again.
         let mut next = Some(u32::from(index));
         while let Some(index) = next {
-            loop {
-                if !program.barrier.is_empty() && self.holds_back(program, index) {
-                    break;
-                }
-                let stream = &mut self.streams[index as usize];
-                if stream.running || stream.head == stream.issued {
-                    break;
-                }
-                let id = program.in_streams[stream.head as usize];
-                let issued = self.issued[id as usize];
-                // It found the stream empty.
-                if issued >= stream.cleared {
-                    stream.seen = [false; OperationKind::COUNT];
-                }
-                let before = stream.last.kind;
-                let item = &program.items[id as usize];
-                match self.sort_of(item, id) {
-                    Sort::Record => self.reach(program, index, (item.recording, id, issued)),
-                    Sort::Wait if !self.pass(program, index, (item.recording, issued)) => break,
-                    Sort::Wait => {}
-                    Sort::Operation(kind) => {
-                        let busy = busy[program.device_of(index as u16)];
-                        let polling = if (before, kind) == KERNELS && program.launching.len() > 1 {
-                            self.polling(program, index, (now, busy))
-                        } else {
-                            0.0
-                        };
-                        let arrives = issued + self.class_of(program, id).latency;
-                        let stream = &mut self.streams[index as usize];
-                        let arrival = (issued, arrives);
-                        ready.push((stream.start(program, (id, kind, arrival), busy, polling), id));
-                    }
-                    Sort::HostOnly => unreachable!("what is the host's alone is in no stream"),
-                }
-            }
+            while self.take_head(program, index, engines, ready) {}
             next = self.to_do.pop();
         }
+    }
+
+    /// Takes a record or a wait off a stream, if it can, or starts an operation.
+    /// Whether there may be another head now.
+    fn take_head(
+        &mut self,
+        program: &Program<'_>,
+        index: u32,
+        engines: Engines<'_>,
+        ready: &mut Vec<Ready>,
+    ) -> bool {
+        if !program.barrier.is_empty() && self.holds_back(program, index) {
+            return false;
+        }
+        let stream = &mut self.streams[index as usize];
+        if stream.running || stream.head == stream.issued {
+            return false;
+        }
+        let id = program.in_streams[stream.head as usize];
+        let (item, issued) = (&program.items[id as usize], self.issued[id as usize]);
+        // It found the stream empty.
+        if issued >= stream.cleared {
+            stream.seen = [false; OperationKind::COUNT];
+        }
+        match self.sort_of(item, id) {
+            Sort::Record => {
+                self.reach(program, index, (item.recording, id, issued));
+                true
+            }
+            Sort::Wait => self.pass(program, index, (item.recording, issued)),
+            Sort::Operation(kind) => {
+                ready.push((self.start(program, index, (id, kind, issued), engines), id));
+                false
+            }
+            Sort::HostOnly => unreachable!("what is the host's alone is in no stream"),
+        }
+    }
+
+    /// Starts the operation at the head of a stream; the time at which it may.
+    fn start(
+        &mut self,
+        program: &Program<'_>,
+        index: u32,
+        (id, kind, issued): (ItemId, OperationKind, Instant),
+        engines: Engines<'_>,
+    ) -> Instant {
+        let class = self.class_of(program, id);
+        let arrival = (issued, issued + class.latency);
+        let stream = &self.streams[index as usize];
+        let may_poll = (stream.last.kind, kind) == KERNELS && program.launching.len() > 1;
+        let polling = if may_poll { self.polling(program, index, engines) } else { 0.0 };
+        let stream = &mut self.streams[index as usize];
+        let is_first = !std::mem::replace(&mut stream.seen[kind as usize], true);
+        let is_busy = engines.are_busy(usize::from(stream.device), kind);
+        let mut start = Start {
+            kind,
+            device: stream.device,
+            is_busy,
+            is_first,
+            arrival,
+            time: arrival.1,
+            cause: Cause { reason: Reason::Issue, before: id, ready: arrival.1 },
+        };
+        let [within, across] =
+            if class.in_graph { [Tie::Graph; 2] } else { [Tie::Stream, Tie::Event] };
+        start.follow(program, &stream.last, within, polling, Reason::Stream);
+        for event in stream.awaited.drain(..) {
+            start.follow(program, &event, across, 0.0, Reason::Event);
+        }
+        stream.running = true;
+        stream.cause = start.cause;
+        start.time
     }
 
     /// Takes a record off the stream; whoever waited for it is to be looked at.
@@ -264,8 +316,7 @@ impl Streams {
         let stream = &mut self.streams[index as usize];
         let mut ending = stream.last;
         if ending.time < arrives {
-            let item = program.issued_by(id);
-            ending = Ending { time: arrives, item, kind: stream.last.kind };
+            ending = Ending { time: arrives, item: id, device: stream.device, ..stream.last };
         }
         // What the stream itself still has to follow, its waiters have to as well.
         for &other in &stream.awaited {
@@ -311,7 +362,8 @@ impl Streams {
     /// What a kernel behind a kernel pays for other streams that the device has
     /// to look after: those with a kernel that waits for something else than a
     /// kernel before it.
-    fn polling(&mut self, program: &Program<'_>, index: u32, (now, busy): (Instant, Busy)) -> f64 {
+    fn polling(&mut self, program: &Program<'_>, index: u32, engines: Engines<'_>) -> f64 {
+        let device = self.streams[index as usize].device;
         let mut others = 0;
         for &other in &program.launching {
             let stream = &mut self.streams[usize::from(other)];
@@ -319,8 +371,8 @@ impl Streams {
                 let id = program.in_streams[position as usize];
                 program.items[id as usize].sort == Sort::KERNEL
             };
-            let elsewhere = program.device_of(other) != program.device_of(index as u16);
-            if u32::from(other) == index || elsewhere || stream.head == stream.issued {
+            let is_elsewhere = stream.device != device;
+            if u32::from(other) == index || is_elsewhere || stream.head == stream.issued {
                 continue;
             }
             stream.kernel = stream.kernel.max(stream.head);
@@ -329,90 +381,14 @@ impl Streams {
             }
             let waits = stream.kernel < stream.issued
                 && !is_kernel(stream.head)
-                && self.issued[program.in_streams[stream.kernel as usize] as usize] <= now;
+                && self.issued[program.in_streams[stream.kernel as usize] as usize] <= engines.now;
             others += usize::from(waits);
         }
-        let [down, up, _] = busy.copies;
+        let [down, up, _] = engines.copies.busy(usize::from(device));
         program.profile.polling(others, [down, up])
-    }
-}
-
-impl Stream {
-    /// When the head may start.
-    fn start(
-        &mut self,
-        program: &Program<'_>,
-        (id, to, arrival): (ItemId, OperationKind, (Instant, Instant)),
-        busy: Busy,
-        polling: f64,
-    ) -> Instant {
-        let is_first = !std::mem::replace(&mut self.seen[to as usize], true);
-        let in_graph = program.class_of(id).in_graph;
-        let device_of = |item: ItemId| program.device_of(program.items[item as usize].stream);
-        let cause =
-            Cause { reason: Reason::Issue, before: program.issued_by(id), ready: arrival.1 };
-        let mut start = Start { arrival, time: arrival.1, cause };
-        let mut follow = |from: &Ending, tie: Tie, polling: f64, reason| {
-            let price = match from.kind {
-                Some(from) if !busy.is(to) => {
-                    let tie = if in_graph { Tie::Graph } else { tie };
-                    program.hand_overs[from as usize][to as usize][tie as usize]
-                }
-                _ => Price::default(),
-            };
-            let is_elsewhere = from.item != NONE && device_of(from.item) != device_of(id);
-            let crossing = if is_elsewhere { program.crossing } else { 0.0 };
-            match is_first {
-                // What it looks at is its own device's.
-                true if price.period > 0.0 && !is_elsewhere => start.look(from, price, reason),
-                true => start.follow(from, price.first + polling + crossing, reason),
-                false => start.follow(from, price.queued + polling + crossing, reason),
-            }
-        };
-        follow(&self.last, Tie::Stream, polling, Reason::Stream);
-        for event in self.awaited.drain(..) {
-            follow(&event, Tie::Event, 0.0, Reason::Event);
-        }
-        self.running = true;
-        self.cause = start.cause;
-        start.time
     }
 }
 
 /// A kernel behind a kernel.
 const KERNELS: (Option<OperationKind>, OperationKind) =
     (Some(OperationKind::Kernel), OperationKind::Kernel);
-
-/// The start of an operation, as far as it is known.
-struct Start {
-    /// When it was issued, and when it reaches the device.
-    arrival: (Instant, Instant),
-    time: Instant,
-    cause: Cause,
-}
-
-impl Start {
-    /// Puts it behind something else, at which it looks on arriving or a little later,
-    /// and then again after whole periods until it finds it done.
-    fn look(&mut self, from: &Ending, Price { period, delay, .. }: Price, reason: Reason) {
-        let first = self.time + Span::from_nanos_f64(delay);
-        if from.time > first {
-            let looks = (from.time.since(first).nanos_f64() / period).ceil();
-            self.time = self.time + Span::from_nanos_f64(looks * period);
-            self.cause = Cause { reason, before: from.item, ready: self.time };
-        }
-    }
-
-    /// Puts it behind something else, from which to go on takes so many nanoseconds.
-    fn follow(&mut self, from: &Ending, nanos: f64, reason: Reason) {
-        let mut after = from.time;
-        // What ends before the issue has nobody waiting for it.
-        if nanos > 0.0 && after > self.arrival.0 {
-            after = after + Span::from_nanos_f64(nanos * waits_for(after, self.arrival));
-        }
-        if after > self.time {
-            self.time = after;
-            self.cause = Cause { reason, before: from.item, ready: after };
-        }
-    }
-}
