@@ -25,8 +25,9 @@
 //!
 //! Where several devices copy, their copies meet on further links: see `shares`.
 
+use super::entries::EntryId;
 use super::links::{Flow, FlowId, Links};
-use super::operation::{ItemId, NONE, Work};
+use super::operation::{NONE, Work};
 use super::program::Program;
 use crate::units::{Instant, Span};
 use std::collections::VecDeque;
@@ -37,13 +38,15 @@ pub(super) const PEER_ENGINE: usize = 2;
 
 /// A copy under way.
 struct Running {
-    item: ItemId,
+    entry: EntryId,
     started: Instant,
     /// Nanoseconds left at a time, with nothing in the other direction, and how many of
     /// them go by in one.
     left: f64,
     since: Instant,
     speed: f64,
+    /// When nothing is left if nothing else happens.
+    end: Instant,
     /// Where copies slow each other: the flow, and the nanoseconds more at its speed
     /// beside the other direction if that is busy when it starts.
     met: Option<(FlowId, f64)>,
@@ -54,20 +57,21 @@ impl Running {
         self.left - now.since(self.since).nanos_f64() * self.speed
     }
 
-    fn end(&self) -> Instant {
+    /// Works its end out anew.
+    fn look_ahead(&mut self) {
         // A division would cost as much as all the rest.
         let left = if self.speed == 1.0 { self.left } else { self.left / self.speed };
-        self.since + whole_nanos(left)
+        self.end = self.since + whole_nanos(left);
     }
 }
 
 struct Engine {
     /// What it has been asked to do, and the stream of each.
-    queue: VecDeque<(ItemId, u16)>,
+    queue: VecDeque<(EntryId, u16)>,
     running: Option<Running>,
     /// The stream it is staying with, and what it did last.
     serving: Option<u16>,
-    last: ItemId,
+    last: EntryId,
 }
 
 impl Engine {
@@ -81,19 +85,20 @@ impl Engine {
         if self.running.is_some() || self.queue.is_empty() {
             return;
         }
-        let same = |&(_, stream): &(ItemId, u16)| Some(stream) == self.serving;
+        let same = |&(_, stream): &(EntryId, u16)| Some(stream) == self.serving;
         let next = self.queue.iter().position(same).unwrap_or(0);
         let next = if next == 0 { self.queue.pop_front() } else { self.queue.remove(next) };
-        let Some((item, stream)) = next else { return };
+        let Some((entry, stream)) = next else { return };
         let stays = self.serving.is_none_or(|served| served == stream);
-        let work = &program.class_of(item).work;
+        let work = &program.class_in(entry).work;
         let (Work::Copy { alone, .. } | Work::PeerCopy { alone, .. }) = *work else {
             unreachable!("nothing else needs a copy engine")
         };
         let left = alone.nanos_f64() + if stays { 0.0 } else { switch };
         let met = links.map(|links| meet(links, program, (stream, work)));
+        let end = now + whole_nanos(left);
         self.serving = Some(stream);
-        self.running = Some(Running { item, started: now, left, since: now, speed: 1.0, met });
+        self.running = Some(Running { entry, started: now, left, since: now, speed: 1.0, end, met });
     }
 }
 
@@ -150,9 +155,9 @@ fn whole_nanos(nanos: f64) -> Span {
 /// Something that an engine has done: since when, and what it did before.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ended {
-    pub item: ItemId,
+    pub entry: EntryId,
     pub started: Instant,
-    pub before: ItemId,
+    pub before: EntryId,
 }
 
 impl Default for Copies {
@@ -185,7 +190,7 @@ impl Copies {
         }
     }
 
-    pub fn enqueue(&mut self, (device, engine): (usize, usize), copy: (ItemId, u16)) {
+    pub fn enqueue(&mut self, (device, engine): (usize, usize), copy: (EntryId, u16)) {
         self.engines[device][engine].queue.push_back(copy);
     }
 
@@ -198,12 +203,12 @@ impl Copies {
     pub fn collect(&mut self, engine: usize, now: Instant) -> Option<Ended> {
         let engine = &mut self.engines.as_flattened_mut()[engine];
         let is_done = |running: &mut Running| running.left_at(now) < DONE;
-        let Running { item, started, met, .. } = engine.running.take_if(is_done)?;
+        let Running { entry, started, met, .. } = engine.running.take_if(is_done)?;
         if let Some((flow, _)) = met {
             self.links.remove(flow);
         }
-        let before = std::mem::replace(&mut engine.last, item);
-        Some(Ended { item, started, before })
+        let before = std::mem::replace(&mut engine.last, entry);
+        Some(Ended { entry, started, before })
     }
 
     /// Which engines of a device have a copy under way.
@@ -214,25 +219,26 @@ impl Copies {
     /// Gives idle engines their next copy. To be called when everything that becomes
     /// ready at this moment has been enqueued.
     pub fn fill(&mut self, program: &Program<'_>, now: Instant) {
-        let are_flows = !program.shares.is_empty();
-        if are_flows {
-            self.settle(now);
-        }
-        let Self { engines, links, .. } = self;
-        for (engines, switch) in engines.iter_mut().zip(&program.switch) {
-            let before = busy(engines);
-            for (engine, &switch) in engines.iter_mut().zip(switch) {
-                engine.start_next(program, (now, switch), are_flows.then_some(&mut *links));
+        let switches = program.switch.iter();
+        if program.shares.is_empty() {
+            for (engines, switch) in self.engines.iter_mut().zip(switches) {
+                for (engine, &switch) in engines.iter_mut().zip(switch) {
+                    engine.start_next(program, (now, switch), None);
+                }
             }
-            if are_flows {
+        } else {
+            self.settle(now);
+            for (engines, switch) in self.engines.iter_mut().zip(switches) {
+                let before = busy(engines);
+                for (engine, &switch) in engines.iter_mut().zip(switch) {
+                    engine.start_next(program, (now, switch), Some(&mut self.links));
+                }
                 delay_beside_each_other(engines, before);
             }
-        }
-        if are_flows {
             self.share();
         }
-        let running = self.engines.as_flattened().iter().filter_map(|e| e.running.as_ref());
-        self.next = running.map(Running::end).fold(Instant::NEVER, Instant::min);
+        let ends = self.engines.as_flattened().iter().filter_map(|e| e.running.as_ref());
+        self.next = ends.map(|running| running.end).fold(Instant::NEVER, Instant::min);
     }
 
     /// Takes off what has been done since the last change.
@@ -247,6 +253,7 @@ impl Copies {
         self.links.share();
         for running in running(&mut self.engines) {
             running.speed = running.met.map_or(1.0, |(flow, _)| self.links.rate(flow));
+            running.look_ahead();
         }
     }
 }

@@ -2,9 +2,10 @@
 
 use super::channels::Channels;
 use super::copies::{Copies, Ended, PEER_ENGINE};
+use super::entries::{Entry, EntryId};
 use super::host::{Blocked, Host};
 use super::observer::{Cause, Done, Observer, Recorder};
-use super::operation::{ItemId, NONE, Work};
+use super::operation::{NONE, Work};
 use super::processors::Processors;
 use super::program::{Program, SimulateError, Sort, Waits};
 use super::queue::Queue;
@@ -22,11 +23,11 @@ enum Event {
     /// The host returns from its call.
     HostReturns,
     /// An operation may join its engine.
-    Joins(ItemId),
+    Joins(EntryId),
     /// A kernel's gap is over; its blocks may run.
-    Dispatches(ItemId),
+    Dispatches(EntryId),
     /// Something that needs no engine of the simulator's is over.
-    Ends(ItemId, Instant),
+    Ends(EntryId, Instant),
 }
 
 /// Predicts one pass over a plan's body on a machine, in steady state.
@@ -135,13 +136,13 @@ impl Simulator {
                 Event::Joins(id) => self.join(program, id),
                 Event::Dispatches(id) => {
                     if let Work::Kernel { blocks, .. } = self.streams.class_of(program, id).work {
-                        let stream = usize::from(program.items[id as usize].stream);
+                        let stream = usize::from(program.entries.list[id as usize].stream);
                         let StreamTraits { priority, device, .. } = program.traits[stream];
                         self.processors[device.0].start(self.now, (id, priority), blocks);
                     }
                 }
-                Event::Ends(item, started) => {
-                    self.finish(program, Ended { item, started, before: NONE }, observer);
+                Event::Ends(entry, started) => {
+                    self.finish(program, Ended { entry, started, before: NONE }, observer);
                 }
             }
         }
@@ -160,8 +161,8 @@ impl Simulator {
                     return;
                 }
                 if drained {
-                    self.streams.go_inline(self.host.next);
-                    class = self.streams.class_of(program, self.host.next);
+                    self.streams.go_inline(item.stream);
+                    class = &program.classes[item.class as usize + 1];
                 }
             }
             let issued = if class.in_graph {
@@ -251,18 +252,19 @@ impl Simulator {
     }
 
     /// Nothing can be seen of a kernel during its gap.
-    fn launch(&mut self, time: Instant, gap: Span, id: ItemId) {
+    fn launch(&mut self, time: Instant, gap: Span, id: EntryId) {
         self.queue.schedule(time.max(self.now) + gap, Event::Dispatches(id));
     }
 
-    fn join(&mut self, program: &Program<'_>, item: ItemId) {
-        match self.streams.class_of(program, item).work {
-            Work::Copy { direction, .. } => self.enqueue(program, direction as usize, item),
-            Work::PeerCopy { .. } => self.enqueue(program, PEER_ENGINE, item),
+    fn join(&mut self, program: &Program<'_>, id: EntryId) {
+        let entry = &program.entries.list[id as usize];
+        match self.streams.class_of(program, id).work {
+            Work::Copy { direction, .. } => self.enqueue(program, direction as usize, id),
+            Work::PeerCopy { .. } => self.enqueue(program, PEER_ENGINE, id),
             Work::Staged { duration, early, .. } => {
-                self.queue.schedule(self.now + duration, Event::Ends(item, self.now));
-                if item == self.host.next {
-                    let cause = self.streams.cause(program, program.items[item as usize].stream);
+                self.queue.schedule(self.now + duration, Event::Ends(id, self.now));
+                if entry.item == self.host.next {
+                    let cause = self.streams.cause(program, entry.stream);
                     if cause.reason != Reason::Issue && cause.ready > self.host.reached {
                         self.host.cause = Cause { reason: Reason::Device, ..cause };
                     }
@@ -270,7 +272,7 @@ impl Simulator {
                 }
             }
             Work::Inline { duration } => {
-                self.queue.schedule(self.now + duration, Event::Ends(item, self.now));
+                self.queue.schedule(self.now + duration, Event::Ends(id, self.now));
             }
             Work::Kernel { .. } | Work::Nothing | Work::Record | Work::Wait => {
                 unreachable!("kernels are dispatched, events never join an engine")
@@ -278,22 +280,21 @@ impl Simulator {
         }
     }
 
-    fn enqueue(&mut self, program: &Program<'_>, engine: usize, item: ItemId) {
-        let stream = program.items[item as usize].stream;
-        self.copies.enqueue((program.device_of(stream), engine), (item, stream));
+    fn enqueue(&mut self, program: &Program<'_>, engine: usize, id: EntryId) {
+        let stream = program.entries.list[id as usize].stream;
+        self.copies.enqueue((program.device_of(stream), engine), (id, stream));
         self.choose = true;
     }
 
     /// An operation has ended: its stream goes on, and perhaps the host.
     fn finish<O: Observer>(&mut self, program: &Program<'_>, ended: Ended, observer: &mut O) {
-        let Ended { item, started, .. } = ended;
+        let Entry { item, stream, .. } = program.entries.list[ended.entry as usize];
         if O::LISTENS {
             let cause = self.cause_of(program, &ended);
-            observer.device(program, Done { item, start: started, end: self.now, cause });
+            observer.device(program, Done { item, start: ended.started, end: self.now, cause });
         }
         self.latest = self.latest.max(self.now);
-        let stream = program.items[item as usize].stream;
-        self.streams.end(program, (stream, item), self.now);
+        self.streams.end(program, (stream, ended.entry), self.now);
         self.advance(program, stream);
         // Not only of this stream: an event may have let another one drain.
         if let Blocked::Draining { stream, wake } = self.host.blocked
@@ -309,13 +310,15 @@ impl Simulator {
 
     /// Why an operation did not start any sooner.
     fn cause_of(&self, program: &Program<'_>, ended: &Ended) -> Cause {
-        let &Ended { item, started, before } = ended;
-        let cause = self.streams.cause(program, program.items[item as usize].stream);
-        let gap = match self.streams.class_of(program, item).work {
+        let &Ended { entry, started, before } = ended;
+        let list = &program.entries.list;
+        let cause = self.streams.cause(program, list[entry as usize].stream);
+        let gap = match self.streams.class_of(program, entry).work {
             Work::Kernel { gap, .. } => gap,
             _ => Span::ZERO,
         };
         if started > cause.ready + gap && before != NONE {
+            let before = list[before as usize].item;
             Cause { reason: Reason::Engine, before, ready: started }
         } else {
             cause

@@ -7,13 +7,14 @@
 //! `start`, the queues that streams share in `channels`, the copy engines in
 //! `copies`, what several use at once in `shares` and `links`, the multiprocessors in
 //! `processors`.
-//! `program` makes a plan ready, `engine` only moves time forwards.
+//! `program` and `entries` make a plan ready, `engine` only moves time forwards.
 
 mod bound;
 mod channels;
 mod copies;
 mod cost;
 mod engine;
+mod entries;
 mod host;
 pub mod links;
 mod needs;

@@ -10,6 +10,7 @@
 //! that compares times and never asks what is in the queue.
 
 use super::copies::{Copies, PEER_ENGINE};
+use super::entries::{Entries, Entry, EntryId, Recording, Wait};
 use super::observer::Cause;
 use super::operation::{Ending, ItemId, NONE};
 use super::processors::Processors;
@@ -21,11 +22,13 @@ use crate::timeline::Reason;
 use crate::units::Instant;
 
 struct Stream {
-    /// Positions in [`Program::in_streams`]: of the head, behind the last that
-    /// was issued, and of a kernel that nothing before the head comes after.
-    head: u32,
-    issued: u32,
-    kernel: u32,
+    /// Among all entries: the head, what follows the last that was issued, and a kernel
+    /// that nothing before the head comes after.
+    head: EntryId,
+    issued: EntryId,
+    kernel: EntryId,
+    /// The next wait of the head, or of what follows it.
+    wait: u32,
     device: u16,
     /// The head has been given to its engine.
     running: bool,
@@ -39,30 +42,24 @@ struct Stream {
     last: Ending,
     /// What the next operation must follow besides: events that were waited for.
     awaited: Vec<Ending>,
-    /// The next stream that waits for the same recording.
+    /// The first stream whose head waits for something here: in order of what they wait
+    /// for, and of those that wait for the same, the last to come is the first.
+    waiter: u32,
+    /// The next stream in the list that this one is in.
     next_waiter: u32,
     /// Why the running operation could not start before it was ready, and when
     /// that was.
     cause: Cause,
 }
 
-/// One recording of an event.
-#[derive(Clone, Copy)]
-struct Recording {
-    /// Only meaningful once its stream has come to it.
-    ending: Ending,
-    reached: bool,
-    /// The first stream whose head waits for it.
-    waiter: u32,
-}
-
 #[derive(Default)]
 pub(super) struct Streams {
     streams: Vec<Stream>,
-    recordings: Vec<Recording>,
     /// When each item was issued.
     issued: Vec<Instant>,
-    /// Whether each item's data went along with its command; empty where none may.
+    /// The end of each entry that is over.
+    endings: Vec<Ending>,
+    /// Whether each entry's data went along with its command; empty where none may.
     inline: Vec<bool>,
     to_do: Vec<u32>,
 }
@@ -90,26 +87,29 @@ impl Engines<'_> {
 }
 
 /// An operation that may start at a time.
-pub(super) type Ready = (Instant, ItemId);
+pub(super) type Ready = (Instant, EntryId);
 
 impl Streams {
     /// Forgets everything but its memory.
     pub fn reset(&mut self, program: &Program<'_>) {
-        // Every time is written before it is read.
+        // All of these are written before they are read.
         self.issued.resize(program.items.len(), Instant::START);
+        self.endings.resize(program.entries.list.len(), Ending::START);
         self.inline.clear();
         if program.classes.iter().any(|class| class.may_go_inline) {
-            self.inline.resize(program.items.len(), false);
+            self.inline.resize(program.entries.list.len(), false);
         }
-        self.recordings.clear();
-        let recording = Recording { ending: Ending::START, reached: false, waiter: NONE };
-        self.recordings.resize(program.recordings, recording);
         self.streams.clear();
-        let traits = program.starts.iter().zip(&program.traits);
+        let waits = |start: EntryId| match start.checked_sub(1) {
+            Some(before) => program.entries.list[before as usize].waits,
+            None => 0,
+        };
+        let traits = program.entries.starts.iter().zip(&program.traits);
         self.streams.extend(traits.map(|(&start, traits)| Stream {
             head: start,
             issued: start,
             kernel: start,
+            wait: waits(start),
             device: traits.device.0 as u16,
             running: false,
             held_back: false,
@@ -117,6 +117,7 @@ impl Streams {
             cleared: Instant::START,
             last: Ending::START,
             awaited: Vec::new(),
+            waiter: NONE,
             next_waiter: NONE,
             cause: Cause::START,
         }));
@@ -127,19 +128,21 @@ impl Streams {
         stream.head == stream.issued
     }
 
-    /// An item's data goes along with its command.
-    pub fn go_inline(&mut self, id: ItemId) {
-        self.inline[id as usize] = true;
+    /// The data of what is issued next to a stream goes along with its command.
+    pub fn go_inline(&mut self, stream: u16) {
+        let next = self.streams[usize::from(stream)].issued;
+        self.inline[next as usize] = true;
     }
 
-    pub fn class_of<'p>(&self, program: &'p Program<'_>, id: ItemId) -> &'p Class {
+    pub fn class_of<'p>(&self, program: &'p Program<'_>, id: EntryId) -> &'p Class {
         let inline = self.inline.get(id as usize).copied().unwrap_or(false);
-        &program.classes[program.items[id as usize].class as usize + usize::from(inline)]
+        let entry = &program.entries.list[id as usize];
+        &program.classes[entry.class as usize + usize::from(inline)]
     }
 
-    fn sort_of(&self, item: &Item, id: ItemId) -> Sort {
+    fn sort_of(&self, entry: &Entry, id: EntryId) -> Sort {
         // Where kernels are launched from.
-        if self.inline.get(id as usize) == Some(&true) { Sort::KERNEL } else { item.sort }
+        if self.inline.get(id as usize) == Some(&true) { Sort::KERNEL } else { entry.sort }
     }
 
     /// Why the operation at the head of a stream was not ready before.
@@ -156,8 +159,11 @@ impl Streams {
 
     /// The host issues an item at a time that may lie ahead. Whether it is the
     /// next thing that its stream has to do.
-    pub fn issue(&mut self, item: &Item, (time, id): Ready) -> bool {
+    pub fn issue(&mut self, item: &Item, (time, id): (Instant, ItemId)) -> bool {
         self.issued[id as usize] = time;
+        if item.is_part {
+            return false;
+        }
         let stream = &mut self.streams[usize::from(item.stream)];
         let at_head = !stream.running && stream.head == stream.issued;
         stream.issued += 1;
@@ -165,23 +171,37 @@ impl Streams {
     }
 
     /// The operation at the head of a stream has ended.
-    pub fn end(&mut self, program: &Program<'_>, (index, id): (u16, ItemId), time: Instant) {
-        let sort = self.sort_of(&program.items[id as usize], id);
-        let stream = &mut self.streams[usize::from(index)];
-        debug_assert!(stream.running, "only the head of a stream runs");
-        let kind = match sort {
+    pub fn end(&mut self, program: &Program<'_>, (index, id): (u16, EntryId), time: Instant) {
+        let entry = &program.entries.list[id as usize];
+        let kind = match self.sort_of(entry, id) {
             Sort::Operation(kind) => Some(kind),
             _ => None,
         };
+        let stream = &mut self.streams[usize::from(index)];
+        debug_assert!(stream.running, "only the head of a stream runs");
         stream.running = false;
         stream.cleared = time;
-        stream.last = Ending { time, item: id, device: stream.device, kind };
-        self.go_on(program, u32::from(index));
+        stream.last = Ending { time, item: entry.item, device: stream.device, kind };
+        let ending = stream.last;
+        self.pass_head(program, u32::from(index), ending);
     }
 
-    /// Done with the head; who is behind it across the barrier is to be looked at.
-    fn go_on(&mut self, program: &Program<'_>, index: u32) {
-        self.streams[index as usize].head += 1;
+    /// Done with the head: whoever waited for it is to be looked at.
+    fn pass_head(&mut self, program: &Program<'_>, index: u32, ending: Ending) {
+        let stream = &mut self.streams[index as usize];
+        self.endings[stream.head as usize] = ending;
+        stream.head += 1;
+        let (head, mut waiter) = (stream.head, stream.waiter);
+        while waiter != NONE {
+            let other = &self.streams[waiter as usize];
+            if program.entries.waits[other.wait as usize].until.entry >= head {
+                break;
+            }
+            self.to_do.push(waiter);
+            waiter = other.next_waiter;
+        }
+        self.streams[index as usize].waiter = waiter;
+        // And who is behind it across the barrier.
         for &other in &program.barrier {
             if std::mem::take(&mut self.streams[usize::from(other)].held_back) {
                 self.to_do.push(u32::from(other));
@@ -196,7 +216,7 @@ impl Streams {
         if stream.running || stream.head == stream.issued {
             return false;
         }
-        let id = program.in_streams[stream.head as usize];
+        let id = program.entries.list[stream.head as usize].item;
         let traits = |index: usize| &program.traits[index];
         let mine = traits(index as usize);
         let others = || {
@@ -205,7 +225,8 @@ impl Streams {
         };
         let is_earlier = |other: usize| {
             let head = self.streams[other].head;
-            head < program.starts[other + 1] && program.in_streams[head as usize] < id
+            let Entries { list, starts, .. } = &program.entries;
+            head < starts[other + 1] && list[head as usize].item < id
         };
         let held_back = others().any(is_earlier);
         self.streams[index as usize].held_back = held_back;
@@ -234,8 +255,8 @@ impl Streams {
         }
     }
 
-    /// Takes a record or a wait off a stream, if it can, or starts an operation.
-    /// Whether there may be another head now.
+    /// Takes the head off a stream if it can, or starts it. Whether there may be
+    /// another head now.
     fn take_head(
         &mut self,
         program: &Program<'_>,
@@ -246,27 +267,71 @@ impl Streams {
         if !program.barrier.is_empty() && self.holds_back(program, index) {
             return false;
         }
-        let stream = &mut self.streams[index as usize];
-        if stream.running || stream.head == stream.issued {
+        let &Stream { head, issued, running, wait, .. } = &self.streams[index as usize];
+        if running || head == issued {
             return false;
         }
-        let id = program.in_streams[stream.head as usize];
-        let (item, issued) = (&program.items[id as usize], self.issued[id as usize]);
+        let entry = &program.entries.list[head as usize];
+        if wait != entry.waits && !self.pass_waits(program, index, entry.waits) {
+            return false;
+        }
+        let issued = self.issued[entry.item as usize];
+        let stream = &mut self.streams[index as usize];
         // It found the stream empty.
         if issued >= stream.cleared {
             stream.seen = [false; OperationKind::COUNT];
         }
-        match self.sort_of(item, id) {
-            Sort::Record => {
-                self.reach(program, index, (item.recording, id, issued));
-                true
-            }
-            Sort::Wait => self.pass(program, index, (item.recording, issued)),
+        match self.sort_of(entry, head) {
             Sort::Operation(kind) => {
-                ready.push((self.start(program, index, (id, kind, issued), engines), id));
-                false
+                ready.push((self.start(program, index, (kind, issued), engines), head));
+                return false;
             }
+            Sort::Record => self.reach(program, index, (entry.item, issued)),
+            Sort::Wait => self.pass_head(program, index, Ending::START),
             Sort::HostOnly => unreachable!("what is the host's alone is in no stream"),
+        }
+        true
+    }
+
+    /// Takes waits off a stream, up to one that is for something to come. Whether there
+    /// is none.
+    fn pass_waits(&mut self, program: &Program<'_>, index: u32, behind: u32) -> bool {
+        for place in self.streams[index as usize].wait..behind {
+            let Wait { item, until } = program.entries.waits[place as usize];
+            let is_made = until.entry != NONE;
+            if is_made && self.streams[usize::from(until.stream)].head <= until.entry {
+                self.queue_up(program, index, until);
+                return false;
+            }
+            let stream = &mut self.streams[index as usize];
+            let mut left = self.issued[item as usize];
+            if left >= stream.cleared {
+                stream.seen = [false; OperationKind::COUNT];
+            }
+            if is_made {
+                let ending = self.endings[until.entry as usize];
+                stream.awaited.push(ending);
+                left = left.max(ending.time);
+            }
+            stream.cleared = stream.cleared.max(left);
+            stream.wait = place + 1;
+        }
+        true
+    }
+
+    /// Has a stream looked at when a recording is made.
+    fn queue_up(&mut self, program: &Program<'_>, index: u32, until: Recording) {
+        let awaited = |stream: &Stream| program.entries.waits[stream.wait as usize].until.item;
+        let mut next = self.streams[usize::from(until.stream)].waiter;
+        let mut before = NONE;
+        while next != NONE && awaited(&self.streams[next as usize]) < until.item {
+            (before, next) = (next, self.streams[next as usize].next_waiter);
+        }
+        self.streams[index as usize].next_waiter = next;
+        if before == NONE {
+            self.streams[usize::from(until.stream)].waiter = index;
+        } else {
+            self.streams[before as usize].next_waiter = index;
         }
     }
 
@@ -275,12 +340,13 @@ impl Streams {
         &mut self,
         program: &Program<'_>,
         index: u32,
-        (id, kind, issued): (ItemId, OperationKind, Instant),
+        (kind, issued): (OperationKind, Instant),
         engines: Engines<'_>,
     ) -> Instant {
-        let class = self.class_of(program, id);
-        let arrival = (issued, issued + class.latency);
         let stream = &self.streams[index as usize];
+        let class = self.class_of(program, stream.head);
+        let item = program.entries.list[stream.head as usize].item;
+        let arrival = (issued, issued + class.latency);
         let may_poll = (stream.last.kind, kind) == KERNELS && program.launching.len() > 1;
         let polling = if may_poll { self.polling(program, index, engines) } else { 0.0 };
         let stream = &mut self.streams[index as usize];
@@ -293,7 +359,7 @@ impl Streams {
             is_first,
             arrival,
             time: arrival.1,
-            cause: Cause { reason: Reason::Issue, before: id, ready: arrival.1 },
+            cause: Cause { reason: Reason::Issue, before: item, ready: arrival.1 },
         };
         let [within, across] =
             if class.in_graph { [Tie::Graph; 2] } else { [Tie::Stream, Tie::Event] };
@@ -306,17 +372,12 @@ impl Streams {
         start.time
     }
 
-    /// Takes a record off the stream; whoever waited for it is to be looked at.
-    fn reach(
-        &mut self,
-        program: &Program<'_>,
-        index: u32,
-        (recording, id, arrives): (u32, ItemId, Instant),
-    ) {
+    /// Takes a record off the stream.
+    fn reach(&mut self, program: &Program<'_>, index: u32, (item, issued): (ItemId, Instant)) {
         let stream = &mut self.streams[index as usize];
         let mut ending = stream.last;
-        if ending.time < arrives {
-            ending = Ending { time: arrives, item: id, device: stream.device, ..stream.last };
+        if ending.time < issued {
+            ending = Ending { time: issued, item, device: stream.device, ..ending };
         }
         // What the stream itself still has to follow, its waiters have to as well.
         for &other in &stream.awaited {
@@ -325,38 +386,7 @@ impl Streams {
             }
         }
         stream.cleared = stream.cleared.max(ending.time);
-        let recording = &mut self.recordings[recording as usize];
-        (recording.ending, recording.reached) = (ending, true);
-        let mut waiter = recording.waiter;
-        while waiter != NONE {
-            self.to_do.push(waiter);
-            waiter = self.streams[waiter as usize].next_waiter;
-        }
-        self.go_on(program, index);
-    }
-
-    /// Takes a wait off the stream if what it waits for has happened.
-    fn pass(
-        &mut self,
-        program: &Program<'_>,
-        index: u32,
-        (recording, issued): (u32, Instant),
-    ) -> bool {
-        let stream = &mut self.streams[index as usize];
-        let mut left = issued;
-        if recording != NONE {
-            let recording = &mut self.recordings[recording as usize];
-            if !recording.reached {
-                stream.next_waiter = recording.waiter;
-                recording.waiter = index;
-                return false;
-            }
-            stream.awaited.push(recording.ending);
-            left = left.max(recording.ending.time);
-        }
-        stream.cleared = stream.cleared.max(left);
-        self.go_on(program, index);
-        true
+        self.pass_head(program, index, ending);
     }
 
     /// What a kernel behind a kernel pays for other streams that the device has
@@ -367,10 +397,7 @@ impl Streams {
         let mut others = 0;
         for &other in &program.launching {
             let stream = &mut self.streams[usize::from(other)];
-            let is_kernel = |position: u32| {
-                let id = program.in_streams[position as usize];
-                program.items[id as usize].sort == Sort::KERNEL
-            };
+            let is_kernel = |id: EntryId| program.entries.list[id as usize].sort == Sort::KERNEL;
             let is_elsewhere = stream.device != device;
             if u32::from(other) == index || is_elsewhere || stream.head == stream.issued {
                 continue;
@@ -379,9 +406,13 @@ impl Streams {
             while stream.kernel < stream.issued && !is_kernel(stream.kernel) {
                 stream.kernel += 1;
             }
+            let head = &program.entries.list[stream.head as usize];
+            let is_launched = |id: EntryId| {
+                self.issued[program.entries.list[id as usize].item as usize] <= engines.now
+            };
             let waits = stream.kernel < stream.issued
-                && !is_kernel(stream.head)
-                && self.issued[program.in_streams[stream.kernel as usize] as usize] <= engines.now;
+                && (head.sort != Sort::KERNEL || stream.wait != head.waits)
+                && is_launched(stream.kernel);
             others += usize::from(waits);
         }
         let [down, up, _] = engines.copies.busy(usize::from(device));
