@@ -36,45 +36,54 @@ use std::collections::VecDeque;
 pub(super) const ENGINES: usize = 3;
 pub(super) const PEER_ENGINE: usize = 2;
 
-/// A copy under way.
-struct Running {
+/// A copy engine of a device.
+struct Engine {
+    /// What it has been asked to do, and the stream of each.
+    queue: VecDeque<(EntryId, u16)>,
+    /// The stream it is staying with, and what it does, or did last.
+    serving: Option<u16>,
     entry: EntryId,
+    before: EntryId,
     started: Instant,
+    /// When it is done if nothing else happens; [`Instant::NEVER`] if it is idle.
+    end: Instant,
     /// Nanoseconds left at a time, with nothing in the other direction, and how many of
     /// them go by in one.
     left: f64,
     since: Instant,
     speed: f64,
-    /// When nothing is left if nothing else happens.
-    end: Instant,
     /// Where copies slow each other: the flow, and the nanoseconds more at its speed
     /// beside the other direction if that is busy when it starts.
     met: Option<(FlowId, f64)>,
 }
 
-impl Running {
+impl Engine {
+    fn is_busy(&self) -> bool {
+        self.end != Instant::NEVER
+    }
+
     fn left_at(&self, now: Instant) -> f64 {
         self.left - now.since(self.since).nanos_f64() * self.speed
     }
 
-    /// Works its end out anew.
+    /// Works out when it is done.
     fn look_ahead(&mut self) {
         // A division would cost as much as all the rest.
         let left = if self.speed == 1.0 { self.left } else { self.left / self.speed };
         self.end = self.since + whole_nanos(left);
     }
-}
 
-struct Engine {
-    /// What it has been asked to do, and the stream of each.
-    queue: VecDeque<(EntryId, u16)>,
-    running: Option<Running>,
-    /// The stream it is staying with, and what it did last.
-    serving: Option<u16>,
-    last: EntryId,
-}
+    /// The next copy: of the stream that it is with, or whoever has waited for longest.
+    fn next(&mut self) -> Option<(EntryId, u16)> {
+        let &first = self.queue.front()?;
+        let is_same = |&(_, stream): &(EntryId, u16)| Some(stream) == self.serving;
+        if is_same(&first) || self.serving.is_none() {
+            return self.queue.pop_front();
+        }
+        let next = self.queue.iter().position(is_same).unwrap_or(0);
+        self.queue.remove(next)
+    }
 
-impl Engine {
     /// Takes the next copy if there is none under way; `links`: where it is a flow.
     fn start_next(
         &mut self,
@@ -82,23 +91,20 @@ impl Engine {
         (now, switch): (Instant, f64),
         links: Option<&mut Links>,
     ) {
-        if self.running.is_some() || self.queue.is_empty() {
+        if self.is_busy() {
             return;
         }
-        let same = |&(_, stream): &(EntryId, u16)| Some(stream) == self.serving;
-        let next = self.queue.iter().position(same).unwrap_or(0);
-        let next = if next == 0 { self.queue.pop_front() } else { self.queue.remove(next) };
-        let Some((entry, stream)) = next else { return };
-        let stays = self.serving.is_none_or(|served| served == stream);
+        let Some((entry, stream)) = self.next() else { return };
         let work = &program.class_in(entry).work;
         let (Work::Copy { alone, .. } | Work::PeerCopy { alone, .. }) = *work else {
             unreachable!("nothing else needs a copy engine")
         };
-        let left = alone.nanos_f64() + if stays { 0.0 } else { switch };
-        let met = links.map(|links| meet(links, program, (stream, work)));
-        let end = now + whole_nanos(left);
-        self.serving = Some(stream);
-        self.running = Some(Running { entry, started: now, left, since: now, speed: 1.0, end, met });
+        let stays = self.serving.is_none_or(|served| served == stream);
+        self.left = alone.nanos_f64() + if stays { 0.0 } else { switch };
+        self.met = links.map(|links| meet(links, program, (stream, work)));
+        (self.started, self.since, self.speed) = (now, now, 1.0);
+        (self.before, self.entry, self.serving) = (self.entry, entry, Some(stream));
+        self.look_ahead();
     }
 }
 
@@ -114,16 +120,17 @@ fn meet(links: &mut Links, program: &Program<'_>, (stream, work): (u16, &Work)) 
 }
 
 fn busy(engines: &[Engine; ENGINES]) -> [bool; ENGINES] {
-    engines.each_ref().map(|engine| engine.running.is_some())
+    engines.each_ref().map(Engine::is_busy)
 }
 
 /// A copy that has just started finds the other direction busy; `before`: which
 /// were busy when it had not.
-fn delay_beside_each_other([down, up, _]: &mut [Engine; ENGINES], before: [bool; ENGINES]) {
-    if let (Some(down), Some(up)) = (&mut down.running, &mut up.running) {
-        for (running, before) in [down, up].into_iter().zip(before) {
-            if let (Some((_, delay)), false) = (running.met, before) {
-                running.left += delay;
+fn delay_beside_each_other(engines: &mut [Engine; ENGINES], before: [bool; ENGINES]) {
+    let [down, up, _] = engines;
+    if down.is_busy() && up.is_busy() {
+        for (engine, before) in [down, up].into_iter().zip(before) {
+            if let (Some((_, delay)), false) = (engine.met, before) {
+                engine.left += delay;
             }
         }
     }
@@ -169,7 +176,19 @@ impl Default for Copies {
 
 impl Default for Engine {
     fn default() -> Self {
-        Self { queue: VecDeque::new(), running: None, serving: None, last: NONE }
+        let start = Instant::START;
+        Self {
+            queue: VecDeque::new(),
+            serving: None,
+            entry: NONE,
+            before: NONE,
+            started: start,
+            end: Instant::NEVER,
+            left: 0.0,
+            since: start,
+            speed: 1.0,
+            met: None,
+        }
     }
 }
 
@@ -186,7 +205,7 @@ impl Copies {
         self.engines.resize_with(program.devices(), Default::default);
         for engine in self.engines.as_flattened_mut() {
             engine.queue.clear();
-            (engine.running, engine.serving, engine.last) = (None, None, NONE);
+            (engine.serving, engine.entry, engine.end) = (None, NONE, Instant::NEVER);
         }
     }
 
@@ -202,12 +221,14 @@ impl Copies {
     /// Takes the copy of an engine out if it has ended.
     pub fn collect(&mut self, engine: usize, now: Instant) -> Option<Ended> {
         let engine = &mut self.engines.as_flattened_mut()[engine];
-        let is_done = |running: &mut Running| running.left_at(now) < DONE;
-        let Running { entry, started, met, .. } = engine.running.take_if(is_done)?;
-        if let Some((flow, _)) = met {
+        if !engine.is_busy() || engine.left_at(now) >= DONE {
+            return None;
+        }
+        engine.end = Instant::NEVER;
+        if let Some((flow, _)) = engine.met {
             self.links.remove(flow);
         }
-        let before = std::mem::replace(&mut engine.last, entry);
+        let Engine { entry, started, before, .. } = *engine;
         Some(Ended { entry, started, before })
     }
 
@@ -216,19 +237,22 @@ impl Copies {
         busy(&self.engines[device])
     }
 
+    pub fn is_busy(&self, device: usize, engine: usize) -> bool {
+        self.engines[device][engine].is_busy()
+    }
+
     /// Gives idle engines their next copy. To be called when everything that becomes
     /// ready at this moment has been enqueued.
     pub fn fill(&mut self, program: &Program<'_>, now: Instant) {
-        let switches = program.switch.iter();
         if program.shares.is_empty() {
-            for (engines, switch) in self.engines.iter_mut().zip(switches) {
+            for (engines, switch) in self.engines.iter_mut().zip(&program.switch) {
                 for (engine, &switch) in engines.iter_mut().zip(switch) {
                     engine.start_next(program, (now, switch), None);
                 }
             }
         } else {
             self.settle(now);
-            for (engines, switch) in self.engines.iter_mut().zip(switches) {
+            for (engines, switch) in self.engines.iter_mut().zip(&program.switch) {
                 let before = busy(engines);
                 for (engine, &switch) in engines.iter_mut().zip(switch) {
                     engine.start_next(program, (now, switch), Some(&mut self.links));
@@ -237,27 +261,27 @@ impl Copies {
             }
             self.share();
         }
-        let ends = self.engines.as_flattened().iter().filter_map(|e| e.running.as_ref());
-        self.next = ends.map(|running| running.end).fold(Instant::NEVER, Instant::min);
+        let engines = self.engines.as_flattened().iter();
+        self.next = engines.fold(Instant::NEVER, |next, engine| next.min(engine.end));
     }
 
     /// Takes off what has been done since the last change.
     fn settle(&mut self, now: Instant) {
-        for running in running(&mut self.engines) {
-            (running.left, running.since) = (running.left_at(now), now);
+        for engine in running(&mut self.engines) {
+            (engine.left, engine.since) = (engine.left_at(now), now);
         }
     }
 
     /// Gives flows their speeds.
     fn share(&mut self) {
         self.links.share();
-        for running in running(&mut self.engines) {
-            running.speed = running.met.map_or(1.0, |(flow, _)| self.links.rate(flow));
-            running.look_ahead();
+        for engine in running(&mut self.engines) {
+            engine.speed = engine.met.map_or(1.0, |(flow, _)| self.links.rate(flow));
+            engine.look_ahead();
         }
     }
 }
 
-fn running(engines: &mut [[Engine; ENGINES]]) -> impl Iterator<Item = &mut Running> {
-    engines.as_flattened_mut().iter_mut().filter_map(|engine| engine.running.as_mut())
+fn running(engines: &mut [[Engine; ENGINES]]) -> impl Iterator<Item = &mut Engine> {
+    engines.as_flattened_mut().iter_mut().filter(|engine| engine.is_busy())
 }

@@ -5,9 +5,9 @@ use super::copies::{Copies, Ended, PEER_ENGINE};
 use super::entries::{Entry, EntryId};
 use super::host::{Blocked, Host};
 use super::observer::{Cause, Done, Observer, Recorder};
-use super::operation::{NONE, Work};
+use super::operation::{ItemId, NONE, Work};
 use super::processors::Processors;
-use super::program::{Program, SimulateError, Sort, Waits};
+use super::program::{Program, SimulateError, Waits};
 use super::queue::Queue;
 use super::streams::{Engines, Ready, Streams};
 use crate::plan::{Plan, StreamTraits};
@@ -54,8 +54,6 @@ pub struct Simulator {
     copies: Copies,
     /// Those of each device.
     processors: Vec<Processors>,
-    /// Operations that became ready and have not joined their engines yet.
-    ready: Vec<Ready>,
     /// A copy has ended or become ready.
     choose: bool,
 }
@@ -86,14 +84,14 @@ impl Simulator {
         }
         self.issue(program, observer);
         loop {
-            let next = self.queue.next().min(self.copies.next);
+            let next = self.queue.next();
             let next = self.processors.iter().fold(next, |next, device| next.min(device.next));
             // Behind everything that becomes ready at this very moment.
             if self.choose && next > self.now {
                 self.choose = false;
                 self.copies.fill(program, self.now);
-                continue;
             }
+            let next = next.min(self.copies.next);
             if next == Instant::NEVER {
                 break;
             }
@@ -101,7 +99,7 @@ impl Simulator {
             self.step(program, observer);
         }
         assert_eq!(self.host.next as usize, program.items.len(), "a checked plan runs to its end");
-        self.latest.since_start()
+        self.latest.max(self.host.reached).since_start()
     }
 
     /// Everything that is due now: ends before beginnings.
@@ -149,11 +147,13 @@ impl Simulator {
     }
 
     /// Runs the host ahead until it has to wait for the device.
-    fn issue(&mut self, program: &Program<'_>, observer: &mut impl Observer) {
-        while let Some(item) = program.items.get(self.host.next as usize) {
+    fn issue<O: Observer>(&mut self, program: &Program<'_>, observer: &mut O) {
+        loop {
+            self.run_ahead(program, observer);
+            let Some(item) = program.items.get(self.host.next as usize) else { return };
             let mut class = &program.classes[item.class as usize];
             if class.may_go_inline {
-                let drained = self.streams.is_drained(item.stream);
+                let drained = self.streams.is_drained(program, item.stream);
                 if !drained && self.now < self.host.reached {
                     // What the stream has to do by then is only known then.
                     self.host.blocked = Blocked::Returning;
@@ -165,28 +165,10 @@ impl Simulator {
                     class = &program.classes[item.class as usize + 1];
                 }
             }
-            let issued = if class.in_graph {
-                // The device gets on with the first nodes while the host goes through
-                // the others.
-                &mut self.host.launched
-            } else {
-                self.host.entered = self.host.reached;
-                self.host.launched = self.host.reached + class.latency;
-                &mut self.host.reached
-            };
-            *issued = *issued + class.host;
-            if item.sort != Sort::HostOnly {
-                let at_head = self.streams.issue(item, (*issued, self.host.next));
-                if at_head {
-                    self.advance(program, item.stream);
-                }
-            }
-            if class.in_graph {
-                // The launch of the graph was the call.
-                self.host.next += 1;
-                continue;
-            }
-            let drained = || self.streams.is_drained(item.stream);
+            let issued = self.host.enter(class);
+            self.streams.issue(self.host.next, issued);
+            self.wake(program, self.host.next + 1);
+            let drained = || self.streams.is_drained(program, item.stream);
             match class.waits {
                 Waits::Staging if self.host.blocked != Blocked::Returning => {
                     self.host.blocked = Blocked::Staging;
@@ -203,13 +185,38 @@ impl Simulator {
         }
     }
 
+    /// Issues calls up to one that goes by what the device does.
+    fn run_ahead<O: Observer>(&mut self, program: &Program<'_>, observer: &mut O) {
+        for item in &program.items[self.host.next as usize..] {
+            let class = &program.classes[item.class as usize];
+            if class.may_go_inline || class.waits != Waits::No {
+                break;
+            }
+            let issued = self.host.enter(class);
+            self.streams.issue(self.host.next, issued);
+            // The launch of a graph was the call.
+            if class.in_graph {
+                self.host.next += 1;
+            } else {
+                self.end_call(observer);
+            }
+        }
+        self.wake(program, self.host.next);
+    }
+
+    /// Lets streams go on that had nothing to do, up to a call.
+    fn wake(&mut self, program: &Program<'_>, until: ItemId) {
+        while let Some(stream) = self.streams.next_issued(program, until) {
+            self.advance(program, stream);
+        }
+    }
+
     fn end_call<O: Observer>(&mut self, observer: &mut O) {
         if O::LISTENS {
             let Host { next: item, entered: start, reached: end, cause, .. } = self.host;
             observer.host(Done { item, start, end, cause });
             self.host.cause = Cause { reason: Reason::Issue, before: item, ready: end };
         }
-        self.latest = self.latest.max(self.host.reached);
         self.host.blocked = Blocked::No;
         self.host.next += 1;
     }
@@ -222,11 +229,11 @@ impl Simulator {
     /// Lets a stream go on, and whoever waits for it; what becomes ready joins
     /// its engine, in the order in which it became so.
     fn advance(&mut self, program: &Program<'_>, stream: u16) {
-        let Self { now, copies, processors, .. } = self;
-        let engines = Engines { now: *now, copies, processors };
-        self.streams.advance(program, stream, engines, &mut self.ready);
-        for index in 0..self.ready.len() {
-            let (time, id) = self.ready[index];
+        self.streams.look_at(stream);
+        loop {
+            let Self { now, copies, processors, .. } = self;
+            let engines = Engines { now: *now, copies, processors };
+            let Some((time, id)) = self.streams.next_ready(program, &engines) else { return };
             match self.streams.class_of(program, id).work {
                 Work::Kernel { .. } if !program.places.is_empty() => {
                     self.pass_channel(program, (time, id));
@@ -236,7 +243,6 @@ impl Simulator {
                 _ => self.queue.schedule(time, Event::Joins(id)),
             }
         }
-        self.ready.clear();
     }
 
     /// Launches the kernels that their channel lets go on now.
@@ -298,7 +304,7 @@ impl Simulator {
         self.advance(program, stream);
         // Not only of this stream: an event may have let another one drain.
         if let Blocked::Draining { stream, wake } = self.host.blocked
-            && self.streams.is_drained(stream)
+            && self.streams.is_drained(program, stream)
         {
             let still_awake = self.now <= self.host.reached;
             if !still_awake {

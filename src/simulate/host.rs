@@ -2,6 +2,7 @@
 
 use super::observer::Cause;
 use super::operation::ItemId;
+use super::program::Class;
 use crate::units::{Instant, Span};
 
 /// What keeps the host thread in a call.
@@ -33,6 +34,23 @@ pub(super) struct Host {
     pub launched: Instant,
     /// What the call that is under way had to follow.
     pub cause: Cause,
+}
+
+impl Host {
+    /// Enters a call, or goes on to a call of the graph that is being launched; gives
+    /// the time at which what it puts into a stream is issued.
+    pub fn enter(&mut self, class: &Class) -> Instant {
+        if class.in_graph {
+            // The device gets on with the first nodes while the host goes through the
+            // others.
+            self.launched = self.launched + class.host;
+            return self.launched;
+        }
+        self.entered = self.reached;
+        self.launched = self.reached + class.latency;
+        self.reached = self.reached + class.host;
+        self.reached
+    }
 }
 
 impl Default for Host {

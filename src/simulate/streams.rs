@@ -14,7 +14,7 @@ use super::entries::{Entries, Entry, EntryId, Recording, Wait};
 use super::observer::Cause;
 use super::operation::{Ending, ItemId, NONE};
 use super::processors::Processors;
-use super::program::{Class, Item, Program, Sort, Tie};
+use super::program::{Class, Program, Sort, Tie};
 use super::start::Start;
 use crate::plan::Direction;
 use crate::profile::OperationKind;
@@ -22,10 +22,10 @@ use crate::timeline::Reason;
 use crate::units::Instant;
 
 struct Stream {
-    /// Among all entries: the head, what follows the last that was issued, and a kernel
-    /// that nothing before the head comes after.
+    /// Among all entries: the head, what follows the stream's last, and a kernel that
+    /// nothing before the head comes after.
     head: EntryId,
-    issued: EntryId,
+    end: EntryId,
     kernel: EntryId,
     /// The next wait of the head, or of what follows it.
     wait: u32,
@@ -61,6 +61,9 @@ pub(super) struct Streams {
     endings: Vec<Ending>,
     /// Whether each entry's data went along with its command; empty where none may.
     inline: Vec<bool>,
+    /// What was issued are the calls before this one.
+    until: ItemId,
+    /// Streams that may go on, the next one last.
     to_do: Vec<u32>,
 }
 
@@ -76,13 +79,13 @@ pub(super) struct Engines<'e> {
 
 impl Engines<'_> {
     fn are_busy(&self, device: usize, kind: OperationKind) -> bool {
-        let copies = self.copies.busy(device);
-        match kind {
-            OperationKind::CopyIn => copies[Direction::HostToDevice as usize],
-            OperationKind::CopyOut => copies[Direction::DeviceToHost as usize],
-            OperationKind::Kernel => self.processors[device].is_busy(),
-            OperationKind::PeerCopy => copies[PEER_ENGINE],
-        }
+        let engine = match kind {
+            OperationKind::CopyIn => Direction::HostToDevice as usize,
+            OperationKind::CopyOut => Direction::DeviceToHost as usize,
+            OperationKind::PeerCopy => PEER_ENGINE,
+            OperationKind::Kernel => return self.processors[device].is_busy(),
+        };
+        self.copies.is_busy(device, engine)
     }
 }
 
@@ -99,17 +102,18 @@ impl Streams {
         if program.classes.iter().any(|class| class.may_go_inline) {
             self.inline.resize(program.entries.list.len(), false);
         }
-        self.streams.clear();
+        self.until = 0;
         let waits = |start: EntryId| match start.checked_sub(1) {
             Some(before) => program.entries.list[before as usize].waits,
             None => 0,
         };
-        let traits = program.entries.starts.iter().zip(&program.traits);
-        self.streams.extend(traits.map(|(&start, traits)| Stream {
-            head: start,
-            issued: start,
-            kernel: start,
-            wait: waits(start),
+        self.streams.clear();
+        let bounds = program.entries.starts.windows(2).zip(&program.traits);
+        self.streams.extend(bounds.map(|(bounds, traits)| Stream {
+            head: bounds[0],
+            end: bounds[1],
+            kernel: bounds[0],
+            wait: waits(bounds[0]),
             device: traits.device.0 as u16,
             running: false,
             held_back: false,
@@ -123,14 +127,13 @@ impl Streams {
         }));
     }
 
-    pub fn is_drained(&self, stream: u16) -> bool {
-        let stream = &self.streams[usize::from(stream)];
-        stream.head == stream.issued
+    pub fn is_drained(&self, program: &Program<'_>, stream: u16) -> bool {
+        self.streams[usize::from(stream)].head_until(program, self.until).is_none()
     }
 
-    /// The data of what is issued next to a stream goes along with its command.
+    /// The data of what is issued next to a drained stream goes along with its command.
     pub fn go_inline(&mut self, stream: u16) {
-        let next = self.streams[usize::from(stream)].issued;
+        let next = self.streams[usize::from(stream)].head;
         self.inline[next as usize] = true;
     }
 
@@ -157,17 +160,26 @@ impl Streams {
         Cause { before: program.issued_by(cause.before), ..cause }
     }
 
-    /// The host issues an item at a time that may lie ahead. Whether it is the
-    /// next thing that its stream has to do.
-    pub fn issue(&mut self, item: &Item, (time, id): (Instant, ItemId)) -> bool {
+    /// The host issues an item at a time that may lie ahead.
+    pub fn issue(&mut self, id: ItemId, time: Instant) {
         self.issued[id as usize] = time;
-        if item.is_part {
-            return false;
-        }
-        let stream = &mut self.streams[usize::from(item.stream)];
-        let at_head = !stream.running && stream.head == stream.issued;
-        stream.issued += 1;
-        at_head
+    }
+
+    /// Goes on to the next call before `until` that is the next thing that its stream has
+    /// to do; gives the stream.
+    pub fn next_issued(&mut self, program: &Program<'_>, until: ItemId) -> Option<u16> {
+        let next = |(index, stream): (u16, &Stream)| {
+            let (_, entry) = stream.head_until(program, until)?;
+            (entry.item >= self.until).then_some((entry.item, index))
+        };
+        let next = (0..).zip(&self.streams).filter_map(next).min();
+        self.until = next.map_or(until, |(item, _)| item + 1);
+        next.map(|(_, stream)| stream)
+    }
+
+    /// Has a stream looked at next.
+    pub fn look_at(&mut self, stream: u16) {
+        self.to_do.push(u32::from(stream));
     }
 
     /// The operation at the head of a stream has ended.
@@ -211,12 +223,9 @@ impl Streams {
 
     /// Whether the head of a stream has to stay behind the barrier that the
     /// legacy default stream is; if not, it has to follow what was before it.
+    #[cold]
     fn holds_back(&mut self, program: &Program<'_>, index: u32) -> bool {
-        let stream = &self.streams[index as usize];
-        if stream.running || stream.head == stream.issued {
-            return false;
-        }
-        let id = program.entries.list[stream.head as usize].item;
+        let id = program.entries.list[self.streams[index as usize].head as usize].item;
         let traits = |index: usize| &program.traits[index];
         let mine = traits(index as usize);
         let others = || {
@@ -239,58 +248,47 @@ impl Streams {
         held_back
     }
 
-    /// Starts the head of a stream if it can; passes over events that are done.
-    pub fn advance(
-        &mut self,
-        program: &Program<'_>,
-        index: u16,
-        engines: Engines<'_>,
-        ready: &mut Vec<Ready>,
-    ) {
+    /// Lets streams go on until an operation may start, and gives that.
+    pub fn next_ready(&mut self, program: &Program<'_>, engines: &Engines<'_>) -> Option<Ready> {
         // A reached event may set other streams free, and those others again.
-        let mut next = Some(u32::from(index));
-        while let Some(index) = next {
-            while self.take_head(program, index, engines, ready) {}
-            next = self.to_do.pop();
+        while let Some(index) = self.to_do.pop() {
+            while let Some((id, entry)) = self.next_head(program, index) {
+                let issued = self.issued[entry.item as usize];
+                let stream = &mut self.streams[index as usize];
+                // It found the stream empty.
+                if issued >= stream.cleared {
+                    stream.seen = [false; OperationKind::COUNT];
+                }
+                match self.sort_of(entry, id) {
+                    Sort::Operation(kind) => {
+                        let start = self.start(program, index, (entry.item, kind, issued), engines);
+                        return Some((start, id));
+                    }
+                    Sort::Record => self.reach(program, index, (entry.item, issued)),
+                    Sort::Wait => self.pass_head(program, index, Ending::START),
+                    Sort::HostOnly => unreachable!("what is the host's alone is in no stream"),
+                }
+            }
         }
+        None
     }
 
-    /// Takes the head off a stream if it can, or starts it. Whether there may be
-    /// another head now.
-    fn take_head(
+    /// The head of a stream if it waits for nothing any more.
+    fn next_head<'p>(
         &mut self,
-        program: &Program<'_>,
+        program: &'p Program<'_>,
         index: u32,
-        engines: Engines<'_>,
-        ready: &mut Vec<Ready>,
-    ) -> bool {
+    ) -> Option<(EntryId, &'p Entry)> {
+        let stream = &self.streams[index as usize];
+        if stream.running {
+            return None;
+        }
+        let (id, entry) = stream.head_until(program, self.until)?;
+        let is_behind = stream.wait != entry.waits;
         if !program.barrier.is_empty() && self.holds_back(program, index) {
-            return false;
+            return None;
         }
-        let &Stream { head, issued, running, wait, .. } = &self.streams[index as usize];
-        if running || head == issued {
-            return false;
-        }
-        let entry = &program.entries.list[head as usize];
-        if wait != entry.waits && !self.pass_waits(program, index, entry.waits) {
-            return false;
-        }
-        let issued = self.issued[entry.item as usize];
-        let stream = &mut self.streams[index as usize];
-        // It found the stream empty.
-        if issued >= stream.cleared {
-            stream.seen = [false; OperationKind::COUNT];
-        }
-        match self.sort_of(entry, head) {
-            Sort::Operation(kind) => {
-                ready.push((self.start(program, index, (kind, issued), engines), head));
-                return false;
-            }
-            Sort::Record => self.reach(program, index, (entry.item, issued)),
-            Sort::Wait => self.pass_head(program, index, Ending::START),
-            Sort::HostOnly => unreachable!("what is the host's alone is in no stream"),
-        }
-        true
+        (!is_behind || self.pass_waits(program, index, entry.waits)).then_some((id, entry))
     }
 
     /// Takes waits off a stream, up to one that is for something to come. Whether there
@@ -320,6 +318,7 @@ impl Streams {
     }
 
     /// Has a stream looked at when a recording is made.
+    #[inline(never)]
     fn queue_up(&mut self, program: &Program<'_>, index: u32, until: Recording) {
         let awaited = |stream: &Stream| program.entries.waits[stream.wait as usize].until.item;
         let mut next = self.streams[usize::from(until.stream)].waiter;
@@ -340,12 +339,11 @@ impl Streams {
         &mut self,
         program: &Program<'_>,
         index: u32,
-        (kind, issued): (OperationKind, Instant),
-        engines: Engines<'_>,
+        (item, kind, issued): (ItemId, OperationKind, Instant),
+        engines: &Engines<'_>,
     ) -> Instant {
         let stream = &self.streams[index as usize];
         let class = self.class_of(program, stream.head);
-        let item = program.entries.list[stream.head as usize].item;
         let arrival = (issued, issued + class.latency);
         let may_poll = (stream.last.kind, kind) == KERNELS && program.launching.len() > 1;
         let polling = if may_poll { self.polling(program, index, engines) } else { 0.0 };
@@ -392,31 +390,50 @@ impl Streams {
     /// What a kernel behind a kernel pays for other streams that the device has
     /// to look after: those with a kernel that waits for something else than a
     /// kernel before it.
-    fn polling(&mut self, program: &Program<'_>, index: u32, engines: Engines<'_>) -> f64 {
+    #[cold]
+    fn polling(&mut self, program: &Program<'_>, index: u32, engines: &Engines<'_>) -> f64 {
         let device = self.streams[index as usize].device;
         let mut others = 0;
         for &other in &program.launching {
             let stream = &mut self.streams[usize::from(other)];
             let is_kernel = |id: EntryId| program.entries.list[id as usize].sort == Sort::KERNEL;
-            let is_elsewhere = stream.device != device;
-            if u32::from(other) == index || is_elsewhere || stream.head == stream.issued {
-                continue;
-            }
-            stream.kernel = stream.kernel.max(stream.head);
-            while stream.kernel < stream.issued && !is_kernel(stream.kernel) {
+            let (id, entry) = match stream.head_until(program, self.until) {
+                Some(head) if stream.device == device && u32::from(other) != index => head,
+                _ => continue,
+            };
+            stream.kernel = stream.kernel.max(id);
+            let is_issued = |id: EntryId| {
+                id < stream.end && program.entries.list[id as usize].item < self.until
+            };
+            while is_issued(stream.kernel) && !is_kernel(stream.kernel) {
                 stream.kernel += 1;
             }
-            let head = &program.entries.list[stream.head as usize];
             let is_launched = |id: EntryId| {
                 self.issued[program.entries.list[id as usize].item as usize] <= engines.now
             };
-            let waits = stream.kernel < stream.issued
-                && (head.sort != Sort::KERNEL || stream.wait != head.waits)
+            let waits = is_issued(stream.kernel)
+                && (entry.sort != Sort::KERNEL || stream.wait != entry.waits)
                 && is_launched(stream.kernel);
             others += usize::from(waits);
         }
         let [down, up, _] = engines.copies.busy(usize::from(device));
         program.profile.polling(others, [down, up])
+    }
+}
+
+impl Stream {
+    /// The head, if it is issued before a call.
+    fn head_until<'p>(
+        &self,
+        program: &'p Program<'_>,
+        until: ItemId,
+    ) -> Option<(EntryId, &'p Entry)> {
+        let head = self.head;
+        if head == self.end {
+            return None;
+        }
+        let entry = &program.entries.list[head as usize];
+        (entry.item < until).then_some((head, entry))
     }
 }
 
