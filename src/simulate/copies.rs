@@ -84,16 +84,17 @@ impl Engine {
         self.queue.remove(next)
     }
 
-    /// Takes the next copy if there is none under way; `links`: where it is a flow.
+    fn is_wanted(&self) -> bool {
+        !self.is_busy() && !self.queue.is_empty()
+    }
+
+    /// Takes the next copy; `links`: where it is a flow.
     fn start_next(
         &mut self,
         program: &Program<'_>,
         (now, switch): (Instant, f64),
         links: Option<&mut Links>,
     ) {
-        if self.is_busy() {
-            return;
-        }
         let Some((entry, stream)) = self.next() else { return };
         let work = &program.class_in(entry).work;
         let (Work::Copy { alone, .. } | Work::PeerCopy { alone, .. }) = *work else {
@@ -244,40 +245,41 @@ impl Copies {
     /// Gives idle engines their next copy. To be called when everything that becomes
     /// ready at this moment has been enqueued.
     pub fn fill(&mut self, program: &Program<'_>, now: Instant) {
-        if program.shares.is_empty() {
-            for (engines, switch) in self.engines.iter_mut().zip(&program.switch) {
-                for (engine, &switch) in engines.iter_mut().zip(switch) {
+        self.next = Instant::NEVER;
+        if !program.shares.is_empty() {
+            self.fill_links(program, now);
+            return;
+        }
+        for (engines, switch) in self.engines.iter_mut().zip(&program.switch) {
+            for (engine, &switch) in engines.iter_mut().zip(switch) {
+                if engine.is_wanted() {
                     engine.start_next(program, (now, switch), None);
                 }
+                self.next = self.next.min(engine.end);
             }
-        } else {
-            self.settle(now);
-            for (engines, switch) in self.engines.iter_mut().zip(&program.switch) {
-                let before = busy(engines);
-                for (engine, &switch) in engines.iter_mut().zip(switch) {
-                    engine.start_next(program, (now, switch), Some(&mut self.links));
-                }
-                delay_beside_each_other(engines, before);
-            }
-            self.share();
         }
-        let engines = self.engines.as_flattened().iter();
-        self.next = engines.fold(Instant::NEVER, |next, engine| next.min(engine.end));
     }
 
-    /// Takes off what has been done since the last change.
-    fn settle(&mut self, now: Instant) {
+    /// The same where copies slow each other.
+    fn fill_links(&mut self, program: &Program<'_>, now: Instant) {
+        // What has been done since the last change.
         for engine in running(&mut self.engines) {
             (engine.left, engine.since) = (engine.left_at(now), now);
         }
-    }
-
-    /// Gives flows their speeds.
-    fn share(&mut self) {
+        for (engines, switch) in self.engines.iter_mut().zip(&program.switch) {
+            let before = busy(engines);
+            for (engine, &switch) in engines.iter_mut().zip(switch) {
+                if engine.is_wanted() {
+                    engine.start_next(program, (now, switch), Some(&mut self.links));
+                }
+            }
+            delay_beside_each_other(engines, before);
+        }
         self.links.share();
         for engine in running(&mut self.engines) {
             engine.speed = engine.met.map_or(1.0, |(flow, _)| self.links.rate(flow));
             engine.look_ahead();
+            self.next = self.next.min(engine.end);
         }
     }
 }

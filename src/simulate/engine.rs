@@ -128,7 +128,7 @@ impl Simulator {
                 }
                 Event::HostReturns => {
                     self.host.reached = self.now;
-                    self.end_call(observer);
+                    self.host.leave(observer);
                     self.issue(program, observer);
                 }
                 Event::Joins(id) => self.join(program, id),
@@ -165,8 +165,7 @@ impl Simulator {
                     class = &program.classes[item.class as usize + 1];
                 }
             }
-            let issued = self.host.enter(class);
-            self.streams.issue(self.host.next, issued);
+            self.streams.issued_from(self.host.next)[0] = self.host.enter(class);
             self.wake(program, self.host.next + 1);
             let drained = || self.streams.is_drained(program, item.stream);
             match class.waits {
@@ -181,26 +180,28 @@ impl Simulator {
             if self.host.blocked != Blocked::No {
                 return;
             }
-            self.end_call(observer);
+            self.host.leave(observer);
         }
     }
 
     /// Issues calls up to one that goes by what the device does.
     fn run_ahead<O: Observer>(&mut self, program: &Program<'_>, observer: &mut O) {
-        for item in &program.items[self.host.next as usize..] {
+        let issued = self.streams.issued_from(self.host.next);
+        let mut host = self.host;
+        for (item, issued) in program.items[host.next as usize..].iter().zip(issued) {
             let class = &program.classes[item.class as usize];
             if class.may_go_inline || class.waits != Waits::No {
                 break;
             }
-            let issued = self.host.enter(class);
-            self.streams.issue(self.host.next, issued);
+            *issued = host.enter(class);
             // The launch of a graph was the call.
             if class.in_graph {
-                self.host.next += 1;
+                host.next += 1;
             } else {
-                self.end_call(observer);
+                host.leave(observer);
             }
         }
+        self.host = host;
         self.wake(program, self.host.next);
     }
 
@@ -211,16 +212,6 @@ impl Simulator {
         }
     }
 
-    fn end_call<O: Observer>(&mut self, observer: &mut O) {
-        if O::LISTENS {
-            let Host { next: item, entered: start, reached: end, cause, .. } = self.host;
-            observer.host(Done { item, start, end, cause });
-            self.host.cause = Cause { reason: Reason::Issue, before: item, ready: end };
-        }
-        self.host.blocked = Blocked::No;
-        self.host.next += 1;
-    }
-
     fn return_at(&mut self, time: Instant) {
         self.host.blocked = Blocked::Returning;
         self.queue.schedule(time, Event::HostReturns);
@@ -229,19 +220,26 @@ impl Simulator {
     /// Lets a stream go on, and whoever waits for it; what becomes ready joins
     /// its engine, in the order in which it became so.
     fn advance(&mut self, program: &Program<'_>, stream: u16) {
-        self.streams.look_at(stream);
-        loop {
+        let mut next = Some(stream);
+        while let Some(stream) = next {
             let Self { now, copies, processors, .. } = self;
             let engines = Engines { now: *now, copies, processors };
-            let Some((time, id)) = self.streams.next_ready(program, &engines) else { return };
-            match self.streams.class_of(program, id).work {
-                Work::Kernel { .. } if !program.places.is_empty() => {
-                    self.pass_channel(program, (time, id));
-                }
-                Work::Kernel { gap, .. } => self.launch(time, gap, id),
-                _ if time <= self.now => self.join(program, id),
-                _ => self.queue.schedule(time, Event::Joins(id)),
+            if let Some(ready) = self.streams.advance(program, stream, &engines) {
+                self.set_off(program, ready);
             }
+            next = self.streams.freed();
+        }
+    }
+
+    /// Sends an operation to its engine.
+    fn set_off(&mut self, program: &Program<'_>, (time, id): Ready) {
+        match self.streams.class_of(program, id).work {
+            Work::Kernel { .. } if !program.places.is_empty() => {
+                self.pass_channel(program, (time, id));
+            }
+            Work::Kernel { gap, .. } => self.launch(time, gap, id),
+            _ if time <= self.now => self.join(program, id),
+            _ => self.queue.schedule(time, Event::Joins(id)),
         }
     }
 

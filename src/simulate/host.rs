@@ -1,8 +1,9 @@
 //! The host thread: it issues calls in order, and each has its cost.
 
-use super::observer::Cause;
+use super::observer::{Cause, Done, Observer};
 use super::operation::ItemId;
 use super::program::Class;
+use crate::timeline::Reason;
 use crate::units::{Instant, Span};
 
 /// What keeps the host thread in a call.
@@ -50,6 +51,17 @@ impl Host {
         self.launched = self.reached + class.latency;
         self.reached = self.reached + class.host;
         self.reached
+    }
+
+    /// Goes on to the next call.
+    pub fn leave<O: Observer>(&mut self, observer: &mut O) {
+        if O::LISTENS {
+            let Self { next: item, entered: start, reached: end, cause, .. } = *self;
+            observer.host(Done { item, start, end, cause });
+            self.cause = Cause { reason: Reason::Issue, before: item, ready: end };
+        }
+        self.blocked = Blocked::No;
+        self.next += 1;
     }
 }
 

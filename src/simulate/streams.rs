@@ -16,7 +16,6 @@ use super::operation::{Ending, ItemId, NONE};
 use super::processors::Processors;
 use super::program::{Class, Program, Sort, Tie};
 use super::start::Start;
-use crate::plan::Direction;
 use crate::profile::OperationKind;
 use crate::timeline::Reason;
 use crate::units::Instant;
@@ -44,9 +43,9 @@ struct Stream {
     awaited: Vec<Ending>,
     /// The first stream whose head waits for something here: in order of what they wait
     /// for, and of those that wait for the same, the last to come is the first.
-    waiter: u32,
+    waiter: Option<u16>,
     /// The next stream in the list that this one is in.
-    next_waiter: u32,
+    next_waiter: Option<u16>,
     /// Why the running operation could not start before it was ready, and when
     /// that was.
     cause: Cause,
@@ -64,7 +63,7 @@ pub(super) struct Streams {
     /// What was issued are the calls before this one.
     until: ItemId,
     /// Streams that may go on, the next one last.
-    to_do: Vec<u32>,
+    to_do: Vec<u16>,
 }
 
 /// What is under way: an engine that does something looks at everything that waits for
@@ -79,13 +78,11 @@ pub(super) struct Engines<'e> {
 
 impl Engines<'_> {
     fn are_busy(&self, device: usize, kind: OperationKind) -> bool {
-        let engine = match kind {
-            OperationKind::CopyIn => Direction::HostToDevice as usize,
-            OperationKind::CopyOut => Direction::DeviceToHost as usize,
-            OperationKind::PeerCopy => PEER_ENGINE,
-            OperationKind::Kernel => return self.processors[device].is_busy(),
-        };
-        self.copies.is_busy(device, engine)
+        if kind == OperationKind::Kernel {
+            return self.processors[device].is_busy();
+        }
+        // Kinds of copies are in the order of their engines.
+        self.copies.is_busy(device, (kind as usize).min(PEER_ENGINE))
     }
 }
 
@@ -121,8 +118,8 @@ impl Streams {
             cleared: Instant::START,
             last: Ending::START,
             awaited: Vec::new(),
-            waiter: NONE,
-            next_waiter: NONE,
+            waiter: None,
+            next_waiter: None,
             cause: Cause::START,
         }));
     }
@@ -160,9 +157,9 @@ impl Streams {
         Cause { before: program.issued_by(cause.before), ..cause }
     }
 
-    /// The host issues an item at a time that may lie ahead.
-    pub fn issue(&mut self, id: ItemId, time: Instant) {
-        self.issued[id as usize] = time;
+    /// When items are issued, from one on: at times that may lie ahead.
+    pub fn issued_from(&mut self, first: ItemId) -> &mut [Instant] {
+        &mut self.issued[first as usize..]
     }
 
     /// Goes on to the next call before `until` that is the next thing that its stream has
@@ -175,11 +172,6 @@ impl Streams {
         let next = (0..).zip(&self.streams).filter_map(next).min();
         self.until = next.map_or(until, |(item, _)| item + 1);
         next.map(|(_, stream)| stream)
-    }
-
-    /// Has a stream looked at next.
-    pub fn look_at(&mut self, stream: u16) {
-        self.to_do.push(u32::from(stream));
     }
 
     /// The operation at the head of a stream has ended.
@@ -195,28 +187,28 @@ impl Streams {
         stream.cleared = time;
         stream.last = Ending { time, item: entry.item, device: stream.device, kind };
         let ending = stream.last;
-        self.pass_head(program, u32::from(index), ending);
+        self.pass_head(program, index, ending);
     }
 
     /// Done with the head: whoever waited for it is to be looked at.
-    fn pass_head(&mut self, program: &Program<'_>, index: u32, ending: Ending) {
-        let stream = &mut self.streams[index as usize];
+    fn pass_head(&mut self, program: &Program<'_>, index: u16, ending: Ending) {
+        let stream = &mut self.streams[usize::from(index)];
         self.endings[stream.head as usize] = ending;
         stream.head += 1;
         let (head, mut waiter) = (stream.head, stream.waiter);
-        while waiter != NONE {
-            let other = &self.streams[waiter as usize];
+        while let Some(next) = waiter {
+            let other = &self.streams[usize::from(next)];
             if program.entries.waits[other.wait as usize].until.entry >= head {
                 break;
             }
-            self.to_do.push(waiter);
+            self.to_do.push(next);
             waiter = other.next_waiter;
         }
-        self.streams[index as usize].waiter = waiter;
+        self.streams[usize::from(index)].waiter = waiter;
         // And who is behind it across the barrier.
         for &other in &program.barrier {
             if std::mem::take(&mut self.streams[usize::from(other)].held_back) {
-                self.to_do.push(u32::from(other));
+                self.to_do.push(other);
             }
         }
     }
@@ -224,10 +216,10 @@ impl Streams {
     /// Whether the head of a stream has to stay behind the barrier that the
     /// legacy default stream is; if not, it has to follow what was before it.
     #[cold]
-    fn holds_back(&mut self, program: &Program<'_>, index: u32) -> bool {
-        let id = program.entries.list[self.streams[index as usize].head as usize].item;
+    fn holds_back(&mut self, program: &Program<'_>, index: u16) -> bool {
+        let id = program.entries.list[self.streams[usize::from(index)].head as usize].item;
         let traits = |index: usize| &program.traits[index];
-        let mine = traits(index as usize);
+        let mine = traits(usize::from(index));
         let others = || {
             let others = program.barrier.iter().map(|&other| usize::from(other));
             others.filter(|&other| mine.waits_for(traits(other)))
@@ -238,99 +230,114 @@ impl Streams {
             head < starts[other + 1] && list[head as usize].item < id
         };
         let held_back = others().any(is_earlier);
-        self.streams[index as usize].held_back = held_back;
+        self.streams[usize::from(index)].held_back = held_back;
         if !held_back {
             for other in others() {
                 let last = self.streams[other].last;
-                self.streams[index as usize].awaited.push(last);
+                self.streams[usize::from(index)].awaited.push(last);
             }
         }
         held_back
     }
 
-    /// Lets streams go on until an operation may start, and gives that.
-    pub fn next_ready(&mut self, program: &Program<'_>, engines: &Engines<'_>) -> Option<Ready> {
-        // A reached event may set other streams free, and those others again.
-        while let Some(index) = self.to_do.pop() {
-            while let Some((id, entry)) = self.next_head(program, index) {
-                let issued = self.issued[entry.item as usize];
-                let stream = &mut self.streams[index as usize];
-                // It found the stream empty.
-                if issued >= stream.cleared {
-                    stream.seen = [false; OperationKind::COUNT];
-                }
-                match self.sort_of(entry, id) {
-                    Sort::Operation(kind) => {
-                        let start = self.start(program, index, (entry.item, kind, issued), engines);
-                        return Some((start, id));
-                    }
-                    Sort::Record => self.reach(program, index, (entry.item, issued)),
-                    Sort::Wait => self.pass_head(program, index, Ending::START),
-                    Sort::HostOnly => unreachable!("what is the host's alone is in no stream"),
+    /// A stream that may go on because another one did.
+    pub fn freed(&mut self) -> Option<u16> {
+        self.to_do.pop()
+    }
+
+    /// Lets a stream go on until an operation may start, and gives that.
+    #[inline(never)]
+    pub fn advance(
+        &mut self,
+        program: &Program<'_>,
+        index: u16,
+        engines: &Engines<'_>,
+    ) -> Option<Ready> {
+        loop {
+            let stream = &self.streams[usize::from(index)];
+            if stream.running {
+                return None;
+            }
+            let (id, entry) = stream.head_until(program, self.until)?;
+            if !program.barrier.is_empty() && self.holds_back(program, index) {
+                return None;
+            }
+            while self.streams[usize::from(index)].wait != entry.waits {
+                if !self.pass_wait(program, index) {
+                    return None;
                 }
             }
+            if let Sort::Operation(kind) = self.sort_of(entry, id) {
+                return Some((self.start(program, index, (id, kind), engines), id));
+            }
+            self.pass_mark(program, index, entry);
         }
-        None
     }
 
-    /// The head of a stream if it waits for nothing any more.
-    fn next_head<'p>(
-        &mut self,
-        program: &'p Program<'_>,
-        index: u32,
-    ) -> Option<(EntryId, &'p Entry)> {
-        let stream = &self.streams[index as usize];
-        if stream.running {
-            return None;
+    /// Passes over a record or waits that are an entry of their own.
+    #[cold]
+    fn pass_mark(&mut self, program: &Program<'_>, index: u16, entry: &Entry) {
+        let issued = self.issued[entry.item as usize];
+        let stream = &mut self.streams[usize::from(index)];
+        stream.find(issued);
+        if entry.sort != Sort::Record {
+            self.pass_head(program, index, Ending::START);
+            return;
         }
-        let (id, entry) = stream.head_until(program, self.until)?;
-        let is_behind = stream.wait != entry.waits;
-        if !program.barrier.is_empty() && self.holds_back(program, index) {
-            return None;
+        let mut ending = stream.last;
+        if ending.time < issued {
+            ending = Ending { time: issued, item: entry.item, device: stream.device, ..ending };
         }
-        (!is_behind || self.pass_waits(program, index, entry.waits)).then_some((id, entry))
+        // What the stream itself still has to follow, its waiters have to as well.
+        for &other in &stream.awaited {
+            if other.time > ending.time {
+                ending = other;
+            }
+        }
+        stream.cleared = stream.cleared.max(ending.time);
+        self.pass_head(program, index, ending);
     }
 
-    /// Takes waits off a stream, up to one that is for something to come. Whether there
-    /// is none.
-    fn pass_waits(&mut self, program: &Program<'_>, index: u32, behind: u32) -> bool {
-        for place in self.streams[index as usize].wait..behind {
-            let Wait { item, until } = program.entries.waits[place as usize];
-            let is_made = until.entry != NONE;
-            if is_made && self.streams[usize::from(until.stream)].head <= until.entry {
+    /// Takes a wait off a stream if what it is for has happened.
+    #[inline(never)]
+    fn pass_wait(&mut self, program: &Program<'_>, index: u16) -> bool {
+        let stream = &self.streams[usize::from(index)];
+        let &Wait { item, until } = &program.entries.waits[stream.wait as usize];
+        let mut left = self.issued[item as usize];
+        let mut ending = None;
+        if until.entry != NONE {
+            if self.streams[usize::from(until.stream)].head <= until.entry {
                 self.queue_up(program, index, until);
                 return false;
             }
-            let stream = &mut self.streams[index as usize];
-            let mut left = self.issued[item as usize];
-            if left >= stream.cleared {
-                stream.seen = [false; OperationKind::COUNT];
-            }
-            if is_made {
-                let ending = self.endings[until.entry as usize];
-                stream.awaited.push(ending);
-                left = left.max(ending.time);
-            }
-            stream.cleared = stream.cleared.max(left);
-            stream.wait = place + 1;
+            ending = Some(self.endings[until.entry as usize]);
         }
+        let stream = &mut self.streams[usize::from(index)];
+        stream.find(left);
+        if let Some(ending) = ending {
+            stream.awaited.push(ending);
+            left = left.max(ending.time);
+        }
+        stream.cleared = stream.cleared.max(left);
+        stream.wait += 1;
         true
     }
 
     /// Has a stream looked at when a recording is made.
-    #[inline(never)]
-    fn queue_up(&mut self, program: &Program<'_>, index: u32, until: Recording) {
+    fn queue_up(&mut self, program: &Program<'_>, index: u16, until: Recording) {
         let awaited = |stream: &Stream| program.entries.waits[stream.wait as usize].until.item;
         let mut next = self.streams[usize::from(until.stream)].waiter;
-        let mut before = NONE;
-        while next != NONE && awaited(&self.streams[next as usize]) < until.item {
-            (before, next) = (next, self.streams[next as usize].next_waiter);
+        let mut before = None;
+        while let Some(waiter) =
+            next.filter(|&next| awaited(&self.streams[usize::from(next)]) < until.item)
+        {
+            before = next;
+            next = self.streams[usize::from(waiter)].next_waiter;
         }
-        self.streams[index as usize].next_waiter = next;
-        if before == NONE {
-            self.streams[usize::from(until.stream)].waiter = index;
-        } else {
-            self.streams[before as usize].next_waiter = index;
+        self.streams[usize::from(index)].next_waiter = next;
+        match before {
+            None => self.streams[usize::from(until.stream)].waiter = Some(index),
+            Some(before) => self.streams[usize::from(before)].next_waiter = Some(index),
         }
     }
 
@@ -338,16 +345,19 @@ impl Streams {
     fn start(
         &mut self,
         program: &Program<'_>,
-        index: u32,
-        (item, kind, issued): (ItemId, OperationKind, Instant),
+        index: u16,
+        (id, kind): (EntryId, OperationKind),
         engines: &Engines<'_>,
     ) -> Instant {
-        let stream = &self.streams[index as usize];
-        let class = self.class_of(program, stream.head);
+        let class = self.class_of(program, id);
+        let item = program.entries.list[id as usize].item;
+        let issued = self.issued[item as usize];
         let arrival = (issued, issued + class.latency);
+        let stream = &mut self.streams[usize::from(index)];
+        stream.find(issued);
         let may_poll = (stream.last.kind, kind) == KERNELS && program.launching.len() > 1;
         let polling = if may_poll { self.polling(program, index, engines) } else { 0.0 };
-        let stream = &mut self.streams[index as usize];
+        let stream = &mut self.streams[usize::from(index)];
         let is_first = !std::mem::replace(&mut stream.seen[kind as usize], true);
         let is_busy = engines.are_busy(usize::from(stream.device), kind);
         let mut start = Start {
@@ -362,43 +372,27 @@ impl Streams {
         let [within, across] =
             if class.in_graph { [Tie::Graph; 2] } else { [Tie::Stream, Tie::Event] };
         start.follow(program, &stream.last, within, polling, Reason::Stream);
-        for event in stream.awaited.drain(..) {
-            start.follow(program, &event, across, 0.0, Reason::Event);
+        for event in &stream.awaited {
+            start.follow(program, event, across, 0.0, Reason::Event);
         }
+        stream.awaited.clear();
         stream.running = true;
         stream.cause = start.cause;
         start.time
-    }
-
-    /// Takes a record off the stream.
-    fn reach(&mut self, program: &Program<'_>, index: u32, (item, issued): (ItemId, Instant)) {
-        let stream = &mut self.streams[index as usize];
-        let mut ending = stream.last;
-        if ending.time < issued {
-            ending = Ending { time: issued, item, device: stream.device, ..ending };
-        }
-        // What the stream itself still has to follow, its waiters have to as well.
-        for &other in &stream.awaited {
-            if other.time > ending.time {
-                ending = other;
-            }
-        }
-        stream.cleared = stream.cleared.max(ending.time);
-        self.pass_head(program, index, ending);
     }
 
     /// What a kernel behind a kernel pays for other streams that the device has
     /// to look after: those with a kernel that waits for something else than a
     /// kernel before it.
     #[cold]
-    fn polling(&mut self, program: &Program<'_>, index: u32, engines: &Engines<'_>) -> f64 {
-        let device = self.streams[index as usize].device;
+    fn polling(&mut self, program: &Program<'_>, index: u16, engines: &Engines<'_>) -> f64 {
+        let device = self.streams[usize::from(index)].device;
         let mut others = 0;
         for &other in &program.launching {
             let stream = &mut self.streams[usize::from(other)];
             let is_kernel = |id: EntryId| program.entries.list[id as usize].sort == Sort::KERNEL;
             let (id, entry) = match stream.head_until(program, self.until) {
-                Some(head) if stream.device == device && u32::from(other) != index => head,
+                Some(head) if stream.device == device && other != index => head,
                 _ => continue,
             };
             stream.kernel = stream.kernel.max(id);
@@ -422,6 +416,13 @@ impl Streams {
 }
 
 impl Stream {
+    /// Something was issued to it: has it found the stream empty?
+    fn find(&mut self, issued: Instant) {
+        if issued >= self.cleared {
+            self.seen = [false; OperationKind::COUNT];
+        }
+    }
+
     /// The head, if it is issued before a call.
     fn head_until<'p>(
         &self,
