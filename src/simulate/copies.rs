@@ -244,6 +244,7 @@ impl Copies {
 
     /// Gives idle engines their next copy. To be called when everything that becomes
     /// ready at this moment has been enqueued.
+    #[inline(always)]
     pub fn fill(&mut self, program: &Program<'_>, now: Instant) {
         self.next = Instant::NEVER;
         if !program.shares.is_empty() {
@@ -261,6 +262,7 @@ impl Copies {
     }
 
     /// The same where copies slow each other.
+    #[inline(never)]
     fn fill_links(&mut self, program: &Program<'_>, now: Instant) {
         // What has been done since the last change.
         for engine in running(&mut self.engines) {

@@ -131,7 +131,10 @@ impl Simulator {
                     self.host.leave(observer);
                     self.issue(program, observer);
                 }
-                Event::Joins(id) => self.join(program, id),
+                Event::Joins(id) => {
+                    let work = &self.streams.class_of(program, id).work;
+                    self.join(program, id, work);
+                }
                 Event::Dispatches(id) => {
                     if let Work::Kernel { blocks, .. } = self.streams.class_of(program, id).work {
                         let stream = usize::from(program.entries.list[id as usize].stream);
@@ -219,6 +222,7 @@ impl Simulator {
 
     /// Lets a stream go on, and whoever waits for it; what becomes ready joins
     /// its engine, in the order in which it became so.
+    #[inline(always)]
     fn advance(&mut self, program: &Program<'_>, stream: u16) {
         let mut next = Some(stream);
         while let Some(stream) = next {
@@ -233,12 +237,13 @@ impl Simulator {
 
     /// Sends an operation to its engine.
     fn set_off(&mut self, program: &Program<'_>, (time, id): Ready) {
-        match self.streams.class_of(program, id).work {
+        let work = &self.streams.class_of(program, id).work;
+        match *work {
             Work::Kernel { .. } if !program.places.is_empty() => {
                 self.pass_channel(program, (time, id));
             }
             Work::Kernel { gap, .. } => self.launch(time, gap, id),
-            _ if time <= self.now => self.join(program, id),
+            _ if time <= self.now => self.join(program, id, work),
             _ => self.queue.schedule(time, Event::Joins(id)),
         }
     }
@@ -260,9 +265,9 @@ impl Simulator {
         self.queue.schedule(time.max(self.now) + gap, Event::Dispatches(id));
     }
 
-    fn join(&mut self, program: &Program<'_>, id: EntryId) {
+    fn join(&mut self, program: &Program<'_>, id: EntryId, work: &Work) {
         let entry = &program.entries.list[id as usize];
-        match self.streams.class_of(program, id).work {
+        match *work {
             Work::Copy { direction, .. } => self.enqueue(program, direction as usize, id),
             Work::PeerCopy { .. } => self.enqueue(program, PEER_ENGINE, id),
             Work::Staged { duration, early, .. } => {
@@ -284,6 +289,7 @@ impl Simulator {
         }
     }
 
+    #[inline(always)]
     fn enqueue(&mut self, program: &Program<'_>, engine: usize, id: EntryId) {
         let stream = program.entries.list[id as usize].stream;
         self.copies.enqueue((program.device_of(stream), engine), (id, stream));

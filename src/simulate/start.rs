@@ -24,7 +24,7 @@ pub(super) struct Start {
 
 impl Start {
     /// Puts it behind something else; `polling`: nanoseconds more.
-    #[inline]
+    #[inline(always)]
     pub fn follow(
         &mut self,
         program: &Program<'_>,

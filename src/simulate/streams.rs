@@ -1,16 +1,17 @@
-//! Stream order, events and hand-overs.
+//! Stream order and events.
 //!
 //! A stream is a FIFO: an operation is at its head once the one before it has
-//! ended. Going from one operation to a dependent one that is there and waits
-//! costs a hand-over, which depends on the kinds of both, on whether they
-//! share the stream, and on whether the second is the first of its kind there.
+//! ended. When it may start then is worked out in `start`.
 //!
 //! The host runs ahead of the device in simulated time until it has to wait,
 //! so a stream may hold what is issued later than now. Whatever depends on
 //! that compares times and never asks what is in the queue.
 
+mod barrier;
+mod polling;
+
 use super::copies::{Copies, PEER_ENGINE};
-use super::entries::{Entries, Entry, EntryId, Recording, Wait};
+use super::entries::{Entry, EntryId, Recording, Wait};
 use super::observer::Cause;
 use super::operation::{Ending, ItemId, NONE};
 use super::processors::Processors;
@@ -51,6 +52,8 @@ struct Stream {
     cause: Cause,
 }
 
+/// All streams. What is done for each operation is `inline(always)` here and in
+/// [`Start`]: a call, with what it saves and restores, costs as much as it does.
 #[derive(Default)]
 pub(super) struct Streams {
     streams: Vec<Stream>,
@@ -175,6 +178,7 @@ impl Streams {
     }
 
     /// The operation at the head of a stream has ended.
+    #[inline(always)]
     pub fn end(&mut self, program: &Program<'_>, (index, id): (u16, EntryId), time: Instant) {
         let entry = &program.entries.list[id as usize];
         let kind = match self.sort_of(entry, id) {
@@ -191,6 +195,7 @@ impl Streams {
     }
 
     /// Done with the head: whoever waited for it is to be looked at.
+    #[inline(always)]
     fn pass_head(&mut self, program: &Program<'_>, index: u16, ending: Ending) {
         let stream = &mut self.streams[usize::from(index)];
         self.endings[stream.head as usize] = ending;
@@ -213,40 +218,12 @@ impl Streams {
         }
     }
 
-    /// Whether the head of a stream has to stay behind the barrier that the
-    /// legacy default stream is; if not, it has to follow what was before it.
-    #[cold]
-    fn holds_back(&mut self, program: &Program<'_>, index: u16) -> bool {
-        let id = program.entries.list[self.streams[usize::from(index)].head as usize].item;
-        let traits = |index: usize| &program.traits[index];
-        let mine = traits(usize::from(index));
-        let others = || {
-            let others = program.barrier.iter().map(|&other| usize::from(other));
-            others.filter(|&other| mine.waits_for(traits(other)))
-        };
-        let is_earlier = |other: usize| {
-            let head = self.streams[other].head;
-            let Entries { list, starts, .. } = &program.entries;
-            head < starts[other + 1] && list[head as usize].item < id
-        };
-        let held_back = others().any(is_earlier);
-        self.streams[usize::from(index)].held_back = held_back;
-        if !held_back {
-            for other in others() {
-                let last = self.streams[other].last;
-                self.streams[usize::from(index)].awaited.push(last);
-            }
-        }
-        held_back
-    }
-
     /// A stream that may go on because another one did.
     pub fn freed(&mut self) -> Option<u16> {
         self.to_do.pop()
     }
 
     /// Lets a stream go on until an operation may start, and gives that.
-    #[inline(never)]
     pub fn advance(
         &mut self,
         program: &Program<'_>,
@@ -299,7 +276,7 @@ impl Streams {
     }
 
     /// Takes a wait off a stream if what it is for has happened.
-    #[inline(never)]
+    #[inline(always)]
     fn pass_wait(&mut self, program: &Program<'_>, index: u16) -> bool {
         let stream = &self.streams[usize::from(index)];
         let &Wait { item, until } = &program.entries.waits[stream.wait as usize];
@@ -324,6 +301,7 @@ impl Streams {
     }
 
     /// Has a stream looked at when a recording is made.
+    #[inline(never)]
     fn queue_up(&mut self, program: &Program<'_>, index: u16, until: Recording) {
         let awaited = |stream: &Stream| program.entries.waits[stream.wait as usize].until.item;
         let mut next = self.streams[usize::from(until.stream)].waiter;
@@ -379,39 +357,6 @@ impl Streams {
         stream.running = true;
         stream.cause = start.cause;
         start.time
-    }
-
-    /// What a kernel behind a kernel pays for other streams that the device has
-    /// to look after: those with a kernel that waits for something else than a
-    /// kernel before it.
-    #[cold]
-    fn polling(&mut self, program: &Program<'_>, index: u16, engines: &Engines<'_>) -> f64 {
-        let device = self.streams[usize::from(index)].device;
-        let mut others = 0;
-        for &other in &program.launching {
-            let stream = &mut self.streams[usize::from(other)];
-            let is_kernel = |id: EntryId| program.entries.list[id as usize].sort == Sort::KERNEL;
-            let (id, entry) = match stream.head_until(program, self.until) {
-                Some(head) if stream.device == device && other != index => head,
-                _ => continue,
-            };
-            stream.kernel = stream.kernel.max(id);
-            let is_issued = |id: EntryId| {
-                id < stream.end && program.entries.list[id as usize].item < self.until
-            };
-            while is_issued(stream.kernel) && !is_kernel(stream.kernel) {
-                stream.kernel += 1;
-            }
-            let is_launched = |id: EntryId| {
-                self.issued[program.entries.list[id as usize].item as usize] <= engines.now
-            };
-            let waits = is_issued(stream.kernel)
-                && (entry.sort != Sort::KERNEL || stream.wait != entry.waits)
-                && is_launched(stream.kernel);
-            others += usize::from(waits);
-        }
-        let [down, up, _] = engines.copies.busy(usize::from(device));
-        program.profile.polling(others, [down, up])
     }
 }
 
