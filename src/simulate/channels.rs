@@ -47,7 +47,7 @@ impl Channels {
             out.push(kernel);
             return;
         };
-        let stream = program.items[kernel.1 as usize].stream;
+        let stream = program.entries.list[kernel.1 as usize].stream;
         let channel = usize::from(program.channels[usize::from(stream)]);
         let Channel { next, parked, earliest } = &mut self.channels[channel];
         parked.push((place, kernel));

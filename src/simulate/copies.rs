@@ -25,8 +25,9 @@
 //!
 //! Where several devices copy, their copies meet on further links: see `shares`.
 
-use super::links::{Flow, FlowId, LinkId, Links};
-use super::operation::{ItemId, NONE};
+use super::entries::EntryId;
+use super::links::{Flow, FlowId, Links};
+use super::operation::{NONE, Work};
 use super::program::Program;
 use crate::units::{Instant, Span};
 use std::collections::VecDeque;
@@ -35,95 +36,112 @@ use std::collections::VecDeque;
 pub(super) const ENGINES: usize = 3;
 pub(super) const PEER_ENGINE: usize = 2;
 
-/// What an engine has been asked to do.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Transfer {
-    pub item: ItemId,
-    pub stream: u16,
-    /// Engine time with nothing in the other direction.
-    pub alone: Span,
-    /// Nanoseconds more if the other direction is busy when it starts.
-    pub delay: f64,
-    /// How many times longer while the other direction is busy.
-    pub slowdown: f64,
-    /// What it takes up of which links at full speed.
-    pub uses: [(LinkId, f64); 3],
-}
-
-#[derive(Clone, Copy)]
-struct Running {
-    transfer: Transfer,
-    started: Instant,
-    /// Nanoseconds left, with nothing in the other direction.
-    left: f64,
-    /// Where copies slow each other.
-    flow: Option<FlowId>,
-}
-
+/// A copy engine of a device.
 struct Engine {
-    queue: VecDeque<Transfer>,
-    running: Option<Running>,
-    /// The stream it is staying with, and what it did last.
+    /// What it has been asked to do, and the stream of each.
+    queue: VecDeque<(EntryId, u16)>,
+    /// The stream it is staying with, and what it does, or did last.
     serving: Option<u16>,
-    last: ItemId,
+    entry: EntryId,
+    before: EntryId,
+    started: Instant,
+    /// When it is done if nothing else happens; [`Instant::NEVER`] if it is idle.
+    end: Instant,
+    /// Nanoseconds left at a time, with nothing in the other direction, and how many of
+    /// them go by in one.
+    left: f64,
+    since: Instant,
+    speed: f64,
+    /// Where copies slow each other: the flow, and the nanoseconds more at its speed
+    /// beside the other direction if that is busy when it starts.
+    met: Option<(FlowId, f64)>,
 }
 
 impl Engine {
-    /// Takes the next transfer if there is none under way; `links`: where it is a flow.
-    fn start_next(&mut self, now: Instant, switch: f64, links: Option<&mut Links>) {
-        if self.running.is_some() || self.queue.is_empty() {
-            return;
+    fn is_busy(&self) -> bool {
+        self.end != Instant::NEVER
+    }
+
+    fn left_at(&self, now: Instant) -> f64 {
+        self.left - now.since(self.since).nanos_f64() * self.speed
+    }
+
+    /// Works out when it is done.
+    fn look_ahead(&mut self) {
+        // A division would cost as much as all the rest.
+        let left = if self.speed == 1.0 { self.left } else { self.left / self.speed };
+        self.end = self.since + whole_nanos(left);
+    }
+
+    /// The next copy: of the stream that it is with, or whoever has waited for longest.
+    fn next(&mut self) -> Option<(EntryId, u16)> {
+        let &first = self.queue.front()?;
+        let is_same = |&(_, stream): &(EntryId, u16)| Some(stream) == self.serving;
+        if is_same(&first) || self.serving.is_none() {
+            return self.queue.pop_front();
         }
-        let same = |transfer: &Transfer| Some(transfer.stream) == self.serving;
-        let next = self.queue.iter().position(same).unwrap_or(0);
-        let next = if next == 0 { self.queue.pop_front() } else { self.queue.remove(next) };
-        if let Some(transfer) = next {
-            let stays = self.serving.is_none_or(|stream| stream == transfer.stream);
-            let left = transfer.alone.nanos_f64() + if stays { 0.0 } else { switch };
-            let weight = 1.0 / transfer.slowdown.min(MOST_SLOWDOWN);
-            let flow =
-                links.map(|links| links.add(Flow { weight, cap: 1.0, uses: &transfer.uses }));
-            self.serving = Some(transfer.stream);
-            self.running = Some(Running { transfer, started: now, left, flow });
-        }
+        let next = self.queue.iter().position(is_same).unwrap_or(0);
+        self.queue.remove(next)
+    }
+
+    fn is_wanted(&self) -> bool {
+        !self.is_busy() && !self.queue.is_empty()
+    }
+
+    /// Takes the next copy; `links`: where it is a flow.
+    fn start_next(
+        &mut self,
+        program: &Program<'_>,
+        (now, switch): (Instant, f64),
+        links: Option<&mut Links>,
+    ) {
+        let Some((entry, stream)) = self.next() else { return };
+        let work = &program.class_in(entry).work;
+        let (Work::Copy { alone, .. } | Work::PeerCopy { alone, .. }) = *work else {
+            unreachable!("nothing else needs a copy engine")
+        };
+        let stays = self.serving.is_none_or(|served| served == stream);
+        self.left = alone.nanos_f64() + if stays { 0.0 } else { switch };
+        self.met = links.map(|links| meet(links, program, (stream, work)));
+        (self.started, self.since, self.speed) = (now, now, 1.0);
+        (self.before, self.entry, self.serving) = (self.entry, entry, Some(stream));
+        self.look_ahead();
     }
 }
 
+/// Makes a copy a flow.
+fn meet(links: &mut Links, program: &Program<'_>, (stream, work): (u16, &Work)) -> (FlowId, f64) {
+    let (delay, slowdown) = match *work {
+        Work::Copy { delay, slowdown, .. } => (delay, slowdown),
+        _ => (0.0, 1.0),
+    };
+    let uses = program.shares.uses(program.device_of(stream), work);
+    let weight = 1.0 / slowdown.min(MOST_SLOWDOWN);
+    (links.add(Flow { weight, cap: 1.0, uses: &uses }), delay / slowdown)
+}
+
 fn busy(engines: &[Engine; ENGINES]) -> [bool; ENGINES] {
-    engines.each_ref().map(|engine| engine.running.is_some())
+    engines.each_ref().map(Engine::is_busy)
 }
 
 /// A copy that has just started finds the other direction busy; `before`: which
 /// were busy when it had not.
-fn delay_beside_each_other([down, up, _]: &mut [Engine; ENGINES], before: [bool; ENGINES]) {
-    if let (Some(down), Some(up)) = (&mut down.running, &mut up.running) {
-        for (running, before) in [down, up].into_iter().zip(before) {
-            if !before {
-                // It goes at the slower speed already.
-                running.left += running.transfer.delay / running.transfer.slowdown;
+fn delay_beside_each_other(engines: &mut [Engine; ENGINES], before: [bool; ENGINES]) {
+    let [down, up, _] = engines;
+    if down.is_busy() && up.is_busy() {
+        for (engine, before) in [down, up].into_iter().zip(before) {
+            if let (Some((_, delay)), false) = (engine.met, before) {
+                engine.left += delay;
             }
         }
-    }
-}
-
-impl Running {
-    /// Beside what it would be with nothing in the other direction.
-    fn speed(&self, links: &Links) -> f64 {
-        self.flow.map_or(1.0, |flow| links.rate(flow))
     }
 }
 
 /// All engines, device by device.
 pub(super) struct Copies {
     engines: Vec<[Engine; ENGINES]>,
-    /// Nanoseconds on going from one stream to another.
-    switch: Vec<[f64; ENGINES]>,
     links: Links,
     capacities: Vec<f64>,
-    /// Some copies of this program slow each other.
-    contended: bool,
-    /// When what is left was last brought up to date.
-    since: Instant,
     /// When something changes next if nothing else happens.
     pub next: Instant,
 }
@@ -145,37 +163,40 @@ fn whole_nanos(nanos: f64) -> Span {
 /// Something that an engine has done: since when, and what it did before.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ended {
-    pub item: ItemId,
+    pub entry: EntryId,
     pub started: Instant,
-    pub before: ItemId,
+    pub before: EntryId,
 }
 
 impl Default for Copies {
     fn default() -> Self {
-        Self {
-            engines: Vec::new(),
-            switch: Vec::new(),
-            links: Links::new(&[]),
-            capacities: Vec::new(),
-            contended: false,
-            since: Instant::START,
-            next: Instant::NEVER,
-        }
+        let (links, next) = (Links::new(&[]), Instant::NEVER);
+        Self { engines: Vec::new(), links, capacities: Vec::new(), next }
     }
 }
 
 impl Default for Engine {
     fn default() -> Self {
-        Self { queue: VecDeque::new(), running: None, serving: None, last: NONE }
+        let start = Instant::START;
+        Self {
+            queue: VecDeque::new(),
+            serving: None,
+            entry: NONE,
+            before: NONE,
+            started: start,
+            end: Instant::NEVER,
+            left: 0.0,
+            since: start,
+            speed: 1.0,
+            met: None,
+        }
     }
 }
 
 impl Copies {
     /// Forgets everything but its memory.
     pub fn reset(&mut self, program: &Program<'_>) {
-        self.switch.clone_from(&program.switch);
-        self.contended = !program.shares.is_empty();
-        (self.since, self.next) = (Instant::START, Instant::NEVER);
+        self.next = Instant::NEVER;
         if self.capacities == program.shares.capacities {
             self.links.clear();
         } else {
@@ -185,28 +206,31 @@ impl Copies {
         self.engines.resize_with(program.devices(), Default::default);
         for engine in self.engines.as_flattened_mut() {
             engine.queue.clear();
-            (engine.running, engine.serving, engine.last) = (None, None, NONE);
+            (engine.serving, engine.entry, engine.end) = (None, NONE, Instant::NEVER);
         }
     }
 
-    pub fn enqueue(&mut self, (device, engine): (usize, usize), transfer: Transfer) {
-        self.engines[device][engine].queue.push_back(transfer);
+    pub fn enqueue(&mut self, (device, engine): (usize, usize), copy: (EntryId, u16)) {
+        self.engines[device][engine].queue.push_back(copy);
     }
 
-    /// Moves to `now` and takes out a transfer that has ended, if one has.
-    pub fn collect(&mut self, now: Instant) -> Option<Ended> {
-        self.settle(now);
-        for engine in self.engines.as_flattened_mut() {
-            if let Some(running) = engine.running.take_if(|running| running.left < DONE) {
-                if let Some(flow) = running.flow {
-                    self.links.remove(flow);
-                }
-                let item = running.transfer.item;
-                let before = std::mem::replace(&mut engine.last, item);
-                return Some(Ended { item, started: running.started, before });
-            }
+    /// How many engines there are.
+    pub fn count(&self) -> usize {
+        self.engines.as_flattened().len()
+    }
+
+    /// Takes the copy of an engine out if it has ended.
+    pub fn collect(&mut self, engine: usize, now: Instant) -> Option<Ended> {
+        let engine = &mut self.engines.as_flattened_mut()[engine];
+        if !engine.is_busy() || engine.left_at(now) >= DONE {
+            return None;
         }
-        None
+        engine.end = Instant::NEVER;
+        if let Some((flow, _)) = engine.met {
+            self.links.remove(flow);
+        }
+        let Engine { entry, started, before, .. } = *engine;
+        Some(Ended { entry, started, before })
     }
 
     /// Which engines of a device have a copy under way.
@@ -214,45 +238,54 @@ impl Copies {
         busy(&self.engines[device])
     }
 
-    /// Takes off what has been done since the last change.
-    fn settle(&mut self, now: Instant) {
-        if now == self.since {
-            return;
-        }
-        let passed = now.since(self.since).nanos_f64();
-        for engine in self.engines.as_flattened_mut() {
-            if let Some(running) = &mut engine.running {
-                running.left -= passed * running.speed(&self.links);
-            }
-        }
-        self.since = now;
+    pub fn is_busy(&self, device: usize, engine: usize) -> bool {
+        self.engines[device][engine].is_busy()
     }
 
-    /// Gives idle engines their next transfer. To be called when everything
-    /// that becomes ready at this moment has been enqueued.
-    pub fn fill(&mut self, now: Instant) {
-        self.settle(now);
-        let Self { engines, switch, links, contended, .. } = self;
-        for (engines, switch) in engines.iter_mut().zip(switch) {
-            let before = busy(engines);
-            for (engine, switch) in engines.iter_mut().zip(switch) {
-                engine.start_next(now, *switch, contended.then_some(&mut *links));
+    /// Gives idle engines their next copy. To be called when everything that becomes
+    /// ready at this moment has been enqueued.
+    #[inline(always)]
+    pub fn fill(&mut self, program: &Program<'_>, now: Instant) {
+        self.next = Instant::NEVER;
+        if !program.shares.is_empty() {
+            self.fill_links(program, now);
+            return;
+        }
+        for (engines, switch) in self.engines.iter_mut().zip(&program.switch) {
+            for (engine, &switch) in engines.iter_mut().zip(switch) {
+                if engine.is_wanted() {
+                    engine.start_next(program, (now, switch), None);
+                }
+                self.next = self.next.min(engine.end);
             }
-            if *contended {
-                delay_beside_each_other(engines, before);
-            }
         }
-        if *contended {
-            links.share();
-        }
-        let mut next = Instant::NEVER;
-        let engines = self.engines.as_flattened().iter();
-        for running in engines.filter_map(|engine| engine.running.as_ref()) {
-            let speed = running.speed(&self.links);
-            // A division would cost as much as all the rest.
-            let left = if speed == 1.0 { running.left } else { running.left / speed };
-            next = next.min(now + whole_nanos(left));
-        }
-        self.next = next;
     }
+
+    /// The same where copies slow each other.
+    #[inline(never)]
+    fn fill_links(&mut self, program: &Program<'_>, now: Instant) {
+        // What has been done since the last change.
+        for engine in running(&mut self.engines) {
+            (engine.left, engine.since) = (engine.left_at(now), now);
+        }
+        for (engines, switch) in self.engines.iter_mut().zip(&program.switch) {
+            let before = busy(engines);
+            for (engine, &switch) in engines.iter_mut().zip(switch) {
+                if engine.is_wanted() {
+                    engine.start_next(program, (now, switch), Some(&mut self.links));
+                }
+            }
+            delay_beside_each_other(engines, before);
+        }
+        self.links.share();
+        for engine in running(&mut self.engines) {
+            engine.speed = engine.met.map_or(1.0, |(flow, _)| self.links.rate(flow));
+            engine.look_ahead();
+            self.next = self.next.min(engine.end);
+        }
+    }
+}
+
+fn running(engines: &mut [[Engine; ENGINES]]) -> impl Iterator<Item = &mut Engine> {
+    engines.as_flattened_mut().iter_mut().filter(|engine| engine.is_busy())
 }

@@ -1,14 +1,15 @@
 //! Moving time forwards.
 
 use super::channels::Channels;
-use super::copies::{Copies, Ended, PEER_ENGINE, Transfer};
+use super::copies::{Copies, Ended, PEER_ENGINE};
+use super::entries::{Entry, EntryId};
 use super::host::{Blocked, Host};
 use super::observer::{Cause, Done, Observer, Recorder};
 use super::operation::{ItemId, NONE, Work};
 use super::processors::Processors;
-use super::program::{Program, SimulateError, Sort, Waits};
+use super::program::{Program, SimulateError, Waits};
 use super::queue::Queue;
-use super::streams::{Busy, Ready, Streams};
+use super::streams::{Engines, Ready, Streams};
 use crate::plan::{Plan, StreamTraits};
 use crate::profile::Profile;
 use crate::timeline::{Reason, Timeline};
@@ -22,11 +23,11 @@ enum Event {
     /// The host returns from its call.
     HostReturns,
     /// An operation may join its engine.
-    Joins(ItemId),
+    Joins(EntryId),
     /// A kernel's gap is over; its blocks may run.
-    Dispatches(ItemId),
+    Dispatches(EntryId),
     /// Something that needs no engine of the simulator's is over.
-    Ends(ItemId, Instant),
+    Ends(EntryId, Instant),
 }
 
 /// Predicts one pass over a plan's body on a machine, in steady state.
@@ -53,10 +54,6 @@ pub struct Simulator {
     copies: Copies,
     /// Those of each device.
     processors: Vec<Processors>,
-    /// What was under way when a stream was last let on, device by device.
-    busy: Vec<Busy>,
-    /// Operations that became ready and have not joined their engines yet.
-    ready: Vec<Ready>,
     /// A copy has ended or become ready.
     choose: bool,
 }
@@ -87,14 +84,14 @@ impl Simulator {
         }
         self.issue(program, observer);
         loop {
-            let next = self.queue.next().min(self.copies.next);
+            let next = self.queue.next();
             let next = self.processors.iter().fold(next, |next, device| next.min(device.next));
             // Behind everything that becomes ready at this very moment.
             if self.choose && next > self.now {
                 self.choose = false;
-                self.copies.fill(self.now);
-                continue;
+                self.copies.fill(program, self.now);
             }
+            let next = next.min(self.copies.next);
             if next == Instant::NEVER {
                 break;
             }
@@ -102,14 +99,16 @@ impl Simulator {
             self.step(program, observer);
         }
         assert_eq!(self.host.next as usize, program.items.len(), "a checked plan runs to its end");
-        self.latest.since_start()
+        self.latest.max(self.host.reached).since_start()
     }
 
     /// Everything that is due now: ends before beginnings.
     fn step(&mut self, program: &Program<'_>, observer: &mut impl Observer) {
         if self.copies.next <= self.now {
-            while let Some(ended) = self.copies.collect(self.now) {
-                self.finish(program, ended, observer);
+            for engine in 0..self.copies.count() {
+                if let Some(ended) = self.copies.collect(engine, self.now) {
+                    self.finish(program, ended, observer);
+                }
             }
             self.copies.next = Instant::NEVER;
             self.choose = true;
@@ -129,30 +128,35 @@ impl Simulator {
                 }
                 Event::HostReturns => {
                     self.host.reached = self.now;
-                    self.end_call(observer);
+                    self.host.leave(observer);
                     self.issue(program, observer);
                 }
-                Event::Joins(id) => self.join(program, id),
+                Event::Joins(id) => {
+                    let work = &self.streams.class_of(program, id).work;
+                    self.join(program, id, work);
+                }
                 Event::Dispatches(id) => {
                     if let Work::Kernel { blocks, .. } = self.streams.class_of(program, id).work {
-                        let stream = usize::from(program.items[id as usize].stream);
+                        let stream = usize::from(program.entries.list[id as usize].stream);
                         let StreamTraits { priority, device, .. } = program.traits[stream];
                         self.processors[device.0].start(self.now, (id, priority), blocks);
                     }
                 }
-                Event::Ends(item, started) => {
-                    self.finish(program, Ended { item, started, before: NONE }, observer);
+                Event::Ends(entry, started) => {
+                    self.finish(program, Ended { entry, started, before: NONE }, observer);
                 }
             }
         }
     }
 
     /// Runs the host ahead until it has to wait for the device.
-    fn issue(&mut self, program: &Program<'_>, observer: &mut impl Observer) {
-        while let Some(item) = program.items.get(self.host.next as usize) {
+    fn issue<O: Observer>(&mut self, program: &Program<'_>, observer: &mut O) {
+        loop {
+            self.run_ahead(program, observer);
+            let Some(item) = program.items.get(self.host.next as usize) else { return };
             let mut class = &program.classes[item.class as usize];
             if class.may_go_inline {
-                let drained = self.streams.is_drained(item.stream);
+                let drained = self.streams.is_drained(program, item.stream);
                 if !drained && self.now < self.host.reached {
                     // What the stream has to do by then is only known then.
                     self.host.blocked = Blocked::Returning;
@@ -160,32 +164,13 @@ impl Simulator {
                     return;
                 }
                 if drained {
-                    self.streams.go_inline(self.host.next);
-                    class = self.streams.class_of(program, self.host.next);
+                    self.streams.go_inline(item.stream);
+                    class = &program.classes[item.class as usize + 1];
                 }
             }
-            let issued = if class.in_graph {
-                // The device gets on with the first nodes while the host goes through
-                // the others.
-                &mut self.host.launched
-            } else {
-                self.host.entered = self.host.reached;
-                self.host.launched = self.host.reached + class.latency;
-                &mut self.host.reached
-            };
-            *issued = *issued + class.host;
-            if item.sort != Sort::HostOnly {
-                let at_head = self.streams.issue(item, (*issued, self.host.next));
-                if at_head {
-                    self.advance(program, item.stream);
-                }
-            }
-            if class.in_graph {
-                // The launch of the graph was the call.
-                self.host.next += 1;
-                continue;
-            }
-            let drained = || self.streams.is_drained(item.stream);
+            self.streams.issued_from(self.host.next)[0] = self.host.enter(class);
+            self.wake(program, self.host.next + 1);
+            let drained = || self.streams.is_drained(program, item.stream);
             match class.waits {
                 Waits::Staging if self.host.blocked != Blocked::Returning => {
                     self.host.blocked = Blocked::Staging;
@@ -198,19 +183,36 @@ impl Simulator {
             if self.host.blocked != Blocked::No {
                 return;
             }
-            self.end_call(observer);
+            self.host.leave(observer);
         }
     }
 
-    fn end_call<O: Observer>(&mut self, observer: &mut O) {
-        if O::LISTENS {
-            let Host { next: item, entered: start, reached: end, cause, .. } = self.host;
-            observer.host(Done { item, start, end, cause });
-            self.host.cause = Cause { reason: Reason::Issue, before: item, ready: end };
+    /// Issues calls up to one that goes by what the device does.
+    fn run_ahead<O: Observer>(&mut self, program: &Program<'_>, observer: &mut O) {
+        let issued = self.streams.issued_from(self.host.next);
+        let mut host = self.host;
+        for (item, issued) in program.items[host.next as usize..].iter().zip(issued) {
+            let class = &program.classes[item.class as usize];
+            if class.may_go_inline || class.waits != Waits::No {
+                break;
+            }
+            *issued = host.enter(class);
+            // The launch of a graph was the call.
+            if class.in_graph {
+                host.next += 1;
+            } else {
+                host.leave(observer);
+            }
         }
-        self.latest = self.latest.max(self.host.reached);
-        self.host.blocked = Blocked::No;
-        self.host.next += 1;
+        self.host = host;
+        self.wake(program, self.host.next);
+    }
+
+    /// Lets streams go on that had nothing to do, up to a call.
+    fn wake(&mut self, program: &Program<'_>, until: ItemId) {
+        while let Some(stream) = self.streams.next_issued(program, until) {
+            self.advance(program, stream);
+        }
     }
 
     fn return_at(&mut self, time: Instant) {
@@ -220,25 +222,30 @@ impl Simulator {
 
     /// Lets a stream go on, and whoever waits for it; what becomes ready joins
     /// its engine, in the order in which it became so.
+    #[inline(always)]
     fn advance(&mut self, program: &Program<'_>, stream: u16) {
-        self.busy.clear();
-        for (device, processors) in self.processors.iter().enumerate() {
-            let (copies, processors) = (self.copies.busy(device), processors.is_busy());
-            self.busy.push(Busy { copies, processors });
-        }
-        self.streams.advance(program, stream, (self.now, &self.busy), &mut self.ready);
-        for index in 0..self.ready.len() {
-            let (time, id) = self.ready[index];
-            match self.streams.class_of(program, id).work {
-                Work::Kernel { .. } if !program.places.is_empty() => {
-                    self.pass_channel(program, (time, id));
-                }
-                Work::Kernel { gap, .. } => self.launch(time, gap, id),
-                _ if time <= self.now => self.join(program, id),
-                _ => self.queue.schedule(time, Event::Joins(id)),
+        let mut next = Some(stream);
+        while let Some(stream) = next {
+            let Self { now, copies, processors, .. } = self;
+            let engines = Engines { now: *now, copies, processors };
+            if let Some(ready) = self.streams.advance(program, stream, &engines) {
+                self.set_off(program, ready);
             }
+            next = self.streams.freed();
         }
-        self.ready.clear();
+    }
+
+    /// Sends an operation to its engine.
+    fn set_off(&mut self, program: &Program<'_>, (time, id): Ready) {
+        let work = &self.streams.class_of(program, id).work;
+        match *work {
+            Work::Kernel { .. } if !program.places.is_empty() => {
+                self.pass_channel(program, (time, id));
+            }
+            Work::Kernel { gap, .. } => self.launch(time, gap, id),
+            _ if time <= self.now => self.join(program, id, work),
+            _ => self.queue.schedule(time, Event::Joins(id)),
+        }
     }
 
     /// Launches the kernels that their channel lets go on now.
@@ -254,31 +261,19 @@ impl Simulator {
     }
 
     /// Nothing can be seen of a kernel during its gap.
-    fn launch(&mut self, time: Instant, gap: Span, id: ItemId) {
+    fn launch(&mut self, time: Instant, gap: Span, id: EntryId) {
         self.queue.schedule(time.max(self.now) + gap, Event::Dispatches(id));
     }
 
-    fn join(&mut self, program: &Program<'_>, item: ItemId) {
-        match self.streams.class_of(program, item).work {
-            Work::Copy { direction, alone, delay, slowdown, bytes } => {
-                let stream = program.items[item as usize].stream;
-                let device = program.device_of(stream);
-                let uses = program.shares.of_copy((device, direction), slowdown, (bytes, alone));
-                let transfer = Transfer { item, stream, alone, delay, slowdown, uses };
-                self.copies.enqueue((device, direction as usize), transfer);
-                self.choose = true;
-            }
-            Work::PeerCopy { way, alone, bytes } => {
-                let stream = program.items[item as usize].stream;
-                let uses = program.shares.of_peer_copy(way, (bytes, alone));
-                let transfer = Transfer { item, stream, alone, delay: 0.0, slowdown: 1.0, uses };
-                self.copies.enqueue((way[0].0, PEER_ENGINE), transfer);
-                self.choose = true;
-            }
+    fn join(&mut self, program: &Program<'_>, id: EntryId, work: &Work) {
+        let entry = &program.entries.list[id as usize];
+        match *work {
+            Work::Copy { direction, .. } => self.enqueue(program, direction as usize, id),
+            Work::PeerCopy { .. } => self.enqueue(program, PEER_ENGINE, id),
             Work::Staged { duration, early, .. } => {
-                self.queue.schedule(self.now + duration, Event::Ends(item, self.now));
-                if item == self.host.next {
-                    let cause = self.streams.cause(program.items[item as usize].stream);
+                self.queue.schedule(self.now + duration, Event::Ends(id, self.now));
+                if entry.item == self.host.next {
+                    let cause = self.streams.cause(program, entry.stream);
                     if cause.reason != Reason::Issue && cause.ready > self.host.reached {
                         self.host.cause = Cause { reason: Reason::Device, ..cause };
                     }
@@ -286,7 +281,7 @@ impl Simulator {
                 }
             }
             Work::Inline { duration } => {
-                self.queue.schedule(self.now + duration, Event::Ends(item, self.now));
+                self.queue.schedule(self.now + duration, Event::Ends(id, self.now));
             }
             Work::Kernel { .. } | Work::Nothing | Work::Record | Work::Wait => {
                 unreachable!("kernels are dispatched, events never join an engine")
@@ -294,19 +289,26 @@ impl Simulator {
         }
     }
 
+    #[inline(always)]
+    fn enqueue(&mut self, program: &Program<'_>, engine: usize, id: EntryId) {
+        let stream = program.entries.list[id as usize].stream;
+        self.copies.enqueue((program.device_of(stream), engine), (id, stream));
+        self.choose = true;
+    }
+
     /// An operation has ended: its stream goes on, and perhaps the host.
     fn finish<O: Observer>(&mut self, program: &Program<'_>, ended: Ended, observer: &mut O) {
-        let Ended { item, started, .. } = ended;
+        let Entry { item, stream, .. } = program.entries.list[ended.entry as usize];
         if O::LISTENS {
             let cause = self.cause_of(program, &ended);
-            observer.device(program, Done { item, start: started, end: self.now, cause });
+            observer.device(program, Done { item, start: ended.started, end: self.now, cause });
         }
         self.latest = self.latest.max(self.now);
-        self.streams.end(program, item, self.now);
-        self.advance(program, program.items[item as usize].stream);
+        self.streams.end(program, (stream, ended.entry), self.now);
+        self.advance(program, stream);
         // Not only of this stream: an event may have let another one drain.
         if let Blocked::Draining { stream, wake } = self.host.blocked
-            && self.streams.is_drained(stream)
+            && self.streams.is_drained(program, stream)
         {
             let still_awake = self.now <= self.host.reached;
             if !still_awake {
@@ -318,13 +320,15 @@ impl Simulator {
 
     /// Why an operation did not start any sooner.
     fn cause_of(&self, program: &Program<'_>, ended: &Ended) -> Cause {
-        let &Ended { item, started, before } = ended;
-        let cause = self.streams.cause(program.items[item as usize].stream);
-        let gap = match self.streams.class_of(program, item).work {
+        let &Ended { entry, started, before } = ended;
+        let list = &program.entries.list;
+        let cause = self.streams.cause(program, list[entry as usize].stream);
+        let gap = match self.streams.class_of(program, entry).work {
             Work::Kernel { gap, .. } => gap,
             _ => Span::ZERO,
         };
         if started > cause.ready + gap && before != NONE {
+            let before = list[before as usize].item;
             Cause { reason: Reason::Engine, before, ready: started }
         } else {
             cause

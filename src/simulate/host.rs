@@ -1,7 +1,9 @@
 //! The host thread: it issues calls in order, and each has its cost.
 
-use super::observer::Cause;
+use super::observer::{Cause, Done, Observer};
 use super::operation::ItemId;
+use super::program::Class;
+use crate::timeline::Reason;
 use crate::units::{Instant, Span};
 
 /// What keeps the host thread in a call.
@@ -33,6 +35,34 @@ pub(super) struct Host {
     pub launched: Instant,
     /// What the call that is under way had to follow.
     pub cause: Cause,
+}
+
+impl Host {
+    /// Enters a call, or goes on to a call of the graph that is being launched; gives
+    /// the time at which what it puts into a stream is issued.
+    pub fn enter(&mut self, class: &Class) -> Instant {
+        if class.in_graph {
+            // The device gets on with the first nodes while the host goes through the
+            // others.
+            self.launched = self.launched + class.host;
+            return self.launched;
+        }
+        self.entered = self.reached;
+        self.launched = self.reached + class.latency;
+        self.reached = self.reached + class.host;
+        self.reached
+    }
+
+    /// Goes on to the next call.
+    pub fn leave<O: Observer>(&mut self, observer: &mut O) {
+        if O::LISTENS {
+            let Self { next: item, entered: start, reached: end, cause, .. } = *self;
+            observer.host(Done { item, start, end, cause });
+            self.cause = Cause { reason: Reason::Issue, before: item, ready: end };
+        }
+        self.blocked = Blocked::No;
+        self.next += 1;
+    }
 }
 
 impl Default for Host {

@@ -3,17 +3,18 @@
 //! Invariant: equal inputs give equal timelines, on any machine. Events are
 //! ordered by time and then by the order in which they were scheduled; nothing
 //! is looked up in hash order. The rules of the hardware are each in a place of
-//! their own: the host thread in `host`, stream order and hand-overs in
-//! `streams`, the queues that streams share in `channels`, the copy engines in
+//! their own: the host thread in `host`, stream order in `streams`, hand-overs in
+//! `start`, the queues that streams share in `channels`, the copy engines in
 //! `copies`, what several use at once in `shares` and `links`, the multiprocessors in
 //! `processors`.
-//! `program` makes a plan ready, `engine` only moves time forwards.
+//! `program` and `entries` make a plan ready, `engine` only moves time forwards.
 
 mod bound;
 mod channels;
 mod copies;
 mod cost;
 mod engine;
+mod entries;
 mod host;
 pub mod links;
 mod needs;
@@ -24,6 +25,7 @@ mod program;
 mod queue;
 mod setup;
 mod shares;
+mod start;
 mod streams;
 mod uncertainty;
 

@@ -59,23 +59,10 @@ pub(super) struct Ending {
     pub time: Instant,
     /// [`NONE`] for the start of the plan.
     pub item: ItemId,
+    pub device: u16,
     pub kind: Option<OperationKind>,
 }
 
 impl Ending {
-    pub const START: Self = Self { time: Instant::START, item: NONE, kind: None };
-}
-
-/// The chance, 0 to 1, that the device looks too early for something that ends
-/// at `time`, and so has to wait for it, on behalf of what was issued and
-/// arrives at these times. It looks once between the two; whoever looks after
-/// the end finds the way clear.
-pub(super) fn waits_for(time: Instant, (issued, arrives): (Instant, Instant)) -> f64 {
-    if time >= arrives {
-        return 1.0;
-    }
-    if time <= issued {
-        return 0.0;
-    }
-    time.since(issued).nanos_f64() / arrives.since(issued).nanos_f64()
+    pub const START: Self = Self { time: Instant::START, item: NONE, device: 0, kind: None };
 }

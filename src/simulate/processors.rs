@@ -14,7 +14,8 @@
 //! are one batch here.
 
 use super::copies::Ended;
-use super::operation::{ItemId, NONE};
+use super::entries::EntryId;
+use super::operation::NONE;
 use crate::kernels::Grid;
 use crate::units::{Instant, Span};
 use std::collections::VecDeque;
@@ -79,9 +80,9 @@ impl Blocks {
 }
 
 struct Kernel {
-    item: ItemId,
+    entry: EntryId,
     priority: i32,
-    before: ItemId,
+    before: EntryId,
     started: Instant,
     /// Blocks not dispatched yet, and blocks that run.
     waiting: u64,
@@ -105,7 +106,7 @@ pub(super) struct Processors {
     vacant: Vec<usize>,
     queue: VecDeque<usize>,
     batches: Vec<Batch>,
-    last: ItemId,
+    last: EntryId,
     /// When the next batch ends.
     pub next: Instant,
 }
@@ -139,9 +140,9 @@ impl Processors {
 
     /// Queues a kernel up: behind those of its own priority, before those of a
     /// higher number, whatever of these has been dispatched already.
-    pub fn start(&mut self, now: Instant, (item, priority): (ItemId, i32), blocks: Blocks) {
+    pub fn start(&mut self, now: Instant, (entry, priority): (EntryId, i32), blocks: Blocks) {
         let kernel = Kernel {
-            item,
+            entry,
             priority,
             before: NONE,
             started: Instant::NEVER,
@@ -179,9 +180,9 @@ impl Processors {
             kernel.running -= blocks;
             if kernel.running == 0 && kernel.waiting == 0 {
                 self.vacant.push(place);
-                self.last = kernel.item;
-                let Kernel { item, started, before, .. } = *kernel;
-                return Some(Ended { item, started, before });
+                self.last = kernel.entry;
+                let Kernel { entry, started, before, .. } = *kernel;
+                return Some(Ended { entry, started, before });
             }
         }
         self.dispatch(now);

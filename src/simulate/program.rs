@@ -4,6 +4,7 @@
 use super::channels::CHANNELS;
 use super::copies::{ENGINES, PEER_ENGINE};
 use super::cost::{Costs, Key};
+use super::entries::{Entries, EntryId};
 use super::needs;
 use super::operation::{NONE, Work};
 use super::shares::Shares;
@@ -61,6 +62,8 @@ pub(super) struct Item {
     /// Of calls that have one. Branches of graphs count as streams.
     pub stream: u16,
     pub sort: Sort,
+    /// No entry of its stream: see [`super::entries`].
+    pub is_part: bool,
 }
 
 /// What the engine has to know of an item at once.
@@ -120,13 +123,10 @@ pub struct Program<'p> {
     pub(super) profile: &'p Profile,
     pub(super) items: Vec<Item>,
     pub(super) classes: Vec<Class>,
-    /// Items that go into a stream, stream by stream, each in order of issue.
-    pub(super) in_streams: Vec<u32>,
-    /// Where each stream begins in `in_streams`, and where the last one ends.
-    pub(super) starts: Vec<u32>,
+    pub(super) entries: Entries,
     /// The streams that have kernels.
     pub(super) launching: Vec<u16>,
-    /// Where there are more streams than channels: for each item that is a
+    /// Where there are more streams than channels: for each entry that is a
     /// kernel, its place among the kernels of its channel.
     pub(super) places: Vec<u32>,
     pub(super) recordings: usize,
@@ -160,8 +160,7 @@ impl<'p> Program<'p> {
             profile,
             items: Vec::with_capacity(plan.body.len()),
             classes: Vec::new(),
-            in_streams: Vec::new(),
-            starts: Vec::new(),
+            entries: Entries::default(),
             launching: Vec::new(),
             places: Vec::new(),
             recordings: 0,
@@ -208,13 +207,15 @@ impl<'p> Program<'p> {
             };
             let stream = u16::try_from(lanes[at].unwrap_or(0)).expect("fewer streams than 2^16");
             let sort = Sort::of(&program.classes[class as usize].work);
-            program.items.push(Item { class, recording, stream, sort });
+            program.items.push(Item { class, recording, stream, sort, is_part: false });
         }
         let branch =
             |traits: &StreamTraits| StreamTraits { kind: StreamKind::NonBlocking, ..*traits };
         let branches = plan.lane_count() - plan.streams.len();
         program.traits.extend(plan.streams[..branches].iter().map(branch));
-        program.sort_into_streams(plan.lane_count());
+        let has_barrier = !program.barrier.is_empty();
+        let (items, classes) = (&mut program.items, &program.classes);
+        program.entries = Entries::new(items, classes, plan.lane_count(), has_barrier);
         program.launching = program.launching_streams();
         program.channels = program.channels();
         if (0..plan.devices()).any(|device| plan.streams_of(DeviceId(device)) > CHANNELS) {
@@ -231,6 +232,11 @@ impl<'p> Program<'p> {
 
     pub(super) fn class_of(&self, item: u32) -> &Class {
         &self.classes[self.items[item as usize].class as usize]
+    }
+
+    /// The class of an entry's call.
+    pub(super) fn class_in(&self, entry: EntryId) -> &Class {
+        &self.classes[self.entries.list[entry as usize].class as usize]
     }
 
     pub(super) fn devices(&self) -> usize {
@@ -256,28 +262,7 @@ impl<'p> Program<'p> {
     }
 
     pub(super) fn streams(&self) -> usize {
-        self.starts.len() - 1
-    }
-
-    /// A counting sort: synchronisations belong to a stream and lie in none.
-    fn sort_into_streams(&mut self, streams: usize) {
-        let lies_in =
-            |item: &Item| (item.sort != Sort::HostOnly).then_some(usize::from(item.stream));
-        self.starts = vec![0; streams + 1];
-        for stream in self.items.iter().filter_map(lies_in) {
-            self.starts[stream + 1] += 1;
-        }
-        for stream in 0..streams {
-            self.starts[stream + 1] += self.starts[stream];
-        }
-        let mut next = self.starts.clone();
-        self.in_streams = vec![0; self.starts[streams] as usize];
-        for (id, item) in self.items.iter().enumerate() {
-            if let Some(stream) = lies_in(item) {
-                self.in_streams[next[stream] as usize] = index(id);
-                next[stream] += 1;
-            }
-        }
+        self.entries.starts.len() - 1
     }
 
     /// Streams are dealt to the channels of their device in turn.
@@ -291,15 +276,21 @@ impl<'p> Program<'p> {
         self.traits.iter().map(channel).collect()
     }
 
+    /// Kernels are in a channel in the order in which they are issued.
     fn places_in_channels(&self) -> Vec<u32> {
         let mut next = vec![0; CHANNELS * self.devices()];
-        let place = |item: &Item| {
-            let next = &mut next[usize::from(self.channels[usize::from(item.stream)])];
-            let work = &self.classes[item.class as usize].work;
-            *next += u32::from(matches!(work, Work::Kernel { .. }));
-            next.saturating_sub(1)
-        };
-        self.items.iter().map(place).collect()
+        let mut places = vec![0; self.entries.list.len()];
+        let mut behind = self.entries.starts.clone();
+        for item in self.items.iter().filter(|item| item.sort != Sort::HostOnly && !item.is_part) {
+            let stream = usize::from(item.stream);
+            if let Work::Kernel { .. } = self.classes[item.class as usize].work {
+                let next = &mut next[usize::from(self.channels[stream])];
+                places[behind[stream] as usize] = *next;
+                *next += 1;
+            }
+            behind[stream] += 1;
+        }
+        places
     }
 
     fn launching_streams(&self) -> Vec<u16> {
@@ -352,6 +343,6 @@ fn barrier(plan: &Plan) -> Vec<u16> {
 
 /// # Panics
 /// If a plan has four thousand million calls: it would not fit into memory.
-fn index(number: usize) -> u32 {
+pub(super) fn index(number: usize) -> u32 {
     u32::try_from(number).ok().filter(|&index| index != NONE).expect("fewer calls than 2^32")
 }

@@ -62,29 +62,23 @@ impl Shares {
         self.capacities.is_empty()
     }
 
-    /// What a copy between a device and the host uses at full speed.
-    pub fn of_copy(
-        &self,
-        (device, direction): (usize, Direction),
-        slowdown: f64,
-        (bytes, alone): (Bytes, Span),
-    ) -> [(LinkId, f64); 3] {
-        let own = (LinkId(device as u32), slowdown.min(MOST_SLOWDOWN) / 2.0);
-        let Some(root) = self.root else { return [own, NOTHING, NOTHING] };
-        let rate = rate(bytes, alone);
-        [own, (LinkId(root + direction as u32), rate), (LinkId(root + 2), rate)]
-    }
-
-    /// What a copy between two devices uses at full speed.
-    pub fn of_peer_copy(
-        &self,
-        mut way: [DeviceId; 2],
-        (bytes, alone): (Bytes, Span),
-    ) -> [(LinkId, f64); 3] {
-        way.sort_unstable();
-        let place = self.pairs.iter().position(|pair| *pair == way);
-        let own = place.map(|at| (LinkId(self.between + at as u32), rate(bytes, alone)));
-        [own.unwrap_or(NOTHING), NOTHING, NOTHING]
+    /// What a copy of a device uses at full speed.
+    pub fn uses(&self, device: usize, work: &Work) -> [(LinkId, f64); 3] {
+        match *work {
+            Work::Copy { direction, alone, slowdown, bytes, .. } => {
+                let own = (LinkId(device as u32), slowdown.min(MOST_SLOWDOWN) / 2.0);
+                let Some(root) = self.root else { return [own, NOTHING, NOTHING] };
+                let rate = rate(bytes, alone);
+                [own, (LinkId(root + direction as u32), rate), (LinkId(root + 2), rate)]
+            }
+            Work::PeerCopy { mut way, alone, bytes } => {
+                way.sort_unstable();
+                let place = self.pairs.iter().position(|pair| *pair == way);
+                let own = place.map(|at| (LinkId(self.between + at as u32), rate(bytes, alone)));
+                [own.unwrap_or(NOTHING), NOTHING, NOTHING]
+            }
+            _ => [NOTHING; 3],
+        }
     }
 }
 

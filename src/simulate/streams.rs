@@ -1,29 +1,35 @@
-//! Stream order, events and hand-overs.
+//! Stream order and events.
 //!
 //! A stream is a FIFO: an operation is at its head once the one before it has
-//! ended. Going from one operation to a dependent one that is there and waits
-//! costs a hand-over, which depends on the kinds of both, on whether they
-//! share the stream, and on whether the second is the first of its kind there.
+//! ended. When it may start then is worked out in `start`.
 //!
 //! The host runs ahead of the device in simulated time until it has to wait,
 //! so a stream may hold what is issued later than now. Whatever depends on
 //! that compares times and never asks what is in the queue.
 
-use super::copies::{ENGINES, PEER_ENGINE};
+mod barrier;
+mod polling;
+
+use super::copies::{Copies, PEER_ENGINE};
+use super::entries::{Entry, EntryId, Recording, Wait};
 use super::observer::Cause;
-use super::operation::{Ending, ItemId, NONE, waits_for};
-use super::program::{Class, Item, Price, Program, Sort, Tie};
-use crate::plan::Direction;
+use super::operation::{Ending, ItemId, NONE};
+use super::processors::Processors;
+use super::program::{Class, Program, Sort, Tie};
+use super::start::Start;
 use crate::profile::OperationKind;
 use crate::timeline::Reason;
-use crate::units::{Instant, Span};
+use crate::units::Instant;
 
 struct Stream {
-    /// Positions in [`Program::in_streams`]: of the head, behind the last that
-    /// was issued, and of a kernel that nothing before the head comes after.
-    head: u32,
-    issued: u32,
-    kernel: u32,
+    /// Among all entries: the head, what follows the stream's last, and a kernel that
+    /// nothing before the head comes after.
+    head: EntryId,
+    end: EntryId,
+    kernel: EntryId,
+    /// The next wait of the head, or of what follows it.
+    wait: u32,
+    device: u16,
     /// The head has been given to its engine.
     running: bool,
     /// The head is behind the barrier of the legacy default stream.
@@ -36,236 +42,228 @@ struct Stream {
     last: Ending,
     /// What the next operation must follow besides: events that were waited for.
     awaited: Vec<Ending>,
-    /// The next stream that waits for the same recording.
-    next_waiter: u32,
+    /// The first stream whose head waits for something here: in order of what they wait
+    /// for, and of those that wait for the same, the last to come is the first.
+    waiter: Option<u16>,
+    /// The next stream in the list that this one is in.
+    next_waiter: Option<u16>,
     /// Why the running operation could not start before it was ready, and when
     /// that was.
     cause: Cause,
 }
 
-/// One recording of an event.
-#[derive(Clone, Copy)]
-struct Recording {
-    /// Only meaningful once its stream has come to it.
-    ending: Ending,
-    reached: bool,
-    /// The first stream whose head waits for it.
-    waiter: u32,
-}
-
+/// All streams. What is done for each operation is `inline(always)` here and in
+/// [`Start`]: a call, with what it saves and restores, costs as much as it does.
 #[derive(Default)]
 pub(super) struct Streams {
     streams: Vec<Stream>,
-    recordings: Vec<Recording>,
     /// When each item was issued.
     issued: Vec<Instant>,
-    /// Whether each item's data went along with its command; empty where none may.
+    /// The end of each entry that is over.
+    endings: Vec<Ending>,
+    /// Whether each entry's data went along with its command; empty where none may.
     inline: Vec<bool>,
-    to_do: Vec<u32>,
+    /// What was issued are the calls before this one.
+    until: ItemId,
+    /// Streams that may go on, the next one last.
+    to_do: Vec<u16>,
 }
 
-/// Which engines of a device are doing something: one that is looks at everything that
-/// waits for it when it is done, so that a hand-over costs nothing extra.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Busy {
-    pub copies: [bool; ENGINES],
-    pub processors: bool,
+/// What is under way: an engine that does something looks at everything that waits for
+/// it when it is done, so that a hand-over costs nothing extra.
+#[derive(Clone, Copy)]
+pub(super) struct Engines<'e> {
+    pub now: Instant,
+    pub copies: &'e Copies,
+    /// Those of each device.
+    pub processors: &'e [Processors],
 }
 
-impl Busy {
-    const fn is(self, kind: OperationKind) -> bool {
-        match kind {
-            OperationKind::CopyIn => self.copies[Direction::HostToDevice as usize],
-            OperationKind::CopyOut => self.copies[Direction::DeviceToHost as usize],
-            OperationKind::Kernel => self.processors,
-            OperationKind::PeerCopy => self.copies[PEER_ENGINE],
+impl Engines<'_> {
+    fn are_busy(&self, device: usize, kind: OperationKind) -> bool {
+        if kind == OperationKind::Kernel {
+            return self.processors[device].is_busy();
         }
+        // Kinds of copies are in the order of their engines.
+        self.copies.is_busy(device, (kind as usize).min(PEER_ENGINE))
     }
 }
 
 /// An operation that may start at a time.
-pub(super) type Ready = (Instant, ItemId);
+pub(super) type Ready = (Instant, EntryId);
 
 impl Streams {
     /// Forgets everything but its memory.
     pub fn reset(&mut self, program: &Program<'_>) {
-        // Every time is written before it is read.
+        // All of these are written before they are read.
         self.issued.resize(program.items.len(), Instant::START);
+        self.endings.resize(program.entries.list.len(), Ending::START);
         self.inline.clear();
         if program.classes.iter().any(|class| class.may_go_inline) {
-            self.inline.resize(program.items.len(), false);
+            self.inline.resize(program.entries.list.len(), false);
         }
-        self.recordings.clear();
-        let recording = Recording { ending: Ending::START, reached: false, waiter: NONE };
-        self.recordings.resize(program.recordings, recording);
+        self.until = 0;
+        let waits = |start: EntryId| match start.checked_sub(1) {
+            Some(before) => program.entries.list[before as usize].waits,
+            None => 0,
+        };
         self.streams.clear();
-        self.streams.extend(program.starts[..program.streams()].iter().map(|&start| Stream {
-            head: start,
-            issued: start,
-            kernel: start,
+        let bounds = program.entries.starts.windows(2).zip(&program.traits);
+        self.streams.extend(bounds.map(|(bounds, traits)| Stream {
+            head: bounds[0],
+            end: bounds[1],
+            kernel: bounds[0],
+            wait: waits(bounds[0]),
+            device: traits.device.0 as u16,
             running: false,
             held_back: false,
             seen: [false; OperationKind::COUNT],
             cleared: Instant::START,
             last: Ending::START,
             awaited: Vec::new(),
-            next_waiter: NONE,
+            waiter: None,
+            next_waiter: None,
             cause: Cause::START,
         }));
     }
 
-    pub fn is_drained(&self, stream: u16) -> bool {
-        let stream = &self.streams[usize::from(stream)];
-        stream.head == stream.issued
+    pub fn is_drained(&self, program: &Program<'_>, stream: u16) -> bool {
+        self.streams[usize::from(stream)].head_until(program, self.until).is_none()
     }
 
-    /// An item's data goes along with its command.
-    pub fn go_inline(&mut self, id: ItemId) {
-        self.inline[id as usize] = true;
+    /// The data of what is issued next to a drained stream goes along with its command.
+    pub fn go_inline(&mut self, stream: u16) {
+        let next = self.streams[usize::from(stream)].head;
+        self.inline[next as usize] = true;
     }
 
-    pub fn class_of<'p>(&self, program: &'p Program<'_>, id: ItemId) -> &'p Class {
+    pub fn class_of<'p>(&self, program: &'p Program<'_>, id: EntryId) -> &'p Class {
         let inline = self.inline.get(id as usize).copied().unwrap_or(false);
-        &program.classes[program.items[id as usize].class as usize + usize::from(inline)]
+        let entry = &program.entries.list[id as usize];
+        &program.classes[entry.class as usize + usize::from(inline)]
     }
 
-    fn sort_of(&self, item: &Item, id: ItemId) -> Sort {
+    fn sort_of(&self, entry: &Entry, id: EntryId) -> Sort {
         // Where kernels are launched from.
-        if self.inline.get(id as usize) == Some(&true) { Sort::KERNEL } else { item.sort }
+        if self.inline.get(id as usize) == Some(&true) { Sort::KERNEL } else { entry.sort }
     }
 
     /// Why the operation at the head of a stream was not ready before.
-    pub fn cause(&self, stream: u16) -> Cause {
-        self.streams[usize::from(stream)].cause
+    pub fn cause(&self, program: &Program<'_>, stream: u16) -> Cause {
+        let cause = self.streams[usize::from(stream)].cause;
+        let is_record = |id: ItemId| program.items[id as usize].sort == Sort::Record;
+        let is_call =
+            cause.reason == Reason::Issue || cause.before != NONE && is_record(cause.before);
+        if !is_call {
+            return cause;
+        }
+        Cause { before: program.issued_by(cause.before), ..cause }
     }
 
-    /// The host issues an item at a time that may lie ahead. Whether it is the
-    /// next thing that its stream has to do.
-    pub fn issue(&mut self, item: &Item, (time, id): Ready) -> bool {
-        self.issued[id as usize] = time;
-        let stream = &mut self.streams[usize::from(item.stream)];
-        let at_head = !stream.running && stream.head == stream.issued;
-        stream.issued += 1;
-        at_head
+    /// When items are issued, from one on: at times that may lie ahead.
+    pub fn issued_from(&mut self, first: ItemId) -> &mut [Instant] {
+        &mut self.issued[first as usize..]
+    }
+
+    /// Goes on to the next call before `until` that is the next thing that its stream has
+    /// to do; gives the stream.
+    pub fn next_issued(&mut self, program: &Program<'_>, until: ItemId) -> Option<u16> {
+        let next = |(index, stream): (u16, &Stream)| {
+            let (_, entry) = stream.head_until(program, until)?;
+            (entry.item >= self.until).then_some((entry.item, index))
+        };
+        let next = (0..).zip(&self.streams).filter_map(next).min();
+        self.until = next.map_or(until, |(item, _)| item + 1);
+        next.map(|(_, stream)| stream)
     }
 
     /// The operation at the head of a stream has ended.
-    pub fn end(&mut self, program: &Program<'_>, id: ItemId, time: Instant) {
-        let item = &program.items[id as usize];
-        let sort = self.sort_of(item, id);
-        let stream = &mut self.streams[usize::from(item.stream)];
-        debug_assert!(stream.running, "only the head of a stream runs");
-        let kind = match sort {
+    #[inline(always)]
+    pub fn end(&mut self, program: &Program<'_>, (index, id): (u16, EntryId), time: Instant) {
+        let entry = &program.entries.list[id as usize];
+        let kind = match self.sort_of(entry, id) {
             Sort::Operation(kind) => Some(kind),
             _ => None,
         };
+        let stream = &mut self.streams[usize::from(index)];
+        debug_assert!(stream.running, "only the head of a stream runs");
         stream.running = false;
         stream.cleared = time;
-        stream.last = Ending { time, item: id, kind };
-        self.go_on(program, u32::from(item.stream));
+        stream.last = Ending { time, item: entry.item, device: stream.device, kind };
+        let ending = stream.last;
+        self.pass_head(program, index, ending);
     }
 
-    /// Done with the head; who is behind it across the barrier is to be looked at.
-    fn go_on(&mut self, program: &Program<'_>, index: u32) {
-        self.streams[index as usize].head += 1;
+    /// Done with the head: whoever waited for it is to be looked at.
+    #[inline(always)]
+    fn pass_head(&mut self, program: &Program<'_>, index: u16, ending: Ending) {
+        let stream = &mut self.streams[usize::from(index)];
+        self.endings[stream.head as usize] = ending;
+        stream.head += 1;
+        let (head, mut waiter) = (stream.head, stream.waiter);
+        while let Some(next) = waiter {
+            let other = &self.streams[usize::from(next)];
+            if program.entries.waits[other.wait as usize].until.entry >= head {
+                break;
+            }
+            self.to_do.push(next);
+            waiter = other.next_waiter;
+        }
+        self.streams[usize::from(index)].waiter = waiter;
+        // And who is behind it across the barrier.
         for &other in &program.barrier {
             if std::mem::take(&mut self.streams[usize::from(other)].held_back) {
-                self.to_do.push(u32::from(other));
+                self.to_do.push(other);
             }
         }
     }
 
-    /// Whether the head of a stream has to stay behind the barrier that the
-    /// legacy default stream is; if not, it has to follow what was before it.
-    fn holds_back(&mut self, program: &Program<'_>, index: u32) -> bool {
-        let stream = &self.streams[index as usize];
-        if stream.running || stream.head == stream.issued {
-            return false;
-        }
-        let id = program.in_streams[stream.head as usize];
-        let traits = |index: usize| &program.traits[index];
-        let mine = traits(index as usize);
-        let others = || {
-            let others = program.barrier.iter().map(|&other| usize::from(other));
-            others.filter(|&other| mine.waits_for(traits(other)))
-        };
-        let is_earlier = |other: usize| {
-            let head = self.streams[other].head;
-            head < program.starts[other + 1] && program.in_streams[head as usize] < id
-        };
-        let held_back = others().any(is_earlier);
-        self.streams[index as usize].held_back = held_back;
-        if !held_back {
-            for other in others() {
-                let last = self.streams[other].last;
-                self.streams[index as usize].awaited.push(last);
-            }
-        }
-        held_back
+    /// A stream that may go on because another one did.
+    pub fn freed(&mut self) -> Option<u16> {
+        self.to_do.pop()
     }
 
-    /// Starts the head of a stream if it can; passes over events that are done.
+    /// Lets a stream go on until an operation may start, and gives that.
     pub fn advance(
         &mut self,
         program: &Program<'_>,
         index: u16,
-        (now, busy): (Instant, &[Busy]),
-        ready: &mut Vec<Ready>,
-    ) {
-        // A reached event may set other streams free, and those others again.
-        let mut next = Some(u32::from(index));
-        while let Some(index) = next {
-            loop {
-                if !program.barrier.is_empty() && self.holds_back(program, index) {
-                    break;
-                }
-                let stream = &mut self.streams[index as usize];
-                if stream.running || stream.head == stream.issued {
-                    break;
-                }
-                let id = program.in_streams[stream.head as usize];
-                let issued = self.issued[id as usize];
-                // It found the stream empty.
-                if issued >= stream.cleared {
-                    stream.seen = [false; OperationKind::COUNT];
-                }
-                let before = stream.last.kind;
-                let item = &program.items[id as usize];
-                match self.sort_of(item, id) {
-                    Sort::Record => self.reach(program, index, (item.recording, id, issued)),
-                    Sort::Wait if !self.pass(program, index, (item.recording, issued)) => break,
-                    Sort::Wait => {}
-                    Sort::Operation(kind) => {
-                        let busy = busy[program.device_of(index as u16)];
-                        let polling = if (before, kind) == KERNELS && program.launching.len() > 1 {
-                            self.polling(program, index, (now, busy))
-                        } else {
-                            0.0
-                        };
-                        let arrives = issued + self.class_of(program, id).latency;
-                        let stream = &mut self.streams[index as usize];
-                        let arrival = (issued, arrives);
-                        ready.push((stream.start(program, (id, kind, arrival), busy, polling), id));
-                    }
-                    Sort::HostOnly => unreachable!("what is the host's alone is in no stream"),
+        engines: &Engines<'_>,
+    ) -> Option<Ready> {
+        loop {
+            let stream = &self.streams[usize::from(index)];
+            if stream.running {
+                return None;
+            }
+            let (id, entry) = stream.head_until(program, self.until)?;
+            if !program.barrier.is_empty() && self.holds_back(program, index) {
+                return None;
+            }
+            while self.streams[usize::from(index)].wait != entry.waits {
+                if !self.pass_wait(program, index) {
+                    return None;
                 }
             }
-            next = self.to_do.pop();
+            if let Sort::Operation(kind) = self.sort_of(entry, id) {
+                return Some((self.start(program, index, (id, kind), engines), id));
+            }
+            self.pass_mark(program, index, entry);
         }
     }
 
-    /// Takes a record off the stream; whoever waited for it is to be looked at.
-    fn reach(
-        &mut self,
-        program: &Program<'_>,
-        index: u32,
-        (recording, id, arrives): (u32, ItemId, Instant),
-    ) {
-        let stream = &mut self.streams[index as usize];
+    /// Passes over a record or waits that are an entry of their own.
+    #[cold]
+    fn pass_mark(&mut self, program: &Program<'_>, index: u16, entry: &Entry) {
+        let issued = self.issued[entry.item as usize];
+        let stream = &mut self.streams[usize::from(index)];
+        stream.find(issued);
+        if entry.sort != Sort::Record {
+            self.pass_head(program, index, Ending::START);
+            return;
+        }
         let mut ending = stream.last;
-        if ending.time < arrives {
-            let item = program.issued_by(id);
-            ending = Ending { time: arrives, item, kind: stream.last.kind };
+        if ending.time < issued {
+            ending = Ending { time: issued, item: entry.item, device: stream.device, ..ending };
         }
         // What the stream itself still has to follow, its waiters have to as well.
         for &other in &stream.awaited {
@@ -274,145 +272,117 @@ impl Streams {
             }
         }
         stream.cleared = stream.cleared.max(ending.time);
-        let recording = &mut self.recordings[recording as usize];
-        (recording.ending, recording.reached) = (ending, true);
-        let mut waiter = recording.waiter;
-        while waiter != NONE {
-            self.to_do.push(waiter);
-            waiter = self.streams[waiter as usize].next_waiter;
-        }
-        self.go_on(program, index);
+        self.pass_head(program, index, ending);
     }
 
-    /// Takes a wait off the stream if what it waits for has happened.
-    fn pass(
-        &mut self,
-        program: &Program<'_>,
-        index: u32,
-        (recording, issued): (u32, Instant),
-    ) -> bool {
-        let stream = &mut self.streams[index as usize];
-        let mut left = issued;
-        if recording != NONE {
-            let recording = &mut self.recordings[recording as usize];
-            if !recording.reached {
-                stream.next_waiter = recording.waiter;
-                recording.waiter = index;
+    /// Takes a wait off a stream if what it is for has happened.
+    #[inline(always)]
+    fn pass_wait(&mut self, program: &Program<'_>, index: u16) -> bool {
+        let stream = &self.streams[usize::from(index)];
+        let &Wait { item, until } = &program.entries.waits[stream.wait as usize];
+        let mut left = self.issued[item as usize];
+        let mut ending = None;
+        if until.entry != NONE {
+            if self.streams[usize::from(until.stream)].head <= until.entry {
+                self.queue_up(program, index, until);
                 return false;
             }
-            stream.awaited.push(recording.ending);
-            left = left.max(recording.ending.time);
+            ending = Some(self.endings[until.entry as usize]);
+        }
+        let stream = &mut self.streams[usize::from(index)];
+        stream.find(left);
+        if let Some(ending) = ending {
+            stream.awaited.push(ending);
+            left = left.max(ending.time);
         }
         stream.cleared = stream.cleared.max(left);
-        self.go_on(program, index);
+        stream.wait += 1;
         true
     }
 
-    /// What a kernel behind a kernel pays for other streams that the device has
-    /// to look after: those with a kernel that waits for something else than a
-    /// kernel before it.
-    fn polling(&mut self, program: &Program<'_>, index: u32, (now, busy): (Instant, Busy)) -> f64 {
-        let mut others = 0;
-        for &other in &program.launching {
-            let stream = &mut self.streams[usize::from(other)];
-            let is_kernel = |position: u32| {
-                let id = program.in_streams[position as usize];
-                program.items[id as usize].sort == Sort::KERNEL
-            };
-            let elsewhere = program.device_of(other) != program.device_of(index as u16);
-            if u32::from(other) == index || elsewhere || stream.head == stream.issued {
-                continue;
-            }
-            stream.kernel = stream.kernel.max(stream.head);
-            while stream.kernel < stream.issued && !is_kernel(stream.kernel) {
-                stream.kernel += 1;
-            }
-            let waits = stream.kernel < stream.issued
-                && !is_kernel(stream.head)
-                && self.issued[program.in_streams[stream.kernel as usize] as usize] <= now;
-            others += usize::from(waits);
+    /// Has a stream looked at when a recording is made.
+    #[inline(never)]
+    fn queue_up(&mut self, program: &Program<'_>, index: u16, until: Recording) {
+        let awaited = |stream: &Stream| program.entries.waits[stream.wait as usize].until.item;
+        let mut next = self.streams[usize::from(until.stream)].waiter;
+        let mut before = None;
+        while let Some(waiter) =
+            next.filter(|&next| awaited(&self.streams[usize::from(next)]) < until.item)
+        {
+            before = next;
+            next = self.streams[usize::from(waiter)].next_waiter;
         }
-        let [down, up, _] = busy.copies;
-        program.profile.polling(others, [down, up])
+        self.streams[usize::from(index)].next_waiter = next;
+        match before {
+            None => self.streams[usize::from(until.stream)].waiter = Some(index),
+            Some(before) => self.streams[usize::from(before)].next_waiter = Some(index),
+        }
+    }
+
+    /// Starts the operation at the head of a stream; the time at which it may.
+    fn start(
+        &mut self,
+        program: &Program<'_>,
+        index: u16,
+        (id, kind): (EntryId, OperationKind),
+        engines: &Engines<'_>,
+    ) -> Instant {
+        let class = self.class_of(program, id);
+        let item = program.entries.list[id as usize].item;
+        let issued = self.issued[item as usize];
+        let arrival = (issued, issued + class.latency);
+        let stream = &mut self.streams[usize::from(index)];
+        stream.find(issued);
+        let may_poll = (stream.last.kind, kind) == KERNELS && program.launching.len() > 1;
+        let polling = if may_poll { self.polling(program, index, engines) } else { 0.0 };
+        let stream = &mut self.streams[usize::from(index)];
+        let is_first = !std::mem::replace(&mut stream.seen[kind as usize], true);
+        let is_busy = engines.are_busy(usize::from(stream.device), kind);
+        let mut start = Start {
+            kind,
+            device: stream.device,
+            is_busy,
+            is_first,
+            arrival,
+            time: arrival.1,
+            cause: Cause { reason: Reason::Issue, before: item, ready: arrival.1 },
+        };
+        let [within, across] =
+            if class.in_graph { [Tie::Graph; 2] } else { [Tie::Stream, Tie::Event] };
+        start.follow(program, &stream.last, within, polling, Reason::Stream);
+        for event in &stream.awaited {
+            start.follow(program, event, across, 0.0, Reason::Event);
+        }
+        stream.awaited.clear();
+        stream.running = true;
+        stream.cause = start.cause;
+        start.time
     }
 }
 
 impl Stream {
-    /// When the head may start.
-    fn start(
-        &mut self,
-        program: &Program<'_>,
-        (id, to, arrival): (ItemId, OperationKind, (Instant, Instant)),
-        busy: Busy,
-        polling: f64,
-    ) -> Instant {
-        let is_first = !std::mem::replace(&mut self.seen[to as usize], true);
-        let in_graph = program.class_of(id).in_graph;
-        let device_of = |item: ItemId| program.device_of(program.items[item as usize].stream);
-        let cause =
-            Cause { reason: Reason::Issue, before: program.issued_by(id), ready: arrival.1 };
-        let mut start = Start { arrival, time: arrival.1, cause };
-        let mut follow = |from: &Ending, tie: Tie, polling: f64, reason| {
-            let price = match from.kind {
-                Some(from) if !busy.is(to) => {
-                    let tie = if in_graph { Tie::Graph } else { tie };
-                    program.hand_overs[from as usize][to as usize][tie as usize]
-                }
-                _ => Price::default(),
-            };
-            let is_elsewhere = from.item != NONE && device_of(from.item) != device_of(id);
-            let crossing = if is_elsewhere { program.crossing } else { 0.0 };
-            match is_first {
-                // What it looks at is its own device's.
-                true if price.period > 0.0 && !is_elsewhere => start.look(from, price, reason),
-                true => start.follow(from, price.first + polling + crossing, reason),
-                false => start.follow(from, price.queued + polling + crossing, reason),
-            }
-        };
-        follow(&self.last, Tie::Stream, polling, Reason::Stream);
-        for event in self.awaited.drain(..) {
-            follow(&event, Tie::Event, 0.0, Reason::Event);
+    /// Something was issued to it: has it found the stream empty?
+    fn find(&mut self, issued: Instant) {
+        if issued >= self.cleared {
+            self.seen = [false; OperationKind::COUNT];
         }
-        self.running = true;
-        self.cause = start.cause;
-        start.time
+    }
+
+    /// The head, if it is issued before a call.
+    fn head_until<'p>(
+        &self,
+        program: &'p Program<'_>,
+        until: ItemId,
+    ) -> Option<(EntryId, &'p Entry)> {
+        let head = self.head;
+        if head == self.end {
+            return None;
+        }
+        let entry = &program.entries.list[head as usize];
+        (entry.item < until).then_some((head, entry))
     }
 }
 
 /// A kernel behind a kernel.
 const KERNELS: (Option<OperationKind>, OperationKind) =
     (Some(OperationKind::Kernel), OperationKind::Kernel);
-
-/// The start of an operation, as far as it is known.
-struct Start {
-    /// When it was issued, and when it reaches the device.
-    arrival: (Instant, Instant),
-    time: Instant,
-    cause: Cause,
-}
-
-impl Start {
-    /// Puts it behind something else, at which it looks on arriving or a little later,
-    /// and then again after whole periods until it finds it done.
-    fn look(&mut self, from: &Ending, Price { period, delay, .. }: Price, reason: Reason) {
-        let first = self.time + Span::from_nanos_f64(delay);
-        if from.time > first {
-            let looks = (from.time.since(first).nanos_f64() / period).ceil();
-            self.time = self.time + Span::from_nanos_f64(looks * period);
-            self.cause = Cause { reason, before: from.item, ready: self.time };
-        }
-    }
-
-    /// Puts it behind something else, from which to go on takes so many nanoseconds.
-    fn follow(&mut self, from: &Ending, nanos: f64, reason: Reason) {
-        let mut after = from.time;
-        // What ends before the issue has nobody waiting for it.
-        if nanos > 0.0 && after > self.arrival.0 {
-            after = after + Span::from_nanos_f64(nanos * waits_for(after, self.arrival));
-        }
-        if after > self.time {
-            self.time = after;
-            self.cause = Cause { reason, before: from.item, ready: after };
-        }
-    }
-}

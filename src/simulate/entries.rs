@@ -1,0 +1,124 @@
+//! What lies in streams: operations, each with the events that it waits for.
+//!
+//! Records and waits are calls of the host, but hardly anything that a stream has to
+//! do: the engine meets them where it meets operations. A wait is that of the call
+//! right behind it in the same stream; a record right behind an operation is that
+//! operation's end. (When it was issued does not matter: whoever waits for it is
+//! issued later.) The others are entries of their own, and take no time.
+
+use super::operation::{ItemId, NONE};
+use super::program::{Class, Item, Sort, index};
+
+/// Index of an entry: stream by stream, in each in order of issue.
+pub(super) type EntryId = u32;
+
+/// Something for a stream to do.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Entry {
+    /// The call that issues it.
+    pub item: ItemId,
+    pub class: u32,
+    /// Behind its waits in [`Entries::waits`]; those of the entry before lie before them.
+    pub waits: u32,
+    pub stream: u16,
+    /// An operation, or a record or waits that are an entry of their own.
+    pub sort: Sort,
+}
+
+/// A wait for an event.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wait {
+    /// The call that issues it.
+    pub item: ItemId,
+    pub until: Recording,
+}
+
+/// A recording of an event.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Recording {
+    /// The call that makes it.
+    pub item: ItemId,
+    /// What it is the end of, and in which stream: [`NONE`] if it was never made.
+    pub entry: EntryId,
+    pub stream: u16,
+}
+
+impl Recording {
+    const NEVER: Self = Self { item: NONE, entry: NONE, stream: 0 };
+}
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct Entries {
+    pub list: Vec<Entry>,
+    pub waits: Vec<Wait>,
+    /// Where each stream begins in `list`, and where the last one ends.
+    pub starts: Vec<EntryId>,
+}
+
+impl Entries {
+    /// Of a program's items. Where streams hold each other back at a `barrier`, each
+    /// record and wait is an entry: none may pass before its time.
+    pub fn new(items: &mut [Item], classes: &[Class], streams: usize, barrier: bool) -> Self {
+        let mut entries = Self::default();
+        let mut recordings = vec![Recording::NEVER; items.len()];
+        for (stream, calls) in in_streams(items, streams).into_iter().enumerate() {
+            let start = entries.list.len();
+            entries.starts.push(index(start));
+            for id in calls {
+                let Item { class, recording, sort, .. } = items[id as usize];
+                let is_part = match sort {
+                    Sort::Wait => {
+                        entries.waits.push(Wait { item: id, until: Recording::NEVER });
+                        !barrier && joins_next(items, classes, id)
+                    }
+                    Sort::Record => !barrier && entries.ends_with_work(start),
+                    _ => false,
+                };
+                items[id as usize].is_part = is_part;
+                if !is_part {
+                    let (waits, stream) = (index(entries.waits.len()), stream as u16);
+                    entries.list.push(Entry { item: id, class, waits, stream, sort });
+                }
+                if sort == Sort::Record {
+                    let (entry, stream) = (index(entries.list.len() - 1), stream as u16);
+                    recordings[recording as usize] = Recording { item: id, entry, stream };
+                }
+            }
+        }
+        entries.starts.push(index(entries.list.len()));
+        for wait in &mut entries.waits {
+            if let Some(&until) = recordings.get(items[wait.item as usize].recording as usize) {
+                wait.until = until;
+            }
+        }
+        entries.list.shrink_to_fit();
+        entries.waits.shrink_to_fit();
+        entries
+    }
+
+    /// Whether the last thing in a stream is an operation, or a record, behind which
+    /// nothing is waited for.
+    fn ends_with_work(&self, start: usize) -> bool {
+        let last = self.list[start..].last().filter(|last| last.sort != Sort::Wait);
+        last.is_some_and(|last| last.waits as usize == self.waits.len())
+    }
+}
+
+/// Whether the call behind a wait is of the same stream, and comes whatever the stream
+/// still has to do.
+fn joins_next(items: &[Item], classes: &[Class], id: ItemId) -> bool {
+    items.get(id as usize + 1).is_some_and(|next| {
+        next.sort != Sort::HostOnly
+            && next.stream == items[id as usize].stream
+            && !classes[next.class as usize].may_go_inline
+    })
+}
+
+/// The calls that go to each stream: synchronisations are about one and lie in none.
+fn in_streams(items: &[Item], streams: usize) -> Vec<Vec<ItemId>> {
+    let mut calls = vec![Vec::new(); streams];
+    for (id, item) in items.iter().enumerate().filter(|(_, item)| item.sort != Sort::HostOnly) {
+        calls[usize::from(item.stream)].push(index(id));
+    }
+    calls
+}

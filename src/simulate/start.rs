@@ -1,0 +1,92 @@
+//! When an operation may start, by what it has to follow.
+
+use super::observer::Cause;
+use super::operation::{Ending, NONE};
+use super::program::{Price, Program, Tie};
+use crate::profile::OperationKind;
+use crate::timeline::Reason;
+use crate::units::{Instant, Span};
+
+/// The start of an operation, as far as it is known.
+pub(super) struct Start {
+    pub kind: OperationKind,
+    pub device: u16,
+    /// Its engine is doing something, and looks at everything that waits for it when
+    /// it is done: a hand-over costs nothing extra.
+    pub is_busy: bool,
+    /// The first of its kind since its stream was last empty.
+    pub is_first: bool,
+    /// When it was issued, and when it reaches the device.
+    pub arrival: (Instant, Instant),
+    pub time: Instant,
+    pub cause: Cause,
+}
+
+impl Start {
+    /// Puts it behind something else; `polling`: nanoseconds more.
+    #[inline(always)]
+    pub fn follow(
+        &mut self,
+        program: &Program<'_>,
+        from: &Ending,
+        tie: Tie,
+        polling: f64,
+        reason: Reason,
+    ) {
+        // What ends before the issue has nobody waiting for it.
+        if from.time <= self.arrival.0 {
+            return;
+        }
+        let price = match from.kind {
+            Some(from) if !self.is_busy => {
+                program.hand_overs[from as usize][self.kind as usize][tie as usize]
+            }
+            _ => Price::default(),
+        };
+        let is_elsewhere = from.item != NONE && from.device != self.device;
+        let crossing = if is_elsewhere { program.crossing } else { 0.0 };
+        match self.is_first {
+            // What it looks at is its own device's.
+            true if price.period > 0.0 && !is_elsewhere => self.look(from, price, reason),
+            true => self.wait(from, price.first + polling + crossing, reason),
+            false => self.wait(from, price.queued + polling + crossing, reason),
+        }
+    }
+
+    /// It looks on arriving or a little later, and then again after whole periods until
+    /// it finds the other done.
+    fn look(&mut self, from: &Ending, Price { period, delay, .. }: Price, reason: Reason) {
+        let first = self.time + Span::from_nanos_f64(delay);
+        if from.time > first {
+            let looks = (from.time.since(first).nanos_f64() / period).ceil();
+            self.time = self.time + Span::from_nanos_f64(looks * period);
+            self.cause = Cause { reason, before: from.item, ready: self.time };
+        }
+    }
+
+    /// To go on from the other takes so many nanoseconds.
+    fn wait(&mut self, from: &Ending, nanos: f64, reason: Reason) {
+        let mut after = from.time;
+        if nanos > 0.0 {
+            after = after + Span::from_nanos_f64(nanos * waits_for(after, self.arrival));
+        }
+        if after > self.time {
+            self.time = after;
+            self.cause = Cause { reason, before: from.item, ready: after };
+        }
+    }
+}
+
+/// The chance, 0 to 1, that the device looks too early for something that ends
+/// at `time`, and so has to wait for it, on behalf of what was issued and
+/// arrives at these times. It looks once between the two; whoever looks after
+/// the end finds the way clear.
+fn waits_for(time: Instant, (issued, arrives): (Instant, Instant)) -> f64 {
+    if time >= arrives {
+        return 1.0;
+    }
+    if time <= issued {
+        return 0.0;
+    }
+    time.since(issued).nanos_f64() / arrives.since(issued).nanos_f64()
+}

@@ -1,0 +1,35 @@
+//! The legacy default stream, which holds back blocking streams and is held back by
+//! them.
+
+use super::Streams;
+use crate::simulate::entries::Entries;
+use crate::simulate::program::Program;
+
+impl Streams {
+    /// Whether the head of a stream has to stay behind the barrier that the
+    /// legacy default stream is; if not, it has to follow what was before it.
+    #[cold]
+    pub(super) fn holds_back(&mut self, program: &Program<'_>, index: u16) -> bool {
+        let id = program.entries.list[self.streams[usize::from(index)].head as usize].item;
+        let traits = |index: usize| &program.traits[index];
+        let mine = traits(usize::from(index));
+        let others = || {
+            let others = program.barrier.iter().map(|&other| usize::from(other));
+            others.filter(|&other| mine.waits_for(traits(other)))
+        };
+        let is_earlier = |other: usize| {
+            let head = self.streams[other].head;
+            let Entries { list, starts, .. } = &program.entries;
+            head < starts[other + 1] && list[head as usize].item < id
+        };
+        let held_back = others().any(is_earlier);
+        self.streams[usize::from(index)].held_back = held_back;
+        if !held_back {
+            for other in others() {
+                let last = self.streams[other].last;
+                self.streams[usize::from(index)].awaited.push(last);
+            }
+        }
+        held_back
+    }
+}
