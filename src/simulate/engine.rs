@@ -4,10 +4,11 @@ use super::channels::Channels;
 use super::copies::{Copies, Ended, PEER_ENGINE};
 use super::entries::{Entry, EntryId};
 use super::host::{Blocked, Host};
+use super::looks::Looks;
 use super::observer::{Cause, Done, Observer, Recorder};
 use super::operation::{ItemId, NONE, Work};
 use super::processors::Processors;
-use super::program::{Program, SimulateError, Waits};
+use super::program::{Program, SimulateError, Sort, Waits};
 use super::queue::Queue;
 use super::streams::{Engines, Ready, Streams};
 use crate::plan::{Plan, StreamTraits};
@@ -24,6 +25,8 @@ enum Event {
     HostReturns,
     /// An operation may join its engine.
     Joins(EntryId),
+    /// An operation may go on, and its engine has to find out.
+    IsMissed(EntryId),
     /// A kernel's gap is over; its blocks may run.
     Dispatches(EntryId),
     /// Something that needs no engine of the simulator's is over.
@@ -51,6 +54,9 @@ pub struct Simulator {
     channels: Channels,
     /// Kernels that their channel lets go on.
     launched: Vec<Ready>,
+    looks: Looks,
+    /// What a look has found.
+    found: Vec<EntryId>,
     copies: Copies,
     /// Those of each device.
     processors: Vec<Processors>,
@@ -77,6 +83,7 @@ impl Simulator {
         self.host = Host::default();
         self.streams.reset(program);
         self.channels.reset(program);
+        self.looks.reset(program);
         self.copies.reset(program);
         self.processors.resize_with(program.devices(), Processors::default);
         for processors in &mut self.processors {
@@ -84,7 +91,7 @@ impl Simulator {
         }
         self.issue(program, observer);
         loop {
-            let next = self.queue.next();
+            let next = self.queue.next().min(self.looks.next);
             let next = self.processors.iter().fold(next, |next, device| next.min(device.next));
             // Behind everything that becomes ready at this very moment.
             if self.choose && next > self.now {
@@ -120,6 +127,9 @@ impl Simulator {
                 }
             }
         }
+        if self.looks.next <= self.now {
+            self.look(program);
+        }
         while let Some(event) = self.queue.pop_due(self.now) {
             match event {
                 Event::HostLooks => {
@@ -135,6 +145,7 @@ impl Simulator {
                     let work = &self.streams.class_of(program, id).work;
                     self.join(program, id, work);
                 }
+                Event::IsMissed(id) => self.miss(program, id),
                 Event::Dispatches(id) => {
                     if let Work::Kernel { blocks, .. } = self.streams.class_of(program, id).work {
                         let stream = usize::from(program.entries.list[id as usize].stream);
@@ -213,6 +224,9 @@ impl Simulator {
         while let Some(stream) = self.streams.next_issued(program, until) {
             self.advance(program, stream);
         }
+        if let Some(times) = &program.looks {
+            self.looks.issued(program, times, (&self.streams, self.now));
+        }
     }
 
     fn return_at(&mut self, time: Instant) {
@@ -228,11 +242,40 @@ impl Simulator {
         while let Some(stream) = next {
             let Self { now, copies, processors, .. } = self;
             let engines = Engines { now: *now, copies, processors };
-            if let Some(ready) = self.streams.advance(program, stream, &engines) {
-                self.set_off(program, ready);
+            match self.streams.advance(program, stream, &engines) {
+                Some((ready, false)) => self.set_off(program, ready),
+                Some(((time, id), true)) if time <= self.now => self.miss(program, id),
+                Some(((time, id), true)) => self.queue.schedule(time, Event::IsMissed(id)),
+                None => {}
             }
             next = self.streams.freed();
         }
+    }
+
+    /// Leaves an operation that may go on to the next look of its engine.
+    fn miss(&mut self, program: &Program<'_>, id: EntryId) {
+        let Self { now, copies, processors, .. } = self;
+        let engines = Engines { now: *now, copies, processors };
+        let entry = &program.entries.list[id as usize];
+        match (self.streams.sort_of(entry, id), &program.looks) {
+            (Sort::Operation(kind), Some(times))
+                if !engines.are_busy(program.device_of(entry.stream), kind) =>
+            {
+                self.looks.wait(program, times, (&self.streams, id), (kind, self.now));
+            }
+            _ => self.set_off(program, (self.now, id)),
+        }
+    }
+
+    /// Engines look.
+    fn look(&mut self, program: &Program<'_>) {
+        self.looks.collect(self.now, &mut self.found);
+        for index in 0..self.found.len() {
+            let id = self.found[index];
+            self.streams.found(program.entries.list[id as usize].stream, self.now);
+            self.set_off(program, (self.now, id));
+        }
+        self.found.clear();
     }
 
     /// Sends an operation to its engine.
@@ -304,6 +347,12 @@ impl Simulator {
             observer.device(program, Done { item, start: ended.started, end: self.now, cause });
         }
         self.latest = self.latest.max(self.now);
+        if program.looks.is_some() {
+            let entry = &program.entries.list[ended.entry as usize];
+            if let Sort::Operation(kind) = self.streams.sort_of(entry, ended.entry) {
+                self.looks.done((program.device_of(stream), kind), self.now);
+            }
+        }
         self.streams.end(program, (stream, ended.entry), self.now);
         self.advance(program, stream);
         // Not only of this stream: an event may have let another one drain.

@@ -17,6 +17,7 @@ mod engine;
 mod entries;
 mod host;
 pub mod links;
+mod looks;
 mod needs;
 mod observer;
 mod operation;

@@ -5,6 +5,7 @@ use super::operation::{NONE, Work};
 use super::program::{Class, HandOvers, Item, Price, Program, Sort, Tie, Waits};
 use crate::plan::DeviceId;
 use crate::profile::{HandOver, OperationKind, Profile, Unknown};
+use crate::units::Span;
 
 /// Kinds of operations: which of them there may be.
 type Kinds = [bool; OperationKind::COUNT];
@@ -99,21 +100,22 @@ fn price_of(
     to: OperationKind,
     tie: Tie,
 ) -> Result<Price, Unknown> {
-    if tie == Tie::Graph {
-        let ns = profile.node_hand_over(from, to)?;
-        return Ok(Price { first: ns, queued: ns, ..Price::default() });
-    }
     // No trip went to another device.
     let is_timed = from != to && ![from, to].contains(&OperationKind::PeerCopy);
-    let latency = &profile.latency;
-    let period = latency.looks.as_ref().filter(|_| is_timed).map(|looks| looks.period);
-    let delay =
-        latency.looks.as_ref().filter(|_| to == OperationKind::Kernel).map(|looks| looks.grace);
+    let looks = profile.latency.looks.as_ref().filter(|_| is_timed).map(|looks| match (to, tie) {
+        (OperationKind::Kernel, Tie::Stream | Tie::Event) => {
+            Span::from_nanos_f64(looks.grace.ns.max(0.0))
+        }
+        _ => Span::ZERO,
+    });
+    if tie == Tie::Graph {
+        let ns = profile.node_hand_over(from, to)?;
+        return Ok(Price { first: ns, queued: ns, looks });
+    }
     let price = |found: &HandOver| Price {
         first: found.first.ns.max(0.0),
         queued: found.queued.ns.max(0.0),
-        period: period.map_or(0.0, |period| period.ns.max(0.0)),
-        delay: delay.map_or(0.0, |delay| delay.ns.max(0.0)),
+        looks,
     };
     Ok(profile.hand_over(from, to, tie == Tie::Event)?.map_or(Price::default(), price))
 }

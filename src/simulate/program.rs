@@ -5,6 +5,7 @@ use super::channels::CHANNELS;
 use super::copies::{ENGINES, PEER_ENGINE};
 use super::cost::{Costs, Key};
 use super::entries::{Entries, EntryId};
+use super::looks::LookTimes;
 use super::needs;
 use super::operation::{NONE, Work};
 use super::shares::Shares;
@@ -99,10 +100,9 @@ impl Sort {
 pub(super) struct Price {
     pub first: f64,
     pub queued: f64,
-    /// Between two looks, if the first is paid in those; 0 if not.
-    pub period: f64,
-    /// From an arrival to the first look.
-    pub delay: f64,
+    /// Where engines look instead: how much too early the second may come and go on at
+    /// once.
+    pub looks: Option<Span>,
 }
 
 /// By the kinds before and after and by what lies between.
@@ -134,6 +134,8 @@ pub struct Program<'p> {
     pub(super) hand_overs: HandOvers,
     /// Nanoseconds that it takes longer to wait for an event of another device.
     pub(super) crossing: f64,
+    /// Nothing if hand-overs have prices instead.
+    pub(super) looks: Option<LookTimes>,
     /// What copies meet on; nothing if none slows another.
     pub(super) shares: Shares,
     /// The legacy default stream and those that it is a barrier for, if it is used.
@@ -166,6 +168,7 @@ impl<'p> Program<'p> {
             recordings: 0,
             hand_overs: HandOvers::default(),
             crossing: 0.0,
+            looks: None,
             shares: Shares::default(),
             barrier: barrier(plan),
             traits: plan.streams.clone(),
@@ -209,25 +212,31 @@ impl<'p> Program<'p> {
             let sort = Sort::of(&program.classes[class as usize].work);
             program.items.push(Item { class, recording, stream, sort, is_part: false });
         }
-        let branch =
-            |traits: &StreamTraits| StreamTraits { kind: StreamKind::NonBlocking, ..*traits };
-        let branches = plan.lane_count() - plan.streams.len();
-        program.traits.extend(plan.streams[..branches].iter().map(branch));
-        let has_barrier = !program.barrier.is_empty();
-        let (items, classes) = (&mut program.items, &program.classes);
-        program.entries = Entries::new(items, classes, plan.lane_count(), has_barrier);
-        program.launching = program.launching_streams();
-        program.channels = program.channels();
-        if (0..plan.devices()).any(|device| plan.streams_of(DeviceId(device)) > CHANNELS) {
-            program.places = program.places_in_channels();
-        }
+        program.lay_out(plan);
         profile.alike(program.devices())?;
         program.hand_overs = needs::hand_overs(&program)?;
         program.crossing = needs::crossing(&program)?;
+        program.looks = LookTimes::new(&program);
         program.switch = program.switches()?;
         program.shares = Shares::new(&program)?;
         needs::polling(&program)?;
         Ok(program)
+    }
+
+    /// Sorts items into streams, branches of graphs among them, and those into channels.
+    fn lay_out(&mut self, plan: &Plan) {
+        let branch =
+            |traits: &StreamTraits| StreamTraits { kind: StreamKind::NonBlocking, ..*traits };
+        let branches = plan.lane_count() - plan.streams.len();
+        self.traits.extend(plan.streams[..branches].iter().map(branch));
+        let has_barrier = !self.barrier.is_empty();
+        let (items, classes) = (&mut self.items, &self.classes);
+        self.entries = Entries::new(items, classes, plan.lane_count(), has_barrier);
+        self.launching = self.launching_streams();
+        self.channels = self.channels();
+        if (0..plan.devices()).any(|device| plan.streams_of(DeviceId(device)) > CHANNELS) {
+            self.places = self.places_in_channels();
+        }
     }
 
     pub(super) fn class_of(&self, item: u32) -> &Class {

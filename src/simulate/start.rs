@@ -19,6 +19,8 @@ pub(super) struct Start {
     /// When it was issued, and when it reaches the device.
     pub arrival: (Instant, Instant),
     pub time: Instant,
+    /// Its engine has looked before then, and goes by until it looks again.
+    pub is_missed: bool,
     pub cause: Cause,
 }
 
@@ -45,23 +47,16 @@ impl Start {
         };
         let is_elsewhere = from.item != NONE && from.device != self.device;
         let crossing = if is_elsewhere { program.crossing } else { 0.0 };
-        match self.is_first {
+        let nanos = match (price.looks, self.is_first) {
             // What it looks at is its own device's.
-            true if price.period > 0.0 && !is_elsewhere => self.look(from, price, reason),
-            true => self.wait(from, price.first + polling + crossing, reason),
-            false => self.wait(from, price.queued + polling + crossing, reason),
-        }
-    }
-
-    /// It looks on arriving or a little later, and then again after whole periods until
-    /// it finds the other done.
-    fn look(&mut self, from: &Ending, Price { period, delay, .. }: Price, reason: Reason) {
-        let first = self.time + Span::from_nanos_f64(delay);
-        if from.time > first {
-            let looks = (from.time.since(first).nanos_f64() / period).ceil();
-            self.time = self.time + Span::from_nanos_f64(looks * period);
-            self.cause = Cause { reason, before: from.item, ready: self.time };
-        }
+            (Some(grace), _) if !is_elsewhere => {
+                self.is_missed |= from.time > self.arrival.1 + grace;
+                0.0
+            }
+            (_, true) => price.first + polling + crossing,
+            (_, false) => price.queued + polling + crossing,
+        };
+        self.wait(from, nanos, reason);
     }
 
     /// To go on from the other takes so many nanoseconds.

@@ -80,7 +80,7 @@ pub(super) struct Engines<'e> {
 }
 
 impl Engines<'_> {
-    fn are_busy(&self, device: usize, kind: OperationKind) -> bool {
+    pub fn are_busy(&self, device: usize, kind: OperationKind) -> bool {
         if kind == OperationKind::Kernel {
             return self.processors[device].is_busy();
         }
@@ -137,15 +137,29 @@ impl Streams {
         self.inline[next as usize] = true;
     }
 
-    pub fn class_of<'p>(&self, program: &'p Program<'_>, id: EntryId) -> &'p Class {
-        let inline = self.inline.get(id as usize).copied().unwrap_or(false);
-        let entry = &program.entries.list[id as usize];
-        &program.classes[entry.class as usize + usize::from(inline)]
+    /// Whether something's data went along with its command.
+    pub fn is_inline(&self, id: EntryId) -> bool {
+        self.inline.get(id as usize) == Some(&true)
     }
 
-    fn sort_of(&self, entry: &Entry, id: EntryId) -> Sort {
+    pub fn is_issued(&self, program: &Program<'_>, id: EntryId) -> bool {
+        program.entries.list[id as usize].item < self.until
+    }
+
+    pub fn class_of<'p>(&self, program: &'p Program<'_>, id: EntryId) -> &'p Class {
+        let entry = &program.entries.list[id as usize];
+        &program.classes[entry.class as usize + usize::from(self.is_inline(id))]
+    }
+
+    /// When something reaches the device that has been issued.
+    pub fn arrival(&self, program: &Program<'_>, id: EntryId) -> Instant {
+        let item = program.entries.list[id as usize].item;
+        self.issued[item as usize] + self.class_of(program, id).latency
+    }
+
+    pub fn sort_of(&self, entry: &Entry, id: EntryId) -> Sort {
         // Where kernels are launched from.
-        if self.inline.get(id as usize) == Some(&true) { Sort::KERNEL } else { entry.sort }
+        if self.is_inline(id) { Sort::KERNEL } else { entry.sort }
     }
 
     /// Why the operation at the head of a stream was not ready before.
@@ -158,6 +172,11 @@ impl Streams {
             return cause;
         }
         Cause { before: program.issued_by(cause.before), ..cause }
+    }
+
+    /// It took the engine until now to find out about the operation at the head.
+    pub fn found(&mut self, stream: u16, now: Instant) {
+        self.streams[usize::from(stream)].cause.ready = now;
     }
 
     /// When items are issued, from one on: at times that may lie ahead.
@@ -223,13 +242,14 @@ impl Streams {
         self.to_do.pop()
     }
 
-    /// Lets a stream go on until an operation may start, and gives that.
+    /// Lets a stream go on until an operation may start, and gives that, and whether its
+    /// engine has to find that out.
     pub fn advance(
         &mut self,
         program: &Program<'_>,
         index: u16,
         engines: &Engines<'_>,
-    ) -> Option<Ready> {
+    ) -> Option<(Ready, bool)> {
         loop {
             let stream = &self.streams[usize::from(index)];
             if stream.running {
@@ -245,7 +265,8 @@ impl Streams {
                 }
             }
             if let Sort::Operation(kind) = self.sort_of(entry, id) {
-                return Some((self.start(program, index, (id, kind), engines), id));
+                let (time, is_missed) = self.start(program, index, (id, kind), engines);
+                return Some(((time, id), is_missed));
             }
             self.pass_mark(program, index, entry);
         }
@@ -319,14 +340,15 @@ impl Streams {
         }
     }
 
-    /// Starts the operation at the head of a stream; the time at which it may.
+    /// Starts the operation at the head of a stream; the time at which it may, and
+    /// whether its engine has to find that out.
     fn start(
         &mut self,
         program: &Program<'_>,
         index: u16,
         (id, kind): (EntryId, OperationKind),
         engines: &Engines<'_>,
-    ) -> Instant {
+    ) -> (Instant, bool) {
         let class = self.class_of(program, id);
         let item = program.entries.list[id as usize].item;
         let issued = self.issued[item as usize];
@@ -345,6 +367,7 @@ impl Streams {
             is_first,
             arrival,
             time: arrival.1,
+            is_missed: false,
             cause: Cause { reason: Reason::Issue, before: item, ready: arrival.1 },
         };
         let [within, across] =
@@ -356,7 +379,7 @@ impl Streams {
         stream.awaited.clear();
         stream.running = true;
         stream.cause = start.cause;
-        start.time
+        (start.time, start.is_missed)
     }
 }
 

@@ -24,7 +24,19 @@
 //! - passing on between engines costs a hand-over:
 //!   `streams::a_hand_over_is_paid_by_what_is_there_and_waits`
 //! - or whole periods between two looks:
-//!   `streams::what_comes_too_early_looks_again_after_whole_periods`
+//!   `looks::what_comes_too_early_looks_again_after_whole_periods`
+//! - which count from a while after the arrival:
+//!   `looks::periods_may_count_from_later_on`
+//! - work that arrives makes its engine look:
+//!   `looks::an_engine_looks_when_work_arrives_for_it`
+//! - a look that finds nothing starts the period anew:
+//!   `looks::a_look_that_finds_nothing_starts_the_period_anew`
+//! - an engine looks when it is done with something:
+//!   `looks::an_engine_looks_when_it_is_done_with_something`
+//! - and all the time while it is busy:
+//!   `looks::a_busy_engine_looks_all_the_time`
+//! - nodes of a graph do not arrive one by one:
+//!   `looks::nodes_of_a_graph_look_for_themselves`
 //! - a small copy needs no engine where its stream is empty:
 //!   `streams::a_small_copy_into_an_empty_stream_goes_along_with_its_command`
 //! - the first of its kind in an empty stream pays more:
@@ -88,6 +100,7 @@ mod copies;
 mod graphs;
 mod kernels;
 mod laws;
+mod looks;
 mod reasons;
 mod several_gpus;
 mod streams;

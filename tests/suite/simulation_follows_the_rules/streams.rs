@@ -54,23 +54,6 @@ fn a_hand_over_is_paid_by_what_is_there_and_waits() {
 }
 
 #[test]
-fn what_comes_too_early_looks_again_after_whole_periods() {
-    let mut machine = machine();
-    machine.latency.looks = Some(looks(1_500.0));
-    // The copy ends at 10000; the launch is issued at 4000 + 2 an element.
-    let dispatched = |elements| {
-        let body = vec![copy_in(0, PINNED, 5_000), compute(elements), launch(0, 4_000)];
-        spans(&run(body, &machine), Lane::Kernels)[0].0
-    };
-    // Arrives at 8100, looks again at 9600 and 11100; then the gap.
-    assert_eq!(dispatched(50), 12_100);
-    // Arrives at 9000, looks again at 10500.
-    assert_eq!(dispatched(500), 11_500);
-    // Arrives at 11200 and finds the way clear.
-    assert_eq!(dispatched(1_600), 12_200);
-}
-
-#[test]
 fn a_small_copy_into_an_empty_stream_goes_along_with_its_command() {
     let machine = with_small_copies_inline(machine());
     let twice = run(vec![copy_in(0, PINNED, 1_000), copy_in(0, PINNED, 1_000)], &machine);

@@ -1,0 +1,101 @@
+//! What came too early goes on when its engine looks again.
+
+use super::*;
+use crate::machines::machine;
+
+/// The machine, whose engines look again after so long.
+fn looking(period: f64) -> Profile {
+    let mut machine = machine();
+    machine.latency.looks = Some(looks(period));
+    machine
+}
+
+/// When the first kernel behind the copy that ends at 10000 is dispatched, a gap of 1000
+/// after it was found. It arrives at 7000, and the host goes on at 3000.
+fn dispatched(more: Vec<Call>) -> u64 {
+    let mut body = vec![copy_in(0, PINNED, 5_000), launch(0, 4_000)];
+    body.extend(more);
+    let timeline = simulate(&tiny(body), &looking(6_000.0)).expect("known");
+    let found = timeline.lane(Lane::Kernels).find(|activity| activity.call == 1);
+    found.expect("it ran").start.since_start().nanos()
+}
+
+#[test]
+fn what_comes_too_early_looks_again_after_whole_periods() {
+    let machine = looking(1_500.0);
+    // The copy ends at 10000; the launch is issued at 4000 + 2 an element.
+    let dispatched = |elements| {
+        let body = vec![copy_in(0, PINNED, 5_000), compute(elements), launch(0, 4_000)];
+        spans(&run(body, &machine), Lane::Kernels)[0].0
+    };
+    // Arrives at 8100, looks again at 9600 and 11100; then the gap.
+    assert_eq!(dispatched(50), 12_100);
+    // Arrives at 9000, looks again at 10500.
+    assert_eq!(dispatched(500), 11_500);
+    // Arrives at 11200 and finds the way clear.
+    assert_eq!(dispatched(1_600), 12_200);
+}
+
+#[test]
+fn periods_may_count_from_later_on() {
+    let mut machine = looking(6_000.0);
+    let looks = machine.latency.looks.as_mut().expect("it looks");
+    (looks.grace, looks.after_kernel) = (exactly(2_000.0), exactly(2_500.0));
+    let found = |elements| {
+        let body = vec![copy_in(0, PINNED, elements), launch(0, 4_000)];
+        spans(&run(body, &machine), Lane::Kernels)[0].0 - 1_000
+    };
+    // It arrives at 7000. The copy ends at 9000: soon enough.
+    assert_eq!(found(4_000), 9_000);
+    // At 9400, and at 15600: a period after 9500, and two.
+    assert_eq!(found(4_400), 15_500);
+    assert_eq!(found(10_600), 21_500);
+}
+
+#[test]
+fn an_engine_looks_when_work_arrives_for_it() {
+    assert_eq!(dispatched(vec![]), 14_000);
+    // Issued at 7000 in another stream, it arrives at 11000.
+    assert_eq!(dispatched(vec![compute(500), launch(1, 10)]), 12_000);
+    // It makes no difference to another engine.
+    assert_eq!(dispatched(vec![compute(500), copy_out(1, PINNED, 10)]), 14_000);
+}
+
+#[test]
+fn a_look_that_finds_nothing_starts_the_period_anew() {
+    // Issued at 5000, the other kernel arrives at 9000: so the next look is at 15000. But
+    // it runs at 10000, and at 14000 the engine is done with it.
+    assert_eq!(dispatched(vec![launch(1, 4_000)]), 15_000);
+    // It runs for longer than until 15000.
+    assert_eq!(dispatched(vec![launch(1, 9_000)]), 16_000);
+}
+
+#[test]
+fn an_engine_looks_when_it_is_done_with_something() {
+    // Issued at 5000, arrived at 9000, run from 10000 to 12000.
+    assert_eq!(dispatched(vec![launch(1, 10)]), 13_000);
+}
+
+#[test]
+fn a_busy_engine_looks_all_the_time() {
+    let body = vec![launch(1, 8_000), copy_in(0, PINNED, 5_000), launch(0, 4_000)];
+    let kernels = spans(&run(body, &looking(6_000.0)), Lane::Kernels);
+    // The first runs from 7000 to 15000, the copy from 6000 to 12000.
+    assert_eq!(kernels, [(7_000, 15_000), (13_000, 17_000)]);
+}
+
+/// What graphs are made of arrives with their launch.
+#[test]
+fn nodes_of_a_graph_look_for_themselves() {
+    let chain = vec![copy_in(0, PINNED, 5_000), launch(0, 4_000)];
+    let replay = |calls: Vec<Call>| {
+        std::iter::once(Call::Replay { stream: StreamId(0), calls: calls.len() }).chain(calls)
+    };
+    let alone: Vec<Call> = replay(chain.clone()).collect();
+    // The copy ends at 12050. The kernel, issued at 2600, arrives 4500 later: at 7100.
+    let kernels = |body| spans(&run(body, &looking(6_000.0)), Lane::Kernels);
+    assert_eq!(kernels(alone)[0].0, 7_100 + 6_000 + 1_000);
+    // A second copy and its kernel change nothing for the first.
+    let twice: Vec<Call> = replay([chain.clone(), chain].concat()).collect();
+    assert_eq!(kernels(twice)[0].0, 7_100 + 6_000 + 1_000);
+}
