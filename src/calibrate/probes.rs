@@ -235,7 +235,7 @@ fn trip_probes(sizes: &Sizes) -> Vec<Probe> {
             probes.push(Probe { quantities, counts: Counts::Once });
             let is_long = first == K || size >= LONG_TRIP.get();
             let others = [I, O, K].into_iter().filter(|&next| next != first && is_long);
-            for next in others.filter(|_| sizes.followed) {
+            for next in others {
                 let trip = Quantity::Trip { first, size, next: Some(next), whole: true };
                 probes.push(one(trip, Counts::Once));
             }

@@ -24,10 +24,8 @@ pub(super) struct Sizes {
     pub cold_copies: Vec<Bytes>,
     /// Copies of memory that was registered, to compare.
     pub registered: Vec<Bytes>,
-    /// First operations of trips: bytes of copies in and out, degrees of polynomials;
-    /// and whether another operation follows.
+    /// First operations of trips: bytes of copies in and out, degrees of polynomials.
     pub trips: [&'static [u64]; 3],
-    pub followed: bool,
     /// Powers of two of the bytes of copies both ways at once.
     pub shared_powers: &'static [u32],
     /// Of kernels that have one: between two, times are interpolated.
@@ -88,7 +86,6 @@ impl Sizes {
                 &[4 * KIB, 64 * KIB, 96 * KIB, 128 * KIB, 256 * KIB, 512 * KIB, 1024 * KIB],
                 &[64, 512, 1024, 2048, 4096, 6144],
             ],
-            followed: true,
             shared_powers: &[16, 17, 18, 19, 20, 21, 22, 24, 26],
             extents: |kernel| match kernel {
                 Kernel::Polynomial => &[4, 16, 64, 256, 1024],
@@ -131,11 +128,21 @@ impl Sizes {
             copies,
             registered: Vec::new(),
             trips: [
-                &[4, 4 * KIB, 16 * KIB, 24 * KIB, 28 * KIB, 32 * KIB, 64 * KIB],
-                &[64 * KIB],
-                &[],
+                &[
+                    4,
+                    4 * KIB,
+                    16 * KIB,
+                    24 * KIB,
+                    28 * KIB,
+                    32 * KIB,
+                    64 * KIB,
+                    128 * KIB,
+                    512 * KIB,
+                    1024 * KIB,
+                ],
+                &[64 * KIB, 512 * KIB, 1024 * KIB],
+                &[1024, 4096, 6144],
             ],
-            followed: false,
             shared_powers: &[16, 18, 20, 22, 26],
             extents: ends,
             closely: Powers { elements: &[10, 14, 18, 20, 22, 24], coarse: &[14, 18, 22, 24] },

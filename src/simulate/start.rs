@@ -18,6 +18,9 @@ pub(super) struct Start {
     pub is_first: bool,
     /// When it was issued, and when it reaches the device.
     pub arrival: (Instant, Instant),
+    /// When its engine comes to it: not before it is done with what is before it in the
+    /// stream.
+    pub turn: Instant,
     pub time: Instant,
     /// Its engine has looked before then, and goes by until it looks again.
     pub is_missed: bool,
@@ -50,7 +53,7 @@ impl Start {
         let nanos = match (price.looks, self.is_first) {
             // What it looks at is its own device's.
             (Some(grace), _) if !is_elsewhere => {
-                self.is_missed |= from.time > self.arrival.1 + grace;
+                self.is_missed |= from.time > self.turn + grace;
                 0.0
             }
             (_, true) => price.first + polling + crossing,

@@ -366,6 +366,10 @@ impl Streams {
             is_busy,
             is_first,
             arrival,
+            turn: match stream.last.kind {
+                Some(last) if last == kind => arrival.1.max(stream.last.time),
+                _ => arrival.1,
+            },
             time: arrival.1,
             is_missed: false,
             cause: Cause { reason: Reason::Issue, before: item, ready: arrival.1 },

@@ -99,3 +99,17 @@ fn nodes_of_a_graph_look_for_themselves() {
     let twice: Vec<Call> = replay([chain.clone(), chain].concat()).collect();
     assert_eq!(kernels(twice)[0].0, 7_100 + 6_000 + 1_000);
 }
+
+#[test]
+fn an_engine_comes_to_what_is_next_in_the_stream_when_it_is_done() {
+    let body = vec![
+        launch(1, 4_000),
+        record(1, 0),
+        copy_in(0, PINNED, 20_000),
+        wait(0, 0),
+        copy_in(0, PINNED, 5_000),
+    ];
+    // The kernel ends at 11000, while the first copy is under way.
+    let copies = spans(&run(body, &looking(6_000.0)), Lane::CopyIn);
+    assert_eq!(copies[0].1, copies[1].0);
+}
