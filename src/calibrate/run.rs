@@ -57,7 +57,7 @@ impl Patience {
     const fn of(extent: Extent) -> Self {
         let [device, host, least, team, thread] = match extent {
             Extent::Full | Extent::Elsewhere => [50, 20, 10, 50, 250],
-            Extent::Quick => [40, 15, 5, 30, 100],
+            Extent::Quick => [34, 13, 5, 30, 100],
         };
         Self {
             device: Duration::from_millis(device),
