@@ -4,7 +4,7 @@ use super::probes::{Counts, Probe, device_probes, host_probes, managed_probes};
 use super::several;
 use super::sizes::{Sizes, is_measured_closely};
 use crate::kernels::Kernel;
-use crate::samples::{Measurement, Provenance, Quantity};
+use crate::samples::{Extent, Measurement, Provenance, Quantity};
 use crate::units::Bytes;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -35,7 +35,8 @@ impl Course {
             let mut probes = [device_probes(&sizes), host_probes(&sizes)].concat();
             probes.extend(managed_probes(&sizes, machine.managed_bytes));
             probes.extend(several::probes(machine));
-            let often = |probe: &Probe| vec![probe.clone(); visits(&probe.quantities[0])];
+            let often =
+                |probe: &Probe| vec![probe.clone(); visits(&probe.quantities[0], machine.extent)];
             let mut probes: Vec<Probe> = probes.iter().flat_map(often).collect();
             probes.shuffle(&mut random);
             probes
@@ -91,10 +92,12 @@ impl Course {
 /// How often in a pass a quantity is measured. A core may be a third slower for seconds,
 /// for what its neighbour does, and every plan is made of these: they are better met
 /// at many moments than for long at one.
-pub(super) const fn visits(quantity: &Quantity) -> usize {
-    match quantity {
-        Quantity::Call { .. } | Quantity::CallInTurn { .. } => 5,
-        Quantity::Trip { .. } | Quantity::GraphCall { .. } => 3,
+pub(super) const fn visits(quantity: &Quantity, extent: Extent) -> usize {
+    match (quantity, extent) {
+        (Quantity::Call { .. } | Quantity::CallInTurn { .. }, Extent::Quick) => 2,
+        (_, Extent::Quick) => 1,
+        (Quantity::Call { .. } | Quantity::CallInTurn { .. }, _) => 5,
+        (Quantity::Trip { .. } | Quantity::GraphCall { .. }, _) => 3,
         _ => 1,
     }
 }

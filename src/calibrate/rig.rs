@@ -19,7 +19,7 @@ use super::run::CalibrateError;
 const ORDERING_EVENTS: usize = 128;
 /// Between looks for the quietest CPU: a neighbour may come at any time and slow driver
 /// calls by half, and a run of a plan looks right before it.
-const LOOKS: Duration = Duration::from_millis(250);
+const LOOKS: Duration = Duration::from_millis(500);
 /// Room for what the blocks of a reduction combine. Each kernel has its own: a
 /// sum leaves parts behind where a histogram must find zeros.
 const WORKSPACE: Bytes = Bytes::kib(32);

@@ -38,6 +38,7 @@ pub trait Progress {
 
 /// How much time things get in a pass.
 struct Patience {
+    extent: Extent,
     /// For one measurement, after which it stops where it is. What the CPU and its
     /// memory do varies more, and in longer waves, than what a device does: it is
     /// better measured several times than for long.
@@ -57,9 +58,10 @@ impl Patience {
     const fn of(extent: Extent) -> Self {
         let [device, host, least, team, thread] = match extent {
             Extent::Full | Extent::Elsewhere => [50, 20, 10, 50, 250],
-            Extent::Quick => [34, 13, 5, 30, 100],
+            Extent::Quick => [30, 12, 5, 30, 100],
         };
         Self {
+            extent,
             device: Duration::from_millis(device),
             host: Duration::from_millis(host),
             fewest: if matches!(extent, Extent::Quick) { 5 } else { FEWEST },
@@ -231,7 +233,7 @@ impl Patience {
 
     /// The time after which a measurement stops, and the samples it takes even so.
     fn limits(&self, what: &Quantity) -> (Duration, usize) {
-        let visit = self.device / visits(what) as u32;
+        let visit = self.device / visits(what, self.extent) as u32;
         match what {
             // No family of plans uses these yet.
             Quantity::Transfer { .. }
