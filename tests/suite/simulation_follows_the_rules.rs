@@ -35,6 +35,8 @@
 //!   `looks::an_engine_looks_when_it_is_done_with_something`
 //! - and all the time while it is busy:
 //!   `looks::a_busy_engine_looks_all_the_time`
+//! - an engine comes to what is next in a stream when it is done with what is before:
+//!   `looks::an_engine_comes_to_what_is_next_in_the_stream_when_it_is_done`
 //! - nodes of a graph do not arrive one by one:
 //!   `looks::nodes_of_a_graph_look_for_themselves`
 //! - a small copy needs no engine where its stream is empty:
