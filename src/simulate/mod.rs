@@ -4,9 +4,9 @@
 //! ordered by time and then by the order in which they were scheduled; nothing
 //! is looked up in hash order. The rules of the hardware are each in a place of
 //! their own: the host thread in `host`, stream order in `streams`, hand-overs in
-//! `start`, the queues that streams share in `channels`, the copy engines in
-//! `copies`, what several use at once in `shares` and `links`, the multiprocessors in
-//! `processors`.
+//! `start`, when engines find out about what came too early in `looks`, the queues that
+//! streams share in `channels`, the copy engines in `copies`, what several use at once
+//! in `shares` and `links`, the multiprocessors in `processors`.
 //! `program` and `entries` make a plan ready, `engine` only moves time forwards.
 
 mod bound;
