@@ -8,8 +8,8 @@ use crate::stats::{Line, theil_sen};
 
 pub(super) fn graph_costs(lookup: &Lookup<'_>, calls: &CallCosts) -> GraphCosts {
     let launch = call(lookup, GraphCall::Launch);
-    let chain = |link| lookup.estimate_of(&Quantity::GraphChain { links: vec![link] });
-    let kernel_gap = chain(Link::Kernel);
+    let kernels = Quantity::GraphChain { links: vec![Link::Kernel] };
+    let kernel_gap = lookup.estimate_of(&kernels);
     // A kernel in a graph has the graph's gap before it.
     let service = |link| match link {
         Link::Kernel => kernel_gap,
@@ -23,17 +23,12 @@ pub(super) fn graph_costs(lookup: &Lookup<'_>, calls: &CallCosts) -> GraphCosts 
     };
     let services = Link::OF_ONE_DEVICE.map(service);
     let hop = mean_hop(lookup, services, |links| Quantity::GraphChain { links });
-    let hand_over = |from, to| match (from, to) {
-        _ if from == to => None,
-        // No node is issued to the device later than another: all are queued.
-        _ => hop,
-    };
     let nodes = Link::OF_ONE_DEVICE;
     let pairs = nodes.into_iter().flat_map(|from| nodes.map(|to| (from, to)));
-    let hand_overs = pairs.filter_map(|(from, to)| {
-        let time = hand_over(from, to)?;
-        Some(NodeHandOver { from: kind(from), to: kind(to), time })
-    });
+    // No node is issued to the device later than another, so the mean is of all of them.
+    let hand_overs = pairs
+        .filter(|(from, to)| from != to)
+        .filter_map(|(from, to)| Some(NodeHandOver { from: kind(from), to: kind(to), time: hop? }));
     GraphCosts {
         capture: call(lookup, GraphCall::Capture),
         instantiate: call(lookup, GraphCall::Instantiate),

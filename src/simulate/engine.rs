@@ -267,7 +267,7 @@ impl Simulator {
         }
     }
 
-    /// Engines look.
+    /// What engines know of from now on goes on in the order in which it could have.
     fn look(&mut self, program: &Program<'_>) {
         self.looks.collect(self.now, &mut self.found);
         for index in 0..self.found.len() {

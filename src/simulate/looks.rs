@@ -20,7 +20,8 @@ use crate::units::{Instant, Span};
 #[derive(Debug, Clone)]
 pub(super) struct LookTimes {
     pub period: Span,
-    /// From the arrival of an operation of each kind to when its periods begin to count.
+    /// From the arrival of an operation of each kind to when its periods begin to count;
+    /// nothing for nodes of graphs.
     pub after: [Span; OperationKind::COUNT],
     /// What arrives at each engine, device by device and kind by kind, in order of issue.
     /// What graphs are made of does not arrive one by one.
@@ -112,6 +113,8 @@ impl Looks {
         let at = engine_of(program.device_of(entry.stream), kind);
         let engine = &mut self.engines[at];
         let next_arrival = engine.next_arrival(program, &times.arrivals[at], (streams, now));
+        // Seen on an H200, and not explained by the manuals: the periods of calls count from
+        // a while after they arrive, those of nodes at once.
         let is_node = streams.class_of(program, id).in_graph;
         let after = if is_node { Span::ZERO } else { times.after[kind as usize] };
         let first = streams.arrival(program, id) + after;

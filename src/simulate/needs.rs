@@ -102,6 +102,7 @@ fn price_of(
 ) -> Result<Price, Unknown> {
     // No trip went to another device.
     let is_timed = from != to && ![from, to].contains(&OperationKind::PeerCopy);
+    // Nor do calls in graphs have any grace: see `LookTimes`.
     let looks = profile.latency.looks.as_ref().filter(|_| is_timed).map(|looks| match (to, tie) {
         (OperationKind::Kernel, Tie::Stream | Tie::Event) => {
             Span::from_nanos_f64(looks.grace.ns.max(0.0))

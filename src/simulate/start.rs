@@ -62,7 +62,7 @@ impl Start {
         self.wait(from, nanos, reason);
     }
 
-    /// To go on from the other takes so many nanoseconds.
+    /// To go on from the other, which ends behind the issue, takes so many nanoseconds.
     fn wait(&mut self, from: &Ending, nanos: f64, reason: Reason) {
         let mut after = from.time;
         if nanos > 0.0 {
@@ -76,15 +76,12 @@ impl Start {
 }
 
 /// The chance, 0 to 1, that the device looks too early for something that ends
-/// at `time`, and so has to wait for it, on behalf of what was issued and
+/// at `time`, and so has to wait for it, on behalf of what was issued before and
 /// arrives at these times. It looks once between the two; whoever looks after
 /// the end finds the way clear.
 fn waits_for(time: Instant, (issued, arrives): (Instant, Instant)) -> f64 {
     if time >= arrives {
         return 1.0;
-    }
-    if time <= issued {
-        return 0.0;
     }
     time.since(issued).nanos_f64() / arrives.since(issued).nanos_f64()
 }
