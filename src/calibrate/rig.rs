@@ -11,15 +11,12 @@ use crate::kernels::{Kernel, Variant};
 use crate::plan::Direction;
 use crate::samples::{LONG_COPY, LONG_KERNEL, Quantity, SHORT_COPY, SHORT_KERNEL};
 use crate::units::{Bytes, Span};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::run::CalibrateError;
 
 /// Events that only order, for chains across streams.
 const ORDERING_EVENTS: usize = 128;
-/// Between looks for the quietest CPU: a neighbour may come at any time and slow driver
-/// calls by half, and a run of a plan looks right before it.
-const LOOKS: Duration = Duration::from_millis(500);
 /// Room for what the blocks of a reduction combine. Each kernel has its own: a
 /// sum leaves parts behind where a histogram must find zeros.
 const WORKSPACE: Bytes = Bytes::kib(32);
@@ -50,10 +47,8 @@ pub(super) struct Rig<'d> {
     pub pools: [PageMemory; 4],
     /// Counts samples, to go round memory.
     pub turn: u64,
-    /// The thread that issues calls stays where it is, as in a run of a plan.
-    cpu: Option<OneCpu>,
-    /// When it was chosen.
-    looked: Instant,
+    /// Where the thread is that issues calls, as in a run of a plan.
+    pub cpu: OneCpu,
 }
 
 impl<'d> Rig<'d> {
@@ -90,8 +85,7 @@ impl<'d> Rig<'d> {
             members: Member::all(device, devices)?,
             pools,
             turn: 0,
-            cpu: Some(OneCpu::quietest()),
-            looked: Instant::now(),
+            cpu: OneCpu::quietest(),
         };
         rig.fill_arrays()?;
         rig.load_kernels()?;
@@ -193,18 +187,6 @@ impl<'d> Rig<'d> {
         let kernel = (variant.kernel, variant.arguments());
         let workspace = self.workspace.address() + variant.kernel as u64 * WORKSPACE.get();
         Launch::new(self.device, kernel, &[x, y, z], (out, workspace), (elements, elements, 0))
-    }
-
-    /// Looks for the quietest CPU anew if the last look was a while ago: neighbours
-    /// come and go, but a look takes as long as a measurement.
-    pub fn move_to_quietest(&mut self) {
-        if self.looked.elapsed() < LOOKS {
-            return;
-        }
-        // The old one first, so that all CPUs are open again.
-        drop(self.cpu.take());
-        self.cpu = Some(OneCpu::quietest());
-        self.looked = Instant::now();
     }
 
     /// What the links of a chain are.

@@ -57,8 +57,8 @@ struct Patience {
 impl Patience {
     const fn of(extent: Extent) -> Self {
         let [device, host, least, team, thread] = match extent {
-            Extent::Full | Extent::Elsewhere => [50, 20, 10, 50, 250],
-            Extent::Quick => [30, 12, 5, 30, 100],
+            Extent::Full | Extent::Elsewhere => [50, 20, 10, 30, 250],
+            Extent::Quick => [24, 8, 5, 15, 60],
         };
         Self {
             extent,
@@ -145,7 +145,7 @@ fn measure(
     before: &Samples,
 ) -> Result<Vec<Measurement>, CalibrateError> {
     let what = &probe.quantities[0];
-    rig.move_to_quietest();
+    rig.cpu.settle();
     if matches!(what, Quantity::Setup { step: SetupStep::Context })
         && !ExtraContext::is_allowed(rig.device)?
     {
@@ -177,25 +177,86 @@ fn measure(
             rig.sample(what, count)?;
         }
     }
-    let mut times = vec![Vec::new(); counts.len() * probe.quantities.len()];
-    let (limit, fewest) = patience.limits(what);
-    let mut stopping = Stopping::new(limit, fewest);
-    let start = Instant::now();
-    let stop = loop {
-        for (index, &count) in counts.iter().enumerate() {
-            for (part, span) in rig.sample(what, count)?.into_iter().enumerate() {
-                times[index * probe.quantities.len() + part].push(span);
-            }
-        }
-        if let Some(stop) = stopping.reason(&times, start.elapsed()) {
-            break stop;
-        }
-    };
+    let limits = patience.limits(what);
+    let (taken, stop) = sampled(rig, what, &counts, limits)?;
     let keys = counts
         .iter()
         .flat_map(|&count| probe.quantities.iter().map(move |quantity| (quantity.clone(), count)));
-    let measurement = |((quantity, count), times)| Measurement::new(quantity, count, times, stop);
-    Ok(keys.zip(times).map(measurement).collect())
+    let measurement = |((quantity, count), (times, beside))| Measurement {
+        beside,
+        ..Measurement::new(quantity, count, times, stop)
+    };
+    Ok(keys.zip(taken.times.into_iter().zip(taken.beside)).map(measurement).collect())
+}
+
+/// The samples of each quantity and count.
+#[derive(Default)]
+struct Taken {
+    times: Vec<Vec<Span>>,
+    /// Those during which something else used the core.
+    beside: Vec<Vec<Span>>,
+}
+
+/// Samples until there is a reason to stop.
+fn sampled(
+    rig: &mut Rig<'_>,
+    what: &Quantity,
+    counts: &[u64],
+    (limit, fewest): (Duration, usize),
+) -> Result<(Taken, Stop), CalibrateError> {
+    let sample = |rig: &mut Rig<'_>| {
+        let parts = counts.iter().map(|&count| rig.sample(what, count));
+        Ok::<_, CalibrateError>(parts.collect::<Result<Vec<_>, _>>()?.concat())
+    };
+    let needs_core = goes_by_one_core(what);
+    let mut taken = Taken::default();
+    let mut stopping = Stopping::new(limit, fewest);
+    let start = Instant::now();
+    loop {
+        if needs_core && rig.cpu.settle() {
+            // Its caches know nothing of this yet.
+            sample(rig)?;
+        }
+        let spans = sample(rig)?;
+        let Taken { times, beside } = &mut taken;
+        times.resize(spans.len(), Vec::new());
+        beside.resize(spans.len(), Vec::new());
+        let kept = if !needs_core || rig.cpu.is_alone() { &mut *times } else { &mut *beside };
+        kept.iter_mut().zip(spans).for_each(|(kept, span)| kept.push(span));
+        if let Some(stop) = stopping.reason(times, start.elapsed()) {
+            return Ok((taken, stop));
+        }
+        if start.elapsed() > limit * MORE_PATIENCE && times[0].len() + beside[0].len() >= fewest {
+            // This core is not to be had alone for so long.
+            times.iter_mut().zip(beside).for_each(|(times, beside)| times.append(beside));
+            return Ok((taken, Stop::Capped));
+        }
+    }
+}
+
+/// So many times as long may it take if others use the core.
+const MORE_PATIENCE: u32 = 2;
+
+/// Whether a time is one thread's of the host, and so half as long again if something
+/// else uses its core. Where all cores work, they are each other's company.
+const fn goes_by_one_core(what: &Quantity) -> bool {
+    use MemoryWork::{CombinedReadTeam, CombinedWriteTeam, FirstTouchTeam, SecondTouchTeam};
+    match what {
+        Quantity::Memory { work, .. } => {
+            !matches!(work, CombinedReadTeam | CombinedWriteTeam | FirstTouchTeam | SecondTouchTeam)
+        }
+        Quantity::Call { .. }
+        | Quantity::CallInTurn { .. }
+        | Quantity::IdleCall { .. }
+        | Quantity::RoundTrip { .. }
+        | Quantity::Trip { .. }
+        | Quantity::GraphCall { .. }
+        | Quantity::GraphRoundTrip { .. }
+        | Quantity::Staged { .. }
+        | Quantity::Crossing { .. }
+        | Quantity::Setup { .. } => true,
+        _ => false,
+    }
 }
 
 /// Rounds through a footprint after which caches hold what they will hold.

@@ -23,21 +23,26 @@ pub(super) struct Stopping {
     /// The time after which it is enough, with so many samples.
     limit: Duration,
     fewest: usize,
+    seen: usize,
     steadiness: Vec<Steadiness>,
 }
 
 impl Stopping {
     pub fn new(limit: Duration, fewest: usize) -> Self {
-        Self { limit, fewest, steadiness: Vec::new() }
+        Self { limit, fewest, seen: 0, steadiness: Vec::new() }
     }
 
     /// Why to stop, if there is a reason: `times` are all samples so far of each
-    /// quantity, one more than before, taken within `elapsed`.
+    /// quantity, at most one more than before, taken within `elapsed`.
     pub fn reason(&mut self, times: &[Vec<Span>], elapsed: Duration) -> Option<Stop> {
         let values: Vec<Vec<f64>> = times.iter().map(|one| nanos(one)).collect();
         let taken = values.first().map_or(0, Vec::len);
         self.steadiness.resize(values.len(), Steadiness::default());
-        self.steadiness.iter_mut().zip(&values).for_each(|(history, values)| history.add(values));
+        if taken > self.seen {
+            let histories = self.steadiness.iter_mut().zip(&values);
+            histories.for_each(|(history, values)| history.add(values));
+            self.seen = taken;
+        }
         let widths: Vec<Option<f64>> =
             values.iter().map(|values| relative_half_width(values)).collect();
         let is_settled = |width: &Option<f64>| width.is_some_and(|width| width < SETTLED);

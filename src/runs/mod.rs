@@ -23,6 +23,10 @@ pub struct Run {
     pub setups_ns: Vec<Span>,
     /// Host time of each pass over the body, after warm-up.
     pub passes_ns: Vec<Span>,
+    /// That of each pass during which something else used the core of the issuing thread,
+    /// if enough others could be had.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside_ns: Vec<Span>,
     /// Largest deviation from the CPU twins' output, relative to its largest value.
     pub worst_error: f64,
 }
@@ -36,6 +40,7 @@ impl Run {
         assert_eq!(self.identity, other.identity, "runs of one plan are pooled");
         self.setups_ns.extend(other.setups_ns);
         self.passes_ns.extend(other.passes_ns);
+        self.beside_ns.extend(other.beside_ns);
         self.worst_error = self.worst_error.max(other.worst_error);
     }
 

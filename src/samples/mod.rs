@@ -330,7 +330,11 @@ pub struct Measurement {
     /// The time of each sample, in the order in which they were taken.
     pub times: Vec<Span>,
     pub stop: Stop,
-    /// Why the device was not as usual when they were taken, if it was not.
+    /// The time of each sample during which something else used the core of the thread
+    /// that was timed, if enough others could be had.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<Span>,
+    /// Why the machine was not as usual when they were taken, if it was not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disturbed: Option<String>,
 }
@@ -338,7 +342,7 @@ pub struct Measurement {
 impl Measurement {
     /// One that nothing disturbed.
     pub const fn new(quantity: Quantity, count: u64, times: Vec<Span>, stop: Stop) -> Self {
-        Self { quantity, count, times, stop, disturbed: None }
+        Self { quantity, count, times, stop, beside: Vec::new(), disturbed: None }
     }
 }
 
@@ -352,6 +356,10 @@ pub struct Trial {
     pub plan: String,
     /// Host time of each pass over the body.
     pub passes: Vec<Span>,
+    /// That of each pass during which something else used the core of the issuing thread,
+    /// if enough others could be had.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<Span>,
 }
 
 /// A calibration's measurements with where they come from.

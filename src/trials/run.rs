@@ -74,6 +74,7 @@ impl Trials<'_> {
                     TrialError::Execute { workload: workload.name.clone(), source }
                 })?;
                 trial.passes.extend(run.passes_ns);
+                trial.beside.extend(run.beside_ns);
             }
         }
         for trial in trials.into_iter().flatten() {
@@ -98,6 +99,7 @@ impl Planned {
             scenario: self.scenario.clone(),
             plan: plan.strategy.to_string(),
             passes: Vec::new(),
+            beside: Vec::new(),
         };
         self.plans.iter().map(trial).collect()
     }

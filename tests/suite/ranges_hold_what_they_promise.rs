@@ -32,6 +32,7 @@ fn trials(profile: &Profile, count: usize, (bias, scatter): (f64, f64), seed: u6
                 scenario: scenario.clone(),
                 plan: plan.strategy.to_string(),
                 passes: vec![Span::from_nanos_f64(pass)],
+                beside: Vec::new(),
             });
         }
     }

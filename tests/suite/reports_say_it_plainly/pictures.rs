@@ -29,6 +29,7 @@ fn run_of(ranked: &Ranked) -> Run {
         identity: ranked.plan.identity(),
         setups_ns: vec![ranked.setup.clone().expect("known"); 3],
         passes_ns: vec![ranked.makespan(); 3],
+        beside_ns: Vec::new(),
         worst_error: 0.0,
     }
 }
