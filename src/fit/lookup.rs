@@ -44,13 +44,25 @@ impl<'s> Lookup<'s> {
         pooled.map_or_else(Vec::new, |p| p.many.iter().map(|&time| p.of_one(time)).collect())
     }
 
-    /// Measurements of the same count, taken at different times, are pooled.
+    /// Measurements of the same count, taken at different times, are pooled. Of what the
+    /// device does by itself, visits that are clearly slower than the fastest do not count:
+    /// others on the host can only slow it, and may do so throughout a visit (Chen and
+    /// Revels, "Robust benchmarking in noisy environments", 2016).
     fn pooled(&self, wanted: impl Fn(&Quantity) -> bool) -> Option<Pooled> {
         let found: Vec<&Measurement> =
             self.measurements().filter(|m| wanted(&m.quantity)).collect();
         let times = |count: u64| -> Vec<f64> {
             let same = found.iter().filter(|m| m.count == count);
-            same.flat_map(|m| nanos(&m.times)).collect()
+            let visits: Vec<(f64, Vec<f64>)> = same
+                .filter_map(|m| {
+                    let times = nanos(&m.times);
+                    let is_exact = is_timed_on_device(&m.quantity);
+                    Some((if is_exact { median(&times)? } else { 0.0 }, times))
+                })
+                .collect();
+            let fastest = visits.iter().map(|visit| visit.0).fold(f64::INFINITY, f64::min);
+            let counts = visits.iter().filter(|visit| visit.0 <= (1.0 + DISTURBED) * fastest);
+            counts.flat_map(|visit| &visit.1).copied().collect()
         };
         let few = found.iter().map(|m| m.count).min()?;
         let most = found.iter().map(|m| m.count).max()?;
@@ -150,6 +162,23 @@ impl Pooled {
         let scatter = relative_spread(&self.many).unwrap_or(0.0);
         Some(Estimate::new(self.of_one(median(&self.many)?), scatter))
     }
+}
+
+/// A device left to itself repeats what it does within less than this share.
+const DISTURBED: f64 = 0.03;
+
+/// Whether the host has no part in a time but to issue what is timed.
+const fn is_timed_on_device(quantity: &Quantity) -> bool {
+    matches!(
+        quantity,
+        Quantity::Copy { .. }
+            | Quantity::Kernel { .. }
+            | Quantity::Chain { .. }
+            | Quantity::GraphChain { .. }
+            | Quantity::Rotation { .. }
+            | Quantity::Polled { .. }
+            | Quantity::PeerCopy { .. }
+    )
 }
 
 /// A size that was measured.
