@@ -5,6 +5,7 @@ use super::rig::{Rig, clocked};
 use crate::gpu::{Blocker, ExecutableGraph, GpuError, Graph};
 use crate::samples::{CYCLES, Link};
 use crate::units::Span;
+use std::time::Instant;
 
 impl Rig<'_> {
     /// A graph of these operations, each after the one before, that has been
@@ -49,15 +50,15 @@ impl Rig<'_> {
         Ok([capture, instantiate, launch?])
     }
 
-    /// Host time from launching a graph of one operation to the return of a
-    /// synchronisation.
-    pub fn graph_round_trip(&mut self, link: Link) -> Result<Span, GpuError> {
+    /// Host time of launching a graph of one operation, and of the rest of its trip.
+    pub fn graph_trip(&mut self, link: Link) -> Result<[Span; 2], GpuError> {
         let (graph, stream) = (self.graph([link].iter())?, &self.streams[0]);
-        clocked(|| {
-            // SAFETY: all memory is the rig's and outlives the wait.
-            unsafe { stream.replay(&graph)? };
-            stream.synchronize()
-        })
+        let start = Instant::now();
+        // SAFETY: all memory is the rig's and outlives the wait.
+        unsafe { stream.replay(&graph)? };
+        let called = start.elapsed();
+        stream.synchronize()?;
+        Ok([called.into(), (start.elapsed() - called).into()])
     }
 
     /// Device time of a graph of the pattern, `count` times.

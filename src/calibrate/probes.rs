@@ -6,7 +6,7 @@ use crate::kernels::{Kernel, Variant};
 use crate::plan::Direction;
 use crate::samples::{
     CYCLES, GraphCall, IN_TURN, Link, Load, MEANWHILE, MEMORY_FOOTPRINT, MemoryWork, ONE_THREAD,
-    Quantity, ROTATED, SHARED_FOOTPRINT, SetupStep, Side, TimedCall, TransferPath,
+    Quantity, ROTATED, SHARED_FOOTPRINT, SetupStep, Side, TimedCall, TransferPath, TripPart,
 };
 use crate::units::Bytes;
 
@@ -230,14 +230,13 @@ fn trip_probes(sizes: &Sizes) -> Vec<Probe> {
     let mut probes = Vec::new();
     for (first, alone) in [I, O, K].into_iter().zip(&sizes.trips) {
         for &size in *alone {
-            let trip = |whole| Quantity::Trip { first, size, next: None, whole };
-            let quantities = vec![trip(false), trip(true)];
-            probes.push(Probe { quantities, counts: Counts::Once });
             let is_long = first == K || size >= LONG_TRIP.get();
             let others = [I, O, K].into_iter().filter(|&next| next != first && is_long);
-            for next in others {
-                let trip = Quantity::Trip { first, size, next: Some(next), whole: true };
-                probes.push(one(trip, Counts::Once));
+            for next in std::iter::once(None).chain(others.map(Some)) {
+                let parts = TripPart::all(next.is_some()).iter();
+                let quantities = parts.map(|&part| Quantity::Trip { first, size, next, part });
+                let (quantities, counts) = (quantities.collect(), Counts::Once);
+                probes.push(Probe { quantities, counts });
             }
         }
     }
@@ -260,7 +259,10 @@ fn graph_probes() -> Vec<Probe> {
     let chain =
         |links: &[Link]| one(Quantity::GraphChain { links: links.to_vec() }, Counts::Both(2, 26));
     let mut probes = NODES.map(calls).to_vec();
-    let trip = |link| one(Quantity::GraphRoundTrip { link }, Counts::Once);
+    let trip = |link| {
+        let parts = TripPart::all(false).iter().map(|&part| Quantity::GraphTrip { link, part });
+        Probe { quantities: parts.collect(), counts: Counts::Once }
+    };
     probes.extend([CopyIn, CopyOut, Kernel].map(trip));
     probes.push(chain(&[Kernel]));
     probes.extend(CYCLES.iter().map(|links| chain(links)));

@@ -132,7 +132,7 @@ impl<'d> Rig<'d> {
             }
             Quantity::Chain { links, across } => vec![self.chain(links, *across, count)?],
             Quantity::GraphCall { nodes, .. } => self.graph_calls(*nodes)?.to_vec(),
-            Quantity::GraphRoundTrip { link } => vec![self.graph_round_trip(*link)?],
+            Quantity::GraphTrip { link, .. } => self.graph_trip(*link)?.to_vec(),
             Quantity::GraphChain { links } => vec![self.graph_chain(links, count)?],
             Quantity::HandOver { .. } => unreachable!("only tables have it"),
             Quantity::Rotation { direction, bytes, streams } => {
@@ -154,12 +154,7 @@ impl<'d> Rig<'d> {
             }
             Quantity::Memory { work, bytes } => self.memory(*work, *bytes)?,
             Quantity::CallInTurn { .. } => self.calls_in_turn(count)?.to_vec(),
-            Quantity::Trip { first, size, next: None, .. } => {
-                self.trip(*first, *size, None)?.to_vec()
-            }
-            Quantity::Trip { first, size, next, .. } => {
-                vec![self.trip(*first, *size, *next)?[1]]
-            }
+            Quantity::Trip { first, size, next, .. } => self.trip(*first, *size, *next)?,
             Quantity::IdleCall { call } => vec![self.idle_call(*call, count)?],
             Quantity::Transfer { path, bytes } => vec![self.transfer(*path, *bytes, count)?],
             Quantity::Beside { direction, bytes, load, .. } => {

@@ -251,7 +251,7 @@ const fn goes_by_one_core(what: &Quantity) -> bool {
         | Quantity::RoundTrip { .. }
         | Quantity::Trip { .. }
         | Quantity::GraphCall { .. }
-        | Quantity::GraphRoundTrip { .. }
+        | Quantity::GraphTrip { .. }
         | Quantity::Staged { .. }
         | Quantity::Crossing { .. }
         | Quantity::Setup { .. } => true,

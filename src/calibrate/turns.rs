@@ -6,7 +6,7 @@ use crate::kernels::{Kernel, Variant};
 use crate::plan::Direction;
 use crate::samples::{IN_TURN, Link, TRIP_ELEMENTS};
 use crate::units::{Bytes, Span};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Too large to go along with the commands themselves.
 const COPY: Bytes = Bytes::kib(64);
@@ -40,14 +40,13 @@ impl Rig<'_> {
         Ok(sums)
     }
 
-    /// Host time of the call of the first operation, and of the whole way from there
-    /// to the return of a synchronisation behind it, or behind the next.
+    /// Host time of the parts of a trip: each call, and the rest.
     pub fn trip(
         &mut self,
         first: Link,
         size: u64,
         next: Option<Link>,
-    ) -> Result<[Span; 2], GpuError> {
+    ) -> Result<Vec<Span>, GpuError> {
         let short = self.piece(false)?;
         let long = match first {
             Link::CopyIn | Link::CopyOut | Link::PeerCopy => {
@@ -63,11 +62,14 @@ impl Rig<'_> {
         stream.synchronize()?;
         let start = Instant::now();
         self.issue(stream, first, &long)?;
-        let called = start.elapsed();
+        let mut ends = vec![start.elapsed()];
         if let Some(next) = next {
             self.issue(stream, next, &short)?;
+            ends.push(start.elapsed());
         }
         stream.synchronize()?;
-        Ok([called.into(), start.elapsed().into()])
+        ends.push(start.elapsed());
+        let starts = std::iter::once(Duration::ZERO).chain(ends.iter().copied());
+        Ok(ends.iter().zip(starts).map(|(&end, start)| (end - start).into()).collect())
     }
 }

@@ -2,13 +2,15 @@
 
 use super::chains::{round_trip, service};
 use super::lookup::{Lookup, nanos};
-use super::trips::start_of_copy;
-use crate::kernels::Variant;
+use super::trips;
+use crate::kernels::{Kernel, Variant};
 use crate::plan::Direction;
 use crate::profile::{
     CallCosts, Contention, CopyModel, Curve, Estimate, KernelModel, Latencies, LinkModel, Polling,
 };
-use crate::samples::{Link, MEANWHILE, Measurement, Quantity, ROTATED, SHORT_COPY, TimedCall};
+use crate::samples::{
+    Link, MEANWHILE, Measurement, Quantity, ROTATED, SHORT_COPY, TRIP_ELEMENTS, TimedCall,
+};
 use crate::stats::{Line, median, relative_spread, theil_sen};
 use crate::units::Bandwidth;
 
@@ -41,19 +43,32 @@ pub(super) fn calls(lookup: &Lookup<'_>) -> CallCosts {
 /// the way back. No clock sees the two ways apart; the way back is taken to be
 /// what a synchronisation costs that finds everything done, because both end
 /// with the host reading a word that is there.
-pub(super) fn latencies(lookup: &Lookup<'_>, calls: &CallCosts, copies: &[CopyModel]) -> Latencies {
+pub(super) fn latencies(
+    lookup: &Lookup<'_>,
+    calls: &CallCosts,
+    (copies, kernels): (&[CopyModel], &[KernelModel]),
+) -> Latencies {
     // A copy one after the other is the same copy on whichever curve it lies.
     let on_curve = |direction| {
         let model = copies.iter().find(|model| model.direction == direction)?;
         let ns = model.time.known(SHORT_COPY.as_f64()).ok()?;
         Some(Estimate::new(ns, model.time.scatter))
     };
-    let start_of_copy = |link, direction| {
-        let model = copies.iter().find(|model| model.direction == direction);
-        let copy = |bytes: u64| model?.time.known(bytes as f64).ok();
-        start_of_copy(lookup, link, copy, calls.synchronize)
+    let by_parts = |link: Link| {
+        let copy = |direction, size: u64| {
+            let model = copies.iter().find(|model| model.direction == direction);
+            model?.time.known(size as f64).ok()
+        };
+        let service = |size: u64| match link {
+            Link::CopyIn => copy(Direction::HostToDevice, size),
+            Link::CopyOut => copy(Direction::DeviceToHost, size),
+            Link::Kernel => polynomial(kernels, size),
+            Link::PeerCopy => None,
+        };
+        trips::start(lookup, link, service, calls.synchronize)
     };
-    let start = |link, call: Option<Estimate>| {
+    // Less well: what calls take varies, and is in this.
+    let by_trip = |link, call: Option<Estimate>| {
         let operation = service(lookup, link).or_else(|| match link {
             Link::CopyIn => on_curve(Direction::HostToDevice),
             Link::CopyOut => on_curve(Direction::DeviceToHost),
@@ -62,16 +77,24 @@ pub(super) fn latencies(lookup: &Lookup<'_>, calls: &CallCosts, copies: &[CopyMo
         let trip = round_trip(lookup, &[link], false, false)?;
         Some(trip.without(call?.ns + operation?.ns + calls.synchronize?.ns))
     };
+    let start = |link, call| by_parts(link).or_else(|| by_trip(link, call));
     Latencies {
         start_kernel: start(Link::Kernel, calls.launch),
-        start_copy_in: start_of_copy(Link::CopyIn, Direction::HostToDevice)
-            .or_else(|| start(Link::CopyIn, calls.copy_in)),
-        start_copy_out: start_of_copy(Link::CopyOut, Direction::DeviceToHost)
-            .or_else(|| start(Link::CopyOut, calls.copy_out)),
+        start_copy_in: start(Link::CopyIn, calls.copy_in),
+        start_copy_out: start(Link::CopyOut, calls.copy_out),
         wake_host: calls.synchronize,
         kernel_gap: service(lookup, Link::Kernel),
         looks: None,
     }
+}
+
+/// Nanoseconds of the kernel that trips begin with, of a degree.
+fn polynomial(kernels: &[KernelModel], degree: u64) -> Option<f64> {
+    let is_wanted = |model: &&KernelModel| {
+        let Variant { kernel, extent } = model.variant;
+        kernel == Kernel::Polynomial && u64::from(extent) == degree
+    };
+    kernels.iter().find(is_wanted)?.time.known(TRIP_ELEMENTS as f64).ok()
 }
 
 /// Copies of pinned memory, or of memory that was pinned later: registered.

@@ -3,7 +3,7 @@
 use super::chains::{kind, mean_hop, service};
 use super::lookup::Lookup;
 use crate::profile::{CallCosts, Estimate, GraphCosts, NodeHandOver, PerNode};
-use crate::samples::{GraphCall, Link, Quantity};
+use crate::samples::{GraphCall, Link, Quantity, TripPart};
 use crate::stats::{Line, theil_sen};
 
 pub(super) fn graph_costs(lookup: &Lookup<'_>, calls: &CallCosts) -> GraphCosts {
@@ -16,10 +16,8 @@ pub(super) fn graph_costs(lookup: &Lookup<'_>, calls: &CallCosts) -> GraphCosts 
         Link::CopyIn | Link::CopyOut | Link::PeerCopy => service(lookup, link),
     };
     let start = |link| {
-        let trip = lookup.estimate_of(&Quantity::GraphRoundTrip { link })?;
-        let launch = launch.as_ref()?;
-        let launch = launch.per_graph.ns + launch.per_node.ns;
-        Some(trip.without(launch + service(link)?.ns + calls.synchronize?.ns))
+        let rest = lookup.estimate_of(&Quantity::GraphTrip { link, part: TripPart::Rest })?;
+        Some(rest.without(service(link)?.ns + calls.synchronize?.ns))
     };
     let services = Link::OF_ONE_DEVICE.map(service);
     let hop = mean_hop(lookup, services, |links| Quantity::GraphChain { links });

@@ -1,11 +1,11 @@
 //! What trips of two operations tell: how often an engine looks whether one that came
 //! too early may go on.
 
-use super::chains::round_trip;
 use super::lookup::Lookup;
-use super::trips::{sizes, trip};
-use crate::profile::{CallCosts, Estimate, Latencies, Looks};
-use crate::samples::Link;
+use super::trips::{part, sizes};
+use crate::plan::Direction;
+use crate::profile::{CopyModel, Estimate, Latencies, Looks};
+use crate::samples::{Link, SHORT_COPY, TripPart};
 use crate::stats::{mad, median};
 
 /// Of an operation that came too early, or nearly so.
@@ -26,12 +26,12 @@ impl Wait {
 }
 
 /// All waits that trips of two operations have in them.
-fn waits(lookup: &Lookup<'_>, calls: &CallCosts, latency: &Latencies) -> Vec<Wait> {
+fn waits(lookup: &Lookup<'_>, latency: &Latencies, copies: &[CopyModel]) -> Vec<Wait> {
     let mut waits = Vec::new();
     for first in Link::OF_ONE_DEVICE {
         for size in sizes(lookup, first) {
             let others = Link::OF_ONE_DEVICE.into_iter().filter(|&next| next != first);
-            let wait = |next| wait(lookup, (first, size), next, calls, latency);
+            let wait = |next| wait(lookup, (first, size), next, latency, copies);
             waits.extend(others.filter_map(wait));
         }
     }
@@ -43,22 +43,26 @@ fn wait(
     lookup: &Lookup<'_>,
     first: (Link, u64),
     next: Link,
-    calls: &CallCosts,
     latency: &Latencies,
+    copies: &[CopyModel],
 ) -> Option<Wait> {
-    let (call, start) = match next {
-        Link::CopyIn => (calls.copy_in?, latency.start_copy_in?),
-        Link::CopyOut => (calls.copy_out?, latency.start_copy_out?),
-        Link::Kernel => (calls.launch?, latency.start_kernel?),
+    let copy = |direction| {
+        let model = copies.iter().find(|model| model.direction == direction)?;
+        model.time.known(SHORT_COPY.as_f64()).ok()
+    };
+    let (start, service) = match next {
+        Link::CopyIn => (latency.start_copy_in?, copy(Direction::HostToDevice)?),
+        Link::CopyOut => (latency.start_copy_out?, copy(Direction::DeviceToHost)?),
+        Link::Kernel => (latency.start_kernel?, latency.kernel_gap?.ns),
         // No trip goes to another device.
         Link::PeerCopy => return None,
     };
-    let first_call = trip(lookup, first, None, false)?.ns;
-    let end = trip(lookup, first, None, true)?.ns - calls.synchronize?.ns;
-    let late = end - (first_call + call.ns + start.ns);
-    let both = trip(lookup, first, Some(next), true)?.ns;
-    let extra = both - first_call - round_trip(lookup, &[next], false, false)?.ns;
-    Some(Wait { next, late, extra })
+    let rest = |next| Some(part(lookup, first, next, TripPart::Rest)?.ns);
+    let call = part(lookup, first, Some(next), TripPart::NextCall)?.ns;
+    // From the return of the first call on.
+    let end = rest(None)? - latency.wake_host?.ns;
+    let extra = rest(Some(next))? - (start.ns + service + latency.wake_host?.ns);
+    Some(Wait { next, late: end - (call + start.ns), extra })
 }
 
 /// Nanoseconds between which the period is looked for, and how finely.
@@ -79,8 +83,12 @@ type OfKind<'w> = Vec<&'w Wait>;
 
 /// The period of which all waits are multiples, as many as it takes for what is waited
 /// for to end, and from when it counts for each kind of operation.
-pub(super) fn looks(lookup: &Lookup<'_>, calls: &CallCosts, latency: &Latencies) -> Option<Looks> {
-    let all = waits(lookup, calls, latency);
+pub(super) fn looks(
+    lookup: &Lookup<'_>,
+    latency: &Latencies,
+    copies: &[CopyModel],
+) -> Option<Looks> {
+    let all = waits(lookup, latency, copies);
     let kinds: [OfKind<'_>; 3] = Link::OF_ONE_DEVICE
         .map(|kind| all.iter().filter(|wait| wait.next == kind && wait.late > SURELY).collect());
     if kinds.iter().any(|waits| waits.len() < FEWEST) {

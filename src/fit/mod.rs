@@ -41,9 +41,9 @@ pub fn fit(samples: &Samples) -> Result<Profile, FitError> {
 fn fit_to(lookup: &Lookup<'_>, machine: &Provenance) -> Profile {
     let calls = device::calls(lookup);
     let copies = device::copies(lookup, false);
-    let mut latency = device::latencies(lookup, &calls, &copies);
-    latency.looks = looks::looks(lookup, &calls, &latency);
     let (kernels, twins) = (device::kernels(lookup), host::twins(lookup));
+    let mut latency = device::latencies(lookup, &calls, (&copies, &kernels));
+    latency.looks = looks::looks(lookup, &latency, &copies);
     Profile {
         schema_version: SCHEMA_VERSION,
         machine: machine.clone(),

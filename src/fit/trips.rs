@@ -2,25 +2,27 @@
 
 use super::lookup::Lookup;
 use crate::profile::{CallCosts, Curve, Estimate, InlineCopies};
-use crate::samples::{Link, Quantity};
+use crate::samples::{Link, Quantity, TripPart};
 use crate::stats::median;
 use crate::units::Bytes;
 use std::ops::RangeInclusive;
 
-/// Host time of the first call of a trip, or of the whole trip.
-pub(super) fn trip(
+/// Host time of a part of a trip.
+pub(super) fn part(
     lookup: &Lookup<'_>,
     (first, size): (Link, u64),
     next: Option<Link>,
-    whole: bool,
+    part: TripPart,
 ) -> Option<Estimate> {
-    lookup.estimate_of(&Quantity::Trip { first, size, next, whole })
+    lookup.estimate_of(&Quantity::Trip { first, size, next, part })
 }
 
 /// Sizes of a first operation for which trips were measured.
 pub(super) fn sizes(lookup: &Lookup<'_>, wanted: Link) -> Vec<u64> {
     let size = |quantity: &Quantity| match *quantity {
-        Quantity::Trip { first, size, next: None, whole: true } if first == wanted => Some(size),
+        Quantity::Trip { first, size, next: None, part: TripPart::Rest } if first == wanted => {
+            Some(size)
+        }
         _ => None,
     };
     let mut sizes: Vec<u64> = lookup.measurements().filter_map(|m| size(&m.quantity)).collect();
@@ -33,22 +35,22 @@ pub(super) fn sizes(lookup: &Lookup<'_>, wanted: Link) -> Vec<u64> {
 /// with their command.
 const START_OF: RangeInclusive<Bytes> = Bytes::kib(32)..=Bytes::kib(256);
 
-/// What is left of a trip of one copy without its call, the copy itself and the way
-/// back: the way to the device. In the median over sizes.
-pub(super) fn start_of_copy(
+/// What is left of a trip of one operation behind its call without the operation itself
+/// and the way back: the way to the device. In the median over sizes; `service`:
+/// nanoseconds of an operation of a size, where it is known.
+pub(super) fn start(
     lookup: &Lookup<'_>,
     link: Link,
-    copy: impl Fn(u64) -> Option<f64>,
+    service: impl Fn(u64) -> Option<f64>,
     synchronize: Option<Estimate>,
 ) -> Option<Estimate> {
     let start = |&size: &u64| {
-        let call = trip(lookup, (link, size), None, false)?;
-        let whole = trip(lookup, (link, size), None, true)?;
-        Some(whole.without(call.ns + copy(size)? + synchronize?.ns))
+        let rest = part(lookup, (link, size), None, TripPart::Rest)?;
+        Some(rest.without(service(size)? + synchronize?.ns))
     };
-    let sizes = sizes(lookup, link);
-    let sizes = sizes.iter().filter(|&&size| START_OF.contains(&Bytes::new(size)));
-    let starts: Vec<Estimate> = sizes.filter_map(start).collect();
+    let is_start = |size: &&u64| link == Link::Kernel || START_OF.contains(&Bytes::new(**size));
+    let starts: Vec<Estimate> =
+        sizes(lookup, link).iter().filter(is_start).filter_map(start).collect();
     let middle = |of: fn(&Estimate) -> f64| median(&starts.iter().map(of).collect::<Vec<_>>());
     Some(Estimate::new(middle(|start| start.ns)?, middle(|start| start.scatter)?))
 }
@@ -62,26 +64,30 @@ const TAKES_DATA: f64 = 1.3;
 pub(super) fn inline_copies(lookup: &Lookup<'_>, calls: &CallCosts) -> Option<InlineCopies> {
     let synchronize = calls.synchronize?.ns;
     let sizes = sizes(lookup, Link::CopyIn);
-    let time = |size, whole| trip(lookup, (Link::CopyIn, size), None, whole);
+    let time = |size, wanted| part(lookup, (Link::CopyIn, size), None, wanted);
+    let call = |size| time(size, TripPart::FirstCall);
     let by_engine = calls.copy_in?.ns;
-    let takes_data =
-        |&size: &u64| time(size, false).is_some_and(|call| call.ns > TAKES_DATA * by_engine);
+    let takes_data = |&size: &u64| call(size).is_some_and(|call| call.ns > TAKES_DATA * by_engine);
     // The smallest take no time to speak of; beyond the first that goes without, a
     // long call is one that was held up.
     let small = sizes.iter().copied().skip_while(|size| !takes_data(size));
     let most = small.take_while(takes_data).last()?;
-    let curve = |whole: bool, less: f64| {
+    let curve = |time: &dyn Fn(u64) -> Option<Estimate>| {
         let small = sizes.iter().filter(|&&size| size <= most);
         let times: Option<Vec<(f64, Estimate)>> =
-            small.map(|&size| Some((size as f64, time(size, whole)?))).collect();
+            small.map(|&size| Some((size as f64, time(size)?))).collect();
         let times = times?;
         let scatters: Vec<f64> = times.iter().map(|(_, time)| time.scatter).collect();
-        let knots = times.iter().map(|&(size, time)| (size, (time.ns - less).max(0.0))).collect();
+        let knots = times.iter().map(|&(size, time)| (size, time.ns)).collect();
         Some(Curve { knots, scatter: median(&scatters)? })
+    };
+    let complete = |size| {
+        let (call, rest) = (call(size)?, time(size, TripPart::Rest)?);
+        Some(Estimate::new((call.ns + rest.ns - synchronize).max(0.0), call.scatter))
     };
     Some(InlineCopies {
         most_bytes: Bytes::new(most),
-        until_return: curve(false, 0.0)?,
-        until_complete: curve(true, synchronize)?,
+        until_return: curve(&call)?,
+        until_complete: curve(&complete)?,
     })
 }

@@ -169,9 +169,11 @@ pub enum Quantity {
         call: GraphCall,
         nodes: u64,
     },
-    /// As [`Quantity::RoundTrip`], of a graph with one short operation as its node.
-    GraphRoundTrip {
+    /// As [`Quantity::Trip`], of a graph with one short operation as its node: its launch
+    /// is the first call.
+    GraphTrip {
         link: Link,
+        part: TripPart,
     },
     /// As [`Quantity::Chain`], of operations that are the nodes of one graph.
     GraphChain {
@@ -240,15 +242,15 @@ pub enum Quantity {
     CallInTurn {
         call: TimedCall,
     },
-    /// Host time from issuing an operation to an idle device, and a short one behind
-    /// it in its stream if there is a `next`, to the return of a synchronisation;
-    /// not `whole`: of the first call alone. `size`: bytes of a copy, or the degree
-    /// of a polynomial over [`TRIP_ELEMENTS`].
+    /// Host time of a part of a trip: issuing an operation to an idle device, and a
+    /// short one behind it in its stream if there is a `next`, and synchronising. All
+    /// parts are measured at once. `size`: bytes of a copy, or the degree of a
+    /// polynomial over [`TRIP_ELEMENTS`].
     Trip {
         first: Link,
         size: u64,
         next: Option<Link>,
-        whole: bool,
+        part: TripPart,
     },
     /// Host time of calls that are made one by one on an idle device: the end of
     /// what each began is waited for, untimed.
@@ -304,6 +306,28 @@ pub enum Quantity {
         device: DeviceId,
         of: Box<Quantity>,
     },
+}
+
+/// A part of a trip. What calls take varies, and the rest hardly at all: apart, each
+/// is known as well as it can be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TripPart {
+    FirstCall,
+    NextCall,
+    /// From the return of the last call to that of a synchronisation.
+    Rest,
+}
+
+impl TripPart {
+    /// Those of a trip of one operation, or of two.
+    pub const fn all(has_next: bool) -> &'static [Self] {
+        if has_next {
+            &[Self::FirstCall, Self::NextCall, Self::Rest]
+        } else {
+            &[Self::FirstCall, Self::Rest]
+        }
+    }
 }
 
 /// Why no more samples were taken.

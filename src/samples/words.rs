@@ -1,6 +1,6 @@
 //! What was measured, in a few words.
 
-use super::{GraphCall, Link, MemoryWork, Quantity, Side, TimedCall};
+use super::{GraphCall, Link, MemoryWork, Quantity, Side, TimedCall, TripPart};
 use crate::kernels::Variant;
 use crate::units::Bytes;
 use std::fmt;
@@ -19,7 +19,9 @@ impl fmt::Display for Quantity {
             Self::GraphCall { call, nodes } => {
                 write!(f, "host cost of {} a graph of {nodes} nodes", call.name())
             }
-            Self::GraphRoundTrip { link } => write!(f, "round trip of a graph of {}", link.name()),
+            Self::GraphTrip { link, part } => {
+                write!(f, "{} of a trip of a graph of {}", part.name(), link.name())
+            }
             Self::GraphChain { links } => write!(f, "chain of {} in a graph", named(links)),
             Self::HandOver { from, to, across: a } => {
                 write!(f, "hand-over of {}{}", named(&[*from, *to]), across(*a))
@@ -52,8 +54,8 @@ impl fmt::Display for Quantity {
             }
             Self::Memory { work, bytes } => write!(f, "{} of {bytes}", work.name()),
             Self::CallInTurn { call } => write!(f, "host cost of {} among others", call.name()),
-            Self::Trip { first, size, next, whole } => {
-                f.write_str(&trip((*first, *size), *next, *whole))
+            Self::Trip { first, size, next, part } => {
+                f.write_str(&trip((*first, *size), *next, *part))
             }
             Self::IdleCall { call } => {
                 write!(f, "host cost of {} on an idle device", call.name())
@@ -99,14 +101,13 @@ const fn meanwhile(copies: [bool; 2]) -> &'static str {
     }
 }
 
-fn trip((first, size): (Link, u64), next: Option<Link>, whole: bool) -> String {
+fn trip((first, size): (Link, u64), next: Option<Link>, part: TripPart) -> String {
     let size = match first {
         Link::Kernel => format!("degree {size}"),
         _ => Bytes::new(size).to_string(),
     };
     let links: Vec<Link> = std::iter::once(first).chain(next).collect();
-    let end = if whole { "" } else { ", its first call" };
-    format!("trip of {}, the first of {size}{end}", named(&links))
+    format!("{} of a trip of {}, the first of {size}", part.name(), named(&links))
 }
 
 fn named(links: &[Link]) -> String {
@@ -115,6 +116,16 @@ fn named(links: &[Link]) -> String {
 
 fn named_variant(Variant { kernel, extent }: Variant) -> String {
     if extent > 0 { format!("{kernel} {extent}") } else { kernel.to_string() }
+}
+
+impl TripPart {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::FirstCall => "the first call",
+            Self::NextCall => "the next call",
+            Self::Rest => "the rest",
+        }
+    }
 }
 
 impl Link {

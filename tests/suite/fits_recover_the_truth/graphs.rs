@@ -1,7 +1,7 @@
 //! CUDA graphs.
 
 use super::*;
-use hallway::samples::GraphCall;
+use hallway::samples::{GraphCall, TripPart};
 
 /// What the host and the device do with graphs, from times of whole graphs.
 #[test]
@@ -24,8 +24,9 @@ fn graphs_are_taken_apart_into_launches_nodes_and_hand_overs() {
     let links = [(Link::CopyIn, 2_000.0), (Link::CopyOut, 2_000.0), (Link::Kernel, 1_300.0)];
     for (link, ns) in links {
         add(Quantity::Chain { links: vec![link], across: false }, 1, 2_000.0);
-        let trip = 2_800.0 + 120.0 + 5_000.0 + ns + 1_200.0;
-        add(Quantity::GraphRoundTrip { link }, 1, trip);
+        let trip = |part| Quantity::GraphTrip { link, part };
+        add(trip(TripPart::FirstCall), 1, 2_800.0 + 120.0);
+        add(trip(TripPart::Rest), 1, 5_000.0 + ns + 1_200.0);
     }
     for count in [2, 26] {
         let ns = 9_000.0 + 1_300.0 * count as f64;

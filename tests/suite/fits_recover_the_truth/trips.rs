@@ -1,6 +1,8 @@
 //! Trips of one and of two operations.
 
 use super::*;
+use hallway::profile::Latencies;
+use hallway::samples::{SHORT_COPY, TRIP_ELEMENTS, TripPart};
 
 const KIB: u64 = 1024;
 const COPIES: [u64; 10] = [
@@ -48,6 +50,11 @@ fn samples(clock: &mut Clock, wait: impl Fn(f64) -> f64) -> Vec<Measurement> {
     }
     let chain = Quantity::Chain { links: vec![Link::Kernel], across: false };
     add(chain, service(Link::Kernel, 0));
+    for degree in DEGREES {
+        let variant = Variant { kernel: Kernel::Polynomial, extent: degree as u32 };
+        let kernel = Quantity::Kernel { variant, elements: TRIP_ELEMENTS };
+        add(kernel, service(Link::Kernel, degree));
+    }
     for (next, call) in Link::OF_ONE_DEVICE.into_iter().zip(CALL) {
         let alone = Quantity::RoundTrip { links: vec![next], across: false, long: false };
         add(alone, call + START + service(next, 0) + SYNCHRONIZE);
@@ -59,14 +66,18 @@ fn samples(clock: &mut Clock, wait: impl Fn(f64) -> f64) -> Vec<Measurement> {
             let inline = first == Link::CopyIn && size <= 24 * KIB;
             let called = call + if inline { size as f64 / 16.0 } else { 0.0 };
             let end = called + START + service(first, size);
-            let trip = |next, whole| Quantity::Trip { first, size, next, whole };
-            add(trip(None, false), called);
-            add(trip(None, true), end + SYNCHRONIZE);
+            let trip = |next, part| Quantity::Trip { first, size, next, part };
+            add(trip(None, TripPart::FirstCall), called);
+            add(trip(None, TripPart::Rest), end + SYNCHRONIZE - called);
             for (next, call) in Link::OF_ONE_DEVICE.into_iter().zip(CALL) {
                 let arrives = called + call + START;
                 let begins = arrives + wait(end - arrives);
                 if next != first {
-                    add(trip(Some(next), true), begins + service(next, 0) + SYNCHRONIZE);
+                    let size = if next == Link::Kernel { 0 } else { SHORT_COPY.get() };
+                    let whole = begins + service(next, size) + SYNCHRONIZE;
+                    add(trip(Some(next), TripPart::FirstCall), called);
+                    add(trip(Some(next), TripPart::NextCall), call);
+                    add(trip(Some(next), TripPart::Rest), whole - called - call);
                 }
             }
         }
@@ -85,8 +96,8 @@ fn the_time_between_two_looks_and_from_when_it_counts() {
         for kind in [found.after_copy_in, found.after_copy_out, found.after_kernel] {
             assert!((kind.ns - after).abs() <= 300.0, "{} for {after}", kind.ns);
         }
-        let starts = [profile.latency.start_copy_in, profile.latency.start_copy_out];
-        for start in starts {
+        let Latencies { start_kernel, start_copy_in, start_copy_out, .. } = profile.latency;
+        for start in [start_kernel, start_copy_in, start_copy_out] {
             assert_within(start.expect("trips tell").ns, START, 0.1, "way to the device");
         }
     }
