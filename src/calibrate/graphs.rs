@@ -1,4 +1,4 @@
-//! Graphs of small operations, one after the other: what the host pays for them,
+//! Graphs of operations, one after the other: what the host pays for them,
 //! and how the device goes from node to node.
 
 use super::rig::{Rig, clocked};
@@ -13,14 +13,19 @@ impl Rig<'_> {
     fn graph<'l>(
         &self,
         links: impl Iterator<Item = &'l Link>,
+        long: bool,
     ) -> Result<ExecutableGraph, GpuError> {
-        let graph = self.capture(links)?.instantiate()?;
+        let graph = self.capture(links, long)?.instantiate()?;
         self.launch_once(&graph)?;
         Ok(graph)
     }
 
-    fn capture<'l>(&self, mut links: impl Iterator<Item = &'l Link>) -> Result<Graph, GpuError> {
-        let (stream, piece) = (&self.streams[0], self.piece(false)?);
+    fn capture<'l>(
+        &self,
+        mut links: impl Iterator<Item = &'l Link>,
+        long: bool,
+    ) -> Result<Graph, GpuError> {
+        let (stream, piece) = (&self.streams[0], self.piece(long)?);
         Graph::capture(stream, || links.try_for_each(|&link| self.issue(stream, link, &piece)))
     }
 
@@ -35,7 +40,7 @@ impl Rig<'_> {
     pub fn graph_calls(&mut self, nodes: u64) -> Result<[Span; 3], GpuError> {
         let links = || CYCLES[0].iter().cycle().take(nodes as usize);
         let mut captured = None;
-        let capture = clocked(|| self.capture(links()).map(|graph| captured = Some(graph)))?;
+        let capture = clocked(|| self.capture(links(), false).map(|graph| captured = Some(graph)))?;
         let mut executable = None;
         let captured = captured.expect("the capture has not failed");
         let instantiate = clocked(|| captured.instantiate().map(|graph| executable = Some(graph)))?;
@@ -51,8 +56,8 @@ impl Rig<'_> {
     }
 
     /// Host time of launching a graph of one operation, and of the rest of its trip.
-    pub fn graph_trip(&mut self, link: Link) -> Result<[Span; 2], GpuError> {
-        let (graph, stream) = (self.graph([link].iter())?, &self.streams[0]);
+    pub fn graph_trip(&mut self, link: Link, long: bool) -> Result<[Span; 2], GpuError> {
+        let (graph, stream) = (self.graph([link].iter(), long)?, &self.streams[0]);
         let start = Instant::now();
         // SAFETY: all memory is the rig's and outlives the wait.
         unsafe { stream.replay(&graph)? };
@@ -63,7 +68,7 @@ impl Rig<'_> {
 
     /// Device time of a graph of the pattern, `count` times.
     pub fn graph_chain(&mut self, links: &[Link], count: u64) -> Result<Span, GpuError> {
-        let graph = self.graph((0..count).flat_map(|_| links))?;
+        let graph = self.graph((0..count).flat_map(|_| links), false)?;
         // SAFETY: all memory is the rig's and outlives the stream's work.
         self.held(|rig| unsafe { rig.streams[0].replay(&graph) })
     }

@@ -259,11 +259,13 @@ fn graph_probes() -> Vec<Probe> {
     let chain =
         |links: &[Link]| one(Quantity::GraphChain { links: links.to_vec() }, Counts::Both(2, 26));
     let mut probes = NODES.map(calls).to_vec();
-    let trip = |link| {
-        let parts = TripPart::all(false).iter().map(|&part| Quantity::GraphTrip { link, part });
-        Probe { quantities: parts.collect(), counts: Counts::Once }
-    };
-    probes.extend([CopyIn, CopyOut, Kernel].map(trip));
+    for link in [CopyIn, CopyOut, Kernel] {
+        for long in [false, true] {
+            let parts = TripPart::all(false).iter();
+            let quantities = parts.map(|&part| Quantity::GraphTrip { link, long, part }).collect();
+            probes.push(Probe { quantities, counts: Counts::Once });
+        }
+    }
     probes.push(chain(&[Kernel]));
     probes.extend(CYCLES.iter().map(|links| chain(links)));
     probes

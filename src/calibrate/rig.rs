@@ -132,7 +132,7 @@ impl<'d> Rig<'d> {
             }
             Quantity::Chain { links, across } => vec![self.chain(links, *across, count)?],
             Quantity::GraphCall { nodes, .. } => self.graph_calls(*nodes)?.to_vec(),
-            Quantity::GraphTrip { link, .. } => self.graph_trip(*link)?.to_vec(),
+            Quantity::GraphTrip { link, long, .. } => self.graph_trip(*link, *long)?.to_vec(),
             Quantity::GraphChain { links } => vec![self.graph_chain(links, count)?],
             Quantity::HandOver { .. } => unreachable!("only tables have it"),
             Quantity::Rotation { direction, bytes, streams } => {

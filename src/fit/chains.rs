@@ -30,7 +30,7 @@ pub(super) fn service(lookup: &Lookup<'_>, link: Link) -> Option<Estimate> {
 }
 
 /// The same of the long operations that hand-overs are measured with.
-fn long_service(lookup: &Lookup<'_>, link: Link) -> Option<Estimate> {
+pub(super) fn long_service(lookup: &Lookup<'_>, link: Link) -> Option<Estimate> {
     let copy = |direction| Quantity::Copy { direction, bytes: LONG_COPY, registered: false };
     lookup.estimate_of(&match link {
         Link::CopyIn => copy(Direction::HostToDevice),

@@ -1,6 +1,6 @@
 //! Graphs: the same questions as of calls and chains, asked of nodes.
 
-use super::chains::{kind, mean_hop, service};
+use super::chains::{kind, long_service, mean_hop, service};
 use super::lookup::Lookup;
 use crate::profile::{CallCosts, Estimate, GraphCosts, NodeHandOver, PerNode};
 use crate::samples::{GraphCall, Link, Quantity, TripPart};
@@ -10,16 +10,20 @@ pub(super) fn graph_costs(lookup: &Lookup<'_>, calls: &CallCosts) -> GraphCosts 
     let launch = call(lookup, GraphCall::Launch);
     let kernels = Quantity::GraphChain { links: vec![Link::Kernel] };
     let kernel_gap = lookup.estimate_of(&kernels);
-    // A kernel in a graph has the graph's gap before it.
-    let service = |link| match link {
+    // Best of long ones: a short copy to the device goes along with the launch.
+    let start = |link| {
+        let of = |long, service: Option<Estimate>| {
+            let rest = Quantity::GraphTrip { link, long, part: TripPart::Rest };
+            let rest = lookup.estimate_of(&rest)?;
+            Some(rest.without(service?.ns + calls.synchronize?.ns))
+        };
+        of(true, long_service(lookup, link)).or_else(|| of(false, service(lookup, link)))
+    };
+    // In a chain, kernels have the graph's gap before them.
+    let services = Link::OF_ONE_DEVICE.map(|link| match link {
         Link::Kernel => kernel_gap,
         Link::CopyIn | Link::CopyOut | Link::PeerCopy => service(lookup, link),
-    };
-    let start = |link| {
-        let rest = lookup.estimate_of(&Quantity::GraphTrip { link, part: TripPart::Rest })?;
-        Some(rest.without(service(link)?.ns + calls.synchronize?.ns))
-    };
-    let services = Link::OF_ONE_DEVICE.map(service);
+    });
     let hop = mean_hop(lookup, services, |links| Quantity::GraphChain { links });
     let nodes = Link::OF_ONE_DEVICE;
     let pairs = nodes.into_iter().flat_map(|from| nodes.map(|to| (from, to)));

@@ -1,16 +1,18 @@
 //! What trips of two operations tell: how often an engine looks whether one that came
 //! too early may go on.
 
+use super::chains::kind;
 use super::lookup::Lookup;
 use super::trips::{part, sizes};
 use crate::plan::Direction;
-use crate::profile::{CopyModel, Estimate, Latencies, Looks};
+use crate::profile::{CopyModel, Estimate, Latencies, Looks, LooksAfter};
 use crate::samples::{Link, SHORT_COPY, TripPart};
 use crate::stats::{mad, median};
 
 /// Of an operation that came too early, or nearly so.
 struct Wait {
-    next: Link,
+    /// What came too early, and what it had to follow.
+    pair: [Link; 2],
     /// From its arrival to the end of what it has to follow.
     late: f64,
     /// How much longer it took than if it had not been too early.
@@ -62,7 +64,7 @@ fn wait(
     // From the return of the first call on.
     let end = rest(None)? - latency.wake_host?.ns;
     let extra = rest(Some(next))? - (start.ns + service + latency.wake_host?.ns);
-    Some(Wait { next, late: end - (call + start.ns), extra })
+    Some(Wait { pair: [first.0, next], late: end - (call + start.ns), extra })
 }
 
 /// Nanoseconds between which the period is looked for, and how finely.
@@ -73,34 +75,36 @@ const AFTER: std::ops::Range<u32> = 0..4_000;
 const AFTER_STEP: usize = 100;
 /// A period has to explain waits so much better than a delay that is always the same.
 const BETTER: f64 = 0.75;
-/// Fewer waits of a kind say nothing.
-const FEWEST: usize = 4;
+/// Fewer waits of a pair say nothing.
+const FEWEST: usize = 2;
 /// What comes this much too early surely has to wait.
 const SURELY: f64 = 2_000.0;
 
-/// Waits of one kind of operation behind others.
-type OfKind<'w> = Vec<&'w Wait>;
-
 /// The period of which all waits are multiples, as many as it takes for what is waited
-/// for to end, and from when it counts for each kind of operation.
+/// for to end, and from when it counts for each pair of operations.
 pub(super) fn looks(
     lookup: &Lookup<'_>,
     latency: &Latencies,
     copies: &[CopyModel],
 ) -> Option<Looks> {
     let all = waits(lookup, latency, copies);
-    let kinds: [OfKind<'_>; 3] = Link::OF_ONE_DEVICE
-        .map(|kind| all.iter().filter(|wait| wait.next == kind && wait.late > SURELY).collect());
-    if kinds.iter().any(|waits| waits.len() < FEWEST) {
+    let kinds = Link::OF_ONE_DEVICE;
+    let pairs = kinds.into_iter().flat_map(|from| kinds.map(|to| [from, to]));
+    let pairs = pairs.filter(|[from, to]| from != to).map(|pair| {
+        let is_of = |wait: &&Wait| wait.pair == pair && wait.late > SURELY;
+        (pair, all.iter().filter(is_of).collect())
+    });
+    let pairs: Vec<([Link; 2], Vec<&Wait>)> = pairs.collect();
+    if pairs.iter().any(|(_, waits)| waits.len() < FEWEST) {
         return None;
     }
-    let misses = |period: f64| kinds.each_ref().map(|waits| best_after(waits, period));
-    let all_misses = |period: f64| misses(period).into_iter().flat_map(|(_, misses)| misses);
+    let misses = |period: f64| pairs.iter().map(move |(_, waits)| best_after(waits, period));
+    let all_misses = |period: f64| misses(period).flat_map(|(_, misses)| misses);
     let error = |period: f64| all_misses(period).map(f64::abs).sum::<f64>();
     let periods = PERIODS.step_by(STEP).map(f64::from);
     let period = periods.min_by(|&a, &b| error(a).total_cmp(&error(b)))?;
     // Or does it notice at once, and only take a while?
-    let noticing = kinds.iter().flat_map(|waits| {
+    let noticing = pairs.iter().flat_map(|(_, waits)| {
         let extra = |wait: &&Wait| wait.extra - wait.late;
         let usual = median(&waits.iter().map(extra).collect::<Vec<_>>()).unwrap_or(0.0);
         waits.iter().map(move |wait| extra(wait) - usual)
@@ -110,21 +114,21 @@ pub(super) fn looks(
     if typical(&off)? > BETTER * typical(&noticing.collect::<Vec<_>>())? {
         return None;
     }
-    let scatter = mad(&off)? / period;
-    let [after_copy_in, after_copy_out, after_kernel] =
-        misses(period).map(|(after, _)| Estimate::new(after, 0.0));
+    let after = pairs.iter().zip(misses(period)).map(|(([from, to], _), (after, _))| LooksAfter {
+        from: kind(*from),
+        to: kind(*to),
+        time: Estimate::new(after, 0.0),
+    });
     Some(Looks {
-        period: Estimate::new(period, scatter),
+        period: Estimate::new(period, mad(&off)? / period),
         grace: grace(&all, period),
-        after_copy_in,
-        after_copy_out,
-        after_kernel,
+        after: after.collect(),
     })
 }
 
 /// From when a period counts that explains such waits best, and by how much it misses
 /// each.
-fn best_after(waits: &OfKind<'_>, period: f64) -> (f64, Vec<f64>) {
+fn best_after(waits: &[&Wait], period: f64) -> (f64, Vec<f64>) {
     let misses = |after: f64| -> Vec<f64> {
         waits.iter().map(|wait| wait.extra - wait.until_look(after, period)).collect()
     };
@@ -134,19 +138,16 @@ fn best_after(waits: &OfKind<'_>, period: f64) -> (f64, Vec<f64>) {
     (best, misses(best))
 }
 
-/// How much too early a kernel may come and not have to wait: the threshold that
-/// has the fewest kernels on the wrong side.
+/// How much too early an operation may come and not have to wait: the threshold that
+/// has the fewest on the wrong side.
 fn grace(waits: &[Wait], period: f64) -> Estimate {
-    let mut kernels: Vec<(f64, bool)> = waits
-        .iter()
-        .filter(|wait| wait.next == Link::Kernel)
-        .map(|wait| (wait.late, wait.extra > period / 2.0))
-        .collect();
-    kernels.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut waits: Vec<(f64, bool)> =
+        waits.iter().map(|wait| (wait.late, wait.extra > period / 2.0)).collect();
+    waits.sort_by(|a, b| a.0.total_cmp(&b.0));
     let wrong = |threshold: f64| {
-        kernels.iter().filter(|&&(late, waited)| waited != (late > threshold)).count()
+        waits.iter().filter(|&&(late, waited)| waited != (late > threshold)).count()
     };
-    let between = kernels.windows(2).map(|pair| f64::midpoint(pair[0].0, pair[1].0));
+    let between = waits.windows(2).map(|pair| f64::midpoint(pair[0].0, pair[1].0));
     let likely = between.filter(|threshold| (0.0..SURELY).contains(threshold));
     let best = likely.min_by_key(|&threshold| wrong(threshold)).unwrap_or(0.0);
     Estimate::new(best.max(0.0), 0.0)

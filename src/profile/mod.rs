@@ -27,8 +27,8 @@ pub use graphs::{GraphCosts, NodeHandOver, PerNode};
 pub use intervals::Intervals;
 pub use model::{
     CacheModel, CallCosts, Contention, CopyModel, HandOver, InlineCopies, KernelModel, Latencies,
-    LinkModel, Looks, MemoryCosts, OperationKind, Polling, Profile, StagingModel, TwinModel,
-    Warmth,
+    LinkModel, Looks, LooksAfter, MemoryCosts, OperationKind, Polling, Profile, StagingModel,
+    TwinModel, Warmth,
 };
 pub use multi_gpu::{MultiGpu, OtherGpu, PeerModel, RootModel};
 pub use parameters::Parameter;

@@ -111,13 +111,20 @@ pub struct Latencies {
 pub struct Looks {
     /// Between two looks of an engine with nothing else to do.
     pub period: Estimate,
-    /// A kernel that comes so much too early still has nothing to wait for.
+    /// An operation that comes so much too early still has nothing to wait for.
     pub grace: Estimate,
-    /// From the arrival of a copy to the moment from which periods count.
-    pub after_copy_in: Estimate,
-    pub after_copy_out: Estimate,
-    /// The same of a kernel.
-    pub after_kernel: Estimate,
+    /// By what the operation has to follow, and what it is.
+    pub after: Vec<LooksAfter>,
+}
+
+/// From the arrival of an operation that came too early to the moment from which periods
+/// count.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LooksAfter {
+    pub from: OperationKind,
+    pub to: OperationKind,
+    pub time: Estimate,
 }
 
 /// Copies of pinned memory to the device whose data the driver sends along with the

@@ -169,10 +169,12 @@ pub enum Quantity {
         call: GraphCall,
         nodes: u64,
     },
-    /// As [`Quantity::Trip`], of a graph with one short operation as its node: its launch
-    /// is the first call.
+    /// As [`Quantity::Trip`], of a graph with one operation as its node, short or `long`:
+    /// its launch is the first call.
     GraphTrip {
         link: Link,
+        #[serde(default)]
+        long: bool,
         part: TripPart,
     },
     /// As [`Quantity::Chain`], of operations that are the nodes of one graph.

@@ -19,8 +19,9 @@ impl fmt::Display for Quantity {
             Self::GraphCall { call, nodes } => {
                 write!(f, "host cost of {} a graph of {nodes} nodes", call.name())
             }
-            Self::GraphTrip { link, part } => {
-                write!(f, "{} of a trip of a graph of {}", part.name(), link.name())
+            Self::GraphTrip { link, long, part } => {
+                let long = if *long { "long " } else { "" };
+                write!(f, "{} of a trip of a graph of {long}{}", part.name(), link.name())
             }
             Self::GraphChain { links } => write!(f, "chain of {} in a graph", named(links)),
             Self::HandOver { from, to, across: a } => {

@@ -13,16 +13,16 @@ use super::entries::EntryId;
 use super::operation::ItemId;
 use super::program::{Program, Sort};
 use super::streams::Streams;
-use crate::profile::{self, OperationKind};
+use crate::profile::{LooksAfter, OperationKind};
 use crate::units::{Instant, Span};
 
 /// How engines look, on a machine where that is known.
 #[derive(Debug, Clone)]
 pub(super) struct LookTimes {
     pub period: Span,
-    /// From the arrival of an operation of each kind to when its periods begin to count;
-    /// nothing for nodes of graphs.
-    pub after: [Span; OperationKind::COUNT],
+    /// From the arrival of an operation to when its periods begin to count, by the kind of
+    /// what it has to follow and its own.
+    after: [[Span; OperationKind::COUNT]; OperationKind::COUNT],
     /// What arrives at each engine, device by device and kind by kind, in order of issue.
     /// What graphs are made of does not arrive one by one.
     arrivals: Vec<Vec<EntryId>>,
@@ -31,15 +31,11 @@ pub(super) struct LookTimes {
 impl LookTimes {
     /// Those of a program whose entries are known.
     pub fn new(program: &Program<'_>) -> Option<Self> {
-        let profile::Looks { period, after_copy_in, after_copy_out, after_kernel, .. } =
-            program.profile.latency.looks.as_ref()?;
-        let span = |estimate: &profile::Estimate| Span::from_nanos_f64(estimate.ns.max(0.0));
-        let after = OperationKind::ALL.map(|kind| match kind {
-            OperationKind::CopyIn => span(after_copy_in),
-            OperationKind::CopyOut => span(after_copy_out),
-            OperationKind::Kernel => span(after_kernel),
-            OperationKind::PeerCopy => Span::ZERO,
-        });
+        let looks = program.profile.latency.looks.as_ref()?;
+        let mut after = [[Span::ZERO; OperationKind::COUNT]; OperationKind::COUNT];
+        for LooksAfter { from, to, time } in &looks.after {
+            after[*from as usize][*to as usize] = time.span();
+        }
         let mut arrivals = vec![Vec::new(); program.devices() * OperationKind::COUNT];
         let mut entries: Vec<(ItemId, EntryId)> =
             (0..).zip(&program.entries.list).map(|(id, entry)| (entry.item, id)).collect();
@@ -50,8 +46,22 @@ impl LookTimes {
                 arrivals[engine_of(program.device_of(entry.stream), kind)].push(id);
             }
         }
-        let period = span(period).max(Span::from_nanos(1));
+        let period = looks.period.span().max(Span::from_nanos(1));
         Some(Self { period, after, arrivals })
+    }
+
+    /// Seen on an H200, and not explained by the manuals: the periods of calls count from a
+    /// while after they arrive, those of nodes at once.
+    fn after(&self, program: &Program<'_>, id: EntryId, kind: OperationKind) -> Span {
+        if program.class_in(id).in_graph {
+            return Span::ZERO;
+        }
+        let from = |id: EntryId| match program.entries.list[id as usize].sort {
+            Sort::Operation(from) => self.after[from as usize][kind as usize],
+            _ => Span::ZERO,
+        };
+        // Of all that it has to follow, what makes it wait longest.
+        program.entries.followed_by(id).map(from).max().unwrap_or_default()
     }
 }
 
@@ -113,11 +123,7 @@ impl Looks {
         let at = engine_of(program.device_of(entry.stream), kind);
         let engine = &mut self.engines[at];
         let next_arrival = engine.next_arrival(program, &times.arrivals[at], (streams, now));
-        // Seen on an H200, and not explained by the manuals: the periods of calls count from
-        // a while after they arrive, those of nodes at once.
-        let is_node = streams.class_of(program, id).in_graph;
-        let after = if is_node { Span::ZERO } else { times.after[kind as usize] };
-        let first = streams.arrival(program, id) + after;
+        let first = streams.arrival(program, id) + times.after(program, id, kind);
         let last = engine.last.max(first);
         let passed = now.max(last).since(last).nanos();
         let periods = passed.div_ceil(times.period.nanos()).max(1);

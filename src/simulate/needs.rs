@@ -103,11 +103,9 @@ fn price_of(
     // No trip went to another device.
     let is_timed = from != to && ![from, to].contains(&OperationKind::PeerCopy);
     // Nor do calls in graphs have any grace: see `LookTimes`.
-    let looks = profile.latency.looks.as_ref().filter(|_| is_timed).map(|looks| match (to, tie) {
-        (OperationKind::Kernel, Tie::Stream | Tie::Event) => {
-            Span::from_nanos_f64(looks.grace.ns.max(0.0))
-        }
-        _ => Span::ZERO,
+    let looks = profile.latency.looks.as_ref().filter(|_| is_timed).map(|looks| match tie {
+        Tie::Stream | Tie::Event => looks.grace.span(),
+        Tie::Graph => Span::ZERO,
     });
     if tie == Tie::Graph {
         let ns = profile.node_hand_over(from, to)?;

@@ -6,9 +6,8 @@ use rand_chacha::ChaCha8Rng;
 use std::fmt::Write;
 
 /// Elements of a buffer: from a plan that is all latency to one that is all
-/// bandwidth, even in 64 chunks. Larger ones would take most of the time and tell
-/// nothing else.
-const ELEMENTS: std::ops::Range<f64> = 8_192.0..16_777_216.0;
+/// bandwidth. Larger ones would take most of the time and tell nothing else.
+const ELEMENTS: std::ops::Range<f64> = 8_192.0..4_194_304.0;
 const MOST_TASKS: usize = 3;
 const DEGREES: [u32; 4] = [8, 32, 128, 512];
 const BATCHES: [u64; 4] = [1, 1, 2, 4];

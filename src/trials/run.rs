@@ -17,7 +17,7 @@ use std::ops::ControlFlow;
 /// Workloads that are tried; a quick calibration has no time for it.
 const fn workloads(extent: Extent) -> usize {
     match extent {
-        Extent::Full | Extent::Elsewhere => 20,
+        Extent::Full | Extent::Elsewhere => 24,
         Extent::Quick => 0,
     }
 }

@@ -230,13 +230,7 @@ fn exactly(ns: f64) -> Estimate {
 
 /// Looks after whole periods from an arrival on.
 fn looks(period: f64) -> Looks {
-    Looks {
-        period: exactly(period),
-        grace: exactly(0.0),
-        after_copy_in: exactly(0.0),
-        after_copy_out: exactly(0.0),
-        after_kernel: exactly(0.0),
-    }
+    Looks { period: exactly(period), grace: exactly(0.0), after: Vec::new() }
 }
 
 /// The machine, which sends copies to the device of up to 4 KiB along with their

@@ -1,7 +1,7 @@
 //! CUDA graphs.
 
 use super::*;
-use hallway::samples::{GraphCall, TripPart};
+use hallway::samples::{GraphCall, LONG_COPY, TripPart};
 
 /// What the host and the device do with graphs, from times of whole graphs.
 #[test]
@@ -19,14 +19,18 @@ fn graphs_are_taken_apart_into_launches_nodes_and_hand_overs() {
         }
     }
     add(Quantity::Call { call: TimedCall::Synchronize }, 1, 1_200.0);
-    // Copies of 2 us in a stream and kernels of 1300 in a graph; a round trip is
-    // 5 us longer than the launch, the operation and the way back.
-    let links = [(Link::CopyIn, 2_000.0), (Link::CopyOut, 2_000.0), (Link::Kernel, 1_300.0)];
-    for (link, ns) in links {
+    // Operations of 2 us in a stream; a trip is 5 us longer than the launch, the operation
+    // and the way back. A short copy to the device is under way with the launch.
+    for link in Link::OF_ONE_DEVICE {
         add(Quantity::Chain { links: vec![link], across: false }, 1, 2_000.0);
-        let trip = |part| Quantity::GraphTrip { link, part };
-        add(trip(TripPart::FirstCall), 1, 2_800.0 + 120.0);
-        add(trip(TripPart::Rest), 1, 5_000.0 + ns + 1_200.0);
+        let trip = |long, part| Quantity::GraphTrip { link, long, part };
+        add(trip(false, TripPart::FirstCall), 1, 2_800.0 + 120.0);
+        let start = if link == Link::CopyIn { 1_000.0 } else { 5_000.0 };
+        add(trip(false, TripPart::Rest), 1, start + 2_000.0 + 1_200.0);
+        if link == Link::CopyIn {
+            add(copy(LONG_COPY.get()), 1, 6_500.0);
+            add(trip(true, TripPart::Rest), 1, 5_000.0 + 6_500.0 + 1_200.0);
+        }
     }
     for count in [2, 26] {
         let ns = 9_000.0 + 1_300.0 * count as f64;

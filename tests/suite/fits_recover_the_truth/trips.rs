@@ -93,8 +93,10 @@ fn the_time_between_two_looks_and_from_when_it_counts() {
         let profile = fitted(samples(&mut Clock::new(0.02, 0.05), wait));
         let found = profile.latency.looks.expect("waits are whole periods");
         assert_within(found.period.ns, period, 0.03, "period");
-        for kind in [found.after_copy_in, found.after_copy_out, found.after_kernel] {
-            assert!((kind.ns - after).abs() <= 300.0, "{} for {after}", kind.ns);
+        assert_eq!(found.after.len(), 6);
+        for pair in found.after {
+            let (ns, from, to) = (pair.time.ns, pair.from, pair.to);
+            assert!((ns - after).abs() <= 300.0, "{from:?} to {to:?}: {ns} for {after}");
         }
         let Latencies { start_kernel, start_copy_in, start_copy_out, .. } = profile.latency;
         for start in [start_kernel, start_copy_in, start_copy_out] {

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::machines::machine;
+use hallway::profile::{LooksAfter, OperationKind};
 
 /// The machine, whose engines look again after so long.
 fn looking(period: f64) -> Profile {
@@ -40,7 +41,9 @@ fn what_comes_too_early_looks_again_after_whole_periods() {
 fn periods_may_count_from_later_on() {
     let mut machine = looking(6_000.0);
     let looks = machine.latency.looks.as_mut().expect("it looks");
-    (looks.grace, looks.after_kernel) = (exactly(2_000.0), exactly(2_500.0));
+    looks.grace = exactly(2_000.0);
+    let after = |from, time| LooksAfter { from, to: OperationKind::Kernel, time: exactly(time) };
+    looks.after = vec![after(OperationKind::CopyIn, 2_500.0), after(OperationKind::CopyOut, 500.0)];
     let found = |elements| {
         let body = vec![copy_in(0, PINNED, elements), launch(0, 4_000)];
         spans(&run(body, &machine), Lane::Kernels)[0].0 - 1_000
