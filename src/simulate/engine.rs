@@ -2,7 +2,7 @@
 
 use super::channels::Channels;
 use super::copies::{Copies, Ended, PEER_ENGINE};
-use super::entries::{Entry, EntryId};
+use super::entries::EntryId;
 use super::host::{Blocked, Host};
 use super::looks::Looks;
 use super::observer::{Cause, Done, Observer, Recorder};
@@ -10,7 +10,7 @@ use super::operation::{ItemId, NONE, Work};
 use super::processors::Processors;
 use super::program::{Program, SimulateError, Sort, Waits};
 use super::queue::Queue;
-use super::streams::{Engines, Ready, Streams};
+use super::streams::{Engines, Next, Ready, Streams};
 use crate::plan::{Plan, StreamTraits};
 use crate::profile::Profile;
 use crate::timeline::{Reason, Timeline};
@@ -180,7 +180,7 @@ impl Simulator {
                 }
             }
             self.streams.issued_from(self.host.next)[0] = self.host.enter(class);
-            self.wake(program, self.host.next + 1);
+            self.wake::<O>(program, self.host.next + 1);
             let drained = || self.streams.is_drained(program, item.stream);
             match class.waits {
                 Waits::Staging if self.host.blocked != Blocked::Returning => {
@@ -216,13 +216,13 @@ impl Simulator {
             }
         }
         self.host = host;
-        self.wake(program, self.host.next);
+        self.wake::<O>(program, self.host.next);
     }
 
     /// Lets streams go on that had nothing to do, up to a call.
-    fn wake(&mut self, program: &Program<'_>, until: ItemId) {
+    fn wake<O: Observer>(&mut self, program: &Program<'_>, until: ItemId) {
         while let Some(stream) = self.streams.next_issued(program, until) {
-            self.advance(program, stream);
+            self.advance::<O>(program, stream);
         }
         if let Some(times) = &program.looks {
             self.looks.issued(program, times, (&self.streams, self.now));
@@ -237,15 +237,19 @@ impl Simulator {
     /// Lets a stream go on, and whoever waits for it; what becomes ready joins
     /// its engine, in the order in which it became so.
     #[inline(always)]
-    fn advance(&mut self, program: &Program<'_>, stream: u16) {
+    fn advance<O: Observer>(&mut self, program: &Program<'_>, stream: u16) {
         let mut next = Some(stream);
         while let Some(stream) = next {
             let Self { now, copies, processors, .. } = self;
             let engines = Engines { now: *now, copies, processors };
-            match self.streams.advance(program, stream, &engines) {
-                Some((ready, false)) => self.set_off(program, ready),
-                Some(((time, id), true)) if time <= self.now => self.miss(program, id),
-                Some(((time, id), true)) => self.queue.schedule(time, Event::IsMissed(id)),
+            match self.streams.advance::<O>(program, stream, &engines) {
+                Some(Next { ready, class, is_missed: false }) => {
+                    self.set_off(program, ready, &class.work);
+                }
+                Some(Next { ready: (time, id), .. }) if time <= self.now => self.miss(program, id),
+                Some(Next { ready: (time, id), .. }) => {
+                    self.queue.schedule(time, Event::IsMissed(id));
+                }
                 None => {}
             }
             next = self.streams.freed();
@@ -263,7 +267,7 @@ impl Simulator {
             {
                 self.looks.wait(program, times, (&self.streams, id), (kind, self.now));
             }
-            _ => self.set_off(program, (self.now, id)),
+            _ => self.set_off(program, (self.now, id), &self.streams.class_of(program, id).work),
         }
     }
 
@@ -273,14 +277,15 @@ impl Simulator {
         for index in 0..self.found.len() {
             let id = self.found[index];
             self.streams.found(program.entries.list[id as usize].stream, self.now);
-            self.set_off(program, (self.now, id));
+            let work = &self.streams.class_of(program, id).work;
+            self.set_off(program, (self.now, id), work);
         }
         self.found.clear();
     }
 
     /// Sends an operation to its engine.
-    fn set_off(&mut self, program: &Program<'_>, (time, id): Ready) {
-        let work = &self.streams.class_of(program, id).work;
+    #[inline(always)]
+    fn set_off(&mut self, program: &Program<'_>, (time, id): Ready, work: &Work) {
         match *work {
             Work::Kernel { .. } if !program.places.is_empty() => {
                 self.pass_channel(program, (time, id));
@@ -341,27 +346,28 @@ impl Simulator {
 
     /// An operation has ended: its stream goes on, and perhaps the host.
     fn finish<O: Observer>(&mut self, program: &Program<'_>, ended: Ended, observer: &mut O) {
-        let Entry { item, stream, .. } = program.entries.list[ended.entry as usize];
+        let entry = &program.entries.list[ended.entry as usize];
         if O::LISTENS {
             let cause = self.cause_of(program, &ended);
-            observer.device(program, Done { item, start: ended.started, end: self.now, cause });
+            observer.device(
+                program,
+                Done { item: entry.item, start: ended.started, end: self.now, cause },
+            );
         }
         self.latest = self.latest.max(self.now);
+        let kind = self.streams.end(program, entry, self.now);
         if program.looks.is_some() {
-            let entry = &program.entries.list[ended.entry as usize];
-            if let Sort::Operation(kind) = self.streams.sort_of(entry, ended.entry) {
-                self.looks.done((program.device_of(stream), kind), self.now);
-            }
+            self.looks.done((program.device_of(entry.stream), kind), self.now);
         }
-        self.streams.end(program, (stream, ended.entry), self.now);
-        self.advance(program, stream);
+        self.advance::<O>(program, entry.stream);
         // Not only of this stream: an event may have let another one drain.
         if let Blocked::Draining { stream, wake } = self.host.blocked
             && self.streams.is_drained(program, stream)
         {
             let still_awake = self.now <= self.host.reached;
             if !still_awake {
-                self.host.cause = Cause { reason: Reason::Device, before: item, ready: self.now };
+                self.host.cause =
+                    Cause { reason: Reason::Device, before: entry.item, ready: self.now };
             }
             self.return_at(if still_awake { self.host.reached } else { self.now + wake });
         }

@@ -161,14 +161,23 @@ impl Processors {
                 self.kernels.len() - 1
             }
         };
+        // Mostly there is room, and nobody to stand behind.
+        if self.queue.is_empty() && self.give_room(now, place) {
+            return;
+        }
+        self.queue_up(place);
+        self.dispatch(now);
+    }
+
+    fn queue_up(&mut self, place: usize) {
         self.queue.push_back(place);
+        let priority = self.kernels[place].priority;
         let is_behind = |&other: &usize| self.kernels[other].priority <= priority;
         let mut at = self.queue.len() - 1;
         while at > 0 && !is_behind(&self.queue[at - 1]) {
             self.queue.swap(at - 1, at);
             at -= 1;
         }
-        self.dispatch(now);
     }
 
     /// Takes out a kernel whose last block has ended, if one has.
@@ -185,6 +194,7 @@ impl Processors {
                 return Some(Ended { entry, started, before });
             }
         }
+        self.next = self.batches.iter().map(|batch| batch.end).min().unwrap_or(Instant::NEVER);
         self.dispatch(now);
         None
     }
@@ -195,30 +205,35 @@ impl Processors {
     }
 
     fn dispatch(&mut self, now: Instant) {
-        while let Some(&place) = self.queue.front() {
-            let kernel = &mut self.kernels[place];
-            let parts = u64::from(kernel.blocks.parts);
-            let fits = kernel.waiting * parts <= self.free;
-            let blocks = if fits { kernel.waiting } else { self.free / parts };
-            if blocks == 0 {
-                break;
-            }
-            if kernel.started == Instant::NEVER {
-                (kernel.started, kernel.before) = (now, self.last);
-            }
-            kernel.waiting -= blocks;
-            kernel.running += blocks;
-            self.free -= blocks * parts;
-            let exact = (kernel.blocks.each + kernel.rest).max(0.0);
-            let whole = Span::from_nanos_f64(exact);
-            kernel.rest = exact - whole.nanos_f64();
-            let end = now + whole;
-            self.batches.push(Batch { end, kernel: place, blocks });
-            if kernel.waiting > 0 {
-                break;
-            }
+        while let Some(&place) = self.queue.front()
+            && self.give_room(now, place)
+        {
             self.queue.pop_front();
         }
-        self.next = self.batches.iter().map(|batch| batch.end).min().unwrap_or(Instant::NEVER);
+    }
+
+    /// Dispatches as many blocks of a kernel as there is room for; gives whether those
+    /// were all.
+    fn give_room(&mut self, now: Instant, place: usize) -> bool {
+        let kernel = &mut self.kernels[place];
+        let parts = u64::from(kernel.blocks.parts);
+        let fits = kernel.waiting * parts <= self.free;
+        let blocks = if fits { kernel.waiting } else { self.free / parts };
+        if blocks == 0 {
+            return false;
+        }
+        if kernel.started == Instant::NEVER {
+            (kernel.started, kernel.before) = (now, self.last);
+        }
+        kernel.waiting -= blocks;
+        kernel.running += blocks;
+        self.free -= blocks * parts;
+        let exact = (kernel.blocks.each + kernel.rest).max(0.0);
+        let whole = Span::from_nanos_f64(exact);
+        kernel.rest = exact - whole.nanos_f64();
+        let end = now + whole;
+        self.batches.push(Batch { end, kernel: place, blocks });
+        self.next = self.next.min(end);
+        kernel.waiting == 0
     }
 }

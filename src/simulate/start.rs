@@ -3,17 +3,16 @@
 use super::observer::Cause;
 use super::operation::{Ending, NONE};
 use super::program::{Price, Program, Tie};
+use super::streams::Engines;
 use crate::profile::OperationKind;
 use crate::timeline::Reason;
 use crate::units::{Instant, Span};
 
 /// The start of an operation, as far as it is known.
-pub(super) struct Start {
+pub(super) struct Start<'e> {
     pub kind: OperationKind,
     pub device: u16,
-    /// Its engine is doing something, and looks at everything that waits for it when
-    /// it is done: a hand-over costs nothing extra.
-    pub is_busy: bool,
+    pub engines: &'e Engines<'e>,
     /// The first of its kind since its stream was last empty.
     pub is_first: bool,
     /// When it was issued, and when it reaches the device.
@@ -27,7 +26,7 @@ pub(super) struct Start {
     pub cause: Cause,
 }
 
-impl Start {
+impl Start<'_> {
     /// Puts it behind something else; `polling`: nanoseconds more.
     #[inline(always)]
     pub fn follow(
@@ -42,27 +41,28 @@ impl Start {
         if from.time <= self.arrival.0 {
             return;
         }
-        let price = match from.kind {
-            Some(from) if !self.is_busy => {
-                program.hand_overs[from as usize][self.kind as usize][tie as usize]
-            }
-            _ => Price::default(),
-        };
+        let prices = &program.hand_overs[self.kind as usize][tie as usize];
+        let price = from.kind.and_then(|from| prices[from as usize].as_ref());
+        // An engine that does something looks at everything that waits for it when it is
+        // done: a hand-over costs nothing extra.
+        let price = price.filter(|_| !self.engines.are_busy(usize::from(self.device), self.kind));
         let is_elsewhere = from.item != NONE && from.device != self.device;
         let crossing = if is_elsewhere { program.crossing } else { 0.0 };
-        let nanos = match (price.looks, self.is_first) {
+        let nanos = match price {
+            None => polling + crossing,
             // What it looks at is its own device's.
-            (Some(grace), _) if !is_elsewhere => {
+            Some(&Price { looks: Some(grace), .. }) if !is_elsewhere => {
                 self.is_missed |= from.time > self.turn + grace;
                 0.0
             }
-            (_, true) => price.first + polling + crossing,
-            (_, false) => price.queued + polling + crossing,
+            Some(price) if self.is_first => price.first + polling + crossing,
+            Some(price) => price.queued + polling + crossing,
         };
         self.wait(from, nanos, reason);
     }
 
     /// To go on from the other, which ends behind the issue, takes so many nanoseconds.
+    #[inline(always)]
     fn wait(&mut self, from: &Ending, nanos: f64, reason: Reason) {
         let mut after = from.time;
         if nanos > 0.0 {

@@ -12,7 +12,7 @@ mod polling;
 
 use super::copies::{Copies, PEER_ENGINE};
 use super::entries::{Entry, EntryId, Recording, Wait};
-use super::observer::Cause;
+use super::observer::{Cause, Observer};
 use super::operation::{Ending, ItemId, NONE};
 use super::processors::Processors;
 use super::program::{Class, Program, Sort, Tie};
@@ -36,6 +36,8 @@ struct Stream {
     held_back: bool,
     /// Kinds of operations that were issued since the stream was last empty.
     seen: [bool; OperationKind::COUNT],
+    /// That of the head, if it has been given to its engine.
+    kind: OperationKind,
     /// When the last one left.
     cleared: Instant,
     /// The last operation that ended here.
@@ -92,6 +94,14 @@ impl Engines<'_> {
 /// An operation that may start at a time.
 pub(super) type Ready = (Instant, EntryId);
 
+/// The same, and what it is.
+pub(super) struct Next<'p> {
+    pub ready: Ready,
+    pub class: &'p Class,
+    /// Its engine has to find out.
+    pub is_missed: bool,
+}
+
 impl Streams {
     /// Forgets everything but its memory.
     pub fn reset(&mut self, program: &Program<'_>) {
@@ -118,6 +128,7 @@ impl Streams {
             running: false,
             held_back: false,
             seen: [false; OperationKind::COUNT],
+            kind: OperationKind::Kernel,
             cleared: Instant::START,
             last: Ending::START,
             awaited: Vec::new(),
@@ -167,7 +178,7 @@ impl Streams {
         let cause = self.streams[usize::from(stream)].cause;
         let is_record = |id: ItemId| program.items[id as usize].sort == Sort::Record;
         let is_call =
-            cause.reason == Reason::Issue || cause.before != NONE && is_record(cause.before);
+            cause.before != NONE && (cause.reason == Reason::Issue || is_record(cause.before));
         if !is_call {
             return cause;
         }
@@ -198,19 +209,16 @@ impl Streams {
 
     /// The operation at the head of a stream has ended.
     #[inline(always)]
-    pub fn end(&mut self, program: &Program<'_>, (index, id): (u16, EntryId), time: Instant) {
-        let entry = &program.entries.list[id as usize];
-        let kind = match self.sort_of(entry, id) {
-            Sort::Operation(kind) => Some(kind),
-            _ => None,
-        };
-        let stream = &mut self.streams[usize::from(index)];
+    pub fn end(&mut self, program: &Program<'_>, entry: &Entry, time: Instant) -> OperationKind {
+        let stream = &mut self.streams[usize::from(entry.stream)];
         debug_assert!(stream.running, "only the head of a stream runs");
         stream.running = false;
         stream.cleared = time;
-        stream.last = Ending { time, item: entry.item, device: stream.device, kind };
-        let ending = stream.last;
-        self.pass_head(program, index, ending);
+        let kind = stream.kind;
+        let ending = Ending { time, item: entry.item, device: stream.device, kind: Some(kind) };
+        stream.last = ending;
+        self.pass_head(program, entry.stream, ending);
+        kind
     }
 
     /// Done with the head: whoever waited for it is to be looked at.
@@ -242,14 +250,14 @@ impl Streams {
         self.to_do.pop()
     }
 
-    /// Lets a stream go on until an operation may start, and gives that, and whether its
-    /// engine has to find that out.
-    pub fn advance(
+    /// Lets a stream go on until an operation may start, and gives that.
+    #[inline(always)]
+    pub fn advance<'p, O: Observer>(
         &mut self,
-        program: &Program<'_>,
+        program: &'p Program<'_>,
         index: u16,
         engines: &Engines<'_>,
-    ) -> Option<(Ready, bool)> {
+    ) -> Option<Next<'p>> {
         loop {
             let stream = &self.streams[usize::from(index)];
             if stream.running {
@@ -265,8 +273,7 @@ impl Streams {
                 }
             }
             if let Sort::Operation(kind) = self.sort_of(entry, id) {
-                let (time, is_missed) = self.start(program, index, (id, kind), engines);
-                return Some(((time, id), is_missed));
+                return Some(self.start::<O>(program, (entry, id), kind, engines));
             }
             self.pass_mark(program, index, entry);
         }
@@ -340,30 +347,29 @@ impl Streams {
         }
     }
 
-    /// Starts the operation at the head of a stream; the time at which it may, and
-    /// whether its engine has to find that out.
-    fn start(
+    /// Starts the operation at the head of a stream.
+    #[inline(always)]
+    fn start<'p, O: Observer>(
         &mut self,
-        program: &Program<'_>,
-        index: u16,
-        (id, kind): (EntryId, OperationKind),
+        program: &'p Program<'_>,
+        (entry, id): (&Entry, EntryId),
+        kind: OperationKind,
         engines: &Engines<'_>,
-    ) -> (Instant, bool) {
+    ) -> Next<'p> {
         let class = self.class_of(program, id);
-        let item = program.entries.list[id as usize].item;
+        let &Entry { item, stream: index, .. } = entry;
         let issued = self.issued[item as usize];
         let arrival = (issued, issued + class.latency);
-        let stream = &mut self.streams[usize::from(index)];
-        stream.find(issued);
-        let may_poll = (stream.last.kind, kind) == KERNELS && program.launching.len() > 1;
+        let may_poll = program.launching.len() > 1
+            && (self.streams[usize::from(index)].last.kind, kind) == KERNELS;
         let polling = if may_poll { self.polling(program, index, engines) } else { 0.0 };
         let stream = &mut self.streams[usize::from(index)];
+        stream.find(issued);
         let is_first = !std::mem::replace(&mut stream.seen[kind as usize], true);
-        let is_busy = engines.are_busy(usize::from(stream.device), kind);
         let mut start = Start {
             kind,
             device: stream.device,
-            is_busy,
+            engines,
             is_first,
             arrival,
             turn: match stream.last.kind {
@@ -381,9 +387,11 @@ impl Streams {
             start.follow(program, event, across, 0.0, Reason::Event);
         }
         stream.awaited.clear();
-        stream.running = true;
-        stream.cause = start.cause;
-        (start.time, start.is_missed)
+        (stream.running, stream.kind) = (true, kind);
+        if O::LISTENS {
+            stream.cause = start.cause;
+        }
+        Next { ready: (start.time, id), class, is_missed: start.is_missed }
     }
 }
 
