@@ -66,6 +66,11 @@ impl Engine {
         self.left - now.since(self.since).nanos_f64() * self.speed
     }
 
+    /// Half a nanosecond counts for nothing if something else happens.
+    fn is_done(&self, now: Instant) -> bool {
+        self.end <= now || self.is_busy() && self.left_at(now) < DONE
+    }
+
     /// Works out when it is done.
     fn look_ahead(&mut self) {
         // A division would cost as much as all the rest.
@@ -101,11 +106,12 @@ impl Engine {
             unreachable!("nothing else needs a copy engine")
         };
         let stays = self.serving.is_none_or(|served| served == stream);
-        self.left = alone.nanos_f64() + if stays { 0.0 } else { switch };
+        let switch = if stays { 0.0 } else { switch };
+        self.left = alone.nanos_f64() + switch;
         self.met = links.map(|links| meet(links, program, (stream, work)));
         (self.started, self.since, self.speed) = (now, now, 1.0);
         (self.before, self.entry, self.serving) = (self.entry, entry, Some(stream));
-        self.look_ahead();
+        self.end = now + if switch == 0.0 { alone } else { whole_nanos(self.left) };
     }
 }
 
@@ -222,7 +228,7 @@ impl Copies {
     /// Takes the copy of an engine out if it has ended.
     pub fn collect(&mut self, engine: usize, now: Instant) -> Option<Ended> {
         let engine = &mut self.engines.as_flattened_mut()[engine];
-        if !engine.is_busy() || engine.left_at(now) >= DONE {
+        if !engine.is_done(now) {
             return None;
         }
         engine.end = Instant::NEVER;

@@ -30,7 +30,7 @@ enum Event {
     /// A kernel's gap is over; its blocks may run.
     Dispatches(EntryId),
     /// Something that needs no engine of the simulator's is over.
-    Ends(EntryId, Instant),
+    Ends(EntryId),
 }
 
 /// Predicts one pass over a plan's body on a machine, in steady state.
@@ -153,7 +153,9 @@ impl Simulator {
                         self.processors[device.0].start(self.now, (id, priority), blocks);
                     }
                 }
-                Event::Ends(entry, started) => {
+                Event::Ends(entry) => {
+                    let duration = self.streams.class_of(program, entry).work.by_itself();
+                    let started = Instant::START + (self.now.since_start() - duration);
                     self.finish(program, Ended { entry, started, before: NONE }, observer);
                 }
             }
@@ -242,7 +244,7 @@ impl Simulator {
         while let Some(stream) = next {
             let Self { now, copies, processors, .. } = self;
             let engines = Engines { now: *now, copies, processors };
-            match self.streams.advance::<O>(program, stream, &engines) {
+            match self.streams.advance::<O>(program, stream, engines) {
                 Some(Next { ready, class, is_missed: false }) => {
                     self.set_off(program, ready, &class.work);
                 }
@@ -313,27 +315,34 @@ impl Simulator {
         self.queue.schedule(time.max(self.now) + gap, Event::Dispatches(id));
     }
 
+    #[inline(always)]
     fn join(&mut self, program: &Program<'_>, id: EntryId, work: &Work) {
-        let entry = &program.entries.list[id as usize];
         match *work {
             Work::Copy { direction, .. } => self.enqueue(program, direction as usize, id),
             Work::PeerCopy { .. } => self.enqueue(program, PEER_ENGINE, id),
             Work::Staged { duration, early, .. } => {
-                self.queue.schedule(self.now + duration, Event::Ends(id, self.now));
-                if entry.item == self.host.next {
-                    let cause = self.streams.cause(program, entry.stream);
-                    if cause.reason != Reason::Issue && cause.ready > self.host.reached {
-                        self.host.cause = Cause { reason: Reason::Device, ..cause };
-                    }
-                    self.return_at(self.now + duration.saturating_sub(early));
-                }
+                self.queue.schedule(self.now + duration, Event::Ends(id));
+                self.stage(program, id, duration.saturating_sub(early));
             }
             Work::Inline { duration } => {
-                self.queue.schedule(self.now + duration, Event::Ends(id, self.now));
+                self.queue.schedule(self.now + duration, Event::Ends(id));
             }
             Work::Kernel { .. } | Work::Nothing | Work::Record | Work::Wait => {
                 unreachable!("kernels are dispatched, events never join an engine")
             }
+        }
+    }
+
+    /// The host goes on after so long, if it has not gone on before.
+    #[inline(never)]
+    fn stage(&mut self, program: &Program<'_>, id: EntryId, until_return: Span) {
+        let entry = &program.entries.list[id as usize];
+        if entry.item == self.host.next {
+            let cause = self.streams.cause(program, entry.stream);
+            if cause.reason != Reason::Issue && cause.ready > self.host.reached {
+                self.host.cause = Cause { reason: Reason::Device, ..cause };
+            }
+            self.return_at(self.now + until_return);
         }
     }
 

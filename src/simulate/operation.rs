@@ -53,6 +53,16 @@ pub(super) enum Work {
     Wait,
 }
 
+impl Work {
+    /// How long it takes with no engine of the simulator's.
+    pub const fn by_itself(&self) -> Span {
+        match self {
+            Self::Staged { duration, .. } | Self::Inline { duration } => *duration,
+            _ => Span::ZERO,
+        }
+    }
+}
+
 /// The end of something that others depend on: when, and what it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Ending {

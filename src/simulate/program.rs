@@ -271,7 +271,7 @@ impl<'p> Program<'p> {
     }
 
     pub(super) fn streams(&self) -> usize {
-        self.entries.starts.len() - 1
+        self.entries.starts.len()
     }
 
     /// Streams are dealt to the channels of their device in turn.

@@ -12,14 +12,13 @@ use crate::units::{Instant, Span};
 pub(super) struct Start<'e> {
     pub kind: OperationKind,
     pub device: u16,
-    pub engines: &'e Engines<'e>,
+    pub engines: Engines<'e>,
     /// The first of its kind since its stream was last empty.
     pub is_first: bool,
     /// When it was issued, and when it reaches the device.
     pub arrival: (Instant, Instant),
-    /// When its engine comes to it: not before it is done with what is before it in the
-    /// stream.
-    pub turn: Instant,
+    /// What was before it in its stream.
+    pub last: &'e Ending,
     pub time: Instant,
     /// Its engine has looked before then, and goes by until it looks again.
     pub is_missed: bool,
@@ -46,19 +45,32 @@ impl Start<'_> {
         // An engine that does something looks at everything that waits for it when it is
         // done: a hand-over costs nothing extra.
         let price = price.filter(|_| !self.engines.are_busy(usize::from(self.device), self.kind));
-        let is_elsewhere = from.item != NONE && from.device != self.device;
-        let crossing = if is_elsewhere { program.crossing } else { 0.0 };
         let nanos = match price {
-            None => polling + crossing,
+            None => polling,
             // What it looks at is its own device's.
-            Some(&Price { looks: Some(grace), .. }) if !is_elsewhere => {
-                self.is_missed |= from.time > self.turn + grace;
+            Some(&Price { looks: Some(grace), .. }) if !self.is_elsewhere(from) => {
+                self.is_missed |= from.time > self.turn() + grace;
                 0.0
             }
-            Some(price) if self.is_first => price.first + polling + crossing,
-            Some(price) => price.queued + polling + crossing,
+            Some(price) if self.is_first => price.first + polling,
+            Some(price) => price.queued + polling,
         };
-        self.wait(from, nanos, reason);
+        let is_crossing = program.crossing > 0.0 && self.is_elsewhere(from);
+        self.wait(from, nanos + if is_crossing { program.crossing } else { 0.0 }, reason);
+    }
+
+    fn is_elsewhere(&self, from: &Ending) -> bool {
+        from.item != NONE && from.device != self.device
+    }
+
+    /// When its engine comes to it: not before it is done with what is before it in the
+    /// stream.
+    fn turn(&self) -> Instant {
+        if self.last.kind == Some(self.kind) {
+            self.arrival.1.max(self.last.time)
+        } else {
+            self.arrival.1
+        }
     }
 
     /// To go on from the other, which ends behind the issue, takes so many nanoseconds.

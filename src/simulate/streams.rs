@@ -22,10 +22,8 @@ use crate::timeline::Reason;
 use crate::units::Instant;
 
 struct Stream {
-    /// Among all entries: the head, what follows the stream's last, and a kernel that
-    /// nothing before the head comes after.
+    /// Among all entries: the head, and a kernel that nothing before the head comes after.
     head: EntryId,
-    end: EntryId,
     kernel: EntryId,
     /// The next wait of the head, or of what follows it.
     wait: u32,
@@ -118,12 +116,11 @@ impl Streams {
             None => 0,
         };
         self.streams.clear();
-        let bounds = program.entries.starts.windows(2).zip(&program.traits);
-        self.streams.extend(bounds.map(|(bounds, traits)| Stream {
-            head: bounds[0],
-            end: bounds[1],
-            kernel: bounds[0],
-            wait: waits(bounds[0]),
+        let starts = program.entries.starts.iter().zip(&program.traits);
+        self.streams.extend(starts.map(|(&start, traits)| Stream {
+            head: start,
+            kernel: start,
+            wait: waits(start),
             device: traits.device.0 as u16,
             running: false,
             held_back: false,
@@ -256,19 +253,19 @@ impl Streams {
         &mut self,
         program: &'p Program<'_>,
         index: u16,
-        engines: &Engines<'_>,
+        engines: Engines<'_>,
     ) -> Option<Next<'p>> {
         loop {
-            let stream = &self.streams[usize::from(index)];
-            if stream.running {
-                return None;
-            }
-            let (id, entry) = stream.head_until(program, self.until)?;
             if !program.barrier.is_empty() && self.holds_back(program, index) {
                 return None;
             }
-            while self.streams[usize::from(index)].wait != entry.waits {
-                if !self.pass_wait(program, index) {
+            let stream = &self.streams[usize::from(index)];
+            let (id, entry) = stream.head_until(program, self.until)?;
+            if stream.running {
+                return None;
+            }
+            for wait in stream.wait..entry.waits {
+                if !self.pass_wait(program, index, wait) {
                     return None;
                 }
             }
@@ -305,9 +302,8 @@ impl Streams {
 
     /// Takes a wait off a stream if what it is for has happened.
     #[inline(always)]
-    fn pass_wait(&mut self, program: &Program<'_>, index: u16) -> bool {
-        let stream = &self.streams[usize::from(index)];
-        let &Wait { item, until } = &program.entries.waits[stream.wait as usize];
+    fn pass_wait(&mut self, program: &Program<'_>, index: u16, wait: u32) -> bool {
+        let Wait { item, ref until } = program.entries.waits[wait as usize];
         let mut left = self.issued[item as usize];
         let mut ending = None;
         if until.entry != NONE {
@@ -324,13 +320,13 @@ impl Streams {
             left = left.max(ending.time);
         }
         stream.cleared = stream.cleared.max(left);
-        stream.wait += 1;
+        stream.wait = wait + 1;
         true
     }
 
     /// Has a stream looked at when a recording is made.
     #[inline(never)]
-    fn queue_up(&mut self, program: &Program<'_>, index: u16, until: Recording) {
+    fn queue_up(&mut self, program: &Program<'_>, index: u16, until: &Recording) {
         let awaited = |stream: &Stream| program.entries.waits[stream.wait as usize].until.item;
         let mut next = self.streams[usize::from(until.stream)].waiter;
         let mut before = None;
@@ -354,7 +350,7 @@ impl Streams {
         program: &'p Program<'_>,
         (entry, id): (&Entry, EntryId),
         kind: OperationKind,
-        engines: &Engines<'_>,
+        engines: Engines<'_>,
     ) -> Next<'p> {
         let class = self.class_of(program, id);
         let &Entry { item, stream: index, .. } = entry;
@@ -372,10 +368,7 @@ impl Streams {
             engines,
             is_first,
             arrival,
-            turn: match stream.last.kind {
-                Some(last) if last == kind => arrival.1.max(stream.last.time),
-                _ => arrival.1,
-            },
+            last: &stream.last,
             time: arrival.1,
             is_missed: false,
             cause: Cause { reason: Reason::Issue, before: item, ready: arrival.1 },
@@ -386,12 +379,13 @@ impl Streams {
         for event in &stream.awaited {
             start.follow(program, event, across, 0.0, Reason::Event);
         }
+        let Start { time, is_missed, cause, .. } = start;
         stream.awaited.clear();
         (stream.running, stream.kind) = (true, kind);
         if O::LISTENS {
-            stream.cause = start.cause;
+            stream.cause = cause;
         }
-        Next { ready: (start.time, id), class, is_missed: start.is_missed }
+        Next { ready: (time, id), class, is_missed }
     }
 }
 
@@ -409,12 +403,8 @@ impl Stream {
         program: &'p Program<'_>,
         until: ItemId,
     ) -> Option<(EntryId, &'p Entry)> {
-        let head = self.head;
-        if head == self.end {
-            return None;
-        }
-        let entry = &program.entries.list[head as usize];
-        (entry.item < until).then_some((head, entry))
+        let entry = &program.entries.list[self.head as usize];
+        (entry.item < until).then_some((self.head, entry))
     }
 }
 

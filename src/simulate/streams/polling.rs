@@ -13,7 +13,7 @@ impl Streams {
         &mut self,
         program: &Program<'_>,
         index: u16,
-        engines: &Engines<'_>,
+        engines: Engines<'_>,
     ) -> f64 {
         let device = self.streams[usize::from(index)].device;
         let mut others = 0;
@@ -25,9 +25,7 @@ impl Streams {
                 _ => continue,
             };
             stream.kernel = stream.kernel.max(id);
-            let is_issued = |id: EntryId| {
-                id < stream.end && program.entries.list[id as usize].item < self.until
-            };
+            let is_issued = |id: EntryId| program.entries.list[id as usize].item < self.until;
             while is_issued(stream.kernel) && !is_kernel(stream.kernel) {
                 stream.kernel += 1;
             }
