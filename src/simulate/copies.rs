@@ -78,15 +78,17 @@ impl Engine {
         self.end = self.since + whole_nanos(left);
     }
 
-    /// The next copy: of the stream that it is with, or whoever has waited for longest.
-    fn next(&mut self) -> Option<(EntryId, u16)> {
-        let &first = self.queue.front()?;
-        let is_same = |&(_, stream): &(EntryId, u16)| Some(stream) == self.serving;
-        if is_same(&first) || self.serving.is_none() {
-            return self.queue.pop_front();
-        }
-        let next = self.queue.iter().position(is_same).unwrap_or(0);
-        self.queue.remove(next)
+    /// The next copy, of the stream that it is with, or whoever has waited for longest;
+    /// and whether it stays with that stream.
+    fn next(&mut self) -> Option<((EntryId, u16), bool)> {
+        let first = self.queue.pop_front()?;
+        let Some(serving) = self.serving.filter(|&serving| serving != first.1) else {
+            return Some((first, true));
+        };
+        let same = self.queue.iter().position(|&(_, stream)| stream == serving);
+        let Some(same) = same else { return Some((first, false)) };
+        self.queue.push_front(first);
+        self.queue.remove(same + 1).map(|next| (next, true))
     }
 
     fn is_wanted(&self) -> bool {
@@ -94,18 +96,18 @@ impl Engine {
     }
 
     /// Takes the next copy; `links`: where it is a flow.
+    #[inline(always)]
     fn start_next(
         &mut self,
         program: &Program<'_>,
         (now, switch): (Instant, f64),
         links: Option<&mut Links>,
     ) {
-        let Some((entry, stream)) = self.next() else { return };
+        let Some(((entry, stream), stays)) = self.next() else { return };
         let work = &program.class_in(entry).work;
         let (Work::Copy { alone, .. } | Work::PeerCopy { alone, .. }) = *work else {
             unreachable!("nothing else needs a copy engine")
         };
-        let stays = self.serving.is_none_or(|served| served == stream);
         let switch = if stays { 0.0 } else { switch };
         self.left = alone.nanos_f64() + switch;
         self.met = links.map(|links| meet(links, program, (stream, work)));
@@ -148,6 +150,10 @@ pub(super) struct Copies {
     engines: Vec<[Engine; ENGINES]>,
     links: Links,
     capacities: Vec<f64>,
+    /// Idle engines that have been asked for something: places among all.
+    wanted: Vec<usize>,
+    /// A copy has ended or become ready.
+    pub changed: bool,
     /// When something changes next if nothing else happens.
     pub next: Instant,
 }
@@ -177,7 +183,8 @@ pub(super) struct Ended {
 impl Default for Copies {
     fn default() -> Self {
         let (links, next) = (Links::new(&[]), Instant::NEVER);
-        Self { engines: Vec::new(), links, capacities: Vec::new(), next }
+        let (engines, capacities, wanted) = (Vec::new(), Vec::new(), Vec::new());
+        Self { engines, links, capacities, wanted, changed: false, next }
     }
 }
 
@@ -202,7 +209,8 @@ impl Default for Engine {
 impl Copies {
     /// Forgets everything but its memory.
     pub fn reset(&mut self, program: &Program<'_>) {
-        self.next = Instant::NEVER;
+        (self.changed, self.next) = (false, Instant::NEVER);
+        self.wanted.clear();
         if self.capacities == program.shares.capacities {
             self.links.clear();
         } else {
@@ -217,7 +225,12 @@ impl Copies {
     }
 
     pub fn enqueue(&mut self, (device, engine): (usize, usize), copy: (EntryId, u16)) {
-        self.engines[device][engine].queue.push_back(copy);
+        self.changed = true;
+        let asked = &mut self.engines[device][engine];
+        asked.queue.push_back(copy);
+        if !asked.is_busy() {
+            self.wanted.push(device * ENGINES + engine);
+        }
     }
 
     /// How many engines there are.
@@ -225,13 +238,20 @@ impl Copies {
         self.engines.as_flattened().len()
     }
 
-    /// Takes the copy of an engine out if it has ended.
-    pub fn collect(&mut self, engine: usize, now: Instant) -> Option<Ended> {
-        let engine = &mut self.engines.as_flattened_mut()[engine];
+    /// Takes the copy of an engine out if it has ended. To be called of all engines, with
+    /// the time of the next change forgotten.
+    #[inline(always)]
+    pub fn collect(&mut self, at: usize, now: Instant) -> Option<Ended> {
+        let engine = &mut self.engines.as_flattened_mut()[at];
         if !engine.is_done(now) {
+            self.next = self.next.min(engine.end);
             return None;
         }
+        self.changed = true;
         engine.end = Instant::NEVER;
+        if !engine.queue.is_empty() {
+            self.wanted.push(at);
+        }
         if let Some((flow, _)) = engine.met {
             self.links.remove(flow);
         }
@@ -252,16 +272,15 @@ impl Copies {
     /// ready at this moment has been enqueued.
     #[inline(always)]
     pub fn fill(&mut self, program: &Program<'_>, now: Instant) {
-        self.next = Instant::NEVER;
+        self.changed = false;
         if !program.shares.is_empty() {
             self.fill_links(program, now);
             return;
         }
-        for (engines, switch) in self.engines.iter_mut().zip(&program.switch) {
-            for (engine, &switch) in engines.iter_mut().zip(switch) {
-                if engine.is_wanted() {
-                    engine.start_next(program, (now, switch), None);
-                }
+        while let Some(at) = self.wanted.pop() {
+            let engine = &mut self.engines.as_flattened_mut()[at];
+            if engine.is_wanted() {
+                engine.start_next(program, (now, program.switch.as_flattened()[at]), None);
                 self.next = self.next.min(engine.end);
             }
         }
@@ -270,6 +289,8 @@ impl Copies {
     /// The same where copies slow each other.
     #[inline(never)]
     fn fill_links(&mut self, program: &Program<'_>, now: Instant) {
+        self.wanted.clear();
+        self.next = Instant::NEVER;
         // What has been done since the last change.
         for engine in running(&mut self.engines) {
             (engine.left, engine.since) = (engine.left_at(now), now);

@@ -11,7 +11,7 @@ use super::processors::Processors;
 use super::program::{Program, SimulateError, Sort, Waits};
 use super::queue::Queue;
 use super::streams::{Engines, Next, Ready, Streams};
-use crate::plan::{Plan, StreamTraits};
+use crate::plan::Plan;
 use crate::profile::Profile;
 use crate::timeline::{Reason, Timeline};
 use crate::units::{Instant, Span};
@@ -58,10 +58,7 @@ pub struct Simulator {
     /// What a look has found.
     found: Vec<EntryId>,
     copies: Copies,
-    /// Those of each device.
-    processors: Vec<Processors>,
-    /// A copy has ended or become ready.
-    choose: bool,
+    processors: Processors,
 }
 
 impl Simulator {
@@ -78,24 +75,19 @@ impl Simulator {
     }
 
     fn run(&mut self, program: &Program<'_>, observer: &mut impl Observer) -> Span {
-        (self.now, self.latest, self.choose) = (Instant::START, Instant::START, false);
+        (self.now, self.latest) = (Instant::START, Instant::START);
         self.queue.reset();
         self.host = Host::default();
         self.streams.reset(program);
         self.channels.reset(program);
         self.looks.reset(program);
         self.copies.reset(program);
-        self.processors.resize_with(program.devices(), Processors::default);
-        for processors in &mut self.processors {
-            processors.reset(program.profile.machine.multiprocessors);
-        }
+        self.processors.reset(program.devices(), program.profile.machine.multiprocessors);
         self.issue(program, observer);
         loop {
-            let next = self.queue.next().min(self.looks.next);
-            let next = self.processors.iter().fold(next, |next, device| next.min(device.next));
+            let next = self.queue.next().min(self.looks.next).min(self.processors.next);
             // Behind everything that becomes ready at this very moment.
-            if self.choose && next > self.now {
-                self.choose = false;
+            if self.copies.changed && next > self.now {
                 self.copies.fill(program, self.now);
             }
             let next = next.min(self.copies.next);
@@ -112,17 +104,17 @@ impl Simulator {
     /// Everything that is due now: ends before beginnings.
     fn step(&mut self, program: &Program<'_>, observer: &mut impl Observer) {
         if self.copies.next <= self.now {
+            self.copies.next = Instant::NEVER;
             for engine in 0..self.copies.count() {
                 if let Some(ended) = self.copies.collect(engine, self.now) {
                     self.finish(program, ended, observer);
                 }
             }
-            self.copies.next = Instant::NEVER;
-            self.choose = true;
         }
-        for device in 0..self.processors.len() {
-            if self.processors[device].next <= self.now {
-                while let Some(ended) = self.processors[device].collect(self.now) {
+        if self.processors.next <= self.now {
+            self.processors.next = Instant::NEVER;
+            for device in 0..self.processors.count() {
+                while let Some(ended) = self.processors.collect(device, self.now) {
                     self.finish(program, ended, observer);
                 }
             }
@@ -149,8 +141,7 @@ impl Simulator {
                 Event::Dispatches(id) => {
                     if let Work::Kernel { blocks, .. } = self.streams.class_of(program, id).work {
                         let stream = usize::from(program.entries.list[id as usize].stream);
-                        let StreamTraits { priority, device, .. } = program.traits[stream];
-                        self.processors[device.0].start(self.now, (id, priority), blocks);
+                        self.processors.start(self.now, (id, &program.traits[stream]), blocks);
                     }
                 }
                 Event::Ends(entry) => {
@@ -350,7 +341,6 @@ impl Simulator {
     fn enqueue(&mut self, program: &Program<'_>, engine: usize, id: EntryId) {
         let stream = program.entries.list[id as usize].stream;
         self.copies.enqueue((program.device_of(stream), engine), (id, stream));
-        self.choose = true;
     }
 
     /// An operation has ended: its stream goes on, and perhaps the host.

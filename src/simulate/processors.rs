@@ -17,6 +17,7 @@ use super::copies::Ended;
 use super::entries::EntryId;
 use super::operation::NONE;
 use crate::kernels::Grid;
+use crate::plan::StreamTraits;
 use crate::units::{Instant, Span};
 use std::collections::VecDeque;
 
@@ -98,7 +99,8 @@ struct Batch {
     blocks: u64,
 }
 
-pub(super) struct Processors {
+/// The multiprocessors of a device.
+struct Device {
     parts: u64,
     free: u64,
     kernels: Vec<Kernel>,
@@ -108,10 +110,10 @@ pub(super) struct Processors {
     batches: Vec<Batch>,
     last: EntryId,
     /// When the next batch ends.
-    pub next: Instant,
+    next: Instant,
 }
 
-impl Default for Processors {
+impl Default for Device {
     fn default() -> Self {
         Self {
             parts: 0,
@@ -126,9 +128,66 @@ impl Default for Processors {
     }
 }
 
+/// Those of all devices.
+pub(super) struct Processors {
+    devices: Vec<Device>,
+    /// When a batch ends next.
+    pub next: Instant,
+}
+
+impl Default for Processors {
+    fn default() -> Self {
+        Self { devices: Vec::new(), next: Instant::NEVER }
+    }
+}
+
 impl Processors {
     /// Forgets everything but its memory.
-    pub fn reset(&mut self, multiprocessors: u32) {
+    pub fn reset(&mut self, devices: usize, multiprocessors: u32) {
+        self.next = Instant::NEVER;
+        self.devices.resize_with(devices, Device::default);
+        self.devices.iter_mut().for_each(|device| device.reset(multiprocessors));
+    }
+
+    /// Queues a kernel up: behind those of its own priority, before those of a
+    /// higher number, whatever of these has been dispatched already.
+    pub fn start(
+        &mut self,
+        now: Instant,
+        (entry, traits): (EntryId, &StreamTraits),
+        blocks: Blocks,
+    ) {
+        let device = &mut self.devices[traits.device.0];
+        device.start(now, (entry, traits.priority), blocks);
+        self.next = self.next.min(device.next);
+    }
+
+    /// How many devices there are.
+    pub fn count(&self) -> usize {
+        self.devices.len()
+    }
+
+    /// Takes out a kernel of a device whose last block has ended, if one has. To be called
+    /// of all devices until none has, with the time of the next end forgotten.
+    #[inline(always)]
+    pub fn collect(&mut self, device: usize, now: Instant) -> Option<Ended> {
+        let device = &mut self.devices[device];
+        let ended = if device.next <= now { device.collect(now) } else { None };
+        if ended.is_none() {
+            self.next = self.next.min(device.next);
+        }
+        ended
+    }
+
+    /// Whether any kernel of a device is running.
+    pub fn is_busy(&self, device: usize) -> bool {
+        self.devices[device].is_busy()
+    }
+}
+
+impl Device {
+    /// Forgets everything but its memory.
+    fn reset(&mut self, multiprocessors: u32) {
         self.parts = u64::from(multiprocessors.max(1)) * u64::from(PARTS);
         self.free = self.parts;
         self.kernels.clear();
@@ -138,9 +197,7 @@ impl Processors {
         (self.last, self.next) = (NONE, Instant::NEVER);
     }
 
-    /// Queues a kernel up: behind those of its own priority, before those of a
-    /// higher number, whatever of these has been dispatched already.
-    pub fn start(&mut self, now: Instant, (entry, priority): (EntryId, i32), blocks: Blocks) {
+    fn start(&mut self, now: Instant, (entry, priority): (EntryId, i32), blocks: Blocks) {
         let kernel = Kernel {
             entry,
             priority,
@@ -181,7 +238,7 @@ impl Processors {
     }
 
     /// Takes out a kernel whose last block has ended, if one has.
-    pub fn collect(&mut self, now: Instant) -> Option<Ended> {
+    fn collect(&mut self, now: Instant) -> Option<Ended> {
         while let Some(due) = self.batches.iter().position(|batch| batch.end <= now) {
             let Batch { kernel: place, blocks, .. } = self.batches.swap_remove(due);
             let kernel = &mut self.kernels[place];
@@ -199,8 +256,7 @@ impl Processors {
         None
     }
 
-    /// Whether any kernel is running.
-    pub fn is_busy(&self) -> bool {
+    fn is_busy(&self) -> bool {
         self.kernels.len() > self.vacant.len()
     }
 

@@ -75,14 +75,13 @@ pub(super) struct Streams {
 pub(super) struct Engines<'e> {
     pub now: Instant,
     pub copies: &'e Copies,
-    /// Those of each device.
-    pub processors: &'e [Processors],
+    pub processors: &'e Processors,
 }
 
 impl Engines<'_> {
     pub fn are_busy(&self, device: usize, kind: OperationKind) -> bool {
         if kind == OperationKind::Kernel {
-            return self.processors[device].is_busy();
+            return self.processors.is_busy(device);
         }
         // Kinds of copies are in the order of their engines.
         self.copies.is_busy(device, (kind as usize).min(PEER_ENGINE))
@@ -304,21 +303,19 @@ impl Streams {
     #[inline(always)]
     fn pass_wait(&mut self, program: &Program<'_>, index: u16, wait: u32) -> bool {
         let Wait { item, ref until } = program.entries.waits[wait as usize];
-        let mut left = self.issued[item as usize];
-        let mut ending = None;
+        let issued = self.issued[item as usize];
+        let mut left = issued;
         if until.entry != NONE {
             if self.streams[usize::from(until.stream)].head <= until.entry {
                 self.queue_up(program, index, until);
                 return false;
             }
-            ending = Some(self.endings[until.entry as usize]);
+            let ending = &self.endings[until.entry as usize];
+            left = left.max(ending.time);
+            self.streams[usize::from(index)].awaited.push(*ending);
         }
         let stream = &mut self.streams[usize::from(index)];
-        stream.find(left);
-        if let Some(ending) = ending {
-            stream.awaited.push(ending);
-            left = left.max(ending.time);
-        }
+        stream.find(issued);
         stream.cleared = stream.cleared.max(left);
         stream.wait = wait + 1;
         true
