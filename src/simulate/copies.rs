@@ -80,15 +80,25 @@ impl Engine {
 
     /// The next copy, of the stream that it is with, or whoever has waited for longest;
     /// and whether it stays with that stream.
+    #[inline(always)]
     fn next(&mut self) -> Option<((EntryId, u16), bool)> {
         let first = self.queue.pop_front()?;
-        let Some(serving) = self.serving.filter(|&serving| serving != first.1) else {
-            return Some((first, true));
+        let same = match self.serving {
+            Some(serving) if serving != first.1 && !self.queue.is_empty() => {
+                self.swap_for_one_of(serving, first)
+            }
+            Some(serving) => return Some((first, serving == first.1)),
+            None => return Some((first, true)),
         };
-        let same = self.queue.iter().position(|&(_, stream)| stream == serving);
-        let Some(same) = same else { return Some((first, false)) };
+        Some(same.map_or((first, false), |same| (same, true)))
+    }
+
+    /// Puts a copy back to the front, and takes out one of a stream, if there is any.
+    #[inline(never)]
+    fn swap_for_one_of(&mut self, stream: u16, first: (EntryId, u16)) -> Option<(EntryId, u16)> {
+        let same = self.queue.iter().position(|&(_, other)| other == stream)?;
         self.queue.push_front(first);
-        self.queue.remove(same + 1).map(|next| (next, true))
+        self.queue.remove(same + 1)
     }
 
     fn is_wanted(&self) -> bool {

@@ -2,7 +2,7 @@
 
 use super::channels::Channels;
 use super::copies::{Copies, Ended, PEER_ENGINE};
-use super::entries::EntryId;
+use super::entries::{Entry, EntryId};
 use super::host::{Blocked, Host};
 use super::looks::Looks;
 use super::observer::{Cause, Done, Observer, Recorder};
@@ -135,7 +135,7 @@ impl Simulator {
                 }
                 Event::Joins(id) => {
                     let work = &self.streams.class_of(program, id).work;
-                    self.join(program, id, work);
+                    self.join(program, (id, &program.entries.list[id as usize]), work);
                 }
                 Event::IsMissed(id) => self.miss(program, id),
                 Event::Dispatches(id) => {
@@ -236,8 +236,8 @@ impl Simulator {
             let Self { now, copies, processors, .. } = self;
             let engines = Engines { now: *now, copies, processors };
             match self.streams.advance::<O>(program, stream, engines) {
-                Some(Next { ready, class, is_missed: false }) => {
-                    self.set_off(program, ready, &class.work);
+                Some(Next { ready, entry, class, is_missed: false }) => {
+                    self.set_off(program, ready, (entry, &class.work));
                 }
                 Some(Next { ready: (time, id), .. }) if time <= self.now => self.miss(program, id),
                 Some(Next { ready: (time, id), .. }) => {
@@ -250,6 +250,7 @@ impl Simulator {
     }
 
     /// Leaves an operation that may go on to the next look of its engine.
+    #[inline(never)]
     fn miss(&mut self, program: &Program<'_>, id: EntryId) {
         let Self { now, copies, processors, .. } = self;
         let engines = Engines { now: *now, copies, processors };
@@ -260,7 +261,10 @@ impl Simulator {
             {
                 self.looks.wait(program, times, (&self.streams, id), (kind, self.now));
             }
-            _ => self.set_off(program, (self.now, id), &self.streams.class_of(program, id).work),
+            _ => {
+                let work = &self.streams.class_of(program, id).work;
+                self.set_off(program, (self.now, id), (entry, work));
+            }
         }
     }
 
@@ -269,27 +273,34 @@ impl Simulator {
         self.looks.collect(self.now, &mut self.found);
         for index in 0..self.found.len() {
             let id = self.found[index];
-            self.streams.found(program.entries.list[id as usize].stream, self.now);
+            let entry = &program.entries.list[id as usize];
+            self.streams.found(entry.stream, self.now);
             let work = &self.streams.class_of(program, id).work;
-            self.set_off(program, (self.now, id), work);
+            self.set_off(program, (self.now, id), (entry, work));
         }
         self.found.clear();
     }
 
     /// Sends an operation to its engine.
     #[inline(always)]
-    fn set_off(&mut self, program: &Program<'_>, (time, id): Ready, work: &Work) {
+    fn set_off(
+        &mut self,
+        program: &Program<'_>,
+        (time, id): Ready,
+        (entry, work): (&Entry, &Work),
+    ) {
         match *work {
             Work::Kernel { .. } if !program.places.is_empty() => {
                 self.pass_channel(program, (time, id));
             }
             Work::Kernel { gap, .. } => self.launch(time, gap, id),
-            _ if time <= self.now => self.join(program, id, work),
+            _ if time <= self.now => self.join(program, (id, entry), work),
             _ => self.queue.schedule(time, Event::Joins(id)),
         }
     }
 
     /// Launches the kernels that their channel lets go on now.
+    #[inline(never)]
     fn pass_channel(&mut self, program: &Program<'_>, kernel: Ready) {
         self.channels.pass(program, kernel, &mut self.launched);
         for index in 0..self.launched.len() {
@@ -307,13 +318,17 @@ impl Simulator {
     }
 
     #[inline(always)]
-    fn join(&mut self, program: &Program<'_>, id: EntryId, work: &Work) {
+    fn join(&mut self, program: &Program<'_>, (id, entry): (EntryId, &Entry), work: &Work) {
+        let stream = entry.stream;
+        let mut enqueue = |engine| {
+            self.copies.enqueue((program.device_of(stream), engine), (id, stream));
+        };
         match *work {
-            Work::Copy { direction, .. } => self.enqueue(program, direction as usize, id),
-            Work::PeerCopy { .. } => self.enqueue(program, PEER_ENGINE, id),
+            Work::Copy { direction, .. } => enqueue(direction as usize),
+            Work::PeerCopy { .. } => enqueue(PEER_ENGINE),
             Work::Staged { duration, early, .. } => {
                 self.queue.schedule(self.now + duration, Event::Ends(id));
-                self.stage(program, id, duration.saturating_sub(early));
+                self.stage(program, entry, duration.saturating_sub(early));
             }
             Work::Inline { duration } => {
                 self.queue.schedule(self.now + duration, Event::Ends(id));
@@ -326,8 +341,7 @@ impl Simulator {
 
     /// The host goes on after so long, if it has not gone on before.
     #[inline(never)]
-    fn stage(&mut self, program: &Program<'_>, id: EntryId, until_return: Span) {
-        let entry = &program.entries.list[id as usize];
+    fn stage(&mut self, program: &Program<'_>, entry: &Entry, until_return: Span) {
         if entry.item == self.host.next {
             let cause = self.streams.cause(program, entry.stream);
             if cause.reason != Reason::Issue && cause.ready > self.host.reached {
@@ -335,12 +349,6 @@ impl Simulator {
             }
             self.return_at(self.now + until_return);
         }
-    }
-
-    #[inline(always)]
-    fn enqueue(&mut self, program: &Program<'_>, engine: usize, id: EntryId) {
-        let stream = program.entries.list[id as usize].stream;
-        self.copies.enqueue((program.device_of(stream), engine), (id, stream));
     }
 
     /// An operation has ended: its stream goes on, and perhaps the host.

@@ -197,6 +197,7 @@ impl Device {
         (self.last, self.next) = (NONE, Instant::NEVER);
     }
 
+    #[inline(always)]
     fn start(&mut self, now: Instant, (entry, priority): (EntryId, i32), blocks: Blocks) {
         let kernel = Kernel {
             entry,
@@ -226,6 +227,7 @@ impl Device {
         self.dispatch(now);
     }
 
+    #[inline(never)]
     fn queue_up(&mut self, place: usize) {
         self.queue.push_back(place);
         let priority = self.kernels[place].priority;
@@ -260,6 +262,7 @@ impl Device {
         self.kernels.len() > self.vacant.len()
     }
 
+    #[inline(never)]
     fn dispatch(&mut self, now: Instant) {
         while let Some(&place) = self.queue.front()
             && self.give_room(now, place)
@@ -270,6 +273,7 @@ impl Device {
 
     /// Dispatches as many blocks of a kernel as there is room for; gives whether those
     /// were all.
+    #[inline(always)]
     fn give_room(&mut self, now: Instant, place: usize) -> bool {
         let kernel = &mut self.kernels[place];
         let parts = u64::from(kernel.blocks.parts);

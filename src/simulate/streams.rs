@@ -45,7 +45,9 @@ struct Stream {
     /// The first stream whose head waits for something here: in order of what they wait
     /// for, and of those that wait for the same, the last to come is the first.
     waiter: Option<u16>,
-    /// The next stream in the list that this one is in.
+    /// What this one's head waits for elsewhere, and the next stream in the list that it is
+    /// in for that.
+    awaits: EntryId,
     next_waiter: Option<u16>,
     /// Why the running operation could not start before it was ready, and when
     /// that was.
@@ -94,6 +96,7 @@ pub(super) type Ready = (Instant, EntryId);
 /// The same, and what it is.
 pub(super) struct Next<'p> {
     pub ready: Ready,
+    pub entry: &'p Entry,
     pub class: &'p Class,
     /// Its engine has to find out.
     pub is_missed: bool,
@@ -129,6 +132,7 @@ impl Streams {
             last: Ending::START,
             awaited: Vec::new(),
             waiter: None,
+            awaits: NONE,
             next_waiter: None,
             cause: Cause::START,
         }));
@@ -210,34 +214,32 @@ impl Streams {
         debug_assert!(stream.running, "only the head of a stream runs");
         stream.running = false;
         stream.cleared = time;
-        let kind = stream.kind;
-        let ending = Ending { time, item: entry.item, device: stream.device, kind: Some(kind) };
-        stream.last = ending;
-        self.pass_head(program, entry.stream, ending);
+        let (kind, device) = (stream.kind, stream.device);
+        stream.last = Ending { time, item: entry.item, device, kind: Some(kind) };
+        self.endings[stream.head as usize] = stream.last;
+        self.pass_head(program, entry.stream);
         kind
     }
 
     /// Done with the head: whoever waited for it is to be looked at.
     #[inline(always)]
-    fn pass_head(&mut self, program: &Program<'_>, index: u16, ending: Ending) {
+    fn pass_head(&mut self, program: &Program<'_>, index: u16) {
         let stream = &mut self.streams[usize::from(index)];
-        self.endings[stream.head as usize] = ending;
         stream.head += 1;
-        let (head, mut waiter) = (stream.head, stream.waiter);
-        while let Some(next) = waiter {
-            let other = &self.streams[usize::from(next)];
-            if program.entries.waits[other.wait as usize].until.entry >= head {
-                break;
+        if let (head, Some(first)) = (stream.head, stream.waiter) {
+            let mut waiter = Some(first);
+            while let Some(next) = waiter {
+                let other = &self.streams[usize::from(next)];
+                if other.awaits >= head {
+                    break;
+                }
+                self.to_do.push(next);
+                waiter = other.next_waiter;
             }
-            self.to_do.push(next);
-            waiter = other.next_waiter;
+            self.streams[usize::from(index)].waiter = waiter;
         }
-        self.streams[usize::from(index)].waiter = waiter;
-        // And who is behind it across the barrier.
-        for &other in &program.barrier {
-            if std::mem::take(&mut self.streams[usize::from(other)].held_back) {
-                self.to_do.push(other);
-            }
+        if !program.barrier.is_empty() {
+            self.let_go(program);
         }
     }
 
@@ -282,7 +284,7 @@ impl Streams {
         let stream = &mut self.streams[usize::from(index)];
         stream.find(issued);
         if entry.sort != Sort::Record {
-            self.pass_head(program, index, Ending::START);
+            self.pass_head(program, index);
             return;
         }
         let mut ending = stream.last;
@@ -296,7 +298,8 @@ impl Streams {
             }
         }
         stream.cleared = stream.cleared.max(ending.time);
-        self.pass_head(program, index, ending);
+        self.endings[stream.head as usize] = ending;
+        self.pass_head(program, index);
     }
 
     /// Takes a wait off a stream if what it is for has happened.
@@ -325,6 +328,7 @@ impl Streams {
     #[inline(never)]
     fn queue_up(&mut self, program: &Program<'_>, index: u16, until: &Recording) {
         let awaited = |stream: &Stream| program.entries.waits[stream.wait as usize].until.item;
+        self.streams[usize::from(index)].awaits = until.entry;
         let mut next = self.streams[usize::from(until.stream)].waiter;
         let mut before = None;
         while let Some(waiter) =
@@ -345,7 +349,7 @@ impl Streams {
     fn start<'p, O: Observer>(
         &mut self,
         program: &'p Program<'_>,
-        (entry, id): (&Entry, EntryId),
+        (entry, id): (&'p Entry, EntryId),
         kind: OperationKind,
         engines: Engines<'_>,
     ) -> Next<'p> {
@@ -382,7 +386,7 @@ impl Streams {
         if O::LISTENS {
             stream.cause = cause;
         }
-        Next { ready: (time, id), class, is_missed }
+        Next { ready: (time, id), entry, class, is_missed }
     }
 }
 

@@ -5,6 +5,16 @@ use super::Streams;
 use crate::simulate::program::Program;
 
 impl Streams {
+    /// Who is behind it across the barrier is to be looked at as well.
+    #[cold]
+    pub(super) fn let_go(&mut self, program: &Program<'_>) {
+        for &other in &program.barrier {
+            if std::mem::take(&mut self.streams[usize::from(other)].held_back) {
+                self.to_do.push(other);
+            }
+        }
+    }
+
     /// Whether the head of a stream has to stay behind the barrier that the
     /// legacy default stream is; if not, it has to follow what was before it.
     #[cold]
