@@ -38,8 +38,10 @@ pub(super) const PEER_ENGINE: usize = 2;
 
 /// A copy engine of a device.
 struct Engine {
-    /// What it has been asked to do, and the stream of each.
-    queue: VecDeque<(EntryId, u16)>,
+    /// What it has been asked to do, and the stream of each: the first in line, and those
+    /// behind it.
+    first: Option<(EntryId, u16)>,
+    rest: VecDeque<(EntryId, u16)>,
     /// The stream it is staying with, and what it does, or did last.
     serving: Option<u16>,
     entry: EntryId,
@@ -82,27 +84,32 @@ impl Engine {
     /// and whether it stays with that stream.
     #[inline(always)]
     fn next(&mut self) -> Option<((EntryId, u16), bool)> {
-        let first = self.queue.pop_front()?;
-        let same = match self.serving {
-            Some(serving) if serving != first.1 && !self.queue.is_empty() => {
-                self.swap_for_one_of(serving, first)
-            }
-            Some(serving) => return Some((first, serving == first.1)),
-            None => return Some((first, true)),
-        };
-        Some(same.map_or((first, false), |same| (same, true)))
+        let first = self.first?;
+        if self.rest.is_empty() {
+            self.first = None;
+            return Some((first, self.stays_with(first)));
+        }
+        Some(self.next_of_many(first))
     }
 
-    /// Puts a copy back to the front, and takes out one of a stream, if there is any.
     #[inline(never)]
-    fn swap_for_one_of(&mut self, stream: u16, first: (EntryId, u16)) -> Option<(EntryId, u16)> {
-        let same = self.queue.iter().position(|&(_, other)| other == stream)?;
-        self.queue.push_front(first);
-        self.queue.remove(same + 1)
+    fn next_of_many(&mut self, first: (EntryId, u16)) -> ((EntryId, u16), bool) {
+        let same = self.rest.iter().position(|&copy| self.stays_with(copy));
+        if !self.stays_with(first)
+            && let Some(same) = same.and_then(|same| self.rest.remove(same))
+        {
+            return (same, true);
+        }
+        self.first = self.rest.pop_front();
+        (first, self.stays_with(first))
+    }
+
+    fn stays_with(&self, (_, stream): (EntryId, u16)) -> bool {
+        self.serving.is_none_or(|serving| serving == stream)
     }
 
     fn is_wanted(&self) -> bool {
-        !self.is_busy() && !self.queue.is_empty()
+        !self.is_busy() && self.first.is_some()
     }
 
     /// Takes the next copy; `links`: where it is a flow.
@@ -202,7 +209,8 @@ impl Default for Engine {
     fn default() -> Self {
         let start = Instant::START;
         Self {
-            queue: VecDeque::new(),
+            first: None,
+            rest: VecDeque::new(),
             serving: None,
             entry: NONE,
             before: NONE,
@@ -229,17 +237,22 @@ impl Copies {
         }
         self.engines.resize_with(program.devices(), Default::default);
         for engine in self.engines.as_flattened_mut() {
-            engine.queue.clear();
-            (engine.serving, engine.entry, engine.end) = (None, NONE, Instant::NEVER);
+            engine.rest.clear();
+            (engine.first, engine.serving, engine.entry, engine.end) =
+                (None, None, NONE, Instant::NEVER);
         }
     }
 
     pub fn enqueue(&mut self, (device, engine): (usize, usize), copy: (EntryId, u16)) {
         self.changed = true;
         let asked = &mut self.engines[device][engine];
-        asked.queue.push_back(copy);
-        if !asked.is_busy() {
-            self.wanted.push(device * ENGINES + engine);
+        if asked.first.is_some() {
+            asked.rest.push_back(copy);
+        } else {
+            asked.first = Some(copy);
+            if !asked.is_busy() {
+                self.wanted.push(device * ENGINES + engine);
+            }
         }
     }
 
@@ -259,7 +272,7 @@ impl Copies {
         }
         self.changed = true;
         engine.end = Instant::NEVER;
-        if !engine.queue.is_empty() {
+        if engine.first.is_some() {
             self.wanted.push(at);
         }
         if let Some((flow, _)) = engine.met {

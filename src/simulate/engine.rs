@@ -8,7 +8,7 @@ use super::looks::Looks;
 use super::observer::{Cause, Done, Observer, Recorder};
 use super::operation::{ItemId, NONE, Work};
 use super::processors::Processors;
-use super::program::{Program, SimulateError, Sort, Waits};
+use super::program::{Program, SimulateError, Waits};
 use super::queue::Queue;
 use super::streams::{Engines, Next, Ready, Streams};
 use crate::plan::Plan;
@@ -233,19 +233,24 @@ impl Simulator {
     fn advance<O: Observer>(&mut self, program: &Program<'_>, stream: u16) {
         let mut next = Some(stream);
         while let Some(stream) = next {
-            let Self { now, copies, processors, .. } = self;
-            let engines = Engines { now: *now, copies, processors };
-            match self.streams.advance::<O>(program, stream, engines) {
-                Some(Next { ready, entry, class, is_missed: false }) => {
-                    self.set_off(program, ready, (entry, &class.work));
-                }
-                Some(Next { ready: (time, id), .. }) if time <= self.now => self.miss(program, id),
-                Some(Next { ready: (time, id), .. }) => {
-                    self.queue.schedule(time, Event::IsMissed(id));
-                }
-                None => {}
+            if let Some(head) = self.streams.advance(program, stream) {
+                self.start::<O>(program, head);
             }
             next = self.streams.freed();
+        }
+    }
+
+    #[inline(never)]
+    fn start<O: Observer>(&mut self, program: &Program<'_>, id: EntryId) {
+        let Self { now, copies, processors, .. } = self;
+        let engines = Engines { now: *now, copies, processors };
+        let Next { time, entry, class, is_missed } = self.streams.start::<O>(program, id, engines);
+        if !is_missed {
+            self.set_off(program, (time, id), (entry, &class.work));
+        } else if time <= self.now {
+            self.miss(program, id);
+        } else {
+            self.queue.schedule(time, Event::IsMissed(id));
         }
     }
 
@@ -255,10 +260,9 @@ impl Simulator {
         let Self { now, copies, processors, .. } = self;
         let engines = Engines { now: *now, copies, processors };
         let entry = &program.entries.list[id as usize];
-        match (self.streams.sort_of(entry, id), &program.looks) {
-            (Sort::Operation(kind), Some(times))
-                if !engines.are_busy(program.device_of(entry.stream), kind) =>
-            {
+        let kind = self.streams.kind_of(entry, id);
+        match &program.looks {
+            Some(times) if !engines.are_busy(program.device_of(entry.stream), kind) => {
                 self.looks.wait(program, times, (&self.streams, id), (kind, self.now));
             }
             _ => {
@@ -294,8 +298,12 @@ impl Simulator {
                 self.pass_channel(program, (time, id));
             }
             Work::Kernel { gap, .. } => self.launch(time, gap, id),
-            _ if time <= self.now => self.join(program, (id, entry), work),
-            _ => self.queue.schedule(time, Event::Joins(id)),
+            _ if time > self.now => self.queue.schedule(time, Event::Joins(id)),
+            Work::Copy { direction, .. } => {
+                let engine = (program.device_of(entry.stream), direction as usize);
+                self.copies.enqueue(engine, (id, entry.stream));
+            }
+            _ => self.join(program, (id, entry), work),
         }
     }
 
@@ -317,15 +325,15 @@ impl Simulator {
         self.queue.schedule(time.max(self.now) + gap, Event::Dispatches(id));
     }
 
-    #[inline(always)]
     fn join(&mut self, program: &Program<'_>, (id, entry): (EntryId, &Entry), work: &Work) {
         let stream = entry.stream;
-        let mut enqueue = |engine| {
-            self.copies.enqueue((program.device_of(stream), engine), (id, stream));
-        };
         match *work {
-            Work::Copy { direction, .. } => enqueue(direction as usize),
-            Work::PeerCopy { .. } => enqueue(PEER_ENGINE),
+            Work::Copy { direction, .. } => {
+                self.copies.enqueue((program.device_of(stream), direction as usize), (id, stream));
+            }
+            Work::PeerCopy { .. } => {
+                self.copies.enqueue((program.device_of(stream), PEER_ENGINE), (id, stream));
+            }
             Work::Staged { duration, early, .. } => {
                 self.queue.schedule(self.now + duration, Event::Ends(id));
                 self.stage(program, entry, duration.saturating_sub(early));

@@ -262,7 +262,7 @@ impl Device {
         self.kernels.len() > self.vacant.len()
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn dispatch(&mut self, now: Instant) {
         while let Some(&place) = self.queue.front()
             && self.give_room(now, place)

@@ -41,22 +41,33 @@ impl Start<'_> {
             return;
         }
         let prices = &program.hand_overs[self.kind as usize][tie as usize];
-        let price = from.kind.and_then(|from| prices[from as usize].as_ref());
+        let mut nanos = polling;
+        if let Some(before) = from.kind
+            && let Some(price) = &prices[before as usize]
+        {
+            nanos = self.take_over(price, from, polling);
+        }
+        if program.crossing > 0.0 && self.is_elsewhere(from) {
+            nanos += program.crossing;
+        }
+        self.wait(from, nanos, reason);
+    }
+
+    /// Has an engine take over from another; what that takes.
+    fn take_over(&mut self, price: &Price, from: &Ending, polling: f64) -> f64 {
         // An engine that does something looks at everything that waits for it when it is
         // done: a hand-over costs nothing extra.
-        let price = price.filter(|_| !self.engines.are_busy(usize::from(self.device), self.kind));
-        let nanos = match price {
-            None => polling,
+        if self.engines.are_busy(usize::from(self.device), self.kind) {
+            return polling;
+        }
+        match price.looks {
             // What it looks at is its own device's.
-            Some(&Price { looks: Some(grace), .. }) if !self.is_elsewhere(from) => {
+            Some(grace) if !self.is_elsewhere(from) => {
                 self.is_missed |= from.time > self.turn() + grace;
                 0.0
             }
-            Some(price) if self.is_first => price.first + polling,
-            Some(price) => price.queued + polling,
-        };
-        let is_crossing = program.crossing > 0.0 && self.is_elsewhere(from);
-        self.wait(from, nanos + if is_crossing { program.crossing } else { 0.0 }, reason);
+            _ => polling + if self.is_first { price.first } else { price.queued },
+        }
     }
 
     fn is_elsewhere(&self, from: &Ending) -> bool {

@@ -20,6 +20,7 @@ use super::start::Start;
 use crate::profile::OperationKind;
 use crate::timeline::Reason;
 use crate::units::Instant;
+use std::ops::Range;
 
 struct Stream {
     /// Among all entries: the head, and a kernel that nothing before the head comes after.
@@ -81,6 +82,7 @@ pub(super) struct Engines<'e> {
 }
 
 impl Engines<'_> {
+    #[inline(never)]
     pub fn are_busy(&self, device: usize, kind: OperationKind) -> bool {
         if kind == OperationKind::Kernel {
             return self.processors.is_busy(device);
@@ -93,9 +95,9 @@ impl Engines<'_> {
 /// An operation that may start at a time.
 pub(super) type Ready = (Instant, EntryId);
 
-/// The same, and what it is.
+/// The operation at the head of a stream, which may start at a time.
 pub(super) struct Next<'p> {
-    pub ready: Ready,
+    pub time: Instant,
     pub entry: &'p Entry,
     pub class: &'p Class,
     /// Its engine has to find out.
@@ -168,9 +170,13 @@ impl Streams {
         self.issued[item as usize] + self.class_of(program, id).latency
     }
 
-    pub fn sort_of(&self, entry: &Entry, id: EntryId) -> Sort {
-        // Where kernels are launched from.
-        if self.is_inline(id) { Sort::KERNEL } else { entry.sort }
+    /// The kind of an operation.
+    pub fn kind_of(&self, entry: &Entry, id: EntryId) -> OperationKind {
+        match entry.sort {
+            Sort::Operation(kind) if !self.is_inline(id) => kind,
+            // Where kernels are launched from.
+            _ => OperationKind::Kernel,
+        }
     }
 
     /// Why the operation at the head of a stream was not ready before.
@@ -226,21 +232,31 @@ impl Streams {
     fn pass_head(&mut self, program: &Program<'_>, index: u16) {
         let stream = &mut self.streams[usize::from(index)];
         stream.head += 1;
-        if let (head, Some(first)) = (stream.head, stream.waiter) {
-            let mut waiter = Some(first);
-            while let Some(next) = waiter {
-                let other = &self.streams[usize::from(next)];
-                if other.awaits >= head {
-                    break;
-                }
-                self.to_do.push(next);
-                waiter = other.next_waiter;
-            }
-            self.streams[usize::from(index)].waiter = waiter;
+        if let (head, Some(waiter)) = (stream.head, stream.waiter)
+            && self.streams[usize::from(waiter)].awaits < head
+        {
+            self.free(index, waiter);
         }
         if !program.barrier.is_empty() {
             self.let_go(program);
         }
+    }
+
+    /// The first of those that wait for something in a stream may go on, and perhaps more.
+    #[inline(always)]
+    fn free(&mut self, index: u16, first: u16) {
+        self.to_do.push(first);
+        let head = self.streams[usize::from(index)].head;
+        let mut waiter = self.streams[usize::from(first)].next_waiter;
+        while let Some(next) = waiter {
+            let other = &self.streams[usize::from(next)];
+            if other.awaits >= head {
+                break;
+            }
+            self.to_do.push(next);
+            waiter = other.next_waiter;
+        }
+        self.streams[usize::from(index)].waiter = waiter;
     }
 
     /// A stream that may go on because another one did.
@@ -248,37 +264,60 @@ impl Streams {
         self.to_do.pop()
     }
 
-    /// Lets a stream go on until an operation may start, and gives that.
-    #[inline(always)]
-    pub fn advance<'p, O: Observer>(
-        &mut self,
-        program: &'p Program<'_>,
-        index: u16,
-        engines: Engines<'_>,
-    ) -> Option<Next<'p>> {
-        loop {
-            if !program.barrier.is_empty() && self.holds_back(program, index) {
-                return None;
-            }
-            let stream = &self.streams[usize::from(index)];
-            let (id, entry) = stream.head_until(program, self.until)?;
-            if stream.running {
-                return None;
-            }
-            for wait in stream.wait..entry.waits {
-                if !self.pass_wait(program, index, wait) {
-                    return None;
-                }
-            }
-            if let Sort::Operation(kind) = self.sort_of(entry, id) {
-                return Some(self.start::<O>(program, (entry, id), kind, engines));
-            }
-            self.pass_mark(program, index, entry);
+    /// Lets a stream go on until its head is an operation that may start, and gives that.
+    pub fn advance(&mut self, program: &Program<'_>, index: u16) -> Option<EntryId> {
+        let (id, entry) = self.head(program, index)?;
+        match entry.sort {
+            Sort::Operation(_) => Some(id),
+            _ => self.advance_past(program, index, entry),
         }
     }
 
-    /// Passes over a record or waits that are an entry of their own.
+    /// The same if the head is something else.
     #[cold]
+    fn advance_past<'p>(
+        &mut self,
+        program: &'p Program<'_>,
+        index: u16,
+        mut mark: &'p Entry,
+    ) -> Option<EntryId> {
+        loop {
+            self.pass_mark(program, index, mark);
+            let (id, entry) = self.head(program, index)?;
+            if let Sort::Operation(_) = entry.sort {
+                return Some(id);
+            }
+            mark = entry;
+        }
+    }
+
+    /// The head of a stream, if there is nothing in its way.
+    #[inline(always)]
+    fn head<'p>(&mut self, program: &'p Program<'_>, index: u16) -> Option<(EntryId, &'p Entry)> {
+        if !program.barrier.is_empty() && self.holds_back(program, index) {
+            return None;
+        }
+        let stream = &self.streams[usize::from(index)];
+        let (id, entry) = stream.head_until(program, self.until)?;
+        if stream.running {
+            return None;
+        }
+        let (first, end) = (stream.wait, entry.waits);
+        if first == end {
+            return Some((id, entry));
+        }
+        let is_free = self.pass_wait(program, index, first)
+            && (first + 1 == end || self.pass_waits(program, index, first + 1..end));
+        is_free.then_some((id, entry))
+    }
+
+    /// Takes several waits off a stream, as far as what they are for has happened.
+    #[inline(never)]
+    fn pass_waits(&mut self, program: &Program<'_>, index: u16, mut waits: Range<u32>) -> bool {
+        waits.all(|wait| self.pass_wait(program, index, wait))
+    }
+
+    /// Passes over a record or waits that are an entry of their own.
     fn pass_mark(&mut self, program: &Program<'_>, index: u16, entry: &Entry) {
         let issued = self.issued[entry.item as usize];
         let stream = &mut self.streams[usize::from(index)];
@@ -346,14 +385,14 @@ impl Streams {
 
     /// Starts the operation at the head of a stream.
     #[inline(always)]
-    fn start<'p, O: Observer>(
+    pub fn start<'p, O: Observer>(
         &mut self,
         program: &'p Program<'_>,
-        (entry, id): (&'p Entry, EntryId),
-        kind: OperationKind,
+        id: EntryId,
         engines: Engines<'_>,
     ) -> Next<'p> {
-        let class = self.class_of(program, id);
+        let entry = &program.entries.list[id as usize];
+        let (class, kind) = (self.class_of(program, id), self.kind_of(entry, id));
         let &Entry { item, stream: index, .. } = entry;
         let issued = self.issued[item as usize];
         let arrival = (issued, issued + class.latency);
@@ -377,8 +416,11 @@ impl Streams {
         let [within, across] =
             if class.in_graph { [Tie::Graph; 2] } else { [Tie::Stream, Tie::Event] };
         start.follow(program, &stream.last, within, polling, Reason::Stream);
-        for event in &stream.awaited {
-            start.follow(program, event, across, 0.0, Reason::Event);
+        if let Some((first, more)) = stream.awaited.split_first() {
+            start.follow(program, first, across, 0.0, Reason::Event);
+            for event in more {
+                start.follow(program, event, across, 0.0, Reason::Event);
+            }
         }
         let Start { time, is_missed, cause, .. } = start;
         stream.awaited.clear();
@@ -386,7 +428,7 @@ impl Streams {
         if O::LISTENS {
             stream.cause = cause;
         }
-        Next { ready: (time, id), entry, class, is_missed }
+        Next { time, entry, class, is_missed }
     }
 }
 
