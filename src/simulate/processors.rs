@@ -95,8 +95,18 @@ struct Kernel {
 
 struct Batch {
     end: Instant,
-    kernel: usize,
-    blocks: u64,
+    /// Parts of multiprocessors that it holds.
+    parts: u64,
+    of: BatchOf,
+}
+
+/// What the blocks of a batch are.
+#[derive(Clone, Copy)]
+enum BatchOf {
+    /// All of a kernel that was dispatched at once, as most are.
+    Whole(Ended),
+    /// So many of one of the kernels that were not.
+    Part { kernel: usize, blocks: u64 },
 }
 
 /// The multiprocessors of a device.
@@ -199,6 +209,19 @@ impl Device {
 
     #[inline(always)]
     fn start(&mut self, now: Instant, (entry, priority): (EntryId, i32), blocks: Blocks) {
+        let parts = u64::from(blocks.count) * u64::from(blocks.parts);
+        if self.queue.is_empty() && parts <= self.free && parts > 0 {
+            let end = now + Span::from_nanos_f64(blocks.each.max(0.0));
+            let ended = Ended { entry, started: now, before: self.last };
+            self.run(Batch { end, parts, of: BatchOf::Whole(ended) });
+        } else {
+            self.queue_up((entry, priority), blocks);
+            self.dispatch(now);
+        }
+    }
+
+    #[inline(never)]
+    fn queue_up(&mut self, (entry, priority): (EntryId, i32), blocks: Blocks) {
         let kernel = Kernel {
             entry,
             priority,
@@ -219,18 +242,7 @@ impl Device {
                 self.kernels.len() - 1
             }
         };
-        // Mostly there is room, and nobody to stand behind.
-        if self.queue.is_empty() && self.give_room(now, place) {
-            return;
-        }
-        self.queue_up(place);
-        self.dispatch(now);
-    }
-
-    #[inline(never)]
-    fn queue_up(&mut self, place: usize) {
         self.queue.push_back(place);
-        let priority = self.kernels[place].priority;
         let is_behind = |&other: &usize| self.kernels[other].priority <= priority;
         let mut at = self.queue.len() - 1;
         while at > 0 && !is_behind(&self.queue[at - 1]) {
@@ -242,38 +254,58 @@ impl Device {
     /// Takes out a kernel whose last block has ended, if one has.
     fn collect(&mut self, now: Instant) -> Option<Ended> {
         while let Some(due) = self.batches.iter().position(|batch| batch.end <= now) {
-            let Batch { kernel: place, blocks, .. } = self.batches.swap_remove(due);
-            let kernel = &mut self.kernels[place];
-            self.free += blocks * u64::from(kernel.blocks.parts);
-            kernel.running -= blocks;
-            if kernel.running == 0 && kernel.waiting == 0 {
-                self.vacant.push(place);
-                self.last = kernel.entry;
-                let Kernel { entry, started, before, .. } = *kernel;
-                return Some(Ended { entry, started, before });
+            let Batch { parts, of, .. } = self.batches.swap_remove(due);
+            self.free += parts;
+            let ended = match of {
+                BatchOf::Whole(ended) => Some(ended),
+                BatchOf::Part { kernel, blocks } => self.take_part(kernel, blocks),
+            };
+            if let Some(ended) = ended {
+                self.last = ended.entry;
+                return Some(ended);
             }
         }
         self.next = self.batches.iter().map(|batch| batch.end).min().unwrap_or(Instant::NEVER);
-        self.dispatch(now);
+        if !self.queue.is_empty() {
+            self.dispatch(now);
+        }
         None
     }
 
     fn is_busy(&self) -> bool {
-        self.kernels.len() > self.vacant.len()
+        !self.batches.is_empty() || !self.queue.is_empty()
     }
 
-    #[inline(always)]
+    /// Some blocks of a kernel have ended, and so perhaps all of it.
+    fn take_part(&mut self, place: usize, blocks: u64) -> Option<Ended> {
+        let kernel = &mut self.kernels[place];
+        kernel.running -= blocks;
+        if kernel.running > 0 || kernel.waiting > 0 {
+            return None;
+        }
+        self.vacant.push(place);
+        let Kernel { entry, started, before, .. } = *kernel;
+        Some(Ended { entry, started, before })
+    }
+
+    fn run(&mut self, batch: Batch) {
+        self.free -= batch.parts;
+        self.next = self.next.min(batch.end);
+        self.batches.push(batch);
+    }
+
+    #[inline(never)]
     fn dispatch(&mut self, now: Instant) {
-        while let Some(&place) = self.queue.front()
-            && self.give_room(now, place)
-        {
+        while let Some(&place) = self.queue.front() {
+            if !self.give_room(now, place) {
+                break;
+            }
             self.queue.pop_front();
         }
     }
 
     /// Dispatches as many blocks of a kernel as there is room for; gives whether those
     /// were all.
-    #[inline(always)]
     fn give_room(&mut self, now: Instant, place: usize) -> bool {
         let kernel = &mut self.kernels[place];
         let parts = u64::from(kernel.blocks.parts);
@@ -287,13 +319,12 @@ impl Device {
         }
         kernel.waiting -= blocks;
         kernel.running += blocks;
-        self.free -= blocks * parts;
         let exact = (kernel.blocks.each + kernel.rest).max(0.0);
         let whole = Span::from_nanos_f64(exact);
         kernel.rest = exact - whole.nanos_f64();
-        let end = now + whole;
-        self.batches.push(Batch { end, kernel: place, blocks });
-        self.next = self.next.min(end);
-        kernel.waiting == 0
+        let is_all = kernel.waiting == 0;
+        let of = BatchOf::Part { kernel: place, blocks };
+        self.run(Batch { end: now + whole, parts: blocks * parts, of });
+        is_all
     }
 }
