@@ -40,9 +40,9 @@ struct Stream {
     /// When the last one left.
     cleared: Instant,
     /// The last operation that ended here.
-    last: Ending,
+    last: EntryId,
     /// What the next operation must follow besides: events that were waited for.
-    awaited: Vec<Ending>,
+    awaited: Vec<EntryId>,
     /// The first stream whose head waits for something here: in order of what they wait
     /// for, and of those that wait for the same, the last to come is the first.
     waiter: Option<u16>,
@@ -131,7 +131,7 @@ impl Streams {
             seen: [false; OperationKind::COUNT],
             kind: OperationKind::Kernel,
             cleared: Instant::START,
-            last: Ending::START,
+            last: NONE,
             awaited: Vec::new(),
             waiter: None,
             awaits: NONE,
@@ -221,8 +221,9 @@ impl Streams {
         stream.running = false;
         stream.cleared = time;
         let (kind, device) = (stream.kind, stream.device);
-        stream.last = Ending { time, item: entry.item, device, kind: Some(kind) };
-        self.endings[stream.head as usize] = stream.last;
+        stream.last = stream.head;
+        self.endings[stream.head as usize] =
+            Ending { time, item: entry.item, device, kind: Some(kind) };
         self.pass_head(program, entry.stream);
         kind
     }
@@ -326,14 +327,15 @@ impl Streams {
             self.pass_head(program, index);
             return;
         }
-        let mut ending = stream.last;
+        let mut ending = self.endings.get(stream.last as usize).map_or(Ending::START, |last| *last);
         if ending.time < issued {
             ending = Ending { time: issued, item: entry.item, device: stream.device, ..ending };
         }
         // What the stream itself still has to follow, its waiters have to as well.
         for &other in &stream.awaited {
+            let other = &self.endings[other as usize];
             if other.time > ending.time {
-                ending = other;
+                ending = *other;
             }
         }
         stream.cleared = stream.cleared.max(ending.time);
@@ -352,9 +354,8 @@ impl Streams {
                 self.queue_up(program, index, until);
                 return false;
             }
-            let ending = &self.endings[until.entry as usize];
-            left = left.max(ending.time);
-            self.streams[usize::from(index)].awaited.push(*ending);
+            left = left.max(self.endings[until.entry as usize].time);
+            self.streams[usize::from(index)].awaited.push(until.entry);
         }
         let stream = &mut self.streams[usize::from(index)];
         stream.find(issued);
@@ -396,9 +397,13 @@ impl Streams {
         let &Entry { item, stream: index, .. } = entry;
         let issued = self.issued[item as usize];
         let arrival = (issued, issued + class.latency);
-        let may_poll = program.launching.len() > 1
-            && (self.streams[usize::from(index)].last.kind, kind) == KERNELS;
-        let polling = if may_poll { self.polling(program, index, engines) } else { 0.0 };
+        let polling = if program.launching.len() > 1 && kind == OperationKind::Kernel {
+            self.polling(program, index, engines)
+        } else {
+            0.0
+        };
+        let last = self.streams[usize::from(index)].last;
+        let last = self.endings.get(last as usize);
         let stream = &mut self.streams[usize::from(index)];
         stream.find(issued);
         let is_first = !std::mem::replace(&mut stream.seen[kind as usize], true);
@@ -408,18 +413,20 @@ impl Streams {
             engines,
             is_first,
             arrival,
-            last: &stream.last,
+            last,
             time: arrival.1,
             is_missed: false,
             cause: Cause { reason: Reason::Issue, before: item, ready: arrival.1 },
         };
         let [within, across] =
             if class.in_graph { [Tie::Graph; 2] } else { [Tie::Stream, Tie::Event] };
-        start.follow(program, &stream.last, within, polling, Reason::Stream);
-        if let Some((first, more)) = stream.awaited.split_first() {
-            start.follow(program, first, across, 0.0, Reason::Event);
-            for event in more {
-                start.follow(program, event, across, 0.0, Reason::Event);
+        if let Some(last) = last {
+            start.follow(program, last, within, polling, Reason::Stream);
+        }
+        if let Some((&first, more)) = stream.awaited.split_first() {
+            start.follow(program, &self.endings[first as usize], across, 0.0, Reason::Event);
+            for &event in more {
+                start.follow(program, &self.endings[event as usize], across, 0.0, Reason::Event);
             }
         }
         let Start { time, is_missed, cause, .. } = start;
@@ -450,7 +457,3 @@ impl Stream {
         (entry.item < until).then_some((self.head, entry))
     }
 }
-
-/// A kernel behind a kernel.
-const KERNELS: (Option<OperationKind>, OperationKind) =
-    (Some(OperationKind::Kernel), OperationKind::Kernel);

@@ -2,6 +2,7 @@
 //! them.
 
 use super::Streams;
+use crate::simulate::operation::NONE;
 use crate::simulate::program::Program;
 
 impl Streams {
@@ -37,7 +38,9 @@ impl Streams {
         if !held_back {
             for other in others() {
                 let last = self.streams[other].last;
-                self.streams[usize::from(index)].awaited.push(last);
+                if last != NONE {
+                    self.streams[usize::from(index)].awaited.push(last);
+                }
             }
         }
         held_back

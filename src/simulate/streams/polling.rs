@@ -1,6 +1,7 @@
 //! What streams that wait cost those that run kernels.
 
-use super::{Engines, Streams};
+use super::{Engines, Stream, Streams};
+use crate::profile::OperationKind;
 use crate::simulate::entries::EntryId;
 use crate::simulate::program::{Program, Sort};
 
@@ -15,7 +16,11 @@ impl Streams {
         index: u16,
         engines: Engines<'_>,
     ) -> f64 {
-        let device = self.streams[usize::from(index)].device;
+        let &Stream { device, last, .. } = &self.streams[usize::from(index)];
+        let kind = self.endings.get(last as usize).and_then(|last| last.kind);
+        if kind != Some(OperationKind::Kernel) {
+            return 0.0;
+        }
         let mut others = 0;
         for &other in &program.launching {
             let stream = &mut self.streams[usize::from(other)];
