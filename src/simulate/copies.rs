@@ -243,6 +243,7 @@ impl Copies {
         }
     }
 
+    #[inline(always)]
     pub fn enqueue(&mut self, (device, engine): (usize, usize), copy: (EntryId, u16)) {
         self.changed = true;
         let asked = &mut self.engines[device][engine];

@@ -51,7 +51,7 @@ pub(super) struct Recording {
 }
 
 impl Recording {
-    const NEVER: Self = Self { item: NONE, entry: NONE, stream: 0 };
+    pub const NEVER: Self = Self { item: NONE, entry: NONE, stream: 0 };
 }
 
 #[derive(Debug, Clone, Default)]

@@ -48,7 +48,7 @@ struct Stream {
     waiter: Option<u16>,
     /// What this one's head waits for elsewhere, and the next stream in the list that it is
     /// in for that.
-    awaits: EntryId,
+    awaits: Recording,
     next_waiter: Option<u16>,
     /// Why the running operation could not start before it was ready, and when
     /// that was.
@@ -134,7 +134,7 @@ impl Streams {
             last: NONE,
             awaited: Vec::new(),
             waiter: None,
-            awaits: NONE,
+            awaits: Recording::NEVER,
             next_waiter: None,
             cause: Cause::START,
         }));
@@ -234,7 +234,7 @@ impl Streams {
         let stream = &mut self.streams[usize::from(index)];
         stream.head += 1;
         if let (head, Some(waiter)) = (stream.head, stream.waiter)
-            && self.streams[usize::from(waiter)].awaits < head
+            && self.streams[usize::from(waiter)].awaits.entry < head
         {
             self.free(index, waiter);
         }
@@ -251,7 +251,7 @@ impl Streams {
         let mut waiter = self.streams[usize::from(first)].next_waiter;
         while let Some(next) = waiter {
             let other = &self.streams[usize::from(next)];
-            if other.awaits >= head {
+            if other.awaits.entry >= head {
                 break;
             }
             self.to_do.push(next);
@@ -351,7 +351,7 @@ impl Streams {
         let mut left = issued;
         if until.entry != NONE {
             if self.streams[usize::from(until.stream)].head <= until.entry {
-                self.queue_up(program, index, until);
+                self.queue_up(index, until);
                 return false;
             }
             left = left.max(self.endings[until.entry as usize].time);
@@ -365,23 +365,34 @@ impl Streams {
     }
 
     /// Has a stream looked at when a recording is made.
+    #[inline(always)]
+    fn queue_up(&mut self, index: u16, until: &Recording) {
+        let first = self.streams[usize::from(until.stream)].waiter;
+        match first {
+            Some(first) if self.streams[usize::from(first)].awaits.item < until.item => {
+                self.queue_up_behind(first, index, until);
+            }
+            _ => {
+                let stream = &mut self.streams[usize::from(index)];
+                (stream.awaits, stream.next_waiter) = (*until, first);
+                self.streams[usize::from(until.stream)].waiter = Some(index);
+            }
+        }
+    }
+
+    /// The same behind another one.
     #[inline(never)]
-    fn queue_up(&mut self, program: &Program<'_>, index: u16, until: &Recording) {
-        let awaited = |stream: &Stream| program.entries.waits[stream.wait as usize].until.item;
-        self.streams[usize::from(index)].awaits = until.entry;
-        let mut next = self.streams[usize::from(until.stream)].waiter;
-        let mut before = None;
-        while let Some(waiter) =
-            next.filter(|&next| awaited(&self.streams[usize::from(next)]) < until.item)
+    fn queue_up_behind(&mut self, mut before: u16, index: u16, until: &Recording) {
+        let mut next = self.streams[usize::from(before)].next_waiter;
+        while let Some(waiter) = next
+            && self.streams[usize::from(waiter)].awaits.item < until.item
         {
-            before = next;
+            before = waiter;
             next = self.streams[usize::from(waiter)].next_waiter;
         }
-        self.streams[usize::from(index)].next_waiter = next;
-        match before {
-            None => self.streams[usize::from(until.stream)].waiter = Some(index),
-            Some(before) => self.streams[usize::from(before)].next_waiter = Some(index),
-        }
+        let stream = &mut self.streams[usize::from(index)];
+        (stream.awaits, stream.next_waiter) = (*until, next);
+        self.streams[usize::from(before)].next_waiter = Some(index);
     }
 
     /// Starts the operation at the head of a stream.
