@@ -299,10 +299,6 @@ impl Simulator {
             }
             Work::Kernel { gap, .. } => self.launch(time, gap, id),
             _ if time > self.now => self.queue.schedule(time, Event::Joins(id)),
-            Work::Copy { direction, .. } => {
-                let engine = (program.device_of(entry.stream), direction as usize);
-                self.copies.enqueue(engine, (id, entry.stream));
-            }
             _ => self.join(program, (id, entry), work),
         }
     }
@@ -325,37 +321,33 @@ impl Simulator {
         self.queue.schedule(time.max(self.now) + gap, Event::Dispatches(id));
     }
 
+    #[inline(always)]
     fn join(&mut self, program: &Program<'_>, (id, entry): (EntryId, &Entry), work: &Work) {
-        let stream = entry.stream;
-        match *work {
-            Work::Copy { direction, .. } => {
-                self.copies.enqueue((program.device_of(stream), direction as usize), (id, stream));
-            }
-            Work::PeerCopy { .. } => {
-                self.copies.enqueue((program.device_of(stream), PEER_ENGINE), (id, stream));
-            }
-            Work::Staged { duration, early, .. } => {
-                self.queue.schedule(self.now + duration, Event::Ends(id));
-                self.stage(program, entry, duration.saturating_sub(early));
-            }
-            Work::Inline { duration } => {
-                self.queue.schedule(self.now + duration, Event::Ends(id));
-            }
-            Work::Kernel { .. } | Work::Nothing | Work::Record | Work::Wait => {
-                unreachable!("kernels are dispatched, events never join an engine")
-            }
-        }
+        let engine = match *work {
+            Work::Copy { direction, .. } => direction as usize,
+            Work::PeerCopy { .. } => PEER_ENGINE,
+            _ => return self.go_without_engine(program, (id, entry), work),
+        };
+        self.copies.enqueue((program.device_of(entry.stream), engine), (id, entry.stream));
     }
 
-    /// The host goes on after so long, if it has not gone on before.
+    /// What holds no engine takes its time, and the host perhaps a part of it.
     #[inline(never)]
-    fn stage(&mut self, program: &Program<'_>, entry: &Entry, until_return: Span) {
-        if entry.item == self.host.next {
+    fn go_without_engine(
+        &mut self,
+        program: &Program<'_>,
+        (id, entry): (EntryId, &Entry),
+        work: &Work,
+    ) {
+        self.queue.schedule(self.now + work.by_itself(), Event::Ends(id));
+        if let Work::Staged { duration, early, .. } = *work
+            && entry.item == self.host.next
+        {
             let cause = self.streams.cause(program, entry.stream);
             if cause.reason != Reason::Issue && cause.ready > self.host.reached {
                 self.host.cause = Cause { reason: Reason::Device, ..cause };
             }
-            self.return_at(self.now + until_return);
+            self.return_at(self.now + duration.saturating_sub(early));
         }
     }
 

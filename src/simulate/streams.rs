@@ -9,9 +9,10 @@
 
 mod barrier;
 mod polling;
+mod waiting;
 
 use super::copies::{Copies, PEER_ENGINE};
-use super::entries::{Entry, EntryId, Recording, Wait};
+use super::entries::{Entry, EntryId, Recording};
 use super::observer::{Cause, Observer};
 use super::operation::{Ending, ItemId, NONE};
 use super::processors::Processors;
@@ -20,7 +21,6 @@ use super::start::Start;
 use crate::profile::OperationKind;
 use crate::timeline::Reason;
 use crate::units::Instant;
-use std::ops::Range;
 
 struct Stream {
     /// Among all entries: the head, and a kernel that nothing before the head comes after.
@@ -243,23 +243,6 @@ impl Streams {
         }
     }
 
-    /// The first of those that wait for something in a stream may go on, and perhaps more.
-    #[inline(always)]
-    fn free(&mut self, index: u16, first: u16) {
-        self.to_do.push(first);
-        let head = self.streams[usize::from(index)].head;
-        let mut waiter = self.streams[usize::from(first)].next_waiter;
-        while let Some(next) = waiter {
-            let other = &self.streams[usize::from(next)];
-            if other.awaits.entry >= head {
-                break;
-            }
-            self.to_do.push(next);
-            waiter = other.next_waiter;
-        }
-        self.streams[usize::from(index)].waiter = waiter;
-    }
-
     /// A stream that may go on because another one did.
     pub fn freed(&mut self) -> Option<u16> {
         self.to_do.pop()
@@ -312,12 +295,6 @@ impl Streams {
         is_free.then_some((id, entry))
     }
 
-    /// Takes several waits off a stream, as far as what they are for has happened.
-    #[inline(never)]
-    fn pass_waits(&mut self, program: &Program<'_>, index: u16, mut waits: Range<u32>) -> bool {
-        waits.all(|wait| self.pass_wait(program, index, wait))
-    }
-
     /// Passes over a record or waits that are an entry of their own.
     fn pass_mark(&mut self, program: &Program<'_>, index: u16, entry: &Entry) {
         let issued = self.issued[entry.item as usize];
@@ -341,58 +318,6 @@ impl Streams {
         stream.cleared = stream.cleared.max(ending.time);
         self.endings[stream.head as usize] = ending;
         self.pass_head(program, index);
-    }
-
-    /// Takes a wait off a stream if what it is for has happened.
-    #[inline(always)]
-    fn pass_wait(&mut self, program: &Program<'_>, index: u16, wait: u32) -> bool {
-        let Wait { item, ref until } = program.entries.waits[wait as usize];
-        let issued = self.issued[item as usize];
-        let mut left = issued;
-        if until.entry != NONE {
-            if self.streams[usize::from(until.stream)].head <= until.entry {
-                self.queue_up(index, until);
-                return false;
-            }
-            left = left.max(self.endings[until.entry as usize].time);
-            self.streams[usize::from(index)].awaited.push(until.entry);
-        }
-        let stream = &mut self.streams[usize::from(index)];
-        stream.find(issued);
-        stream.cleared = stream.cleared.max(left);
-        stream.wait = wait + 1;
-        true
-    }
-
-    /// Has a stream looked at when a recording is made.
-    #[inline(always)]
-    fn queue_up(&mut self, index: u16, until: &Recording) {
-        let first = self.streams[usize::from(until.stream)].waiter;
-        match first {
-            Some(first) if self.streams[usize::from(first)].awaits.item < until.item => {
-                self.queue_up_behind(first, index, until);
-            }
-            _ => {
-                let stream = &mut self.streams[usize::from(index)];
-                (stream.awaits, stream.next_waiter) = (*until, first);
-                self.streams[usize::from(until.stream)].waiter = Some(index);
-            }
-        }
-    }
-
-    /// The same behind another one.
-    #[inline(never)]
-    fn queue_up_behind(&mut self, mut before: u16, index: u16, until: &Recording) {
-        let mut next = self.streams[usize::from(before)].next_waiter;
-        while let Some(waiter) = next
-            && self.streams[usize::from(waiter)].awaits.item < until.item
-        {
-            before = waiter;
-            next = self.streams[usize::from(waiter)].next_waiter;
-        }
-        let stream = &mut self.streams[usize::from(index)];
-        (stream.awaits, stream.next_waiter) = (*until, next);
-        self.streams[usize::from(before)].next_waiter = Some(index);
     }
 
     /// Starts the operation at the head of a stream.
