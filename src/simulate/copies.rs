@@ -68,7 +68,8 @@ impl Engine {
         self.left - now.since(self.since).nanos_f64() * self.speed
     }
 
-    /// Half a nanosecond counts for nothing if something else happens.
+    /// Whether it is done: when it was to be, or, where something else happens first, with
+    /// next to nothing left.
     fn is_done(&self, now: Instant) -> bool {
         self.end <= now || self.is_busy() && self.left_at(now) < DONE
     }
@@ -92,6 +93,7 @@ impl Engine {
         Some(self.next_of_many(first))
     }
 
+    /// The same where more than one wait: this one is the first.
     #[inline(never)]
     fn next_of_many(&mut self, first: (EntryId, u16)) -> ((EntryId, u16), bool) {
         let same = self.rest.iter().position(|&copy| self.stays_with(copy));

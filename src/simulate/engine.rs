@@ -240,6 +240,7 @@ impl Simulator {
         }
     }
 
+    /// Starts the head of a stream.
     #[inline(never)]
     fn start<O: Observer>(&mut self, program: &Program<'_>, id: EntryId) {
         let Self { now, copies, processors, .. } = self;

@@ -220,6 +220,7 @@ impl Device {
         }
     }
 
+    /// A kernel that is not dispatched at once.
     #[inline(never)]
     fn queue_up(&mut self, (entry, priority): (EntryId, i32), blocks: Blocks) {
         let kernel = Kernel {
@@ -288,6 +289,7 @@ impl Device {
         Some(Ended { entry, started, before })
     }
 
+    /// Gives a batch its room, until it ends.
     fn run(&mut self, batch: Batch) {
         self.free -= batch.parts;
         self.next = self.next.min(batch.end);

@@ -35,11 +35,11 @@ struct Stream {
     held_back: bool,
     /// Kinds of operations that were issued since the stream was last empty.
     seen: [bool; OperationKind::COUNT],
-    /// That of the head, if it has been given to its engine.
+    /// What the head is, if it has been given to its engine.
     kind: OperationKind,
     /// When the last one left.
     cleared: Instant,
-    /// The last operation that ended here.
+    /// The last operation that ended here; [`NONE`] if none has.
     last: EntryId,
     /// What the next operation must follow besides: events that were waited for.
     awaited: Vec<EntryId>,
@@ -56,7 +56,9 @@ struct Stream {
 }
 
 /// All streams. What is done for each operation is `inline(always)` here and in
-/// [`Start`]: a call, with what it saves and restores, costs as much as it does.
+/// [`Start`]: a call, with what it saves and restores, costs as much as it does. But
+/// [`Streams::advance`] is none with [`Streams::start`]: a stream that only waits would
+/// save and restore what the other needs.
 #[derive(Default)]
 pub(super) struct Streams {
     streams: Vec<Stream>,
@@ -82,6 +84,7 @@ pub(super) struct Engines<'e> {
 }
 
 impl Engines<'_> {
+    /// Only asked where a hand-over has a price.
     #[inline(never)]
     pub fn are_busy(&self, device: usize, kind: OperationKind) -> bool {
         if kind == OperationKind::Kernel {
