@@ -38,8 +38,10 @@ pub(super) const PEER_ENGINE: usize = 2;
 
 /// A copy engine of a device.
 struct Engine {
-    /// What it has been asked to do, and the stream of each.
-    queue: VecDeque<(EntryId, u16)>,
+    /// What it has been asked to do, and the stream of each: the first in line, and those
+    /// behind it.
+    first: Option<(EntryId, u16)>,
+    rest: VecDeque<(EntryId, u16)>,
     /// The stream it is staying with, and what it does, or did last.
     serving: Option<u16>,
     entry: EntryId,
@@ -66,6 +68,12 @@ impl Engine {
         self.left - now.since(self.since).nanos_f64() * self.speed
     }
 
+    /// Whether it is done: when it was to be, or, where something else happens first, with
+    /// next to nothing left.
+    fn is_done(&self, now: Instant) -> bool {
+        self.end <= now || self.is_busy() && self.left_at(now) < DONE
+    }
+
     /// Works out when it is done.
     fn look_ahead(&mut self) {
         // A division would cost as much as all the rest.
@@ -73,39 +81,58 @@ impl Engine {
         self.end = self.since + whole_nanos(left);
     }
 
-    /// The next copy: of the stream that it is with, or whoever has waited for longest.
-    fn next(&mut self) -> Option<(EntryId, u16)> {
-        let &first = self.queue.front()?;
-        let is_same = |&(_, stream): &(EntryId, u16)| Some(stream) == self.serving;
-        if is_same(&first) || self.serving.is_none() {
-            return self.queue.pop_front();
+    /// The next copy, of the stream that it is with, or whoever has waited for longest;
+    /// and whether it stays with that stream.
+    #[inline(always)]
+    fn next(&mut self) -> Option<((EntryId, u16), bool)> {
+        let first = self.first?;
+        if self.rest.is_empty() {
+            self.first = None;
+            return Some((first, self.stays_with(first)));
         }
-        let next = self.queue.iter().position(is_same).unwrap_or(0);
-        self.queue.remove(next)
+        Some(self.next_of_many(first))
+    }
+
+    /// The same where more than one wait: this one is the first.
+    #[inline(never)]
+    fn next_of_many(&mut self, first: (EntryId, u16)) -> ((EntryId, u16), bool) {
+        let same = self.rest.iter().position(|&copy| self.stays_with(copy));
+        if !self.stays_with(first)
+            && let Some(same) = same.and_then(|same| self.rest.remove(same))
+        {
+            return (same, true);
+        }
+        self.first = self.rest.pop_front();
+        (first, self.stays_with(first))
+    }
+
+    fn stays_with(&self, (_, stream): (EntryId, u16)) -> bool {
+        self.serving.is_none_or(|serving| serving == stream)
     }
 
     fn is_wanted(&self) -> bool {
-        !self.is_busy() && !self.queue.is_empty()
+        !self.is_busy() && self.first.is_some()
     }
 
     /// Takes the next copy; `links`: where it is a flow.
+    #[inline(always)]
     fn start_next(
         &mut self,
         program: &Program<'_>,
         (now, switch): (Instant, f64),
         links: Option<&mut Links>,
     ) {
-        let Some((entry, stream)) = self.next() else { return };
+        let Some(((entry, stream), stays)) = self.next() else { return };
         let work = &program.class_in(entry).work;
         let (Work::Copy { alone, .. } | Work::PeerCopy { alone, .. }) = *work else {
             unreachable!("nothing else needs a copy engine")
         };
-        let stays = self.serving.is_none_or(|served| served == stream);
-        self.left = alone.nanos_f64() + if stays { 0.0 } else { switch };
+        let switch = if stays { 0.0 } else { switch };
+        self.left = alone.nanos_f64() + switch;
         self.met = links.map(|links| meet(links, program, (stream, work)));
         (self.started, self.since, self.speed) = (now, now, 1.0);
         (self.before, self.entry, self.serving) = (self.entry, entry, Some(stream));
-        self.look_ahead();
+        self.end = now + if switch == 0.0 { alone } else { whole_nanos(self.left) };
     }
 }
 
@@ -142,6 +169,10 @@ pub(super) struct Copies {
     engines: Vec<[Engine; ENGINES]>,
     links: Links,
     capacities: Vec<f64>,
+    /// Idle engines that have been asked for something: places among all.
+    wanted: Vec<usize>,
+    /// A copy has ended or become ready.
+    pub changed: bool,
     /// When something changes next if nothing else happens.
     pub next: Instant,
 }
@@ -171,7 +202,8 @@ pub(super) struct Ended {
 impl Default for Copies {
     fn default() -> Self {
         let (links, next) = (Links::new(&[]), Instant::NEVER);
-        Self { engines: Vec::new(), links, capacities: Vec::new(), next }
+        let (engines, capacities, wanted) = (Vec::new(), Vec::new(), Vec::new());
+        Self { engines, links, capacities, wanted, changed: false, next }
     }
 }
 
@@ -179,7 +211,8 @@ impl Default for Engine {
     fn default() -> Self {
         let start = Instant::START;
         Self {
-            queue: VecDeque::new(),
+            first: None,
+            rest: VecDeque::new(),
             serving: None,
             entry: NONE,
             before: NONE,
@@ -196,7 +229,8 @@ impl Default for Engine {
 impl Copies {
     /// Forgets everything but its memory.
     pub fn reset(&mut self, program: &Program<'_>) {
-        self.next = Instant::NEVER;
+        (self.changed, self.next) = (false, Instant::NEVER);
+        self.wanted.clear();
         if self.capacities == program.shares.capacities {
             self.links.clear();
         } else {
@@ -205,13 +239,24 @@ impl Copies {
         }
         self.engines.resize_with(program.devices(), Default::default);
         for engine in self.engines.as_flattened_mut() {
-            engine.queue.clear();
-            (engine.serving, engine.entry, engine.end) = (None, NONE, Instant::NEVER);
+            engine.rest.clear();
+            (engine.first, engine.serving, engine.entry, engine.end) =
+                (None, None, NONE, Instant::NEVER);
         }
     }
 
+    #[inline(always)]
     pub fn enqueue(&mut self, (device, engine): (usize, usize), copy: (EntryId, u16)) {
-        self.engines[device][engine].queue.push_back(copy);
+        self.changed = true;
+        let asked = &mut self.engines[device][engine];
+        if asked.first.is_some() {
+            asked.rest.push_back(copy);
+        } else {
+            asked.first = Some(copy);
+            if !asked.is_busy() {
+                self.wanted.push(device * ENGINES + engine);
+            }
+        }
     }
 
     /// How many engines there are.
@@ -219,13 +264,20 @@ impl Copies {
         self.engines.as_flattened().len()
     }
 
-    /// Takes the copy of an engine out if it has ended.
-    pub fn collect(&mut self, engine: usize, now: Instant) -> Option<Ended> {
-        let engine = &mut self.engines.as_flattened_mut()[engine];
-        if !engine.is_busy() || engine.left_at(now) >= DONE {
+    /// Takes the copy of an engine out if it has ended. To be called of all engines, with
+    /// the time of the next change forgotten.
+    #[inline(always)]
+    pub fn collect(&mut self, at: usize, now: Instant) -> Option<Ended> {
+        let engine = &mut self.engines.as_flattened_mut()[at];
+        if !engine.is_done(now) {
+            self.next = self.next.min(engine.end);
             return None;
         }
+        self.changed = true;
         engine.end = Instant::NEVER;
+        if engine.first.is_some() {
+            self.wanted.push(at);
+        }
         if let Some((flow, _)) = engine.met {
             self.links.remove(flow);
         }
@@ -246,16 +298,15 @@ impl Copies {
     /// ready at this moment has been enqueued.
     #[inline(always)]
     pub fn fill(&mut self, program: &Program<'_>, now: Instant) {
-        self.next = Instant::NEVER;
+        self.changed = false;
         if !program.shares.is_empty() {
             self.fill_links(program, now);
             return;
         }
-        for (engines, switch) in self.engines.iter_mut().zip(&program.switch) {
-            for (engine, &switch) in engines.iter_mut().zip(switch) {
-                if engine.is_wanted() {
-                    engine.start_next(program, (now, switch), None);
-                }
+        while let Some(at) = self.wanted.pop() {
+            let engine = &mut self.engines.as_flattened_mut()[at];
+            if engine.is_wanted() {
+                engine.start_next(program, (now, program.switch.as_flattened()[at]), None);
                 self.next = self.next.min(engine.end);
             }
         }
@@ -264,6 +315,8 @@ impl Copies {
     /// The same where copies slow each other.
     #[inline(never)]
     fn fill_links(&mut self, program: &Program<'_>, now: Instant) {
+        self.wanted.clear();
+        self.next = Instant::NEVER;
         // What has been done since the last change.
         for engine in running(&mut self.engines) {
             (engine.left, engine.since) = (engine.left_at(now), now);

@@ -8,10 +8,10 @@ use super::looks::Looks;
 use super::observer::{Cause, Done, Observer, Recorder};
 use super::operation::{ItemId, NONE, Work};
 use super::processors::Processors;
-use super::program::{Program, SimulateError, Sort, Waits};
+use super::program::{Program, SimulateError, Waits};
 use super::queue::Queue;
-use super::streams::{Engines, Ready, Streams};
-use crate::plan::{Plan, StreamTraits};
+use super::streams::{Engines, Next, Ready, Streams};
+use crate::plan::Plan;
 use crate::profile::Profile;
 use crate::timeline::{Reason, Timeline};
 use crate::units::{Instant, Span};
@@ -30,7 +30,7 @@ enum Event {
     /// A kernel's gap is over; its blocks may run.
     Dispatches(EntryId),
     /// Something that needs no engine of the simulator's is over.
-    Ends(EntryId, Instant),
+    Ends(EntryId),
 }
 
 /// Predicts one pass over a plan's body on a machine, in steady state.
@@ -58,10 +58,7 @@ pub struct Simulator {
     /// What a look has found.
     found: Vec<EntryId>,
     copies: Copies,
-    /// Those of each device.
-    processors: Vec<Processors>,
-    /// A copy has ended or become ready.
-    choose: bool,
+    processors: Processors,
 }
 
 impl Simulator {
@@ -78,24 +75,19 @@ impl Simulator {
     }
 
     fn run(&mut self, program: &Program<'_>, observer: &mut impl Observer) -> Span {
-        (self.now, self.latest, self.choose) = (Instant::START, Instant::START, false);
+        (self.now, self.latest) = (Instant::START, Instant::START);
         self.queue.reset();
         self.host = Host::default();
         self.streams.reset(program);
         self.channels.reset(program);
         self.looks.reset(program);
         self.copies.reset(program);
-        self.processors.resize_with(program.devices(), Processors::default);
-        for processors in &mut self.processors {
-            processors.reset(program.profile.machine.multiprocessors);
-        }
+        self.processors.reset(program.devices(), program.profile.machine.multiprocessors);
         self.issue(program, observer);
         loop {
-            let next = self.queue.next().min(self.looks.next);
-            let next = self.processors.iter().fold(next, |next, device| next.min(device.next));
+            let next = self.queue.next().min(self.looks.next).min(self.processors.next);
             // Behind everything that becomes ready at this very moment.
-            if self.choose && next > self.now {
-                self.choose = false;
+            if self.copies.changed && next > self.now {
                 self.copies.fill(program, self.now);
             }
             let next = next.min(self.copies.next);
@@ -112,17 +104,17 @@ impl Simulator {
     /// Everything that is due now: ends before beginnings.
     fn step(&mut self, program: &Program<'_>, observer: &mut impl Observer) {
         if self.copies.next <= self.now {
+            self.copies.next = Instant::NEVER;
             for engine in 0..self.copies.count() {
                 if let Some(ended) = self.copies.collect(engine, self.now) {
                     self.finish(program, ended, observer);
                 }
             }
-            self.copies.next = Instant::NEVER;
-            self.choose = true;
         }
-        for device in 0..self.processors.len() {
-            if self.processors[device].next <= self.now {
-                while let Some(ended) = self.processors[device].collect(self.now) {
+        if self.processors.next <= self.now {
+            self.processors.next = Instant::NEVER;
+            for device in 0..self.processors.count() {
+                while let Some(ended) = self.processors.collect(device, self.now) {
                     self.finish(program, ended, observer);
                 }
             }
@@ -143,17 +135,18 @@ impl Simulator {
                 }
                 Event::Joins(id) => {
                     let work = &self.streams.class_of(program, id).work;
-                    self.join(program, id, work);
+                    self.join(program, (id, &program.entries.list[id as usize]), work);
                 }
                 Event::IsMissed(id) => self.miss(program, id),
                 Event::Dispatches(id) => {
                     if let Work::Kernel { blocks, .. } = self.streams.class_of(program, id).work {
                         let stream = usize::from(program.entries.list[id as usize].stream);
-                        let StreamTraits { priority, device, .. } = program.traits[stream];
-                        self.processors[device.0].start(self.now, (id, priority), blocks);
+                        self.processors.start(self.now, (id, &program.traits[stream]), blocks);
                     }
                 }
-                Event::Ends(entry, started) => {
+                Event::Ends(entry) => {
+                    let duration = self.streams.class_of(program, entry).work.by_itself();
+                    let started = Instant::START + (self.now.since_start() - duration);
                     self.finish(program, Ended { entry, started, before: NONE }, observer);
                 }
             }
@@ -180,7 +173,7 @@ impl Simulator {
                 }
             }
             self.streams.issued_from(self.host.next)[0] = self.host.enter(class);
-            self.wake(program, self.host.next + 1);
+            self.wake::<O>(program, self.host.next + 1);
             let drained = || self.streams.is_drained(program, item.stream);
             match class.waits {
                 Waits::Staging if self.host.blocked != Blocked::Returning => {
@@ -216,13 +209,13 @@ impl Simulator {
             }
         }
         self.host = host;
-        self.wake(program, self.host.next);
+        self.wake::<O>(program, self.host.next);
     }
 
     /// Lets streams go on that had nothing to do, up to a call.
-    fn wake(&mut self, program: &Program<'_>, until: ItemId) {
+    fn wake<O: Observer>(&mut self, program: &Program<'_>, until: ItemId) {
         while let Some(stream) = self.streams.next_issued(program, until) {
-            self.advance(program, stream);
+            self.advance::<O>(program, stream);
         }
         if let Some(times) = &program.looks {
             self.looks.issued(program, times, (&self.streams, self.now));
@@ -237,33 +230,46 @@ impl Simulator {
     /// Lets a stream go on, and whoever waits for it; what becomes ready joins
     /// its engine, in the order in which it became so.
     #[inline(always)]
-    fn advance(&mut self, program: &Program<'_>, stream: u16) {
+    fn advance<O: Observer>(&mut self, program: &Program<'_>, stream: u16) {
         let mut next = Some(stream);
         while let Some(stream) = next {
-            let Self { now, copies, processors, .. } = self;
-            let engines = Engines { now: *now, copies, processors };
-            match self.streams.advance(program, stream, &engines) {
-                Some((ready, false)) => self.set_off(program, ready),
-                Some(((time, id), true)) if time <= self.now => self.miss(program, id),
-                Some(((time, id), true)) => self.queue.schedule(time, Event::IsMissed(id)),
-                None => {}
+            if let Some(head) = self.streams.advance(program, stream) {
+                self.start::<O>(program, head);
             }
             next = self.streams.freed();
         }
     }
 
+    /// Starts the head of a stream.
+    #[inline(never)]
+    fn start<O: Observer>(&mut self, program: &Program<'_>, id: EntryId) {
+        let Self { now, copies, processors, .. } = self;
+        let engines = Engines { now: *now, copies, processors };
+        let Next { time, entry, class, is_missed } = self.streams.start::<O>(program, id, engines);
+        if !is_missed {
+            self.set_off(program, (time, id), (entry, &class.work));
+        } else if time <= self.now {
+            self.miss(program, id);
+        } else {
+            self.queue.schedule(time, Event::IsMissed(id));
+        }
+    }
+
     /// Leaves an operation that may go on to the next look of its engine.
+    #[inline(never)]
     fn miss(&mut self, program: &Program<'_>, id: EntryId) {
         let Self { now, copies, processors, .. } = self;
         let engines = Engines { now: *now, copies, processors };
         let entry = &program.entries.list[id as usize];
-        match (self.streams.sort_of(entry, id), &program.looks) {
-            (Sort::Operation(kind), Some(times))
-                if !engines.are_busy(program.device_of(entry.stream), kind) =>
-            {
+        let kind = self.streams.kind_of(entry, id);
+        match &program.looks {
+            Some(times) if !engines.are_busy(program.device_of(entry.stream), kind) => {
                 self.looks.wait(program, times, (&self.streams, id), (kind, self.now));
             }
-            _ => self.set_off(program, (self.now, id)),
+            _ => {
+                let work = &self.streams.class_of(program, id).work;
+                self.set_off(program, (self.now, id), (entry, work));
+            }
         }
     }
 
@@ -272,26 +278,34 @@ impl Simulator {
         self.looks.collect(self.now, &mut self.found);
         for index in 0..self.found.len() {
             let id = self.found[index];
-            self.streams.found(program.entries.list[id as usize].stream, self.now);
-            self.set_off(program, (self.now, id));
+            let entry = &program.entries.list[id as usize];
+            self.streams.found(entry.stream, self.now);
+            let work = &self.streams.class_of(program, id).work;
+            self.set_off(program, (self.now, id), (entry, work));
         }
         self.found.clear();
     }
 
     /// Sends an operation to its engine.
-    fn set_off(&mut self, program: &Program<'_>, (time, id): Ready) {
-        let work = &self.streams.class_of(program, id).work;
+    #[inline(always)]
+    fn set_off(
+        &mut self,
+        program: &Program<'_>,
+        (time, id): Ready,
+        (entry, work): (&Entry, &Work),
+    ) {
         match *work {
             Work::Kernel { .. } if !program.places.is_empty() => {
                 self.pass_channel(program, (time, id));
             }
             Work::Kernel { gap, .. } => self.launch(time, gap, id),
-            _ if time <= self.now => self.join(program, id, work),
-            _ => self.queue.schedule(time, Event::Joins(id)),
+            _ if time > self.now => self.queue.schedule(time, Event::Joins(id)),
+            _ => self.join(program, (id, entry), work),
         }
     }
 
     /// Launches the kernels that their channel lets go on now.
+    #[inline(never)]
     fn pass_channel(&mut self, program: &Program<'_>, kernel: Ready) {
         self.channels.pass(program, kernel, &mut self.launched);
         for index in 0..self.launched.len() {
@@ -308,60 +322,60 @@ impl Simulator {
         self.queue.schedule(time.max(self.now) + gap, Event::Dispatches(id));
     }
 
-    fn join(&mut self, program: &Program<'_>, id: EntryId, work: &Work) {
-        let entry = &program.entries.list[id as usize];
-        match *work {
-            Work::Copy { direction, .. } => self.enqueue(program, direction as usize, id),
-            Work::PeerCopy { .. } => self.enqueue(program, PEER_ENGINE, id),
-            Work::Staged { duration, early, .. } => {
-                self.queue.schedule(self.now + duration, Event::Ends(id, self.now));
-                if entry.item == self.host.next {
-                    let cause = self.streams.cause(program, entry.stream);
-                    if cause.reason != Reason::Issue && cause.ready > self.host.reached {
-                        self.host.cause = Cause { reason: Reason::Device, ..cause };
-                    }
-                    self.return_at(self.now + duration.saturating_sub(early));
-                }
-            }
-            Work::Inline { duration } => {
-                self.queue.schedule(self.now + duration, Event::Ends(id, self.now));
-            }
-            Work::Kernel { .. } | Work::Nothing | Work::Record | Work::Wait => {
-                unreachable!("kernels are dispatched, events never join an engine")
-            }
-        }
+    #[inline(always)]
+    fn join(&mut self, program: &Program<'_>, (id, entry): (EntryId, &Entry), work: &Work) {
+        let engine = match *work {
+            Work::Copy { direction, .. } => direction as usize,
+            Work::PeerCopy { .. } => PEER_ENGINE,
+            _ => return self.go_without_engine(program, (id, entry), work),
+        };
+        self.copies.enqueue((program.device_of(entry.stream), engine), (id, entry.stream));
     }
 
-    #[inline(always)]
-    fn enqueue(&mut self, program: &Program<'_>, engine: usize, id: EntryId) {
-        let stream = program.entries.list[id as usize].stream;
-        self.copies.enqueue((program.device_of(stream), engine), (id, stream));
-        self.choose = true;
+    /// What holds no engine takes its time, and the host perhaps a part of it.
+    #[inline(never)]
+    fn go_without_engine(
+        &mut self,
+        program: &Program<'_>,
+        (id, entry): (EntryId, &Entry),
+        work: &Work,
+    ) {
+        self.queue.schedule(self.now + work.by_itself(), Event::Ends(id));
+        if let Work::Staged { duration, early, .. } = *work
+            && entry.item == self.host.next
+        {
+            let cause = self.streams.cause(program, entry.stream);
+            if cause.reason != Reason::Issue && cause.ready > self.host.reached {
+                self.host.cause = Cause { reason: Reason::Device, ..cause };
+            }
+            self.return_at(self.now + duration.saturating_sub(early));
+        }
     }
 
     /// An operation has ended: its stream goes on, and perhaps the host.
     fn finish<O: Observer>(&mut self, program: &Program<'_>, ended: Ended, observer: &mut O) {
-        let Entry { item, stream, .. } = program.entries.list[ended.entry as usize];
+        let entry = &program.entries.list[ended.entry as usize];
         if O::LISTENS {
             let cause = self.cause_of(program, &ended);
-            observer.device(program, Done { item, start: ended.started, end: self.now, cause });
+            observer.device(
+                program,
+                Done { item: entry.item, start: ended.started, end: self.now, cause },
+            );
         }
         self.latest = self.latest.max(self.now);
+        let kind = self.streams.end(program, entry, self.now);
         if program.looks.is_some() {
-            let entry = &program.entries.list[ended.entry as usize];
-            if let Sort::Operation(kind) = self.streams.sort_of(entry, ended.entry) {
-                self.looks.done((program.device_of(stream), kind), self.now);
-            }
+            self.looks.done((program.device_of(entry.stream), kind), self.now);
         }
-        self.streams.end(program, (stream, ended.entry), self.now);
-        self.advance(program, stream);
+        self.advance::<O>(program, entry.stream);
         // Not only of this stream: an event may have let another one drain.
         if let Blocked::Draining { stream, wake } = self.host.blocked
             && self.streams.is_drained(program, stream)
         {
             let still_awake = self.now <= self.host.reached;
             if !still_awake {
-                self.host.cause = Cause { reason: Reason::Device, before: item, ready: self.now };
+                self.host.cause =
+                    Cause { reason: Reason::Device, before: entry.item, ready: self.now };
             }
             self.return_at(if still_awake { self.host.reached } else { self.now + wake });
         }

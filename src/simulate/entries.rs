@@ -25,6 +25,13 @@ pub(super) struct Entry {
     pub sort: Sort,
 }
 
+impl Entry {
+    /// What stands behind the last entry of a stream: no call ever issues it.
+    const fn behind_all(waits: u32, stream: u16) -> Self {
+        Self { item: NONE, class: 0, waits, stream, sort: Sort::HostOnly }
+    }
+}
+
 /// A wait for an event.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wait {
@@ -44,14 +51,14 @@ pub(super) struct Recording {
 }
 
 impl Recording {
-    const NEVER: Self = Self { item: NONE, entry: NONE, stream: 0 };
+    pub const NEVER: Self = Self { item: NONE, entry: NONE, stream: 0 };
 }
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Entries {
     pub list: Vec<Entry>,
     pub waits: Vec<Wait>,
-    /// Where each stream begins in `list`, and where the last one ends.
+    /// Where each stream begins in `list`.
     pub starts: Vec<EntryId>,
 }
 
@@ -84,8 +91,9 @@ impl Entries {
                     recordings[recording as usize] = Recording { item: id, entry, stream };
                 }
             }
+            let waits = index(entries.waits.len());
+            entries.list.push(Entry::behind_all(waits, stream as u16));
         }
-        entries.starts.push(index(entries.list.len()));
         for wait in &mut entries.waits {
             if let Some(&until) = recordings.get(items[wait.item as usize].recording as usize) {
                 wait.until = until;

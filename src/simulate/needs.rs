@@ -70,7 +70,7 @@ pub(super) fn hand_overs(program: &Program<'_>) -> Result<HandOvers, Unknown> {
                     let tie = if class.in_graph { Tie::Graph } else { tie };
                     let (row, side) = ((from as usize, to as usize), tie as usize);
                     if !std::mem::replace(&mut looked_up[row.0][row.1][side], true) {
-                        table[row.0][row.1][side] = price_of(program.profile, from, to, tie)?;
+                        table[row.1][side][row.0] = price_of(program.profile, from, to, tie)?;
                     }
                 }
                 *behind = Behind { last: kinds, awaited: Kinds::default() };
@@ -99,7 +99,7 @@ fn price_of(
     from: OperationKind,
     to: OperationKind,
     tie: Tie,
-) -> Result<Price, Unknown> {
+) -> Result<Option<Price>, Unknown> {
     // No trip went to another device.
     let is_timed = from != to && ![from, to].contains(&OperationKind::PeerCopy);
     // Nor do calls in graphs have any grace: see `LookTimes`.
@@ -107,16 +107,18 @@ fn price_of(
         Tie::Stream | Tie::Event => looks.grace.span(),
         Tie::Graph => Span::ZERO,
     });
-    if tie == Tie::Graph {
+    let price = if tie == Tie::Graph {
         let ns = profile.node_hand_over(from, to)?;
-        return Ok(Price { first: ns, queued: ns, looks });
-    }
-    let price = |found: &HandOver| Price {
-        first: found.first.ns.max(0.0),
-        queued: found.queued.ns.max(0.0),
-        looks,
+        Some(Price { first: ns, queued: ns, looks })
+    } else {
+        let price = |found: &HandOver| Price {
+            first: found.first.ns.max(0.0),
+            queued: found.queued.ns.max(0.0),
+            looks,
+        };
+        profile.hand_over(from, to, tie == Tie::Event)?.map(price)
     };
-    Ok(profile.hand_over(from, to, tie == Tie::Event)?.map_or(Price::default(), price))
+    Ok(price.filter(|price| looks.is_some() || price.first > 0.0 || price.queued > 0.0))
 }
 
 /// What waiting for events of other devices takes longer, if the program does so.

@@ -53,6 +53,16 @@ pub(super) enum Work {
     Wait,
 }
 
+impl Work {
+    /// How long it takes; of what holds no engine.
+    pub fn by_itself(&self) -> Span {
+        match self {
+            Self::Staged { duration, .. } | Self::Inline { duration } => *duration,
+            _ => unreachable!("kernels are dispatched, copies join engines, events do neither"),
+        }
+    }
+}
+
 /// The end of something that others depend on: when, and what it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Ending {

@@ -17,6 +17,7 @@ use super::copies::Ended;
 use super::entries::EntryId;
 use super::operation::NONE;
 use crate::kernels::Grid;
+use crate::plan::StreamTraits;
 use crate::units::{Instant, Span};
 use std::collections::VecDeque;
 
@@ -94,11 +95,22 @@ struct Kernel {
 
 struct Batch {
     end: Instant,
-    kernel: usize,
-    blocks: u64,
+    /// Parts of multiprocessors that it holds.
+    parts: u64,
+    of: BatchOf,
 }
 
-pub(super) struct Processors {
+/// What the blocks of a batch are.
+#[derive(Clone, Copy)]
+enum BatchOf {
+    /// All of a kernel that was dispatched at once, as most are.
+    Whole(Ended),
+    /// So many of one of the kernels that were not.
+    Part { kernel: usize, blocks: u64 },
+}
+
+/// The multiprocessors of a device.
+struct Device {
     parts: u64,
     free: u64,
     kernels: Vec<Kernel>,
@@ -108,10 +120,10 @@ pub(super) struct Processors {
     batches: Vec<Batch>,
     last: EntryId,
     /// When the next batch ends.
-    pub next: Instant,
+    next: Instant,
 }
 
-impl Default for Processors {
+impl Default for Device {
     fn default() -> Self {
         Self {
             parts: 0,
@@ -126,9 +138,66 @@ impl Default for Processors {
     }
 }
 
+/// Those of all devices.
+pub(super) struct Processors {
+    devices: Vec<Device>,
+    /// When a batch ends next.
+    pub next: Instant,
+}
+
+impl Default for Processors {
+    fn default() -> Self {
+        Self { devices: Vec::new(), next: Instant::NEVER }
+    }
+}
+
 impl Processors {
     /// Forgets everything but its memory.
-    pub fn reset(&mut self, multiprocessors: u32) {
+    pub fn reset(&mut self, devices: usize, multiprocessors: u32) {
+        self.next = Instant::NEVER;
+        self.devices.resize_with(devices, Device::default);
+        self.devices.iter_mut().for_each(|device| device.reset(multiprocessors));
+    }
+
+    /// Queues a kernel up: behind those of its own priority, before those of a
+    /// higher number, whatever of these has been dispatched already.
+    pub fn start(
+        &mut self,
+        now: Instant,
+        (entry, traits): (EntryId, &StreamTraits),
+        blocks: Blocks,
+    ) {
+        let device = &mut self.devices[traits.device.0];
+        device.start(now, (entry, traits.priority), blocks);
+        self.next = self.next.min(device.next);
+    }
+
+    /// How many devices there are.
+    pub fn count(&self) -> usize {
+        self.devices.len()
+    }
+
+    /// Takes out a kernel of a device whose last block has ended, if one has. To be called
+    /// of all devices until none has, with the time of the next end forgotten.
+    #[inline(always)]
+    pub fn collect(&mut self, device: usize, now: Instant) -> Option<Ended> {
+        let device = &mut self.devices[device];
+        let ended = if device.next <= now { device.collect(now) } else { None };
+        if ended.is_none() {
+            self.next = self.next.min(device.next);
+        }
+        ended
+    }
+
+    /// Whether any kernel of a device is running.
+    pub fn is_busy(&self, device: usize) -> bool {
+        self.devices[device].is_busy()
+    }
+}
+
+impl Device {
+    /// Forgets everything but its memory.
+    fn reset(&mut self, multiprocessors: u32) {
         self.parts = u64::from(multiprocessors.max(1)) * u64::from(PARTS);
         self.free = self.parts;
         self.kernels.clear();
@@ -138,9 +207,22 @@ impl Processors {
         (self.last, self.next) = (NONE, Instant::NEVER);
     }
 
-    /// Queues a kernel up: behind those of its own priority, before those of a
-    /// higher number, whatever of these has been dispatched already.
-    pub fn start(&mut self, now: Instant, (entry, priority): (EntryId, i32), blocks: Blocks) {
+    #[inline(always)]
+    fn start(&mut self, now: Instant, (entry, priority): (EntryId, i32), blocks: Blocks) {
+        let parts = u64::from(blocks.count) * u64::from(blocks.parts);
+        if self.queue.is_empty() && parts <= self.free && parts > 0 {
+            let end = now + Span::from_nanos_f64(blocks.each.max(0.0));
+            let ended = Ended { entry, started: now, before: self.last };
+            self.run(Batch { end, parts, of: BatchOf::Whole(ended) });
+        } else {
+            self.queue_up((entry, priority), blocks);
+            self.dispatch(now);
+        }
+    }
+
+    /// A kernel that is not dispatched at once.
+    #[inline(never)]
+    fn queue_up(&mut self, (entry, priority): (EntryId, i32), blocks: Blocks) {
         let kernel = Kernel {
             entry,
             priority,
@@ -168,57 +250,83 @@ impl Processors {
             self.queue.swap(at - 1, at);
             at -= 1;
         }
-        self.dispatch(now);
     }
 
     /// Takes out a kernel whose last block has ended, if one has.
-    pub fn collect(&mut self, now: Instant) -> Option<Ended> {
+    fn collect(&mut self, now: Instant) -> Option<Ended> {
         while let Some(due) = self.batches.iter().position(|batch| batch.end <= now) {
-            let Batch { kernel: place, blocks, .. } = self.batches.swap_remove(due);
-            let kernel = &mut self.kernels[place];
-            self.free += blocks * u64::from(kernel.blocks.parts);
-            kernel.running -= blocks;
-            if kernel.running == 0 && kernel.waiting == 0 {
-                self.vacant.push(place);
-                self.last = kernel.entry;
-                let Kernel { entry, started, before, .. } = *kernel;
-                return Some(Ended { entry, started, before });
+            let Batch { parts, of, .. } = self.batches.swap_remove(due);
+            self.free += parts;
+            let ended = match of {
+                BatchOf::Whole(ended) => Some(ended),
+                BatchOf::Part { kernel, blocks } => self.take_part(kernel, blocks),
+            };
+            if let Some(ended) = ended {
+                self.last = ended.entry;
+                return Some(ended);
             }
         }
-        self.dispatch(now);
+        self.next = self.batches.iter().map(|batch| batch.end).min().unwrap_or(Instant::NEVER);
+        if !self.queue.is_empty() {
+            self.dispatch(now);
+        }
         None
     }
 
-    /// Whether any kernel is running.
-    pub fn is_busy(&self) -> bool {
-        self.kernels.len() > self.vacant.len()
+    fn is_busy(&self) -> bool {
+        !self.batches.is_empty() || !self.queue.is_empty()
     }
 
+    /// Some blocks of a kernel have ended, and so perhaps all of it.
+    fn take_part(&mut self, place: usize, blocks: u64) -> Option<Ended> {
+        let kernel = &mut self.kernels[place];
+        kernel.running -= blocks;
+        if kernel.running > 0 || kernel.waiting > 0 {
+            return None;
+        }
+        self.vacant.push(place);
+        let Kernel { entry, started, before, .. } = *kernel;
+        Some(Ended { entry, started, before })
+    }
+
+    /// Gives a batch its room, until it ends.
+    fn run(&mut self, batch: Batch) {
+        self.free -= batch.parts;
+        self.next = self.next.min(batch.end);
+        self.batches.push(batch);
+    }
+
+    #[inline(never)]
     fn dispatch(&mut self, now: Instant) {
         while let Some(&place) = self.queue.front() {
-            let kernel = &mut self.kernels[place];
-            let parts = u64::from(kernel.blocks.parts);
-            let fits = kernel.waiting * parts <= self.free;
-            let blocks = if fits { kernel.waiting } else { self.free / parts };
-            if blocks == 0 {
-                break;
-            }
-            if kernel.started == Instant::NEVER {
-                (kernel.started, kernel.before) = (now, self.last);
-            }
-            kernel.waiting -= blocks;
-            kernel.running += blocks;
-            self.free -= blocks * parts;
-            let exact = (kernel.blocks.each + kernel.rest).max(0.0);
-            let whole = Span::from_nanos_f64(exact);
-            kernel.rest = exact - whole.nanos_f64();
-            let end = now + whole;
-            self.batches.push(Batch { end, kernel: place, blocks });
-            if kernel.waiting > 0 {
+            if !self.give_room(now, place) {
                 break;
             }
             self.queue.pop_front();
         }
-        self.next = self.batches.iter().map(|batch| batch.end).min().unwrap_or(Instant::NEVER);
+    }
+
+    /// Dispatches as many blocks of a kernel as there is room for; gives whether those
+    /// were all.
+    fn give_room(&mut self, now: Instant, place: usize) -> bool {
+        let kernel = &mut self.kernels[place];
+        let parts = u64::from(kernel.blocks.parts);
+        let fits = kernel.waiting * parts <= self.free;
+        let blocks = if fits { kernel.waiting } else { self.free / parts };
+        if blocks == 0 {
+            return false;
+        }
+        if kernel.started == Instant::NEVER {
+            (kernel.started, kernel.before) = (now, self.last);
+        }
+        kernel.waiting -= blocks;
+        kernel.running += blocks;
+        let exact = (kernel.blocks.each + kernel.rest).max(0.0);
+        let whole = Span::from_nanos_f64(exact);
+        kernel.rest = exact - whole.nanos_f64();
+        let is_all = kernel.waiting == 0;
+        let of = BatchOf::Part { kernel: place, blocks };
+        self.run(Batch { end: now + whole, parts: blocks * parts, of });
+        is_all
     }
 }

@@ -96,7 +96,7 @@ impl Sort {
 }
 
 /// A hand-over's two prices, in nanoseconds.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Price {
     pub first: f64,
     pub queued: f64,
@@ -105,8 +105,9 @@ pub(super) struct Price {
     pub looks: Option<Span>,
 }
 
-/// By the kinds before and after and by what lies between.
-pub(super) type HandOvers = [[[Price; 3]; OperationKind::COUNT]; OperationKind::COUNT];
+/// By the kind after, by what lies between, and by the kind before. Nothing where the
+/// second goes on at once, or never comes.
+pub(super) type HandOvers = [[[Option<Price>; OperationKind::COUNT]; 3]; OperationKind::COUNT];
 
 /// What ties an operation to one that it has to follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,7 +131,6 @@ pub struct Program<'p> {
     /// kernel, its place among the kernels of its channel.
     pub(super) places: Vec<u32>,
     pub(super) recordings: usize,
-    /// Nothing where passing on is part of the service time, or never happens.
     pub(super) hand_overs: HandOvers,
     /// Nanoseconds that it takes longer to wait for an event of another device.
     pub(super) crossing: f64,
@@ -271,7 +271,7 @@ impl<'p> Program<'p> {
     }
 
     pub(super) fn streams(&self) -> usize {
-        self.entries.starts.len() - 1
+        self.entries.starts.len()
     }
 
     /// Streams are dealt to the channels of their device in turn.

@@ -25,10 +25,11 @@ impl<E: Copy> Queue<E> {
 
     pub fn schedule(&mut self, time: Instant, event: E) {
         let mut place = self.events.len();
+        self.events.push((time, event));
         while place > 0 && self.events[place - 1].0 <= time {
+            self.events.swap(place - 1, place);
             place -= 1;
         }
-        self.events.insert(place, (time, event));
     }
 
     /// The time of the next event.

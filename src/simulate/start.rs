@@ -3,31 +3,29 @@
 use super::observer::Cause;
 use super::operation::{Ending, NONE};
 use super::program::{Price, Program, Tie};
+use super::streams::Engines;
 use crate::profile::OperationKind;
 use crate::timeline::Reason;
 use crate::units::{Instant, Span};
 
 /// The start of an operation, as far as it is known.
-pub(super) struct Start {
+pub(super) struct Start<'e> {
     pub kind: OperationKind,
     pub device: u16,
-    /// Its engine is doing something, and looks at everything that waits for it when
-    /// it is done: a hand-over costs nothing extra.
-    pub is_busy: bool,
+    pub engines: Engines<'e>,
     /// The first of its kind since its stream was last empty.
     pub is_first: bool,
     /// When it was issued, and when it reaches the device.
     pub arrival: (Instant, Instant),
-    /// When its engine comes to it: not before it is done with what is before it in the
-    /// stream.
-    pub turn: Instant,
+    /// What was before it in its stream.
+    pub last: Option<&'e Ending>,
     pub time: Instant,
     /// Its engine has looked before then, and goes by until it looks again.
     pub is_missed: bool,
     pub cause: Cause,
 }
 
-impl Start {
+impl Start<'_> {
     /// Puts it behind something else; `polling`: nanoseconds more.
     #[inline(always)]
     pub fn follow(
@@ -42,27 +40,51 @@ impl Start {
         if from.time <= self.arrival.0 {
             return;
         }
-        let price = match from.kind {
-            Some(from) if !self.is_busy => {
-                program.hand_overs[from as usize][self.kind as usize][tie as usize]
-            }
-            _ => Price::default(),
-        };
-        let is_elsewhere = from.item != NONE && from.device != self.device;
-        let crossing = if is_elsewhere { program.crossing } else { 0.0 };
-        let nanos = match (price.looks, self.is_first) {
-            // What it looks at is its own device's.
-            (Some(grace), _) if !is_elsewhere => {
-                self.is_missed |= from.time > self.turn + grace;
-                0.0
-            }
-            (_, true) => price.first + polling + crossing,
-            (_, false) => price.queued + polling + crossing,
-        };
+        let prices = &program.hand_overs[self.kind as usize][tie as usize];
+        let mut nanos = polling;
+        if let Some(before) = from.kind
+            && let Some(price) = &prices[before as usize]
+        {
+            nanos = self.take_over(price, from, polling);
+        }
+        if program.crossing > 0.0 && self.is_elsewhere(from) {
+            nanos += program.crossing;
+        }
         self.wait(from, nanos, reason);
     }
 
+    /// Has an engine take over from another; what that takes.
+    fn take_over(&mut self, price: &Price, from: &Ending, polling: f64) -> f64 {
+        // An engine that does something looks at everything that waits for it when it is
+        // done: a hand-over costs nothing extra.
+        if self.engines.are_busy(usize::from(self.device), self.kind) {
+            return polling;
+        }
+        match price.looks {
+            // What it looks at is its own device's.
+            Some(grace) if !self.is_elsewhere(from) => {
+                self.is_missed |= from.time > self.turn() + grace;
+                0.0
+            }
+            _ => polling + if self.is_first { price.first } else { price.queued },
+        }
+    }
+
+    fn is_elsewhere(&self, from: &Ending) -> bool {
+        from.item != NONE && from.device != self.device
+    }
+
+    /// When its engine comes to it: not before it is done with what is before it in the
+    /// stream.
+    fn turn(&self) -> Instant {
+        match self.last {
+            Some(last) if last.kind == Some(self.kind) => self.arrival.1.max(last.time),
+            _ => self.arrival.1,
+        }
+    }
+
     /// To go on from the other, which ends behind the issue, takes so many nanoseconds.
+    #[inline(always)]
     fn wait(&mut self, from: &Ending, nanos: f64, reason: Reason) {
         let mut after = from.time;
         if nanos > 0.0 {

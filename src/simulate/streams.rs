@@ -9,10 +9,11 @@
 
 mod barrier;
 mod polling;
+mod waiting;
 
 use super::copies::{Copies, PEER_ENGINE};
-use super::entries::{Entry, EntryId, Recording, Wait};
-use super::observer::Cause;
+use super::entries::{Entry, EntryId, Recording};
+use super::observer::{Cause, Observer};
 use super::operation::{Ending, ItemId, NONE};
 use super::processors::Processors;
 use super::program::{Class, Program, Sort, Tie};
@@ -22,10 +23,8 @@ use crate::timeline::Reason;
 use crate::units::Instant;
 
 struct Stream {
-    /// Among all entries: the head, what follows the stream's last, and a kernel that
-    /// nothing before the head comes after.
+    /// Among all entries: the head, and a kernel that nothing before the head comes after.
     head: EntryId,
-    end: EntryId,
     kernel: EntryId,
     /// The next wait of the head, or of what follows it.
     wait: u32,
@@ -36,16 +35,20 @@ struct Stream {
     held_back: bool,
     /// Kinds of operations that were issued since the stream was last empty.
     seen: [bool; OperationKind::COUNT],
+    /// What the head is, if it has been given to its engine.
+    kind: OperationKind,
     /// When the last one left.
     cleared: Instant,
-    /// The last operation that ended here.
-    last: Ending,
+    /// The last operation that ended here; [`NONE`] if none has.
+    last: EntryId,
     /// What the next operation must follow besides: events that were waited for.
-    awaited: Vec<Ending>,
+    awaited: Vec<EntryId>,
     /// The first stream whose head waits for something here: in order of what they wait
     /// for, and of those that wait for the same, the last to come is the first.
     waiter: Option<u16>,
-    /// The next stream in the list that this one is in.
+    /// What this one's head waits for elsewhere, and the next stream in the list that it is
+    /// in for that.
+    awaits: Recording,
     next_waiter: Option<u16>,
     /// Why the running operation could not start before it was ready, and when
     /// that was.
@@ -53,7 +56,9 @@ struct Stream {
 }
 
 /// All streams. What is done for each operation is `inline(always)` here and in
-/// [`Start`]: a call, with what it saves and restores, costs as much as it does.
+/// [`Start`]: a call, with what it saves and restores, costs as much as it does. But
+/// [`Streams::advance`] is none with [`Streams::start`]: a stream that only waits would
+/// save and restore what the other needs.
 #[derive(Default)]
 pub(super) struct Streams {
     streams: Vec<Stream>,
@@ -75,14 +80,15 @@ pub(super) struct Streams {
 pub(super) struct Engines<'e> {
     pub now: Instant,
     pub copies: &'e Copies,
-    /// Those of each device.
-    pub processors: &'e [Processors],
+    pub processors: &'e Processors,
 }
 
 impl Engines<'_> {
+    /// Only asked where a hand-over has a price.
+    #[inline(never)]
     pub fn are_busy(&self, device: usize, kind: OperationKind) -> bool {
         if kind == OperationKind::Kernel {
-            return self.processors[device].is_busy();
+            return self.processors.is_busy(device);
         }
         // Kinds of copies are in the order of their engines.
         self.copies.is_busy(device, (kind as usize).min(PEER_ENGINE))
@@ -91,6 +97,15 @@ impl Engines<'_> {
 
 /// An operation that may start at a time.
 pub(super) type Ready = (Instant, EntryId);
+
+/// The operation at the head of a stream, which may start at a time.
+pub(super) struct Next<'p> {
+    pub time: Instant,
+    pub entry: &'p Entry,
+    pub class: &'p Class,
+    /// Its engine has to find out.
+    pub is_missed: bool,
+}
 
 impl Streams {
     /// Forgets everything but its memory.
@@ -108,20 +123,21 @@ impl Streams {
             None => 0,
         };
         self.streams.clear();
-        let bounds = program.entries.starts.windows(2).zip(&program.traits);
-        self.streams.extend(bounds.map(|(bounds, traits)| Stream {
-            head: bounds[0],
-            end: bounds[1],
-            kernel: bounds[0],
-            wait: waits(bounds[0]),
+        let starts = program.entries.starts.iter().zip(&program.traits);
+        self.streams.extend(starts.map(|(&start, traits)| Stream {
+            head: start,
+            kernel: start,
+            wait: waits(start),
             device: traits.device.0 as u16,
             running: false,
             held_back: false,
             seen: [false; OperationKind::COUNT],
+            kind: OperationKind::Kernel,
             cleared: Instant::START,
-            last: Ending::START,
+            last: NONE,
             awaited: Vec::new(),
             waiter: None,
+            awaits: Recording::NEVER,
             next_waiter: None,
             cause: Cause::START,
         }));
@@ -157,9 +173,13 @@ impl Streams {
         self.issued[item as usize] + self.class_of(program, id).latency
     }
 
-    pub fn sort_of(&self, entry: &Entry, id: EntryId) -> Sort {
-        // Where kernels are launched from.
-        if self.is_inline(id) { Sort::KERNEL } else { entry.sort }
+    /// The kind of an operation.
+    pub fn kind_of(&self, entry: &Entry, id: EntryId) -> OperationKind {
+        match entry.sort {
+            Sort::Operation(kind) if !self.is_inline(id) => kind,
+            // Where kernels are launched from.
+            _ => OperationKind::Kernel,
+        }
     }
 
     /// Why the operation at the head of a stream was not ready before.
@@ -167,7 +187,7 @@ impl Streams {
         let cause = self.streams[usize::from(stream)].cause;
         let is_record = |id: ItemId| program.items[id as usize].sort == Sort::Record;
         let is_call =
-            cause.reason == Reason::Issue || cause.before != NONE && is_record(cause.before);
+            cause.before != NONE && (cause.reason == Reason::Issue || is_record(cause.before));
         if !is_call {
             return cause;
         }
@@ -198,42 +218,31 @@ impl Streams {
 
     /// The operation at the head of a stream has ended.
     #[inline(always)]
-    pub fn end(&mut self, program: &Program<'_>, (index, id): (u16, EntryId), time: Instant) {
-        let entry = &program.entries.list[id as usize];
-        let kind = match self.sort_of(entry, id) {
-            Sort::Operation(kind) => Some(kind),
-            _ => None,
-        };
-        let stream = &mut self.streams[usize::from(index)];
+    pub fn end(&mut self, program: &Program<'_>, entry: &Entry, time: Instant) -> OperationKind {
+        let stream = &mut self.streams[usize::from(entry.stream)];
         debug_assert!(stream.running, "only the head of a stream runs");
         stream.running = false;
         stream.cleared = time;
-        stream.last = Ending { time, item: entry.item, device: stream.device, kind };
-        let ending = stream.last;
-        self.pass_head(program, index, ending);
+        let (kind, device) = (stream.kind, stream.device);
+        stream.last = stream.head;
+        self.endings[stream.head as usize] =
+            Ending { time, item: entry.item, device, kind: Some(kind) };
+        self.pass_head(program, entry.stream);
+        kind
     }
 
     /// Done with the head: whoever waited for it is to be looked at.
     #[inline(always)]
-    fn pass_head(&mut self, program: &Program<'_>, index: u16, ending: Ending) {
+    fn pass_head(&mut self, program: &Program<'_>, index: u16) {
         let stream = &mut self.streams[usize::from(index)];
-        self.endings[stream.head as usize] = ending;
         stream.head += 1;
-        let (head, mut waiter) = (stream.head, stream.waiter);
-        while let Some(next) = waiter {
-            let other = &self.streams[usize::from(next)];
-            if program.entries.waits[other.wait as usize].until.entry >= head {
-                break;
-            }
-            self.to_do.push(next);
-            waiter = other.next_waiter;
+        if let (head, Some(waiter)) = (stream.head, stream.waiter)
+            && self.streams[usize::from(waiter)].awaits.entry < head
+        {
+            self.free(index, waiter);
         }
-        self.streams[usize::from(index)].waiter = waiter;
-        // And who is behind it across the barrier.
-        for &other in &program.barrier {
-            if std::mem::take(&mut self.streams[usize::from(other)].held_back) {
-                self.to_do.push(other);
-            }
+        if !program.barrier.is_empty() {
+            self.let_go(program);
         }
     }
 
@@ -242,148 +251,130 @@ impl Streams {
         self.to_do.pop()
     }
 
-    /// Lets a stream go on until an operation may start, and gives that, and whether its
-    /// engine has to find that out.
-    pub fn advance(
-        &mut self,
-        program: &Program<'_>,
-        index: u16,
-        engines: &Engines<'_>,
-    ) -> Option<(Ready, bool)> {
-        loop {
-            let stream = &self.streams[usize::from(index)];
-            if stream.running {
-                return None;
-            }
-            let (id, entry) = stream.head_until(program, self.until)?;
-            if !program.barrier.is_empty() && self.holds_back(program, index) {
-                return None;
-            }
-            while self.streams[usize::from(index)].wait != entry.waits {
-                if !self.pass_wait(program, index) {
-                    return None;
-                }
-            }
-            if let Sort::Operation(kind) = self.sort_of(entry, id) {
-                let (time, is_missed) = self.start(program, index, (id, kind), engines);
-                return Some(((time, id), is_missed));
-            }
-            self.pass_mark(program, index, entry);
+    /// Lets a stream go on until its head is an operation that may start, and gives that.
+    pub fn advance(&mut self, program: &Program<'_>, index: u16) -> Option<EntryId> {
+        let (id, entry) = self.head(program, index)?;
+        match entry.sort {
+            Sort::Operation(_) => Some(id),
+            _ => self.advance_past(program, index, entry),
         }
     }
 
-    /// Passes over a record or waits that are an entry of their own.
+    /// The same if the head is something else.
     #[cold]
+    fn advance_past<'p>(
+        &mut self,
+        program: &'p Program<'_>,
+        index: u16,
+        mut mark: &'p Entry,
+    ) -> Option<EntryId> {
+        loop {
+            self.pass_mark(program, index, mark);
+            let (id, entry) = self.head(program, index)?;
+            if let Sort::Operation(_) = entry.sort {
+                return Some(id);
+            }
+            mark = entry;
+        }
+    }
+
+    /// The head of a stream, if there is nothing in its way.
+    #[inline(always)]
+    fn head<'p>(&mut self, program: &'p Program<'_>, index: u16) -> Option<(EntryId, &'p Entry)> {
+        if !program.barrier.is_empty() && self.holds_back(program, index) {
+            return None;
+        }
+        let stream = &self.streams[usize::from(index)];
+        let (id, entry) = stream.head_until(program, self.until)?;
+        if stream.running {
+            return None;
+        }
+        let (first, end) = (stream.wait, entry.waits);
+        if first == end {
+            return Some((id, entry));
+        }
+        let is_free = self.pass_wait(program, index, first)
+            && (first + 1 == end || self.pass_waits(program, index, first + 1..end));
+        is_free.then_some((id, entry))
+    }
+
+    /// Passes over a record or waits that are an entry of their own.
     fn pass_mark(&mut self, program: &Program<'_>, index: u16, entry: &Entry) {
         let issued = self.issued[entry.item as usize];
         let stream = &mut self.streams[usize::from(index)];
         stream.find(issued);
         if entry.sort != Sort::Record {
-            self.pass_head(program, index, Ending::START);
+            self.pass_head(program, index);
             return;
         }
-        let mut ending = stream.last;
+        let mut ending = self.endings.get(stream.last as usize).map_or(Ending::START, |last| *last);
         if ending.time < issued {
             ending = Ending { time: issued, item: entry.item, device: stream.device, ..ending };
         }
         // What the stream itself still has to follow, its waiters have to as well.
         for &other in &stream.awaited {
+            let other = &self.endings[other as usize];
             if other.time > ending.time {
-                ending = other;
+                ending = *other;
             }
         }
         stream.cleared = stream.cleared.max(ending.time);
-        self.pass_head(program, index, ending);
+        self.endings[stream.head as usize] = ending;
+        self.pass_head(program, index);
     }
 
-    /// Takes a wait off a stream if what it is for has happened.
+    /// Starts the operation at the head of a stream.
     #[inline(always)]
-    fn pass_wait(&mut self, program: &Program<'_>, index: u16) -> bool {
-        let stream = &self.streams[usize::from(index)];
-        let &Wait { item, until } = &program.entries.waits[stream.wait as usize];
-        let mut left = self.issued[item as usize];
-        let mut ending = None;
-        if until.entry != NONE {
-            if self.streams[usize::from(until.stream)].head <= until.entry {
-                self.queue_up(program, index, until);
-                return false;
-            }
-            ending = Some(self.endings[until.entry as usize]);
-        }
-        let stream = &mut self.streams[usize::from(index)];
-        stream.find(left);
-        if let Some(ending) = ending {
-            stream.awaited.push(ending);
-            left = left.max(ending.time);
-        }
-        stream.cleared = stream.cleared.max(left);
-        stream.wait += 1;
-        true
-    }
-
-    /// Has a stream looked at when a recording is made.
-    #[inline(never)]
-    fn queue_up(&mut self, program: &Program<'_>, index: u16, until: Recording) {
-        let awaited = |stream: &Stream| program.entries.waits[stream.wait as usize].until.item;
-        let mut next = self.streams[usize::from(until.stream)].waiter;
-        let mut before = None;
-        while let Some(waiter) =
-            next.filter(|&next| awaited(&self.streams[usize::from(next)]) < until.item)
-        {
-            before = next;
-            next = self.streams[usize::from(waiter)].next_waiter;
-        }
-        self.streams[usize::from(index)].next_waiter = next;
-        match before {
-            None => self.streams[usize::from(until.stream)].waiter = Some(index),
-            Some(before) => self.streams[usize::from(before)].next_waiter = Some(index),
-        }
-    }
-
-    /// Starts the operation at the head of a stream; the time at which it may, and
-    /// whether its engine has to find that out.
-    fn start(
+    pub fn start<'p, O: Observer>(
         &mut self,
-        program: &Program<'_>,
-        index: u16,
-        (id, kind): (EntryId, OperationKind),
-        engines: &Engines<'_>,
-    ) -> (Instant, bool) {
-        let class = self.class_of(program, id);
-        let item = program.entries.list[id as usize].item;
+        program: &'p Program<'_>,
+        id: EntryId,
+        engines: Engines<'_>,
+    ) -> Next<'p> {
+        let entry = &program.entries.list[id as usize];
+        let (class, kind) = (self.class_of(program, id), self.kind_of(entry, id));
+        let &Entry { item, stream: index, .. } = entry;
         let issued = self.issued[item as usize];
         let arrival = (issued, issued + class.latency);
+        let polling = if program.launching.len() > 1 && kind == OperationKind::Kernel {
+            self.polling(program, index, engines)
+        } else {
+            0.0
+        };
+        let last = self.streams[usize::from(index)].last;
+        let last = self.endings.get(last as usize);
         let stream = &mut self.streams[usize::from(index)];
         stream.find(issued);
-        let may_poll = (stream.last.kind, kind) == KERNELS && program.launching.len() > 1;
-        let polling = if may_poll { self.polling(program, index, engines) } else { 0.0 };
-        let stream = &mut self.streams[usize::from(index)];
         let is_first = !std::mem::replace(&mut stream.seen[kind as usize], true);
-        let is_busy = engines.are_busy(usize::from(stream.device), kind);
         let mut start = Start {
             kind,
             device: stream.device,
-            is_busy,
+            engines,
             is_first,
             arrival,
-            turn: match stream.last.kind {
-                Some(last) if last == kind => arrival.1.max(stream.last.time),
-                _ => arrival.1,
-            },
+            last,
             time: arrival.1,
             is_missed: false,
             cause: Cause { reason: Reason::Issue, before: item, ready: arrival.1 },
         };
         let [within, across] =
             if class.in_graph { [Tie::Graph; 2] } else { [Tie::Stream, Tie::Event] };
-        start.follow(program, &stream.last, within, polling, Reason::Stream);
-        for event in &stream.awaited {
-            start.follow(program, event, across, 0.0, Reason::Event);
+        if let Some(last) = last {
+            start.follow(program, last, within, polling, Reason::Stream);
         }
+        if let Some((&first, more)) = stream.awaited.split_first() {
+            start.follow(program, &self.endings[first as usize], across, 0.0, Reason::Event);
+            for &event in more {
+                start.follow(program, &self.endings[event as usize], across, 0.0, Reason::Event);
+            }
+        }
+        let Start { time, is_missed, cause, .. } = start;
         stream.awaited.clear();
-        stream.running = true;
-        stream.cause = start.cause;
-        (start.time, start.is_missed)
+        (stream.running, stream.kind) = (true, kind);
+        if O::LISTENS {
+            stream.cause = cause;
+        }
+        Next { time, entry, class, is_missed }
     }
 }
 
@@ -401,15 +392,7 @@ impl Stream {
         program: &'p Program<'_>,
         until: ItemId,
     ) -> Option<(EntryId, &'p Entry)> {
-        let head = self.head;
-        if head == self.end {
-            return None;
-        }
-        let entry = &program.entries.list[head as usize];
-        (entry.item < until).then_some((head, entry))
+        let entry = &program.entries.list[self.head as usize];
+        (entry.item < until).then_some((self.head, entry))
     }
 }
-
-/// A kernel behind a kernel.
-const KERNELS: (Option<OperationKind>, OperationKind) =
-    (Some(OperationKind::Kernel), OperationKind::Kernel);

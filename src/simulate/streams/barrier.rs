@@ -2,32 +2,45 @@
 //! them.
 
 use super::Streams;
-use crate::simulate::entries::Entries;
+use crate::simulate::operation::NONE;
 use crate::simulate::program::Program;
 
 impl Streams {
+    /// Who is behind it across the barrier is to be looked at as well.
+    #[cold]
+    pub(super) fn let_go(&mut self, program: &Program<'_>) {
+        for &other in &program.barrier {
+            if std::mem::take(&mut self.streams[usize::from(other)].held_back) {
+                self.to_do.push(other);
+            }
+        }
+    }
+
     /// Whether the head of a stream has to stay behind the barrier that the
     /// legacy default stream is; if not, it has to follow what was before it.
     #[cold]
     pub(super) fn holds_back(&mut self, program: &Program<'_>, index: u16) -> bool {
-        let id = program.entries.list[self.streams[usize::from(index)].head as usize].item;
+        let stream = &self.streams[usize::from(index)];
+        let id = program.entries.list[stream.head as usize].item;
+        if stream.running || id >= self.until {
+            return false;
+        }
         let traits = |index: usize| &program.traits[index];
         let mine = traits(usize::from(index));
         let others = || {
             let others = program.barrier.iter().map(|&other| usize::from(other));
             others.filter(|&other| mine.waits_for(traits(other)))
         };
-        let is_earlier = |other: usize| {
-            let head = self.streams[other].head;
-            let Entries { list, starts, .. } = &program.entries;
-            head < starts[other + 1] && list[head as usize].item < id
-        };
+        let is_earlier =
+            |other: usize| program.entries.list[self.streams[other].head as usize].item < id;
         let held_back = others().any(is_earlier);
         self.streams[usize::from(index)].held_back = held_back;
         if !held_back {
             for other in others() {
                 let last = self.streams[other].last;
-                self.streams[usize::from(index)].awaited.push(last);
+                if last != NONE {
+                    self.streams[usize::from(index)].awaited.push(last);
+                }
             }
         }
         held_back

@@ -1,6 +1,7 @@
 //! What streams that wait cost those that run kernels.
 
-use super::{Engines, Streams};
+use super::{Engines, Stream, Streams};
+use crate::profile::OperationKind;
 use crate::simulate::entries::EntryId;
 use crate::simulate::program::{Program, Sort};
 
@@ -13,9 +14,13 @@ impl Streams {
         &mut self,
         program: &Program<'_>,
         index: u16,
-        engines: &Engines<'_>,
+        engines: Engines<'_>,
     ) -> f64 {
-        let device = self.streams[usize::from(index)].device;
+        let &Stream { device, last, .. } = &self.streams[usize::from(index)];
+        let kind = self.endings.get(last as usize).and_then(|last| last.kind);
+        if kind != Some(OperationKind::Kernel) {
+            return 0.0;
+        }
         let mut others = 0;
         for &other in &program.launching {
             let stream = &mut self.streams[usize::from(other)];
@@ -25,9 +30,7 @@ impl Streams {
                 _ => continue,
             };
             stream.kernel = stream.kernel.max(id);
-            let is_issued = |id: EntryId| {
-                id < stream.end && program.entries.list[id as usize].item < self.until
-            };
+            let is_issued = |id: EntryId| program.entries.list[id as usize].item < self.until;
             while is_issued(stream.kernel) && !is_kernel(stream.kernel) {
                 stream.kernel += 1;
             }
