@@ -90,11 +90,17 @@ impl Course {
 }
 
 /// How often in a pass a quantity is measured. A core may be a third slower for seconds,
-/// for what its neighbour does, and every plan is made of these: they are better met
-/// at many moments than for long at one.
+/// for what its neighbour does, and others may use the link; every plan is made of these:
+/// they are better met at many moments than for long at one.
 pub(super) const fn visits(quantity: &Quantity, extent: Extent) -> usize {
     match (quantity, extent) {
-        (Quantity::Call { .. } | Quantity::CallInTurn { .. }, Extent::Quick) => 2,
+        (
+            Quantity::Call { .. }
+            | Quantity::CallInTurn { .. }
+            | Quantity::Copy { .. }
+            | Quantity::Shared { .. },
+            Extent::Quick,
+        ) => 2,
         (_, Extent::Quick) => 1,
         (Quantity::Call { .. } | Quantity::CallInTurn { .. }, _) => 5,
         (Quantity::Trip { .. } | Quantity::GraphCall { .. }, _) => 3,

@@ -61,7 +61,7 @@ impl<'s> Lookup<'s> {
                 })
                 .collect();
             let fastest = visits.iter().map(|visit| visit.0).fold(f64::INFINITY, f64::min);
-            let counts = visits.iter().filter(|visit| visit.0 <= (1.0 + DISTURBED) * fastest);
+            let counts = visits.iter().filter(|visit| visit.0 <= DISTURBED * fastest);
             counts.flat_map(|visit| &visit.1).copied().collect()
         };
         let few = found.iter().map(|m| m.count).min()?;
@@ -164,8 +164,9 @@ impl Pooled {
     }
 }
 
-/// A device left to itself repeats what it does within less than this share.
-const DISTURBED: f64 = 0.03;
+/// A visit that takes this many times as long as another was disturbed: a device left to
+/// itself repeats what it does more closely.
+const DISTURBED: f64 = 1.03;
 
 /// Whether the host has no part in a time but to issue what is timed.
 const fn is_timed_on_device(quantity: &Quantity) -> bool {

@@ -9,9 +9,8 @@ impl fmt::Display for Quantity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Call { call } => write!(f, "host cost of {}", call.name()),
-            Self::RoundTrip { links, across: a, long } => {
-                let long = if *long { "long " } else { "" };
-                write!(f, "round trip of {long}{}{}", named(links), across(*a))
+            Self::RoundTrip { links, across: a, long: l } => {
+                write!(f, "round trip of {}{}{}", long(*l), named(links), across(*a))
             }
             Self::Chain { links, across: a } => {
                 write!(f, "chain of {}{}", named(links), across(*a))
@@ -19,9 +18,9 @@ impl fmt::Display for Quantity {
             Self::GraphCall { call, nodes } => {
                 write!(f, "host cost of {} a graph of {nodes} nodes", call.name())
             }
-            Self::GraphTrip { link, long, part } => {
-                let long = if *long { "long " } else { "" };
-                write!(f, "{} of a trip of a graph of {long}{}", part.name(), link.name())
+            Self::GraphTrip { link, long: l, part } => {
+                let (part, link) = (part.name(), link.name());
+                write!(f, "{part} of a trip of a graph of {}{link}", long(*l))
             }
             Self::GraphChain { links } => write!(f, "chain of {} in a graph", named(links)),
             Self::HandOver { from, to, across: a } => {
@@ -55,9 +54,7 @@ impl fmt::Display for Quantity {
             }
             Self::Memory { work, bytes } => write!(f, "{} of {bytes}", work.name()),
             Self::CallInTurn { call } => write!(f, "host cost of {} among others", call.name()),
-            Self::Trip { first, size, next, part } => {
-                f.write_str(&trip((*first, *size), *next, *part))
-            }
+            Self::Trip { first, size, next, part } => trip(f, (*first, *size), *next, *part),
             Self::IdleCall { call } => {
                 write!(f, "host cost of {} on an idle device", call.name())
             }
@@ -85,6 +82,10 @@ impl fmt::Display for Quantity {
     }
 }
 
+const fn long(long: bool) -> &'static str {
+    if long { "long " } else { "" }
+}
+
 const fn across(across: bool) -> &'static str {
     if across { " across streams" } else { "" }
 }
@@ -102,13 +103,18 @@ const fn meanwhile(copies: [bool; 2]) -> &'static str {
     }
 }
 
-fn trip((first, size): (Link, u64), next: Option<Link>, part: TripPart) -> String {
+fn trip(
+    f: &mut fmt::Formatter<'_>,
+    (first, size): (Link, u64),
+    next: Option<Link>,
+    part: TripPart,
+) -> fmt::Result {
     let size = match first {
         Link::Kernel => format!("degree {size}"),
         _ => Bytes::new(size).to_string(),
     };
     let links: Vec<Link> = std::iter::once(first).chain(next).collect();
-    format!("{} of a trip of {}, the first of {size}", part.name(), named(&links))
+    write!(f, "{} of a trip of {}, the first of {size}", part.name(), named(&links))
 }
 
 fn named(links: &[Link]) -> String {
