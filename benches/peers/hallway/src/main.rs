@@ -44,6 +44,9 @@ fn profile([copy_in, kernel, copy_out]: [u64; 3]) -> Profile {
     for uncertainty in ["accuracy", "intervals"] {
         profile.as_table_mut().expect("a profile is a table").remove(uncertainty);
     }
+    // Nor does it take any for engines that look for work all the time.
+    let latency = profile.get_mut("latency").and_then(Value::as_table_mut);
+    latency.expect("a profile has latencies").remove("looks");
     clear(&mut profile);
     let mut profile: Profile = profile.try_into().expect("the profile is of this version");
     let line = |size: u64, time: u64| Curve {
