@@ -11,7 +11,7 @@ use crate::stats::{mad, median};
 
 /// Of an operation that came too early, or nearly so.
 struct Wait {
-    /// What came too early, and what it had to follow.
+    /// What came too early is the second, and what it had to follow the first.
     pair: [Link; 2],
     /// From its arrival to the end of what it has to follow.
     late: f64,

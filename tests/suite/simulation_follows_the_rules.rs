@@ -27,6 +27,8 @@
 //!   `looks::what_comes_too_early_looks_again_after_whole_periods`
 //! - which count from a while after the arrival:
 //!   `looks::periods_may_count_from_later_on`
+//! - what comes a little too early does not wait:
+//!   `looks::what_comes_a_little_too_early_does_not_wait`
 //! - work that arrives makes its engine look:
 //!   `looks::an_engine_looks_when_work_arrives_for_it`
 //! - a look that finds nothing starts the period anew:

@@ -56,6 +56,19 @@ fn periods_may_count_from_later_on() {
 }
 
 #[test]
+fn what_comes_a_little_too_early_does_not_wait() {
+    let found = |grace| {
+        let mut machine = looking(6_000.0);
+        machine.latency.looks.as_mut().expect("it looks").grace = exactly(grace);
+        let timeline = run(vec![launch(0, 2_000), copy_out(0, PINNED, 500)], &machine);
+        (spans(&timeline, Lane::Kernels)[0].1, spans(&timeline, Lane::CopyOut)[0].0)
+    };
+    // The copy arrives at 8500, the kernel ends at 9000.
+    assert_eq!(found(500.0), (9_000, 9_000));
+    assert_eq!(found(499.0), (9_000, 14_500));
+}
+
+#[test]
 fn an_engine_looks_when_work_arrives_for_it() {
     assert_eq!(dispatched(vec![]), 14_000);
     // Issued at 7000 in another stream, it arrives at 11000.
