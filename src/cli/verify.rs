@@ -150,6 +150,8 @@ pub(super) fn score(workload: &Workload, ranking: &Ranking, runs: &RunSet) -> Sc
             high,
             measured: run.makespan(),
             spread: run.spread(),
+            passes: run.passes_ns.len(),
+            beside: run.beside_ns.len(),
         });
     }
     Score { scenario: workload.name.clone(), cells }

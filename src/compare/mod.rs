@@ -27,6 +27,9 @@ pub struct Cell {
     pub measured: Span,
     /// Robust relative spread of the measured passes.
     pub spread: f64,
+    /// How many passes that is of, and how many were set apart.
+    pub passes: usize,
+    pub beside: usize,
 }
 
 impl Cell {

@@ -51,6 +51,10 @@ pub struct ScoredPlan {
     /// Median of the measured passes, and their robust relative spread.
     pub measured_ns: Span,
     pub spread: f64,
+    /// How many passes, and how many besides during which something else used the core of
+    /// the issuing thread.
+    pub passes: usize,
+    pub passes_beside: usize,
     /// Relative error of the prediction, positive where it was too slow.
     pub error: f64,
 }
@@ -156,6 +160,8 @@ impl From<&Cell> for ScoredPlan {
             high_ns: cell.high,
             measured_ns: cell.measured,
             spread: rounded(cell.spread),
+            passes: cell.passes,
+            passes_beside: cell.beside,
             error: rounded(cell.error()),
         }
     }

@@ -30,8 +30,24 @@ impl Verification {
             text.push_str(&cells(&scenario.plans));
         }
         let _ = write!(text, "\n{}\n", table(&SUMMARY, &WORDS, self.summary()));
+        text.push_str(&self.passes_beside());
         text.push_str(&self.check_lines(""));
         text
+    }
+
+    /// How many passes do not count; nothing if all do.
+    fn passes_beside(&self) -> String {
+        let plans = || self.scenarios.iter().flat_map(|scenario| &scenario.plans);
+        let beside: usize = plans().map(|plan| plan.passes_beside).sum();
+        let all = beside + plans().map(|plan| plan.passes).sum::<usize>();
+        if beside == 0 {
+            return String::new();
+        }
+        let share = percent(beside as f64 / all as f64);
+        format!(
+            "{beside} of {all} passes ({share}) do not count: something else used the core of the \
+             thread that issues calls.\n"
+        )
     }
 
     /// The summary and the checks in Markdown.

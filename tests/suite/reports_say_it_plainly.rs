@@ -280,6 +280,8 @@ fn cell(plan: &str, predicted: u64, measured: u64) -> Cell {
         high,
         measured,
         spread: 0.01,
+        passes: 90,
+        beside: 0,
     }
 }
 
@@ -305,6 +307,15 @@ fn good_predictions_pass() {
     assert_eq!(markdown.lines().filter(|line| line.starts_with('|')).count(), 5, "{markdown}");
     let back = serde_json::from_str::<Verification>(&verification.json()).expect("JSON");
     assert_eq!(back, verification);
+}
+
+#[test]
+fn passes_beside_others_are_counted() {
+    let alone = cell("cpu", 2_000, 2_010);
+    let shared = Cell { beside: 20, ..cell("resident, pinned", 1_000, 1_010) };
+    let text = verification(&[score(vec![alone.clone(), shared])]).text();
+    assert!(text.contains("20 of 200 passes (10%) do not count: something else"), "{text}");
+    assert!(!verification(&[score(vec![alone])]).text().contains("do not count"));
 }
 
 #[test]
