@@ -23,6 +23,7 @@ impl Wait {
     /// How much longer it takes if its engine looks again and again after a period, counted
     /// from so many nanoseconds behind its arrival.
     fn until_look(&self, after: f64, period: f64) -> f64 {
+        let after = after.min(self.late);
         after + ((self.late - after) / period).ceil().max(1.0) * period
     }
 }

@@ -123,7 +123,8 @@ impl Looks {
         let at = engine_of(program.device_of(entry.stream), kind);
         let engine = &mut self.engines[at];
         let next_arrival = engine.next_arrival(program, &times.arrivals[at], (streams, now));
-        let first = streams.arrival(program, id) + times.after(program, id, kind);
+        // Until periods begin to count, the last look is always just over.
+        let first = (streams.arrival(program, id) + times.after(program, id, kind)).min(now);
         let last = engine.last.max(first);
         let passed = now.max(last).since(last).nanos();
         let periods = passed.div_ceil(times.period.nanos()).max(1);

@@ -50,8 +50,10 @@ fn periods_may_count_from_later_on() {
     };
     // It arrives at 7000. The copy ends at 9000: soon enough.
     assert_eq!(found(4_000), 9_000);
-    // At 9400, and at 15600: a period after 9500, and two.
-    assert_eq!(found(4_400), 15_500);
+    // At 9400, when none has begun: a period later.
+    assert_eq!(found(4_400), 15_400);
+    // At 10000, and at 15600: a period after 9500, and two.
+    assert_eq!(found(5_000), 15_500);
     assert_eq!(found(10_600), 21_500);
 }
 
