@@ -6,10 +6,10 @@ use super::rig::Rig;
 use super::stopping::{FEWEST, Stopping};
 use super::watch::Watch;
 use crate::gpu::{Device, ExtraContext, GpuError, Monitor};
-use crate::host::{HostError, Team};
+use crate::host::{HostError, OneCpu, Team};
 use crate::kernels::{Kernel, Variant};
 use crate::samples::{
-    Extent, Measurement, MemoryWork, Provenance, Quantity, Recorder, Samples, SetupStep, Stop,
+    Doer, Extent, Measurement, MemoryWork, Provenance, Quantity, Recorder, Samples, SetupStep, Stop,
 };
 use crate::units::{Bytes, Span};
 use std::io::Write;
@@ -208,7 +208,7 @@ fn sampled(
         let parts = counts.iter().map(|&count| rig.sample(what, count));
         Ok::<_, CalibrateError>(parts.collect::<Result<Vec<_>, _>>()?.concat())
     };
-    let needs_core = goes_by_one_core(what);
+    let needs_core = what.doer() == Doer::OneThread;
     let mut taken = Taken::default();
     let mut stopping = Stopping::new(limit, fewest);
     let start = Instant::now();
@@ -226,36 +226,13 @@ fn sampled(
         if let Some(stop) = stopping.reason(times, start.elapsed()) {
             return Ok((taken, stop));
         }
-        if start.elapsed() > limit * MORE_PATIENCE && times[0].len() + beside[0].len() >= fewest {
+        if start.elapsed() > limit * OneCpu::MORE_PATIENCE
+            && times[0].len() + beside[0].len() >= fewest
+        {
             // This core is not to be had alone for so long.
             times.iter_mut().zip(beside).for_each(|(times, beside)| times.append(beside));
             return Ok((taken, Stop::Capped));
         }
-    }
-}
-
-/// So many times as long may it take if others use the core.
-const MORE_PATIENCE: u32 = 2;
-
-/// Whether a time is one thread's of the host, and so half as long again if something
-/// else uses its core. Where all cores work, they are each other's company.
-const fn goes_by_one_core(what: &Quantity) -> bool {
-    use MemoryWork::{CombinedReadTeam, CombinedWriteTeam, FirstTouchTeam, SecondTouchTeam};
-    match what {
-        Quantity::Memory { work, .. } => {
-            !matches!(work, CombinedReadTeam | CombinedWriteTeam | FirstTouchTeam | SecondTouchTeam)
-        }
-        Quantity::Call { .. }
-        | Quantity::CallInTurn { .. }
-        | Quantity::IdleCall { .. }
-        | Quantity::RoundTrip { .. }
-        | Quantity::Trip { .. }
-        | Quantity::GraphCall { .. }
-        | Quantity::GraphTrip { .. }
-        | Quantity::Staged { .. }
-        | Quantity::Crossing { .. }
-        | Quantity::Setup { .. } => true,
-        _ => false,
     }
 }
 

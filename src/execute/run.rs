@@ -71,8 +71,6 @@ impl Effort {
     };
 }
 
-/// So many times as long may it take to time passes if others use the core.
-const MORE_PATIENCE: u32 = 2;
 /// Passes after which the caches of another core know the plan.
 const PASSES_TO_SETTLE: usize = 2;
 
@@ -247,7 +245,7 @@ impl<'a> Stage<'a> {
             let is_alone = !self.issues_only || self.cpu.is_alone();
             if is_alone { &mut passes } else { &mut beside }.push(pass);
             let all = passes.len() + beside.len();
-            if start.elapsed() > effort.timed * MORE_PATIENCE && all >= effort.fewest {
+            if start.elapsed() > effort.timed * OneCpu::MORE_PATIENCE && all >= effort.fewest {
                 break;
             }
         }

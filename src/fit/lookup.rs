@@ -2,7 +2,7 @@
 
 use super::tolerance::{TOLERANCE, tolerance};
 use crate::profile::{Curve, Estimate, Other};
-use crate::samples::{Measurement, Quantity, Samples};
+use crate::samples::{Doer, Measurement, Quantity, Samples};
 use crate::stats::{median, modes, relative_spread, segment};
 use crate::units::Span;
 use std::collections::BTreeMap;
@@ -56,7 +56,8 @@ impl<'s> Lookup<'s> {
             let visits: Vec<(f64, Vec<f64>)> = same
                 .filter_map(|m| {
                     let times = nanos(&m.times);
-                    let is_exact = is_timed_on_device(&m.quantity);
+                    // Of what the host has a part in, every visit counts.
+                    let is_exact = m.quantity.doer() == Doer::Device;
                     Some((if is_exact { median(&times)? } else { 0.0 }, times))
                 })
                 .collect();
@@ -167,20 +168,6 @@ impl Pooled {
 /// A visit that takes this many times as long as another was disturbed: a device left to
 /// itself repeats what it does more closely.
 const DISTURBED: f64 = 1.03;
-
-/// Whether the host has no part in a time but to issue what is timed.
-const fn is_timed_on_device(quantity: &Quantity) -> bool {
-    matches!(
-        quantity,
-        Quantity::Copy { .. }
-            | Quantity::Kernel { .. }
-            | Quantity::Chain { .. }
-            | Quantity::GraphChain { .. }
-            | Quantity::Rotation { .. }
-            | Quantity::Polled { .. }
-            | Quantity::PeerCopy { .. }
-    )
-}
 
 /// A size that was measured.
 struct Point {

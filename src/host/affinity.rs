@@ -30,6 +30,9 @@ pub struct OneCpu {
 const ALONE: f64 = 1.12;
 
 impl OneCpu {
+    /// So many times as long may it take to time something if others use the core.
+    pub const MORE_PATIENCE: u32 = 2;
+
     /// Moves the thread to the CPU that is fastest right now.
     pub fn quietest() -> Self {
         let mut cpu = Self::free();

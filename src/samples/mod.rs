@@ -10,12 +10,14 @@ mod file;
 mod paths;
 mod provenance;
 mod table;
+mod timing;
 mod words;
 
 pub use condition::Condition;
 pub use file::{FORMAT, Recorder, SamplesError};
 pub use paths::{Load, STREAMING_KERNEL, STREAMING_TWIN, SetupStep, Side, TransferPath};
 pub use provenance::{Extent, Provenance};
+pub use timing::Doer;
 
 use crate::kernels::{Kernel, Variant};
 use crate::plan::{DeviceId, Direction};

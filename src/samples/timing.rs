@@ -1,0 +1,46 @@
+//! Whose time a quantity is, and so who else may be in it.
+
+use super::{MemoryWork, Quantity};
+
+/// Who does what is timed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doer {
+    /// The device by itself; the host has no part but to issue it.
+    Device,
+    /// One thread of the host, half as long again if something else uses its core.
+    OneThread,
+    /// Several at once. Where all cores work, they are each other's company.
+    Several,
+}
+
+impl Quantity {
+    /// Who does it.
+    pub const fn doer(&self) -> Doer {
+        use MemoryWork::{CombinedReadTeam, CombinedWriteTeam, FirstTouchTeam, SecondTouchTeam};
+        match self {
+            Self::Copy { .. }
+            | Self::Kernel { .. }
+            | Self::Chain { .. }
+            | Self::GraphChain { .. }
+            | Self::Rotation { .. }
+            | Self::Polled { .. }
+            | Self::PeerCopy { .. } => Doer::Device,
+            Self::Memory {
+                work: CombinedReadTeam | CombinedWriteTeam | FirstTouchTeam | SecondTouchTeam,
+                ..
+            } => Doer::Several,
+            Self::Call { .. }
+            | Self::CallInTurn { .. }
+            | Self::IdleCall { .. }
+            | Self::RoundTrip { .. }
+            | Self::Trip { .. }
+            | Self::GraphCall { .. }
+            | Self::GraphTrip { .. }
+            | Self::Staged { .. }
+            | Self::Memory { .. }
+            | Self::Crossing { .. }
+            | Self::Setup { .. } => Doer::OneThread,
+            _ => Doer::Several,
+        }
+    }
+}
