@@ -97,7 +97,7 @@ impl Sizes {
             },
             closely: Powers {
                 elements: &[10, 12, 14, 16, 18, 20, 22, 24, 26, 17, 19, 21, 23, 25],
-                coarse: &[10, 14, 18, 20, 22, 24, 26],
+                coarse: &[10, 14, 18, 22, 26],
             },
             apart: Powers { elements: &[10, 17, 22, 25], coarse: &[10, 22] },
             own_footprints_kib: &[64, 256, 512, 1024, 1536, 2048, 3072, 4096, 8192],

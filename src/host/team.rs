@@ -186,11 +186,12 @@ impl Team {
         if !self.shares(cost, x.len()) {
             return x.chunks(BLOCK).map(sum_of).sum::<f64>() as f32;
         }
-        let blocks_at_once = self.chunk(cost, x.len()).div_ceil(BLOCK);
         let mut sums = vec![0.0; x.len().div_ceil(BLOCK)];
-        self.crew.each_chunk(&mut sums, blocks_at_once, |index, sums| {
-            let blocks = x[index * blocks_at_once * BLOCK..].chunks(BLOCK);
-            sums.iter_mut().zip(blocks).for_each(|(sum, block)| *sum = sum_of(block));
+        // One by one: in larger pieces, a thread's share would not be where that of the
+        // kernel before was, and its data in the caches of others.
+        self.crew.each_chunk(&mut sums, 1, |index, sum| {
+            let start = index * BLOCK;
+            sum[0] = sum_of(&x[start..x.len().min(start + BLOCK)]);
         });
         sums.into_iter().sum::<f64>() as f32
     }

@@ -1,7 +1,7 @@
 //! The program itself: memory, streams, events and calls.
 
 use super::Strategy;
-use crate::kernels::{Arguments, Kernel};
+use crate::kernels::{Arguments, Effort, Kernel};
 use crate::scenario::{BufferId, HostMemory};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize, Serializer};
@@ -173,6 +173,11 @@ impl Step {
             crate::kernels::Shape::Map => self.output.length.as_f32_count(),
             crate::kernels::Shape::Reduction => self.inputs[0].length.as_f32_count(),
         }
+    }
+
+    /// Whether on the CPU a team of threads shares it out; one does it all if not.
+    pub fn is_shared(&self) -> bool {
+        Effort::of(self.kernel, &self.arguments).is_shared(self.elements() as usize)
     }
 }
 

@@ -50,13 +50,13 @@ pub enum MemoryCost {
 }
 
 /// What a plan does with host memory between two uses of the same data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Around {
     /// Bytes that it goes round.
     pub footprint: Bytes,
-    /// Whether all of its kernels share out their work, or none does: then what a
-    /// thread used before is in the caches of its own core.
-    pub same_threads: bool,
+    /// Of the kernel's data, the share that the same threads used before it, as far as
+    /// work is shared out alike: that is in the caches of their own cores.
+    pub kept: f64,
 }
 
 /// Host cost, latencies and what happens between operations.
@@ -294,8 +294,9 @@ impl Profile {
             let shared = Effort::of(kernel, arguments).is_shared(n as usize);
             let threads = if shared { self.machine.cpu_threads.max(1) as u64 } else { 1 };
             let each = |bytes: Bytes| self.caches.own(Bytes::new(bytes.get() / threads));
-            let misses = each(own).zip(each(footprint)).filter(|_| around.same_threads);
+            let misses = each(own).zip(each(footprint));
             let misses = misses.map_or(1.0, |(there, here)| further(there, here));
+            let misses = blend(1.0, misses, around.kept);
             blend(time(Warmth::Same)?, time(Warmth::Shared)?, misses)
         } else {
             time(Warmth::Same)?

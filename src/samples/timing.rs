@@ -1,6 +1,7 @@
 //! Whose time a quantity is, and so who else may be in it.
 
 use super::{MemoryWork, Quantity};
+use crate::kernels::Effort;
 
 /// Who does what is timed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +16,7 @@ pub enum Doer {
 
 impl Quantity {
     /// Who does it.
-    pub const fn doer(&self) -> Doer {
+    pub fn doer(&self) -> Doer {
         use MemoryWork::{CombinedReadTeam, CombinedWriteTeam, FirstTouchTeam, SecondTouchTeam};
         match self {
             Self::Copy { .. }
@@ -40,6 +41,10 @@ impl Quantity {
             | Self::Memory { .. }
             | Self::Crossing { .. }
             | Self::Setup { .. } => Doer::OneThread,
+            Self::Twin { variant, elements, .. } => {
+                let effort = Effort::of(variant.kernel, &variant.arguments());
+                if effort.is_shared(*elements as usize) { Doer::Several } else { Doer::OneThread }
+            }
             _ => Doer::Several,
         }
     }

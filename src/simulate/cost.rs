@@ -4,7 +4,7 @@
 use super::operation::Work;
 use super::processors::Blocks;
 use super::program::{Class, Waits};
-use crate::kernels::{Effort, Grid, Variant};
+use crate::kernels::{Grid, Variant};
 use crate::plan::{Call, DeviceId, Direction, Graph, Place, Plan, Slice, Step};
 use crate::profile::{
     Around, Contention, GraphCall, HostCall, MemoryCost, OperationKind, Profile, Unknown,
@@ -29,8 +29,9 @@ pub(super) enum Key {
     PeerCopy([DeviceId; 2], Bytes),
     UseDevice,
     Launch(Variant, u64),
-    /// The kernel, its elements and the allocation that it writes to.
-    Compute(Variant, u64, usize),
+    /// The kernel, its elements, the allocation that it writes to, and how many
+    /// thousandths of its data the same threads used before.
+    Compute(Variant, u64, usize, u16),
     Memory(MemoryCall, usize),
     /// A graph's nodes.
     Replay(usize),
@@ -44,8 +45,9 @@ pub(super) enum MemoryCall {
 }
 
 impl Key {
-    /// Of a call that launches a graph, is in one, or has nothing to do with any.
-    pub fn of(plan: &Plan, call: &Call, graph: Option<&Graph>) -> Self {
+    /// Of a call that launches a graph, is in one, or has nothing to do with any; `kept`:
+    /// as in [`Key::Compute`].
+    pub fn of(plan: &Plan, call: &Call, kept: u16, graph: Option<&Graph>) -> Self {
         let variant = |step: &Step| Variant::of(step.kernel, &step.arguments);
         match call {
             Call::Synchronize { .. } => Self::Synchronize,
@@ -62,7 +64,7 @@ impl Key {
             Call::Use(_) => Self::UseDevice,
             Call::Launch { step, .. } => Self::Launch(variant(step), step.elements()),
             Call::Compute { step } => {
-                Self::Compute(variant(step), step.elements(), step.output.allocation.0)
+                Self::Compute(variant(step), step.elements(), step.output.allocation.0, kept)
             }
             Call::Allocate(id) => Self::Memory(MemoryCall::Allocate, id.0),
             Call::Pin(id) => Self::Memory(MemoryCall::Pin, id.0),
@@ -76,7 +78,7 @@ pub(super) struct Costs<'a> {
     plan: &'a Plan,
     profile: &'a Profile,
     /// What one pass touches is what lies between two uses of the same data.
-    around: Around,
+    footprint: Bytes,
     /// The part of it that copies to the device read.
     copied_in: Bytes,
     /// For each allocation, whether the body renews it.
@@ -89,17 +91,12 @@ pub(super) struct Costs<'a> {
 
 impl<'a> Costs<'a> {
     pub fn new(plan: &'a Plan, profile: &'a Profile) -> Self {
-        let mut is_shared = [false; 2];
         let mut fresh = vec![false; plan.allocations.len()];
         let mut copied_out = fresh.clone();
         let mut copies = vec![[false; 2]; plan.devices()];
         for call in &plan.body {
             match call {
                 Call::Renew(id) => fresh[id.0] = true,
-                Call::Compute { step } => {
-                    let effort = Effort::of(step.kernel, &step.arguments);
-                    is_shared[usize::from(effort.is_shared(step.elements() as usize))] = true;
-                }
                 Call::Copy { stream, direction, to, .. } => {
                     copies[plan.device_of(*stream).0][*direction as usize] = true;
                     copied_out[to.allocation.0] |= *direction == Direction::DeviceToHost;
@@ -109,9 +106,8 @@ impl<'a> Costs<'a> {
         }
         let meet = |(device, copies)| plan.streams_of(DeviceId(device)) > 1 && copies == [true; 2];
         let both_ways = copies.into_iter().enumerate().map(meet).collect();
-        let (footprint, same_threads) = (plan.host_footprint(), is_shared != [true; 2]);
-        let (around, copied_in) = (Around { footprint, same_threads }, plan.copied_in_footprint());
-        Self { plan, profile, around, copied_in, fresh, copied_out, both_ways }
+        let (footprint, copied_in) = (plan.host_footprint(), plan.copied_in_footprint());
+        Self { plan, profile, footprint, copied_in, fresh, copied_out, both_ways }
     }
 
     /// What a call costs that launches a graph, is in one, perhaps `joined` with the one
@@ -122,8 +118,8 @@ impl<'a> Costs<'a> {
     pub fn class(
         &self,
         call: &Call,
-        graph: Option<&Graph>,
-        joined: bool,
+        kept: u16,
+        (graph, joined): (Option<&Graph>, bool),
     ) -> Result<Class, Unknown> {
         match (call, graph) {
             (Call::Replay { .. }, Some(graph)) => {
@@ -131,7 +127,7 @@ impl<'a> Costs<'a> {
                 Ok(Class { latency: launch(0)?, ..on_host(launch(graph.parts())?) })
             }
             (_, Some(_)) => self.node(call, joined),
-            (_, None) => self.call(call),
+            (_, None) => self.call(call, kept),
         }
     }
 
@@ -181,14 +177,15 @@ impl<'a> Costs<'a> {
         Ok(Class { latency, work, in_graph: true, ..on_host(part) })
     }
 
-    fn call(&self, call: &Call) -> Result<Class, Unknown> {
+    fn call(&self, call: &Call, kept: u16) -> Result<Class, Unknown> {
         let Self { plan, profile, .. } = *self;
         Ok(match call {
             Call::Replay { .. } => unreachable!("it launches a graph"),
             Call::Compute { step } => {
                 let (kernel, n) = (step.kernel, step.elements());
                 let touch = self.touch_time(&step.output, MemoryCost::FirstTouchTeam)?;
-                let time = profile.twin(kernel, &step.arguments, n, self.around)? + touch;
+                let around = Around { footprint: self.footprint, kept: f64::from(kept) / 1e3 };
+                let time = profile.twin(kernel, &step.arguments, n, around)? + touch;
                 on_host(Span::from_nanos_f64(time.max(0.0)))
             }
             Call::Allocate(id) | Call::Pin(id) | Call::Renew(id) => {
@@ -351,4 +348,23 @@ fn kernel_work(profile: &Profile, step: &Step, gap: f64) -> Result<Work, Unknown
     let grid = Grid::of(step.kernel, &step.arguments, n);
     let blocks = Blocks::new(&grid, busy, profile.machine.multiprocessors);
     Ok(Work::Kernel { gap: Span::from_nanos_f64(gap), blocks })
+}
+
+/// For each call of the body, how many thousandths of the data that it computes with were
+/// used before, in the same pass or the one before it, by the threads that use it now: by
+/// all of them where work is shared out, by the one that issues calls where it is not.
+pub(super) fn kept(plan: &Plan) -> Vec<u16> {
+    let mut used_by_all: Vec<Option<bool>> = vec![None; plan.allocations.len()];
+    let mut kept = vec![0; plan.body.len()];
+    for (at, call) in plan.body.iter().enumerate().chain(plan.body.iter().enumerate()) {
+        let Call::Compute { step } = call else { continue };
+        let now = Some(step.is_shared());
+        let slices = || step.inputs.iter().chain([&step.output]);
+        let bytes = |slice: &Slice| slice.length.as_f64();
+        let same = slices().filter(|slice| used_by_all[slice.allocation.0] == now);
+        let share = same.map(bytes).sum::<f64>() / slices().map(bytes).sum::<f64>().max(1.0);
+        kept[at] = (share * 1e3) as u16;
+        slices().for_each(|slice| used_by_all[slice.allocation.0] = now);
+    }
+    kept
 }

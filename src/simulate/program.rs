@@ -3,7 +3,7 @@
 
 use super::channels::CHANNELS;
 use super::copies::{ENGINES, PEER_ENGINE};
-use super::cost::{Costs, Key};
+use super::cost::{Costs, Key, kept};
 use super::entries::{Entries, EntryId};
 use super::looks::LookTimes;
 use super::needs;
@@ -180,20 +180,19 @@ impl<'p> Program<'p> {
         // A wait is for the latest recording that was issued before it, whatever
         // becomes of the event later (CUDA Driver API, `cuStreamWaitEvent`).
         let mut latest = vec![NONE; plan.events];
-        let lanes = plan.lanes();
+        let (lanes, kept) = (plan.lanes(), kept(plan));
         for (at, call) in plan.body.iter().enumerate() {
             let graph = program.graph_at(at);
             let joined = graph.is_some_and(|graph| graph.joins(at));
-            let key = (Key::of(plan, call, graph), graph.is_some(), joined);
+            let key = (Key::of(plan, call, kept[at], graph), graph.is_some(), joined);
             let class = match known.get(&key) {
                 Some(&class) => class,
                 None => {
                     let class = index(program.classes.len());
                     let inline = costs.inline(call, graph);
                     let may_go_inline = inline.is_some();
-                    program
-                        .classes
-                        .push(Class { may_go_inline, ..costs.class(call, graph, joined)? });
+                    let costs = costs.class(call, kept[at], (graph, joined))?;
+                    program.classes.push(Class { may_go_inline, ..costs });
                     program.classes.extend(inline);
                     known.insert(key, class);
                     class

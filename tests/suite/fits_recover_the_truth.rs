@@ -392,7 +392,7 @@ fn a_single_spike_moves_nothing() {
             let time = |p: &Profile| p.kernel(kernel, &arguments, 1 << power).expect("known");
             compare(kernel.name(), time(&before), time(&after));
             let footprint = Bytes::new(kernel.bytes_per_element() << power);
-            let own = Around { footprint, same_threads: true };
+            let own = Around { footprint, kept: 1.0 };
             let time = |p: &Profile| p.twin(kernel, &arguments, 1 << power, own).expect("known");
             // Two visits may find a CPU in two states. Half of all times are of each, and
             // the median can be anywhere in between.
