@@ -159,8 +159,8 @@ struct Stage<'a> {
     setup: Span,
     /// Where the thread is that issues calls.
     cpu: OneCpu,
-    /// Whether no other thread of the team works beside it.
-    one_thread: bool,
+    /// Whether other threads of the plan's own never work beside it.
+    issues_only: bool,
 }
 
 impl<'a> Stage<'a> {
@@ -195,10 +195,9 @@ impl<'a> Stage<'a> {
         let body = body.collect::<Result<Vec<_>, _>>()?;
         let made = (0..body.len()).collect();
         let team = executor.team;
-        let is_shared = |call: &Call| matches!(call, Call::Compute { step } if step.is_shared());
-        let one_thread = !plan.body.iter().any(is_shared);
+        let issues_only = !plan.body.iter().any(|call| matches!(call, Call::Compute { .. }));
         let mut stage =
-            Self { body, made, handles, memories, device, team, setup, cpu, one_thread };
+            Self { body, made, handles, memories, device, team, setup, cpu, issues_only };
         stage.capture(plan)?;
         Ok(stage)
     }
@@ -237,13 +236,13 @@ impl<'a> Stage<'a> {
         while passes.len() < effort.fewest
             || (start.elapsed() < effort.timed && passes.len() < effort.most)
         {
-            if self.one_thread && self.cpu.settle() {
+            if self.issues_only && self.cpu.settle() {
                 for _ in 0..PASSES_TO_SETTLE {
                     self.pass()?;
                 }
             }
             let pass = self.pass()?;
-            let is_alone = !self.one_thread || self.cpu.is_alone();
+            let is_alone = !self.issues_only || self.cpu.is_alone();
             if is_alone { &mut passes } else { &mut beside }.push(pass);
             let all = passes.len() + beside.len();
             if start.elapsed() > effort.timed * OneCpu::MORE_PATIENCE && all >= effort.fewest {

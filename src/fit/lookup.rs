@@ -44,20 +44,26 @@ impl<'s> Lookup<'s> {
         pooled.map_or_else(Vec::new, |p| p.many.iter().map(|&time| p.of_one(time)).collect())
     }
 
-    /// Measurements of the same count, taken at different times, are pooled. Visits that are
-    /// clearly slower than the fastest do not count: others on the host can only slow what
-    /// is timed, and may do so throughout a visit (Chen and Revels, "Robust benchmarking in
-    /// noisy environments", 2016).
+    /// Measurements of the same count, taken at different times, are pooled. Of what the
+    /// device does by itself, visits that are clearly slower than the fastest do not count:
+    /// others on the host can only slow it, and may do so throughout a visit (Chen and
+    /// Revels, "Robust benchmarking in noisy environments", 2016).
     fn pooled(&self, wanted: impl Fn(&Quantity) -> bool) -> Option<Pooled> {
         let found: Vec<&Measurement> =
             self.measurements().filter(|m| wanted(&m.quantity)).collect();
         let times = |count: u64| -> Vec<f64> {
             let same = found.iter().filter(|m| m.count == count);
-            let visits: Vec<(f64, &Measurement)> =
-                same.filter_map(|&m| Some((median(&nanos(&m.times))?, m))).collect();
+            let visits: Vec<(f64, Vec<f64>)> = same
+                .filter_map(|m| {
+                    let times = nanos(&m.times);
+                    // Of what the host has a part in, every visit counts.
+                    let is_exact = m.quantity.doer() == Doer::Device;
+                    Some((if is_exact { median(&times)? } else { 0.0 }, times))
+                })
+                .collect();
             let fastest = visits.iter().map(|visit| visit.0).fold(f64::INFINITY, f64::min);
-            let counts = visits.iter().filter(|(time, m)| *time <= disturbed(m) * fastest);
-            counts.flat_map(|(_, m)| nanos(&m.times)).collect()
+            let counts = visits.iter().filter(|visit| visit.0 <= DISTURBED * fastest);
+            counts.flat_map(|visit| &visit.1).copied().collect()
         };
         let few = found.iter().map(|m| m.count).min()?;
         let most = found.iter().map(|m| m.count).max()?;
@@ -159,16 +165,9 @@ impl Pooled {
     }
 }
 
-/// A visit that takes more than this many times as long as another was disturbed. A device
-/// left to itself repeats what it does closely, and a team of threads less so. One thread
-/// was timed on a core of its own.
-fn disturbed(visit: &Measurement) -> f64 {
-    match visit.quantity.doer() {
-        Doer::Device => 1.03,
-        Doer::Several => 1.1,
-        Doer::OneThread => f64::INFINITY,
-    }
-}
+/// A visit that takes this many times as long as another was disturbed: a device left to
+/// itself repeats what it does more closely.
+const DISTURBED: f64 = 1.03;
 
 /// A size that was measured.
 struct Point {
