@@ -46,8 +46,6 @@ pub fn simulate(plan: &Plan, profile: &Profile) -> Result<Timeline, SimulateErro
 #[derive(Default)]
 pub struct Simulator {
     now: Instant,
-    /// The latest end of anything so far.
-    latest: Instant,
     queue: Queue<Event>,
     host: Host,
     streams: Streams,
@@ -75,7 +73,7 @@ impl Simulator {
     }
 
     fn run(&mut self, program: &Program<'_>, observer: &mut impl Observer) -> Span {
-        (self.now, self.latest) = (Instant::START, Instant::START);
+        self.now = Instant::START;
         self.queue.reset();
         self.host = Host::default();
         self.streams.reset(program);
@@ -98,7 +96,7 @@ impl Simulator {
             self.step(program, observer);
         }
         assert_eq!(self.host.next as usize, program.items.len(), "a checked plan runs to its end");
-        self.latest.max(self.host.reached).since_start()
+        self.now.max(self.host.reached).since_start()
     }
 
     /// Everything that is due now: ends before beginnings.
@@ -241,7 +239,7 @@ impl Simulator {
     }
 
     /// Starts the head of a stream.
-    #[inline(never)]
+    #[inline(always)]
     fn start<O: Observer>(&mut self, program: &Program<'_>, id: EntryId) {
         let Self { now, copies, processors, .. } = self;
         let engines = Engines { now: *now, copies, processors };
@@ -362,7 +360,6 @@ impl Simulator {
                 Done { item: entry.item, start: ended.started, end: self.now, cause },
             );
         }
-        self.latest = self.latest.max(self.now);
         let kind = self.streams.end(program, entry, self.now);
         if program.looks.is_some() {
             self.looks.done((program.device_of(entry.stream), kind), self.now);

@@ -9,6 +9,7 @@ use super::looks::LookTimes;
 use super::needs;
 use super::operation::{NONE, Work};
 use super::shares::Shares;
+use super::streams::NOBODY;
 use crate::plan::{
     Call, DeviceId, Direction, DoesNotFit, Graph, Plan, StreamKind, StreamTraits, Whose, check_fits,
 };
@@ -208,7 +209,8 @@ impl<'p> Program<'p> {
                 Call::Wait { event, .. } => latest[event.0],
                 _ => NONE,
             };
-            let stream = u16::try_from(lanes[at].unwrap_or(0)).expect("fewer streams than 2^16");
+            let stream = u16::try_from(lanes[at].unwrap_or(0)).ok();
+            let stream = stream.filter(|&s| s != NOBODY).expect("fewer streams than 2^16");
             let sort = Sort::of(&program.classes[class as usize].work);
             program.items.push(Item { class, recording, stream, sort, is_part: false });
         }

@@ -18,7 +18,7 @@ pub(super) struct Start<'e> {
     /// When it was issued, and when it reaches the device.
     pub arrival: (Instant, Instant),
     /// What was before it in its stream.
-    pub last: Option<&'e Ending>,
+    pub last: &'e Ending,
     pub time: Instant,
     /// Its engine has looked before then, and goes by until it looks again.
     pub is_missed: bool,
@@ -77,9 +77,10 @@ impl Start<'_> {
     /// When its engine comes to it: not before it is done with what is before it in the
     /// stream.
     fn turn(&self) -> Instant {
-        match self.last {
-            Some(last) if last.kind == Some(self.kind) => self.arrival.1.max(last.time),
-            _ => self.arrival.1,
+        if self.last.kind == Some(self.kind) {
+            self.arrival.1.max(self.last.time)
+        } else {
+            self.arrival.1
         }
     }
 

@@ -12,7 +12,7 @@ mod polling;
 mod waiting;
 
 use super::copies::{Copies, PEER_ENGINE};
-use super::entries::{Entry, EntryId, Recording};
+use super::entries::{Entry, EntryId, Recording, Wait};
 use super::observer::{Cause, Observer};
 use super::operation::{Ending, ItemId, NONE};
 use super::processors::Processors;
@@ -22,15 +22,17 @@ use crate::profile::OperationKind;
 use crate::timeline::Reason;
 use crate::units::Instant;
 
+/// No stream.
+pub(super) const NOBODY: u16 = u16::MAX;
+
 struct Stream {
     /// Among all entries: the head, and a kernel that nothing before the head comes after.
     head: EntryId,
     kernel: EntryId,
-    /// The next wait of the head, or of what follows it.
+    /// The first wait of the head, or of what follows it, and the next to pass.
+    first_wait: u32,
     wait: u32,
     device: u16,
-    /// The head has been given to its engine.
-    running: bool,
     /// The head is behind the barrier of the legacy default stream.
     held_back: bool,
     /// Kinds of operations that were issued since the stream was last empty.
@@ -39,17 +41,17 @@ struct Stream {
     kind: OperationKind,
     /// When the last one left.
     cleared: Instant,
-    /// The last operation that ended here; [`NONE`] if none has.
-    last: EntryId,
-    /// What the next operation must follow besides: events that were waited for.
-    awaited: Vec<EntryId>,
+    /// The end of the last operation here.
+    last: Ending,
+    /// What the next operation must follow besides: what entries before it waited for.
+    awaited: Vec<Ending>,
     /// The first stream whose head waits for something here: in order of what they wait
     /// for, and of those that wait for the same, the last to come is the first.
-    waiter: Option<u16>,
+    waiter: u16,
     /// What this one's head waits for elsewhere, and the next stream in the list that it is
     /// in for that.
     awaits: Recording,
-    next_waiter: Option<u16>,
+    next_waiter: u16,
     /// Why the running operation could not start before it was ready, and when
     /// that was.
     cause: Cause,
@@ -127,18 +129,18 @@ impl Streams {
         self.streams.extend(starts.map(|(&start, traits)| Stream {
             head: start,
             kernel: start,
+            first_wait: waits(start),
             wait: waits(start),
             device: traits.device.0 as u16,
-            running: false,
             held_back: false,
             seen: [false; OperationKind::COUNT],
             kind: OperationKind::Kernel,
             cleared: Instant::START,
-            last: NONE,
+            last: Ending::START,
             awaited: Vec::new(),
-            waiter: None,
+            waiter: NOBODY,
             awaits: Recording::NEVER,
-            next_waiter: None,
+            next_waiter: NOBODY,
             cause: Cause::START,
         }));
     }
@@ -220,13 +222,10 @@ impl Streams {
     #[inline(always)]
     pub fn end(&mut self, program: &Program<'_>, entry: &Entry, time: Instant) -> OperationKind {
         let stream = &mut self.streams[usize::from(entry.stream)];
-        debug_assert!(stream.running, "only the head of a stream runs");
-        stream.running = false;
-        stream.cleared = time;
         let (kind, device) = (stream.kind, stream.device);
-        stream.last = stream.head;
-        self.endings[stream.head as usize] =
-            Ending { time, item: entry.item, device, kind: Some(kind) };
+        stream.cleared = time;
+        stream.last = Ending { time, item: entry.item, device, kind: Some(kind) };
+        self.endings[stream.head as usize] = stream.last;
         self.pass_head(program, entry.stream);
         kind
     }
@@ -236,10 +235,8 @@ impl Streams {
     fn pass_head(&mut self, program: &Program<'_>, index: u16) {
         let stream = &mut self.streams[usize::from(index)];
         stream.head += 1;
-        if let (head, Some(waiter)) = (stream.head, stream.waiter)
-            && self.streams[usize::from(waiter)].awaits.entry < head
-        {
-            self.free(index, waiter);
+        if stream.waiter != NOBODY {
+            self.free(index);
         }
         if !program.barrier.is_empty() {
             self.let_go(program);
@@ -252,6 +249,7 @@ impl Streams {
     }
 
     /// Lets a stream go on until its head is an operation that may start, and gives that.
+    #[inline(always)]
     pub fn advance(&mut self, program: &Program<'_>, index: u16) -> Option<EntryId> {
         let (id, entry) = self.head(program, index)?;
         match entry.sort {
@@ -286,15 +284,10 @@ impl Streams {
         }
         let stream = &self.streams[usize::from(index)];
         let (id, entry) = stream.head_until(program, self.until)?;
-        if stream.running {
-            return None;
-        }
         let (first, end) = (stream.wait, entry.waits);
-        if first == end {
-            return Some((id, entry));
-        }
-        let is_free = self.pass_wait(program, index, first)
-            && (first + 1 == end || self.pass_waits(program, index, first + 1..end));
+        let is_free = first == end
+            || self.pass_wait(program, index, first)
+                && (first + 1 == end || self.pass_waits(program, index, first + 1..end));
         is_free.then_some((id, entry))
     }
 
@@ -303,17 +296,20 @@ impl Streams {
         let issued = self.issued[entry.item as usize];
         let stream = &mut self.streams[usize::from(index)];
         stream.find(issued);
+        let waits = &program.entries.waits[stream.first_wait as usize..entry.waits as usize];
+        let ending = |wait: &Wait| self.endings.get(wait.until.entry as usize);
+        stream.awaited.extend(waits.iter().filter_map(ending));
+        stream.first_wait = entry.waits;
         if entry.sort != Sort::Record {
             self.pass_head(program, index);
             return;
         }
-        let mut ending = self.endings.get(stream.last as usize).map_or(Ending::START, |last| *last);
+        let mut ending = stream.last;
         if ending.time < issued {
             ending = Ending { time: issued, item: entry.item, device: stream.device, ..ending };
         }
         // What the stream itself still has to follow, its waiters have to as well.
-        for &other in &stream.awaited {
-            let other = &self.endings[other as usize];
+        for other in &stream.awaited {
             if other.time > ending.time {
                 ending = *other;
             }
@@ -341,8 +337,6 @@ impl Streams {
         } else {
             0.0
         };
-        let last = self.streams[usize::from(index)].last;
-        let last = self.endings.get(last as usize);
         let stream = &mut self.streams[usize::from(index)];
         stream.find(issued);
         let is_first = !std::mem::replace(&mut stream.seen[kind as usize], true);
@@ -352,25 +346,29 @@ impl Streams {
             engines,
             is_first,
             arrival,
-            last,
+            last: &stream.last,
             time: arrival.1,
             is_missed: false,
             cause: Cause { reason: Reason::Issue, before: item, ready: arrival.1 },
         };
         let [within, across] =
             if class.in_graph { [Tie::Graph; 2] } else { [Tie::Stream, Tie::Event] };
-        if let Some(last) = last {
-            start.follow(program, last, within, polling, Reason::Stream);
+        start.follow(program, &stream.last, within, polling, Reason::Stream);
+        if !stream.awaited.is_empty() {
+            for event in &stream.awaited {
+                start.follow(program, event, across, 0.0, Reason::Event);
+            }
         }
-        if let Some((&first, more)) = stream.awaited.split_first() {
-            start.follow(program, &self.endings[first as usize], across, 0.0, Reason::Event);
-            for &event in more {
-                start.follow(program, &self.endings[event as usize], across, 0.0, Reason::Event);
+        for wait in &program.entries.waits[stream.first_wait as usize..entry.waits as usize] {
+            if let Some(event) = self.endings.get(wait.until.entry as usize) {
+                start.follow(program, event, across, 0.0, Reason::Event);
             }
         }
         let Start { time, is_missed, cause, .. } = start;
-        stream.awaited.clear();
-        (stream.running, stream.kind) = (true, kind);
+        if !stream.awaited.is_empty() {
+            stream.awaited.clear();
+        }
+        (stream.first_wait, stream.kind) = (entry.waits, kind);
         if O::LISTENS {
             stream.cause = cause;
         }

@@ -17,8 +17,7 @@ impl Streams {
         engines: Engines<'_>,
     ) -> f64 {
         let &Stream { device, last, .. } = &self.streams[usize::from(index)];
-        let kind = self.endings.get(last as usize).and_then(|last| last.kind);
-        if kind != Some(OperationKind::Kernel) {
+        if last.kind != Some(OperationKind::Kernel) {
             return 0.0;
         }
         let mut others = 0;
