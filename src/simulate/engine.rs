@@ -1,7 +1,7 @@
 //! Moving time forwards.
 
 use super::channels::Channels;
-use super::copies::{Copies, Ended, PEER_ENGINE};
+use super::copies::{Asked, Copies, Ended, PEER_ENGINE};
 use super::entries::{Entry, EntryId};
 use super::host::{Blocked, Host};
 use super::looks::Looks;
@@ -102,11 +102,10 @@ impl Simulator {
     /// Everything that is due now: ends before beginnings.
     fn step(&mut self, program: &Program<'_>, observer: &mut impl Observer) {
         if self.copies.next <= self.now {
-            self.copies.next = Instant::NEVER;
-            for engine in 0..self.copies.count() {
-                if let Some(ended) = self.copies.collect(engine, self.now) {
-                    self.finish(program, ended, observer);
-                }
+            self.copies.prepare(self.now);
+            let mut engine = 0;
+            while let Some(ended) = self.copies.collect(&mut engine, self.now) {
+                self.finish(program, ended, observer);
             }
         }
         if self.processors.next <= self.now {
@@ -322,12 +321,14 @@ impl Simulator {
 
     #[inline(always)]
     fn join(&mut self, program: &Program<'_>, (id, entry): (EntryId, &Entry), work: &Work) {
-        let engine = match *work {
-            Work::Copy { direction, .. } => direction as usize,
-            Work::PeerCopy { .. } => PEER_ENGINE,
+        let (engine, alone) = match *work {
+            Work::Copy { direction, alone, .. } => (direction as usize, alone),
+            Work::PeerCopy { alone, .. } => (PEER_ENGINE, alone),
             _ => return self.go_without_engine(program, (id, entry), work),
         };
-        self.copies.enqueue((program.device_of(entry.stream), engine), (id, entry.stream));
+        let stream = entry.stream;
+        let copy = Asked { entry: id, stream, alone };
+        self.copies.enqueue((program.device_of(stream), engine), copy);
     }
 
     /// What holds no engine takes its time, and the host perhaps a part of it.
