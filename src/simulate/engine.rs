@@ -4,11 +4,12 @@ use super::channels::Channels;
 use super::copies::{Asked, Copies, Ended, PEER_ENGINE};
 use super::entries::{Entry, EntryId};
 use super::host::{Blocked, Host};
+use super::issue::Stretch;
 use super::looks::Looks;
 use super::observer::{Cause, Done, Observer, Recorder};
 use super::operation::{ItemId, NONE, Work};
 use super::processors::Processors;
-use super::program::{Program, SimulateError, Waits};
+use super::program::{Program, SimulateError, Sort, Waits};
 use super::queue::Queue;
 use super::streams::{Engines, Next, Ready, Streams};
 use crate::plan::Plan;
@@ -153,7 +154,7 @@ impl Simulator {
     /// Runs the host ahead until it has to wait for the device.
     fn issue<O: Observer>(&mut self, program: &Program<'_>, observer: &mut O) {
         loop {
-            self.run_ahead(program, observer);
+            let stretch = self.run_ahead(program, observer);
             let Some(item) = program.items.get(self.host.next as usize) else { return };
             let mut class = &program.classes[item.class as usize];
             if class.may_go_inline {
@@ -169,7 +170,11 @@ impl Simulator {
                     class = &program.classes[item.class as usize + 1];
                 }
             }
-            self.streams.issued_from(self.host.next)[0] = self.host.enter(class);
+            self.host.enter(class);
+            if item.sort != Sort::HostOnly {
+                let delay = self.host.reached.since(Instant::START + stretch.time);
+                self.streams.delays.begin(self.host.next, delay);
+            }
             self.wake::<O>(program, self.host.next + 1);
             let drained = || self.streams.is_drained(program, item.stream);
             match class.waits {
@@ -189,24 +194,24 @@ impl Simulator {
     }
 
     /// Issues calls up to one that goes by what the device does.
-    fn run_ahead<O: Observer>(&mut self, program: &Program<'_>, observer: &mut O) {
-        let issued = self.streams.issued_from(self.host.next);
-        let mut host = self.host;
-        for (item, issued) in program.items[host.next as usize..].iter().zip(issued) {
-            let class = &program.classes[item.class as usize];
-            if class.may_go_inline || class.waits != Waits::No {
-                break;
-            }
-            *issued = host.enter(class);
-            // The launch of a graph was the call.
-            if class.in_graph {
-                host.next += 1;
-            } else {
-                host.leave(observer);
-            }
+    fn run_ahead<O: Observer>(&mut self, program: &Program<'_>, observer: &mut O) -> Stretch {
+        let Host { next, reached, .. } = self.host;
+        while program.stretches[self.host.stretch].end < next {
+            self.host.stretch += 1;
         }
-        self.host = host;
-        self.wake::<O>(program, self.host.next);
+        let stretch = program.stretches[self.host.stretch];
+        if next < stretch.end {
+            let before = self.host.stretch.checked_sub(1);
+            let before = before.map_or(Span::ZERO, |before| program.stretches[before].time);
+            self.streams.delays.begin(next, reached.since(Instant::START + before));
+            if O::LISTENS {
+                self.host.make(program, stretch.end, observer);
+            }
+            self.host.reached = reached + (stretch.time - before);
+            self.host.next = stretch.end;
+            self.wake::<O>(program, stretch.end);
+        }
+        stretch
     }
 
     /// Lets streams go on that had nothing to do, up to a call.

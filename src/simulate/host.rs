@@ -2,7 +2,7 @@
 
 use super::observer::{Cause, Done, Observer};
 use super::operation::ItemId;
-use super::program::Class;
+use super::program::{Class, Program};
 use crate::timeline::Reason;
 use crate::units::{Instant, Span};
 
@@ -25,32 +25,37 @@ pub(super) enum Blocked {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Host {
     pub next: ItemId,
+    /// The stretch that comes next, or ends with the next call.
+    pub stretch: usize,
     pub blocked: Blocked,
     /// When the call that is under way was entered.
     pub entered: Instant,
     /// Up to when the host has got: the end of the last call, or of the active
     /// part of the one that is under way.
     pub reached: Instant,
-    /// How far the launch of a graph has got in the meantime.
-    pub launched: Instant,
     /// What the call that is under way had to follow.
     pub cause: Cause,
 }
 
 impl Host {
-    /// Enters a call, or goes on to a call of the graph that is being launched; gives
-    /// the time at which what it puts into a stream is issued.
-    pub fn enter(&mut self, class: &Class) -> Instant {
-        if class.in_graph {
-            // The device gets on with the first nodes while the host goes through the
-            // others.
-            self.launched = self.launched + class.host;
-            return self.launched;
-        }
+    /// Enters a call.
+    pub fn enter(&mut self, class: &Class) {
         self.entered = self.reached;
-        self.launched = self.reached + class.latency;
         self.reached = self.reached + class.host;
-        self.reached
+    }
+
+    /// Makes calls up to one, without what that means for the device.
+    pub fn make<O: Observer>(&mut self, program: &Program<'_>, end: ItemId, observer: &mut O) {
+        while self.next < end {
+            let class = program.class_of(self.next);
+            // The launch of a graph was the call.
+            if class.in_graph {
+                self.next += 1;
+            } else {
+                self.enter(class);
+                self.leave(observer);
+            }
+        }
     }
 
     /// Goes on to the next call.
@@ -70,10 +75,10 @@ impl Default for Host {
         let start = Instant::START;
         Self {
             next: 0,
+            stretch: 0,
             blocked: Blocked::No,
             entered: start,
             reached: start,
-            launched: start,
             cause: Cause::START,
         }
     }

@@ -5,6 +5,7 @@ use super::channels::CHANNELS;
 use super::copies::{ENGINES, PEER_ENGINE};
 use super::cost::{Costs, Key};
 use super::entries::{Entries, EntryId};
+use super::issue::{Stretch, stretches};
 use super::looks::LookTimes;
 use super::needs;
 use super::operation::{NONE, Work};
@@ -126,6 +127,7 @@ pub struct Program<'p> {
     pub(super) items: Vec<Item>,
     pub(super) classes: Vec<Class>,
     pub(super) entries: Entries,
+    pub(super) stretches: Vec<Stretch>,
     /// The streams that have kernels.
     pub(super) launching: Vec<u16>,
     /// Where there are more streams than channels: for each entry that is a
@@ -164,6 +166,7 @@ impl<'p> Program<'p> {
             items: Vec::with_capacity(plan.body.len()),
             classes: Vec::new(),
             entries: Entries::default(),
+            stretches: Vec::new(),
             launching: Vec::new(),
             places: Vec::new(),
             recordings: 0,
@@ -232,8 +235,10 @@ impl<'p> Program<'p> {
         let branches = plan.lane_count() - plan.streams.len();
         self.traits.extend(plan.streams[..branches].iter().map(branch));
         let has_barrier = !self.barrier.is_empty();
-        let (items, classes) = (&mut self.items, &self.classes);
-        self.entries = Entries::new(items, classes, plan.lane_count(), has_barrier);
+        let (stretches, issued) = stretches(&self.items, &self.classes);
+        self.stretches = stretches;
+        let items = (&mut self.items[..], &issued[..]);
+        self.entries = Entries::new(items, &self.classes, plan.lane_count(), has_barrier);
         self.launching = self.launching_streams();
         self.channels = self.channels();
         if (0..plan.devices()).any(|device| plan.streams_of(DeviceId(device)) > CHANNELS) {

@@ -13,6 +13,7 @@ mod waiting;
 
 use super::copies::{Copies, PEER_ENGINE};
 use super::entries::{Entry, EntryId, Recording, Wait};
+use super::issue::Delays;
 use super::observer::{Cause, Observer};
 use super::operation::{Ending, ItemId, NONE};
 use super::processors::Processors;
@@ -64,8 +65,7 @@ struct Stream {
 #[derive(Default)]
 pub(super) struct Streams {
     streams: Vec<Stream>,
-    /// When each item was issued.
-    issued: Vec<Instant>,
+    pub delays: Delays,
     /// The end of each entry that is over.
     endings: Vec<Ending>,
     /// Whether each entry's data went along with its command; empty where none may.
@@ -112,8 +112,8 @@ pub(super) struct Next<'p> {
 impl Streams {
     /// Forgets everything but its memory.
     pub fn reset(&mut self, program: &Program<'_>) {
+        self.delays.reset();
         // All of these are written before they are read.
-        self.issued.resize(program.items.len(), Instant::START);
         self.endings.resize(program.entries.list.len(), Ending::START);
         self.inline.clear();
         if program.classes.iter().any(|class| class.may_go_inline) {
@@ -169,10 +169,15 @@ impl Streams {
         &program.classes[entry.class as usize + usize::from(self.is_inline(id))]
     }
 
+    /// When something is issued that is known to be.
+    pub fn issued(&self, entry: &Entry) -> Instant {
+        self.delays.issued(entry.item, entry.issued)
+    }
+
     /// When something reaches the device that has been issued.
     pub fn arrival(&self, program: &Program<'_>, id: EntryId) -> Instant {
-        let item = program.entries.list[id as usize].item;
-        self.issued[item as usize] + self.class_of(program, id).latency
+        let entry = &program.entries.list[id as usize];
+        self.issued(entry) + self.class_of(program, id).latency
     }
 
     /// The kind of an operation.
@@ -199,11 +204,6 @@ impl Streams {
     /// It took the engine until now to find out about the operation at the head.
     pub fn found(&mut self, stream: u16, now: Instant) {
         self.streams[usize::from(stream)].cause.ready = now;
-    }
-
-    /// When items are issued, from one on: at times that may lie ahead.
-    pub fn issued_from(&mut self, first: ItemId) -> &mut [Instant] {
-        &mut self.issued[first as usize..]
     }
 
     /// Goes on to the next call before `until` that is the next thing that its stream has
@@ -293,7 +293,7 @@ impl Streams {
 
     /// Passes over a record or waits that are an entry of their own.
     fn pass_mark(&mut self, program: &Program<'_>, index: u16, entry: &Entry) {
-        let issued = self.issued[entry.item as usize];
+        let issued = self.issued(entry);
         let stream = &mut self.streams[usize::from(index)];
         stream.find(issued);
         let waits = &program.entries.waits[stream.first_wait as usize..entry.waits as usize];
@@ -330,7 +330,7 @@ impl Streams {
         let entry = &program.entries.list[id as usize];
         let (class, kind) = (self.class_of(program, id), self.kind_of(entry, id));
         let &Entry { item, stream: index, .. } = entry;
-        let issued = self.issued[item as usize];
+        let issued = self.issued(entry);
         let arrival = (issued, issued + class.latency);
         let polling = if program.launching.len() > 1 && kind == OperationKind::Kernel {
             self.polling(program, index, engines)

@@ -34,7 +34,8 @@ impl Streams {
                 stream.kernel += 1;
             }
             let is_launched = |id: EntryId| {
-                self.issued[program.entries.list[id as usize].item as usize] <= engines.now
+                let entry = &program.entries.list[id as usize];
+                self.delays.issued(entry.item, entry.issued) <= engines.now
             };
             let waits = is_issued(stream.kernel)
                 && (entry.sort != Sort::KERNEL || stream.wait != entry.waits)

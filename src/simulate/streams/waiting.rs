@@ -10,8 +10,8 @@ impl Streams {
     /// Takes a wait off a stream if what it is for has happened.
     #[inline(always)]
     pub(super) fn pass_wait(&mut self, program: &Program<'_>, index: u16, wait: u32) -> bool {
-        let Wait { item, ref until } = program.entries.waits[wait as usize];
-        let issued = self.issued[item as usize];
+        let Wait { issued, item, ref until } = program.entries.waits[wait as usize];
+        let issued = self.delays.issued(item, issued);
         let mut left = issued;
         if until.entry != NONE {
             if self.streams[usize::from(until.stream)].head <= until.entry {
