@@ -111,10 +111,9 @@ impl Simulator {
         }
         if self.processors.next <= self.now {
             self.processors.next = Instant::NEVER;
-            for device in 0..self.processors.count() {
-                while let Some(ended) = self.processors.collect(device, self.now) {
-                    self.finish(program, ended, observer);
-                }
+            let mut device = 0;
+            while let Some(ended) = self.processors.collect(&mut device, self.now) {
+                self.finish(program, ended, observer);
             }
         }
         if self.looks.next <= self.now {
@@ -137,7 +136,7 @@ impl Simulator {
                 }
                 Event::IsMissed(id) => self.miss(program, id),
                 Event::Dispatches(id) => {
-                    if let Work::Kernel { blocks, .. } = self.streams.class_of(program, id).work {
+                    if let Work::Kernel { blocks, .. } = &self.streams.class_of(program, id).work {
                         let stream = usize::from(program.entries.list[id as usize].stream);
                         self.processors.start(self.now, (id, &program.traits[stream]), blocks);
                     }
