@@ -243,10 +243,15 @@ impl Simulator {
 
     /// Starts the head of a stream.
     #[inline(always)]
-    fn start<O: Observer>(&mut self, program: &Program<'_>, id: EntryId) {
+    fn start<O: Observer>(
+        &mut self,
+        program: &Program<'_>,
+        (id, entry): (EntryId, &Entry),
+    ) {
         let Self { now, copies, processors, .. } = self;
         let engines = Engines { now: *now, copies, processors };
-        let Next { time, entry, class, is_missed } = self.streams.start::<O>(program, id, engines);
+        let head = (id, entry);
+        let Next { time, class, is_missed } = self.streams.start::<O>(program, head, engines);
         if !is_missed {
             self.set_off(program, (time, id), (entry, &class.work));
         } else if time <= self.now {

@@ -135,6 +135,8 @@ pub struct Program<'p> {
     pub(super) places: Vec<u32>,
     pub(super) recordings: usize,
     pub(super) hand_overs: HandOvers,
+    /// Where anything of that may take time, by the kind after and by what lies between.
+    pub(super) takes_time: [[bool; 3]; OperationKind::COUNT],
     /// Nanoseconds that it takes longer to wait for an event of another device.
     pub(super) crossing: f64,
     /// Nothing if hand-overs have prices instead.
@@ -171,6 +173,7 @@ impl<'p> Program<'p> {
             places: Vec::new(),
             recordings: 0,
             hand_overs: HandOvers::default(),
+            takes_time: Default::default(),
             crossing: 0.0,
             looks: None,
             shares: Shares::default(),
@@ -221,6 +224,10 @@ impl<'p> Program<'p> {
         profile.alike(program.devices())?;
         program.hand_overs = needs::hand_overs(&program)?;
         program.crossing = needs::crossing(&program)?;
+        let crosses = program.crossing > 0.0;
+        program.takes_time = program
+            .hand_overs
+            .map(|to| to.map(|prices| crosses || prices.iter().any(Option::is_some)));
         program.looks = LookTimes::new(&program);
         program.switch = program.switches()?;
         program.shares = Shares::new(&program)?;

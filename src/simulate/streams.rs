@@ -103,7 +103,6 @@ pub(super) type Ready = (Instant, EntryId);
 /// The operation at the head of a stream, which may start at a time.
 pub(super) struct Next<'p> {
     pub time: Instant,
-    pub entry: &'p Entry,
     pub class: &'p Class,
     /// Its engine has to find out.
     pub is_missed: bool,
@@ -224,8 +223,9 @@ impl Streams {
         let stream = &mut self.streams[usize::from(entry.stream)];
         let (kind, device) = (stream.kind, stream.device);
         stream.cleared = time;
-        stream.last = Ending { time, item: entry.item, device, kind: Some(kind) };
-        self.endings[stream.head as usize] = stream.last;
+        let ending = Ending { time, item: entry.item, device, kind: Some(kind) };
+        self.endings[stream.head as usize] = ending;
+        stream.last = ending;
         self.pass_head(program, entry.stream);
         kind
     }
@@ -250,10 +250,14 @@ impl Streams {
 
     /// Lets a stream go on until its head is an operation that may start, and gives that.
     #[inline(always)]
-    pub fn advance(&mut self, program: &Program<'_>, index: u16) -> Option<EntryId> {
+    pub fn advance<'p>(
+        &mut self,
+        program: &'p Program<'_>,
+        index: u16,
+    ) -> Option<(EntryId, &'p Entry)> {
         let (id, entry) = self.head(program, index)?;
         match entry.sort {
-            Sort::Operation(_) => Some(id),
+            Sort::Operation(_) => Some((id, entry)),
             _ => self.advance_past(program, index, entry),
         }
     }
@@ -265,12 +269,12 @@ impl Streams {
         program: &'p Program<'_>,
         index: u16,
         mut mark: &'p Entry,
-    ) -> Option<EntryId> {
+    ) -> Option<(EntryId, &'p Entry)> {
         loop {
             self.pass_mark(program, index, mark);
             let (id, entry) = self.head(program, index)?;
             if let Sort::Operation(_) = entry.sort {
-                return Some(id);
+                return Some((id, entry));
             }
             mark = entry;
         }
@@ -324,11 +328,16 @@ impl Streams {
     pub fn start<'p, O: Observer>(
         &mut self,
         program: &'p Program<'_>,
-        id: EntryId,
+        (id, entry): (EntryId, &'p Entry),
         engines: Engines<'_>,
     ) -> Next<'p> {
-        let entry = &program.entries.list[id as usize];
-        let (class, kind) = (self.class_of(program, id), self.kind_of(entry, id));
+        let is_inline = self.is_inline(id);
+        let class = &program.classes[entry.class as usize + usize::from(is_inline)];
+        let kind = match entry.sort {
+            Sort::Operation(kind) if !is_inline => kind,
+            // Where kernels are launched from.
+            _ => OperationKind::Kernel,
+        };
         let &Entry { item, stream: index, .. } = entry;
         let issued = self.issued(entry);
         let arrival = (issued, issued + class.latency);
@@ -372,7 +381,7 @@ impl Streams {
         if O::LISTENS {
             stream.cause = cause;
         }
-        Next { time, entry, class, is_missed }
+        Next { time, class, is_missed }
     }
 }
 
