@@ -83,43 +83,39 @@ impl Engine {
         self.end = self.since + whole_nanos(left);
     }
 
-    /// The next copy, of the stream that it is with, or whoever has waited for longest;
-    /// and whether it stays with that stream.
-    #[inline(always)]
-    fn next(&mut self) -> Option<(Asked, bool)> {
-        let first = self.first?;
-        if self.rest.is_empty() {
-            self.first = None;
-            return Some((first, self.stays_with(&first)));
-        }
-        Some(self.next_of_many(first))
-    }
-
-    /// The same where more than one wait: this one is the first.
-    #[inline(never)]
-    fn next_of_many(&mut self, first: Asked) -> (Asked, bool) {
-        let same = self.rest.iter().position(|copy| self.stays_with(copy));
-        if !self.stays_with(&first)
-            && let Some(same) = same.and_then(|same| self.rest.remove(same))
-        {
-            return (same, true);
-        }
-        self.first = self.rest.pop_front();
-        (first, self.stays_with(&first))
-    }
-
     fn stays_with(&self, copy: &Asked) -> bool {
         self.serving.is_none_or(|serving| serving == copy.stream)
     }
 
-    /// Takes the next copy if there is one.
+    /// Takes the next copy if there is one: of the stream that it is with, or of whoever
+    /// has waited for longest.
     #[inline(always)]
     fn start_next(&mut self, now: Instant, switch: f64) {
-        let Some((Asked { entry, stream, alone }, stays)) = self.next() else { return };
-        let switch = if stays { 0.0 } else { switch };
+        if !self.rest.is_empty() {
+            self.let_pass();
+        }
+        let Some(first) = &self.first else { return };
+        let &Asked { entry, stream, alone } = first;
+        let switch = if self.stays_with(first) { 0.0 } else { switch };
+        self.first = None;
+        if !self.rest.is_empty() {
+            self.first = self.rest.pop_front();
+        }
         (self.started, self.since, self.left) = (now, now, alone.nanos_f64() + switch);
         (self.before, self.entry, self.serving) = (self.entry, entry, Some(stream));
         self.end = now + if switch == 0.0 { alone } else { whole_nanos(self.left) };
+    }
+
+    /// Lets the first copy of the stream that it is with go before the others.
+    #[cold]
+    fn let_pass(&mut self) {
+        if let Some(first) = self.first
+            && !self.stays_with(&first)
+            && let Some(same) = self.rest.iter().position(|copy| self.stays_with(copy))
+        {
+            self.first = self.rest.remove(same);
+            self.rest.push_front(first);
+        }
     }
 }
 

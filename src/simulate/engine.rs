@@ -262,7 +262,7 @@ impl Simulator {
     }
 
     /// Leaves an operation that may go on to the next look of its engine.
-    #[inline(never)]
+    #[cold]
     fn miss(&mut self, program: &Program<'_>, id: EntryId) {
         let Self { now, copies, processors, .. } = self;
         let engines = Engines { now: *now, copies, processors };
@@ -311,7 +311,7 @@ impl Simulator {
     }
 
     /// Launches the kernels that their channel lets go on now.
-    #[inline(never)]
+    #[cold]
     fn pass_channel(&mut self, program: &Program<'_>, kernel: Ready) {
         self.channels.pass(program, kernel, &mut self.launched);
         for index in 0..self.launched.len() {
@@ -341,7 +341,7 @@ impl Simulator {
     }
 
     /// What holds no engine takes its time, and the host perhaps a part of it.
-    #[inline(never)]
+    #[cold]
     fn go_without_engine(
         &mut self,
         program: &Program<'_>,

@@ -87,7 +87,7 @@ pub(super) struct Engines<'e> {
 
 impl Engines<'_> {
     /// Only asked where a hand-over has a price.
-    #[inline(never)]
+    #[cold]
     pub fn are_busy(&self, device: usize, kind: OperationKind) -> bool {
         if kind == OperationKind::Kernel {
             return self.processors.is_busy(device);

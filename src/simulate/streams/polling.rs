@@ -9,7 +9,7 @@ impl Streams {
     /// What a kernel behind a kernel pays for other streams that the device has
     /// to look after: those with a kernel that waits for something else than a
     /// kernel before it.
-    #[inline(never)]
+    #[cold]
     pub(super) fn polling(
         &mut self,
         program: &Program<'_>,

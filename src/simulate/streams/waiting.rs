@@ -41,7 +41,7 @@ impl Streams {
     }
 
     /// The same behind another one.
-    #[inline(never)]
+    #[cold]
     fn queue_up_behind(&mut self, mut before: u16, index: u16, until: &Recording) {
         let mut next = self.streams[usize::from(before)].next_waiter;
         while next != NOBODY && self.streams[usize::from(next)].awaits.item < until.item {
@@ -54,7 +54,7 @@ impl Streams {
     }
 
     /// Takes several waits off a stream, as far as what they are for has happened.
-    #[inline(never)]
+    #[cold]
     pub(super) fn pass_waits(
         &mut self,
         program: &Program<'_>,
