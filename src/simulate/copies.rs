@@ -120,7 +120,11 @@ impl Engine {
 }
 
 /// Makes a copy a flow.
-fn meet(links: &mut Links, program: &Program<'_>, (entry, device): (EntryId, usize)) -> (FlowId, f64) {
+fn meet(
+    links: &mut Links,
+    program: &Program<'_>,
+    (entry, device): (EntryId, usize),
+) -> (FlowId, f64) {
     let work = &program.class_in(entry).work;
     let (delay, slowdown) = match *work {
         Work::Copy { delay, slowdown, .. } => (delay, slowdown),
@@ -224,8 +228,8 @@ impl Copies {
             self.links = Links::new(&self.capacities);
         }
         let takes_time = |&switch: &f64| switch > 0.0;
-        self.is_fluid = !program.shares.is_empty()
-            || program.switch.as_flattened().iter().any(takes_time);
+        self.is_fluid =
+            !program.shares.is_empty() || program.switch.as_flattened().iter().any(takes_time);
         self.engines.resize_with(program.devices(), Default::default);
         for engine in self.engines.as_flattened_mut() {
             engine.rest.clear();

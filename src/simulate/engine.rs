@@ -171,7 +171,7 @@ impl Simulator {
             }
             self.host.enter(class);
             if item.sort != Sort::HostOnly {
-                let delay = self.host.reached.since(Instant::START + stretch.time);
+                let delay = self.host.reached.since(Instant::START + stretch.times[1]);
                 self.streams.delays.begin(self.host.next, delay);
             }
             self.wake::<O>(program, self.host.next + 1);
@@ -192,23 +192,15 @@ impl Simulator {
         }
     }
 
-    /// Issues calls up to one that goes by what the device does.
+    /// Issues calls up to one that goes by what the device does; gives what they are.
     fn run_ahead<O: Observer>(&mut self, program: &Program<'_>, observer: &mut O) -> Stretch {
+        let stretch = self.host.stretch(program);
         let Host { next, reached, .. } = self.host;
-        while program.stretches[self.host.stretch].end < next {
-            self.host.stretch += 1;
-        }
-        let stretch = program.stretches[self.host.stretch];
-        if next < stretch.end {
-            let before = self.host.stretch.checked_sub(1);
-            let before = before.map_or(Span::ZERO, |before| program.stretches[before].time);
-            self.streams.delays.begin(next, reached.since(Instant::START + before));
-            if O::LISTENS {
-                self.host.make(program, stretch.end, observer);
-            }
-            self.host.reached = reached + (stretch.time - before);
-            self.host.next = stretch.end;
-            self.wake::<O>(program, stretch.end);
+        if next < stretch.until {
+            let delay = reached.since(Instant::START + stretch.times[0]);
+            self.streams.delays.begin(next, delay);
+            self.host.make(program, &stretch, observer);
+            self.wake::<O>(program, stretch.until);
         }
         stretch
     }
@@ -243,11 +235,7 @@ impl Simulator {
 
     /// Starts the head of a stream.
     #[inline(always)]
-    fn start<O: Observer>(
-        &mut self,
-        program: &Program<'_>,
-        (id, entry): (EntryId, &Entry),
-    ) {
+    fn start<O: Observer>(&mut self, program: &Program<'_>, (id, entry): (EntryId, &Entry)) {
         let Self { now, copies, processors, .. } = self;
         let engines = Engines { now: *now, copies, processors };
         let head = (id, entry);

@@ -8,6 +8,7 @@
 
 use super::operation::{ItemId, NONE};
 use super::program::{Class, Item, Sort, index};
+use crate::profile::OperationKind;
 use crate::units::Span;
 
 /// Index of an entry: stream by stream, in each in order of issue.
@@ -29,6 +30,15 @@ pub(super) struct Entry {
 }
 
 impl Entry {
+    /// What kind of operation it is; whether its data goes along with its command, and so
+    /// comes from where kernels are launched, only the run of the plan shows.
+    pub fn kind(&self, is_inline: bool) -> OperationKind {
+        match self.sort {
+            Sort::Operation(kind) if !is_inline => kind,
+            _ => OperationKind::Kernel,
+        }
+    }
+
     /// What stands behind the last entry of a stream: no call ever issues it.
     const fn behind_all(waits: u32, stream: u16) -> Self {
         let (issued, sort) = (Span::ZERO, Sort::HostOnly);

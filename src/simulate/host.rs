@@ -1,5 +1,6 @@
 //! The host thread: it issues calls in order, and each has its cost.
 
+use super::issue::Stretch;
 use super::observer::{Cause, Done, Observer};
 use super::operation::ItemId;
 use super::program::{Class, Program};
@@ -25,8 +26,8 @@ pub(super) enum Blocked {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Host {
     pub next: ItemId,
-    /// The stretch that comes next, or ends with the next call.
-    pub stretch: usize,
+    /// The place of the stretch that the next call is in, or right behind.
+    stretch: usize,
     pub blocked: Blocked,
     /// When the call that is under way was entered.
     pub entered: Instant,
@@ -38,15 +39,30 @@ pub(super) struct Host {
 }
 
 impl Host {
+    /// The stretch that the next call is in, or right behind.
+    pub fn stretch(&mut self, program: &Program<'_>) -> Stretch {
+        while program.stretches[self.stretch].until < self.next {
+            self.stretch += 1;
+        }
+        program.stretches[self.stretch]
+    }
+
     /// Enters a call.
     pub fn enter(&mut self, class: &Class) {
         self.entered = self.reached;
         self.reached = self.reached + class.host;
     }
 
-    /// Makes calls up to one, without what that means for the device.
-    pub fn make<O: Observer>(&mut self, program: &Program<'_>, end: ItemId, observer: &mut O) {
-        while self.next < end {
+    /// Makes the calls of a stretch.
+    pub fn make<O: Observer>(
+        &mut self,
+        program: &Program<'_>,
+        stretch: &Stretch,
+        observer: &mut O,
+    ) {
+        let [start, end] = stretch.times;
+        let reached = self.reached + (end - start);
+        while O::LISTENS && self.next < stretch.until {
             let class = program.class_of(self.next);
             // The launch of a graph was the call.
             if class.in_graph {
@@ -56,6 +72,7 @@ impl Host {
                 self.leave(observer);
             }
         }
+        (self.next, self.reached) = (stretch.until, reached);
     }
 
     /// Goes on to the next call.

@@ -6,41 +6,43 @@
 //! much later it is than that.
 
 use super::operation::ItemId;
-use super::program::{Class, Item, Waits};
+use super::program::{Class, Item, Waits, index};
 use crate::units::{Instant, Span};
 
-/// Calls that the host makes one after the other, behind those of the stretch before.
+/// Calls that the host makes one after the other.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stretch {
     /// The call behind them, which goes by what the device does; or the end of the plan.
-    pub end: ItemId,
-    /// How long the calls of all stretches so far take. What the host makes of the one
-    /// behind them is not known beforehand.
-    pub time: Span,
+    /// The next stretch begins behind it, and counts nothing for it.
+    pub until: ItemId,
+    /// From the first call of the plan to the first of these and to the end of the last,
+    /// without what the host has waited.
+    pub times: [Span; 2],
 }
 
 /// The stretches of a plan, and when each call is issued in them.
 pub(super) fn stretches(items: &[Item], classes: &[Class]) -> (Vec<Stretch>, Vec<Span>) {
     let mut stretches = Vec::new();
     let mut issued = Vec::with_capacity(items.len());
-    let (mut time, mut launched) = (Span::ZERO, Span::ZERO);
-    for (end, item) in (0..).zip(items) {
+    let [mut start, mut time, mut launched] = [Span::ZERO; 3];
+    for (until, item) in (0..).zip(items) {
         let class = &classes[item.class as usize];
         if class.may_go_inline || class.waits != Waits::No {
-            stretches.push(Stretch { end, time });
+            stretches.push(Stretch { until, times: [start, time] });
+            start = time;
             issued.push(time);
         } else if class.in_graph {
             // The device gets on with the first nodes while the host goes through the
             // others.
-            launched = launched + class.host;
+            launched += class.host;
             issued.push(launched);
         } else {
             launched = time + class.latency;
-            time = time + class.host;
+            time += class.host;
             issued.push(time);
         }
     }
-    stretches.push(Stretch { end: super::program::index(items.len()), time });
+    stretches.push(Stretch { until: index(items.len()), times: [start, time] });
     (stretches, issued)
 }
 
@@ -61,7 +63,7 @@ impl Delays {
         (self.from, self.delay) = (0, Span::ZERO);
     }
 
-    /// From a call on, all are issued so much later.
+    /// From a call on, which comes behind all before, calls are issued so much later.
     pub fn begin(&mut self, from: ItemId, delay: Span) {
         self.list.push((from, delay));
         (self.from, self.delay) = (from, delay);

@@ -8,11 +8,12 @@
 //! that compares times and never asks what is in the queue.
 
 mod barrier;
+mod marks;
 mod polling;
 mod waiting;
 
 use super::copies::{Copies, PEER_ENGINE};
-use super::entries::{Entry, EntryId, Recording, Wait};
+use super::entries::{Entry, EntryId, Recording};
 use super::issue::Delays;
 use super::observer::{Cause, Observer};
 use super::operation::{Ending, ItemId, NONE};
@@ -59,9 +60,8 @@ struct Stream {
 }
 
 /// All streams. What is done for each operation is `inline(always)` here and in
-/// [`Start`]: a call, with what it saves and restores, costs as much as it does. But
-/// [`Streams::advance`] is none with [`Streams::start`]: a stream that only waits would
-/// save and restore what the other needs.
+/// [`Start`]: a call, with what it saves and restores, costs as much as it does. What most
+/// operations do not come to is `cold`: it leaves the registers to the others.
 #[derive(Default)]
 pub(super) struct Streams {
     streams: Vec<Stream>,
@@ -181,11 +181,7 @@ impl Streams {
 
     /// The kind of an operation.
     pub fn kind_of(&self, entry: &Entry, id: EntryId) -> OperationKind {
-        match entry.sort {
-            Sort::Operation(kind) if !self.is_inline(id) => kind,
-            // Where kernels are launched from.
-            _ => OperationKind::Kernel,
-        }
+        entry.kind(self.is_inline(id))
     }
 
     /// Why the operation at the head of a stream was not ready before.
@@ -262,24 +258,6 @@ impl Streams {
         }
     }
 
-    /// The same if the head is something else.
-    #[cold]
-    fn advance_past<'p>(
-        &mut self,
-        program: &'p Program<'_>,
-        index: u16,
-        mut mark: &'p Entry,
-    ) -> Option<(EntryId, &'p Entry)> {
-        loop {
-            self.pass_mark(program, index, mark);
-            let (id, entry) = self.head(program, index)?;
-            if let Sort::Operation(_) = entry.sort {
-                return Some((id, entry));
-            }
-            mark = entry;
-        }
-    }
-
     /// The head of a stream, if there is nothing in its way.
     #[inline(always)]
     fn head<'p>(&mut self, program: &'p Program<'_>, index: u16) -> Option<(EntryId, &'p Entry)> {
@@ -295,34 +273,6 @@ impl Streams {
         is_free.then_some((id, entry))
     }
 
-    /// Passes over a record or waits that are an entry of their own.
-    fn pass_mark(&mut self, program: &Program<'_>, index: u16, entry: &Entry) {
-        let issued = self.issued(entry);
-        let stream = &mut self.streams[usize::from(index)];
-        stream.find(issued);
-        let waits = &program.entries.waits[stream.first_wait as usize..entry.waits as usize];
-        let ending = |wait: &Wait| self.endings.get(wait.until.entry as usize);
-        stream.awaited.extend(waits.iter().filter_map(ending));
-        stream.first_wait = entry.waits;
-        if entry.sort != Sort::Record {
-            self.pass_head(program, index);
-            return;
-        }
-        let mut ending = stream.last;
-        if ending.time < issued {
-            ending = Ending { time: issued, item: entry.item, device: stream.device, ..ending };
-        }
-        // What the stream itself still has to follow, its waiters have to as well.
-        for other in &stream.awaited {
-            if other.time > ending.time {
-                ending = *other;
-            }
-        }
-        stream.cleared = stream.cleared.max(ending.time);
-        self.endings[stream.head as usize] = ending;
-        self.pass_head(program, index);
-    }
-
     /// Starts the operation at the head of a stream.
     #[inline(always)]
     pub fn start<'p, O: Observer>(
@@ -333,11 +283,7 @@ impl Streams {
     ) -> Next<'p> {
         let is_inline = self.is_inline(id);
         let class = &program.classes[entry.class as usize + usize::from(is_inline)];
-        let kind = match entry.sort {
-            Sort::Operation(kind) if !is_inline => kind,
-            // Where kernels are launched from.
-            _ => OperationKind::Kernel,
-        };
+        let kind = entry.kind(is_inline);
         let &Entry { item, stream: index, .. } = entry;
         let issued = self.issued(entry);
         let arrival = (issued, issued + class.latency);
