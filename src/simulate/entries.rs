@@ -79,8 +79,8 @@ pub(super) struct Entries {
 }
 
 impl Entries {
-    /// Of a program's items, each with when it is issued. Where streams hold each other back at a `barrier`, each
-    /// record and wait is an entry: none may pass before its time.
+    /// Of a program's items, each with when it is issued. Where streams hold each other
+    /// back at a `barrier`, each record and wait is an entry: none may pass before its time.
     pub fn new(
         (items, issued): (&mut [Item], &[Span]),
         classes: &[Class],
@@ -97,7 +97,8 @@ impl Entries {
                 let issued = issued[id as usize];
                 let is_part = match sort {
                     Sort::Wait => {
-                        entries.waits.push(Wait { issued, item: id, until: Recording::NEVER });
+                        let until = Recording::NEVER;
+                        entries.waits.push(Wait { issued, item: id, until });
                         !barrier && joins_next(items, classes, id)
                     }
                     Sort::Record => !barrier && entries.ends_with_work(start),

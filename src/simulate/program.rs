@@ -215,8 +215,7 @@ impl<'p> Program<'p> {
                 Call::Wait { event, .. } => latest[event.0],
                 _ => NONE,
             };
-            let stream = u16::try_from(lanes[at].unwrap_or(0)).ok();
-            let stream = stream.filter(|&s| s != NOBODY).expect("fewer streams than 2^16");
+            let stream = stream_index(lanes[at].unwrap_or(0));
             let sort = Sort::of(&program.classes[class as usize].work);
             program.items.push(Item { class, recording, stream, sort, is_part: false });
         }
@@ -224,10 +223,7 @@ impl<'p> Program<'p> {
         profile.alike(program.devices())?;
         program.hand_overs = needs::hand_overs(&program)?;
         program.crossing = needs::crossing(&program)?;
-        let crosses = program.crossing > 0.0;
-        program.takes_time = program
-            .hand_overs
-            .map(|to| to.map(|prices| crosses || prices.iter().any(Option::is_some)));
+        program.takes_time = needs::takes_time(&program);
         program.looks = LookTimes::new(&program);
         program.switch = program.switches()?;
         program.shares = Shares::new(&program)?;
@@ -362,6 +358,13 @@ fn barrier(plan: &Plan) -> Vec<u16> {
     }
     let takes_part = |stream: &StreamTraits| stream.kind != StreamKind::NonBlocking;
     (0..).zip(&plan.streams).filter_map(|(id, stream)| takes_part(stream).then_some(id)).collect()
+}
+
+/// # Panics
+/// If a plan has sixty-five thousand streams.
+fn stream_index(number: usize) -> u16 {
+    let index = u16::try_from(number).ok().filter(|&index| index != NOBODY);
+    index.expect("fewer streams than 2^16")
 }
 
 /// # Panics
