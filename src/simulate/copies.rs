@@ -36,12 +36,20 @@ use std::collections::VecDeque;
 pub(super) const ENGINES: usize = 3;
 pub(super) const PEER_ENGINE: usize = 2;
 
+/// A copy that an engine has been asked for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asked {
+    pub entry: EntryId,
+    pub stream: u16,
+    /// What it takes with nothing beside it.
+    pub alone: Span,
+}
+
 /// A copy engine of a device.
 struct Engine {
-    /// What it has been asked to do, and the stream of each: the first in line, and those
-    /// behind it.
-    first: Option<(EntryId, u16)>,
-    rest: VecDeque<(EntryId, u16)>,
+    /// What it has been asked to do: the first in line, and those behind it.
+    first: Option<Asked>,
+    rest: VecDeque<Asked>,
     /// The stream it is staying with, and what it does, or did last.
     serving: Option<u16>,
     entry: EntryId,
@@ -49,8 +57,8 @@ struct Engine {
     started: Instant,
     /// When it is done if nothing else happens; [`Instant::NEVER`] if it is idle.
     end: Instant,
-    /// Nanoseconds left at a time, with nothing in the other direction, and how many of
-    /// them go by in one.
+    /// Where that is not all: nanoseconds left at a time, with nothing in the other
+    /// direction, and how many of them go by in one.
     left: f64,
     since: Instant,
     speed: f64,
@@ -68,12 +76,6 @@ impl Engine {
         self.left - now.since(self.since).nanos_f64() * self.speed
     }
 
-    /// Whether it is done: when it was to be, or, where something else happens first, with
-    /// next to nothing left.
-    fn is_done(&self, now: Instant) -> bool {
-        self.end <= now || self.is_busy() && self.left_at(now) < DONE
-    }
-
     /// Works out when it is done.
     fn look_ahead(&mut self) {
         // A division would cost as much as all the rest.
@@ -81,68 +83,54 @@ impl Engine {
         self.end = self.since + whole_nanos(left);
     }
 
-    /// The next copy, of the stream that it is with, or whoever has waited for longest;
-    /// and whether it stays with that stream.
+    fn stays_with(&self, copy: &Asked) -> bool {
+        self.serving.is_none_or(|serving| serving == copy.stream)
+    }
+
+    /// Takes the next copy if there is one: of the stream that it is with, or of whoever
+    /// has waited for longest.
     #[inline(always)]
-    fn next(&mut self) -> Option<((EntryId, u16), bool)> {
-        let first = self.first?;
-        if self.rest.is_empty() {
-            self.first = None;
-            return Some((first, self.stays_with(first)));
+    fn start_next(&mut self, now: Instant, switch: f64) {
+        if !self.rest.is_empty() {
+            self.let_pass();
         }
-        Some(self.next_of_many(first))
-    }
-
-    /// The same where more than one wait: this one is the first.
-    #[inline(never)]
-    fn next_of_many(&mut self, first: (EntryId, u16)) -> ((EntryId, u16), bool) {
-        let same = self.rest.iter().position(|&copy| self.stays_with(copy));
-        if !self.stays_with(first)
-            && let Some(same) = same.and_then(|same| self.rest.remove(same))
-        {
-            return (same, true);
+        let Some(first) = &self.first else { return };
+        let &Asked { entry, stream, alone } = first;
+        let switch = if self.stays_with(first) { 0.0 } else { switch };
+        self.first = None;
+        if !self.rest.is_empty() {
+            self.first = self.rest.pop_front();
         }
-        self.first = self.rest.pop_front();
-        (first, self.stays_with(first))
-    }
-
-    fn stays_with(&self, (_, stream): (EntryId, u16)) -> bool {
-        self.serving.is_none_or(|serving| serving == stream)
-    }
-
-    fn is_wanted(&self) -> bool {
-        !self.is_busy() && self.first.is_some()
-    }
-
-    /// Takes the next copy; `links`: where it is a flow.
-    #[inline(always)]
-    fn start_next(
-        &mut self,
-        program: &Program<'_>,
-        (now, switch): (Instant, f64),
-        links: Option<&mut Links>,
-    ) {
-        let Some(((entry, stream), stays)) = self.next() else { return };
-        let work = &program.class_in(entry).work;
-        let (Work::Copy { alone, .. } | Work::PeerCopy { alone, .. }) = *work else {
-            unreachable!("nothing else needs a copy engine")
-        };
-        let switch = if stays { 0.0 } else { switch };
-        self.left = alone.nanos_f64() + switch;
-        self.met = links.map(|links| meet(links, program, (stream, work)));
-        (self.started, self.since, self.speed) = (now, now, 1.0);
+        (self.started, self.since, self.left) = (now, now, alone.nanos_f64() + switch);
         (self.before, self.entry, self.serving) = (self.entry, entry, Some(stream));
         self.end = now + if switch == 0.0 { alone } else { whole_nanos(self.left) };
+    }
+
+    /// Lets the first copy of the stream that it is with go before the others.
+    #[cold]
+    fn let_pass(&mut self) {
+        if let Some(first) = self.first
+            && !self.stays_with(&first)
+            && let Some(same) = self.rest.iter().position(|copy| self.stays_with(copy))
+        {
+            self.first = self.rest.remove(same);
+            self.rest.push_front(first);
+        }
     }
 }
 
 /// Makes a copy a flow.
-fn meet(links: &mut Links, program: &Program<'_>, (stream, work): (u16, &Work)) -> (FlowId, f64) {
+fn meet(
+    links: &mut Links,
+    program: &Program<'_>,
+    (entry, device): (EntryId, usize),
+) -> (FlowId, f64) {
+    let work = &program.class_in(entry).work;
     let (delay, slowdown) = match *work {
         Work::Copy { delay, slowdown, .. } => (delay, slowdown),
         _ => (0.0, 1.0),
     };
-    let uses = program.shares.uses(program.device_of(stream), work);
+    let uses = program.shares.uses(device, work);
     let weight = 1.0 / slowdown.min(MOST_SLOWDOWN);
     (links.add(Flow { weight, cap: 1.0, uses: &uses }), delay / slowdown)
 }
@@ -169,7 +157,9 @@ pub(super) struct Copies {
     engines: Vec<[Engine; ENGINES]>,
     links: Links,
     capacities: Vec<f64>,
-    /// Idle engines that have been asked for something: places among all.
+    /// Copies may take other than a whole number of nanoseconds.
+    is_fluid: bool,
+    /// Idle engines that have been asked for something, each once: places among all.
     wanted: Vec<usize>,
     /// A copy has ended or become ready.
     pub changed: bool,
@@ -203,7 +193,7 @@ impl Default for Copies {
     fn default() -> Self {
         let (links, next) = (Links::new(&[]), Instant::NEVER);
         let (engines, capacities, wanted) = (Vec::new(), Vec::new(), Vec::new());
-        Self { engines, links, capacities, wanted, changed: false, next }
+        Self { engines, links, capacities, is_fluid: false, wanted, changed: false, next }
     }
 }
 
@@ -237,16 +227,20 @@ impl Copies {
             self.capacities.clone_from(&program.shares.capacities);
             self.links = Links::new(&self.capacities);
         }
+        let takes_time = |&switch: &f64| switch > 0.0;
+        self.is_fluid =
+            !program.shares.is_empty() || program.switch.as_flattened().iter().any(takes_time);
         self.engines.resize_with(program.devices(), Default::default);
         for engine in self.engines.as_flattened_mut() {
             engine.rest.clear();
             (engine.first, engine.serving, engine.entry, engine.end) =
                 (None, None, NONE, Instant::NEVER);
+            (engine.speed, engine.met) = (1.0, None);
         }
     }
 
     #[inline(always)]
-    pub fn enqueue(&mut self, (device, engine): (usize, usize), copy: (EntryId, u16)) {
+    pub fn enqueue(&mut self, (device, engine): (usize, usize), copy: Asked) {
         self.changed = true;
         let asked = &mut self.engines[device][engine];
         if asked.first.is_some() {
@@ -259,30 +253,43 @@ impl Copies {
         }
     }
 
-    /// How many engines there are.
-    pub fn count(&self) -> usize {
-        self.engines.as_flattened().len()
+    /// Says that something is about to be collected.
+    #[inline(always)]
+    pub fn prepare(&mut self, now: Instant) {
+        self.next = Instant::NEVER;
+        if self.is_fluid {
+            // Done is also what has next to nothing left.
+            for engine in running(&mut self.engines) {
+                if engine.left_at(now) < DONE {
+                    engine.end = engine.end.min(now);
+                }
+            }
+        }
     }
 
-    /// Takes the copy of an engine out if it has ended. To be called of all engines, with
-    /// the time of the next change forgotten.
+    /// Takes out the next copy that has ended, of the engines from one on; goes on to the
+    /// engine behind it. To be called until none has.
     #[inline(always)]
-    pub fn collect(&mut self, at: usize, now: Instant) -> Option<Ended> {
-        let engine = &mut self.engines.as_flattened_mut()[at];
-        if !engine.is_done(now) {
-            self.next = self.next.min(engine.end);
-            return None;
+    pub fn collect(&mut self, from: &mut usize, now: Instant) -> Option<Ended> {
+        let engines = &mut self.engines.as_flattened_mut()[*from..];
+        for engine in engines {
+            *from += 1;
+            if engine.end > now {
+                self.next = self.next.min(engine.end);
+                continue;
+            }
+            self.changed = true;
+            engine.end = Instant::NEVER;
+            if engine.first.is_some() {
+                self.wanted.push(*from - 1);
+            }
+            if let Some((flow, _)) = engine.met {
+                self.links.remove(flow);
+            }
+            let Engine { entry, started, before, .. } = *engine;
+            return Some(Ended { entry, started, before });
         }
-        self.changed = true;
-        engine.end = Instant::NEVER;
-        if engine.first.is_some() {
-            self.wanted.push(at);
-        }
-        if let Some((flow, _)) = engine.met {
-            self.links.remove(flow);
-        }
-        let Engine { entry, started, before, .. } = *engine;
-        Some(Ended { entry, started, before })
+        None
     }
 
     /// Which engines of a device have a copy under way.
@@ -305,10 +312,8 @@ impl Copies {
         }
         while let Some(at) = self.wanted.pop() {
             let engine = &mut self.engines.as_flattened_mut()[at];
-            if engine.is_wanted() {
-                engine.start_next(program, (now, program.switch.as_flattened()[at]), None);
-                self.next = self.next.min(engine.end);
-            }
+            engine.start_next(now, program.switch.as_flattened()[at]);
+            self.next = self.next.min(engine.end);
         }
     }
 
@@ -321,11 +326,13 @@ impl Copies {
         for engine in running(&mut self.engines) {
             (engine.left, engine.since) = (engine.left_at(now), now);
         }
-        for (engines, switch) in self.engines.iter_mut().zip(&program.switch) {
+        for (device, engines) in self.engines.iter_mut().enumerate() {
             let before = busy(engines);
-            for (engine, &switch) in engines.iter_mut().zip(switch) {
-                if engine.is_wanted() {
-                    engine.start_next(program, (now, switch), Some(&mut self.links));
+            for (engine, &switch) in engines.iter_mut().zip(&program.switch[device]) {
+                if !engine.is_busy() && engine.first.is_some() {
+                    engine.start_next(now, switch);
+                    engine.speed = 1.0;
+                    engine.met = Some(meet(&mut self.links, program, (engine.entry, device)));
                 }
             }
             delay_beside_each_other(engines, before);

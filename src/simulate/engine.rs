@@ -1,14 +1,15 @@
 //! Moving time forwards.
 
 use super::channels::Channels;
-use super::copies::{Copies, Ended, PEER_ENGINE};
+use super::copies::{Asked, Copies, Ended, PEER_ENGINE};
 use super::entries::{Entry, EntryId};
 use super::host::{Blocked, Host};
+use super::issue::Stretch;
 use super::looks::Looks;
 use super::observer::{Cause, Done, Observer, Recorder};
 use super::operation::{ItemId, NONE, Work};
 use super::processors::Processors;
-use super::program::{Program, SimulateError, Waits};
+use super::program::{Program, SimulateError, Sort, Waits};
 use super::queue::Queue;
 use super::streams::{Engines, Next, Ready, Streams};
 use crate::plan::Plan;
@@ -46,8 +47,6 @@ pub fn simulate(plan: &Plan, profile: &Profile) -> Result<Timeline, SimulateErro
 #[derive(Default)]
 pub struct Simulator {
     now: Instant,
-    /// The latest end of anything so far.
-    latest: Instant,
     queue: Queue<Event>,
     host: Host,
     streams: Streams,
@@ -75,7 +74,7 @@ impl Simulator {
     }
 
     fn run(&mut self, program: &Program<'_>, observer: &mut impl Observer) -> Span {
-        (self.now, self.latest) = (Instant::START, Instant::START);
+        self.now = Instant::START;
         self.queue.reset();
         self.host = Host::default();
         self.streams.reset(program);
@@ -98,25 +97,23 @@ impl Simulator {
             self.step(program, observer);
         }
         assert_eq!(self.host.next as usize, program.items.len(), "a checked plan runs to its end");
-        self.latest.max(self.host.reached).since_start()
+        self.now.max(self.host.reached).since_start()
     }
 
     /// Everything that is due now: ends before beginnings.
     fn step(&mut self, program: &Program<'_>, observer: &mut impl Observer) {
         if self.copies.next <= self.now {
-            self.copies.next = Instant::NEVER;
-            for engine in 0..self.copies.count() {
-                if let Some(ended) = self.copies.collect(engine, self.now) {
-                    self.finish(program, ended, observer);
-                }
+            self.copies.prepare(self.now);
+            let mut engine = 0;
+            while let Some(ended) = self.copies.collect(&mut engine, self.now) {
+                self.finish(program, ended, observer);
             }
         }
         if self.processors.next <= self.now {
             self.processors.next = Instant::NEVER;
-            for device in 0..self.processors.count() {
-                while let Some(ended) = self.processors.collect(device, self.now) {
-                    self.finish(program, ended, observer);
-                }
+            let mut device = 0;
+            while let Some(ended) = self.processors.collect(&mut device, self.now) {
+                self.finish(program, ended, observer);
             }
         }
         if self.looks.next <= self.now {
@@ -139,7 +136,7 @@ impl Simulator {
                 }
                 Event::IsMissed(id) => self.miss(program, id),
                 Event::Dispatches(id) => {
-                    if let Work::Kernel { blocks, .. } = self.streams.class_of(program, id).work {
+                    if let Work::Kernel { blocks, .. } = &self.streams.class_of(program, id).work {
                         let stream = usize::from(program.entries.list[id as usize].stream);
                         self.processors.start(self.now, (id, &program.traits[stream]), blocks);
                     }
@@ -156,7 +153,7 @@ impl Simulator {
     /// Runs the host ahead until it has to wait for the device.
     fn issue<O: Observer>(&mut self, program: &Program<'_>, observer: &mut O) {
         loop {
-            self.run_ahead(program, observer);
+            let stretch = self.run_ahead(program, observer);
             let Some(item) = program.items.get(self.host.next as usize) else { return };
             let mut class = &program.classes[item.class as usize];
             if class.may_go_inline {
@@ -172,7 +169,11 @@ impl Simulator {
                     class = &program.classes[item.class as usize + 1];
                 }
             }
-            self.streams.issued_from(self.host.next)[0] = self.host.enter(class);
+            self.host.enter(class);
+            if item.sort != Sort::HostOnly {
+                let delay = self.host.reached.since(Instant::START + stretch.times[1]);
+                self.streams.delays.begin(self.host.next, delay);
+            }
             self.wake::<O>(program, self.host.next + 1);
             let drained = || self.streams.is_drained(program, item.stream);
             match class.waits {
@@ -191,25 +192,17 @@ impl Simulator {
         }
     }
 
-    /// Issues calls up to one that goes by what the device does.
-    fn run_ahead<O: Observer>(&mut self, program: &Program<'_>, observer: &mut O) {
-        let issued = self.streams.issued_from(self.host.next);
-        let mut host = self.host;
-        for (item, issued) in program.items[host.next as usize..].iter().zip(issued) {
-            let class = &program.classes[item.class as usize];
-            if class.may_go_inline || class.waits != Waits::No {
-                break;
-            }
-            *issued = host.enter(class);
-            // The launch of a graph was the call.
-            if class.in_graph {
-                host.next += 1;
-            } else {
-                host.leave(observer);
-            }
+    /// Issues calls up to one that goes by what the device does; gives what they are.
+    fn run_ahead<O: Observer>(&mut self, program: &Program<'_>, observer: &mut O) -> Stretch {
+        let stretch = self.host.stretch(program);
+        let Host { next, reached, .. } = self.host;
+        if next < stretch.until {
+            let delay = reached.since(Instant::START + stretch.times[0]);
+            self.streams.delays.begin(next, delay);
+            self.host.make(program, &stretch, observer);
+            self.wake::<O>(program, stretch.until);
         }
-        self.host = host;
-        self.wake::<O>(program, self.host.next);
+        stretch
     }
 
     /// Lets streams go on that had nothing to do, up to a call.
@@ -241,11 +234,12 @@ impl Simulator {
     }
 
     /// Starts the head of a stream.
-    #[inline(never)]
-    fn start<O: Observer>(&mut self, program: &Program<'_>, id: EntryId) {
+    #[inline(always)]
+    fn start<O: Observer>(&mut self, program: &Program<'_>, (id, entry): (EntryId, &Entry)) {
         let Self { now, copies, processors, .. } = self;
         let engines = Engines { now: *now, copies, processors };
-        let Next { time, entry, class, is_missed } = self.streams.start::<O>(program, id, engines);
+        let head = (id, entry);
+        let Next { time, class, is_missed } = self.streams.start::<O>(program, head, engines);
         if !is_missed {
             self.set_off(program, (time, id), (entry, &class.work));
         } else if time <= self.now {
@@ -256,7 +250,7 @@ impl Simulator {
     }
 
     /// Leaves an operation that may go on to the next look of its engine.
-    #[inline(never)]
+    #[cold]
     fn miss(&mut self, program: &Program<'_>, id: EntryId) {
         let Self { now, copies, processors, .. } = self;
         let engines = Engines { now: *now, copies, processors };
@@ -305,7 +299,7 @@ impl Simulator {
     }
 
     /// Launches the kernels that their channel lets go on now.
-    #[inline(never)]
+    #[cold]
     fn pass_channel(&mut self, program: &Program<'_>, kernel: Ready) {
         self.channels.pass(program, kernel, &mut self.launched);
         for index in 0..self.launched.len() {
@@ -324,16 +318,18 @@ impl Simulator {
 
     #[inline(always)]
     fn join(&mut self, program: &Program<'_>, (id, entry): (EntryId, &Entry), work: &Work) {
-        let engine = match *work {
-            Work::Copy { direction, .. } => direction as usize,
-            Work::PeerCopy { .. } => PEER_ENGINE,
+        let (engine, alone) = match *work {
+            Work::Copy { direction, alone, .. } => (direction as usize, alone),
+            Work::PeerCopy { alone, .. } => (PEER_ENGINE, alone),
             _ => return self.go_without_engine(program, (id, entry), work),
         };
-        self.copies.enqueue((program.device_of(entry.stream), engine), (id, entry.stream));
+        let stream = entry.stream;
+        let copy = Asked { entry: id, stream, alone };
+        self.copies.enqueue((program.device_of(stream), engine), copy);
     }
 
     /// What holds no engine takes its time, and the host perhaps a part of it.
-    #[inline(never)]
+    #[cold]
     fn go_without_engine(
         &mut self,
         program: &Program<'_>,
@@ -362,7 +358,6 @@ impl Simulator {
                 Done { item: entry.item, start: ended.started, end: self.now, cause },
             );
         }
-        self.latest = self.latest.max(self.now);
         let kind = self.streams.end(program, entry, self.now);
         if program.looks.is_some() {
             self.looks.done((program.device_of(entry.stream), kind), self.now);

@@ -8,6 +8,8 @@
 
 use super::operation::{ItemId, NONE};
 use super::program::{Class, Item, Sort, index};
+use crate::profile::OperationKind;
+use crate::units::Span;
 
 /// Index of an entry: stream by stream, in each in order of issue.
 pub(super) type EntryId = u32;
@@ -15,6 +17,8 @@ pub(super) type EntryId = u32;
 /// Something for a stream to do.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Entry {
+    /// When it is issued if the host never waits.
+    pub issued: Span,
     /// The call that issues it.
     pub item: ItemId,
     pub class: u32,
@@ -26,15 +30,27 @@ pub(super) struct Entry {
 }
 
 impl Entry {
+    /// What kind of operation it is; whether its data goes along with its command, and so
+    /// comes from where kernels are launched, only the run of the plan shows.
+    pub fn kind(&self, is_inline: bool) -> OperationKind {
+        match self.sort {
+            Sort::Operation(kind) if !is_inline => kind,
+            _ => OperationKind::Kernel,
+        }
+    }
+
     /// What stands behind the last entry of a stream: no call ever issues it.
     const fn behind_all(waits: u32, stream: u16) -> Self {
-        Self { item: NONE, class: 0, waits, stream, sort: Sort::HostOnly }
+        let (issued, sort) = (Span::ZERO, Sort::HostOnly);
+        Self { issued, item: NONE, class: 0, waits, stream, sort }
     }
 }
 
 /// A wait for an event.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wait {
+    /// When it is issued if the host never waits.
+    pub issued: Span,
     /// The call that issues it.
     pub item: ItemId,
     pub until: Recording,
@@ -63,9 +79,14 @@ pub(super) struct Entries {
 }
 
 impl Entries {
-    /// Of a program's items. Where streams hold each other back at a `barrier`, each
-    /// record and wait is an entry: none may pass before its time.
-    pub fn new(items: &mut [Item], classes: &[Class], streams: usize, barrier: bool) -> Self {
+    /// Of a program's items, each with when it is issued. Where streams hold each other
+    /// back at a `barrier`, each record and wait is an entry: none may pass before its time.
+    pub fn new(
+        (items, issued): (&mut [Item], &[Span]),
+        classes: &[Class],
+        streams: usize,
+        barrier: bool,
+    ) -> Self {
         let mut entries = Self::default();
         let mut recordings = vec![Recording::NEVER; items.len()];
         for (stream, calls) in in_streams(items, streams).into_iter().enumerate() {
@@ -73,9 +94,11 @@ impl Entries {
             entries.starts.push(index(start));
             for id in calls {
                 let Item { class, recording, sort, .. } = items[id as usize];
+                let issued = issued[id as usize];
                 let is_part = match sort {
                     Sort::Wait => {
-                        entries.waits.push(Wait { item: id, until: Recording::NEVER });
+                        let until = Recording::NEVER;
+                        entries.waits.push(Wait { issued, item: id, until });
                         !barrier && joins_next(items, classes, id)
                     }
                     Sort::Record => !barrier && entries.ends_with_work(start),
@@ -84,7 +107,7 @@ impl Entries {
                 items[id as usize].is_part = is_part;
                 if !is_part {
                     let (waits, stream) = (index(entries.waits.len()), stream as u16);
-                    entries.list.push(Entry { item: id, class, waits, stream, sort });
+                    entries.list.push(Entry { issued, item: id, class, waits, stream, sort });
                 }
                 if sort == Sort::Record {
                     let (entry, stream) = (index(entries.list.len() - 1), stream as u16);

@@ -1,8 +1,9 @@
 //! The host thread: it issues calls in order, and each has its cost.
 
+use super::issue::Stretch;
 use super::observer::{Cause, Done, Observer};
 use super::operation::ItemId;
-use super::program::Class;
+use super::program::{Class, Program};
 use crate::timeline::Reason;
 use crate::units::{Instant, Span};
 
@@ -25,32 +26,53 @@ pub(super) enum Blocked {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Host {
     pub next: ItemId,
+    /// The place of the stretch that the next call is in, or right behind.
+    stretch: usize,
     pub blocked: Blocked,
     /// When the call that is under way was entered.
     pub entered: Instant,
     /// Up to when the host has got: the end of the last call, or of the active
     /// part of the one that is under way.
     pub reached: Instant,
-    /// How far the launch of a graph has got in the meantime.
-    pub launched: Instant,
     /// What the call that is under way had to follow.
     pub cause: Cause,
 }
 
 impl Host {
-    /// Enters a call, or goes on to a call of the graph that is being launched; gives
-    /// the time at which what it puts into a stream is issued.
-    pub fn enter(&mut self, class: &Class) -> Instant {
-        if class.in_graph {
-            // The device gets on with the first nodes while the host goes through the
-            // others.
-            self.launched = self.launched + class.host;
-            return self.launched;
+    /// The stretch that the next call is in, or right behind.
+    pub fn stretch(&mut self, program: &Program<'_>) -> Stretch {
+        while program.stretches[self.stretch].until < self.next {
+            self.stretch += 1;
         }
+        program.stretches[self.stretch]
+    }
+
+    /// Enters a call.
+    pub fn enter(&mut self, class: &Class) {
         self.entered = self.reached;
-        self.launched = self.reached + class.latency;
         self.reached = self.reached + class.host;
-        self.reached
+    }
+
+    /// Makes the calls of a stretch.
+    pub fn make<O: Observer>(
+        &mut self,
+        program: &Program<'_>,
+        stretch: &Stretch,
+        observer: &mut O,
+    ) {
+        let [start, end] = stretch.times;
+        let reached = self.reached + (end - start);
+        while O::LISTENS && self.next < stretch.until {
+            let class = program.class_of(self.next);
+            // The launch of a graph was the call.
+            if class.in_graph {
+                self.next += 1;
+            } else {
+                self.enter(class);
+                self.leave(observer);
+            }
+        }
+        (self.next, self.reached) = (stretch.until, reached);
     }
 
     /// Goes on to the next call.
@@ -70,10 +92,10 @@ impl Default for Host {
         let start = Instant::START;
         Self {
             next: 0,
+            stretch: 0,
             blocked: Blocked::No,
             entered: start,
             reached: start,
-            launched: start,
             cause: Cause::START,
         }
     }

@@ -16,6 +16,7 @@ mod cost;
 mod engine;
 mod entries;
 mod host;
+mod issue;
 pub mod links;
 mod looks;
 mod needs;

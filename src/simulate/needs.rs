@@ -80,6 +80,12 @@ pub(super) fn hand_overs(program: &Program<'_>) -> Result<HandOvers, Unknown> {
     Ok(table)
 }
 
+/// Where hand-overs whose prices are known may take time.
+pub(super) fn takes_time(program: &Program<'_>) -> [[bool; 3]; OperationKind::COUNT] {
+    let crosses = program.crossing > 0.0;
+    program.hand_overs.map(|to| to.map(|from| crosses || from.iter().any(Option::is_some)))
+}
+
 /// Behind the legacy default stream's barrier, what was last is as good as awaited.
 fn pass_barrier(program: &Program<'_>, streams: &mut [Behind], item: &Item) {
     if item.sort == Sort::HostOnly || !program.barrier.contains(&item.stream) {

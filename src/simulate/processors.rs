@@ -49,16 +49,18 @@ pub(super) struct Blocks {
     count: u32,
     /// Parts of a multiprocessor that one of them takes up.
     parts: u32,
-    /// Nanoseconds that one of them lasts.
+    /// Nanoseconds that one of them lasts, and the same rounded.
     each: f64,
+    whole: Span,
 }
 
 impl Blocks {
     /// Those of a grid that takes `busy` when it has the device to itself.
     pub fn new(grid: &Grid, busy: Span, multiprocessors: u32) -> Self {
         let parts = PARTS / resident_blocks(grid);
-        let mut blocks = Self { count: grid.blocks, parts, each: 0.0 };
+        let mut blocks = Self { count: grid.blocks, parts, each: 0.0, whole: Span::ZERO };
         blocks.each = busy.nanos_f64() / blocks.waves(multiprocessors);
+        blocks.whole = Span::from_nanos_f64(blocks.each.max(0.0));
         blocks
     }
 
@@ -93,6 +95,7 @@ struct Kernel {
     rest: f64,
 }
 
+#[derive(Clone, Copy)]
 struct Batch {
     end: Instant,
     /// Parts of multiprocessors that it holds.
@@ -161,32 +164,33 @@ impl Processors {
 
     /// Queues a kernel up: behind those of its own priority, before those of a
     /// higher number, whatever of these has been dispatched already.
+    #[inline(always)]
     pub fn start(
         &mut self,
         now: Instant,
         (entry, traits): (EntryId, &StreamTraits),
-        blocks: Blocks,
+        blocks: &Blocks,
     ) {
         let device = &mut self.devices[traits.device.0];
         device.start(now, (entry, traits.priority), blocks);
         self.next = self.next.min(device.next);
     }
 
-    /// How many devices there are.
-    pub fn count(&self) -> usize {
-        self.devices.len()
-    }
-
-    /// Takes out a kernel of a device whose last block has ended, if one has. To be called
-    /// of all devices until none has, with the time of the next end forgotten.
+    /// Takes out the next kernel whose last block has ended, of the devices from one on;
+    /// goes on to the first device that has none. To be called until none has, with the
+    /// time of the next end forgotten.
     #[inline(always)]
-    pub fn collect(&mut self, device: usize, now: Instant) -> Option<Ended> {
-        let device = &mut self.devices[device];
-        let ended = if device.next <= now { device.collect(now) } else { None };
-        if ended.is_none() {
+    pub fn collect(&mut self, from: &mut usize, now: Instant) -> Option<Ended> {
+        for device in &mut self.devices[*from..] {
+            if device.next <= now
+                && let Some(ended) = device.collect(now)
+            {
+                return Some(ended);
+            }
             self.next = self.next.min(device.next);
+            *from += 1;
         }
-        ended
+        None
     }
 
     /// Whether any kernel of a device is running.
@@ -208,12 +212,11 @@ impl Device {
     }
 
     #[inline(always)]
-    fn start(&mut self, now: Instant, (entry, priority): (EntryId, i32), blocks: Blocks) {
+    fn start(&mut self, now: Instant, (entry, priority): (EntryId, i32), blocks: &Blocks) {
         let parts = u64::from(blocks.count) * u64::from(blocks.parts);
         if self.queue.is_empty() && parts <= self.free && parts > 0 {
-            let end = now + Span::from_nanos_f64(blocks.each.max(0.0));
             let ended = Ended { entry, started: now, before: self.last };
-            self.run(Batch { end, parts, of: BatchOf::Whole(ended) });
+            self.run(Batch { end: now + blocks.whole, parts, of: BatchOf::Whole(ended) });
         } else {
             self.queue_up((entry, priority), blocks);
             self.dispatch(now);
@@ -222,7 +225,7 @@ impl Device {
 
     /// A kernel that is not dispatched at once.
     #[inline(never)]
-    fn queue_up(&mut self, (entry, priority): (EntryId, i32), blocks: Blocks) {
+    fn queue_up(&mut self, (entry, priority): (EntryId, i32), blocks: &Blocks) {
         let kernel = Kernel {
             entry,
             priority,
@@ -230,7 +233,7 @@ impl Device {
             started: Instant::NEVER,
             waiting: u64::from(blocks.count),
             running: 0,
-            blocks,
+            blocks: *blocks,
             rest: 0.0,
         };
         let place = match self.vacant.pop() {
@@ -255,7 +258,13 @@ impl Device {
     /// Takes out a kernel whose last block has ended, if one has.
     fn collect(&mut self, now: Instant) -> Option<Ended> {
         while let Some(due) = self.batches.iter().position(|batch| batch.end <= now) {
-            let Batch { parts, of, .. } = self.batches.swap_remove(due);
+            let Batch { parts, of, .. } = self.batches[due];
+            // Most often it is the last one, and nothing has to move.
+            if let Some(last) = self.batches.pop()
+                && let Some(place) = self.batches.get_mut(due)
+            {
+                *place = last;
+            }
             self.free += parts;
             let ended = match of {
                 BatchOf::Whole(ended) => Some(ended),

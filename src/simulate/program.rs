@@ -5,10 +5,12 @@ use super::channels::CHANNELS;
 use super::copies::{ENGINES, PEER_ENGINE};
 use super::cost::{Costs, Key, kept};
 use super::entries::{Entries, EntryId};
+use super::issue::{Stretch, stretches};
 use super::looks::LookTimes;
 use super::needs;
 use super::operation::{NONE, Work};
 use super::shares::Shares;
+use super::streams::NOBODY;
 use crate::plan::{
     Call, DeviceId, Direction, DoesNotFit, Graph, Plan, StreamKind, StreamTraits, Whose, check_fits,
 };
@@ -125,6 +127,7 @@ pub struct Program<'p> {
     pub(super) items: Vec<Item>,
     pub(super) classes: Vec<Class>,
     pub(super) entries: Entries,
+    pub(super) stretches: Vec<Stretch>,
     /// The streams that have kernels.
     pub(super) launching: Vec<u16>,
     /// Where there are more streams than channels: for each entry that is a
@@ -132,6 +135,8 @@ pub struct Program<'p> {
     pub(super) places: Vec<u32>,
     pub(super) recordings: usize,
     pub(super) hand_overs: HandOvers,
+    /// Where anything of that may take time, by the kind after and by what lies between.
+    pub(super) takes_time: [[bool; 3]; OperationKind::COUNT],
     /// Nanoseconds that it takes longer to wait for an event of another device.
     pub(super) crossing: f64,
     /// Nothing if hand-overs have prices instead.
@@ -163,10 +168,12 @@ impl<'p> Program<'p> {
             items: Vec::with_capacity(plan.body.len()),
             classes: Vec::new(),
             entries: Entries::default(),
+            stretches: Vec::new(),
             launching: Vec::new(),
             places: Vec::new(),
             recordings: 0,
             hand_overs: HandOvers::default(),
+            takes_time: Default::default(),
             crossing: 0.0,
             looks: None,
             shares: Shares::default(),
@@ -207,7 +214,7 @@ impl<'p> Program<'p> {
                 Call::Wait { event, .. } => latest[event.0],
                 _ => NONE,
             };
-            let stream = u16::try_from(lanes[at].unwrap_or(0)).expect("fewer streams than 2^16");
+            let stream = stream_index(lanes[at].unwrap_or(0));
             let sort = Sort::of(&program.classes[class as usize].work);
             program.items.push(Item { class, recording, stream, sort, is_part: false });
         }
@@ -215,6 +222,7 @@ impl<'p> Program<'p> {
         profile.alike(program.devices())?;
         program.hand_overs = needs::hand_overs(&program)?;
         program.crossing = needs::crossing(&program)?;
+        program.takes_time = needs::takes_time(&program);
         program.looks = LookTimes::new(&program);
         program.switch = program.switches()?;
         program.shares = Shares::new(&program)?;
@@ -229,8 +237,10 @@ impl<'p> Program<'p> {
         let branches = plan.lane_count() - plan.streams.len();
         self.traits.extend(plan.streams[..branches].iter().map(branch));
         let has_barrier = !self.barrier.is_empty();
-        let (items, classes) = (&mut self.items, &self.classes);
-        self.entries = Entries::new(items, classes, plan.lane_count(), has_barrier);
+        let (stretches, issued) = stretches(&self.items, &self.classes);
+        self.stretches = stretches;
+        let items = (&mut self.items[..], &issued[..]);
+        self.entries = Entries::new(items, &self.classes, plan.lane_count(), has_barrier);
         self.launching = self.launching_streams();
         self.channels = self.channels();
         if (0..plan.devices()).any(|device| plan.streams_of(DeviceId(device)) > CHANNELS) {
@@ -347,6 +357,13 @@ fn barrier(plan: &Plan) -> Vec<u16> {
     }
     let takes_part = |stream: &StreamTraits| stream.kind != StreamKind::NonBlocking;
     (0..).zip(&plan.streams).filter_map(|(id, stream)| takes_part(stream).then_some(id)).collect()
+}
+
+/// # Panics
+/// If a plan has sixty-five thousand streams.
+fn stream_index(number: usize) -> u16 {
+    let index = u16::try_from(number).ok().filter(|&index| index != NOBODY);
+    index.expect("fewer streams than 2^16")
 }
 
 /// # Panics

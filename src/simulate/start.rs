@@ -18,7 +18,7 @@ pub(super) struct Start<'e> {
     /// When it was issued, and when it reaches the device.
     pub arrival: (Instant, Instant),
     /// What was before it in its stream.
-    pub last: Option<&'e Ending>,
+    pub last: &'e Ending,
     pub time: Instant,
     /// Its engine has looked before then, and goes by until it looks again.
     pub is_missed: bool,
@@ -40,33 +40,46 @@ impl Start<'_> {
         if from.time <= self.arrival.0 {
             return;
         }
-        let prices = &program.hand_overs[self.kind as usize][tie as usize];
         let mut nanos = polling;
-        if let Some(before) = from.kind
-            && let Some(price) = &prices[before as usize]
-        {
-            nanos = self.take_over(price, from, polling);
-        }
-        if program.crossing > 0.0 && self.is_elsewhere(from) {
-            nanos += program.crossing;
+        if program.takes_time[self.kind as usize][tie as usize] {
+            let (takes, is_missed) = self.hand_over(program, from, tie, polling);
+            self.is_missed |= is_missed;
+            nanos = takes;
         }
         self.wait(from, nanos, reason);
     }
 
-    /// Has an engine take over from another; what that takes.
-    fn take_over(&mut self, price: &Price, from: &Ending, polling: f64) -> f64 {
+    /// What a hand-over takes, and whether its engine has looked too early for it.
+    #[inline(always)]
+    fn hand_over(
+        &self,
+        program: &Program<'_>,
+        from: &Ending,
+        tie: Tie,
+        polling: f64,
+    ) -> (f64, bool) {
+        let prices = &program.hand_overs[self.kind as usize][tie as usize];
+        let price = from.kind.and_then(|before| prices[before as usize].as_ref());
+        let (nanos, is_missed) = match price {
+            Some(price) => self.take_over(price, from, polling),
+            None => (polling, false),
+        };
+        let crossing = if self.is_elsewhere(from) { program.crossing } else { 0.0 };
+        (nanos + crossing, is_missed)
+    }
+
+    /// The same where engines change on the same device.
+    #[inline(always)]
+    fn take_over(&self, price: &Price, from: &Ending, polling: f64) -> (f64, bool) {
         // An engine that does something looks at everything that waits for it when it is
         // done: a hand-over costs nothing extra.
         if self.engines.are_busy(usize::from(self.device), self.kind) {
-            return polling;
+            return (polling, false);
         }
         match price.looks {
             // What it looks at is its own device's.
-            Some(grace) if !self.is_elsewhere(from) => {
-                self.is_missed |= from.time > self.turn() + grace;
-                0.0
-            }
-            _ => polling + if self.is_first { price.first } else { price.queued },
+            Some(grace) if !self.is_elsewhere(from) => (0.0, from.time > self.turn() + grace),
+            _ => (polling + if self.is_first { price.first } else { price.queued }, false),
         }
     }
 
@@ -77,9 +90,10 @@ impl Start<'_> {
     /// When its engine comes to it: not before it is done with what is before it in the
     /// stream.
     fn turn(&self) -> Instant {
-        match self.last {
-            Some(last) if last.kind == Some(self.kind) => self.arrival.1.max(last.time),
-            _ => self.arrival.1,
+        if self.last.kind == Some(self.kind) {
+            self.arrival.1.max(self.last.time)
+        } else {
+            self.arrival.1
         }
     }
 

@@ -8,11 +8,13 @@
 //! that compares times and never asks what is in the queue.
 
 mod barrier;
+mod marks;
 mod polling;
 mod waiting;
 
 use super::copies::{Copies, PEER_ENGINE};
 use super::entries::{Entry, EntryId, Recording};
+use super::issue::Delays;
 use super::observer::{Cause, Observer};
 use super::operation::{Ending, ItemId, NONE};
 use super::processors::Processors;
@@ -22,15 +24,17 @@ use crate::profile::OperationKind;
 use crate::timeline::Reason;
 use crate::units::Instant;
 
+/// No stream.
+pub(super) const NOBODY: u16 = u16::MAX;
+
 struct Stream {
     /// Among all entries: the head, and a kernel that nothing before the head comes after.
     head: EntryId,
     kernel: EntryId,
-    /// The next wait of the head, or of what follows it.
+    /// The first wait of the head, or of what follows it, and the next to pass.
+    first_wait: u32,
     wait: u32,
     device: u16,
-    /// The head has been given to its engine.
-    running: bool,
     /// The head is behind the barrier of the legacy default stream.
     held_back: bool,
     /// Kinds of operations that were issued since the stream was last empty.
@@ -39,31 +43,29 @@ struct Stream {
     kind: OperationKind,
     /// When the last one left.
     cleared: Instant,
-    /// The last operation that ended here; [`NONE`] if none has.
-    last: EntryId,
-    /// What the next operation must follow besides: events that were waited for.
-    awaited: Vec<EntryId>,
+    /// The end of the last operation here.
+    last: Ending,
+    /// What the next operation must follow besides: what entries before it waited for.
+    awaited: Vec<Ending>,
     /// The first stream whose head waits for something here: in order of what they wait
     /// for, and of those that wait for the same, the last to come is the first.
-    waiter: Option<u16>,
+    waiter: u16,
     /// What this one's head waits for elsewhere, and the next stream in the list that it is
     /// in for that.
     awaits: Recording,
-    next_waiter: Option<u16>,
+    next_waiter: u16,
     /// Why the running operation could not start before it was ready, and when
     /// that was.
     cause: Cause,
 }
 
 /// All streams. What is done for each operation is `inline(always)` here and in
-/// [`Start`]: a call, with what it saves and restores, costs as much as it does. But
-/// [`Streams::advance`] is none with [`Streams::start`]: a stream that only waits would
-/// save and restore what the other needs.
+/// [`Start`]: a call, with what it saves and restores, costs as much as it does. What most
+/// operations do not come to is `cold`: it leaves the registers to the others.
 #[derive(Default)]
 pub(super) struct Streams {
     streams: Vec<Stream>,
-    /// When each item was issued.
-    issued: Vec<Instant>,
+    pub delays: Delays,
     /// The end of each entry that is over.
     endings: Vec<Ending>,
     /// Whether each entry's data went along with its command; empty where none may.
@@ -85,7 +87,7 @@ pub(super) struct Engines<'e> {
 
 impl Engines<'_> {
     /// Only asked where a hand-over has a price.
-    #[inline(never)]
+    #[cold]
     pub fn are_busy(&self, device: usize, kind: OperationKind) -> bool {
         if kind == OperationKind::Kernel {
             return self.processors.is_busy(device);
@@ -101,7 +103,6 @@ pub(super) type Ready = (Instant, EntryId);
 /// The operation at the head of a stream, which may start at a time.
 pub(super) struct Next<'p> {
     pub time: Instant,
-    pub entry: &'p Entry,
     pub class: &'p Class,
     /// Its engine has to find out.
     pub is_missed: bool,
@@ -110,8 +111,8 @@ pub(super) struct Next<'p> {
 impl Streams {
     /// Forgets everything but its memory.
     pub fn reset(&mut self, program: &Program<'_>) {
+        self.delays.reset();
         // All of these are written before they are read.
-        self.issued.resize(program.items.len(), Instant::START);
         self.endings.resize(program.entries.list.len(), Ending::START);
         self.inline.clear();
         if program.classes.iter().any(|class| class.may_go_inline) {
@@ -127,18 +128,18 @@ impl Streams {
         self.streams.extend(starts.map(|(&start, traits)| Stream {
             head: start,
             kernel: start,
+            first_wait: waits(start),
             wait: waits(start),
             device: traits.device.0 as u16,
-            running: false,
             held_back: false,
             seen: [false; OperationKind::COUNT],
             kind: OperationKind::Kernel,
             cleared: Instant::START,
-            last: NONE,
+            last: Ending::START,
             awaited: Vec::new(),
-            waiter: None,
+            waiter: NOBODY,
             awaits: Recording::NEVER,
-            next_waiter: None,
+            next_waiter: NOBODY,
             cause: Cause::START,
         }));
     }
@@ -167,19 +168,20 @@ impl Streams {
         &program.classes[entry.class as usize + usize::from(self.is_inline(id))]
     }
 
+    /// When something is issued that is known to be.
+    pub fn issued(&self, entry: &Entry) -> Instant {
+        self.delays.issued(entry.item, entry.issued)
+    }
+
     /// When something reaches the device that has been issued.
     pub fn arrival(&self, program: &Program<'_>, id: EntryId) -> Instant {
-        let item = program.entries.list[id as usize].item;
-        self.issued[item as usize] + self.class_of(program, id).latency
+        let entry = &program.entries.list[id as usize];
+        self.issued(entry) + self.class_of(program, id).latency
     }
 
     /// The kind of an operation.
     pub fn kind_of(&self, entry: &Entry, id: EntryId) -> OperationKind {
-        match entry.sort {
-            Sort::Operation(kind) if !self.is_inline(id) => kind,
-            // Where kernels are launched from.
-            _ => OperationKind::Kernel,
-        }
+        entry.kind(self.is_inline(id))
     }
 
     /// Why the operation at the head of a stream was not ready before.
@@ -199,11 +201,6 @@ impl Streams {
         self.streams[usize::from(stream)].cause.ready = now;
     }
 
-    /// When items are issued, from one on: at times that may lie ahead.
-    pub fn issued_from(&mut self, first: ItemId) -> &mut [Instant] {
-        &mut self.issued[first as usize..]
-    }
-
     /// Goes on to the next call before `until` that is the next thing that its stream has
     /// to do; gives the stream.
     pub fn next_issued(&mut self, program: &Program<'_>, until: ItemId) -> Option<u16> {
@@ -220,13 +217,11 @@ impl Streams {
     #[inline(always)]
     pub fn end(&mut self, program: &Program<'_>, entry: &Entry, time: Instant) -> OperationKind {
         let stream = &mut self.streams[usize::from(entry.stream)];
-        debug_assert!(stream.running, "only the head of a stream runs");
-        stream.running = false;
-        stream.cleared = time;
         let (kind, device) = (stream.kind, stream.device);
-        stream.last = stream.head;
-        self.endings[stream.head as usize] =
-            Ending { time, item: entry.item, device, kind: Some(kind) };
+        stream.cleared = time;
+        let ending = Ending { time, item: entry.item, device, kind: Some(kind) };
+        self.endings[stream.head as usize] = ending;
+        stream.last = ending;
         self.pass_head(program, entry.stream);
         kind
     }
@@ -236,10 +231,8 @@ impl Streams {
     fn pass_head(&mut self, program: &Program<'_>, index: u16) {
         let stream = &mut self.streams[usize::from(index)];
         stream.head += 1;
-        if let (head, Some(waiter)) = (stream.head, stream.waiter)
-            && self.streams[usize::from(waiter)].awaits.entry < head
-        {
-            self.free(index, waiter);
+        if stream.waiter != NOBODY {
+            self.free(index);
         }
         if !program.barrier.is_empty() {
             self.let_go(program);
@@ -252,29 +245,16 @@ impl Streams {
     }
 
     /// Lets a stream go on until its head is an operation that may start, and gives that.
-    pub fn advance(&mut self, program: &Program<'_>, index: u16) -> Option<EntryId> {
-        let (id, entry) = self.head(program, index)?;
-        match entry.sort {
-            Sort::Operation(_) => Some(id),
-            _ => self.advance_past(program, index, entry),
-        }
-    }
-
-    /// The same if the head is something else.
-    #[cold]
-    fn advance_past<'p>(
+    #[inline(always)]
+    pub fn advance<'p>(
         &mut self,
         program: &'p Program<'_>,
         index: u16,
-        mut mark: &'p Entry,
-    ) -> Option<EntryId> {
-        loop {
-            self.pass_mark(program, index, mark);
-            let (id, entry) = self.head(program, index)?;
-            if let Sort::Operation(_) = entry.sort {
-                return Some(id);
-            }
-            mark = entry;
+    ) -> Option<(EntryId, &'p Entry)> {
+        let (id, entry) = self.head(program, index)?;
+        match entry.sort {
+            Sort::Operation(_) => Some((id, entry)),
+            _ => self.advance_past(program, index, entry),
         }
     }
 
@@ -286,41 +266,11 @@ impl Streams {
         }
         let stream = &self.streams[usize::from(index)];
         let (id, entry) = stream.head_until(program, self.until)?;
-        if stream.running {
-            return None;
-        }
         let (first, end) = (stream.wait, entry.waits);
-        if first == end {
-            return Some((id, entry));
-        }
-        let is_free = self.pass_wait(program, index, first)
-            && (first + 1 == end || self.pass_waits(program, index, first + 1..end));
+        let is_free = first == end
+            || self.pass_wait(program, index, first)
+                && (first + 1 == end || self.pass_waits(program, index, first + 1..end));
         is_free.then_some((id, entry))
-    }
-
-    /// Passes over a record or waits that are an entry of their own.
-    fn pass_mark(&mut self, program: &Program<'_>, index: u16, entry: &Entry) {
-        let issued = self.issued[entry.item as usize];
-        let stream = &mut self.streams[usize::from(index)];
-        stream.find(issued);
-        if entry.sort != Sort::Record {
-            self.pass_head(program, index);
-            return;
-        }
-        let mut ending = self.endings.get(stream.last as usize).map_or(Ending::START, |last| *last);
-        if ending.time < issued {
-            ending = Ending { time: issued, item: entry.item, device: stream.device, ..ending };
-        }
-        // What the stream itself still has to follow, its waiters have to as well.
-        for &other in &stream.awaited {
-            let other = &self.endings[other as usize];
-            if other.time > ending.time {
-                ending = *other;
-            }
-        }
-        stream.cleared = stream.cleared.max(ending.time);
-        self.endings[stream.head as usize] = ending;
-        self.pass_head(program, index);
     }
 
     /// Starts the operation at the head of a stream.
@@ -328,21 +278,20 @@ impl Streams {
     pub fn start<'p, O: Observer>(
         &mut self,
         program: &'p Program<'_>,
-        id: EntryId,
+        (id, entry): (EntryId, &'p Entry),
         engines: Engines<'_>,
     ) -> Next<'p> {
-        let entry = &program.entries.list[id as usize];
-        let (class, kind) = (self.class_of(program, id), self.kind_of(entry, id));
+        let is_inline = self.is_inline(id);
+        let class = &program.classes[entry.class as usize + usize::from(is_inline)];
+        let kind = entry.kind(is_inline);
         let &Entry { item, stream: index, .. } = entry;
-        let issued = self.issued[item as usize];
+        let issued = self.issued(entry);
         let arrival = (issued, issued + class.latency);
         let polling = if program.launching.len() > 1 && kind == OperationKind::Kernel {
             self.polling(program, index, engines)
         } else {
             0.0
         };
-        let last = self.streams[usize::from(index)].last;
-        let last = self.endings.get(last as usize);
         let stream = &mut self.streams[usize::from(index)];
         stream.find(issued);
         let is_first = !std::mem::replace(&mut stream.seen[kind as usize], true);
@@ -352,29 +301,33 @@ impl Streams {
             engines,
             is_first,
             arrival,
-            last,
+            last: &stream.last,
             time: arrival.1,
             is_missed: false,
             cause: Cause { reason: Reason::Issue, before: item, ready: arrival.1 },
         };
         let [within, across] =
             if class.in_graph { [Tie::Graph; 2] } else { [Tie::Stream, Tie::Event] };
-        if let Some(last) = last {
-            start.follow(program, last, within, polling, Reason::Stream);
+        start.follow(program, &stream.last, within, polling, Reason::Stream);
+        if !stream.awaited.is_empty() {
+            for event in &stream.awaited {
+                start.follow(program, event, across, 0.0, Reason::Event);
+            }
         }
-        if let Some((&first, more)) = stream.awaited.split_first() {
-            start.follow(program, &self.endings[first as usize], across, 0.0, Reason::Event);
-            for &event in more {
-                start.follow(program, &self.endings[event as usize], across, 0.0, Reason::Event);
+        for wait in &program.entries.waits[stream.first_wait as usize..entry.waits as usize] {
+            if let Some(event) = self.endings.get(wait.until.entry as usize) {
+                start.follow(program, event, across, 0.0, Reason::Event);
             }
         }
         let Start { time, is_missed, cause, .. } = start;
-        stream.awaited.clear();
-        (stream.running, stream.kind) = (true, kind);
+        if !stream.awaited.is_empty() {
+            stream.awaited.clear();
+        }
+        (stream.first_wait, stream.kind) = (entry.waits, kind);
         if O::LISTENS {
             stream.cause = cause;
         }
-        Next { time, entry, class, is_missed }
+        Next { time, class, is_missed }
     }
 }
 

@@ -22,7 +22,7 @@ impl Streams {
     pub(super) fn holds_back(&mut self, program: &Program<'_>, index: u16) -> bool {
         let stream = &self.streams[usize::from(index)];
         let id = program.entries.list[stream.head as usize].item;
-        if stream.running || id >= self.until {
+        if id >= self.until {
             return false;
         }
         let traits = |index: usize| &program.traits[index];
@@ -38,7 +38,7 @@ impl Streams {
         if !held_back {
             for other in others() {
                 let last = self.streams[other].last;
-                if last != NONE {
+                if last.item != NONE {
                     self.streams[usize::from(index)].awaited.push(last);
                 }
             }

@@ -9,7 +9,7 @@ impl Streams {
     /// What a kernel behind a kernel pays for other streams that the device has
     /// to look after: those with a kernel that waits for something else than a
     /// kernel before it.
-    #[inline(never)]
+    #[cold]
     pub(super) fn polling(
         &mut self,
         program: &Program<'_>,
@@ -17,8 +17,7 @@ impl Streams {
         engines: Engines<'_>,
     ) -> f64 {
         let &Stream { device, last, .. } = &self.streams[usize::from(index)];
-        let kind = self.endings.get(last as usize).and_then(|last| last.kind);
-        if kind != Some(OperationKind::Kernel) {
+        if last.kind != Some(OperationKind::Kernel) {
             return 0.0;
         }
         let mut others = 0;
@@ -35,7 +34,8 @@ impl Streams {
                 stream.kernel += 1;
             }
             let is_launched = |id: EntryId| {
-                self.issued[program.entries.list[id as usize].item as usize] <= engines.now
+                let entry = &program.entries.list[id as usize];
+                self.delays.issued(entry.item, entry.issued) <= engines.now
             };
             let waits = is_issued(stream.kernel)
                 && (entry.sort != Sort::KERNEL || stream.wait != entry.waits)

@@ -1,6 +1,6 @@
 //! What heads of streams wait for in other streams, and who waits there.
 
-use super::Streams;
+use super::{NOBODY, Stream, Streams};
 use crate::simulate::entries::{Recording, Wait};
 use crate::simulate::operation::NONE;
 use crate::simulate::program::Program;
@@ -10,8 +10,8 @@ impl Streams {
     /// Takes a wait off a stream if what it is for has happened.
     #[inline(always)]
     pub(super) fn pass_wait(&mut self, program: &Program<'_>, index: u16, wait: u32) -> bool {
-        let Wait { item, ref until } = program.entries.waits[wait as usize];
-        let issued = self.issued[item as usize];
+        let Wait { issued, item, ref until } = program.entries.waits[wait as usize];
+        let issued = self.delays.issued(item, issued);
         let mut left = issued;
         if until.entry != NONE {
             if self.streams[usize::from(until.stream)].head <= until.entry {
@@ -19,7 +19,6 @@ impl Streams {
                 return false;
             }
             left = left.max(self.endings[until.entry as usize].time);
-            self.streams[usize::from(index)].awaited.push(until.entry);
         }
         let stream = &mut self.streams[usize::from(index)];
         stream.find(issued);
@@ -32,35 +31,30 @@ impl Streams {
     #[inline(always)]
     fn queue_up(&mut self, index: u16, until: &Recording) {
         let first = self.streams[usize::from(until.stream)].waiter;
-        match first {
-            Some(first) if self.streams[usize::from(first)].awaits.item < until.item => {
-                self.queue_up_behind(first, index, until);
-            }
-            _ => {
-                let stream = &mut self.streams[usize::from(index)];
-                (stream.awaits, stream.next_waiter) = (*until, first);
-                self.streams[usize::from(until.stream)].waiter = Some(index);
-            }
+        if first != NOBODY && self.streams[usize::from(first)].awaits.item < until.item {
+            self.queue_up_behind(first, index, until);
+            return;
         }
+        let stream = &mut self.streams[usize::from(index)];
+        (stream.awaits, stream.next_waiter) = (*until, first);
+        self.streams[usize::from(until.stream)].waiter = index;
     }
 
     /// The same behind another one.
-    #[inline(never)]
+    #[cold]
     fn queue_up_behind(&mut self, mut before: u16, index: u16, until: &Recording) {
         let mut next = self.streams[usize::from(before)].next_waiter;
-        while let Some(waiter) = next
-            && self.streams[usize::from(waiter)].awaits.item < until.item
-        {
-            before = waiter;
-            next = self.streams[usize::from(waiter)].next_waiter;
+        while next != NOBODY && self.streams[usize::from(next)].awaits.item < until.item {
+            before = next;
+            next = self.streams[usize::from(next)].next_waiter;
         }
         let stream = &mut self.streams[usize::from(index)];
         (stream.awaits, stream.next_waiter) = (*until, next);
-        self.streams[usize::from(before)].next_waiter = Some(index);
+        self.streams[usize::from(before)].next_waiter = index;
     }
 
     /// Takes several waits off a stream, as far as what they are for has happened.
-    #[inline(never)]
+    #[cold]
     pub(super) fn pass_waits(
         &mut self,
         program: &Program<'_>,
@@ -70,19 +64,15 @@ impl Streams {
         waits.all(|wait| self.pass_wait(program, index, wait))
     }
 
-    /// The first of those that wait for something in a stream may go on, and perhaps more.
+    /// Those that wait for what is over in a stream may go on.
     #[inline(always)]
-    pub(super) fn free(&mut self, index: u16, first: u16) {
-        self.to_do.push(first);
-        let head = self.streams[usize::from(index)].head;
-        let mut waiter = self.streams[usize::from(first)].next_waiter;
-        while let Some(next) = waiter {
-            let other = &self.streams[usize::from(next)];
-            if other.awaits.entry >= head {
-                break;
-            }
-            self.to_do.push(next);
-            waiter = other.next_waiter;
+    pub(super) fn free(&mut self, index: u16) {
+        let &Stream { head, mut waiter, .. } = &self.streams[usize::from(index)];
+        while let Some(next) = self.streams.get(usize::from(waiter))
+            && next.awaits.entry < head
+        {
+            self.to_do.push(waiter);
+            waiter = next.next_waiter;
         }
         self.streams[usize::from(index)].waiter = waiter;
     }

@@ -1,0 +1,54 @@
+//! Records and waits that are an entry of their own.
+
+use super::Streams;
+use crate::simulate::entries::{Entry, EntryId, Wait};
+use crate::simulate::operation::Ending;
+use crate::simulate::program::{Program, Sort};
+
+impl Streams {
+    /// Lets a stream go on past such an entry at its head, until that is an operation that
+    /// may start, and gives that.
+    #[cold]
+    pub(super) fn advance_past<'p>(
+        &mut self,
+        program: &'p Program<'_>,
+        index: u16,
+        mut mark: &'p Entry,
+    ) -> Option<(EntryId, &'p Entry)> {
+        loop {
+            self.pass_mark(program, index, mark);
+            let (id, entry) = self.head(program, index)?;
+            if let Sort::Operation(_) = entry.sort {
+                return Some((id, entry));
+            }
+            mark = entry;
+        }
+    }
+
+    fn pass_mark(&mut self, program: &Program<'_>, index: u16, entry: &Entry) {
+        let issued = self.issued(entry);
+        let stream = &mut self.streams[usize::from(index)];
+        stream.find(issued);
+        let waits = &program.entries.waits[stream.first_wait as usize..entry.waits as usize];
+        let ending = |wait: &Wait| self.endings.get(wait.until.entry as usize);
+        stream.awaited.extend(waits.iter().filter_map(ending));
+        stream.first_wait = entry.waits;
+        if entry.sort != Sort::Record {
+            self.pass_head(program, index);
+            return;
+        }
+        let mut ending = stream.last;
+        if ending.time < issued {
+            ending = Ending { time: issued, item: entry.item, device: stream.device, ..ending };
+        }
+        // What the stream itself still has to follow, its waiters have to as well.
+        for other in &stream.awaited {
+            if other.time > ending.time {
+                ending = *other;
+            }
+        }
+        stream.cleared = stream.cleared.max(ending.time);
+        self.endings[stream.head as usize] = ending;
+        self.pass_head(program, index);
+    }
+}
