@@ -145,7 +145,7 @@ impl Sizes {
             ],
             shared_powers: &[16, 18, 20, 22, 24, 26],
             extents: ends,
-            closely: Powers { elements: &[10, 14, 16, 18, 20, 22, 24], coarse: &[14, 20, 24] },
+            closely: Powers { elements: &[10, 14, 16, 18, 20, 22, 24], coarse: &[14, 18, 22] },
             apart: Powers { elements: &[10, 22, 25], coarse: &[22] },
             own_footprints_kib: &[256, 1024, 2048, 3072, 8192],
             footprints_mib: &[48, 192, 384, 768, 1728],

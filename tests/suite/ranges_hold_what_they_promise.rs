@@ -6,7 +6,7 @@ use hallway::profile::{Accuracy, Handling, Profile};
 use hallway::samples::{Samples, Trial};
 use hallway::scenario::Workload;
 use hallway::search::candidates;
-use hallway::simulate::{forecast, forecast_all};
+use hallway::simulate::{DRAWS, forecast, forecast_all};
 use hallway::trials::{assess, scenarios};
 use hallway::units::Span;
 use rand::{Rng, SeedableRng};
@@ -25,7 +25,8 @@ fn trials(profile: &Profile, count: usize, (bias, scatter): (f64, f64), seed: u6
     for scenario in scenarios(count, seed) {
         let workload = Workload::from_toml("trial", &scenario).expect("a scenario");
         let plans: Vec<_> = candidates(&workload).plans.into_iter().step_by(7).collect();
-        for (plan, forecast) in plans.iter().zip(forecast_all(&plans, profile, 0, 1)) {
+        let forecasts = forecast_all(&plans, profile, DRAWS, profile.machine.seed);
+        for (plan, forecast) in plans.iter().zip(forecasts) {
             let ratio = bias * (scatter * deviate(&mut random)).exp();
             let pass = forecast.expect("known").makespan().nanos_f64() * ratio;
             samples.trials.push(Trial {
