@@ -159,6 +159,8 @@ pub(super) struct Copies {
     capacities: Vec<f64>,
     /// Copies may take other than a whole number of nanoseconds.
     is_fluid: bool,
+    /// Those that were looked at for what ends now.
+    looked_at: usize,
     /// Idle engines that have been asked for something, each once: places among all.
     wanted: Vec<usize>,
     /// A copy has ended or become ready.
@@ -193,7 +195,16 @@ impl Default for Copies {
     fn default() -> Self {
         let (links, next) = (Links::new(&[]), Instant::NEVER);
         let (engines, capacities, wanted) = (Vec::new(), Vec::new(), Vec::new());
-        Self { engines, links, capacities, is_fluid: false, wanted, changed: false, next }
+        Self {
+            engines,
+            links,
+            capacities,
+            is_fluid: false,
+            looked_at: 0,
+            wanted,
+            changed: false,
+            next,
+        }
     }
 }
 
@@ -231,6 +242,7 @@ impl Copies {
         self.is_fluid =
             !program.shares.is_empty() || program.switch.as_flattened().iter().any(takes_time);
         self.engines.resize_with(program.devices(), Default::default);
+        self.looked_at = ENGINES * program.devices();
         for engine in self.engines.as_flattened_mut() {
             engine.rest.clear();
             (engine.first, engine.serving, engine.entry, engine.end) =
@@ -253,11 +265,14 @@ impl Copies {
         }
     }
 
-    /// Says that something is about to be collected.
+    /// Says that what ends now is about to be collected.
     #[inline(always)]
-    pub fn prepare(&mut self, now: Instant) {
-        self.next = Instant::NEVER;
-        if self.is_fluid {
+    pub fn prepare<const PLAIN: bool>(&mut self, now: Instant) {
+        if self.next > now {
+            return;
+        }
+        (self.looked_at, self.next) = (0, Instant::NEVER);
+        if !PLAIN && self.is_fluid {
             // Done is also what has next to nothing left.
             for engine in running(&mut self.engines) {
                 if engine.left_at(now) < DONE {
@@ -267,13 +282,12 @@ impl Copies {
         }
     }
 
-    /// Takes out the next copy that has ended, of the engines from one on; goes on to the
-    /// engine behind it. To be called until none has.
+    /// Takes out the next copy that has ended, and goes on to the engine behind it. To be
+    /// called until none has.
     #[inline(always)]
-    pub fn collect(&mut self, from: &mut usize, now: Instant) -> Option<Ended> {
-        let engines = &mut self.engines.as_flattened_mut()[*from..];
-        for engine in engines {
-            *from += 1;
+    pub fn collect<const PLAIN: bool>(&mut self, now: Instant) -> Option<Ended> {
+        for engine in &mut self.engines.as_flattened_mut()[self.looked_at..] {
+            self.looked_at += 1;
             if engine.end > now {
                 self.next = self.next.min(engine.end);
                 continue;
@@ -281,9 +295,9 @@ impl Copies {
             self.changed = true;
             engine.end = Instant::NEVER;
             if engine.first.is_some() {
-                self.wanted.push(*from - 1);
+                self.wanted.push(self.looked_at - 1);
             }
-            if let Some((flow, _)) = engine.met {
+            if let (false, Some((flow, _))) = (PLAIN, engine.met) {
                 self.links.remove(flow);
             }
             let Engine { entry, started, before, .. } = *engine;
@@ -304,15 +318,16 @@ impl Copies {
     /// Gives idle engines their next copy. To be called when everything that becomes
     /// ready at this moment has been enqueued.
     #[inline(always)]
-    pub fn fill(&mut self, program: &Program<'_>, now: Instant) {
+    pub fn fill<const PLAIN: bool>(&mut self, program: &Program<'_>, now: Instant) {
         self.changed = false;
-        if !program.shares.is_empty() {
+        if !PLAIN && !program.shares.is_empty() {
             self.fill_links(program, now);
             return;
         }
         while let Some(at) = self.wanted.pop() {
             let engine = &mut self.engines.as_flattened_mut()[at];
-            engine.start_next(now, program.switch.as_flattened()[at]);
+            let switch = if PLAIN { 0.0 } else { program.switch.as_flattened()[at] };
+            engine.start_next(now, switch);
             self.next = self.next.min(engine.end);
         }
     }

@@ -155,17 +155,21 @@ impl Streams {
     }
 
     /// Whether something's data went along with its command.
-    pub fn is_inline(&self, id: EntryId) -> bool {
-        self.inline.get(id as usize) == Some(&true)
+    pub fn is_inline<const PLAIN: bool>(&self, id: EntryId) -> bool {
+        !PLAIN && self.inline.get(id as usize) == Some(&true)
     }
 
     pub fn is_issued(&self, program: &Program<'_>, id: EntryId) -> bool {
         program.entries.list[id as usize].item < self.until
     }
 
-    pub fn class_of<'p>(&self, program: &'p Program<'_>, id: EntryId) -> &'p Class {
+    pub fn class_of<'p, const PLAIN: bool>(
+        &self,
+        program: &'p Program<'_>,
+        id: EntryId,
+    ) -> &'p Class {
         let entry = &program.entries.list[id as usize];
-        &program.classes[entry.class as usize + usize::from(self.is_inline(id))]
+        &program.classes[entry.class as usize + usize::from(self.is_inline::<PLAIN>(id))]
     }
 
     /// When something is issued that is known to be.
@@ -176,12 +180,12 @@ impl Streams {
     /// When something reaches the device that has been issued.
     pub fn arrival(&self, program: &Program<'_>, id: EntryId) -> Instant {
         let entry = &program.entries.list[id as usize];
-        self.issued(entry) + self.class_of(program, id).latency
+        self.issued(entry) + self.class_of::<false>(program, id).latency
     }
 
     /// The kind of an operation.
     pub fn kind_of(&self, entry: &Entry, id: EntryId) -> OperationKind {
-        entry.kind(self.is_inline(id))
+        entry.kind(self.is_inline::<false>(id))
     }
 
     /// Why the operation at the head of a stream was not ready before.
@@ -215,26 +219,31 @@ impl Streams {
 
     /// The operation at the head of a stream has ended.
     #[inline(always)]
-    pub fn end(&mut self, program: &Program<'_>, entry: &Entry, time: Instant) -> OperationKind {
+    pub fn end<const PLAIN: bool>(
+        &mut self,
+        program: &Program<'_>,
+        entry: &Entry,
+        time: Instant,
+    ) -> OperationKind {
         let stream = &mut self.streams[usize::from(entry.stream)];
         let (kind, device) = (stream.kind, stream.device);
         stream.cleared = time;
         let ending = Ending { time, item: entry.item, device, kind: Some(kind) };
         self.endings[stream.head as usize] = ending;
         stream.last = ending;
-        self.pass_head(program, entry.stream);
+        self.pass_head::<PLAIN>(program, entry.stream);
         kind
     }
 
     /// Done with the head: whoever waited for it is to be looked at.
     #[inline(always)]
-    fn pass_head(&mut self, program: &Program<'_>, index: u16) {
+    fn pass_head<const PLAIN: bool>(&mut self, program: &Program<'_>, index: u16) {
         let stream = &mut self.streams[usize::from(index)];
         stream.head += 1;
         if stream.waiter != NOBODY {
             self.free(index);
         }
-        if !program.barrier.is_empty() {
+        if !PLAIN && !program.barrier.is_empty() {
             self.let_go(program);
         }
     }
@@ -246,22 +255,27 @@ impl Streams {
 
     /// Lets a stream go on until its head is an operation that may start, and gives that.
     #[inline(always)]
-    pub fn advance<'p>(
+    pub fn advance<'p, const PLAIN: bool>(
         &mut self,
         program: &'p Program<'_>,
         index: u16,
     ) -> Option<(EntryId, &'p Entry)> {
-        let (id, entry) = self.head(program, index)?;
+        let (id, entry) = self.head::<PLAIN>(program, index)?;
         match entry.sort {
             Sort::Operation(_) => Some((id, entry)),
+            _ if PLAIN => unreachable!("a plain program has no marks"),
             _ => self.advance_past(program, index, entry),
         }
     }
 
     /// The head of a stream, if there is nothing in its way.
     #[inline(always)]
-    fn head<'p>(&mut self, program: &'p Program<'_>, index: u16) -> Option<(EntryId, &'p Entry)> {
-        if !program.barrier.is_empty() && self.holds_back(program, index) {
+    fn head<'p, const PLAIN: bool>(
+        &mut self,
+        program: &'p Program<'_>,
+        index: u16,
+    ) -> Option<(EntryId, &'p Entry)> {
+        if !PLAIN && !program.barrier.is_empty() && self.holds_back(program, index) {
             return None;
         }
         let stream = &self.streams[usize::from(index)];
@@ -275,19 +289,19 @@ impl Streams {
 
     /// Starts the operation at the head of a stream.
     #[inline(always)]
-    pub fn start<'p, O: Observer>(
+    pub fn start<'p, O: Observer, const PLAIN: bool>(
         &mut self,
         program: &'p Program<'_>,
         (id, entry): (EntryId, &'p Entry),
         engines: Engines<'_>,
     ) -> Next<'p> {
-        let is_inline = self.is_inline(id);
+        let is_inline = self.is_inline::<PLAIN>(id);
         let class = &program.classes[entry.class as usize + usize::from(is_inline)];
         let kind = entry.kind(is_inline);
         let &Entry { item, stream: index, .. } = entry;
         let issued = self.issued(entry);
         let arrival = (issued, issued + class.latency);
-        let polling = if program.launching.len() > 1 && kind == OperationKind::Kernel {
+        let polling = if !PLAIN && program.launching.len() > 1 && kind == OperationKind::Kernel {
             self.polling(program, index, engines)
         } else {
             0.0
@@ -309,7 +323,7 @@ impl Streams {
         let [within, across] =
             if class.in_graph { [Tie::Graph; 2] } else { [Tie::Stream, Tie::Event] };
         start.follow(program, &stream.last, within, polling, Reason::Stream);
-        if !stream.awaited.is_empty() {
+        if !PLAIN && !stream.awaited.is_empty() {
             for event in &stream.awaited {
                 start.follow(program, event, across, 0.0, Reason::Event);
             }
@@ -320,7 +334,7 @@ impl Streams {
             }
         }
         let Start { time, is_missed, cause, .. } = start;
-        if !stream.awaited.is_empty() {
+        if !PLAIN && !stream.awaited.is_empty() {
             stream.awaited.clear();
         }
         (stream.first_wait, stream.kind) = (entry.waits, kind);

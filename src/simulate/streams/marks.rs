@@ -17,7 +17,7 @@ impl Streams {
     ) -> Option<(EntryId, &'p Entry)> {
         loop {
             self.pass_mark(program, index, mark);
-            let (id, entry) = self.head(program, index)?;
+            let (id, entry) = self.head::<false>(program, index)?;
             if let Sort::Operation(_) = entry.sort {
                 return Some((id, entry));
             }
@@ -34,7 +34,7 @@ impl Streams {
         stream.awaited.extend(waits.iter().filter_map(ending));
         stream.first_wait = entry.waits;
         if entry.sort != Sort::Record {
-            self.pass_head(program, index);
+            self.pass_head::<false>(program, index);
             return;
         }
         let mut ending = stream.last;
@@ -49,6 +49,6 @@ impl Streams {
         }
         stream.cleared = stream.cleared.max(ending.time);
         self.endings[stream.head as usize] = ending;
-        self.pass_head(program, index);
+        self.pass_head::<false>(program, index);
     }
 }
