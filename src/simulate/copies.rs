@@ -90,18 +90,21 @@ impl Engine {
     /// Takes the next copy if there is one: of the stream that it is with, or of whoever
     /// has waited for longest.
     #[inline(always)]
-    fn start_next(&mut self, now: Instant, switch: f64) {
+    fn start_next<const PLAIN: bool>(&mut self, now: Instant, switch: f64) {
         if !self.rest.is_empty() {
             self.let_pass();
         }
         let Some(first) = &self.first else { return };
         let &Asked { entry, stream, alone } = first;
-        let switch = if self.stays_with(first) { 0.0 } else { switch };
+        let switch = if PLAIN || self.stays_with(first) { 0.0 } else { switch };
         self.first = None;
         if !self.rest.is_empty() {
             self.first = self.rest.pop_front();
         }
-        (self.started, self.since, self.left) = (now, now, alone.nanos_f64() + switch);
+        self.started = now;
+        if !PLAIN {
+            (self.since, self.left) = (now, alone.nanos_f64() + switch);
+        }
         (self.before, self.entry, self.serving) = (self.entry, entry, Some(stream));
         self.end = now + if switch == 0.0 { alone } else { whole_nanos(self.left) };
     }
@@ -161,8 +164,6 @@ pub(super) struct Copies {
     is_fluid: bool,
     /// Those that were looked at for what ends now.
     looked_at: usize,
-    /// Idle engines that have been asked for something, each once: places among all.
-    wanted: Vec<usize>,
     /// A copy has ended or become ready.
     pub changed: bool,
     /// When something changes next if nothing else happens.
@@ -194,17 +195,8 @@ pub(super) struct Ended {
 impl Default for Copies {
     fn default() -> Self {
         let (links, next) = (Links::new(&[]), Instant::NEVER);
-        let (engines, capacities, wanted) = (Vec::new(), Vec::new(), Vec::new());
-        Self {
-            engines,
-            links,
-            capacities,
-            is_fluid: false,
-            looked_at: 0,
-            wanted,
-            changed: false,
-            next,
-        }
+        let (engines, capacities) = (Vec::new(), Vec::new());
+        Self { engines, links, capacities, is_fluid: false, looked_at: 0, changed: false, next }
     }
 }
 
@@ -231,7 +223,6 @@ impl Copies {
     /// Forgets everything but its memory.
     pub fn reset(&mut self, program: &Program<'_>) {
         (self.changed, self.next) = (false, Instant::NEVER);
-        self.wanted.clear();
         if self.capacities == program.shares.capacities {
             self.links.clear();
         } else {
@@ -259,9 +250,6 @@ impl Copies {
             asked.rest.push_back(copy);
         } else {
             asked.first = Some(copy);
-            if !asked.is_busy() {
-                self.wanted.push(device * ENGINES + engine);
-            }
         }
     }
 
@@ -286,17 +274,14 @@ impl Copies {
     /// called until none has.
     #[inline(always)]
     pub fn collect<const PLAIN: bool>(&mut self, now: Instant) -> Option<Ended> {
-        for engine in &mut self.engines.as_flattened_mut()[self.looked_at..] {
+        let devices = if PLAIN { 1 } else { self.engines.len() };
+        for engine in &mut self.engines[..devices].as_flattened_mut()[self.looked_at..] {
             self.looked_at += 1;
             if engine.end > now {
-                self.next = self.next.min(engine.end);
                 continue;
             }
             self.changed = true;
             engine.end = Instant::NEVER;
-            if engine.first.is_some() {
-                self.wanted.push(self.looked_at - 1);
-            }
             if let (false, Some((flow, _))) = (PLAIN, engine.met) {
                 self.links.remove(flow);
             }
@@ -324,18 +309,21 @@ impl Copies {
             self.fill_links(program, now);
             return;
         }
-        while let Some(at) = self.wanted.pop() {
-            let engine = &mut self.engines.as_flattened_mut()[at];
-            let switch = if PLAIN { 0.0 } else { program.switch.as_flattened()[at] };
-            engine.start_next(now, switch);
-            self.next = self.next.min(engine.end);
+        self.next = Instant::NEVER;
+        let devices = if PLAIN { 1 } else { self.engines.len() };
+        for (engines, switch) in self.engines[..devices].iter_mut().zip(&program.switch) {
+            for (engine, &switch) in engines.iter_mut().zip(switch) {
+                if !engine.is_busy() {
+                    engine.start_next::<PLAIN>(now, switch);
+                }
+                self.next = self.next.min(engine.end);
+            }
         }
     }
 
     /// The same where copies slow each other.
     #[inline(never)]
     fn fill_links(&mut self, program: &Program<'_>, now: Instant) {
-        self.wanted.clear();
         self.next = Instant::NEVER;
         // What has been done since the last change.
         for engine in running(&mut self.engines) {
@@ -345,7 +333,7 @@ impl Copies {
             let before = busy(engines);
             for (engine, &switch) in engines.iter_mut().zip(&program.switch[device]) {
                 if !engine.is_busy() && engine.first.is_some() {
-                    engine.start_next(now, switch);
+                    engine.start_next::<false>(now, switch);
                     engine.speed = 1.0;
                     engine.met = Some(meet(&mut self.links, program, (engine.entry, device)));
                 }

@@ -340,7 +340,8 @@ impl Simulator {
         }
         self.advance::<O, PLAIN>(program, entry.stream);
         // Not only of this stream: an event may have let another one drain.
-        if let Blocked::Draining { stream, wake } = self.host.blocked
+        if std::mem::take(&mut self.streams.ran_dry)
+            && let Blocked::Draining { stream, wake } = self.host.blocked
             && self.streams.is_drained(program, stream)
         {
             let still_awake = self.now <= self.host.reached;

@@ -1,14 +1,15 @@
 //! Programs that most rules say nothing about.
 //!
-//! Copies and kernels of one device that nothing but stream order and events ties
-//! together: no barrier, no graph's inline copies, no engine that looks, none that slows
-//! another, and as many channels as it takes. The engine is compiled a second time for
-//! them, without what they cannot need: to ask at each operation whether there is a
-//! barrier takes as long as the operation itself.
+//! Copies and kernels of one device, which only stream order and events behind operations
+//! tie together: no stream holds back others or shares its channel, and no engine goes by
+//! without looking, slows another or pays for changing streams. To ask about each of these
+//! at every operation takes a good part of the engine's time, so the engine is compiled a
+//! second time for such programs, without the questions (`PLAIN`). Whether hand-overs take
+//! time is still asked.
 
 use super::program::{Program, Sort};
 
-/// Whether a program is plain.
+/// Whether a program is plain. To be asked when everything else about it is known.
 pub(super) fn is_plain(program: &Program<'_>) -> bool {
     let list = &program.entries.list;
     program.devices() == 1
