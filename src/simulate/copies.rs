@@ -90,18 +90,21 @@ impl Engine {
     /// Takes the next copy if there is one: of the stream that it is with, or of whoever
     /// has waited for longest.
     #[inline(always)]
-    fn start_next(&mut self, now: Instant, switch: f64) {
+    fn start_next<const PLAIN: bool>(&mut self, now: Instant, switch: f64) {
         if !self.rest.is_empty() {
             self.let_pass();
         }
         let Some(first) = &self.first else { return };
         let &Asked { entry, stream, alone } = first;
-        let switch = if self.stays_with(first) { 0.0 } else { switch };
+        let switch = if PLAIN || self.stays_with(first) { 0.0 } else { switch };
         self.first = None;
         if !self.rest.is_empty() {
             self.first = self.rest.pop_front();
         }
-        (self.started, self.since, self.left) = (now, now, alone.nanos_f64() + switch);
+        self.started = now;
+        if !PLAIN {
+            (self.since, self.left) = (now, alone.nanos_f64() + switch);
+        }
         (self.before, self.entry, self.serving) = (self.entry, entry, Some(stream));
         self.end = now + if switch == 0.0 { alone } else { whole_nanos(self.left) };
     }
@@ -159,8 +162,8 @@ pub(super) struct Copies {
     capacities: Vec<f64>,
     /// Copies may take other than a whole number of nanoseconds.
     is_fluid: bool,
-    /// Idle engines that have been asked for something, each once: places among all.
-    wanted: Vec<usize>,
+    /// Those that were looked at for what ends now.
+    looked_at: usize,
     /// A copy has ended or become ready.
     pub changed: bool,
     /// When something changes next if nothing else happens.
@@ -192,8 +195,8 @@ pub(super) struct Ended {
 impl Default for Copies {
     fn default() -> Self {
         let (links, next) = (Links::new(&[]), Instant::NEVER);
-        let (engines, capacities, wanted) = (Vec::new(), Vec::new(), Vec::new());
-        Self { engines, links, capacities, is_fluid: false, wanted, changed: false, next }
+        let (engines, capacities) = (Vec::new(), Vec::new());
+        Self { engines, links, capacities, is_fluid: false, looked_at: 0, changed: false, next }
     }
 }
 
@@ -220,7 +223,6 @@ impl Copies {
     /// Forgets everything but its memory.
     pub fn reset(&mut self, program: &Program<'_>) {
         (self.changed, self.next) = (false, Instant::NEVER);
-        self.wanted.clear();
         if self.capacities == program.shares.capacities {
             self.links.clear();
         } else {
@@ -231,6 +233,7 @@ impl Copies {
         self.is_fluid =
             !program.shares.is_empty() || program.switch.as_flattened().iter().any(takes_time);
         self.engines.resize_with(program.devices(), Default::default);
+        self.looked_at = ENGINES * program.devices();
         for engine in self.engines.as_flattened_mut() {
             engine.rest.clear();
             (engine.first, engine.serving, engine.entry, engine.end) =
@@ -247,17 +250,17 @@ impl Copies {
             asked.rest.push_back(copy);
         } else {
             asked.first = Some(copy);
-            if !asked.is_busy() {
-                self.wanted.push(device * ENGINES + engine);
-            }
         }
     }
 
-    /// Says that something is about to be collected.
+    /// Says that what ends now is about to be collected.
     #[inline(always)]
-    pub fn prepare(&mut self, now: Instant) {
-        self.next = Instant::NEVER;
-        if self.is_fluid {
+    pub fn prepare<const PLAIN: bool>(&mut self, now: Instant) {
+        if self.next > now {
+            return;
+        }
+        (self.looked_at, self.next) = (0, Instant::NEVER);
+        if !PLAIN && self.is_fluid {
             // Done is also what has next to nothing left.
             for engine in running(&mut self.engines) {
                 if engine.left_at(now) < DONE {
@@ -267,23 +270,19 @@ impl Copies {
         }
     }
 
-    /// Takes out the next copy that has ended, of the engines from one on; goes on to the
-    /// engine behind it. To be called until none has.
+    /// Takes out the next copy that has ended, and goes on to the engine behind it. To be
+    /// called until none has.
     #[inline(always)]
-    pub fn collect(&mut self, from: &mut usize, now: Instant) -> Option<Ended> {
-        let engines = &mut self.engines.as_flattened_mut()[*from..];
-        for engine in engines {
-            *from += 1;
+    pub fn collect<const PLAIN: bool>(&mut self, now: Instant) -> Option<Ended> {
+        let devices = if PLAIN { 1 } else { self.engines.len() };
+        for engine in &mut self.engines[..devices].as_flattened_mut()[self.looked_at..] {
+            self.looked_at += 1;
             if engine.end > now {
-                self.next = self.next.min(engine.end);
                 continue;
             }
             self.changed = true;
             engine.end = Instant::NEVER;
-            if engine.first.is_some() {
-                self.wanted.push(*from - 1);
-            }
-            if let Some((flow, _)) = engine.met {
+            if let (false, Some((flow, _))) = (PLAIN, engine.met) {
                 self.links.remove(flow);
             }
             let Engine { entry, started, before, .. } = *engine;
@@ -304,23 +303,27 @@ impl Copies {
     /// Gives idle engines their next copy. To be called when everything that becomes
     /// ready at this moment has been enqueued.
     #[inline(always)]
-    pub fn fill(&mut self, program: &Program<'_>, now: Instant) {
+    pub fn fill<const PLAIN: bool>(&mut self, program: &Program<'_>, now: Instant) {
         self.changed = false;
-        if !program.shares.is_empty() {
+        if !PLAIN && !program.shares.is_empty() {
             self.fill_links(program, now);
             return;
         }
-        while let Some(at) = self.wanted.pop() {
-            let engine = &mut self.engines.as_flattened_mut()[at];
-            engine.start_next(now, program.switch.as_flattened()[at]);
-            self.next = self.next.min(engine.end);
+        self.next = Instant::NEVER;
+        let devices = if PLAIN { 1 } else { self.engines.len() };
+        for (engines, switch) in self.engines[..devices].iter_mut().zip(&program.switch) {
+            for (engine, &switch) in engines.iter_mut().zip(switch) {
+                if !engine.is_busy() {
+                    engine.start_next::<PLAIN>(now, switch);
+                }
+                self.next = self.next.min(engine.end);
+            }
         }
     }
 
     /// The same where copies slow each other.
     #[inline(never)]
     fn fill_links(&mut self, program: &Program<'_>, now: Instant) {
-        self.wanted.clear();
         self.next = Instant::NEVER;
         // What has been done since the last change.
         for engine in running(&mut self.engines) {
@@ -330,7 +333,7 @@ impl Copies {
             let before = busy(engines);
             for (engine, &switch) in engines.iter_mut().zip(&program.switch[device]) {
                 if !engine.is_busy() && engine.first.is_some() {
-                    engine.start_next(now, switch);
+                    engine.start_next::<false>(now, switch);
                     engine.speed = 1.0;
                     engine.met = Some(meet(&mut self.links, program, (engine.entry, device)));
                 }

@@ -1,15 +1,16 @@
 //! Moving time forwards.
 
+mod calls;
+
 use super::channels::Channels;
 use super::copies::{Asked, Copies, Ended, PEER_ENGINE};
 use super::entries::{Entry, EntryId};
 use super::host::{Blocked, Host};
-use super::issue::Stretch;
 use super::looks::Looks;
 use super::observer::{Cause, Done, Observer, Recorder};
-use super::operation::{ItemId, NONE, Work};
+use super::operation::{NONE, Work};
 use super::processors::Processors;
-use super::program::{Program, SimulateError, Sort, Waits};
+use super::program::{Program, SimulateError};
 use super::queue::Queue;
 use super::streams::{Engines, Next, Ready, Streams};
 use crate::plan::Plan;
@@ -63,17 +64,26 @@ pub struct Simulator {
 impl Simulator {
     /// The time that one pass over the program takes.
     pub fn makespan(&mut self, program: &Program<'_>) -> Span {
-        self.run(program, &mut ())
+        if program.is_plain {
+            self.run::<true>(program, &mut ())
+        } else {
+            self.run::<false>(program, &mut ())
+        }
     }
 
     /// Everything that happens in one pass over the program.
     pub fn timeline(&mut self, program: &Program<'_>) -> Timeline {
         let mut recorder = Recorder::default();
-        let makespan = self.run(program, &mut recorder);
+        let makespan = self.run::<false>(program, &mut recorder);
         recorder.timeline(makespan)
     }
 
-    fn run(&mut self, program: &Program<'_>, observer: &mut impl Observer) -> Span {
+    /// `PLAIN`: for a plain program, see [`super::plain`].
+    fn run<const PLAIN: bool>(
+        &mut self,
+        program: &Program<'_>,
+        observer: &mut impl Observer,
+    ) -> Span {
         self.now = Instant::START;
         self.queue.reset();
         self.host = Host::default();
@@ -82,152 +92,101 @@ impl Simulator {
         self.looks.reset(program);
         self.copies.reset(program);
         self.processors.reset(program.devices(), program.profile.machine.multiprocessors);
-        self.issue(program, observer);
+        self.issue::<_, PLAIN>(program, observer);
         loop {
-            let next = self.queue.next().min(self.looks.next).min(self.processors.next);
+            let next = self.queue.next().min(self.processors.next);
+            let next = if PLAIN { next } else { next.min(self.looks.next) };
             // Behind everything that becomes ready at this very moment.
             if self.copies.changed && next > self.now {
-                self.copies.fill(program, self.now);
+                self.copies.fill::<PLAIN>(program, self.now);
             }
             let next = next.min(self.copies.next);
             if next == Instant::NEVER {
                 break;
             }
             self.now = next;
-            self.step(program, observer);
+            self.step::<_, PLAIN>(program, observer);
         }
         assert_eq!(self.host.next as usize, program.items.len(), "a checked plan runs to its end");
         self.now.max(self.host.reached).since_start()
     }
 
     /// Everything that is due now: ends before beginnings.
-    fn step(&mut self, program: &Program<'_>, observer: &mut impl Observer) {
-        if self.copies.next <= self.now {
-            self.copies.prepare(self.now);
-            let mut engine = 0;
-            while let Some(ended) = self.copies.collect(&mut engine, self.now) {
-                self.finish(program, ended, observer);
-            }
+    #[inline(always)]
+    fn step<O: Observer, const PLAIN: bool>(&mut self, program: &Program<'_>, observer: &mut O) {
+        self.copies.prepare::<PLAIN>(self.now);
+        self.processors.prepare(self.now);
+        while let Some(ended) = self.next_end::<PLAIN>() {
+            self.finish::<O, PLAIN>(program, ended, observer);
         }
-        if self.processors.next <= self.now {
-            self.processors.next = Instant::NEVER;
-            let mut device = 0;
-            while let Some(ended) = self.processors.collect(&mut device, self.now) {
-                self.finish(program, ended, observer);
-            }
-        }
-        if self.looks.next <= self.now {
+        if !PLAIN && self.looks.next <= self.now {
             self.look(program);
         }
         while let Some(event) = self.queue.pop_due(self.now) {
             match event {
-                Event::HostLooks => {
-                    self.host.blocked = Blocked::No;
-                    self.issue(program, observer);
-                }
-                Event::HostReturns => {
-                    self.host.reached = self.now;
-                    self.host.leave(observer);
-                    self.issue(program, observer);
-                }
-                Event::Joins(id) => {
-                    let work = &self.streams.class_of(program, id).work;
-                    self.join(program, (id, &program.entries.list[id as usize]), work);
-                }
-                Event::IsMissed(id) => self.miss(program, id),
-                Event::Dispatches(id) => {
-                    if let Work::Kernel { blocks, .. } = &self.streams.class_of(program, id).work {
-                        let stream = usize::from(program.entries.list[id as usize].stream);
-                        self.processors.start(self.now, (id, &program.traits[stream]), blocks);
-                    }
-                }
-                Event::Ends(entry) => {
-                    let duration = self.streams.class_of(program, entry).work.by_itself();
-                    let started = Instant::START + (self.now.since_start() - duration);
-                    self.finish(program, Ended { entry, started, before: NONE }, observer);
-                }
+                Event::Dispatches(id) => self.dispatch::<PLAIN>(program, id),
+                _ => self.go_on_with::<O, PLAIN>(program, event, observer),
             }
         }
     }
 
-    /// Runs the host ahead until it has to wait for the device.
-    fn issue<O: Observer>(&mut self, program: &Program<'_>, observer: &mut O) {
-        loop {
-            let stretch = self.run_ahead(program, observer);
-            let Some(item) = program.items.get(self.host.next as usize) else { return };
-            let mut class = &program.classes[item.class as usize];
-            if class.may_go_inline {
-                let drained = self.streams.is_drained(program, item.stream);
-                if !drained && self.now < self.host.reached {
-                    // What the stream has to do by then is only known then.
-                    self.host.blocked = Blocked::Returning;
-                    self.queue.schedule(self.host.reached, Event::HostLooks);
-                    return;
-                }
-                if drained {
-                    self.streams.go_inline(item.stream);
-                    class = &program.classes[item.class as usize + 1];
-                }
-            }
-            self.host.enter(class);
-            if item.sort != Sort::HostOnly {
-                let delay = self.host.reached.since(Instant::START + stretch.times[1]);
-                self.streams.delays.begin(self.host.next, delay);
-            }
-            self.wake::<O>(program, self.host.next + 1);
-            let drained = || self.streams.is_drained(program, item.stream);
-            match class.waits {
-                Waits::Staging if self.host.blocked != Blocked::Returning => {
-                    self.host.blocked = Blocked::Staging;
-                }
-                Waits::Stream(wake) if !drained() => {
-                    self.host.blocked = Blocked::Draining { stream: item.stream, wake };
-                }
-                _ => {}
-            }
-            if self.host.blocked != Blocked::No {
-                return;
-            }
-            self.host.leave(observer);
+    /// The next operation that an engine is done with now.
+    #[inline(always)]
+    fn next_end<const PLAIN: bool>(&mut self) -> Option<Ended> {
+        let copy = self.copies.collect::<PLAIN>(self.now);
+        if copy.is_some() { copy } else { self.processors.collect(self.now) }
+    }
+
+    /// The blocks of a kernel may run.
+    #[inline(always)]
+    fn dispatch<const PLAIN: bool>(&mut self, program: &Program<'_>, id: EntryId) {
+        if let Work::Kernel { blocks, .. } = &self.streams.class_of::<PLAIN>(program, id).work {
+            let stream = usize::from(program.entries.list[id as usize].stream);
+            self.processors.start(self.now, (id, &program.traits[stream]), blocks);
         }
     }
 
-    /// Issues calls up to one that goes by what the device does; gives what they are.
-    fn run_ahead<O: Observer>(&mut self, program: &Program<'_>, observer: &mut O) -> Stretch {
-        let stretch = self.host.stretch(program);
-        let Host { next, reached, .. } = self.host;
-        if next < stretch.until {
-            let delay = reached.since(Instant::START + stretch.times[0]);
-            self.streams.delays.begin(next, delay);
-            self.host.make(program, &stretch, observer);
-            self.wake::<O>(program, stretch.until);
+    /// What happens less often.
+    #[inline(never)]
+    fn go_on_with<O: Observer, const PLAIN: bool>(
+        &mut self,
+        program: &Program<'_>,
+        event: Event,
+        observer: &mut O,
+    ) {
+        match event {
+            Event::HostLooks => {
+                self.host.blocked = Blocked::No;
+                self.issue::<O, PLAIN>(program, observer);
+            }
+            Event::HostReturns => {
+                self.host.reached = self.now;
+                self.host.leave(observer);
+                self.issue::<O, PLAIN>(program, observer);
+            }
+            Event::Joins(id) => {
+                let work = &self.streams.class_of::<PLAIN>(program, id).work;
+                self.join::<PLAIN>(program, (id, &program.entries.list[id as usize]), work);
+            }
+            Event::IsMissed(id) => self.miss(program, id),
+            Event::Dispatches(id) => self.dispatch::<PLAIN>(program, id),
+            Event::Ends(entry) => {
+                let duration = self.streams.class_of::<PLAIN>(program, entry).work.by_itself();
+                let started = Instant::START + (self.now.since_start() - duration);
+                let ended = Ended { entry, started, before: NONE };
+                self.finish::<O, PLAIN>(program, ended, observer);
+            }
         }
-        stretch
-    }
-
-    /// Lets streams go on that had nothing to do, up to a call.
-    fn wake<O: Observer>(&mut self, program: &Program<'_>, until: ItemId) {
-        while let Some(stream) = self.streams.next_issued(program, until) {
-            self.advance::<O>(program, stream);
-        }
-        if let Some(times) = &program.looks {
-            self.looks.issued(program, times, (&self.streams, self.now));
-        }
-    }
-
-    fn return_at(&mut self, time: Instant) {
-        self.host.blocked = Blocked::Returning;
-        self.queue.schedule(time, Event::HostReturns);
     }
 
     /// Lets a stream go on, and whoever waits for it; what becomes ready joins
     /// its engine, in the order in which it became so.
     #[inline(always)]
-    fn advance<O: Observer>(&mut self, program: &Program<'_>, stream: u16) {
+    fn advance<O: Observer, const PLAIN: bool>(&mut self, program: &Program<'_>, stream: u16) {
         let mut next = Some(stream);
         while let Some(stream) = next {
-            if let Some(head) = self.streams.advance(program, stream) {
-                self.start::<O>(program, head);
+            if let Some(head) = self.streams.advance::<PLAIN>(program, stream) {
+                self.start::<O, PLAIN>(program, head);
             }
             next = self.streams.freed();
         }
@@ -235,13 +194,18 @@ impl Simulator {
 
     /// Starts the head of a stream.
     #[inline(always)]
-    fn start<O: Observer>(&mut self, program: &Program<'_>, (id, entry): (EntryId, &Entry)) {
+    fn start<O: Observer, const PLAIN: bool>(
+        &mut self,
+        program: &Program<'_>,
+        (id, entry): (EntryId, &Entry),
+    ) {
         let Self { now, copies, processors, .. } = self;
         let engines = Engines { now: *now, copies, processors };
         let head = (id, entry);
-        let Next { time, class, is_missed } = self.streams.start::<O>(program, head, engines);
-        if !is_missed {
-            self.set_off(program, (time, id), (entry, &class.work));
+        let Next { time, class, is_missed } =
+            self.streams.start::<O, PLAIN>(program, head, engines);
+        if PLAIN || !is_missed {
+            self.set_off::<PLAIN>(program, (time, id), (entry, &class.work));
         } else if time <= self.now {
             self.miss(program, id);
         } else {
@@ -261,8 +225,8 @@ impl Simulator {
                 self.looks.wait(program, times, (&self.streams, id), (kind, self.now));
             }
             _ => {
-                let work = &self.streams.class_of(program, id).work;
-                self.set_off(program, (self.now, id), (entry, work));
+                let work = &self.streams.class_of::<false>(program, id).work;
+                self.set_off::<false>(program, (self.now, id), (entry, work));
             }
         }
     }
@@ -274,27 +238,27 @@ impl Simulator {
             let id = self.found[index];
             let entry = &program.entries.list[id as usize];
             self.streams.found(entry.stream, self.now);
-            let work = &self.streams.class_of(program, id).work;
-            self.set_off(program, (self.now, id), (entry, work));
+            let work = &self.streams.class_of::<false>(program, id).work;
+            self.set_off::<false>(program, (self.now, id), (entry, work));
         }
         self.found.clear();
     }
 
     /// Sends an operation to its engine.
     #[inline(always)]
-    fn set_off(
+    fn set_off<const PLAIN: bool>(
         &mut self,
         program: &Program<'_>,
         (time, id): Ready,
         (entry, work): (&Entry, &Work),
     ) {
         match *work {
-            Work::Kernel { .. } if !program.places.is_empty() => {
+            Work::Kernel { .. } if !PLAIN && !program.places.is_empty() => {
                 self.pass_channel(program, (time, id));
             }
             Work::Kernel { gap, .. } => self.launch(time, gap, id),
             _ if time > self.now => self.queue.schedule(time, Event::Joins(id)),
-            _ => self.join(program, (id, entry), work),
+            _ => self.join::<PLAIN>(program, (id, entry), work),
         }
     }
 
@@ -304,7 +268,7 @@ impl Simulator {
         self.channels.pass(program, kernel, &mut self.launched);
         for index in 0..self.launched.len() {
             let (time, id) = self.launched[index];
-            if let Work::Kernel { gap, .. } = self.streams.class_of(program, id).work {
+            if let Work::Kernel { gap, .. } = self.streams.class_of::<false>(program, id).work {
                 self.launch(time, gap, id);
             }
         }
@@ -317,7 +281,12 @@ impl Simulator {
     }
 
     #[inline(always)]
-    fn join(&mut self, program: &Program<'_>, (id, entry): (EntryId, &Entry), work: &Work) {
+    fn join<const PLAIN: bool>(
+        &mut self,
+        program: &Program<'_>,
+        (id, entry): (EntryId, &Entry),
+        work: &Work,
+    ) {
         let (engine, alone) = match *work {
             Work::Copy { direction, alone, .. } => (direction as usize, alone),
             Work::PeerCopy { alone, .. } => (PEER_ENGINE, alone),
@@ -325,7 +294,8 @@ impl Simulator {
         };
         let stream = entry.stream;
         let copy = Asked { entry: id, stream, alone };
-        self.copies.enqueue((program.device_of(stream), engine), copy);
+        let device = if PLAIN { 0 } else { program.device_of(stream) };
+        self.copies.enqueue((device, engine), copy);
     }
 
     /// What holds no engine takes its time, and the host perhaps a part of it.
@@ -349,7 +319,13 @@ impl Simulator {
     }
 
     /// An operation has ended: its stream goes on, and perhaps the host.
-    fn finish<O: Observer>(&mut self, program: &Program<'_>, ended: Ended, observer: &mut O) {
+    #[inline(always)]
+    fn finish<O: Observer, const PLAIN: bool>(
+        &mut self,
+        program: &Program<'_>,
+        ended: Ended,
+        observer: &mut O,
+    ) {
         let entry = &program.entries.list[ended.entry as usize];
         if O::LISTENS {
             let cause = self.cause_of(program, &ended);
@@ -358,13 +334,14 @@ impl Simulator {
                 Done { item: entry.item, start: ended.started, end: self.now, cause },
             );
         }
-        let kind = self.streams.end(program, entry, self.now);
-        if program.looks.is_some() {
+        let kind = self.streams.end::<PLAIN>(program, entry, self.now);
+        if !PLAIN && program.looks.is_some() {
             self.looks.done((program.device_of(entry.stream), kind), self.now);
         }
-        self.advance::<O>(program, entry.stream);
+        self.advance::<O, PLAIN>(program, entry.stream);
         // Not only of this stream: an event may have let another one drain.
-        if let Blocked::Draining { stream, wake } = self.host.blocked
+        if std::mem::take(&mut self.streams.ran_dry)
+            && let Blocked::Draining { stream, wake } = self.host.blocked
             && self.streams.is_drained(program, stream)
         {
             let still_awake = self.now <= self.host.reached;
@@ -381,7 +358,7 @@ impl Simulator {
         let &Ended { entry, started, before } = ended;
         let list = &program.entries.list;
         let cause = self.streams.cause(program, list[entry as usize].stream);
-        let gap = match self.streams.class_of(program, entry).work {
+        let gap = match self.streams.class_of::<false>(program, entry).work {
             Work::Kernel { gap, .. } => gap,
             _ => Span::ZERO,
         };

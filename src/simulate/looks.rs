@@ -183,7 +183,7 @@ impl Engine {
             }
             let arrival = streams.arrival(program, id);
             // What goes along with its command goes to another engine.
-            if !streams.is_inline(id) {
+            if !streams.is_inline::<false>(id) {
                 if arrival > now {
                     return Some(arrival);
                 }

@@ -7,7 +7,8 @@
 //! `start`, when engines find out about what came too early in `looks`, the queues that
 //! streams share in `channels`, the copy engines in `copies`, what several use at once
 //! in `shares` and `links`, the multiprocessors in `processors`.
-//! `program` and `entries` make a plan ready, `engine` only moves time forwards.
+//! `program` and `entries` make a plan ready, `plain` says which plans most of these rules
+//! say nothing about, `engine` only moves time forwards.
 
 mod bound;
 mod channels;
@@ -22,6 +23,7 @@ mod looks;
 mod needs;
 mod observer;
 mod operation;
+mod plain;
 mod processors;
 mod program;
 mod queue;

@@ -144,13 +144,15 @@ impl Default for Device {
 /// Those of all devices.
 pub(super) struct Processors {
     devices: Vec<Device>,
+    /// Those that were looked at for what ends now.
+    looked_at: usize,
     /// When a batch ends next.
     pub next: Instant,
 }
 
 impl Default for Processors {
     fn default() -> Self {
-        Self { devices: Vec::new(), next: Instant::NEVER }
+        Self { devices: Vec::new(), looked_at: 0, next: Instant::NEVER }
     }
 }
 
@@ -160,6 +162,15 @@ impl Processors {
         self.next = Instant::NEVER;
         self.devices.resize_with(devices, Device::default);
         self.devices.iter_mut().for_each(|device| device.reset(multiprocessors));
+        self.looked_at = devices;
+    }
+
+    /// Says that what ends now is about to be collected.
+    #[inline(always)]
+    pub fn prepare(&mut self, now: Instant) {
+        if self.next <= now {
+            (self.looked_at, self.next) = (0, Instant::NEVER);
+        }
     }
 
     /// Queues a kernel up: behind those of its own priority, before those of a
@@ -177,18 +188,17 @@ impl Processors {
     }
 
     /// Takes out the next kernel whose last block has ended, of the devices from one on;
-    /// goes on to the first device that has none. To be called until none has, with the
-    /// time of the next end forgotten.
+    /// goes on to the first device that has none. To be called until none has.
     #[inline(always)]
-    pub fn collect(&mut self, from: &mut usize, now: Instant) -> Option<Ended> {
-        for device in &mut self.devices[*from..] {
+    pub fn collect(&mut self, now: Instant) -> Option<Ended> {
+        for device in &mut self.devices[self.looked_at..] {
             if device.next <= now
                 && let Some(ended) = device.collect(now)
             {
                 return Some(ended);
             }
             self.next = self.next.min(device.next);
-            *from += 1;
+            self.looked_at += 1;
         }
         None
     }

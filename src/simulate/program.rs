@@ -9,6 +9,7 @@ use super::issue::{Stretch, stretches};
 use super::looks::LookTimes;
 use super::needs;
 use super::operation::{NONE, Work};
+use super::plain;
 use super::shares::Shares;
 use super::streams::NOBODY;
 use crate::plan::{
@@ -153,6 +154,8 @@ pub struct Program<'p> {
     /// Nanoseconds for which each copy engine stands still on changing streams,
     /// device by device.
     pub(super) switch: Vec<[f64; ENGINES]>,
+    /// See [`super::plain`].
+    pub(super) is_plain: bool,
 }
 
 impl<'p> Program<'p> {
@@ -182,6 +185,7 @@ impl<'p> Program<'p> {
             channels: Vec::new(),
             graphs: plan.graphs().collect(),
             switch: Vec::new(),
+            is_plain: false,
         };
         let mut known: BTreeMap<(Key, bool, bool), u32> = BTreeMap::new();
         // A wait is for the latest recording that was issued before it, whatever
@@ -227,6 +231,7 @@ impl<'p> Program<'p> {
         program.switch = program.switches()?;
         program.shares = Shares::new(&program)?;
         needs::polling(&program)?;
+        program.is_plain = plain::is_plain(&program);
         Ok(program)
     }
 

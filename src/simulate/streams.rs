@@ -8,6 +8,7 @@
 //! that compares times and never asks what is in the queue.
 
 mod barrier;
+mod following;
 mod marks;
 mod polling;
 mod waiting;
@@ -18,11 +19,11 @@ use super::issue::Delays;
 use super::observer::{Cause, Observer};
 use super::operation::{Ending, ItemId, NONE};
 use super::processors::Processors;
-use super::program::{Class, Program, Sort, Tie};
-use super::start::Start;
+use super::program::{Class, Program, Sort};
 use crate::profile::OperationKind;
 use crate::timeline::Reason;
 use crate::units::Instant;
+use following::Behind;
 
 /// No stream.
 pub(super) const NOBODY: u16 = u16::MAX;
@@ -51,16 +52,16 @@ struct Stream {
     /// for, and of those that wait for the same, the last to come is the first.
     waiter: u16,
     /// What this one's head waits for elsewhere, and the next stream in the list that it is
-    /// in for that.
+    /// in for that, or because it may go on.
     awaits: Recording,
-    next_waiter: u16,
+    next: u16,
     /// Why the running operation could not start before it was ready, and when
     /// that was.
     cause: Cause,
 }
 
 /// All streams. What is done for each operation is `inline(always)` here and in
-/// [`Start`]: a call, with what it saves and restores, costs as much as it does. What most
+/// `start`: a call, with what it saves and restores, costs as much as it does. What most
 /// operations do not come to is `cold`: it leaves the registers to the others.
 #[derive(Default)]
 pub(super) struct Streams {
@@ -72,8 +73,10 @@ pub(super) struct Streams {
     inline: Vec<bool>,
     /// What was issued are the calls before this one.
     until: ItemId,
-    /// Streams that may go on, the next one last.
-    to_do: Vec<u16>,
+    /// The first stream in the list of those that may go on, the last to come first.
+    to_do: u16,
+    /// A stream had nothing more to do, as far as is issued.
+    pub ran_dry: bool,
 }
 
 /// What is under way: an engine that does something looks at everything that waits for
@@ -118,7 +121,7 @@ impl Streams {
         if program.classes.iter().any(|class| class.may_go_inline) {
             self.inline.resize(program.entries.list.len(), false);
         }
-        self.until = 0;
+        (self.until, self.to_do, self.ran_dry) = (0, NOBODY, false);
         let waits = |start: EntryId| match start.checked_sub(1) {
             Some(before) => program.entries.list[before as usize].waits,
             None => 0,
@@ -139,7 +142,7 @@ impl Streams {
             awaited: Vec::new(),
             waiter: NOBODY,
             awaits: Recording::NEVER,
-            next_waiter: NOBODY,
+            next: NOBODY,
             cause: Cause::START,
         }));
     }
@@ -155,17 +158,21 @@ impl Streams {
     }
 
     /// Whether something's data went along with its command.
-    pub fn is_inline(&self, id: EntryId) -> bool {
-        self.inline.get(id as usize) == Some(&true)
+    pub fn is_inline<const PLAIN: bool>(&self, id: EntryId) -> bool {
+        !PLAIN && self.inline.get(id as usize) == Some(&true)
     }
 
     pub fn is_issued(&self, program: &Program<'_>, id: EntryId) -> bool {
         program.entries.list[id as usize].item < self.until
     }
 
-    pub fn class_of<'p>(&self, program: &'p Program<'_>, id: EntryId) -> &'p Class {
+    pub fn class_of<'p, const PLAIN: bool>(
+        &self,
+        program: &'p Program<'_>,
+        id: EntryId,
+    ) -> &'p Class {
         let entry = &program.entries.list[id as usize];
-        &program.classes[entry.class as usize + usize::from(self.is_inline(id))]
+        &program.classes[entry.class as usize + usize::from(self.is_inline::<PLAIN>(id))]
     }
 
     /// When something is issued that is known to be.
@@ -176,12 +183,12 @@ impl Streams {
     /// When something reaches the device that has been issued.
     pub fn arrival(&self, program: &Program<'_>, id: EntryId) -> Instant {
         let entry = &program.entries.list[id as usize];
-        self.issued(entry) + self.class_of(program, id).latency
+        self.issued(entry) + self.class_of::<false>(program, id).latency
     }
 
     /// The kind of an operation.
     pub fn kind_of(&self, entry: &Entry, id: EntryId) -> OperationKind {
-        entry.kind(self.is_inline(id))
+        entry.kind(self.is_inline::<false>(id))
     }
 
     /// Why the operation at the head of a stream was not ready before.
@@ -215,57 +222,70 @@ impl Streams {
 
     /// The operation at the head of a stream has ended.
     #[inline(always)]
-    pub fn end(&mut self, program: &Program<'_>, entry: &Entry, time: Instant) -> OperationKind {
+    pub fn end<const PLAIN: bool>(
+        &mut self,
+        program: &Program<'_>,
+        entry: &Entry,
+        time: Instant,
+    ) -> OperationKind {
         let stream = &mut self.streams[usize::from(entry.stream)];
-        let (kind, device) = (stream.kind, stream.device);
-        stream.cleared = time;
+        let &mut Stream { kind, device, head, .. } = stream;
         let ending = Ending { time, item: entry.item, device, kind: Some(kind) };
-        self.endings[stream.head as usize] = ending;
-        stream.last = ending;
-        self.pass_head(program, entry.stream);
+        (stream.cleared, stream.last) = (time, ending);
+        self.endings[head as usize] = ending;
+        let waiter = stream.pass_head();
+        self.let_follow::<PLAIN>(program, entry.stream, waiter);
         kind
     }
 
-    /// Done with the head: whoever waited for it is to be looked at.
+    /// Done with something: whoever waited for it is to be looked at.
     #[inline(always)]
-    fn pass_head(&mut self, program: &Program<'_>, index: u16) {
-        let stream = &mut self.streams[usize::from(index)];
-        stream.head += 1;
-        if stream.waiter != NOBODY {
-            self.free(index);
+    fn let_follow<const PLAIN: bool>(&mut self, program: &Program<'_>, index: u16, waiter: u16) {
+        if waiter != NOBODY {
+            self.free(index, waiter);
         }
-        if !program.barrier.is_empty() {
+        if !PLAIN && !program.barrier.is_empty() {
             self.let_go(program);
         }
     }
 
     /// A stream that may go on because another one did.
     pub fn freed(&mut self) -> Option<u16> {
-        self.to_do.pop()
+        let first = self.to_do;
+        self.to_do = self.streams.get(usize::from(first))?.next;
+        Some(first)
     }
 
     /// Lets a stream go on until its head is an operation that may start, and gives that.
     #[inline(always)]
-    pub fn advance<'p>(
+    pub fn advance<'p, const PLAIN: bool>(
         &mut self,
         program: &'p Program<'_>,
         index: u16,
     ) -> Option<(EntryId, &'p Entry)> {
-        let (id, entry) = self.head(program, index)?;
+        let (id, entry) = self.head::<PLAIN>(program, index)?;
         match entry.sort {
             Sort::Operation(_) => Some((id, entry)),
+            _ if PLAIN => unreachable!("a plain program has no marks"),
             _ => self.advance_past(program, index, entry),
         }
     }
 
     /// The head of a stream, if there is nothing in its way.
     #[inline(always)]
-    fn head<'p>(&mut self, program: &'p Program<'_>, index: u16) -> Option<(EntryId, &'p Entry)> {
-        if !program.barrier.is_empty() && self.holds_back(program, index) {
+    fn head<'p, const PLAIN: bool>(
+        &mut self,
+        program: &'p Program<'_>,
+        index: u16,
+    ) -> Option<(EntryId, &'p Entry)> {
+        if !PLAIN && !program.barrier.is_empty() && self.holds_back(program, index) {
             return None;
         }
         let stream = &self.streams[usize::from(index)];
-        let (id, entry) = stream.head_until(program, self.until)?;
+        let Some((id, entry)) = stream.head_until(program, self.until) else {
+            self.ran_dry = true;
+            return None;
+        };
         let (first, end) = (stream.wait, entry.waits);
         let is_free = first == end
             || self.pass_wait(program, index, first)
@@ -275,19 +295,19 @@ impl Streams {
 
     /// Starts the operation at the head of a stream.
     #[inline(always)]
-    pub fn start<'p, O: Observer>(
+    pub fn start<'p, O: Observer, const PLAIN: bool>(
         &mut self,
         program: &'p Program<'_>,
         (id, entry): (EntryId, &'p Entry),
         engines: Engines<'_>,
     ) -> Next<'p> {
-        let is_inline = self.is_inline(id);
+        let is_inline = self.is_inline::<PLAIN>(id);
         let class = &program.classes[entry.class as usize + usize::from(is_inline)];
         let kind = entry.kind(is_inline);
-        let &Entry { item, stream: index, .. } = entry;
+        let index = entry.stream;
         let issued = self.issued(entry);
         let arrival = (issued, issued + class.latency);
-        let polling = if program.launching.len() > 1 && kind == OperationKind::Kernel {
+        let polling = if !PLAIN && program.launching.len() > 1 && kind == OperationKind::Kernel {
             self.polling(program, index, engines)
         } else {
             0.0
@@ -295,43 +315,27 @@ impl Streams {
         let stream = &mut self.streams[usize::from(index)];
         stream.find(issued);
         let is_first = !std::mem::replace(&mut stream.seen[kind as usize], true);
-        let mut start = Start {
-            kind,
-            device: stream.device,
-            engines,
-            is_first,
-            arrival,
-            last: &stream.last,
-            time: arrival.1,
-            is_missed: false,
-            cause: Cause { reason: Reason::Issue, before: item, ready: arrival.1 },
+        let behind = Behind { entry, class, kind, is_first, arrival };
+        let (time, is_missed) = if !PLAIN {
+            self.follow::<O>(program, &behind, (polling, engines))
+        } else if program.takes_time[kind as usize] != [false; 3] {
+            self.follow_at_a_price::<O>(program, &behind, engines)
+        } else {
+            (self.follow_at_once(program, &behind), false)
         };
-        let [within, across] =
-            if class.in_graph { [Tie::Graph; 2] } else { [Tie::Stream, Tie::Event] };
-        start.follow(program, &stream.last, within, polling, Reason::Stream);
-        if !stream.awaited.is_empty() {
-            for event in &stream.awaited {
-                start.follow(program, event, across, 0.0, Reason::Event);
-            }
-        }
-        for wait in &program.entries.waits[stream.first_wait as usize..entry.waits as usize] {
-            if let Some(event) = self.endings.get(wait.until.entry as usize) {
-                start.follow(program, event, across, 0.0, Reason::Event);
-            }
-        }
-        let Start { time, is_missed, cause, .. } = start;
-        if !stream.awaited.is_empty() {
-            stream.awaited.clear();
-        }
+        let stream = &mut self.streams[usize::from(index)];
         (stream.first_wait, stream.kind) = (entry.waits, kind);
-        if O::LISTENS {
-            stream.cause = cause;
-        }
         Next { time, class, is_missed }
     }
 }
 
 impl Stream {
+    /// Goes on to the next entry; gives the first that waits for something here.
+    fn pass_head(&mut self) -> u16 {
+        self.head += 1;
+        self.waiter
+    }
+
     /// Something was issued to it: has it found the stream empty?
     fn find(&mut self, issued: Instant) {
         if issued >= self.cleared {

@@ -10,8 +10,9 @@ impl Streams {
     #[cold]
     pub(super) fn let_go(&mut self, program: &Program<'_>) {
         for &other in &program.barrier {
-            if std::mem::take(&mut self.streams[usize::from(other)].held_back) {
-                self.to_do.push(other);
+            let stream = &mut self.streams[usize::from(other)];
+            if std::mem::take(&mut stream.held_back) {
+                (stream.next, self.to_do) = (self.to_do, other);
             }
         }
     }

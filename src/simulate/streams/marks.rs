@@ -4,6 +4,7 @@ use super::Streams;
 use crate::simulate::entries::{Entry, EntryId, Wait};
 use crate::simulate::operation::Ending;
 use crate::simulate::program::{Program, Sort};
+use crate::units::Instant;
 
 impl Streams {
     /// Lets a stream go on past such an entry at its head, until that is an operation that
@@ -17,7 +18,7 @@ impl Streams {
     ) -> Option<(EntryId, &'p Entry)> {
         loop {
             self.pass_mark(program, index, mark);
-            let (id, entry) = self.head(program, index)?;
+            let (id, entry) = self.head::<false>(program, index)?;
             if let Sort::Operation(_) = entry.sort {
                 return Some((id, entry));
             }
@@ -33,10 +34,16 @@ impl Streams {
         let ending = |wait: &Wait| self.endings.get(wait.until.entry as usize);
         stream.awaited.extend(waits.iter().filter_map(ending));
         stream.first_wait = entry.waits;
-        if entry.sort != Sort::Record {
-            self.pass_head(program, index);
-            return;
+        if entry.sort == Sort::Record {
+            self.record(index, entry, issued);
         }
+        let waiter = self.streams[usize::from(index)].pass_head();
+        self.let_follow::<false>(program, index, waiter);
+    }
+
+    /// Notes what those have to follow that wait for a record.
+    fn record(&mut self, index: u16, entry: &Entry, issued: Instant) {
+        let stream = &mut self.streams[usize::from(index)];
         let mut ending = stream.last;
         if ending.time < issued {
             ending = Ending { time: issued, item: entry.item, device: stream.device, ..ending };
@@ -49,6 +56,5 @@ impl Streams {
         }
         stream.cleared = stream.cleared.max(ending.time);
         self.endings[stream.head as usize] = ending;
-        self.pass_head(program, index);
     }
 }

@@ -1,6 +1,6 @@
 //! What heads of streams wait for in other streams, and who waits there.
 
-use super::{NOBODY, Stream, Streams};
+use super::{NOBODY, Streams};
 use crate::simulate::entries::{Recording, Wait};
 use crate::simulate::operation::NONE;
 use crate::simulate::program::Program;
@@ -36,21 +36,21 @@ impl Streams {
             return;
         }
         let stream = &mut self.streams[usize::from(index)];
-        (stream.awaits, stream.next_waiter) = (*until, first);
+        (stream.awaits, stream.next) = (*until, first);
         self.streams[usize::from(until.stream)].waiter = index;
     }
 
     /// The same behind another one.
     #[cold]
     fn queue_up_behind(&mut self, mut before: u16, index: u16, until: &Recording) {
-        let mut next = self.streams[usize::from(before)].next_waiter;
+        let mut next = self.streams[usize::from(before)].next;
         while next != NOBODY && self.streams[usize::from(next)].awaits.item < until.item {
             before = next;
-            next = self.streams[usize::from(next)].next_waiter;
+            next = self.streams[usize::from(next)].next;
         }
         let stream = &mut self.streams[usize::from(index)];
-        (stream.awaits, stream.next_waiter) = (*until, next);
-        self.streams[usize::from(before)].next_waiter = index;
+        (stream.awaits, stream.next) = (*until, next);
+        self.streams[usize::from(before)].next = index;
     }
 
     /// Takes several waits off a stream, as far as what they are for has happened.
@@ -66,13 +66,13 @@ impl Streams {
 
     /// Those that wait for what is over in a stream may go on.
     #[inline(always)]
-    pub(super) fn free(&mut self, index: u16) {
-        let &Stream { head, mut waiter, .. } = &self.streams[usize::from(index)];
-        while let Some(next) = self.streams.get(usize::from(waiter))
-            && next.awaits.entry < head
+    pub(super) fn free(&mut self, index: u16, mut waiter: u16) {
+        let head = self.streams[usize::from(index)].head;
+        while let Some(stream) = self.streams.get_mut(usize::from(waiter))
+            && stream.awaits.entry < head
         {
-            self.to_do.push(waiter);
-            waiter = next.next_waiter;
+            let next = std::mem::replace(&mut stream.next, self.to_do);
+            (self.to_do, waiter) = (waiter, next);
         }
         self.streams[usize::from(index)].waiter = waiter;
     }

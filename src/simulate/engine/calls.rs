@@ -1,0 +1,90 @@
+//! What the host does while time stands still: its calls up to one in which it has to
+//! wait.
+
+use super::{Event, Simulator};
+use crate::simulate::host::{Blocked, Host};
+use crate::simulate::issue::Stretch;
+use crate::simulate::observer::Observer;
+use crate::simulate::operation::ItemId;
+use crate::simulate::program::{Program, Sort, Waits};
+use crate::units::Instant;
+
+impl Simulator {
+    /// Runs the host ahead until it has to wait for the device.
+    pub(super) fn issue<O: Observer, const PLAIN: bool>(
+        &mut self,
+        program: &Program<'_>,
+        observer: &mut O,
+    ) {
+        loop {
+            let stretch = self.run_ahead::<O, PLAIN>(program, observer);
+            let Some(item) = program.items.get(self.host.next as usize) else { return };
+            let mut class = &program.classes[item.class as usize];
+            if !PLAIN && class.may_go_inline {
+                let drained = self.streams.is_drained(program, item.stream);
+                if !drained && self.now < self.host.reached {
+                    // What the stream has to do by then is only known then.
+                    self.host.blocked = Blocked::Returning;
+                    self.queue.schedule(self.host.reached, Event::HostLooks);
+                    return;
+                }
+                if drained {
+                    self.streams.go_inline(item.stream);
+                    class = &program.classes[item.class as usize + 1];
+                }
+            }
+            self.host.enter(class);
+            if item.sort != Sort::HostOnly {
+                let delay = self.host.reached.since(Instant::START + stretch.times[1]);
+                self.streams.delays.begin(self.host.next, delay);
+            }
+            self.wake::<O, PLAIN>(program, self.host.next + 1);
+            let drained = || self.streams.is_drained(program, item.stream);
+            match class.waits {
+                Waits::Staging if self.host.blocked != Blocked::Returning => {
+                    self.host.blocked = Blocked::Staging;
+                }
+                Waits::Stream(wake) if !drained() => {
+                    self.host.blocked = Blocked::Draining { stream: item.stream, wake };
+                }
+                _ => {}
+            }
+            if self.host.blocked != Blocked::No {
+                return;
+            }
+            self.host.leave(observer);
+        }
+    }
+
+    /// Issues calls up to one that goes by what the device does; gives what they are.
+    fn run_ahead<O: Observer, const PLAIN: bool>(
+        &mut self,
+        program: &Program<'_>,
+        observer: &mut O,
+    ) -> Stretch {
+        let stretch = self.host.stretch(program);
+        let Host { next, reached, .. } = self.host;
+        if next < stretch.until {
+            let delay = reached.since(Instant::START + stretch.times[0]);
+            self.streams.delays.begin(next, delay);
+            self.host.make(program, &stretch, observer);
+            self.wake::<O, PLAIN>(program, stretch.until);
+        }
+        stretch
+    }
+
+    /// Lets streams go on that had nothing to do, up to a call.
+    fn wake<O: Observer, const PLAIN: bool>(&mut self, program: &Program<'_>, until: ItemId) {
+        while let Some(stream) = self.streams.next_issued(program, until) {
+            self.advance::<O, PLAIN>(program, stream);
+        }
+        if let (false, Some(times)) = (PLAIN, &program.looks) {
+            self.looks.issued(program, times, (&self.streams, self.now));
+        }
+    }
+
+    pub(super) fn return_at(&mut self, time: Instant) {
+        self.host.blocked = Blocked::Returning;
+        self.queue.schedule(time, Event::HostReturns);
+    }
+}
