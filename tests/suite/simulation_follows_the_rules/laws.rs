@@ -7,7 +7,7 @@ use super::*;
 use crate::machines::{machine, machine_of_two, machine_with_bandwidth};
 use crate::workloads::{any_workload, committed, simple};
 use hallway::plan::{DeviceId, Graph, Issue, build};
-use hallway::profile::Curve;
+use hallway::profile::{Contention, Curve};
 use hallway::scenario::Workload;
 use hallway::search::{candidates, candidates_over};
 use hallway::simulate::{Program, Simulator, forecast, forecast_all, lower_bound};
@@ -183,6 +183,21 @@ proptest! {
         for plan in plans(&workload) {
             let timeline = predicted(&plan);
             check_all(&plan, &timeline)?;
+        }
+    }
+
+    /// A timeline is simulated with every question asked, a makespan without those that do
+    /// not arise in the program: on this machine, most of them in most plans.
+    #[test]
+    fn questions_that_do_not_arise_change_nothing(workload in any_workload()) {
+        let mut machine = machine();
+        let quiet = Some(Contention { per_copy_ns: 0.0, per_byte_ns: 0.0 });
+        (machine.link.down_shared, machine.link.up_shared) = (quiet, quiet);
+        let mut simulator = Simulator::default();
+        for plan in plans(&workload) {
+            let program = Program::new(&plan, &machine).expect("known");
+            let makespan = simulator.makespan(&program);
+            prop_assert_eq!(makespan, simulator.timeline(&program).makespan);
         }
     }
 
