@@ -8,6 +8,10 @@
 //! open-gpu-doc, `dev_runlist`: `ACQ_PRETEST`; a doorbell has it searched at once,
 //! `dev_usermode`; `dev_pbdma`, "Semaphore switch option": no release wakes anybody up).
 //! Each look that finds nothing starts the period anew.
+//!
+//! Not all of that is settled: on an H200, a copy engine that had ended one stream's copy
+//! did not look at what waited in another's before that one's own period was over. Rules
+//! that say so predict plans no better on the whole.
 
 use super::entries::EntryId;
 use super::operation::ItemId;

@@ -95,7 +95,6 @@ struct Kernel {
     rest: f64,
 }
 
-#[derive(Clone, Copy)]
 struct Batch {
     end: Instant,
     /// Parts of multiprocessors that it holds.
@@ -268,13 +267,7 @@ impl Device {
     /// Takes out a kernel whose last block has ended, if one has.
     fn collect(&mut self, now: Instant) -> Option<Ended> {
         while let Some(due) = self.batches.iter().position(|batch| batch.end <= now) {
-            let Batch { parts, of, .. } = self.batches[due];
-            // Most often it is the last one, and nothing has to move.
-            if let Some(last) = self.batches.pop()
-                && let Some(place) = self.batches.get_mut(due)
-            {
-                *place = last;
-            }
+            let Batch { parts, of, .. } = self.batches.swap_remove(due);
             self.free += parts;
             let ended = match of {
                 BatchOf::Whole(ended) => Some(ended),

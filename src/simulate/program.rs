@@ -202,8 +202,8 @@ impl<'p> Program<'p> {
                     let class = index(program.classes.len());
                     let inline = costs.inline(call, graph);
                     let may_go_inline = inline.is_some();
-                    let costs = costs.class(call, kept[at], (graph, joined))?;
-                    program.classes.push(Class { may_go_inline, ..costs });
+                    let usual = costs.class(call, kept[at], (graph, joined))?;
+                    program.classes.push(Class { may_go_inline, ..usual });
                     program.classes.extend(inline);
                     known.insert(key, class);
                     class

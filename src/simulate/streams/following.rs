@@ -73,10 +73,8 @@ impl Streams {
         let [within, across] =
             if class.in_graph { [Tie::Graph; 2] } else { [Tie::Stream, Tie::Event] };
         start.follow(program, &stream.last, within, polling, Reason::Stream);
-        if !stream.awaited.is_empty() {
-            for event in &stream.awaited {
-                start.follow(program, event, across, 0.0, Reason::Event);
-            }
+        for event in &stream.awaited {
+            start.follow(program, event, across, 0.0, Reason::Event);
         }
         for wait in &program.entries.waits[stream.first_wait as usize..entry.waits as usize] {
             if let Some(event) = self.endings.get(wait.until.entry as usize) {
@@ -84,9 +82,7 @@ impl Streams {
             }
         }
         let Start { time, is_missed, cause, .. } = start;
-        if !stream.awaited.is_empty() {
-            stream.awaited.clear();
-        }
+        stream.awaited.clear();
         if O::LISTENS {
             stream.cause = cause;
         }
