@@ -46,44 +46,79 @@ fn engines(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// The shortest of several runs: what else a machine does only ever adds time.
-fn best(mut run: impl FnMut()) -> Duration {
-    let time = |()| {
-        let start = Instant::now();
-        run();
-        start.elapsed()
-    };
-    (0..7).map(|_| ()).map(time).min().expect("several")
+/// Each row is timed this often.
+const ROUNDS: usize = 15;
+
+/// A pipeline, and the shortest times that it took: what else a machine does only ever
+/// adds to them.
+struct Row<'p> {
+    chunks: usize,
+    /// Alone, and with a shared link.
+    programs: [Program<'p>; 2],
+    simulators: [Simulator; 2],
+    bytes: usize,
+    floor: Duration,
+    engine: [Duration; 2],
 }
 
-fn nanos_each(time: Duration, operations: usize) -> f64 {
-    time.as_secs_f64() * 1e9 / operations as f64
-}
-
-fn summary() {
-    println!("\n| chunks | floor, ns | engine, ns | ratio | shared link, ns | ratio | bytes |");
-    println!("| --: | --: | --: | --: | --: | --: | --: |");
-    for chunks in [333, 3_333, 33_333, CHUNKS, 3_333_333] {
-        let operations = 3 * chunks;
-        let floor = nanos_each(best(|| _ = black_box(floor(chunks))), operations);
+impl<'p> Row<'p> {
+    fn new(chunks: usize, machines: &'p [Profile; 2]) -> Self {
         let plan = by_engine(chunks);
-        let mut bytes = 0;
-        let [alone, shared] = [false, true].map(|shared| {
-            let machine = machine(shared);
-            let before = memory::allocated();
-            let program = Program::new(&plan, &machine).expect("known");
-            let mut simulator = Simulator::default();
-            let time = best(|| _ = black_box(simulator.makespan(&program)));
-            bytes = memory::allocated() - before;
-            nanos_each(time, operations)
-        });
+        let before = memory::allocated();
+        let program = |machine| Program::new(&plan, machine).expect("known");
+        let programs = [program(&machines[0]), program(&machines[1])];
+        let mut row = Self {
+            chunks,
+            programs,
+            simulators: Default::default(),
+            bytes: 0,
+            floor: Duration::MAX,
+            engine: [Duration::MAX; 2],
+        };
+        row.run();
+        row.bytes = (memory::allocated() - before) / 2;
+        row
+    }
+
+    fn run(&mut self) {
+        self.floor = self.floor.min(timed(|| floor(self.chunks)));
+        let simulators = self.simulators.iter_mut().zip(&self.programs);
+        for (best, (simulator, program)) in self.engine.iter_mut().zip(simulators) {
+            *best = (*best).min(timed(|| simulator.makespan(program)));
+        }
+    }
+
+    fn print(&self) {
+        let operations = 3.0 * self.chunks as f64;
+        let nanos = |time: Duration| time.as_secs_f64() * 1e9 / operations;
+        let (floor, [alone, shared]) = (nanos(self.floor), self.engine.map(nanos));
         println!(
-            "| {chunks} | {floor:.1} | {alone:.1} | {:.1} | {shared:.1} | {:.1} | {:.0} |",
+            "| {} | {floor:.1} | {alone:.1} | {:.1} | {shared:.1} | {:.1} | {:.0} |",
+            self.chunks,
             alone / floor,
             shared / floor,
-            bytes as f64 / operations as f64
+            self.bytes as f64 / operations
         );
     }
+}
+
+fn timed<R>(run: impl FnOnce() -> R) -> Duration {
+    let start = Instant::now();
+    black_box(run());
+    start.elapsed()
+}
+
+/// In rounds through all sizes: a busy while of the machine falls on all of them.
+fn summary() {
+    let machines = [false, true].map(machine);
+    let mut rows =
+        [333, 3_333, 33_333, CHUNKS, 3_333_333].map(|chunks| Row::new(chunks, &machines));
+    for _ in 0..ROUNDS {
+        rows.iter_mut().for_each(Row::run);
+    }
+    println!("\n| chunks | floor, ns | engine, ns | ratio | shared link, ns | ratio | bytes |");
+    println!("| --: | --: | --: | --: | --: | --: | --: |");
+    rows.iter().for_each(Row::print);
     search();
 }
 

@@ -4,10 +4,13 @@ use super::probes::LARGEST;
 use super::rig::Rig;
 use crate::gpu::{GpuError, Stream};
 use crate::plan::Direction;
+use crate::samples::SHORT_COPY;
 use crate::units::{Bytes, Span};
 
 impl Rig<'_> {
-    /// Device time of `count` copies, one after the other, each of other bytes.
+    /// Device time of `count` copies, one after the other, each of other bytes. It counts
+    /// from the end of a short one before them: when the engine finds out that the blocker is over
+    /// goes by its own clock, and would be shared out among them.
     pub fn copies(
         &mut self,
         direction: Direction,
@@ -20,6 +23,8 @@ impl Rig<'_> {
             if registered { self.registered.as_mut_ptr() } else { self.pinned[0].as_mut_ptr() };
         self.held(|rig| {
             let stream = &rig.streams[0];
+            rig.copy_at(stream, direction, ashore, SHORT_COPY, start)?;
+            stream.record(&rig.marks[0])?;
             (start..start + count)
                 .try_for_each(|index| rig.copy_at(stream, direction, ashore, bytes, index))
         })

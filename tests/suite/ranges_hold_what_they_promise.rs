@@ -2,7 +2,8 @@
 //! ten others.
 
 use super::machines::machine;
-use hallway::profile::{Accuracy, Handling, Profile};
+use hallway::plan::{Call, Plan, StreamId};
+use hallway::profile::{Accuracy, Estimate, Handling, Other, Profile};
 use hallway::samples::{Samples, Trial};
 use hallway::scenario::Workload;
 use hallway::search::candidates;
@@ -119,4 +120,42 @@ fn trials_move_no_prediction() {
     assert_eq!(bare.timeline, wide.timeline);
     assert_eq!(bare.draws, wide.draws);
     assert!(wide.interval().0 < bare.interval().0 && bare.interval().1 < wide.interval().1);
+}
+
+/// The fastest thing there is to predict: one synchronisation, which takes 1 us or, so
+/// often, 50.
+fn synchronizing(share: f64) -> (Plan, Profile) {
+    let mut profile = machine();
+    let call = profile.calls.synchronize.as_mut().expect("known");
+    *call = Estimate { ns: 1_000.0, scatter: 0.1, other: Some(Other { ns: 50_000.0, share }) };
+    let workload = Workload::from_toml("trial", &scenarios(1, 3)[0]).expect("a scenario");
+    let mut plan = candidates(&workload).plans.swap_remove(1);
+    plan.streams.truncate(1);
+    plan.body = vec![Call::Synchronize { stream: StreamId(0) }];
+    (plan, profile)
+}
+
+#[test]
+fn draws_lie_on_both_sides_of_the_fitted_profile() {
+    let (plan, profile) = synchronizing(0.0);
+    let forecast = forecast(&plan, &profile, 41, 1).expect("known");
+    let [fitted, pairs @ ..] = &forecast.draws[..] else { panic!("41 draws") };
+    assert_eq!(fitted.nanos(), 1_000);
+    assert_eq!(forecast.makespan(), *fitted);
+    for pair in pairs.chunks(2) {
+        let sum = pair[0].nanos() + pair[1].nanos();
+        assert!(pair[0] != pair[1] && sum.abs_diff(2_000) <= 1, "{pair:?}");
+    }
+}
+
+#[test]
+fn a_prediction_goes_with_most_of_the_draws() {
+    let predicted = |share| {
+        let (plan, profile) = synchronizing(share);
+        let forecast = forecast(&plan, &profile, 41, 1).expect("known");
+        assert_eq!(forecast.makespan(), forecast.timeline.makespan);
+        forecast.makespan().nanos()
+    };
+    assert_eq!(predicted(0.25), 1_000);
+    assert!(predicted(0.95) > 30_000);
 }
