@@ -7,6 +7,7 @@ TIMES.csv is what `cargo bench --bench kernels` printed. Prints tables in Markdo
 """
 
 import csv
+import itertools
 import statistics
 import sys
 import time
@@ -22,6 +23,7 @@ CPU, GPU, BANDWIDTH, LATENCY = 1.25, 1.2, 0.02, 0.10
 
 # Small copies that are queued up: what more of them take longer is what one takes.
 QUEUED = 2, 34
+LARGE = 256 << 20
 
 
 def main():
@@ -161,20 +163,21 @@ def copy(way, host, device, stream):
 
 
 def seconds_of(way, size, repeats):
-    """One copy of many that were queued up behind a kernel that waits; small ones of other bytes each."""
-    room = size if size >= 64 else 64 * repeats
+    """One copy of many that were queued up behind a kernel that waits; small ones each of the next bytes of a large
+    buffer, as in a calibration: where the GPU has to look up the page of host memory again, that takes it time."""
+    room = max(size, LARGE if size < 64 else size)
     host, device = buffers(room)
     stream = cp.cuda.Stream(non_blocking=True)
     start, end = cp.cuda.Event(), cp.cuda.Event()
     samples = []
+    places = itertools.cycle(range(0, room, max(size, 64)))
     # What small copies take scatters by a tenth.
     for _ in range(11 if size >= 64 else 101):
         with stream:
             HOLD((1,), (1,), (2_000_000,))
         copy(way, host[:size], device[:size], stream)
         start.record(stream)
-        for index in range(repeats):
-            at = 64 * index % room if size < 64 else 0
+        for at in itertools.islice(places, repeats):
             copy(way, host[at : at + size], device[at : at + size], stream)
         end.record(stream)
         end.synchronize()
@@ -233,8 +236,6 @@ def allow_peers():
         with cp.cuda.Device(device):
             cp.cuda.runtime.deviceEnablePeerAccess(other)
 
-
-LARGE = 256 << 20
 
 
 def peer_copy(source, target):

@@ -16,9 +16,9 @@ use std::cmp::Ordering;
 /// it. Margins are made with as many.
 pub const DRAWS: usize = 41;
 
-/// The share of draws on one side of the fitted profile that says it is by chance where
-/// few machines are.
-const ONE_SIDED: f64 = 0.8;
+/// The share of draws on one side of the fitted profile that says that it is by chance where
+/// few machines are: twice as many there as on the other side.
+const ONE_SIDED: f64 = 2.0 / 3.0;
 
 /// A predicted body: the timeline of the fitted profile and the makespans of profiles drawn
 /// from its scatter. With the fitted profile itself, an operation may just miss a look of its
@@ -102,7 +102,7 @@ fn forecast_on(
 }
 
 /// The machine whose run is the prediction: the fitted profile, which is the first, unless
-/// nearly all draws lie on one side of it. Then it is the one in the middle.
+/// most draws lie on one side of it. Then it is the one in the middle.
 fn typical<'m>(machines: &'m [Profile], draws: &[Span]) -> Option<&'m Profile> {
     let fitted = draws.first()?;
     let share = |side: Ordering| {
