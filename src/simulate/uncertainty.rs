@@ -10,20 +10,13 @@ use crate::units::{Bandwidth, Span};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
-use std::cmp::Ordering;
 
-/// Draws behind a range where nobody says otherwise: the fitted profile and pairs around
-/// it. Margins are made with as many.
-pub const DRAWS: usize = 41;
+/// Draws behind a range where nobody says otherwise. Margins are made with as many.
+pub const DRAWS: usize = 40;
 
-/// The share of draws on one side of the fitted profile that says that it is by chance where
-/// few machines are: twice as many there as on the other side.
-const ONE_SIDED: f64 = 2.0 / 3.0;
-
-/// A predicted body: the timeline of the fitted profile and the makespans of profiles drawn
-/// from its scatter. With the fitted profile itself, an operation may just miss a look of its
-/// engine that most of the machines it stands for catch: then the timeline is of the one in
-/// the middle.
+/// A predicted body: the makespans of profiles drawn from the fitted one's scatter, and the
+/// timeline of the one in the middle. With the fitted profile itself, an operation may just
+/// miss a look of its engine that most of the machines it stands for catch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Forecast {
     pub timeline: Timeline,
@@ -94,69 +87,23 @@ fn forecast_on(
     let mut simulator = Simulator::default();
     let makespan = |machine| Ok(simulator.makespan(&Program::new(plan, machine)?));
     let draws = machines.iter().map(makespan).collect::<Result<Vec<Span>, SimulateError>>()?;
-    let typical = typical(machines, &draws).unwrap_or(profile);
-    let timeline = simulator.timeline(&Program::new(plan, typical)?);
+    let mut ranks: Vec<(Span, &Profile)> = draws.iter().copied().zip(machines).collect();
+    ranks.sort_by_key(|(makespan, _)| *makespan);
+    let middle = ranks.get(ranks.len() / 2).map_or(profile, |(_, machine)| *machine);
+    let timeline = simulator.timeline(&Program::new(plan, middle)?);
     let accuracy = profile.accuracy.as_ref();
     let margin = accuracy.map_or(0.0, |found| found.margin(plan, timeline.makespan));
     Ok(Forecast { timeline, draws, margin })
 }
 
-/// The machine whose run is the prediction: the fitted profile, which is the first, unless
-/// most draws lie on one side of it. Then it is the one in the middle.
-fn typical<'m>(machines: &'m [Profile], draws: &[Span]) -> Option<&'m Profile> {
-    let fitted = draws.first()?;
-    let share = |side: Ordering| {
-        draws.iter().filter(|draw| draw.cmp(&fitted) == side).count() as f64 / draws.len() as f64
-    };
-    if share(Ordering::Less).max(share(Ordering::Greater)) < ONE_SIDED {
-        return machines.first();
-    }
-    let mut ranks: Vec<usize> = (0..draws.len()).collect();
-    ranks.sort_by_key(|&rank| draws[rank]);
-    machines.get(ranks[ranks.len() / 2])
-}
-
-/// The fitted profile, and pairs that lie on opposite sides of it: what is a little too
-/// long in one is as much too short in the other, so that no luck of the draw is left in
-/// the middle (antithetic variates; Hammersley and Morton 1956).
 fn drawn_machines(profile: &Profile, draws: usize, seed: u64) -> Vec<Profile> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let mut machines = vec![profile.clone()];
-    while machines.len() < draws {
-        let mut first = Deviates { random: random.clone(), mirrored: false };
-        machines.push(drawn(profile, &mut first));
-        machines.push(drawn(profile, &mut Deviates { random, mirrored: true }));
-        random = first.random;
-    }
-    machines.truncate(draws);
-    machines
-}
-
-/// Seeded deviates, or the same ones mirrored.
-struct Deviates {
-    random: ChaCha8Rng,
-    mirrored: bool,
-}
-
-impl Deviates {
-    /// Between 0 and 1.
-    fn uniform(&mut self) -> f64 {
-        let deviate = self.random.random::<f64>();
-        if self.mirrored { 1.0 - deviate } else { deviate }
-    }
-
-    /// One plus a normal deviate times the scatter, kept well above zero. The sum
-    /// of twelve uniform deviates less six is normal enough here (Irwin 1927, Hall
-    /// 1927) and, unlike a logarithm, the same to the last bit everywhere.
-    fn factor(&mut self, scatter: f64) -> f64 {
-        let normal = (0..12).map(|_| self.uniform()).sum::<f64>() - 6.0;
-        (1.0 + scatter * normal).max(0.2)
-    }
+    (0..draws).map(|_| drawn(profile, &mut random)).collect()
 }
 
 /// A machine that this calibration could have come from: every model scaled
 /// once, by its own scatter.
-fn drawn(profile: &Profile, random: &mut Deviates) -> Profile {
+fn drawn(profile: &Profile, random: &mut ChaCha8Rng) -> Profile {
     let mut machine = profile.clone();
     let calls = &mut machine.calls;
     let latency = &mut machine.latency;
@@ -179,27 +126,27 @@ fn drawn(profile: &Profile, random: &mut Deviates) -> Profile {
     let in_graphs = machine.graph.estimates();
     let estimates = estimates.into_iter().flatten().chain(looks);
     for estimate in estimates.chain(hand_overs).chain(in_graphs) {
-        let other = estimate.other.filter(|other| random.uniform() < other.share);
-        let ns = other.map_or(estimate.ns, |other| other.ns) * random.factor(estimate.scatter);
+        let other = estimate.other.filter(|other| random.random::<f64>() < other.share);
+        let ns = other.map_or(estimate.ns, |other| other.ns) * factor(estimate.scatter, random);
         *estimate = Estimate::new(ns, estimate.scatter);
     }
     let copies = machine.copies.iter_mut().map(|model| &mut model.time);
     let kernels = machine.kernels.iter_mut().map(|model| &mut model.time);
     let twins = machine.twins.iter_mut().map(|model| &mut model.time);
     for curve in copies.chain(kernels).chain(twins) {
-        *curve = curve.scaled(random.factor(curve.scatter));
+        *curve = curve.scaled(factor(curve.scatter, random));
     }
     for model in &mut machine.staging {
-        let factor = random.factor(model.until_complete.scatter);
+        let factor = factor(model.until_complete.scatter, random);
         model.until_return = model.until_return.as_ref().map(|curve| curve.scaled(factor));
         model.until_complete = model.until_complete.scaled(factor);
     }
     if let Some(inline) = &mut machine.inline {
-        let factor = random.factor(inline.until_complete.scatter);
+        let factor = factor(inline.until_complete.scatter, random);
         inline.until_return = inline.until_return.scaled(factor);
         inline.until_complete = inline.until_complete.scaled(factor);
     }
-    let factor = random.factor(machine.link.scatter);
+    let factor = factor(machine.link.scatter, random);
     let link = &mut machine.link;
     for shared in [&mut link.down_shared, &mut link.up_shared].into_iter().flatten() {
         shared.per_copy_ns *= factor;
@@ -210,16 +157,16 @@ fn drawn(profile: &Profile, random: &mut Deviates) -> Profile {
 }
 
 /// Last of all, so that the same seed draws the same first device without others.
-fn draw_multi_gpu(several: &mut MultiGpu, random: &mut Deviates) {
+fn draw_multi_gpu(several: &mut MultiGpu, random: &mut ChaCha8Rng) {
     let MultiGpu { use_device, peer_copy, start_peer_copy, crossing, .. } = several;
     for estimate in [use_device, peer_copy, start_peer_copy, crossing].into_iter().flatten() {
-        *estimate = Estimate::new(estimate.ns * random.factor(estimate.scatter), estimate.scatter);
+        *estimate = Estimate::new(estimate.ns * factor(estimate.scatter, random), estimate.scatter);
     }
     for peer in &mut several.peers {
-        peer.time = peer.time.scaled(random.factor(peer.time.scatter));
+        peer.time = peer.time.scaled(factor(peer.time.scatter, random));
     }
     for root in &mut several.roots {
-        let factor = random.factor(root.scatter);
+        let factor = factor(root.scatter, random);
         let RootModel { down_bytes_per_second, up_bytes_per_second, both_bytes_per_second, .. } =
             root;
         for rate in [down_bytes_per_second, up_bytes_per_second, both_bytes_per_second] {
@@ -227,4 +174,12 @@ fn draw_multi_gpu(several: &mut MultiGpu, random: &mut Deviates) {
             *rate = rate.map(|rate| Bandwidth::from_bytes_per_second(scaled(rate)));
         }
     }
+}
+
+/// One plus a normal deviate times the scatter, kept well above zero. The sum
+/// of twelve uniform deviates less six is normal enough here (Irwin 1927, Hall
+/// 1927) and, unlike a logarithm, the same to the last bit everywhere.
+fn factor(scatter: f64, random: &mut ChaCha8Rng) -> f64 {
+    let normal = (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0;
+    (1.0 + scatter * normal).max(0.2)
 }

@@ -127,7 +127,7 @@ fn trials_move_no_prediction() {
 fn synchronizing(share: f64) -> (Plan, Profile) {
     let mut profile = machine();
     let call = profile.calls.synchronize.as_mut().expect("known");
-    *call = Estimate { ns: 1_000.0, scatter: 0.1, other: Some(Other { ns: 50_000.0, share }) };
+    *call = Estimate { ns: 1_000.0, scatter: 0.0, other: Some(Other { ns: 50_000.0, share }) };
     let workload = Workload::from_toml("trial", &scenarios(1, 3)[0]).expect("a scenario");
     let mut plan = candidates(&workload).plans.swap_remove(1);
     plan.streams.truncate(1);
@@ -136,26 +136,13 @@ fn synchronizing(share: f64) -> (Plan, Profile) {
 }
 
 #[test]
-fn draws_lie_on_both_sides_of_the_fitted_profile() {
-    let (plan, profile) = synchronizing(0.0);
-    let forecast = forecast(&plan, &profile, 41, 1).expect("known");
-    let [fitted, pairs @ ..] = &forecast.draws[..] else { panic!("41 draws") };
-    assert_eq!(fitted.nanos(), 1_000);
-    assert_eq!(forecast.makespan(), *fitted);
-    for pair in pairs.chunks(2) {
-        let sum = pair[0].nanos() + pair[1].nanos();
-        assert!(pair[0] != pair[1] && sum.abs_diff(2_000) <= 1, "{pair:?}");
-    }
-}
-
-#[test]
 fn a_prediction_goes_with_most_of_the_draws() {
     let predicted = |share| {
         let (plan, profile) = synchronizing(share);
-        let forecast = forecast(&plan, &profile, 41, 1).expect("known");
+        let forecast = forecast(&plan, &profile, 40, 1).expect("known");
         assert_eq!(forecast.makespan(), forecast.timeline.makespan);
         forecast.makespan().nanos()
     };
     assert_eq!(predicted(0.25), 1_000);
-    assert!(predicted(0.95) > 30_000);
+    assert_eq!(predicted(0.75), 50_000);
 }
