@@ -46,7 +46,7 @@ fn engines(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Each row is timed this often.
+/// Through all sizes.
 const ROUNDS: usize = 15;
 
 /// A pipeline, and the shortest times that it took: what else a machine does only ever

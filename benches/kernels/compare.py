@@ -163,9 +163,9 @@ def copy(way, host, device, stream):
 
 
 def seconds_of(way, size, repeats):
-    """One copy of many that were queued up behind a kernel that waits; small ones each of the next bytes of a large
-    buffer, as in a calibration: where the GPU has to look up the page of host memory again, that takes it time."""
-    room = max(size, LARGE if size < 64 else size)
+    """One copy of many that were queued up behind a kernel that waits; small ones each of bytes that none took before,
+    as in a calibration: out of the same ones again and again, they take less time."""
+    room = LARGE if size < 64 else size
     host, device = buffers(room)
     stream = cp.cuda.Stream(non_blocking=True)
     start, end = cp.cuda.Event(), cp.cuda.Event()
@@ -235,7 +235,6 @@ def allow_peers():
     for device, other in ((0, 1), (1, 0)):
         with cp.cuda.Device(device):
             cp.cuda.runtime.deviceEnablePeerAccess(other)
-
 
 
 def peer_copy(source, target):

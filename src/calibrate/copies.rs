@@ -8,9 +8,9 @@ use crate::samples::SHORT_COPY;
 use crate::units::{Bytes, Span};
 
 impl Rig<'_> {
-    /// Device time of `count` copies, one after the other, each of other bytes. It counts
-    /// from the end of a short one before them: when the engine finds out that the blocker is over
-    /// goes by its own clock, and would be shared out among them.
+    /// Device time of `count` copies, one after the other, each of other bytes. The clock
+    /// starts behind a short one before them: the engine finds out at its next look that the
+    /// blocker is over, and that wait would be shared out among them.
     pub fn copies(
         &mut self,
         direction: Direction,
