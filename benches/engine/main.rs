@@ -46,7 +46,7 @@ fn engines(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Through all sizes.
+/// Through all sizes: each of them lasts seconds, and busy whiles come and go.
 const ROUNDS: usize = 15;
 
 /// A pipeline, and the shortest times that it took: what else a machine does only ever

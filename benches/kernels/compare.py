@@ -23,6 +23,7 @@ CPU, GPU, BANDWIDTH, LATENCY = 1.25, 1.2, 0.02, 0.10
 
 # Small copies that are queued up: what more of them take longer is what one takes.
 QUEUED = 2, 34
+# More than any cache holds, and than small copies get through.
 LARGE = 256 << 20
 
 

@@ -176,9 +176,8 @@ fn check_all(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError> {
 }
 
 /// A timeline is simulated with every question asked, a makespan without those that do
-/// not arise in the program: on the first machine, most of them in most plans. There,
-/// streams that wait cost others time; on the others, copies slow each other, or engines
-/// look.
+/// not arise in the program. On the first machine, hardly any does unless several streams
+/// launch kernels; on the second, copies slow each other; on the third, engines look.
 fn check_questions(workload: &Workload) {
     let (mut quiet, mut looking) = (machine(), machine());
     for machine in [&mut quiet, &mut looking] {
