@@ -42,7 +42,8 @@ fn staging_misses(lookup: &Lookup<'_>) -> Option<Vec<(f64, f64)>> {
         _ => None,
     });
     let time_per_byte = |going_round: Option<Bytes>| {
-        let time = lookup.curve(|quantity| match *quantity {
+        // Not a curve: what is straight in the time is not in the time per byte.
+        let time = lookup.points(|quantity| match *quantity {
             Quantity::Staged {
                 direction: Direction::HostToDevice,
                 bytes,
@@ -57,8 +58,8 @@ fn staging_misses(lookup: &Lookup<'_>) -> Option<Vec<(f64, f64)>> {
             }
             _ => None,
         });
-        time.map_or_else(Vec::new, |time| {
-            time.knots.iter().map(|&(bytes, ns)| (bytes, ns / bytes)).collect::<Vec<_>>()
+        time.map_or_else(Vec::new, |(points, _)| {
+            points.iter().map(|&(bytes, ns)| (bytes, ns / bytes)).collect::<Vec<_>>()
         })
     };
     let same = time_per_byte(None);

@@ -1,6 +1,7 @@
 //! Samples of a machine whose costs are known give those costs back, whatever
 //! else the machine did meanwhile.
 
+mod disturbed;
 mod graphs;
 mod other_paths;
 mod trips;
@@ -258,34 +259,6 @@ fn what_is_left_of_a_time_is_never_negative() {
     }
     let calls = &profile.calls;
     assert_eq!([calls.record, calls.wait].map(|cost| cost.map(|c| c.ns)), [Some(0.0); 2]);
-}
-
-/// Others use the link now and then, throughout a visit: each size has one without them.
-#[test]
-fn disturbed_visits_move_nothing() {
-    let mut clock = Clock::new(0.002, 0.0);
-    let mut all = Vec::new();
-    let sizes: Vec<u64> = (20..=28).map(|power| 1 << power).collect();
-    for visit in 0..2 {
-        for (place, &bytes) in sizes.iter().enumerate() {
-            // Of the largest, the second.
-            let slower = if place % 2 == visit { 1.3 } else { 1.0 };
-            for count in [2, 26] {
-                let ns = slower * (10_000.0 + count as f64 * bytes as f64 / 55.0);
-                all.push(measured(copy(bytes), count, clock.times(ns, 7)));
-            }
-            let call = Quantity::Call { call: TimedCall::Launch };
-            all.push(measured(call, 1, clock.times(slower * 3_000.0, 7)));
-        }
-    }
-    let profile = fitted(all);
-    for bytes in sizes {
-        let found = profile.copy(DOWN, Bytes::new(bytes)).expect("measured").nanos_f64();
-        assert_within(found, bytes as f64 / 55.0, 0.01, bytes);
-    }
-    // What a thread takes is what it takes: either way counts.
-    let launch = profile.calls.launch.expect("measured");
-    assert!([launch.ns, launch.other.map_or(0.0, |other| other.ns)].iter().any(|ns| *ns > 3_500.0));
 }
 
 /// Copies of growing size, visited so often, each visit off by a share of its own but
