@@ -96,7 +96,8 @@ impl Sizes {
                 _ => ends(kernel),
             },
             closely: Powers {
-                elements: &[10, 12, 14, 16, 18, 20, 22, 24, 26, 17, 19, 21, 23, 25],
+                // With both sides of where data no longer stays in a core's first cache.
+                elements: &[10, 12, 14, 16, 18, 20, 22, 24, 26, 13, 15, 17, 19, 21, 23, 25],
                 coarse: &[10, 14, 18, 22, 26],
             },
             apart: Powers { elements: &[10, 17, 22, 25], coarse: &[10, 22] },
