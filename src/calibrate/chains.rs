@@ -2,7 +2,7 @@
 
 use super::rig::{Piece, Rig};
 use super::several::Member;
-use crate::gpu::{GpuError, Stream};
+use crate::gpu::{GpuError, Graph, Stream};
 use crate::plan::Direction;
 use crate::samples::Link;
 use crate::units::{Bytes, Span};
@@ -45,31 +45,46 @@ impl Rig<'_> {
         })
     }
 
-    /// Device time of `count` copies in each of several streams, which the
-    /// engine has to take in turn: behind each copy lies a kernel.
+    /// Device time of `count` copies in each of several streams, or branches of a graph,
+    /// which the engine has to take in turn: behind each copy lies a kernel.
     pub fn rotation(
         &mut self,
-        direction: Direction,
-        bytes: Bytes,
+        copy: (Direction, Bytes),
         streams: usize,
+        in_graph: bool,
         count: u64,
     ) -> Result<Span, GpuError> {
         let piece = self.piece(false)?;
+        if !in_graph {
+            return self.held(|rig| rig.issue_turns(copy, streams, count, &piece));
+        }
+        let issue = || self.issue_turns(copy, streams, count, &piece);
+        let graph = Graph::capture(&self.streams[0], issue)?.instantiate()?;
+        self.launch_once(&graph)?;
+        // SAFETY: all memory is the rig's and outlives the stream's work.
+        self.held(|rig| unsafe { rig.streams[0].replay(&graph) })
+    }
+
+    fn issue_turns(
+        &self,
+        (direction, bytes): (Direction, Bytes),
+        streams: usize,
+        count: u64,
+        piece: &Piece,
+    ) -> Result<(), GpuError> {
         let ashore = self.pinned[0].as_mut_ptr();
-        self.held(|rig| {
-            rig.streams[0].record(&rig.ordering[0])?;
-            for stream in &rig.streams[1..streams] {
-                stream.wait(&rig.ordering[0])?;
+        self.streams[0].record(&self.ordering[0])?;
+        for stream in &self.streams[1..streams] {
+            stream.wait(&self.ordering[0])?;
+        }
+        for turn in 0..count {
+            for (index, stream) in self.streams[..streams].iter().enumerate() {
+                let place = turn * streams as u64 + index as u64;
+                self.copy_at(stream, direction, ashore, bytes, place)?;
+                self.issue(stream, Link::Kernel, piece)?;
             }
-            for turn in 0..count {
-                for (index, stream) in rig.streams[..streams].iter().enumerate() {
-                    let place = turn * streams as u64 + index as u64;
-                    rig.copy_at(stream, direction, ashore, bytes, place)?;
-                    rig.issue(stream, Link::Kernel, &piece)?;
-                }
-            }
-            rig.rejoin(streams)
-        })
+        }
+        self.rejoin(streams)
     }
 
     /// Device time of `count` kernels in the first stream while others wait for

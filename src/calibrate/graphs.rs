@@ -29,7 +29,7 @@ impl Rig<'_> {
         Graph::capture(stream, || links.try_for_each(|&link| self.issue(stream, link, &piece)))
     }
 
-    fn launch_once(&self, graph: &ExecutableGraph) -> Result<(), GpuError> {
+    pub fn launch_once(&self, graph: &ExecutableGraph) -> Result<(), GpuError> {
         // SAFETY: all memory is the rig's and outlives the stream's work.
         unsafe { self.streams[0].replay(graph)? };
         Blocker::finish(&self.streams[0])

@@ -6,7 +6,8 @@ use crate::kernels::{Kernel, Variant};
 use crate::plan::Direction;
 use crate::samples::{
     CYCLES, GraphCall, IN_TURN, Link, Load, MEANWHILE, MEMORY_FOOTPRINT, MemoryWork, ONE_THREAD,
-    Quantity, ROTATED, SHARED_FOOTPRINT, SetupStep, Side, TimedCall, TransferPath, TripPart,
+    Quantity, ROTATED, ROTATED_IN_GRAPH, SHARED_FOOTPRINT, SetupStep, Side, TimedCall,
+    TransferPath, TripPart,
 };
 use crate::units::Bytes;
 
@@ -268,6 +269,11 @@ fn graph_probes() -> Vec<Probe> {
     }
     probes.push(chain(&[Kernel]));
     probes.extend(CYCLES.iter().map(|links| chain(links)));
+    for direction in Direction::BOTH {
+        let (bytes, streams) = ROTATED_IN_GRAPH;
+        let quantity = Quantity::Rotation { direction, bytes, streams, in_graph: true };
+        probes.push(one(quantity, Counts::Both(2, 10)));
+    }
     probes
 }
 
@@ -299,7 +305,8 @@ fn chain_probes() -> Vec<Probe> {
     }
     for direction in Direction::BOTH {
         for streams in [2, 4, MOST_STREAMS] {
-            let quantity = Quantity::Rotation { direction, bytes: ROTATED, streams };
+            let quantity =
+                Quantity::Rotation { direction, bytes: ROTATED, streams, in_graph: false };
             probes.push(one(quantity, Counts::Both(2, 10)));
         }
     }

@@ -135,8 +135,8 @@ impl<'d> Rig<'d> {
             Quantity::GraphTrip { link, long, .. } => self.graph_trip(*link, *long)?.to_vec(),
             Quantity::GraphChain { links } => vec![self.graph_chain(links, count)?],
             Quantity::HandOver { .. } => unreachable!("only tables have it"),
-            Quantity::Rotation { direction, bytes, streams } => {
-                vec![self.rotation(*direction, *bytes, *streams, count)?]
+            &Quantity::Rotation { direction, bytes, streams, in_graph } => {
+                vec![self.rotation((direction, bytes), streams, in_graph, count)?]
             }
             Quantity::Polled { others, copies } => vec![self.polled(*others, *copies, count)?],
             Quantity::Copy { direction, bytes, registered } => {

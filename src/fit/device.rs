@@ -12,7 +12,7 @@ use crate::samples::{
     Link, MEANWHILE, Measurement, Quantity, ROTATED, SHORT_COPY, TRIP_ELEMENTS, TimedCall,
 };
 use crate::stats::{Line, median, relative_spread, theil_sen};
-use crate::units::Bandwidth;
+use crate::units::{Bandwidth, Bytes};
 
 pub(super) fn calls(lookup: &Lookup<'_>) -> CallCosts {
     let cost = |call| lookup.estimate_of(&Quantity::Call { call });
@@ -128,20 +128,28 @@ pub(super) fn link(lookup: &Lookup<'_>, copies: &[CopyModel]) -> LinkModel {
         down_shared,
         up_shared,
         scatter,
-        down_switch: switch(lookup, Direction::HostToDevice, alone[0]),
-        up_switch: switch(lookup, Direction::DeviceToHost, alone[1]),
+        down_switch: switch(lookup, Direction::HostToDevice, alone[0], (ROTATED, false)),
+        up_switch: switch(lookup, Direction::DeviceToHost, alone[1], (ROTATED, false)),
     }
 }
 
-/// What a copy takes longer when the engine comes from another stream.
-fn switch(lookup: &Lookup<'_>, wanted: Direction, alone: Option<&Curve>) -> Option<Curve> {
+/// What a copy takes longer when the engine comes from another stream, or branch of a graph,
+/// over their number.
+pub(super) fn switch(
+    lookup: &Lookup<'_>,
+    wanted: Direction,
+    alone: Option<&Curve>,
+    (size, inside): (Bytes, bool),
+) -> Option<Curve> {
     let (turns, _) = lookup.points(|quantity| match *quantity {
-        Quantity::Rotation { direction, bytes: ROTATED, streams } if direction == wanted => {
+        Quantity::Rotation { direction, bytes, streams, in_graph }
+            if (direction, bytes, in_graph) == (wanted, size, inside) =>
+        {
             Some(streams as u64)
         }
         _ => None,
     })?;
-    let copy = alone?.known(ROTATED.as_f64()).ok()?;
+    let copy = alone?.known(size.as_f64()).ok()?;
     let knots = turns.into_iter().map(|(streams, ns)| (streams, (ns / streams - copy).max(0.0)));
     Some(Curve { knots: std::iter::once((1.0, 0.0)).chain(knots).collect(), scatter: 0.0 })
 }

@@ -1,12 +1,18 @@
 //! Graphs: the same questions as of calls and chains, asked of nodes.
 
 use super::chains::{kind, long_service, mean_hop, service};
+use super::device;
 use super::lookup::Lookup;
-use crate::profile::{CallCosts, Estimate, GraphCosts, NodeHandOver, PerNode};
-use crate::samples::{GraphCall, Link, Quantity, TripPart};
+use crate::plan::Direction;
+use crate::profile::{CallCosts, CopyModel, Estimate, GraphCosts, NodeHandOver, PerNode};
+use crate::samples::{GraphCall, Link, Quantity, ROTATED_IN_GRAPH, TripPart};
 use crate::stats::{Line, theil_sen};
 
-pub(super) fn graph_costs(lookup: &Lookup<'_>, calls: &CallCosts) -> GraphCosts {
+pub(super) fn graph_costs(
+    lookup: &Lookup<'_>,
+    calls: &CallCosts,
+    copies: &[CopyModel],
+) -> GraphCosts {
     let launch = call(lookup, GraphCall::Launch);
     let kernels = Quantity::GraphChain { links: vec![Link::Kernel] };
     let kernel_gap = lookup.estimate_of(&kernels);
@@ -31,6 +37,11 @@ pub(super) fn graph_costs(lookup: &Lookup<'_>, calls: &CallCosts) -> GraphCosts 
     let hand_overs = pairs
         .filter(|(from, to)| from != to)
         .filter_map(|(from, to)| Some(NodeHandOver { from: kind(from), to: kind(to), time: hop? }));
+    let switch = |direction| {
+        let alone = copies.iter().find(|model| model.direction == direction);
+        let rotated = (ROTATED_IN_GRAPH.0, true);
+        device::switch(lookup, direction, alone.map(|model| &model.time), rotated)
+    };
     GraphCosts {
         capture: call(lookup, GraphCall::Capture),
         instantiate: call(lookup, GraphCall::Instantiate),
@@ -38,6 +49,8 @@ pub(super) fn graph_costs(lookup: &Lookup<'_>, calls: &CallCosts) -> GraphCosts 
         start_copy_in: start(Link::CopyIn),
         start_copy_out: start(Link::CopyOut),
         hand_overs: hand_overs.collect(),
+        down_switch: switch(Direction::HostToDevice),
+        up_switch: switch(Direction::DeviceToHost),
         kernel_gap,
         launch,
     }

@@ -63,7 +63,7 @@ fn fit_to(lookup: &Lookup<'_>, machine: &Provenance) -> Profile {
         memory: host::memory(lookup),
         polling: device::polling(lookup, latency.kernel_gap),
         link: device::link(lookup, &copies),
-        graph: graphs::graph_costs(lookup, &calls),
+        graph: graphs::graph_costs(lookup, &calls, &copies),
         calls,
         latency,
         copies,

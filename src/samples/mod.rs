@@ -72,6 +72,9 @@ pub const CYCLES: [[Link; 3]; 2] =
 
 /// The size of copies that an engine takes from several streams in turn.
 pub const ROTATED: Bytes = Bytes::mib(1);
+/// The same in a graph, and the number of branches: enough to keep the engine busy with
+/// copies that are short, so that little is taken from little.
+pub const ROTATED_IN_GRAPH: (Bytes, usize) = (LONG_COPY, 4);
 
 /// Whether copies to the device, and from it, go on while kernels are timed.
 pub const MEANWHILE: [[bool; 2]; 4] = [[false, false], [false, true], [true, false], [true, true]];
@@ -192,11 +195,14 @@ pub enum Quantity {
         across: bool,
     },
     /// Device time of copies that a copy engine takes from `streams` streams in
-    /// turn, because in each stream a kernel lies between one and the next.
+    /// turn, or from as many branches of a graph, because in each a kernel lies between
+    /// one and the next.
     Rotation {
         direction: Direction,
         bytes: Bytes,
         streams: usize,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        in_graph: bool,
     },
     /// Device time of small kernels, one after the other in a stream, while
     /// `others` streams each hold a kernel that waits for an event; `copies`:

@@ -26,8 +26,9 @@ impl fmt::Display for Quantity {
             Self::HandOver { from, to, across: a } => {
                 write!(f, "hand-over of {}{}", named(&[*from, *to]), across(*a))
             }
-            Self::Rotation { direction, bytes, streams } => {
-                write!(f, "{direction} copies of {bytes} in {streams} streams")
+            Self::Rotation { direction, bytes, streams, in_graph } => {
+                let of = if *in_graph { "branches of a graph" } else { "streams" };
+                write!(f, "{direction} copies of {bytes} in {streams} {of}")
             }
             Self::Polled { others, copies } => {
                 write!(f, "kernels with {others} others waiting{}", meanwhile(*copies))

@@ -327,9 +327,12 @@ impl<'p> Program<'p> {
     /// The dearer, the more streams an engine takes copies from.
     fn switches(&self) -> Result<Vec<[f64; ENGINES]>, Unknown> {
         let mut copying = vec![[false; ENGINES]; self.streams()];
+        let mut outside_graphs = vec![[false; ENGINES]; self.devices()];
         for item in &self.items {
-            if let Some(engine) = engine_of(&self.classes[item.class as usize].work) {
+            let class = &self.classes[item.class as usize];
+            if let Some(engine) = engine_of(&class.work) {
                 copying[usize::from(item.stream)][engine] = true;
+                outside_graphs[self.device_of(item.stream)][engine] |= !class.in_graph;
             }
         }
         let of_device = |device: usize| {
@@ -338,8 +341,14 @@ impl<'p> Program<'p> {
                 here.filter(|(traits, uses)| traits.device.0 == device && uses[engine]).count()
             };
             needs::one_stream_of_peer_copies(streams(PEER_ENGINE))?;
-            let [down, up] = Direction::BOTH
-                .map(|direction| self.profile.switch(direction, streams(direction as usize)));
+            let [down, up] = Direction::BOTH.map(|direction| {
+                let engine = direction as usize;
+                if outside_graphs[device][engine] {
+                    self.profile.switch(direction, streams(engine))
+                } else {
+                    self.profile.node_switch(direction, streams(engine))
+                }
+            });
             Ok([down?, up?, 0.0])
         };
         (0..self.devices()).map(of_device).collect()

@@ -261,6 +261,8 @@ fn graphs() -> GraphCosts {
         start_copy_out: Some(time(5_500.0)),
         kernel_gap: Some(time(800.0)),
         hand_overs: pairs.map(hand_over).collect(),
+        down_switch: None,
+        up_switch: None,
     }
 }
 

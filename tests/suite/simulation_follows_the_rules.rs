@@ -81,6 +81,8 @@
 //!   `graphs::nodes_of_a_chain_follow_each_other`
 //! - nodes have hand-overs of their own, and kernels among them gaps:
 //!   `graphs::kernels_of_a_chain_have_a_gap_of_their_own_in_a_graph`
+//! - going to another branch takes an engine a while of its own:
+//!   `graphs::going_to_another_branch_takes_an_engine_a_while_of_its_own`
 //! - nodes that do not depend on each other run at once:
 //!   `graphs::nodes_that_do_not_depend_on_each_other_run_at_once`
 //! - what follows in the stream waits for the whole graph:

@@ -1,7 +1,7 @@
 //! CUDA graphs.
 
 use super::*;
-use hallway::samples::{GraphCall, LONG_COPY, TripPart};
+use hallway::samples::{GraphCall, LONG_COPY, ROTATED_IN_GRAPH, TripPart};
 
 /// What the host and the device do with graphs, from times of whole graphs.
 #[test]
@@ -64,4 +64,23 @@ fn graphs_are_taken_apart_into_launches_nodes_and_hand_overs() {
         let truth = if from == to { 0.0 } else { 4_000.0 };
         assert!((found - truth).abs() <= 0.06 * truth, "{from:?} to {to:?}: {found} for {truth}");
     }
+}
+
+/// Copies in the branches of a graph, of which the engine takes one after the other.
+#[test]
+fn an_engine_pays_for_going_from_branch_to_branch() {
+    let mut clock = Clock::new(0.005, 0.02);
+    let (bytes, streams) = ROTATED_IN_GRAPH;
+    let quantity =
+        Quantity::Rotation { direction: Direction::HostToDevice, bytes, streams, in_graph: true };
+    let mut all = vec![measured(copy(bytes.get()), 1, clock.times(6_500.0, 40))];
+    for count in [2, 10] {
+        let ns = 9_000.0 + (6_500.0 + 900.0) * (streams as u64 * count) as f64;
+        all.push(measured(quantity.clone(), count, clock.times(ns, 40)));
+    }
+    let profile = fitted(all);
+    let switch = |direction, branches| profile.node_switch(direction, branches);
+    assert_within(switch(Direction::HostToDevice, 4).expect("known"), 900.0, 0.05, "a switch");
+    assert_eq!(switch(Direction::HostToDevice, 1), Ok(0.0));
+    switch(Direction::DeviceToHost, 4).expect_err("measured neither here nor between streams");
 }

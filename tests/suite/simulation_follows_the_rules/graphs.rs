@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::machines::{FREE, machine};
-use hallway::profile::GraphCosts;
+use hallway::profile::{Curve, GraphCosts};
 use hallway::simulate::setup_time;
 
 /// The calls as a graph of stream 0.
@@ -48,6 +48,29 @@ fn kernels_right_behind_each_other_are_launched_as_one() {
     assert_eq!(host(watched), [(0, 2_500 + 50)]);
     let parted = vec![launch(0, 10), copy_out(0, PINNED, 10), launch(0, 10)];
     assert_eq!(host(parted), [(0, 2_500 + 3 * 50)]);
+}
+
+#[test]
+fn going_to_another_branch_takes_an_engine_a_while_of_its_own() {
+    let copies = |in_streams: f64, in_graphs: Option<f64>| {
+        let mut machine = machine();
+        let switch = |ns| Curve { knots: vec![(1.0, 0.0), (2.0, ns)], scatter: 0.0 };
+        machine.link.down_switch = Some(switch(in_streams));
+        machine.graph.down_switch = in_graphs.map(switch);
+        let body = vec![
+            record(0, 0),
+            wait(1, 0),
+            copy_in(0, PINNED, 5_000),
+            copy_in(1, PINNED, 5_000),
+            record(1, 1),
+            wait(0, 1),
+        ];
+        [body.clone(), graph(body)].map(|body| spans(&run(body, &machine), Lane::CopyIn)[1])
+    };
+    // Each takes 1000 + 5000; the first starts at 4300, and at 6050 in the graph.
+    assert_eq!(copies(700.0, Some(200.0)), [(10_300, 17_000), (12_050, 18_250)]);
+    // Where it was not measured in graphs, it is as between streams.
+    assert_eq!(copies(700.0, None)[1], (12_050, 18_750));
 }
 
 #[test]
