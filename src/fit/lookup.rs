@@ -51,13 +51,13 @@ impl<'s> Lookup<'s> {
     fn pooled(&self, wanted: impl Fn(&Quantity) -> bool) -> Option<Pooled> {
         let found: Vec<&Measurement> =
             self.measurements().filter(|m| wanted(&m.quantity)).collect();
+        // Of what the host has a part in, every visit counts.
+        let is_exact = found.first()?.quantity.doer() == Doer::Device;
         let times = |count: u64| -> Vec<f64> {
             let same = found.iter().filter(|m| m.count == count);
             let visits: Vec<(f64, Vec<f64>)> = same
                 .filter_map(|m| {
                     let times = nanos(&m.times);
-                    // Of what the host has a part in, every visit counts.
-                    let is_exact = m.quantity.doer() == Doer::Device;
                     Some((if is_exact { median(&times)? } else { 0.0 }, times))
                 })
                 .collect();
@@ -69,7 +69,6 @@ impl<'s> Lookup<'s> {
         let most = found.iter().map(|m| m.count).max()?;
         let start = if most > few { Some((few, median(&times(few))?)) } else { None };
         let pooled = Pooled { many: times(most), count: most.max(1), start };
-        let is_exact = found.iter().any(|m| m.quantity.doer() == Doer::Device);
         if is_exact && pooled.is_held_up() {
             return Some(Pooled { many: times(few), count: few.max(1), start: None });
         }

@@ -202,21 +202,29 @@ impl Profile {
         shared.ok_or_else(what)
     }
 
-    /// Nanoseconds for which a copy engine stands still on going from one stream
-    /// to another while so many keep it busy.
+    /// Nanoseconds for which a copy engine stands still on going from one stream to another
+    /// while so many keep it busy, or from one branch of a graph: where that was not
+    /// measured, as between streams.
     ///
     /// # Errors
-    /// If there are several and it was not measured.
-    pub fn switch(&self, direction: Direction, streams: usize) -> Result<f64, Unknown> {
+    /// If there are several, and neither was measured.
+    pub fn switch(
+        &self,
+        direction: Direction,
+        streams: usize,
+        in_graph: bool,
+    ) -> Result<f64, Unknown> {
         if streams < 2 {
             return Ok(0.0);
         }
-        let curve = match direction {
-            Direction::HostToDevice => &self.link.down_switch,
-            Direction::DeviceToHost => &self.link.up_switch,
+        let (link, graph) = (&self.link, &self.graph);
+        let (between_streams, in_graphs) = match direction {
+            Direction::HostToDevice => (&link.down_switch, &graph.down_switch),
+            Direction::DeviceToHost => (&link.up_switch, &graph.up_switch),
         };
+        let curve = in_graphs.as_ref().filter(|_| in_graph).or(between_streams.as_ref());
         let what = || Unknown::new(format!("what {direction} copies of several streams pay"));
-        Ok(curve.as_ref().ok_or_else(what)?.at(streams as f64).max(0.0))
+        Ok(curve.ok_or_else(what)?.at(streams as f64).max(0.0))
     }
 
     /// Nanoseconds until a copy of pageable memory returns to the host and

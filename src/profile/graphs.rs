@@ -2,7 +2,6 @@
 
 use super::answers::known;
 use super::{Curve, Estimate, OperationKind, Profile, Unknown};
-use crate::plan::Direction;
 use crate::samples::GraphCall;
 use crate::units::Span;
 use serde::{Deserialize, Serialize};
@@ -110,22 +109,6 @@ impl Profile {
     pub fn node_gap(&self) -> Result<f64, Unknown> {
         let gap = self.graph.kernel_gap.as_ref().map(|gap| gap.ns.max(0.0));
         gap.ok_or_else(|| Unknown::new("the device time of the smallest kernel in a graph"))
-    }
-
-    /// As [`Profile::switch`], between branches of a graph. Where that was not measured, as
-    /// between streams.
-    ///
-    /// # Errors
-    /// If there are several, and neither was measured.
-    pub fn node_switch(&self, direction: Direction, branches: usize) -> Result<f64, Unknown> {
-        let curve = match direction {
-            Direction::HostToDevice => &self.graph.down_switch,
-            Direction::DeviceToHost => &self.graph.up_switch,
-        };
-        match curve {
-            Some(curve) if branches > 1 => Ok(curve.at(branches as f64).max(0.0)),
-            _ => self.switch(direction, branches),
-        }
     }
 
     /// Nanoseconds from the end of one node to the start of one that depends on it;

@@ -343,11 +343,8 @@ impl<'p> Program<'p> {
             needs::one_stream_of_peer_copies(streams(PEER_ENGINE))?;
             let [down, up] = Direction::BOTH.map(|direction| {
                 let engine = direction as usize;
-                if outside_graphs[device][engine] {
-                    self.profile.switch(direction, streams(engine))
-                } else {
-                    self.profile.node_switch(direction, streams(engine))
-                }
+                let in_graph = !outside_graphs[device][engine];
+                self.profile.switch(direction, streams(engine), in_graph)
             });
             Ok([down?, up?, 0.0])
         };

@@ -79,7 +79,7 @@ fn an_engine_pays_for_going_from_branch_to_branch() {
         all.push(measured(quantity.clone(), count, clock.times(ns, 40)));
     }
     let profile = fitted(all);
-    let switch = |direction, branches| profile.node_switch(direction, branches);
+    let switch = |direction, branches| profile.switch(direction, branches, true);
     assert_within(switch(Direction::HostToDevice, 4).expect("known"), 900.0, 0.05, "a switch");
     assert_eq!(switch(Direction::HostToDevice, 1), Ok(0.0));
     switch(Direction::DeviceToHost, 4).expect_err("measured neither here nor between streams");

@@ -19,16 +19,13 @@ fn wide_machine() -> Profile {
     machine
 }
 
-/// A copy in, and a copy out that depends on nothing but the start of the graph.
+/// A copy in, and a call of stream 1 that depends on nothing but the start of the graph.
+fn copy_in_beside(other: Call) -> Vec<Call> {
+    vec![record(0, 0), wait(1, 0), copy_in(0, PINNED, 5_000), other, record(1, 1), wait(0, 1)]
+}
+
 fn two_branches() -> Vec<Call> {
-    vec![
-        record(0, 0),
-        wait(1, 0),
-        copy_in(0, PINNED, 5_000),
-        copy_out(1, PINNED, 5_000),
-        record(1, 1),
-        wait(0, 1),
-    ]
+    copy_in_beside(copy_out(1, PINNED, 5_000))
 }
 
 #[test]
@@ -57,14 +54,7 @@ fn going_to_another_branch_takes_an_engine_a_while_of_its_own() {
         let switch = |ns| Curve { knots: vec![(1.0, 0.0), (2.0, ns)], scatter: 0.0 };
         machine.link.down_switch = Some(switch(in_streams));
         machine.graph.down_switch = in_graphs.map(switch);
-        let body = vec![
-            record(0, 0),
-            wait(1, 0),
-            copy_in(0, PINNED, 5_000),
-            copy_in(1, PINNED, 5_000),
-            record(1, 1),
-            wait(0, 1),
-        ];
+        let body = copy_in_beside(copy_in(1, PINNED, 5_000));
         [body.clone(), graph(body)].map(|body| spans(&run(body, &machine), Lane::CopyIn)[1])
     };
     // Each takes 1000 + 5000; the first starts at 4300, and at 6050 in the graph.
