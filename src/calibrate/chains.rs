@@ -4,7 +4,7 @@ use super::rig::{Piece, Rig};
 use super::several::Member;
 use crate::gpu::{GpuError, Graph, Stream};
 use crate::plan::Direction;
-use crate::samples::Link;
+use crate::samples::{Link, SHORT_COPY};
 use crate::units::{Bytes, Span};
 
 /// A copy that outlasts a chain of kernels.
@@ -110,6 +110,35 @@ impl Rig<'_> {
             rig.streams[1..=others].iter().try_for_each(|stream| {
                 stream.wait(end)?;
                 rig.issue(stream, Link::Kernel, &piece)
+            })
+        })?;
+        self.streams.iter().try_for_each(Stream::synchronize)?;
+        Ok(time)
+    }
+
+    /// Device time of `count` copies to the device in the first stream while others each
+    /// hold kernels that wait for its end, with a copy from the device behind each.
+    pub fn refetched(
+        &mut self,
+        bytes: Bytes,
+        (streams, kernels): (usize, u64),
+        count: u64,
+    ) -> Result<Span, GpuError> {
+        let piece = self.piece(false)?;
+        let ashore = self.pinned[0].as_mut_ptr();
+        let time = self.held(|rig| {
+            let (stream, end) = (&rig.streams[0], &rig.ordering[0]);
+            // Behind this one, the clock is not held up by the engine's looks.
+            rig.copy_at(stream, Direction::HostToDevice, ashore, SHORT_COPY, 0)?;
+            stream.record(&rig.marks[0])?;
+            for index in 0..count {
+                rig.copy_at(stream, Direction::HostToDevice, ashore, bytes, index)?;
+            }
+            stream.record(end)?;
+            rig.streams[1..=streams].iter().try_for_each(|stream| {
+                stream.wait(end)?;
+                let mut pairs = (0..kernels).flat_map(|_| [Link::Kernel, Link::CopyOut]);
+                pairs.try_for_each(|link| rig.issue(stream, link, &piece))
             })
         })?;
         self.streams.iter().try_for_each(Stream::synchronize)?;

@@ -6,7 +6,7 @@ use crate::kernels::{Kernel, Variant};
 use crate::plan::Direction;
 use crate::samples::{
     CYCLES, GraphCall, IN_TURN, Link, Load, MEANWHILE, MEMORY_FOOTPRINT, MemoryWork, ONE_THREAD,
-    Quantity, ROTATED, ROTATED_IN_GRAPH, SHARED_FOOTPRINT, SetupStep, Side, TimedCall,
+    Quantity, REFETCHED, ROTATED, ROTATED_IN_GRAPH, SHARED_FOOTPRINT, SetupStep, Side, TimedCall,
     TransferPath, TripPart,
 };
 use crate::units::Bytes;
@@ -302,6 +302,12 @@ fn chain_probes() -> Vec<Probe> {
         for others in POLLING_STREAMS {
             probes.push(one(Quantity::Polled { others, copies }, Counts::Both(8, 40)));
         }
+    }
+    let (bytes, streams, kernels) = REFETCHED;
+    let waiting = streams.into_iter().flat_map(|streams| kernels.map(|kernels| (streams, kernels)));
+    for (streams, kernels) in std::iter::once((0, 0)).chain(waiting) {
+        let quantity = Quantity::Refetched { bytes, streams, kernels };
+        probes.push(one(quantity, Counts::Both(2, 18)));
     }
     for direction in Direction::BOTH {
         for streams in [2, 4, MOST_STREAMS] {

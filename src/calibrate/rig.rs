@@ -139,6 +139,9 @@ impl<'d> Rig<'d> {
                 vec![self.rotation((direction, bytes), streams, in_graph, count)?]
             }
             Quantity::Polled { others, copies } => vec![self.polled(*others, *copies, count)?],
+            &Quantity::Refetched { bytes, streams, kernels } => {
+                vec![self.refetched(bytes, (streams, kernels), count)?]
+            }
             Quantity::Copy { direction, bytes, registered } => {
                 vec![self.copies(*direction, *bytes, *registered, count)?]
             }

@@ -7,9 +7,11 @@ use crate::kernels::{Kernel, Variant};
 use crate::plan::Direction;
 use crate::profile::{
     CallCosts, Contention, CopyModel, Curve, Estimate, KernelModel, Latencies, LinkModel, Polling,
+    Refetch,
 };
 use crate::samples::{
-    Link, MEANWHILE, Measurement, Quantity, ROTATED, SHORT_COPY, TRIP_ELEMENTS, TimedCall,
+    Link, MEANWHILE, Measurement, Quantity, REFETCHED, ROTATED, SHORT_COPY, TRIP_ELEMENTS,
+    TimedCall,
 };
 use crate::stats::{Line, median, relative_spread, theil_sen};
 use crate::units::{Bandwidth, Bytes};
@@ -122,24 +124,60 @@ pub(super) fn link(lookup: &Lookup<'_>, copies: &[CopyModel]) -> LinkModel {
         Some(Bandwidth::from_bytes_per_second(1e9 / slope))
     });
     let ([down_shared, up_shared], scatter) = contention(lookup, alone);
-    LinkModel {
+    let mut link = LinkModel {
         down_bytes_per_second: down_rate,
         up_bytes_per_second: up_rate,
         down_shared,
         up_shared,
         scatter,
-        down_switch: switch(lookup, Direction::HostToDevice, alone[0], (ROTATED, false)),
-        up_switch: switch(lookup, Direction::DeviceToHost, alone[1], (ROTATED, false)),
-    }
+        refetches: refetches(lookup),
+        ..LinkModel::default()
+    };
+    let [down, up] = alone.map(|time| time?.known(ROTATED.as_f64()).ok());
+    let waiting = waiting_in_rotation(lookup);
+    // All of them wait: the kernel behind the copy under way, too.
+    let longer = |streams| down.map(|ns| ns * link.refetching(streams, waiting));
+    let down_switch = switch(lookup, Direction::HostToDevice, (ROTATED, false), longer);
+    link.down_switch = down_switch;
+    link.up_switch = switch(lookup, Direction::DeviceToHost, (ROTATED, false), |_| up);
+    link
+}
+
+/// How many kernels each stream holds on average behind those copies of a rotation that a
+/// sample with many turns has and one with few has not.
+fn waiting_in_rotation(lookup: &Lookup<'_>) -> f64 {
+    let is_rotation =
+        |m: &&Measurement| matches!(m.quantity, Quantity::Rotation { in_graph: false, .. });
+    let turns = || lookup.measurements().filter(is_rotation).map(|m| m.count);
+    let (few, many) = (turns().min().unwrap_or(0), turns().max().unwrap_or(0));
+    f64::midpoint(few as f64 + 1.0, many as f64)
+}
+
+/// How much longer copies take while kernels wait in several streams.
+fn refetches(lookup: &Lookup<'_>) -> Vec<Refetch> {
+    let time = |streams, kernels| {
+        let bytes = REFETCHED.0;
+        lookup.estimate_of(&Quantity::Refetched { bytes, streams, kernels })
+    };
+    let Some(alone) = time(0, 0) else { return Vec::new() };
+    let refetch = |streams: usize| {
+        let slowdown =
+            |kernels: u64| Some((kernels as f64, (time(streams, kernels)?.ns / alone.ns).max(1.0)));
+        let measured = REFETCHED.2.into_iter().filter_map(slowdown);
+        let knots: Vec<(f64, f64)> = std::iter::once((0.0, 1.0)).chain(measured).collect();
+        let slowdown = Curve { knots, scatter: alone.scatter };
+        (slowdown.knots.len() > 1).then_some(Refetch { streams, slowdown })
+    };
+    REFETCHED.1.into_iter().filter_map(refetch).collect()
 }
 
 /// What a copy takes longer when the engine comes from another stream, or branch of a graph,
-/// over their number.
+/// over their number; `copy`: nanoseconds of one if it comes from the same one of so many.
 pub(super) fn switch(
     lookup: &Lookup<'_>,
     wanted: Direction,
-    alone: Option<&Curve>,
     (size, inside): (Bytes, bool),
+    copy: impl Fn(usize) -> Option<f64>,
 ) -> Option<Curve> {
     let (turns, _) = lookup.points(|quantity| match *quantity {
         Quantity::Rotation { direction, bytes, streams, in_graph }
@@ -149,9 +187,11 @@ pub(super) fn switch(
         }
         _ => None,
     })?;
-    let copy = alone?.known(size.as_f64()).ok()?;
-    let knots = turns.into_iter().map(|(streams, ns)| (streams, (ns / streams - copy).max(0.0)));
-    Some(Curve { knots: std::iter::once((1.0, 0.0)).chain(knots).collect(), scatter: 0.0 })
+    let knot = |(streams, ns): (f64, f64)| {
+        Some((streams, (ns / streams - copy(streams as usize)?).max(0.0)))
+    };
+    let knots: Option<Vec<(f64, f64)>> = turns.into_iter().map(knot).collect();
+    Some(Curve { knots: std::iter::once((1.0, 0.0)).chain(knots?).collect(), scatter: 0.0 })
 }
 
 /// For each direction, what a copy takes longer while the other direction is

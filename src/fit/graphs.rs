@@ -39,8 +39,8 @@ pub(super) fn graph_costs(
         .filter_map(|(from, to)| Some(NodeHandOver { from: kind(from), to: kind(to), time: hop? }));
     let switch = |direction| {
         let alone = copies.iter().find(|model| model.direction == direction);
-        let rotated = (ROTATED_IN_GRAPH.0, true);
-        device::switch(lookup, direction, alone.map(|model| &model.time), rotated)
+        let copy = alone.and_then(|model| model.time.known(ROTATED_IN_GRAPH.0.as_f64()).ok());
+        device::switch(lookup, direction, (ROTATED_IN_GRAPH.0, true), |_| copy)
     };
     GraphCosts {
         capture: call(lookup, GraphCall::Capture),

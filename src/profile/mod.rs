@@ -32,4 +32,4 @@ pub use model::{
 };
 pub use multi_gpu::{MultiGpu, OtherGpu, PeerModel, RootModel};
 pub use parameters::Parameter;
-pub use transfers::{Conditions, Interference, SetupCosts, TransferModel, TwoWays};
+pub use transfers::{Conditions, Interference, Refetch, SetupCosts, TransferModel, TwoWays};

@@ -1,7 +1,7 @@
 //! Every cost model of a machine, as its file has it. What was not measured is not there.
 
 use super::{
-    Accuracy, Conditions, Curve, Estimate, GraphCosts, Interference, Intervals, MultiGpu,
+    Accuracy, Conditions, Curve, Estimate, GraphCosts, Interference, Intervals, MultiGpu, Refetch,
     SetupCosts, TransferModel, TwoWays,
 };
 use crate::kernels::Variant;
@@ -160,6 +160,9 @@ pub struct LinkModel {
     /// stream to another, over the number of streams that keep it busy.
     pub down_switch: Option<Curve>,
     pub up_switch: Option<Curve>,
+    /// By the number of streams, the fewest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refetches: Vec<Refetch>,
 }
 
 /// What a copy takes longer while the other direction is busy throughout.

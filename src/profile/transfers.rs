@@ -1,8 +1,9 @@
 //! Paths of data besides plain copies, and what copies and other work cost each other.
 
-use super::{Curve, Estimate, Profile, Unknown};
+use super::{Curve, Estimate, LinkModel, Profile, Unknown};
 use crate::plan::Direction;
 use crate::samples::{Condition, Load, MemoryWork, Samples, TransferPath};
+use crate::stats::interpolate;
 use crate::units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -28,6 +29,22 @@ pub struct Interference {
     pub load_slowdown: f64,
     /// Relative scatter of the slowdown of the copies.
     pub scatter: f64,
+}
+
+/// What copies to the device suffer from kernels that wait in several streams. The device
+/// has the commands of few streams at hand: each of its readers works on one channel at a
+/// time, and leaves one that has to wait for another (NVIDIA open-gpu-doc, `dev_pbdma`,
+/// "Semaphore switch option"). With more streams than readers it goes round and round and
+/// reads the same commands again and again, and these come down the link that copies need.
+/// (That is what an H200's times say: nothing from one or two streams, the more, the more
+/// kernels each holds, nothing for copies from the device and nothing in graphs.)
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Refetch {
+    /// Those that wait.
+    pub streams: usize,
+    /// How many times longer copies take, over the kernels that each of them holds.
+    pub slowdown: Curve,
 }
 
 /// Host time of making what a plan needs.
@@ -84,6 +101,27 @@ impl Conditions {
     }
 }
 
+impl LinkModel {
+    /// How many times longer copies to the device take while kernels wait in so many
+    /// streams, `kernels` in each on average: no longer if they wait in one. See
+    /// [`Profile::knows_refetching`].
+    pub fn refetching(&self, streams: usize, kernels: f64) -> f64 {
+        let slowdown = |curve: &Curve| {
+            let most = curve.knots.last().map_or(0.0, |knot| knot.0);
+            curve.at(kernels.min(most)).max(1.0)
+        };
+        let mut fewer = (1.0, 1.0);
+        for model in &self.refetches {
+            let here = (model.streams as f64, slowdown(&model.slowdown));
+            if streams <= model.streams {
+                return interpolate(&[fewer, here], streams as f64);
+            }
+            fewer = here;
+        }
+        fewer.1
+    }
+}
+
 impl Profile {
     /// Time of moving so many bytes along a path, with nothing beside it.
     ///
@@ -96,6 +134,15 @@ impl Profile {
         let time = model.time.known(bytes.as_f64());
         let time = time.map_err(|beyond| Unknown::new(beyond.of(path.name(), end)))?;
         Ok(Span::from_nanos_f64(time.max(0.0)))
+    }
+
+    /// Whether [`LinkModel::refetching`] was measured.
+    ///
+    /// # Errors
+    /// If it was not.
+    pub fn knows_refetching(&self) -> Result<(), Unknown> {
+        let unknown = || Unknown::new("what H2D copies pay for kernels that wait in other streams");
+        (!self.link.refetches.is_empty()).then_some(()).ok_or_else(unknown)
     }
 
     /// What copies and a load cost each other.

@@ -5,6 +5,7 @@
 //! are taken, so that an interrupted calibration keeps what it has; or a table
 //! that somebody else's measurements were written into.
 
+mod agreed;
 mod condition;
 mod file;
 mod paths;
@@ -13,13 +14,18 @@ mod table;
 mod timing;
 mod words;
 
+pub use agreed::{
+    CYCLES, IN_TURN, LONG_COPY, LONG_KERNEL, MEANWHILE, MEMORY_FOOTPRINT, MOST_OF_ONE_CORE,
+    ONE_THREAD, REFETCHED, ROTATED, ROTATED_IN_GRAPH, SHARED_FOOTPRINT, SHORT_COPY, SHORT_KERNEL,
+    TRIP_ELEMENTS,
+};
 pub use condition::Condition;
 pub use file::{FORMAT, Recorder, SamplesError};
 pub use paths::{Load, STREAMING_KERNEL, STREAMING_TWIN, SetupStep, Side, TransferPath};
 pub use provenance::{Extent, Provenance};
 pub use timing::Doer;
 
-use crate::kernels::{Kernel, Variant};
+use crate::kernels::Variant;
 use crate::plan::{DeviceId, Direction};
 use crate::units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
@@ -43,41 +49,6 @@ impl Link {
     pub const OF_ONE_DEVICE: [Self; 3] = [Self::CopyIn, Self::CopyOut, Self::Kernel];
     pub const ALL: [Self; 4] = [Self::CopyIn, Self::CopyOut, Self::Kernel, Self::PeerCopy];
 }
-
-/// More than the cores' own caches hold and less than the shared one does.
-pub const SHARED_FOOTPRINT: Bytes = Bytes::mib(96);
-/// On going round so much or more, a CPU finds nothing in its caches.
-pub const MEMORY_FOOTPRINT: Bytes = Bytes::mib(1024);
-/// What one thread runs, going round ever more memory, to find out how much of
-/// it its core keeps for itself.
-/// Beyond [`MOST_OF_ONE_CORE`], it keeps nothing.
-pub const ONE_THREAD: (Variant, u64) = (Variant { kernel: Kernel::Scale, extent: 0 }, 1 << 12);
-pub const MOST_OF_ONE_CORE: Bytes = Bytes::mib(8);
-pub const SHORT_COPY: Bytes = Bytes::kib(4);
-pub const LONG_COPY: Bytes = Bytes::kib(256);
-/// A kernel and its elements.
-pub const SHORT_KERNEL: (Variant, u64) = (Variant { kernel: Kernel::Scale, extent: 0 }, 32);
-pub const LONG_KERNEL: (Variant, u64) =
-    (Variant { kernel: Kernel::Polynomial, extent: 1024 }, 1 << 18);
-
-/// The calls that are measured among each other.
-pub const IN_TURN: [TimedCall; 5] =
-    [TimedCall::CopyIn, TimedCall::Launch, TimedCall::CopyOut, TimedCall::Record, TimedCall::Wait];
-/// Elements of the kernel that a trip begins with.
-pub const TRIP_ELEMENTS: u64 = 1 << 16;
-
-/// The two orders in which a chain can go through all engines.
-pub const CYCLES: [[Link; 3]; 2] =
-    [[Link::CopyIn, Link::Kernel, Link::CopyOut], [Link::CopyOut, Link::Kernel, Link::CopyIn]];
-
-/// The size of copies that an engine takes from several streams in turn.
-pub const ROTATED: Bytes = Bytes::mib(1);
-/// The same in a graph, and the number of branches: enough to keep the engine busy with
-/// copies that are short, so that little is taken from little.
-pub const ROTATED_IN_GRAPH: (Bytes, usize) = (LONG_COPY, 4);
-
-/// Whether copies to the device, and from it, go on while kernels are timed.
-pub const MEANWHILE: [[bool; 2]; 4] = [[false, false], [false, true], [true, false], [true, true]];
 
 /// A host API call whose duration is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -210,6 +181,14 @@ pub enum Quantity {
     Polled {
         others: usize,
         copies: [bool; 2],
+    },
+    /// Device time of pinned copies to the device, one after the other, while `streams`
+    /// streams each hold so many kernels that wait for the last of them, a small copy from
+    /// the device behind each.
+    Refetched {
+        bytes: Bytes,
+        streams: usize,
+        kernels: u64,
     },
     /// Device time of pinned copies, one after the other.
     Copy {

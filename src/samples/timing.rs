@@ -25,6 +25,7 @@ impl Quantity {
             | Self::GraphChain { .. }
             | Self::Rotation { .. }
             | Self::Polled { .. }
+            | Self::Refetched { .. }
             | Self::PeerCopy { .. } => Doer::Device,
             Self::Memory {
                 work: CombinedReadTeam | CombinedWriteTeam | FirstTouchTeam | SecondTouchTeam,

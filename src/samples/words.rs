@@ -26,12 +26,8 @@ impl fmt::Display for Quantity {
             Self::HandOver { from, to, across: a } => {
                 write!(f, "hand-over of {}{}", named(&[*from, *to]), across(*a))
             }
-            Self::Rotation { direction, bytes, streams, in_graph } => {
-                let of = if *in_graph { "branches of a graph" } else { "streams" };
-                write!(f, "{direction} copies of {bytes} in {streams} {of}")
-            }
-            Self::Polled { others, copies } => {
-                write!(f, "kernels with {others} others waiting{}", meanwhile(*copies))
+            Self::Rotation { .. } | Self::Polled { .. } | Self::Refetched { .. } => {
+                f.write_str(&of_several_streams(self))
             }
             Self::Copy { direction, bytes, registered } => {
                 let kind = if *registered { "registered" } else { "pinned" };
@@ -194,5 +190,23 @@ impl MemoryWork {
             Self::CombinedReadTeam => "reading write-combined memory by all threads",
             Self::CombinedWriteTeam => "writing write-combined memory by all threads",
         }
+    }
+}
+
+fn of_several_streams(quantity: &Quantity) -> String {
+    match quantity {
+        Quantity::Rotation { direction, bytes, streams, in_graph } => {
+            let of = if *in_graph { "branches of a graph" } else { "streams" };
+            format!("{direction} copies of {bytes} in {streams} {of}")
+        }
+        Quantity::Polled { others, copies } => {
+            format!("kernels with {others} others waiting{}", meanwhile(*copies))
+        }
+        Quantity::Refetched { bytes, streams, kernels } => {
+            format!(
+                "H2D copy of {bytes} with {kernels} kernels waiting in each of {streams} streams"
+            )
+        }
+        _ => unreachable!("of one stream"),
     }
 }

@@ -29,6 +29,7 @@ use super::entries::EntryId;
 use super::links::{Flow, FlowId, Links};
 use super::operation::{NONE, Work};
 use super::program::Program;
+use crate::plan::Direction;
 use crate::units::{Instant, Span};
 use std::collections::VecDeque;
 
@@ -62,6 +63,8 @@ struct Engine {
     left: f64,
     since: Instant,
     speed: f64,
+    /// How many times longer a copy takes that starts now.
+    slowdown: f64,
     /// Where copies slow each other: the flow, and the nanoseconds more at its speed
     /// beside the other direction if that is busy when it starts.
     met: Option<(FlowId, f64)>,
@@ -103,10 +106,11 @@ impl Engine {
         }
         self.started = now;
         if !PLAIN {
-            (self.since, self.left) = (now, alone.nanos_f64() + switch);
+            (self.since, self.left) = (now, alone.nanos_f64() * self.slowdown + switch);
         }
         (self.before, self.entry, self.serving) = (self.entry, entry, Some(stream));
-        self.end = now + if switch == 0.0 { alone } else { whole_nanos(self.left) };
+        let is_usual = PLAIN || switch == 0.0 && self.slowdown == 1.0;
+        self.end = now + if is_usual { alone } else { whole_nanos(self.left) };
     }
 
     /// Lets the first copy of the stream that it is with go before the others.
@@ -214,6 +218,7 @@ impl Default for Engine {
             left: 0.0,
             since: start,
             speed: 1.0,
+            slowdown: 1.0,
             met: None,
         }
     }
@@ -230,15 +235,16 @@ impl Copies {
             self.links = Links::new(&self.capacities);
         }
         let takes_time = |&switch: &f64| switch > 0.0;
-        self.is_fluid =
-            !program.shares.is_empty() || program.switch.as_flattened().iter().any(takes_time);
+        self.is_fluid = !program.shares.is_empty()
+            || program.switch.as_flattened().iter().any(takes_time)
+            || !program.refetched.is_empty();
         self.engines.resize_with(program.devices(), Default::default);
         self.looked_at = ENGINES * program.devices();
         for engine in self.engines.as_flattened_mut() {
             engine.rest.clear();
             (engine.first, engine.serving, engine.entry, engine.end) =
                 (None, None, NONE, Instant::NEVER);
-            (engine.speed, engine.met) = (1.0, None);
+            (engine.speed, engine.slowdown, engine.met) = (1.0, 1.0, None);
         }
     }
 
@@ -298,6 +304,17 @@ impl Copies {
 
     pub fn is_busy(&self, device: usize, engine: usize) -> bool {
         self.engines[device][engine].is_busy()
+    }
+
+    /// Whether a copy to a device starts when its engines are filled.
+    pub fn begins_down(&self, device: usize) -> bool {
+        let down = &self.engines[device][Direction::HostToDevice as usize];
+        down.first.is_some() && !down.is_busy()
+    }
+
+    /// Has copies to a device that start from now on take so many times longer.
+    pub fn slow_down(&mut self, device: usize, slowdown: f64) {
+        self.engines[device][Direction::HostToDevice as usize].slowdown = slowdown;
     }
 
     /// Gives idle engines their next copy. To be called when everything that becomes

@@ -98,6 +98,9 @@ impl Simulator {
             let next = if PLAIN { next } else { next.min(self.looks.next) };
             // Behind everything that becomes ready at this very moment.
             if self.copies.changed && next > self.now {
+                if !PLAIN && !program.refetched.is_empty() {
+                    self.slow_down_copies(program);
+                }
                 self.copies.fill::<PLAIN>(program, self.now);
             }
             let next = next.min(self.copies.next);
@@ -109,6 +112,18 @@ impl Simulator {
         }
         assert_eq!(self.host.next as usize, program.items.len(), "a checked plan runs to its end");
         self.now.max(self.host.reached).since_start()
+    }
+
+    /// What copies to the devices that begin now pay for kernels that wait. What changes
+    /// about that while a copy goes on is left out.
+    #[cold]
+    fn slow_down_copies(&mut self, program: &Program<'_>) {
+        for device in 0..program.devices() {
+            if self.copies.begins_down(device) {
+                let slowdown = self.streams.refetching(program, device, self.now);
+                self.copies.slow_down(device, slowdown);
+            }
+        }
     }
 
     /// Everything that is due now: ends before beginnings.

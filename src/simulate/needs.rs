@@ -3,7 +3,7 @@
 
 use super::operation::{NONE, Work};
 use super::program::{Class, HandOvers, Item, Price, Program, Sort, Tie, Waits};
-use crate::plan::DeviceId;
+use crate::plan::{DeviceId, Direction};
 use crate::profile::{HandOver, OperationKind, Profile, Unknown};
 use crate::units::Span;
 
@@ -196,4 +196,35 @@ pub(super) fn polling(program: &Program<'_>) -> Result<(), Unknown> {
         }
     }
     program.profile.knows_polling(copies)
+}
+
+/// The streams with kernels, outside of graphs, of devices that have several and that
+/// copies are made to.
+///
+/// # Errors
+/// If the profile does not know what their waiting costs those copies.
+pub(super) fn refetched(program: &Program<'_>) -> Result<Vec<u16>, Unknown> {
+    let is_copied_to = |device: usize| {
+        program.items.iter().any(|item| {
+            let class = &program.classes[item.class as usize];
+            let is_down =
+                matches!(class.work, Work::Copy { direction: Direction::HostToDevice, .. });
+            is_down && program.device_of(item.stream) == device
+        })
+    };
+    let is_in_stream = |stream: &u16| {
+        let mut kernels = program.items.iter().filter(|item| item.sort == Sort::KERNEL);
+        kernels.any(|item| item.stream == *stream && !program.classes[item.class as usize].in_graph)
+    };
+    let launching: Vec<u16> = program.launching.iter().copied().filter(is_in_stream).collect();
+    let on = |device: usize| {
+        let here: Vec<u16> =
+            launching.iter().copied().filter(|&id| program.device_of(id) == device).collect();
+        if here.len() > 1 && is_copied_to(device) { here } else { Vec::new() }
+    };
+    let refetched: Vec<u16> = (0..program.devices()).flat_map(on).collect();
+    if !refetched.is_empty() {
+        program.profile.knows_refetching()?;
+    }
+    Ok(refetched)
 }

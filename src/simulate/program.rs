@@ -131,6 +131,9 @@ pub struct Program<'p> {
     pub(super) stretches: Vec<Stretch>,
     /// The streams that have kernels.
     pub(super) launching: Vec<u16>,
+    /// Those whose commands are read again and again while they wait, if there are several
+    /// on a device that copies are made to.
+    pub(super) refetched: Vec<u16>,
     /// Where there are more streams than channels: for each entry that is a
     /// kernel, its place among the kernels of its channel.
     pub(super) places: Vec<u32>,
@@ -173,6 +176,7 @@ impl<'p> Program<'p> {
             entries: Entries::default(),
             stretches: Vec::new(),
             launching: Vec::new(),
+            refetched: Vec::new(),
             places: Vec::new(),
             recordings: 0,
             hand_overs: HandOvers::default(),
@@ -231,6 +235,7 @@ impl<'p> Program<'p> {
         program.switch = program.switches()?;
         program.shares = Shares::new(&program)?;
         needs::polling(&program)?;
+        program.refetched = needs::refetched(&program)?;
         program.is_plain = plain::is_plain(&program);
         Ok(program)
     }

@@ -29,9 +29,13 @@ use following::Behind;
 pub(super) const NOBODY: u16 = u16::MAX;
 
 struct Stream {
-    /// Among all entries: the head, and a kernel that nothing before the head comes after.
+    /// Among all entries.
     head: EntryId,
-    kernel: EntryId,
+    /// What was counted of its kernels: those up to one that are launched, those that have
+    /// been at the head, and how many lie between.
+    launched: EntryId,
+    passed: EntryId,
+    held: u32,
     /// The first wait of the head, or of what follows it, and the next to pass.
     first_wait: u32,
     wait: u32,
@@ -130,7 +134,9 @@ impl Streams {
         let starts = program.entries.starts.iter().zip(&program.traits);
         self.streams.extend(starts.map(|(&start, traits)| Stream {
             head: start,
-            kernel: start,
+            launched: start,
+            passed: start,
+            held: 0,
             first_wait: waits(start),
             wait: waits(start),
             device: traits.device.0 as u16,

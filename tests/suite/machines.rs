@@ -8,7 +8,7 @@ use hallway::plan::{DeviceId, Direction};
 use hallway::profile::{
     CacheModel, CallCosts, Contention, CopyModel, Curve, Estimate, GraphCosts, HandOver,
     Interference, KernelModel, Latencies, LinkModel, MemoryCosts, MultiGpu, NodeHandOver,
-    OperationKind, OtherGpu, PeerModel, PerNode, Polling, Profile, RootModel, SetupCosts,
+    OperationKind, OtherGpu, PeerModel, PerNode, Polling, Profile, Refetch, RootModel, SetupCosts,
     StagingModel, TransferModel, TwinModel, Warmth,
 };
 use hallway::samples::{Extent, Load, MEANWHILE, Provenance, TransferPath};
@@ -53,6 +53,7 @@ pub fn machine() -> Profile {
             scatter: SCATTER,
             down_switch: Some(constant(0.0)),
             up_switch: Some(constant(0.0)),
+            refetches: vec![Refetch { streams: 2, slowdown: constant(1.0) }],
         },
         inline: None,
         hand_overs: hand_overs(),

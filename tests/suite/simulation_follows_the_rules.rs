@@ -57,6 +57,8 @@
 //!   `copies::an_engine_stays_with_a_stream_that_has_more_for_it`
 //! - changing streams takes an engine a while:
 //!   `copies::going_to_another_stream_takes_an_engine_a_while`
+//! - kernels that wait in several streams slow copies to the device:
+//!   `copies::kernels_that_wait_in_several_streams_slow_copies_to_the_device`
 //! - both directions slow each other:
 //!   `copies::directions_overlap_and_slow_each_other`
 //! - a kernel has a gap before it:

@@ -1,14 +1,13 @@
-//! What streams that wait cost those that run kernels.
+//! What streams that wait cost those that run kernels, and copies to the device.
 
-use super::{Engines, Stream, Streams};
+use super::{Engines, Streams};
 use crate::profile::OperationKind;
-use crate::simulate::entries::EntryId;
 use crate::simulate::program::{Program, Sort};
+use crate::units::Instant;
 
 impl Streams {
     /// What a kernel behind a kernel pays for other streams that the device has
-    /// to look after: those with a kernel that waits for something else than a
-    /// kernel before it.
+    /// to look after.
     #[cold]
     pub(super) fn polling(
         &mut self,
@@ -16,33 +15,57 @@ impl Streams {
         index: u16,
         engines: Engines<'_>,
     ) -> f64 {
-        let &Stream { device, last, .. } = &self.streams[usize::from(index)];
-        if last.kind != Some(OperationKind::Kernel) {
+        let this = &self.streams[usize::from(index)];
+        if this.last.kind != Some(OperationKind::Kernel) {
             return 0.0;
         }
+        let device = this.device;
         let mut others = 0;
-        for &other in &program.launching {
-            let stream = &mut self.streams[usize::from(other)];
-            let is_kernel = |id: EntryId| program.entries.list[id as usize].sort == Sort::KERNEL;
-            let (id, entry) = match stream.head_until(program, self.until) {
-                Some(head) if stream.device == device && other != index => head,
-                _ => continue,
-            };
-            stream.kernel = stream.kernel.max(id);
-            let is_issued = |id: EntryId| program.entries.list[id as usize].item < self.until;
-            while is_issued(stream.kernel) && !is_kernel(stream.kernel) {
-                stream.kernel += 1;
-            }
-            let is_launched = |id: EntryId| {
-                let entry = &program.entries.list[id as usize];
-                self.delays.issued(entry.item, entry.issued) <= engines.now
-            };
-            let waits = is_issued(stream.kernel)
-                && (entry.sort != Sort::KERNEL || stream.wait != entry.waits)
-                && is_launched(stream.kernel);
-            others += usize::from(waits);
+        for &other in program.launching.iter().filter(|&&other| other != index) {
+            let is_here = self.streams[usize::from(other)].device == device;
+            others += usize::from(is_here && self.waiting(program, other, engines.now) > 0);
         }
         let [down, up, _] = engines.copies.busy(usize::from(device));
         program.profile.polling(others, [down, up])
+    }
+
+    /// How many times longer a copy to a device takes for kernels that wait in its streams.
+    #[cold]
+    pub fn refetching(&mut self, program: &Program<'_>, device: usize, now: Instant) -> f64 {
+        let (mut streams, mut kernels) = (0, 0);
+        for &stream in &program.refetched {
+            if program.device_of(stream) == device {
+                let waiting = self.waiting(program, stream, now);
+                streams += usize::from(waiting > 0);
+                kernels += waiting;
+            }
+        }
+        let mean = f64::from(kernels) / streams.max(1) as f64;
+        program.profile.link.refetching(streams, mean)
+    }
+
+    /// The kernels that a stream holds while the first of them waits for something else
+    /// than a kernel before it. To be asked of times that never go back.
+    fn waiting(&mut self, program: &Program<'_>, index: u16, now: Instant) -> u32 {
+        let Self { streams, delays, until, .. } = self;
+        let stream = &mut streams[usize::from(index)];
+        let Some((head, entry)) = stream.head_until(program, *until) else { return 0 };
+        let list = &program.entries.list;
+        let is_kernel = |id: u32| list[id as usize].sort == Sort::KERNEL;
+        let is_launched = |id: u32| {
+            let entry = &list[id as usize];
+            entry.item < *until && delays.issued(entry.item, entry.issued) <= now
+        };
+        for id in stream.passed..head {
+            stream.held -= u32::from(id < stream.launched && is_kernel(id));
+        }
+        stream.passed = head;
+        stream.launched = stream.launched.max(head);
+        while is_launched(stream.launched) {
+            stream.held += u32::from(is_kernel(stream.launched));
+            stream.launched += 1;
+        }
+        let waits = entry.sort != Sort::KERNEL || stream.wait != entry.waits;
+        if waits { stream.held } else { 0 }
     }
 }

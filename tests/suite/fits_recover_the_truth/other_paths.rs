@@ -1,13 +1,13 @@
 //! Paths besides plain copies, calls on an idle device, set-up, and what copies and
 //! other work cost each other.
 
-use super::{Clock, DOWN, assert_within, bimodal, fitted, machine, measured};
+use super::{Clock, DOWN, assert_within, bimodal, copy, fitted, machine, measured};
 use hallway::kernels::Variant;
 use hallway::plan::Direction;
 use hallway::profile::{CopyModel, Profile};
 use hallway::samples::{
-    Condition, Load, MEMORY_FOOTPRINT, Measurement, MemoryWork, Quantity, STREAMING_KERNEL,
-    STREAMING_TWIN, Samples, SetupStep, Side, TimedCall, TransferPath,
+    Condition, Load, MEMORY_FOOTPRINT, Measurement, MemoryWork, Quantity, REFETCHED, ROTATED,
+    STREAMING_KERNEL, STREAMING_TWIN, Samples, SetupStep, Side, TimedCall, TransferPath,
 };
 use hallway::units::{Bytes, Span};
 
@@ -198,4 +198,46 @@ fn disturbed_measurements_count_and_are_counted() {
     let path = folder.path().join("profile.toml");
     profile.save(&path).expect("written");
     assert_eq!(Profile::load(&path).expect("a profile"), profile);
+}
+
+/// Kernels that wait in three streams slow copies by 0.5% for each that a stream holds, up to
+/// eight; in two, they do not. A rotation of copies with a kernel behind each has that in it,
+/// too, and is free of it when it says what going from stream to stream takes.
+#[test]
+fn what_waiting_kernels_cost_copies_is_told_from_changing_streams() {
+    let (bytes, streams, kernels) = REFETCHED;
+    let alone = 20_000.0;
+    let slowdown = |streams: usize, kernels: u64| {
+        if streams < 3 { 1.0 } else { 1.0 + 0.005 * kernels.min(16) as f64 }
+    };
+    let mut clock = Clock::new(0.002, 0.02);
+    let mut all = vec![measured(copy(ROTATED.get()), 1, clock.times(alone, 40))];
+    let waiting = streams.into_iter().flat_map(|streams| kernels.map(|kernels| (streams, kernels)));
+    for (streams, kernels) in std::iter::once((0, 0)).chain(waiting) {
+        for count in [2, 18] {
+            let ns = 9_000.0 + alone * slowdown(streams, kernels) * count as f64;
+            let quantity = Quantity::Refetched { bytes, streams, kernels };
+            all.push(measured(quantity, count, clock.times(ns, 40)));
+        }
+    }
+    for streams in [2, 4, 8] {
+        for turns in [2, 10] {
+            // Behind the copies of each turn, kernels of all turns to come wait.
+            let turn = |held| streams as f64 * (alone * slowdown(streams, held) + 700.0);
+            let ns = 9_000.0 + (1..=turns).map(turn).sum::<f64>();
+            let quantity =
+                Quantity::Rotation { direction: DOWN, bytes: ROTATED, streams, in_graph: false };
+            all.push(measured(quantity, turns, clock.times(ns, 40)));
+        }
+    }
+    let profile = fitted(all);
+    for (streams, held) in [(1, 16.0), (2, 16.0), (3, 1.0), (3, 10.0), (4, 16.0), (8, 40.0)] {
+        let found = profile.link.refetching(streams, held);
+        let truth = slowdown(streams, held as u64);
+        assert_within(found, truth, 0.003, format!("{streams} streams with {held} kernels each"));
+    }
+    for streams in [2, 4, 8] {
+        let found = profile.switch(DOWN, streams, false).expect("measured");
+        assert!((found - 700.0).abs() < 100.0, "{streams} streams: {found}");
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::machines::{FREE, machine};
-use hallway::profile::{Contention, Curve};
+use hallway::profile::{Contention, Curve, Refetch};
 
 #[test]
 fn copies_of_one_direction_take_turns() {
@@ -113,4 +113,74 @@ fn going_to_another_stream_takes_an_engine_a_while() {
     let body = vec![copy_in(0, PINNED, 10), copy_out(1, PINNED, 5_000), copy_out(2, PINNED, 10)];
     let out = spans(&run(body, &machine), Lane::CopyOut);
     assert_eq!(out, [(7_500, 13_500), (13_500, 14_510)]);
+}
+
+/// A machine on which copies to the device take longer by a tenth for each kernel that each
+/// of three streams holds, up to three, and half as much longer for two streams.
+fn refetching() -> Profile {
+    let refetch = |streams, tenth| Refetch {
+        streams,
+        slowdown: Curve { knots: vec![(0.0, 1.0), (3.0, 1.0 + 3.0 * tenth)], scatter: 0.0 },
+    };
+    let mut machine = machine();
+    machine.link.refetches = vec![refetch(2, 0.05), refetch(3, 0.1)];
+    machine
+}
+
+#[test]
+fn kernels_that_wait_in_several_streams_slow_copies_to_the_device() {
+    // What the second copy takes while others hold kernels that wait for its end: as many
+    // each as said. The first, from 4000 to 55000, starts before any is launched.
+    let takes = |held: &[usize]| {
+        let mut body = vec![copy_in(0, PINNED, 50_000), copy_in(0, PINNED, 9_000), record(0, 0)];
+        for (stream, &kernels) in (1..).zip(held) {
+            body.push(wait(stream, 0));
+            body.extend((0..kernels).map(|_| launch(stream, 10)));
+        }
+        let plan = Plan { streams: vec![StreamTraits::default(); 5], ..tiny(body) };
+        let timeline = simulate(&plan, &refetching()).expect("known");
+        let copies = spans(&timeline, Lane::CopyIn);
+        assert_eq!(copies[0], (4_000, 55_000));
+        copies[1].1 - copies[1].0
+    };
+    assert_eq!(takes(&[]), 10_000);
+    assert_eq!(takes(&[3]), 10_000);
+    assert_eq!(takes(&[1, 1]), 10_500);
+    assert_eq!(takes(&[1, 1, 1]), 11_000);
+    // Two each on average; three and more are no different.
+    assert_eq!(takes(&[1, 1, 4]), 12_000);
+    assert_eq!(takes(&[5, 5, 5]), 13_000);
+    assert_eq!(takes(&[1, 1, 1, 1]), 11_000);
+}
+
+#[test]
+fn kernels_that_wait_slow_no_copy_from_the_device() {
+    let mut body = vec![copy_out(0, PINNED, 50_000), copy_out(0, PINNED, 9_000), record(0, 0)];
+    body.extend((1..=2).flat_map(|stream| [wait(stream, 0), launch(stream, 10)]));
+    // A copy to it that is there too early to find any waiting.
+    body.insert(0, copy_in(0, PINNED, 10));
+    let timeline = run(body, &refetching());
+    let last = spans(&timeline, Lane::CopyOut)[1];
+    assert_eq!(last.1 - last.0, 10_000);
+}
+
+#[test]
+fn kernels_that_run_one_after_the_other_slow_no_copy() {
+    // Each stream has kernels that wait for nothing but the one before.
+    let mut body: Vec<Call> = (0..2).flat_map(|_| [launch(1, 20_000), launch(2, 20_000)]).collect();
+    body.extend([copy_in(0, PINNED, 2_000), copy_in(0, PINNED, 9_000)]);
+    let copies = spans(&run(body, &refetching()), Lane::CopyIn);
+    assert_eq!(copies[1].1 - copies[1].0, 10_000);
+}
+
+#[test]
+fn what_waiting_kernels_cost_copies_has_to_be_known_where_several_streams_launch() {
+    let mut machine = machine();
+    machine.link.refetches.clear();
+    let predicted = |body| simulate(&tiny(body), &machine);
+    predicted(vec![copy_in(0, PINNED, 10), launch(0, 10)]).expect("one stream");
+    predicted(vec![launch(0, 10), launch(1, 10)]).expect("no copy");
+    let error = predicted(vec![copy_in(0, PINNED, 10), launch(0, 10), launch(1, 10)]);
+    let error = error.expect_err("two streams").to_string();
+    assert!(error.contains("kernels that wait in other streams"), "{error}");
 }

@@ -1,0 +1,44 @@
+//! Sizes and numbers that who measures and who fits have to agree on.
+
+use super::{Link, TimedCall};
+use crate::kernels::{Kernel, Variant};
+use crate::units::Bytes;
+
+/// More than the cores' own caches hold and less than the shared one does.
+pub const SHARED_FOOTPRINT: Bytes = Bytes::mib(96);
+/// On going round so much or more, a CPU finds nothing in its caches.
+pub const MEMORY_FOOTPRINT: Bytes = Bytes::mib(1024);
+/// What one thread runs, going round ever more memory, to find out how much of
+/// it its core keeps for itself.
+/// Beyond [`MOST_OF_ONE_CORE`], it keeps nothing.
+pub const ONE_THREAD: (Variant, u64) = (Variant { kernel: Kernel::Scale, extent: 0 }, 1 << 12);
+pub const MOST_OF_ONE_CORE: Bytes = Bytes::mib(8);
+pub const SHORT_COPY: Bytes = Bytes::kib(4);
+pub const LONG_COPY: Bytes = Bytes::kib(256);
+/// A kernel and its elements.
+pub const SHORT_KERNEL: (Variant, u64) = (Variant { kernel: Kernel::Scale, extent: 0 }, 32);
+pub const LONG_KERNEL: (Variant, u64) =
+    (Variant { kernel: Kernel::Polynomial, extent: 1024 }, 1 << 18);
+
+/// The calls that are measured among each other.
+pub const IN_TURN: [TimedCall; 5] =
+    [TimedCall::CopyIn, TimedCall::Launch, TimedCall::CopyOut, TimedCall::Record, TimedCall::Wait];
+/// Elements of the kernel that a trip begins with.
+pub const TRIP_ELEMENTS: u64 = 1 << 16;
+
+/// The two orders in which a chain can go through all engines.
+pub const CYCLES: [[Link; 3]; 2] =
+    [[Link::CopyIn, Link::Kernel, Link::CopyOut], [Link::CopyOut, Link::Kernel, Link::CopyIn]];
+
+/// The size of copies that an engine takes from several streams in turn.
+pub const ROTATED: Bytes = Bytes::mib(1);
+/// The same in a graph, and the number of branches: enough to keep the engine busy with
+/// copies that are short, so that little is taken from little.
+pub const ROTATED_IN_GRAPH: (Bytes, usize) = (LONG_COPY, 4);
+
+/// Copies beside kernels that wait: the size, how many streams they wait in, and how many in
+/// each: from few that find room in the device to more than it reads at a time.
+pub const REFETCHED: (Bytes, [usize; 3], [u64; 3]) = (Bytes::mib(1), [2, 3, 4], [1, 4, 16]);
+
+/// Whether copies to the device, and from it, go on while kernels are timed.
+pub const MEANWHILE: [[bool; 2]; 4] = [[false, false], [false, true], [true, false], [true, true]];
