@@ -59,6 +59,8 @@
 //!   `copies::going_to_another_stream_takes_an_engine_a_while`
 //! - kernels that wait in several streams slow copies to the device:
 //!   `copies::kernels_that_wait_in_several_streams_slow_copies_to_the_device`
+//! - but not where they wait in branches of a graph:
+//!   `graphs::kernels_that_wait_in_branches_slow_no_copy`
 //! - both directions slow each other:
 //!   `copies::directions_overlap_and_slow_each_other`
 //! - a kernel has a gap before it:

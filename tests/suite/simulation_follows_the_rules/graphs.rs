@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::machines::{FREE, machine};
-use hallway::profile::{Curve, GraphCosts};
+use hallway::profile::{Curve, GraphCosts, Refetch};
 use hallway::simulate::setup_time;
 
 /// The calls as a graph of stream 0.
@@ -61,6 +61,23 @@ fn going_to_another_branch_takes_an_engine_a_while_of_its_own() {
     assert_eq!(copies(700.0, Some(200.0)), [(10_300, 17_000), (12_050, 18_250)]);
     // Where it was not measured in graphs, it is as between streams.
     assert_eq!(copies(700.0, None)[1], (12_050, 18_750));
+}
+
+#[test]
+fn kernels_that_wait_in_branches_slow_no_copy() {
+    let mut machine = machine();
+    let slowdown = Curve { knots: vec![(0.0, 1.0), (1.0, 1.5)], scatter: 0.0 };
+    machine.link.refetches = vec![Refetch { streams: 2, slowdown }];
+    let mut body = vec![copy_in(0, PINNED, 50_000), copy_in(0, PINNED, 9_000), record(0, 0)];
+    for branch in [1, 2] {
+        body.extend([wait(branch, 0), launch(branch, 10), record(branch, branch)]);
+    }
+    body.extend([wait(0, 1), wait(0, 2)]);
+    let second = |body| {
+        let copies = spans(&run(body, &machine), Lane::CopyIn);
+        copies[1].1 - copies[1].0
+    };
+    assert_eq!([body.clone(), graph(body)].map(second), [15_000, 10_000]);
 }
 
 #[test]
