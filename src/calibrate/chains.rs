@@ -128,7 +128,8 @@ impl Rig<'_> {
         let ashore = self.pinned[0].as_mut_ptr();
         let time = self.held(|rig| {
             let (stream, end) = (&rig.streams[0], &rig.ordering[0]);
-            // Behind this one, the clock is not held up by the engine's looks.
+            // The engine finds out at its next look that the blocker is over: the clock
+            // starts behind that.
             rig.copy_at(stream, Direction::HostToDevice, ashore, SHORT_COPY, 0)?;
             stream.record(&rig.marks[0])?;
             for index in 0..count {

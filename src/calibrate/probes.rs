@@ -303,10 +303,8 @@ fn chain_probes() -> Vec<Probe> {
             probes.push(one(Quantity::Polled { others, copies }, Counts::Both(8, 40)));
         }
     }
-    let (bytes, streams, kernels) = REFETCHED;
-    let waiting = streams.into_iter().flat_map(|streams| kernels.map(|kernels| (streams, kernels)));
-    for (streams, kernels) in std::iter::once((0, 0)).chain(waiting) {
-        let quantity = Quantity::Refetched { bytes, streams, kernels };
+    for (streams, kernels) in REFETCHED.cases() {
+        let quantity = Quantity::Refetched { bytes: REFETCHED.bytes, streams, kernels };
         probes.push(one(quantity, Counts::Both(2, 18)));
     }
     for direction in Direction::BOTH {

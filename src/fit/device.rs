@@ -15,6 +15,7 @@ use crate::samples::{
 };
 use crate::stats::{Line, median, relative_spread, theil_sen};
 use crate::units::{Bandwidth, Bytes};
+use std::ops::RangeInclusive;
 
 pub(super) fn calls(lookup: &Lookup<'_>) -> CallCosts {
     let cost = |call| lookup.estimate_of(&Quantity::Call { call });
@@ -134,61 +135,72 @@ pub(super) fn link(lookup: &Lookup<'_>, copies: &[CopyModel]) -> LinkModel {
         ..LinkModel::default()
     };
     let [down, up] = alone.map(|time| time?.known(ROTATED.as_f64()).ok());
-    let waiting = waiting_in_rotation(lookup);
-    // All of them wait: the kernel behind the copy under way, too.
-    let longer = |streams| down.map(|ns| ns * link.refetching(streams, waiting));
-    let down_switch = switch(lookup, Direction::HostToDevice, (ROTATED, false), longer);
+    // All streams have kernels that wait: the one whose copy is under way, too.
+    let beside_waiting = |streams, held: RangeInclusive<u64>| {
+        let times = held.map(|kernels| link.refetching(streams, kernels as f64));
+        let times: Vec<f64> = times.collect();
+        Some(down? * times.iter().sum::<f64>() / times.len() as f64)
+    };
+    let down_switch = switch(lookup, Direction::HostToDevice, (ROTATED, false), beside_waiting);
     link.down_switch = down_switch;
-    link.up_switch = switch(lookup, Direction::DeviceToHost, (ROTATED, false), |_| up);
+    link.up_switch = switch(lookup, Direction::DeviceToHost, (ROTATED, false), |_, _| up);
     link
 }
 
-/// How many kernels each stream holds on average behind those copies of a rotation that a
-/// sample with many turns has and one with few has not.
-fn waiting_in_rotation(lookup: &Lookup<'_>) -> f64 {
-    let is_rotation =
-        |m: &&Measurement| matches!(m.quantity, Quantity::Rotation { in_graph: false, .. });
-    let turns = || lookup.measurements().filter(is_rotation).map(|m| m.count);
-    let (few, many) = (turns().min().unwrap_or(0), turns().max().unwrap_or(0));
-    f64::midpoint(few as f64 + 1.0, many as f64)
-}
+/// Copies that take longer by less than so many times the scatter of those beside nothing
+/// may as well have been measured at another moment.
+const CLEARLY: f64 = 2.0;
 
-/// How much longer copies take while kernels wait in several streams.
+/// How much longer copies take while kernels wait in several streams, if all of it was
+/// measured. What is drawn for a range is each copy's time, and that has this in it.
 fn refetches(lookup: &Lookup<'_>) -> Vec<Refetch> {
     let time = |streams, kernels| {
-        let bytes = REFETCHED.0;
+        let bytes = REFETCHED.bytes;
         lookup.estimate_of(&Quantity::Refetched { bytes, streams, kernels })
     };
-    let Some(alone) = time(0, 0) else { return Vec::new() };
     let refetch = |streams: usize| {
-        let slowdown =
-            |kernels: u64| Some((kernels as f64, (time(streams, kernels)?.ns / alone.ns).max(1.0)));
-        let measured = REFETCHED.2.into_iter().filter_map(slowdown);
-        let knots: Vec<(f64, f64)> = std::iter::once((0.0, 1.0)).chain(measured).collect();
-        let slowdown = Curve { knots, scatter: alone.scatter };
-        (slowdown.knots.len() > 1).then_some(Refetch { streams, slowdown })
+        let alone = time(0, 0)?;
+        let knot = |kernels| {
+            let slowdown = time(streams, kernels)?.ns / alone.ns;
+            let is_clear = slowdown > 1.0 + CLEARLY * alone.scatter;
+            Some((kernels as f64, if is_clear { slowdown } else { 1.0 }))
+        };
+        let knots = REFETCHED.kernels.into_iter().map(knot).collect::<Option<Vec<_>>>()?;
+        let knots = std::iter::once((0.0, 1.0)).chain(knots).collect();
+        Some(Refetch { streams, slowdown: Curve { knots, scatter: 0.0 } })
     };
-    REFETCHED.1.into_iter().filter_map(refetch).collect()
+    REFETCHED.streams.into_iter().map(refetch).collect::<Option<Vec<_>>>().unwrap_or_default()
 }
 
 /// What a copy takes longer when the engine comes from another stream, or branch of a graph,
-/// over their number; `copy`: nanoseconds of one if it comes from the same one of so many.
+/// over their number; `copy`: nanoseconds of one for which the engine stays, by the number of
+/// streams and by how many kernels each of them holds from the first to the last such copy.
 pub(super) fn switch(
     lookup: &Lookup<'_>,
     wanted: Direction,
     (size, inside): (Bytes, bool),
-    copy: impl Fn(usize) -> Option<f64>,
+    copy: impl Fn(usize, RangeInclusive<u64>) -> Option<f64>,
 ) -> Option<Curve> {
-    let (turns, _) = lookup.points(|quantity| match *quantity {
+    let number = |quantity: &Quantity| match *quantity {
         Quantity::Rotation { direction, bytes, streams, in_graph }
             if (direction, bytes, in_graph) == (wanted, size, inside) =>
         {
             Some(streams as u64)
         }
         _ => None,
-    })?;
+    };
+    let (turns, _) = lookup.points(number)?;
+    // Behind the copies of a turn, the kernels of all turns to come wait; a time of many
+    // turns is one of few and of those before.
+    let held = |streams: u64| {
+        let same = lookup.measurements().filter(move |m| number(&m.quantity) == Some(streams));
+        let (few, many) =
+            same.fold((u64::MAX, 0), |(few, many), m| (few.min(m.count), many.max(m.count)));
+        let first = if few < many { few + 1 } else { 1 };
+        first..=many
+    };
     let knot = |(streams, ns): (f64, f64)| {
-        Some((streams, (ns / streams - copy(streams as usize)?).max(0.0)))
+        Some((streams, (ns / streams - copy(streams as usize, held(streams as u64))?).max(0.0)))
     };
     let knots: Option<Vec<(f64, f64)>> = turns.into_iter().map(knot).collect();
     Some(Curve { knots: std::iter::once((1.0, 0.0)).chain(knots?).collect(), scatter: 0.0 })

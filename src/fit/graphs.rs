@@ -40,7 +40,7 @@ pub(super) fn graph_costs(
     let switch = |direction| {
         let alone = copies.iter().find(|model| model.direction == direction);
         let copy = alone.and_then(|model| model.time.known(ROTATED_IN_GRAPH.0.as_f64()).ok());
-        device::switch(lookup, direction, (ROTATED_IN_GRAPH.0, true), |_| copy)
+        device::switch(lookup, direction, (ROTATED_IN_GRAPH.0, true), |_, _| copy)
     };
     GraphCosts {
         capture: call(lookup, GraphCall::Capture),

@@ -160,7 +160,6 @@ pub struct LinkModel {
     /// stream to another, over the number of streams that keep it busy.
     pub down_switch: Option<Curve>,
     pub up_switch: Option<Curve>,
-    /// By the number of streams, the fewest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refetches: Vec<Refetch>,
 }

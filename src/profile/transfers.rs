@@ -36,15 +36,37 @@ pub struct Interference {
 /// time, and leaves one that has to wait for another (NVIDIA open-gpu-doc, `dev_pbdma`,
 /// "Semaphore switch option"). With more streams than readers it goes round and round and
 /// reads the same commands again and again, and these come down the link that copies need.
-/// (That is what an H200's times say: nothing from one or two streams, the more, the more
-/// kernels each holds, nothing for copies from the device and nothing in graphs.)
+/// (This is how times of an H200 are understood: copies take longer with the number of streams
+/// from three on, and with the number of kernels in each; hardly so with two; copies from the
+/// device do not, nor do any beside kernels that wait in branches of a graph.)
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, try_from = "RawRefetch")]
 pub struct Refetch {
     /// Those that wait.
     pub streams: usize,
     /// How many times longer copies take, over the kernels that each of them holds.
     pub slowdown: Curve,
+}
+
+/// The same as a file has it, before it is checked.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawRefetch {
+    streams: usize,
+    slowdown: Curve,
+}
+
+impl TryFrom<RawRefetch> for Refetch {
+    type Error = &'static str;
+
+    fn try_from(RawRefetch { streams, slowdown }: RawRefetch) -> Result<Self, Self::Error> {
+        if streams < 2 || slowdown.knots.iter().any(|knot| knot.1 < 1.0) {
+            return Err(
+                "copies beside kernels of two streams and more take 1 time as long or more",
+            );
+        }
+        Ok(Self { streams, slowdown })
+    }
 }
 
 /// Host time of making what a plan needs.
@@ -103,22 +125,19 @@ impl Conditions {
 
 impl LinkModel {
     /// How many times longer copies to the device take while kernels wait in so many
-    /// streams, `kernels` in each on average: no longer if they wait in one. See
-    /// [`Profile::knows_refetching`].
+    /// streams, `kernels` in each on average: no longer if they wait in one. More streams or
+    /// kernels than were measured are as the most of them, which the device's readers are
+    /// busy with all the time. See [`Profile::knows_refetching`].
     pub fn refetching(&self, streams: usize, kernels: f64) -> f64 {
-        let slowdown = |curve: &Curve| {
-            let most = curve.knots.last().map_or(0.0, |knot| knot.0);
-            curve.at(kernels.min(most)).max(1.0)
+        let slowdown = |model: &Refetch| {
+            let most = model.slowdown.knots.last().map_or(0.0, |knot| knot.0);
+            (model.streams as f64, model.slowdown.at(kernels.min(most)))
         };
-        let mut fewer = (1.0, 1.0);
-        for model in &self.refetches {
-            let here = (model.streams as f64, slowdown(&model.slowdown));
-            if streams <= model.streams {
-                return interpolate(&[fewer, here], streams as f64);
-            }
-            fewer = here;
-        }
-        fewer.1
+        let fewer = self.refetches.iter().filter(|model| model.streams <= streams);
+        let fewer = fewer.max_by_key(|model| model.streams).map_or((1.0, 1.0), slowdown);
+        let more = self.refetches.iter().filter(|model| model.streams > streams);
+        let more = more.min_by_key(|model| model.streams).map(slowdown);
+        more.map_or(fewer.1, |more| interpolate(&[fewer, more], streams as f64))
     }
 }
 

@@ -36,9 +36,28 @@ pub const ROTATED: Bytes = Bytes::mib(1);
 /// copies that are short, so that little is taken from little.
 pub const ROTATED_IN_GRAPH: (Bytes, usize) = (LONG_COPY, 4);
 
-/// Copies beside kernels that wait: the size, how many streams they wait in, and how many in
-/// each: from few that find room in the device to more than it reads at a time.
-pub const REFETCHED: (Bytes, [usize; 3], [u64; 3]) = (Bytes::mib(1), [2, 3, 4], [1, 4, 16]);
+/// Copies to the device beside kernels that wait.
+pub struct Waiting {
+    /// Of each copy.
+    pub bytes: Bytes,
+    /// In how many streams they wait, and how many in each.
+    pub streams: [usize; 3],
+    pub kernels: [u64; 3],
+}
+
+/// From few that find room in the device to more than it reads at a time.
+pub const REFETCHED: Waiting =
+    Waiting { bytes: Bytes::mib(1), streams: [2, 3, 4], kernels: [1, 4, 16] };
+
+impl Waiting {
+    /// Streams, and kernels in each: none, and all there are.
+    pub fn cases(&self) -> impl Iterator<Item = (usize, u64)> {
+        let kernels = self.kernels;
+        let some = self.streams.into_iter();
+        let some = some.flat_map(move |streams| kernels.map(|kernels| (streams, kernels)));
+        std::iter::once((0, 0)).chain(some)
+    }
+}
 
 /// Whether copies to the device, and from it, go on while kernels are timed.
 pub const MEANWHILE: [[bool; 2]; 4] = [[false, false], [false, true], [true, false], [true, true]];

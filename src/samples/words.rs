@@ -26,8 +26,15 @@ impl fmt::Display for Quantity {
             Self::HandOver { from, to, across: a } => {
                 write!(f, "hand-over of {}{}", named(&[*from, *to]), across(*a))
             }
-            Self::Rotation { .. } | Self::Polled { .. } | Self::Refetched { .. } => {
-                f.write_str(&of_several_streams(self))
+            &Self::Rotation { direction, bytes, streams, in_graph } => {
+                let of = if in_graph { "branches of a graph" } else { "streams" };
+                write!(f, "{direction} copies of {bytes} in {streams} {of}")
+            }
+            Self::Polled { others, copies } => {
+                write!(f, "kernels with {others} others waiting{}", meanwhile(*copies))
+            }
+            Self::Refetched { bytes, streams, kernels } => {
+                refetched(f, *bytes, (*streams, *kernels))
             }
             Self::Copy { direction, bytes, registered } => {
                 let kind = if *registered { "registered" } else { "pinned" };
@@ -70,12 +77,17 @@ impl fmt::Display for Quantity {
             Self::Concurrent { direction, bytes, devices, both } => {
                 write!(f, "{direction} copy of {bytes}{}, {devices} GPUs at once", beside(*both))
             }
-            Self::Crossing { whole: true } => {
-                f.write_str("kernels of two GPUs, one after the other")
-            }
-            Self::Crossing { whole: false } => f.write_str("waiting for another GPU's event"),
+            Self::Crossing { whole } => f.write_str(crossing(*whole)),
             Self::On { device, of } => write!(f, "{of}, GPU {}", device.0),
         }
+    }
+}
+
+const fn crossing(whole: bool) -> &'static str {
+    if whole {
+        "kernels of two GPUs, one after the other"
+    } else {
+        "waiting for another GPU's event"
     }
 }
 
@@ -193,20 +205,14 @@ impl MemoryWork {
     }
 }
 
-fn of_several_streams(quantity: &Quantity) -> String {
-    match quantity {
-        Quantity::Rotation { direction, bytes, streams, in_graph } => {
-            let of = if *in_graph { "branches of a graph" } else { "streams" };
-            format!("{direction} copies of {bytes} in {streams} {of}")
-        }
-        Quantity::Polled { others, copies } => {
-            format!("kernels with {others} others waiting{}", meanwhile(*copies))
-        }
-        Quantity::Refetched { bytes, streams, kernels } => {
-            format!(
+fn refetched(f: &mut fmt::Formatter<'_>, bytes: Bytes, waiting: (usize, u64)) -> fmt::Result {
+    match waiting {
+        (0, _) => write!(f, "H2D copy of {bytes} with no kernel waiting"),
+        (streams, kernels) => {
+            write!(
+                f,
                 "H2D copy of {bytes} with {kernels} kernels waiting in each of {streams} streams"
             )
         }
-        _ => unreachable!("of one stream"),
     }
 }

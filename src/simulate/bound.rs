@@ -10,7 +10,7 @@ use crate::units::{Instant, Span};
 /// A time that no schedule of the plan's calls and operations goes below on
 /// this machine: however engines pick what is next, each has to do its share,
 /// and what depends on something comes after it. Hand-overs, queues and what
-/// one direction costs the other are left out.
+/// one direction, or kernels that wait, cost copies are left out.
 ///
 /// # Errors
 /// If the profile does not know what one of the calls costs, or the plan does not

@@ -12,7 +12,8 @@
 //! methods of a channel run in order until a semaphore acquire fails).
 //!
 //! Going to another stream takes the engine a while, the longer the more
-//! streams it has to look at.
+//! streams it has to look at. Kernels that wait in several streams slow copies to the
+//! device: what they are is read again and again over the same link.
 //!
 //! Copies that run are flows on the link, which carries less than both
 //! directions ask for. (What an engine asks for as it starts a copy stands in
@@ -63,8 +64,8 @@ struct Engine {
     left: f64,
     since: Instant,
     speed: f64,
-    /// How many times longer a copy takes that starts now.
-    slowdown: f64,
+    /// How many times longer a copy takes that starts now, for kernels that wait meanwhile.
+    refetching: f64,
     /// Where copies slow each other: the flow, and the nanoseconds more at its speed
     /// beside the other direction if that is busy when it starts.
     met: Option<(FlowId, f64)>,
@@ -106,10 +107,10 @@ impl Engine {
         }
         self.started = now;
         if !PLAIN {
-            (self.since, self.left) = (now, alone.nanos_f64() * self.slowdown + switch);
+            (self.since, self.left) = (now, alone.nanos_f64() * self.refetching + switch);
         }
         (self.before, self.entry, self.serving) = (self.entry, entry, Some(stream));
-        let is_usual = PLAIN || switch == 0.0 && self.slowdown == 1.0;
+        let is_usual = PLAIN || switch == 0.0 && self.refetching == 1.0;
         self.end = now + if is_usual { alone } else { whole_nanos(self.left) };
     }
 
@@ -218,7 +219,7 @@ impl Default for Engine {
             left: 0.0,
             since: start,
             speed: 1.0,
-            slowdown: 1.0,
+            refetching: 1.0,
             met: None,
         }
     }
@@ -244,7 +245,7 @@ impl Copies {
             engine.rest.clear();
             (engine.first, engine.serving, engine.entry, engine.end) =
                 (None, None, NONE, Instant::NEVER);
-            (engine.speed, engine.slowdown, engine.met) = (1.0, 1.0, None);
+            (engine.speed, engine.refetching, engine.met) = (1.0, 1.0, None);
         }
     }
 
@@ -313,8 +314,8 @@ impl Copies {
     }
 
     /// Has copies to a device that start from now on take so many times longer.
-    pub fn slow_down(&mut self, device: usize, slowdown: f64) {
-        self.engines[device][Direction::HostToDevice as usize].slowdown = slowdown;
+    pub fn slow_down(&mut self, device: usize, refetching: f64) {
+        self.engines[device][Direction::HostToDevice as usize].refetching = refetching;
     }
 
     /// Gives idle engines their next copy. To be called when everything that becomes

@@ -139,6 +139,18 @@ impl Entries {
         before.filter(in_stream).into_iter().chain(awaited)
     }
 
+    /// For each entry, where the row of kernels ends that it begins, in which each has
+    /// nothing to wait for but the one before.
+    pub fn rows(&self) -> Vec<EntryId> {
+        let mut rows: Vec<EntryId> = (0..index(self.list.len())).collect();
+        // Behind the last entry of a stream stands one that is no kernel.
+        for id in (0..self.list.len()).rev().filter(|&id| self.list[id].sort == Sort::KERNEL) {
+            let goes_on = self.list[id + 1].waits == self.list[id].waits;
+            rows[id] = if goes_on { rows[id + 1] } else { index(id + 1) };
+        }
+        rows
+    }
+
     /// Whether the last thing in a stream is an operation, or a record, behind which
     /// nothing is waited for.
     fn ends_with_work(&self, start: usize) -> bool {

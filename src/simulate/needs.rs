@@ -204,23 +204,21 @@ pub(super) fn polling(program: &Program<'_>) -> Result<(), Unknown> {
 /// # Errors
 /// If the profile does not know what their waiting costs those copies.
 pub(super) fn refetched(program: &Program<'_>) -> Result<Vec<u16>, Unknown> {
-    let is_copied_to = |device: usize| {
-        program.items.iter().any(|item| {
-            let class = &program.classes[item.class as usize];
-            let is_down =
-                matches!(class.work, Work::Copy { direction: Direction::HostToDevice, .. });
-            is_down && program.device_of(item.stream) == device
-        })
-    };
-    let is_in_stream = |stream: &u16| {
-        let mut kernels = program.items.iter().filter(|item| item.sort == Sort::KERNEL);
-        kernels.any(|item| item.stream == *stream && !program.classes[item.class as usize].in_graph)
-    };
-    let launching: Vec<u16> = program.launching.iter().copied().filter(is_in_stream).collect();
+    let mut launches = vec![false; program.streams()];
+    let mut is_copied_to = vec![false; program.devices()];
+    for item in &program.items {
+        let class = &program.classes[item.class as usize];
+        if item.sort == Sort::KERNEL && !class.in_graph {
+            launches[usize::from(item.stream)] = true;
+        }
+        if let Work::Copy { direction: Direction::HostToDevice, .. } = class.work {
+            is_copied_to[program.device_of(item.stream)] = true;
+        }
+    }
     let on = |device: usize| {
-        let here: Vec<u16> =
-            launching.iter().copied().filter(|&id| program.device_of(id) == device).collect();
-        if here.len() > 1 && is_copied_to(device) { here } else { Vec::new() }
+        let is_here = |id: &u16| program.device_of(*id) == device && launches[usize::from(*id)];
+        let here: Vec<u16> = program.launching.iter().copied().filter(is_here).collect();
+        if here.len() > 1 && is_copied_to[device] { here } else { Vec::new() }
     };
     let refetched: Vec<u16> = (0..program.devices()).flat_map(on).collect();
     if !refetched.is_empty() {

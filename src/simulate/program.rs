@@ -131,6 +131,9 @@ pub struct Program<'p> {
     pub(super) stretches: Vec<Stretch>,
     /// The streams that have kernels.
     pub(super) launching: Vec<u16>,
+    /// If several have: for each entry, where the row of kernels ends that it begins, in which
+    /// each has nothing to wait for but the one before.
+    pub(super) rows: Vec<EntryId>,
     /// Those whose commands are read again and again while they wait, if there are several
     /// on a device that copies are made to.
     pub(super) refetched: Vec<u16>,
@@ -176,6 +179,7 @@ impl<'p> Program<'p> {
             entries: Entries::default(),
             stretches: Vec::new(),
             launching: Vec::new(),
+            rows: Vec::new(),
             refetched: Vec::new(),
             places: Vec::new(),
             recordings: 0,
@@ -252,6 +256,9 @@ impl<'p> Program<'p> {
         let items = (&mut self.items[..], &issued[..]);
         self.entries = Entries::new(items, &self.classes, plan.lane_count(), has_barrier);
         self.launching = self.launching_streams();
+        if self.launching.len() > 1 {
+            self.rows = self.entries.rows();
+        }
         self.channels = self.channels();
         if (0..plan.devices()).any(|device| plan.streams_of(DeviceId(device)) > CHANNELS) {
             self.places = self.places_in_channels();

@@ -31,10 +31,10 @@ pub(super) const NOBODY: u16 = u16::MAX;
 struct Stream {
     /// Among all entries.
     head: EntryId,
-    /// What was counted of its kernels: those up to one that are launched, those that have
-    /// been at the head, and how many lie between.
-    launched: EntryId,
+    /// Of the entries from `passed` on and before `launched`, so many are kernels: launched,
+    /// and the head has not gone by them. As of when that was asked last.
     passed: EntryId,
+    launched: EntryId,
     held: u32,
     /// The first wait of the head, or of what follows it, and the next to pass.
     first_wait: u32,

@@ -2,6 +2,7 @@
 
 use super::{Engines, Streams};
 use crate::profile::OperationKind;
+use crate::simulate::entries::EntryId;
 use crate::simulate::program::{Program, Sort};
 use crate::units::Instant;
 
@@ -23,36 +24,42 @@ impl Streams {
         let mut others = 0;
         for &other in program.launching.iter().filter(|&&other| other != index) {
             let is_here = self.streams[usize::from(other)].device == device;
-            others += usize::from(is_here && self.waiting(program, other, engines.now) > 0);
+            let waits = is_here && {
+                let (held, running) = self.held(program, other, engines.now);
+                held > 0 && running == 0
+            };
+            others += usize::from(waits);
         }
         let [down, up, _] = engines.copies.busy(usize::from(device));
         program.profile.polling(others, [down, up])
     }
 
     /// How many times longer a copy to a device takes for kernels that wait in its streams.
+    /// Where some run first, those behind them wait for nearly all of the copy.
     #[cold]
     pub fn refetching(&mut self, program: &Program<'_>, device: usize, now: Instant) -> f64 {
         let (mut streams, mut kernels) = (0, 0);
         for &stream in &program.refetched {
             if program.device_of(stream) == device {
-                let waiting = self.waiting(program, stream, now);
-                streams += usize::from(waiting > 0);
-                kernels += waiting;
+                let (held, running) = self.held(program, stream, now);
+                streams += usize::from(held > running);
+                kernels += held - running;
             }
         }
         let mean = f64::from(kernels) / streams.max(1) as f64;
         program.profile.link.refetching(streams, mean)
     }
 
-    /// The kernels that a stream holds while the first of them waits for something else
-    /// than a kernel before it. To be asked of times that never go back.
-    fn waiting(&mut self, program: &Program<'_>, index: u16, now: Instant) -> u32 {
+    /// The kernels that a stream holds: launched by now, and still before it. And how many
+    /// of these come first that have nothing to wait for but each other. To be asked of times
+    /// that never go back.
+    fn held(&mut self, program: &Program<'_>, index: u16, now: Instant) -> (u32, u32) {
         let Self { streams, delays, until, .. } = self;
         let stream = &mut streams[usize::from(index)];
-        let Some((head, entry)) = stream.head_until(program, *until) else { return 0 };
+        let Some((head, entry)) = stream.head_until(program, *until) else { return (0, 0) };
         let list = &program.entries.list;
-        let is_kernel = |id: u32| list[id as usize].sort == Sort::KERNEL;
-        let is_launched = |id: u32| {
+        let is_kernel = |id: EntryId| list[id as usize].sort == Sort::KERNEL;
+        let is_launched = |id: EntryId| {
             let entry = &list[id as usize];
             entry.item < *until && delays.issued(entry.item, entry.issued) <= now
         };
@@ -65,7 +72,8 @@ impl Streams {
             stream.held += u32::from(is_kernel(stream.launched));
             stream.launched += 1;
         }
-        let waits = entry.sort != Sort::KERNEL || stream.wait != entry.waits;
-        if waits { stream.held } else { 0 }
+        let has_to_wait = stream.wait != entry.waits;
+        let row = if has_to_wait { head } else { program.rows[head as usize] };
+        (stream.held, row.min(stream.launched) - head)
     }
 }

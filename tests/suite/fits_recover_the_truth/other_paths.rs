@@ -201,21 +201,20 @@ fn disturbed_measurements_count_and_are_counted() {
 }
 
 /// Kernels that wait in three streams slow copies by 0.5% for each that a stream holds, up to
-/// eight; in two, they do not. A rotation of copies with a kernel behind each has that in it,
+/// sixteen; in two, they do not. A rotation of copies with a kernel behind each has that in it,
 /// too, and is free of it when it says what going from stream to stream takes.
 #[test]
 fn what_waiting_kernels_cost_copies_is_told_from_changing_streams() {
-    let (bytes, streams, kernels) = REFETCHED;
     let alone = 20_000.0;
     let slowdown = |streams: usize, kernels: u64| {
         if streams < 3 { 1.0 } else { 1.0 + 0.005 * kernels.min(16) as f64 }
     };
-    let mut clock = Clock::new(0.002, 0.02);
+    let mut clock = Clock::new(0.001, 0.02);
     let mut all = vec![measured(copy(ROTATED.get()), 1, clock.times(alone, 40))];
-    let waiting = streams.into_iter().flat_map(|streams| kernels.map(|kernels| (streams, kernels)));
-    for (streams, kernels) in std::iter::once((0, 0)).chain(waiting) {
+    for (streams, kernels) in REFETCHED.cases() {
         for count in [2, 18] {
             let ns = 9_000.0 + alone * slowdown(streams, kernels) * count as f64;
+            let bytes = REFETCHED.bytes;
             let quantity = Quantity::Refetched { bytes, streams, kernels };
             all.push(measured(quantity, count, clock.times(ns, 40)));
         }
@@ -236,8 +235,26 @@ fn what_waiting_kernels_cost_copies_is_told_from_changing_streams() {
         let truth = slowdown(streams, held as u64);
         assert_within(found, truth, 0.003, format!("{streams} streams with {held} kernels each"));
     }
+    assert_eq!(profile.link.refetching(2, 16.0), 1.0, "no more than scatter");
     for streams in [2, 4, 8] {
         let found = profile.switch(DOWN, streams, false).expect("measured");
         assert!((found - 700.0).abs() < 100.0, "{streams} streams: {found}");
+    }
+}
+
+#[test]
+fn what_waiting_kernels_cost_copies_is_known_as_a_whole_or_not_at_all() {
+    let all: Vec<Measurement> = REFETCHED
+        .cases()
+        .map(|(streams, kernels)| {
+            let quantity = Quantity::Refetched { bytes: REFETCHED.bytes, streams, kernels };
+            measured(quantity, 1, Clock::new(0.002, 0.0).times(20_000.0, 9))
+        })
+        .collect();
+    fitted(all.clone()).knows_refetching().expect("all are there");
+    for left_out in 0..all.len() {
+        let mut some = all.clone();
+        some.remove(left_out);
+        fitted(some).knows_refetching().expect_err("one is not");
     }
 }

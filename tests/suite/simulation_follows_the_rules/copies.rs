@@ -155,13 +155,30 @@ fn kernels_that_wait_in_several_streams_slow_copies_to_the_device() {
 
 #[test]
 fn kernels_that_wait_slow_no_copy_from_the_device() {
+    let mut machine = refetching();
+    (machine.link.down_shared, machine.link.up_shared) = (FREE, FREE);
+    // One to it meanwhile is slowed, and the one from it that starts later is not.
     let mut body = vec![copy_out(0, PINNED, 50_000), copy_out(0, PINNED, 9_000), record(0, 0)];
     body.extend((1..=2).flat_map(|stream| [wait(stream, 0), launch(stream, 10)]));
-    // A copy to it that is there too early to find any waiting.
-    body.insert(0, copy_in(0, PINNED, 10));
-    let timeline = run(body, &refetching());
-    let last = spans(&timeline, Lane::CopyOut)[1];
-    assert_eq!(last.1 - last.0, 10_000);
+    body.push(copy_in(3, PINNED, 30_000));
+    let plan = Plan { streams: vec![StreamTraits::default(); 4], ..tiny(body) };
+    let timeline = simulate(&plan, &machine).expect("known");
+    let took = |lane| spans(&timeline, lane).last().map(|span| span.1 - span.0);
+    assert_eq!([took(Lane::CopyIn), took(Lane::CopyOut)], [Some(32_550), Some(10_000)]);
+}
+
+#[test]
+fn kernels_wait_behind_those_that_run() {
+    // Two streams of two rounds each. Copies in go at 4000, 14000, 24000 and so on without
+    // what waits; each takes 1000 + 9000.
+    let round = |stream| [copy_in(stream, PINNED, 9_000), launch(stream, 10)];
+    let body: Vec<Call> = [0, 1, 0, 1].into_iter().flat_map(round).collect();
+    let copies = spans(&run(body, &refetching()), Lane::CopyIn);
+    let takes: Vec<u64> = copies.iter().map(|span| span.1 - span.0).collect();
+    // The first starts when no kernel is launched. At the second, that of the first stream
+    // runs, but one waits behind it: two streams with two and one. At the third, two with one
+    // each. At the fourth, the last of the first stream has nothing more to wait for.
+    assert_eq!(takes, [10_000, 10_750, 10_500, 10_000]);
 }
 
 #[test]

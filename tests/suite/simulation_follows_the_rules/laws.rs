@@ -177,7 +177,8 @@ fn check_all(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError> {
 
 /// A timeline is simulated with every question asked, a makespan without those that do
 /// not arise in the program. On the first machine, hardly any does unless several streams
-/// launch kernels; on the second, copies slow each other; on the third, engines look.
+/// launch kernels; on the second, copies slow each other; on the third, engines look; on
+/// the fourth, kernels that wait slow copies.
 fn check_questions(workload: &Workload) {
     let (mut quiet, mut looking) = (machine(), machine());
     for machine in [&mut quiet, &mut looking] {
@@ -187,12 +188,16 @@ fn check_questions(workload: &Workload) {
         polling.delay.knots = vec![(0.0, 0.0), (1.0, 700.0)];
     }
     looking.latency.looks = Some(looks(1_500.0));
+    let mut waiting = machine();
+    waiting.link.refetches[0].slowdown.knots = vec![(0.0, 1.0), (3.0, 1.37)];
     let mut simulator = Simulator::default();
-    for machine in [quiet, machine(), looking] {
+    for machine in [quiet, machine(), looking, waiting] {
         for plan in plans(workload) {
             let program = Program::new(&plan, &machine).expect("known");
             let makespan = simulator.makespan(&program);
             assert_eq!(makespan, simulator.timeline(&program).makespan, "{}", plan.strategy);
+            let bound = lower_bound(&plan, &machine).expect("known");
+            assert!(bound <= makespan, "{}: {bound} and {makespan}", plan.strategy);
         }
     }
 }
