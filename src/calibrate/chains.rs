@@ -4,7 +4,7 @@ use super::rig::{Piece, Rig};
 use super::several::Member;
 use crate::gpu::{GpuError, Graph, Stream};
 use crate::plan::Direction;
-use crate::samples::{Link, SHORT_COPY};
+use crate::samples::Link;
 use crate::units::{Bytes, Span};
 
 /// A copy that outlasts a chain of kernels.
@@ -127,15 +127,9 @@ impl Rig<'_> {
         let piece = self.piece(false)?;
         let ashore = self.pinned[0].as_mut_ptr();
         let time = self.held(|rig| {
-            let (stream, end) = (&rig.streams[0], &rig.ordering[0]);
-            // The engine finds out at its next look that the blocker is over: the clock
-            // starts behind that.
-            rig.copy_at(stream, Direction::HostToDevice, ashore, SHORT_COPY, 0)?;
-            stream.record(&rig.marks[0])?;
-            for index in 0..count {
-                rig.copy_at(stream, Direction::HostToDevice, ashore, bytes, index)?;
-            }
-            stream.record(end)?;
+            rig.row((Direction::HostToDevice, bytes), ashore, 0..count)?;
+            let end = &rig.ordering[0];
+            rig.streams[0].record(end)?;
             rig.streams[1..=streams].iter().try_for_each(|stream| {
                 stream.wait(end)?;
                 let mut pairs = (0..kernels).flat_map(|_| [Link::Kernel, Link::CopyOut]);

@@ -6,11 +6,10 @@ use crate::gpu::{GpuError, Stream};
 use crate::plan::Direction;
 use crate::samples::SHORT_COPY;
 use crate::units::{Bytes, Span};
+use std::ops::Range;
 
 impl Rig<'_> {
-    /// Device time of `count` copies, one after the other, each of other bytes. The clock
-    /// starts behind a short one before them: the engine finds out at its next look that the
-    /// blocker is over, and that wait would be shared out among them.
+    /// Device time of `count` copies, one after the other, each of other bytes.
     pub fn copies(
         &mut self,
         direction: Direction,
@@ -21,13 +20,22 @@ impl Rig<'_> {
         let start = self.turn * count;
         let ashore =
             if registered { self.registered.as_mut_ptr() } else { self.pinned[0].as_mut_ptr() };
-        self.held(|rig| {
-            let stream = &rig.streams[0];
-            rig.copy_at(stream, direction, ashore, SHORT_COPY, start)?;
-            stream.record(&rig.marks[0])?;
-            (start..start + count)
-                .try_for_each(|index| rig.copy_at(stream, direction, ashore, bytes, index))
-        })
+        self.held(|rig| rig.row((direction, bytes), ashore, start..start + count))
+    }
+
+    /// Copies in the held stream, one after the other. The clock starts behind a short one
+    /// before them: the engine finds out at its next look that the blocker is over, and that
+    /// wait would be shared out among them.
+    pub fn row(
+        &self,
+        (direction, bytes): (Direction, Bytes),
+        ashore: *mut f32,
+        mut places: Range<u64>,
+    ) -> Result<(), GpuError> {
+        let stream = &self.streams[0];
+        self.copy_at(stream, direction, ashore, SHORT_COPY, places.start)?;
+        stream.record(&self.marks[0])?;
+        places.try_for_each(|place| self.copy_at(stream, direction, ashore, bytes, place))
     }
 
     /// Device times of `count` copies each way, both ways at once, an event

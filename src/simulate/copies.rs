@@ -13,7 +13,7 @@
 //!
 //! Going to another stream takes the engine a while, the longer the more
 //! streams it has to look at. Kernels that wait in several streams slow copies to the
-//! device: what they are is read again and again over the same link.
+//! device: their commands are read again and again over the same link.
 //!
 //! Copies that run are flows on the link, which carries less than both
 //! directions ask for. (What an engine asks for as it starts a copy stands in

@@ -3,10 +3,9 @@
 //! Copies and kernels of one device, which only stream order and events behind operations
 //! tie together: no stream holds back others or shares its channel, kernels of one stream
 //! alone may wait, and no engine goes by without looking, slows another or pays for changing
-//! streams. To ask about each of these
-//! at every operation takes a good part of the engine's time, so the engine is compiled a
-//! second time for such programs, without the questions (`PLAIN`). Whether hand-overs take
-//! time is still asked.
+//! streams. To ask about each of these at every operation takes a good part of the engine's
+//! time, so the engine is compiled a second time for such programs, without the questions
+//! (`PLAIN`). Whether hand-overs take time is still asked.
 
 use super::program::{Program, Sort};
 

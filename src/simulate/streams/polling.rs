@@ -8,7 +8,8 @@ use crate::units::Instant;
 
 impl Streams {
     /// What a kernel behind a kernel pays for other streams that the device has
-    /// to look after.
+    /// to look after: those with a kernel that waits for something else than a
+    /// kernel before it.
     #[cold]
     pub(super) fn polling(
         &mut self,

@@ -47,6 +47,10 @@ fn profile([copy_in, kernel, copy_out]: [u64; 3]) -> Profile {
     // Nor does it take any for engines that look for work all the time.
     let latency = profile.get_mut("latency").and_then(Value::as_table_mut);
     latency.expect("a profile has latencies").remove("looks");
+    // Nor does one stream of kernels wait beside others: how many times longer copies take
+    // then is no time.
+    let link = profile.get_mut("link").and_then(Value::as_table_mut);
+    link.expect("a profile has a link").remove("refetches");
     clear(&mut profile);
     let mut profile: Profile = profile.try_into().expect("the profile is of this version");
     let line = |size: u64, time: u64| Curve {
