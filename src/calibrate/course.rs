@@ -44,6 +44,11 @@ impl Course {
         Self { passes: (0..sizes.passes).map(&mut pass).collect() }
     }
 
+    /// How often everything is measured.
+    pub fn passes(&self) -> usize {
+        self.passes.len()
+    }
+
     /// The quickest and most telling probes: whether the machine is what it was.
     pub fn telling(machine: &Provenance) -> Self {
         let sizes = Sizes::new(machine.extent);

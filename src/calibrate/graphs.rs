@@ -5,7 +5,6 @@ use super::rig::{Rig, clocked};
 use crate::gpu::{Blocker, ExecutableGraph, GpuError, Graph};
 use crate::samples::{CYCLES, Link};
 use crate::units::Span;
-use std::time::Instant;
 
 impl Rig<'_> {
     /// A graph of these operations, each after the one before, that has been
@@ -13,19 +12,14 @@ impl Rig<'_> {
     fn graph<'l>(
         &self,
         links: impl Iterator<Item = &'l Link>,
-        long: bool,
     ) -> Result<ExecutableGraph, GpuError> {
-        let graph = self.capture(links, long)?.instantiate()?;
+        let graph = self.capture(links)?.instantiate()?;
         self.launch_once(&graph)?;
         Ok(graph)
     }
 
-    fn capture<'l>(
-        &self,
-        mut links: impl Iterator<Item = &'l Link>,
-        long: bool,
-    ) -> Result<Graph, GpuError> {
-        let (stream, piece) = (&self.streams[0], self.piece(long)?);
+    fn capture<'l>(&self, mut links: impl Iterator<Item = &'l Link>) -> Result<Graph, GpuError> {
+        let (stream, piece) = (&self.streams[0], self.piece(false)?);
         Graph::capture(stream, || links.try_for_each(|&link| self.issue(stream, link, &piece)))
     }
 
@@ -40,7 +34,7 @@ impl Rig<'_> {
     pub fn graph_calls(&mut self, nodes: u64) -> Result<[Span; 3], GpuError> {
         let links = || CYCLES[0].iter().cycle().take(nodes as usize);
         let mut captured = None;
-        let capture = clocked(|| self.capture(links(), false).map(|graph| captured = Some(graph)))?;
+        let capture = clocked(|| self.capture(links()).map(|graph| captured = Some(graph)))?;
         let mut executable = None;
         let captured = captured.expect("the capture has not failed");
         let instantiate = clocked(|| captured.instantiate().map(|graph| executable = Some(graph)))?;
@@ -55,20 +49,9 @@ impl Rig<'_> {
         Ok([capture, instantiate, launch?])
     }
 
-    /// Host time of launching a graph of one operation, and of the rest of its trip.
-    pub fn graph_trip(&mut self, link: Link, long: bool) -> Result<[Span; 2], GpuError> {
-        let (graph, stream) = (self.graph([link].iter(), long)?, &self.streams[0]);
-        let start = Instant::now();
-        // SAFETY: all memory is the rig's and outlives the wait.
-        unsafe { stream.replay(&graph)? };
-        let called = start.elapsed();
-        stream.synchronize()?;
-        Ok([called.into(), (start.elapsed() - called).into()])
-    }
-
     /// Device time of a graph of the pattern, `count` times.
     pub fn graph_chain(&mut self, links: &[Link], count: u64) -> Result<Span, GpuError> {
-        let graph = self.graph((0..count).flat_map(|_| links), false)?;
+        let graph = self.graph((0..count).flat_map(|_| links))?;
         // SAFETY: all memory is the rig's and outlives the stream's work.
         self.held(|rig| unsafe { rig.streams[0].replay(&graph) })
     }

@@ -5,11 +5,12 @@ use crate::gpu::supports;
 use crate::kernels::{Kernel, Variant};
 use crate::plan::Direction;
 use crate::samples::{
-    CYCLES, GraphCall, IN_TURN, Link, Load, MEANWHILE, MEMORY_FOOTPRINT, MemoryWork, ONE_THREAD,
-    Quantity, REFETCHED, ROTATED, ROTATED_IN_GRAPH, SHARED_FOOTPRINT, SetupStep, Side, TimedCall,
-    TransferPath, TripPart,
+    CYCLES, GraphCall, IN_TURN, Link, Load, MEANWHILE, MEMORY_FOOTPRINT, MOST_OF_ONE_CORE,
+    MemoryWork, ONE_THREAD, Quantity, REFETCHED, ROTATED, ROTATED_IN_GRAPH, SHARED_FOOTPRINT,
+    SetupStep, Side, TimedCall, TransferPath, TripPart,
 };
 use crate::units::Bytes;
+use std::ops::Range;
 
 /// Something that is measured in one go; it may give several quantities.
 #[derive(Debug, Clone)]
@@ -92,6 +93,9 @@ pub(super) fn host_probes(sizes: &Sizes) -> Vec<Probe> {
             probes.push(staged(direction, bytes, POOL));
         }
     }
+    for &bytes in sizes.copies.iter().filter(|bytes| LEAVES_CORE.contains(bytes)) {
+        probes.push(staged(Direction::HostToDevice, bytes, MOST_OF_ONE_CORE));
+    }
     for Points { variant, elements, coarse, .. } in sizes.points() {
         for elements in elements {
             probes.push(twin(variant, elements, Bytes::ZERO));
@@ -116,6 +120,10 @@ pub(super) fn host_probes(sizes: &Sizes) -> Vec<Probe> {
     probes.extend(memory_probes(sizes));
     probes
 }
+
+/// Copies of pageable memory that are not taken along at once, and find something in the
+/// caches of their core only if little else was used in between.
+const LEAVES_CORE: Range<Bytes> = Bytes::kib(64)..MOST_OF_ONE_CORE;
 
 fn memory_probes(sizes: &Sizes) -> Vec<Probe> {
     use MemoryWork::{
@@ -233,15 +241,17 @@ fn trip_probes(sizes: &Sizes) -> Vec<Probe> {
         for &size in *alone {
             let is_long = first == K || size >= LONG_TRIP.get();
             let others = [I, O, K].into_iter().filter(|&next| next != first && is_long);
-            for next in std::iter::once(None).chain(others.map(Some)) {
-                let parts = TripPart::all(next.is_some()).iter();
-                let quantities = parts.map(|&part| Quantity::Trip { first, size, next, part });
-                let (quantities, counts) = (quantities.collect(), Counts::Once);
-                probes.push(Probe { quantities, counts });
-            }
+            let nexts = std::iter::once(None).chain(others.map(Some));
+            probes.extend(nexts.map(|next| trip((first, size), next, false)));
         }
     }
     probes
+}
+
+fn trip((first, size): (Link, u64), next: Option<Link>, in_graph: bool) -> Probe {
+    let parts = TripPart::all(next.is_some() && !in_graph).iter();
+    let quantity = |&part| Quantity::Trip { first, size, next, part, in_graph };
+    Probe { quantities: parts.map(quantity).collect(), counts: Counts::Once }
 }
 
 /// Copies of this size are still under way when the next operation is there.
@@ -251,8 +261,12 @@ const LONG_TRIP: Bytes = Bytes::kib(32);
 /// graph costs besides.
 const NODES: [u64; 3] = [3, 24, 96];
 
+/// First nodes of graphs of one and of two: bytes of copies in and out, degrees of
+/// polynomials. All outlast the arrival of what is behind them.
+const NODE_SIZES: [[u64; 2]; 3] = [[256 << 10, 512 << 10], [256 << 10, 512 << 10], [1024, 4096]];
+
 fn graph_probes() -> Vec<Probe> {
-    use Link::{CopyIn, CopyOut, Kernel};
+    use Link::Kernel;
     let calls = |nodes| {
         let quantities = GraphCall::ALL.map(|call| Quantity::GraphCall { call, nodes });
         Probe { quantities: quantities.to_vec(), counts: Counts::Once }
@@ -260,11 +274,11 @@ fn graph_probes() -> Vec<Probe> {
     let chain =
         |links: &[Link]| one(Quantity::GraphChain { links: links.to_vec() }, Counts::Both(2, 26));
     let mut probes = NODES.map(calls).to_vec();
-    for link in [CopyIn, CopyOut, Kernel] {
-        for long in [false, true] {
-            let parts = TripPart::all(false).iter();
-            let quantities = parts.map(|&part| Quantity::GraphTrip { link, long, part }).collect();
-            probes.push(Probe { quantities, counts: Counts::Once });
+    for (first, sizes) in Link::OF_ONE_DEVICE.into_iter().zip(NODE_SIZES) {
+        for size in sizes {
+            let others = Link::OF_ONE_DEVICE.into_iter().filter(|&next| next != first);
+            let nexts = std::iter::once(None).chain(others.map(Some));
+            probes.extend(nexts.map(|next| trip((first, size), next, true)));
         }
     }
     probes.push(chain(&[Kernel]));

@@ -57,7 +57,7 @@ struct Patience {
 impl Patience {
     const fn of(extent: Extent) -> Self {
         let [device, host, least, team, thread] = match extent {
-            Extent::Full | Extent::Elsewhere => [50, 20, 10, 30, 250],
+            Extent::Full | Extent::Elsewhere => [42, 16, 10, 30, 250],
             Extent::Quick => [24, 8, 5, 15, 60],
         };
         Self {
@@ -75,7 +75,8 @@ impl Patience {
 /// A chain measured by its duration lasts about this long.
 const CHAIN: Span = Span::from_millis(3);
 
-/// Measures what of the course is not in the samples yet, writing as it goes.
+/// Measures what of the course, until so many passes, is not in the samples yet, writing as
+/// it goes.
 ///
 /// # Errors
 /// If the samples are not of this calibration, the device fails, the samples
@@ -83,7 +84,7 @@ const CHAIN: Span = Span::from_millis(3);
 pub fn calibrate<W: Write>(
     device: &Device,
     team: &Team,
-    course: &Course,
+    (course, until): (&Course, usize),
     mut samples: Samples,
     recorder: &mut Recorder<W>,
     progress: &mut dyn Progress,
@@ -100,7 +101,7 @@ pub fn calibrate<W: Write>(
     };
     note(&mut samples, recorder, &watch)?;
     let mut end = 0;
-    for pass in &course.passes {
+    for pass in course.passes.iter().take(until) {
         end += pass.len();
         let left = &pass[pass.len() - end.saturating_sub(done).min(pass.len())..];
         if left.is_empty() {
@@ -146,6 +147,7 @@ fn measure(
 ) -> Result<Vec<Measurement>, CalibrateError> {
     let what = &probe.quantities[0];
     rig.cpu.settle();
+    rig.change_streams();
     if matches!(what, Quantity::Setup { step: SetupStep::Context })
         && !ExtraContext::is_allowed(rig.device)?
     {

@@ -1,10 +1,10 @@
 //! Calls as a plan makes them, and trips of one or two operations.
 
 use super::rig::{Piece, Rig, clocked};
-use crate::gpu::GpuError;
+use crate::gpu::{GpuError, Graph};
 use crate::kernels::{Kernel, Variant};
 use crate::plan::Direction;
-use crate::samples::{IN_TURN, Link, TRIP_ELEMENTS};
+use crate::samples::{IN_TURN, Link, SECOND_NODE, TRIP_ELEMENTS};
 use crate::units::{Bytes, Span};
 use std::time::{Duration, Instant};
 
@@ -43,11 +43,14 @@ impl Rig<'_> {
     /// Host time of the parts of a trip: each call, and the rest.
     pub fn trip(
         &mut self,
-        first: Link,
-        size: u64,
+        (first, size): (Link, u64),
         next: Option<Link>,
+        in_graph: bool,
     ) -> Result<Vec<Span>, GpuError> {
-        let short = self.piece(false)?;
+        let mut short = self.piece(false)?;
+        if in_graph {
+            short.bytes = SECOND_NODE;
+        }
         let long = match first {
             Link::CopyIn | Link::CopyOut | Link::PeerCopy => {
                 Piece { bytes: Bytes::new(size), ..self.piece(false)? }
@@ -59,13 +62,28 @@ impl Rig<'_> {
             }
         };
         let stream = &self.streams[0];
-        stream.synchronize()?;
+        let operations = || std::iter::once((first, &long)).chain(next.map(|next| (next, &short)));
+        let graph = if in_graph {
+            let mut nodes = operations();
+            let issue = || nodes.try_for_each(|(link, piece)| self.issue(stream, link, piece));
+            let graph = Graph::capture(stream, issue)?.instantiate()?;
+            self.launch_once(&graph)?;
+            Some(graph)
+        } else {
+            stream.synchronize()?;
+            None
+        };
         let start = Instant::now();
-        self.issue(stream, first, &long)?;
-        let mut ends = vec![start.elapsed()];
-        if let Some(next) = next {
-            self.issue(stream, next, &short)?;
+        let mut ends = Vec::new();
+        if let Some(graph) = &graph {
+            // SAFETY: all memory is the rig's and outlives the wait.
+            unsafe { stream.replay(graph)? };
             ends.push(start.elapsed());
+        } else {
+            for (link, piece) in operations() {
+                self.issue(stream, link, piece)?;
+                ends.push(start.elapsed());
+            }
         }
         stream.synchronize()?;
         ends.push(start.elapsed());

@@ -23,6 +23,7 @@ use miette::miette;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::collections::BTreeSet;
+use std::fmt::Display;
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -91,14 +92,20 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
     let mut bar = Bar::new().map_err(Failure::machine)?;
     let mut recorder = Recorder::after(file);
     let course = Course::new(&so_far.machine);
-    let samples = calibrate(&device, &team, &course, so_far, &mut recorder, &mut bar);
-    let samples = samples.map_err(|error| failure(error, |e| how_to_go_on(e, arguments, &growing)));
-    let samples = samples.and_then(|samples| {
-        let trials = Trials { device: &device, team: &team };
-        let on_error = |error| trial_failure(error, |e| how_to_go_on(e, arguments, &growing));
-        let mut go_on = |done, total| bar.advance(done, total);
-        trials.run(samples, &mut recorder, &mut go_on).map_err(on_error)
-    });
+    let mut trials = Trials::new(&so_far.machine, &device, &team);
+    let measure = |mut samples: Samples| {
+        // Each pass with its trials: the machine of one minute is not that of the next.
+        for until in 1..=course.passes() {
+            let pass = (&course, until);
+            let measured = calibrate(&device, &team, pass, samples, &mut recorder, &mut bar);
+            let go_on = |e: &dyn Display| how_to_go_on(e, arguments, &growing);
+            samples = measured.map_err(|error| failure(error, |e| go_on(e)))?;
+            let round = trials.round(&mut |done, total| bar.advance(done, total));
+            round.map_err(|error| trial_failure(error, |e| go_on(e)))?;
+        }
+        trials.finish(samples, &mut recorder).map_err(Failure::machine)
+    };
+    let samples = measure(so_far);
     bar.shown.finish_and_clear();
     let samples = samples?;
     let profile = profile_of(&samples).map_err(Failure::machine)?;
@@ -143,7 +150,8 @@ fn check(arguments: &CalibrateArguments, path: &Path) -> Result<Outcome, Failure
     let course = Course::telling(&here);
     // Nobody wants these samples later.
     let mut recorder = Recorder::after(std::io::sink());
-    let now = calibrate(&device, &team, &course, empty, &mut recorder, &mut bar);
+    let all = (&course, course.passes());
+    let now = calibrate(&device, &team, all, empty, &mut recorder, &mut bar);
     bar.shown.finish_and_clear();
     let now = now.map_err(|error| failure(error, |e| format!("hallway: {e}; nothing is said")))?;
     let quantities: BTreeSet<&Quantity> = now.measurements.iter().map(|m| &m.quantity).collect();
@@ -185,16 +193,12 @@ fn interrupted(growing: &Path, here: &Provenance) -> Result<Samples, Failure> {
     let done = Course::new(&samples.machine).done(&samples.measurements);
     let (_, whole) = done.map_err(|error| refused(error.to_string()))?;
     samples.measurements.truncate(whole);
-    // They begin when the rest is whole, and go quickly.
+    // They go quickly, and are not written before the rest is whole.
     samples.trials.clear();
     Ok(samples)
 }
 
-fn how_to_go_on(
-    error: &impl std::fmt::Display,
-    arguments: &CalibrateArguments,
-    growing: &Path,
-) -> String {
+fn how_to_go_on(error: &dyn Display, arguments: &CalibrateArguments, growing: &Path) -> String {
     let CalibrateArguments { output, gpu, gpus, threads, seed, quick, managed, .. } = arguments;
     let mut options = format!("--resume --output {} --gpu {gpu} --seed {seed}", output.display());
     if *quick {

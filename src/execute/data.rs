@@ -3,6 +3,7 @@
 use crate::host::{Operand, Team};
 use crate::kernels::Shape;
 use crate::scenario::{BufferId, Home, Task, Workload};
+use rayon::prelude::*;
 
 /// The contents of every buffer, all batches one after the other.
 #[derive(Debug, Clone)]
@@ -77,20 +78,23 @@ impl Contents {
     /// The first element that deviates by more than rounding can explain.
     pub fn check(&self, workload: &Workload, id: BufferId, found: &[f32]) -> Result<f64, Mismatch> {
         let expected = self.of(id);
-        let finite = expected.iter().map(|value| value.abs()).filter(|value| value.is_finite());
-        let largest = finite.fold(f32::MIN_POSITIVE, f32::max);
-        let mut worst = 0.0_f32;
-        for (element, (&found, &expected)) in found.iter().zip(expected).enumerate() {
-            // Equal infinities have no difference.
-            let deviation =
-                if found == expected { 0.0 } else { (found - expected).abs() / largest };
-            if deviation > TOLERANCE || deviation.is_nan() {
-                let buffer = workload.buffer(id).name.clone();
-                return Err(Mismatch { buffer, element, found, expected });
-            }
-            worst = worst.max(deviation);
+        let finite = expected.par_iter().map(|value| value.abs()).filter(|value| value.is_finite());
+        let largest = finite.reduce(|| f32::MIN_POSITIVE, f32::max);
+        // Equal infinities have no difference.
+        let deviation = |(&found, &expected): (&f32, &f32)| {
+            if found == expected { 0.0 } else { (found - expected).abs() / largest }
+        };
+        let pairs = || found.par_iter().zip(expected);
+        let is_wrong = |pair| {
+            let deviation = deviation(pair);
+            deviation > TOLERANCE || deviation.is_nan()
+        };
+        if let Some(element) = pairs().position_first(is_wrong) {
+            let buffer = workload.buffer(id).name.clone();
+            let (found, expected) = (found[element], expected[element]);
+            return Err(Mismatch { buffer, element, found, expected });
         }
-        Ok(f64::from(worst))
+        Ok(f64::from(pairs().map(deviation).reduce(|| 0.0, f32::max)))
     }
 }
 

@@ -7,6 +7,9 @@ use crate::host::PageMemory;
 use crate::plan::{Allocation, Place, Plan, Slice};
 use crate::scenario::{Home, HostMemory, Workload};
 use crate::units::Bytes;
+use rayon::prelude::*;
+use std::borrow::Cow;
+use std::slice;
 
 pub(super) enum Memory {
     /// Not taken yet.
@@ -63,17 +66,16 @@ impl Memories {
                 Home::Device => device_memory(need(device)?, allocation, values)?,
                 Home::Host(HostMemory::Pinned) if plan.needs_device() => {
                     let pinned = PinnedMemory::new(need(device)?, allocation.bytes)?;
-                    // SAFETY: just allocated with room for all values.
-                    unsafe {
-                        let target = pinned.as_mut_ptr();
-                        target.copy_from_nonoverlapping(values.as_ptr(), values.len());
-                    }
+                    // SAFETY: just allocated with room for all values, and nobody else's.
+                    let target =
+                        unsafe { slice::from_raw_parts_mut(pinned.as_mut_ptr(), values.len()) };
+                    fill(target, values);
                     Memory::Pinned(pinned)
                 }
                 // To the CPU alone, pinned memory is memory like any other.
                 Home::Host(_) | Home::Scratch => {
                     let mut pages = PageMemory::new(allocation.bytes)?;
-                    pages.as_mut_slice()[..values.len()].copy_from_slice(values);
+                    fill(&mut pages.as_mut_slice()[..values.len()], values);
                     Memory::Pageable(pages)
                 }
             });
@@ -148,20 +150,28 @@ impl Memories {
         device: Option<&Device>,
         index: usize,
         length: usize,
-    ) -> Result<Vec<f32>, ExecuteError> {
-        let mut values = vec![f32::NAN; length];
+    ) -> Result<Cow<'_, [f32]>, ExecuteError> {
         if let Some(address) = self.0[index].host_address() {
-            // SAFETY: the allocation holds at least so many values.
-            unsafe { values.as_mut_ptr().copy_from_nonoverlapping(address, length) };
-        } else if let Some(address) = self.0[index].device_address() {
+            // SAFETY: the allocation holds at least so many values, and is borrowed.
+            return Ok(Cow::Borrowed(unsafe { slice::from_raw_parts(address, length) }));
+        }
+        let mut values = vec![f32::NAN; length];
+        if let Some(address) = self.0[index].device_address() {
             let stream = Stream::new(need(device)?)?;
             let bytes = Bytes::of_f32(length as u64);
             // SAFETY: both sides hold so many values until the wait is over.
             unsafe { stream.copy_out(address, values.as_mut_ptr(), bytes)? };
             stream.synchronize()?;
         }
-        Ok(values)
+        Ok(Cow::Owned(values))
     }
+}
+
+/// Copies with all threads: the pages of a large array are new, and take as long as its data.
+fn fill(target: &mut [f32], values: &[f32]) {
+    const BLOCK: usize = 1 << 18;
+    let blocks = target.par_chunks_mut(BLOCK).zip(values.par_chunks(BLOCK));
+    blocks.for_each(|(target, values)| target.copy_from_slice(values));
 }
 
 fn device_memory(

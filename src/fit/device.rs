@@ -58,17 +58,8 @@ pub(super) fn latencies(
         Some(Estimate::new(ns, model.time.scatter))
     };
     let by_parts = |link: Link| {
-        let copy = |direction, size: u64| {
-            let model = copies.iter().find(|model| model.direction == direction);
-            model?.time.known(size as f64).ok()
-        };
-        let service = |size: u64| match link {
-            Link::CopyIn => copy(Direction::HostToDevice, size),
-            Link::CopyOut => copy(Direction::DeviceToHost, size),
-            Link::Kernel => polynomial(kernels, size),
-            Link::PeerCopy => None,
-        };
-        trips::start(lookup, link, service, calls.synchronize)
+        let service = |size| first_of_trip((copies, kernels), (link, size));
+        trips::start(lookup, (link, false), service, calls.synchronize)
     };
     // Less well: what calls take varies, and is in this.
     let by_trip = |link, call: Option<Estimate>| {
@@ -88,6 +79,23 @@ pub(super) fn latencies(
         wake_host: calls.synchronize,
         kernel_gap: service(lookup, Link::Kernel),
         looks: None,
+    }
+}
+
+/// Nanoseconds of what a trip begins with.
+pub(super) fn first_of_trip(
+    (copies, kernels): (&[CopyModel], &[KernelModel]),
+    (link, size): (Link, u64),
+) -> Option<f64> {
+    let copy = |direction| {
+        let model = copies.iter().find(|model| model.direction == direction);
+        model?.time.known(size as f64).ok()
+    };
+    match link {
+        Link::CopyIn => copy(Direction::HostToDevice),
+        Link::CopyOut => copy(Direction::DeviceToHost),
+        Link::Kernel => polynomial(kernels, size),
+        Link::PeerCopy => None,
     }
 }
 

@@ -1,29 +1,27 @@
 //! Graphs: the same questions as of calls and chains, asked of nodes.
 
-use super::chains::{kind, long_service, mean_hop, service};
+use super::chains::{kind, mean_hop, service};
 use super::device;
 use super::lookup::Lookup;
+use super::trips;
 use crate::plan::Direction;
-use crate::profile::{CallCosts, CopyModel, Estimate, GraphCosts, NodeHandOver, PerNode};
-use crate::samples::{GraphCall, Link, Quantity, ROTATED_IN_GRAPH, TripPart};
+use crate::profile::{
+    CallCosts, CopyModel, Estimate, GraphCosts, KernelModel, NodeHandOver, PerNode,
+};
+use crate::samples::{GraphCall, Link, Quantity, ROTATED_IN_GRAPH};
 use crate::stats::{Line, theil_sen};
 
 pub(super) fn graph_costs(
     lookup: &Lookup<'_>,
     calls: &CallCosts,
-    copies: &[CopyModel],
+    (copies, kernels): (&[CopyModel], &[KernelModel]),
 ) -> GraphCosts {
     let launch = call(lookup, GraphCall::Launch);
-    let kernels = Quantity::GraphChain { links: vec![Link::Kernel] };
-    let kernel_gap = lookup.estimate_of(&kernels);
-    // Best of long ones: a short copy to the device goes along with the launch.
+    let chain = Quantity::GraphChain { links: vec![Link::Kernel] };
+    let kernel_gap = lookup.estimate_of(&chain);
     let start = |link| {
-        let of = |long, service: Option<Estimate>| {
-            let rest = Quantity::GraphTrip { link, long, part: TripPart::Rest };
-            let rest = lookup.estimate_of(&rest)?;
-            Some(rest.without(service?.ns + calls.synchronize?.ns))
-        };
-        of(true, long_service(lookup, link)).or_else(|| of(false, service(lookup, link)))
+        let service = |size| device::first_of_trip((copies, kernels), (link, size));
+        trips::start(lookup, (link, true), service, calls.synchronize)
     };
     // In a chain, kernels have the graph's gap before them.
     let services = Link::OF_ONE_DEVICE.map(|link| match link {

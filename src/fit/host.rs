@@ -9,7 +9,7 @@ use crate::profile::{
 use crate::samples::{
     MEMORY_FOOTPRINT, MOST_OF_ONE_CORE, MemoryWork, ONE_THREAD, Quantity, SHARED_FOOTPRINT,
 };
-use crate::stats::{median, theil_sen};
+use crate::stats::{isotonic, median, theil_sen};
 use crate::units::Bytes;
 
 pub(super) fn caches(lookup: &Lookup<'_>) -> CacheModel {
@@ -66,15 +66,9 @@ fn staging_misses(lookup: &Lookup<'_>) -> Option<Vec<(f64, f64)>> {
     let rates: Vec<f64> = time_per_byte(Some(around)).iter().map(|knot| knot.1).collect();
     let &(_, hot) = same.first().filter(|&&(bytes, _)| bytes == STAYS.as_f64())?;
     let cold = median(&rates)?;
-    let mut most = 0.0_f64;
-    let mut knots: Vec<(f64, f64)> = Vec::new();
-    for (bytes, ns) in same {
-        let share = (ns - hot) / (cold - hot).max(f64::MIN_POSITIVE);
-        most = most.max(share.clamp(0.0, 1.0));
-        knots.push((bytes, most));
-    }
-    knots.push((around.as_f64(), 1.0));
-    Some(knots)
+    let share = |ns: f64| ((ns - hot) / (cold - hot).max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
+    let shares = same.into_iter().map(|(bytes, ns)| (bytes, share(ns)));
+    Some(rising(shares.chain([(around.as_f64(), 1.0)]).collect()))
 }
 
 /// The share of misses over footprints, from the one size that was measured
@@ -101,13 +95,15 @@ fn misses(
     if least > near.as_f64() || most < far.as_f64() {
         return None;
     }
-    // More memory to go round never makes for fewer misses: dips are noise.
-    let mut most = 0.0_f64;
-    let mut share = |ns: f64| {
-        most = most.max(((ns - hot) / (cold - hot).max(f64::MIN_POSITIVE)).clamp(0.0, 1.0));
-        most
-    };
-    Some(points.iter().map(|&(footprint, ns)| (footprint, share(ns))).collect())
+    let share = |ns: f64| ((ns - hot) / (cold - hot).max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
+    Some(rising(points.iter().map(|&(footprint, ns)| (footprint, share(ns))).collect()))
+}
+
+/// More memory to go round never makes for fewer misses: dips, and what stands out before
+/// them, are noise.
+fn rising(knots: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    let (footprints, shares): (Vec<f64>, Vec<f64>) = knots.into_iter().unzip();
+    footprints.into_iter().zip(isotonic(&shares)).collect()
 }
 
 /// Memory that a core keeps to itself, wherever it has caches of its own.
@@ -122,12 +118,13 @@ pub(super) fn staging(lookup: &Lookup<'_>, calls: &CallCosts) -> Vec<StagingMode
         Quantity::Staged { footprint, .. } => Some(*footprint),
         _ => None,
     });
-    let curve = |way: Direction, end: bool, cold: bool| {
+    let curve = |way: Direction, end: bool, found: Warmth| {
         lookup.curve(|quantity| match quantity {
             Quantity::Staged { direction, bytes, footprint, complete } => {
-                let fits = match cold {
-                    true => *footprint == around && around > *bytes,
-                    false => footprint == bytes,
+                let fits = match found {
+                    Warmth::Same => footprint == bytes,
+                    Warmth::Shared => *footprint == MOST_OF_ONE_CORE && footprint > bytes,
+                    Warmth::Memory => *footprint == around && around > *bytes,
                 };
                 (fits && (*direction, *complete) == (way, end)).then_some(bytes.get())
             }
@@ -136,14 +133,14 @@ pub(super) fn staging(lookup: &Lookup<'_>, calls: &CallCosts) -> Vec<StagingMode
     };
     let mut models = Vec::new();
     for direction in Direction::BOTH {
-        for cold in [false, true] {
-            let Some(mut until_complete) = curve(direction, true, cold) else { continue };
+        for found in [Warmth::Same, Warmth::Shared, Warmth::Memory] {
+            let Some(mut until_complete) = curve(direction, true, found) else { continue };
             // "For transfers from device memory to pageable host memory, the
             // function will return only once the copy has completed" (CUDA Driver
             // API manual, "API synchronization behavior").
-            let mut until_return = curve(direction, false, cold)
+            let mut until_return = curve(direction, false, found)
                 .or_else(|| (direction == Direction::DeviceToHost).then(|| until_complete.clone()));
-            if cold {
+            if found == Warmth::Memory {
                 until_return.iter_mut().for_each(straighten);
                 straighten(&mut until_complete);
             }
@@ -151,7 +148,7 @@ pub(super) fn staging(lookup: &Lookup<'_>, calls: &CallCosts) -> Vec<StagingMode
             for knot in &mut until_complete.knots {
                 knot.1 = (knot.1 - calls.synchronize.map_or(0.0, |cost| cost.ns)).max(0.0);
             }
-            models.push(StagingModel { direction, cold, until_return, until_complete });
+            models.push(StagingModel { direction, found, until_return, until_complete });
         }
     }
     models

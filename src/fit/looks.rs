@@ -5,8 +5,8 @@ use super::chains::kind;
 use super::lookup::Lookup;
 use super::trips::{part, sizes};
 use crate::plan::Direction;
-use crate::profile::{CopyModel, Estimate, Latencies, Looks, LooksAfter};
-use crate::samples::{Link, SHORT_COPY, TripPart};
+use crate::profile::{CopyModel, Estimate, GraphCosts, Latencies, Looks, LooksAfter};
+use crate::samples::{Link, SECOND_NODE, SHORT_COPY, TripPart};
 use crate::stats::{mad, median};
 
 /// Of an operation that came too early, or nearly so.
@@ -28,44 +28,71 @@ impl Wait {
     }
 }
 
-/// All waits that trips of two operations have in them.
-fn waits(lookup: &Lookup<'_>, latency: &Latencies, copies: &[CopyModel]) -> Vec<Wait> {
-    let mut waits = Vec::new();
-    for first in Link::OF_ONE_DEVICE {
-        for size in sizes(lookup, first) {
-            let others = Link::OF_ONE_DEVICE.into_iter().filter(|&next| next != first);
-            let wait = |next| wait(lookup, (first, size), next, latency, copies);
-            waits.extend(others.filter_map(wait));
-        }
-    }
-    waits
+/// What trips are taken apart with.
+pub(super) struct Trips<'a> {
+    pub lookup: &'a Lookup<'a>,
+    pub latency: &'a Latencies,
+    pub copies: &'a [CopyModel],
+    pub graph: &'a GraphCosts,
 }
 
-/// The wait in a trip of two operations, if it was measured.
-fn wait(
-    lookup: &Lookup<'_>,
-    first: (Link, u64),
-    next: Link,
-    latency: &Latencies,
-    copies: &[CopyModel],
-) -> Option<Wait> {
-    let copy = |direction| {
-        let model = copies.iter().find(|model| model.direction == direction)?;
-        model.time.known(SHORT_COPY.as_f64()).ok()
-    };
-    let (start, service) = match next {
-        Link::CopyIn => (latency.start_copy_in?, copy(Direction::HostToDevice)?),
-        Link::CopyOut => (latency.start_copy_out?, copy(Direction::DeviceToHost)?),
-        Link::Kernel => (latency.start_kernel?, latency.kernel_gap?.ns),
-        // No trip goes to another device.
-        Link::PeerCopy => return None,
-    };
-    let rest = |next| Some(part(lookup, first, next, TripPart::Rest)?.ns);
-    let call = part(lookup, first, Some(next), TripPart::NextCall)?.ns;
-    // From the return of the first call on.
-    let end = rest(None)? - latency.wake_host?.ns;
-    let extra = rest(Some(next))? - (start.ns + service + latency.wake_host?.ns);
-    Some(Wait { pair: [first.0, next], late: end - (call + start.ns), extra })
+impl Trips<'_> {
+    /// All waits that trips of two operations have in them, or of graphs of two nodes.
+    fn waits(&self, in_graph: bool) -> Vec<Wait> {
+        let mut waits = Vec::new();
+        for first in Link::OF_ONE_DEVICE {
+            for size in sizes(self.lookup, (first, in_graph)) {
+                let others = Link::OF_ONE_DEVICE.into_iter().filter(|&next| next != first);
+                waits.extend(others.filter_map(|next| self.wait((first, size), next, in_graph)));
+            }
+        }
+        waits
+    }
+
+    /// The wait in a trip of two operations, if it was measured.
+    fn wait(&self, first: (Link, u64), next: Link, in_graph: bool) -> Option<Wait> {
+        let time = |next, of| Some(part(self.lookup, first, next, (of, in_graph))?.ns);
+        let wake = self.latency.wake_host?.ns;
+        // What the host does behind the first before the second is on its way: in a graph,
+        // what launching takes longer.
+        let call = if in_graph {
+            time(Some(next), TripPart::FirstCall)? - time(None, TripPart::FirstCall)?
+        } else {
+            time(Some(next), TripPart::NextCall)?
+        };
+        let (start, service) = self.alone(next, in_graph)?;
+        // From the return of the first call on.
+        let end = time(None, TripPart::Rest)? - wake;
+        let extra = time(Some(next), TripPart::Rest)? - (start + service + wake);
+        Some(Wait { pair: [first.0, next], late: end - (call + start), extra })
+    }
+
+    /// Nanoseconds of the way to the device, and of what comes second in a trip.
+    fn alone(&self, next: Link, in_graph: bool) -> Option<(f64, f64)> {
+        let bytes = if in_graph { SECOND_NODE } else { SHORT_COPY };
+        let copy = |direction| {
+            let model = self.copies.iter().find(|model| model.direction == direction)?;
+            model.time.known(bytes.as_f64()).ok()
+        };
+        let Latencies { start_copy_in, start_copy_out, start_kernel, .. } = self.latency;
+        let graph = self.graph;
+        let start = |calls: &Option<Estimate>, nodes: &Option<Estimate>| {
+            Some(if in_graph { nodes } else { calls }.as_ref()?.ns)
+        };
+        Some(match next {
+            Link::CopyIn => {
+                (start(start_copy_in, &graph.start_copy_in)?, copy(Direction::HostToDevice)?)
+            }
+            Link::CopyOut => {
+                (start(start_copy_out, &graph.start_copy_out)?, copy(Direction::DeviceToHost)?)
+            }
+            Link::Kernel => {
+                (start(start_kernel, &graph.start_kernel)?, self.latency.kernel_gap?.ns)
+            }
+            // No trip goes to another device.
+            Link::PeerCopy => return None,
+        })
+    }
 }
 
 /// Nanoseconds between which the period is looked for, and how finely.
@@ -83,19 +110,9 @@ const SURELY: f64 = 2_000.0;
 
 /// The period of which all waits are multiples, as many as it takes for what is waited
 /// for to end, and from when it counts for each pair of operations.
-pub(super) fn looks(
-    lookup: &Lookup<'_>,
-    latency: &Latencies,
-    copies: &[CopyModel],
-) -> Option<Looks> {
-    let all = waits(lookup, latency, copies);
-    let kinds = Link::OF_ONE_DEVICE;
-    let pairs = kinds.into_iter().flat_map(|from| kinds.map(|to| [from, to]));
-    let pairs = pairs.filter(|[from, to]| from != to).map(|pair| {
-        let is_of = |wait: &&Wait| wait.pair == pair && wait.late > SURELY;
-        (pair, all.iter().filter(is_of).collect())
-    });
-    let pairs: Vec<([Link; 2], Vec<&Wait>)> = pairs.collect();
+pub(super) fn looks(trips: &Trips<'_>) -> Option<Looks> {
+    let all = trips.waits(false);
+    let pairs = pairs(&all);
     if pairs.iter().any(|(_, waits)| waits.len() < FEWEST) {
         return None;
     }
@@ -115,16 +132,30 @@ pub(super) fn looks(
     if typical(&off)? > BETTER * typical(&noticing.collect::<Vec<_>>())? {
         return None;
     }
-    let after = pairs.iter().zip(misses(period)).map(|(([from, to], _), (after, _))| LooksAfter {
-        from: kind(*from),
-        to: kind(*to),
-        time: Estimate::new(after, 0.0),
-    });
+    let after = |(pair, waits): &([Link; 2], Vec<&Wait>)| {
+        let [from, to] = pair.map(kind);
+        let time = Estimate::new(best_after(waits, period).0, 0.0);
+        LooksAfter { from, to, time }
+    };
+    let in_graphs = trips.waits(true);
+    let pairs_in_graphs = self::pairs(&in_graphs);
     Some(Looks {
         period: Estimate::new(period, mad(&off)? / period),
         grace: grace(&all, period),
-        after: after.collect(),
+        after: pairs.iter().map(after).collect(),
+        in_graphs: pairs_in_graphs.iter().filter(|pair| !pair.1.is_empty()).map(after).collect(),
     })
+}
+
+/// The waits of what surely has to wait, for each pair of operations.
+fn pairs(all: &[Wait]) -> Vec<([Link; 2], Vec<&Wait>)> {
+    let kinds = Link::OF_ONE_DEVICE;
+    let pairs = kinds.into_iter().flat_map(|from| kinds.map(|to| [from, to]));
+    let waits = |pair| {
+        let is_of = |wait: &&Wait| wait.pair == pair && wait.late > SURELY;
+        (pair, all.iter().filter(is_of).collect())
+    };
+    pairs.filter(|[from, to]| from != to).map(waits).collect()
 }
 
 /// From when a period counts that explains such waits best, and by how much it misses

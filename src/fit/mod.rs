@@ -19,6 +19,7 @@ mod trips;
 use crate::profile::{Conditions, Profile, SCHEMA_VERSION};
 use crate::samples::{Provenance, Quantity, Samples};
 pub use intervals::intervals;
+use looks::Trips;
 use lookup::Lookup;
 
 /// Samples that no profile comes from.
@@ -43,7 +44,9 @@ fn fit_to(lookup: &Lookup<'_>, machine: &Provenance) -> Profile {
     let copies = device::copies(lookup, false);
     let (kernels, twins) = (device::kernels(lookup), host::twins(lookup));
     let mut latency = device::latencies(lookup, &calls, (&copies, &kernels));
-    latency.looks = looks::looks(lookup, &latency, &copies);
+    let graph = graphs::graph_costs(lookup, &calls, (&copies, &kernels));
+    let trips = Trips { lookup, latency: &latency, copies: &copies, graph: &graph };
+    latency.looks = looks::looks(&trips);
     Profile {
         schema_version: SCHEMA_VERSION,
         machine: machine.clone(),
@@ -63,7 +66,7 @@ fn fit_to(lookup: &Lookup<'_>, machine: &Provenance) -> Profile {
         memory: host::memory(lookup),
         polling: device::polling(lookup, latency.kernel_gap),
         link: device::link(lookup, &copies),
-        graph: graphs::graph_costs(lookup, &calls, &copies),
+        graph,
         calls,
         latency,
         copies,

@@ -12,15 +12,17 @@ pub(super) fn part(
     lookup: &Lookup<'_>,
     (first, size): (Link, u64),
     next: Option<Link>,
-    part: TripPart,
+    (part, in_graph): (TripPart, bool),
 ) -> Option<Estimate> {
-    lookup.estimate_of(&Quantity::Trip { first, size, next, part })
+    lookup.estimate_of(&Quantity::Trip { first, size, next, part, in_graph })
 }
 
 /// Sizes of a first operation for which trips were measured.
-pub(super) fn sizes(lookup: &Lookup<'_>, wanted: Link) -> Vec<u64> {
+pub(super) fn sizes(lookup: &Lookup<'_>, (wanted, inside): (Link, bool)) -> Vec<u64> {
     let size = |quantity: &Quantity| match *quantity {
-        Quantity::Trip { first, size, next: None, part: TripPart::Rest } if first == wanted => {
+        Quantity::Trip { first, size, next: None, part: TripPart::Rest, in_graph }
+            if (first, in_graph) == (wanted, inside) =>
+        {
             Some(size)
         }
         _ => None,
@@ -40,17 +42,17 @@ const START_OF: RangeInclusive<Bytes> = Bytes::kib(32)..=Bytes::kib(256);
 /// nanoseconds of an operation of a size, where it is known.
 pub(super) fn start(
     lookup: &Lookup<'_>,
-    link: Link,
+    (link, in_graph): (Link, bool),
     service: impl Fn(u64) -> Option<f64>,
     synchronize: Option<Estimate>,
 ) -> Option<Estimate> {
     let start = |&size: &u64| {
-        let rest = part(lookup, (link, size), None, TripPart::Rest)?;
+        let rest = part(lookup, (link, size), None, (TripPart::Rest, in_graph))?;
         Some(rest.without(service(size)? + synchronize?.ns))
     };
     let is_start = |size: &&u64| link == Link::Kernel || START_OF.contains(&Bytes::new(**size));
     let starts: Vec<Estimate> =
-        sizes(lookup, link).iter().filter(is_start).filter_map(start).collect();
+        sizes(lookup, (link, in_graph)).iter().filter(is_start).filter_map(start).collect();
     let middle = |of: fn(&Estimate) -> f64| median(&starts.iter().map(of).collect::<Vec<_>>());
     Some(Estimate::new(middle(|start| start.ns)?, middle(|start| start.scatter)?))
 }
@@ -63,8 +65,8 @@ const TAKES_DATA: f64 = 1.3;
 /// than that of any other.
 pub(super) fn inline_copies(lookup: &Lookup<'_>, calls: &CallCosts) -> Option<InlineCopies> {
     let synchronize = calls.synchronize?.ns;
-    let sizes = sizes(lookup, Link::CopyIn);
-    let time = |size, wanted| part(lookup, (Link::CopyIn, size), None, wanted);
+    let sizes = sizes(lookup, (Link::CopyIn, false));
+    let time = |size, wanted| part(lookup, (Link::CopyIn, size), None, (wanted, false));
     let call = |size| time(size, TripPart::FirstCall);
     let by_engine = calls.copy_in?.ns;
     let takes_data = |&size: &u64| call(size).is_some_and(|call| call.ns > TAKES_DATA * by_engine);

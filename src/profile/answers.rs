@@ -2,8 +2,7 @@
 //! where nothing was measured to answer it from.
 
 use super::{
-    CacheModel, Contention, Curve, Estimate, HandOver, OperationKind, Profile, StagingModel,
-    TwinModel, Warmth,
+    CacheModel, Contention, Curve, Estimate, HandOver, OperationKind, Profile, TwinModel, Warmth,
 };
 use crate::kernels::{Arguments, Effort, Kernel, Variant};
 use crate::plan::Direction;
@@ -226,40 +225,6 @@ impl Profile {
         let what = || Unknown::new(format!("what {direction} copies of several streams pay"));
         Ok(curve.ok_or_else(what)?.at(streams as f64).max(0.0))
     }
-
-    /// Nanoseconds until a copy of pageable memory returns to the host and
-    /// until it is complete, on an idle device, in a plan that goes round
-    /// `footprint` bytes of host memory; `None`: of which no cache has anything.
-    ///
-    /// # Errors
-    /// If such copies were not calibrated.
-    pub fn staging(
-        &self,
-        direction: Direction,
-        bytes: Bytes,
-        footprint: Option<Bytes>,
-    ) -> Result<(f64, f64), Unknown> {
-        let what = format!("{direction} copies of pageable memory");
-        let time = |cold: bool| {
-            let fits = |model: &&StagingModel| model.direction == direction && model.cold == cold;
-            let far = if cold { ", with other memory used in between" } else { "" };
-            let what = format!("{what}{far}");
-            let model = self.staging.iter().find(fits).ok_or_else(|| Unknown::new(&*what))?;
-            let returns = model.until_return.as_ref();
-            let returns = returns.ok_or_else(|| Unknown::new(format!("when {what} return")))?;
-            let complete = of_bytes(&model.until_complete, bytes, &what)?;
-            Ok((of_bytes(returns, bytes, &what)?, complete))
-        };
-        let Some(footprint) = footprint else { return time(true) };
-        if footprint <= bytes {
-            return time(false);
-        }
-        let unknown = || Unknown::new(format!("{what}, with other memory used in between"));
-        let misses = |around| self.caches.staging(around).ok_or_else(unknown);
-        let further = further(misses(bytes)?, misses(footprint)?);
-        let (hot, cold) = (time(false)?, time(true)?);
-        Ok((blend(hot.0, cold.0, further), blend(hot.1, cold.1, further)))
-    }
 }
 
 /// Kernels, on the device and on the CPU.
@@ -367,11 +332,11 @@ pub(super) fn of_bytes(curve: &Curve, bytes: Bytes, what: &str) -> Result<f64, U
 
 /// The share of what is found `there` that is not found `here`: what is
 /// measured at a footprint has the misses of that footprint in it.
-fn further(there: f64, here: f64) -> f64 {
+pub(super) fn further(there: f64, here: f64) -> f64 {
     if there < 1.0 { ((here - there) / (1.0 - there)).max(0.0) } else { 0.0 }
 }
 
-fn blend(hot: f64, cold: f64, misses: f64) -> f64 {
+pub(super) fn blend(hot: f64, cold: f64, misses: f64) -> f64 {
     hot + (cold - hot) * misses
 }
 

@@ -15,6 +15,7 @@ mod intervals;
 mod model;
 mod multi_gpu;
 mod parameters;
+mod staging;
 mod transfers;
 
 /// What is asked of [`Profile::graph_call`].

@@ -115,6 +115,9 @@ pub struct Looks {
     pub grace: Estimate,
     /// By what the operation has to follow, and what it is.
     pub after: Vec<LooksAfter>,
+    /// The same of nodes of a graph.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub in_graphs: Vec<LooksAfter>,
 }
 
 /// From the arrival of an operation that came too early to the moment from which periods
@@ -256,9 +259,9 @@ pub struct CopyModel {
 #[serde(deny_unknown_fields)]
 pub struct StagingModel {
     pub direction: Direction,
-    /// Whether the host data was out of the CPU's caches, or as near as its
-    /// size allows: nothing else was used in between.
-    pub cold: bool,
+    /// Where the host data was that is read or, as far as its core had read it before,
+    /// overwritten: the driver writes past the caches, and what is in them is in its way.
+    pub found: Warmth,
     /// Nanoseconds over bytes until the call returns, on an idle device.
     pub until_return: Option<Curve>,
     /// Nanoseconds over bytes until the copy is complete.

@@ -15,6 +15,8 @@ pub const ONE_THREAD: (Variant, u64) = (Variant { kernel: Kernel::Scale, extent:
 pub const MOST_OF_ONE_CORE: Bytes = Bytes::mib(8);
 pub const SHORT_COPY: Bytes = Bytes::kib(4);
 pub const LONG_COPY: Bytes = Bytes::kib(256);
+/// Of the second node of a graph: more than a launch takes along.
+pub const SECOND_NODE: Bytes = Bytes::kib(64);
 /// A kernel and its elements.
 pub const SHORT_KERNEL: (Variant, u64) = (Variant { kernel: Kernel::Scale, extent: 0 }, 32);
 pub const LONG_KERNEL: (Variant, u64) =

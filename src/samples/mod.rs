@@ -16,8 +16,8 @@ mod words;
 
 pub use agreed::{
     CYCLES, IN_TURN, LONG_COPY, LONG_KERNEL, MEANWHILE, MEMORY_FOOTPRINT, MOST_OF_ONE_CORE,
-    ONE_THREAD, REFETCHED, ROTATED, ROTATED_IN_GRAPH, SHARED_FOOTPRINT, SHORT_COPY, SHORT_KERNEL,
-    TRIP_ELEMENTS,
+    ONE_THREAD, REFETCHED, ROTATED, ROTATED_IN_GRAPH, SECOND_NODE, SHARED_FOOTPRINT, SHORT_COPY,
+    SHORT_KERNEL, TRIP_ELEMENTS,
 };
 pub use condition::Condition;
 pub use file::{FORMAT, Recorder, SamplesError};
@@ -145,14 +145,6 @@ pub enum Quantity {
         call: GraphCall,
         nodes: u64,
     },
-    /// As [`Quantity::Trip`], of a graph with one operation as its node, short or `long`:
-    /// its launch is the first call.
-    GraphTrip {
-        link: Link,
-        #[serde(default)]
-        long: bool,
-        part: TripPart,
-    },
     /// As [`Quantity::Chain`], of operations that are the nodes of one graph.
     GraphChain {
         links: Vec<Link>,
@@ -234,12 +226,14 @@ pub enum Quantity {
     /// Host time of a part of a trip: issuing an operation to an idle device, and a
     /// short one behind it in its stream if there is a `next`, and synchronising. All
     /// parts are measured at once. `size`: bytes of a copy, or the degree of a
-    /// polynomial over [`TRIP_ELEMENTS`].
+    /// polynomial over [`TRIP_ELEMENTS`]. Nodes of a graph have one call, its launch.
     Trip {
         first: Link,
         size: u64,
         next: Option<Link>,
         part: TripPart,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        in_graph: bool,
     },
     /// Host time of calls that are made one by one on an idle device: the end of
     /// what each began is waited for, untimed.
@@ -309,7 +303,7 @@ pub enum TripPart {
 }
 
 impl TripPart {
-    /// Those of a trip of one operation, or of two.
+    /// Those of a trip with one call, or with two.
     pub const fn all(has_next: bool) -> &'static [Self] {
         if has_next {
             &[Self::FirstCall, Self::NextCall, Self::Rest]

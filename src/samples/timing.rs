@@ -37,7 +37,6 @@ impl Quantity {
             | Self::RoundTrip { .. }
             | Self::Trip { .. }
             | Self::GraphCall { .. }
-            | Self::GraphTrip { .. }
             | Self::Staged { .. }
             | Self::Memory { .. }
             | Self::Crossing { .. }

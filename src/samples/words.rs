@@ -18,10 +18,6 @@ impl fmt::Display for Quantity {
             Self::GraphCall { call, nodes } => {
                 write!(f, "host cost of {} a graph of {nodes} nodes", call.name())
             }
-            Self::GraphTrip { link, long: l, part } => {
-                let (part, link) = (part.name(), link.name());
-                write!(f, "{part} of a trip of a graph of {}{link}", long(*l))
-            }
             Self::GraphChain { links } => write!(f, "chain of {} in a graph", named(links)),
             Self::HandOver { from, to, across: a } => {
                 write!(f, "hand-over of {}{}", named(&[*from, *to]), across(*a))
@@ -58,7 +54,10 @@ impl fmt::Display for Quantity {
             }
             Self::Memory { work, bytes } => write!(f, "{} of {bytes}", work.name()),
             Self::CallInTurn { call } => write!(f, "host cost of {} among others", call.name()),
-            Self::Trip { first, size, next, part } => trip(f, (*first, *size), *next, *part),
+            Self::Trip { first, size, next, part, in_graph } => {
+                trip(f, (*first, *size), *next, *part)?;
+                f.write_str(if *in_graph { " in a graph" } else { "" })
+            }
             Self::IdleCall { call } => {
                 write!(f, "host cost of {} on an idle device", call.name())
             }

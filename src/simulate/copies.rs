@@ -243,9 +243,13 @@ impl Copies {
         self.looked_at = ENGINES * program.devices();
         for engine in self.engines.as_flattened_mut() {
             engine.rest.clear();
-            (engine.first, engine.serving, engine.entry, engine.end) =
-                (None, None, NONE, Instant::NEVER);
+            (engine.first, engine.entry, engine.end) = (None, NONE, Instant::NEVER);
             (engine.speed, engine.refetching, engine.met) = (1.0, 1.0, None);
+        }
+        for (engines, served) in self.engines.iter_mut().zip(&program.served) {
+            for (engine, &served) in engines.iter_mut().zip(served) {
+                engine.serving = served;
+            }
         }
     }
 

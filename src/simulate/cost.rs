@@ -83,8 +83,9 @@ pub(super) struct Costs<'a> {
     copied_in: Bytes,
     /// For each allocation, whether the body renews it.
     fresh: Vec<bool>,
-    /// For each allocation, whether a copy to the host writes it.
-    copied_out: Vec<bool>,
+    /// For each allocation, whether a copy to the device reads it, and whether one to the
+    /// host writes it.
+    copied: [Vec<bool>; 2],
     /// For each device, whether copies of one direction may meet those of the other.
     both_ways: Vec<bool>,
 }
@@ -92,14 +93,15 @@ pub(super) struct Costs<'a> {
 impl<'a> Costs<'a> {
     pub fn new(plan: &'a Plan, profile: &'a Profile) -> Self {
         let mut fresh = vec![false; plan.allocations.len()];
-        let mut copied_out = fresh.clone();
+        let mut copied = [fresh.clone(), fresh.clone()];
         let mut copies = vec![[false; 2]; plan.devices()];
         for call in &plan.body {
             match call {
                 Call::Renew(id) => fresh[id.0] = true,
-                Call::Copy { stream, direction, to, .. } => {
+                Call::Copy { stream, direction, from, to } => {
                     copies[plan.device_of(*stream).0][*direction as usize] = true;
-                    copied_out[to.allocation.0] |= *direction == Direction::DeviceToHost;
+                    let ashore = ashore(*direction, from, to).allocation;
+                    copied[*direction as usize][ashore.0] = true;
                 }
                 _ => {}
             }
@@ -107,7 +109,7 @@ impl<'a> Costs<'a> {
         let meet = |(device, copies)| plan.streams_of(DeviceId(device)) > 1 && copies == [true; 2];
         let both_ways = copies.into_iter().enumerate().map(meet).collect();
         let (footprint, copied_in) = (plan.host_footprint(), plan.copied_in_footprint());
-        Self { plan, profile, footprint, copied_in, fresh, copied_out, both_ways }
+        Self { plan, profile, footprint, copied_in, fresh, copied, both_ways }
     }
 
     /// What a call costs that launches a graph, is in one, perhaps `joined` with the one
@@ -291,7 +293,10 @@ impl<'a> Costs<'a> {
             let work = Work::Inline { duration: complete.saturating_sub(returns) };
             return Ok(Class { work, ..on_host(returns) });
         }
-        let (host, latency) = self.entry(direction)?;
+        let (mut host, latency) = self.entry(direction)?;
+        if direction == Direction::DeviceToHost {
+            host = host.max(self.profile.staging_call()?).min(complete.saturating_sub(latency));
+        }
         let work = Work::Staged {
             direction,
             duration: complete.saturating_sub(host + latency),
@@ -300,11 +305,14 @@ impl<'a> Costs<'a> {
         Ok(Class { latency, work, waits: Waits::Staging, ..on_host(host) })
     }
 
-    /// The host memory that a staged copy goes round. `None`: what it reads was
-    /// written by a copy to the host, past the caches.
+    /// The host memory that a staged copy goes round. `None`: what it reads was written by a
+    /// copy to the host, past the caches, or what it writes is read by none to the device.
     fn found_of(&self, direction: Direction, ashore: &Slice) -> Option<Bytes> {
-        let past_caches =
-            direction == Direction::HostToDevice && self.copied_out[ashore.allocation.0];
+        let [is_read, is_written] = self.copied.each_ref().map(|all| all[ashore.allocation.0]);
+        let past_caches = match direction {
+            Direction::HostToDevice => is_written,
+            Direction::DeviceToHost => !is_read,
+        };
         (!past_caches).then_some(self.copied_in)
     }
 

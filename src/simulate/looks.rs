@@ -25,8 +25,8 @@ use crate::units::{Instant, Span};
 pub(super) struct LookTimes {
     pub period: Span,
     /// From the arrival of an operation to when its periods begin to count, by the kind of
-    /// what it has to follow and its own.
-    after: [[Span; OperationKind::COUNT]; OperationKind::COUNT],
+    /// what it has to follow and its own; and the same of nodes of graphs.
+    after: [[[Span; OperationKind::COUNT]; OperationKind::COUNT]; 2],
     /// What arrives at each engine, device by device and kind by kind, in order of issue.
     /// What graphs are made of does not arrive one by one.
     arrivals: Vec<Vec<EntryId>>,
@@ -36,10 +36,13 @@ impl LookTimes {
     /// Those of a program whose entries are known.
     pub fn new(program: &Program<'_>) -> Option<Self> {
         let looks = program.profile.latency.looks.as_ref()?;
-        let mut after = [[Span::ZERO; OperationKind::COUNT]; OperationKind::COUNT];
-        for LooksAfter { from, to, time } in &looks.after {
-            after[*from as usize][*to as usize] = time.span();
-        }
+        let after = [&looks.after, &looks.in_graphs].map(|pairs| {
+            let mut after = [[Span::ZERO; OperationKind::COUNT]; OperationKind::COUNT];
+            for LooksAfter { from, to, time } in pairs {
+                after[*from as usize][*to as usize] = time.span();
+            }
+            after
+        });
         let mut arrivals = vec![Vec::new(); program.devices() * OperationKind::COUNT];
         let mut entries: Vec<(ItemId, EntryId)> =
             (0..).zip(&program.entries.list).map(|(id, entry)| (entry.item, id)).collect();
@@ -54,14 +57,12 @@ impl LookTimes {
         Some(Self { period, after, arrivals })
     }
 
-    /// Seen on an H200, and not explained by the manuals: the periods of calls count from a
-    /// while after they arrive, those of nodes at once.
+    /// Seen on an H200, and not explained by the manuals: periods count from a while after
+    /// something arrives.
     fn after(&self, program: &Program<'_>, id: EntryId, kind: OperationKind) -> Span {
-        if program.class_in(id).in_graph {
-            return Span::ZERO;
-        }
+        let after = &self.after[usize::from(program.class_in(id).in_graph)];
         let from = |id: EntryId| match program.entries.list[id as usize].sort {
-            Sort::Operation(from) => self.after[from as usize][kind as usize],
+            Sort::Operation(from) => after[from as usize][kind as usize],
             _ => Span::ZERO,
         };
         // Of all that it has to follow, what makes it wait longest.

@@ -160,6 +160,8 @@ pub struct Program<'p> {
     /// Nanoseconds for which each copy engine stands still on changing streams,
     /// device by device.
     pub(super) switch: Vec<[f64; ENGINES]>,
+    /// The streams that they have come from as a pass begins: where the one before ended.
+    pub(super) served: Vec<[Option<u16>; ENGINES]>,
     /// See [`super::plain`].
     pub(super) is_plain: bool,
 }
@@ -193,6 +195,7 @@ impl<'p> Program<'p> {
             channels: Vec::new(),
             graphs: plan.graphs().collect(),
             switch: Vec::new(),
+            served: Vec::new(),
             is_plain: false,
         };
         let mut known: BTreeMap<(Key, bool, bool), u32> = BTreeMap::new();
@@ -260,6 +263,7 @@ impl<'p> Program<'p> {
             self.rows = self.entries.rows();
         }
         self.channels = self.channels();
+        self.served = self.served();
         if (0..plan.devices()).any(|device| plan.streams_of(DeviceId(device)) > CHANNELS) {
             self.places = self.places_in_channels();
         }
@@ -334,6 +338,16 @@ impl<'p> Program<'p> {
             launches[usize::from(item.stream)] = true;
         }
         (0..).zip(launches).filter_map(|(stream, launches)| launches.then_some(stream)).collect()
+    }
+
+    fn served(&self) -> Vec<[Option<u16>; ENGINES]> {
+        let mut served = vec![[None; ENGINES]; self.devices()];
+        for item in &self.items {
+            if let Some(engine) = engine_of(&self.classes[item.class as usize].work) {
+                served[self.device_of(item.stream)][engine] = Some(item.stream);
+            }
+        }
+        served
     }
 
     /// The dearer, the more streams an engine takes copies from.

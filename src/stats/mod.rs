@@ -5,12 +5,14 @@
 //! a closed-form test. Values are finite: whoever measures or parses checks that,
 //! and a NaN that gets here is our own mistake.
 
+mod isotonic;
 mod line;
 mod modes;
 mod order;
 mod segments;
 mod steadiness;
 
+pub use isotonic::isotonic;
 pub use line::{Line, theil_sen};
 pub use modes::{Mode, modes};
 pub use order::{

@@ -5,7 +5,7 @@ use crate::execute::{Effort, ExecuteError, Executor};
 use crate::gpu::Device;
 use crate::host::Team;
 use crate::plan::{Family, Plan};
-use crate::samples::{Extent, Recorder, Samples, Trial};
+use crate::samples::{Extent, Provenance, Recorder, Samples, Trial};
 use crate::scenario::{HostMemory, Workload};
 use crate::search::candidates;
 use rand::seq::IndexedRandom;
@@ -22,10 +22,6 @@ const fn workloads(extent: Extent) -> usize {
     }
 }
 
-/// How often each is run: a CPU, or where memory happens to lie, makes a plan 3%
-/// faster at one time than at another, however long it is run each time.
-const ROUNDS: usize = 2;
-
 /// Plans tried of each workload for each way of handling host memory: most
 /// plans that anybody would choose are pinned.
 const PAGEABLE: usize = 1;
@@ -35,41 +31,42 @@ const PINNED: usize = 3;
 pub enum TrialError {
     #[error("trial `{workload}`: {source}")]
     Execute { workload: String, source: ExecuteError },
-    #[error("cannot write the samples: {0}")]
-    Write(#[from] std::io::Error),
     #[error("interrupted after {done} of {total} trials")]
     Interrupted { done: usize, total: usize },
 }
 
-/// What trials are run on.
+/// Trials of a machine, which are run in rounds.
 pub struct Trials<'a> {
-    pub device: &'a Device,
-    pub team: &'a Team,
+    device: &'a Device,
+    team: &'a Team,
+    seed: u64,
+    planned: Vec<Planned>,
 }
 
-impl Trials<'_> {
-    /// Adds trials to samples that have all else, and writes them when all are done.
+impl<'a> Trials<'a> {
+    /// Those of a calibration.
+    pub fn new(machine: &Provenance, device: &'a Device, team: &'a Team) -> Self {
+        let seed = machine.seed;
+        Self { device, team, seed, planned: planned(workloads(machine.extent), seed) }
+    }
+
+    /// Runs each plan: a CPU, or where memory happens to lie, makes a plan 3% faster at one
+    /// time than at another, however long it is run each time.
     ///
     /// # Errors
-    /// If a plan does not run or computes something wrong, the samples cannot be
-    /// written, or `go_on`, asked with the trials done and the whole number, says no.
-    pub fn run<W: Write>(
-        &self,
-        mut samples: Samples,
-        recorder: &mut Recorder<W>,
+    /// If a plan does not run or computes something wrong, or `go_on`, asked with the
+    /// workloads done and the whole number, says no.
+    pub fn round(
+        &mut self,
         go_on: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
-    ) -> Result<Samples, TrialError> {
-        let seed = samples.machine.seed;
-        let planned = planned(workloads(samples.machine.extent), seed);
-        let mut trials: Vec<Vec<Trial>> = planned.iter().map(Planned::trials).collect();
-        let total = planned.len() * ROUNDS;
-        for done in 0..total {
+    ) -> Result<(), TrialError> {
+        let total = self.planned.len();
+        for (done, Planned { workload, plans, trials }) in self.planned.iter_mut().enumerate() {
             if go_on(done, total).is_break() {
                 return Err(TrialError::Interrupted { done, total });
             }
-            let Planned { workload, plans, .. } = &planned[done % planned.len()];
-            let executor = Executor::new(Some(self.device), self.team, workload, seed);
-            for (plan, trial) in plans.iter().zip(&mut trials[done % planned.len()]) {
+            let executor = Executor::new(Some(self.device), self.team, workload, self.seed);
+            for (plan, trial) in plans.iter().zip(trials) {
                 let run = executor.run(plan, Effort::SHORT).map_err(|source| {
                     TrialError::Execute { workload: workload.name.clone(), source }
                 })?;
@@ -77,32 +74,29 @@ impl Trials<'_> {
                 trial.beside.extend(run.beside_ns);
             }
         }
-        for trial in trials.into_iter().flatten() {
-            recorder.add_trial(&trial)?;
-            samples.trials.push(trial);
-        }
+        Ok(())
+    }
+
+    /// Adds the trials to samples that have all else, and writes them.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    pub fn finish<W: Write>(
+        self,
+        mut samples: Samples,
+        recorder: &mut Recorder<W>,
+    ) -> std::io::Result<Samples> {
+        samples.trials = self.planned.into_iter().flat_map(|planned| planned.trials).collect();
+        samples.trials.iter().try_for_each(|trial| recorder.add_trial(trial))?;
         Ok(samples)
     }
 }
 
-/// A workload and those of its plans that are tried.
+/// A workload, those of its plans that are tried, and how they went.
 struct Planned {
-    scenario: String,
     workload: Workload,
     plans: Vec<Plan>,
-}
-
-impl Planned {
-    /// Of each plan, with no pass yet.
-    fn trials(&self) -> Vec<Trial> {
-        let trial = |plan: &Plan| Trial {
-            scenario: self.scenario.clone(),
-            plan: plan.strategy.to_string(),
-            passes: Vec::new(),
-            beside: Vec::new(),
-        };
-        self.plans.iter().map(trial).collect()
-    }
+    trials: Vec<Trial>,
 }
 
 /// So many workloads; the same ones for the same seed.
@@ -111,7 +105,13 @@ fn planned(count: usize, seed: u64) -> Vec<Planned> {
     let plan = |scenario: String| {
         let workload = Workload::from_toml("trial", &scenario).expect("trials are scenarios");
         let plans = chosen(candidates(&workload).plans, &mut random);
-        Planned { scenario, workload, plans }
+        let trial = |plan: &Plan| Trial {
+            scenario: scenario.clone(),
+            plan: plan.strategy.to_string(),
+            passes: Vec::new(),
+            beside: Vec::new(),
+        };
+        Planned { trials: plans.iter().map(trial).collect(), workload, plans }
     };
     scenarios(count, seed).into_iter().map(plan).collect()
 }

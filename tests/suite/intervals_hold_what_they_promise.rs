@@ -218,7 +218,7 @@ fn every_number_that_was_fitted_has_a_name_of_its_own() {
         "link.up_shared.per_byte_ns",
         "handover(copy-in, kernel, not across streams).first",
         "copy(host-to-device).time",
-        "staging(device-to-host, cold).until_return",
+        "staging(device-to-host, memory).until_return",
         "kernel(saxpy, extent 0).time",
         "caches.twin_misses",
         "memory.renew",

@@ -268,17 +268,17 @@ fn graphs() -> GraphCosts {
 }
 
 fn staging() -> Vec<StagingModel> {
-    let model = |direction, cold, returns, complete, slope| StagingModel {
+    let model = |direction, found, returns, complete, slope| StagingModel {
         direction,
-        cold,
+        found,
         until_return: Some(per_element_of_bytes(returns, slope)),
         until_complete: per_element_of_bytes(complete, slope),
     };
     vec![
-        model(Direction::HostToDevice, false, 8_000.0, 10_000.0, 1.0),
-        model(Direction::HostToDevice, true, 8_000.0, 10_000.0, 2.0),
-        model(Direction::DeviceToHost, false, 12_000.0, 12_000.0, 2.0),
-        model(Direction::DeviceToHost, true, 12_000.0, 12_000.0, 3.0),
+        model(Direction::HostToDevice, Warmth::Same, 8_000.0, 10_000.0, 1.0),
+        model(Direction::HostToDevice, Warmth::Memory, 8_000.0, 10_000.0, 2.0),
+        model(Direction::DeviceToHost, Warmth::Same, 12_000.0, 12_000.0, 2.0),
+        model(Direction::DeviceToHost, Warmth::Memory, 12_000.0, 12_000.0, 3.0),
     ]
 }
 
@@ -315,7 +315,7 @@ fn bytes_per_nanosecond(rate: f64) -> Bandwidth {
 }
 
 /// A curve over bytes that rises by `slope` with every element of four bytes.
-fn per_element_of_bytes(start: f64, slope: f64) -> Curve {
+pub fn per_element_of_bytes(start: f64, slope: f64) -> Curve {
     Curve { knots: vec![(0.0, start), (4e6, start + slope * 1e6)], scatter: SCATTER }
 }
 

@@ -238,7 +238,7 @@ fn exactly(ns: f64) -> Estimate {
 
 /// Looks after whole periods from an arrival on.
 fn looks(period: f64) -> Looks {
-    Looks { period: exactly(period), grace: exactly(0.0), after: Vec::new() }
+    Looks { period: exactly(period), grace: exactly(0.0), after: Vec::new(), in_graphs: Vec::new() }
 }
 
 /// The machine, which sends copies to the device of up to 4 KiB along with their

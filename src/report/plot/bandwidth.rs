@@ -6,7 +6,7 @@ use super::{
     wrapped, write,
 };
 use crate::plan::Direction;
-use crate::profile::{Curve, Profile, StagingModel};
+use crate::profile::{Curve, Profile, StagingModel, Warmth};
 use crate::report::words::{percent, rounded};
 use crate::samples::{Measurement, Quantity, Samples, TransferPath};
 use crate::stats::median;
@@ -27,9 +27,7 @@ const STEPS: u32 = 16;
 enum Kind {
     Pinned,
     /// In the CPU's caches, or out of them.
-    Pageable {
-        cold: bool,
-    },
+    Pageable(Warmth),
     /// Pinned so that the CPU's caches pass it by.
     WriteCombined,
     /// Not copied, but read or written by a kernel.
@@ -40,8 +38,8 @@ impl Kind {
     /// Kinds that older samples lack are shown only where they were measured.
     const ALL: [Self; 5] = [
         Self::Pinned,
-        Self::Pageable { cold: false },
-        Self::Pageable { cold: true },
+        Self::Pageable(Warmth::Same),
+        Self::Pageable(Warmth::Memory),
         Self::WriteCombined,
         Self::Mapped,
     ];
@@ -162,8 +160,8 @@ impl Series<'_> {
             .filter(|point| ends.is_some() && point.1 <= top);
         let (marker, width, host) = match self.kind {
             Kind::Pinned => (Marker::Dot, 2, "pinned"),
-            Kind::Pageable { cold: false } => (Marker::Ring, 1, "pageable, same data again"),
-            Kind::Pageable { cold: true } => (Marker::Cross, 1, "pageable, other data each time"),
+            Kind::Pageable(Warmth::Memory) => (Marker::Cross, 1, "pageable, other data each time"),
+            Kind::Pageable(_) => (Marker::Ring, 1, "pageable, same data again"),
             Kind::WriteCombined => (Marker::Triangle, 1, "write-combined"),
             Kind::Mapped => (Marker::Triangle, 1, "mapped, by a kernel"),
         };
@@ -178,8 +176,8 @@ fn curve(profile: &Profile, kind: Kind, of: Direction) -> Option<&Curve> {
         Kind::Pinned => {
             profile.copies.iter().find(|model| model.direction == of).map(|model| &model.time)
         }
-        Kind::Pageable { cold: wanted } => {
-            let fits = |model: &&StagingModel| (model.direction, model.cold) == (of, wanted);
+        Kind::Pageable(wanted) => {
+            let fits = |model: &&StagingModel| (model.direction, model.found) == (of, wanted);
             profile.staging.iter().find(fits).map(|model| &model.until_complete)
         }
         Kind::WriteCombined | Kind::Mapped => {
@@ -222,12 +220,12 @@ fn size(quantity: &Quantity, wanted: (Kind, Direction), largest: Bytes) -> Optio
         }
         Quantity::Copy { direction, bytes, registered: false } => (Kind::Pinned, direction, bytes),
         Quantity::Staged { direction, bytes, footprint, complete: true } => {
-            let cold = match footprint {
-                around if around == bytes => false,
-                around if around == largest => true,
+            let found = match footprint {
+                around if around == bytes => Warmth::Same,
+                around if around == largest => Warmth::Memory,
                 _ => return None,
             };
-            (Kind::Pageable { cold }, direction, bytes)
+            (Kind::Pageable(found), direction, bytes)
         }
         _ => return None,
     };

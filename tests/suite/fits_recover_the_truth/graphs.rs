@@ -1,7 +1,11 @@
 //! CUDA graphs.
 
 use super::*;
-use hallway::samples::{GraphCall, LONG_COPY, ROTATED_IN_GRAPH, TripPart};
+use hallway::samples::{GraphCall, LONG_COPY, ROTATED_IN_GRAPH, TRIP_ELEMENTS, TripPart};
+
+fn copy_out(bytes: Bytes) -> Quantity {
+    Quantity::Copy { direction: Direction::DeviceToHost, bytes, registered: false }
+}
 
 /// What the host and the device do with graphs, from times of whole graphs.
 #[test]
@@ -19,18 +23,19 @@ fn graphs_are_taken_apart_into_launches_nodes_and_hand_overs() {
         }
     }
     add(Quantity::Call { call: TimedCall::Synchronize }, 1, 1_200.0);
-    // Operations of 2 us in a stream; a trip is 5 us longer than the launch, the operation
-    // and the way back. A short copy to the device is under way with the launch.
-    for link in Link::OF_ONE_DEVICE {
-        add(Quantity::Chain { links: vec![link], across: false }, 1, 2_000.0);
-        let trip = |long, part| Quantity::GraphTrip { link, long, part };
-        add(trip(false, TripPart::FirstCall), 1, 2_800.0 + 120.0);
-        let start = if link == Link::CopyIn { 1_000.0 } else { 5_000.0 };
-        add(trip(false, TripPart::Rest), 1, start + 2_000.0 + 1_200.0);
-        if link == Link::CopyIn {
-            add(copy(LONG_COPY.get()), 1, 6_500.0);
-            add(trip(true, TripPart::Rest), 1, 5_000.0 + 6_500.0 + 1_200.0);
-        }
+    // Operations of 2 us in a stream. A trip of one of 6.5 us is 5 us longer than the launch,
+    // the operation and the way back.
+    let variant = Variant { kernel: hallway::kernels::Kernel::Polynomial, extent: 1024 };
+    for (first, what, size) in [
+        (Link::CopyIn, copy(LONG_COPY.get()), LONG_COPY.get()),
+        (Link::CopyOut, copy_out(LONG_COPY), LONG_COPY.get()),
+        (Link::Kernel, Quantity::Kernel { variant, elements: TRIP_ELEMENTS }, 1024),
+    ] {
+        add(Quantity::Chain { links: vec![first], across: false }, 1, 2_000.0);
+        add(what, 1, 6_500.0);
+        let trip = |part| Quantity::Trip { first, size, next: None, part, in_graph: true };
+        add(trip(TripPart::FirstCall), 1, 2_800.0 + 120.0);
+        add(trip(TripPart::Rest), 1, 5_000.0 + 6_500.0 + 1_200.0);
     }
     for count in [2, 26] {
         let ns = 9_000.0 + 1_300.0 * count as f64;

@@ -2,7 +2,7 @@
 
 use super::*;
 use hallway::profile::Latencies;
-use hallway::samples::{SHORT_COPY, TRIP_ELEMENTS, TripPart};
+use hallway::samples::{SECOND_NODE, SHORT_COPY, TRIP_ELEMENTS, TripPart};
 
 const KIB: u64 = 1024;
 const COPIES: [u64; 10] = [
@@ -66,7 +66,7 @@ fn samples(clock: &mut Clock, wait: impl Fn(f64) -> f64) -> Vec<Measurement> {
             let inline = first == Link::CopyIn && size <= 24 * KIB;
             let called = call + if inline { size as f64 / 16.0 } else { 0.0 };
             let end = called + START + service(first, size);
-            let trip = |next, part| Quantity::Trip { first, size, next, part };
+            let trip = |next, part| Quantity::Trip { first, size, next, part, in_graph: false };
             add(trip(None, TripPart::FirstCall), called);
             add(trip(None, TripPart::Rest), end + SYNCHRONIZE - called);
             for (next, call) in Link::OF_ONE_DEVICE.into_iter().zip(CALL) {
@@ -83,6 +83,48 @@ fn samples(clock: &mut Clock, wait: impl Fn(f64) -> f64) -> Vec<Measurement> {
         }
     }
     all
+}
+
+/// What the same machine does with graphs of one node and of two, of which each takes a
+/// microsecond to launch.
+fn of_graphs(clock: &mut Clock, wait: impl Fn(f64) -> f64) -> Vec<Measurement> {
+    let mut all = Vec::new();
+    let mut add = |quantity, ns| all.push(measured(quantity, 1, clock.times(ns, 51)));
+    for first in Link::OF_ONE_DEVICE {
+        let sizes = if first == Link::Kernel { [1024, 4096] } else { [256 * KIB, 512 * KIB] };
+        for size in sizes {
+            let trip = |next, part| Quantity::Trip { first, size, next, part, in_graph: true };
+            // From the return of the launch on.
+            let end = START + service(first, size);
+            add(trip(None, TripPart::FirstCall), 1_500.0);
+            add(trip(None, TripPart::Rest), end + SYNCHRONIZE);
+            for next in Link::OF_ONE_DEVICE.into_iter().filter(|&next| next != first) {
+                let size = if next == Link::Kernel { 0 } else { SECOND_NODE.get() };
+                let begins = START + wait(end - 1_000.0 - START);
+                add(trip(Some(next), TripPart::FirstCall), 2_500.0);
+                add(trip(Some(next), TripPart::Rest), begins + service(next, size) + SYNCHRONIZE);
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn periods_of_nodes_count_from_a_moment_of_their_own() {
+    let looks =
+        |late: f64, after: f64| after + ((late - after) / 8_200.0).ceil().max(1.0) * 8_200.0;
+    let wait = |after| move |late: f64| if late > 0.0 { looks(late, after) } else { 0.0 };
+    let mut clock = Clock::new(0.005, 0.02);
+    let mut all = samples(&mut clock, wait(1_700.0));
+    all.extend(of_graphs(&mut clock, wait(600.0)));
+    let looks = fitted(all).latency.looks.expect("waits are whole periods");
+    for (pairs, truth) in [(looks.after, 1_700.0), (looks.in_graphs, 600.0)] {
+        assert_eq!(pairs.len(), 6);
+        for pair in pairs {
+            let (ns, from, to) = (pair.time.ns, pair.from, pair.to);
+            assert!((ns - truth).abs() <= 300.0, "{from:?} to {to:?}: {ns} for {truth}");
+        }
+    }
 }
 
 #[test]

@@ -113,6 +113,13 @@ fn nodes_of_a_graph_look_for_themselves() {
     // The copy ends at 12050. The kernel, issued at 2600, arrives 4500 later: at 7100.
     let kernels = |body| spans(&run(body, &looking(6_000.0)), Lane::Kernels);
     assert_eq!(kernels(alone)[0].0, 7_100 + 6_000 + 1_000);
+    let mut later = looking(6_000.0);
+    let (from, to) = (OperationKind::CopyIn, OperationKind::Kernel);
+    let later_by = |ns| vec![LooksAfter { from, to, time: exactly(ns) }];
+    let looks = later.latency.looks.as_mut().expect("it looks");
+    (looks.after, looks.in_graphs) = (later_by(3_000.0), later_by(700.0));
+    let found = spans(&run(replay(chain.clone()).collect(), &later), Lane::Kernels)[0].0;
+    assert_eq!(found, 7_100 + 700 + 6_000 + 1_000);
     // A second copy and its kernel change nothing for the first.
     let twice: Vec<Call> = replay([chain.clone(), chain].concat()).collect();
     assert_eq!(kernels(twice)[0].0, 7_100 + 6_000 + 1_000);

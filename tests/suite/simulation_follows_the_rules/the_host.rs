@@ -1,7 +1,8 @@
 //! One host thread issues calls in order, each at its own cost.
 
 use super::*;
-use crate::machines::machine;
+use crate::machines::{machine, per_element_of_bytes};
+use hallway::profile::{StagingModel, Warmth};
 use hallway::units::Span;
 
 #[test]
@@ -71,10 +72,10 @@ fn a_pageable_copy_holds_the_host_until_its_last_piece_is_staged() {
     let timeline = run(vec![copy_in(0, PAGEABLE, 20_000), record(0, 0)], &machine());
     assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 30_000)]);
     assert_eq!(spans(&timeline, Lane::Host), [(0, 28_000), (28_000, 28_100)]);
-    // Out: 12000 + 2 * 20000 until it is complete, and not returned before.
+    // Out: 12000 + 3 * 20000 until it is complete, and not returned before.
     let timeline = run(vec![copy_out(0, PAGEABLE, 20_000), record(0, 0)], &machine());
-    assert_eq!(spans(&timeline, Lane::CopyOut), [(6_500, 52_000)]);
-    assert_eq!(spans(&timeline, Lane::Host), [(0, 52_000), (52_000, 52_100)]);
+    assert_eq!(spans(&timeline, Lane::CopyOut), [(6_500, 72_000)]);
+    assert_eq!(spans(&timeline, Lane::Host), [(0, 72_000), (72_000, 72_100)]);
 }
 
 #[test]
@@ -93,8 +94,8 @@ fn a_pageable_copy_waits_for_its_stream_but_a_small_one_in_returns_early() {
     assert_eq!(host_end(&large), 97_000 + 26_385 - 4_000 - 2_000);
     // Out, there is no such exception: 12000 + 20, less 1500 + 5000.
     let out = busy(copy_out(0, PAGEABLE, 10));
-    assert_eq!(spans(&out, Lane::CopyOut), [(97_400, 97_400 + 12_020 - 6_500)]);
-    assert_eq!(host_end(&out), 97_400 + 12_020 - 6_500);
+    assert_eq!(spans(&out, Lane::CopyOut), [(97_400, 97_400 + 12_030 - 6_500)]);
+    assert_eq!(host_end(&out), 97_400 + 12_030 - 6_500);
 }
 
 #[test]
@@ -126,13 +127,63 @@ fn what_the_caches_cannot_hold_is_cold() {
 }
 
 #[test]
+fn what_a_core_has_of_its_own_is_near_to_read_and_in_the_way_to_write() {
+    // It has all that a pass reads up to 64 KiB, and nothing from 128 KiB on. Out, an element
+    // takes 3 more if the core has its place, and none less.
+    let mut machine = machine();
+    machine.caches.own_misses = Some(vec![(65_536.0, 0.0), (131_072.0, 1.0)]);
+    let model = |direction| move |model: &&mut StagingModel| model.direction == direction;
+    let models = &mut machine.staging;
+    let mut shared = models.iter_mut().find(model(Direction::HostToDevice)).expect("in").clone();
+    shared.found = Warmth::Shared;
+    shared.until_return = Some(per_element_of_bytes(8_000.0, 3.0));
+    shared.until_complete = per_element_of_bytes(8_000.0, 3.0);
+    let out = models.iter_mut().find(model(Direction::DeviceToHost)).expect("out");
+    out.until_complete = per_element_of_bytes(12_000.0, 6.0);
+    out.until_return = Some(out.until_complete.clone());
+    models.push(shared);
+    let host = |body: Vec<Call>, kib| {
+        let mut plan = tiny(body);
+        plan.allocations[PAGEABLE.0].bytes = Bytes::kib(kib);
+        let last = spans(&simulate(&plan, &machine).expect("known"), Lane::Host).pop();
+        last.map(|(start, end)| end - start).expect("a call")
+    };
+    let copy_in = || copy_in(0, PAGEABLE, 16_385);
+    let n = 16_385_u32;
+    for (kib, near) in [(64, 1.0), (96, 2.0), (128, 3.0), (1_024, 3.0)] {
+        let takes = (host(vec![copy_in()], kib) - 8_000) as f64 / f64::from(n);
+        assert!((takes - near).abs() < 0.01, "{kib} KiB: {takes}");
+    }
+    let copy_out = || copy_out(0, PAGEABLE, u64::from(n));
+    let out = |body: Vec<Call>, kib| host(body, kib) - 12_000;
+    for (kib, slope) in [(65, 5.95), (96, 4.5), (128, 3.0)] {
+        let takes = out(vec![copy_in(), synchronize(0), copy_out()], kib) as f64 / f64::from(n);
+        assert!((takes - slope).abs() < 0.01, "{kib} KiB: {takes}");
+    }
+    // What is never read is in no cache, however small.
+    assert_eq!(out(vec![copy_out()], 65), 3 * u64::from(n));
+}
+
+#[test]
+fn a_pageable_copy_out_takes_longer_to_be_issued() {
+    // The smallest takes 20000, of which the way to the device is 5000, the copy 1000, and
+    // the way back 6000.
+    let mut machine = machine();
+    for model in &mut machine.staging {
+        model.until_complete = per_element_of_bytes(20_000.0, 2.0);
+    }
+    let timeline = run(vec![copy_out(0, PAGEABLE, 20_000)], &machine);
+    assert_eq!(spans(&timeline, Lane::CopyOut), [(13_000, 60_000)]);
+}
+
+#[test]
 fn fresh_memory_is_paid_for_by_whoever_touches_it_first() {
     // Renewing takes 20000. The team touches at 1 an element, one thread at 3.
     let renew = || Call::Renew(PAGEABLE);
     let timeline = run(vec![renew(), compute(10_000)], &machine());
     assert_eq!(spans(&timeline, Lane::Host), [(0, 20_000), (20_000, 20_000 + 21_000 + 10_000)]);
     let timeline = run(vec![renew(), copy_out(0, PAGEABLE, 10_000)], &machine());
-    let staged = 12_000 + 2 * 10_000 + 3 * 10_000;
+    let staged = 12_000 + 3 * 10_000 + 3 * 10_000;
     assert_eq!(spans(&timeline, Lane::Host), [(0, 20_000), (20_000, 20_000 + staged)]);
     // A copy from it does not touch it.
     let timeline = run(vec![renew(), copy_in(0, PAGEABLE, 20_000)], &machine());

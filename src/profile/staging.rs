@@ -1,0 +1,77 @@
+//! What a profile knows about copies of pageable memory.
+
+use super::answers::{blend, further, of_bytes};
+use super::{OperationKind, Profile, StagingModel, Unknown, Warmth};
+use crate::plan::Direction;
+use crate::units::{Bytes, Span};
+
+impl Profile {
+    /// Nanoseconds until a copy of pageable memory returns to the host and
+    /// until it is complete, on an idle device, in a plan that goes round
+    /// `footprint` bytes of host memory; `None`: of this, no cache has anything.
+    ///
+    /// # Errors
+    /// If such copies were not calibrated.
+    pub fn staging(
+        &self,
+        direction: Direction,
+        bytes: Bytes,
+        footprint: Option<Bytes>,
+    ) -> Result<(f64, f64), Unknown> {
+        let what = format!("{direction} copies of pageable memory");
+        let time = |found: Warmth| {
+            let fits = |model: &&StagingModel| model.direction == direction && model.found == found;
+            let what = match found {
+                Warmth::Same => what.clone(),
+                Warmth::Shared | Warmth::Memory => far(&what),
+            };
+            let model = self.staging.iter().find(fits).ok_or_else(|| Unknown::new(&*what))?;
+            let returns = model.until_return.as_ref();
+            let returns = returns.ok_or_else(|| Unknown::new(format!("when {what} return")))?;
+            let complete = of_bytes(&model.until_complete, bytes, &what)?;
+            Ok((of_bytes(returns, bytes, &what)?, complete))
+        };
+        let Some(footprint) = footprint else { return time(Warmth::Memory) };
+        let same = time(Warmth::Same)?;
+        if footprint <= bytes {
+            return Ok(same);
+        }
+        let both = |near: (f64, f64), far: (f64, f64), misses| {
+            (blend(near.0, far.0, misses), blend(near.1, far.1, misses))
+        };
+        let own = self.caches.own(bytes).zip(self.caches.own(footprint));
+        let own = own.map(|(there, here)| further(there, here));
+        if let (Direction::DeviceToHost, Some(misses)) = (direction, own) {
+            // What its core does not have any more is not in the way.
+            return Ok(both(same, time(Warmth::Memory)?, misses));
+        }
+        let near = match (own, time(Warmth::Shared)) {
+            (Some(misses), Ok(shared)) => both(same, shared, misses),
+            _ => same,
+        };
+        let misses = |around| self.caches.staging(around).ok_or_else(|| Unknown::new(far(&what)));
+        Ok(both(near, time(Warmth::Memory)?, further(misses(bytes)?, misses(footprint)?)))
+    }
+
+    /// From the call of a copy of pageable memory to the host to the command for its first
+    /// piece: what the smallest such copy takes besides the way to the device, the copy
+    /// itself and the way back.
+    ///
+    /// # Errors
+    /// If such copies were not calibrated.
+    pub fn staging_call(&self) -> Result<Span, Unknown> {
+        let direction = Direction::DeviceToHost;
+        let of_memory = |model: &&StagingModel| model.direction == direction;
+        let model = self.staging.iter().find(of_memory);
+        let first = model.and_then(|model| model.until_complete.knots.first());
+        let what = || Unknown::new(format!("{direction} copies of pageable memory"));
+        let &(bytes, complete) = first.ok_or_else(what)?;
+        let copy = self.copy(direction, Bytes::new(bytes as u64))?;
+        let others = self.start(OperationKind::CopyOut)? + copy + self.wake_host()?;
+        Ok(Span::from_nanos_f64(complete.max(0.0)).saturating_sub(others))
+    }
+}
+
+fn far(what: &str) -> String {
+    format!("{what}, with other memory used in between")
+}
