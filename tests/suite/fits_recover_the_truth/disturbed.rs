@@ -1,6 +1,8 @@
 //! Others on the host are in the way, for a visit or at every one.
 
 use super::*;
+use hallway::profile::Warmth;
+use hallway::samples::{MOST_OF_ONE_CORE, ONE_THREAD};
 
 /// Others use the link now and then, throughout a visit: each size has one without them.
 #[test]
@@ -80,4 +82,43 @@ fn what_is_in_no_cache_is_known_where_its_neighbour_is_unsure() {
     assert_within(misses(32) + 1.0, 1.0, 0.01, "32 MiB");
     assert!((0.2..0.8).contains(&misses(64)), "{}", misses(64));
     assert_within(misses(128), 1.0, 0.05, "128 MiB");
+}
+
+/// A core keeps up to 2 MiB: what stands out below that is noise, and is shared out.
+#[test]
+fn a_core_misses_ever_more_and_what_stands_out_is_noise() {
+    let (variant, elements) = ONE_THREAD;
+    let mut clock = Clock::new(0.002, 0.0);
+    let truth = [(32, 100.0), (256, 160.0), (512, 130.0), (1024, 130.0), (8192, 1_100.0)];
+    let twin = |(kib, ns)| {
+        let footprint = Bytes::kib(kib);
+        measured(Quantity::Twin { variant, elements, footprint }, 1, clock.times(ns, 40))
+    };
+    let caches = fitted(truth.map(twin).to_vec()).caches;
+    for (kib, share) in [(32, 0.0), (256, 0.04), (512, 0.04), (1024, 0.04), (8192, 1.0)] {
+        let found = caches.own(Bytes::kib(kib)).expect("measured");
+        assert!((found - share).abs() < 0.005, "{kib} KiB: {found} for {share}");
+    }
+}
+
+/// Copies of pageable memory of which all, or nothing, is in the caches of their core.
+#[test]
+fn copies_are_known_by_where_their_data_is() {
+    let mut clock = Clock::new(0.002, 0.0);
+    let mut all = Vec::new();
+    for (footprint, rate) in [(None, 18.0), (Some(MOST_OF_ONE_CORE), 14.0)] {
+        for bytes in [Bytes::kib(128), Bytes::mib(1), Bytes::mib(4)] {
+            for complete in [false, true] {
+                let (direction, footprint) = (DOWN, footprint.unwrap_or(bytes));
+                let quantity = Quantity::Staged { direction, bytes, footprint, complete };
+                all.push(measured(quantity, 1, clock.times(bytes.as_f64() / rate, 20)));
+            }
+        }
+    }
+    let models = fitted(all).staging;
+    for (found, rate) in [(Warmth::Same, 18.0), (Warmth::Shared, 14.0)] {
+        let model = models.iter().find(|model| model.found == found).expect("measured");
+        let bytes = Bytes::mib(1).as_f64();
+        assert_within(model.until_complete.at(bytes), bytes / rate, 0.02, format!("{found:?}"));
+    }
 }
