@@ -165,6 +165,17 @@ fn what_a_core_has_of_its_own_is_near_to_read_and_in_the_way_to_write() {
 }
 
 #[test]
+fn copies_out_to_one_place_will_do_where_no_others_were_measured() {
+    let mut machine = machine();
+    machine.staging.retain(|model| model.found == Warmth::Same);
+    let host = spans(&run(vec![copy_out(0, PAGEABLE, 20_000)], &machine), Lane::Host);
+    assert_eq!(host, [(0, 12_000 + 2 * 20_000)]);
+    // What they wrote is in no cache, and reading that was not measured.
+    let there_and_back = vec![copy_out(0, PAGEABLE, 20_000), copy_in(0, PAGEABLE, 20_000)];
+    simulate(&tiny(there_and_back), &machine).expect_err("refused");
+}
+
+#[test]
 fn a_pageable_copy_out_takes_longer_to_be_issued() {
     // The smallest takes 20000, of which the way to the device is 5000, the copy 1000, and
     // the way back 6000.
