@@ -123,7 +123,7 @@ pub(super) fn host_probes(sizes: &Sizes) -> Vec<Probe> {
 
 /// Copies of pageable memory that are not taken along at once, and find something in the
 /// caches of their core only if little else was used in between.
-const LEAVES_CORE: Range<Bytes> = Bytes::kib(64)..MOST_OF_ONE_CORE;
+const LEAVES_CORE: Range<Bytes> = Bytes::kib(65)..MOST_OF_ONE_CORE;
 
 fn memory_probes(sizes: &Sizes) -> Vec<Probe> {
     use MemoryWork::{

@@ -98,10 +98,10 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
         for until in 1..=course.passes() {
             let pass = (&course, until);
             let measured = calibrate(&device, &team, pass, samples, &mut recorder, &mut bar);
-            let go_on = |e: &dyn Display| how_to_go_on(e, arguments, &growing);
-            samples = measured.map_err(|error| failure(error, |e| go_on(e)))?;
+            let advice = |e: &dyn Display| how_to_go_on(e, arguments, &growing);
+            samples = measured.map_err(|error| failure(error, |e| advice(e)))?;
             let round = trials.round(&mut |done, total| bar.advance(done, total));
-            round.map_err(|error| trial_failure(error, |e| go_on(e)))?;
+            round.map_err(|error| trial_failure(error, |e| advice(e)))?;
         }
         trials.finish(samples, &mut recorder).map_err(Failure::machine)
     };

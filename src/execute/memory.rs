@@ -7,7 +7,6 @@ use crate::host::PageMemory;
 use crate::plan::{Allocation, Place, Plan, Slice};
 use crate::scenario::{Home, HostMemory, Workload};
 use crate::units::Bytes;
-use rayon::prelude::*;
 use std::borrow::Cow;
 use std::slice;
 
@@ -69,13 +68,13 @@ impl Memories {
                     // SAFETY: just allocated with room for all values, and nobody else's.
                     let target =
                         unsafe { slice::from_raw_parts_mut(pinned.as_mut_ptr(), values.len()) };
-                    fill(target, values);
+                    target.copy_from_slice(values);
                     Memory::Pinned(pinned)
                 }
                 // To the CPU alone, pinned memory is memory like any other.
                 Home::Host(_) | Home::Scratch => {
                     let mut pages = PageMemory::new(allocation.bytes)?;
-                    fill(&mut pages.as_mut_slice()[..values.len()], values);
+                    pages.as_mut_slice()[..values.len()].copy_from_slice(values);
                     Memory::Pageable(pages)
                 }
             });
@@ -165,13 +164,6 @@ impl Memories {
         }
         Ok(Cow::Owned(values))
     }
-}
-
-/// Copies with all threads: the pages of a large array are new, and take as long as its data.
-fn fill(target: &mut [f32], values: &[f32]) {
-    const BLOCK: usize = 1 << 18;
-    let blocks = target.par_chunks_mut(BLOCK).zip(values.par_chunks(BLOCK));
-    blocks.for_each(|(target, values)| target.copy_from_slice(values));
 }
 
 fn device_memory(

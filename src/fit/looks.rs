@@ -143,7 +143,11 @@ pub(super) fn looks(trips: &Trips<'_>) -> Option<Looks> {
         period: Estimate::new(period, mad(&off)? / period),
         grace: grace(&all, period),
         after: pairs.iter().map(after).collect(),
-        in_graphs: pairs_in_graphs.iter().filter(|pair| !pair.1.is_empty()).map(after).collect(),
+        in_graphs: pairs_in_graphs
+            .iter()
+            .filter(|pair| pair.1.len() >= FEWEST)
+            .map(after)
+            .collect(),
     })
 }
 

@@ -19,13 +19,16 @@ impl Profile {
         footprint: Option<Bytes>,
     ) -> Result<(f64, f64), Unknown> {
         let what = format!("{direction} copies of pageable memory");
-        let time = |found: Warmth| {
+        let model = |found: Warmth| {
             let fits = |model: &&StagingModel| model.direction == direction && model.found == found;
+            self.staging.iter().find(fits)
+        };
+        let time = |found: Warmth| {
             let what = match found {
                 Warmth::Same => what.clone(),
                 Warmth::Shared | Warmth::Memory => far(&what),
             };
-            let model = self.staging.iter().find(fits).ok_or_else(|| Unknown::new(&*what))?;
+            let model = model(found).ok_or_else(|| Unknown::new(&*what))?;
             let returns = model.until_return.as_ref();
             let returns = returns.ok_or_else(|| Unknown::new(format!("when {what} return")))?;
             let complete = of_bytes(&model.until_complete, bytes, &what)?;
@@ -50,7 +53,10 @@ impl Profile {
             // What its core does not have any more is not in the way.
             return Ok(both(same, time(Warmth::Memory)?, misses));
         }
-        let near = match (own, time(Warmth::Shared)) {
+        // Smaller ones than were measured there are staged another way.
+        let shared = model(Warmth::Shared).and_then(|model| model.until_complete.knots.first());
+        let is_known = shared.is_some_and(|first| first.0 <= bytes.as_f64());
+        let near = match (own.filter(|_| is_known), time(Warmth::Shared)) {
             (Some(misses), Ok(shared)) => both(same, shared, misses),
             _ => same,
         };

@@ -343,7 +343,9 @@ impl<'p> Program<'p> {
     fn served(&self) -> Vec<[Option<u16>; ENGINES]> {
         let mut served = vec![[None; ENGINES]; self.devices()];
         for item in &self.items {
-            if let Some(engine) = engine_of(&self.classes[item.class as usize].work) {
+            let class = &self.classes[item.class as usize];
+            // What goes along with its command needs no engine.
+            if let (Some(engine), false) = (engine_of(&class.work), class.may_go_inline) {
                 served[self.device_of(item.stream)][engine] = Some(item.stream);
             }
         }

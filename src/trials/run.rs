@@ -31,7 +31,7 @@ const PINNED: usize = 3;
 pub enum TrialError {
     #[error("trial `{workload}`: {source}")]
     Execute { workload: String, source: ExecuteError },
-    #[error("interrupted after {done} of {total} trials")]
+    #[error("interrupted after {done} of {total} workloads of a round of trials")]
     Interrupted { done: usize, total: usize },
 }
 
