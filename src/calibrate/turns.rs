@@ -4,7 +4,7 @@ use super::rig::{Piece, Rig, clocked};
 use crate::gpu::{GpuError, Graph};
 use crate::kernels::{Kernel, Variant};
 use crate::plan::Direction;
-use crate::samples::{IN_TURN, Link, SECOND_NODE, TRIP_ELEMENTS};
+use crate::samples::{IN_TURN, Link, SECOND_NODE, SHORT_COPY, TRIP_ELEMENTS};
 use crate::units::{Bytes, Span};
 use std::time::{Duration, Instant};
 
@@ -47,10 +47,8 @@ impl Rig<'_> {
         next: Option<Link>,
         in_graph: bool,
     ) -> Result<Vec<Span>, GpuError> {
-        let mut short = self.piece(false)?;
-        if in_graph {
-            short.bytes = SECOND_NODE;
-        }
+        let bytes = if in_graph { SECOND_NODE } else { SHORT_COPY };
+        let short = Piece { bytes, ..self.piece(false)? };
         let long = match first {
             Link::CopyIn | Link::CopyOut | Link::PeerCopy => {
                 Piece { bytes: Bytes::new(size), ..self.piece(false)? }

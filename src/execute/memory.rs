@@ -65,10 +65,11 @@ impl Memories {
                 Home::Device => device_memory(need(device)?, allocation, values)?,
                 Home::Host(HostMemory::Pinned) if plan.needs_device() => {
                     let pinned = PinnedMemory::new(need(device)?, allocation.bytes)?;
-                    // SAFETY: just allocated with room for all values, and nobody else's.
-                    let target =
-                        unsafe { slice::from_raw_parts_mut(pinned.as_mut_ptr(), values.len()) };
-                    target.copy_from_slice(values);
+                    // SAFETY: just allocated with room for all values.
+                    unsafe {
+                        let target = pinned.as_mut_ptr();
+                        target.copy_from_nonoverlapping(values.as_ptr(), values.len());
+                    }
                     Memory::Pinned(pinned)
                 }
                 // To the CPU alone, pinned memory is memory like any other.

@@ -66,9 +66,9 @@ fn staging_misses(lookup: &Lookup<'_>) -> Option<Vec<(f64, f64)>> {
     let rates: Vec<f64> = time_per_byte(Some(around)).iter().map(|knot| knot.1).collect();
     let &(_, hot) = same.first().filter(|&&(bytes, _)| bytes == STAYS.as_f64())?;
     let cold = median(&rates)?;
-    let share = |ns: f64| ((ns - hot) / (cold - hot).max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
-    let shares = same.into_iter().map(|(bytes, ns)| (bytes, share(ns)));
-    Some(rising(shares.chain([(around.as_f64(), 1.0)]).collect()))
+    // There, surely all.
+    let all = (around.as_f64(), f64::INFINITY);
+    Some(shares(same.into_iter().chain([all]).collect(), (hot, cold)))
 }
 
 /// The share of misses over footprints, from the one size that was measured
@@ -95,14 +95,16 @@ fn misses(
     if least > near.as_f64() || most < far.as_f64() {
         return None;
     }
-    let share = |ns: f64| ((ns - hot) / (cold - hot).max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
-    Some(rising(points.iter().map(|&(footprint, ns)| (footprint, share(ns))).collect()))
+    Some(shares(points, (hot, cold)))
 }
 
-/// More memory to go round never makes for fewer misses: dips, and what stands out before
-/// them, are noise.
-fn rising(knots: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
-    let (footprints, shares): (Vec<f64>, Vec<f64>) = knots.into_iter().unzip();
+/// Shares of misses over footprints, from times: `hot` with none of them, `cold` with nothing
+/// else. More memory to go round never makes for fewer misses: dips, and what stands out
+/// before them, are noise.
+fn shares(times: Vec<(f64, f64)>, (hot, cold): (f64, f64)) -> Vec<(f64, f64)> {
+    let share = |ns: f64| ((ns - hot) / (cold - hot).max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
+    let (footprints, shares): (Vec<f64>, Vec<f64>) =
+        times.into_iter().map(|(footprint, ns)| (footprint, share(ns))).unzip();
     footprints.into_iter().zip(isotonic(&shares)).collect()
 }
 

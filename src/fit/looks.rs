@@ -112,7 +112,7 @@ const SURELY: f64 = 2_000.0;
 /// for to end, and from when it counts for each pair of operations.
 pub(super) fn looks(trips: &Trips<'_>) -> Option<Looks> {
     let all = trips.waits(false);
-    let pairs = pairs(&all);
+    let pairs = sure_waits(&all);
     if pairs.iter().any(|(_, waits)| waits.len() < FEWEST) {
         return None;
     }
@@ -138,7 +138,7 @@ pub(super) fn looks(trips: &Trips<'_>) -> Option<Looks> {
         LooksAfter { from, to, time }
     };
     let in_graphs = trips.waits(true);
-    let pairs_in_graphs = self::pairs(&in_graphs);
+    let pairs_in_graphs = sure_waits(&in_graphs);
     Some(Looks {
         period: Estimate::new(period, mad(&off)? / period),
         grace: grace(&all, period),
@@ -152,7 +152,7 @@ pub(super) fn looks(trips: &Trips<'_>) -> Option<Looks> {
 }
 
 /// The waits of what surely has to wait, for each pair of operations.
-fn pairs(all: &[Wait]) -> Vec<([Link; 2], Vec<&Wait>)> {
+fn sure_waits(all: &[Wait]) -> Vec<([Link; 2], Vec<&Wait>)> {
     let kinds = Link::OF_ONE_DEVICE;
     let pairs = kinds.into_iter().flat_map(|from| kinds.map(|to| [from, to]));
     let waits = |pair| {

@@ -72,8 +72,7 @@ impl Profile {
     /// If such copies were not calibrated.
     pub fn staging_call(&self) -> Result<Span, Unknown> {
         let direction = Direction::DeviceToHost;
-        let of_memory = |model: &&StagingModel| model.direction == direction;
-        let model = self.staging.iter().find(of_memory);
+        let model = self.staging.iter().find(|model| model.direction == direction);
         let first = model.and_then(|model| model.until_complete.knots.first());
         let what = || Unknown::new(format!("{direction} copies of pageable memory"));
         let &(bytes, complete) = first.ok_or_else(what)?;

@@ -26,7 +26,7 @@ const STEPS: u32 = 16;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Pinned,
-    /// In the CPU's caches, or out of them.
+    /// By where the host's data is.
     Pageable(Warmth),
     /// Pinned so that the CPU's caches pass it by.
     WriteCombined,
