@@ -57,7 +57,7 @@ struct Patience {
 impl Patience {
     const fn of(extent: Extent) -> Self {
         let [device, host, least, team, thread] = match extent {
-            Extent::Full | Extent::Elsewhere => [42, 16, 10, 30, 250],
+            Extent::Full | Extent::Elsewhere => [36, 16, 10, 30, 250],
             Extent::Quick => [24, 8, 5, 15, 60],
         };
         Self {
@@ -147,7 +147,7 @@ fn measure(
 ) -> Result<Vec<Measurement>, CalibrateError> {
     let what = &probe.quantities[0];
     rig.cpu.settle();
-    rig.change_streams();
+    rig.change_streams(what);
     if matches!(what, Quantity::Setup { step: SetupStep::Context })
         && !ExtraContext::is_allowed(rig.device)?
     {

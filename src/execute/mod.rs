@@ -8,6 +8,7 @@ mod interleave;
 mod memory;
 mod prepared;
 mod run;
+mod stage;
 mod trace;
 
 pub use data::{Contents, Mismatch};

@@ -19,7 +19,7 @@ use super::lookup::Lookup;
 use super::{fit, fit_to};
 use crate::profile::{Intervals, Parameter, Profile};
 use crate::samples::{Quantity, Samples};
-use crate::stats::{conformal_quantile, median, relative_spread};
+use crate::stats::{conformal_quantile, median, modes, relative_spread};
 use crate::units::Span;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -29,6 +29,8 @@ use std::mem::{Discriminant, discriminant};
 
 /// Of an interval.
 const CONFIDENCE: f64 = 0.95;
+/// So many of a kind have a quantile that two of them do not move.
+const MANY: usize = 60;
 /// Refits behind a scale: they give it to within an eighth.
 const DRAWS: usize = 32;
 /// A quantity drifts like those of its kind that last up to so many times as long or
@@ -67,12 +69,14 @@ pub fn intervals(samples: &Samples, profile: &Profile) -> Option<Intervals> {
     }
     // Two passes are one draw of what all of a kind share, and may happen to agree: no
     // kind is taken to be surer than all are together. One of which there are too few
-    // goes by all of them anyway.
+    // goes by all of them anyway: the largest distance of twenty or thirty may be that of
+    // a single visit that was disturbed.
     let all: Vec<f64> = scores.values().flatten().copied().collect();
     let of_all = conformal_quantile(&all, CONFIDENCE)?;
     let mut half_widths = BTreeMap::new();
     for scale in scored {
-        let of_kind = conformal_quantile(&scores[scale.section.as_str()], CONFIDENCE);
+        let of_kind = &scores[scale.section.as_str()];
+        let of_kind = conformal_quantile(of_kind, CONFIDENCE).filter(|_| of_kind.len() >= MANY);
         let factor = of_kind.map_or(of_all, |of_kind| of_kind.max(of_all));
         let widths = scale.points.iter().map(|&(_, scale)| three_digits(factor * scale));
         half_widths.insert(scale.name.clone(), widths.collect());
@@ -99,11 +103,15 @@ fn scatters<'s>(samples: &'s Samples, passes: &[Lookup<'_>; 2]) -> BTreeMap<&'s 
     let mut drifts = Vec::new();
     for quantity in &quantities {
         let times = whole.times_of(quantity);
-        // The standard error of a normal sample's median.
+        // The standard error of a normal sample's median, and which of two modes is the
+        // larger one: that may be the other one next time.
         let root = (std::f64::consts::FRAC_PI_2 / times.len().max(1) as f64).sqrt();
+        let apart = modes(&times).map_or(0.0, |[usual, rare]| {
+            (rare.center / usual.center - 1.0) * (usual.share * rare.share).sqrt()
+        });
         let log = |times: &[f64]| median(times).filter(|&time| time > 0.0).map(f64::ln);
         let log_time = log(&times).unwrap_or(0.0);
-        errors.push((log_time, root * relative_spread(&times).unwrap_or(0.0)));
+        errors.push((log_time, (root * relative_spread(&times).unwrap_or(0.0)).hypot(apart)));
         let logs = passes.each_ref().map(|pass| log(&pass.times_of(quantity)));
         if let [Some(one), Some(other)] = logs {
             drifts.push((*quantity, log_time, one - other));

@@ -3,7 +3,7 @@
 use super::tolerance::{TOLERANCE, tolerance};
 use crate::profile::{Curve, Estimate, Other};
 use crate::samples::{Doer, Measurement, Quantity, Samples};
-use crate::stats::{median, modes, relative_spread, segment};
+use crate::stats::{mean_without_outliers, median, modes, relative_spread, segment};
 use crate::units::Span;
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ impl<'s> Lookup<'s> {
     /// and the other beside it.
     pub fn estimate(&self, wanted: impl Fn(&Quantity) -> bool) -> Option<Estimate> {
         let pooled = self.pooled(wanted)?;
-        let Some([usual, rare]) = modes(&pooled.many) else { return pooled.around_median() };
+        let Some([usual, rare]) = modes(&pooled.many) else { return pooled.around_middle() };
         let other = Other { ns: pooled.of_one(rare.center), share: rare.share };
         let scatter = usual.spread / usual.center;
         Some(Estimate { ns: pooled.of_one(usual.center), scatter, other: Some(other) })
@@ -67,10 +67,11 @@ impl<'s> Lookup<'s> {
         };
         let few = found.iter().map(|m| m.count).min()?;
         let most = found.iter().map(|m| m.count).max()?;
-        let start = if most > few { Some((few, median(&times(few))?)) } else { None };
-        let pooled = Pooled { many: times(most), count: most.max(1), start };
+        let start = if most > few { Some((few, middle(&times(few), is_exact)?)) } else { None };
+        let pooled = Pooled { many: times(most), count: most.max(1), start, is_exact };
         if is_exact && pooled.is_held_up() {
-            return Some(Pooled { many: times(few), count: few.max(1), start: None });
+            let (many, count) = (times(few), few.max(1));
+            return Some(Pooled { many, count, start: None, is_exact });
         }
         Some(pooled)
     }
@@ -92,7 +93,7 @@ impl<'s> Lookup<'s> {
             let Some(pooled) = self.pooled(|quantity| key(quantity) == Some(size)) else {
                 continue;
             };
-            if let Some(estimate) = pooled.around_median() {
+            if let Some(estimate) = pooled.around_middle() {
                 points.push(Point { size, ns: estimate.ns, samples: pooled.many.len() });
                 scatters.push(estimate.scatter);
             }
@@ -148,9 +149,11 @@ struct Pooled {
     /// Of so many repetitions each.
     many: Vec<f64>,
     count: u64,
-    /// Fewer repetitions and their median time: with them, what starting and
+    /// Fewer repetitions and their usual time: with them, what starting and
     /// ending cost drops out.
     start: Option<(u64, f64)>,
+    /// Whether the device does it by itself.
+    is_exact: bool,
 }
 
 impl Pooled {
@@ -166,17 +169,30 @@ impl Pooled {
     /// Whether more of them take longer each than the first few did by far. What starting and
     /// ending cost is not less than nothing: something got in the way of the longer rows.
     fn is_held_up(&self) -> bool {
-        let (Some((few, start)), Some(many)) = (self.start, median(&self.many)) else {
+        let (Some((few, start)), Some(many)) = (self.start, self.middle()) else {
             return false;
         };
         self.of_one(many) > HELD_UP * start / few as f64
     }
 
-    fn around_median(&self) -> Option<Estimate> {
+    fn middle(&self) -> Option<f64> {
+        middle(&self.many, self.is_exact)
+    }
+
+    fn around_middle(&self) -> Option<Estimate> {
         let scatter = relative_spread(&self.many).unwrap_or(0.0);
-        Some(Estimate::new(self.of_one(median(&self.many)?), scatter))
+        Some(Estimate::new(self.of_one(self.middle()?), scatter))
     }
 }
+
+/// What times have in common: those of the device differ from stream to stream, and a plan
+/// may lie in any; of those of the host, some were disturbed.
+fn middle(times: &[f64], is_exact: bool) -> Option<f64> {
+    if is_exact { mean_without_outliers(times, NEAR) } else { median(times) }
+}
+
+/// By more than this share, no two streams of a device differ.
+const NEAR: f64 = 0.1;
 
 /// A visit that takes this many times as long as another was disturbed: a device left to
 /// itself repeats what it does more closely.

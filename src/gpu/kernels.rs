@@ -126,6 +126,12 @@ pub fn supports(kernel: Kernel) -> Result<(), GpuError> {
     }
 }
 
+/// Whether a library starts its own kernels for this one. It takes memory for each stream
+/// that it works in.
+pub const fn calls_a_library(kernel: Kernel) -> bool {
+    library_of(kernel).is_some()
+}
+
 /// What a library does for us.
 #[derive(Clone, Copy)]
 enum LibraryCall {

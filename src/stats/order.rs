@@ -34,6 +34,20 @@ pub fn median(values: &[f64]) -> Option<f64> {
     quantile(values, 0.5)
 }
 
+/// The mean of the values that lie within three times [`mad`] of the median (Hampel's
+/// identifier of outliers: Davies and Gather, "The identification of multiple outliers",
+/// JASA 88, 1993), or within the share `near` of it. Wild values do not move it, and other
+/// than the median it moves little with the shares of two values that are near each other.
+/// `None` without values.
+pub fn mean_without_outliers(values: &[f64], near: f64) -> Option<f64> {
+    const FARTHEST: f64 = 3.0;
+    let middle = median(values)?;
+    let reach = (FARTHEST * mad(values)?).max(near * middle.abs());
+    let kept = values.iter().filter(|&value| (value - middle).abs() <= reach);
+    let (sum, count) = kept.fold((0.0, 0), |(sum, count), value| (sum + value, count + 1));
+    Some(sum / f64::from(count))
+}
+
 /// The `q` quantile of values in any order; `None` without values.
 pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
     quantile_of_sorted(&sorted(values), q)

@@ -35,7 +35,8 @@ pub enum TrialError {
     Interrupted { done: usize, total: usize },
 }
 
-/// Trials of a machine, which are run in rounds.
+/// Trials of a machine, which are run in rounds: where memory happens to lie makes a plan 3%
+/// faster at one time than at another, however long it is run each time.
 pub struct Trials<'a> {
     device: &'a Device,
     team: &'a Team,
@@ -50,8 +51,7 @@ impl<'a> Trials<'a> {
         Self { device, team, seed, planned: planned(workloads(machine.extent), seed) }
     }
 
-    /// Runs each plan: a CPU, or where memory happens to lie, makes a plan 3% faster at one
-    /// time than at another, however long it is run each time.
+    /// Runs each plan.
     ///
     /// # Errors
     /// If a plan does not run or computes something wrong, or `go_on`, asked with the
@@ -66,10 +66,10 @@ impl<'a> Trials<'a> {
                 return Err(TrialError::Interrupted { done, total });
             }
             let executor = Executor::new(Some(self.device), self.team, workload, self.seed);
-            for (plan, trial) in plans.iter().zip(trials) {
-                let run = executor.run(plan, Effort::SHORT).map_err(|source| {
-                    TrialError::Execute { workload: workload.name.clone(), source }
-                })?;
+            let runs = executor.run_in_turn(plans, Effort::SHORT).map_err(|source| {
+                TrialError::Execute { workload: workload.name.clone(), source }
+            })?;
+            for (trial, run) in trials.iter_mut().zip(runs) {
                 trial.passes.extend(run.passes_ns);
                 trial.beside.extend(run.beside_ns);
             }

@@ -151,6 +151,51 @@ fn what_drifts_is_less_sure_than_what_does_not() {
     assert!(width(0.02, "calls.record", 0) > width(0.02, "calls.launch", 0));
 }
 
+/// A single visit that was disturbed says nothing of all others of its kind.
+#[test]
+fn one_disturbed_visit_leaves_its_kind_as_sure() {
+    let random = &mut ChaCha8Rng::seed_from_u64(5);
+    let mut calm = calibrated(STEADY, 2, random);
+    // So few that 95% of them are all of them.
+    let out = |one: &Measurement| {
+        matches!(one.quantity, Quantity::Copy { direction: Direction::DeviceToHost, .. })
+    };
+    calm.measurements.retain(|one| !out(one));
+    let mut disturbed = calm.clone();
+    let one = disturbed.measurements.iter_mut().find(|one| match &one.quantity {
+        Quantity::Copy { bytes, .. } => *bytes == Bytes::kib(256),
+        _ => false,
+    });
+    for time in &mut one.expect("both passes have it").times {
+        *time = *time * 2;
+    }
+    let width = |samples: &Samples| {
+        let widths = &fitted(samples).intervals.expect("two passes").half_widths;
+        widths["copy(host-to-device).time"][0]
+    };
+    let (before, after) = (width(&calm), width(&disturbed));
+    assert!(after < 1.5 * before, "{before} and {after}");
+}
+
+/// Which of two modes is the larger may change from one calibration to the next.
+#[test]
+fn what_has_two_modes_is_less_sure() {
+    let random = &mut ChaCha8Rng::seed_from_u64(6);
+    let one = calibrated(STEADY, 2, random);
+    let mut two = one.clone();
+    let launches = Quantity::Call { call: TimedCall::Synchronize };
+    for measurement in two.measurements.iter_mut().filter(|one| one.quantity == launches) {
+        let times = std::mem::take(&mut measurement.times);
+        let third = |(at, time): (usize, Span)| if at % 3 == 0 { time * 2 } else { time };
+        measurement.times = times.into_iter().cycle().take(30).enumerate().map(third).collect();
+    }
+    let width = |samples: &Samples| {
+        fitted(samples).intervals.expect("two passes").half_widths["calls.synchronize"][0]
+    };
+    let (before, after) = (width(&one), width(&two));
+    assert!(after > 3.0 * before, "{before} and {after}");
+}
+
 #[test]
 fn one_pass_gives_no_intervals() {
     let random = &mut ChaCha8Rng::seed_from_u64(5);

@@ -10,7 +10,7 @@ use hallway::plan::{Family, Place, Plan, Strategy, build};
 use hallway::scenario::{HostMemory, Workload};
 use hallway::search::{candidates, rank};
 use hallway::simulate::{SimulateError, forecast, lower_bound, simulate};
-use hallway::units::Bytes;
+use hallway::units::{Bytes, Span};
 
 const PINNED: Place = Place::Host(HostMemory::Pinned);
 const DEVICE: Place = Place::FIRST_DEVICE;
@@ -100,4 +100,24 @@ fn a_plan_larger_than_the_machine_is_not_begun() {
     assert!(text.starts_with("`resident, pinned` needs "), "{text}");
     assert!(text.contains(" of pinned memory and may use "), "{text}");
     assert!(text.contains("all that the host has left: take a plan with pageable"), "{text}");
+}
+
+/// Several times of few passes each, and every plan by itself.
+#[test]
+fn plans_are_run_in_turn() {
+    let workload = workload();
+    let plan = candidates(&workload).plans.into_iter().find(|plan| !plan.needs_device());
+    let plan = plan.expect("one for the CPU");
+    let team = Team::new(1).expect("one thread");
+    let executor = Executor::new(None, &team, &workload, 1);
+    let plans = [plan.clone(), plan];
+    let runs = executor.run_in_turn(&plans, Effort::SHORT).expect("they run");
+    assert_eq!(runs.len(), plans.len());
+    for (run, plan) in runs.iter().zip(&plans) {
+        assert_eq!(run.identity, plan.identity());
+        assert!((8..=24).contains(&run.passes_ns.len()), "{}", run.passes_ns.len());
+        assert!(run.beside_ns.is_empty(), "the CPU computes: no thread only issues calls");
+        assert!(run.makespan() > Span::ZERO && run.setups_ns.len() == 1);
+    }
+    assert!(executor.run_in_turn(&[], Effort::SHORT).expect("nothing to do").is_empty());
 }

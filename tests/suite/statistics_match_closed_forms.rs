@@ -49,6 +49,20 @@ fn spreads() {
 }
 
 #[test]
+fn a_mean_without_outliers() {
+    assert_eq!(mean_without_outliers(&[], 0.0), None);
+    assert_eq!(mean_without_outliers(&[7.0], 0.0), Some(7.0));
+    // Three times 1.4826 either side of 3 leaves out what is beyond 7.4.
+    assert_close(mean_without_outliers(&[1.0, 2.0, 3.0, 4.0, 7.4], 0.0).unwrap(), 17.4 / 5.0);
+    assert_close(mean_without_outliers(&[1.0, 2.0, 3.0, 4.0, 7.5], 0.0).unwrap(), 2.5);
+    assert_close(mean_without_outliers(&[1.0, 2.0, 3.0, 4.0, 100.0], 0.0).unwrap(), 2.5);
+    // Most are the same: so are those that count.
+    assert_close(mean_without_outliers(&[5.0, 5.0, 5.0, 9.0], 0.0).unwrap(), 5.0);
+    // What is near enough counts all the same.
+    assert_close(mean_without_outliers(&[5.0, 5.0, 5.0, 6.0, 9.0], 0.2).unwrap(), 5.25);
+}
+
+#[test]
 fn mad_estimates_the_deviation_of_a_normal_distribution() {
     use statrs::distribution::{ContinuousCDF, Normal};
     let normal = Normal::new(10.0, 2.0).unwrap();

@@ -32,6 +32,31 @@ fn disturbed_visits_move_nothing() {
     assert!([launch.ns, launch.other.map_or(0.0, |other| other.ns)].iter().any(|ns| *ns > 3_500.0));
 }
 
+/// Kernels take a fourteenth longer in half the streams: how many samples happened to be
+/// taken in which is not what a kernel takes.
+#[test]
+fn streams_that_lie_far_off_count_with_their_share() {
+    let found = |far: usize| {
+        let mut clock = Clock::new(0.005, 0.0);
+        let mut all = Vec::new();
+        for _ in 0..2 {
+            for count in [2, 34] {
+                let near = clock.times(3_000.0 + 1_450.0 * count as f64, 48 - far);
+                let far = clock.times(3_000.0 + 1_560.0 * count as f64, far);
+                let quantity = Quantity::Kernel { variant: SCALE, elements: 1_024 };
+                all.push(measured(quantity, count, [near, far].concat()));
+            }
+        }
+        let arguments = SCALE.arguments();
+        fitted(all).kernel(Kernel::Scale, &arguments, 1_024).expect("measured")
+    };
+    for far in [20, 24, 28] {
+        assert_within(found(far), 1_505.0, 0.01, far);
+    }
+}
+
+const SCALE: Variant = Variant { kernel: Kernel::Scale, extent: 0 };
+
 /// At one size, every copy behind the eighth stands still for a millisecond, on all visits:
 /// seen on one host, with copies of 16 MiB.
 #[test]

@@ -1,0 +1,244 @@
+//! A plan that is set up: a checked pass, then warm-up and timed passes.
+
+use super::data::asked_for;
+use super::memory::{Memories, Memory};
+use super::prepared::{Handles, Prepared};
+use super::run::{Effort, ExecuteError, Executor};
+use super::trace;
+use crate::gpu::{Device, Graph};
+use crate::host::{OneCpu, available_memory};
+use crate::plan::{Call, Capacities, Plan, Whose, check_fits};
+use crate::runs::{Run, Trace};
+use crate::scenario::BufferId;
+use crate::units::Span;
+use std::time::{Duration, Instant};
+
+/// A shorter pass is timed along with others, as many as fit in: to read the clock, and to
+/// find the way back to the plan, takes a tenth of the shortest.
+const SHORTEST: Duration = Duration::from_micros(20);
+
+/// Passes after which the caches of another core know the plan.
+const PASSES_TO_SETTLE: usize = 2;
+
+/// A plan that is set up.
+///
+/// The fields are dropped in this order: handles before the memory they use.
+pub(super) struct Stage<'a> {
+    executor: &'a Executor<'a>,
+    plan: &'a Plan,
+    body: Vec<Prepared<'a>>,
+    /// Positions of the calls that the host makes: all but those in graphs.
+    made: Vec<usize>,
+    handles: Handles,
+    memories: Memories,
+    setup: Span,
+    /// Whether other threads of the plan's own never work beside the one that issues calls.
+    issues_only: bool,
+    /// How often a timed pass goes over the body.
+    rounds: u32,
+    /// Timed so far, and those of them during which something else used the core of this
+    /// thread: predictions are for a core of one's own, as calibration is.
+    passes: Vec<Span>,
+    beside: Vec<Span>,
+    worst_error: f64,
+}
+
+impl<'a> Stage<'a> {
+    /// Sets the plan up, and makes and checks a first pass.
+    pub fn new(executor: &'a Executor<'_>, plan: &'a Plan) -> Result<Self, ExecuteError> {
+        let device = executor.device;
+        check_room(device, plan)?;
+        let mut memories = Memories::before(device, executor.workload, plan, &executor.before)?;
+        let handles = Handles::new(device, plan)?;
+        let start = Instant::now();
+        for call in &plan.setup {
+            match call {
+                Call::Allocate(id) => memories.allocate(device, id.0, plan.allocation(*id))?,
+                Call::Pin(id) => memories.pin(device, id.0)?,
+                other => {
+                    let call = (plan, other);
+                    let prepared = Prepared::new(call, device, &handles, &mut memories)?;
+                    if let (Some(device), Some(stream)) = (device, other.stream()) {
+                        device.nth(plan.device_of(stream).0)?.make_current()?;
+                    }
+                    prepared.make(&handles, &mut memories, executor.team)?;
+                }
+            }
+        }
+        device.map_or(Ok(()), Device::make_current)?;
+        let setup = start.elapsed().into();
+        for stream in &handles.streams {
+            stream.synchronize()?;
+        }
+        let calls = plan.body.iter().map(|call| (plan, call));
+        let body = calls.map(|call| Prepared::new(call, device, &handles, &mut memories));
+        let body = body.collect::<Result<Vec<_>, _>>()?;
+        let mut stage = Self {
+            executor,
+            plan,
+            made: (0..body.len()).collect(),
+            body,
+            handles,
+            memories,
+            setup,
+            issues_only: !plan.body.iter().any(|call| matches!(call, Call::Compute { .. })),
+            rounds: 1,
+            passes: Vec::new(),
+            beside: Vec::new(),
+            worst_error: 0.0,
+        };
+        stage.capture()?;
+        stage.pass()?;
+        stage.check()?;
+        Ok(stage)
+    }
+
+    /// Compares all outputs with what they must be.
+    fn check(&mut self) -> Result<(), ExecuteError> {
+        let Executor { device, workload, after, .. } = self.executor;
+        for id in asked_for(workload) {
+            let holder = self.plan.allocations.iter().position(|a| a.holds == Some(id));
+            let holder = holder.expect("a buffer that is asked for has a home");
+            let found = self.memories.read(*device, holder, after.of(id).len())?;
+            self.worst_error = self.worst_error.max(after.check(workload, id, &found)?);
+        }
+        Ok(())
+    }
+
+    /// Warms up and times passes.
+    pub fn turn(&mut self, effort: Effort, cpu: &mut OneCpu) -> Result<(), ExecuteError> {
+        cpu.settle();
+        self.warm_up(effort)?;
+        self.time(effort, cpu)
+    }
+
+    /// What came of it.
+    pub fn finish(mut self, effort: Effort) -> Result<Run, ExecuteError> {
+        // Updates in place go on from their own results; anything else must still be right
+        // when it ran at full speed.
+        let workload = self.executor.workload;
+        let in_place = |id| workload.is_input(id) && workload.is_output(id);
+        if !(0..workload.buffers.len()).map(BufferId).any(in_place) {
+            self.check()?;
+        }
+        let (mut passes, mut beside) =
+            (std::mem::take(&mut self.passes), std::mem::take(&mut self.beside));
+        if passes.len() < effort.fewest * effort.turns {
+            // This core was not to be had alone for so long.
+            passes.append(&mut beside);
+        }
+        Ok(Run {
+            plan: self.plan.strategy.to_string(),
+            identity: self.plan.identity(),
+            setups_ns: vec![self.setup],
+            passes_ns: passes,
+            beside_ns: beside,
+            worst_error: self.worst_error,
+        })
+    }
+
+    /// A pass with a clock on every call.
+    pub fn trace(mut self, cpu: &mut OneCpu) -> Result<Trace, ExecuteError> {
+        cpu.settle();
+        self.warm_up(Effort::FULL)?;
+        let Self { executor, plan, body, handles, memories, .. } = &mut self;
+        let make =
+            |call: &Prepared<'_>, handles: &Handles| call.make(handles, memories, executor.team);
+        let timeline = trace::timeline(executor.device, plan, body, handles, make)?;
+        Ok(Trace { identity: plan.identity(), timeline })
+    }
+
+    /// Makes graphs of the calls that the plan has in them.
+    fn capture(&mut self) -> Result<(), ExecuteError> {
+        let start = Instant::now();
+        for graph in self.plan.graphs() {
+            self.made.retain(|at| !graph.calls.contains(at));
+            let Self { body, handles, memories, executor, .. } = self;
+            let captured = Graph::capture(&handles.streams[graph.origin.0], || {
+                let mut calls = body[graph.calls].iter();
+                calls.try_for_each(|call| call.make(handles, memories, executor.team))
+            })?;
+            let executable = Some(captured.instantiate()?);
+            body[graph.launch] = Prepared::Replay { stream: graph.origin.0, graph: executable };
+        }
+        self.setup += start.elapsed().into();
+        Ok(())
+    }
+
+    /// One pass over the body, timed by the host's clock: of short ones, the mean of several.
+    fn pass(&mut self) -> Result<Span, ExecuteError> {
+        let start = Instant::now();
+        for _ in 0..self.rounds {
+            for &at in &self.made {
+                self.body[at].make(&self.handles, &mut self.memories, self.executor.team)?;
+            }
+        }
+        Ok((start.elapsed() / self.rounds).into())
+    }
+
+    fn warm_up(&mut self, effort: Effort) -> Result<(), ExecuteError> {
+        let start = Instant::now();
+        let mut passes = 0;
+        self.rounds = 1;
+        loop {
+            let elapsed = start.elapsed();
+            let is_warm = passes >= effort.warm_up_passes && elapsed >= effort.warm_up;
+            if is_warm || elapsed >= effort.longest_warm_up {
+                let fit_in = SHORTEST.as_nanos() * passes as u128 / elapsed.as_nanos().max(1);
+                self.rounds = u32::try_from(fit_in).unwrap_or(u32::MAX).max(1);
+                return Ok(());
+            }
+            self.pass()?;
+            passes += 1;
+        }
+    }
+
+    fn time(&mut self, effort: Effort, cpu: &mut OneCpu) -> Result<(), ExecuteError> {
+        let start = Instant::now();
+        let (mut alone, mut all) = (0, 0);
+        while alone < effort.fewest || (start.elapsed() < effort.timed && alone < effort.most) {
+            if start.elapsed() > effort.timed * OneCpu::MORE_PATIENCE && all >= effort.fewest {
+                break;
+            }
+            if self.issues_only && cpu.settle() {
+                for _ in 0..PASSES_TO_SETTLE {
+                    self.pass()?;
+                }
+            }
+            let pass = self.pass()?;
+            let is_alone = !self.issues_only || cpu.is_alone();
+            if is_alone { &mut self.passes } else { &mut self.beside }.push(pass);
+            alone += usize::from(is_alone);
+            all += 1;
+        }
+        Ok(())
+    }
+}
+
+/// Before anything is taken: whoever takes the last page may be stopped by the
+/// system, without a word.
+fn check_room(device: Option<&Device>, plan: &Plan) -> Result<(), ExecuteError> {
+    let free = |device: &Device| {
+        let devices = (0..plan.devices().max(1)).map(|index| device.nth(index)?.free_memory());
+        devices.collect::<Result<Vec<_>, _>>()
+    };
+    // The most that the plan takes of any device has to fit where least is left.
+    let device = device.map(free).transpose()?.and_then(|free| free.into_iter().min());
+    let there_is = Capacities { device, pinned: available_memory() };
+    check_fits(plan, there_is, Whose::Now).map_err(|source| {
+        let plan = plan.strategy.to_string();
+        ExecuteError::DoesNotFit { plan, source }
+    })
+}
+
+impl Drop for Stage<'_> {
+    fn drop(&mut self) {
+        // A pass that failed halfway may have left another device's context current,
+        // and work behind that uses the memory.
+        let _ = self.executor.device.map(Device::make_current);
+        for stream in &self.handles.streams {
+            let _ = stream.synchronize();
+        }
+        self.memories.0.iter_mut().for_each(|memory| *memory = Memory::None);
+    }
+}
