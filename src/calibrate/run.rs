@@ -57,7 +57,7 @@ struct Patience {
 impl Patience {
     const fn of(extent: Extent) -> Self {
         let [device, host, least, team, thread] = match extent {
-            Extent::Full | Extent::Elsewhere => [36, 16, 10, 30, 250],
+            Extent::Full | Extent::Elsewhere => [36, 16, 6, 30, 250],
             Extent::Quick => [24, 8, 5, 15, 60],
         };
         Self {

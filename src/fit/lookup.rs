@@ -3,7 +3,7 @@
 use super::tolerance::{TOLERANCE, tolerance};
 use crate::profile::{Curve, Estimate, Other};
 use crate::samples::{Doer, Measurement, Quantity, Samples};
-use crate::stats::{mean_without_outliers, median, modes, relative_spread, segment};
+use crate::stats::{biweight_mean, median, modes, relative_spread, segment};
 use crate::units::Span;
 use std::collections::BTreeMap;
 
@@ -188,11 +188,11 @@ impl Pooled {
 /// What times have in common: those of the device differ from stream to stream, and a plan
 /// may lie in any; of those of the host, some were disturbed.
 fn middle(times: &[f64], is_exact: bool) -> Option<f64> {
-    if is_exact { mean_without_outliers(times, NEAR) } else { median(times) }
+    if is_exact { biweight_mean(times, FAR) } else { median(times) }
 }
 
-/// By more than this share, no two streams of a device differ.
-const NEAR: f64 = 0.1;
+/// Streams of a device differ by far less than this share.
+const FAR: f64 = 0.2;
 
 /// A visit that takes this many times as long as another was disturbed: a device left to
 /// itself repeats what it does more closely.

@@ -16,7 +16,7 @@ pub use isotonic::isotonic;
 pub use line::{Line, theil_sen};
 pub use modes::{Mode, modes};
 pub use order::{
-    Summary, conformal_quantile, mad, mean_without_outliers, median, median_interval, quantile,
+    Summary, biweight_mean, conformal_quantile, mad, median, median_interval, quantile,
     quantile_of_sorted, relative_half_width, relative_spread,
 };
 pub use segments::{interpolate, segment};

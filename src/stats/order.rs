@@ -34,18 +34,27 @@ pub fn median(values: &[f64]) -> Option<f64> {
     quantile(values, 0.5)
 }
 
-/// The mean of the values that lie within three times [`mad`] of the median (Hampel's
-/// identifier of outliers: Davies and Gather, "The identification of multiple outliers",
-/// JASA 88, 1993), or within the share `near` of it. Wild values do not move it, and other
-/// than the median it moves little with the shares of two values that are near each other.
-/// `None` without values.
-pub fn mean_without_outliers(values: &[f64], near: f64) -> Option<f64> {
-    const FARTHEST: f64 = 3.0;
-    let middle = median(values)?;
-    let reach = (FARTHEST * mad(values)?).max(near * middle.abs());
-    let kept = values.iter().filter(|&value| (value - middle).abs() <= reach);
-    let (sum, count) = kept.fold((0.0, 0), |(sum, count), value| (sum + value, count + 1));
-    Some(sum / f64::from(count))
+/// The mean of values that count the less the farther they lie from it: Tukey's biweight
+/// (Mosteller and Tukey, *Data Analysis and Regression*, 1977, section 10C). What is beyond
+/// 4.685 times [`mad`] does not count at all, with which it is 95% as efficient as the mean
+/// of normally distributed values; nor what is beyond the share `far` of the median, if that
+/// is more. Wild values do not move it, and other than the median it moves little with the
+/// shares of two values that are near each other. `None` without values.
+pub fn biweight_mean(values: &[f64], far: f64) -> Option<f64> {
+    const FAR: f64 = 4.685;
+    const STEPS: usize = 50;
+    let mut middle = median(values)?;
+    let far = (FAR * mad(values)?).max(far * middle.abs());
+    if far == 0.0 {
+        return Some(middle);
+    }
+    for _ in 0..STEPS {
+        let weight = |value: f64| (1.0 - ((value - middle) / far).powi(2)).max(0.0).powi(2);
+        let weighted = values.iter().map(|&value| (value, weight(value)));
+        let (sum, total) = weighted.fold((0.0, 0.0), |(s, t), (v, w)| (s + w * v, t + w));
+        middle = sum / total;
+    }
+    Some(middle)
 }
 
 /// The `q` quantile of values in any order; `None` without values.

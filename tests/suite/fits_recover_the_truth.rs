@@ -4,6 +4,7 @@
 mod disturbed;
 mod graphs;
 mod other_paths;
+mod spikes;
 mod trips;
 
 use super::machines::machine;
@@ -318,74 +319,4 @@ fn visits_of_copies_both_ways_are_kept_apart() {
     let [first, second] = [1.2, 2.6].map(|slowdown| rate(vec![visit(slowdown)]));
     let both = rate(vec![visit(1.2), visit(2.6)]);
     assert_within(both, (first + second) / 2.0, 0.01, "the rate of both visits");
-}
-
-/// In every measurement of a whole calibration the machine once does something
-/// else for a tenth of a second.
-#[test]
-fn a_single_spike_moves_nothing() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("calibration/h200");
-    let mut samples = Samples::load(&folder.join("samples.jsonl")).expect("committed");
-    let before = fit(&samples).expect("whole");
-    let unspoilt = samples.measurements.clone();
-    for measurement in &mut samples.measurements {
-        // Memory management of hundreds of milliseconds is timed three times at least.
-        let middle = measurement.times.len() / 2;
-        measurement.times.insert(middle, Span::from_millis(100));
-    }
-    let after = fit(&samples).expect("whole");
-    let compare = |what: &str, before: f64, after: f64| {
-        let allowed = 0.05 * before.abs() + 60.0;
-        assert!((after - before).abs() <= allowed, "{what}: {before} becomes {after}");
-    };
-    let calls = |p: &Profile| [p.calls.launch, p.calls.copy_in, p.calls.copy_out, p.calls.clear];
-    let latencies = |p: &Profile| [p.latency.start_kernel, p.latency.kernel_gap];
-    for (one, other) in [(&before, &after)] {
-        for (a, b) in calls(one).into_iter().zip(calls(other)) {
-            compare("a call", a.expect("known").ns, b.expect("known").ns);
-        }
-        for (a, b) in latencies(one).into_iter().zip(latencies(other)) {
-            compare("a latency", a.expect("known").ns, b.expect("known").ns);
-        }
-        for (a, b) in one.hand_overs.iter().zip(&other.hand_overs) {
-            compare("a hand-over", a.first.ns, b.first.ns);
-            compare("a queued hand-over", a.queued.ns, b.queued.ns);
-        }
-    }
-    for power in 2..=28 {
-        for direction in Direction::BOTH {
-            let time = |p: &Profile| p.copy(direction, Bytes::new(1 << power)).map(Span::nanos_f64);
-            compare("a copy", time(&before).expect("known"), time(&after).expect("known"));
-        }
-    }
-    let calibrated = |kernel: &Kernel| before.kernels.iter().any(|m| m.variant.kernel == *kernel);
-    for kernel in Kernel::ALL.into_iter().filter(calibrated) {
-        let arguments = Variant { kernel, extent: 64 }.arguments();
-        for power in 10..=26 {
-            let time = |p: &Profile| p.kernel(kernel, &arguments, 1 << power).expect("known");
-            compare(kernel.name(), time(&before), time(&after));
-            let footprint = Bytes::new(kernel.bytes_per_element() << power);
-            let own = Around { footprint, kept: 1.0 };
-            let time = |p: &Profile| p.twin(kernel, &arguments, 1 << power, own).expect("known");
-            // Two visits may find a CPU in two states. Half of all times are of each, and
-            // the median can be anywhere in between.
-            let elements = 1 << power;
-            let variant = Variant { kernel, extent: kernel.extent().map_or(0, |_| 64) };
-            let what = Quantity::Twin { variant, elements, footprint };
-            let visits = unspoilt.iter().filter(|one| one.quantity == what);
-            let times = visits.map(|one| {
-                let times: Vec<f64> = one.times.iter().map(|span| span.nanos_f64()).collect();
-                median(&times).expect("visited") / one.count as f64
-            });
-            let times: Vec<f64> = times.chain([time(&before)]).collect();
-            if times.len() == 1 {
-                // Between sizes that were measured, and so between their times.
-                continue;
-            }
-            let least = times.iter().copied().fold(f64::MAX, f64::min);
-            let most = times.iter().copied().fold(0.0, f64::max);
-            let between = 0.9 * least - 60.0..=1.1 * most + 60.0;
-            assert!(between.contains(&time(&after)), "{kernel}: {times:?}, {}", time(&after));
-        }
-    }
 }

@@ -49,17 +49,22 @@ fn spreads() {
 }
 
 #[test]
-fn a_mean_without_outliers() {
-    assert_eq!(mean_without_outliers(&[], 0.0), None);
-    assert_eq!(mean_without_outliers(&[7.0], 0.0), Some(7.0));
-    // Three times 1.4826 either side of 3 leaves out what is beyond 7.4.
-    assert_close(mean_without_outliers(&[1.0, 2.0, 3.0, 4.0, 7.4], 0.0).unwrap(), 17.4 / 5.0);
-    assert_close(mean_without_outliers(&[1.0, 2.0, 3.0, 4.0, 7.5], 0.0).unwrap(), 2.5);
-    assert_close(mean_without_outliers(&[1.0, 2.0, 3.0, 4.0, 100.0], 0.0).unwrap(), 2.5);
-    // Most are the same: so are those that count.
-    assert_close(mean_without_outliers(&[5.0, 5.0, 5.0, 9.0], 0.0).unwrap(), 5.0);
-    // What is near enough counts all the same.
-    assert_close(mean_without_outliers(&[5.0, 5.0, 5.0, 6.0, 9.0], 0.2).unwrap(), 5.25);
+fn a_mean_in_which_the_far_count_less() {
+    assert_eq!(biweight_mean(&[], 0.1), None);
+    assert_eq!(biweight_mean(&[7.0], 0.1), Some(7.0));
+    // Most are the same, and nothing else is near.
+    assert_close(biweight_mean(&[5.0, 5.0, 5.0, 9.0], 0.0).unwrap(), 5.0);
+    assert_close(biweight_mean(&[1.0, 2.0, 3.0, 4.0, 5.0], 0.0).unwrap(), 3.0);
+    // Far beyond the others, and so not there.
+    let without = biweight_mean(&[10.0, 10.0, 10.5], 0.2).unwrap();
+    for far in [13.0, 1e6] {
+        assert_close(biweight_mean(&[10.0, 10.0, 10.5, 10.0, far], 0.2).unwrap(), {
+            biweight_mean(&[10.0, 10.0, 10.5, 10.0], 0.2).unwrap()
+        });
+    }
+    // Of two values, m is where 2 (m - 10) (1 - ((m - 10) / 2)^2)^2 = (10.5 - m) (..)^2.
+    let pull = |value: f64| (value - without) * (1.0 - ((value - without) / 2.0).powi(2)).powi(2);
+    assert!((2.0 * pull(10.0) + pull(10.5)).abs() < 1e-12, "{without}");
 }
 
 #[test]

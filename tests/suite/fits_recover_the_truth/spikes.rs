@@ -1,0 +1,116 @@
+//! In every measurement of a whole calibration the machine once does something else for a
+//! tenth of a second.
+
+use super::*;
+
+/// A calibration, and the profiles of it without spikes and with them.
+struct Spiked {
+    samples: Samples,
+    before: Profile,
+    after: Profile,
+}
+
+impl Spiked {
+    fn new() -> Self {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("calibration/h200");
+        let samples = Samples::load(&folder.join("samples.jsonl")).expect("committed");
+        let mut spoilt = samples.clone();
+        for measurement in &mut spoilt.measurements {
+            // Memory management of hundreds of milliseconds is timed three times at least.
+            let middle = measurement.times.len() / 2;
+            measurement.times.insert(middle, Span::from_millis(100));
+        }
+        let [before, after] = [&samples, &spoilt].map(|samples| fit(samples).expect("whole"));
+        Self { samples, before, after }
+    }
+
+    /// The medians of all visits. Two visits may find a CPU in two states: half of all
+    /// times are of each, and the median of both can be anywhere in between.
+    fn visits(&self, what: &Quantity) -> Vec<f64> {
+        let visits = self.samples.measurements.iter().filter(|one| one.quantity == *what);
+        let middle = |one: &Measurement| {
+            let times: Vec<f64> = one.times.iter().map(|span| span.nanos_f64()).collect();
+            median(&times).expect("visited") / one.count as f64
+        };
+        visits.map(middle).collect()
+    }
+
+    /// How far those of a round trip lie apart.
+    fn apart(&self, links: &[Link], across: bool) -> f64 {
+        let links = links.to_vec();
+        let visits = self.visits(&Quantity::RoundTrip { links, across, long: true });
+        most(&visits) - least(&visits)
+    }
+}
+
+fn least(times: &[f64]) -> f64 {
+    times.iter().copied().fold(f64::MAX, f64::min)
+}
+
+fn most(times: &[f64]) -> f64 {
+    times.iter().copied().fold(0.0, f64::max)
+}
+
+#[track_caller]
+fn assert_stays(what: &str, before: f64, after: f64, apart: f64) {
+    let allowed = 0.05 * before.abs() + 60.0 + apart;
+    assert!((after - before).abs() <= allowed, "{what}: {before} becomes {after}");
+}
+
+#[test]
+fn a_single_spike_moves_no_call_and_no_copy() {
+    let spiked = Spiked::new();
+    let Spiked { before, after, .. } = &spiked;
+    let calls = |p: &Profile| [p.calls.launch, p.calls.copy_in, p.calls.copy_out, p.calls.clear];
+    let latencies = |p: &Profile| [p.latency.start_kernel, p.latency.kernel_gap];
+    for (a, b) in calls(before).into_iter().zip(calls(after)) {
+        assert_stays("a call", a.expect("known").ns, b.expect("known").ns, 0.0);
+    }
+    for (a, b) in latencies(before).into_iter().zip(latencies(after)) {
+        assert_stays("a latency", a.expect("known").ns, b.expect("known").ns, 0.0);
+    }
+    for (a, b) in before.hand_overs.iter().zip(&after.hand_overs) {
+        let links = [a.from, a.to].map(|kind| match kind {
+            OperationKind::CopyIn => Link::CopyIn,
+            OperationKind::CopyOut => Link::CopyOut,
+            OperationKind::Kernel => Link::Kernel,
+            OperationKind::PeerCopy => Link::PeerCopy,
+        });
+        let apart = spiked.apart(&links, a.across_streams) + spiked.apart(&links[..1], false);
+        assert_stays("a hand-over", a.first.ns, b.first.ns, apart);
+        assert_stays("a queued hand-over", a.queued.ns, b.queued.ns, apart);
+    }
+    for power in 2..=28 {
+        for direction in Direction::BOTH {
+            let time = |p: &Profile| p.copy(direction, Bytes::new(1 << power)).map(Span::nanos_f64);
+            assert_stays("a copy", time(before).expect("known"), time(after).expect("known"), 0.0);
+        }
+    }
+}
+
+#[test]
+fn a_single_spike_moves_no_kernel_and_no_twin() {
+    let spiked = Spiked::new();
+    let Spiked { before, after, .. } = &spiked;
+    let calibrated = |kernel: &Kernel| before.kernels.iter().any(|m| m.variant.kernel == *kernel);
+    for kernel in Kernel::ALL.into_iter().filter(calibrated) {
+        let arguments = Variant { kernel, extent: 64 }.arguments();
+        for power in 10..=26 {
+            let time = |p: &Profile| p.kernel(kernel, &arguments, 1 << power).expect("known");
+            assert_stays(kernel.name(), time(before), time(after), 0.0);
+            let footprint = Bytes::new(kernel.bytes_per_element() << power);
+            let own = Around { footprint, kept: 1.0 };
+            let time = |p: &Profile| p.twin(kernel, &arguments, 1 << power, own).expect("known");
+            let elements = 1 << power;
+            let variant = Variant { kernel, extent: kernel.extent().map_or(0, |_| 64) };
+            let visits = spiked.visits(&Quantity::Twin { variant, elements, footprint });
+            if visits.is_empty() {
+                // Between sizes that were measured, and so between their times.
+                continue;
+            }
+            let times = [visits, vec![time(before)]].concat();
+            let between = 0.9 * least(&times) - 60.0..=1.1 * most(&times) + 60.0;
+            assert!(between.contains(&time(after)), "{kernel}: {times:?}, {}", time(after));
+        }
+    }
+}
