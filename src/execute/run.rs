@@ -35,7 +35,8 @@ pub struct Executor<'a> {
 /// How long a plan is run.
 #[derive(Debug, Clone, Copy)]
 pub struct Effort {
-    /// Plans that are run together take turns so often; all else is of a turn.
+    /// Plans that are run together take turns so often; all else is of a turn. Where a turn
+    /// is too short for the passes of a warm-up, a plan has the time of several at once.
     pub(super) turns: usize,
     /// Passes before timing starts: clocks rise, page tables fill, and the CPU's
     /// last-level cache takes a score of passes to learn what is worth keeping.
@@ -70,6 +71,27 @@ impl Effort {
         most: 3,
         ..Self::FULL
     };
+}
+
+impl Effort {
+    /// How many turns a plan has at once whose passes last so long.
+    pub(super) fn at_once(&self, pass: Duration) -> usize {
+        let warm_up = pass.as_secs_f64() * self.warm_up_passes as f64;
+        let turns = (warm_up / self.longest_warm_up.as_secs_f64()).ceil();
+        (turns as usize).clamp(1, self.turns)
+    }
+
+    /// What so many turns at once come to.
+    pub(super) fn times(self, turns: usize) -> Self {
+        let longer = |time: Duration| time * u32::try_from(turns).unwrap_or(u32::MAX);
+        Self {
+            longest_warm_up: longer(self.longest_warm_up),
+            timed: longer(self.timed),
+            fewest: self.fewest * turns,
+            most: self.most * turns,
+            ..self
+        }
+    }
 }
 
 impl<'a> Executor<'a> {
@@ -107,8 +129,8 @@ impl<'a> Executor<'a> {
         let mut cpu = OneCpu::quietest();
         let stages = plans.iter().map(|plan| Stage::new(self, plan));
         let mut stages = stages.collect::<Result<Vec<_>, _>>()?;
-        for _ in 0..effort.turns {
-            stages.iter_mut().try_for_each(|stage| stage.turn(effort, &mut cpu))?;
+        for turn in 0..effort.turns {
+            stages.iter_mut().try_for_each(|stage| stage.turn(turn, effort, &mut cpu))?;
         }
         stages.into_iter().map(|stage| stage.finish(effort)).collect()
     }
@@ -120,5 +142,23 @@ impl<'a> Executor<'a> {
     pub fn trace(&self, plan: &Plan) -> Result<Trace, ExecuteError> {
         let mut cpu = OneCpu::quietest();
         Stage::new(self, plan)?.trace(&mut cpu)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Twenty passes of warm-up have 5 ms in a turn.
+    #[test]
+    fn longer_plans_have_several_turns_at_once() {
+        let at_once = |micros| Effort::SHORT.at_once(Duration::from_micros(micros));
+        assert_eq!([0, 20, 250, 251, 500, 1_000].map(at_once), [1, 1, 1, 2, 2, 4]);
+        // All of them, however long it is; and a single turn is all there is to have.
+        assert_eq!([2_000, 1_000_000].map(at_once), [8, 8]);
+        assert_eq!(Effort::FULL.at_once(Duration::from_secs(9)), 1);
+        let Effort { longest_warm_up, timed, fewest, most, .. } = Effort::SHORT.times(8);
+        assert_eq!((longest_warm_up, timed), (Duration::from_millis(40), Duration::from_millis(6)));
+        assert_eq!((fewest, most), (8, 24));
     }
 }

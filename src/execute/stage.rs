@@ -36,6 +36,8 @@ pub(super) struct Stage<'a> {
     issues_only: bool,
     /// How often a timed pass goes over the body.
     rounds: u32,
+    /// How long a pass took before timing began.
+    lasts: Duration,
     /// Timed so far, and those of them during which something else used the core of this
     /// thread: predictions are for a core of one's own, as calibration is.
     passes: Vec<Span>,
@@ -83,6 +85,7 @@ impl<'a> Stage<'a> {
             setup,
             issues_only: !plan.body.iter().any(|call| matches!(call, Call::Compute { .. })),
             rounds: 1,
+            lasts: Duration::ZERO,
             passes: Vec::new(),
             beside: Vec::new(),
             worst_error: 0.0,
@@ -90,6 +93,7 @@ impl<'a> Stage<'a> {
         stage.capture()?;
         stage.pass()?;
         stage.check()?;
+        stage.lasts = Duration::from_nanos(stage.pass()?.nanos());
         Ok(stage)
     }
 
@@ -105,8 +109,18 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
-    /// Warms up and times passes.
-    pub fn turn(&mut self, effort: Effort, cpu: &mut OneCpu) -> Result<(), ExecuteError> {
+    /// Warms up and times passes, unless this turn was had along with an earlier one.
+    pub fn turn(
+        &mut self,
+        turn: usize,
+        effort: Effort,
+        cpu: &mut OneCpu,
+    ) -> Result<(), ExecuteError> {
+        let at_once = effort.at_once(self.lasts);
+        if !turn.is_multiple_of(at_once) {
+            return Ok(());
+        }
+        let effort = effort.times(at_once.min(effort.turns - turn));
         cpu.settle();
         self.warm_up(effort)?;
         self.time(effort, cpu)
