@@ -17,12 +17,16 @@ use super::run::CalibrateError;
 
 /// Events that only order, for chains across streams.
 const ORDERING_EVENTS: usize = 128;
-/// Streams to choose from, and how many are made for each of them. What the driver keeps for
-/// a stream lies in the device's memory, nearer to or farther from where it is needed, that
-/// of some twenty streams side by side: on an H200, kernels one after the other take 1.42 to
-/// 1.49 us each in the near ones and 1.53 to 1.63 in the far, always the same in one stream.
+/// Streams to choose from, and how many are made from one of them to the next. What the
+/// driver keeps for some twenty streams that are made one after the other lies together in
+/// the device's memory, near to where it is needed or far: on an H200, kernels that follow
+/// each other take 1.42 to 1.49 us each in a near one and 1.53 to 1.63 in a far one, always
+/// the same in one stream.
 const PLACES: usize = 24;
 const SIDE_BY_SIDE: usize = 23;
+/// The driver deals streams out to eight channels in turn, and those of one measurement, up
+/// to eight in a row, are not to share any.
+const _: () = assert!(PLACES.is_multiple_of(MOST_STREAMS) && SIDE_BY_SIDE % 2 == 1);
 /// Room for what the blocks of a reduction combine. Each kernel has its own: a
 /// sum leaves parts behind where a histogram must find zeros.
 const WORKSPACE: Bytes = Bytes::kib(32);
@@ -32,10 +36,11 @@ pub(super) struct Rig<'d> {
     pub team: &'d Team,
     /// The calling thread alone.
     pub one_thread: Team,
-    /// Of [`PLACES`], those that the next sample is taken in first.
+    /// One in each of [`PLACES`]; the next sample begins with the first.
     pub streams: Vec<Stream>,
-    /// How far they are turned round.
+    /// How far they are turned round, and how often they were.
     turned: usize,
+    turns: usize,
     pub marks: [Event; 4],
     pub ordering: Vec<Event>,
     pub blocker: Blocker,
@@ -63,7 +68,7 @@ pub(super) struct Rig<'d> {
 impl<'d> Rig<'d> {
     pub fn new(device: &'d Device, team: &'d Team, devices: usize) -> Result<Self, CalibrateError> {
         let streams: Result<Vec<_>, _> =
-            (0..PLACES * SIDE_BY_SIDE).map(|_| Stream::new(device)).collect();
+            (0..=(PLACES - 1) * SIDE_BY_SIDE).map(|_| Stream::new(device)).collect();
         let mark = || Event::timing(device);
         let pinned = || PinnedMemory::new(device, LARGEST);
         let array = || DeviceMemory::new(device, LARGEST);
@@ -83,6 +88,7 @@ impl<'d> Rig<'d> {
             one_thread: Team::new(1)?,
             streams: streams?.into_iter().step_by(SIDE_BY_SIDE).collect(),
             turned: 0,
+            turns: 0,
             marks: [mark()?, mark()?, mark()?, mark()?],
             ordering: ordering.collect::<Result<_, _>>()?,
             blocker: Blocker::new(device)?,
@@ -199,7 +205,8 @@ impl<'d> Rig<'d> {
             _ => self.streams.len(),
         };
         self.streams.rotate_right(self.turned);
-        self.turned = (self.turned + 1) % among;
+        self.turns += 1;
+        self.turned = place(self.turns, among);
         self.streams.rotate_left(self.turned);
     }
 
@@ -254,6 +261,12 @@ pub(super) fn clocked<T, E>(work: impl FnOnce() -> Result<T, E>) -> Result<Span,
     Ok(start.elapsed().into())
 }
 
+/// Where the streams of a turn begin: one farther each time, and one more after each round,
+/// so that whatever has every second turn, or every third, comes to all places as well.
+const fn place(turn: usize, among: usize) -> usize {
+    (turn + turn / among) % among
+}
+
 /// Whether a sample is taken in the streams of the one before. On an H200, an engine that
 /// comes to another channel than it was at last takes half a microsecond longer, and the
 /// driver's calls a twentieth; a plan comes back to where it was. (What copies of several
@@ -267,4 +280,24 @@ const fn stays(what: &Quantity) -> bool {
             | Quantity::IdleCall { .. }
             | Quantity::Staged { .. }
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// Rows of few and of many take turns, three calls of a trip do.
+    #[test]
+    fn whoever_has_every_so_many_turns_comes_to_all_places() {
+        for among in [MOST_STREAMS, PLACES] {
+            for every in 1..=4 {
+                for first in 0..every {
+                    let turns = (first..).step_by(every).take(2 * among);
+                    let places: BTreeSet<usize> = turns.map(|turn| place(turn, among)).collect();
+                    assert_eq!(places.len(), among, "every {every} of {among}");
+                }
+            }
+        }
+    }
 }

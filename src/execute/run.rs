@@ -71,14 +71,15 @@ impl Effort {
         most: 3,
         ..Self::FULL
     };
-}
 
-impl Effort {
-    /// How many turns a plan has at once whose passes last so long.
+    /// How many turns a plan has at once whose passes last so long: so many that none are
+    /// left over in the end.
     pub(super) fn at_once(&self, pass: Duration) -> usize {
         let warm_up = pass.as_secs_f64() * self.warm_up_passes as f64;
-        let turns = (warm_up / self.longest_warm_up.as_secs_f64()).ceil();
-        (turns as usize).clamp(1, self.turns)
+        let turns = (warm_up / self.longest_warm_up.as_secs_f64()).ceil() as usize;
+        let mut whole =
+            (turns.max(1)..self.turns).filter(|&turns| self.turns.is_multiple_of(turns));
+        whole.next().unwrap_or(self.turns)
     }
 
     /// What so many turns at once come to.
@@ -154,6 +155,7 @@ mod tests {
     fn longer_plans_have_several_turns_at_once() {
         let at_once = |micros| Effort::SHORT.at_once(Duration::from_micros(micros));
         assert_eq!([0, 20, 250, 251, 500, 1_000].map(at_once), [1, 1, 1, 2, 2, 4]);
+        assert_eq!([600, 1_250, 1_750].map(at_once), [4, 8, 8]);
         // All of them, however long it is; and a single turn is all there is to have.
         assert_eq!([2_000, 1_000_000].map(at_once), [8, 8]);
         assert_eq!(Effort::FULL.at_once(Duration::from_secs(9)), 1);

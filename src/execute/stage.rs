@@ -38,8 +38,8 @@ pub(super) struct Stage<'a> {
     rounds: u32,
     /// How long a pass took before timing began.
     lasts: Duration,
-    /// Timed so far, and those of them during which something else used the core of this
-    /// thread: predictions are for a core of one's own, as calibration is.
+    /// Timed so far, and timed while something else used the core of this thread:
+    /// predictions are for a core of one's own, as calibration is.
     passes: Vec<Span>,
     beside: Vec<Span>,
     worst_error: f64,
@@ -120,10 +120,9 @@ impl<'a> Stage<'a> {
         if !turn.is_multiple_of(at_once) {
             return Ok(());
         }
-        let effort = effort.times(at_once.min(effort.turns - turn));
         cpu.settle();
-        self.warm_up(effort)?;
-        self.time(effort, cpu)
+        self.warm_up(effort.times(at_once))?;
+        self.time(effort.times(at_once), cpu)
     }
 
     /// What came of it.
@@ -137,8 +136,8 @@ impl<'a> Stage<'a> {
         }
         let (mut passes, mut beside) =
             (std::mem::take(&mut self.passes), std::mem::take(&mut self.beside));
-        if passes.len() < effort.fewest * effort.turns {
-            // This core was not to be had alone for so long.
+        if passes.len() < (effort.fewest * effort.turns).div_ceil(2) {
+            // A core was hardly ever to be had alone.
             passes.append(&mut beside);
         }
         Ok(Run {

@@ -103,17 +103,19 @@ fn scatters<'s>(samples: &'s Samples, passes: &[Lookup<'_>; 2]) -> BTreeMap<&'s 
     let mut drifts = Vec::new();
     for quantity in &quantities {
         let times = whole.times_of(quantity);
-        // The standard error of a normal sample's median, and which of two modes is the
-        // larger one: that may be the other one next time.
+        // The standard error of a normal sample's median (that of its mean is less); and of
+        // two modes, as if a visit were all of one: what makes the difference often lasts.
         let root = (std::f64::consts::FRAC_PI_2 / times.len().max(1) as f64).sqrt();
-        let apart = modes(&times).map_or(0.0, |[usual, rare]| {
+        let two = modes(&times).filter(|[usual, _]| usual.center > 0.0);
+        let apart = two.map_or(0.0, |[usual, rare]| {
             (rare.center / usual.center - 1.0) * (usual.share * rare.share).sqrt()
         });
-        let log = |times: &[f64]| median(times).filter(|&time| time > 0.0).map(f64::ln);
-        let log_time = log(&times).unwrap_or(0.0);
+        let log = |lookup: &Lookup<'_>| {
+            lookup.middle_of(quantity).filter(|&time| time > 0.0).map(f64::ln)
+        };
+        let log_time = log(&whole).unwrap_or(0.0);
         errors.push((log_time, (root * relative_spread(&times).unwrap_or(0.0)).hypot(apart)));
-        let logs = passes.each_ref().map(|pass| log(&pass.times_of(quantity)));
-        if let [Some(one), Some(other)] = logs {
+        if let [Some(one), Some(other)] = passes.each_ref().map(log) {
             drifts.push((*quantity, log_time, one - other));
         }
     }

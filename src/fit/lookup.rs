@@ -44,6 +44,12 @@ impl<'s> Lookup<'s> {
         pooled.map_or_else(Vec::new, |p| p.many.iter().map(|&time| p.of_one(time)).collect())
     }
 
+    /// What they have in common; `None` if there are none.
+    pub fn middle_of(&self, wanted: &Quantity) -> Option<f64> {
+        let pooled = self.pooled(|quantity| quantity == wanted)?;
+        Some(pooled.of_one(pooled.middle()?))
+    }
+
     /// Measurements of the same count, taken at different times, are pooled. Of what the
     /// device does by itself, visits that are clearly slower than the fastest do not count:
     /// others on the host can only slow it, and may do so throughout a visit (Chen and

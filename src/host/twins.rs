@@ -217,7 +217,8 @@ impl Loop for Sum<'_> {
         let mut blocks = self.0.chunks_exact(UNROLL * V::LANES);
         let mut lanes = [0.0; MAX_LANES];
         let rest;
-        // SAFETY: every block holds `UNROLL` vectors, and `lanes` any one vector.
+        // SAFETY: every block holds `UNROLL` vectors, what is left of the last one a vector
+        // in each piece, and `lanes` any one vector.
         unsafe {
             let mut sums = [V::splat(0.0); UNROLL];
             for block in &mut blocks {

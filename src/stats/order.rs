@@ -35,21 +35,21 @@ pub fn median(values: &[f64]) -> Option<f64> {
 }
 
 /// The mean of values that count the less the farther they lie from it: Tukey's biweight
-/// (Mosteller and Tukey, *Data Analysis and Regression*, 1977, section 10C). What is beyond
-/// 4.685 times [`mad`] does not count at all, with which it is 95% as efficient as the mean
-/// of normally distributed values; nor what is beyond the share `far` of the median, if that
-/// is more. Wild values do not move it, and other than the median it moves little with the
-/// shares of two values that are near each other. `None` without values.
+/// (Mosteller and Tukey, *Data Analysis and Regression*, 1977, section 10C). What lies
+/// farther off than 4.685 times [`mad`] (with which it is 95% as efficient as the mean of
+/// normally distributed values), or than the share `far` of the median, whichever is more,
+/// does not count. Wild values do not move it, and unlike the median it moves little with
+/// the shares of two values that are near each other. `None` without values.
 pub fn biweight_mean(values: &[f64], far: f64) -> Option<f64> {
-    const FAR: f64 = 4.685;
+    const DEVIATIONS: f64 = 4.685;
     const STEPS: usize = 50;
     let mut middle = median(values)?;
-    let far = (FAR * mad(values)?).max(far * middle.abs());
-    if far == 0.0 {
+    let reach = (DEVIATIONS * mad(values)?).max(far * middle.abs());
+    if reach == 0.0 {
         return Some(middle);
     }
     for _ in 0..STEPS {
-        let weight = |value: f64| (1.0 - ((value - middle) / far).powi(2)).max(0.0).powi(2);
+        let weight = |value: f64| (1.0 - ((value - middle) / reach).powi(2)).max(0.0).powi(2);
         let weighted = values.iter().map(|&value| (value, weight(value)));
         let (sum, total) = weighted.fold((0.0, 0.0), |(s, t), (v, w)| (s + w * v, t + w));
         middle = sum / total;

@@ -51,7 +51,7 @@ impl<'a> Trials<'a> {
         Self { device, team, seed, planned: planned(workloads(machine.extent), seed) }
     }
 
-    /// Runs each plan.
+    /// Runs each plan, those of a workload in turn.
     ///
     /// # Errors
     /// If a plan does not run or computes something wrong, or `go_on`, asked with the

@@ -183,8 +183,8 @@ fn what_has_two_modes_is_less_sure() {
     let random = &mut ChaCha8Rng::seed_from_u64(6);
     let one = calibrated(STEADY, 2, random);
     let mut two = one.clone();
-    let launches = Quantity::Call { call: TimedCall::Synchronize };
-    for measurement in two.measurements.iter_mut().filter(|one| one.quantity == launches) {
+    let waits = Quantity::Call { call: TimedCall::Synchronize };
+    for measurement in two.measurements.iter_mut().filter(|one| one.quantity == waits) {
         let times = std::mem::take(&mut measurement.times);
         let third = |(at, time): (usize, Span)| if at % 3 == 0 { time * 2 } else { time };
         measurement.times = times.into_iter().cycle().take(30).enumerate().map(third).collect();

@@ -102,9 +102,8 @@ fn a_plan_larger_than_the_machine_is_not_begun() {
     assert!(text.contains("all that the host has left: take a plan with pageable"), "{text}");
 }
 
-/// Several times of few passes each, and every plan by itself.
 #[test]
-fn plans_are_run_in_turn() {
+fn of_plans_that_are_set_up_together_each_is_run() {
     let workload = workload();
     let plan = candidates(&workload).plans.into_iter().find(|plan| !plan.needs_device());
     let plan = plan.expect("one for the CPU");

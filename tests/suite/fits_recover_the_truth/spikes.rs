@@ -78,6 +78,8 @@ fn a_single_spike_moves_no_call_and_no_copy() {
         });
         let apart = spiked.apart(&links, a.across_streams) + spiked.apart(&links[..1], false);
         assert_stays("a hand-over", a.first.ns, b.first.ns, apart);
+        // Unless it is that of round trips, it is from chains of the device's own.
+        let apart = if a.queued.ns == a.first.ns { apart } else { 0.0 };
         assert_stays("a queued hand-over", a.queued.ns, b.queued.ns, apart);
     }
     for power in 2..=28 {
