@@ -1,7 +1,7 @@
 //! Kernels on the device.
 
 use super::rig::Rig;
-use crate::gpu::GpuError;
+use crate::gpu::{GpuError, calls_a_library};
 use crate::kernels::Variant;
 use crate::units::Span;
 
@@ -16,7 +16,7 @@ impl Rig<'_> {
         let launch = self.launch_of(variant, elements)?;
         // Never while the stream is held: it would wait for a release that is not
         // to come before it is through.
-        if launch.is_a_library_call() {
+        if calls_a_library(variant.kernel) {
             // SAFETY: the arrays are of the largest size and outlive the wait.
             unsafe { self.streams[0].launch(&launch)? };
             self.streams[0].synchronize()?;

@@ -38,9 +38,9 @@ pub(super) struct Rig<'d> {
     pub one_thread: Team,
     /// One in each of [`PLACES`]; the next sample begins with the first.
     pub streams: Vec<Stream>,
-    /// How far they are turned round, and how often they were.
-    turned: usize,
-    turns: usize,
+    /// Which place comes first now, and how often that has changed.
+    place: usize,
+    changes: usize,
     pub marks: [Event; 4],
     pub ordering: Vec<Event>,
     pub blocker: Blocker,
@@ -87,8 +87,8 @@ impl<'d> Rig<'d> {
             team,
             one_thread: Team::new(1)?,
             streams: streams?.into_iter().step_by(SIDE_BY_SIDE).collect(),
-            turned: 0,
-            turns: 0,
+            place: 0,
+            changes: 0,
             marks: [mark()?, mark()?, mark()?, mark()?],
             ordering: ordering.collect::<Result<_, _>>()?,
             blocker: Blocker::new(device)?,
@@ -204,10 +204,10 @@ impl<'d> Rig<'d> {
             Quantity::Kernel { variant, .. } if calls_a_library(variant.kernel) => MOST_STREAMS,
             _ => self.streams.len(),
         };
-        self.streams.rotate_right(self.turned);
-        self.turns += 1;
-        self.turned = place(self.turns, among);
-        self.streams.rotate_left(self.turned);
+        self.streams.rotate_right(self.place);
+        self.changes += 1;
+        self.place = place(self.changes, among);
+        self.streams.rotate_left(self.place);
     }
 
     /// A kernel on the rig's arrays.
@@ -261,10 +261,10 @@ pub(super) fn clocked<T, E>(work: impl FnOnce() -> Result<T, E>) -> Result<Span,
     Ok(start.elapsed().into())
 }
 
-/// Where the streams of a turn begin: one farther each time, and one more after each round,
-/// so that whatever has every second turn, or every third, comes to all places as well.
-const fn place(turn: usize, among: usize) -> usize {
-    (turn + turn / among) % among
+/// The place that comes first after so many changes: one farther each time, and one more
+/// after each round, so that whatever has every second change comes to all places as well.
+const fn place(changes: usize, among: usize) -> usize {
+    (changes + changes / among) % among
 }
 
 /// Whether a sample is taken in the streams of the one before. On an H200, an engine that
@@ -287,14 +287,15 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// Rows of few and of many take turns, three calls of a trip do.
+    /// Rows of few and of many take turns.
     #[test]
-    fn whoever_has_every_so_many_turns_comes_to_all_places() {
+    fn whoever_has_every_so_many_changes_comes_to_all_places() {
         for among in [MOST_STREAMS, PLACES] {
             for every in 1..=4 {
                 for first in 0..every {
-                    let turns = (first..).step_by(every).take(2 * among);
-                    let places: BTreeSet<usize> = turns.map(|turn| place(turn, among)).collect();
+                    let changes = (first..).step_by(every).take(2 * among);
+                    let places = changes.map(|changes| place(changes, among));
+                    let places: BTreeSet<usize> = places.collect();
                     assert_eq!(places.len(), among, "every {every} of {among}");
                 }
             }

@@ -120,9 +120,10 @@ impl<'a> Stage<'a> {
         if !turn.is_multiple_of(at_once) {
             return Ok(());
         }
+        let effort = effort.times(at_once);
         cpu.settle();
-        self.warm_up(effort.times(at_once))?;
-        self.time(effort.times(at_once), cpu)
+        self.warm_up(effort)?;
+        self.time(effort, cpu)
     }
 
     /// What came of it.

@@ -82,18 +82,21 @@ pub(super) fn latencies(
     }
 }
 
+/// Nanoseconds of a copy of pinned memory, where that was measured.
+pub(super) fn copy_time(copies: &[CopyModel], direction: Direction, bytes: Bytes) -> Option<f64> {
+    let model = copies.iter().find(|model| model.direction == direction)?;
+    model.time.known(bytes.as_f64()).ok()
+}
+
 /// Nanoseconds of what a trip begins with.
 pub(super) fn first_of_trip(
     (copies, kernels): (&[CopyModel], &[KernelModel]),
     (link, size): (Link, u64),
 ) -> Option<f64> {
-    let copy = |direction| {
-        let model = copies.iter().find(|model| model.direction == direction);
-        model?.time.known(size as f64).ok()
-    };
+    let bytes = Bytes::new(size);
     match link {
-        Link::CopyIn => copy(Direction::HostToDevice),
-        Link::CopyOut => copy(Direction::DeviceToHost),
+        Link::CopyIn => copy_time(copies, Direction::HostToDevice, bytes),
+        Link::CopyOut => copy_time(copies, Direction::DeviceToHost, bytes),
         Link::Kernel => polynomial(kernels, size),
         Link::PeerCopy => None,
     }

@@ -36,8 +36,7 @@ pub(super) fn graph_costs(
         .filter(|(from, to)| from != to)
         .filter_map(|(from, to)| Some(NodeHandOver { from: kind(from), to: kind(to), time: hop? }));
     let switch = |direction| {
-        let alone = copies.iter().find(|model| model.direction == direction);
-        let copy = alone.and_then(|model| model.time.known(ROTATED_IN_GRAPH.0.as_f64()).ok());
+        let copy = device::copy_time(copies, direction, ROTATED_IN_GRAPH.0);
         device::switch(lookup, direction, (ROTATED_IN_GRAPH.0, true), |_, _| copy)
     };
     GraphCosts {

@@ -2,6 +2,7 @@
 //! too early may go on.
 
 use super::chains::kind;
+use super::device::copy_time;
 use super::lookup::Lookup;
 use super::trips::{part, sizes};
 use crate::plan::Direction;
@@ -70,10 +71,7 @@ impl Trips<'_> {
     /// Nanoseconds of the way to the device, and of what comes second in a trip.
     fn alone(&self, next: Link, in_graph: bool) -> Option<(f64, f64)> {
         let bytes = if in_graph { SECOND_NODE } else { SHORT_COPY };
-        let copy = |direction| {
-            let model = self.copies.iter().find(|model| model.direction == direction)?;
-            model.time.known(bytes.as_f64()).ok()
-        };
+        let copy = |direction| copy_time(self.copies, direction, bytes);
         let Latencies { start_copy_in, start_copy_out, start_kernel, .. } = self.latency;
         let graph = self.graph;
         let start = |calls: &Option<Estimate>, nodes: &Option<Estimate>| {

@@ -1,7 +1,7 @@
 //! Paths of data besides plain copies, calls on an idle device, set-up, and what
 //! copies and other work cost each other.
 
-use super::device::slowdowns;
+use super::device::{copy_time, slowdowns};
 use super::lookup::Lookup;
 use crate::plan::Direction;
 use crate::profile::{
@@ -74,8 +74,7 @@ pub(super) fn interference(
             lookup.measurements().find(|measurement| measurement.quantity == wanted)
         };
         let (copy, other) = (of(Side::Copy)?, of(Side::Load)?);
-        let model = copies.iter().find(|model| model.direction == direction)?;
-        let copy_alone = known(&model.time, load.copy().as_f64())?;
+        let copy_alone = copy_time(copies, direction, load.copy())?;
         let slow = slowdowns(copy, copy_alone, Some(other));
         Some(Interference {
             load,

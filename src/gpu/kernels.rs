@@ -127,7 +127,8 @@ pub fn supports(kernel: Kernel) -> Result<(), GpuError> {
 }
 
 /// Whether a library starts its own kernels for this one. It takes memory for each stream
-/// that it works in.
+/// that it works in, and may load kernels at the first call of a size, and wait for the
+/// device meanwhile.
 pub const fn calls_a_library(kernel: Kernel) -> bool {
     library_of(kernel).is_some()
 }
@@ -226,12 +227,6 @@ impl Launch {
                 extent: arguments.extent,
             },
         })
-    }
-
-    /// Whether a library starts its own kernels for this. It may load them at the
-    /// first call of a size, and wait for the device meanwhile.
-    pub fn is_a_library_call(&self) -> bool {
-        matches!(self.code, Code::Library(_))
     }
 
     /// Makes what a library keeps for a stream and work like this.

@@ -1,5 +1,5 @@
-//! Trials: plans of small random workloads, run at the end of a calibration and
-//! predicted from what it found. They say how far predictions are off.
+//! Trials: plans of small random workloads, run behind each pass of a calibration
+//! and predicted from what it found. They say how far predictions are off.
 //!
 //! Invariant: nothing that predicts a time is fitted to a trial; only the width
 //! of the ranges is.
