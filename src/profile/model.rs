@@ -113,7 +113,8 @@ pub struct Looks {
     pub period: Estimate,
     /// An operation that comes so much too early still has nothing to wait for.
     pub grace: Estimate,
-    /// By what the operation has to follow, and what it is.
+    /// By what is on the link as the operation arrives (a copy that it has to follow, or
+    /// nothing beside a kernel), and what it is.
     pub after: Vec<LooksAfter>,
     /// The same of nodes of a graph.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -57,6 +57,8 @@ struct Engine {
     entry: EntryId,
     before: EntryId,
     started: Instant,
+    /// Since when it has gone from one copy to the next at once, and until when.
+    row: [Instant; 2],
     /// When it is done if nothing else happens; [`Instant::NEVER`] if it is idle.
     end: Instant,
     /// Where that is not all: nanoseconds left at a time, with nothing in the other
@@ -107,6 +109,9 @@ impl Engine {
         }
         self.started = now;
         if !PLAIN {
+            if self.row[1] < now {
+                self.row[0] = now;
+            }
             (self.since, self.left) = (now, alone.nanos_f64() * self.refetching + switch);
         }
         (self.before, self.entry, self.serving) = (self.entry, entry, Some(stream));
@@ -215,6 +220,7 @@ impl Default for Engine {
             entry: NONE,
             before: NONE,
             started: start,
+            row: [start; 2],
             end: Instant::NEVER,
             left: 0.0,
             since: start,
@@ -245,6 +251,7 @@ impl Copies {
             engine.rest.clear();
             (engine.first, engine.entry, engine.end) = (None, NONE, Instant::NEVER);
             (engine.speed, engine.refetching, engine.met) = (1.0, 1.0, None);
+            engine.row = [Instant::START; 2];
         }
         for (engines, served) in self.engines.iter_mut().zip(&program.served) {
             for (engine, &served) in engines.iter_mut().zip(served) {
@@ -293,6 +300,7 @@ impl Copies {
             }
             self.changed = true;
             engine.end = Instant::NEVER;
+            engine.row[1] = now;
             if let (false, Some((flow, _))) = (PLAIN, engine.met) {
                 self.links.remove(flow);
             }
@@ -309,6 +317,13 @@ impl Copies {
 
     pub fn is_busy(&self, device: usize, engine: usize) -> bool {
         self.engines[device][engine].is_busy()
+    }
+
+    /// Whether copies of one direction were under way at a time that is over. Of those before
+    /// the latest pause nothing is known any more: none were.
+    pub fn were_busy(&self, device: usize, direction: Direction, then: Instant) -> bool {
+        let engine = &self.engines[device][direction as usize];
+        engine.row[0] <= then && (engine.is_busy() || then < engine.row[1])
     }
 
     /// Whether a copy to a device starts when its engines are filled.

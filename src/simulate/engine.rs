@@ -231,18 +231,8 @@ impl Simulator {
     /// Leaves an operation that may go on to the next look of its engine.
     #[cold]
     fn miss(&mut self, program: &Program<'_>, id: EntryId) {
-        let Self { now, copies, processors, .. } = self;
-        let engines = Engines { now: *now, copies, processors };
-        let entry = &program.entries.list[id as usize];
-        let kind = self.streams.kind_of(entry, id);
-        match &program.looks {
-            Some(times) if !engines.are_busy(program.device_of(entry.stream), kind) => {
-                self.looks.wait(program, times, (&self.streams, id), (kind, self.now));
-            }
-            _ => {
-                let work = &self.streams.class_of::<false>(program, id).work;
-                self.set_off::<false>(program, (self.now, id), (entry, work));
-            }
+        if let Some(times) = &program.looks {
+            self.looks.wait(program, times, (&self.streams, id), self.now);
         }
     }
 
@@ -349,9 +339,10 @@ impl Simulator {
                 Done { item: entry.item, start: ended.started, end: self.now, cause },
             );
         }
-        let kind = self.streams.end::<PLAIN>(program, entry, self.now);
+        let kind = self.streams.end::<PLAIN>(program, entry, (ended.started, self.now));
         if !PLAIN && program.looks.is_some() {
-            self.looks.done((program.device_of(entry.stream), kind), self.now);
+            let in_graph = program.class_in(ended.entry).in_graph;
+            self.looks.done((program.device_of(entry.stream), kind), in_graph, self.now);
         }
         self.advance::<O, PLAIN>(program, entry.stream);
         // Not only of this stream: an event may have let another one drain.

@@ -127,18 +127,6 @@ impl Entries {
         entries
     }
 
-    /// What an entry has to follow: the one before it in its stream, and those that it waits
-    /// for.
-    pub fn followed_by(&self, id: EntryId) -> impl Iterator<Item = EntryId> {
-        let entry = &self.list[id as usize];
-        let before = id.checked_sub(1);
-        let first = before.map_or(0, |before| self.list[before as usize].waits);
-        let waits = self.waits[first as usize..entry.waits as usize].iter();
-        let in_stream = |&before: &EntryId| before >= self.starts[usize::from(entry.stream)];
-        let awaited = waits.map(|wait| wait.until.entry).filter(|&entry| entry != NONE);
-        before.filter(in_stream).into_iter().chain(awaited)
-    }
-
     /// For each entry, where the row of kernels ends that it begins, in which each has
     /// nothing to wait for but the one before.
     pub fn rows(&self) -> Vec<EntryId> {

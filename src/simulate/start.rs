@@ -1,5 +1,6 @@
 //! When an operation may start, by what it has to follow.
 
+use super::looks::{Beside, LookTimes};
 use super::observer::Cause;
 use super::operation::{Ending, NONE};
 use super::program::{Price, Program, Tie};
@@ -17,11 +18,13 @@ pub(super) struct Start<'e> {
     pub is_first: bool,
     /// When it was issued, and when it reaches the device.
     pub arrival: (Instant, Instant),
-    /// What was before it in its stream.
+    /// What was before it in its stream; if that was for the same engine, since when it was
+    /// under way.
     pub last: &'e Ending,
+    pub since: Option<Instant>,
     pub time: Instant,
-    /// Its engine has looked before then, and goes by until it looks again.
-    pub is_missed: bool,
+    /// Its engine has looked before then, and looks again in periods that count from here.
+    pub missed: Option<Instant>,
     pub cause: Cause,
 }
 
@@ -42,14 +45,15 @@ impl Start<'_> {
         }
         let mut nanos = polling;
         if program.takes_time[self.kind as usize][tie as usize] {
-            let (takes, is_missed) = self.hand_over(program, from, tie, polling);
-            self.is_missed |= is_missed;
+            let (takes, missed) = self.hand_over(program, from, tie, polling);
+            self.missed = self.missed.max(missed);
             nanos = takes;
         }
         self.wait(from, nanos, reason);
     }
 
-    /// What a hand-over takes, and whether its engine has looked too early for it.
+    /// What a hand-over takes; if its engine has looked too early for it, from when it looks
+    /// again.
     #[inline(always)]
     fn hand_over(
         &self,
@@ -57,44 +61,59 @@ impl Start<'_> {
         from: &Ending,
         tie: Tie,
         polling: f64,
-    ) -> (f64, bool) {
+    ) -> (f64, Option<Instant>) {
         let prices = &program.hand_overs[self.kind as usize][tie as usize];
         let price = from.kind.and_then(|before| prices[before as usize].as_ref());
-        let (nanos, is_missed) = match price {
-            Some(price) => self.take_over(price, from, polling),
-            None => (polling, false),
+        let (nanos, missed) = match price {
+            Some(price) => self.take_over(program, price, from, (tie, polling)),
+            None => (polling, None),
         };
         let crossing = if self.is_elsewhere(from) { program.crossing } else { 0.0 };
-        (nanos + crossing, is_missed)
+        (nanos + crossing, missed)
     }
 
     /// The same where engines change on the same device.
     #[inline(always)]
-    fn take_over(&self, price: &Price, from: &Ending, polling: f64) -> (f64, bool) {
-        // An engine that does something looks at everything that waits for it when it is
-        // done: a hand-over costs nothing extra.
-        if self.engines.are_busy(usize::from(self.device), self.kind) {
-            return (polling, false);
-        }
-        match price.looks {
+    fn take_over(
+        &self,
+        program: &Program<'_>,
+        price: &Price,
+        from: &Ending,
+        (tie, polling): (Tie, f64),
+    ) -> (f64, Option<Instant>) {
+        match (price.looks, &program.looks) {
             // What it looks at is its own device's.
-            Some(grace) if !self.is_elsewhere(from) => (0.0, from.time > self.turn() + grace),
-            _ => (polling + if self.is_first { price.first } else { price.queued }, false),
+            (Some(grace), Some(looks)) if !self.is_elsewhere(from) => {
+                (0.0, self.look(looks, from, (tie, grace)))
+            }
+            // An engine that does something looks at everything that waits for it when it is
+            // done: a hand-over costs nothing extra.
+            _ if self.engines.are_busy(usize::from(self.device), self.kind) => (polling, None),
+            _ => (polling + if self.is_first { price.first } else { price.queued }, None),
         }
+    }
+
+    /// Whether its engine looks too early for something; from when it looks again, if so.
+    #[inline(always)]
+    fn look(&self, looks: &LookTimes, from: &Ending, (tie, grace): (Tie, Span)) -> Option<Instant> {
+        // The commands of a stream are gone through up to the first that has to wait, while
+        // an engine is still busy with what those before ask for.
+        let turn = self.since.map_or(self.arrival.1, |since| self.arrival.1.max(since));
+        if from.time <= turn + grace {
+            return None;
+        }
+        let beside = match tie {
+            Tie::Graph => Beside::Node(from.kind),
+            _ => Beside::Copies(self.engines.copies, usize::from(self.device)),
+        };
+        let first = turn + looks.after(self.kind, beside, self.arrival.1);
+        let is_found_meanwhile =
+            self.since.is_some() && looks.next(first, from.time) <= self.last.time;
+        (!is_found_meanwhile).then_some(first)
     }
 
     fn is_elsewhere(&self, from: &Ending) -> bool {
         from.item != NONE && from.device != self.device
-    }
-
-    /// When its engine comes to it: not before it is done with what is before it in the
-    /// stream.
-    fn turn(&self) -> Instant {
-        if self.last.kind == Some(self.kind) {
-            self.arrival.1.max(self.last.time)
-        } else {
-            self.arrival.1
-        }
     }
 
     /// To go on from the other, which ends behind the issue, takes so many nanoseconds.

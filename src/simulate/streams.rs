@@ -48,8 +48,11 @@ struct Stream {
     kind: OperationKind,
     /// When the last one left.
     cleared: Instant,
-    /// The end of the last operation here.
+    /// The end of the last operation here, and its start.
     last: Ending,
+    started: Instant,
+    /// From when the engine of the head looks for it in periods, if it has to find out.
+    looked_for: Instant,
     /// What the next operation must follow besides: what entries before it waited for.
     awaited: Vec<Ending>,
     /// The first stream whose head waits for something here: in order of what they wait
@@ -145,6 +148,8 @@ impl Streams {
             kind: OperationKind::Kernel,
             cleared: Instant::START,
             last: Ending::START,
+            started: Instant::START,
+            looked_for: Instant::START,
             awaited: Vec::new(),
             waiter: NOBODY,
             awaits: Recording::NEVER,
@@ -209,6 +214,13 @@ impl Streams {
         Cause { before: program.issued_by(cause.before), ..cause }
     }
 
+    /// From when an engine looks for the head of a stream; and whether it was busy with what
+    /// is before that in the stream.
+    pub fn looked_for(&self, stream: u16) -> (Instant, bool) {
+        let stream = &self.streams[usize::from(stream)];
+        (stream.looked_for, stream.last.kind == Some(stream.kind))
+    }
+
     /// It took the engine until now to find out about the operation at the head.
     pub fn found(&mut self, stream: u16, now: Instant) {
         self.streams[usize::from(stream)].cause.ready = now;
@@ -232,12 +244,12 @@ impl Streams {
         &mut self,
         program: &Program<'_>,
         entry: &Entry,
-        time: Instant,
+        (started, time): (Instant, Instant),
     ) -> OperationKind {
         let stream = &mut self.streams[usize::from(entry.stream)];
         let &mut Stream { kind, device, head, .. } = stream;
         let ending = Ending { time, item: entry.item, device, kind: Some(kind) };
-        (stream.cleared, stream.last) = (time, ending);
+        (stream.cleared, stream.last, stream.started) = (time, ending, started);
         self.endings[head as usize] = ending;
         let waiter = stream.pass_head();
         self.let_follow::<PLAIN>(program, entry.stream, waiter);
@@ -322,16 +334,19 @@ impl Streams {
         stream.find(issued);
         let is_first = !std::mem::replace(&mut stream.seen[kind as usize], true);
         let behind = Behind { entry, class, kind, is_first, arrival };
-        let (time, is_missed) = if !PLAIN {
+        let (time, missed) = if !PLAIN {
             self.follow::<O>(program, &behind, (polling, engines))
         } else if program.takes_time[kind as usize] != [false; 3] {
             self.follow_at_a_price::<O>(program, &behind, engines)
         } else {
-            (self.follow_at_once(program, &behind), false)
+            (self.follow_at_once(program, &behind), None)
         };
         let stream = &mut self.streams[usize::from(index)];
         (stream.first_wait, stream.kind) = (entry.waits, kind);
-        Next { time, class, is_missed }
+        if let Some(from) = missed {
+            stream.looked_for = from;
+        }
+        Next { time, class, is_missed: missed.is_some() }
     }
 }
 

@@ -33,12 +33,13 @@
 //!   `looks::an_engine_looks_when_work_arrives_for_it`
 //! - a look that finds nothing starts the period anew:
 //!   `looks::a_look_that_finds_nothing_starts_the_period_anew`
-//! - an engine looks when it is done with something:
-//!   `looks::an_engine_looks_when_it_is_done_with_something`
-//! - and all the time while it is busy:
-//!   `looks::a_busy_engine_looks_all_the_time`
-//! - an engine comes to what is next in a stream when it is done with what is before:
-//!   `looks::an_engine_comes_to_what_is_next_in_the_stream_when_it_is_done`
+//! - so does what an engine has done, which has it look for nobody else:
+//!   `looks::what_an_engine_has_done_starts_the_period_anew`,
+//!   `looks::an_engine_that_is_done_does_not_look_for_others`
+//! - it looks at what is next in a stream while it is busy with what is before:
+//!   `looks::an_engine_looks_at_what_is_next_in_a_stream_while_it_is_busy_with_what_is_before`
+//! - later beside copies, whose data is in the way of commands:
+//!   `looks::copies_that_are_under_way_put_off_looks`
 //! - nodes of a graph do not arrive one by one:
 //!   `looks::nodes_of_a_graph_look_for_themselves`
 //! - a small copy needs no engine where its stream is empty:

@@ -44,19 +44,19 @@ impl Streams {
         program: &Program<'_>,
         behind: &Behind<'_>,
         engines: Engines<'_>,
-    ) -> (Instant, bool) {
+    ) -> (Instant, Option<Instant>) {
         self.follow::<O>(program, behind, (0.0, engines))
     }
 
-    /// When an operation may start, by everything that it has to follow, and whether its
-    /// engine has to find out.
+    /// When an operation may start, by everything that it has to follow; if its engine has to
+    /// find out, from when it looks.
     #[inline(always)]
     pub(super) fn follow<O: Observer>(
         &mut self,
         program: &Program<'_>,
         behind: &Behind<'_>,
         (polling, engines): (f64, Engines<'_>),
-    ) -> (Instant, bool) {
+    ) -> (Instant, Option<Instant>) {
         let &Behind { entry, class, kind, is_first, arrival } = behind;
         let stream = &mut self.streams[usize::from(entry.stream)];
         let mut start = Start {
@@ -66,8 +66,9 @@ impl Streams {
             is_first,
             arrival,
             last: &stream.last,
+            since: (stream.last.kind == Some(kind)).then_some(stream.started),
             time: arrival.1,
-            is_missed: false,
+            missed: None,
             cause: Cause { reason: Reason::Issue, before: entry.item, ready: arrival.1 },
         };
         let [within, across] =
@@ -81,11 +82,11 @@ impl Streams {
                 start.follow(program, event, across, 0.0, Reason::Event);
             }
         }
-        let Start { time, is_missed, cause, .. } = start;
+        let Start { time, missed, cause, .. } = start;
         stream.awaited.clear();
         if O::LISTENS {
             stream.cause = cause;
         }
-        (time, is_missed)
+        (time, missed)
     }
 }

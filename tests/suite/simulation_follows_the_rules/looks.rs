@@ -81,25 +81,29 @@ fn an_engine_looks_when_work_arrives_for_it() {
 
 #[test]
 fn a_look_that_finds_nothing_starts_the_period_anew() {
-    // Issued at 5000, the other kernel arrives at 9000: so the next look is at 15000. But
-    // it runs at 10000, and at 14000 the engine is done with it.
-    assert_eq!(dispatched(vec![launch(1, 4_000)]), 15_000);
-    // It runs for longer than until 15000.
+    // Issued at 5000, the other kernel arrives at 9000: so the next look is at 15000,
+    // whatever becomes of it.
+    assert_eq!(dispatched(vec![launch(1, 4_000)]), 16_000);
     assert_eq!(dispatched(vec![launch(1, 9_000)]), 16_000);
 }
 
-#[test]
-fn an_engine_looks_when_it_is_done_with_something() {
-    // Issued at 5000, arrived at 9000, run from 10000 to 12000.
-    assert_eq!(dispatched(vec![launch(1, 10)]), 13_000);
+/// When the kernel behind a copy from 6000 to 12000 is dispatched, after another one that
+/// begins at 7000 in another stream. It arrives at 9000.
+fn dispatched_behind(elements: u64) -> u64 {
+    let body = vec![launch(1, elements), copy_in(0, PINNED, 5_000), launch(0, 4_000)];
+    spans(&run(body, &looking(6_000.0)), Lane::Kernels)[1].0
 }
 
 #[test]
-fn a_busy_engine_looks_all_the_time() {
-    let body = vec![launch(1, 8_000), copy_in(0, PINNED, 5_000), launch(0, 4_000)];
-    let kernels = spans(&run(body, &looking(6_000.0)), Lane::Kernels);
-    // The first runs from 7000 to 15000, the copy from 6000 to 12000.
-    assert_eq!(kernels, [(7_000, 15_000), (13_000, 17_000)]);
+fn an_engine_that_is_done_does_not_look_for_others() {
+    // At 14000, that is: the next look is at 15000.
+    assert_eq!(dispatched_behind(7_000), 15_000 + 1_000);
+}
+
+#[test]
+fn what_an_engine_has_done_starts_the_period_anew() {
+    // At 11000: so the next look is at 17000.
+    assert_eq!(dispatched_behind(4_000), 17_000 + 1_000);
 }
 
 /// What graphs are made of arrives with their launch.
@@ -126,15 +130,46 @@ fn nodes_of_a_graph_look_for_themselves() {
 }
 
 #[test]
-fn an_engine_comes_to_what_is_next_in_the_stream_when_it_is_done() {
-    let body = vec![
-        launch(1, 4_000),
-        record(1, 0),
-        copy_in(0, PINNED, 20_000),
-        wait(0, 0),
-        copy_in(0, PINNED, 5_000),
-    ];
-    // The kernel ends at 11000, while the first copy is under way.
-    let copies = spans(&run(body, &looking(6_000.0)), Lane::CopyIn);
-    assert_eq!(copies[0].1, copies[1].0);
+fn an_engine_looks_at_what_is_next_in_a_stream_while_it_is_busy_with_what_is_before() {
+    // The second copy arrives at 7300 and has to wait for a kernel that ends at 11000.
+    let copies = |elements| {
+        let body = vec![
+            launch(1, 4_000),
+            record(1, 0),
+            copy_in(0, PINNED, elements),
+            wait(0, 0),
+            copy_in(0, PINNED, 5_000),
+        ];
+        let copies = spans(&run(body, &looking(6_000.0)), Lane::CopyIn);
+        (copies[0].1, copies[1].0)
+    };
+    // A look at 13300 has found the way clear before the first copy ends.
+    assert_eq!(copies(20_000), (27_100, 27_100));
+    assert_eq!(copies(9_000), (16_100, 16_100));
+    // Or not.
+    assert_eq!(copies(5_000), (12_100, 13_300));
+}
+
+#[test]
+fn copies_that_are_under_way_put_off_looks() {
+    use OperationKind::{CopyIn, CopyOut, Kernel};
+    let mut machine = looking(6_000.0);
+    let after = |from, time| LooksAfter { from, to: Kernel, time: exactly(time) };
+    machine.latency.looks.as_mut().expect("it looks").after =
+        vec![after(CopyIn, 2_500.0), after(CopyOut, 700.0)];
+    // When the kernel is dispatched that arrives at 8800 and has to wait for a copy from the
+    // device, which is under way from 7500 on.
+    let found = |elements| {
+        let body = vec![
+            copy_in(2, PINNED, elements),
+            copy_out(1, PINNED, 3_000),
+            record(1, 0),
+            wait(0, 0),
+            launch(0, 1_000),
+        ];
+        spans(&run(body, &machine), Lane::Kernels)[0].0 - 1_000
+    };
+    // The copy to the device is over by then.
+    assert_eq!(found(500), 8_800 + 700 + 6_000);
+    assert_eq!(found(20_000), 8_800 + 2_500 + 6_000);
 }
