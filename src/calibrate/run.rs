@@ -58,7 +58,7 @@ impl Patience {
     const fn of(extent: Extent) -> Self {
         let [device, host, least, team, thread] = match extent {
             Extent::Full | Extent::Elsewhere => [36, 16, 6, 30, 250],
-            Extent::Quick => [24, 8, 5, 15, 60],
+            Extent::Quick => [18, 6, 5, 15, 40],
         };
         Self {
             extent,
