@@ -109,14 +109,14 @@ pub struct Latencies {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Looks {
-    /// Between two looks of an engine with nothing else to do.
+    /// Between two looks of an engine.
     pub period: Estimate,
     /// An operation that comes so much too early still has nothing to wait for.
     pub grace: Estimate,
-    /// By what is on the link as the operation arrives (a copy that it has to follow, or
-    /// nothing beside a kernel), and what it is.
+    /// By the copy that is under way as an operation arrives (or `kernel`: none is), and what
+    /// the operation is.
     pub after: Vec<LooksAfter>,
-    /// The same of nodes of a graph.
+    /// Of nodes of a graph, by what they follow.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub in_graphs: Vec<LooksAfter>,
 }

@@ -300,7 +300,7 @@ impl Copies {
             }
             self.changed = true;
             engine.end = Instant::NEVER;
-            engine.row[1] = now;
+            engine.row[1] = engine.row[1].max(now);
             if let (false, Some((flow, _))) = (PLAIN, engine.met) {
                 self.links.remove(flow);
             }
@@ -324,6 +324,15 @@ impl Copies {
     pub fn were_busy(&self, device: usize, direction: Direction, then: Instant) -> bool {
         let engine = &self.engines[device][direction as usize];
         engine.row[0] <= then && (engine.is_busy() || then < engine.row[1])
+    }
+
+    /// A copy of pageable memory goes on until then, without the engine.
+    pub fn stage(&mut self, (device, direction): (usize, Direction), now: Instant, until: Instant) {
+        let row = &mut self.engines[device][direction as usize].row;
+        if row[1] < now {
+            row[0] = now;
+        }
+        row[1] = row[1].max(until);
     }
 
     /// Whether a copy to a device starts when its engines are filled.

@@ -312,9 +312,10 @@ impl Simulator {
         work: &Work,
     ) {
         self.queue.schedule(self.now + work.by_itself(), Event::Ends(id));
-        if let Work::Staged { duration, early, .. } = *work
-            && entry.item == self.host.next
-        {
+        let Work::Staged { direction, duration, early, .. } = *work else { return };
+        let device = program.device_of(entry.stream);
+        self.copies.stage((device, direction), self.now, self.now + work.by_itself());
+        if entry.item == self.host.next {
             let cause = self.streams.cause(program, entry.stream);
             if cause.reason != Reason::Issue && cause.ready > self.host.reached {
                 self.host.cause = Cause { reason: Reason::Device, ..cause };

@@ -86,8 +86,8 @@ impl Start<'_> {
             (Some(grace), Some(looks)) if !self.is_elsewhere(from) => {
                 (0.0, self.look(looks, from, (tie, grace)))
             }
-            // An engine that does something looks at everything that waits for it when it is
-            // done: a hand-over costs nothing extra.
+            // Where hand-overs have prices: an engine that does something goes on to what waits
+            // for it when it is done, and that costs nothing extra.
             _ if self.engines.are_busy(usize::from(self.device), self.kind) => (polling, None),
             _ => (polling + if self.is_first { price.first } else { price.queued }, None),
         }
@@ -97,8 +97,12 @@ impl Start<'_> {
     #[inline(always)]
     fn look(&self, looks: &LookTimes, from: &Ending, (tie, grace): (Tie, Span)) -> Option<Instant> {
         // The commands of a stream are gone through up to the first that has to wait, while
-        // an engine is still busy with what those before ask for.
-        let turn = self.since.map_or(self.arrival.1, |since| self.arrival.1.max(since));
+        // an engine is still busy with what those before ask for. Nodes come one by one.
+        let before = match tie {
+            Tie::Graph => self.since.map(|_| self.last.time),
+            _ => self.since,
+        };
+        let turn = before.map_or(self.arrival.1, |before| self.arrival.1.max(before));
         if from.time <= turn + grace {
             return None;
         }

@@ -86,8 +86,8 @@ pub(super) struct Streams {
     pub ran_dry: bool,
 }
 
-/// What is under way: an engine that does something looks at everything that waits for
-/// it when it is done, so that a hand-over costs nothing extra.
+/// What is under way: what commands share the link with, and, where hand-overs have prices,
+/// who takes over for nothing.
 #[derive(Clone, Copy)]
 pub(super) struct Engines<'e> {
     pub now: Instant,
@@ -215,10 +215,11 @@ impl Streams {
     }
 
     /// From when an engine looks for the head of a stream; and whether it was busy with what
-    /// is before that in the stream.
-    pub fn looked_for(&self, stream: u16) -> (Instant, bool) {
-        let stream = &self.streams[usize::from(stream)];
-        (stream.looked_for, stream.last.kind == Some(stream.kind))
+    /// is before that in the stream as the head arrived.
+    pub fn looked_for(&self, program: &Program<'_>, id: EntryId) -> (Instant, bool) {
+        let stream = &self.streams[usize::from(program.entries.list[id as usize].stream)];
+        let arrival = self.arrival(program, id);
+        (stream.looked_for, stream.is_behind_its_like(stream.kind, arrival))
     }
 
     /// It took the engine until now to find out about the operation at the head.
@@ -351,6 +352,11 @@ impl Streams {
 }
 
 impl Stream {
+    /// Whether what arrives at a time finds its engine busy with what is before it here.
+    fn is_behind_its_like(&self, kind: OperationKind, arrival: Instant) -> bool {
+        self.last.kind == Some(kind) && self.last.time > arrival
+    }
+
     /// Goes on to the next entry; gives the first that waits for something here.
     fn pass_head(&mut self) -> u16 {
         self.head += 1;

@@ -33,12 +33,12 @@
 //!   `looks::an_engine_looks_when_work_arrives_for_it`
 //! - a look that finds nothing starts the period anew:
 //!   `looks::a_look_that_finds_nothing_starts_the_period_anew`
-//! - so does what an engine has done, which has it look for nobody else:
+//! - the end of an operation starts it anew, too, but finds nobody:
 //!   `looks::what_an_engine_has_done_starts_the_period_anew`,
 //!   `looks::an_engine_that_is_done_does_not_look_for_others`
 //! - it looks at what is next in a stream while it is busy with what is before:
 //!   `looks::an_engine_looks_at_what_is_next_in_a_stream_while_it_is_busy_with_what_is_before`
-//! - later beside copies, whose data is in the way of commands:
+//! - it looks later beside copies, whose data is in the way of commands:
 //!   `looks::copies_that_are_under_way_put_off_looks`
 //! - nodes of a graph do not arrive one by one:
 //!   `looks::nodes_of_a_graph_look_for_themselves`

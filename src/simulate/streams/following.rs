@@ -66,7 +66,7 @@ impl Streams {
             is_first,
             arrival,
             last: &stream.last,
-            since: (stream.last.kind == Some(kind)).then_some(stream.started),
+            since: stream.is_behind_its_like(kind, arrival.1).then_some(stream.started),
             time: arrival.1,
             missed: None,
             cause: Cause { reason: Reason::Issue, before: entry.item, ready: arrival.1 },
