@@ -78,6 +78,14 @@ impl Engine {
         self.end != Instant::NEVER
     }
 
+    /// A copy is under way now, and until then at least.
+    fn go_on(&mut self, now: Instant, until: Instant) {
+        if self.row[1] < now && !self.is_busy() {
+            self.row[0] = now;
+        }
+        self.row[1] = self.row[1].max(until);
+    }
+
     fn left_at(&self, now: Instant) -> f64 {
         self.left - now.since(self.since).nanos_f64() * self.speed
     }
@@ -109,9 +117,7 @@ impl Engine {
         }
         self.started = now;
         if !PLAIN {
-            if self.row[1] < now {
-                self.row[0] = now;
-            }
+            self.go_on(now, now);
             (self.since, self.left) = (now, alone.nanos_f64() * self.refetching + switch);
         }
         (self.before, self.entry, self.serving) = (self.entry, entry, Some(stream));
@@ -299,8 +305,8 @@ impl Copies {
                 continue;
             }
             self.changed = true;
+            engine.go_on(now, now);
             engine.end = Instant::NEVER;
-            engine.row[1] = engine.row[1].max(now);
             if let (false, Some((flow, _))) = (PLAIN, engine.met) {
                 self.links.remove(flow);
             }
@@ -328,11 +334,7 @@ impl Copies {
 
     /// A copy of pageable memory goes on until then, without the engine.
     pub fn stage(&mut self, (device, direction): (usize, Direction), now: Instant, until: Instant) {
-        let row = &mut self.engines[device][direction as usize].row;
-        if row[1] < now {
-            row[0] = now;
-        }
-        row[1] = row[1].max(until);
+        self.engines[device][direction as usize].go_on(now, until);
     }
 
     /// Whether a copy to a device starts when its engines are filled.

@@ -76,17 +76,20 @@ impl LookTimes {
     /// its arrival `then`. A command comes down the link behind the data that is under way
     /// (on an H200, any kernel launched beside a copy to the device starts 2.0 us later). A
     /// little of it is there without any copies.
-    pub fn after(&self, kind: OperationKind, beside: Beside<'_>, then: Instant) -> Span {
-        let (copies, device) = match beside {
-            Beside::Node(from) => {
-                return from
-                    .map_or(Span::ZERO, |from| self.in_graphs[from as usize][kind as usize]);
-            }
-            Beside::Copies(copies, device) => (copies, device),
-        };
+    pub fn after(
+        &self,
+        copies: &Copies,
+        (device, kind): (usize, OperationKind),
+        then: Instant,
+    ) -> Span {
         let busy = Direction::BOTH.into_iter().filter(|&way| copies.were_busy(device, way, then));
         let beside = busy.map(OperationKind::of_copy).chain([OperationKind::Kernel]);
         beside.map(|from| self.after[from as usize][kind as usize]).max().unwrap_or_default()
+    }
+
+    /// The same of a node of a graph behind another one.
+    pub fn after_node(&self, from: OperationKind, kind: OperationKind) -> Span {
+        self.in_graphs[from as usize][kind as usize]
     }
 
     /// The first look that finds what is there from `ready` on, if looks count from `first`.
@@ -96,14 +99,6 @@ impl LookTimes {
         let periods = ready.since(last).nanos().div_ceil(self.period.nanos()).max(1);
         last + Span::from_nanos(periods * self.period.nanos())
     }
-}
-
-/// What an operation arrives beside.
-pub(super) enum Beside<'c> {
-    /// What copies of a device there are.
-    Copies(&'c Copies, usize),
-    /// It is a node of a graph, and follows another one.
-    Node(Option<OperationKind>),
 }
 
 fn engine_of(device: usize, kind: OperationKind) -> usize {
@@ -165,7 +160,7 @@ impl Looks {
         let at = engine_of(program.device_of(entry.stream), streams.kind_of(entry, id));
         let engine = &mut self.engines[at];
         let next_arrival = engine.next_arrival(program, &times.arrivals[at], (streams, now));
-        let (first, is_behind_its_like) = streams.looked_for(program, id);
+        let (first, is_behind_its_like) = streams.looked_for(entry.stream);
         // What the engine itself was busy with has not put off looks for this one.
         let last = if is_behind_its_like { first } else { engine.last.max(first) };
         let look = times.next(last, now);

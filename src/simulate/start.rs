@@ -1,6 +1,6 @@
 //! When an operation may start, by what it has to follow.
 
-use super::looks::{Beside, LookTimes};
+use super::looks::LookTimes;
 use super::observer::Cause;
 use super::operation::{Ending, NONE};
 use super::program::{Price, Program, Tie};
@@ -106,11 +106,12 @@ impl Start<'_> {
         if from.time <= turn + grace {
             return None;
         }
-        let beside = match tie {
-            Tie::Graph => Beside::Node(from.kind),
-            _ => Beside::Copies(self.engines.copies, usize::from(self.device)),
+        let here = (usize::from(self.device), self.kind);
+        let after = match (tie, from.kind) {
+            (Tie::Graph, Some(node)) => looks.after_node(node, self.kind),
+            _ => looks.after(self.engines.copies, here, self.arrival.1),
         };
-        let first = turn + looks.after(self.kind, beside, self.arrival.1);
+        let first = turn + after;
         let is_found_meanwhile =
             self.since.is_some() && looks.next(first, from.time) <= self.last.time;
         (!is_found_meanwhile).then_some(first)

@@ -51,8 +51,9 @@ struct Stream {
     /// The end of the last operation here, and its start.
     last: Ending,
     started: Instant,
-    /// From when the engine of the head looks for it in periods, if it has to find out.
-    looked_for: Instant,
+    /// If the engine of the head has to find out: from when it looks for it in periods, and
+    /// whether it was busy with what is before it here as it arrived.
+    looked_for: (Instant, bool),
     /// What the next operation must follow besides: what entries before it waited for.
     awaited: Vec<Ending>,
     /// The first stream whose head waits for something here: in order of what they wait
@@ -149,7 +150,7 @@ impl Streams {
             cleared: Instant::START,
             last: Ending::START,
             started: Instant::START,
-            looked_for: Instant::START,
+            looked_for: (Instant::START, false),
             awaited: Vec::new(),
             waiter: NOBODY,
             awaits: Recording::NEVER,
@@ -216,10 +217,8 @@ impl Streams {
 
     /// From when an engine looks for the head of a stream; and whether it was busy with what
     /// is before that in the stream as the head arrived.
-    pub fn looked_for(&self, program: &Program<'_>, id: EntryId) -> (Instant, bool) {
-        let stream = &self.streams[usize::from(program.entries.list[id as usize].stream)];
-        let arrival = self.arrival(program, id);
-        (stream.looked_for, stream.is_behind_its_like(stream.kind, arrival))
+    pub fn looked_for(&self, stream: u16) -> (Instant, bool) {
+        self.streams[usize::from(stream)].looked_for
     }
 
     /// It took the engine until now to find out about the operation at the head.
@@ -345,7 +344,7 @@ impl Streams {
         let stream = &mut self.streams[usize::from(index)];
         (stream.first_wait, stream.kind) = (entry.waits, kind);
         if let Some(from) = missed {
-            stream.looked_for = from;
+            stream.looked_for = (from, stream.is_behind_its_like(kind, arrival.1));
         }
         Next { time, class, is_missed: missed.is_some() }
     }

@@ -46,7 +46,7 @@
 //!   `streams::a_small_copy_into_an_empty_stream_goes_along_with_its_command`
 //! - the first of its kind in an empty stream pays more:
 //!   `streams::only_the_first_of_its_kind_in_an_emptied_stream_pays_the_first_hand_over`
-//! - a busy engine takes over for nothing:
+//! - where a hand-over has a price, a busy engine takes over for nothing:
 //!   `streams::a_busy_engine_pays_no_hand_over`
 //! - streams that wait cost those that run kernels:
 //!   `streams::a_kernel_behind_a_kernel_pays_for_streams_that_wait`
