@@ -45,7 +45,8 @@ impl Team {
             return part(0, output);
         }
         let chunk = self.chunk(cost, output.len());
-        self.crew.each_chunk(output, chunk, |index, output| part(index * chunk, output));
+        let patience = self.patience(cost, output.len());
+        self.crew.each_chunk(output, chunk, patience, |index, output| part(index * chunk, output));
     }
 }
 

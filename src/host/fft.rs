@@ -38,7 +38,7 @@ impl Team {
         }
         let signals = (self.chunk(cost, x.len()) / (2 * length)).max(1);
         let part = signals * 2 * length;
-        self.crew.each_chunk(output, part, |index, output| {
+        self.crew.each_chunk(output, part, self.patience(cost, x.len()), |index, output| {
             transform((&x[index * part..][..output.len()], output));
         });
     }

@@ -17,7 +17,8 @@ impl Team {
         let block = self.chunk(cost, x.len()).max(VALUES_PER_BIN * bins);
         let sums = if self.shares(cost, x.len()) {
             let mut counts = vec![Vec::new(); x.len().div_ceil(block)];
-            self.crew.each_chunk(&mut counts, 1, |index, counts| {
+            let patience = self.patience(cost, x.len());
+            self.crew.each_chunk(&mut counts, 1, patience, |index, counts| {
                 let values = &x[index * block..];
                 counts[0] = count(&values[..block.min(values.len())]);
             });

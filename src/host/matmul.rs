@@ -4,6 +4,7 @@ use super::team::Team;
 use crate::kernels::Effort;
 use gemm_common::Parallelism;
 use std::ops::Range;
+use std::time::Duration;
 
 /// A row-major product whose factors were checked.
 #[derive(Clone, Copy)]
@@ -100,7 +101,7 @@ impl Team {
         if members == 1 {
             (0..down * across).for_each(block)
         } else {
-            self.crew.each(down * across, &block);
+            self.crew.each(down * across, Duration::ZERO, &block);
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::kernels::{Arguments, BlackScholes, Effort, Kernel};
 use crate::units::Bytes;
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use std::time::Duration;
 
 /// An input of a kernel.
 #[derive(Debug, Clone, Copy)]
@@ -107,7 +108,7 @@ impl Team {
                 *value = (random.next_u32() >> 8) as f32 * (1.0 / 16_777_216.0);
             }
         };
-        self.crew.each_chunk(values, BLOCK, fill);
+        self.crew.each_chunk(values, BLOCK, Duration::ZERO, fill);
     }
 
     fn elementwise<F: Formula<N>, const N: usize>(
@@ -170,8 +171,8 @@ impl Team {
             return on_widest_vectors(map);
         }
         let chunk = self.chunk(cost, map.count);
-        let map = &map;
-        self.crew.each(map.count.div_ceil(chunk), &|index| {
+        let (map, patience) = (&map, self.patience(cost, map.count));
+        self.crew.each(map.count.div_ceil(chunk), patience, &|index| {
             let start = index * chunk;
             // SAFETY: chunks lie inside the map and do not overlap.
             on_widest_vectors(unsafe { map.part(start, chunk.min(map.count - start)) });
@@ -189,7 +190,7 @@ impl Team {
         let mut sums = vec![0.0; x.len().div_ceil(BLOCK)];
         // One by one: in larger pieces, a thread's share would not be where that of the
         // kernel before was, and its data in the caches of others.
-        self.crew.each_chunk(&mut sums, 1, |index, sum| {
+        self.crew.each_chunk(&mut sums, 1, self.patience(cost, x.len()), |index, sum| {
             let start = index * BLOCK;
             sum[0] = sum_of(&x[start..x.len().min(start + BLOCK)]);
         });
@@ -212,6 +213,19 @@ impl Team {
         count.div_ceil(self.threads() * chunks).next_multiple_of(CHUNK_MULTIPLE)
     }
 
+    /// How long a thread that is through with its share leaves the others theirs. What takes
+    /// longer to fetch from the caches of another core than to work on there is better left
+    /// where it is, and whoever comes a little late still comes to it. Shares that hardly stay
+    /// in a core's caches are not worth the wait.
+    pub(super) fn patience(&self, cost: Effort, count: usize) -> Duration {
+        let share = count as f64 / self.threads() as f64;
+        let bytes = cost.bytes as f64 * share;
+        let to_fetch = bytes / BYTES_PER_NANO_FROM_OTHERS;
+        let stays =
+            to_fetch > cost.nanos(count) / self.threads() as f64 && bytes <= MOST_THAT_STAYS;
+        if stays { LATE.min(Duration::from_nanos(to_fetch as u64)) } else { Duration::ZERO }
+    }
+
     /// Whether the arrays of a kernel pass through the caches without staying.
     /// Then reading the output before overwriting it, as ordinary stores do, is waste.
     pub(super) fn outgrows_caches(&self, cost: Effort, count: usize) -> bool {
@@ -224,3 +238,10 @@ const LONGEST_CHUNK_NANOS: f64 = 100_000.0;
 const CHUNKS_PER_THREAD: f64 = 8.0;
 /// Chunks end on whole cache lines and whole blocks of vectors.
 const CHUNK_MULTIPLE: usize = 64;
+/// What a core reads of lines that another one has written, a few at a time.
+const BYTES_PER_NANO_FROM_OTHERS: f64 = 10.0;
+/// A thread that comes by so much later than the others has lost its core to somebody else.
+const LATE: Duration = Duration::from_micros(2);
+/// A quarter of a core's own cache where that is large: whoever shares the core with us, and
+/// the kernels before and after, need some of it.
+const MOST_THAT_STAYS: f64 = 512.0 * 1024.0;

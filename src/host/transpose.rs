@@ -3,6 +3,7 @@
 use super::team::Team;
 use super::vector::{Loop, Vector, on_widest_vectors};
 use crate::kernels::Effort;
+use std::time::Duration;
 
 /// Elements on a side of what is turned at once: a cache line of each row.
 const TILE: usize = 16;
@@ -33,7 +34,8 @@ impl Team {
             return (0..down * across).for_each(part);
         }
         let (all, at_once) = (down * across, (self.chunk(cost, x.len()) / (side * side)).max(1));
-        self.crew.each(all.div_ceil(at_once), &|group| {
+        // What a thread reads, others have written.
+        self.crew.each(all.div_ceil(at_once), Duration::ZERO, &|group| {
             (group * at_once..all.min((group + 1) * at_once)).for_each(part);
         });
     }
