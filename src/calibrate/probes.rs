@@ -262,8 +262,9 @@ const LONG_TRIP: Bytes = Bytes::kib(32);
 const NODES: [u64; 3] = [3, 24, 96];
 
 /// First nodes of graphs of one and of two: bytes of copies in and out, degrees of
-/// polynomials. All outlast the arrival of what is behind them.
-const NODE_SIZES: [[u64; 2]; 3] = [[256 << 10, 512 << 10], [256 << 10, 512 << 10], [1024, 4096]];
+/// polynomials. All but the smallest outlast the arrival of what is behind them.
+const NODE_SIZES: [&[u64]; 3] = [NODE_COPIES, NODE_COPIES, &[1024, 4096]];
+const NODE_COPIES: &[u64] = &[32 << 10, 256 << 10, 512 << 10];
 
 fn graph_probes() -> Vec<Probe> {
     use Link::Kernel;
@@ -275,7 +276,7 @@ fn graph_probes() -> Vec<Probe> {
         |links: &[Link]| one(Quantity::GraphChain { links: links.to_vec() }, Counts::Both(2, 26));
     let mut probes = NODES.map(calls).to_vec();
     for (first, sizes) in Link::OF_ONE_DEVICE.into_iter().zip(NODE_SIZES) {
-        for size in sizes {
+        for &size in sizes {
             let others = Link::OF_ONE_DEVICE.into_iter().filter(|&next| next != first);
             let nexts = std::iter::once(None).chain(others.map(Some));
             probes.extend(nexts.map(|next| trip((first, size), next, true)));

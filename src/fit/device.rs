@@ -33,6 +33,7 @@ pub(super) fn calls(lookup: &Lookup<'_>) -> CallCosts {
     let event = |call, with_launch| in_turn(call).or_else(|| besides(with_launch, call));
     CallCosts {
         launch: in_turn(TimedCall::Launch).or(launch),
+        launch_spread: trips::launch_spread(lookup),
         copy_in: copy(TimedCall::CopyIn),
         copy_out: copy(TimedCall::CopyOut),
         clear: cost(TimedCall::Clear),

@@ -28,6 +28,7 @@ pub(super) fn idle_calls(lookup: &Lookup<'_>) -> CallCosts {
     let cost = |call| lookup.estimate_of(&Quantity::IdleCall { call });
     CallCosts {
         launch: cost(TimedCall::Launch),
+        launch_spread: None,
         copy_in: cost(TimedCall::CopyIn),
         copy_out: cost(TimedCall::CopyOut),
         clear: cost(TimedCall::Clear),

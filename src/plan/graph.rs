@@ -21,20 +21,29 @@ pub struct Graph {
     pub calls: Range<usize>,
     /// How many of them are nodes.
     pub nodes: usize,
-    /// For each call, whether it is a kernel right behind a kernel of its branch: the
-    /// two go to the device as one.
-    pub joined: Vec<bool>,
+    /// What stands before each call.
+    pub behind: Vec<Behind>,
+}
+
+/// What stands before a call of a graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Behind {
+    /// Nothing that has to be done first: the call is a root of the graph.
+    Nothing,
+    Something,
+    /// A kernel of its branch, and it is one itself: the two go to the device as one.
+    Kernel,
 }
 
 impl Graph {
-    /// Whether the call at a position of the body goes to the device with the one before.
-    pub fn joins(&self, at: usize) -> bool {
-        at.checked_sub(self.calls.start).and_then(|at| self.joined.get(at)).is_some_and(|&j| j)
+    /// What stands before the call at a position of the body, if it is one of these.
+    pub fn behind(&self, at: usize) -> Option<Behind> {
+        at.checked_sub(self.calls.start).and_then(|at| self.behind.get(at)).copied()
     }
 
     /// What goes to the device one by one.
     pub fn parts(&self) -> usize {
-        self.nodes - self.joined.iter().filter(|&&joined| joined).count()
+        self.nodes - self.behind.iter().filter(|&&behind| behind == Behind::Kernel).count()
     }
 }
 
@@ -46,8 +55,8 @@ impl Plan {
                 let calls = launch + 1..launch + 1 + calls;
                 let orders = |call: &&Call| matches!(call, Call::Record { .. } | Call::Wait { .. });
                 let nodes = calls.len() - self.body[calls.clone()].iter().filter(orders).count();
-                let joined = joined(&self.body[calls.clone()]);
-                Some(Graph { launch, origin: stream, calls, nodes, joined })
+                let behind = behind(&self.body[calls.clone()]);
+                Some(Graph { launch, origin: stream, calls, nodes, behind })
             }
             _ => None,
         };
@@ -75,23 +84,30 @@ impl Plan {
     }
 }
 
-/// For each call, whether it is a kernel with nothing between it and another kernel of
-/// its stream but what others wait for.
-fn joined(calls: &[Call]) -> Vec<bool> {
-    let mut behind_kernel: BTreeMap<StreamId, bool> = BTreeMap::new();
-    let joined = |call: &Call| {
-        let Some(stream) = call.stream() else { return false };
-        let behind = behind_kernel.entry(stream).or_default();
+/// For each call of a graph what stands before it. A kernel is behind another if nothing lies
+/// between the two but what others wait for.
+fn behind(calls: &[Call]) -> Vec<Behind> {
+    let mut streams: BTreeMap<StreamId, Behind> = BTreeMap::new();
+    let mut events: BTreeMap<EventId, Behind> = BTreeMap::new();
+    let mut behind = |call: &Call| {
+        let Some(stream) = call.stream() else { return Behind::Something };
+        let before = streams.entry(stream).or_insert(Behind::Nothing);
+        let found = *before;
         match call {
-            Call::Record { .. } => false,
-            Call::Launch { .. } | Call::Clear { .. } => std::mem::replace(behind, true),
-            _ => {
-                *behind = false;
-                false
+            Call::Record { event, .. } => _ = events.insert(*event, found.min(Behind::Something)),
+            Call::Wait { event, .. } => {
+                let recorded = events.get(event).copied().unwrap_or(Behind::Nothing);
+                *before = found.max(recorded).min(Behind::Something);
             }
+            Call::Launch { .. } | Call::Clear { .. } => {
+                *before = Behind::Kernel;
+                return found;
+            }
+            _ => *before = Behind::Something,
         }
+        found.min(Behind::Something)
     };
-    calls.iter().map(joined).collect()
+    calls.iter().map(&mut behind).collect()
 }
 
 /// The plan with everything up to its first synchronisation as one graph.

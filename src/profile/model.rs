@@ -78,6 +78,10 @@ fn is_nothing<T: Default + PartialEq>(costs: &T) -> bool {
 #[serde(deny_unknown_fields)]
 pub struct CallCosts {
     pub launch: Option<Estimate>,
+    /// How many times as long as its estimate a single launch takes, over the share of
+    /// launches that take less.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub launch_spread: Option<Vec<(f64, f64)>>,
     pub copy_in: Option<Estimate>,
     pub copy_out: Option<Estimate>,
     pub clear: Option<Estimate>,

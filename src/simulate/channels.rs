@@ -1,8 +1,10 @@
 //! Hardware channels: what streams go through to the device, and where more
 //! streams than channels come to depend on each other falsely.
 
-use super::program::Program;
+use super::operation::Work;
+use super::program::{Program, Sort};
 use super::streams::Ready;
+use crate::plan::StreamTraits;
 use crate::units::Instant;
 
 /// Channels of a device for kernels, unless `CUDA_DEVICE_MAX_CONNECTIONS` says otherwise (CUDA
@@ -57,5 +59,35 @@ impl Channels {
             out.push((*earliest, id));
             *next += 1;
         }
+    }
+}
+
+impl Program<'_> {
+    /// Streams are dealt to the channels of their device in turn.
+    pub(super) fn dealt_to_channels(&self) -> Vec<u16> {
+        let mut dealt = vec![0; self.devices()];
+        let channel = |stream: &StreamTraits| {
+            let turn = &mut dealt[stream.device.0];
+            *turn += 1;
+            (stream.device.0 * CHANNELS + (*turn - 1) % CHANNELS) as u16
+        };
+        self.traits.iter().map(channel).collect()
+    }
+
+    /// Kernels are in a channel in the order in which they are issued.
+    pub(super) fn places_in_channels(&self) -> Vec<u32> {
+        let mut next = vec![0; CHANNELS * self.devices()];
+        let mut places = vec![0; self.entries.list.len()];
+        let mut behind = self.entries.starts.clone();
+        for item in self.items.iter().filter(|item| item.sort != Sort::HostOnly && !item.is_part) {
+            let stream = usize::from(item.stream);
+            if let Work::Kernel { .. } = self.classes[item.class as usize].work {
+                let next = &mut next[usize::from(self.channels[stream])];
+                places[behind[stream] as usize] = *next;
+                *next += 1;
+            }
+            behind[stream] += 1;
+        }
+        places
     }
 }

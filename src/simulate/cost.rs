@@ -5,7 +5,7 @@ use super::operation::Work;
 use super::processors::Blocks;
 use super::program::{Class, Waits};
 use crate::kernels::{Grid, Variant};
-use crate::plan::{Call, DeviceId, Direction, Graph, Place, Plan, Slice, Step};
+use crate::plan::{Behind, Call, DeviceId, Direction, Graph, Place, Plan, Slice, Step};
 use crate::profile::{
     Around, Contention, GraphCall, HostCall, MemoryCost, OperationKind, Profile, Unknown,
 };
@@ -112,8 +112,8 @@ impl<'a> Costs<'a> {
         Self { plan, profile, footprint, copied_in, fresh, copied, both_ways }
     }
 
-    /// What a call costs that launches a graph, is in one, perhaps `joined` with the one
-    /// before, or has nothing to do with any.
+    /// What a call costs that launches a graph, is in one, `behind` something else or not, or
+    /// has nothing to do with any.
     ///
     /// # Errors
     /// If the profile does not know it.
@@ -121,59 +121,85 @@ impl<'a> Costs<'a> {
         &self,
         call: &Call,
         kept: u16,
-        (graph, joined): (Option<&Graph>, bool),
+        (graph, behind): (Option<&Graph>, Option<Behind>),
     ) -> Result<Class, Unknown> {
-        match (call, graph) {
-            (Call::Replay { .. }, Some(graph)) => {
-                let launch = |nodes| self.profile.graph_call(GraphCall::Launch, nodes);
-                Ok(Class { latency: launch(0)?, ..on_host(launch(graph.parts())?) })
-            }
-            (_, Some(_)) => self.node(call, joined),
-            (_, None) => self.call(call, kept),
+        match (graph, behind) {
+            (Some(_), Some(behind)) => self.node(call, behind),
+            (Some(graph), None) => self.graph(graph),
+            (None, _) => self.call(call, kept),
         }
     }
 
-    /// The same of a copy that finds its stream empty and is small enough to go
-    /// along with the command.
-    pub fn inline(&self, call: &Call, graph: Option<&Graph>) -> Option<Class> {
+    /// The launch of a graph.
+    fn graph(&self, graph: &Graph) -> Result<Class, Unknown> {
+        let launch = |nodes| self.profile.graph_call(GraphCall::Launch, nodes);
+        let calls = self.plan.body[graph.calls.clone()].iter().zip(&graph.behind);
+        let with_data = calls.map(|(call, &behind)| self.with_launch(call, behind));
+        let longer = with_data.flatten().map(|(longer, _)| longer).sum();
+        Ok(Class { latency: launch(0)?, ..on_host(launch(graph.parts())? + longer) })
+    }
+
+    /// What a copy costs that finds its stream empty and is small enough to go along with
+    /// the command.
+    pub fn inline(&self, call: &Call) -> Option<Class> {
+        let (returns, duration) = self.along(call)?;
+        Some(Class { work: Work::Inline { duration }, ..on_host(returns) })
+    }
+
+    /// From entry to return of a call that takes the data along, and on to the end of the
+    /// copy; `None` of all others.
+    fn along(&self, call: &Call) -> Option<(Span, Span)> {
         let Call::Copy { direction: Direction::HostToDevice, from, .. } = call else { return None };
         let place = self.plan.allocation(from.allocation).place;
-        let is_pinned = place == Place::Host(HostMemory::Pinned) && graph.is_none();
+        let is_pinned = place == Place::Host(HostMemory::Pinned);
         let model = self.profile.inline.as_ref().filter(|_| is_pinned)?;
         let bytes = from.length.as_f64();
         let span = |ns: f64| Span::from_nanos_f64(ns.max(0.0));
         let returns = span(model.until_return.at(bytes));
         let duration = span(model.until_complete.at(bytes)).saturating_sub(returns);
-        let is_small = from.length <= model.most_bytes;
-        is_small.then(|| Class { work: Work::Inline { duration }, ..on_host(returns) })
+        (from.length <= model.most_bytes).then_some((returns, duration))
+    }
+
+    /// The same of a node whose data goes along with its graph's launch, as that of small
+    /// copies does that depend on nothing: by how much it makes the launch longer.
+    fn with_launch(&self, call: &Call, behind: Behind) -> Option<(Span, Span)> {
+        let (returns, duration) = self.along(call).filter(|_| behind == Behind::Nothing)?;
+        let usual = self.profile.call(HostCall::CopyIn).ok()?;
+        Some((returns.saturating_sub(usual), duration))
     }
 
     /// In a graph, calls cost the host nothing but a part of the graph's launch.
-    fn node(&self, call: &Call, joined: bool) -> Result<Class, Unknown> {
+    fn node(&self, call: &Call, behind: Behind) -> Result<Class, Unknown> {
         let profile = self.profile;
+        let joined = behind == Behind::Kernel;
         let gap = || if joined { profile.node_gap() } else { profile.kernel_gap() };
-        let (latency, work) = match call {
-            Call::Copy { stream, direction, from, to } => {
+        let with_data = self.with_launch(call, behind);
+        let (latency, work) = match (call, with_data) {
+            (_, Some((_, duration))) => (Span::ZERO, Work::Inline { duration }),
+            (Call::Copy { stream, direction, from, to }, None) => {
                 let bytes = ashore(*direction, from, to).length;
                 let (kind, device) =
                     (OperationKind::of_copy(*direction), self.plan.device_of(*stream));
                 (profile.node_start(kind)?, self.transfer((*direction, device), bytes)?)
             }
-            Call::Launch { step, .. } => {
+            (Call::Launch { step, .. }, None) => {
                 let work = kernel_work(profile, step, gap()?)?;
                 (profile.node_start(OperationKind::Kernel)?, work)
             }
-            Call::Clear { .. } => (profile.node_start(OperationKind::Kernel)?, clearing(gap()?)),
-            Call::Record { .. } => (Span::ZERO, Work::Record),
-            Call::Wait { .. } => (Span::ZERO, Work::Wait),
+            (Call::Clear { .. }, None) => {
+                (profile.node_start(OperationKind::Kernel)?, clearing(gap()?))
+            }
+            (Call::Record { .. }, None) => (Span::ZERO, Work::Record),
+            (Call::Wait { .. }, None) => (Span::ZERO, Work::Wait),
             _ => unreachable!("a checked plan has in its graphs what can be captured"),
         };
         let part = match work {
             Work::Record | Work::Wait => Span::ZERO,
             _ if joined => Span::ZERO,
             _ => {
-                profile.graph_call(GraphCall::Launch, 1)?
-                    - profile.graph_call(GraphCall::Launch, 0)?
+                let part = profile.graph_call(GraphCall::Launch, 1)?
+                    - profile.graph_call(GraphCall::Launch, 0)?;
+                part + with_data.map_or(Span::ZERO, |(longer, _)| longer)
             }
         };
         Ok(Class { latency, work, in_graph: true, ..on_host(part) })

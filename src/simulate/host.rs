@@ -3,7 +3,7 @@
 use super::issue::Stretch;
 use super::observer::{Cause, Done, Observer};
 use super::operation::ItemId;
-use super::program::{Class, Program};
+use super::program::Program;
 use crate::timeline::Reason;
 use crate::units::{Instant, Span};
 
@@ -47,10 +47,10 @@ impl Host {
         program.stretches[self.stretch]
     }
 
-    /// Enters a call.
-    pub fn enter(&mut self, class: &Class) {
+    /// Enters a call that takes so much host time.
+    pub fn enter(&mut self, host: Span) {
         self.entered = self.reached;
-        self.reached = self.reached + class.host;
+        self.reached = self.reached + host;
     }
 
     /// Makes the calls of a stretch.
@@ -63,12 +63,11 @@ impl Host {
         let [start, end] = stretch.times;
         let reached = self.reached + (end - start);
         while O::LISTENS && self.next < stretch.until {
-            let class = program.class_of(self.next);
             // The launch of a graph was the call.
-            if class.in_graph {
+            if program.class_of(self.next).in_graph {
                 self.next += 1;
             } else {
-                self.enter(class);
+                self.enter(program.hosts[self.next as usize]);
                 self.leave(observer);
             }
         }

@@ -20,12 +20,17 @@ pub(super) struct Stretch {
     pub times: [Span; 2],
 }
 
-/// The stretches of a plan, and when each call is issued in them.
-pub(super) fn stretches(items: &[Item], classes: &[Class]) -> (Vec<Stretch>, Vec<Span>) {
+/// The stretches of a plan, and when each call is issued in them, if so much host time goes
+/// into each.
+pub(super) fn stretches(
+    items: &[Item],
+    classes: &[Class],
+    hosts: &[Span],
+) -> (Vec<Stretch>, Vec<Span>) {
     let mut stretches = Vec::new();
     let mut issued = Vec::with_capacity(items.len());
     let [mut start, mut time, mut launched] = [Span::ZERO; 3];
-    for (until, item) in (0..).zip(items) {
+    for ((until, item), &host) in (0..).zip(items).zip(hosts) {
         let class = &classes[item.class as usize];
         if class.may_go_inline || class.waits != Waits::No {
             stretches.push(Stretch { until, times: [start, time] });
@@ -38,7 +43,7 @@ pub(super) fn stretches(items: &[Item], classes: &[Class]) -> (Vec<Stretch>, Vec
             issued.push(launched);
         } else {
             launched = time + class.latency;
-            time += class.host;
+            time += host;
             issued.push(time);
         }
     }

@@ -20,6 +20,7 @@ mod host;
 mod issue;
 pub mod links;
 mod looks;
+mod luck;
 mod needs;
 mod observer;
 mod operation;

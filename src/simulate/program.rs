@@ -7,13 +7,15 @@ use super::cost::{Costs, Key, kept};
 use super::entries::{Entries, EntryId};
 use super::issue::{Stretch, stretches};
 use super::looks::LookTimes;
+use super::luck::Luck;
 use super::needs;
 use super::operation::{NONE, Work};
 use super::plain;
 use super::shares::Shares;
 use super::streams::NOBODY;
 use crate::plan::{
-    Call, DeviceId, Direction, DoesNotFit, Graph, Plan, StreamKind, StreamTraits, Whose, check_fits,
+    Behind, Call, DeviceId, Direction, DoesNotFit, Graph, Plan, StreamKind, StreamTraits, Whose,
+    check_fits,
 };
 use crate::profile::{OperationKind, Profile, Unknown};
 use crate::units::Span;
@@ -126,6 +128,8 @@ pub(super) enum Tie {
 pub struct Program<'p> {
     pub(super) profile: &'p Profile,
     pub(super) items: Vec<Item>,
+    /// Host time of each call, from entry to return, when it need not wait.
+    pub(super) hosts: Vec<Span>,
     pub(super) classes: Vec<Class>,
     pub(super) entries: Entries,
     pub(super) stretches: Vec<Stretch>,
@@ -172,11 +176,23 @@ impl<'p> Program<'p> {
     /// # Errors
     /// If the profile does not know one of them, or the plan does not fit its machine.
     pub fn new(plan: &Plan, profile: &'p Profile) -> Result<Self, SimulateError> {
+        Self::with_luck(plan, profile, None)
+    }
+
+    /// The same with launches that take longer or shorter one by one, as the seed has it.
+    ///
+    /// # Errors
+    /// As for [`Program::new`].
+    pub fn with_luck(
+        plan: &Plan,
+        profile: &'p Profile,
+        seed: Option<u64>,
+    ) -> Result<Self, SimulateError> {
         check_fits(plan, profile.machine.capacities(), Whose::Machine)?;
-        let costs = Costs::new(plan, profile);
         let mut program = Self {
             profile,
             items: Vec::with_capacity(plan.body.len()),
+            hosts: Vec::with_capacity(plan.body.len()),
             classes: Vec::new(),
             entries: Entries::default(),
             stretches: Vec::new(),
@@ -198,41 +214,7 @@ impl<'p> Program<'p> {
             served: Vec::new(),
             is_plain: false,
         };
-        let mut known: BTreeMap<(Key, bool, bool), u32> = BTreeMap::new();
-        // A wait is for the latest recording that was issued before it, whatever
-        // becomes of the event later (CUDA Driver API, `cuStreamWaitEvent`).
-        let mut latest = vec![NONE; plan.events];
-        let (lanes, kept) = (plan.lanes(), kept(plan));
-        for (at, call) in plan.body.iter().enumerate() {
-            let graph = program.graph_at(at);
-            let joined = graph.is_some_and(|graph| graph.joins(at));
-            let key = (Key::of(plan, call, kept[at], graph), graph.is_some(), joined);
-            let class = match known.get(&key) {
-                Some(&class) => class,
-                None => {
-                    let class = index(program.classes.len());
-                    let inline = costs.inline(call, graph);
-                    let may_go_inline = inline.is_some();
-                    let usual = costs.class(call, kept[at], (graph, joined))?;
-                    program.classes.push(Class { may_go_inline, ..usual });
-                    program.classes.extend(inline);
-                    known.insert(key, class);
-                    class
-                }
-            };
-            let recording = match call {
-                Call::Record { event, .. } => {
-                    latest[event.0] = index(program.recordings);
-                    program.recordings += 1;
-                    latest[event.0]
-                }
-                Call::Wait { event, .. } => latest[event.0],
-                _ => NONE,
-            };
-            let stream = stream_index(lanes[at].unwrap_or(0));
-            let sort = Sort::of(&program.classes[class as usize].work);
-            program.items.push(Item { class, recording, stream, sort, is_part: false });
-        }
+        program.add_calls(plan, Luck::new(profile, seed))?;
         program.lay_out(plan);
         profile.alike(program.devices())?;
         program.hand_overs = needs::hand_overs(&program)?;
@@ -247,6 +229,52 @@ impl<'p> Program<'p> {
         Ok(program)
     }
 
+    /// Looks up each call of the body, those that cost the same once.
+    fn add_calls(&mut self, plan: &Plan, mut luck: Luck<'_>) -> Result<(), Unknown> {
+        let costs = Costs::new(plan, self.profile);
+        let mut known: BTreeMap<(Key, Option<Behind>), u32> = BTreeMap::new();
+        // A wait is for the latest recording that was issued before it, whatever
+        // becomes of the event later (CUDA Driver API, `cuStreamWaitEvent`).
+        let mut latest = vec![NONE; plan.events];
+        let (lanes, kept) = (plan.lanes(), kept(plan));
+        for (at, call) in plan.body.iter().enumerate() {
+            let graph = self.graph_at(at);
+            let behind = graph.and_then(|graph| graph.behind(at));
+            let key = (Key::of(plan, call, kept[at], graph), behind);
+            let class = match known.get(&key) {
+                Some(&class) => class,
+                None => {
+                    let class = index(self.classes.len());
+                    let inline = graph.map_or_else(|| costs.inline(call), |_| None);
+                    let may_go_inline = inline.is_some();
+                    let usual = costs.class(call, kept[at], (graph, behind))?;
+                    self.classes.push(Class { may_go_inline, ..usual });
+                    self.classes.extend(inline);
+                    known.insert(key, class);
+                    class
+                }
+            };
+            let recording = match call {
+                Call::Record { event, .. } => {
+                    latest[event.0] = index(self.recordings);
+                    self.recordings += 1;
+                    latest[event.0]
+                }
+                Call::Wait { event, .. } => latest[event.0],
+                _ => NONE,
+            };
+            let stream = stream_index(lanes[at].unwrap_or(0));
+            let sort = Sort::of(&self.classes[class as usize].work);
+            let host = self.classes[class as usize].host;
+            self.hosts.push(match call {
+                Call::Launch { .. } if behind.is_none() => luck.launch(host),
+                _ => host,
+            });
+            self.items.push(Item { class, recording, stream, sort, is_part: false });
+        }
+        Ok(())
+    }
+
     /// Sorts items into streams, branches of graphs among them, and those into channels.
     fn lay_out(&mut self, plan: &Plan) {
         let branch =
@@ -254,7 +282,7 @@ impl<'p> Program<'p> {
         let branches = plan.lane_count() - plan.streams.len();
         self.traits.extend(plan.streams[..branches].iter().map(branch));
         let has_barrier = !self.barrier.is_empty();
-        let (stretches, issued) = stretches(&self.items, &self.classes);
+        let (stretches, issued) = stretches(&self.items, &self.classes, &self.hosts);
         self.stretches = stretches;
         let items = (&mut self.items[..], &issued[..]);
         self.entries = Entries::new(items, &self.classes, plan.lane_count(), has_barrier);
@@ -262,7 +290,7 @@ impl<'p> Program<'p> {
         if self.launching.len() > 1 {
             self.rows = self.entries.rows();
         }
-        self.channels = self.channels();
+        self.channels = self.dealt_to_channels();
         self.served = self.served();
         if (0..plan.devices()).any(|device| plan.streams_of(DeviceId(device)) > CHANNELS) {
             self.places = self.places_in_channels();
@@ -302,34 +330,6 @@ impl<'p> Program<'p> {
 
     pub(super) fn streams(&self) -> usize {
         self.entries.starts.len()
-    }
-
-    /// Streams are dealt to the channels of their device in turn.
-    fn channels(&self) -> Vec<u16> {
-        let mut dealt = vec![0; self.devices()];
-        let channel = |stream: &StreamTraits| {
-            let turn = &mut dealt[stream.device.0];
-            *turn += 1;
-            (stream.device.0 * CHANNELS + (*turn - 1) % CHANNELS) as u16
-        };
-        self.traits.iter().map(channel).collect()
-    }
-
-    /// Kernels are in a channel in the order in which they are issued.
-    fn places_in_channels(&self) -> Vec<u32> {
-        let mut next = vec![0; CHANNELS * self.devices()];
-        let mut places = vec![0; self.entries.list.len()];
-        let mut behind = self.entries.starts.clone();
-        for item in self.items.iter().filter(|item| item.sort != Sort::HostOnly && !item.is_part) {
-            let stream = usize::from(item.stream);
-            if let Work::Kernel { .. } = self.classes[item.class as usize].work {
-                let next = &mut next[usize::from(self.channels[stream])];
-                places[behind[stream] as usize] = *next;
-                *next += 1;
-            }
-            behind[stream] += 1;
-        }
-        places
     }
 
     fn launching_streams(&self) -> Vec<u16> {

@@ -325,7 +325,8 @@ impl Streams {
         let index = entry.stream;
         let issued = self.issued(entry);
         let arrival = (issued, issued + class.latency);
-        let polling = if !PLAIN && program.launching.len() > 1 && kind == OperationKind::Kernel {
+        let polls = kind == OperationKind::Kernel && !class.in_graph;
+        let polling = if !PLAIN && program.launching.len() > 1 && polls {
             self.polling(program, index, engines)
         } else {
             0.0

@@ -1,4 +1,5 @@
-//! How sure a prediction is: the same engine under seeded draws of the profile.
+//! How sure a prediction is: the same engine under seeded draws of the profile, and of how
+//! long each launch takes.
 
 use super::engine::Simulator;
 use super::program::{Program, SimulateError};
@@ -85,12 +86,15 @@ fn forecast_on(
     machines: &[Profile],
 ) -> Result<Forecast, SimulateError> {
     let mut simulator = Simulator::default();
-    let makespan = |machine| Ok(simulator.makespan(&Program::new(plan, machine)?));
-    let draws = machines.iter().map(makespan).collect::<Result<Vec<Span>, SimulateError>>()?;
-    let mut ranks: Vec<(Span, &Profile)> = draws.iter().copied().zip(machines).collect();
-    ranks.sort_by_key(|(makespan, _)| *makespan);
-    let middle = ranks.get(ranks.len() / 2).map_or(profile, |(_, machine)| *machine);
-    let timeline = simulator.timeline(&Program::new(plan, middle)?);
+    let program =
+        |&number: &usize| Program::with_luck(plan, &machines[number], Some(number as u64));
+    let mut ranks: Vec<usize> = (0..machines.len()).collect();
+    let makespan = |number: &usize| Ok(simulator.makespan(&program(number)?));
+    let draws = ranks.iter().map(makespan).collect::<Result<Vec<Span>, SimulateError>>()?;
+    ranks.sort_by_key(|&number| draws[number]);
+    let middle = ranks.get(ranks.len() / 2);
+    let timeline =
+        simulator.timeline(&middle.map_or_else(|| Program::new(plan, profile), program)?);
     let accuracy = profile.accuracy.as_ref();
     let margin = accuracy.map_or(0.0, |found| found.margin(plan, timeline.makespan));
     Ok(Forecast { timeline, draws, margin })

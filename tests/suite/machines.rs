@@ -27,6 +27,7 @@ pub fn machine() -> Profile {
         schema_version: 1,
         machine: provenance(),
         calls: CallCosts {
+            launch_spread: None,
             launch: Some(time(2_000.0)),
             copy_in: Some(time(1_000.0)),
             copy_out: Some(time(1_500.0)),

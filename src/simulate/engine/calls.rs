@@ -33,7 +33,7 @@ impl Simulator {
                     class = &program.classes[item.class as usize + 1];
                 }
             }
-            self.host.enter(class);
+            self.host.enter(class.host);
             if item.sort != Sort::HostOnly {
                 let delay = self.host.reached.since(Instant::START + stretch.times[1]);
                 self.streams.delays.begin(self.host.next, delay);

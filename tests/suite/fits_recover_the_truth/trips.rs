@@ -166,3 +166,24 @@ fn up_to_which_size_copies_go_along_with_their_command() {
         assert_within(inline.until_complete.at(bytes as f64), complete, 0.02, bytes);
     }
 }
+
+/// Launches take a quarter more or less, evenly: their estimate is that of many together.
+#[test]
+fn how_far_single_launches_lie_apart() {
+    let mut random = ChaCha8Rng::seed_from_u64(7);
+    let mut all = samples(&mut Clock::new(0.02, 0.0), |_| 0.0);
+    for one in &mut all {
+        if let Quantity::Trip { first: Link::Kernel, part: TripPart::FirstCall, .. }
+        | Quantity::Trip { next: Some(Link::Kernel), part: TripPart::NextCall, .. } =
+            one.quantity
+        {
+            let factor = || random.random_range(0.75..1.25) * CALL[2];
+            one.times =
+                std::iter::repeat_with(factor).take(200).map(Span::from_nanos_f64).collect();
+        }
+    }
+    let spread = fitted(all).calls.launch_spread.expect("single launches");
+    for (share, factor) in [(0.1, 0.8), (0.5, 1.0), (0.9, 1.2)] {
+        assert_within(hallway::stats::interpolate(&spread, share), factor, 0.01, share);
+    }
+}

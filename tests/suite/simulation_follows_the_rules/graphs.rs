@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::machines::{FREE, machine};
-use hallway::profile::{Curve, GraphCosts, Refetch};
+use hallway::profile::{Curve, GraphCosts, Polling, Refetch};
 use hallway::simulate::setup_time;
 
 /// The calls as a graph of stream 0.
@@ -61,6 +61,42 @@ fn going_to_another_branch_takes_an_engine_a_while_of_its_own() {
     assert_eq!(copies(700.0, Some(200.0)), [(11_000, 17_700), (12_250, 18_450)]);
     // Where it was not measured in graphs, it is as between streams.
     assert_eq!(copies(700.0, None)[1], (12_750, 19_450));
+}
+
+#[test]
+fn a_small_copy_that_depends_on_nothing_goes_along_with_the_launch() {
+    let machine = with_small_copies_inline(machine());
+    let copies = |calls| {
+        let timeline = run(graph(calls), &machine);
+        [Lane::Host, Lane::CopyIn].map(|lane| spans(&timeline, lane))
+    };
+    // Its call takes 500 more than that of others, and the launch with it; 1500 after that it
+    // is complete. The launch of a graph with no node takes 2500, a node 50.
+    let [host, copy] = copies(vec![copy_in(0, PINNED, 1_000)]);
+    assert_eq!((host[0], copy[0]), ((0, 3_050), (3_050, 4_550)));
+    // One behind it goes its usual way, and so does one that is too large.
+    let [host, copy] = copies(vec![copy_in(0, PINNED, 1_000), copy_in(0, PINNED, 1_000)]);
+    assert_eq!((host[0].1, copy[1].1 - copy[1].0), (3_100, 2_000));
+    let [host, _] = copies(vec![copy_in(0, PINNED, 2_000)]);
+    assert_eq!(host[0].1, 2_550);
+    // Each branch has a root of its own.
+    let [host, _] = copies(copy_in_beside(copy_in(1, PINNED, 1_000)));
+    assert_eq!(host[0].1, 2_600 + 500);
+}
+
+#[test]
+fn a_kernel_of_a_graph_pays_nothing_for_branches_that_wait() {
+    let mut machine = machine();
+    let delay = Curve { knots: vec![(0.0, 0.0), (1.0, 300.0)], scatter: 0.0 };
+    machine.polling = vec![Polling { copies: [false, false], delay }];
+    let mut body = vec![record(0, 2), wait(1, 2), launch(0, 20_000), launch(0, 20_000)];
+    body.extend([record(0, 0), wait(1, 0), launch(1, 4_000), record(1, 1), wait(0, 1)]);
+    let between = |body| {
+        let kernels = spans(&run(body, &machine), Lane::Kernels);
+        kernels[1].0 - kernels[0].1
+    };
+    // A kernel's gap, 1000 in streams and 800 in a graph.
+    assert_eq!([body.clone(), graph(body)].map(between), [1_300, 800]);
 }
 
 #[test]

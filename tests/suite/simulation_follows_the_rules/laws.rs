@@ -375,6 +375,31 @@ fn a_forecast_without_scatter_is_a_point() {
     }
 }
 
+/// Half of them take less than 0.6 of it, and yet the mean is what the profile says.
+#[test]
+fn each_launch_of_a_draw_takes_a_time_of_its_own() {
+    let text =
+        toml::to_string(&machine()).expect("plain data").replace("scatter = 0.05", "scatter = 0.0");
+    let mut machine: Profile = toml::from_str(&text).expect("still a profile");
+    let plan = tiny((0..16).map(|_| launch(0, 10)).chain([synchronize(0)]).collect());
+    let exact = makespan(&simulate(&plan, &machine).expect("known"));
+    machine.calls.launch_spread = Some(vec![(0.0, 0.2), (0.5, 0.6), (1.0, 2.6)]);
+    assert_eq!(makespan(&simulate(&plan, &machine).expect("known")), exact);
+    let forecast = forecast(&plan, &machine, 400, 1).expect("known");
+    let mut draws: Vec<u64> = forecast.draws.iter().map(|draw| draw.nanos()).collect();
+    let mean = draws.iter().sum::<u64>() / 400;
+    assert!(mean.abs_diff(exact) < exact / 50, "{mean} for {exact}");
+    draws.sort_unstable();
+    draws.dedup();
+    assert!(draws.len() > 380, "{} different", draws.len());
+    let launches = spans(&forecast.timeline, Lane::Host);
+    let mut times: Vec<u64> = launches[..16].iter().map(|(start, end)| end - start).collect();
+    assert!(launches.windows(2).all(|pair| pair[0].1 == pair[1].0), "one right behind another");
+    times.sort_unstable();
+    times.dedup();
+    assert!(times.len() > 14 && times[0] >= 400 && times[times.len() - 1] <= 5_200, "{times:?}");
+}
+
 #[test]
 fn intervals_hold_the_prediction_and_grow_with_the_scatter() {
     let workload = &committed(100_003)[0];
