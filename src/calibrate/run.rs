@@ -146,7 +146,11 @@ fn measure(
     before: &Samples,
 ) -> Result<Vec<Measurement>, CalibrateError> {
     let what = &probe.quantities[0];
-    rig.cpu.settle();
+    if what.doer() == Doer::OneThread {
+        rig.cpu.choose();
+    } else {
+        rig.cpu.settle();
+    }
     rig.change_streams(what);
     if matches!(what, Quantity::Setup { step: SetupStep::Context })
         && !ExtraContext::is_allowed(rig.device)?

@@ -101,7 +101,7 @@ impl Sizes {
                 coarse: &[10, 14, 18, 22, 26],
             },
             apart: Powers { elements: &[10, 17, 22, 25], coarse: &[10, 22] },
-            own_footprints_kib: &[64, 256, 512, 1024, 1536, 2048, 3072, 4096, 8192],
+            own_footprints_kib: &[64, 256, 512, 1024, 1536, 2048, 2304, 2560, 3072, 4096, 8192],
             footprints_mib: &[48, 96, 192, 288, 384, 576, 768, 1152, 1728],
             memory: [64 << 10, 1 << 20, 8 << 20, 64 << 20, LARGEST.get()].map(Bytes::new).to_vec(),
             combined: &[1 << 18, 1 << 21],

@@ -13,4 +13,4 @@ mod trace;
 
 pub use data::{Contents, Mismatch};
 pub use interleave::run_in_random_order;
-pub use run::{Effort, ExecuteError, Executor};
+pub use run::{Effort, ExecuteError, Executor, InTurn};

@@ -37,7 +37,7 @@ pub struct Executor<'a> {
 pub struct Effort {
     /// Plans that are run together take turns so often; all else is of a turn. Where a turn
     /// is too short for the passes of a warm-up, a plan has the time of several at once.
-    pub(super) turns: usize,
+    pub turns: usize,
     /// Passes before timing starts: clocks rise, page tables fill, and the CPU's
     /// last-level cache takes a score of passes to learn what is worth keeping.
     pub(super) warm_up: Duration,
@@ -63,12 +63,13 @@ impl Effort {
     };
     /// Where many plans matter more than one.
     pub const SHORT: Self = Self {
-        turns: 8,
-        warm_up: Duration::from_micros(500),
-        longest_warm_up: Duration::from_millis(5),
-        timed: Duration::from_micros(750),
-        fewest: 1,
-        most: 3,
+        turns: 4,
+        // After others' turns, all threads of a team have slept.
+        warm_up: Duration::from_millis(3),
+        longest_warm_up: Duration::from_millis(10),
+        timed: Duration::from_micros(1500),
+        fewest: 2,
+        most: 6,
         ..Self::FULL
     };
 
@@ -116,24 +117,23 @@ impl<'a> Executor<'a> {
     /// # Errors
     /// If a call fails, memory does not suffice, or an output is wrong.
     pub fn run(&self, plan: &Plan, effort: Effort) -> Result<Run, ExecuteError> {
-        let mut runs = self.run_in_turn(std::slice::from_ref(plan), effort)?;
-        Ok(runs.remove(0))
+        let mut plans = self.set_up(std::slice::from_ref(plan), effort)?;
+        while plans.turn()? {}
+        Ok(plans.finish()?.remove(0))
     }
 
-    /// Runs plans that are all set up at once, turn by turn: what driver calls take goes up
-    /// and down by a tenth within some tens of milliseconds, so a plan that is run for a short
-    /// time is better run at several.
+    /// Sets plans up, all at once, to be run turn by turn.
     ///
     /// # Errors
     /// As for [`Executor::run`], or if memory does not suffice for all of them.
-    pub fn run_in_turn(&self, plans: &[Plan], effort: Effort) -> Result<Vec<Run>, ExecuteError> {
-        let mut cpu = OneCpu::quietest();
+    pub fn set_up<'s>(
+        &'s self,
+        plans: &'s [Plan],
+        effort: Effort,
+    ) -> Result<InTurn<'s>, ExecuteError> {
+        let _cpu = OneCpu::quietest();
         let stages = plans.iter().map(|plan| Stage::new(self, plan));
-        let mut stages = stages.collect::<Result<Vec<_>, _>>()?;
-        for turn in 0..effort.turns {
-            stages.iter_mut().try_for_each(|stage| stage.turn(turn, effort, &mut cpu))?;
-        }
-        stages.into_iter().map(|stage| stage.finish(effort)).collect()
+        Ok(InTurn { stages: stages.collect::<Result<_, _>>()?, effort, turns: 0 })
     }
 
     /// Runs a plan with a clock on every call.
@@ -146,20 +146,56 @@ impl<'a> Executor<'a> {
     }
 }
 
+/// Plans of a workload that are set up. What driver calls take differs by a tenth from CPU to
+/// CPU, and from second to second: a plan that is run for a short time is better run at
+/// several, and others, of this workload or another, meanwhile.
+pub struct InTurn<'a> {
+    stages: Vec<Stage<'a>>,
+    effort: Effort,
+    /// Those they have had.
+    turns: usize,
+}
+
+impl InTurn<'_> {
+    /// Gives each plan a turn, unless they have had all; whether it did.
+    ///
+    /// # Errors
+    /// If a call fails.
+    pub fn turn(&mut self) -> Result<bool, ExecuteError> {
+        if self.turns == self.effort.turns {
+            return Ok(false);
+        }
+        let mut cpu = OneCpu::quietest();
+        let mut stages = self.stages.iter_mut();
+        stages.try_for_each(|stage| stage.turn(self.turns, self.effort, &mut cpu))?;
+        self.turns += 1;
+        Ok(true)
+    }
+
+    /// What came of it, plan by plan.
+    ///
+    /// # Errors
+    /// If an output is wrong.
+    pub fn finish(self) -> Result<Vec<Run>, ExecuteError> {
+        self.stages.into_iter().map(|stage| stage.finish(self.effort)).collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Twenty passes of warm-up have 5 ms in a turn.
+    /// Twenty passes of warm-up have 10 ms in a turn.
     #[test]
     fn longer_plans_have_several_turns_at_once() {
         let at_once = |micros| Effort::SHORT.at_once(Duration::from_micros(micros));
-        assert_eq!([0, 20, 250, 251, 500, 1_000].map(at_once), [1, 1, 1, 2, 2, 4]);
-        assert_eq!([600, 1_250, 1_750].map(at_once), [4, 8, 8]);
+        assert_eq!([0, 20, 500, 501, 1_000].map(at_once), [1, 1, 1, 2, 2]);
+        // Four come out even, three do not.
+        assert_eq!([1_001, 1_500, 2_000].map(at_once), [4, 4, 4]);
         // All of them, however long it is; and a single turn is all there is to have.
-        assert_eq!([2_000, 1_000_000].map(at_once), [8, 8]);
+        assert_eq!([2_001, 1_000_000].map(at_once), [4, 4]);
         assert_eq!(Effort::FULL.at_once(Duration::from_secs(9)), 1);
-        let Effort { longest_warm_up, timed, fewest, most, .. } = Effort::SHORT.times(8);
+        let Effort { longest_warm_up, timed, fewest, most, .. } = Effort::SHORT.times(4);
         assert_eq!((longest_warm_up, timed), (Duration::from_millis(40), Duration::from_millis(6)));
         assert_eq!((fewest, most), (8, 24));
     }

@@ -1,7 +1,7 @@
 //! Running trials.
 
 use super::drawn::scenarios;
-use crate::execute::{Effort, ExecuteError, Executor};
+use crate::execute::{Effort, ExecuteError, Executor, InTurn};
 use crate::gpu::Device;
 use crate::host::Team;
 use crate::plan::{Family, Plan};
@@ -31,12 +31,13 @@ const PINNED: usize = 3;
 pub enum TrialError {
     #[error("trial `{workload}`: {source}")]
     Execute { workload: String, source: ExecuteError },
-    #[error("interrupted after {done} of {total} workloads of a round of trials")]
+    #[error("interrupted after {done} of {total} steps of a round of trials")]
     Interrupted { done: usize, total: usize },
 }
 
 /// Trials of a machine, which are run in rounds: where memory happens to lie makes a plan 3%
-/// faster at one time than at another, however long it is run each time.
+/// faster at one time than at another, however long it is run each time. In a round all plans
+/// are set up at once, and each gets its turns throughout the round.
 pub struct Trials<'a> {
     device: &'a Device,
     team: &'a Team,
@@ -51,28 +52,48 @@ impl<'a> Trials<'a> {
         Self { device, team, seed, planned: planned(workloads(machine.extent), seed) }
     }
 
-    /// Runs each plan, those of a workload in turn.
+    /// Runs all plans in turn.
     ///
     /// # Errors
     /// If a plan does not run or computes something wrong, or `go_on`, asked with the
-    /// workloads done and the whole number, says no.
+    /// steps done and the whole number, says no.
     pub fn round(
         &mut self,
         go_on: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
     ) -> Result<(), TrialError> {
-        let total = self.planned.len();
-        for (done, Planned { workload, plans, trials }) in self.planned.iter_mut().enumerate() {
-            if go_on(done, total).is_break() {
-                return Err(TrialError::Interrupted { done, total });
+        // To set a workload up is a step, and so is each turn of all.
+        let total = self.planned.len() + Effort::SHORT.turns;
+        let mut done = 0..;
+        let mut step = || match done.next() {
+            Some(done) if go_on(done, total).is_break() => {
+                Err(TrialError::Interrupted { done, total })
             }
-            let executor = Executor::new(Some(self.device), self.team, workload, self.seed);
-            let runs = executor.run_in_turn(plans, Effort::SHORT).map_err(|source| {
-                TrialError::Execute { workload: workload.name.clone(), source }
-            })?;
-            for (trial, run) in trials.iter_mut().zip(runs) {
-                trial.passes.extend(run.passes_ns);
-                trial.beside.extend(run.beside_ns);
+            _ => Ok(()),
+        };
+        let (device, team, seed) = (self.device, self.team, self.seed);
+        let workloads = self.planned.iter().map(|planned| &planned.workload);
+        let executors: Vec<Executor<'_>> =
+            workloads.map(|one| Executor::new(Some(device), team, one, seed)).collect();
+        let mut all = Vec::new();
+        for (planned, executor) in self.planned.iter().zip(&executors) {
+            step()?;
+            let set_up = executor.set_up(&planned.plans, Effort::SHORT);
+            all.push(set_up.map_err(|source| planned.failure(source))?);
+        }
+        for _ in 0..Effort::SHORT.turns {
+            step()?;
+            for (planned, plans) in self.planned.iter().zip(&mut all) {
+                plans.turn().map_err(|source| planned.failure(source))?;
             }
+        }
+        let finish = |(planned, plans): (&Planned, InTurn<'_>)| {
+            plans.finish().map_err(|source| planned.failure(source))
+        };
+        let runs = self.planned.iter().zip(all).map(finish).collect::<Result<Vec<_>, _>>()?;
+        let trials = self.planned.iter_mut().flat_map(|planned| &mut planned.trials);
+        for (trial, run) in trials.zip(runs.into_iter().flatten()) {
+            trial.passes.extend(run.passes_ns);
+            trial.beside.extend(run.beside_ns);
         }
         Ok(())
     }
@@ -97,6 +118,12 @@ struct Planned {
     workload: Workload,
     plans: Vec<Plan>,
     trials: Vec<Trial>,
+}
+
+impl Planned {
+    fn failure(&self, source: ExecuteError) -> TrialError {
+        TrialError::Execute { workload: self.workload.name.clone(), source }
+    }
 }
 
 /// So many workloads; the same ones for the same seed.

@@ -110,7 +110,12 @@ fn of_plans_that_are_set_up_together_each_is_run() {
     let team = Team::new(1).expect("one thread");
     let executor = Executor::new(None, &team, &workload, 1);
     let plans = [plan.clone(), plan];
-    let runs = executor.run_in_turn(&plans, Effort::SHORT).expect("they run");
+    let mut set_up = executor.set_up(&plans, Effort::SHORT).expect("there is room");
+    for _ in 0..4 {
+        assert!(set_up.turn().expect("they run"));
+    }
+    assert!(!set_up.turn().expect("nothing left"));
+    let runs = set_up.finish().expect("right results");
     assert_eq!(runs.len(), plans.len());
     for (run, plan) in runs.iter().zip(&plans) {
         assert_eq!(run.identity, plan.identity());
@@ -118,5 +123,6 @@ fn of_plans_that_are_set_up_together_each_is_run() {
         assert!(run.beside_ns.is_empty(), "the CPU computes: no thread only issues calls");
         assert!(run.makespan() > Span::ZERO && run.setups_ns.len() == 1);
     }
-    assert!(executor.run_in_turn(&[], Effort::SHORT).expect("nothing to do").is_empty());
+    let none = executor.set_up(&[], Effort::SHORT).expect("nothing to do");
+    assert!(none.finish().expect("nothing done").is_empty());
 }
