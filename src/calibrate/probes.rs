@@ -7,7 +7,7 @@ use crate::plan::Direction;
 use crate::samples::{
     CYCLES, GraphCall, IN_TURN, Link, Load, MEANWHILE, MEMORY_FOOTPRINT, MOST_OF_ONE_CORE,
     MemoryWork, ONE_THREAD, Quantity, REFETCHED, ROTATED, ROTATED_IN_GRAPH, SHARED_FOOTPRINT,
-    SetupStep, Side, TimedCall, TransferPath, TripPart,
+    SetupStep, Side, TURNS, TimedCall, TransferPath, TripPart,
 };
 use crate::units::Bytes;
 use std::ops::Range;
@@ -227,7 +227,7 @@ fn call_probes() -> Vec<Probe> {
     let idle = |call| one(Quantity::IdleCall { call }, Counts::Of(16));
     let in_turn = Probe {
         quantities: IN_TURN.map(|call| Quantity::CallInTurn { call }).to_vec(),
-        counts: Counts::Of(16),
+        counts: Counts::Of(TURNS),
     };
     calls.map(call).into_iter().chain(alone.map(idle)).chain([in_turn]).collect()
 }

@@ -2,7 +2,7 @@
 
 use super::lookup::Lookup;
 use crate::profile::{CallCosts, Curve, Estimate, InlineCopies};
-use crate::samples::{Link, Quantity, TripPart};
+use crate::samples::{Link, Quantity, TURNS, TripPart};
 use crate::stats::{median, quantile};
 use crate::units::Bytes;
 use std::ops::RangeInclusive;
@@ -96,8 +96,9 @@ pub(super) fn inline_copies(lookup: &Lookup<'_>, calls: &CallCosts) -> Option<In
 
 /// The shares of launches of which it is said how long they take.
 const SHARES: [f64; 13] = [0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99];
-/// The estimate of a launch comes from the mean of so many.
-const TOGETHER: usize = 16;
+
+/// Means of fewer say little of what is usual.
+const FEWEST: usize = 16;
 
 /// How far single launches lie from what launches together take: those of trips are timed one
 /// by one. `None` if there are too few to tell.
@@ -112,11 +113,11 @@ pub(super) fn launch_spread(lookup: &Lookup<'_>) -> Option<Vec<(f64, f64)>> {
     };
     let trips = lookup.measurements().filter(|one| is_launch(&one.quantity));
     let times: Vec<f64> = trips.flat_map(|one| &one.times).map(|time| time.nanos_f64()).collect();
-    let means: Vec<f64> = times
-        .chunks_exact(TOGETHER)
-        .map(|some| some.iter().sum::<f64>() / TOGETHER as f64)
-        .collect();
-    let usual = median(&means).filter(|&usual| means.len() >= TOGETHER && usual > 0.0)?;
+    // As the estimate comes about: so many together, and the middle of that.
+    let together = times.chunks_exact(TURNS as usize);
+    let means: Vec<f64> =
+        together.map(|some| some.iter().sum::<f64>() / some.len() as f64).collect();
+    let usual = median(&means).filter(|&usual| means.len() >= FEWEST && usual > 0.0)?;
     let factor = |share| Some((share, quantile(&times, share)? / usual));
     SHARES.map(factor).into_iter().collect()
 }

@@ -360,7 +360,11 @@ mod tests {
         let last_is_done = AtomicBool::new(false);
         crew.each(4, Duration::from_millis(1), &|part| match part {
             // The first of the second share: only the other thread can do the one behind it.
-            2 => while !last_is_done.load(Ordering::SeqCst) {},
+            2 => {
+                while !last_is_done.load(Ordering::SeqCst) {
+                    std::hint::spin_loop();
+                }
+            }
             3 => last_is_done.store(true, Ordering::SeqCst),
             _ => {}
         });

@@ -25,6 +25,8 @@ pub const LONG_KERNEL: (Variant, u64) =
 /// The calls that are measured among each other.
 pub const IN_TURN: [TimedCall; 5] =
     [TimedCall::CopyIn, TimedCall::Launch, TimedCall::CopyOut, TimedCall::Record, TimedCall::Wait];
+/// How many of each are timed together.
+pub const TURNS: u64 = 16;
 /// Elements of the kernel that a trip begins with.
 pub const TRIP_ELEMENTS: u64 = 1 << 16;
 

@@ -33,7 +33,7 @@ pub(super) enum Key {
     /// thousandths of its data the same threads used before.
     Compute(Variant, u64, usize, u16),
     Memory(MemoryCall, usize),
-    /// A graph's nodes.
+    /// Where the graph's launch stands in the body: each graph has nodes of its own.
     Replay(usize),
 }
 
@@ -51,7 +51,7 @@ impl Key {
         let variant = |step: &Step| Variant::of(step.kernel, &step.arguments);
         match call {
             Call::Synchronize { .. } => Self::Synchronize,
-            Call::Replay { .. } => Self::Replay(graph.map_or(0, Graph::parts)),
+            Call::Replay { .. } => Self::Replay(graph.map_or(0, |graph| graph.launch)),
             Call::Record { .. } => Self::Record,
             Call::Wait { .. } => Self::Wait,
             Call::Clear { .. } => Self::Clear,
