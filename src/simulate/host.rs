@@ -67,7 +67,7 @@ impl Host {
             if program.class_of(self.next).in_graph {
                 self.next += 1;
             } else {
-                self.enter(program.hosts[self.next as usize]);
+                self.enter(program.host_of(self.next));
                 self.leave(observer);
             }
         }

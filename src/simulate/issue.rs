@@ -20,8 +20,8 @@ pub(super) struct Stretch {
     pub times: [Span; 2],
 }
 
-/// The stretches of a plan, and when each call is issued in them, if so much host time goes
-/// into each.
+/// The stretches of a plan, and when each call is issued in them; `hosts`: what calls have
+/// instead of their classes' host times, or nothing.
 pub(super) fn stretches(
     items: &[Item],
     classes: &[Class],
@@ -30,7 +30,7 @@ pub(super) fn stretches(
     let mut stretches = Vec::new();
     let mut issued = Vec::with_capacity(items.len());
     let [mut start, mut time, mut launched] = [Span::ZERO; 3];
-    for ((until, item), &host) in (0..).zip(items).zip(hosts) {
+    for (until, item) in (0..).zip(items) {
         let class = &classes[item.class as usize];
         if class.may_go_inline || class.waits != Waits::No {
             stretches.push(Stretch { until, times: [start, time] });
@@ -43,7 +43,7 @@ pub(super) fn stretches(
             issued.push(launched);
         } else {
             launched = time + class.latency;
-            time += host;
+            time += hosts.get(until as usize).copied().unwrap_or(class.host);
             issued.push(time);
         }
     }

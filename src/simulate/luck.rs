@@ -22,6 +22,11 @@ impl<'p> Luck<'p> {
         Self { spread: random.zip(profile.calls.launch_spread.as_deref()) }
     }
 
+    /// Whether any launch takes anything else than the profile says.
+    pub fn is_drawn(&self) -> bool {
+        self.spread.is_some()
+    }
+
     /// What the next launch takes that usually takes so long.
     pub fn launch(&mut self, usual: Span) -> Span {
         let Some((random, spread)) = &mut self.spread else { return usual };

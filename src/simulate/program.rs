@@ -128,7 +128,7 @@ pub(super) enum Tie {
 pub struct Program<'p> {
     pub(super) profile: &'p Profile,
     pub(super) items: Vec<Item>,
-    /// Host time of each call, from entry to return, when it need not wait.
+    /// What each call has instead of its class's host time, if launches take their own.
     pub(super) hosts: Vec<Span>,
     pub(super) classes: Vec<Class>,
     pub(super) entries: Entries,
@@ -192,7 +192,7 @@ impl<'p> Program<'p> {
         let mut program = Self {
             profile,
             items: Vec::with_capacity(plan.body.len()),
-            hosts: Vec::with_capacity(plan.body.len()),
+            hosts: Vec::new(),
             classes: Vec::new(),
             entries: Entries::default(),
             stretches: Vec::new(),
@@ -265,11 +265,13 @@ impl<'p> Program<'p> {
             };
             let stream = stream_index(lanes[at].unwrap_or(0));
             let sort = Sort::of(&self.classes[class as usize].work);
-            let host = self.classes[class as usize].host;
-            self.hosts.push(match call {
-                Call::Launch { .. } if behind.is_none() => luck.launch(host),
-                _ => host,
-            });
+            if luck.is_drawn() {
+                let host = self.classes[class as usize].host;
+                self.hosts.push(match call {
+                    Call::Launch { .. } if behind.is_none() => luck.launch(host),
+                    _ => host,
+                });
+            }
             self.items.push(Item { class, recording, stream, sort, is_part: false });
         }
         Ok(())
@@ -299,6 +301,11 @@ impl<'p> Program<'p> {
 
     pub(super) fn class_of(&self, item: u32) -> &Class {
         &self.classes[self.items[item as usize].class as usize]
+    }
+
+    /// Host time of a call, from entry to return, when it need not wait.
+    pub(super) fn host_of(&self, item: u32) -> Span {
+        self.hosts.get(item as usize).copied().unwrap_or_else(|| self.class_of(item).host)
     }
 
     /// The class of an entry's call.
