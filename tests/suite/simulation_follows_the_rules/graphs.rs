@@ -79,9 +79,12 @@ fn a_small_copy_that_depends_on_nothing_goes_along_with_the_launch() {
     assert_eq!((host[0].1, copy[1].1 - copy[1].0), (3_100, 2_000));
     let [host, _] = copies(vec![copy_in(0, PINNED, 2_000)]);
     assert_eq!(host[0].1, 2_550);
-    // Each branch has a root of its own.
+    // Each branch has a root of its own, unless it waits for another.
     let [host, _] = copies(copy_in_beside(copy_in(1, PINNED, 1_000)));
     assert_eq!(host[0].1, 2_600 + 500);
+    let first = [launch(0, 10), record(0, 0), wait(1, 0), copy_in(1, PINNED, 1_000)];
+    let [host, _] = copies([&first[..], &[record(1, 1), wait(0, 1)]].concat());
+    assert_eq!(host[0].1, 2_600);
 }
 
 #[test]
