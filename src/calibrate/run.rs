@@ -146,6 +146,7 @@ fn measure(
     before: &Samples,
 ) -> Result<Vec<Measurement>, CalibrateError> {
     let what = &probe.quantities[0];
+    // A plan may be issued from any CPU, and calls differ from one to another.
     if what.doer() == Doer::OneThread {
         rig.cpu.choose();
     } else {

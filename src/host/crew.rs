@@ -26,6 +26,9 @@ const PATIENCE: Duration = Duration::from_micros(500);
 /// Looks between two glances at the clock, or at what else wants this CPU.
 const LOOKS: usize = 256;
 
+/// The patience of whoever helps at once.
+pub(super) const EAGER: Duration = Duration::ZERO;
+
 /// What is to be done: `work` of every number below `parts`.
 #[derive(Clone, Copy)]
 struct Job {
@@ -82,7 +85,7 @@ impl Crew {
         let nothing: &'static (dyn Fn(usize) + Sync) = &|_| {};
         let shared = Arc::new(Shared {
             latest: AtomicU64::new(0),
-            job: UnsafeCell::new(Job { work: nothing, parts: 0, patience: Duration::ZERO }),
+            job: UnsafeCell::new(Job { work: nothing, parts: 0, patience: EAGER }),
             places: (0..members).map(|_| Place::default()).collect(),
             panic: Mutex::new(None),
             closing: AtomicBool::new(false),
@@ -306,8 +309,6 @@ fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const EAGER: Duration = Duration::ZERO;
 
     #[test]
     fn every_part_is_done_once() {

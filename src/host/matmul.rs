@@ -1,10 +1,10 @@
 //! Products of matrices.
 
+use super::crew::EAGER;
 use super::team::Team;
 use crate::kernels::Effort;
 use gemm_common::Parallelism;
 use std::ops::Range;
-use std::time::Duration;
 
 /// A row-major product whose factors were checked.
 #[derive(Clone, Copy)]
@@ -101,7 +101,7 @@ impl Team {
         if members == 1 {
             (0..down * across).for_each(block)
         } else {
-            self.crew.each(down * across, Duration::ZERO, &block);
+            self.crew.each(down * across, EAGER, &block);
         }
     }
 }

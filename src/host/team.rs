@@ -2,7 +2,7 @@
 
 use super::HostError;
 use super::cpu::last_level_cache;
-use super::crew::Crew;
+use super::crew::{Crew, EAGER};
 use super::fft::Plans;
 use super::twins::{Formula, Map, Polynomial, Saxpy, Scale, Stencil, Sum};
 use super::vector::on_widest_vectors;
@@ -108,7 +108,7 @@ impl Team {
                 *value = (random.next_u32() >> 8) as f32 * (1.0 / 16_777_216.0);
             }
         };
-        self.crew.each_chunk(values, BLOCK, Duration::ZERO, fill);
+        self.crew.each_chunk(values, BLOCK, EAGER, fill);
     }
 
     fn elementwise<F: Formula<N>, const N: usize>(
@@ -223,7 +223,7 @@ impl Team {
         let to_fetch = bytes / BYTES_PER_NANO_FROM_OTHERS;
         let stays =
             to_fetch > cost.nanos(count) / self.threads() as f64 && bytes <= MOST_THAT_STAYS;
-        if stays { LATE.min(Duration::from_nanos(to_fetch as u64)) } else { Duration::ZERO }
+        if stays { LATE.min(Duration::from_nanos(to_fetch as u64)) } else { EAGER }
     }
 
     /// Whether the arrays of a kernel pass through the caches without staying.

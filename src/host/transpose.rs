@@ -1,9 +1,9 @@
 //! Rows become columns.
 
+use super::crew::EAGER;
 use super::team::Team;
 use super::vector::{Loop, Vector, on_widest_vectors};
 use crate::kernels::Effort;
-use std::time::Duration;
 
 /// Elements on a side of what is turned at once: a cache line of each row.
 const TILE: usize = 16;
@@ -35,7 +35,7 @@ impl Team {
         }
         let (all, at_once) = (down * across, (self.chunk(cost, x.len()) / (side * side)).max(1));
         // What a thread reads, others have written.
-        self.crew.each(all.div_ceil(at_once), Duration::ZERO, &|group| {
+        self.crew.each(all.div_ceil(at_once), EAGER, &|group| {
             (group * at_once..all.min((group + 1) * at_once)).for_each(part);
         });
     }

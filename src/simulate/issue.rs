@@ -6,7 +6,7 @@
 //! much later it is than that.
 
 use super::operation::ItemId;
-use super::program::{Class, Item, Waits, index};
+use super::program::{Program, Waits, index};
 use crate::units::{Instant, Span};
 
 /// Calls that the host makes one after the other.
@@ -20,18 +20,14 @@ pub(super) struct Stretch {
     pub times: [Span; 2],
 }
 
-/// The stretches of a plan, and when each call is issued in them; `hosts`: what calls have
-/// instead of their classes' host times, or nothing.
-pub(super) fn stretches(
-    items: &[Item],
-    classes: &[Class],
-    hosts: &[Span],
-) -> (Vec<Stretch>, Vec<Span>) {
+/// The stretches of a plan, and when each call is issued in them.
+pub(super) fn stretches(program: &Program<'_>) -> (Vec<Stretch>, Vec<Span>) {
+    let items = &program.items;
     let mut stretches = Vec::new();
     let mut issued = Vec::with_capacity(items.len());
     let [mut start, mut time, mut launched] = [Span::ZERO; 3];
     for (until, item) in (0..).zip(items) {
-        let class = &classes[item.class as usize];
+        let class = &program.classes[item.class as usize];
         if class.may_go_inline || class.waits != Waits::No {
             stretches.push(Stretch { until, times: [start, time] });
             start = time;
@@ -43,7 +39,7 @@ pub(super) fn stretches(
             issued.push(launched);
         } else {
             launched = time + class.latency;
-            time += hosts.get(until as usize).copied().unwrap_or(class.host);
+            time += program.host_of(until);
             issued.push(time);
         }
     }

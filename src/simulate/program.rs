@@ -183,7 +183,7 @@ impl<'p> Program<'p> {
     ///
     /// # Errors
     /// As for [`Program::new`].
-    pub fn with_luck(
+    pub(super) fn with_luck(
         plan: &Plan,
         profile: &'p Profile,
         seed: Option<u64>,
@@ -245,7 +245,7 @@ impl<'p> Program<'p> {
                 Some(&class) => class,
                 None => {
                     let class = index(self.classes.len());
-                    let inline = graph.map_or_else(|| costs.inline(call), |_| None);
+                    let inline = costs.inline(call).filter(|_| graph.is_none());
                     let may_go_inline = inline.is_some();
                     let usual = costs.class(call, kept[at], (graph, behind))?;
                     self.classes.push(Class { may_go_inline, ..usual });
@@ -284,7 +284,7 @@ impl<'p> Program<'p> {
         let branches = plan.lane_count() - plan.streams.len();
         self.traits.extend(plan.streams[..branches].iter().map(branch));
         let has_barrier = !self.barrier.is_empty();
-        let (stretches, issued) = stretches(&self.items, &self.classes, &self.hosts);
+        let (stretches, issued) = stretches(self);
         self.stretches = stretches;
         let items = (&mut self.items[..], &issued[..]);
         self.entries = Entries::new(items, &self.classes, plan.lane_count(), has_barrier);
