@@ -5,9 +5,9 @@ use crate::gpu::supports;
 use crate::kernels::{Kernel, Variant};
 use crate::plan::Direction;
 use crate::samples::{
-    CYCLES, GraphCall, IN_TURN, Link, Load, MEANWHILE, MEMORY_FOOTPRINT, MOST_OF_ONE_CORE,
-    MemoryWork, ONE_THREAD, Quantity, REFETCHED, ROTATED, ROTATED_IN_GRAPH, SHARED_FOOTPRINT,
-    SetupStep, Side, TURNS, TimedCall, TransferPath, TripPart,
+    CYCLES, GraphCall, IN_ONE_STREAM, IN_TURN, Link, Load, MEANWHILE, MEMORY_FOOTPRINT,
+    MOST_OF_ONE_CORE, MemoryWork, ONE_THREAD, Quantity, REFETCHED, ROTATED, ROTATED_IN_GRAPH,
+    SHARED_FOOTPRINT, SetupStep, Side, TURNS, TimedCall, TransferPath, TripPart,
 };
 use crate::units::Bytes;
 use std::ops::Range;
@@ -225,8 +225,11 @@ fn call_probes() -> Vec<Probe> {
     // On an idle device each is taken alone: nothing follows it.
     let alone = [Launch, CopyIn, CopyOut, Clear, Record, Wait, Synchronize];
     let idle = |call| one(Quantity::IdleCall { call }, Counts::Of(16));
+    fn in_turn(one_stream: bool, calls: &[TimedCall]) -> impl Iterator<Item = Quantity> {
+        calls.iter().map(move |&call| Quantity::CallInTurn { call, one_stream })
+    }
     let in_turn = Probe {
-        quantities: IN_TURN.map(|call| Quantity::CallInTurn { call }).to_vec(),
+        quantities: in_turn(false, &IN_TURN).chain(in_turn(true, &IN_ONE_STREAM)).collect(),
         counts: Counts::Of(TURNS),
     };
     calls.map(call).into_iter().chain(alone.map(idle)).chain([in_turn]).collect()

@@ -172,7 +172,7 @@ impl<'d> Rig<'d> {
                 vec![self.twin(*variant, *elements, *footprint, count)]
             }
             Quantity::Memory { work, bytes } => self.memory(*work, *bytes)?,
-            Quantity::CallInTurn { .. } => self.calls_in_turn(count)?.to_vec(),
+            Quantity::CallInTurn { .. } => self.calls_in_turn(count)?,
             &Quantity::Trip { first, size, next, in_graph, .. } => {
                 self.trip((first, size), next, in_graph)?
             }

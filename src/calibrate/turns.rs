@@ -1,10 +1,10 @@
 //! Calls as a plan makes them, and trips of one or two operations.
 
 use super::rig::{Piece, Rig, clocked};
-use crate::gpu::{GpuError, Graph};
+use crate::gpu::{GpuError, Graph, Stream};
 use crate::kernels::{Kernel, Variant};
 use crate::plan::Direction;
-use crate::samples::{IN_TURN, Link, SECOND_NODE, SHORT_COPY, TRIP_ELEMENTS};
+use crate::samples::{IN_ONE_STREAM, IN_TURN, Link, SECOND_NODE, SHORT_COPY, TRIP_ELEMENTS};
 use crate::units::{Bytes, Span};
 use std::time::{Duration, Instant};
 
@@ -12,15 +12,15 @@ use std::time::{Duration, Instant};
 const COPY: Bytes = Bytes::kib(64);
 
 impl Rig<'_> {
-    /// Host time of `count` calls of each kind of [`IN_TURN`], each among the others
-    /// as in a pipeline with a stream for every engine.
-    pub fn calls_in_turn(&mut self, count: u64) -> Result<[Span; IN_TURN.len()], GpuError> {
+    /// Host time of `count` calls of each kind of [`IN_TURN`], each among the others, and
+    /// then of [`IN_ONE_STREAM`].
+    pub fn calls_in_turn(&mut self, count: u64) -> Result<Vec<Span>, GpuError> {
         let piece = Piece { bytes: COPY, ..self.piece(false)? };
         let [ins, kernels, outs] = [&self.streams[0], &self.streams[1], &self.streams[2]];
         let (to_device, to_host) = (self.pinned[0].as_mut_ptr(), self.pinned[1].as_mut_ptr());
         // Reading the clock takes as long as the quickest of the calls.
         let clock = clocked(|| Ok::<(), GpuError>(()))?;
-        let mut sums = [Span::ZERO; IN_TURN.len()];
+        let mut sums = vec![Span::ZERO; IN_TURN.len() + IN_ONE_STREAM.len()];
         let mut timed = |index: usize, call: &dyn Fn() -> Result<(), GpuError>| {
             sums[index] += clocked(call)?.saturating_sub(clock);
             Ok::<(), GpuError>(())
@@ -37,6 +37,14 @@ impl Rig<'_> {
             timed(2, &|| copy(outs, Direction::DeviceToHost, to_host))?;
         }
         outs.synchronize()?;
+        for turn in 0..count {
+            let stream = &self.streams[turn as usize % 3];
+            let copy = |way, ashore| self.copy_at(stream, way, ashore, COPY, turn);
+            timed(5, &|| copy(Direction::HostToDevice, to_device))?;
+            timed(6, &|| self.issue(stream, Link::Kernel, &piece))?;
+            timed(7, &|| copy(Direction::DeviceToHost, to_host))?;
+        }
+        self.streams[..3].iter().try_for_each(Stream::synchronize)?;
         Ok(sums)
     }
 

@@ -63,13 +63,13 @@ impl Effort {
     };
     /// Where many plans matter more than one.
     pub const SHORT: Self = Self {
-        turns: 4,
+        turns: 8,
         // After others' turns, all threads of a team have slept.
-        warm_up: Duration::from_millis(3),
-        longest_warm_up: Duration::from_millis(10),
-        timed: Duration::from_micros(1500),
+        warm_up: Duration::from_millis(2),
+        longest_warm_up: Duration::from_millis(6),
+        timed: Duration::from_millis(1),
         fewest: 2,
-        most: 6,
+        most: 4,
         ..Self::FULL
     };
 
@@ -185,18 +185,18 @@ impl InTurn<'_> {
 mod tests {
     use super::*;
 
-    /// Twenty passes of warm-up have 10 ms in a turn.
+    /// Twenty passes of warm-up have 6 ms in a turn.
     #[test]
     fn longer_plans_have_several_turns_at_once() {
         let at_once = |micros| Effort::SHORT.at_once(Duration::from_micros(micros));
-        assert_eq!([0, 20, 500, 501, 1_000].map(at_once), [1, 1, 1, 2, 2]);
+        assert_eq!([0, 20, 300, 301, 600].map(at_once), [1, 1, 1, 2, 2]);
         // Four come out even, three do not.
-        assert_eq!([1_001, 1_500, 2_000].map(at_once), [4, 4, 4]);
+        assert_eq!([601, 900, 1_200].map(at_once), [4, 4, 4]);
         // All of them, however long it is; and a single turn is all there is to have.
-        assert_eq!([2_001, 1_000_000].map(at_once), [4, 4]);
+        assert_eq!([1_201, 1_000_000].map(at_once), [8, 8]);
         assert_eq!(Effort::FULL.at_once(Duration::from_secs(9)), 1);
         let Effort { longest_warm_up, timed, fewest, most, .. } = Effort::SHORT.times(4);
-        assert_eq!((longest_warm_up, timed), (Duration::from_millis(40), Duration::from_millis(6)));
-        assert_eq!((fewest, most), (8, 24));
+        assert_eq!((longest_warm_up, timed), (Duration::from_millis(24), Duration::from_millis(4)));
+        assert_eq!((fewest, most), (8, 16));
     }
 }

@@ -28,17 +28,26 @@ pub(super) fn calls(lookup: &Lookup<'_>) -> CallCosts {
     };
     // Best among others, as plans make them: the same call again and again finds
     // everything in the caches.
-    let in_turn = |call| lookup.estimate_of(&Quantity::CallInTurn { call });
-    let copy = |call| in_turn(call).or_else(|| cost(call));
-    let event = |call, with_launch| in_turn(call).or_else(|| besides(with_launch, call));
+    let in_turn = |call, one_stream| lookup.estimate_of(&Quantity::CallInTurn { call, one_stream });
+    let among = |call| in_turn(call, true).or_else(|| in_turn(call, false));
+    let copy = |call| among(call).or_else(|| cost(call));
+    let event = |call, with_launch| in_turn(call, false).or_else(|| besides(with_launch, call));
+    // Whatever comes behind a wait in its stream takes longer for it.
+    let longer = |call| {
+        let (behind, alone) = in_turn(call, false).zip(in_turn(call, true))?;
+        Some(behind.ns - alone.ns)
+    };
+    let longer = longer(TimedCall::Launch).zip(longer(TimedCall::CopyOut));
+    let longer = longer.map_or(0.0, |(launch, copy)| (launch + copy).max(0.0) / 2.0);
+    let wait = event(TimedCall::Wait, TimedCall::WaitAndLaunch);
     CallCosts {
-        launch: in_turn(TimedCall::Launch).or(launch),
+        launch: among(TimedCall::Launch).or(launch),
         launch_spread: trips::launch_spread(lookup),
         copy_in: copy(TimedCall::CopyIn),
         copy_out: copy(TimedCall::CopyOut),
         clear: cost(TimedCall::Clear),
         record: event(TimedCall::Record, TimedCall::LaunchAndRecord),
-        wait: event(TimedCall::Wait, TimedCall::WaitAndLaunch),
+        wait: wait.map(|wait| Estimate { ns: wait.ns + longer, ..wait }),
         synchronize: cost(TimedCall::Synchronize),
     }
 }

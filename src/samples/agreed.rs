@@ -22,9 +22,12 @@ pub const SHORT_KERNEL: (Variant, u64) = (Variant { kernel: Kernel::Scale, exten
 pub const LONG_KERNEL: (Variant, u64) =
     (Variant { kernel: Kernel::Polynomial, extent: 1024 }, 1 << 18);
 
-/// The calls that are measured among each other.
+/// The calls that are measured among each other: of a pipeline with a stream for every
+/// engine, and of one that has all of a piece in the same stream.
 pub const IN_TURN: [TimedCall; 5] =
     [TimedCall::CopyIn, TimedCall::Launch, TimedCall::CopyOut, TimedCall::Record, TimedCall::Wait];
+pub const IN_ONE_STREAM: [TimedCall; 3] =
+    [TimedCall::CopyIn, TimedCall::Launch, TimedCall::CopyOut];
 /// How many of each are timed together.
 pub const TURNS: u64 = 16;
 /// Elements of the kernel that a trip begins with.

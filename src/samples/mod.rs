@@ -15,9 +15,9 @@ mod timing;
 mod words;
 
 pub use agreed::{
-    CYCLES, IN_TURN, LONG_COPY, LONG_KERNEL, MEANWHILE, MEMORY_FOOTPRINT, MOST_OF_ONE_CORE,
-    ONE_THREAD, REFETCHED, ROTATED, ROTATED_IN_GRAPH, SECOND_NODE, SHARED_FOOTPRINT, SHORT_COPY,
-    SHORT_KERNEL, TRIP_ELEMENTS, TURNS,
+    CYCLES, IN_ONE_STREAM, IN_TURN, LONG_COPY, LONG_KERNEL, MEANWHILE, MEMORY_FOOTPRINT,
+    MOST_OF_ONE_CORE, ONE_THREAD, REFETCHED, ROTATED, ROTATED_IN_GRAPH, SECOND_NODE,
+    SHARED_FOOTPRINT, SHORT_COPY, SHORT_KERNEL, TRIP_ELEMENTS, TURNS,
 };
 pub use condition::Condition;
 pub use file::{FORMAT, Recorder, SamplesError};
@@ -219,9 +219,12 @@ pub enum Quantity {
         bytes: Bytes,
     },
     /// Host time of calls among others as a plan makes them, in several streams of a
-    /// device that works on them meanwhile.
+    /// device that works on them meanwhile: all of a piece in the same one, or copies and
+    /// kernels in streams of their own that wait for each other.
     CallInTurn {
         call: TimedCall,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        one_stream: bool,
     },
     /// Host time of a part of a trip: issuing an operation to an idle device, and a
     /// short one behind it in its stream if there is a `next`, and synchronising. All

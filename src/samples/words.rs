@@ -53,10 +53,11 @@ impl fmt::Display for Quantity {
                 write!(f, "{name} on the CPU, {elements} elements, round {footprint}")
             }
             Self::Memory { work, bytes } => write!(f, "{} of {bytes}", work.name()),
-            Self::CallInTurn { call } => write!(f, "host cost of {} among others", call.name()),
+            Self::CallInTurn { call, one_stream } => {
+                write!(f, "host cost of {} among others{}", call.name(), across(!one_stream))
+            }
             Self::Trip { first, size, next, part, in_graph } => {
-                trip(f, (*first, *size), *next, *part)?;
-                f.write_str(if *in_graph { " in a graph" } else { "" })
+                trip(f, (*first, *size), *next, (*part, *in_graph))
             }
             Self::IdleCall { call } => {
                 write!(f, "host cost of {} on an idle device", call.name())
@@ -115,14 +116,15 @@ fn trip(
     f: &mut fmt::Formatter<'_>,
     (first, size): (Link, u64),
     next: Option<Link>,
-    part: TripPart,
+    (part, in_graph): (TripPart, bool),
 ) -> fmt::Result {
     let size = match first {
         Link::Kernel => format!("degree {size}"),
         _ => Bytes::new(size).to_string(),
     };
     let links: Vec<Link> = std::iter::once(first).chain(next).collect();
-    write!(f, "{} of a trip of {}, the first of {size}", part.name(), named(&links))
+    let place = if in_graph { " in a graph" } else { "" };
+    write!(f, "{} of a trip of {}, the first of {size}{place}", part.name(), named(&links))
 }
 
 fn named(links: &[Link]) -> String {

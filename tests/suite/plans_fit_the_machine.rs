@@ -111,7 +111,7 @@ fn of_plans_that_are_set_up_together_each_is_run() {
     let executor = Executor::new(None, &team, &workload, 1);
     let plans = [plan.clone(), plan];
     let mut set_up = executor.set_up(&plans, Effort::SHORT).expect("there is room");
-    for _ in 0..4 {
+    for _ in 0..Effort::SHORT.turns {
         assert!(set_up.turn().expect("they run"));
     }
     assert!(!set_up.turn().expect("nothing left"));
@@ -119,7 +119,7 @@ fn of_plans_that_are_set_up_together_each_is_run() {
     assert_eq!(runs.len(), plans.len());
     for (run, plan) in runs.iter().zip(&plans) {
         assert_eq!(run.identity, plan.identity());
-        assert!((8..=24).contains(&run.passes_ns.len()), "{}", run.passes_ns.len());
+        assert!((16..=32).contains(&run.passes_ns.len()), "{}", run.passes_ns.len());
         assert!(run.beside_ns.is_empty(), "the CPU computes: no thread only issues calls");
         assert!(run.makespan() > Span::ZERO && run.setups_ns.len() == 1);
     }

@@ -38,7 +38,7 @@ fn samples(clock: &mut Clock, wait: impl Fn(f64) -> f64) -> Vec<Measurement> {
     let mut add = |quantity, ns| all.push(measured(quantity, 1, clock.times(ns, 51)));
     let timed = [TimedCall::CopyIn, TimedCall::CopyOut, TimedCall::Launch];
     for (call, ns) in timed.into_iter().zip(CALL) {
-        add(Quantity::CallInTurn { call }, ns);
+        add(Quantity::CallInTurn { call, one_stream: false }, ns);
     }
     add(Quantity::Call { call: TimedCall::Synchronize }, SYNCHRONIZE);
     for direction in Direction::BOTH {
@@ -186,4 +186,29 @@ fn how_far_single_launches_lie_apart() {
     for (share, factor) in [(0.1, 0.8), (0.5, 1.0), (0.9, 1.2)] {
         assert_within(hallway::stats::interpolate(&spread, share), factor, 0.01, share);
     }
+}
+
+#[test]
+fn what_comes_behind_a_wait_takes_longer_for_it() {
+    let mut clock = Clock::new(0.02, 0.05);
+    let mut all = Vec::new();
+    // Behind a wait, a launch takes 150 ns longer and a copy to the host 50.
+    let times = [
+        (TimedCall::CopyIn, 1_300.0, 1_300.0),
+        (TimedCall::Launch, 3_200.0, 3_350.0),
+        (TimedCall::CopyOut, 1_400.0, 1_450.0),
+    ];
+    for (call, in_one_stream, behind) in times {
+        for (one_stream, ns) in [(true, in_one_stream), (false, behind)] {
+            let what = Quantity::CallInTurn { call, one_stream };
+            all.push(measured(what, 1, clock.times(ns, 201)));
+        }
+    }
+    let wait = Quantity::CallInTurn { call: TimedCall::Wait, one_stream: false };
+    all.push(measured(wait, 1, clock.times(140.0, 201)));
+    let calls = fitted(all).calls;
+    assert_within(calls.launch.expect("launches were timed").ns, 3_200.0, 0.01, "launch");
+    assert_within(calls.copy_out.expect("copies were timed").ns, 1_400.0, 0.01, "copy out");
+    // Half of each pair's waits are before a launch.
+    assert_within(calls.wait.expect("waits were timed").ns, 240.0, 0.1, "wait");
 }
