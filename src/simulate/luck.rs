@@ -5,20 +5,19 @@
 //! with these, not with the mean: where that would miss each look by a little, or catch it,
 //! launches of different length miss some and catch others.
 
+use super::antithetic::Antithetic;
 use crate::profile::Profile;
 use crate::units::Span;
-use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+use rand::Rng;
 
-/// Draws the times of launches, one after the other; with no seed, or where it is not known how
+/// Draws the times of launches, one after the other; with none, or where it is not known how
 /// far they lie apart, all take what the profile says.
 pub(super) struct Luck<'p> {
-    spread: Option<(ChaCha8Rng, &'p [(f64, f64)])>,
+    spread: Option<(Antithetic, &'p [(f64, f64)])>,
 }
 
 impl<'p> Luck<'p> {
-    pub fn new(profile: &'p Profile, seed: Option<u64>) -> Self {
-        let random = seed.map(ChaCha8Rng::seed_from_u64);
+    pub fn new(profile: &'p Profile, random: Option<Antithetic>) -> Self {
         Self { spread: random.zip(profile.calls.launch_spread.as_deref()) }
     }
 

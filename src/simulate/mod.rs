@@ -10,6 +10,7 @@
 //! `program` and `entries` make a plan ready, `plain` says which plans most of these rules
 //! say nothing about, `engine` only moves time forwards.
 
+mod antithetic;
 mod bound;
 mod channels;
 mod copies;

@@ -1,6 +1,7 @@
 //! A plan made ready for the engine: every call a small item, every cost
 //! looked up once.
 
+use super::antithetic::Antithetic;
 use super::channels::CHANNELS;
 use super::copies::{ENGINES, PEER_ENGINE};
 use super::cost::{Costs, Key, kept};
@@ -179,14 +180,14 @@ impl<'p> Program<'p> {
         Self::with_luck(plan, profile, None)
     }
 
-    /// The same with launches that take longer or shorter one by one, as the seed has it.
+    /// The same with launches that take longer or shorter one by one, as luck has it.
     ///
     /// # Errors
     /// As for [`Program::new`].
     pub(super) fn with_luck(
         plan: &Plan,
         profile: &'p Profile,
-        seed: Option<u64>,
+        luck: Option<Antithetic>,
     ) -> Result<Self, SimulateError> {
         check_fits(plan, profile.machine.capacities(), Whose::Machine)?;
         let mut program = Self {
@@ -214,7 +215,7 @@ impl<'p> Program<'p> {
             served: Vec::new(),
             is_plain: false,
         };
-        program.add_calls(plan, Luck::new(profile, seed))?;
+        program.add_calls(plan, Luck::new(profile, luck))?;
         program.lay_out(plan);
         profile.alike(program.devices())?;
         program.hand_overs = needs::hand_overs(&program)?;

@@ -1,6 +1,7 @@
 //! How sure a prediction is: the same engine under seeded draws of the profile, and of how
 //! long each launch takes.
 
+use super::antithetic::Antithetic;
 use super::engine::Simulator;
 use super::program::{Program, SimulateError};
 use crate::plan::Plan;
@@ -8,8 +9,7 @@ use crate::profile::{Estimate, MultiGpu, Profile, RootModel};
 use crate::stats::quantile;
 use crate::timeline::Timeline;
 use crate::units::{Bandwidth, Span};
-use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+use rand::Rng;
 use rayon::prelude::*;
 
 /// Draws behind a range where nobody says otherwise. Margins are made with as many.
@@ -83,11 +83,13 @@ pub fn forecast_all(
 fn forecast_on(
     plan: &Plan,
     profile: &Profile,
-    machines: &[Profile],
+    machines: &[Machine],
 ) -> Result<Forecast, SimulateError> {
     let mut simulator = Simulator::default();
-    let program =
-        |&number: &usize| Program::with_luck(plan, &machines[number], Some(number as u64));
+    let program = |&number: &usize| {
+        let Machine { profile, luck } = &machines[number];
+        Program::with_luck(plan, profile, Some(luck.clone()))
+    };
     let mut ranks: Vec<usize> = (0..machines.len()).collect();
     let makespan = |number: &usize| Ok(simulator.makespan(&program(number)?));
     let draws = ranks.iter().map(makespan).collect::<Result<Vec<Span>, SimulateError>>()?;
@@ -100,14 +102,22 @@ fn forecast_on(
     Ok(Forecast { timeline, draws, margin })
 }
 
-fn drawn_machines(profile: &Profile, draws: usize, seed: u64) -> Vec<Profile> {
-    let mut random = ChaCha8Rng::seed_from_u64(seed);
-    (0..draws).map(|_| drawn(profile, &mut random)).collect()
+/// A machine that a calibration could have come from, and how long each launch takes on it.
+struct Machine {
+    profile: Profile,
+    luck: Antithetic,
 }
 
-/// A machine that this calibration could have come from: every model scaled
-/// once, by its own scatter.
-fn drawn(profile: &Profile, random: &mut ChaCha8Rng) -> Profile {
+fn drawn_machines(profile: &Profile, draws: usize, seed: u64) -> Vec<Machine> {
+    let machine = |number| {
+        let mut random = Antithetic::new(seed, number);
+        Machine { profile: drawn(profile, &mut random), luck: random }
+    };
+    (0..draws).map(machine).collect()
+}
+
+/// The profile with every model scaled once, by its own scatter.
+fn drawn(profile: &Profile, random: &mut Antithetic) -> Profile {
     let mut machine = profile.clone();
     let calls = &mut machine.calls;
     let latency = &mut machine.latency;
@@ -161,7 +171,7 @@ fn drawn(profile: &Profile, random: &mut ChaCha8Rng) -> Profile {
 }
 
 /// Last of all, so that the same seed draws the same first device without others.
-fn draw_multi_gpu(several: &mut MultiGpu, random: &mut ChaCha8Rng) {
+fn draw_multi_gpu(several: &mut MultiGpu, random: &mut Antithetic) {
     let MultiGpu { use_device, peer_copy, start_peer_copy, crossing, .. } = several;
     for estimate in [use_device, peer_copy, start_peer_copy, crossing].into_iter().flatten() {
         *estimate = Estimate::new(estimate.ns * factor(estimate.scatter, random), estimate.scatter);
@@ -183,7 +193,7 @@ fn draw_multi_gpu(several: &mut MultiGpu, random: &mut ChaCha8Rng) {
 /// One plus a normal deviate times the scatter, kept well above zero. The sum
 /// of twelve uniform deviates less six is normal enough here (Irwin 1927, Hall
 /// 1927) and, unlike a logarithm, the same to the last bit everywhere.
-fn factor(scatter: f64, random: &mut ChaCha8Rng) -> f64 {
+fn factor(scatter: f64, random: &mut Antithetic) -> f64 {
     let normal = (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0;
     (1.0 + scatter * normal).max(0.2)
 }
