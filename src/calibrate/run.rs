@@ -243,6 +243,7 @@ fn sampled(
     }
 }
 
+/// On a CPU that they come to anew, calls take 3% longer for a millisecond.
 const CALLS_WARM_UP: Duration = Duration::from_millis(2);
 
 /// Rounds through a footprint after which caches hold what they will hold.
@@ -270,7 +271,6 @@ impl Patience {
                 let own = Bytes::new(variant.bytes(*elements) * count);
                 (least, self.team_warm_up, rounds(*footprint, own))
             }
-            // On a CPU that they come to anew they take 3% longer for a millisecond.
             Quantity::Call { .. } | Quantity::CallInTurn { .. } => {
                 (CALLS_WARM_UP, Duration::MAX, 1)
             }

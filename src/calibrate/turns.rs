@@ -37,14 +37,16 @@ impl Rig<'_> {
             timed(2, &|| copy(outs, Direction::DeviceToHost, to_host))?;
         }
         outs.synchronize()?;
-        for turn in 0..count {
-            let stream = &self.streams[turn as usize % 3];
+        // In the same streams, one for each piece, as many as there were.
+        let streams = [ins, kernels, outs];
+        let first = IN_TURN.len();
+        for (turn, stream) in (0..count).zip(streams.into_iter().cycle()) {
             let copy = |way, ashore| self.copy_at(stream, way, ashore, COPY, turn);
-            timed(5, &|| copy(Direction::HostToDevice, to_device))?;
-            timed(6, &|| self.issue(stream, Link::Kernel, &piece))?;
-            timed(7, &|| copy(Direction::DeviceToHost, to_host))?;
+            timed(first, &|| copy(Direction::HostToDevice, to_device))?;
+            timed(first + 1, &|| self.issue(stream, Link::Kernel, &piece))?;
+            timed(first + 2, &|| copy(Direction::DeviceToHost, to_host))?;
         }
-        self.streams[..3].iter().try_for_each(Stream::synchronize)?;
+        streams.into_iter().try_for_each(Stream::synchronize)?;
         Ok(sums)
     }
 

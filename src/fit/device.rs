@@ -32,13 +32,14 @@ pub(super) fn calls(lookup: &Lookup<'_>) -> CallCosts {
     let among = |call| in_turn(call, true).or_else(|| in_turn(call, false));
     let copy = |call| among(call).or_else(|| cost(call));
     let event = |call, with_launch| in_turn(call, false).or_else(|| besides(with_launch, call));
-    // Whatever comes behind a wait in its stream takes longer for it.
+    // Whatever comes behind a wait in its stream takes longer for it: of the calls in streams
+    // of their own, launches and copies to the host. A plan without waits pays for none.
     let longer = |call| {
         let (behind, alone) = in_turn(call, false).zip(in_turn(call, true))?;
         Some(behind.ns - alone.ns)
     };
-    let longer = longer(TimedCall::Launch).zip(longer(TimedCall::CopyOut));
-    let longer = longer.map_or(0.0, |(launch, copy)| (launch + copy).max(0.0) / 2.0);
+    let both = longer(TimedCall::Launch).zip(longer(TimedCall::CopyOut));
+    let each = both.map_or(0.0, |(launch, copy)| (launch + copy).max(0.0) / 2.0);
     let wait = event(TimedCall::Wait, TimedCall::WaitAndLaunch);
     CallCosts {
         launch: among(TimedCall::Launch).or(launch),
@@ -47,7 +48,7 @@ pub(super) fn calls(lookup: &Lookup<'_>) -> CallCosts {
         copy_out: copy(TimedCall::CopyOut),
         clear: cost(TimedCall::Clear),
         record: event(TimedCall::Record, TimedCall::LaunchAndRecord),
-        wait: wait.map(|wait| Estimate { ns: wait.ns + longer, ..wait }),
+        wait: wait.map(|wait| Estimate { ns: wait.ns + each, ..wait }),
         synchronize: cost(TimedCall::Synchronize),
     }
 }

@@ -22,10 +22,11 @@ pub const SHORT_KERNEL: (Variant, u64) = (Variant { kernel: Kernel::Scale, exten
 pub const LONG_KERNEL: (Variant, u64) =
     (Variant { kernel: Kernel::Polynomial, extent: 1024 }, 1 << 18);
 
-/// The calls that are measured among each other: of a pipeline with a stream for every
-/// engine, and of one that has all of a piece in the same stream.
+/// The calls that are measured among each other, as in a pipeline with a stream for every
+/// engine.
 pub const IN_TURN: [TimedCall; 5] =
     [TimedCall::CopyIn, TimedCall::Launch, TimedCall::CopyOut, TimedCall::Record, TimedCall::Wait];
+/// The same of a pipeline that has all of a piece in one stream: nothing waits for an event.
 pub const IN_ONE_STREAM: [TimedCall; 3] =
     [TimedCall::CopyIn, TimedCall::Launch, TimedCall::CopyOut];
 /// How many of each are timed together.
