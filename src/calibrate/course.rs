@@ -49,6 +49,11 @@ impl Course {
         self.passes.len()
     }
 
+    /// How many probes there are in so many passes from the first on.
+    pub fn probes_until(&self, passes: usize) -> usize {
+        self.passes[..passes].iter().map(Vec::len).sum()
+    }
+
     /// The quickest and most telling probes: whether the machine is what it was.
     pub fn telling(machine: &Provenance) -> Self {
         let sizes = Sizes::new(machine.extent);

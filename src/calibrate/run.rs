@@ -32,7 +32,7 @@ pub enum CalibrateError {
 
 /// How far a calibration has come.
 pub trait Progress {
-    /// `done` of `total` probes are measured; whether to go on.
+    /// `done` of `total` probes are measured, of a pass perhaps all; whether to go on.
     fn advance(&mut self, done: usize, total: usize) -> ControlFlow<()>;
 }
 
@@ -75,8 +75,8 @@ impl Patience {
 /// A chain measured by its duration lasts about this long.
 const CHAIN: Span = Span::from_millis(3);
 
-/// Measures what of the course, until so many passes, is not in the samples yet, writing as
-/// it goes.
+/// Measures what of a pass of the course is not in the samples yet, writing as it goes.
+/// Of the passes before it, everything is.
 ///
 /// # Errors
 /// If the samples are not of this calibration, the device fails, the samples
@@ -84,13 +84,22 @@ const CHAIN: Span = Span::from_millis(3);
 pub fn calibrate<W: Write>(
     device: &Device,
     team: &Team,
-    (course, until): (&Course, usize),
+    (course, pass): (&Course, usize),
     mut samples: Samples,
     recorder: &mut Recorder<W>,
     progress: &mut dyn Progress,
 ) -> Result<Samples, CalibrateError> {
     let (mut done, _) = course.done(&samples.measurements)?;
-    let total = course.passes.iter().map(Vec::len).sum();
+    let total = course.probes_until(course.passes());
+    let probes = &course.passes[pass];
+    let left = &probes[done.saturating_sub(course.probes_until(pass)).min(probes.len())..];
+    let mut go_on = |done: usize| {
+        let is_over = progress.advance(done, total).is_break();
+        if is_over { Err(CalibrateError::Interrupted { done, total }) } else { Ok(()) }
+    };
+    if left.is_empty() {
+        return go_on(done).map(|()| samples);
+    }
     let patience = Patience::of(samples.machine.extent);
     let mut watch = Watch::new(device);
     let note = |samples: &mut Samples, recorder: &mut Recorder<W>, watch: &Watch| {
@@ -100,30 +109,21 @@ pub fn calibrate<W: Write>(
         Ok::<_, CalibrateError>(())
     };
     note(&mut samples, recorder, &watch)?;
-    let mut end = 0;
-    for pass in course.passes.iter().take(until) {
-        end += pass.len();
-        let left = &pass[pass.len() - end.saturating_sub(done).min(pass.len())..];
-        if left.is_empty() {
-            continue;
+    // Made anew: where memory lies is drawn again, as for another calibration.
+    let mut rig = Rig::new(device, team, samples.machine.devices)?;
+    warm_up(&mut rig)?;
+    for probe in left {
+        go_on(done)?;
+        let measurements = measure(&mut rig, probe, &patience, &samples)?;
+        let disturbed = watch.disturbance(&probe.quantities[0]);
+        for measurement in measurements {
+            let measurement = Measurement { disturbed: disturbed.clone(), ..measurement };
+            recorder.add(&measurement)?;
+            samples.measurements.push(measurement);
         }
-        // Made anew: where memory lies is drawn again, as for another calibration.
-        let mut rig = Rig::new(device, team, samples.machine.devices)?;
-        warm_up(&mut rig)?;
-        for probe in left {
-            if progress.advance(done, total).is_break() {
-                return Err(CalibrateError::Interrupted { done, total });
-            }
-            let measurements = measure(&mut rig, probe, &patience, &samples)?;
-            let disturbed = watch.disturbance(&probe.quantities[0]);
-            for measurement in measurements {
-                let measurement = Measurement { disturbed: disturbed.clone(), ..measurement };
-                recorder.add(&measurement)?;
-                samples.measurements.push(measurement);
-            }
-            done += 1;
-        }
+        done += 1;
     }
+    go_on(done)?;
     note(&mut samples, recorder, &watch)?;
     Ok(samples)
 }

@@ -6,7 +6,6 @@ use crate::calibrate::{
     CalibrateError, Course, MOST_DEVICES, Progress, calibrate, managed_bytes, provenance,
 };
 use crate::compare::{Drift, DriftAnswer};
-use crate::execute::ExecuteError;
 use crate::files;
 use crate::fit::times_of;
 use crate::gpu::{Device, supports};
@@ -15,7 +14,7 @@ use crate::kernels::Kernel;
 use crate::profile::Profile;
 use crate::report;
 use crate::samples::{Extent, Provenance, Quantity, Recorder, Samples};
-use crate::trials::{TrialError, Trials};
+use crate::trials::{Round, TrialError, Trials};
 use crate::units::Bytes;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -23,9 +22,8 @@ use miette::miette;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::collections::BTreeSet;
-use std::fmt::Display;
 use std::io::Write;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -94,14 +92,19 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
     let course = Course::new(&so_far.machine);
     let mut trials = Trials::new(&so_far.machine, &device, &team);
     let measure = |mut samples: Samples| {
-        // Each pass with its trials: the machine of one minute is not that of the next.
-        for until in 1..=course.passes() {
-            let pass = (&course, until);
-            let measured = calibrate(&device, &team, pass, samples, &mut recorder, &mut bar);
-            let advice = |e: &dyn Display| how_to_go_on(e, arguments, &growing);
-            samples = measured.map_err(|error| failure(error, |e| advice(e)))?;
-            let round = trials.round(&mut |done, total| bar.advance(done, total));
-            round.map_err(|error| trial_failure(error, |e| advice(e)))?;
+        for pass in 0..course.passes() {
+            samples = trials.round(|round| {
+                let probes = course.probes_until(pass)..course.probes_until(pass + 1);
+                let mut along = WithTrials { bar: &mut bar, round, probes, failed: None };
+                let part = (&course, pass);
+                let measured = calibrate(&device, &team, part, samples, &mut recorder, &mut along);
+                match along.failed {
+                    Some(error) => Err(Failure::from(error)),
+                    None => {
+                        measured.map_err(|e| failure(e, |e| how_to_go_on(e, arguments, &growing)))
+                    }
+                }
+            })?;
         }
         trials.finish(samples, &mut recorder).map_err(Failure::machine)
     };
@@ -125,14 +128,6 @@ fn failure(error: CalibrateError, interrupted: impl Fn(&CalibrateError) -> Strin
     }
 }
 
-fn trial_failure(error: TrialError, interrupted: impl Fn(&TrialError) -> String) -> Failure {
-    match error {
-        TrialError::Execute { source: ExecuteError::Gpu(error), .. } => Failure::from(error),
-        TrialError::Interrupted { .. } => Failure::Interrupted(interrupted(&error)),
-        other => Failure::machine(other),
-    }
-}
-
 /// Measures a little and says whether the machine is what it was when the samples
 /// behind the profile were taken.
 fn check(arguments: &CalibrateArguments, path: &Path) -> Result<Outcome, Failure> {
@@ -150,8 +145,7 @@ fn check(arguments: &CalibrateArguments, path: &Path) -> Result<Outcome, Failure
     let course = Course::telling(&here);
     // Nobody wants these samples later.
     let mut recorder = Recorder::after(std::io::sink());
-    let all = (&course, course.passes());
-    let now = calibrate(&device, &team, all, empty, &mut recorder, &mut bar);
+    let now = calibrate(&device, &team, (&course, 0), empty, &mut recorder, &mut bar);
     bar.shown.finish_and_clear();
     let now = now.map_err(|error| failure(error, |e| format!("hallway: {e}; nothing is said")))?;
     let quantities: BTreeSet<&Quantity> = now.measurements.iter().map(|m| &m.quantity).collect();
@@ -198,7 +192,7 @@ fn interrupted(growing: &Path, here: &Provenance) -> Result<Samples, Failure> {
     Ok(samples)
 }
 
-fn how_to_go_on(error: &dyn Display, arguments: &CalibrateArguments, growing: &Path) -> String {
+fn how_to_go_on(error: &CalibrateError, arguments: &CalibrateArguments, growing: &Path) -> String {
     let CalibrateArguments { output, gpu, gpus, threads, seed, quick, managed, .. } = arguments;
     let mut options = format!("--resume --output {} --gpu {gpu} --seed {seed}", output.display());
     if *quick {
@@ -241,6 +235,31 @@ pub(super) fn team(threads: Option<usize>) -> Result<Team, Failure> {
     match threads {
         Some(0) => Err(Failure::Input(miette::miette!("--threads 0: name at least one"))),
         other => Team::new(other.unwrap_or(available)).map_err(Failure::machine),
+    }
+}
+
+/// A pass and the trials that are run along with it: the machine of one minute is not that
+/// of the next, and both are to meet it in all its moods.
+struct WithTrials<'a, 's> {
+    bar: &'a mut Bar,
+    round: &'a mut Round<'s>,
+    /// Of the pass, counted from the first of all.
+    probes: Range<usize>,
+    failed: Option<TrialError>,
+}
+
+impl Progress for WithTrials<'_, '_> {
+    fn advance(&mut self, done: usize, total: usize) -> ControlFlow<()> {
+        let Range { start, end } = self.probes;
+        let share = (done.clamp(start, end) - start, end - start);
+        while self.round.is_behind(share) {
+            self.bar.advance(done, total)?;
+            if let Err(error) = self.round.step() {
+                self.failed = Some(error);
+                return ControlFlow::Break(());
+            }
+        }
+        self.bar.advance(done, total)
     }
 }
 

@@ -15,6 +15,8 @@ mod plot;
 mod profiles;
 mod verify;
 
+use crate::execute::ExecuteError;
+use crate::trials::TrialError;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::io::Write;
 use std::path::PathBuf;
@@ -103,6 +105,15 @@ impl Failure {
 impl From<crate::gpu::GpuError> for Failure {
     fn from(error: crate::gpu::GpuError) -> Self {
         if error.is_absence() { Self::NoGpu(error.to_string()) } else { Self::machine(error) }
+    }
+}
+
+impl From<TrialError> for Failure {
+    fn from(error: TrialError) -> Self {
+        match error.source {
+            ExecuteError::Gpu(error) => Self::from(error),
+            _ => Self::machine(error),
+        }
     }
 }
 

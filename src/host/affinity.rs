@@ -8,6 +8,8 @@
 //! takes equally long each time if the core does nothing else.
 
 use std::hint::black_box;
+#[cfg(target_os = "linux")]
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// As long as this lives, the thread that made it stays on one CPU, or goes on to a
@@ -79,15 +81,14 @@ impl OneCpu {
 
     #[cfg(target_os = "linux")]
     fn free() -> Self {
-        // SAFETY: the set is plain data that the call fills.
-        let before = unsafe {
-            let mut set: libc::cpu_set_t = std::mem::zeroed();
-            let size = size_of::<libc::cpu_set_t>();
-            (libc::sched_getaffinity(0, size, &raw mut set) == 0).then_some(set)
-        };
+        /// Those that the program was started with: one of these within another's life is
+        /// as free as that.
+        static ALLOWED: OnceLock<Option<libc::cpu_set_t>> = OnceLock::new();
+        let before = current();
+        let allowed = ALLOWED.get_or_init(|| before);
         // SAFETY: the index stays below the size of the set.
         let is_allowed =
-            |&cpu: &usize| before.is_some_and(|set| unsafe { libc::CPU_ISSET(cpu, &set) });
+            |&cpu: &usize| allowed.is_some_and(|set| unsafe { libc::CPU_ISSET(cpu, &set) });
         let cpus = (0..libc::CPU_SETSIZE as usize).filter(is_allowed).collect();
         Self { before, cpus, at: 0, pace: Duration::MAX }
     }
@@ -137,6 +138,17 @@ fn arithmetic() -> Duration {
     }
     black_box(sums);
     start.elapsed()
+}
+
+/// The CPUs that the thread may be on.
+#[cfg(target_os = "linux")]
+fn current() -> Option<libc::cpu_set_t> {
+    // SAFETY: the set is plain data that the call fills.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        let size = size_of::<libc::cpu_set_t>();
+        (libc::sched_getaffinity(0, size, &raw mut set) == 0).then_some(set)
+    }
 }
 
 #[cfg(target_os = "linux")]
@@ -193,5 +205,19 @@ mod tests {
         }
         assert!(cpu.cpus.is_empty() || cpu.at < cpu.cpus.len());
         assert!(cpu.pace > Duration::ZERO);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn one_within_anothers_life_is_as_free_and_gives_its_place_back() {
+        let outer = OneCpu::quietest();
+        let inner = OneCpu::quietest();
+        assert_eq!(inner.cpus, outer.cpus);
+        drop(inner);
+        let here = current().expect("Linux knows where a thread may be");
+        // SAFETY: the index is one that the system gave.
+        assert!(unsafe { libc::CPU_ISSET(outer.cpus[outer.at], &here) });
+        // SAFETY: a set that the system gave.
+        assert_eq!(unsafe { libc::CPU_COUNT(&here) }, 1);
     }
 }

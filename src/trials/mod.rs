@@ -1,5 +1,5 @@
-//! Trials: plans of small random workloads, run behind each pass of a calibration
-//! and predicted from what it found. They say how far predictions are off.
+//! Trials: plans of small random workloads, run along with each pass of a
+//! calibration and predicted from what it found. They say how far predictions are off.
 //!
 //! Invariant: nothing that predicts a time is fitted to a trial; only the width
 //! of the ranges is.
@@ -10,4 +10,4 @@ mod run;
 
 pub use accuracy::assess;
 pub use drawn::scenarios;
-pub use run::{TrialError, Trials};
+pub use run::{Round, TrialError, Trials};

@@ -5,6 +5,7 @@ use crate::execute::{Effort, ExecuteError, Executor, InTurn};
 use crate::gpu::Device;
 use crate::host::Team;
 use crate::plan::{Family, Plan};
+use crate::runs::Run;
 use crate::samples::{Extent, Provenance, Recorder, Samples, Trial};
 use crate::scenario::{HostMemory, Workload};
 use crate::search::candidates;
@@ -12,7 +13,6 @@ use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::io::Write;
-use std::ops::ControlFlow;
 
 /// Workloads that are tried; a quick calibration has no time for it.
 const fn workloads(extent: Extent) -> usize {
@@ -28,16 +28,14 @@ const PAGEABLE: usize = 1;
 const PINNED: usize = 3;
 
 #[derive(Debug, thiserror::Error)]
-pub enum TrialError {
-    #[error("trial `{workload}`: {source}")]
-    Execute { workload: String, source: ExecuteError },
-    #[error("interrupted after {done} of {total} steps of a round of trials")]
-    Interrupted { done: usize, total: usize },
+#[error("trial `{workload}`: {source}")]
+pub struct TrialError {
+    pub workload: String,
+    pub source: ExecuteError,
 }
 
 /// Trials of a machine, which are run in rounds: where memory happens to lie makes a plan 3%
-/// faster at one time than at another, however long it is run each time. In a round all plans
-/// are set up at once, and each gets its turns throughout the round.
+/// faster at one time than at another, however long it is run each time.
 pub struct Trials<'a> {
     device: &'a Device,
     team: &'a Team,
@@ -52,50 +50,38 @@ impl<'a> Trials<'a> {
         Self { device, team, seed, planned: planned(workloads(machine.extent), seed) }
     }
 
-    /// Runs all plans in turn.
+    /// Has a round of all plans along with something else, which takes its steps one by one.
+    /// What it leaves over is run behind it, if it came to a good end.
     ///
     /// # Errors
-    /// If a plan does not run or computes something wrong, or `go_on`, asked with the
-    /// steps done and the whole number, says no.
-    pub fn round(
+    /// Those of what goes along. If a plan does not run or computes something wrong, a step
+    /// says so.
+    pub fn round<T, E: From<TrialError>>(
         &mut self,
-        go_on: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
-    ) -> Result<(), TrialError> {
-        // To set a workload up is a step, and so is each turn of all.
-        let total = self.planned.len() + Effort::SHORT.turns;
-        let mut done = 0..;
-        let mut step = || match done.next() {
-            Some(done) if go_on(done, total).is_break() => {
-                Err(TrialError::Interrupted { done, total })
-            }
-            _ => Ok(()),
-        };
-        let (device, team, seed) = (self.device, self.team, self.seed);
-        let workloads = self.planned.iter().map(|planned| &planned.workload);
+        along: impl FnOnce(&mut Round<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let Self { device, team, seed, planned } = self;
+        let workloads = planned.iter().map(|planned| &planned.workload);
         let executors: Vec<Executor<'_>> =
-            workloads.map(|one| Executor::new(Some(device), team, one, seed)).collect();
-        let mut all = Vec::new();
-        for (planned, executor) in self.planned.iter().zip(&executors) {
-            step()?;
-            let set_up = executor.set_up(&planned.plans, Effort::SHORT);
-            all.push(set_up.map_err(|source| planned.failure(source))?);
-        }
-        for _ in 0..Effort::SHORT.turns {
-            step()?;
-            for (planned, plans) in self.planned.iter().zip(&mut all) {
-                plans.turn().map_err(|source| planned.failure(source))?;
-            }
-        }
-        let finish = |(planned, plans): (&Planned, InTurn<'_>)| {
-            plans.finish().map_err(|source| planned.failure(source))
+            workloads.map(|one| Executor::new(Some(device), team, one, *seed)).collect();
+        let mut round = Round {
+            planned,
+            executors: &executors,
+            set_up: executors.iter().map(|_| None).collect(),
+            steps: 0,
+            runs: Vec::new(),
         };
-        let runs = self.planned.iter().zip(all).map(finish).collect::<Result<Vec<_>, _>>()?;
-        let trials = self.planned.iter_mut().flat_map(|planned| &mut planned.trials);
-        for (trial, run) in trials.zip(runs.into_iter().flatten()) {
+        let came_of_it = along(&mut round)?;
+        while round.step()? {}
+        let runs = std::mem::take(&mut round.runs);
+        drop(round);
+        drop(executors);
+        let trials = planned.iter_mut().flat_map(|planned| &mut planned.trials);
+        for (trial, run) in trials.zip(runs) {
             trial.passes.extend(run.passes_ns);
             trial.beside.extend(run.beside_ns);
         }
-        Ok(())
+        Ok(came_of_it)
     }
 
     /// Adds the trials to samples that have all else, and writes them.
@@ -113,17 +99,62 @@ impl<'a> Trials<'a> {
     }
 }
 
+/// A round of trials under way.
+pub struct Round<'s> {
+    planned: &'s [Planned],
+    executors: &'s [Executor<'s>],
+    /// Those that have had a turn, and not all.
+    set_up: Vec<Option<InTurn<'s>>>,
+    steps: usize,
+    runs: Vec<Run>,
+}
+
+impl Round<'_> {
+    /// Gives all plans of a workload a turn, unless all have had theirs; whether it did.
+    ///
+    /// # Errors
+    /// If a plan does not run or computes something wrong.
+    pub fn step(&mut self) -> Result<bool, TrialError> {
+        let Some(left) = (self.all() - self.steps).checked_sub(1) else {
+            return Ok(false);
+        };
+        let count = self.planned.len();
+        let index = self.steps % count;
+        let planned = &self.planned[index];
+        let failure = |source| TrialError { workload: planned.workload.name.clone(), source };
+        let mut plans = match self.set_up[index].take() {
+            Some(plans) => plans,
+            None => {
+                let set_up = self.executors[index].set_up(&planned.plans, Effort::SHORT);
+                set_up.map_err(failure)?
+            }
+        };
+        plans.turn().map_err(failure)?;
+        if left < count {
+            self.runs.extend(plans.finish().map_err(failure)?);
+        } else {
+            self.set_up[index] = Some(plans);
+        }
+        self.steps += 1;
+        Ok(true)
+    }
+
+    /// Whether a smaller share of the steps is done than of something else.
+    pub fn is_behind(&self, (done, of): (usize, usize)) -> bool {
+        self.steps * of < self.all() * done
+    }
+
+    /// Turn by turn, one for each workload.
+    fn all(&self) -> usize {
+        self.planned.len() * Effort::SHORT.turns
+    }
+}
+
 /// A workload, those of its plans that are tried, and how they went.
 struct Planned {
     workload: Workload,
     plans: Vec<Plan>,
     trials: Vec<Trial>,
-}
-
-impl Planned {
-    fn failure(&self, source: ExecuteError) -> TrialError {
-        TrialError::Execute { workload: self.workload.name.clone(), source }
-    }
 }
 
 /// So many workloads; the same ones for the same seed.
