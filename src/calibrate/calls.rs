@@ -2,11 +2,14 @@
 
 use super::rig::{Piece, Rig, clocked};
 use crate::gpu::GpuError;
+use crate::plan::Direction;
 use crate::samples::{Link, SHORT_COPY, TimedCall};
-use crate::units::Span;
+use crate::units::{Bytes, Span};
 use std::time::{Duration, Instant};
 
-/// Enough for a short kernel to be done.
+/// Under way for longer than a few dozen calls take.
+const BESIDE: Bytes = Bytes::mib(16);
+/// Enough for a short kernel to be done, or for a copy to begin.
 const A_WHILE: Duration = Duration::from_micros(30);
 
 impl Rig<'_> {
@@ -47,6 +50,30 @@ impl Rig<'_> {
         });
         self.blocker.end(&[stream, other])?;
         time
+    }
+
+    /// Host time of `count` launches beside nothing, beside a copy to the device and beside one
+    /// from it.
+    pub fn launches_beside(&mut self, count: u64) -> Result<[Span; 3], GpuError> {
+        let piece = self.piece(false)?;
+        let [to_device, to_host] = self.pinned.each_mut().map(|memory| memory.as_mut_ptr());
+        let (stream, copying) = (&self.streams[0], &self.streams[1]);
+        let beside = |copy: Option<(Direction, *mut f32)>| {
+            if let Some((way, ashore)) = copy {
+                self.copy_at(copying, way, ashore, BESIDE, self.turn)?;
+            }
+            let issued = Instant::now();
+            while issued.elapsed() < A_WHILE {
+                std::hint::spin_loop();
+            }
+            let launch = |_| self.issue(stream, Link::Kernel, &piece);
+            let time = clocked(|| (0..count).try_for_each(launch))?;
+            stream.synchronize()?;
+            copying.synchronize()?;
+            Ok(time)
+        };
+        let [ins, outs] = Direction::BOTH;
+        Ok([beside(None)?, beside(Some((ins, to_device)))?, beside(Some((outs, to_host)))?])
     }
 
     /// Host time of `count` synchronisations, each behind an operation that has ended

@@ -4,7 +4,7 @@ use super::probes::{Counts, Probe, device_probes, host_probes, managed_probes};
 use super::several;
 use super::sizes::{Sizes, is_measured_closely};
 use crate::kernels::Kernel;
-use crate::samples::{Extent, Measurement, Provenance, Quantity};
+use crate::samples::{Extent, Measurement, ONE_TEAM, Provenance, Quantity, SHARED_FOOTPRINT};
 use crate::units::Bytes;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -107,16 +107,24 @@ pub(super) fn visits(quantity: &Quantity, extent: Extent) -> usize {
         (
             Quantity::Call { .. }
             | Quantity::CallInTurn { .. }
+            | Quantity::LaunchBeside { .. }
             | Quantity::Copy { .. }
             | Quantity::Shared { .. },
             Extent::Quick,
         ) => 2,
         (_, Extent::Quick) => 1,
-        (Quantity::Call { .. }, _) => 5,
+        (Quantity::Call { .. } | Quantity::LaunchBeside { .. }, _) => 5,
         // They take a tenth more or less from visit to visit, and all of a plan comes from
         // them: with five in a pass, a launch was found at 3.48 and 3.94 us within minutes.
         (Quantity::CallInTurn { .. }, _) => 48,
-        (Quantity::Trip { .. } | Quantity::GraphCall { .. }, _) => 3,
+        (Quantity::Trip { .. } | Quantity::GraphCall { .. } | Quantity::Handed { .. }, _) => 3,
+        // Between what the cores of a team keep and what they do not lie few sizes, and at
+        // these they keep now more and now less of it.
+        (Quantity::Twin { variant, elements, footprint }, _)
+            if (*variant, *elements) == ONE_TEAM && *footprint < SHARED_FOOTPRINT =>
+        {
+            5
+        }
         // Two visits find the same 4 to 8% apart, every fourth time 15, and caches of this
         // size are soon warm.
         (Quantity::Staged { bytes, .. }, _) if *bytes <= SOON_WARM => 3,

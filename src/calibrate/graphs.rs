@@ -2,7 +2,7 @@
 //! and how the device goes from node to node.
 
 use super::rig::{Rig, clocked};
-use crate::gpu::{Blocker, ExecutableGraph, GpuError, Graph};
+use crate::gpu::{Blocker, ExecutableGraph, GpuError, Graph, Stream};
 use crate::samples::{CYCLES, Link};
 use crate::units::Span;
 
@@ -47,6 +47,45 @@ impl Rig<'_> {
         self.blocker.release();
         Blocker::finish(stream)?;
         Ok([capture, instantiate, launch?])
+    }
+
+    /// Device time of a graph with a branch of `count` rows of long kernels. The copies that
+    /// they wait for, and those that wait for them, are short, and in branches of their own.
+    pub fn graph_rows(
+        &mut self,
+        kernels: u64,
+        (waits, awaited): (bool, bool),
+        count: u64,
+    ) -> Result<Span, GpuError> {
+        let (long, short) = (self.piece(true)?, self.piece(false)?);
+        let [rows, ins, outs] = [0, 1, 2].map(|at| &self.streams[at]);
+        let mut events = self.ordering.iter();
+        let mut follow = |from: &Stream, to: &Stream| {
+            let event = events.next().expect("two for each row, and two for each other branch");
+            from.record(event)?;
+            to.wait(event)
+        };
+        let graph = Graph::capture(rows, || {
+            follow(rows, ins)?;
+            follow(rows, outs)?;
+            for _ in 0..count {
+                if waits {
+                    self.issue(ins, Link::CopyIn, &short)?;
+                    follow(ins, rows)?;
+                }
+                (0..kernels).try_for_each(|_| self.issue(rows, Link::Kernel, &long))?;
+                if awaited {
+                    follow(rows, outs)?;
+                    self.issue(outs, Link::CopyOut, &short)?;
+                }
+            }
+            follow(ins, rows)?;
+            follow(outs, rows)
+        })?;
+        let graph = graph.instantiate()?;
+        self.launch_once(&graph)?;
+        // SAFETY: all memory is the rig's and outlives the stream's work.
+        self.held(|rig| unsafe { rig.streams[0].replay(&graph) })
     }
 
     /// Device time of a graph of the pattern, `count` times.

@@ -5,9 +5,10 @@ use crate::gpu::supports;
 use crate::kernels::{Kernel, Variant};
 use crate::plan::Direction;
 use crate::samples::{
-    CYCLES, GraphCall, IN_ONE_STREAM, IN_TURN, Link, Load, MEANWHILE, MEMORY_FOOTPRINT,
-    MOST_OF_ONE_CORE, MemoryWork, ONE_THREAD, Quantity, REFETCHED, ROTATED, ROTATED_IN_GRAPH,
-    SHARED_FOOTPRINT, SetupStep, Side, TURNS, TimedCall, TransferPath, TripPart,
+    CYCLES, GraphCall, Handing, IN_ONE_STREAM, IN_TURN, Link, Load, MEANWHILE, MEMORY_FOOTPRINT,
+    MOST_OF_ONE_CORE, MemoryWork, ONE_TEAM, ONE_THREAD, Quantity, REFETCHED, ROTATED,
+    ROTATED_IN_GRAPH, ROWS, SHARED_FOOTPRINT, SetupStep, Side, TURNS, TimedCall, TransferPath,
+    TripPart,
 };
 use crate::units::Bytes;
 use std::ops::Range;
@@ -113,10 +114,17 @@ pub(super) fn host_probes(sizes: &Sizes) -> Vec<Probe> {
         let (variant, elements) = ONE_THREAD;
         probes.push(twin(variant, elements, Bytes::kib(kib)));
     }
+    for &mib in sizes.team_footprints_mib {
+        let (variant, elements) = ONE_TEAM;
+        probes.push(twin(variant, elements, Bytes::mib(mib)));
+    }
     for &mib in sizes.footprints_mib {
         let saxpy = Variant { kernel: Kernel::Saxpy, extent: 0 };
         probes.push(twin(saxpy, 1 << 20, Bytes::mib(mib)));
     }
+    let handed = |team| Handing::ALL.map(|part| Quantity::Handed { team, part });
+    let quantities = [handed(false), handed(true)].concat();
+    probes.push(Probe { quantities, counts: Counts::Of(TURNS) });
     probes.extend(memory_probes(sizes));
     probes
 }
@@ -232,7 +240,10 @@ fn call_probes() -> Vec<Probe> {
         quantities: in_turn(false, &IN_TURN).chain(in_turn(true, &IN_ONE_STREAM)).collect(),
         counts: Counts::Of(TURNS),
     };
-    calls.map(call).into_iter().chain(alone.map(idle)).chain([in_turn]).collect()
+    let copies = [None, Some(Direction::HostToDevice), Some(Direction::DeviceToHost)];
+    let quantities = copies.map(|copy| Quantity::LaunchBeside { copy }).to_vec();
+    let beside = Probe { quantities, counts: Counts::Of(32) };
+    calls.map(call).into_iter().chain(alone.map(idle)).chain([in_turn, beside]).collect()
 }
 
 /// Trips of operations of several sizes: alone, to see where small copies change
@@ -287,6 +298,9 @@ fn graph_probes() -> Vec<Probe> {
     }
     probes.push(chain(&[Kernel]));
     probes.extend(CYCLES.iter().map(|links| chain(links)));
+    probes.extend(ROWS.map(|(kernels, waits, awaited)| {
+        one(Quantity::GraphRows { kernels, waits, awaited }, Counts::Both(2, 26))
+    }));
     for direction in Direction::BOTH {
         let (bytes, streams) = ROTATED_IN_GRAPH;
         let quantity = Quantity::Rotation { direction, bytes, streams, in_graph: true };

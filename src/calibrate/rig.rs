@@ -150,6 +150,9 @@ impl<'d> Rig<'d> {
             Quantity::Chain { links, across } => vec![self.chain(links, *across, count)?],
             Quantity::GraphCall { nodes, .. } => self.graph_calls(*nodes)?.to_vec(),
             Quantity::GraphChain { links } => vec![self.graph_chain(links, count)?],
+            &Quantity::GraphRows { kernels, waits, awaited } => {
+                vec![self.graph_rows(kernels, (waits, awaited), count)?]
+            }
             Quantity::HandOver { .. } => unreachable!("only tables have it"),
             &Quantity::Rotation { direction, bytes, streams, in_graph } => {
                 vec![self.rotation((direction, bytes), streams, in_graph, count)?]
@@ -171,8 +174,10 @@ impl<'d> Rig<'d> {
             Quantity::Twin { variant, elements, footprint } => {
                 vec![self.twin(*variant, *elements, *footprint, count)]
             }
+            Quantity::Handed { .. } => self.handed(count).to_vec(),
             Quantity::Memory { work, bytes } => self.memory(*work, *bytes)?,
             Quantity::CallInTurn { .. } => self.calls_in_turn(count)?,
+            Quantity::LaunchBeside { .. } => self.launches_beside(count)?.to_vec(),
             &Quantity::Trip { first, size, next, in_graph, .. } => {
                 self.trip((first, size), next, in_graph)?
             }

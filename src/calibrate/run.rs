@@ -271,7 +271,7 @@ impl Patience {
                 let own = Bytes::new(variant.bytes(*elements) * count);
                 (least, self.team_warm_up, rounds(*footprint, own))
             }
-            Quantity::Call { .. } | Quantity::CallInTurn { .. } => {
+            Quantity::Call { .. } | Quantity::CallInTurn { .. } | Quantity::LaunchBeside { .. } => {
                 (CALLS_WARM_UP, Duration::MAX, 1)
             }
             // The device has been opened, and its modules loaded, before.

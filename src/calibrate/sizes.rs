@@ -35,6 +35,8 @@ pub(super) struct Sizes {
     apart: Powers,
     /// What one thread goes round to find out how much stays in its core's caches.
     pub own_footprints_kib: &'static [u64],
+    /// What all threads go round for that, between what surely stays and what does not.
+    pub team_footprints_mib: &'static [u64],
     /// What a twin goes round to find out how much stays in the caches.
     pub footprints_mib: &'static [u64],
     pub memory: Vec<Bytes>,
@@ -102,6 +104,7 @@ impl Sizes {
             },
             apart: Powers { elements: &[10, 17, 22, 25], coarse: &[10, 22] },
             own_footprints_kib: &[64, 256, 512, 1024, 1536, 2048, 2304, 2560, 3072, 4096, 8192],
+            team_footprints_mib: &[4, 8, 12, 16, 20, 24, 32, 48],
             footprints_mib: &[48, 96, 192, 288, 384, 576, 768, 1152, 1728],
             memory: [64 << 10, 1 << 20, 8 << 20, 64 << 20, LARGEST.get()].map(Bytes::new).to_vec(),
             combined: &[1 << 18, 1 << 21],
@@ -149,6 +152,7 @@ impl Sizes {
             closely: Powers { elements: &[10, 14, 16, 18, 20, 22, 24], coarse: &[14, 18, 22] },
             apart: Powers { elements: &[10, 22, 25], coarse: &[22] },
             own_footprints_kib: &[256, 1024, 2048, 3072, 8192],
+            team_footprints_mib: &[8, 16, 24],
             footprints_mib: &[48, 192, 384, 768, 1728],
             memory: vec![Bytes::kib(64), Bytes::mib(8), Bytes::mib(64)],
             combined: &[],

@@ -4,18 +4,17 @@ use super::rig::{Piece, Rig, clocked};
 use crate::gpu::{GpuError, Graph, Stream};
 use crate::kernels::{Kernel, Variant};
 use crate::plan::Direction;
-use crate::samples::{IN_ONE_STREAM, IN_TURN, Link, SECOND_NODE, SHORT_COPY, TRIP_ELEMENTS};
+use crate::samples::{
+    IN_ONE_STREAM, IN_TURN, IN_TURN_COPY, Link, SECOND_NODE, SHORT_COPY, TRIP_ELEMENTS,
+};
 use crate::units::{Bytes, Span};
 use std::time::{Duration, Instant};
-
-/// Too large to go along with the commands themselves.
-const COPY: Bytes = Bytes::kib(64);
 
 impl Rig<'_> {
     /// Host time of `count` calls of each kind of [`IN_TURN`], each among the others, and
     /// then of [`IN_ONE_STREAM`].
     pub fn calls_in_turn(&mut self, count: u64) -> Result<Vec<Span>, GpuError> {
-        let piece = Piece { bytes: COPY, ..self.piece(false)? };
+        let piece = Piece { bytes: IN_TURN_COPY, ..self.piece(false)? };
         let [ins, kernels, outs] = [&self.streams[0], &self.streams[1], &self.streams[2]];
         let (to_device, to_host) = (self.pinned[0].as_mut_ptr(), self.pinned[1].as_mut_ptr());
         // Reading the clock takes as long as the quickest of the calls.
@@ -27,7 +26,7 @@ impl Rig<'_> {
         };
         for turn in 0..count {
             let events = &self.ordering[2 * turn as usize..];
-            let copy = |stream, way, ashore| self.copy_at(stream, way, ashore, COPY, turn);
+            let copy = |stream, way, ashore| self.copy_at(stream, way, ashore, IN_TURN_COPY, turn);
             timed(0, &|| copy(ins, Direction::HostToDevice, to_device))?;
             timed(3, &|| ins.record(&events[0]))?;
             timed(4, &|| kernels.wait(&events[0]))?;
@@ -41,7 +40,7 @@ impl Rig<'_> {
         let streams = [ins, kernels, outs];
         let first = IN_TURN.len();
         for (turn, stream) in (0..count).zip(streams.into_iter().cycle()) {
-            let copy = |way, ashore| self.copy_at(stream, way, ashore, COPY, turn);
+            let copy = |way, ashore| self.copy_at(stream, way, ashore, IN_TURN_COPY, turn);
             timed(first, &|| copy(Direction::HostToDevice, to_device))?;
             timed(first + 1, &|| self.issue(stream, Link::Kernel, &piece))?;
             timed(first + 2, &|| copy(Direction::DeviceToHost, to_host))?;

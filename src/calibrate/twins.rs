@@ -3,7 +3,8 @@
 use super::probes::arrays;
 use super::rig::Rig;
 use crate::host::Operand;
-use crate::kernels::{Shape, Variant};
+use crate::kernels::{Kernel, Shape, Variant};
+use crate::samples::HANDED;
 use crate::units::{Bytes, Span};
 use std::time::Instant;
 
@@ -37,4 +38,41 @@ impl Rig<'_> {
         }
         clock.elapsed().into()
     }
+
+    /// Times of `count` kernels, as [`Quantity::Handed`](crate::samples::Quantity::Handed) has
+    /// them: for one thread and then for the team, with data of its own, with what it reads and
+    /// with what it writes handed over.
+    pub fn handed(&mut self, count: u64) -> [Span; 6] {
+        // Who runs a kernel, from which array to the next, and which of the times that is.
+        let [one, all] = [(&self.one_thread, ALONE), (self.team, SHARED)];
+        let sequences = [
+            vec![(one, 0, 0)],
+            vec![(all, 1, 3)],
+            vec![(one, 0, 2), (all, 1, 4)],
+            vec![(all, 0, 5), (one, 1, 1)],
+        ];
+        let mut times = [Span::ZERO; 6];
+        for sequence in sequences {
+            for turn in 0..=count {
+                for &((team, variant), from, index) in &sequence {
+                    let (before, behind) = self.pools.split_at_mut(from + 1);
+                    let input = [Operand::Array(&before[from].as_slice()[..HANDED as usize])];
+                    let output = &mut behind[0].as_mut_slice()[..HANDED as usize];
+                    let arguments = variant.arguments();
+                    let clock = Instant::now();
+                    team.run(variant.kernel, &arguments, &input, output, 0);
+                    // The first time, what was before is in the way.
+                    if turn > 0 {
+                        times[index] += clock.elapsed().into();
+                    }
+                }
+            }
+        }
+        times
+    }
 }
+
+/// What one thread runs of data that is handed over, and what all do: so much arithmetic that
+/// it is shared out.
+const ALONE: Variant = Variant { kernel: Kernel::Scale, extent: 0 };
+const SHARED: Variant = Variant { kernel: Kernel::Polynomial, extent: 256 };

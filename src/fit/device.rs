@@ -10,14 +10,14 @@ use crate::profile::{
     Refetch,
 };
 use crate::samples::{
-    Link, MEANWHILE, Measurement, Quantity, REFETCHED, ROTATED, SHORT_COPY, TRIP_ELEMENTS,
-    TimedCall,
+    IN_ONE_STREAM, IN_TURN_COPY, Link, MEANWHILE, Measurement, Quantity, REFETCHED, ROTATED,
+    SHORT_COPY, TRIP_ELEMENTS, TimedCall,
 };
 use crate::stats::{Line, median, relative_spread, theil_sen};
 use crate::units::{Bandwidth, Bytes};
 use std::ops::RangeInclusive;
 
-pub(super) fn calls(lookup: &Lookup<'_>) -> CallCosts {
+pub(super) fn calls(lookup: &Lookup<'_>, copies: &[CopyModel]) -> CallCosts {
     let cost = |call| lookup.estimate_of(&Quantity::Call { call });
     let launch = cost(TimedCall::Launch);
     // Measured along with a launch, as they are used: next to nothing of others
@@ -41,9 +41,25 @@ pub(super) fn calls(lookup: &Lookup<'_>) -> CallCosts {
     let both = longer(TimedCall::Launch).zip(longer(TimedCall::CopyOut));
     let each = both.map_or(0.0, |(launch, copy)| (launch + copy).max(0.0) / 2.0);
     let wait = event(TimedCall::Wait, TimedCall::WaitAndLaunch);
+    let beside = |copy| lookup.estimate_of(&Quantity::LaunchBeside { copy });
+    let longer_beside = |copy| {
+        let longer = beside(Some(copy))?.without(beside(None)?.ns);
+        (longer.ns > 0.0).then_some(longer)
+    };
+    let launch_beside_copy_in = longer_beside(Direction::HostToDevice);
+    // Among others, it is beside a copy for as long as the data is on the link.
+    let among_copies = |launch: Estimate| {
+        let turn: f64 = IN_ONE_STREAM.into_iter().filter_map(among).map(|call| call.ns).sum();
+        let down = copies.iter().find(|model| model.direction == Direction::HostToDevice)?;
+        let data = IN_TURN_COPY.as_f64() * down.time.slope()?.max(0.0);
+        Some(launch.without(launch_beside_copy_in?.ns * (data / turn).min(1.0)))
+    };
+    let by_itself = among(TimedCall::Launch).map(|one| among_copies(one).unwrap_or(one));
     CallCosts {
-        launch: among(TimedCall::Launch).or(launch),
+        launch: by_itself.or(launch),
         launch_spread: trips::launch_spread(lookup),
+        launch_beside_copy_in,
+        launch_beside_copy_out: longer_beside(Direction::DeviceToHost),
         copy_in: copy(TimedCall::CopyIn),
         copy_out: copy(TimedCall::CopyOut),
         clear: cost(TimedCall::Clear),

@@ -8,7 +8,7 @@ use crate::plan::Direction;
 use crate::profile::{
     CallCosts, CopyModel, Estimate, GraphCosts, KernelModel, NodeHandOver, PerNode,
 };
-use crate::samples::{GraphCall, Link, Quantity, ROTATED_IN_GRAPH};
+use crate::samples::{GraphCall, Link, Quantity, ROTATED_IN_GRAPH, ROWS};
 use crate::stats::{Line, theil_sen};
 
 pub(super) fn graph_costs(
@@ -39,7 +39,19 @@ pub(super) fn graph_costs(
         let copy = device::copy_time(copies, direction, ROTATED_IN_GRAPH.0);
         device::switch(lookup, direction, (ROTATED_IN_GRAPH.0, true), |_, _| copy)
     };
+    let [one, two, one_waits, two_wait, one_awaited] = ROWS.map(|(kernels, waits, awaited)| {
+        lookup.estimate_of(&Quantity::GraphRows { kernels, waits, awaited })
+    });
+    let longer = |with: Option<Estimate>, without: Option<f64>| {
+        let longer = with?.without(without?);
+        (longer.ns > 0.0).then_some(longer)
+    };
+    // Of rows that wait, the first kernel pays for the wait itself.
+    let first = one_waits.zip(one).map(|(waits, one)| waits.ns - one.ns);
+    let behind_waiting = first.zip(two).map(|(first, two)| two.ns + first);
     GraphCosts {
+        gap_behind_waiting: longer(two_wait, behind_waiting),
+        gap_behind_awaited: longer(one_awaited, one.map(|one| one.ns)),
         capture: call(lookup, GraphCall::Capture),
         instantiate: call(lookup, GraphCall::Instantiate),
         start_kernel: start(Link::Kernel),

@@ -4,10 +4,11 @@ use super::lookup::Lookup;
 use crate::kernels::{Kernel, Variant};
 use crate::plan::Direction;
 use crate::profile::{
-    CacheModel, CallCosts, Curve, MemoryCosts, StagingModel, TwinModel, TwoWays, Warmth,
+    CacheModel, CallCosts, Curve, Handed, MemoryCosts, StagingModel, TwinModel, TwoWays, Warmth,
 };
 use crate::samples::{
-    MEMORY_FOOTPRINT, MOST_OF_ONE_CORE, MemoryWork, ONE_THREAD, Quantity, SHARED_FOOTPRINT,
+    HANDED, Handing, MEMORY_FOOTPRINT, MOST_OF_ONE_CORE, MemoryWork, ONE_TEAM, ONE_THREAD,
+    Quantity, SHARED_FOOTPRINT,
 };
 use crate::stats::{isotonic, median, theil_sen};
 use crate::units::Bytes;
@@ -25,9 +26,27 @@ pub(super) fn caches(lookup: &Lookup<'_>) -> CacheModel {
         }
         _ => None,
     };
+    let team = |quantity: &Quantity| match *quantity {
+        Quantity::Twin { variant, elements, footprint } if footprint <= SHARED_FOOTPRINT => {
+            ((variant, elements) == ONE_TEAM).then_some((elements, footprint.get()))
+        }
+        _ => None,
+    };
+    let handed = |team| {
+        let [own, read, written] =
+            Handing::ALL.map(|part| Some(lookup.estimate_of(&Quantity::Handed { team, part })?.ns));
+        let per_byte = |ns: f64| Some((ns - own?).max(0.0) / Bytes::of_f32(HANDED).as_f64());
+        Some(Handed {
+            read_ns_per_byte: per_byte(read?)?,
+            written_ns_per_byte: per_byte(written?)?,
+        })
+    };
     CacheModel {
+        handed_to_one: handed(false),
+        handed_to_team: handed(true),
         staging_misses: staging_misses(lookup),
         own_misses: misses(lookup, (STAYS_PRIVATE, MOST_OF_ONE_CORE), one_thread),
+        own_team_misses: misses(lookup, (STAYS_WITH_TEAM, SHARED_FOOTPRINT), team),
         twin_misses: misses(lookup, (SHARED_FOOTPRINT, MEMORY_FOOTPRINT), twins),
         shared_bytes: SHARED_FOOTPRINT,
     }
@@ -110,6 +129,9 @@ fn shares(times: Vec<(f64, f64)>, (hot, cold): (f64, f64)) -> Vec<(f64, f64)> {
 
 /// Memory that a core keeps to itself, wherever it has caches of its own.
 const STAYS_PRIVATE: Bytes = Bytes::kib(256);
+
+/// Memory that the cores of a team keep to themselves, however few they are.
+const STAYS_WITH_TEAM: Bytes = Bytes::mib(2);
 
 /// Copies of this size find in the caches what they used before, wherever there
 /// are caches to speak of.

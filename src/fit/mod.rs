@@ -40,8 +40,8 @@ pub fn fit(samples: &Samples) -> Result<Profile, FitError> {
 }
 
 fn fit_to(lookup: &Lookup<'_>, machine: &Provenance) -> Profile {
-    let calls = device::calls(lookup);
     let copies = device::copies(lookup, false);
+    let calls = device::calls(lookup, &copies);
     let (kernels, twins) = (device::kernels(lookup), host::twins(lookup));
     let mut latency = device::latencies(lookup, &calls, (&copies, &kernels));
     let graph = graphs::graph_costs(lookup, &calls, (&copies, &kernels));

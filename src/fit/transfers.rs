@@ -29,6 +29,8 @@ pub(super) fn idle_calls(lookup: &Lookup<'_>) -> CallCosts {
     CallCosts {
         launch: cost(TimedCall::Launch),
         launch_spread: None,
+        launch_beside_copy_in: None,
+        launch_beside_copy_out: None,
         copy_in: cost(TimedCall::CopyIn),
         copy_out: cost(TimedCall::CopyOut),
         clear: cost(TimedCall::Clear),

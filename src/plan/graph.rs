@@ -22,10 +22,19 @@ pub struct Graph {
     /// How many of them are nodes.
     pub nodes: usize,
     /// What stands before each call.
-    pub behind: Vec<Behind>,
+    pub before: Vec<Before>,
 }
 
 /// What stands before a call of a graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Before {
+    pub behind: Behind,
+    /// Behind a kernel of its branch, which had another branch to wait for.
+    pub has_waited: bool,
+    /// Behind an operation of its branch that another branch waits for.
+    pub is_awaited: bool,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Behind {
     /// Nothing that has to be done first: the call is a root of the graph.
@@ -37,13 +46,13 @@ pub enum Behind {
 
 impl Graph {
     /// What stands before the call at a position of the body, if it is one of these.
-    pub fn behind(&self, at: usize) -> Option<Behind> {
-        at.checked_sub(self.calls.start).and_then(|at| self.behind.get(at)).copied()
+    pub fn before(&self, at: usize) -> Option<Before> {
+        at.checked_sub(self.calls.start).and_then(|at| self.before.get(at)).copied()
     }
 
     /// What goes to the device one by one.
     pub fn parts(&self) -> usize {
-        self.nodes - self.behind.iter().filter(|&&behind| behind == Behind::Kernel).count()
+        self.nodes - self.before.iter().filter(|one| one.behind == Behind::Kernel).count()
     }
 }
 
@@ -55,8 +64,8 @@ impl Plan {
                 let calls = launch + 1..launch + 1 + calls;
                 let orders = |call: &&Call| matches!(call, Call::Record { .. } | Call::Wait { .. });
                 let nodes = calls.len() - self.body[calls.clone()].iter().filter(orders).count();
-                let behind = behind(&self.body[calls.clone()]);
-                Some(Graph { launch, origin: stream, calls, nodes, behind })
+                let before = before(&self.body[calls.clone()]);
+                Some(Graph { launch, origin: stream, calls, nodes, before })
             }
             _ => None,
         };
@@ -86,28 +95,52 @@ impl Plan {
 
 /// For each call of a graph what stands before it. A kernel is behind another if nothing lies
 /// between the two but what others wait for.
-fn behind(calls: &[Call]) -> Vec<Behind> {
-    let mut streams: BTreeMap<StreamId, Behind> = BTreeMap::new();
+fn before(calls: &[Call]) -> Vec<Before> {
+    let nothing =
+        Branch { behind: Behind::Nothing, waits: false, has_waited: false, awaited: false };
+    let mut streams: BTreeMap<StreamId, Branch> = BTreeMap::new();
     let mut events: BTreeMap<EventId, Behind> = BTreeMap::new();
-    let mut behind = |call: &Call| {
-        let Some(stream) = call.stream() else { return Behind::Something };
-        let before = streams.entry(stream).or_insert(Behind::Nothing);
-        let found = *before;
+    let mut before = |call: &Call| {
+        let branch = call.stream().map(|stream| streams.entry(stream).or_insert(nothing));
+        let mut unknown = Branch { behind: Behind::Something, ..nothing };
+        let branch = branch.unwrap_or(&mut unknown);
+        let found = branch.behind;
+        let is_kernel = matches!(call, Call::Launch { .. } | Call::Clear { .. });
+        let before = Before {
+            behind: if is_kernel { found } else { found.min(Behind::Something) },
+            has_waited: found == Behind::Kernel && branch.has_waited,
+            is_awaited: branch.awaited,
+        };
         match call {
-            Call::Record { event, .. } => _ = events.insert(*event, found.min(Behind::Something)),
+            Call::Record { event, .. } => {
+                branch.awaited = true;
+                events.insert(*event, found.min(Behind::Something));
+            }
             Call::Wait { event, .. } => {
                 let recorded = events.get(event).copied().unwrap_or(Behind::Nothing);
-                *before = found.max(recorded).min(Behind::Something);
+                branch.behind = found.max(recorded).min(Behind::Something);
+                branch.waits |= recorded != Behind::Nothing;
             }
-            Call::Launch { .. } | Call::Clear { .. } => {
-                *before = Behind::Kernel;
-                return found;
+            _ => {
+                let behind = if is_kernel { Behind::Kernel } else { Behind::Something };
+                *branch = Branch { behind, has_waited: branch.waits, ..nothing };
             }
-            _ => *before = Behind::Something,
         }
-        found.min(Behind::Something)
+        before
     };
-    calls.iter().map(&mut behind).collect()
+    calls.iter().map(&mut before).collect()
+}
+
+/// What the next call of a branch finds.
+#[derive(Clone, Copy)]
+struct Branch {
+    behind: Behind,
+    /// For another branch, since its last operation.
+    waits: bool,
+    /// That operation did.
+    has_waited: bool,
+    /// Another branch waits for that operation.
+    awaited: bool,
 }
 
 /// The plan with everything up to its first synchronisation as one graph.

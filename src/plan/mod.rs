@@ -18,7 +18,7 @@ mod strategy;
 
 pub use capacity::{Capacities, DoesNotFit, Whose, check_fits};
 pub use families::{Refusal, build};
-pub use graph::{Behind, Graph};
+pub use graph::{Before, Behind, Graph};
 pub use hazards::{Hazard, check_hazards};
 pub use program::{
     Allocation, AllocationId, Call, DeviceId, Direction, EventId, Place, Plan, Slice, Step,

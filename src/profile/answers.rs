@@ -53,9 +53,9 @@ pub enum MemoryCost {
 pub struct Around {
     /// Bytes that it goes round.
     pub footprint: Bytes,
-    /// Of the kernel's data, the share that the same threads used before it, as far as
-    /// work is shared out alike: that is in the caches of their own cores.
-    pub kept: f64,
+    /// Bytes that the kernel reads, and those that it writes, which others used before it: all
+    /// threads if one runs it, one thread if all do.
+    pub handed: [Bytes; 2],
 }
 
 /// Host cost, latencies and what happens between operations.
@@ -251,26 +251,26 @@ impl Profile {
         around: Around,
     ) -> Result<f64, Unknown> {
         let footprint = around.footprint;
+        let is_shared = Effort::of(kernel, arguments).is_shared(n as usize);
         let time = |found: Warmth| {
             let fits = |model: &&TwinModel| model.found == found;
-            let is_shared = Effort::of(kernel, arguments).is_shared(n as usize);
             let models = self.twins.iter().filter(fits);
             let models = models.map(|model| (model.variant, model.branch(n, is_shared)));
             between(models, Variant::of(kernel, arguments), n, found.place())
         };
         let own = Bytes::new(Variant::of(kernel, arguments).bytes(n));
+        let handing_over = self.caches.handing_over(around.handed, is_shared);
         if footprint <= own {
-            return time(Warmth::Same);
+            return Ok(time(Warmth::Same)? + handing_over);
         }
         let near = if own < self.caches.shared_bytes {
-            // Each thread's core keeps its share of a kernel that is shared out.
-            let shared = Effort::of(kernel, arguments).is_shared(n as usize);
-            let threads = if shared { self.machine.cpu_threads.max(1) as u64 } else { 1 };
-            let each = |bytes: Bytes| self.caches.own(Bytes::new(bytes.get() / threads));
-            let misses = each(own).zip(each(footprint));
+            let threads = self.machine.cpu_threads.max(1) as u64;
+            let misses = |bytes| self.caches.own(bytes, if is_shared { threads } else { 1 });
+            let misses = misses(own).zip(misses(footprint));
             let misses = misses.map_or(1.0, |(there, here)| further(there, here));
-            let misses = blend(1.0, misses, around.kept);
-            blend(time(Warmth::Same)?, time(Warmth::Shared)?, misses)
+            let near = blend(time(Warmth::Same)?, time(Warmth::Shared)?, misses);
+            // What no core keeps any more is as far away for everybody.
+            near + (1.0 - misses) * handing_over
         } else {
             time(Warmth::Same)?
         };
@@ -302,9 +302,24 @@ impl CacheModel {
         self.staging_misses.as_ref().map(|knots| share(knots, footprint))
     }
 
-    /// The same for one thread and the caches of its core.
-    pub fn own(&self, footprint: Bytes) -> Option<f64> {
-        self.own_misses.as_ref().map(|knots| share(knots, footprint))
+    /// The same for one thread and the caches of its core, or for all of them at once, each
+    /// with its share.
+    pub fn own(&self, footprint: Bytes, threads: u64) -> Option<f64> {
+        let team = self.own_team_misses.as_ref().filter(|_| threads > 1);
+        if let Some(knots) = team {
+            return Some(share(knots, footprint));
+        }
+        let each = Bytes::new(footprint.get() / threads);
+        self.own_misses.as_ref().map(|knots| share(knots, each))
+    }
+
+    /// Nanoseconds that it takes longer to read, and to write, so many bytes that others used
+    /// before; nothing where that was not measured.
+    fn handing_over(&self, [reads, writes]: [Bytes; 2], to_team: bool) -> f64 {
+        let costs = if to_team { &self.handed_to_team } else { &self.handed_to_one };
+        costs.map_or(0.0, |costs| {
+            reads.as_f64() * costs.read_ns_per_byte + writes.as_f64() * costs.written_ns_per_byte
+        })
     }
 
     /// Share of misses, 0 to 1, on going round `footprint`; `None` if it was not measured.

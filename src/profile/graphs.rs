@@ -22,6 +22,13 @@ pub struct GraphCosts {
     /// Device time of the smallest kernel, one after the other in a graph: what a
     /// node costs the device before its blocks run.
     pub kernel_gap: Option<Estimate>,
+    /// How much longer that is of a kernel right behind one that had another branch to
+    /// wait for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gap_behind_waiting: Option<Estimate>,
+    /// And of one behind a kernel that another branch waits for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gap_behind_awaited: Option<Estimate>,
     #[serde(default, rename = "handover")]
     pub hand_overs: Vec<NodeHandOver>,
     /// Nanoseconds for which a copy engine stands still on going from one branch to
@@ -61,7 +68,9 @@ impl GraphCosts {
         let calls = [&mut self.capture, &mut self.instantiate, &mut self.launch];
         let calls = calls.into_iter().flatten();
         let starts = [&mut self.start_kernel, &mut self.start_copy_in, &mut self.start_copy_out];
-        let rest = starts.into_iter().chain([&mut self.kernel_gap]).flatten();
+        let gaps =
+            [&mut self.kernel_gap, &mut self.gap_behind_waiting, &mut self.gap_behind_awaited];
+        let rest = starts.into_iter().chain(gaps).flatten();
         calls
             .flat_map(|cost| [&mut cost.per_graph, &mut cost.per_node])
             .chain(rest)
@@ -109,6 +118,15 @@ impl Profile {
     pub fn node_gap(&self) -> Result<f64, Unknown> {
         let gap = self.graph.kernel_gap.as_ref().map(|gap| gap.ns.max(0.0));
         gap.ok_or_else(|| Unknown::new("the device time of the smallest kernel in a graph"))
+    }
+
+    /// Nanoseconds that a kernel's gap is longer by in a graph, behind one that `has_waited` for
+    /// another branch, or that `is_awaited` by another; nothing where that was not measured.
+    pub fn branch_gap(&self, has_waited: bool, is_awaited: bool) -> f64 {
+        let GraphCosts { gap_behind_waiting, gap_behind_awaited, .. } = &self.graph;
+        let gaps = [(has_waited, gap_behind_waiting), (is_awaited, gap_behind_awaited)];
+        let gaps = gaps.into_iter().filter(|(is_so, _)| *is_so).filter_map(|(_, gap)| *gap);
+        gaps.map(|gap| gap.ns).sum()
     }
 
     /// Nanoseconds from the end of one node to the start of one that depends on it;

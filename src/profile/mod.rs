@@ -27,9 +27,9 @@ pub use file::{ProfileError, SCHEMA_VERSION};
 pub use graphs::{GraphCosts, NodeHandOver, PerNode};
 pub use intervals::Intervals;
 pub use model::{
-    CacheModel, CallCosts, Contention, CopyModel, HandOver, InlineCopies, KernelModel, Latencies,
-    LinkModel, Looks, LooksAfter, MemoryCosts, OperationKind, Polling, Profile, StagingModel,
-    TwinModel, Warmth,
+    CacheModel, CallCosts, Contention, CopyModel, HandOver, Handed, InlineCopies, KernelModel,
+    Latencies, LinkModel, Looks, LooksAfter, MemoryCosts, OperationKind, Polling, Profile,
+    StagingModel, TwinModel, Warmth,
 };
 pub use multi_gpu::{MultiGpu, OtherGpu, PeerModel, RootModel};
 pub use parameters::Parameter;

@@ -82,6 +82,12 @@ pub struct CallCosts {
     /// launches that take less.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub launch_spread: Option<Vec<(f64, f64)>>,
+    /// How much longer a launch takes while a copy to the device is under way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub launch_beside_copy_in: Option<Estimate>,
+    /// And while one from the device is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub launch_beside_copy_out: Option<Estimate>,
     pub copy_in: Option<Estimate>,
     pub copy_out: Option<Estimate>,
     pub clear: Option<Estimate>,
@@ -350,15 +356,40 @@ pub struct CacheModel {
     /// from [`Warmth::Same`] to [`Warmth::Shared`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_misses: Option<Vec<(f64, f64)>>,
+    /// The same for all threads at once, over what they go round together: two threads of a
+    /// core share what it keeps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_team_misses: Option<Vec<(f64, f64)>>,
+    /// One thread on data that all used before, and all on data that one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handed_to_one: Option<Handed>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handed_to_team: Option<Handed>,
     /// For the team of threads that runs twins.
     pub twin_misses: Option<Vec<(f64, f64)>>,
     /// The footprint at which [`Warmth::Shared`] was measured.
     pub shared_bytes: Bytes,
 }
 
+/// What a byte costs that is in the caches of cores whose threads used it before.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Handed {
+    pub read_ns_per_byte: f64,
+    pub written_ns_per_byte: f64,
+}
+
 impl Default for CacheModel {
     fn default() -> Self {
         let shared_bytes = SHARED_FOOTPRINT;
-        Self { staging_misses: None, own_misses: None, twin_misses: None, shared_bytes }
+        Self {
+            staging_misses: None,
+            own_misses: None,
+            own_team_misses: None,
+            handed_to_one: None,
+            handed_to_team: None,
+            twin_misses: None,
+            shared_bytes,
+        }
     }
 }

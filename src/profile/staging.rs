@@ -47,7 +47,7 @@ impl Profile {
         let both = |near: (f64, f64), far: (f64, f64), misses| {
             (blend(near.0, far.0, misses), blend(near.1, far.1, misses))
         };
-        let own = self.caches.own(bytes).zip(self.caches.own(footprint));
+        let own = self.caches.own(bytes, 1).zip(self.caches.own(footprint, 1));
         let own = own.map(|(there, here)| further(there, here));
         if let (Direction::DeviceToHost, Some(misses)) = (direction, own) {
             // What its core does not have any more is not in the way.

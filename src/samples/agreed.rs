@@ -9,9 +9,10 @@ pub const SHARED_FOOTPRINT: Bytes = Bytes::mib(96);
 /// On going round so much or more, a CPU finds nothing in its caches.
 pub const MEMORY_FOOTPRINT: Bytes = Bytes::mib(1024);
 /// What one thread runs, going round ever more memory, to find out how much of
-/// it its core keeps for itself.
-/// Beyond [`MOST_OF_ONE_CORE`], it keeps nothing.
+/// it its core keeps for itself. Beyond [`MOST_OF_ONE_CORE`], it keeps nothing.
 pub const ONE_THREAD: (Variant, u64) = (Variant { kernel: Kernel::Scale, extent: 0 }, 1 << 12);
+/// What all threads run for that, up to [`SHARED_FOOTPRINT`].
+pub const ONE_TEAM: (Variant, u64) = (Variant { kernel: Kernel::Scale, extent: 0 }, 1 << 18);
 pub const MOST_OF_ONE_CORE: Bytes = Bytes::mib(8);
 pub const SHORT_COPY: Bytes = Bytes::kib(4);
 pub const LONG_COPY: Bytes = Bytes::kib(256);
@@ -22,6 +23,10 @@ pub const SHORT_KERNEL: (Variant, u64) = (Variant { kernel: Kernel::Scale, exten
 pub const LONG_KERNEL: (Variant, u64) =
     (Variant { kernel: Kernel::Polynomial, extent: 1024 }, 1 << 18);
 
+/// Elements of what one thread and all threads hand to each other: enough to tell the time,
+/// and little enough for one core to keep.
+pub const HANDED: u64 = 1 << 15;
+
 /// The calls that are measured among each other, as in a pipeline with a stream for every
 /// engine.
 pub const IN_TURN: [TimedCall; 5] =
@@ -29,6 +34,8 @@ pub const IN_TURN: [TimedCall; 5] =
 /// The same of a pipeline that has all of a piece in one stream: nothing waits for an event.
 pub const IN_ONE_STREAM: [TimedCall; 3] =
     [TimedCall::CopyIn, TimedCall::Launch, TimedCall::CopyOut];
+/// Of the copies among them: too large to go along with the commands themselves.
+pub const IN_TURN_COPY: Bytes = Bytes::kib(64);
 /// How many of each are timed together.
 pub const TURNS: u64 = 16;
 /// Elements of the kernel that a trip begins with.
@@ -37,6 +44,10 @@ pub const TRIP_ELEMENTS: u64 = 1 << 16;
 /// The two orders in which a chain can go through all engines.
 pub const CYCLES: [[Link; 3]; 2] =
     [[Link::CopyIn, Link::Kernel, Link::CopyOut], [Link::CopyOut, Link::Kernel, Link::CopyIn]];
+
+/// Rows of kernels in a graph, whether they wait for copies and whether copies wait for them.
+pub const ROWS: [(u64, bool, bool); 5] =
+    [(1, false, false), (2, false, false), (1, true, false), (2, true, false), (1, false, true)];
 
 /// The size of copies that an engine takes from several streams in turn.
 pub const ROTATED: Bytes = Bytes::mib(1);

@@ -8,6 +8,7 @@
 mod agreed;
 mod condition;
 mod file;
+mod handing;
 mod paths;
 mod provenance;
 mod table;
@@ -15,12 +16,13 @@ mod timing;
 mod words;
 
 pub use agreed::{
-    CYCLES, IN_ONE_STREAM, IN_TURN, LONG_COPY, LONG_KERNEL, MEANWHILE, MEMORY_FOOTPRINT,
-    MOST_OF_ONE_CORE, ONE_THREAD, REFETCHED, ROTATED, ROTATED_IN_GRAPH, SECOND_NODE,
-    SHARED_FOOTPRINT, SHORT_COPY, SHORT_KERNEL, TRIP_ELEMENTS, TURNS,
+    CYCLES, HANDED, IN_ONE_STREAM, IN_TURN, IN_TURN_COPY, LONG_COPY, LONG_KERNEL, MEANWHILE,
+    MEMORY_FOOTPRINT, MOST_OF_ONE_CORE, ONE_TEAM, ONE_THREAD, REFETCHED, ROTATED, ROTATED_IN_GRAPH,
+    ROWS, SECOND_NODE, SHARED_FOOTPRINT, SHORT_COPY, SHORT_KERNEL, TRIP_ELEMENTS, TURNS,
 };
 pub use condition::Condition;
 pub use file::{FORMAT, Recorder, SamplesError};
+pub use handing::Handing;
 pub use paths::{Load, STREAMING_KERNEL, STREAMING_TWIN, SetupStep, Side, TransferPath};
 pub use provenance::{Extent, Provenance};
 pub use timing::Doer;
@@ -149,6 +151,14 @@ pub enum Quantity {
     GraphChain {
         links: Vec<Link>,
     },
+    /// Device time of rows of so many long kernels, all in one branch of a graph; `waits`: each
+    /// row for a short copy to the device, which is in a second branch; `awaited`: by a short
+    /// copy from the device in a third.
+    GraphRows {
+        kernels: u64,
+        waits: bool,
+        awaited: bool,
+    },
     /// Device time from the end of an operation to the start of one that depends
     /// on it and waits, above what the operations themselves take; `across`: in
     /// another stream. Only tables have it: hallway measures the whole way.
@@ -214,6 +224,12 @@ pub enum Quantity {
         elements: u64,
         footprint: Bytes,
     },
+    /// Host time of a kernel that one thread runs, or a whole team, on [`HANDED`] elements
+    /// in which the others had a part just before. All are measured at once.
+    Handed {
+        team: bool,
+        part: Handing,
+    },
     Memory {
         work: MemoryWork,
         bytes: Bytes,
@@ -225,6 +241,11 @@ pub enum Quantity {
         call: TimedCall,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         one_stream: bool,
+    },
+    /// Host time of launches while a long copy to the device is under way, or one from it, or
+    /// none. All are measured at once.
+    LaunchBeside {
+        copy: Option<Direction>,
     },
     /// Host time of a part of a trip: issuing an operation to an idle device, and a
     /// short one behind it in its stream if there is a `next`, and synchronising. All

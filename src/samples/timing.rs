@@ -23,6 +23,7 @@ impl Quantity {
             | Self::Kernel { .. }
             | Self::Chain { .. }
             | Self::GraphChain { .. }
+            | Self::GraphRows { .. }
             | Self::Rotation { .. }
             | Self::Polled { .. }
             | Self::Refetched { .. }
@@ -33,6 +34,7 @@ impl Quantity {
             } => Doer::Several,
             Self::Call { .. }
             | Self::CallInTurn { .. }
+            | Self::LaunchBeside { .. }
             | Self::IdleCall { .. }
             | Self::RoundTrip { .. }
             | Self::Trip { .. }

@@ -1,7 +1,8 @@
 //! What was measured, in a few words.
 
-use super::{GraphCall, Link, MemoryWork, Quantity, Side, TimedCall, TripPart};
+use super::{GraphCall, Handing, Link, MemoryWork, Quantity, Side, TimedCall, TripPart};
 use crate::kernels::Variant;
+use crate::plan::Direction;
 use crate::units::Bytes;
 use std::fmt;
 
@@ -19,6 +20,7 @@ impl fmt::Display for Quantity {
                 write!(f, "host cost of {} a graph of {nodes} nodes", call.name())
             }
             Self::GraphChain { links } => write!(f, "chain of {} in a graph", named(links)),
+            &Self::GraphRows { kernels, waits, awaited } => graph_rows(f, kernels, waits, awaited),
             Self::HandOver { from, to, across: a } => {
                 write!(f, "hand-over of {}{}", named(&[*from, *to]), across(*a))
             }
@@ -32,18 +34,15 @@ impl fmt::Display for Quantity {
             Self::Refetched { bytes, streams, kernels } => {
                 refetched(f, *bytes, (*streams, *kernels))
             }
-            Self::Copy { direction, bytes, registered } => {
-                let kind = if *registered { "registered" } else { "pinned" };
-                write!(f, "{direction} copy of {bytes}, {kind}")
+            Self::Copy { direction, bytes, registered: true } => {
+                write!(f, "{direction} copy of {bytes}, registered")
             }
+            Self::Copy { direction, bytes, .. } => write!(f, "{direction} copy of {bytes}, pinned"),
             Self::Shared { direction, bytes } => {
                 write!(f, "{direction} copy of {bytes}{}", beside(true))
             }
             Self::Staged { direction, bytes, footprint, complete } => {
-                let end = if *complete { "" } else { ", until it returns" };
-                let around =
-                    if footprint > bytes { format!(" of {footprint}") } else { String::new() };
-                write!(f, "{direction} copy of {bytes}{around}, pageable{end}")
+                staged(f, (*direction, *bytes), *footprint, *complete)
             }
             Self::Kernel { variant, elements } => {
                 write!(f, "{} on the GPU, {elements} elements", named_variant(*variant))
@@ -52,10 +51,12 @@ impl fmt::Display for Quantity {
                 let name = named_variant(*variant);
                 write!(f, "{name} on the CPU, {elements} elements, round {footprint}")
             }
+            &Self::Handed { team, part } => handed(f, team, part),
             Self::Memory { work, bytes } => write!(f, "{} of {bytes}", work.name()),
             Self::CallInTurn { call, one_stream } => {
                 write!(f, "host cost of {} among others{}", call.name(), across(!one_stream))
             }
+            &Self::LaunchBeside { copy } => launch_beside(f, copy),
             Self::Trip { first, size, next, part, in_graph } => {
                 trip(f, (*first, *size), *next, (*part, *in_graph))
             }
@@ -204,6 +205,40 @@ impl MemoryWork {
             Self::CombinedWriteTeam => "writing write-combined memory by all threads",
         }
     }
+}
+
+fn launch_beside(f: &mut fmt::Formatter<'_>, copy: Option<Direction>) -> fmt::Result {
+    match copy {
+        Some(direction) => write!(f, "host cost of a launch beside {direction} copies"),
+        None => f.write_str("host cost of a launch beside no copies"),
+    }
+}
+
+fn staged(
+    f: &mut fmt::Formatter<'_>,
+    (direction, bytes): (Direction, Bytes),
+    footprint: Bytes,
+    complete: bool,
+) -> fmt::Result {
+    let end = if complete { "" } else { ", until it returns" };
+    let around = if footprint > bytes { format!(" of {footprint}") } else { String::new() };
+    write!(f, "{direction} copy of {bytes}{around}, pageable{end}")
+}
+
+fn graph_rows(f: &mut fmt::Formatter<'_>, kernels: u64, waits: bool, awaited: bool) -> fmt::Result {
+    let waits = if waits { ", waiting for H2D copies" } else { "" };
+    let awaited = if awaited { ", awaited by D2H copies" } else { "" };
+    write!(f, "rows of {kernels} kernels in a graph{waits}{awaited}")
+}
+
+fn handed(f: &mut fmt::Formatter<'_>, team: bool, part: Handing) -> fmt::Result {
+    let who = if team { "all threads" } else { "one thread" };
+    let what = match part {
+        Handing::Nothing => "their own data",
+        Handing::Read => "reading what others wrote",
+        Handing::Written => "writing what others read",
+    };
+    write!(f, "a kernel by {who}, {what}")
 }
 
 fn refetched(f: &mut fmt::Formatter<'_>, bytes: Bytes, waiting: (usize, u64)) -> fmt::Result {

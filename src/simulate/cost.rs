@@ -5,7 +5,7 @@ use super::operation::Work;
 use super::processors::Blocks;
 use super::program::{Class, Waits};
 use crate::kernels::{Grid, Variant};
-use crate::plan::{Behind, Call, DeviceId, Direction, Graph, Place, Plan, Slice, Step};
+use crate::plan::{Before, Behind, Call, DeviceId, Direction, Graph, Place, Plan, Slice, Step};
 use crate::profile::{
     Around, Contention, GraphCall, HostCall, MemoryCost, OperationKind, Profile, Unknown,
 };
@@ -29,9 +29,8 @@ pub(super) enum Key {
     PeerCopy([DeviceId; 2], Bytes),
     UseDevice,
     Launch(Variant, u64),
-    /// The kernel, its elements, the allocation that it writes to, and how many
-    /// thousandths of its data the same threads used before.
-    Compute(Variant, u64, usize, u16),
+    /// The kernel, its elements, the allocation that it writes to, and what it has of others.
+    Compute(Variant, u64, usize, [Bytes; 2]),
     Memory(MemoryCall, usize),
     /// Where the graph's launch stands in the body: each graph has nodes of its own.
     Replay(usize),
@@ -45,9 +44,9 @@ pub(super) enum MemoryCall {
 }
 
 impl Key {
-    /// Of a call that launches a graph, is in one, or has nothing to do with any; `kept`:
-    /// as in [`Key::Compute`].
-    pub fn of(plan: &Plan, call: &Call, kept: u16, graph: Option<&Graph>) -> Self {
+    /// Of a call that launches a graph, is in one, or has nothing to do with any;
+    /// `handed`: see [`super::handed`].
+    pub fn of(plan: &Plan, call: &Call, handed: [Bytes; 2], graph: Option<&Graph>) -> Self {
         let variant = |step: &Step| Variant::of(step.kernel, &step.arguments);
         match call {
             Call::Synchronize { .. } => Self::Synchronize,
@@ -64,7 +63,7 @@ impl Key {
             Call::Use(_) => Self::UseDevice,
             Call::Launch { step, .. } => Self::Launch(variant(step), step.elements()),
             Call::Compute { step } => {
-                Self::Compute(variant(step), step.elements(), step.output.allocation.0, kept)
+                Self::Compute(variant(step), step.elements(), step.output.allocation.0, handed)
             }
             Call::Allocate(id) => Self::Memory(MemoryCall::Allocate, id.0),
             Call::Pin(id) => Self::Memory(MemoryCall::Pin, id.0),
@@ -112,29 +111,29 @@ impl<'a> Costs<'a> {
         Self { plan, profile, footprint, copied_in, fresh, copied, both_ways }
     }
 
-    /// What a call costs that launches a graph, is in one, `behind` something else or not, or
-    /// has nothing to do with any.
+    /// What a call costs that launches a graph, is in one with something before it, or has
+    /// nothing to do with any.
     ///
     /// # Errors
     /// If the profile does not know it.
     pub fn class(
         &self,
         call: &Call,
-        kept: u16,
-        (graph, behind): (Option<&Graph>, Option<Behind>),
+        handed: [Bytes; 2],
+        (graph, before): (Option<&Graph>, Option<Before>),
     ) -> Result<Class, Unknown> {
-        match (graph, behind) {
-            (Some(_), Some(behind)) => self.node(call, behind),
+        match (graph, before) {
+            (Some(_), Some(before)) => self.node(call, before),
             (Some(graph), None) => self.graph(graph),
-            (None, _) => self.call(call, kept),
+            (None, _) => self.call(call, handed),
         }
     }
 
     /// The launch of a graph.
     fn graph(&self, graph: &Graph) -> Result<Class, Unknown> {
         let launch = |nodes| self.profile.graph_call(GraphCall::Launch, nodes);
-        let calls = self.plan.body[graph.calls.clone()].iter().zip(&graph.behind);
-        let with_data = calls.map(|(call, &behind)| self.with_launch(call, behind));
+        let calls = self.plan.body[graph.calls.clone()].iter().zip(&graph.before);
+        let with_data = calls.map(|(call, before)| self.with_launch(call, before.behind));
         let longer = with_data.flatten().map(|(longer, _)| longer).sum();
         Ok(Class { latency: launch(0)?, ..on_host(launch(graph.parts())? + longer) })
     }
@@ -169,11 +168,14 @@ impl<'a> Costs<'a> {
     }
 
     /// In a graph, calls cost the host nothing but a part of the graph's launch.
-    fn node(&self, call: &Call, behind: Behind) -> Result<Class, Unknown> {
+    fn node(&self, call: &Call, before: Before) -> Result<Class, Unknown> {
         let profile = self.profile;
-        let joined = behind == Behind::Kernel;
-        let gap = || if joined { profile.node_gap() } else { profile.kernel_gap() };
-        let with_data = self.with_launch(call, behind);
+        let joined = before.behind == Behind::Kernel;
+        let gap = || {
+            let gap = if joined { profile.node_gap() } else { profile.kernel_gap() }?;
+            Ok(gap + profile.branch_gap(before.has_waited, before.is_awaited))
+        };
+        let with_data = self.with_launch(call, before.behind);
         let (latency, work) = match (call, with_data) {
             (_, Some((_, duration))) => (Span::ZERO, Work::Inline { duration }),
             (Call::Copy { stream, direction, from, to }, None) => {
@@ -205,14 +207,14 @@ impl<'a> Costs<'a> {
         Ok(Class { latency, work, in_graph: true, ..on_host(part) })
     }
 
-    fn call(&self, call: &Call, kept: u16) -> Result<Class, Unknown> {
+    fn call(&self, call: &Call, handed: [Bytes; 2]) -> Result<Class, Unknown> {
         let Self { plan, profile, .. } = *self;
         Ok(match call {
             Call::Replay { .. } => unreachable!("it launches a graph"),
             Call::Compute { step } => {
                 let (kernel, n) = (step.kernel, step.elements());
                 let touch = self.touch_time(&step.output, MemoryCost::FirstTouchTeam)?;
-                let around = Around { footprint: self.footprint, kept: f64::from(kept) / 1e3 };
+                let around = Around { footprint: self.footprint, handed };
                 let time = profile.twin(kernel, &step.arguments, n, around)? + touch;
                 on_host(Span::from_nanos_f64(time.max(0.0)))
             }
@@ -382,23 +384,4 @@ fn kernel_work(profile: &Profile, step: &Step, gap: f64) -> Result<Work, Unknown
     let grid = Grid::of(step.kernel, &step.arguments, n);
     let blocks = Blocks::new(&grid, busy, profile.machine.multiprocessors);
     Ok(Work::Kernel { gap: Span::from_nanos_f64(gap), blocks })
-}
-
-/// For each call of the body, how many thousandths of the data that it computes with were
-/// used before, in the same pass or the one before it, by the threads that use it now: by
-/// all of them where work is shared out, by the one that issues calls where it is not.
-pub(super) fn kept(plan: &Plan) -> Vec<u16> {
-    let mut used_by_all: Vec<Option<bool>> = vec![None; plan.allocations.len()];
-    let mut kept = vec![0; plan.body.len()];
-    for (at, call) in plan.body.iter().enumerate().chain(plan.body.iter().enumerate()) {
-        let Call::Compute { step } = call else { continue };
-        let now = Some(step.is_shared());
-        let slices = || step.inputs.iter().chain([&step.output]);
-        let bytes = |slice: &Slice| slice.length.as_f64();
-        let same = slices().filter(|slice| used_by_all[slice.allocation.0] == now);
-        let share = same.map(bytes).sum::<f64>() / slices().map(bytes).sum::<f64>().max(1.0);
-        kept[at] = (share * 1e3) as u16;
-        slices().for_each(|slice| used_by_all[slice.allocation.0] = now);
-    }
-    kept
 }

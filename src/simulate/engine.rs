@@ -187,7 +187,9 @@ impl Simulator {
             Event::Dispatches(id) => self.dispatch::<PLAIN>(program, id),
             Event::Ends(entry) => {
                 let duration = self.streams.class_of::<PLAIN>(program, entry).work.by_itself();
-                let started = Instant::START + (self.now.since_start() - duration);
+                let started = Instant::START + self.now.since_start().saturating_sub(duration);
+                let stream = program.entries.list[entry as usize].stream;
+                let started = started.max(self.streams.cleared(stream));
                 let ended = Ended { entry, started, before: NONE };
                 self.finish::<O, PLAIN>(program, ended, observer);
             }
@@ -311,16 +313,20 @@ impl Simulator {
         (id, entry): (EntryId, &Entry),
         work: &Work,
     ) {
-        self.queue.schedule(self.now + work.by_itself(), Event::Ends(id));
-        let Work::Staged { direction, duration, early, .. } = *work else { return };
+        let Work::Staged { direction, duration, early, .. } = *work else {
+            return self.queue.schedule(self.now + work.by_itself(), Event::Ends(id));
+        };
+        let since = self.streams.staged_since(program, (id, entry), self.now);
+        let end = self.now.max(since + duration);
+        self.queue.schedule(end, Event::Ends(id));
         let device = program.device_of(entry.stream);
-        self.copies.stage((device, direction), self.now, self.now + work.by_itself());
+        self.copies.stage((device, direction), self.now, end);
         if entry.item == self.host.next {
             let cause = self.streams.cause(program, entry.stream);
             if cause.reason != Reason::Issue && cause.ready > self.host.reached {
                 self.host.cause = Cause { reason: Reason::Device, ..cause };
             }
-            self.return_at(self.now + duration.saturating_sub(early));
+            self.return_at(self.now.max(since + duration.saturating_sub(early)));
         }
     }
 

@@ -4,18 +4,19 @@
 use super::antithetic::Antithetic;
 use super::channels::CHANNELS;
 use super::copies::{ENGINES, PEER_ENGINE};
-use super::cost::{Costs, Key, kept};
+use super::cost::{Costs, Key};
 use super::entries::{Entries, EntryId};
+use super::handed::handed;
 use super::issue::{Stretch, stretches};
+use super::launches::Launches;
 use super::looks::LookTimes;
-use super::luck::Luck;
 use super::needs;
 use super::operation::{NONE, Work};
 use super::plain;
 use super::shares::Shares;
 use super::streams::NOBODY;
 use crate::plan::{
-    Behind, Call, DeviceId, Direction, DoesNotFit, Graph, Plan, StreamKind, StreamTraits, Whose,
+    Before, Call, DeviceId, Direction, DoesNotFit, Graph, Plan, StreamKind, StreamTraits, Whose,
     check_fits,
 };
 use crate::profile::{OperationKind, Profile, Unknown};
@@ -215,7 +216,7 @@ impl<'p> Program<'p> {
             served: Vec::new(),
             is_plain: false,
         };
-        program.add_calls(plan, Luck::new(profile, luck))?;
+        program.add_calls(plan, Launches::new(profile, luck, plan.devices().max(1)))?;
         program.lay_out(plan);
         profile.alike(program.devices())?;
         program.hand_overs = needs::hand_overs(&program)?;
@@ -231,24 +232,24 @@ impl<'p> Program<'p> {
     }
 
     /// Looks up each call of the body, those that cost the same once.
-    fn add_calls(&mut self, plan: &Plan, mut luck: Luck<'_>) -> Result<(), Unknown> {
+    fn add_calls(&mut self, plan: &Plan, mut launches: Launches<'_>) -> Result<(), Unknown> {
         let costs = Costs::new(plan, self.profile);
-        let mut known: BTreeMap<(Key, Option<Behind>), u32> = BTreeMap::new();
+        let mut known: BTreeMap<(Key, Option<Before>), u32> = BTreeMap::new();
         // A wait is for the latest recording that was issued before it, whatever
         // becomes of the event later (CUDA Driver API, `cuStreamWaitEvent`).
         let mut latest = vec![NONE; plan.events];
-        let (lanes, kept) = (plan.lanes(), kept(plan));
+        let (lanes, handed) = (plan.lanes(), handed(plan));
         for (at, call) in plan.body.iter().enumerate() {
             let graph = self.graph_at(at);
-            let behind = graph.and_then(|graph| graph.behind(at));
-            let key = (Key::of(plan, call, kept[at], graph), behind);
+            let before = graph.and_then(|graph| graph.before(at));
+            let key = (Key::of(plan, call, handed[at], graph), before);
             let class = match known.get(&key) {
                 Some(&class) => class,
                 None => {
                     let class = index(self.classes.len());
                     let inline = costs.inline(call).filter(|_| graph.is_none());
                     let may_go_inline = inline.is_some();
-                    let usual = costs.class(call, kept[at], (graph, behind))?;
+                    let usual = costs.class(call, handed[at], (graph, before))?;
                     self.classes.push(Class { may_go_inline, ..usual });
                     self.classes.extend(inline);
                     known.insert(key, class);
@@ -266,13 +267,10 @@ impl<'p> Program<'p> {
             };
             let stream = stream_index(lanes[at].unwrap_or(0));
             let sort = Sort::of(&self.classes[class as usize].work);
-            if luck.is_drawn() {
-                let host = self.classes[class as usize].host;
-                self.hosts.push(match call {
-                    Call::Launch { .. } if behind.is_none() => luck.launch(host),
-                    _ => host,
-                });
-            }
+            let is_launch = matches!(call, Call::Launch { .. }) && before.is_none();
+            let device = self.traits.get(usize::from(stream)).map_or(0, |traits| traits.device.0);
+            let class_of = &self.classes[class as usize];
+            self.hosts.extend(launches.host_of(class_of, device, is_launch));
             self.items.push(Item { class, recording, stream, sort, is_part: false });
         }
         Ok(())

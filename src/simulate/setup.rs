@@ -12,7 +12,8 @@ use crate::units::Span;
 /// If the profile does not know what one of the calls costs.
 pub fn setup_time(plan: &Plan, profile: &Profile) -> Result<Span, Unknown> {
     let costs = Costs::new(plan, profile);
-    let calls = plan.setup.iter().map(|call| Ok(costs.class(call, 0, (None, None))?.host));
+    let calls =
+        plan.setup.iter().map(|call| Ok(costs.class(call, Default::default(), (None, None))?.host));
     let graphs = plan.graphs().map(|graph| {
         let cost = |call| profile.graph_call(call, graph.nodes);
         Ok(cost(GraphCall::Capture)? + cost(GraphCall::Instantiate)?)

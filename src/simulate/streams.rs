@@ -221,6 +221,28 @@ impl Streams {
         self.streams[usize::from(stream)].looked_for
     }
 
+    /// When the last operation of a stream ended.
+    pub fn cleared(&self, stream: u16) -> Instant {
+        self.streams[usize::from(stream)].cleared
+    }
+
+    /// Since when the host has been staging a copy at the head of its stream: while the last
+    /// of the copy before it was still under way, into other buffers. On an H200, of twelve
+    /// copies of 1 MB in a row each took 55 us, where one alone took 57 until it returned and
+    /// 19 from then on.
+    pub fn staged_since(
+        &self,
+        program: &Program<'_>,
+        (id, entry): (EntryId, &Entry),
+        now: Instant,
+    ) -> Instant {
+        let arrival = self.arrival(program, id);
+        let stream = &self.streams[usize::from(entry.stream)];
+        let kind = entry.kind(false);
+        let goes_on = kind == OperationKind::CopyIn && stream.is_behind_its_like(kind, arrival);
+        if goes_on { arrival } else { now }
+    }
+
     /// It took the engine until now to find out about the operation at the head.
     pub fn found(&mut self, stream: u16, now: Instant) {
         self.streams[usize::from(stream)].cause.ready = now;

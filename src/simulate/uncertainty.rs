@@ -134,6 +134,8 @@ fn drawn(profile: &Profile, random: &mut Antithetic) -> Profile {
         &mut latency.start_copy_out,
         &mut latency.wake_host,
         &mut latency.kernel_gap,
+        &mut calls.launch_beside_copy_in,
+        &mut calls.launch_beside_copy_out,
     ];
     let looks = latency.looks.iter_mut().map(|looks| &mut looks.period);
     let hand_overs = machine.hand_overs.iter_mut().flat_map(|h| [&mut h.first, &mut h.queued]);

@@ -5,10 +5,10 @@ use crate::execute::{Effort, ExecuteError, Executor, InTurn};
 use crate::gpu::Device;
 use crate::host::Team;
 use crate::plan::{Family, Plan};
-use crate::runs::Run;
 use crate::samples::{Extent, Provenance, Recorder, Samples, Trial};
 use crate::scenario::{HostMemory, Workload};
 use crate::search::candidates;
+use crate::units::Span;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -69,17 +69,17 @@ impl<'a> Trials<'a> {
             executors: &executors,
             set_up: executors.iter().map(|_| None).collect(),
             steps: 0,
-            runs: Vec::new(),
+            times: Vec::new(),
         };
         let came_of_it = along(&mut round)?;
         while round.step()? {}
-        let runs = std::mem::take(&mut round.runs);
+        let times = std::mem::take(&mut round.times);
         drop(round);
         drop(executors);
         let trials = planned.iter_mut().flat_map(|planned| &mut planned.trials);
-        for (trial, run) in trials.zip(runs) {
-            trial.passes.extend(run.passes_ns);
-            trial.beside.extend(run.beside_ns);
+        for (trial, [passes, beside]) in trials.zip(times) {
+            trial.passes.extend(passes);
+            trial.beside.extend(beside);
         }
         Ok(came_of_it)
     }
@@ -106,7 +106,8 @@ pub struct Round<'s> {
     /// Those that have had a turn, and not all.
     set_up: Vec<Option<InTurn<'s>>>,
     steps: usize,
-    runs: Vec<Run>,
+    /// Times with a core of its own, and others, plan by plan.
+    times: Vec<[Vec<Span>; 2]>,
 }
 
 impl Round<'_> {
@@ -131,7 +132,8 @@ impl Round<'_> {
         };
         plans.turn().map_err(failure)?;
         if left < count {
-            self.runs.extend(plans.finish().map_err(failure)?);
+            let runs = plans.finish().map_err(failure)?.into_iter();
+            self.times.extend(runs.map(|run| [run.passes_ns, run.beside_ns]));
         } else {
             self.set_up[index] = Some(plans);
         }

@@ -28,6 +28,8 @@ pub fn machine() -> Profile {
         machine: provenance(),
         calls: CallCosts {
             launch_spread: None,
+            launch_beside_copy_in: None,
+            launch_beside_copy_out: None,
             launch: Some(time(2_000.0)),
             copy_in: Some(time(1_000.0)),
             copy_out: Some(time(1_500.0)),
@@ -81,9 +83,9 @@ pub fn machine() -> Profile {
         // they miss always.
         caches: CacheModel {
             staging_misses: Some(vec![(MIB, 0.0), (2.0 * MIB, 1.0)]),
-            own_misses: None,
             twin_misses: Some(vec![(2.0 * MIB, 0.0), (3.0 * MIB, 1.0)]),
             shared_bytes: Bytes::mib(1),
+            ..CacheModel::default()
         },
         memory: memory(),
         graph: graphs(),
@@ -262,6 +264,8 @@ fn graphs() -> GraphCosts {
         start_copy_in: Some(time(3_500.0)),
         start_copy_out: Some(time(5_500.0)),
         kernel_gap: Some(time(800.0)),
+        gap_behind_waiting: None,
+        gap_behind_awaited: None,
         hand_overs: pairs.map(hand_over).collect(),
         down_switch: None,
         up_switch: None,

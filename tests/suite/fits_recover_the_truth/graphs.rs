@@ -1,7 +1,7 @@
 //! CUDA graphs.
 
 use super::*;
-use hallway::samples::{GraphCall, LONG_COPY, ROTATED_IN_GRAPH, TRIP_ELEMENTS, TripPart};
+use hallway::samples::{GraphCall, LONG_COPY, ROTATED_IN_GRAPH, ROWS, TRIP_ELEMENTS, TripPart};
 
 fn copy_out(bytes: Bytes) -> Quantity {
     Quantity::Copy { direction: Direction::DeviceToHost, bytes, registered: false }
@@ -88,4 +88,24 @@ fn an_engine_pays_for_going_from_branch_to_branch() {
     assert_within(switch(Direction::HostToDevice, 4).expect("known"), 900.0, 0.05, "a switch");
     assert_eq!(switch(Direction::HostToDevice, 1), Ok(0.0));
     switch(Direction::DeviceToHost, 4).expect_err("measured neither here nor between streams");
+}
+
+/// Rows of kernels of 12 us: a wait costs 0.8 us, the kernel behind it 0.25 more, and one behind
+/// a kernel that a copy waits for 0.06.
+#[test]
+fn gaps_at_branches_are_taken_apart() {
+    let mut clock = Clock::new(0.0005, 0.02);
+    let mut all = Vec::new();
+    for (kernels, waits, awaited) in ROWS {
+        let wait = if waits { 800.0 + 250.0 * (kernels - 1) as f64 } else { 0.0 };
+        let row = 12_000.0 * kernels as f64 + wait + if awaited { 60.0 } else { 0.0 };
+        for count in [2, 26] {
+            let times = clock.times(9_000.0 + row * count as f64, 60);
+            all.push(measured(Quantity::GraphRows { kernels, waits, awaited }, count, times));
+        }
+    }
+    let graph = fitted(all).graph;
+    let [waiting, awaited] = [graph.gap_behind_waiting, graph.gap_behind_awaited];
+    assert_within(waiting.expect("measured").ns, 250.0, 0.1, "behind one that waited");
+    assert_within(awaited.expect("measured").ns, 60.0, 0.2, "behind one that is awaited");
 }

@@ -234,3 +234,21 @@ fn what_was_not_measured_of_graphs_is_named() {
     (machine.calls.launch, machine.latency.start_kernel) = (None, None);
     simulate(&tiny(graph(vec![launch(0, 4_000)])), &machine).expect("known");
 }
+
+#[test]
+fn kernels_behind_those_that_met_another_branch_have_longer_gaps() {
+    let mut machine = wide_machine();
+    let gaps = |machine: &Profile| {
+        let ins = [record(0, 0), wait(1, 0), copy_in(1, PINNED, 10), record(1, 1), wait(0, 1)];
+        let outs = [record(0, 2), wait(1, 2), copy_out(1, PINNED, 10)];
+        let rows = [launch(0, 4_000), launch(0, 4_000), launch(0, 4_000)];
+        let ends = [launch(0, 4_000), record(1, 1), wait(0, 1)];
+        let kernels =
+            spans(&run(graph([&ins[..], &rows, &outs, &ends].concat()), machine), Lane::Kernels);
+        [1, 2, 3].map(|at| kernels[at].0 - kernels[at - 1].1)
+    };
+    assert_eq!(gaps(&machine), [800; 3]);
+    machine.graph.gap_behind_waiting = Some(exactly(250.0));
+    machine.graph.gap_behind_awaited = Some(exactly(60.0));
+    assert_eq!(gaps(&machine), [1_050, 800, 860]);
+}

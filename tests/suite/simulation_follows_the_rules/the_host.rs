@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::machines::{machine, per_element_of_bytes};
-use hallway::profile::{StagingModel, Warmth};
+use hallway::profile::{Handed, StagingModel, Warmth};
 use hallway::units::Span;
 
 #[test]
@@ -236,4 +236,79 @@ fn what_was_not_calibrated_is_an_error_that_names_it() {
     assert!(unknown(copy_in(0, PINNED, 10)).contains("H2D copies of pinned memory"));
     assert!(unknown(copy_out(0, PAGEABLE, 10)).contains("D2H copies of pageable memory"));
     simulate(&tiny(vec![copy_in(0, PAGEABLE, 10)]), &machine).expect("this one is known");
+}
+
+#[test]
+fn launches_take_longer_while_data_is_on_the_link() {
+    let mut machine = machine();
+    machine.calls.launch_beside_copy_in = Some(exactly(500.0));
+    machine.calls.launch_beside_copy_out = Some(exactly(200.0));
+    let host = |first: Call| {
+        let launches = (0..3).map(|_| launch(1, 10));
+        let body = std::iter::once(first).chain(launches).chain([synchronize(0), launch(1, 10)]);
+        let spans = spans(&run(body.collect(), &machine), Lane::Host);
+        [1, 2, 3, 5].map(|call| spans[call].1 - spans[call].0)
+    };
+    // The copy's call ends at 1000 and it begins at 4000: the first launch is over by then, of
+    // the second, half is not. Of 10000 that it takes, its data is on the link for 9000.
+    assert_eq!(host(copy_in(0, PINNED, 9_000)), [2_000, 2_000 + 225, 2_000 + 450, 2_000]);
+    // The other way it begins at 6500, in the middle of the third; of 5000, 4000.
+    assert_eq!(host(copy_out(0, PINNED, 4_000)), [2_000, 2_000, 2_000 + 80, 2_000]);
+    // What waits for nobody and moves nothing costs what it costs.
+    assert_eq!(host(record(0, 0)), [2_000; 4]);
+    // Both ways together are no worse than the worse of them.
+    let body = vec![copy_in(0, PINNED, 99_000), copy_out(1, PINNED, 99_000)];
+    let body = body.into_iter().chain((0..9).map(|_| launch(2, 10))).collect();
+    let (start, end) = spans(&run(body, &machine), Lane::Host)[10];
+    assert_eq!(end - start, 2_000 + 495);
+}
+
+#[test]
+fn copies_of_pageable_memory_in_a_row_are_staged_without_a_break() {
+    let mut machine = machine();
+    // The last of a copy is still under way for 20000 after its call.
+    for model in &mut machine.staging {
+        let is_in = model.direction == Direction::HostToDevice && model.found == Warmth::Same;
+        model.until_complete = per_element_of_bytes(if is_in { 28_000.0 } else { 12_000.0 }, 1.0);
+    }
+    let n = 20_000;
+    let call = 8_000 + n;
+    let copies = vec![copy_in(0, PAGEABLE, n); 3];
+    let timeline = run(copies, &machine);
+    let returns = [1, 2, 3].map(|copies| copies * call);
+    assert_eq!(spans(&timeline, Lane::Host).iter().map(|span| span.1).collect::<Vec<_>>(), returns);
+    let ins = spans(&timeline, Lane::CopyIn);
+    assert_eq!(ins.iter().map(|span| span.1).collect::<Vec<_>>(), returns.map(|end| end + 20_000));
+    assert!(ins.windows(2).all(|pair| pair[0].1 <= pair[1].0), "one behind the other");
+    // Behind a kernel, and out of the device, they have to wait.
+    let body = vec![launch(0, 50_000), copy_in(0, PAGEABLE, n)];
+    let (_, kernel_ends) = spans(&run(body.clone(), &machine), Lane::Kernels)[0];
+    assert!(spans(&run(body, &machine), Lane::Host)[1].1 >= kernel_ends + n);
+    let timeline = run(vec![copy_in(0, PAGEABLE, n), copy_out(0, PAGEABLE, n)], &machine);
+    let [ins, outs] = [Lane::CopyIn, Lane::CopyOut].map(|lane| spans(&timeline, lane)[0]);
+    assert!(outs.0 >= ins.1);
+}
+
+#[test]
+fn what_other_threads_used_before_takes_longer() {
+    let mut machine = machine();
+    let nothing = Some(vec![(4.0, 0.0), (1e9, 0.0)]);
+    (machine.caches.own_misses, machine.caches.own_team_misses) = (nothing.clone(), nothing);
+    let cost = |read_ns_per_byte, written_ns_per_byte| {
+        Some(Handed { read_ns_per_byte, written_ns_per_byte })
+    };
+    machine.caches.handed_to_one = cost(0.25, 0.5);
+    machine.caches.handed_to_team = cost(0.0625, 0.0);
+    // In place, what is read is what is written: 0.75 a byte by one, 0.0625 by all.
+    let [few, many] = [100, ROOM];
+    assert_eq!([few, many].map(|n| step(PAGEABLE, n).is_shared()), [false, true]);
+    let times = |body: Vec<Call>| {
+        let spans = spans(&run(body, &machine), Lane::Host);
+        spans.into_iter().map(|(start, end)| end - start).collect::<Vec<_>>()
+    };
+    let own = times(vec![compute(few), compute(few)]);
+    let handed = times(vec![compute(many), compute(few)]);
+    assert_eq!(handed[1] - own[0], 3 * few);
+    // The pass before ended with one thread, so the first finds it handed over, too.
+    assert_eq!(handed[0] - times(vec![compute(many)])[0], many / 4);
 }
