@@ -7,10 +7,17 @@ use crate::samples::{Link, SHORT_COPY, TimedCall};
 use crate::units::{Bytes, Span};
 use std::time::{Duration, Instant};
 
-/// Under way for longer than a few dozen calls take.
-const BESIDE: Bytes = Bytes::mib(16);
+/// Under way for longer than a few dozen calls take, at up to 400 GB/s.
+const BESIDE: Bytes = Bytes::mib(64);
 /// Enough for a short kernel to be done, or for a copy to begin.
 const A_WHILE: Duration = Duration::from_micros(30);
+
+fn wait_a_while() {
+    let start = Instant::now();
+    while start.elapsed() < A_WHILE {
+        std::hint::spin_loop();
+    }
+}
 
 impl Rig<'_> {
     /// Host time of `count` calls to a stream that is held, so that none of
@@ -53,27 +60,25 @@ impl Rig<'_> {
     }
 
     /// Host time of `count` launches beside nothing, beside a copy to the device and beside one
-    /// from it.
+    /// from it: each comes first in turn.
     pub fn launches_beside(&mut self, count: u64) -> Result<[Span; 3], GpuError> {
         let piece = self.piece(false)?;
         let [to_device, to_host] = self.pinned.each_mut().map(|memory| memory.as_mut_ptr());
         let (stream, copying) = (&self.streams[0], &self.streams[1]);
-        let beside = |copy: Option<(Direction, *mut f32)>| {
-            if let Some((way, ashore)) = copy {
+        let [ins, outs] = Direction::BOTH;
+        let copies = [None, Some((ins, to_device)), Some((outs, to_host))];
+        let mut times = [Span::ZERO; 3];
+        for at in (0..3).map(|place| (place + self.turn as usize) % 3) {
+            if let Some((way, ashore)) = copies[at] {
                 self.copy_at(copying, way, ashore, BESIDE, self.turn)?;
             }
-            let issued = Instant::now();
-            while issued.elapsed() < A_WHILE {
-                std::hint::spin_loop();
-            }
+            wait_a_while();
             let launch = |_| self.issue(stream, Link::Kernel, &piece);
-            let time = clocked(|| (0..count).try_for_each(launch))?;
+            times[at] = clocked(|| (0..count).try_for_each(launch))?;
             stream.synchronize()?;
             copying.synchronize()?;
-            Ok(time)
-        };
-        let [ins, outs] = Direction::BOTH;
-        Ok([beside(None)?, beside(Some((ins, to_device)))?, beside(Some((outs, to_host)))?])
+        }
+        Ok(times)
     }
 
     /// Host time of `count` synchronisations, each behind an operation that has ended
@@ -83,10 +88,7 @@ impl Rig<'_> {
         let mut sum = Span::ZERO;
         for _ in 0..count {
             self.issue(stream, Link::Kernel, piece)?;
-            let issued = Instant::now();
-            while issued.elapsed() < A_WHILE {
-                std::hint::spin_loop();
-            }
+            wait_a_while();
             sum += clocked(|| stream.synchronize())?;
         }
         Ok(sum)

@@ -282,6 +282,7 @@ const fn stays(what: &Quantity) -> bool {
         Quantity::Trip { .. }
             | Quantity::RoundTrip { across: false, .. }
             | Quantity::CallInTurn { .. }
+            | Quantity::LaunchBeside { .. }
             | Quantity::IdleCall { .. }
             | Quantity::Staged { .. }
     )

@@ -271,6 +271,7 @@ impl Patience {
                 let own = Bytes::new(variant.bytes(*elements) * count);
                 (least, self.team_warm_up, rounds(*footprint, own))
             }
+            Quantity::Handed { .. } => (least, Duration::MAX, 1),
             Quantity::Call { .. } | Quantity::CallInTurn { .. } | Quantity::LaunchBeside { .. } => {
                 (CALLS_WARM_UP, Duration::MAX, 1)
             }
@@ -303,7 +304,9 @@ impl Patience {
             Quantity::Memory { work, .. } if is_of_combined(*work) => (self.device / 2, 3),
             // A quarter of a gibibyte takes an eighth of a second to pin.
             Quantity::Memory { .. } => (self.device, 3),
-            Quantity::Staged { .. } | Quantity::Twin { .. } => (host, self.fewest.div_ceil(visits)),
+            Quantity::Staged { .. } | Quantity::Twin { .. } | Quantity::Handed { .. } => {
+                (host, self.fewest.div_ceil(visits))
+            }
             _ => (device, 5),
         }
     }

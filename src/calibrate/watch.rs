@@ -33,7 +33,12 @@ impl Watch {
     pub fn disturbance(&mut self, what: &Quantity) -> Option<String> {
         let monitor = self.monitor.as_ref()?;
         let is_due = self.spent * SHARE <= self.started.elapsed();
-        if !is_due || matches!(what, Quantity::Twin { .. } | Quantity::Memory { .. }) {
+        if !is_due
+            || matches!(
+                what,
+                Quantity::Twin { .. } | Quantity::Handed { .. } | Quantity::Memory { .. }
+            )
+        {
             return None;
         }
         let start = Instant::now();

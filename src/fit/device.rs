@@ -42,10 +42,7 @@ pub(super) fn calls(lookup: &Lookup<'_>, copies: &[CopyModel]) -> CallCosts {
     let each = both.map_or(0.0, |(launch, copy)| (launch + copy).max(0.0) / 2.0);
     let wait = event(TimedCall::Wait, TimedCall::WaitAndLaunch);
     let beside = |copy| lookup.estimate_of(&Quantity::LaunchBeside { copy });
-    let longer_beside = |copy| {
-        let longer = beside(Some(copy))?.without(beside(None)?.ns);
-        (longer.ns > 0.0).then_some(longer)
-    };
+    let longer_beside = |copy| clearly_longer(beside(Some(copy))?, beside(None)?.ns);
     let launch_beside_copy_in = longer_beside(Direction::HostToDevice);
     // Among others, it is beside a copy for as long as the data is on the link.
     let among_copies = |launch: Estimate| {
@@ -185,9 +182,15 @@ pub(super) fn link(lookup: &Lookup<'_>, copies: &[CopyModel]) -> LinkModel {
     link
 }
 
-/// Copies that take longer by less than so many times the scatter of those beside nothing
-/// may as well have been measured at another moment.
+/// What takes longer by less than so many times its scatter may as well have been measured
+/// at another moment.
 const CLEARLY: f64 = 2.0;
+
+/// How much longer something takes with something else than without, if it clearly does.
+pub(super) fn clearly_longer(with: Estimate, without: f64) -> Option<Estimate> {
+    let longer = with.without(without);
+    (longer.ns > CLEARLY * with.scatter * with.ns).then_some(longer)
+}
 
 /// How much longer copies take while kernels wait in several streams, if all of it was
 /// measured. What is drawn for a range is each copy's time, and that has this in it.

@@ -42,10 +42,8 @@ pub(super) fn graph_costs(
     let [one, two, one_waits, two_wait, one_awaited] = ROWS.map(|(kernels, waits, awaited)| {
         lookup.estimate_of(&Quantity::GraphRows { kernels, waits, awaited })
     });
-    let longer = |with: Option<Estimate>, without: Option<f64>| {
-        let longer = with?.without(without?);
-        (longer.ns > 0.0).then_some(longer)
-    };
+    let longer =
+        |with: Option<Estimate>, without: Option<f64>| device::clearly_longer(with?, without?);
     // Of rows that wait, the first kernel pays for the wait itself.
     let first = one_waits.zip(one).map(|(waits, one)| waits.ns - one.ns);
     let behind_waiting = first.zip(two).map(|(first, two)| two.ns + first);

@@ -130,7 +130,8 @@ fn shares(times: Vec<(f64, f64)>, (hot, cold): (f64, f64)) -> Vec<(f64, f64)> {
 /// Memory that a core keeps to itself, wherever it has caches of its own.
 const STAYS_PRIVATE: Bytes = Bytes::kib(256);
 
-/// Memory that the cores of a team keep to themselves, however few they are.
+/// Memory that the cores of a team keep to themselves, if each has that much or there are
+/// several.
 const STAYS_WITH_TEAM: Bytes = Bytes::mib(2);
 
 /// Copies of this size find in the caches what they used before, wherever there

@@ -154,7 +154,13 @@ fn shared(drifts: &[Drift<'_>], quantity: &Quantity, log_time: f64) -> f64 {
 
 /// Whether what takes time is the CPU and its memory.
 const fn is_of_host(quantity: &Quantity) -> bool {
-    matches!(quantity, Quantity::Twin { .. } | Quantity::Staged { .. } | Quantity::Memory { .. })
+    matches!(
+        quantity,
+        Quantity::Twin { .. }
+            | Quantity::Handed { .. }
+            | Quantity::Staged { .. }
+            | Quantity::Memory { .. }
+    )
 }
 
 /// For each parameter, how far its points move, as a root mean square, if times move

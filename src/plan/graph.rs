@@ -31,7 +31,7 @@ pub struct Before {
     pub behind: Behind,
     /// Behind a kernel of its branch, which had another branch to wait for.
     pub has_waited: bool,
-    /// Behind an operation of its branch that another branch waits for.
+    /// Behind a kernel of its branch of whose end an event tells another branch.
     pub is_awaited: bool,
 }
 
@@ -113,7 +113,7 @@ fn before(calls: &[Call]) -> Vec<Before> {
         };
         match call {
             Call::Record { event, .. } => {
-                branch.awaited = true;
+                branch.awaited |= found == Behind::Kernel;
                 events.insert(*event, found.min(Behind::Something));
             }
             Call::Wait { event, .. } => {
@@ -139,7 +139,7 @@ struct Branch {
     waits: bool,
     /// That operation did.
     has_waited: bool,
-    /// Another branch waits for that operation.
+    /// It was a kernel, and an event was recorded behind it.
     awaited: bool,
 }
 

@@ -77,6 +77,7 @@ fn is_nothing<T: Default + PartialEq>(costs: &T) -> bool {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CallCosts {
+    /// While no copy is under way.
     pub launch: Option<Estimate>,
     /// How many times as long as its estimate a single launch takes, over the share of
     /// launches that take less.
@@ -371,7 +372,7 @@ pub struct CacheModel {
     pub shared_bytes: Bytes,
 }
 
-/// What a byte costs that is in the caches of cores whose threads used it before.
+/// What a byte costs more that is in the caches of cores whose threads used it before.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Handed {

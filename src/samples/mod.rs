@@ -377,7 +377,7 @@ impl Measurement {
     }
 }
 
-/// A plan that was run when all else had been measured. Nothing that predicts a
+/// A plan that was run along with the measurements. Nothing that predicts a
 /// time is fitted to it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trial {

@@ -74,7 +74,9 @@ fn bound(program: &Program<'_>) -> Span {
                     engines[program.device_of(item.stream)][engine]
                         .add(ready + gap, work_of(&work, alone, multiprocessors));
                 }
-                *stream = ready + gap + alone;
+                // Of copies in a row, each is staged while the one before it still goes on.
+                let from = if is_staged_in(&work) { issued + class.latency } else { ready };
+                *stream = (*stream).max(from + gap + alone);
                 if class.waits == Waits::Staging {
                     let end = stream.since_start();
                     host = host.max(Instant::START + end.saturating_sub(early));
@@ -129,6 +131,10 @@ fn demand(work: &Work, multiprocessors: u32) -> (Option<usize>, Span, Span, Span
         }
         Work::Nothing | Work::Record | Work::Wait => (None, Span::ZERO, Span::ZERO, Span::ZERO),
     }
+}
+
+const fn is_staged_in(work: &Work) -> bool {
+    matches!(work, Work::Staged { direction: Direction::HostToDevice, .. })
 }
 
 /// Nanoseconds of the whole engine: a kernel may take up a part of the device.

@@ -239,8 +239,9 @@ impl Streams {
         let arrival = self.arrival(program, id);
         let stream = &self.streams[usize::from(entry.stream)];
         let kind = entry.kind(false);
-        let goes_on = kind == OperationKind::CopyIn && stream.is_behind_its_like(kind, arrival);
-        if goes_on { arrival } else { now }
+        // Whatever else it had to wait for was over by then.
+        let is_next = stream.last.time == now && stream.is_behind_its_like(kind, arrival);
+        if is_next && kind == OperationKind::CopyIn { arrival } else { now }
     }
 
     /// It took the engine until now to find out about the operation at the head.

@@ -3,6 +3,7 @@
 use super::*;
 use crate::machines::{machine, per_element_of_bytes};
 use hallway::profile::{Handed, StagingModel, Warmth};
+use hallway::simulate::lower_bound;
 use hallway::units::Span;
 
 #[test]
@@ -279,6 +280,8 @@ fn copies_of_pageable_memory_in_a_row_are_staged_without_a_break() {
     assert_eq!(spans(&timeline, Lane::Host).iter().map(|span| span.1).collect::<Vec<_>>(), returns);
     let ins = spans(&timeline, Lane::CopyIn);
     assert_eq!(ins.iter().map(|span| span.1).collect::<Vec<_>>(), returns.map(|end| end + 20_000));
+    let bound = lower_bound(&tiny(vec![copy_in(0, PAGEABLE, n); 3]), &machine).expect("known");
+    assert!(bound <= timeline.makespan, "{bound:?}");
     assert!(ins.windows(2).all(|pair| pair[0].1 <= pair[1].0), "one behind the other");
     // Behind a kernel, and out of the device, they have to wait.
     let body = vec![launch(0, 50_000), copy_in(0, PAGEABLE, n)];
@@ -298,8 +301,8 @@ fn what_other_threads_used_before_takes_longer() {
         Some(Handed { read_ns_per_byte, written_ns_per_byte })
     };
     machine.caches.handed_to_one = cost(0.25, 0.5);
-    machine.caches.handed_to_team = cost(0.0625, 0.0);
-    // In place, what is read is what is written: 0.75 a byte by one, 0.0625 by all.
+    machine.caches.handed_to_team = cost(0.0, 0.0625);
+    // In place: it is not read besides.
     let [few, many] = [100, ROOM];
     assert_eq!([few, many].map(|n| step(PAGEABLE, n).is_shared()), [false, true]);
     let times = |body: Vec<Call>| {
@@ -308,7 +311,10 @@ fn what_other_threads_used_before_takes_longer() {
     };
     let own = times(vec![compute(few), compute(few)]);
     let handed = times(vec![compute(many), compute(few)]);
-    assert_eq!(handed[1] - own[0], 3 * few);
+    assert_eq!(handed[1] - own[0], 2 * few);
     // The pass before ended with one thread, so the first finds it handed over, too.
     assert_eq!(handed[0] - times(vec![compute(many)])[0], many / 4);
+    // What the device wrote meanwhile is in no cache.
+    let body = vec![compute(many), copy_out(0, PAGEABLE, 10), compute(few)];
+    assert_eq!(times(body)[2], own[0]);
 }
