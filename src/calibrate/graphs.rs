@@ -7,17 +7,15 @@ use crate::samples::{CYCLES, Link};
 use crate::units::Span;
 
 impl Rig<'_> {
-    /// A graph of these operations, each after the one before, that has been
-    /// launched once: the first time takes longer.
-    fn graph<'l>(
-        &self,
-        links: impl Iterator<Item = &'l Link>,
-    ) -> Result<ExecutableGraph, GpuError> {
-        let graph = self.capture(links)?.instantiate()?;
+    /// Device time of a graph that has been launched once: the first time takes longer.
+    fn replayed(&mut self, captured: &Graph) -> Result<Span, GpuError> {
+        let graph = captured.instantiate()?;
         self.launch_once(&graph)?;
-        Ok(graph)
+        // SAFETY: all memory is the rig's and outlives the stream's work.
+        self.held(|rig| unsafe { rig.streams[0].replay(&graph) })
     }
 
+    /// A graph of these operations, each after the one before.
     fn capture<'l>(&self, mut links: impl Iterator<Item = &'l Link>) -> Result<Graph, GpuError> {
         let (stream, piece) = (&self.streams[0], self.piece(false)?);
         Graph::capture(stream, || links.try_for_each(|&link| self.issue(stream, link, &piece)))
@@ -82,16 +80,12 @@ impl Rig<'_> {
             follow(ins, rows)?;
             follow(outs, rows)
         })?;
-        let graph = graph.instantiate()?;
-        self.launch_once(&graph)?;
-        // SAFETY: all memory is the rig's and outlives the stream's work.
-        self.held(|rig| unsafe { rig.streams[0].replay(&graph) })
+        self.replayed(&graph)
     }
 
     /// Device time of a graph of the pattern, `count` times.
     pub fn graph_chain(&mut self, links: &[Link], count: u64) -> Result<Span, GpuError> {
-        let graph = self.graph((0..count).flat_map(|_| links))?;
-        // SAFETY: all memory is the rig's and outlives the stream's work.
-        self.held(|rig| unsafe { rig.streams[0].replay(&graph) })
+        let graph = self.capture((0..count).flat_map(|_| links))?;
+        self.replayed(&graph)
     }
 }

@@ -47,8 +47,8 @@ pub(super) fn calls(lookup: &Lookup<'_>, copies: &[CopyModel]) -> CallCosts {
     // Among others, it is beside a copy for as long as the data is on the link.
     let among_copies = |launch: Estimate| {
         let turn: f64 = IN_ONE_STREAM.into_iter().filter_map(among).map(|call| call.ns).sum();
-        let down = copies.iter().find(|model| model.direction == Direction::HostToDevice)?;
-        let data = IN_TURN_COPY.as_f64() * down.time.slope()?.max(0.0);
+        let down = curve_of(copies, Direction::HostToDevice)?;
+        let data = IN_TURN_COPY.as_f64() * down.slope()?.max(0.0);
         Some(launch.without(launch_beside_copy_in?.ns * (data / turn).min(1.0)))
     };
     let by_itself = among(TimedCall::Launch).map(|one| among_copies(one).unwrap_or(one));
@@ -77,9 +77,8 @@ pub(super) fn latencies(
 ) -> Latencies {
     // A copy one after the other is the same copy on whichever curve it lies.
     let on_curve = |direction| {
-        let model = copies.iter().find(|model| model.direction == direction)?;
-        let ns = model.time.known(SHORT_COPY.as_f64()).ok()?;
-        Some(Estimate::new(ns, model.time.scatter))
+        let ns = copy_time(copies, direction, SHORT_COPY)?;
+        Some(Estimate::new(ns, curve_of(copies, direction)?.scatter))
     };
     let by_parts = |link: Link| {
         let service = |size| first_of_trip((copies, kernels), (link, size));
@@ -108,8 +107,11 @@ pub(super) fn latencies(
 
 /// Nanoseconds of a copy of pinned memory, where that was measured.
 pub(super) fn copy_time(copies: &[CopyModel], direction: Direction, bytes: Bytes) -> Option<f64> {
-    let model = copies.iter().find(|model| model.direction == direction)?;
-    model.time.known(bytes.as_f64()).ok()
+    curve_of(copies, direction)?.known(bytes.as_f64()).ok()
+}
+
+fn curve_of(copies: &[CopyModel], direction: Direction) -> Option<&Curve> {
+    copies.iter().find(|model| model.direction == direction).map(|model| &model.time)
 }
 
 /// Nanoseconds of what a trip begins with.
@@ -152,9 +154,7 @@ pub(super) fn copies(lookup: &Lookup<'_>, of_registered: bool) -> Vec<CopyModel>
 }
 
 pub(super) fn link(lookup: &Lookup<'_>, copies: &[CopyModel]) -> LinkModel {
-    let alone = Direction::BOTH.map(|wanted| {
-        copies.iter().find(|model| model.direction == wanted).map(|model| &model.time)
-    });
+    let alone = Direction::BOTH.map(|direction| curve_of(copies, direction));
     let [down_rate, up_rate] = alone.map(|time| {
         let slope = time?.slope().filter(|&slope| slope > 0.0)?;
         Some(Bandwidth::from_bytes_per_second(1e9 / slope))

@@ -20,33 +20,29 @@ pub(super) fn caches(lookup: &Lookup<'_>) -> CacheModel {
         }
         _ => None,
     };
-    let one_thread = |quantity: &Quantity| match *quantity {
-        Quantity::Twin { variant, elements, footprint } if footprint <= MOST_OF_ONE_CORE => {
-            ((variant, elements) == ONE_THREAD).then_some((elements, footprint.get()))
-        }
-        _ => None,
-    };
-    let team = |quantity: &Quantity| match *quantity {
-        Quantity::Twin { variant, elements, footprint } if footprint <= SHARED_FOOTPRINT => {
-            ((variant, elements) == ONE_TEAM).then_some((elements, footprint.get()))
-        }
-        _ => None,
+    let own_misses = |what, (near, far): (Bytes, Bytes)| {
+        misses(lookup, (near, far), |quantity| match *quantity {
+            Quantity::Twin { variant, elements, footprint } if footprint <= far => {
+                ((variant, elements) == what).then_some((elements, footprint.get()))
+            }
+            _ => None,
+        })
     };
     let handed = |team| {
-        let [own, read, written] =
-            Handing::ALL.map(|part| Some(lookup.estimate_of(&Quantity::Handed { team, part })?.ns));
-        let per_byte = |ns: f64| Some((ns - own?).max(0.0) / Bytes::of_f32(HANDED).as_f64());
+        let ns = |part| Some(lookup.estimate_of(&Quantity::Handed { team, part })?.ns);
+        let own = ns(Handing::Nothing)?;
+        let per_byte = |part| Some((ns(part)? - own).max(0.0) / Bytes::of_f32(HANDED).as_f64());
         Some(Handed {
-            read_ns_per_byte: per_byte(read?)?,
-            written_ns_per_byte: per_byte(written?)?,
+            read_ns_per_byte: per_byte(Handing::Read)?,
+            written_ns_per_byte: per_byte(Handing::Written)?,
         })
     };
     CacheModel {
         handed_to_one: handed(false),
         handed_to_team: handed(true),
         staging_misses: staging_misses(lookup),
-        own_misses: misses(lookup, (STAYS_PRIVATE, MOST_OF_ONE_CORE), one_thread),
-        own_team_misses: misses(lookup, (STAYS_WITH_TEAM, SHARED_FOOTPRINT), team),
+        own_misses: own_misses(ONE_THREAD, (STAYS_PRIVATE, MOST_OF_ONE_CORE)),
+        own_team_misses: own_misses(ONE_TEAM, (STAYS_WITH_TEAM, SHARED_FOOTPRINT)),
         twin_misses: misses(lookup, (SHARED_FOOTPRINT, MEMORY_FOOTPRINT), twins),
         shared_bytes: SHARED_FOOTPRINT,
     }

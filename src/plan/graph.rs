@@ -101,9 +101,10 @@ fn before(calls: &[Call]) -> Vec<Before> {
     let mut streams: BTreeMap<StreamId, Branch> = BTreeMap::new();
     let mut events: BTreeMap<EventId, Behind> = BTreeMap::new();
     let mut before = |call: &Call| {
-        let branch = call.stream().map(|stream| streams.entry(stream).or_insert(nothing));
-        let mut unknown = Branch { behind: Behind::Something, ..nothing };
-        let branch = branch.unwrap_or(&mut unknown);
+        let Some(stream) = call.stream() else {
+            return Before { behind: Behind::Something, has_waited: false, is_awaited: false };
+        };
+        let branch = streams.entry(stream).or_insert(nothing);
         let found = branch.behind;
         let is_kernel = matches!(call, Call::Launch { .. } | Call::Clear { .. });
         let before = Before {
