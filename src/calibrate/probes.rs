@@ -233,8 +233,9 @@ fn call_probes() -> Vec<Probe> {
     // On an idle device each is taken alone: nothing follows it.
     let alone = [Launch, CopyIn, CopyOut, Clear, Record, Wait, Synchronize];
     let idle = |call| one(Quantity::IdleCall { call }, Counts::Of(16));
-    fn in_turn(one_stream: bool, calls: &[TimedCall]) -> impl Iterator<Item = Quantity> {
-        calls.iter().map(move |&call| Quantity::CallInTurn { call, one_stream })
+    fn in_turn(one_stream: bool, of: &[(TimedCall, usize)]) -> impl Iterator<Item = Quantity> {
+        let calls = of.iter().map(|&(call, _)| Some(call)).chain([None]);
+        calls.map(move |call| Quantity::CallInTurn { call, one_stream })
     }
     let in_turn = Probe {
         quantities: in_turn(false, &IN_TURN).chain(in_turn(true, &IN_ONE_STREAM)).collect(),

@@ -1,7 +1,7 @@
 //! Calls as a plan makes them, and trips of one or two operations.
 
 use super::rig::{Piece, Rig, clocked};
-use crate::gpu::{GpuError, Graph, Stream};
+use crate::gpu::{GpuError, Graph, PinnedMemory, Stream};
 use crate::kernels::{Kernel, Variant};
 use crate::plan::Direction;
 use crate::samples::{
@@ -10,43 +10,59 @@ use crate::samples::{
 use crate::units::{Bytes, Span};
 use std::time::{Duration, Instant};
 
-impl Rig<'_> {
-    /// Host time of `count` calls of each kind of [`IN_TURN`], each among the others, and
-    /// then of [`IN_ONE_STREAM`].
+/// Makes a call, of which the number says what kind it is.
+type Make<'m> = dyn FnMut(usize, &dyn Fn() -> Result<(), GpuError>) -> Result<(), GpuError> + 'm;
+/// The calls of a piece, by its number.
+type Turn<'r> = fn(&Rig<'r>, &Piece, u64, &mut Make<'_>) -> Result<(), GpuError>;
+
+impl<'r> Rig<'r> {
+    /// Host time of `count` calls of each kind of [`IN_TURN`], each among the others and with a
+    /// clock of its own, and of as many turns without; and then of [`IN_ONE_STREAM`].
     pub fn calls_in_turn(&mut self, count: u64) -> Result<Vec<Span>, GpuError> {
         let piece = Piece { bytes: IN_TURN_COPY, ..self.piece(false)? };
+        let mut times = Vec::new();
+        let turns: [(usize, Turn<'r>); 2] =
+            [(IN_TURN.len(), Self::across_streams), (IN_ONE_STREAM.len(), Self::in_one_stream)];
+        for (kinds, turn) in turns {
+            let mut sums = vec![Span::ZERO; kinds];
+            let mut each = |index: usize, call: &dyn Fn() -> Result<(), GpuError>| {
+                sums[index] += clocked(call)?;
+                Ok(())
+            };
+            (0..count).try_for_each(|at| turn(self, &piece, at, &mut each))?;
+            self.streams[..3].iter().try_for_each(Stream::synchronize)?;
+            let turns =
+                || (0..count).try_for_each(|at| turn(self, &piece, at, &mut |_, call| call()));
+            sums.push(clocked(turns)?);
+            self.streams[..3].iter().try_for_each(Stream::synchronize)?;
+            times.extend(sums);
+        }
+        Ok(times)
+    }
+
+    /// Of a pipeline with a stream for every engine.
+    fn across_streams(&self, piece: &Piece, at: u64, make: &mut Make<'_>) -> Result<(), GpuError> {
         let [ins, kernels, outs] = [&self.streams[0], &self.streams[1], &self.streams[2]];
-        let (to_device, to_host) = (self.pinned[0].as_mut_ptr(), self.pinned[1].as_mut_ptr());
-        // Reading the clock takes as long as the quickest of the calls.
-        let clock = clocked(|| Ok::<(), GpuError>(()))?;
-        let mut sums = vec![Span::ZERO; IN_TURN.len() + IN_ONE_STREAM.len()];
-        let mut timed = |index: usize, call: &dyn Fn() -> Result<(), GpuError>| {
-            sums[index] += clocked(call)?.saturating_sub(clock);
-            Ok::<(), GpuError>(())
-        };
-        for turn in 0..count {
-            let events = &self.ordering[2 * turn as usize..];
-            let copy = |stream, way, ashore| self.copy_at(stream, way, ashore, IN_TURN_COPY, turn);
-            timed(0, &|| copy(ins, Direction::HostToDevice, to_device))?;
-            timed(3, &|| ins.record(&events[0]))?;
-            timed(4, &|| kernels.wait(&events[0]))?;
-            timed(1, &|| self.issue(kernels, Link::Kernel, &piece))?;
-            kernels.record(&events[1])?;
-            outs.wait(&events[1])?;
-            timed(2, &|| copy(outs, Direction::DeviceToHost, to_host))?;
-        }
-        outs.synchronize()?;
-        // In the same streams, one for each piece, as many as there were.
-        let streams = [ins, kernels, outs];
-        let first = IN_TURN.len();
-        for (turn, stream) in (0..count).zip(streams.into_iter().cycle()) {
-            let copy = |way, ashore| self.copy_at(stream, way, ashore, IN_TURN_COPY, turn);
-            timed(first, &|| copy(Direction::HostToDevice, to_device))?;
-            timed(first + 1, &|| self.issue(stream, Link::Kernel, &piece))?;
-            timed(first + 2, &|| copy(Direction::DeviceToHost, to_host))?;
-        }
-        streams.into_iter().try_for_each(Stream::synchronize)?;
-        Ok(sums)
+        let [to_device, to_host] = self.pinned.each_ref().map(PinnedMemory::as_mut_ptr);
+        let events = &self.ordering[2 * at as usize..];
+        let copy = |stream, way, ashore| self.copy_at(stream, way, ashore, piece.bytes, at);
+        make(0, &|| copy(ins, Direction::HostToDevice, to_device))?;
+        make(3, &|| ins.record(&events[0]))?;
+        make(4, &|| kernels.wait(&events[0]))?;
+        make(1, &|| self.issue(kernels, Link::Kernel, piece))?;
+        kernels.record(&events[1])?;
+        outs.wait(&events[1])?;
+        make(2, &|| copy(outs, Direction::DeviceToHost, to_host))
+    }
+
+    /// Of one with all of a piece in a stream, and so many streams.
+    fn in_one_stream(&self, piece: &Piece, at: u64, make: &mut Make<'_>) -> Result<(), GpuError> {
+        let stream = &self.streams[at as usize % 3];
+        let [to_device, to_host] = self.pinned.each_ref().map(PinnedMemory::as_mut_ptr);
+        let copy = |way, ashore| self.copy_at(stream, way, ashore, piece.bytes, at);
+        make(0, &|| copy(Direction::HostToDevice, to_device))?;
+        make(1, &|| self.issue(stream, Link::Kernel, piece))?;
+        make(2, &|| copy(Direction::DeviceToHost, to_host))
     }
 
     /// Host time of the parts of a trip: each call, and the rest.

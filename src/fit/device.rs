@@ -10,8 +10,8 @@ use crate::profile::{
     Refetch,
 };
 use crate::samples::{
-    IN_ONE_STREAM, IN_TURN_COPY, Link, MEANWHILE, Measurement, Quantity, REFETCHED, ROTATED,
-    SHORT_COPY, TRIP_ELEMENTS, TimedCall,
+    IN_ONE_STREAM, IN_TURN, IN_TURN_COPY, Link, MEANWHILE, Measurement, Quantity, REFETCHED,
+    ROTATED, SHORT_COPY, TRIP_ELEMENTS, TimedCall,
 };
 use crate::stats::{Line, median, relative_spread, theil_sen};
 use crate::units::{Bandwidth, Bytes};
@@ -28,25 +28,26 @@ pub(super) fn calls(lookup: &Lookup<'_>, copies: &[CopyModel]) -> CallCosts {
     };
     // Best among others, as plans make them: the same call again and again finds
     // everything in the caches.
-    let in_turn = |call, one_stream| lookup.estimate_of(&Quantity::CallInTurn { call, one_stream });
+    let clocks = [false, true].map(|one_stream| clock(lookup, one_stream).unwrap_or_default());
+    let in_turn = |call, one_stream| {
+        let timed = Quantity::CallInTurn { call: Some(call), one_stream };
+        Some(lookup.estimate_of(&timed)?.without(clocks[usize::from(one_stream)]))
+    };
     let among = |call| in_turn(call, true).or_else(|| in_turn(call, false));
     let copy = |call| among(call).or_else(|| cost(call));
     let event = |call, with_launch| in_turn(call, false).or_else(|| besides(with_launch, call));
-    // Whatever comes behind a wait in its stream takes longer for it: of the calls in streams
-    // of their own, launches and copies to the host. A plan without waits pays for none.
-    let longer = |call| {
-        let (behind, alone) = in_turn(call, false).zip(in_turn(call, true))?;
-        Some(behind.ns - alone.ns)
+    // Of the calls in streams of their own, launches and copies to the host are behind waits.
+    let longer_behind = |call| {
+        let longer = in_turn(call, false)?.without(in_turn(call, true)?.ns);
+        (longer.ns > 0.0).then_some(longer)
     };
-    let both = longer(TimedCall::Launch).zip(longer(TimedCall::CopyOut));
-    let each = both.map_or(0.0, |(launch, copy)| (launch + copy).max(0.0) / 2.0);
-    let wait = event(TimedCall::Wait, TimedCall::WaitAndLaunch);
     let beside = |copy| lookup.estimate_of(&Quantity::LaunchBeside { copy });
     let longer_beside = |copy| clearly_longer(beside(Some(copy))?, beside(None)?.ns);
     let launch_beside_copy_in = longer_beside(Direction::HostToDevice);
     // Among others, it is beside a copy for as long as the data is on the link.
     let among_copies = |launch: Estimate| {
-        let turn: f64 = IN_ONE_STREAM.into_iter().filter_map(among).map(|call| call.ns).sum();
+        let calls = IN_ONE_STREAM.iter().filter_map(|&(call, _)| among(call));
+        let turn: f64 = calls.map(|call| call.ns).sum();
         let down = curve_of(copies, Direction::HostToDevice)?;
         let data = IN_TURN_COPY.as_f64() * down.slope()?.max(0.0);
         Some(launch.without(launch_beside_copy_in?.ns * (data / turn).min(1.0)))
@@ -57,13 +58,34 @@ pub(super) fn calls(lookup: &Lookup<'_>, copies: &[CopyModel]) -> CallCosts {
         launch_spread: trips::launch_spread(lookup),
         launch_beside_copy_in,
         launch_beside_copy_out: longer_beside(Direction::DeviceToHost),
+        launch_behind_wait: longer_behind(TimedCall::Launch),
         copy_in: copy(TimedCall::CopyIn),
         copy_out: copy(TimedCall::CopyOut),
+        copy_out_behind_wait: longer_behind(TimedCall::CopyOut),
         clear: cost(TimedCall::Clear),
         record: event(TimedCall::Record, TimedCall::LaunchAndRecord),
-        wait: wait.map(|wait| Estimate { ns: wait.ns + each, ..wait }),
+        wait: event(TimedCall::Wait, TimedCall::WaitAndLaunch),
         synchronize: cost(TimedCall::Synchronize),
     }
+}
+
+/// By how many nanoseconds a clock between two calls makes both longer: it takes its own time,
+/// and keeps one from beginning before the other is through. Calls with clocks and without
+/// were made right behind each other, so that each pair tells.
+fn clock(lookup: &Lookup<'_>, one_stream: bool) -> Option<f64> {
+    let turn = if one_stream { &IN_ONE_STREAM[..] } else { &IN_TURN[..] };
+    let times = |call| lookup.times_of(&Quantity::CallInTurn { call, one_stream });
+    let mut longer: Vec<f64> = times(None).into_iter().map(|whole| -whole).collect();
+    let mut calls = 0;
+    for &(call, often) in turn {
+        let times = times(Some(call));
+        if times.len() != longer.len() {
+            return None;
+        }
+        longer.iter_mut().zip(times).for_each(|(sum, time)| *sum += time * often as f64);
+        calls += often;
+    }
+    Some(median(&longer)?.max(0.0) / calls as f64)
 }
 
 /// A round trip is the call, the way to the device, the operation itself, and

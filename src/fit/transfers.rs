@@ -31,6 +31,8 @@ pub(super) fn idle_calls(lookup: &Lookup<'_>) -> CallCosts {
         launch_spread: None,
         launch_beside_copy_in: None,
         launch_beside_copy_out: None,
+        launch_behind_wait: None,
+        copy_out_behind_wait: None,
         copy_in: cost(TimedCall::CopyIn),
         copy_out: cost(TimedCall::CopyOut),
         clear: cost(TimedCall::Clear),

@@ -44,9 +44,8 @@ impl Team {
         if !self.shares(cost, output.len()) {
             return part(0, output);
         }
-        let chunk = self.chunk(cost, output.len());
-        let patience = self.patience(cost, output.len());
-        self.crew.each_chunk(output, chunk, patience, |index, output| part(index * chunk, output));
+        let (cut, patience) = (self.cut(cost, output.len()), self.patience(cost, output.len()));
+        self.crew.each_piece(output, cut, patience, part);
     }
 }
 

@@ -12,8 +12,10 @@
 //! moment, because another one has it, would make 17 us of a job of 5.
 
 use super::HostError;
+use super::cut::Cut;
 use std::any::Any;
 use std::cell::UnsafeCell;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
@@ -154,12 +156,12 @@ impl Crew {
         }
     }
 
-    /// Does `work` of every piece of `all`, each of `length` but the last, with the
-    /// number of the piece.
-    pub fn each_chunk<T: Send>(
+    /// Does `work` of every piece of `all` with something in it, with the place at which the
+    /// piece begins.
+    pub fn each_piece<T: Send>(
         &self,
         all: &mut [T],
-        length: usize,
+        cut: Cut,
         patience: Duration,
         work: impl Fn(usize, &mut [T]) + Sync,
     ) {
@@ -168,11 +170,14 @@ impl Crew {
         unsafe impl<T: Send> Sync for Start<T> {}
         let (start, whole) = (Start(all.as_mut_ptr()), all.len());
         let start = &start;
-        self.each(whole.div_ceil(length), patience, &move |index| {
-            let first = index * length;
-            let count = length.min(whole - first);
-            // SAFETY: pieces lie inside and do not overlap.
-            work(index, unsafe { std::slice::from_raw_parts_mut(start.0.add(first), count) });
+        self.each(cut.parts, patience, &move |part| {
+            let Range { start: first, end } = cut.piece(part, whole);
+            if first < end {
+                // SAFETY: pieces lie inside and do not overlap.
+                let piece =
+                    unsafe { std::slice::from_raw_parts_mut(start.0.add(first), end - first) };
+                work(first, piece);
+            }
         });
     }
 }
@@ -373,11 +378,17 @@ mod tests {
     }
 
     #[test]
-    fn chunks_cover_all_and_know_their_numbers() {
+    fn pieces_cover_all_and_know_where_they_begin() {
         let crew = Crew::new(3).expect("threads");
-        let mut values = vec![0; 1001];
-        crew.each_chunk(&mut values, 10, EAGER, |index, chunk| chunk.fill(index + 1));
-        assert!(values.iter().enumerate().all(|(at, value)| *value == at / 10 + 1));
+        for (parts, multiple) in [(1, 1), (6, 1), (101, 10), (6, 64), (60, 64)] {
+            let mut values = vec![usize::MAX; 1001];
+            crew.each_piece(&mut values, Cut { parts, multiple }, EAGER, |first, piece| {
+                assert!(first.is_multiple_of(multiple));
+                piece.fill(first);
+            });
+            let begins = |at: usize| at == 0 || values[at] != values[at - 1];
+            assert!((0..1001).all(|at| values[at] <= at && begins(at) == (values[at] == at)));
+        }
     }
 
     #[test]

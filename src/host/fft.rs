@@ -1,5 +1,6 @@
 //! Fourier transforms of many signals.
 
+use super::cut::Cut;
 use super::team::Team;
 use crate::kernels::Effort;
 use rustfft::num_complex::Complex32;
@@ -36,10 +37,9 @@ impl Team {
         if !self.shares(cost, x.len()) {
             return transform((x, output));
         }
-        let signals = (self.chunk(cost, x.len()) / (2 * length)).max(1);
-        let part = signals * 2 * length;
-        self.crew.each_chunk(output, part, self.patience(cost, x.len()), |index, output| {
-            transform((&x[index * part..][..output.len()], output));
+        let signals = Cut { multiple: 2 * length, ..self.cut(cost, x.len()) };
+        self.crew.each_piece(output, signals, self.patience(cost, x.len()), |first, output| {
+            transform((&x[first..][..output.len()], output));
         });
     }
 }

@@ -1,5 +1,6 @@
 //! Counting values by size.
 
+use super::cut::Cut;
 use super::team::Team;
 use super::vector::{Loop, MAX_LANES, Vector, on_widest_vectors};
 use crate::kernels::Effort;
@@ -14,13 +15,14 @@ impl Team {
             sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
             sums
         };
-        let block = self.chunk(cost, x.len()).max(VALUES_PER_BIN * bins);
         let sums = if self.shares(cost, x.len()) {
-            let mut counts = vec![Vec::new(); x.len().div_ceil(block)];
-            let patience = self.patience(cost, x.len());
-            self.crew.each_chunk(&mut counts, 1, patience, |index, counts| {
-                let values = &x[index * block..];
-                counts[0] = count(&values[..block.min(values.len())]);
+            let most = (x.len() / (VALUES_PER_BIN * bins)).max(1);
+            let Cut { parts, multiple } = self.cut(cost, x.len());
+            let blocks = Cut { parts: parts.min(most), multiple };
+            let mut counts = vec![Vec::new(); blocks.parts];
+            let (cut, patience) = (Cut { multiple: 1, ..blocks }, self.patience(cost, x.len()));
+            self.crew.each_piece(&mut counts, cut, patience, |part, counts| {
+                counts[0] = count(&x[blocks.piece(part, x.len())]);
             });
             counts.into_iter().fold(vec![0; bins], add)
         } else {

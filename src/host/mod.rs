@@ -12,6 +12,7 @@ mod black_scholes;
 mod convolution;
 mod cpu;
 mod crew;
+mod cut;
 mod fft;
 mod histogram;
 mod matmul;

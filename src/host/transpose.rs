@@ -1,6 +1,7 @@
 //! Rows become columns.
 
 use super::crew::EAGER;
+use super::cut::Cut;
 use super::team::Team;
 use super::vector::{Loop, Vector, on_widest_vectors};
 use crate::kernels::Effort;
@@ -33,11 +34,9 @@ impl Team {
         if !self.shares(cost, x.len()) {
             return (0..down * across).for_each(part);
         }
-        let (all, at_once) = (down * across, (self.chunk(cost, x.len()) / (side * side)).max(1));
+        let squares = Cut { multiple: 1, ..self.cut(cost, x.len()) };
         // What a thread reads, others have written.
-        self.crew.each(all.div_ceil(at_once), EAGER, &|group| {
-            (group * at_once..all.min((group + 1) * at_once)).for_each(part);
-        });
+        self.crew.each(squares.parts, EAGER, &|at| squares.piece(at, down * across).for_each(part));
     }
 }
 

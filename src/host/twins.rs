@@ -110,7 +110,7 @@ unsafe impl<F: Sync, const N: usize> Sync for Map<F, N> {}
 
 /// Vectors in flight: multiply-adds have a latency of four cycles and start two
 /// a cycle on today's cores, which takes eight independent chains to fill.
-const UNROLL: usize = 8;
+pub(super) const UNROLL: usize = 8;
 
 impl<F: Formula<N>, const N: usize> Map<F, N> {
     /// The `count` elements from `start` on.
@@ -190,7 +190,16 @@ impl<F: Formula<N>, const N: usize> Loop for Map<F, N> {
                 self.block::<V, UNROLL>(at, self.streaming);
                 at += UNROLL * V::LANES;
             }
-            while self.count - at >= V::LANES {
+            // One vector by itself takes as long as eight.
+            if self.count - at >= 4 * V::LANES {
+                self.block::<V, 4>(at, false);
+                at += 4 * V::LANES;
+            }
+            if self.count - at >= 2 * V::LANES {
+                self.block::<V, 2>(at, false);
+                at += 2 * V::LANES;
+            }
+            if self.count - at >= V::LANES {
                 self.block::<V, 1>(at, false);
                 at += V::LANES;
             }

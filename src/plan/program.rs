@@ -123,9 +123,16 @@ impl Slice {
     }
 
     pub fn overlaps(&self, other: &Self) -> bool {
-        self.allocation == other.allocation
-            && self.offset < other.end()
-            && other.offset < self.end()
+        self.shared_with(other) > Bytes::ZERO
+    }
+
+    /// The bytes that both have.
+    pub fn shared_with(&self, other: &Self) -> Bytes {
+        if self.allocation != other.allocation {
+            return Bytes::ZERO;
+        }
+        let start = self.offset.max(other.offset);
+        self.end().min(other.end()).max(start) - start
     }
 }
 

@@ -48,14 +48,29 @@ pub enum MemoryCost {
     Renew,
 }
 
+/// The most arrays that a kernel works on.
+pub const MOST_OPERANDS: usize = 4;
+
 /// What a plan does with host memory between two uses of the same data.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Around {
-    /// Bytes that it goes round.
-    pub footprint: Bytes,
+    /// Of each array that the kernel works on, its bytes, and the bytes of all memory that was
+    /// used since it was, with what the kernel itself uses.
+    pub reuse: [(Bytes, Bytes); MOST_OPERANDS],
     /// Bytes that the kernel reads, and those that it writes, which others used before it: all
     /// threads if one runs it, one thread if all do.
     pub handed: [Bytes; 2],
+}
+
+impl Around {
+    /// The mean of what holds for each byte, by the memory that was used since it was; `None`
+    /// if that is not known.
+    fn mean(&self, of: impl Fn(Bytes) -> Option<f64>) -> Option<f64> {
+        let whole: Bytes = self.reuse.iter().map(|&(bytes, _)| bytes).sum();
+        let used = self.reuse.iter().filter(|&&(bytes, _)| bytes > Bytes::ZERO);
+        let parts = used.map(|&(bytes, since)| Some(of(since)? * bytes.as_f64()));
+        Some(parts.sum::<Option<f64>>()? / whole.as_f64().max(1.0))
+    }
 }
 
 /// Host cost, latencies and what happens between operations.
@@ -250,7 +265,6 @@ impl Profile {
         n: u64,
         around: Around,
     ) -> Result<f64, Unknown> {
-        let footprint = around.footprint;
         let is_shared = Effort::of(kernel, arguments).is_shared(n as usize);
         let time = |found: Warmth| {
             let fits = |model: &&TwinModel| model.found == found;
@@ -260,13 +274,13 @@ impl Profile {
         };
         let own = Bytes::new(Variant::of(kernel, arguments).bytes(n));
         let handing_over = self.caches.handing_over(around.handed, is_shared);
-        if footprint <= own {
+        if around.reuse.iter().all(|&(_, since)| since <= own) {
             return Ok(time(Warmth::Same)? + handing_over);
         }
         let near = if own < self.caches.shared_bytes {
             let threads = self.machine.cpu_threads.max(1) as u64;
             let misses = |bytes| self.caches.own(bytes, if is_shared { threads } else { 1 });
-            let misses = misses(own).zip(misses(footprint));
+            let misses = misses(own).zip(around.mean(misses));
             let misses = misses.map_or(1.0, |(there, here)| further(there, here));
             let near = blend(time(Warmth::Same)?, time(Warmth::Shared)?, misses);
             // What no core keeps any more is as far away for everybody.
@@ -276,9 +290,9 @@ impl Profile {
         };
         let far = time(Warmth::Memory)?;
         let what = || Unknown::new("what the CPU finds in its caches of memory used before");
-        let misses = |around| self.caches.twins(around).ok_or_else(what);
-        let measured_at = self.caches.shared_bytes.max(own);
-        Ok(blend(near, far, further(misses(measured_at)?, misses(footprint)?)))
+        let misses = |since| self.caches.twins(since);
+        let there = misses(self.caches.shared_bytes.max(own)).ok_or_else(what)?;
+        Ok(blend(near, far, further(there, around.mean(misses).ok_or_else(what)?)))
     }
 }
 

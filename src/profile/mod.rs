@@ -21,7 +21,7 @@ mod transfers;
 /// What is asked of [`Profile::graph_call`].
 pub use crate::samples::GraphCall;
 pub use accuracy::{Accuracy, Handling, Margin};
-pub use answers::{Around, HostCall, MemoryCost, Unknown};
+pub use answers::{Around, HostCall, MOST_OPERANDS, MemoryCost, Unknown};
 pub use curve::{Beyond, Curve, Estimate, Other};
 pub use file::{ProfileError, SCHEMA_VERSION};
 pub use graphs::{GraphCosts, NodeHandOver, PerNode};

@@ -89,8 +89,14 @@ pub struct CallCosts {
     /// And while one from the device is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub launch_beside_copy_out: Option<Estimate>,
+    /// How much longer a launch takes right behind a wait in its stream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub launch_behind_wait: Option<Estimate>,
     pub copy_in: Option<Estimate>,
     pub copy_out: Option<Estimate>,
+    /// How much longer a copy to the host takes there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copy_out_behind_wait: Option<Estimate>,
     pub clear: Option<Estimate>,
     pub record: Option<Estimate>,
     pub wait: Option<Estimate>,

@@ -28,12 +28,17 @@ pub const LONG_KERNEL: (Variant, u64) =
 pub const HANDED: u64 = 1 << 15;
 
 /// The calls that are measured among each other, as in a pipeline with a stream for every
-/// engine.
-pub const IN_TURN: [TimedCall; 5] =
-    [TimedCall::CopyIn, TimedCall::Launch, TimedCall::CopyOut, TimedCall::Record, TimedCall::Wait];
+/// engine, and how often a turn has them.
+pub const IN_TURN: [(TimedCall, usize); 5] = [
+    (TimedCall::CopyIn, 1),
+    (TimedCall::Launch, 1),
+    (TimedCall::CopyOut, 1),
+    (TimedCall::Record, 2),
+    (TimedCall::Wait, 2),
+];
 /// The same of a pipeline that has all of a piece in one stream: nothing waits for an event.
-pub const IN_ONE_STREAM: [TimedCall; 3] =
-    [TimedCall::CopyIn, TimedCall::Launch, TimedCall::CopyOut];
+pub const IN_ONE_STREAM: [(TimedCall, usize); 3] =
+    [(TimedCall::CopyIn, 1), (TimedCall::Launch, 1), (TimedCall::CopyOut, 1)];
 /// Of the copies among them: too large to go along with the commands themselves.
 pub const IN_TURN_COPY: Bytes = Bytes::kib(64);
 /// How many of each are timed together.

@@ -236,9 +236,10 @@ pub enum Quantity {
     },
     /// Host time of calls among others as a plan makes them, in several streams of a
     /// device that works on them meanwhile: all of a piece in the same one, or copies and
-    /// kernels in streams of their own that wait for each other.
+    /// kernels in streams of their own that wait for each other. Without a call, of a whole
+    /// turn of them with no clock in between. All are measured at once.
     CallInTurn {
-        call: TimedCall,
+        call: Option<TimedCall>,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         one_stream: bool,
     },

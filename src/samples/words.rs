@@ -53,9 +53,7 @@ impl fmt::Display for Quantity {
             }
             &Self::Handed { team, part } => handed(f, team, part),
             Self::Memory { work, bytes } => write!(f, "{} of {bytes}", work.name()),
-            Self::CallInTurn { call, one_stream } => {
-                write!(f, "host cost of {} among others{}", call.name(), across(!one_stream))
-            }
+            &Self::CallInTurn { call, one_stream } => in_turn(f, call, one_stream),
             &Self::LaunchBeside { copy } => launch_beside(f, copy),
             Self::Trip { first, size, next, part, in_graph } => {
                 trip(f, (*first, *size), *next, (*part, *in_graph))
@@ -205,6 +203,11 @@ impl MemoryWork {
             Self::CombinedWriteTeam => "writing write-combined memory by all threads",
         }
     }
+}
+
+fn in_turn(f: &mut fmt::Formatter<'_>, call: Option<TimedCall>, one_stream: bool) -> fmt::Result {
+    let calls = call.map_or("calls", TimedCall::name);
+    write!(f, "host cost of {calls} among others{}", across(!one_stream))
 }
 
 fn launch_beside(f: &mut fmt::Formatter<'_>, copy: Option<Direction>) -> fmt::Result {

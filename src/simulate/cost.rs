@@ -29,8 +29,8 @@ pub(super) enum Key {
     PeerCopy([DeviceId; 2], Bytes),
     UseDevice,
     Launch(Variant, u64),
-    /// The kernel, its elements, the allocation that it writes to, and what it has of others.
-    Compute(Variant, u64, usize, [Bytes; 2]),
+    /// The kernel, its elements, the allocation that it writes to, and where its data is.
+    Compute(Variant, u64, usize, Option<Around>),
     Memory(MemoryCall, usize),
     /// Where the graph's launch stands in the body: each graph has nodes of its own.
     Replay(usize),
@@ -45,8 +45,8 @@ pub(super) enum MemoryCall {
 
 impl Key {
     /// Of a call that launches a graph, is in one, or has nothing to do with any;
-    /// `handed`: see [`super::handed`].
-    pub fn of(plan: &Plan, call: &Call, handed: [Bytes; 2], graph: Option<&Graph>) -> Self {
+    /// `around`: of a kernel on the CPU.
+    pub fn of(plan: &Plan, call: &Call, around: Option<&Around>, graph: Option<&Graph>) -> Self {
         let variant = |step: &Step| Variant::of(step.kernel, &step.arguments);
         match call {
             Call::Synchronize { .. } => Self::Synchronize,
@@ -62,9 +62,12 @@ impl Key {
             Call::PeerCopy { from, to, .. } => Self::PeerCopy(plan.peers_of(from, to), from.length),
             Call::Use(_) => Self::UseDevice,
             Call::Launch { step, .. } => Self::Launch(variant(step), step.elements()),
-            Call::Compute { step } => {
-                Self::Compute(variant(step), step.elements(), step.output.allocation.0, handed)
-            }
+            Call::Compute { step } => Self::Compute(
+                variant(step),
+                step.elements(),
+                step.output.allocation.0,
+                around.copied(),
+            ),
             Call::Allocate(id) => Self::Memory(MemoryCall::Allocate, id.0),
             Call::Pin(id) => Self::Memory(MemoryCall::Pin, id.0),
             Call::Renew(id) => Self::Memory(MemoryCall::Renew, id.0),
@@ -76,9 +79,7 @@ impl Key {
 pub(super) struct Costs<'a> {
     plan: &'a Plan,
     profile: &'a Profile,
-    /// What one pass touches is what lies between two uses of the same data.
-    footprint: Bytes,
-    /// The part of it that copies to the device read.
+    /// The host memory that copies to the device read in a pass.
     copied_in: Bytes,
     /// For each allocation, whether the body renews it.
     fresh: Vec<bool>,
@@ -107,8 +108,8 @@ impl<'a> Costs<'a> {
         }
         let meet = |(device, copies)| plan.streams_of(DeviceId(device)) > 1 && copies == [true; 2];
         let both_ways = copies.into_iter().enumerate().map(meet).collect();
-        let (footprint, copied_in) = (plan.host_footprint(), plan.copied_in_footprint());
-        Self { plan, profile, footprint, copied_in, fresh, copied, both_ways }
+        let copied_in = plan.copied_in_footprint();
+        Self { plan, profile, copied_in, fresh, copied, both_ways }
     }
 
     /// What a call costs that launches a graph, is in one with something before it, or has
@@ -119,13 +120,13 @@ impl<'a> Costs<'a> {
     pub fn class(
         &self,
         call: &Call,
-        handed: [Bytes; 2],
+        around: Option<&Around>,
         (graph, before): (Option<&Graph>, Option<Before>),
     ) -> Result<Class, Unknown> {
         match (graph, before) {
             (Some(_), Some(before)) => self.node(call, before),
             (Some(graph), None) => self.graph(graph),
-            (None, _) => self.call(call, handed),
+            (None, _) => self.call(call, around),
         }
     }
 
@@ -207,14 +208,14 @@ impl<'a> Costs<'a> {
         Ok(Class { latency, work, in_graph: true, ..on_host(part) })
     }
 
-    fn call(&self, call: &Call, handed: [Bytes; 2]) -> Result<Class, Unknown> {
+    fn call(&self, call: &Call, around: Option<&Around>) -> Result<Class, Unknown> {
         let Self { plan, profile, .. } = *self;
         Ok(match call {
             Call::Replay { .. } => unreachable!("it launches a graph"),
             Call::Compute { step } => {
                 let (kernel, n) = (step.kernel, step.elements());
                 let touch = self.touch_time(&step.output, MemoryCost::FirstTouchTeam)?;
-                let around = Around { footprint: self.footprint, handed };
+                let around = *around.expect("known of every kernel on the CPU");
                 let time = profile.twin(kernel, &step.arguments, n, around)? + touch;
                 on_host(Span::from_nanos_f64(time.max(0.0)))
             }

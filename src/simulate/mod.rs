@@ -11,13 +11,13 @@
 //! say nothing about, `engine` only moves time forwards.
 
 mod antithetic;
+mod around;
 mod bound;
 mod channels;
 mod copies;
 mod cost;
 mod engine;
 mod entries;
-mod handed;
 mod host;
 mod issue;
 mod launches;

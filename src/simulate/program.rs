@@ -2,11 +2,11 @@
 //! looked up once.
 
 use super::antithetic::Antithetic;
+use super::around::around;
 use super::channels::CHANNELS;
 use super::copies::{ENGINES, PEER_ENGINE};
 use super::cost::{Costs, Key};
 use super::entries::{Entries, EntryId};
-use super::handed::handed;
 use super::issue::{Stretch, stretches};
 use super::launches::Launches;
 use super::looks::LookTimes;
@@ -238,18 +238,18 @@ impl<'p> Program<'p> {
         // A wait is for the latest recording that was issued before it, whatever
         // becomes of the event later (CUDA Driver API, `cuStreamWaitEvent`).
         let mut latest = vec![NONE; plan.events];
-        let (lanes, handed) = (plan.lanes(), handed(plan));
+        let (lanes, around) = (plan.lanes(), around(plan));
         for (at, call) in plan.body.iter().enumerate() {
             let graph = self.graph_at(at);
             let before = graph.and_then(|graph| graph.before(at));
-            let key = (Key::of(plan, call, handed[at], graph), before);
+            let key = (Key::of(plan, call, around.get(&at), graph), before);
             let class = match known.get(&key) {
                 Some(&class) => class,
                 None => {
                     let class = index(self.classes.len());
                     let inline = costs.inline(call).filter(|_| graph.is_none());
                     let may_go_inline = inline.is_some();
-                    let usual = costs.class(call, handed[at], (graph, before))?;
+                    let usual = costs.class(call, around.get(&at), (graph, before))?;
                     self.classes.push(Class { may_go_inline, ..usual });
                     self.classes.extend(inline);
                     known.insert(key, class);
@@ -270,7 +270,7 @@ impl<'p> Program<'p> {
             let is_launch = matches!(call, Call::Launch { .. }) && before.is_none();
             let device = self.traits.get(usize::from(stream)).map_or(0, |traits| traits.device.0);
             let class_of = &self.classes[class as usize];
-            self.hosts.extend(launches.host_of(class_of, device, is_launch));
+            self.hosts.extend(launches.host_of(class_of, (stream, device), is_launch));
             self.items.push(Item { class, recording, stream, sort, is_part: false });
         }
         Ok(())

@@ -4,7 +4,7 @@
 use super::cost::Costs;
 use crate::plan::Plan;
 use crate::profile::{GraphCall, Profile, Unknown};
-use crate::units::{Bytes, Span};
+use crate::units::Span;
 
 /// Predicts the time of a plan's set-up.
 ///
@@ -12,8 +12,7 @@ use crate::units::{Bytes, Span};
 /// If the profile does not know what one of the calls costs.
 pub fn setup_time(plan: &Plan, profile: &Profile) -> Result<Span, Unknown> {
     let costs = Costs::new(plan, profile);
-    let calls =
-        plan.setup.iter().map(|call| Ok(costs.class(call, [Bytes::ZERO; 2], (None, None))?.host));
+    let calls = plan.setup.iter().map(|call| Ok(costs.class(call, None, (None, None))?.host));
     let graphs = plan.graphs().map(|graph| {
         let cost = |call| profile.graph_call(call, graph.nodes);
         Ok(cost(GraphCall::Capture)? + cost(GraphCall::Instantiate)?)

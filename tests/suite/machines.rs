@@ -29,6 +29,8 @@ pub fn machine() -> Profile {
         calls: CallCosts {
             launch_spread: None,
             launch_beside_copy_in: None,
+            launch_behind_wait: None,
+            copy_out_behind_wait: None,
             launch_beside_copy_out: None,
             launch: Some(time(2_000.0)),
             copy_in: Some(time(1_000.0)),

@@ -177,7 +177,7 @@ fn launches_beside_copies_are_told_from_those_beside_none() {
     for bytes in [1 << 20, 1 << 24, 1 << 28] {
         add(copy(bytes), 1_000.0 + bytes as f64 / 55.0);
     }
-    let in_turn = |call| Quantity::CallInTurn { call, one_stream: true };
+    let in_turn = |call| Quantity::CallInTurn { call: Some(call), one_stream: true };
     add(in_turn(TimedCall::CopyIn), 1_350.0);
     add(in_turn(TimedCall::Launch), 3_300.0);
     add(in_turn(TimedCall::CopyOut), 1_350.0);

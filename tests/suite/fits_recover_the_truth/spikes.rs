@@ -101,7 +101,9 @@ fn a_single_spike_moves_no_kernel_and_no_twin() {
             let time = |p: &Profile| p.kernel(kernel, &arguments, 1 << power).expect("known");
             assert_stays(kernel.name(), time(before), time(after), 0.0);
             let footprint = Bytes::new(kernel.bytes_per_element() << power);
-            let own = Around { footprint, handed: [Bytes::ZERO; 2] };
+            let mut reuse = [(Bytes::ZERO, Bytes::ZERO); MOST_OPERANDS];
+            reuse[0] = (footprint, footprint);
+            let own = Around { reuse, handed: [Bytes::ZERO; 2] };
             let time = |p: &Profile| p.twin(kernel, &arguments, 1 << power, own).expect("known");
             let elements = 1 << power;
             let variant = Variant { kernel, extent: kernel.extent().map_or(0, |_| 64) };

@@ -38,7 +38,7 @@ fn samples(clock: &mut Clock, wait: impl Fn(f64) -> f64) -> Vec<Measurement> {
     let mut add = |quantity, ns| all.push(measured(quantity, 1, clock.times(ns, 51)));
     let timed = [TimedCall::CopyIn, TimedCall::CopyOut, TimedCall::Launch];
     for (call, ns) in timed.into_iter().zip(CALL) {
-        add(Quantity::CallInTurn { call, one_stream: false }, ns);
+        add(Quantity::CallInTurn { call: Some(call), one_stream: false }, ns);
     }
     add(Quantity::Call { call: TimedCall::Synchronize }, SYNCHRONIZE);
     for direction in Direction::BOTH {
@@ -198,17 +198,25 @@ fn what_comes_behind_a_wait_takes_longer_for_it() {
         (TimedCall::Launch, 3_200.0, 3_350.0),
         (TimedCall::CopyOut, 1_400.0, 1_450.0),
     ];
+    // A clock makes each call 45 ns longer.
+    let mut add = |call: Option<TimedCall>, one_stream, ns| {
+        let ns = ns + if call.is_some() { 45.0 } else { 0.0 };
+        all.push(measured(Quantity::CallInTurn { call, one_stream }, 1, clock.times(ns, 201)));
+    };
     for (call, in_one_stream, behind) in times {
-        for (one_stream, ns) in [(true, in_one_stream), (false, behind)] {
-            let what = Quantity::CallInTurn { call, one_stream };
-            all.push(measured(what, 1, clock.times(ns, 201)));
-        }
+        add(Some(call), true, in_one_stream);
+        add(Some(call), false, behind);
     }
-    let wait = Quantity::CallInTurn { call: TimedCall::Wait, one_stream: false };
-    all.push(measured(wait, 1, clock.times(140.0, 201)));
+    add(Some(TimedCall::Wait), false, 140.0);
+    add(Some(TimedCall::Record), false, 160.0);
+    add(None, true, 5_900.0);
+    add(None, false, 6_100.0 + 2.0 * (140.0 + 160.0));
     let calls = fitted(all).calls;
     assert_within(calls.launch.expect("launches were timed").ns, 3_200.0, 0.01, "launch");
     assert_within(calls.copy_out.expect("copies were timed").ns, 1_400.0, 0.01, "copy out");
-    // Half of each pair's waits are before a launch.
-    assert_within(calls.wait.expect("waits were timed").ns, 240.0, 0.1, "wait");
+    assert_within(calls.wait.expect("waits were timed").ns, 140.0, 0.1, "wait");
+    assert_within(calls.record.expect("records were timed").ns, 160.0, 0.1, "record");
+    let [launch, copy] = [calls.launch_behind_wait, calls.copy_out_behind_wait];
+    assert_within(launch.expect("it was seen").ns, 150.0, 0.2, "behind a wait");
+    assert_within(copy.expect("it was seen").ns, 50.0, 0.5, "behind a wait");
 }

@@ -24,17 +24,17 @@ fn dispatched(more: Vec<Call>) -> u64 {
 #[test]
 fn what_comes_too_early_looks_again_after_whole_periods() {
     let machine = looking(1_500.0);
-    // The copy ends at 10000; the launch is issued at 4000 + 2 an element.
+    // The copy ends at 10000; the launch is issued at 4000 + 1 an element.
     let dispatched = |elements| {
         let body = vec![copy_in(0, PINNED, 5_000), compute(elements), launch(0, 4_000)];
         spans(&run(body, &machine), Lane::Kernels)[0].0
     };
     // Arrives at 8100, looks again at 9600 and 11100; then the gap.
-    assert_eq!(dispatched(50), 12_100);
+    assert_eq!(dispatched(100), 12_100);
     // Arrives at 9000, looks again at 10500.
-    assert_eq!(dispatched(500), 11_500);
+    assert_eq!(dispatched(1_000), 11_500);
     // Arrives at 11200 and finds the way clear.
-    assert_eq!(dispatched(1_600), 12_200);
+    assert_eq!(dispatched(3_200), 12_200);
 }
 
 #[test]
@@ -74,9 +74,9 @@ fn what_comes_a_little_too_early_does_not_wait() {
 fn an_engine_looks_when_work_arrives_for_it() {
     assert_eq!(dispatched(vec![]), 14_000);
     // Issued at 7000 in another stream, it arrives at 11000.
-    assert_eq!(dispatched(vec![compute(500), launch(1, 10)]), 12_000);
+    assert_eq!(dispatched(vec![compute(1_000), launch(1, 10)]), 12_000);
     // It makes no difference to another engine.
-    assert_eq!(dispatched(vec![compute(500), copy_out(1, PINNED, 10)]), 14_000);
+    assert_eq!(dispatched(vec![compute(1_000), copy_out(1, PINNED, 10)]), 14_000);
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn an_event_makes_another_stream_wait() {
 
 #[test]
 fn a_hand_over_is_paid_by_what_is_there_and_waits() {
-    // The copy ends at 10000. The launch is issued at 4300 + 2 an element that is
+    // The copy ends at 10000. The launch is issued at 4300 + 1 an element that is
     // computed before it, and arrives 4000 later.
     let dispatched = |elements| {
         let body = vec![
@@ -46,11 +46,11 @@ fn a_hand_over_is_paid_by_what_is_there_and_waits() {
         spans(&run(body, &machine()), Lane::Kernels)[0].0
     };
     // Arrived at 8400: the whole of 700, then the gap.
-    assert_eq!(dispatched(50), 11_700);
+    assert_eq!(dispatched(100), 11_700);
     // Arrives at 10400, on nine tenths of its way when the copy ends: 630 of 700.
-    assert_eq!(dispatched(1_050), 11_630);
+    assert_eq!(dispatched(2_100), 11_630);
     // Issued at 10300: nothing to wait for, arrives at 14300.
-    assert_eq!(dispatched(3_000), 15_300);
+    assert_eq!(dispatched(6_000), 15_300);
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn a_small_copy_into_an_empty_stream_goes_along_with_its_command() {
     assert_eq!(spans(&larger, Lane::CopyIn), [(4_000, 7_000)]);
     // Called at 4500, when the stream is empty again.
     let late =
-        run(vec![copy_in(0, PINNED, 1_000), compute(1_000), copy_in(0, PINNED, 1_000)], &machine);
+        run(vec![copy_in(0, PINNED, 1_000), compute(2_000), copy_in(0, PINNED, 1_000)], &machine);
     assert_eq!(spans(&late, Lane::CopyIn), [(1_500, 3_000), (6_000, 7_500)]);
 }
 

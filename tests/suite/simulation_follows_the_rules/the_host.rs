@@ -101,9 +101,19 @@ fn a_pageable_copy_waits_for_its_stream_but_a_small_one_in_returns_early() {
 
 #[test]
 fn what_the_caches_cannot_hold_is_cold() {
-    let mut plan = tiny(vec![compute(10_000), copy_in(0, PAGEABLE, 20_000)]);
+    // What a kernel uses, another one used before it, and so much else since.
+    let behind = |others: Bytes| {
+        let mut step = step(PAGEABLE, others.as_f32_count());
+        (step.inputs[0].offset, step.output.offset) =
+            (Bytes::of_f32(10_000), Bytes::of_f32(10_000));
+        vec![compute(10_000), copy_in(0, PAGEABLE, 20_000), Call::Compute { step }]
+    };
+    let mut plan = tiny(Vec::new());
     plan.allocations[PINNED.0].bytes = Bytes::ZERO;
-    let on_host = |plan: &Plan| spans(&simulate(plan, &machine()).expect("known"), Lane::Host);
+    let on_host = |plan: &Plan| {
+        let calls = spans(&simulate(plan, &machine()).expect("known"), Lane::Host);
+        [calls[0], calls[1]]
+    };
     // Twins: 1000 + 2 an element in the shared cache, 5 in memory. Copies: 8000 + 1
     // an element hot, 2 cold. In between they go by the share of misses: half of
     // them half a MiB after the first.
@@ -116,15 +126,15 @@ fn what_the_caches_cannot_hold_is_cold() {
         (9_999, 51_000, 48_000),
     ] {
         plan.allocations[PAGEABLE.0].bytes = Bytes::kib(kib);
+        plan.body = behind(Bytes::kib(kib) - Bytes::of_f32(10_000));
         assert_eq!(on_host(&plan), [(0, twin), (twin, twin + copy)], "{kib} KiB");
     }
+    // Two halves that follow each other: what lies beside them is not used.
+    plan.body = behind(Bytes::of_f32(20_000));
+    assert_eq!(on_host(&plan)[0], (0, 21_000));
     // A twin that uses everything itself finds it again: 1 an element.
-    let plan_of_one = tiny(vec![compute(ROOM)]);
-    assert_eq!(on_host(&plan_of_one), [(0, 1_000 + ROOM)]);
-    // Device memory is not in the host's caches.
-    plan.allocations[PAGEABLE.0].bytes = Bytes::of_f32(ROOM);
-    plan.allocations[DEVICE.0].bytes = Bytes::mib(64);
-    assert_eq!(on_host(&plan), [(0, 21_000), (21_000, 49_000)]);
+    plan.body = vec![compute(10_000), copy_in(0, PAGEABLE, 20_000)];
+    assert_eq!(on_host(&plan)[0], (0, 11_000));
 }
 
 #[test]
@@ -317,4 +327,33 @@ fn what_other_threads_used_before_takes_longer() {
     // What the device wrote meanwhile is in no cache.
     let body = vec![compute(many), copy_out(0, PAGEABLE, 10), compute(few)];
     assert_eq!(times(body)[2], own[0]);
+}
+
+#[test]
+fn who_comes_behind_a_wait_takes_longer_for_it() {
+    let mut patient = machine();
+    patient.calls.launch_behind_wait = Some(exactly(150.0));
+    patient.calls.copy_out_behind_wait = Some(exactly(50.0));
+    let body = vec![
+        record(0, 0),
+        wait(1, 0),
+        wait(1, 0),
+        // Another stream has not been made to wait.
+        launch(0, 10),
+        record(1, 1),
+        launch(1, 10),
+        launch(1, 10),
+        wait(1, 0),
+        copy_in(1, PINNED, 10),
+        wait(2, 0),
+        copy_out(2, PINNED, 10),
+        copy_out(2, PINNED, 10),
+    ];
+    let times = |machine: &Profile| -> Vec<u64> {
+        let spans = spans(&run(body.clone(), machine), Lane::Host);
+        spans.into_iter().map(|(start, end)| end - start).collect()
+    };
+    let longer =
+        times(&patient).into_iter().zip(times(&machine())).map(|(here, there)| here - there);
+    assert_eq!(longer.collect::<Vec<_>>(), [0, 0, 0, 0, 0, 150, 0, 0, 0, 0, 50, 0]);
 }

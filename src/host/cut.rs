@@ -1,0 +1,42 @@
+//! How work is cut up to be shared out.
+
+use std::ops::Range;
+
+/// How something is cut up.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cut {
+    pub parts: usize,
+    /// What each piece but the last is a multiple of.
+    pub multiple: usize,
+}
+
+impl Cut {
+    /// One of the pieces, all as long as possible as the others: there may be none for the
+    /// last parts. Where the first of as many parts as there are threads begins, the same
+    /// thread's first of twice as many begins.
+    pub fn piece(self, part: usize, whole: usize) -> Range<usize> {
+        let edge = |at: usize| {
+            let even = (at * whole).div_ceil(self.parts.max(1));
+            even.next_multiple_of(self.multiple).min(whole)
+        };
+        edge(part)..edge(part + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A kernel finds in each core's caches what the one before left there.
+    #[test]
+    fn a_share_begins_at_the_same_place_however_finely_it_is_cut() {
+        for whole in [27_642, 195_766, 255_502, 471_237] {
+            let start = |thread: usize, each: usize| {
+                Cut { parts: 16 * each, multiple: 128 }.piece(thread * each, whole).start
+            };
+            assert!(
+                (0..16).all(|thread| (2..=8).all(|each| start(thread, each) == start(thread, 1)))
+            );
+        }
+    }
+}
