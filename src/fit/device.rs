@@ -28,18 +28,24 @@ pub(super) fn calls(lookup: &Lookup<'_>, copies: &[CopyModel]) -> CallCosts {
     };
     // Best among others, as plans make them: the same call again and again finds
     // everything in the caches.
-    let clocks = [false, true].map(|one_stream| clock(lookup, one_stream).unwrap_or_default());
+    let clock = clock(lookup).unwrap_or_default();
     let in_turn = |call, one_stream| {
         let timed = Quantity::CallInTurn { call: Some(call), one_stream };
-        Some(lookup.estimate_of(&timed)?.without(clocks[usize::from(one_stream)]))
+        Some(lookup.estimate_of(&timed)?.without(clock))
     };
     let among = |call| in_turn(call, true).or_else(|| in_turn(call, false));
     let copy = |call| among(call).or_else(|| cost(call));
     let event = |call, with_launch| in_turn(call, false).or_else(|| besides(with_launch, call));
-    // Of the calls in streams of their own, launches and copies to the host are behind waits.
+    // Of the calls in streams of their own, launches and copies to the host are behind waits;
+    // both ways of a call were measured right behind each other.
     let longer_behind = |call| {
-        let longer = in_turn(call, false)?.without(in_turn(call, true)?.ns);
-        (longer.ns > 0.0).then_some(longer)
+        let [across, alone] = [false, true].map(|one_stream| {
+            lookup.times_of(&Quantity::CallInTurn { call: Some(call), one_stream })
+        });
+        let pairs = across.len() == alone.len();
+        let longer: Vec<f64> = across.iter().zip(&alone).map(|(one, other)| one - other).collect();
+        let ns = median(&longer).filter(|&ns| pairs && ns > 0.0)?;
+        Some(Estimate::new(ns, in_turn(call, false)?.scatter))
     };
     let beside = |copy| lookup.estimate_of(&Quantity::LaunchBeside { copy });
     let longer_beside = |copy| clearly_longer(beside(Some(copy))?, beside(None)?.ns);
@@ -70,22 +76,24 @@ pub(super) fn calls(lookup: &Lookup<'_>, copies: &[CopyModel]) -> CallCosts {
 }
 
 /// By how many nanoseconds a clock between two calls makes both longer: it takes its own time,
-/// and keeps one from beginning before the other is through. Calls with clocks and without
-/// were made right behind each other, so that each pair tells.
-fn clock(lookup: &Lookup<'_>, one_stream: bool) -> Option<f64> {
-    let turn = if one_stream { &IN_ONE_STREAM[..] } else { &IN_TURN[..] };
-    let times = |call| lookup.times_of(&Quantity::CallInTurn { call, one_stream });
-    let mut longer: Vec<f64> = times(None).into_iter().map(|whole| -whole).collect();
-    let mut calls = 0;
-    for &(call, often) in turn {
-        let times = times(Some(call));
-        if times.len() != longer.len() {
-            return None;
+/// and keeps one from beginning before the other is through. Turns with clocks and without were
+/// made right behind each other: what they differ by is this, and noise of both.
+fn clock(lookup: &Lookup<'_>) -> Option<f64> {
+    let mut clocks = Vec::new();
+    for (one_stream, turn) in [(false, &IN_TURN[..]), (true, &IN_ONE_STREAM[..])] {
+        let times = |call| lookup.times_of(&Quantity::CallInTurn { call, one_stream });
+        let mut longer: Vec<f64> = times(None).into_iter().map(|whole| -whole).collect();
+        for &(call, often) in turn {
+            let times = times(Some(call));
+            if times.len() != longer.len() {
+                return None;
+            }
+            longer.iter_mut().zip(times).for_each(|(sum, time)| *sum += time * often as f64);
         }
-        longer.iter_mut().zip(times).for_each(|(sum, time)| *sum += time * often as f64);
-        calls += often;
+        let calls: usize = turn.iter().map(|&(_, often)| often).sum();
+        clocks.extend(longer.into_iter().map(|sum| sum / calls as f64));
     }
-    Some(median(&longer)?.max(0.0) / calls as f64)
+    Some(median(&clocks)?.max(0.0))
 }
 
 /// A round trip is the call, the way to the device, the operation itself, and

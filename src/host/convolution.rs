@@ -1,6 +1,7 @@
 //! Weighted sums of neighbours, for one thread and any [`Vector`].
 
 use super::team::Team;
+use super::twins::UNROLL;
 use super::vector::{Loop, MAX_LANES, Vector, on_widest_vectors};
 use crate::kernels::Effort;
 
@@ -59,9 +60,6 @@ struct Convolve<'a> {
     /// Store past the caches.
     streaming: bool,
 }
-
-/// Vectors in flight, for the reason that `Map` has.
-const UNROLL: usize = 8;
 
 impl<'a> Convolve<'a> {
     fn new(window: &'a [f32], weights: &'a [f32], output: &mut [f32], streaming: bool) -> Self {

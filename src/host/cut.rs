@@ -11,12 +11,12 @@ pub(super) struct Cut {
 }
 
 impl Cut {
-    /// One of the pieces, all as long as possible as the others: there may be none for the
-    /// last parts. Where the first of as many parts as there are threads begins, the same
-    /// thread's first of twice as many begins.
+    /// One of the pieces, which are as equal in length as possible: there may be nothing in
+    /// the last. Where the first of as many parts as there are threads begins, the same
+    /// thread's first of twice as many begins. None begins before the one before it ends.
     pub fn piece(self, part: usize, whole: usize) -> Range<usize> {
         let edge = |at: usize| {
-            let even = (at * whole).div_ceil(self.parts.max(1));
+            let even = (at * whole).div_ceil(self.parts);
             even.next_multiple_of(self.multiple).min(whole)
         };
         edge(part)..edge(part + 1)

@@ -170,7 +170,8 @@ impl Team {
     /// The map's pointers must be good for `count` elements, and its output must
     /// not overlap a source unless it is that source.
     unsafe fn map<F: Formula<N>, const N: usize>(&self, map: Map<F, N>, cost: Effort) {
-        let (shares, before) = (self.shares(cost, map.count), until_aligned(map.output, map.count));
+        let (shares, before) =
+            (self.shares(cost, map.count), until_aligned(cost, map.output, map.count));
         // SAFETY: both parts lie inside the map.
         let map = unsafe {
             if before > 0 {
@@ -190,13 +191,13 @@ impl Team {
         });
     }
 
-    /// The same to the last bit for any number of threads: blocks are always
-    /// the same, and so is the order in which they are added.
+    /// The same to the last bit for any number of threads: blocks of the same memory are
+    /// always the same, and so is the order in which they are added.
     fn sum(&self, cost: Effort, x: &[f32]) -> f32 {
         const BLOCK: usize = 1 << 11;
         let sum_of = |block: &[f32]| on_widest_vectors(Sum(block));
         let shares = self.shares(cost, x.len());
-        let (before, x) = x.split_at(until_aligned(x.as_ptr(), x.len()));
+        let (before, x) = x.split_at(until_aligned(cost, x.as_ptr(), x.len()));
         let before = sum_of(before);
         if !shares {
             return x.chunks(BLOCK).fold(before, |sum, block| sum + sum_of(block)) as f32;
@@ -248,11 +249,14 @@ impl Team {
 }
 
 /// How many of so many elements come before the first that is aligned to any vector. Vectors
-/// that lie across two cache lines make `scale` a tenth slower and `sum` two thirds. The arrays
-/// of a batch begin at the same place in a line, so that aligning one aligns all.
-fn until_aligned(start: *const f32, count: usize) -> usize {
-    let before = start.align_offset(MAX_LANES * size_of::<f32>());
-    if count < WORTH_ALIGNING { 0 } else { before.min(count) }
+/// that lie across two cache lines make `scale` a tenth slower and `sum` two thirds. Most arrays
+/// of a batch begin at the same place in a line, so that aligning one aligns them. Arithmetic is
+/// not slower for it, and would be for the few that come first.
+fn until_aligned(cost: Effort, start: *const f32, count: usize) -> usize {
+    if count < WORTH_ALIGNING || !cost.is_bound_by_memory() {
+        return 0;
+    }
+    start.align_offset(MAX_LANES * size_of::<f32>()).min(count)
 }
 
 /// So many elements make up for the first few, which take a way of their own.

@@ -20,10 +20,20 @@ impl Effort {
 
     /// Nanoseconds of so many elements.
     pub fn nanos(self, count: usize) -> f64 {
+        let [bytes, flops] = self.nanos_of_one();
+        bytes.max(flops) * count as f64
+    }
+
+    /// Whether loading and storing takes longer than arithmetic.
+    pub fn is_bound_by_memory(self) -> bool {
+        let [bytes, flops] = self.nanos_of_one();
+        bytes > flops
+    }
+
+    fn nanos_of_one(self) -> [f64; 2] {
         const BYTES_PER_NANO: f64 = 40.0;
         const FLOPS_PER_NANO: f64 = 100.0;
-        let element = (self.bytes as f64 / BYTES_PER_NANO).max(self.flops / FLOPS_PER_NANO);
-        element * count as f64
+        [self.bytes as f64 / BYTES_PER_NANO, self.flops / FLOPS_PER_NANO]
     }
 
     /// Whether a team of threads shares out so many elements; one does the work if not.

@@ -123,16 +123,9 @@ impl Slice {
     }
 
     pub fn overlaps(&self, other: &Self) -> bool {
-        self.shared_with(other) > Bytes::ZERO
-    }
-
-    /// The bytes that both have.
-    pub fn shared_with(&self, other: &Self) -> Bytes {
-        if self.allocation != other.allocation {
-            return Bytes::ZERO;
-        }
-        let start = self.offset.max(other.offset);
-        self.end().min(other.end()).max(start) - start
+        self.allocation == other.allocation
+            && self.offset < other.end()
+            && other.offset < self.end()
     }
 }
 

@@ -18,7 +18,7 @@ pub struct Unknown {
 }
 
 impl Unknown {
-    pub(super) fn new(what: impl Into<String>) -> Self {
+    pub(crate) fn new(what: impl Into<String>) -> Self {
         Self { what: what.into() }
     }
 }
@@ -253,8 +253,8 @@ impl Profile {
         between(models, Variant::of(kernel, arguments), n, "on the GPU")
     }
 
-    /// Nanoseconds of a kernel's CPU twin in a plan that goes round so much host
-    /// memory.
+    /// Nanoseconds of a kernel's CPU twin in a plan that used so much host memory
+    /// since its data.
     ///
     /// # Errors
     /// If the twin was not calibrated at such a size.

@@ -237,7 +237,8 @@ pub enum Quantity {
     /// Host time of calls among others as a plan makes them, in several streams of a
     /// device that works on them meanwhile: all of a piece in the same one, or copies and
     /// kernels in streams of their own that wait for each other. Without a call, of a whole
-    /// turn of them with no clock in between. All are measured at once.
+    /// turn of them with no clock in between, or not measured where each call's time comes
+    /// without that of its clock. All are measured at once.
     CallInTurn {
         call: Option<TimedCall>,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]

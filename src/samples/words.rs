@@ -206,7 +206,7 @@ impl MemoryWork {
 }
 
 fn in_turn(f: &mut fmt::Formatter<'_>, call: Option<TimedCall>, one_stream: bool) -> fmt::Result {
-    let calls = call.map_or("calls", TimedCall::name);
+    let calls = call.map_or("a turn of calls", TimedCall::name);
     write!(f, "host cost of {calls} among others{}", across(!one_stream))
 }
 

@@ -215,7 +215,8 @@ impl<'a> Costs<'a> {
             Call::Compute { step } => {
                 let (kernel, n) = (step.kernel, step.elements());
                 let touch = self.touch_time(&step.output, MemoryCost::FirstTouchTeam)?;
-                let around = *around.expect("known of every kernel on the CPU");
+                let what = || Unknown::new("kernels on the CPU in a set-up");
+                let around = *around.ok_or_else(what)?;
                 let time = profile.twin(kernel, &step.arguments, n, around)? + touch;
                 on_host(Span::from_nanos_f64(time.max(0.0)))
             }

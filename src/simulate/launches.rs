@@ -21,8 +21,8 @@ use crate::profile::{Estimate, Profile};
 use crate::units::{Bandwidth, Span};
 use rand::Rng;
 
-/// Goes through the calls of a plan and tells how long each keeps the host, if any launch takes
-/// anything else than the profile says.
+/// Goes through the calls of a plan and tells how long each keeps the host, if any takes
+/// anything else than its class says.
 pub(super) struct Launches<'p> {
     spread: Option<(Antithetic, &'p [(f64, f64)])>,
     /// Beside data of each direction: by how many nanoseconds launches take longer, and how many
@@ -81,6 +81,9 @@ impl<'p> Launches<'p> {
         let mut host = class.host;
         if is_launch {
             host = self.drawn(class.host) + self.longer(class.host, device);
+        }
+        if let Waits::Stream(_) = class.waits {
+            self.waiting.retain(|&waiting| waiting != stream);
         }
         if !class.in_graph {
             host += self.behind_wait(&class.work, stream, is_launch);

@@ -130,7 +130,7 @@ pub(super) enum Tie {
 pub struct Program<'p> {
     pub(super) profile: &'p Profile,
     pub(super) items: Vec<Item>,
-    /// What each call has instead of its class's host time, if launches take their own.
+    /// What each call has instead of its class's host time, if some take their own.
     pub(super) hosts: Vec<Span>,
     pub(super) classes: Vec<Class>,
     pub(super) entries: Entries,

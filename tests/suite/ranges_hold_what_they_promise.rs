@@ -85,8 +85,7 @@ fn ranges_hold_nine_of_ten_that_no_margin_has_seen() {
             }
         }
         let share = f64::from(inside as u32) / f64::from(all as u32);
-        // Four standard deviations of a share of 400, and a range always holds the
-        // prediction, however sharp that is.
+        // A range always holds the prediction, however sharp that is.
         assert!((0.84..=0.97).contains(&share), "{errors:?}: {share} of {all}");
     }
 }

@@ -132,6 +132,9 @@ fn what_the_caches_cannot_hold_is_cold() {
     // Two halves that follow each other: what lies beside them is not used.
     plan.body = behind(Bytes::of_f32(20_000));
     assert_eq!(on_host(&plan)[0], (0, 21_000));
+    // Device memory is not in the host's caches.
+    plan.allocations[DEVICE.0].bytes = Bytes::mib(64);
+    assert_eq!(on_host(&plan)[0], (0, 21_000));
     // A twin that uses everything itself finds it again: 1 an element.
     plan.body = vec![compute(10_000), copy_in(0, PAGEABLE, 20_000)];
     assert_eq!(on_host(&plan)[0], (0, 11_000));
@@ -348,6 +351,10 @@ fn who_comes_behind_a_wait_takes_longer_for_it() {
         wait(2, 0),
         copy_out(2, PINNED, 10),
         copy_out(2, PINNED, 10),
+        // Who is waited for has nothing to wait for.
+        wait(1, 0),
+        synchronize(1),
+        launch(1, 10),
     ];
     let times = |machine: &Profile| -> Vec<u64> {
         let spans = spans(&run(body.clone(), machine), Lane::Host);
@@ -355,5 +362,5 @@ fn who_comes_behind_a_wait_takes_longer_for_it() {
     };
     let longer =
         times(&patient).into_iter().zip(times(&machine())).map(|(here, there)| here - there);
-    assert_eq!(longer.collect::<Vec<_>>(), [0, 0, 0, 0, 0, 150, 0, 0, 0, 0, 50, 0]);
+    assert_eq!(longer.collect::<Vec<_>>(), [0, 0, 0, 0, 0, 150, 0, 0, 0, 0, 50, 0, 0, 0, 0]);
 }
