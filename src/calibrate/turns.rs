@@ -5,13 +5,16 @@ use crate::gpu::{GpuError, Graph, PinnedMemory, Stream};
 use crate::kernels::{Kernel, Variant};
 use crate::plan::Direction;
 use crate::samples::{
-    IN_ONE_STREAM, IN_TURN, IN_TURN_COPY, Link, SECOND_NODE, SHORT_COPY, TRIP_ELEMENTS,
+    IN_ONE_STREAM, IN_TURN, IN_TURN_COPY, Link, SECOND_NODE, SHORT_COPY, TRIP_ELEMENTS, TimedCall,
 };
 use crate::units::{Bytes, Span};
 use std::time::{Duration, Instant};
 
-/// Makes a call, of which the number says what kind it is.
-type Make<'m> = dyn FnMut(usize, &dyn Fn() -> Result<(), GpuError>) -> Result<(), GpuError> + 'm;
+/// Makes a call of a kind.
+type Make<'m> =
+    dyn FnMut(TimedCall, &dyn Fn() -> Result<(), GpuError>) -> Result<(), GpuError> + 'm;
+/// Kinds of calls, and how often a turn has each.
+type Kinds = &'static [(TimedCall, usize)];
 /// The calls of a piece, by its number.
 type Turn<'r> = fn(&Rig<'r>, &Piece, u64, &mut Make<'_>) -> Result<(), GpuError>;
 
@@ -21,12 +24,15 @@ impl<'r> Rig<'r> {
     pub fn calls_in_turn(&mut self, count: u64) -> Result<Vec<Span>, GpuError> {
         let piece = Piece { bytes: IN_TURN_COPY, ..self.piece(false)? };
         let mut times = Vec::new();
-        let turns: [(usize, Turn<'r>); 2] =
-            [(IN_TURN.len(), Self::across_streams), (IN_ONE_STREAM.len(), Self::in_one_stream)];
+        let turns: [(Kinds, Turn<'r>); 2] =
+            [(&IN_TURN, Self::across_streams), (&IN_ONE_STREAM, Self::in_one_stream)];
         for (kinds, turn) in turns {
-            let mut sums = vec![Span::ZERO; kinds];
-            let mut each = |index: usize, call: &dyn Fn() -> Result<(), GpuError>| {
-                sums[index] += clocked(call)?;
+            let mut sums = vec![Span::ZERO; kinds.len()];
+            let mut each = |kind: TimedCall, call: &dyn Fn() -> Result<(), GpuError>| {
+                let time = clocked(call)?;
+                let mut of_kinds = sums.iter_mut().zip(kinds);
+                let sum = of_kinds.find(|(_, (one, _))| *one == kind);
+                *sum.expect("turns have calls of these kinds").0 += time;
                 Ok(())
             };
             (0..count).try_for_each(|at| turn(self, &piece, at, &mut each))?;
@@ -46,13 +52,13 @@ impl<'r> Rig<'r> {
         let [to_device, to_host] = self.pinned.each_ref().map(PinnedMemory::as_mut_ptr);
         let events = &self.ordering[2 * at as usize..];
         let copy = |stream, way, ashore| self.copy_at(stream, way, ashore, piece.bytes, at);
-        make(0, &|| copy(ins, Direction::HostToDevice, to_device))?;
-        make(3, &|| ins.record(&events[0]))?;
-        make(4, &|| kernels.wait(&events[0]))?;
-        make(1, &|| self.issue(kernels, Link::Kernel, piece))?;
+        make(TimedCall::CopyIn, &|| copy(ins, Direction::HostToDevice, to_device))?;
+        make(TimedCall::Record, &|| ins.record(&events[0]))?;
+        make(TimedCall::Wait, &|| kernels.wait(&events[0]))?;
+        make(TimedCall::Launch, &|| self.issue(kernels, Link::Kernel, piece))?;
         kernels.record(&events[1])?;
         outs.wait(&events[1])?;
-        make(2, &|| copy(outs, Direction::DeviceToHost, to_host))
+        make(TimedCall::CopyOut, &|| copy(outs, Direction::DeviceToHost, to_host))
     }
 
     /// Of one with all of a piece in a stream, and so many streams.
@@ -60,9 +66,9 @@ impl<'r> Rig<'r> {
         let stream = &self.streams[at as usize % 3];
         let [to_device, to_host] = self.pinned.each_ref().map(PinnedMemory::as_mut_ptr);
         let copy = |way, ashore| self.copy_at(stream, way, ashore, piece.bytes, at);
-        make(0, &|| copy(Direction::HostToDevice, to_device))?;
-        make(1, &|| self.issue(stream, Link::Kernel, piece))?;
-        make(2, &|| copy(Direction::DeviceToHost, to_host))
+        make(TimedCall::CopyIn, &|| copy(Direction::HostToDevice, to_device))?;
+        make(TimedCall::Launch, &|| self.issue(stream, Link::Kernel, piece))?;
+        make(TimedCall::CopyOut, &|| copy(Direction::DeviceToHost, to_host))
     }
 
     /// Host time of the parts of a trip: each call, and the rest.

@@ -42,9 +42,11 @@ pub(super) fn calls(lookup: &Lookup<'_>, copies: &[CopyModel]) -> CallCosts {
         let [across, alone] = [false, true].map(|one_stream| {
             lookup.times_of(&Quantity::CallInTurn { call: Some(call), one_stream })
         });
-        let pairs = across.len() == alone.len();
+        if across.len() != alone.len() {
+            return None;
+        }
         let longer: Vec<f64> = across.iter().zip(&alone).map(|(one, other)| one - other).collect();
-        let ns = median(&longer).filter(|&ns| pairs && ns > 0.0)?;
+        let ns = median(&longer).filter(|&ns| ns > 0.0)?;
         Some(Estimate::new(ns, in_turn(call, false)?.scatter))
     };
     let beside = |copy| lookup.estimate_of(&Quantity::LaunchBeside { copy });

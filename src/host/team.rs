@@ -203,6 +203,8 @@ impl Team {
             return x.chunks(BLOCK).fold(before, |sum, block| sum + sum_of(block)) as f32;
         }
         let mut sums = vec![0.0; x.len().div_ceil(BLOCK)];
+        // As many parts as any kernel has, so that a thread's share is where that of the
+        // kernel before was, but for part of a block.
         let cut = Cut { multiple: 1, ..self.cut(cost, x.len()) };
         self.crew.each_piece(&mut sums, cut, self.patience(cost, x.len()), |first, sums| {
             for (sum, block) in sums.iter_mut().zip(x[first * BLOCK..].chunks(BLOCK)) {

@@ -20,6 +20,7 @@ use crate::plan::Direction;
 use crate::profile::{Estimate, Profile};
 use crate::units::{Bandwidth, Span};
 use rand::Rng;
+use std::collections::BTreeSet;
 
 /// Goes through the calls of a plan and tells how long each keeps the host, if any takes
 /// anything else than its class says.
@@ -31,7 +32,7 @@ pub(super) struct Launches<'p> {
     /// By how much longer launches and copies to the host take behind a wait.
     behind_wait: [Option<Span>; 2],
     /// The streams that were made to wait, and have nothing behind that.
-    waiting: Vec<u16>,
+    waiting: BTreeSet<u16>,
     /// When the host makes the next call, if it never waits.
     time: Span,
     /// By device and direction.
@@ -65,7 +66,7 @@ impl<'p> Launches<'p> {
             ],
             behind_wait: [calls.launch_behind_wait, calls.copy_out_behind_wait]
                 .map(|longer| longer.map(|longer| longer.span())),
-            waiting: Vec::new(),
+            waiting: BTreeSet::new(),
             time: Span::ZERO,
             copying: vec![Default::default(); devices],
         }
@@ -82,34 +83,28 @@ impl<'p> Launches<'p> {
         if is_launch {
             host = self.drawn(class.host) + self.longer(class.host, device);
         }
-        if let Waits::Stream(_) = class.waits {
-            self.waiting.retain(|&waiting| waiting != stream);
-        }
         if !class.in_graph {
             host += self.behind_wait(&class.work, stream, is_launch);
             self.time += host;
-            self.note(class, device);
+            self.note(class, place);
         }
         Some(host)
     }
 
     /// By how much longer it takes if its stream was made to wait right before.
     fn behind_wait(&mut self, work: &Work, stream: u16, is_launch: bool) -> Span {
-        let waits = self.waiting.iter().position(|&waiting| waiting == stream);
-        match (work, waits) {
-            (Work::Wait, None) => self.waiting.push(stream),
-            (Work::Wait | Work::Record | Work::Nothing, _) | (_, None) => {}
-            (_, Some(at)) => {
-                self.waiting.swap_remove(at);
-                let [launch, copy_out] = self.behind_wait.map(Option::unwrap_or_default);
-                return match work {
-                    _ if is_launch => launch,
-                    Work::Copy { direction: Direction::DeviceToHost, .. } => copy_out,
-                    _ => Span::ZERO,
-                };
+        let [launch, copy_out] = self.behind_wait.map(Option::unwrap_or_default);
+        match work {
+            Work::Nothing | Work::Record => Span::ZERO,
+            Work::Wait => {
+                self.waiting.insert(stream);
+                Span::ZERO
             }
+            _ if !self.waiting.remove(&stream) => Span::ZERO,
+            _ if is_launch => launch,
+            Work::Copy { direction: Direction::DeviceToHost, .. } => copy_out,
+            _ => Span::ZERO,
         }
-        Span::ZERO
     }
 
     /// What the next launch takes that usually takes so long.
@@ -130,8 +125,9 @@ impl<'p> Launches<'p> {
         Span::from_nanos_f64(longer.fold(0.0, f64::max))
     }
 
-    fn note(&mut self, class: &Class, device: usize) {
+    fn note(&mut self, class: &Class, (stream, device): (u16, usize)) {
         if let Waits::Stream(_) = class.waits {
+            self.waiting.remove(&stream);
             // Taken to be over, in whichever stream they are.
             let over = Copying { until: self.time, ..Copying::default() };
             self.copying[device] = [over; 2];
