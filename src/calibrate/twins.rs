@@ -19,14 +19,14 @@ impl Rig<'_> {
         let first = self.turn * count;
         let starts: Vec<usize> =
             (first..first + count).map(|index| self.window(share, bytes, index)).collect();
-        let wholes: [Option<usize>; 3] = std::array::from_fn(|input| {
+        let wholes: [Option<usize>; Kernel::MOST_INPUTS] = std::array::from_fn(|input| {
             kernel.whole(input, &arguments).map(|length| length as usize)
         });
         let [inputs @ .., out] = &mut self.pools;
         let clock = Instant::now();
         for start in starts {
             let range = start..start + bytes.as_usize() / 4;
-            let operands: [Operand<'_>; 3] = std::array::from_fn(|input| {
+            let operands: [Operand<'_>; Kernel::MOST_INPUTS] = std::array::from_fn(|input| {
                 let range = wholes[input].map_or(range.clone(), |length| 0..length);
                 Operand::Array(&inputs[input].as_slice()[range])
             });

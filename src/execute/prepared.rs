@@ -148,8 +148,10 @@ impl Computation {
                 Operand::Array(unsafe { std::slice::from_raw_parts(input, length) })
             }
         };
-        let inputs: Vec<Operand<'_>> = self.inputs.iter().map(operand).collect();
-        team.run(self.kernel, &self.arguments, &inputs, output, self.lead);
+        let mut inputs = [Operand::Output; Kernel::MOST_INPUTS];
+        let inputs = &mut inputs[..self.inputs.len()];
+        inputs.iter_mut().zip(&self.inputs).for_each(|(to, input)| *to = operand(input));
+        team.run(self.kernel, &self.arguments, inputs, output, self.lead);
     }
 }
 

@@ -63,6 +63,12 @@ const MULTIPLE: usize = 16;
 /// A thread's share of a large product, in rough nanoseconds.
 const LARGE_NANOS: f64 = 4e6;
 
+/// The longest side of a block: the crate goes over the whole of it for every few hundred of the
+/// inner dimension, so it has to stay in a core's second cache, with what is packed beside it.
+/// (Of 10,000 rows and columns, 16 threads of a Xeon with 2 MiB each take 1.27 s in blocks of
+/// 1,250 and 1.13 in blocks of 512.)
+const MOST_SIDE: usize = 512;
+
 impl Team {
     /// `output = x y`, row by row: `y` has `inner` rows and columns, the others
     /// have `inner` columns.
@@ -106,7 +112,7 @@ impl Team {
     }
 }
 
-/// Length of each of so many pieces.
+/// Length of each of so many pieces, or of more.
 fn side(whole: usize, pieces: usize) -> usize {
-    whole.div_ceil(pieces).next_multiple_of(MULTIPLE)
+    whole.div_ceil(pieces).next_multiple_of(MULTIPLE).min(MOST_SIDE)
 }

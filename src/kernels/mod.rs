@@ -107,6 +107,9 @@ impl Kernel {
         Self::ALL.into_iter().find(|kernel| kernel.name() == name)
     }
 
+    /// No kernel reads more arrays than so many.
+    pub const MOST_INPUTS: usize = 3;
+
     /// The input arrays that the kernel reads. Each kernel writes one array.
     pub const fn operands(self) -> &'static [&'static str] {
         match self {

@@ -17,8 +17,8 @@
 //!
 //! Copies that run are flows on the link, which carries less than both
 //! directions ask for. (What an engine asks for as it starts a copy stands in
-//! line with the data of the other direction, too: that delays it for a fixed
-//! time.) A copy that calibration saw `s` times slower beside
+//! line with the data of the other direction, too: see `delay_beside_each_other`.)
+//! A copy that calibration saw `s` times slower beside
 //! another has a weight of 1/s, for its share, and takes up s/2 of the link at
 //! full speed: two of them fill it at just the speeds that were measured, and
 //! neither does alone. More than 2, which copies that take turns would beat,
@@ -26,9 +26,15 @@
 //!
 //! Where several devices copy, their copies meet on further links: see `shares`.
 
+mod beside;
+
+pub(super) use beside::MOST_SLOWDOWN;
+
+use beside::{Met, delay_beside_each_other, meet};
+
 use super::entries::EntryId;
-use super::links::{Flow, FlowId, Links};
-use super::operation::{NONE, Work};
+use super::links::Links;
+use super::operation::NONE;
 use super::program::Program;
 use crate::plan::Direction;
 use crate::units::{Instant, Span};
@@ -68,9 +74,8 @@ struct Engine {
     speed: f64,
     /// How many times longer a copy takes that starts now, for kernels that wait meanwhile.
     refetching: f64,
-    /// Where copies slow each other: the flow, and the nanoseconds more at its speed
-    /// beside the other direction if that is busy when it starts.
-    met: Option<(FlowId, f64)>,
+    /// Where copies slow each other.
+    met: Option<Met>,
 }
 
 impl Engine {
@@ -84,6 +89,16 @@ impl Engine {
             self.row[0] = now;
         }
         self.row[1] = self.row[1].max(until);
+    }
+
+    /// Whether it went to the copy under way from another one, at once, or is at a graph's.
+    fn is_in_row(&self) -> bool {
+        self.row[0] < self.started || self.met.is_some_and(|met| met.in_graph)
+    }
+
+    /// Nanoseconds for which data of the copy under way is still to come, at the last change.
+    fn data_left(&self) -> f64 {
+        (self.left - self.met.map_or(0.0, |met| met.fixed)).max(0.0)
     }
 
     fn left_at(&self, now: Instant) -> f64 {
@@ -138,37 +153,8 @@ impl Engine {
     }
 }
 
-/// Makes a copy a flow.
-fn meet(
-    links: &mut Links,
-    program: &Program<'_>,
-    (entry, device): (EntryId, usize),
-) -> (FlowId, f64) {
-    let work = &program.class_in(entry).work;
-    let (delay, slowdown) = match *work {
-        Work::Copy { delay, slowdown, .. } => (delay, slowdown),
-        _ => (0.0, 1.0),
-    };
-    let uses = program.shares.uses(device, work);
-    let weight = 1.0 / slowdown.min(MOST_SLOWDOWN);
-    (links.add(Flow { weight, cap: 1.0, uses: &uses }), delay / slowdown)
-}
-
 fn busy(engines: &[Engine; ENGINES]) -> [bool; ENGINES] {
     engines.each_ref().map(Engine::is_busy)
-}
-
-/// A copy that has just started finds the other direction busy; `before`: which
-/// were busy when it had not.
-fn delay_beside_each_other(engines: &mut [Engine; ENGINES], before: [bool; ENGINES]) {
-    let [down, up, _] = engines;
-    if down.is_busy() && up.is_busy() {
-        for (engine, before) in [down, up].into_iter().zip(before) {
-            if let (Some((_, delay)), false) = (engine.met, before) {
-                engine.left += delay;
-            }
-        }
-    }
 }
 
 /// All engines, device by device.
@@ -188,9 +174,6 @@ pub(super) struct Copies {
 
 /// Less than this many nanoseconds left is nothing left.
 const DONE: f64 = 0.5;
-
-/// Copies that go on at once are not slowed more than copies that take turns.
-pub(super) const MOST_SLOWDOWN: f64 = 2.0;
 
 /// What a quotient may be off by rounding, in nanoseconds.
 const ROUNDING: f64 = 1e-3;
@@ -307,8 +290,8 @@ impl Copies {
             self.changed = true;
             engine.go_on(now, now);
             engine.end = Instant::NEVER;
-            if let (false, Some((flow, _))) = (PLAIN, engine.met) {
-                self.links.remove(flow);
+            if let (false, Some(met)) = (PLAIN, engine.met) {
+                self.links.remove(met.flow);
             }
             let Engine { entry, started, before, .. } = *engine;
             return Some(Ended { entry, started, before });
@@ -390,7 +373,7 @@ impl Copies {
         }
         self.links.share();
         for engine in running(&mut self.engines) {
-            engine.speed = engine.met.map_or(1.0, |(flow, _)| self.links.rate(flow));
+            engine.speed = engine.met.map_or(1.0, |met| self.links.rate(met.flow));
             engine.look_ahead();
             self.next = self.next.min(engine.end);
         }

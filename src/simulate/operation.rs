@@ -15,15 +15,16 @@ pub(super) const NONE: u32 = u32::MAX;
 pub(super) enum Work {
     /// The host's alone.
     Nothing,
-    /// Holds a copy engine for as long as it takes `alone`; for so many
-    /// nanoseconds more if the other direction is busy when it starts, and so
-    /// many times longer while it is.
+    /// Holds a copy engine for as long as it takes `alone`, `fixed` nanoseconds of which go
+    /// by with none of its data under way; for so many nanoseconds more if the other direction
+    /// is busy when it starts, and so many times longer while it is.
     Copy {
         direction: Direction,
         alone: Span,
         delay: f64,
         slowdown: f64,
         bytes: Bytes,
+        fixed: f64,
     },
     /// Holds the engine of its device for copies to others, as long as it takes `alone`
     /// with nothing the other way.

@@ -53,6 +53,34 @@ fn a_copy_beside_others_pays_for_itself_and_for_its_bytes() {
 }
 
 #[test]
+fn a_copy_waits_for_no_more_data_than_the_other_direction_has() {
+    let mut machine = machine();
+    machine.link.down_shared = FREE;
+    machine.link.up_shared = Some(Contention { per_copy_ns: 700.0, per_byte_ns: 0.0 });
+    // The first 1000 of the copy in carry nothing, as far as is known; at 7500 that leaves
+    // much data, 300 of it, or none.
+    for (elements, late) in [(50_000, 700), (3_800, 300), (3_000, 0)] {
+        let body = vec![copy_in(0, PINNED, elements), copy_out(1, PINNED, 2_000)];
+        let timeline = run(body, &machine);
+        assert_eq!(spans(&timeline, Lane::CopyOut), [(7_500, 10_500 + late)], "{elements}");
+    }
+}
+
+#[test]
+fn copies_in_rows_wait_for_each_other_whatever_they_carry() {
+    let mut machine = machine();
+    machine.link.down_shared = FREE;
+    machine.link.up_shared = Some(Contention { per_copy_ns: 700.0, per_byte_ns: 0.0 });
+    // Each takes 1000 + 2000, and the last 500 at least are no data of the one at 15500, and at
+    // 20200: there the copy out goes on at once from another, and so does that one.
+    let ins = (0..9).map(|_| copy_in(0, PINNED, 2_000));
+    let outs = (0..3).map(|_| copy_out(1, PINNED, 1_000));
+    let timeline = run(ins.chain(outs).collect(), &machine);
+    let expected = [(15_500, 17_500), (17_500, 20_200), (20_200, 22_900)];
+    assert_eq!(spans(&timeline, Lane::CopyOut), expected);
+}
+
+#[test]
 fn a_link_that_carries_both_slows_neither() {
     let mut machine = machine();
     (machine.link.down_shared, machine.link.up_shared) = (FREE, FREE);

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::machines::{FREE, machine};
-use hallway::profile::{Curve, GraphCosts, Polling, Refetch};
+use hallway::profile::{Contention, Curve, GraphCosts, Polling, Refetch};
 use hallway::simulate::setup_time;
 
 /// The calls as a graph of stream 0.
@@ -154,6 +154,18 @@ fn nodes_that_do_not_depend_on_each_other_run_at_once() {
     assert_eq!(spans(&timeline, Lane::CopyOut), [(8_100, 14_100)]);
     let chain = graph(vec![copy_in(0, PINNED, 5_000), copy_out(0, PINNED, 5_000)]);
     assert_eq!(spans(&run(chain, &wide_machine()), Lane::CopyOut), [(12_050, 18_050)]);
+}
+
+#[test]
+fn copies_of_a_graph_wait_for_each_other_as_if_in_rows() {
+    let mut machine = wide_machine();
+    machine.link.up_shared = Some(Contention { per_copy_ns: 700.0, per_byte_ns: 0.0 });
+    let mut calls = copy_in_beside(copy_out(1, PINNED, 5_000));
+    calls[2] = copy_in(0, PINNED, 2_000);
+    let timeline = run(graph(calls), &machine);
+    assert_eq!(spans(&timeline, Lane::CopyIn), [(6_050, 9_050)]);
+    // All of its data is there by then.
+    assert_eq!(spans(&timeline, Lane::CopyOut), [(8_100, 14_800)]);
 }
 
 #[test]
