@@ -1,7 +1,7 @@
 //! The sizes at which things are measured, for each extent of a calibration.
 
 use super::probes::LARGEST;
-use crate::kernels::{Effort, Kernel, Variant};
+use crate::kernels::{Kernel, Variant};
 use crate::samples::{Extent, Load, SetupStep, TransferPath};
 use crate::units::Bytes;
 
@@ -15,8 +15,6 @@ pub(super) const fn is_measured_closely(kernel: Kernel) -> bool {
 const KIB: u64 = 1024;
 /// The largest copy of pageable memory that is in no cache: beyond, they go at one rate.
 const STEADY: Bytes = Bytes::mib(64);
-/// The most elements of a kernel that is not bound by memory.
-const MOST_ARITHMETIC: u64 = 1 << 25;
 
 pub(super) struct Sizes {
     /// Copies of pinned and of pageable memory.
@@ -178,13 +176,7 @@ impl Sizes {
             let extents = if kernel.extent().is_some() { (self.extents)(kernel) } else { &[0] };
             let powers = if is_measured_closely(kernel) { &self.closely } else { &self.apart };
             let points = move |(index, &extent): (usize, &u32)| {
-                let variant = Variant { kernel, extent };
-                let mut points = powers.points(variant);
-                // Arithmetic goes on at one rate, wherever its data is.
-                if !Effort::of(kernel, &variant.arguments()).is_bound_by_memory() {
-                    points.elements.retain(|&elements| elements <= MOST_ARITHMETIC);
-                    points.coarse.retain(|&elements| elements <= MOST_ARITHMETIC);
-                }
+                let mut points = powers.points(Variant { kernel, extent });
                 // Where there are many extents, every other one tells how much slower
                 // data is that is further away.
                 if extents.len() > 3 && index % 2 == 1 {
@@ -220,6 +212,8 @@ impl Powers {
         let most = match variant.kernel {
             // More rows take longer in proportion, and the CPU very long.
             Kernel::Matmul => 1 << 22,
+            // Hundreds of operations an element go on at one rate, wherever the data is.
+            Kernel::Polynomial if variant.extent >= 256 => 1 << 25,
             _ => u64::MAX,
         };
         let whole = |powers: &[u32]| -> Vec<u64> {

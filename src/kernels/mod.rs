@@ -87,6 +87,9 @@ impl Kernel {
         Self::Fft,
     ];
 
+    /// No kernel reads more arrays than so many.
+    pub const MOST_INPUTS: usize = 3;
+
     pub const fn name(self) -> &'static str {
         match self {
             Self::Scale => "scale",
@@ -106,9 +109,6 @@ impl Kernel {
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kernel| kernel.name() == name)
     }
-
-    /// No kernel reads more arrays than so many.
-    pub const MOST_INPUTS: usize = 3;
 
     /// The input arrays that the kernel reads. Each kernel writes one array.
     pub const fn operands(self) -> &'static [&'static str] {

@@ -216,15 +216,6 @@ impl Profile {
         shared.ok_or_else(what)
     }
 
-    /// Nanoseconds for which data of a copy is on the link, if its rate is known.
-    pub fn data_nanos(&self, direction: Direction, bytes: Bytes) -> Option<f64> {
-        let rate = match direction {
-            Direction::HostToDevice => self.link.down_bytes_per_second,
-            Direction::DeviceToHost => self.link.up_bytes_per_second,
-        };
-        Some(bytes.as_f64() * 1e9 / rate?.bytes_per_second())
-    }
-
     /// Nanoseconds for which a copy engine stands still on going from one stream to another
     /// while so many keep it busy, or from one branch of a graph: where that was not
     /// measured, as between streams.

@@ -185,7 +185,8 @@ pub struct LinkModel {
     pub refetches: Vec<Refetch>,
 }
 
-/// What a copy takes longer while the other direction is busy throughout.
+/// What a copy takes longer while the other direction is busy throughout: at most, where that
+/// one's data is soon over.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Contention {

@@ -18,11 +18,10 @@
 //! Copies that run are flows on the link, which carries less than both
 //! directions ask for. (What an engine asks for as it starts a copy stands in
 //! line with the data of the other direction, too: see `delay_beside_each_other`.)
-//! A copy that calibration saw `s` times slower beside
-//! another has a weight of 1/s, for its share, and takes up s/2 of the link at
-//! full speed: two of them fill it at just the speeds that were measured, and
-//! neither does alone. More than 2, which copies that take turns would beat,
-//! counts as 2.
+//! A copy that calibration saw `s` times slower beside another has a weight of
+//! 1/s, for its share, and takes up s/2 of the link at full speed: two of them
+//! fill it at just the speeds that were measured, and neither does alone. More
+//! than 2, which copies that take turns would beat, counts as 2.
 //!
 //! Where several devices copy, their copies meet on further links: see `shares`.
 
@@ -91,14 +90,15 @@ impl Engine {
         self.row[1] = self.row[1].max(until);
     }
 
-    /// Whether it went to the copy under way from another one, at once, or is at a graph's.
-    fn is_in_row(&self) -> bool {
+    /// Whether it went to the copy under way at once from another one, or has more of a graph in
+    /// hand. (No plan has it stage pageable memory meanwhile, which counts as a row, too.)
+    fn is_back_to_back(&self) -> bool {
         self.row[0] < self.started || self.met.is_some_and(|met| met.in_graph)
     }
 
     /// Nanoseconds for which data of the copy under way is still to come, at the last change.
     fn data_left(&self) -> f64 {
-        (self.left - self.met.map_or(0.0, |met| met.fixed)).max(0.0)
+        self.met.map_or(0.0, |Met { data, fixed, .. }| (self.left - fixed).clamp(0.0, data))
     }
 
     fn left_at(&self, now: Instant) -> f64 {

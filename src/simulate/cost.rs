@@ -292,14 +292,15 @@ impl<'a> Costs<'a> {
             Contention::NONE
         };
         let longer = shared.per_byte_ns * bytes.as_f64();
-        let data = self.profile.data_nanos(direction, bytes);
+        // One of next to no bytes carries next to no data.
+        let fixed = self.profile.copy(direction, Bytes::new(1))?.min(alone);
         Ok(Work::Copy {
             direction,
             alone,
             delay: shared.per_copy_ns.max(0.0),
             slowdown: 1.0 + longer.max(0.0) / alone.nanos_f64().max(1.0),
             bytes,
-            fixed: data.map_or(0.0, |data| (alone.nanos_f64() - data).max(0.0)),
+            fixed,
         })
     }
 

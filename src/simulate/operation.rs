@@ -15,8 +15,8 @@ pub(super) const NONE: u32 = u32::MAX;
 pub(super) enum Work {
     /// The host's alone.
     Nothing,
-    /// Holds a copy engine for as long as it takes `alone`, `fixed` nanoseconds of which go
-    /// by with none of its data under way; for so many nanoseconds more if the other direction
+    /// Holds a copy engine for as long as it takes `alone`, of which the last `fixed` is taken
+    /// to go by with none of its data under way; for `delay` nanoseconds more, at most, if the other direction
     /// is busy when it starts, and so many times longer while it is.
     Copy {
         direction: Direction,
@@ -24,7 +24,7 @@ pub(super) enum Work {
         delay: f64,
         slowdown: f64,
         bytes: Bytes,
-        fixed: f64,
+        fixed: Span,
     },
     /// Holds the engine of its device for copies to others, as long as it takes `alone`
     /// with nothing the other way.

@@ -5,6 +5,7 @@ use crate::simulate::entries::EntryId;
 use crate::simulate::links::{Flow, FlowId, Links};
 use crate::simulate::operation::Work;
 use crate::simulate::program::{Class, Program};
+use crate::units::Span;
 
 /// Copies that go on at once are not slowed more than copies that take turns.
 pub(in crate::simulate) const MOST_SLOWDOWN: f64 = 2.0;
@@ -16,7 +17,8 @@ pub(super) struct Met {
     /// Nanoseconds more, at its speed beside the other direction, if that is busy when it
     /// starts.
     pub delay: f64,
-    /// Nanoseconds of it in which none of its data is under way.
+    /// Nanoseconds of its data; and of it behind the last of these.
+    pub data: f64,
     pub fixed: f64,
     /// One of a graph: the commands behind it are in the engine's hands as well.
     pub in_graph: bool,
@@ -29,14 +31,16 @@ pub(super) fn meet(
     (entry, device): (EntryId, usize),
 ) -> Met {
     let Class { work, in_graph, .. } = program.class_in(entry);
-    let (delay, slowdown, fixed) = match *work {
-        Work::Copy { delay, slowdown, fixed, .. } => (delay, slowdown, fixed),
-        _ => (0.0, 1.0, 0.0),
+    let (delay, slowdown, [data, fixed]) = match *work {
+        Work::Copy { delay, slowdown, alone, fixed, .. } => {
+            (delay, slowdown, [alone.saturating_sub(fixed), fixed].map(Span::nanos_f64))
+        }
+        _ => (0.0, 1.0, [0.0; 2]),
     };
     let uses = program.shares.uses(device, work);
     let weight = 1.0 / slowdown.min(MOST_SLOWDOWN);
     let flow = links.add(Flow { weight, cap: 1.0, uses: &uses });
-    Met { flow, delay: delay / slowdown, fixed, in_graph: *in_graph }
+    Met { flow, delay: delay / slowdown, data, fixed, in_graph: *in_graph }
 }
 
 /// A copy that has just started finds the other direction busy; `before`: which
@@ -47,18 +51,18 @@ pub(super) fn meet(
 /// read its first word 2.3, 1.5 and 0.7 us late with as much of that one's data to come, and in
 /// time behind the last of it. But where both engines go from copy to copy at once, or have the
 /// commands of a graph to go through, they wait for each other whatever the copies carry, as they
-/// did when the delay was measured: rows of 4 bytes to the host and 28 KiB to the device took
+/// did when the delay was measured (and both are taken to be slowed alike): rows of 4 bytes to the host and 28 KiB to the device took
 /// 1.5 and 3.0 us a copy alone, and both 3.5 beside each other.
 pub(super) fn delay_beside_each_other(engines: &mut [Engine; ENGINES], before: [bool; ENGINES]) {
     let [down, up, _] = engines;
     if !(down.is_busy() && up.is_busy()) {
         return;
     }
-    let are_in_rows = down.is_in_row() && up.is_in_row();
+    let are_in_rows = down.is_back_to_back() && up.is_back_to_back();
     let data = [up.data_left(), down.data_left()];
-    for ((engine, before), others) in [down, up].into_iter().zip(before).zip(data) {
+    for ((engine, before), others_data) in [down, up].into_iter().zip(before).zip(data) {
         if let (Some(Met { delay, .. }), false) = (engine.met, before) {
-            engine.left += if are_in_rows { delay } else { delay.min(others) };
+            engine.left += if are_in_rows { delay } else { delay.min(others_data) };
         }
     }
 }

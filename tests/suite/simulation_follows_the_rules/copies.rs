@@ -57,8 +57,8 @@ fn a_copy_waits_for_no_more_data_than_the_other_direction_has() {
     let mut machine = machine();
     machine.link.down_shared = FREE;
     machine.link.up_shared = Some(Contention { per_copy_ns: 700.0, per_byte_ns: 0.0 });
-    // The first 1000 of the copy in carry nothing, as far as is known; at 7500 that leaves
-    // much data, 300 of it, or none.
+    // The last 1000 of the copy in are taken to carry nothing; at 7500 that leaves much data,
+    // 300 of it, or none.
     for (elements, late) in [(50_000, 700), (3_800, 300), (3_000, 0)] {
         let body = vec![copy_in(0, PINNED, elements), copy_out(1, PINNED, 2_000)];
         let timeline = run(body, &machine);
@@ -71,13 +71,27 @@ fn copies_in_rows_wait_for_each_other_whatever_they_carry() {
     let mut machine = machine();
     machine.link.down_shared = FREE;
     machine.link.up_shared = Some(Contention { per_copy_ns: 700.0, per_byte_ns: 0.0 });
-    // Each takes 1000 + 2000, and the last 500 at least are no data of the one at 15500, and at
-    // 20200: there the copy out goes on at once from another, and so does that one.
+    // Each takes 1000 + 2000. At 15500 and at 18500 the copy in has nothing but its last 500 to
+    // go: that delays the first copy out by nothing, and the one that is behind it at once.
     let ins = (0..9).map(|_| copy_in(0, PINNED, 2_000));
-    let outs = (0..3).map(|_| copy_out(1, PINNED, 1_000));
+    let outs = (0..2).map(|_| copy_out(1, PINNED, 2_000));
     let timeline = run(ins.chain(outs).collect(), &machine);
-    let expected = [(15_500, 17_500), (17_500, 20_200), (20_200, 22_900)];
-    assert_eq!(spans(&timeline, Lane::CopyOut), expected);
+    assert_eq!(spans(&timeline, Lane::CopyOut), [(15_500, 18_500), (18_500, 22_200)]);
+}
+
+#[test]
+fn waiting_is_no_data() {
+    let mut machine = machine();
+    machine.link.down_shared = Some(Contention { per_copy_ns: 700.0, per_byte_ns: 0.0 });
+    machine.link.up_shared = FREE;
+    let switch = Curve { knots: vec![(1.0, 0.0), (2.0, 5_000.0)], scatter: 0.0 };
+    machine.link.up_switch = Some(switch);
+    // From 6500 on, the engine goes to another stream, for a copy of ten elements.
+    let outs = [copy_out(0, PINNED, 10), copy_out(1, PINNED, 10)];
+    let ins = [copy_in(2, PINNED, 1_000), copy_in(2, PINNED, 1_000)];
+    let timeline = run(outs.into_iter().chain(ins).collect(), &machine);
+    assert_eq!(spans(&timeline, Lane::CopyOut)[0], (6_500, 12_510));
+    assert_eq!(spans(&timeline, Lane::CopyIn), [(7_000, 9_010), (9_010, 11_020)]);
 }
 
 #[test]

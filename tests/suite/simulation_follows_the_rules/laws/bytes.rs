@@ -61,12 +61,16 @@ fn check_fluid(
     };
     let both: f64 = others.iter().map(|(_, other)| beside(other)).sum();
     let all = nanos(copy.end) - nanos(copy.start);
-    // What finds the other direction busy may start later, and waits at the full rate.
-    let is_met =
-        others.iter().any(|(_, other)| other.start <= copy.start && copy.start < other.end);
-    let latest = if is_met { shared.per_copy_ns / slowdown } else { 0.0 };
+    // What finds the other direction busy starts later, and waits at the full rate: surely if
+    // that has far more data to come, perhaps if it has any.
+    let late = |more: f64| {
+        let goes_on = |other: &Activity| nanos(other.end) > nanos(copy.start) + more;
+        let is_met = others.iter().any(|(_, other)| other.start <= copy.start && goes_on(other));
+        if is_met { shared.per_copy_ns / slowdown } else { 0.0 }
+    };
     let moved = |late: f64| rate * (all - both - late) + rate / slowdown * both;
-    let (least, most) = (moved(latest), moved(0.0));
+    let far_more = 2.0 * (shared.per_copy_ns + 1_000.0);
+    let (least, most) = (moved(late(0.0)), moved(late(far_more)));
     prop_assert!(
         least - rate <= bytes && bytes <= most + rate,
         "call {call}: {least} to {most} of {bytes}: {copy:?}"
