@@ -16,8 +16,8 @@ pub(super) enum Work {
     /// The host's alone.
     Nothing,
     /// Holds a copy engine for as long as it takes `alone`, of which the last `fixed` is taken
-    /// to go by with none of its data under way; for `delay` nanoseconds more, at most, if the other direction
-    /// is busy when it starts, and so many times longer while it is.
+    /// to go by with none of its data under way; for `delay` nanoseconds more, at most, if the
+    /// other direction is busy when it starts, and so many times longer while it is.
     Copy {
         direction: Direction,
         alone: Span,

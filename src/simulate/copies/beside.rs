@@ -49,10 +49,11 @@ pub(super) fn meet(
 /// It waits for data that is ahead of what it asks for, and so for no more than there is: on an
 /// H200, a copy to the host that was called for in the middle of one of 128 KiB to the device
 /// read its first word 2.3, 1.5 and 0.7 us late with as much of that one's data to come, and in
-/// time behind the last of it. But where both engines go from copy to copy at once, or have the
-/// commands of a graph to go through, they wait for each other whatever the copies carry, as they
-/// did when the delay was measured (and both are taken to be slowed alike): rows of 4 bytes to the host and 28 KiB to the device took
-/// 1.5 and 3.0 us a copy alone, and both 3.5 beside each other.
+/// time behind the last of it. (Both are taken to be slowed alike.) But where both engines go
+/// from copy to copy at once, or have the commands of a graph to go through, they wait for each
+/// other whatever the copies carry, as they did when the delay was measured: rows of 4 bytes to
+/// the host and 28 KiB to the device took 1.5 and 3.0 us a copy alone, and both 3.5 beside each
+/// other.
 pub(super) fn delay_beside_each_other(engines: &mut [Engine; ENGINES], before: [bool; ENGINES]) {
     let [down, up, _] = engines;
     if !(down.is_busy() && up.is_busy()) {
