@@ -52,13 +52,13 @@ pub(super) struct Rig<'d> {
     /// Made when something first needs it.
     pub combined: Option<PinnedMemory>,
     pub managed: Option<ManagedMemory>,
-    /// Three inputs and an output.
-    pub arrays: [DeviceMemory; 4],
+    /// Inputs and an output.
+    pub arrays: [DeviceMemory; Kernel::MOST_INPUTS + 1],
     pub workspace: DeviceMemory,
     /// The GPUs that are calibrated together, this one first; none if it is alone.
     pub members: Vec<Member<'d>>,
-    /// Three inputs and an output on the host, pageable and touched.
-    pub pools: [PageMemory; 4],
+    /// Inputs and an output on the host, pageable and touched.
+    pub pools: [PageMemory; Kernel::MOST_INPUTS + 1],
     /// Counts samples, to go round memory.
     pub turn: u64,
     /// Where the thread is that issues calls, as in a run of a plan.

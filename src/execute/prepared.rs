@@ -148,7 +148,7 @@ impl Computation {
                 Operand::Array(unsafe { std::slice::from_raw_parts(input, length) })
             }
         };
-        // A list would take as long as a twentieth of a small kernel.
+        // An allocation would take a thirtieth of the time of a small kernel.
         let inputs: [_; Kernel::MOST_INPUTS] =
             std::array::from_fn(|index| self.inputs.get(index).map_or(Operand::Output, operand));
         let inputs = &inputs[..self.inputs.len()];

@@ -87,8 +87,16 @@ impl Kernel {
         Self::Fft,
     ];
 
-    /// No kernel reads more arrays than so many.
-    pub const MOST_INPUTS: usize = 3;
+    /// The most arrays that a kernel reads.
+    pub const MOST_INPUTS: usize = {
+        let (mut most, mut index) = (0, 0);
+        while index < Self::ALL.len() {
+            let inputs = Self::ALL[index].inputs();
+            most = if inputs > most { inputs } else { most };
+            index += 1;
+        }
+        most
+    };
 
     pub const fn name(self) -> &'static str {
         match self {

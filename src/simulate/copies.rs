@@ -27,8 +27,6 @@
 
 mod beside;
 
-pub(super) use beside::MOST_SLOWDOWN;
-
 use beside::{Met, delay_beside_each_other, meet};
 
 use super::entries::EntryId;

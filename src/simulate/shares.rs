@@ -6,7 +6,6 @@
 //!   ways together, where several devices copy.
 //! - Between two devices, what goes both ways. Each way alone is the copy's own time.
 
-use super::copies::MOST_SLOWDOWN;
 use super::links::LinkId;
 use super::needs;
 use super::operation::Work;
@@ -14,6 +13,9 @@ use super::program::Program;
 use crate::plan::{DeviceId, Direction};
 use crate::profile::Unknown;
 use crate::units::{Bytes, Span};
+
+/// Copies that go on at once are not slowed more than copies that take turns.
+pub(super) const MOST_SLOWDOWN: f64 = 2.0;
 
 /// The links of a program.
 #[derive(Debug, Clone, Default, PartialEq)]

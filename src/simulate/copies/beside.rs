@@ -5,20 +5,19 @@ use crate::simulate::entries::EntryId;
 use crate::simulate::links::{Flow, FlowId, Links};
 use crate::simulate::operation::Work;
 use crate::simulate::program::{Class, Program};
+use crate::simulate::shares::MOST_SLOWDOWN;
 use crate::units::Span;
-
-/// Copies that go on at once are not slowed more than copies that take turns.
-pub(in crate::simulate) const MOST_SLOWDOWN: f64 = 2.0;
 
 /// A copy among others.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Met {
     pub flow: FlowId,
-    /// Nanoseconds more, at its speed beside the other direction, if that is busy when it
-    /// starts.
+    /// Nanoseconds more, at its speed beside the other direction, at most, if that is busy when
+    /// it starts.
     pub delay: f64,
-    /// Nanoseconds of its data; and of it behind the last of these.
+    /// Nanoseconds for which its data is under way.
     pub data: f64,
+    /// Nanoseconds behind the last of its data.
     pub fixed: f64,
     /// One of a graph: the commands behind it are in the engine's hands as well.
     pub in_graph: bool,
