@@ -382,10 +382,15 @@ mod tests {
         let crew = Crew::new(3).expect("threads");
         for (parts, multiple) in [(1, 1), (6, 1), (101, 10), (6, 64), (60, 64)] {
             let mut values = vec![usize::MAX; 1001];
-            crew.each_piece(&mut values, Cut { parts, multiple }, EAGER, |first, piece| {
-                assert!(first.is_multiple_of(multiple));
-                piece.fill(first);
-            });
+            crew.each_piece(
+                &mut values,
+                Cut { parts, multiple, before: 0 },
+                EAGER,
+                |first, piece| {
+                    assert!(first.is_multiple_of(multiple));
+                    piece.fill(first);
+                },
+            );
             let begins = |at: usize| at == 0 || values[at] != values[at - 1];
             assert!((0..1001).all(|at| values[at] <= at && begins(at) == (values[at] == at)));
         }

@@ -17,8 +17,8 @@ impl Team {
         };
         let sums = if self.shares(cost, x.len()) {
             let most = (x.len() / (VALUES_PER_BIN * bins)).max(1);
-            let Cut { parts, multiple } = self.cut(cost, x.len());
-            let blocks = Cut { parts: parts.min(most), multiple };
+            let cut = self.cut(cost, x.len());
+            let blocks = Cut { parts: cut.parts.min(most), ..cut };
             let mut counts = vec![Vec::new(); blocks.parts];
             let (cut, patience) = (Cut { multiple: 1, ..blocks }, self.patience(cost, x.len()));
             self.crew.each_piece(&mut counts, cut, patience, |part, counts| {

@@ -5,7 +5,7 @@ use super::cpu::last_level_cache;
 use super::crew::{Crew, EAGER};
 use super::cut::Cut;
 use super::fft::Plans;
-use super::twins::{Formula, Map, Polynomial, Saxpy, Scale, Stencil, Sum, UNROLL};
+use super::twins::{BlockSums, Formula, Map, Polynomial, Saxpy, Scale, Stencil, Sum, UNROLL};
 use super::vector::{MAX_LANES, on_widest_vectors};
 use crate::kernels::{Arguments, BlackScholes, Effort, Kernel};
 use crate::units::Bytes;
@@ -110,7 +110,8 @@ impl Team {
                 *value = (random.next_u32() >> 8) as f32 * (1.0 / 16_777_216.0);
             }
         };
-        let blocks = Cut { parts: values.len().div_ceil(BLOCK), multiple: BLOCK };
+        let parts = values.len().div_ceil(BLOCK);
+        let blocks = Cut { parts, multiple: BLOCK, before: 0 };
         self.crew.each_piece(values, blocks, EAGER, fill);
     }
 
@@ -182,7 +183,9 @@ impl Team {
         if !shares {
             return on_widest_vectors(map);
         }
-        let cut = self.cut(cost, map.count);
+        // Shares begin where they do in a kernel that begins at the array's first element.
+        let before = map.output.addr() / size_of::<f32>() % PIECE_MULTIPLE;
+        let cut = Cut { before, ..self.cut(cost, map.count) };
         let (map, patience) = (&map, self.patience(cost, map.count));
         self.crew.each(cut.parts, patience, &|part| {
             let piece = cut.piece(part, map.count);
@@ -194,24 +197,28 @@ impl Team {
     /// The same to the last bit for any number of threads: blocks of the same memory are
     /// always the same, and so is the order in which they are added.
     fn sum(&self, cost: Effort, x: &[f32]) -> f32 {
-        const BLOCK: usize = 1 << 11;
-        let sum_of = |block: &[f32]| on_widest_vectors(Sum(block));
+        // Short enough for a thread's share to be nearly where it is in a kernel that has no
+        // blocks: what lies between comes from the caches of another core.
+        const BLOCK: usize = 1 << 9;
         let shares = self.shares(cost, x.len());
         let (before, x) = x.split_at(until_aligned(cost, x.as_ptr(), x.len()));
-        let before = sum_of(before);
-        if !shares {
-            return x.chunks(BLOCK).fold(before, |sum, block| sum + sum_of(block)) as f32;
-        }
-        let mut sums = vec![0.0; x.len().div_ceil(BLOCK)];
-        // As many parts as any kernel has, so that a thread's share is where that of the
-        // kernel before was, but for part of a block.
-        let cut = Cut { multiple: 1, ..self.cut(cost, x.len()) };
-        self.crew.each_piece(&mut sums, cut, self.patience(cost, x.len()), |first, sums| {
-            for (sum, block) in sums.iter_mut().zip(x[first * BLOCK..].chunks(BLOCK)) {
-                *sum = sum_of(block);
+        let mut total = Total { lanes: [0.0; Total::LANES] };
+        if shares {
+            let mut sums = vec![0.0; x.len().div_ceil(BLOCK)];
+            let cut = Cut { multiple: 1, ..self.cut(cost, x.len()) };
+            self.crew.each_piece(&mut sums, cut, self.patience(cost, x.len()), |first, sums| {
+                on_widest_vectors(BlockSums { x: &x[first * BLOCK..], block: BLOCK, sums });
+            });
+            total.add(&sums);
+        } else {
+            const AT_ONCE: usize = 8 * Total::LANES;
+            for x in x.chunks(AT_ONCE * BLOCK) {
+                let mut sums = [0.0; AT_ONCE];
+                on_widest_vectors(BlockSums { x, block: BLOCK, sums: &mut sums });
+                total.add(&sums);
             }
-        });
-        sums.into_iter().fold(before, f64::add) as f32
+        }
+        total.lanes.into_iter().fold(on_widest_vectors(Sum(before)), f64::add) as f32
     }
 
     /// Whether the work is worth sharing out.
@@ -227,7 +234,7 @@ impl Team {
         let share = cost.nanos(count) / self.threads() as f64;
         let most = (share / SHORTEST_PIECE_NANOS).clamp(1.0, PIECES_PER_THREAD);
         let pieces = most.max(share / LONGEST_PIECE_NANOS).floor() as usize;
-        Cut { parts: self.threads() * pieces, multiple: PIECE_MULTIPLE }
+        Cut { parts: self.threads() * pieces, multiple: PIECE_MULTIPLE, before: 0 }
     }
 
     /// How long a thread that is through with its share leaves the others theirs. What takes
@@ -247,6 +254,23 @@ impl Team {
     /// Then reading the output before overwriting it, as ordinary stores do, is waste.
     pub(super) fn outgrows_caches(&self, cost: Effort, count: usize) -> bool {
         Bytes::new(cost.bytes) * count as u64 > self.last_level_cache
+    }
+}
+
+/// A sum of sums, several at a time: an addition takes as long as four that do not wait for
+/// each other.
+struct Total {
+    lanes: [f64; Self::LANES],
+}
+
+impl Total {
+    const LANES: usize = 8;
+
+    /// Of one array, all but the last a multiple of the lanes at a time.
+    fn add(&mut self, sums: &[f64]) {
+        for sums in sums.chunks(Self::LANES) {
+            self.lanes.iter_mut().zip(sums).for_each(|(lane, sum)| *lane += sum);
+        }
     }
 }
 

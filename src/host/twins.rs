@@ -211,6 +211,26 @@ impl<F: Formula<N>, const N: usize> Loop for Map<F, N> {
     }
 }
 
+/// The sums of short blocks, one after the other.
+pub(super) struct BlockSums<'a> {
+    pub x: &'a [f32],
+    pub block: usize,
+    /// As many as there are blocks.
+    pub sums: &'a mut [f64],
+}
+
+impl Loop for BlockSums<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<V: Vector>(self) {
+        for (sum, block) in self.sums.iter_mut().zip(self.x.chunks(self.block)) {
+            // SAFETY: the caller vouches for the instruction set.
+            *sum = unsafe { Sum(block).run::<V>() };
+        }
+    }
+}
+
 /// The sum of a short array: `f32` in each of many lanes, `f64` across them.
 ///
 /// A lane adds at most `len / (8 * LANES)` values, so the rounding error stays
@@ -245,7 +265,15 @@ impl Loop for Sum<'_> {
             let total = a.add(b).add(c.add(d)).add(e.add(f).add(g.add(h)));
             total.store(lanes.as_mut_ptr());
         }
-        lanes.iter().chain(rest).map(|&value| f64::from(value)).sum()
+        // Halves onto halves, which vectors can do: one by one, the lanes of a short block
+        // take longer to add up than the block.
+        let mut lanes = lanes.map(f64::from);
+        for half in [8, 4, 2, 1] {
+            for lane in 0..half {
+                lanes[lane] += lanes[lane + half];
+            }
+        }
+        rest.iter().fold(lanes[0], |sum, &value| sum + f64::from(value))
     }
 }
 
