@@ -7,8 +7,8 @@ use crate::plan::Direction;
 use crate::samples::{
     CYCLES, GraphCall, Handing, IN_ONE_STREAM, IN_TURN, Link, Load, MEANWHILE, MEMORY_FOOTPRINT,
     MOST_OF_ONE_CORE, MemoryWork, ONE_TEAM, ONE_THREAD, Quantity, REFETCHED, ROTATED,
-    ROTATED_IN_GRAPH, ROWS, SHARED_FOOTPRINT, SetupStep, Side, TURNS, TimedCall, TransferPath,
-    TripPart,
+    ROTATED_IN_GRAPH, ROWS, SHARED_FOOTPRINT, SetupStep, Side, TURNS, Taker, TimedCall,
+    TransferPath, TripPart,
 };
 use crate::units::Bytes;
 use std::ops::Range;
@@ -122,8 +122,8 @@ pub(super) fn host_probes(sizes: &Sizes) -> Vec<Probe> {
         let saxpy = Variant { kernel: Kernel::Saxpy, extent: 0 };
         probes.push(twin(saxpy, 1 << 20, Bytes::mib(mib)));
     }
-    let handed = |team| Handing::ALL.map(|part| Quantity::Handed { team, part });
-    let quantities = [handed(false), handed(true)].concat();
+    let handed = |taker| Handing::ALL.map(|part| Quantity::Handed { taker, part });
+    let quantities = Taker::ALL.map(handed).concat();
     probes.push(Probe { quantities, counts: Counts::Of(TURNS) });
     probes.extend(memory_probes(sizes));
     probes

@@ -4,7 +4,7 @@ use super::probes::arrays;
 use super::rig::Rig;
 use crate::host::Operand;
 use crate::kernels::{Kernel, Shape, Variant};
-use crate::samples::HANDED;
+use crate::samples::Taker;
 use crate::units::{Bytes, Span};
 use std::time::Instant;
 
@@ -40,29 +40,34 @@ impl Rig<'_> {
     }
 
     /// Times of `count` kernels, as [`Quantity::Handed`](crate::samples::Quantity::Handed) has
-    /// them: for one thread and then for the team, with data of its own, with what it reads and
-    /// with what it writes handed over.
-    pub fn handed(&mut self, count: u64) -> [Span; 6] {
+    /// them: for each taker with data of its own, with what it reads and with what it writes
+    /// handed over.
+    pub fn handed(&mut self, count: u64) -> [Span; 9] {
         // Who runs a kernel, from which array to the next, and which of the times that is.
-        let [one, all] = [(&self.one_thread, ALONE), (self.team, SHARED)];
+        let [one, all] = [(&self.one_thread, MAP), (self.team, ARITHMETIC)];
+        let sharing = (self.team, MAP);
         let sequences = [
-            vec![(one, 0, 0)],
-            vec![(all, 1, 3)],
-            vec![(one, 0, 2), (all, 1, 4)],
-            vec![(all, 0, 5), (one, 1, 1)],
+            (Taker::One, vec![(one, 0, Some(0))]),
+            (Taker::Team, vec![(all, 1, Some(3))]),
+            (Taker::One, vec![(one, 0, Some(2)), (all, 1, Some(4))]),
+            (Taker::One, vec![(all, 0, Some(5)), (one, 1, Some(1))]),
+            (Taker::TeamBehindHelpers, vec![(sharing, 0, Some(6))]),
+            (Taker::TeamBehindHelpers, vec![(all, 0, None), (sharing, 1, Some(7))]),
+            (Taker::TeamBehindHelpers, vec![(sharing, 0, Some(8)), (all, 1, None)]),
         ];
-        let mut times = [Span::ZERO; 6];
-        for sequence in sequences {
+        let mut times = [Span::ZERO; 9];
+        for (taker, sequence) in sequences {
+            let elements = taker.elements() as usize;
             for turn in 0..=count {
                 for &((team, variant), from, index) in &sequence {
                     let (before, behind) = self.pools.split_at_mut(from + 1);
-                    let input = [Operand::Array(&before[from].as_slice()[..HANDED as usize])];
-                    let output = &mut behind[0].as_mut_slice()[..HANDED as usize];
+                    let input = [Operand::Array(&before[from].as_slice()[..elements])];
+                    let output = &mut behind[0].as_mut_slice()[..elements];
                     let arguments = variant.arguments();
                     let clock = Instant::now();
                     team.run(variant.kernel, &arguments, &input, output, 0);
                     // The first time, what was before is in the way.
-                    if turn > 0 {
+                    if let (Some(index), true) = (index, turn > 0) {
                         times[index] += clock.elapsed().into();
                     }
                 }
@@ -72,7 +77,8 @@ impl Rig<'_> {
     }
 }
 
-/// What one thread runs of data that is handed over, and what all do: so much arithmetic that
-/// it is shared out.
-const ALONE: Variant = Variant { kernel: Kernel::Scale, extent: 0 };
-const SHARED: Variant = Variant { kernel: Kernel::Polynomial, extent: 256 };
+/// What one thread runs of data that is handed over, and a team in which each keeps to its own
+/// share.
+const MAP: Variant = Variant { kernel: Kernel::Scale, extent: 0 };
+/// What all run: so much arithmetic that little of it is shared out, and that it pays to help.
+const ARITHMETIC: Variant = Variant { kernel: Kernel::Polynomial, extent: 256 };

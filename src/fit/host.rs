@@ -7,8 +7,8 @@ use crate::profile::{
     CacheModel, CallCosts, Curve, Handed, MemoryCosts, StagingModel, TwinModel, TwoWays, Warmth,
 };
 use crate::samples::{
-    HANDED, Handing, MEMORY_FOOTPRINT, MOST_OF_ONE_CORE, MemoryWork, ONE_TEAM, ONE_THREAD,
-    Quantity, SHARED_FOOTPRINT,
+    Handing, MEMORY_FOOTPRINT, MOST_OF_ONE_CORE, MemoryWork, ONE_TEAM, ONE_THREAD, Quantity,
+    SHARED_FOOTPRINT, Taker,
 };
 use crate::stats::{isotonic, median, theil_sen};
 use crate::units::Bytes;
@@ -28,18 +28,20 @@ pub(super) fn caches(lookup: &Lookup<'_>) -> CacheModel {
             _ => None,
         })
     };
-    let handed = |team| {
-        let ns = |part| Some(lookup.estimate_of(&Quantity::Handed { team, part })?.ns);
+    let handed = |taker: Taker| {
+        let ns = |part| Some(lookup.estimate_of(&Quantity::Handed { taker, part })?.ns);
         let own = ns(Handing::Nothing)?;
-        let per_byte = |part| Some((ns(part)? - own).max(0.0) / Bytes::of_f32(HANDED).as_f64());
+        let bytes = Bytes::of_f32(taker.elements()).as_f64();
+        let per_byte = |part| Some((ns(part)? - own).max(0.0) / bytes);
         Some(Handed {
             read_ns_per_byte: per_byte(Handing::Read)?,
             written_ns_per_byte: per_byte(Handing::Written)?,
         })
     };
     CacheModel {
-        handed_to_one: handed(false),
-        handed_to_team: handed(true),
+        handed_to_one: handed(Taker::One),
+        handed_to_team: handed(Taker::Team),
+        handed_behind_helpers: handed(Taker::TeamBehindHelpers),
         staging_misses: staging_misses(lookup),
         own_misses: own_misses(ONE_THREAD, (STAYS_PRIVATE, MOST_OF_ONE_CORE)),
         own_team_misses: own_misses(ONE_TEAM, (STAYS_WITH_TEAM, SHARED_FOOTPRINT)),

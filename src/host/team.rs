@@ -242,12 +242,10 @@ impl Team {
     /// where it is, and whoever comes a little late still comes to it. Shares that hardly stay
     /// in a core's caches are not worth the wait.
     pub(super) fn patience(&self, cost: Effort, count: usize) -> Duration {
-        let share = count as f64 / self.threads() as f64;
-        let bytes = cost.bytes as f64 * share;
-        let to_fetch = bytes / BYTES_PER_NANO_FROM_OTHERS;
-        let stays =
-            to_fetch > cost.nanos(count) / self.threads() as f64 && bytes <= MOST_THAT_STAYS;
-        if stays { LATE.min(Duration::from_nanos(to_fetch as u64)) } else { EAGER }
+        if !cost.keeps_shares(count, self.threads()) {
+            return EAGER;
+        }
+        LATE.min(Duration::from_nanos(cost.nanos_to_fetch(count, self.threads()) as u64))
     }
 
     /// Whether the arrays of a kernel pass through the caches without staying.
@@ -293,10 +291,5 @@ const PIECES_PER_THREAD: f64 = 8.0;
 /// Pieces end on whole blocks of vectors: what is left over of one takes a kernel with much
 /// arithmetic as long as a block.
 const PIECE_MULTIPLE: usize = UNROLL * MAX_LANES;
-/// What a core reads of lines that another one has written, a few at a time.
-const BYTES_PER_NANO_FROM_OTHERS: f64 = 10.0;
 /// A thread that comes by so much later than the others has lost its core to somebody else.
 const LATE: Duration = Duration::from_micros(2);
-/// A quarter of a core's own cache where that is large: whoever shares the core with us, and
-/// the kernels before and after, need some of it.
-const MOST_THAT_STAYS: f64 = 512.0 * 1024.0;

@@ -4,6 +4,11 @@ use super::{Arguments, Kernel};
 
 /// Sharing out takes 2 to 5 us and must pay for itself.
 const SHARED_FROM_NANOS: f64 = 15_000.0;
+/// What a core reads of lines that another one has written, a few at a time.
+const BYTES_PER_NANO_FROM_OTHERS: f64 = 10.0;
+/// A quarter of a core's own cache where that is large: whoever shares the core with us, and
+/// the kernels before and after, need some of it.
+const MOST_THAT_STAYS: f64 = 512.0 * 1024.0;
 
 /// A rough price of an element on one thread whose data is in a near cache: only for
 /// deciding how to share work.
@@ -34,6 +39,23 @@ impl Effort {
         const BYTES_PER_NANO: f64 = 40.0;
         const FLOPS_PER_NANO: f64 = 100.0;
         [self.bytes as f64 / BYTES_PER_NANO, self.flops / FLOPS_PER_NANO]
+    }
+
+    /// Whether what a thread of a team works on is better left to it: it would take another one
+    /// longer to fetch than to work on, and stays in a core's own caches.
+    pub fn keeps_shares(self, count: usize, threads: usize) -> bool {
+        let bytes = self.share_bytes(count, threads);
+        bytes / BYTES_PER_NANO_FROM_OTHERS > self.nanos(count) / threads as f64
+            && bytes <= MOST_THAT_STAYS
+    }
+
+    /// How long it takes to fetch what another thread of a team works on.
+    pub fn nanos_to_fetch(self, count: usize, threads: usize) -> f64 {
+        self.share_bytes(count, threads) / BYTES_PER_NANO_FROM_OTHERS
+    }
+
+    fn share_bytes(self, count: usize, threads: usize) -> f64 {
+        self.bytes as f64 * count as f64 / threads as f64
     }
 
     /// Whether a team of threads shares out so many elements; one does the work if not.

@@ -179,6 +179,11 @@ impl Step {
     pub fn is_shared(&self) -> bool {
         Effort::of(self.kernel, &self.arguments).is_shared(self.elements() as usize)
     }
+
+    /// Whether each thread of a team of so many keeps to its share of the step.
+    pub fn keeps_shares(&self, threads: usize) -> bool {
+        Effort::of(self.kernel, &self.arguments).keeps_shares(self.elements() as usize, threads)
+    }
 }
 
 /// One call of the host thread.

@@ -2,7 +2,8 @@
 //! where nothing was measured to answer it from.
 
 use super::{
-    CacheModel, Contention, Curve, Estimate, HandOver, OperationKind, Profile, TwinModel, Warmth,
+    CacheModel, Contention, Curve, Estimate, HandOver, Handed, OperationKind, Profile, TwinModel,
+    Warmth,
 };
 use crate::kernels::{Arguments, Effort, Kernel, Variant};
 use crate::plan::Direction;
@@ -60,6 +61,9 @@ pub struct Around {
     /// Bytes that the kernel reads, and those that it writes, which others used before it: all
     /// threads if one runs it, one thread if all do.
     pub handed: [Bytes; 2],
+    /// The same of which others have used some: all threads run it, each on its share, and in
+    /// the kernel before they helped each other.
+    pub helped: [Bytes; 2],
 }
 
 impl Around {
@@ -273,7 +277,7 @@ impl Profile {
             between(models, Variant::of(kernel, arguments), n, found.place())
         };
         let own = Bytes::new(Variant::of(kernel, arguments).bytes(n));
-        let handing_over = self.caches.handing_over(around.handed, is_shared);
+        let handing_over = self.caches.handing_over(&around, is_shared);
         if around.reuse.iter().all(|&(_, since)| since <= own) {
             return Ok(time(Warmth::Same)? + handing_over);
         }
@@ -327,13 +331,18 @@ impl CacheModel {
         self.own_misses.as_ref().map(|knots| share(knots, each))
     }
 
-    /// Nanoseconds that it takes longer to read, and to write, so many bytes that others used
-    /// before; nothing where that was not measured.
-    fn handing_over(&self, [reads, writes]: [Bytes; 2], to_team: bool) -> f64 {
-        let costs = if to_team { &self.handed_to_team } else { &self.handed_to_one };
-        costs.map_or(0.0, |costs| {
-            reads.as_f64() * costs.read_ns_per_byte + writes.as_f64() * costs.written_ns_per_byte
-        })
+    /// Nanoseconds that it takes longer to read, and to write, what others used before; nothing
+    /// where that was not measured.
+    fn handing_over(&self, around: &Around, to_team: bool) -> f64 {
+        let taken = if to_team { &self.handed_to_team } else { &self.handed_to_one };
+        let parts = [(taken, around.handed), (&self.handed_behind_helpers, around.helped)];
+        let cost = |(costs, [reads, writes]): (&Option<Handed>, [Bytes; 2])| {
+            costs.map_or(0.0, |costs| {
+                reads.as_f64() * costs.read_ns_per_byte
+                    + writes.as_f64() * costs.written_ns_per_byte
+            })
+        };
+        parts.into_iter().map(cost).sum()
     }
 
     /// Share of misses, 0 to 1, on going round `footprint`; `None` if it was not measured.

@@ -373,6 +373,9 @@ pub struct CacheModel {
     pub handed_to_one: Option<Handed>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handed_to_team: Option<Handed>,
+    /// All, each on its share, of which others have used some because they were through early.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handed_behind_helpers: Option<Handed>,
     /// For the team of threads that runs twins.
     pub twin_misses: Option<Vec<(f64, f64)>>,
     /// The footprint at which [`Warmth::Shared`] was measured.
@@ -396,6 +399,7 @@ impl Default for CacheModel {
             own_team_misses: None,
             handed_to_one: None,
             handed_to_team: None,
+            handed_behind_helpers: None,
             twin_misses: None,
             shared_bytes,
         }

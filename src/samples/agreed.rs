@@ -23,10 +23,6 @@ pub const SHORT_KERNEL: (Variant, u64) = (Variant { kernel: Kernel::Scale, exten
 pub const LONG_KERNEL: (Variant, u64) =
     (Variant { kernel: Kernel::Polynomial, extent: 1024 }, 1 << 18);
 
-/// Elements of what one thread and all threads hand to each other: enough to tell the time,
-/// and little enough for one core to keep.
-pub const HANDED: u64 = 1 << 15;
-
 /// The calls that are measured among each other, as in a pipeline with a stream for every
 /// engine, and how often a turn has them.
 pub const IN_TURN: [(TimedCall, usize); 5] = [

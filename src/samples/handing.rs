@@ -13,6 +13,32 @@ pub enum Handing {
     Written,
 }
 
+/// Who works on data that others used before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Taker {
+    /// One thread, after all.
+    One,
+    /// All threads, after one.
+    Team,
+    /// All threads, each on its share, after a kernel in which those that were through early
+    /// helped others with theirs.
+    TeamBehindHelpers,
+}
+
+impl Taker {
+    pub const ALL: [Self; 3] = [Self::One, Self::Team, Self::TeamBehindHelpers];
+
+    /// Elements that change hands: enough to tell the time, and little enough for one core, or
+    /// for all, to keep.
+    pub const fn elements(self) -> u64 {
+        match self {
+            Self::One | Self::Team => 1 << 15,
+            Self::TeamBehindHelpers => 1 << 18,
+        }
+    }
+}
+
 impl Handing {
     pub const ALL: [Self; 3] = [Self::Nothing, Self::Read, Self::Written];
 }

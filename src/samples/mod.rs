@@ -16,13 +16,13 @@ mod timing;
 mod words;
 
 pub use agreed::{
-    CYCLES, HANDED, IN_ONE_STREAM, IN_TURN, IN_TURN_COPY, LONG_COPY, LONG_KERNEL, MEANWHILE,
+    CYCLES, IN_ONE_STREAM, IN_TURN, IN_TURN_COPY, LONG_COPY, LONG_KERNEL, MEANWHILE,
     MEMORY_FOOTPRINT, MOST_OF_ONE_CORE, ONE_TEAM, ONE_THREAD, REFETCHED, ROTATED, ROTATED_IN_GRAPH,
     ROWS, SECOND_NODE, SHARED_FOOTPRINT, SHORT_COPY, SHORT_KERNEL, TRIP_ELEMENTS, TURNS,
 };
 pub use condition::Condition;
 pub use file::{FORMAT, Recorder, SamplesError};
-pub use handing::Handing;
+pub use handing::{Handing, Taker};
 pub use paths::{Load, STREAMING_KERNEL, STREAMING_TWIN, SetupStep, Side, TransferPath};
 pub use provenance::{Extent, Provenance};
 pub use timing::Doer;
@@ -224,10 +224,10 @@ pub enum Quantity {
         elements: u64,
         footprint: Bytes,
     },
-    /// Host time of a kernel that one thread runs, or a whole team, on [`HANDED`] elements
-    /// in which the others had a part just before. All are measured at once.
+    /// Host time of a kernel on [`Taker::elements`] in which others had a part just before.
+    /// All are measured at once.
     Handed {
-        team: bool,
+        taker: Taker,
         part: Handing,
     },
     Memory {

@@ -1,6 +1,6 @@
 //! What was measured, in a few words.
 
-use super::{GraphCall, Handing, Link, MemoryWork, Quantity, Side, TimedCall, TripPart};
+use super::{GraphCall, Handing, Link, MemoryWork, Quantity, Side, Taker, TimedCall, TripPart};
 use crate::kernels::Variant;
 use crate::plan::Direction;
 use crate::units::Bytes;
@@ -51,7 +51,7 @@ impl fmt::Display for Quantity {
                 let name = named_variant(*variant);
                 write!(f, "{name} on the CPU, {elements} elements, round {footprint}")
             }
-            &Self::Handed { team, part } => handed(f, team, part),
+            &Self::Handed { taker, part } => handed(f, taker, part),
             Self::Memory { work, bytes } => write!(f, "{} of {bytes}", work.name()),
             &Self::CallInTurn { call, one_stream } => in_turn(f, call, one_stream),
             &Self::LaunchBeside { copy } => launch_beside(f, copy),
@@ -234,8 +234,12 @@ fn graph_rows(f: &mut fmt::Formatter<'_>, kernels: u64, waits: bool, awaited: bo
     write!(f, "rows of {kernels} kernels in a graph{waits}{awaited}")
 }
 
-fn handed(f: &mut fmt::Formatter<'_>, team: bool, part: Handing) -> fmt::Result {
-    let who = if team { "all threads" } else { "one thread" };
+fn handed(f: &mut fmt::Formatter<'_>, taker: Taker, part: Handing) -> fmt::Result {
+    let who = match taker {
+        Taker::One => "one thread",
+        Taker::Team => "all threads",
+        Taker::TeamBehindHelpers => "all threads behind helpers",
+    };
     let what = match part {
         Handing::Nothing => "their own data",
         Handing::Read => "reading what others wrote",

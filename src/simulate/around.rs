@@ -7,38 +7,41 @@ use std::collections::BTreeMap;
 
 /// Of each kernel on the CPU, by its place in the body, which goes on where the one before it
 /// ended. What copies use on the host is left out: most of it passes the caches by.
-pub(super) fn around(plan: &Plan) -> BTreeMap<usize, Around> {
+pub(super) fn around(plan: &Plan, threads: usize) -> BTreeMap<usize, Around> {
     let mut around = BTreeMap::new();
     let kernels = plan.body.iter().filter(|call| matches!(call, Call::Compute { .. })).count();
     if kernels == 0 {
         return around;
     }
     let footprint = plan.host_footprint();
-    // Of each allocation, whether all threads used it last, or one; of what no cache has,
-    // neither.
-    let mut used_by_all: Vec<Option<bool>> = vec![None; plan.allocations.len()];
+    // Of each allocation, who used it last; of what no cache has, nobody.
+    let mut users: Vec<Option<User>> = vec![None; plan.allocations.len()];
     let mut uses = Uses::new(2 * kernels * MOST_OPERANDS);
     for (at, call) in plan.body.iter().enumerate().chain(plan.body.iter().enumerate()) {
         let step = match call {
             Call::Compute { step } => step,
             // New, or written past the caches.
             Call::Renew(id) => {
-                used_by_all[id.0] = None;
+                users[id.0] = None;
                 let length = plan.allocation(*id).bytes;
                 uses.forget(&Slice { allocation: *id, offset: Bytes::ZERO, length });
                 continue;
             }
             Call::Copy { direction: Direction::DeviceToHost, to, .. } => {
-                used_by_all[to.allocation.0] = None;
+                users[to.allocation.0] = None;
                 uses.forget(to);
                 continue;
             }
             _ => continue,
         };
-        let all = step.is_shared();
-        let from_others = |slice: &Slice| match used_by_all[slice.allocation.0] {
-            Some(before) if before != all => slice.length,
-            _ => Bytes::ZERO,
+        let user = match step.is_shared() {
+            true if step.keeps_shares(threads) => User::Team,
+            true => User::Helpers,
+            false => User::One,
+        };
+        let used = |slice: &Slice, by: fn(User, User) -> bool| {
+            let before = users[slice.allocation.0];
+            before.filter(|&before| by(before, user)).map_or(Bytes::ZERO, |_| slice.length)
         };
         let only_read = || step.inputs.iter().filter(|slice| **slice != step.output);
         let operands: Vec<Slice> = only_read().chain([&step.output]).copied().collect();
@@ -47,12 +50,24 @@ pub(super) fn around(plan: &Plan) -> BTreeMap<usize, Around> {
             let since = uses.since(slice, &operands);
             *reuse = (slice.length, since.unwrap_or(footprint).min(footprint));
         }
-        let handed = [only_read().map(from_others).sum(), from_others(&step.output)];
-        around.insert(at, Around { reuse, handed });
-        operands.iter().for_each(|slice| used_by_all[slice.allocation.0] = Some(all));
+        let bytes = |by| [only_read().map(|slice| used(slice, by)).sum(), used(&step.output, by)];
+        let handed = bytes(|before, user| (before == User::One) != (user == User::One));
+        let helped = bytes(|before, user| (before, user) == (User::Helpers, User::Team));
+        around.insert(at, Around { reuse, handed, helped });
+        operands.iter().for_each(|slice| users[slice.allocation.0] = Some(user));
         operands.iter().for_each(|slice| uses.note(slice));
     }
     around
+}
+
+/// Who runs a kernel.
+#[derive(Clone, Copy, PartialEq)]
+enum User {
+    One,
+    /// All threads, each its share.
+    Team,
+    /// All threads, and those that are through early help others.
+    Helpers,
 }
 
 /// What kernels used, each slice at its latest use.

@@ -238,7 +238,8 @@ impl<'p> Program<'p> {
         // A wait is for the latest recording that was issued before it, whatever
         // becomes of the event later (CUDA Driver API, `cuStreamWaitEvent`).
         let mut latest = vec![NONE; plan.events];
-        let (lanes, around) = (plan.lanes(), around(plan));
+        let threads = self.profile.machine.cpu_threads.max(1) as usize;
+        let (lanes, around) = (plan.lanes(), around(plan, threads));
         for (at, call) in plan.body.iter().enumerate() {
             let graph = self.graph_at(at);
             let before = graph.and_then(|graph| graph.before(at));

@@ -2,7 +2,7 @@
 
 use super::*;
 use hallway::profile::Warmth;
-use hallway::samples::{HANDED, Handing, MOST_OF_ONE_CORE, ONE_TEAM, ONE_THREAD};
+use hallway::samples::{Handing, MOST_OF_ONE_CORE, ONE_TEAM, ONE_THREAD, Taker};
 
 /// Others use the link now and then, throughout a visit: each size has one without them.
 #[test]
@@ -149,11 +149,16 @@ fn a_team_keeps_what_its_cores_keep() {
 fn what_handing_data_over_costs_is_told_by_kernels_of_ones_own() {
     let mut clock = Clock::new(0.01, 0.02);
     let mut all = Vec::new();
-    let bytes = 4.0 * HANDED as f64;
-    for (team, own, costs) in [(false, 3_000.0, [0.05, 0.11]), (true, 6_000.0, [0.016, 0.0])] {
+    let takers = [
+        (Taker::One, 3_000.0, [0.05, 0.11]),
+        (Taker::Team, 6_000.0, [0.016, 0.0]),
+        (Taker::TeamBehindHelpers, 5_000.0, [0.0016, 0.0034]),
+    ];
+    for (taker, own, costs) in takers {
+        let bytes = 4.0 * taker.elements() as f64;
         let times = [own, own + costs[0] * bytes, own + costs[1] * bytes];
         for (part, ns) in Handing::ALL.into_iter().zip(times) {
-            all.push(measured(Quantity::Handed { team, part }, 1, clock.times(ns, 60)));
+            all.push(measured(Quantity::Handed { taker, part }, 1, clock.times(ns, 60)));
         }
     }
     let caches = fitted(all).caches;
@@ -162,6 +167,9 @@ fn what_handing_data_over_costs_is_told_by_kernels_of_ones_own() {
     assert_within(one.written_ns_per_byte, 0.11, 0.03, "written by one");
     assert_within(team.read_ns_per_byte, 0.016, 0.05, "read by all");
     assert!(team.written_ns_per_byte < 0.001, "written by all: {}", team.written_ns_per_byte);
+    let helpers = caches.handed_behind_helpers.expect("measured");
+    assert_within(helpers.read_ns_per_byte, 0.0016, 0.05, "read behind helpers");
+    assert_within(helpers.written_ns_per_byte, 0.0034, 0.05, "written behind helpers");
 }
 
 /// Among others, launches are beside data for a fifth of the time: 64 KiB at 55 GB/s, one in 6 us.

@@ -103,7 +103,7 @@ fn a_single_spike_moves_no_kernel_and_no_twin() {
             let footprint = Bytes::new(kernel.bytes_per_element() << power);
             let mut reuse = [(Bytes::ZERO, Bytes::ZERO); MOST_OPERANDS];
             reuse[0] = (footprint, footprint);
-            let own = Around { reuse, handed: [Bytes::ZERO; 2] };
+            let own = Around { reuse, handed: [Bytes::ZERO; 2], helped: [Bytes::ZERO; 2] };
             let time = |p: &Profile| p.twin(kernel, &arguments, 1 << power, own).expect("known");
             let elements = 1 << power;
             let variant = Variant { kernel, extent: kernel.extent().map_or(0, |_| 64) };

@@ -332,6 +332,34 @@ fn what_other_threads_used_before_takes_longer() {
     assert_eq!(times(body)[2], own[0]);
 }
 
+/// Arithmetic is worth helping with; who works on its own share finds some of it elsewhere then.
+#[test]
+fn what_helpers_used_before_takes_longer() {
+    let mut machine = machine();
+    let nothing = Some(vec![(4.0, 0.0), (1e9, 0.0)]);
+    (machine.caches.own_misses, machine.caches.own_team_misses) = (nothing.clone(), nothing);
+    machine.caches.handed_behind_helpers =
+        Some(Handed { read_ns_per_byte: 0.5, written_ns_per_byte: 0.25 });
+    let threads = machine.machine.cpu_threads as usize;
+    let mut arithmetic = step(PAGEABLE, ROOM);
+    (arithmetic.kernel, arithmetic.arguments.extent) = (Kernel::Polynomial, 64);
+    let own_shares = step(PAGEABLE, ROOM);
+    assert!(arithmetic.is_shared() && !arithmetic.keeps_shares(threads));
+    assert!(own_shares.is_shared() && own_shares.keeps_shares(threads));
+    // To another place than it reads.
+    let moved = Step { output: slice(PINNED, ROOM), ..own_shares.clone() };
+    let times = |steps: [&Step; 2]| {
+        let body = steps.map(|step| Call::Compute { step: step.clone() }).to_vec();
+        let spans = spans(&run(body, &machine), Lane::Host);
+        spans.into_iter().map(|(start, end)| end - start).collect::<Vec<_>>()
+    };
+    let [helped, own] = [times([&arithmetic, &arithmetic]), times([&own_shares, &own_shares])];
+    let bytes = 4 * ROOM;
+    assert_eq!(times([&arithmetic, &own_shares]), [helped[0], own[0] + bytes / 4]);
+    let apart = times([&moved, &moved]);
+    assert_eq!(times([&arithmetic, &moved]), [helped[0], apart[0] + bytes / 2]);
+}
+
 #[test]
 fn who_comes_behind_a_wait_takes_longer_for_it() {
     let mut patient = machine();
