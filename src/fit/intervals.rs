@@ -69,15 +69,23 @@ pub fn intervals(samples: &Samples, profile: &Profile) -> Option<Intervals> {
     }
     // Two passes are one draw of what all of a kind share, and may happen to agree: no
     // kind is taken to be surer than all are together. One of which there are too few
-    // goes by all of them anyway: the largest distance of twenty or thirty may be that of
-    // a single visit that was disturbed.
+    // goes by all of them, too: the largest distance of twenty or thirty may be that of
+    // a single visit that was disturbed. But not that in the middle: as far as that lies
+    // beyond the middle of all, so does the rest.
     let all: Vec<f64> = scores.values().flatten().copied().collect();
     let of_all = conformal_quantile(&all, CONFIDENCE)?;
+    let middle = median(&all)?;
+    let factor_of = |of_kind: &[f64]| {
+        let factor = if of_kind.len() >= MANY {
+            conformal_quantile(of_kind, CONFIDENCE)
+        } else {
+            median(of_kind).filter(|_| middle > 0.0).map(|of_kind| of_all * of_kind / middle)
+        };
+        factor.map_or(of_all, |factor| factor.max(of_all))
+    };
     let mut half_widths = BTreeMap::new();
     for scale in scored {
-        let of_kind = &scores[scale.section.as_str()];
-        let of_kind = conformal_quantile(of_kind, CONFIDENCE).filter(|_| of_kind.len() >= MANY);
-        let factor = of_kind.map_or(of_all, |of_kind| of_kind.max(of_all));
+        let factor = factor_of(&scores[scale.section.as_str()]);
         let widths = scale.points.iter().map(|&(_, scale)| three_digits(factor * scale));
         half_widths.insert(scale.name.clone(), widths.collect());
     }

@@ -265,15 +265,13 @@ impl Loop for Sum<'_> {
             let total = a.add(b).add(c.add(d)).add(e.add(f).add(g.add(h)));
             total.store(lanes.as_mut_ptr());
         }
-        // Halves onto halves, which vectors can do: one by one, the lanes of a short block
-        // take longer to add up than the block.
-        let mut lanes = lanes.map(f64::from);
-        for half in [8, 4, 2, 1] {
-            for lane in 0..half {
-                lanes[lane] += lanes[lane + half];
-            }
-        }
-        rest.iter().fold(lanes[0], |sum, &value| sum + f64::from(value))
+        // Halves onto halves, which vectors can do: one by one, the lanes of a short block take
+        // half as long to add up as the block. (In place, the compiler has it go through memory.)
+        let lanes = lanes.map(f64::from);
+        let eight: [f64; 8] = std::array::from_fn(|lane| lanes[lane] + lanes[lane + 8]);
+        let four: [f64; 4] = std::array::from_fn(|lane| eight[lane] + eight[lane + 4]);
+        let sum = (four[0] + four[2]) + (four[1] + four[3]);
+        rest.iter().fold(sum, |sum, &value| sum + f64::from(value))
     }
 }
 
