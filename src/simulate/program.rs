@@ -238,7 +238,7 @@ impl<'p> Program<'p> {
         // A wait is for the latest recording that was issued before it, whatever
         // becomes of the event later (CUDA Driver API, `cuStreamWaitEvent`).
         let mut latest = vec![NONE; plan.events];
-        let threads = self.profile.machine.cpu_threads.max(1) as usize;
+        let threads = self.profile.machine.cpu_threads.max(1);
         let (lanes, around) = (plan.lanes(), around(plan, threads));
         for (at, call) in plan.body.iter().enumerate() {
             let graph = self.graph_at(at);
