@@ -340,7 +340,7 @@ fn what_helpers_used_before_takes_longer() {
     (machine.caches.own_misses, machine.caches.own_team_misses) = (nothing.clone(), nothing);
     machine.caches.handed_behind_helpers =
         Some(Handed { read_ns_per_byte: 0.5, written_ns_per_byte: 0.25 });
-    let threads = machine.machine.cpu_threads as usize;
+    let threads = machine.machine.cpu_threads;
     let mut arithmetic = step(PAGEABLE, ROOM);
     (arithmetic.kernel, arithmetic.arguments.extent) = (Kernel::Polynomial, 64);
     let own_shares = step(PAGEABLE, ROOM);
