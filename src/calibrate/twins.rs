@@ -80,5 +80,5 @@ impl Rig<'_> {
 /// What one thread runs of data that is handed over, and a team in which each keeps to its own
 /// share.
 const MAP: Variant = Variant { kernel: Kernel::Scale, extent: 0 };
-/// What all run: so much arithmetic that little of it is shared out, and that it pays to help.
+/// What all run: so much arithmetic that even little data is shared out, and that it pays to help.
 const ARITHMETIC: Variant = Variant { kernel: Kernel::Polynomial, extent: 256 };

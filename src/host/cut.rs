@@ -14,7 +14,7 @@ pub(super) struct Cut {
 
 impl Cut {
     /// One of the pieces, which are as equal in length as possible: there may be nothing in
-    /// the last. Where the first of as many parts as there are threads begins, the same
+    /// the last, and the first is shorter by what comes before it. Where the first of as many parts as there are threads begins, the same
     /// thread's first of twice as many begins. None begins before the one before it ends.
     pub fn piece(self, part: usize, whole: usize) -> Range<usize> {
         let edge = |at: usize| {
@@ -42,7 +42,8 @@ mod tests {
             );
         }
     }
-    /// A stencil leaves out the first elements.
+    /// A stencil leaves out the first elements. (It leaves out the last one, too, for which an
+    /// edge lies a block elsewhere now and then.)
     #[test]
     fn what_is_left_out_moves_no_share() {
         let edges = |whole: usize, before: usize| {

@@ -255,8 +255,7 @@ impl Team {
     }
 }
 
-/// A sum of sums, several at a time: an addition takes as long as four that do not wait for
-/// each other.
+/// A sum of sums, as many at a time as additions fit into the time that one takes to come out.
 struct Total {
     lanes: [f64; Self::LANES],
 }

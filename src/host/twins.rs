@@ -215,7 +215,7 @@ impl<F: Formula<N>, const N: usize> Loop for Map<F, N> {
 pub(super) struct BlockSums<'a> {
     pub x: &'a [f32],
     pub block: usize,
-    /// As many as there are blocks.
+    /// Of the first so many blocks; if there are fewer, the others stay as they are.
     pub sums: &'a mut [f64],
 }
 

@@ -61,8 +61,8 @@ pub struct Around {
     /// Bytes that the kernel reads, and those that it writes, which others used before it: all
     /// threads if one runs it, one thread if all do.
     pub handed: [Bytes; 2],
-    /// The same of which others have used some: all threads run it, each on its share, and in
-    /// the kernel before they helped each other.
+    /// The same of what all threads used in a kernel in which they helped each other, if each
+    /// keeps to its share of this one.
     pub helped: [Bytes; 2],
 }
 

@@ -373,7 +373,7 @@ pub struct CacheModel {
     pub handed_to_one: Option<Handed>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handed_to_team: Option<Handed>,
-    /// All, each on its share, of which others have used some because they were through early.
+    /// All, each on its share, on data of a kernel in which they helped each other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handed_behind_helpers: Option<Handed>,
     /// For the team of threads that runs twins.
