@@ -14,8 +14,9 @@ pub(super) struct Cut {
 
 impl Cut {
     /// One of the pieces, which are as equal in length as possible: there may be nothing in
-    /// the last, and the first is shorter by what comes before it. Where the first of as many parts as there are threads begins, the same
-    /// thread's first of twice as many begins. None begins before the one before it ends.
+    /// the last, and the first is shorter by what comes before it. Where the first of as many
+    /// parts as there are threads begins, the same thread's first of twice as many begins. None
+    /// begins before the one before it ends.
     pub fn piece(self, part: usize, whole: usize) -> Range<usize> {
         let edge = |at: usize| {
             let even = (at * (self.before + whole)).div_ceil(self.parts);
