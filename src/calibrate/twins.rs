@@ -4,7 +4,7 @@ use super::probes::arrays;
 use super::rig::Rig;
 use crate::host::Operand;
 use crate::kernels::{Kernel, Shape, Variant};
-use crate::samples::Taker;
+use crate::samples::{Handing, Taker};
 use crate::units::{Bytes, Span};
 use std::time::Instant;
 
@@ -42,24 +42,27 @@ impl Rig<'_> {
     /// Times of `count` kernels, as [`Quantity::Handed`](crate::samples::Quantity::Handed) has
     /// them: for each taker with data of its own, with what it reads and with what it writes
     /// handed over.
-    pub fn handed(&mut self, count: u64) -> [Span; 9] {
+    pub fn handed(&mut self, count: u64) -> [Span; Taker::ALL.len() * Handing::ALL.len()] {
+        use Handing::{Nothing, Read, Written};
+        use Taker::{One, Team, TeamBehindHelpers};
         // Who runs a kernel, from which array to the next, and which of the times that is.
         let [one, all] = [(&self.one_thread, MAP), (self.team, ARITHMETIC)];
         let sharing = (self.team, MAP);
+        let [among_few, among_all] = [One, TeamBehindHelpers].map(Taker::elements);
         let sequences = [
-            (Taker::One, vec![(one, 0, Some(0))]),
-            (Taker::Team, vec![(all, 1, Some(3))]),
-            (Taker::One, vec![(one, 0, Some(2)), (all, 1, Some(4))]),
-            (Taker::One, vec![(all, 0, Some(5)), (one, 1, Some(1))]),
-            (Taker::TeamBehindHelpers, vec![(sharing, 0, Some(6))]),
-            (Taker::TeamBehindHelpers, vec![(all, 0, None), (sharing, 1, Some(7))]),
-            (Taker::TeamBehindHelpers, vec![(sharing, 0, Some(8)), (all, 1, None)]),
+            (among_few, vec![(one, 0, Some((One, Nothing)))]),
+            (among_few, vec![(all, 1, Some((Team, Nothing)))]),
+            (among_few, vec![(one, 0, Some((One, Written))), (all, 1, Some((Team, Read)))]),
+            (among_few, vec![(all, 0, Some((Team, Written))), (one, 1, Some((One, Read)))]),
+            (among_all, vec![(sharing, 0, Some((TeamBehindHelpers, Nothing)))]),
+            (among_all, vec![(all, 0, None), (sharing, 1, Some((TeamBehindHelpers, Read)))]),
+            (among_all, vec![(sharing, 0, Some((TeamBehindHelpers, Written))), (all, 1, None)]),
         ];
-        let mut times = [Span::ZERO; 9];
-        for (taker, sequence) in sequences {
-            let elements = taker.elements() as usize;
+        let mut times = [Span::ZERO; Taker::ALL.len() * Handing::ALL.len()];
+        for (elements, sequence) in sequences {
+            let elements = elements as usize;
             for turn in 0..=count {
-                for &((team, variant), from, index) in &sequence {
+                for &((team, variant), from, timed) in &sequence {
                     let (before, behind) = self.pools.split_at_mut(from + 1);
                     let input = [Operand::Array(&before[from].as_slice()[..elements])];
                     let output = &mut behind[0].as_mut_slice()[..elements];
@@ -67,7 +70,8 @@ impl Rig<'_> {
                     let clock = Instant::now();
                     team.run(variant.kernel, &arguments, &input, output, 0);
                     // The first time, what was before is in the way.
-                    if let (Some(index), true) = (index, turn > 0) {
+                    if let (Some((taker, part)), true) = (timed, turn > 0) {
+                        let index = taker as usize * Handing::ALL.len() + part as usize;
                         times[index] += clock.elapsed().into();
                     }
                 }

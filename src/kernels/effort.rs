@@ -44,9 +44,8 @@ impl Effort {
     /// Whether what a thread of a team works on is better left to it: it would take another one
     /// longer to fetch than to work on, and stays in a core's own caches.
     pub fn keeps_shares(self, count: usize, threads: usize) -> bool {
-        let bytes = self.share_bytes(count, threads);
-        bytes / BYTES_PER_NANO_FROM_OTHERS > self.nanos(count) / threads as f64
-            && bytes <= MOST_THAT_STAYS
+        self.nanos_to_fetch(count, threads) > self.nanos(count) / threads as f64
+            && self.share_bytes(count, threads) <= MOST_THAT_STAYS
     }
 
     /// How long it takes to fetch what another thread of a team works on.

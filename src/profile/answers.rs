@@ -49,8 +49,8 @@ pub enum MemoryCost {
     Renew,
 }
 
-/// The most arrays that a kernel works on.
-pub const MOST_OPERANDS: usize = 4;
+/// The most arrays that a kernel works on: what it reads, and what it writes.
+pub const MOST_OPERANDS: usize = Kernel::MOST_INPUTS + 1;
 
 /// What a plan does with host memory between two uses of the same data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -314,6 +314,13 @@ impl TwinModel {
     }
 }
 
+impl Handed {
+    /// Nanoseconds that it takes longer to read, and to write, so many bytes.
+    fn nanos(&self, [reads, writes]: [Bytes; 2]) -> f64 {
+        reads.as_f64() * self.read_ns_per_byte + writes.as_f64() * self.written_ns_per_byte
+    }
+}
+
 impl CacheModel {
     /// Share of misses, 0 to 1, on going round `footprint`; `None` if it was not measured.
     pub fn staging(&self, footprint: Bytes) -> Option<f64> {
@@ -336,13 +343,7 @@ impl CacheModel {
     fn handing_over(&self, around: &Around, to_team: bool) -> f64 {
         let taken = if to_team { &self.handed_to_team } else { &self.handed_to_one };
         let parts = [(taken, around.handed), (&self.handed_behind_helpers, around.helped)];
-        let cost = |(costs, [reads, writes]): (&Option<Handed>, [Bytes; 2])| {
-            costs.map_or(0.0, |costs| {
-                reads.as_f64() * costs.read_ns_per_byte
-                    + writes.as_f64() * costs.written_ns_per_byte
-            })
-        };
-        parts.into_iter().map(cost).sum()
+        parts.map(|(costs, bytes)| costs.map_or(0.0, |costs| costs.nanos(bytes))).iter().sum()
     }
 
     /// Share of misses, 0 to 1, on going round `footprint`; `None` if it was not measured.
