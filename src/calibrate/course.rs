@@ -32,7 +32,8 @@ impl Course {
         let mut pass = |_| {
             // The device's among the host's: a CPU whose threads all work for a minute
             // on end is slower than the same CPU in a plan that now and then needs it.
-            let mut probes = [device_probes(&sizes), host_probes(&sizes)].concat();
+            let host = host_probes(&sizes, machine.cpu_threads);
+            let mut probes = [device_probes(&sizes), host].concat();
             probes.extend(managed_probes(&sizes, machine.managed_bytes));
             probes.extend(several::probes(machine));
             let often =
@@ -58,7 +59,8 @@ impl Course {
     pub fn telling(machine: &Provenance) -> Self {
         let sizes = Sizes::new(machine.extent);
         // What the host does varies more.
-        let mut probes = [device_probes(&sizes), host_probes(&sizes), host_probes(&sizes)].concat();
+        let host = host_probes(&sizes, machine.cpu_threads);
+        let mut probes = [device_probes(&sizes), host.clone(), host].concat();
         probes.extend(several::probes(machine));
         probes.retain(|probe| is_telling(&probe.quantities[0], &sizes));
         probes.shuffle(&mut ChaCha8Rng::seed_from_u64(machine.seed));

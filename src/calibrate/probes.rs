@@ -84,7 +84,7 @@ pub(super) fn device_probes(sizes: &Sizes) -> Vec<Probe> {
 }
 
 /// Everything that needs the CPU's attention: staging, twins, memory management.
-pub(super) fn host_probes(sizes: &Sizes) -> Vec<Probe> {
+pub(super) fn host_probes(sizes: &Sizes, threads: usize) -> Vec<Probe> {
     let mut probes = Vec::new();
     for direction in Direction::BOTH {
         for &bytes in &sizes.copies {
@@ -122,7 +122,10 @@ pub(super) fn host_probes(sizes: &Sizes) -> Vec<Probe> {
         let saxpy = Variant { kernel: Kernel::Saxpy, extent: 0 };
         probes.push(twin(saxpy, 1 << 20, Bytes::mib(mib)));
     }
-    let handed = |taker| Handing::ALL.map(|part| Quantity::Handed { taker, part });
+    let handed = |taker: Taker| {
+        let elements = taker.elements(threads);
+        Handing::ALL.map(|part| Quantity::Handed { taker, part, elements })
+    };
     let quantities = Taker::ALL.map(handed).concat();
     probes.push(Probe { quantities, counts: Counts::Of(TURNS) });
     probes.extend(memory_probes(sizes));

@@ -48,7 +48,8 @@ impl Rig<'_> {
         // Who runs a kernel, from which array to the next, and which of the times that is.
         let [one, all] = [(&self.one_thread, MAP), (self.team, ARITHMETIC)];
         let sharing = (self.team, MAP);
-        let [among_few, among_all] = [One, TeamBehindHelpers].map(Taker::elements);
+        let threads = self.team.threads();
+        let [among_few, among_all] = [One, TeamBehindHelpers].map(|t| t.elements(threads));
         let sequences = [
             (among_few, vec![(one, 0, Some((One, Nothing)))]),
             (among_few, vec![(all, 1, Some((Team, Nothing)))]),

@@ -29,9 +29,13 @@ pub(super) fn caches(lookup: &Lookup<'_>) -> CacheModel {
         })
     };
     let handed = |taker: Taker| {
-        let ns = |part| Some(lookup.estimate_of(&Quantity::Handed { taker, part })?.ns);
+        let elements = lookup.measurements().find_map(|m| match m.quantity {
+            Quantity::Handed { taker: of, elements, .. } => (of == taker).then_some(elements),
+            _ => None,
+        })?;
+        let ns = |part| Some(lookup.estimate_of(&Quantity::Handed { taker, part, elements })?.ns);
         let own = ns(Handing::Nothing)?;
-        let bytes = Bytes::of_f32(taker.elements()).as_f64();
+        let bytes = Bytes::of_f32(elements).as_f64();
         let per_byte = |part| Some((ns(part)? - own).max(0.0) / bytes);
         Some(Handed {
             read_ns_per_byte: per_byte(Handing::Read)?,

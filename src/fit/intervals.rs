@@ -31,6 +31,8 @@ use std::mem::{Discriminant, discriminant};
 const CONFIDENCE: f64 = 0.95;
 /// So many of a kind have a quantile that two of them do not move.
 const MANY: usize = 60;
+/// So many have a middle that is not that of two of them.
+const SOME: usize = 5;
 /// Refits behind a scale: they give it to within an eighth.
 const DRAWS: usize = 32;
 /// A quantity drifts like those of its kind that last up to so many times as long or
@@ -67,29 +69,31 @@ pub fn intervals(samples: &Samples, profile: &Profile) -> Option<Intervals> {
         let reaches = |&(size, _): &(f64, f64)| one.at(size).and(other.at(size)).is_some();
         scored.extend(scale.points.iter().all(reaches).then_some(scale));
     }
-    // Two passes are one draw of what all of a kind share, and may happen to agree: no
-    // kind is taken to be surer than all are together. One of which there are too few
-    // goes by all of them, too: the largest distance of twenty or thirty may be that of
-    // a single visit that was disturbed. But not that in the middle: as far as that lies
-    // beyond the middle of all, so does the rest.
     let all: Vec<f64> = scores.values().flatten().copied().collect();
     let of_all = conformal_quantile(&all, CONFIDENCE)?;
-    let middle = median(&all)?;
-    let factor_of = |of_kind: &[f64]| {
-        let factor = if of_kind.len() >= MANY {
-            conformal_quantile(of_kind, CONFIDENCE)
-        } else {
-            median(of_kind).filter(|_| middle > 0.0).map(|of_kind| of_all * of_kind / middle)
-        };
-        factor.map_or(of_all, |factor| factor.max(of_all))
-    };
     let mut half_widths = BTreeMap::new();
     for scale in scored {
-        let factor = factor_of(&scores[scale.section.as_str()]);
+        let of_kind = factor(&scores[scale.section.as_str()], &all);
+        let factor = of_kind.map_or(of_all, |of_kind| of_kind.max(of_all));
         let widths = scale.points.iter().map(|&(_, scale)| three_digits(factor * scale));
         half_widths.insert(scale.name.clone(), widths.collect());
     }
     (!half_widths.is_empty()).then_some(Intervals { half_widths })
+}
+
+/// How many times its scale a parameter of a kind moves at most, from the scores of that kind
+/// and of all; `None` if its kind has too few to tell.
+///
+/// Two passes are one draw of what all of a kind share, and may happen to agree: no kind is
+/// taken to be surer than all are together. The largest distance of twenty or thirty may be
+/// that of a single visit that was disturbed, but not the one in the middle: as far as that
+/// lies beyond the middle of all, so does the rest.
+fn factor(of_kind: &[f64], all: &[f64]) -> Option<f64> {
+    if of_kind.len() >= MANY {
+        return conformal_quantile(of_kind, CONFIDENCE);
+    }
+    let middle = median(all).filter(|&middle| middle > 0.0 && of_kind.len() >= SOME)?;
+    Some(conformal_quantile(all, CONFIDENCE)? * median(of_kind)? / middle)
 }
 
 fn by_name(profile: &Profile) -> BTreeMap<String, Parameter> {
@@ -180,7 +184,7 @@ fn scales(
 ) -> Vec<Parameter> {
     let mut random = ChaCha8Rng::seed_from_u64(samples.machine.seed);
     let mut factors =
-        || scatters.iter().map(|(&q, &scatter)| (q, factor(scatter, &mut random))).collect();
+        || scatters.iter().map(|(&q, &scatter)| (q, drifted(scatter, &mut random))).collect();
     let factors: Vec<BTreeMap<&Quantity, f64>> = (0..DRAWS).map(|_| factors()).collect();
     let refitted = |factors: &BTreeMap<&Quantity, f64>| {
         let mut moved = samples.clone();
@@ -212,7 +216,37 @@ fn three_digits(width: f64) -> f64 {
 }
 
 /// One plus a normal deviate times the scatter, kept well above zero.
-fn factor(scatter: f64, random: &mut ChaCha8Rng) -> f64 {
+fn drifted(scatter: f64, random: &mut ChaCha8Rng) -> f64 {
     let normal = (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0;
     (1.0 + scatter * normal).max(0.2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Evenly over 0 to `most`.
+    fn scores(count: usize, most: f64) -> Vec<f64> {
+        (1..=count).map(|at| at as f64 * most / count as f64).collect()
+    }
+
+    #[test]
+    fn a_kind_of_few_goes_as_far_beyond_all_as_its_middle_does() {
+        let all = scores(1_000, 1.0);
+        let of_all = conformal_quantile(&all, CONFIDENCE).expect("many");
+        let times_all = |of_kind: &[f64]| factor(of_kind, &all).map(|factor| factor / of_all);
+        let is_about = |found: Option<f64>, share: f64| {
+            assert!((found.expect("enough") / share - 1.0).abs() < 0.05, "{found:?} for {share}");
+        };
+        is_about(times_all(&scores(31, 3.0)), 3.0);
+        // One of them was disturbed.
+        let mut disturbed = scores(31, 1.0);
+        disturbed[30] = 100.0;
+        is_about(times_all(&disturbed), 1.0);
+        is_about(times_all(&scores(200, 3.0)), 3.0);
+        // The middle of three is that of two.
+        assert_eq!(factor(&[0.5, 50.0, 60.0], &all), None);
+        // All agree to the last bit.
+        assert_eq!(factor(&scores(31, 3.0), &[0.0; 100]), None);
+    }
 }

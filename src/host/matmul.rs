@@ -1,6 +1,5 @@
 //! Products of matrices.
 
-use super::crew::EAGER;
 use super::team::Team;
 use crate::kernels::Effort;
 use gemm_common::Parallelism;
@@ -107,7 +106,7 @@ impl Team {
         if members == 1 {
             (0..down * across).for_each(block)
         } else {
-            self.crew.each(down * across, EAGER, &block);
+            self.crew.each(down * across, self.patience(cost, rows * inner), &block);
         }
     }
 }

@@ -1,6 +1,5 @@
 //! Rows become columns.
 
-use super::crew::EAGER;
 use super::cut::Cut;
 use super::team::Team;
 use super::vector::{Loop, Vector, on_widest_vectors};
@@ -35,8 +34,9 @@ impl Team {
             return (0..down * across).for_each(part);
         }
         let squares = Cut { multiple: 1, ..self.cut(cost, x.len()) };
-        // What a thread reads, others have written.
-        self.crew.each(squares.parts, EAGER, &|at| squares.piece(at, down * across).for_each(part));
+        self.crew.each(squares.parts, self.patience(cost, x.len()), &|at| {
+            squares.piece(at, down * across).for_each(part);
+        });
     }
 }
 

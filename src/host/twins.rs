@@ -268,9 +268,12 @@ impl Loop for Sum<'_> {
         // Halves onto halves, which vectors can do: one by one, the lanes of a short block take
         // half as long to add up as the block. (In place, the compiler has it go through memory.)
         let lanes = lanes.map(f64::from);
-        let eight: [f64; 8] = std::array::from_fn(|lane| lanes[lane] + lanes[lane + 8]);
-        let four: [f64; 4] = std::array::from_fn(|lane| eight[lane] + eight[lane + 4]);
-        let sum = (four[0] + four[2]) + (four[1] + four[3]);
+        const HALF: usize = MAX_LANES / 2;
+        const QUARTER: usize = HALF / 2;
+        let half: [f64; HALF] = std::array::from_fn(|lane| lanes[lane] + lanes[lane + HALF]);
+        let [a, b, c, d]: [f64; QUARTER] =
+            std::array::from_fn(|lane| half[lane] + half[lane + QUARTER]);
+        let sum = (a + c) + (b + d);
         rest.iter().fold(sum, |sum, &value| sum + f64::from(value))
     }
 }

@@ -16,11 +16,18 @@ const MOST_THAT_STAYS: f64 = 512.0 * 1024.0;
 pub struct Effort {
     pub bytes: u64,
     flops: f64,
+    /// Whether kernels of as many elements give a thread the same ones. Products and
+    /// transpositions are shared out by rectangles, so that threads read what others wrote.
+    is_along: bool,
 }
 
 impl Effort {
     pub fn of(kernel: Kernel, arguments: &Arguments) -> Self {
-        Self { bytes: kernel.bytes_per_element(), flops: kernel.flops_per_element(arguments) }
+        Self {
+            bytes: kernel.bytes_per_element(),
+            flops: kernel.flops_per_element(arguments),
+            is_along: !matches!(kernel, Kernel::Matmul | Kernel::Transpose),
+        }
     }
 
     /// Nanoseconds of so many elements.
@@ -41,10 +48,12 @@ impl Effort {
         [self.bytes as f64 / BYTES_PER_NANO, self.flops / FLOPS_PER_NANO]
     }
 
-    /// Whether what a thread of a team works on is better left to it: it would take another one
-    /// longer to fetch than to work on, and stays in a core's own caches.
+    /// Whether what a thread of a team works on is better left to it: it worked on the same
+    /// before, another one would take longer to fetch than to work on it, and it stays in a
+    /// core's own caches.
     pub fn keeps_shares(self, count: usize, threads: usize) -> bool {
-        self.nanos_to_fetch(count, threads) > self.nanos(count) / threads as f64
+        self.is_along
+            && self.nanos_to_fetch(count, threads) > self.nanos(count) / threads as f64
             && self.share_bytes(count, threads) <= MOST_THAT_STAYS
     }
 

@@ -87,7 +87,7 @@ pub enum RunsError {
     Write { path: String, source: std::io::Error },
     #[error("{path} is not a file of runs: {source}")]
     Parse { path: String, source: serde_json::Error },
-    #[error("{path} has runs of format {found}; this hallway reads format {FORMAT}")]
+    #[error("{path} has runs of format {found}; this hallway reads format {FORMAT}: verify again")]
     Format { path: String, found: u32 },
 }
 

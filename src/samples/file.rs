@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::Path;
 
 /// Version of the file format.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 #[derive(Serialize, Deserialize)]
 struct Header {
@@ -27,7 +27,9 @@ pub enum SamplesError {
     File { path: String, source: std::io::Error },
     #[error("{path}:{line}: not a line of samples: {source}")]
     Line { path: String, line: usize, source: serde_json::Error },
-    #[error("{path} has samples of format {found}; this hallway reads format {FORMAT}")]
+    #[error(
+        "{path} has samples of format {found}; this hallway reads format {FORMAT}: calibrate again"
+    )]
     Format { path: String, found: u32 },
     #[error("{path} is empty")]
     Empty { path: String },

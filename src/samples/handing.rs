@@ -29,12 +29,14 @@ pub enum Taker {
 impl Taker {
     pub const ALL: [Self; 3] = [Self::One, Self::Team, Self::TeamBehindHelpers];
 
-    /// Elements that change hands: enough to tell the time, and little enough for one core, or
-    /// for all, to keep.
-    pub const fn elements(self) -> u64 {
+    /// Elements that change hands with a team of so many threads: enough to tell the time, and
+    /// little enough for one core, or for all that have a share, to keep.
+    pub const fn elements(self, threads: usize) -> u64 {
         match self {
             Self::One | Self::Team => 1 << 15,
-            Self::TeamBehindHelpers => 1 << 18,
+            // Two threads would not share less out.
+            Self::TeamBehindHelpers if threads < 8 => 1 << 17,
+            Self::TeamBehindHelpers => (threads as u64) << 14,
         }
     }
 }

@@ -224,11 +224,12 @@ pub enum Quantity {
         elements: u64,
         footprint: Bytes,
     },
-    /// Host time of a kernel on [`Taker::elements`] in which others had a part just before.
+    /// Host time of a kernel on so many elements in which others had a part just before.
     /// All are measured at once.
     Handed {
         taker: Taker,
         part: Handing,
+        elements: u64,
     },
     Memory {
         work: MemoryWork,

@@ -51,7 +51,7 @@ impl fmt::Display for Quantity {
                 let name = named_variant(*variant);
                 write!(f, "{name} on the CPU, {elements} elements, round {footprint}")
             }
-            &Self::Handed { taker, part } => handed(f, taker, part),
+            &Self::Handed { taker, part, elements } => handed(f, taker, part, elements),
             Self::Memory { work, bytes } => write!(f, "{} of {bytes}", work.name()),
             &Self::CallInTurn { call, one_stream } => in_turn(f, call, one_stream),
             &Self::LaunchBeside { copy } => launch_beside(f, copy),
@@ -234,7 +234,7 @@ fn graph_rows(f: &mut fmt::Formatter<'_>, kernels: u64, waits: bool, awaited: bo
     write!(f, "rows of {kernels} kernels in a graph{waits}{awaited}")
 }
 
-fn handed(f: &mut fmt::Formatter<'_>, taker: Taker, part: Handing) -> fmt::Result {
+fn handed(f: &mut fmt::Formatter<'_>, taker: Taker, part: Handing, elements: u64) -> fmt::Result {
     let who = match taker {
         Taker::One => "one thread",
         Taker::Team => "all threads",
@@ -245,7 +245,7 @@ fn handed(f: &mut fmt::Formatter<'_>, taker: Taker, part: Handing) -> fmt::Resul
         Handing::Read => "reading what others wrote",
         Handing::Written => "writing what others read",
     };
-    write!(f, "a kernel by {who}, {what}")
+    write!(f, "a kernel of {elements} elements by {who}, {what}")
 }
 
 fn refetched(f: &mut fmt::Formatter<'_>, bytes: Bytes, waiting: (usize, u64)) -> fmt::Result {

@@ -155,10 +155,11 @@ fn what_handing_data_over_costs_is_told_by_kernels_of_ones_own() {
         (Taker::TeamBehindHelpers, 5_000.0, [0.0016, 0.0034]),
     ];
     for (taker, own, costs) in takers {
-        let bytes = 4.0 * taker.elements() as f64;
+        let elements = taker.elements(16);
+        let bytes = 4.0 * elements as f64;
         let times = [own, own + costs[0] * bytes, own + costs[1] * bytes];
         for (part, ns) in Handing::ALL.into_iter().zip(times) {
-            all.push(measured(Quantity::Handed { taker, part }, 1, clock.times(ns, 60)));
+            all.push(measured(Quantity::Handed { taker, part, elements }, 1, clock.times(ns, 60)));
         }
     }
     let caches = fitted(all).caches;
