@@ -36,7 +36,7 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
     let evaluation = Evaluation {
         profile: Origin::new(&found.path.display().to_string(), &found.profile),
         seed: predicting.seed,
-        draws: predicting.draws,
+        draws: predicting.draws.into(),
         trials: found.profile.accuracy.as_ref().map_or(0, |found| found.trials),
         scenarios: workloads.iter().map(assess).collect(),
     };

@@ -65,8 +65,9 @@ struct Predicting {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Draws behind every interval
-    #[arg(long, default_value_t = crate::simulate::DRAWS)]
-    draws: usize,
+    #[arg(long, default_value_t = crate::simulate::DRAWS as u16,
+        value_parser = clap::value_parser!(u16).range(10..=10_000))]
+    draws: u16,
 }
 
 /// How results are written.

@@ -87,7 +87,7 @@ impl Predicting {
     /// Predicts and ranks the plans of a workload.
     pub fn ranking(&self, workload: &Workload, found: &Found) -> Ranking {
         let candidates = candidates_over(workload, &found.profile.gpu_counts());
-        rank(candidates, &found.profile, self.draws, self.seed)
+        rank(candidates, &found.profile, self.draws.into(), self.seed)
     }
 }
 

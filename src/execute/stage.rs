@@ -238,7 +238,8 @@ fn check_room(device: Option<&Device>, plan: &Plan) -> Result<(), ExecuteError> 
     };
     // The most that the plan takes of any device has to fit where least is left.
     let device = device.map(free).transpose()?.and_then(|free| free.into_iter().min());
-    let there_is = Capacities { device, pinned: available_memory() };
+    let host = available_memory();
+    let there_is = Capacities { device, pinned: host, host };
     check_fits(plan, there_is, Whose::Now).map_err(|source| {
         let plan = plan.strategy.to_string();
         ExecuteError::DoesNotFit { plan, source }

@@ -146,27 +146,26 @@ impl<'w> Builder<'w> {
         event
     }
 
-    /// Memory in `place` for the buffers of any of the items; those that are at
-    /// home there need none. Good for copies: kernels may need more, see [`Self::slot`].
-    pub fn storage(&mut self, items: &[Item], place: Place) -> Slot {
+    /// Memory in `place` for the buffers of any item that there is [`room`] for; those that are
+    /// at home there need none. Good for copies: kernels may need more, see [`Self::slot`].
+    pub fn storage(&mut self, room: &[u64], place: Place) -> Slot {
         let mut buffers = Vec::new();
         for (index, buffer) in self.workload.buffers.iter().enumerate() {
             let (id, name) = (BufferId(index), buffer.name.clone());
             let own = !self.at_home(id, place) && self.shared[index].is_empty();
-            buffers.push(own.then(|| self.allocate(name, place, longest(items, id))));
+            buffers.push(own.then(|| self.allocate(name, place, room[index])));
         }
         let none = vec![None; self.workload.tasks.len()];
         Slot { place, buffers, spares: none.clone(), workspaces: none }
     }
 
     /// Storage with what kernels need besides their buffers.
-    pub fn slot(&mut self, items: &[Item], place: Place) -> Slot {
-        let mut slot = self.storage(items, place);
+    pub fn slot(&mut self, room: &[u64], place: Place) -> Slot {
+        let mut slot = self.storage(room, place);
         for (index, task) in self.workload.tasks.iter().enumerate() {
             if task.iterations > 1 && !task.kernel.works_in_place() {
-                let (name, elements) =
-                    (format!("{} spare", task.name), longest(items, task.writes));
-                slot.spares[index] = Some(self.allocate(name, place, elements));
+                let name = format!("{} spare", task.name);
+                slot.spares[index] = Some(self.allocate(name, place, room[task.writes.0]));
             }
             if let (Place::Device(device), Some(elements)) =
                 (place, Grid::workspace(task.kernel, &task.arguments))
@@ -323,8 +322,13 @@ impl<'w> Builder<'w> {
     }
 }
 
-/// The most elements of a buffer that any item must have room for.
-fn longest(items: &[Item], id: BufferId) -> u64 {
-    let lengths = items.iter().map(|item| item.room[id.0].end - item.room[id.0].start);
-    lengths.max().unwrap_or(0)
+/// The most elements of each buffer that any item must have room for.
+pub(super) fn room(items: &[Item]) -> Vec<u64> {
+    let mut room = vec![0; items.first().map_or(0, |item| item.room.len())];
+    for item in items {
+        for (most, range) in room.iter_mut().zip(&item.room) {
+            *most = range.end.saturating_sub(range.start).max(*most);
+        }
+    }
+    room
 }

@@ -10,11 +10,13 @@ pub struct Capacities {
     /// Of each device that the plan uses.
     pub device: Option<Bytes>,
     pub pinned: Option<Bytes>,
+    /// Host memory, pinned or not.
+    pub host: Option<Bytes>,
 }
 
 impl From<&Limits> for Capacities {
     fn from(limits: &Limits) -> Self {
-        Self { device: limits.device_memory, pinned: limits.pinned_memory }
+        Self { device: limits.device_memory, pinned: limits.pinned_memory, host: None }
     }
 }
 
@@ -33,7 +35,7 @@ pub enum Whose {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("needs {needs} of {memory} memory and may use {has}{}: {}", self.of_whom(), self.fix())]
 pub struct DoesNotFit {
-    /// `device` or `pinned`.
+    /// `device`, `pinned` or `host`.
     pub memory: &'static str,
     pub needs: Bytes,
     pub has: Bytes,
@@ -53,14 +55,15 @@ impl DoesNotFit {
 
     fn fix(&self) -> String {
         let less = match self.memory {
-            "device" => "take a plan with a ring of buffers (`buffered`)",
-            _ => "take a plan with pageable memory",
+            "device" => "take a plan with a ring of buffers (`buffered`), or ",
+            "pinned" => "take a plan with pageable memory, or ",
+            _ => "",
         };
         let limit = match self.whose {
             Whose::Scenario => format!("raise `{}_memory` in [limits], ", self.memory),
             Whose::Machine | Whose::Now => String::new(),
         };
-        format!("{limit}{less}, or make the buffers smaller")
+        format!("{limit}{less}make the buffers smaller")
     }
 }
 
@@ -72,6 +75,7 @@ pub fn check_fits(plan: &Plan, there_is: Capacities, whose: Whose) -> Result<(),
     let memories = [
         ("device", there_is.device, plan.device_bytes()),
         ("pinned", there_is.pinned, plan.bytes_in(Place::Host(HostMemory::Pinned))),
+        ("host", there_is.host, plan.host_footprint()),
     ];
     for (memory, has, needs) in memories {
         if let Some(has) = has.filter(|&has| needs > has) {

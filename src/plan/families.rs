@@ -1,6 +1,6 @@
 //! The families: strategies that turn a workload into a program.
 
-use super::builder::{Builder, Slot};
+use super::builder::{Builder, Slot, room};
 use super::capacity::{Capacities, Whose, check_fits};
 use super::chunk::{Item, items, reduced};
 use super::graph::captured;
@@ -95,7 +95,7 @@ fn check_memory_kind(workload: &Workload, strategy: Strategy) -> Result<(), Stri
 
 fn cpu(mut builder: Builder<'_>) -> Result<Plan, String> {
     let items = items(builder.workload, 1)?;
-    let slot = builder.slot(&items, Place::Host(HostMemory::Pageable));
+    let slot = builder.slot(&room(&items), Place::Host(HostMemory::Pageable));
     let on_device: Vec<BufferId> = (0..builder.workload.buffers.len())
         .map(BufferId)
         .filter(|&id| builder.workload.buffer(id).home == Home::Device)
@@ -144,8 +144,9 @@ fn round_trip(mut builder: Builder<'_>) -> Result<Plan, String> {
     let workload = builder.workload;
     let items = items(workload, 1)?;
     let stream = builder.stream();
-    let slot = builder.slot(&items, Place::FIRST_DEVICE);
-    let ashore = builder.storage(&items, Place::Host(builder.plan.strategy.memory));
+    let room = room(&items);
+    let slot = builder.slot(&room, Place::FIRST_DEVICE);
+    let ashore = builder.storage(&room, Place::Host(builder.plan.strategy.memory));
     let travels = |id: BufferId| workload.buffer(id).home != Home::Device;
     for item in &items {
         for (index, task) in workload.tasks.iter().enumerate() {
@@ -210,8 +211,9 @@ fn by_chunk(
         // The next chunk is copied in before the kernel of the last has run.
         Issue::BreadthFirst => items.len(),
     };
+    let room = room(&items);
     let slots: Vec<Slot> =
-        (0..slots).map(|index| builder.slot(&items, Place::Device(device(index)))).collect();
+        (0..slots).map(|index| builder.slot(&room, Place::Device(device(index)))).collect();
     let partials = Partials::new(&mut builder, chunks);
     let work: Vec<(&Item, StreamId, &Slot)> = (0..items.len())
         .map(|i| (&items[i], streams[i % streams.len()], &slots[i % slots.len()]))
@@ -269,8 +271,9 @@ fn by_engine(
     let streams: Vec<[StreamId; 3]> =
         (0..gpus.0).map(|index| [(); 3].map(|()| builder.stream_on(device(index)))).collect();
     let mut shared = Shared::new(&mut builder, chunks, false, gpus);
+    let room = room(&items);
     let slots: Vec<Slot> =
-        (0..ring).map(|index| builder.slot(&items, Place::Device(device(index)))).collect();
+        (0..ring).map(|index| builder.slot(&room, Place::Device(device(index)))).collect();
     let partials = Partials::new(&mut builder, chunks);
     let (comes, goes) = (builder.copied_in(), builder.copied_out());
     let updates = comes.iter().any(|id| goes.contains(id));

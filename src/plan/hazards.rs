@@ -1,6 +1,8 @@
 //! Proof that a plan's calls are ordered wherever they touch the same bytes.
 
 use super::program::{Call, Plan, Slice, Step};
+use crate::units::Bytes;
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// Two calls of the body that touch the same bytes, one of them writing, with
@@ -36,6 +38,31 @@ struct Access {
     number: usize,
 }
 
+/// The accesses to one allocation so far.
+#[derive(Default)]
+struct Accesses {
+    /// By where they begin, and in their order.
+    by_offset: BTreeMap<(Bytes, usize), Access>,
+    count: usize,
+    longest: Bytes,
+}
+
+impl Accesses {
+    /// Those that overlap with a slice, of all that begin near enough.
+    fn overlapping(&self, slice: &Slice) -> impl Iterator<Item = (&(Bytes, usize), &Access)> {
+        let first = Bytes::new(slice.offset.get().saturating_sub(self.longest.get()));
+        let near = self.by_offset.range((first, 0)..(slice.end(), 0));
+        let slice = *slice;
+        near.filter(move |(_, old)| old.slice.overlaps(&slice))
+    }
+
+    fn add(&mut self, access: Access) {
+        self.longest = self.longest.max(access.slice.length);
+        self.count += 1;
+        self.by_offset.insert((access.slice.offset, self.count), access);
+    }
+}
+
 /// Checks that any two calls of the body that touch overlapping bytes, one of
 /// them writing, are ordered by a stream, an event or a synchronisation, and
 /// that the host waits for everything before the body ends.
@@ -49,7 +76,8 @@ pub fn check_hazards(plan: &Plan) -> Result<(), Hazard> {
     let (host, lanes) = (plan.lane_count(), plan.lanes());
     let mut clocks: Vec<Clock> = vec![vec![0; host + 1]; host + 1];
     let mut events: Vec<Option<Clock>> = vec![None; plan.events];
-    let mut accesses: Vec<Vec<Access>> = plan.allocations.iter().map(|_| Vec::new()).collect();
+    let mut accesses: Vec<Accesses> =
+        plan.allocations.iter().map(|_| Accesses::default()).collect();
     for (index, call) in plan.body.iter().enumerate() {
         // Whatever is issued now comes after all that the host has waited for.
         let lane = lanes[index].unwrap_or(host);
@@ -129,22 +157,18 @@ fn step_accesses(step: &Step) -> Vec<(Slice, bool)> {
     reads.chain(writes).collect()
 }
 
-fn note(
-    plan: &Plan,
-    clock: &Clock,
-    earlier: &mut Vec<Access>,
-    access: Access,
-) -> Result<(), Hazard> {
-    for old in earlier.iter() {
-        let conflict = (old.writes || access.writes) && old.slice.overlaps(&access.slice);
+fn note(plan: &Plan, clock: &Clock, earlier: &mut Accesses, access: Access) -> Result<(), Hazard> {
+    let is_unordered = |old: &&Access| {
         let ordered = old.call == access.call || clock[old.lane] >= old.number;
-        if conflict && !ordered {
-            return Err(Hazard {
-                first: old.call,
-                second: access.call,
-                allocation: plan.allocation(access.slice.allocation).name.clone(),
-            });
-        }
+        (old.writes || access.writes) && !ordered
+    };
+    let unordered = earlier.overlapping(&access.slice).map(|(_, old)| old).filter(is_unordered);
+    if let Some(first) = unordered.map(|old| old.call).min() {
+        return Err(Hazard {
+            first,
+            second: access.call,
+            allocation: plan.allocation(access.slice.allocation).name.clone(),
+        });
     }
     // A write that covers an older access stands for it from now on: whatever
     // is ordered after the write is ordered after the older access too.
@@ -152,9 +176,13 @@ fn note(
         let covered = |old: &Access| {
             access.slice.offset <= old.slice.offset && old.slice.end() <= access.slice.end()
         };
-        earlier.retain(|old| !covered(old));
+        let old = earlier.overlapping(&access.slice).filter(|(_, old)| covered(old));
+        let old: Vec<(Bytes, usize)> = old.map(|(&key, _)| key).collect();
+        for key in old {
+            earlier.by_offset.remove(&key);
+        }
     }
-    earlier.push(access);
+    earlier.add(access);
     Ok(())
 }
 

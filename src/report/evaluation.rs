@@ -5,7 +5,7 @@ use super::lanes::{Bottleneck, bottleneck, host_share};
 use super::verdict::{Verdict, ties};
 use super::words::rounded;
 use crate::scenario::{HostMemory, Workload};
-use crate::search::{BreakEven, Ranked, Ranking};
+use crate::search::{Ranked, Ranking, Sizes};
 use crate::timeline::{Lane, Timeline};
 use crate::units::Span;
 use serde::{Deserialize, Serialize};
@@ -121,21 +121,14 @@ impl Shares {
     }
 }
 
-/// From which size on the GPU wins.
+/// At which sizes the GPU wins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Threshold {
-    pub gpu_wins: GpuWins,
+    /// None: the CPU wins at every size that was tried.
+    pub gpu_wins: Vec<Sizes>,
     /// The buffer whose elements are counted, the largest, and how many it has here.
     pub buffer: String,
     pub elements: u64,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "when")]
-pub enum GpuWins {
-    From { elements: u64 },
-    Always,
-    Never,
 }
 
 /// A plan that is missing, and why.
@@ -159,7 +152,7 @@ impl Assessment {
         workload: &Workload,
         runs: u64,
         ranking: &Ranking,
-        break_even: Option<BreakEven>,
+        break_even: Option<Vec<Sizes>>,
     ) -> Self {
         let winner = ranking.winner();
         let plans = ranking.plans.iter().enumerate();
@@ -182,7 +175,7 @@ impl Assessment {
             scenario: workload.name.clone(),
             question: workload.question.clone(),
             runs,
-            verdict: Verdict::of(ranking),
+            verdict: Verdict::of(ranking).over(ranking, runs),
             plans: plans.collect(),
             program_winner: ranking.winner_over(runs).map(|best| best.plan.strategy.to_string()),
             break_even: break_even.and_then(|found| Threshold::new(workload, found)),
@@ -228,14 +221,9 @@ impl AssessedPlan {
 }
 
 impl Threshold {
-    fn new(workload: &Workload, found: BreakEven) -> Option<Self> {
+    fn new(workload: &Workload, gpu_wins: Vec<Sizes>) -> Option<Self> {
         // The first of equals, as a reader would pick it.
         let largest = workload.buffers.iter().rev().max_by_key(|buffer| buffer.elements)?;
-        let gpu_wins = match found {
-            BreakEven::At(elements) => GpuWins::From { elements },
-            BreakEven::Always => GpuWins::Always,
-            BreakEven::Never => GpuWins::Never,
-        };
         Some(Self { gpu_wins, buffer: largest.name.clone(), elements: largest.elements })
     }
 }

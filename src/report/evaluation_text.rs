@@ -1,8 +1,9 @@
 //! An evaluation for the terminal: the answer first, then the ranking behind it.
 
-use super::evaluation::{AssessedPlan, Assessment, Evaluation, GpuWins, LeftOut, Threshold};
+use super::evaluation::{AssessedPlan, Assessment, Evaluation, LeftOut, Threshold};
 use super::table::table;
 use super::words::{count, percent, plural, range, signed_percent, times};
+use crate::search::Sizes;
 use crate::units::Span;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -19,6 +20,8 @@ pub enum Rows {
 const FASTEST: usize = 10;
 /// So many names stand for a group of plans before the rest is only counted.
 const NAMED: usize = 3;
+/// A program's time that differs by less than this share is not worth a line.
+const WORTH_SAYING: f64 = 0.01;
 
 impl Evaluation {
     pub fn text(&self, rows: Rows) -> String {
@@ -110,7 +113,9 @@ impl Assessment {
         let winner = self.program_winner.as_ref()?;
         let best = self.plans.iter().find(|plan| plan.plan == *winner)?;
         let fastest = self.plans.first()?;
-        (best.rank > 1).then(|| {
+        let [least, of_fastest] = [best, fastest].map(|plan| plan.program_ns.map(Span::nanos_f64));
+        let matters = best.on_cpu != fastest.on_cpu || least? < (1.0 - WORTH_SAYING) * of_fastest?;
+        (best.rank > 1 && matters).then(|| {
             format!(
                 "Set-up and {} taken together, `{}` wins with {}; `{}` takes {}.",
                 plural(self.runs, "run"),
@@ -126,19 +131,26 @@ impl Assessment {
 impl Threshold {
     fn sentence(&self) -> String {
         let Self { gpu_wins, buffer, elements } = self;
-        let here = count(*elements);
-        match gpu_wins {
-            GpuWins::From { elements } => format!(
-                "With plans as good as these the GPU wins from about {} elements in `{buffer}` \
-                 on; here it has {here}.",
-                count(*elements)
-            ),
-            GpuWins::Always => {
+        let sizes = |sizes: &Sizes| match (sizes.from.map(count), sizes.until.map(count)) {
+            (None, None) => None,
+            (Some(from), None) => Some(format!("about {from} and more")),
+            (None, Some(until)) => Some(format!("up to about {until}")),
+            (Some(from), Some(until)) => Some(format!("about {from} to {until}")),
+        };
+        let bounded: Option<Vec<String>> = gpu_wins.iter().map(sizes).collect();
+        match bounded.as_deref() {
+            None => {
                 format!("The GPU wins at every size of `{buffer}` that was tried, small ones too.")
             }
-            GpuWins::Never => {
+            Some([]) => {
                 format!("The CPU wins at every size of `{buffer}` that was tried, large ones too.")
             }
+            Some(sizes) => format!(
+                "With plans as good as these the GPU wins where `{buffer}` has {} elements; \
+                 here it has {}.",
+                sizes.join(", or "),
+                count(*elements)
+            ),
         }
     }
 }

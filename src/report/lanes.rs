@@ -1,6 +1,6 @@
 //! What keeps a plan from being faster, read off its timeline.
 
-use crate::plan::{Call, Plan};
+use crate::plan::{AllocationId, Call, Place, Plan};
 use crate::scenario::HostMemory;
 use crate::timeline::{Activity, Lane, Timeline};
 use crate::units::Span;
@@ -61,7 +61,7 @@ pub(super) fn host_share(plan: &Plan, timeline: &Timeline) -> f64 {
 
 pub(super) fn bottleneck(plan: &Plan, timeline: &Timeline) -> Bottleneck {
     let shares = [
-        (host_share(plan, timeline), on_host(plan)),
+        (host_share(plan, timeline), on_host(plan, timeline)),
         (timeline.utilisation(Lane::CopyIn), Bottleneck::CopyIn),
         (timeline.utilisation(Lane::Kernels), Bottleneck::Kernels),
         (timeline.utilisation(Lane::CopyOut), Bottleneck::CopyOut),
@@ -74,13 +74,23 @@ pub(super) fn bottleneck(plan: &Plan, timeline: &Timeline) -> Bottleneck {
     }
 }
 
-/// What the host thread is busy with when it is busy.
-fn on_host(plan: &Plan) -> Bottleneck {
-    if !plan.needs_device() {
-        Bottleneck::Cpu
-    } else if plan.strategy.memory == HostMemory::Pageable {
-        Bottleneck::HostStaging
-    } else {
-        Bottleneck::HostCalls
-    }
+/// What the host thread is busy with most when it is busy.
+fn on_host(plan: &Plan, timeline: &Timeline) -> Bottleneck {
+    let is_pageable =
+        |id: AllocationId| plan.allocation(id).place == Place::Host(HostMemory::Pageable);
+    let work = |activity: &Activity| match plan.body.get(activity.call) {
+        Some(Call::Compute { .. } | Call::Renew(_)) => Bottleneck::Cpu,
+        Some(Call::Copy { from, to, .. })
+            if is_pageable(from.allocation) || is_pageable(to.allocation) =>
+        {
+            Bottleneck::HostStaging
+        }
+        _ => Bottleneck::HostCalls,
+    };
+    let busy = |wanted: Bottleneck| -> Span {
+        let here = timeline.lane(Lane::Host).filter(|activity| !is_waiting(plan, activity));
+        here.filter(|one| work(one) == wanted).map(|one| one.end.since(one.start)).sum()
+    };
+    let kinds = [Bottleneck::HostCalls, Bottleneck::HostStaging, Bottleneck::Cpu];
+    kinds.into_iter().max_by_key(|&kind| busy(kind)).expect("there are some")
 }

@@ -1,6 +1,6 @@
 //! The answer, in one plain sentence.
 
-use super::words::{times, with_range};
+use super::words::{plural, times, with_range};
 use crate::search::{Ranked, Ranking};
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,7 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Sets the best plan of one side against the best of the other.
+    /// Sets the best plan of one side against the best of the other, a pass of each.
     pub fn of(ranking: &Ranking) -> Self {
         let (answer, sentence) = match (ranking.best_on_gpu(), ranking.best_on_cpu()) {
             (Some(gpu), Some(cpu)) if ties(gpu, cpu) => (
@@ -72,6 +72,19 @@ impl Verdict {
             }
         };
         Self { answer, sentence }
+    }
+
+    /// Says so if the other side wins a program of so many passes, which has set-up besides.
+    #[must_use]
+    pub fn over(mut self, ranking: &Ranking, runs: u64) -> Self {
+        let sides = [ranking.winner(), ranking.winner_over(runs)];
+        if let [Some(pass), Some(program)] = sides.map(|best| best.map(Ranked::is_cpu))
+            && pass != program
+        {
+            let (side, runs) = (if program { "CPU" } else { "GPU" }, plural(runs, "run"));
+            self.sentence += &format!(" But with set-up and {runs}, the {side} wins.");
+        }
+        self
     }
 }
 

@@ -56,10 +56,10 @@ const fn one() -> usize {
 }
 
 impl Provenance {
-    /// The most that plans may take of its memories. Nobody can lock more pages than
-    /// there are.
+    /// The most that plans may take of its memories.
     pub const fn capacities(&self) -> Capacities {
-        Capacities { device: Some(self.device_memory_bytes), pinned: self.host_memory_bytes }
+        let host = self.host_memory_bytes;
+        Capacities { device: Some(self.device_memory_bytes), pinned: host, host }
     }
 
     /// What differs from another sitting on what should be the same machine, in

@@ -17,6 +17,10 @@ const FAMILIES: [&str; 8] =
 /// No count is larger, so that times multiplied by counts stay within 64 bits.
 const LARGEST_COUNT: i64 = 1_000_000;
 
+/// Chunks of all batches together: from some hundreds on, time grows with their number, and a
+/// larger plan says no more.
+const MOST_PIECES: u64 = 16_384;
+
 /// Names stand in tables, plots and file names.
 const LONGEST_NAME: usize = 64;
 
@@ -41,6 +45,7 @@ fn check(raw: raw::RawScenario) -> Result<Workload, Fault> {
     let ids = unique_names("buffer", raw.buffers.iter().map(|buffer| &buffer.name))?;
     let buffers = raw.buffers.iter().map(buffer).collect::<Result<Vec<_>, _>>()?;
     total_size(&raw.buffers, &buffers, batches)?;
+    pieces(&raw, batches)?;
     unique_names("task", raw.tasks.iter().map(|task| &task.name))?;
     let scope = Scope { raw_buffers: &raw.buffers, buffers: &buffers, ids: &ids };
     let tasks = raw.tasks.iter().map(|raw| scope.task(raw)).collect::<Result<Vec<_>, _>>()?;
@@ -169,6 +174,31 @@ fn total_size(raw: &[RawBuffer], buffers: &[Buffer], batches: u64) -> Result<(),
                 "use fewer `elements` or fewer `batches`",
             )
         })?;
+    }
+    Ok(())
+}
+
+fn pieces(raw: &raw::RawScenario, batches: u64) -> Result<(), Fault> {
+    let too_many = |span, chunks: u64| {
+        let help = format!(
+            "use fewer `batches` or `chunks`, {MOST_PIECES} together at most: from some hundreds \
+             on, time grows with their number"
+        );
+        Fault::new(
+            format!("{chunks} times {batches} pieces of work are too many to go through"),
+            span,
+            "too many",
+            help,
+        )
+    };
+    if let Some(raw) = raw.batches.as_ref().filter(|_| batches > MOST_PIECES) {
+        return Err(too_many(raw.span(), 1));
+    }
+    for raw in &raw.plans.chunks {
+        let chunks = count("a number of `chunks`", Some(raw))?.unwrap_or(1);
+        if chunks * batches > MOST_PIECES {
+            return Err(too_many(raw.span(), chunks));
+        }
     }
     Ok(())
 }

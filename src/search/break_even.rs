@@ -1,61 +1,108 @@
-//! From which size on the GPU wins.
+//! At which sizes the GPU wins.
 
 use super::candidates::candidates_over;
 use crate::kernels::Shape;
 use crate::plan::Family;
 use crate::profile::Profile;
 use crate::scenario::{BufferId, Task, Workload};
-use crate::simulate::simulate;
+use crate::simulate::{SimulateError, simulate};
+use crate::timeline::Timeline;
 use crate::units::Span;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
 
-/// What becomes of the verdict as the workload grows and shrinks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BreakEven {
-    /// From about this many elements in the largest buffer on, the GPU is faster.
-    At(u64),
-    /// The GPU is faster at every size tried.
-    Always,
-    /// The CPU is faster at every size tried.
-    Never,
+/// Sizes of a workload, in elements of its largest buffer: from about so many on, and until
+/// about so many. What is left out is the end of what was tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sizes {
+    pub from: Option<u64>,
+    pub until: Option<u64>,
 }
 
-/// Sizes of the largest buffer that are tried.
-const SMALLEST: u64 = 1 << 8;
-const LARGEST: u64 = 1 << 28;
+/// Sizes of the largest buffer that are tried, as powers of two.
+const TRIED: RangeInclusive<u32> = 8..=28;
+/// Who is faster by less than this share has not won: ties would change sides many times.
+const CLEARLY: f64 = 0.05;
 
-/// Scales all buffers of the workload together and looks for the size from
-/// which on the best GPU plan beats the CPU plan. `None` where the profile does
-/// not know what it takes, or the workload has no plan of one of the two kinds.
-pub fn break_even(workload: &Workload, profile: &Profile) -> Option<BreakEven> {
-    let (mut low, mut high) = (SMALLEST, LARGEST);
-    if gpu_wins(workload, profile, low)? {
-        return Some(BreakEven::Always);
+/// The sizes at which the best GPU plan beats the CPU plan, of the workload with all its buffers
+/// scaled together: none if the CPU wins throughout. A plan that does not fit has lost. `None`
+/// where the profile does not know what it takes, or the workload has no plan of one of the two
+/// kinds.
+pub fn break_even(workload: &Workload, profile: &Profile) -> Option<Vec<Sizes>> {
+    let tried: Vec<u64> = TRIED.map(|power| 1 << power).collect();
+    let lead = |elements: u64| lead(workload, profile, elements);
+    let leads: Vec<Lead> = tried.par_iter().map(|&elements| lead(elements)).collect();
+    let mut known = tried.into_iter().zip(leads).take_while(|(_, lead)| *lead != Lead::NoPlan);
+    let (mut last, Lead::Of(first)) = known.next()? else { return None };
+    let mut gpu_wins = first > 0.0;
+    let mut found = if gpu_wins { vec![Sizes { from: None, until: None }] } else { Vec::new() };
+    for (elements, lead_here) in known {
+        let Lead::Of(here) = lead_here else { return None };
+        if (here > 0.0) == gpu_wins {
+            last = elements;
+        } else if here.abs() > CLEARLY {
+            let change = change(last, elements, |middle| match lead(middle) {
+                Lead::Of(lead) => Some((lead > 0.0) == gpu_wins),
+                Lead::NoPlan | Lead::Unknown => None,
+            })?;
+            match found.last_mut().filter(|_| gpu_wins) {
+                Some(sizes) => sizes.until = Some(change),
+                None => found.push(Sizes { from: Some(change), until: None }),
+            }
+            (gpu_wins, last) = (!gpu_wins, elements);
+        }
     }
-    if !gpu_wins(workload, profile, high)? {
-        return Some(BreakEven::Never);
-    }
+    Some(found)
+}
+
+/// About where something changes that holds at `low` and not at `high`.
+fn change(mut low: u64, mut high: u64, holds: impl Fn(u64) -> Option<bool>) -> Option<u64> {
     // Halving the ratio keeps the relative precision the same everywhere.
     while high > low + low / 16 {
         let middle = (low as f64 * high as f64).sqrt() as u64;
-        if gpu_wins(workload, profile, middle)? {
-            high = middle;
-        } else {
-            low = middle;
-        }
+        *(if holds(middle)? { &mut low } else { &mut high }) = middle;
     }
-    Some(BreakEven::At(high))
+    Some(high)
 }
 
-fn gpu_wins(workload: &Workload, profile: &Profile, elements: u64) -> Option<bool> {
-    let scaled = scaled(workload, elements)?;
-    let (mut cpu, mut gpu): (Option<Span>, Option<Span>) = (None, None);
-    for plan in candidates_over(&scaled, &profile.gpu_counts()).plans {
-        let best = if plan.strategy.family == Family::Cpu { &mut cpu } else { &mut gpu };
-        if let Ok(timeline) = simulate(&plan, profile) {
-            *best = Some(best.map_or(timeline.makespan, |best| best.min(timeline.makespan)));
+/// Who is faster at a size.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Lead {
+    /// The GPU, by the logarithm of so many times; below 0, the CPU.
+    Of(f64),
+    /// Nothing fits into the machine.
+    NoPlan,
+    Unknown,
+}
+
+fn lead(workload: &Workload, profile: &Profile, elements: u64) -> Lead {
+    let Some(scaled) = scaled(workload, elements) else { return Lead::Unknown };
+    // What a CPU plan and a GPU plan take, and whether there would be one were it known.
+    let (mut best, mut unknown) = ([None::<Span>; 2], [false; 2]);
+    let candidates = candidates_over(&scaled, &profile.gpu_counts());
+    for plan in &candidates.plans {
+        let side = usize::from(plan.strategy.family != Family::Cpu);
+        match simulate(plan, profile) {
+            Ok(Timeline { makespan, .. }) => {
+                best[side] = Some(best[side].map_or(makespan, |best| best.min(makespan)));
+            }
+            Err(SimulateError::Unknown(_)) => unknown[side] = true,
+            Err(SimulateError::DoesNotFit(_)) => {}
         }
     }
-    Some(gpu? < cpu?)
+    let is_wanted = |side: usize| {
+        let refused = candidates.refused.iter().map(|refusal| refusal.strategy);
+        let plans = candidates.plans.iter().map(|plan| plan.strategy);
+        refused.chain(plans).any(|one| usize::from(one.family != Family::Cpu) == side)
+    };
+    match best {
+        [Some(cpu), Some(gpu)] => Lead::Of((cpu.nanos_f64() / gpu.nanos_f64()).ln()),
+        [Some(_), None] if !unknown[1] && is_wanted(1) => Lead::Of(f64::NEG_INFINITY),
+        [None, Some(_)] if !unknown[0] && is_wanted(0) => Lead::Of(f64::INFINITY),
+        [None, None] if unknown == [false; 2] => Lead::NoPlan,
+        _ => Lead::Unknown,
+    }
 }
 
 /// The workload with its largest buffer at `elements` and the others in
@@ -80,8 +127,6 @@ fn scaled(workload: &Workload, elements: u64) -> Option<Workload> {
     let largest = ids.iter().map(|&id| workload.buffers[id].elements).max().unwrap_or(1);
     let grain = workload.grain();
     let mut scaled = workload.clone();
-    // Limits are those of the size that was asked about.
-    scaled.limits = crate::scenario::Limits::default();
     for id in ids {
         let buffer = &mut scaled.buffers[id];
         let share = u128::from(buffer.elements) * u128::from(elements) / u128::from(largest);

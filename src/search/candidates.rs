@@ -5,8 +5,8 @@ use crate::scenario::{BufferId, HostMemory, Workload};
 
 /// Pieces into which a batch is cut where the scenario does not say.
 const CHUNKS: [u64; 7] = [1, 2, 4, 8, 16, 32, 64];
-/// More pieces than this in all, or smaller ones, are bound by what their
-/// calls cost, whatever the machine.
+/// Batches are not cut into more pieces than this in all, or into smaller ones: by then calls
+/// cost more than there is left to overlap.
 const MOST_ITEMS: u64 = 128;
 const SMALLEST_PIECE: u64 = 4096;
 
@@ -57,7 +57,9 @@ fn strategies(workload: &Workload, gpus: &[usize]) -> Vec<Strategy> {
         let elements = workload.buffers.iter().map(|buffer| buffer.elements).max().unwrap_or(0);
         let sensible = |chunks: &u64| {
             let items = chunks * workload.batches;
-            (2..=MOST_ITEMS).contains(&items) && elements / chunks >= SMALLEST_PIECE
+            let is_cut_well = items <= MOST_ITEMS && elements / chunks >= SMALLEST_PIECE;
+            // However many batches there are, and however small, they can overlap.
+            items >= 2 && (is_cut_well || *chunks == 1)
         };
         CHUNKS.into_iter().filter(sensible).collect()
     } else {

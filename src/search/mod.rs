@@ -8,6 +8,6 @@ mod break_even;
 mod candidates;
 mod ranking;
 
-pub use break_even::{BreakEven, break_even};
+pub use break_even::{Sizes, break_even};
 pub use candidates::{Candidates, candidates, candidates_over};
 pub use ranking::{Ranked, Ranking, rank};

@@ -15,6 +15,7 @@ mod reports_say_it_plainly;
 mod rooms_import_one_way;
 mod samples_from_elsewhere;
 mod scenarios_are_checked;
+mod searches_say_where_the_gpu_wins;
 mod several_gpus_are_calibrated;
 mod simulation_follows_the_rules;
 mod statistics_match_closed_forms;

@@ -13,7 +13,7 @@ use hallway::report::{
 };
 use hallway::samples::Condition;
 use hallway::scenario::Workload;
-use hallway::search::{BreakEven, Ranked, Ranking, candidates, rank};
+use hallway::search::{Ranked, Ranking, Sizes, candidates, rank};
 use hallway::simulate::Forecast;
 use hallway::timeline::Timeline;
 use hallway::units::Span;
@@ -52,7 +52,7 @@ const SLOW: &[u64] = &[20_100, 20_200, 20_000, 20_150];
 const FAST: &[u64] = &[5_920, 5_710, 6_110, 5_900];
 
 fn evaluation(workload: &Workload, ranking: &Ranking) -> Evaluation {
-    let assessment = Assessment::new(workload, 1, ranking, Some(BreakEven::At(1_300_000)));
+    let assessment = Assessment::new(workload, 1, ranking, Some(from(1_300_000)));
     let profile = Origin::new("calibration/h200/profile.toml", &machine());
     Evaluation { profile, seed: 1, draws: 40, trials: 0, scenarios: vec![assessment] }
 }
@@ -164,9 +164,16 @@ fn set_up_can_change_which_plan_to_choose() {
     let text = evaluation(&scaling(), &ranking(Some(SLOW), Some(FAST))).text(Rows::All);
     let note = "Set-up and 1 run taken together, `cpu` wins with 20.1 ms; `round-trip, pageable` \
                 takes 55.9 ms.";
-    assert!(text.contains(note), "{text}");
+    assert!(
+        text.contains(note) && text.contains("But with set-up and 1 run, the CPU wins."),
+        "{text}"
+    );
     let text = evaluation(&scaling(), &ranking(Some(FAST), Some(SLOW))).text(Rows::All);
     assert!(!text.contains("taken together"), "{text}");
+}
+
+fn from(elements: u64) -> Vec<Sizes> {
+    vec![Sizes { from: Some(elements), until: None }]
 }
 
 #[test]
@@ -174,14 +181,22 @@ fn break_even_is_said_in_elements() {
     let ranking = ranking(Some(SLOW), Some(FAST));
     let text = evaluation(&scaling(), &ranking).text(Rows::All);
     assert!(
-        text.contains("wins from about 1.3 M elements in `x` on; here it has 100 k."),
+        text.contains("wins where `x` has about 1.3 M and more elements; here it has 100 k."),
         "{text}"
     );
-    for (found, words) in [(BreakEven::Always, "GPU wins at every"), (BreakEven::Never, "CPU wins")]
-    {
+    let until = Sizes { from: None, until: Some(5_000) };
+    for (found, words) in [
+        (vec![Sizes { from: None, until: None }], "GPU wins at every"),
+        (vec![], "CPU wins at every"),
+        (
+            [vec![until], from(20_000)].concat(),
+            "has up to about 5.0 k, or about 20 k and more elements;",
+        ),
+    ] {
         let mut evaluation = evaluation(&scaling(), &ranking);
         evaluation.scenarios = vec![Assessment::new(&scaling(), 1, &ranking, Some(found))];
-        assert!(evaluation.text(Rows::All).contains(words));
+        let text = evaluation.text(Rows::All);
+        assert!(text.contains(words), "{text}");
     }
 }
 

@@ -1,0 +1,53 @@
+//! The search tries plans that overlap however many batches there are, and what it says of other
+//! sizes agrees with the verdict.
+
+use super::workloads::simple;
+use hallway::kernels::Kernel;
+use hallway::plan::Family;
+use hallway::profile::Profile;
+use hallway::report::{Answer, Verdict};
+use hallway::scenario::Workload;
+use hallway::search::{break_even, candidates, rank};
+use hallway::units::Bytes;
+use std::path::Path;
+
+#[test]
+fn batches_overlap_however_many_there_are_and_however_small() {
+    for (batches, elements) in [(2, 100), (128, 100_000), (129, 100_000), (1000, 100_000)] {
+        let workload = simple(Kernel::Scale, elements, &format!("batches = {batches}"));
+        let found = candidates(&workload).plans;
+        let is_whole = |family: Family| matches!(family, Family::ByEngine { chunks: 1 });
+        assert!(found.iter().any(|plan| is_whole(plan.strategy.family)), "{batches} batches");
+    }
+}
+
+/// At the scenario's own size, the sizes at which the GPU wins say what the verdict says, within
+/// `[limits]` or without them.
+#[test]
+fn break_even_agrees_with_the_verdict() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let machine = Profile::load(&folder.join("calibration/h200/profile.toml")).expect("committed");
+    let mut told = 0;
+    for name in ["stencil-halo", "three-task-graph", "stream-saxpy", "compute-polynomial"] {
+        let scenario = folder.join("scenarios").join(name).with_extension("toml");
+        let unlimited = Workload::load(&scenario).expect("committed");
+        for pinned in [None, Some(Bytes::mib(16))] {
+            let mut workload = unlimited.clone();
+            workload.limits.pinned_memory = pinned;
+            let sizes = break_even(&workload, &machine).expect("known");
+            let here = workload.buffers.iter().map(|b| b.elements).max().expect("some");
+            let gpu_wins = sizes.iter().any(|sizes| {
+                sizes.from.is_none_or(|from| from <= here) && sizes.until.is_none_or(|to| here < to)
+            });
+            let verdict = Verdict::of(&rank(candidates(&workload), &machine, 20, 1));
+            let answer = match verdict.answer {
+                Answer::Gpu => true,
+                Answer::Cpu => false,
+                Answer::Tie | Answer::NothingToCompare => continue,
+            };
+            assert_eq!(gpu_wins, answer, "{name}: {sizes:?}, {}", verdict.sentence);
+            told += 1;
+        }
+    }
+    assert!(told >= 6, "{told} verdicts");
+}
