@@ -36,9 +36,17 @@ pub(super) struct FitArguments {
 }
 
 pub(super) fn run(arguments: &FitArguments) -> Result<Outcome, Failure> {
-    let samples = Samples::load(&arguments.samples).map_err(Failure::input)?;
+    let FitArguments { samples: path, output } = arguments;
+    if path.canonicalize().is_ok_and(|path| output.canonicalize().is_ok_and(|to| to == path)) {
+        return Err(Failure::Input(miette::miette!(
+            help = "name another file with --output",
+            "the profile would take the place of its samples, {}",
+            path.display()
+        )));
+    }
+    let samples = Samples::load(path).map_err(Failure::input)?;
     let profile = profile_of(&samples).map_err(Failure::input)?;
-    profile.save(&arguments.output).map_err(Failure::machine)?;
+    profile.save(output).map_err(Failure::input)?;
     fitted(&arguments.output, &samples, &profile)?;
     Ok(Outcome::Done)
 }

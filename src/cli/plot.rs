@@ -37,9 +37,12 @@ pub(super) fn run(arguments: &PlotArguments) -> Result<Outcome, Failure> {
     let mut pictures = BTreeMap::new();
     for subject in &subjects {
         let name = format!("{}-gantt.svg", subject.workload.name);
-        if let Some(picture) = draw(subject)
-            && pictures.insert(name, picture).is_some()
-        {
+        let Some(picture) = draw(subject) else {
+            let name = &subject.workload.name;
+            eprintln!("{name}: no plan can be predicted; `hallway evaluate` tells why");
+            continue;
+        };
+        if pictures.insert(name, picture).is_some() {
             return Err(Failure::Input(miette::miette!(
                 help = "plot them one by one, to different folders, or rename one",
                 "two of the scenarios are called `{}`",

@@ -6,7 +6,7 @@ use crate::fit::{FitError, fit, intervals};
 use crate::profile::Profile;
 use crate::report;
 use crate::runs::RunSet;
-use crate::samples::Samples;
+use crate::samples::{Extent, Samples};
 use crate::scenario::Workload;
 use crate::search::{Ranking, candidates_over, rank};
 use crate::trials::assess;
@@ -24,6 +24,21 @@ impl Found {
     pub fn runs_of(&self, workload: &Workload) -> PathBuf {
         let folder = self.path.parent().unwrap_or(Path::new("."));
         folder.join("runs").join(format!("{}.json", workload.name))
+    }
+
+    /// The runs that `verify` left there.
+    pub fn saved_runs(&self, workload: &Workload) -> Result<RunSet, Failure> {
+        let path = self.runs_of(workload);
+        if !path.exists() {
+            return Err(Failure::Input(miette::miette!(
+                help = "`hallway verify` without --recorded runs its plans, on its machine",
+                "there are no runs of `{}` beside the profile: {}",
+                workload.name,
+                path.display()
+            )));
+        }
+        let runs = RunSet::load(&path).map_err(Failure::input)?;
+        self.check_sitting(&runs).map(|()| runs)
     }
 
     /// Runs say something of a profile only if both are of one sitting.
@@ -116,7 +131,20 @@ pub(super) fn profile_of(samples: &Samples) -> Result<Profile, FitError> {
 pub(super) fn fitted(path: &Path, samples: &Samples, profile: &Profile) -> Result<(), Failure> {
     let count = samples.measurements.len();
     let sure = report::sureness(profile);
-    let head = format!("{}: {count} measurements\n{sure}\n", path.display());
+    let mut head = format!("{}: {count} measurements\n{sure}\n", path.display());
+    let once = samples.measurements.iter().filter(|one| one.times.len() == 1).count();
+    if samples.machine.extent == Extent::Elsewhere && once > 0 {
+        head += &format!(
+            "Of {once} there is one time each: ranges do not know how these scatter, and are too \
+             narrow.\n"
+        );
+    }
+    let (trials, known) = (samples.trials.len(), profile.accuracy.as_ref().map_or(0, |a| a.trials));
+    if known < trials {
+        head += &format!(
+            "Of {trials} trials, {known} can be predicted: ranges are as wide as these need.\n"
+        );
+    }
     deliver(&(head + &report::calibration(profile)), None)
 }
 

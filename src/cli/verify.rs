@@ -27,7 +27,7 @@ pub(super) struct VerifyArguments {
     gpu: usize,
     /// Also time every call of this plan, by its name in the table, for the
     /// picture of it; the fastest plan on the GPU is always timed so
-    #[arg(long, value_name = "PLAN")]
+    #[arg(long, value_name = "PLAN", conflicts_with = "recorded")]
     trace: Vec<String>,
     #[arg(long, value_enum, default_value = "table")]
     format: Style,
@@ -52,19 +52,26 @@ pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
         let device = Device::open(arguments.gpu)?;
         let threads = found.profile.machine.cpu_threads;
         let team = team((threads > 0).then_some(threads))?;
-        for (workload, runs) in
-            workloads.iter().zip(execute(&device, &team, &workloads, &found, &arguments.trace)?)
-        {
+        let time = found.profile.machine.unix_time;
+        let mut sets: Vec<RunSet> = workloads.iter().map(|w| RunSet::new(&w.name, time)).collect();
+        let executed = execute((&device, &team), (&workloads, &mut sets), &found, &arguments.trace);
+        // What there is by then is as good, whatever came behind it.
+        for (workload, runs) in workloads.iter().zip(sets).filter(|(_, set)| !set.runs.is_empty()) {
             runs.save(&found.runs_of(workload)).map_err(Failure::machine)?;
         }
+        executed?;
     }
     let mut scores = Vec::new();
     for workload in &workloads {
-        let path = found.runs_of(workload);
-        let runs = RunSet::load(&path).map_err(Failure::input)?;
-        found.check_sitting(&runs)?;
+        let runs = found.saved_runs(workload)?;
         let ranking = arguments.predicting.ranking(workload, &found);
-        scores.push(score(workload, &ranking, &runs));
+        let score = score(workload, &ranking, &runs);
+        let (predicted, scored) = (ranking.plans.len(), score.cells.len());
+        if scored < predicted {
+            let name = &workload.name;
+            eprintln!("{name}: of {predicted} plans that are predicted, {scored} were run");
+        }
+        scores.push(score);
     }
     let origin = Origin::new(&found.path.display().to_string(), &found.profile);
     let verification = Verification::new(origin, &scores);
@@ -81,33 +88,32 @@ pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
 /// machine does for a minute falls on all plans alike.
 const ROUNDS: usize = 3;
 
-/// Runs every candidate of every workload. Nothing here has seen a prediction.
+/// Runs every candidate of every workload, but those for which there is no room. Nothing here
+/// has seen a prediction.
 fn execute(
-    device: &Device,
-    team: &Team,
-    workloads: &[Workload],
+    (device, team): (&Device, &Team),
+    (workloads, sets): (&[Workload], &mut [RunSet]),
     found: &Found,
     trace: &[String],
-) -> Result<Vec<RunSet>, Failure> {
+) -> Result<(), Failure> {
     let machine = &found.profile.machine;
-    let mut sets: Vec<RunSet> =
-        workloads.iter().map(|w| RunSet::new(&w.name, machine.unix_time)).collect();
     for round in 1..=ROUNDS {
-        for (workload, set) in workloads.iter().zip(&mut sets) {
+        for (workload, set) in workloads.iter().zip(&mut *sets) {
             let gpus = found.profile.gpu_counts();
             let Candidates { mut plans, .. } = candidates_over(workload, &gpus);
             // They are not predicted either.
             let fits = |plan: &Plan| check_fits(plan, machine.capacities(), Whose::Machine).is_ok();
             plans.retain(fits);
             let executor = Executor::new(Some(device), team, workload, machine.seed);
-            for (index, plan) in plans.iter().enumerate() {
-                let run = executor.run(plan, Effort::FULL).map_err(|error| match error {
-                    ExecuteError::Gpu(error) => Failure::from(error),
-                    other => Failure::machine(other),
-                })?;
-                match set.runs.get_mut(index) {
-                    None => set.runs.push(run),
-                    Some(before) => before.add(run),
+            for plan in &plans {
+                match executor.run(plan, Effort::FULL) {
+                    Ok(run) => set.add(run),
+                    Err(error @ ExecuteError::DoesNotFit { .. }) if round == 1 => {
+                        eprintln!("{}: left out: {error}", workload.name);
+                    }
+                    Err(ExecuteError::DoesNotFit { .. }) => {}
+                    Err(ExecuteError::Gpu(error)) => return Err(error.into()),
+                    Err(other) => return Err(Failure::machine(other)),
                 }
             }
             if round == ROUNDS {
@@ -115,7 +121,7 @@ fn execute(
             }
         }
     }
-    Ok(sets)
+    Ok(())
 }
 
 /// Times every call of the fastest plan on the GPU, and of those asked for.

@@ -34,7 +34,7 @@ impl<'s> Lookup<'s> {
         let pooled = self.pooled(wanted)?;
         let Some([usual, rare]) = modes(&pooled.many) else { return pooled.around_middle() };
         let other = Other { ns: pooled.of_one(rare.center), share: rare.share };
-        let scatter = usual.spread / usual.center;
+        let scatter = if usual.center > 0.0 { usual.spread / usual.center } else { 0.0 };
         Some(Estimate { ns: pooled.of_one(usual.center), scatter, other: Some(other) })
     }
 

@@ -110,8 +110,9 @@ fn roots(lookup: &Lookup<'_>) -> Vec<RootModel> {
 fn while_both_go_on(alone: [f64; 2], until_done: [f64; 2]) -> f64 {
     let slower = usize::from(until_done[1] < until_done[0]);
     let [fast, slow] = [until_done[1 - slower], until_done[slower]];
-    let tail = 1.0 / slow - 1.0 / fast;
-    fast * (2.0 - tail * alone[slower])
+    let in_tail = (1.0 / slow - 1.0 / fast) * alone[slower];
+    // More than all of its bytes: they did not begin together, or kept on until both were done.
+    if in_tail > 1.0 { fast + slow } else { fast * (2.0 - in_tail) }
 }
 
 /// Bytes a nanosecond of copies of growing size, whatever each costs besides, and

@@ -1,5 +1,6 @@
 //! How far predictions from a profile are off.
 
+use super::checked::{log_ratio, not_negative};
 use crate::plan::{Family, Plan};
 use crate::scenario::HostMemory;
 use crate::units::Span;
@@ -12,9 +13,12 @@ pub struct Accuracy {
     /// Plans of small random workloads that were run and predicted.
     pub trials: usize,
     /// Of their absolute relative errors.
+    #[serde(deserialize_with = "not_negative")]
     pub median_error: f64,
+    #[serde(deserialize_with = "not_negative")]
     pub p95_error: f64,
     /// Share of trials inside 90% ranges whose margins came from other trials.
+    #[serde(deserialize_with = "not_negative")]
     pub coverage: f64,
     #[serde(rename = "margin")]
     pub margins: Vec<Margin>,
@@ -27,12 +31,16 @@ pub struct Margin {
     /// Left out: plans of every kind that has no margin of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handling: Option<Handling>,
+    /// Predicted to take this or more. Left out: however little.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from_ns: Option<Span>,
     /// Predicted to take less than this. Left out: however long it takes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub below_ns: Option<Span>,
     /// Trials behind it.
     pub trials: usize,
     /// Logarithm of the factor; below 0 where ranges were too wide.
+    #[serde(deserialize_with = "log_ratio")]
     pub log_ratio: f64,
 }
 
@@ -63,16 +71,18 @@ impl Accuracy {
     /// Latencies decide below the first, bandwidths above the second.
     pub const SCALES: [Span; 2] = [Span::from_micros(50), Span::from_micros(250)];
 
-    /// The scale that a plan is on if it is predicted to take so long: `None` is
-    /// the last.
-    pub fn scale(makespan: Span) -> Option<Span> {
-        Self::SCALES.into_iter().find(|&scale| makespan < scale)
+    /// The scale that a plan is on if it is predicted to take so long: from when on, and until
+    /// when.
+    pub fn scale(makespan: Span) -> [Option<Span>; 2] {
+        let from = Self::SCALES.into_iter().rfind(|&scale| scale <= makespan);
+        [from, Self::SCALES.into_iter().find(|&scale| makespan < scale)]
     }
 
     /// The first of the margins that is for such a plan; 0 if none is.
     pub fn margin_of(margins: &[Margin], handling: Handling, makespan: Span) -> f64 {
         let fits = |margin: &&Margin| {
             margin.handling.is_none_or(|wanted| wanted == handling)
+                && margin.from_ns.is_none_or(|from| from <= makespan)
                 && margin.below_ns.is_none_or(|below| makespan < below)
         };
         margins.iter().find(fits).map_or(0.0, |margin| margin.log_ratio)

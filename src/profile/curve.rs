@@ -118,9 +118,13 @@ impl TryFrom<RawCurve> for Curve {
     type Error = &'static str;
 
     fn try_from(raw: RawCurve) -> Result<Self, Self::Error> {
-        let finite = |&(x, y): &(f64, f64)| x.is_finite() && y.abs() < 1e18;
-        if raw.knots.is_empty() || !raw.knots.iter().all(finite) {
-            return Err("a curve needs at least one knot, and numbers in all of them");
+        let is_number = |number: f64| (0.0..1e18).contains(&number);
+        let are_numbers = |&(x, y): &(f64, f64)| is_number(x) && is_number(y);
+        if raw.knots.is_empty() || !raw.knots.iter().all(are_numbers) {
+            return Err("a curve needs at least one knot, and numbers not below 0 in all of them");
+        }
+        if !(0.0..1e6).contains(&raw.scatter) {
+            return Err("the scatter of a curve is a number, and not below 0");
         }
         if !raw.knots.is_sorted_by(|one, next| one.0 < next.0) {
             return Err("the knots of a curve must go by increasing size");

@@ -1,6 +1,8 @@
 //! Reading and writing profiles.
 
 use super::Profile;
+use serde::Deserialize;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Version of the file format.
@@ -17,6 +19,16 @@ pub enum ProfileError {
     Parse { path: String, source: Box<toml::de::Error> },
     #[error("{path} has schema version {found}; this hallway reads version {SCHEMA_VERSION}")]
     Version { path: String, found: u32 },
+    #[error("{path} has samples, not a profile: `hallway fit {path} --output FILE` makes one")]
+    Samples { path: String },
+    #[error("{path}: {problem}")]
+    Content { path: String, problem: String },
+}
+
+/// What every version of the format has.
+#[derive(Deserialize)]
+struct Versioned {
+    schema_version: u32,
 }
 
 impl Profile {
@@ -26,22 +38,67 @@ impl Profile {
         let name = path.display().to_string();
         let read = |source| ProfileError::Read { path: name.clone(), source };
         let text = std::fs::read_to_string(path).map_err(read)?;
-        let parse = |source| ProfileError::Parse { path: name.clone(), source: Box::new(source) };
-        let profile: Self = toml::from_str(&text).map_err(parse)?;
-        if profile.schema_version != SCHEMA_VERSION {
-            return Err(ProfileError::Version { path: name, found: profile.schema_version });
+        if text.starts_with("{\"hallway_samples\"") {
+            return Err(ProfileError::Samples { path: name });
         }
-        Ok(profile)
+        let version = toml::from_str(&text).map(|found: Versioned| found.schema_version);
+        if let Some(found) = version.ok().filter(|&found| found != SCHEMA_VERSION) {
+            return Err(ProfileError::Version { path: name, found });
+        }
+        Self::read(&name, &text)
+    }
+
+    fn read(path: &str, text: &str) -> Result<Self, ProfileError> {
+        let path = path.to_owned();
+        let profile: Self = match toml::from_str(text) {
+            Ok(profile) => profile,
+            Err(source) => return Err(ProfileError::Parse { path, source: Box::new(source) }),
+        };
+        match profile.problem() {
+            Some(problem) => Err(ProfileError::Content { path, problem }),
+            None => Ok(profile),
+        }
+    }
+
+    /// What is wrong with numbers that are each right by themselves.
+    fn problem(&self) -> Option<String> {
+        if self.machine.multiprocessors == 0 {
+            return Some("`multiprocessors` of [machine] is 0, and must be at least 1".to_owned());
+        }
+        // Of two that say different things, it would depend on their order which is believed.
+        let twice = [
+            twice("copy", self.copies.iter().map(|one| one.direction)),
+            twice("registered_copy", self.registered_copies.iter().map(|one| one.direction)),
+            twice("staging", self.staging.iter().map(|one| (one.direction, one.found))),
+            twice("transfer", self.transfers.iter().map(|one| one.path)),
+            twice("kernel", self.kernels.iter().map(|one| one.variant)),
+            twice("twin", self.twins.iter().map(|one| (one.variant, one.found))),
+            twice("polling", self.polling.iter().map(|one| one.copies)),
+            twice(
+                "handover",
+                self.hand_overs.iter().map(|one| (one.from, one.to, one.across_streams)),
+            ),
+        ];
+        twice.into_iter().flatten().next()
     }
 
     /// Writes the profile so that readers see the old file or the new one, whole.
     ///
     /// # Errors
-    /// If the folder or the file cannot be written; an old file stays as it was.
+    /// If the folder or the file cannot be written, or it could not be read again; an old file
+    /// stays as it was.
     pub fn save(&self, path: &Path) -> Result<(), ProfileError> {
         let name = path.display().to_string();
         let write = |source| ProfileError::Write { path: name.clone(), source };
         let text = toml::to_string(self).expect("a profile is plain data");
+        Self::read(&name, &text)?;
         crate::files::write_whole(path, text.as_bytes()).map_err(write)
     }
+}
+
+/// The complaint if two tables of an array are about the same.
+fn twice<K: Ord>(table: &str, mut keys: impl Iterator<Item = K>) -> Option<String> {
+    let mut seen = BTreeSet::new();
+    let is_twice = keys.any(|key| !seen.insert(key));
+    is_twice.then(|| format!("two tables [[{table}]] are about the same; leave one out"))
 }

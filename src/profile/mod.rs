@@ -8,6 +8,7 @@
 
 mod accuracy;
 mod answers;
+mod checked;
 mod curve;
 mod file;
 mod graphs;

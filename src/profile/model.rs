@@ -1,5 +1,6 @@
 //! Every cost model of a machine, as its file has it. What was not measured is not there.
 
+use super::checked::{misses, not_negative, spread};
 use super::{
     Accuracy, Conditions, Curve, Estimate, GraphCosts, Interference, Intervals, MultiGpu, Refetch,
     SetupCosts, TransferModel, TwoWays,
@@ -81,7 +82,7 @@ pub struct CallCosts {
     pub launch: Option<Estimate>,
     /// How many times as long as its estimate a single launch takes, over the share of
     /// launches that take less.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "spread", skip_serializing_if = "Option::is_none")]
     pub launch_spread: Option<Vec<(f64, f64)>>,
     /// How much longer a launch takes while a copy to the device is under way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -175,7 +176,7 @@ pub struct LinkModel {
     pub down_shared: Option<Contention>,
     pub up_shared: Option<Contention>,
     /// Relative scatter of the copies that go both ways at once.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "not_negative")]
     pub scatter: f64,
     /// Nanoseconds for which a copy engine stands still on going from one
     /// stream to another, over the number of streams that keep it busy.
@@ -192,8 +193,10 @@ pub struct LinkModel {
 pub struct Contention {
     /// Nanoseconds for each copy: on starting one, the engine asks for things
     /// over the link, and the answers stand in line with the other's data.
+    #[serde(deserialize_with = "not_negative")]
     pub per_copy_ns: f64,
     /// Nanoseconds for each byte: the link carries both.
+    #[serde(deserialize_with = "not_negative")]
     pub per_byte_ns: f64,
 }
 
@@ -359,14 +362,15 @@ pub struct MemoryCosts {
 #[serde(deny_unknown_fields)]
 pub struct CacheModel {
     /// For the driver's thread that stages copies.
+    #[serde(default, deserialize_with = "misses")]
     pub staging_misses: Option<Vec<(f64, f64)>>,
     /// For one thread, of what its core keeps for itself: how far times have gone
     /// from [`Warmth::Same`] to [`Warmth::Shared`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "misses", skip_serializing_if = "Option::is_none")]
     pub own_misses: Option<Vec<(f64, f64)>>,
     /// The same for all threads at once, over what they go round together: two threads of a
     /// core share what it keeps.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "misses", skip_serializing_if = "Option::is_none")]
     pub own_team_misses: Option<Vec<(f64, f64)>>,
     /// One thread on data that all used before, and all on data that one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -377,6 +381,7 @@ pub struct CacheModel {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handed_behind_helpers: Option<Handed>,
     /// For the team of threads that runs twins.
+    #[serde(default, deserialize_with = "misses")]
     pub twin_misses: Option<Vec<(f64, f64)>>,
     /// The footprint at which [`Warmth::Shared`] was measured.
     pub shared_bytes: Bytes,
@@ -386,7 +391,9 @@ pub struct CacheModel {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Handed {
+    #[serde(deserialize_with = "not_negative")]
     pub read_ns_per_byte: f64,
+    #[serde(deserialize_with = "not_negative")]
     pub written_ns_per_byte: f64,
 }
 

@@ -1,6 +1,7 @@
 //! What a machine with several GPUs has besides one of them: copies between
 //! them, and what they share.
 
+use super::checked::not_negative;
 use super::{Curve, Estimate, Profile, Unknown};
 use crate::plan::{DeviceId, Direction};
 use crate::units::{Bandwidth, Bytes, Span};
@@ -55,7 +56,7 @@ pub struct RootModel {
     /// Both directions together.
     pub both_bytes_per_second: Option<Bandwidth>,
     /// Relative scatter of the copies behind these.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "not_negative")]
     pub scatter: f64,
 }
 
@@ -64,8 +65,11 @@ pub struct RootModel {
 #[serde(deny_unknown_fields)]
 pub struct OtherGpu {
     pub device: DeviceId,
+    #[serde(deserialize_with = "not_negative")]
     pub copy_in: f64,
+    #[serde(deserialize_with = "not_negative")]
     pub copy_out: f64,
+    #[serde(deserialize_with = "not_negative")]
     pub kernel: f64,
 }
 

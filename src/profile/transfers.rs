@@ -1,5 +1,6 @@
 //! Paths of data besides plain copies, and what copies and other work cost each other.
 
+use super::checked::not_negative;
 use super::{Curve, Estimate, LinkModel, Profile, Unknown};
 use crate::plan::Direction;
 use crate::samples::{Condition, Load, MemoryWork, Samples, TransferPath};
@@ -25,9 +26,12 @@ pub struct TransferModel {
 pub struct Interference {
     pub load: Load,
     pub direction: Direction,
+    #[serde(deserialize_with = "not_negative")]
     pub copy_slowdown: f64,
+    #[serde(deserialize_with = "not_negative")]
     pub load_slowdown: f64,
     /// Relative scatter of the slowdown of the copies.
+    #[serde(deserialize_with = "not_negative")]
     pub scatter: f64,
 }
 

@@ -89,6 +89,8 @@ pub enum RunsError {
     Parse { path: String, source: serde_json::Error },
     #[error("{path} has runs of format {found}; this hallway reads format {FORMAT}: verify again")]
     Format { path: String, found: u32 },
+    #[error("{path}: the passes of `{plan}` are none, or no times: verify again")]
+    Passes { path: String, plan: String },
 }
 
 impl RunSet {
@@ -103,7 +105,7 @@ impl RunSet {
     }
 
     /// # Errors
-    /// If the file cannot be read or is not a file of runs of this format.
+    /// If the file cannot be read or is not a file of runs of this format, with passes in each.
     pub fn load(path: &Path) -> Result<Self, RunsError> {
         let name = path.display().to_string();
         let read = |source| RunsError::Read { path: name.clone(), source };
@@ -112,6 +114,11 @@ impl RunSet {
         let set: Self = serde_json::from_str(&text).map_err(parse)?;
         if set.hallway_runs != FORMAT {
             return Err(RunsError::Format { path: name, found: set.hallway_runs });
+        }
+        let is_time = |pass: &Span| (1..1 << 55).contains(&pass.nanos());
+        let is_run = |run: &Run| !run.passes_ns.is_empty() && run.passes_ns.iter().all(is_time);
+        if let Some(run) = set.runs.iter().find(|run| !is_run(run)) {
+            return Err(RunsError::Passes { path: name, plan: run.plan.clone() });
         }
         Ok(set)
     }
@@ -126,6 +133,14 @@ impl RunSet {
         let mut text = serde_json::to_string(self).expect("runs are plain data");
         text.push('\n');
         crate::files::write_whole(path, text.as_bytes()).map_err(write)
+    }
+
+    /// Adds a run, to those of the same plan if there are any.
+    pub fn add(&mut self, run: Run) {
+        match self.runs.iter_mut().find(|before| before.identity == run.identity) {
+            Some(before) => before.add(run),
+            None => self.runs.push(run),
+        }
     }
 
     pub fn run_of(&self, identity: &str) -> Option<&Run> {

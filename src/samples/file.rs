@@ -1,6 +1,7 @@
 //! Reading and writing samples.
 
 use super::{Condition, Measurement, Provenance, Samples, Trial, table};
+use crate::units::Span;
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::path::Path;
@@ -100,8 +101,10 @@ impl Samples {
         let name = path.display().to_string();
         let file = |source| SamplesError::File { path: name.clone(), source };
         let text = std::fs::read_to_string(path).map_err(file)?;
+        // As spreadsheets begin a file.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv")) {
-            return table::read(&name, &text);
+            return table::read(&name, text);
         }
         let bad = |line, source| SamplesError::Line { path: name.clone(), line, source };
         let mut lines = text.split_inclusive('\n').enumerate();
@@ -125,20 +128,31 @@ impl Samples {
     /// Takes in what a line has. Nearly all are measurements: otherwise, what is
     /// wrong with it as one.
     fn take_in(&mut self, line: &str) -> Result<(), serde_json::Error> {
-        let source = match serde_json::from_str(line) {
-            Ok(measurement) => {
-                self.measurements.push(measurement);
-                return Ok(());
-            }
-            Err(source) => source,
-        };
-        if let Ok(trial) = serde_json::from_str(line) {
-            self.trials.push(trial);
-        } else if let Ok(Moment { condition }) = serde_json::from_str(line) {
+        if line.contains("\"scenario\"") {
+            let trial: Trial = serde_json::from_str(line)?;
+            let is_run = !trial.passes.is_empty() && trial.passes.iter().all(is_time);
+            self.trials.push(is_run.then_some(trial).ok_or_else(|| wrong("`passes`"))?);
+        } else if line.contains("\"condition\"") {
+            let Moment { condition } = serde_json::from_str(line)?;
             self.conditions.push(condition);
         } else {
-            return Err(source);
+            let one: Measurement = serde_json::from_str(line)?;
+            // What takes less than the clock can tell takes no time.
+            let are_times = one.times.iter().all(|time| is_time(time) || *time == Span::ZERO);
+            if one.count == 0 || !are_times {
+                return Err(wrong("`count` and `times`"));
+            }
+            self.measurements.push(one);
         }
         Ok(())
     }
+}
+
+/// Of anything that was waited for: less than a year.
+fn is_time(time: &Span) -> bool {
+    (1..1 << 55).contains(&time.nanos())
+}
+
+fn wrong(what: &str) -> serde_json::Error {
+    serde::de::Error::custom(format!("{what} should be numbers above 0 of at most a year"))
 }

@@ -231,7 +231,7 @@ impl<'r> Row<'r> {
                 None => true,
                 Some(_) => self.one_of("until", &[("complete", true), ("return", false)])?,
             };
-            let footprint = self.bytes("footprint")?.unwrap_or(bytes).max(bytes);
+            let footprint = self.footprint(bytes)?;
             return Ok(Quantity::Staged { direction, bytes, footprint, complete });
         }
         self.leave_empty(&["until", "footprint"], "only of pageable memory")?;
@@ -279,8 +279,19 @@ impl<'r> Row<'r> {
         }
         self.leave_empty(&["gpu"], "only of a GPU")?;
         let own = Bytes::new(variant.bytes(elements));
-        let footprint = self.bytes("footprint")?.unwrap_or(own).max(own);
+        let footprint = self.footprint(own)?;
         Ok(Quantity::Twin { variant, elements, footprint })
+    }
+
+    /// What is gone round, `own` bytes if it is not said.
+    fn footprint(&self, own: Bytes) -> Result<Bytes, String> {
+        match self.bytes("footprint")? {
+            Some(less) if less < own => Err(format!(
+                "column `footprint`: {less} is less than the {own} that are used at once; write \
+                 as much or more, or leave it empty"
+            )),
+            footprint => Ok(footprint.unwrap_or(own)),
+        }
     }
 
     /// The kernel's own whole-number argument, and none of another's.

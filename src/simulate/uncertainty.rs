@@ -5,7 +5,7 @@ use super::antithetic::Antithetic;
 use super::engine::Simulator;
 use super::program::{Program, SimulateError};
 use crate::plan::Plan;
-use crate::profile::{Estimate, MultiGpu, Profile, RootModel};
+use crate::profile::{Estimate, MemoryCosts, MultiGpu, Profile, RootModel};
 use crate::stats::quantile;
 use crate::timeline::Timeline;
 use crate::units::{Bandwidth, Span};
@@ -166,13 +166,17 @@ fn drawn(profile: &Profile, random: &mut Antithetic) -> Profile {
         inline.until_return = inline.until_return.scaled(factor);
         inline.until_complete = inline.until_complete.scaled(factor);
     }
-    let factor = factor(machine.link.scatter, random);
     let link = &mut machine.link;
+    let longer = factor(link.scatter, random);
     for shared in [&mut link.down_shared, &mut link.up_shared].into_iter().flatten() {
-        shared.per_copy_ns *= factor;
-        shared.per_byte_ns *= factor;
+        shared.per_copy_ns *= longer;
+        shared.per_byte_ns *= longer;
     }
     draw_multi_gpu(&mut machine.multi_gpu, random);
+    let MemoryCosts { renew, first_touch, first_touch_team, .. } = &mut machine.memory;
+    for curve in [renew, first_touch, first_touch_team].into_iter().flatten() {
+        *curve = curve.scaled(factor(curve.scatter, random));
+    }
     machine
 }
 

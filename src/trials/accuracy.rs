@@ -92,7 +92,7 @@ fn predicted(profile: &Profile, samples: &Samples) -> Vec<Scored> {
 /// A margin for each kind of which there are enough, and one for all others.
 fn margins<'t>(trials: impl Iterator<Item = &'t Scored>) -> Vec<Margin> {
     let trials: Vec<&Scored> = trials.collect();
-    let margin = |handling: Option<Handling>, scale: Option<Option<Span>>| {
+    let margin = |handling: Option<Handling>, scale: Option<[Option<Span>; 2]>| {
         let fits = |trial: &&&Scored| {
             handling.is_none_or(|wanted| trial.handling == wanted)
                 && scale.is_none_or(|wanted| Accuracy::scale(trial.predicted) == wanted)
@@ -102,9 +102,10 @@ fn margins<'t>(trials: impl Iterator<Item = &'t Scored>) -> Vec<Margin> {
         // The rank that makes it hold for the next one, too.
         let rank = ((outside.len() + 1) as f64 * INSIDE).ceil() as usize;
         let log_ratio = *outside.get(rank.min(outside.len()).checked_sub(1)?)?;
-        Some(Margin { handling, below_ns: scale.flatten(), trials: outside.len(), log_ratio })
+        let [from_ns, below_ns] = scale.unwrap_or_default();
+        Some(Margin { handling, from_ns, below_ns, trials: outside.len(), log_ratio })
     };
-    let scales = || Accuracy::SCALES.into_iter().map(Some).chain([None]);
+    let scales = || [Span::ZERO].into_iter().chain(Accuracy::SCALES).map(Accuracy::scale);
     let kinds = Handling::ALL.into_iter().flat_map(|handling| scales().map(move |s| (handling, s)));
     let of_kinds = kinds.filter_map(|(handling, scale)| margin(Some(handling), Some(scale)));
     of_kinds.filter(|margin| margin.trials >= FEWEST).chain(margin(None, None)).collect()

@@ -132,8 +132,23 @@ impl FromStr for Bytes {
 
 /// A rate of data, in bytes per second. Always positive and finite.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
-#[serde(transparent)]
+#[serde(try_from = "f64", into = "f64")]
 pub struct Bandwidth(f64);
+
+impl TryFrom<f64> for Bandwidth {
+    type Error = &'static str;
+
+    fn try_from(rate: f64) -> Result<Self, Self::Error> {
+        let is_rate = rate > 0.0 && rate.is_finite();
+        is_rate.then_some(Self(rate)).ok_or("a bandwidth is a number of bytes per second above 0")
+    }
+}
+
+impl From<Bandwidth> for f64 {
+    fn from(rate: Bandwidth) -> Self {
+        rate.0
+    }
+}
 
 impl Bandwidth {
     /// # Panics

@@ -51,6 +51,42 @@ fn buffers(elements: u64) -> String {
     buffer("x") + &buffer("y")
 }
 
+/// Both ways at once, whatever clock whoever measured it had: what two GPUs carry together is no
+/// less than what each way carried, and no more than both.
+#[test]
+fn both_ways_at_once_are_at_most_the_sum_of_both() {
+    for (down, up) in [(45.0, 45.0), (45.0, 30.0), (45.0, 20.0), (45.0, 15.0)] {
+        let mut table = "path,memory,bytes,gpus,concurrent,seconds\n".to_owned();
+        for bytes in [1 << 20, 64 << 20] {
+            let alone = ["H2D,pinned,B,2,,50", "D2H,pinned,B,2,,50"].map(str::to_owned);
+            let both = [format!("H2D,pinned,B,2,D2H,{down}"), format!("D2H,pinned,B,2,H2D,{up}")];
+            for line in alone.into_iter().chain(both) {
+                let (head, rate) = line.rsplit_once(',').expect("a rate");
+                let seconds = f64::from(bytes) / (rate.parse::<f64>().expect("one") * 1e9) + 5e-6;
+                table += &format!("{},{seconds:e}\n", head.replace('B', &bytes.to_string()));
+            }
+        }
+        let root = &fitted(&table).multi_gpu.roots[0];
+        let both = root.both_bytes_per_second.expect("measured").bytes_per_second() / 1e9;
+        assert!(
+            (2.0 * down - 0.1..=2.0 * (down + up) + 0.1).contains(&both),
+            "{down} {up}: {both}"
+        );
+    }
+}
+
+#[test]
+fn a_footprint_holds_what_is_used_at_once() {
+    for (table, own) in [
+        ("kernel,elements,processor,footprint,seconds\nscale,1024,cpu,4096,1e-6\n", "8 KiB"),
+        ("path,memory,bytes,footprint,seconds\nH2D,pageable,1 MiB,4 KiB,1e-6\n", "1 MiB"),
+    ] {
+        let table = format!("{MACHINE}# cpu_threads = 4\n{table}");
+        let error = read(&table).expect_err("less than its own");
+        assert!(error.contains(&format!("4 KiB is less than the {own} that are used")), "{error}");
+    }
+}
+
 #[test]
 fn rows_of_one_quantity_are_repetitions() {
     let samples = read(&format!(

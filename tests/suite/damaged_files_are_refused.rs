@@ -1,0 +1,177 @@
+//! A profile, samples or runs that a hand or a disk has changed are refused with what is wrong and
+//! where; nothing panics over them later, and no answer is made of them.
+
+use hallway::fit::fit;
+use hallway::profile::Profile;
+use hallway::runs::RunSet;
+use hallway::samples::Samples;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn committed(file: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("calibration/h200");
+    std::fs::read_to_string(folder.join(file)).expect("committed")
+}
+
+/// A folder of its own with one file in it.
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn with(name: &str, text: &str) -> (Self, PathBuf) {
+        let folder = Self(tempfile::tempdir().expect("a folder"));
+        let path = folder.0.path().join(name);
+        std::fs::write(&path, text).expect("written");
+        (folder, path)
+    }
+}
+
+fn hallway(arguments: &[&str], path: &Path) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hallway"));
+    command.args(arguments).arg(path).output().expect("it starts")
+}
+
+/// The value of the first line with this key behind a heading becomes another.
+fn edited(text: &str, heading: &str, key: &str, value: &str) -> String {
+    let at = text.find(heading).unwrap_or_else(|| panic!("no {heading}"));
+    let key = format!("\n{key} = ");
+    let start = at + text[at..].find(&key).unwrap_or_else(|| panic!("no {key}")) + key.len();
+    // Lists go over several lines.
+    let end = text[start..].find("\n]\n").filter(|_| text[start..].starts_with('['));
+    let end = end.map_or_else(|| text[start..].find('\n').expect("a line"), |end| end + 2);
+    format!("{}{value}{}", &text[..start], &text[start + end..])
+}
+
+#[test]
+fn a_profile_with_a_number_that_is_none() {
+    let text = committed("profile.toml");
+    for (heading, key, value, message) in [
+        ("[machine]", "multiprocessors", "0", "must be at least 1"),
+        ("[calls.launch]", "ns", "nan", "numbers, and not below 0"),
+        ("[calls]", "launch_spread", "[]", "a factor above 0"),
+        ("[calls]", "launch_spread", "[[0.5, inf]]", "a factor above 0"),
+        ("[caches]", "staging_misses", "[]", "a share of misses, 0 to 1"),
+        ("[caches]", "own_misses", "[[4.0, 0.0], [2.0, 1.0]]", "a share of misses, 0 to 1"),
+        ("[caches]", "twin_misses", "[[4.0, 1.5]]", "a share of misses, 0 to 1"),
+        ("[link.down_shared]", "per_copy_ns", "inf", "inf should be a number, and not below 0"),
+        ("[link]", "down_bytes_per_second", "-1.0", "bytes per second above 0"),
+        ("[copy.time]", "scatter", "nan", "the scatter of a curve is a number"),
+        ("[copy.time]", "knots", "[[4.0, -1.0]]", "numbers not below 0"),
+        ("[[accuracy.margin]]", "log_ratio", "700.0", "-10 to 10"),
+    ] {
+        let (_folder, path) = Folder::with("profile.toml", &edited(&text, heading, key, value));
+        let error = Profile::load(&path).expect_err(value).to_string();
+        assert!(error.contains(message), "{heading} {key} = {value}: {error}");
+    }
+    let (_folder, path) = Folder::with("profile.toml", &text);
+    Profile::load(&path).expect("unharmed");
+}
+
+#[test]
+fn a_profile_that_says_two_things_or_is_none() {
+    let text = committed("profile.toml");
+    let (before, rest) = text.split_once("[[copy]]").expect("copies");
+    let (copy, _) = rest.split_once("\n[[").expect("another table");
+    let twice = format!("{before}[[copy]]{copy}\n[[copy]]{rest}");
+    let newer = text.replacen("schema_version = 1", "schema_version = 2\nnew = true", 1);
+    let samples = "{\"hallway_samples\":2}".to_owned();
+    for (text, message) in [
+        (twice, "two tables [[copy]] are about the same"),
+        (newer, "has schema version 2; this hallway reads version 1"),
+        (samples, "has samples, not a profile: `hallway fit"),
+    ] {
+        let (_folder, path) = Folder::with("profile.toml", &text);
+        let error = Profile::load(&path).expect_err(message).to_string();
+        assert!(error.contains(message), "{error}");
+    }
+}
+
+#[test]
+fn samples_with_times_that_are_none() {
+    let text = committed("samples.jsonl");
+    let lines: Vec<&str> = text.lines().collect();
+    let find = |word: &str| lines.iter().position(|line| line.contains(word)).expect("there");
+    let [launch, trial] = ["\"call\":\"launch\"", "\"scenario\""].map(find);
+    let with = |at: usize, key: &str, value: &str| {
+        let key = format!("\"{key}\":");
+        let (before, rest) = lines[at].split_once(&key).expect("the key");
+        let end = if rest.starts_with('[') { rest.find(']').expect("its end") + 1 } else { 1 };
+        let end = rest[end..].find([',', '}']).expect("its end") + end;
+        let line = format!("{before}{key}{value}{}", &rest[end..]);
+        format!("{}\n{line}\n{}\n", lines[0], lines[launch])
+    };
+    for (text, message) in [
+        (with(launch, "count", "0"), ":2: not a line of samples: `count` and `times` should be"),
+        (with(launch, "times", "[9223372036854775808]"), ":2: not a line of samples: `count` and"),
+        (with(launch, "times", "[-1]"), ":2: not a line of samples: invalid value: integer `-1`"),
+        (with(trial, "passes", "[0,0]"), ":2: not a line of samples: `passes` should be"),
+        (with(trial, "passes", "[-1]"), ":2: not a line of samples: invalid value: integer `-1`"),
+        (
+            text.replacen("samples\":2", "samples\":1", 1),
+            "of format 1; this hallway reads format 2",
+        ),
+    ] {
+        let (_folder, path) = Folder::with("samples.jsonl", &text);
+        let error = Samples::load(&path).expect_err(message).to_string();
+        assert!(error.contains(message), "{error}");
+    }
+    // What is too short for the clock takes no time, and its profile can be read.
+    let (folder, path) = Folder::with("samples.jsonl", &with(launch, "times", "[0,0,0]"));
+    let profile = fit(&Samples::load(&path).expect("times")).expect("some");
+    let path = folder.0.path().join("profile.toml");
+    profile.save(&path).expect("written");
+    assert_eq!(Profile::load(&path).expect("a profile"), profile);
+}
+
+#[test]
+fn runs_without_passes() {
+    let text = committed("runs/small-scale.json");
+    let (before, rest) = text.split_once("\"passes_ns\":[").expect("passes");
+    let (_, after) = rest.split_once(']').expect("their end");
+    for passes in ["", "0", "18446744073709551615"] {
+        let text = format!("{before}\"passes_ns\":[{passes}]{after}");
+        let (_folder, path) = Folder::with("small-scale.json", &text);
+        let error = RunSet::load(&path).expect_err(passes).to_string();
+        assert!(error.contains("are none, or no times: verify again"), "{error}");
+    }
+}
+
+#[test]
+fn plans_that_were_not_run_are_counted() {
+    let (folder, path) = Folder::with("profile.toml", &committed("profile.toml"));
+    let mut runs: serde_json::Value =
+        serde_json::from_str(&committed("runs/small-scale.json")).expect("runs");
+    runs["runs"].as_array_mut().expect("a list").truncate(5);
+    std::fs::create_dir(folder.0.path().join("runs")).expect("made");
+    let file = folder.0.path().join("runs/small-scale.json");
+    std::fs::write(file, runs.to_string()).expect("written");
+    let scenario = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/small-scale.toml");
+    let scenario = scenario.to_str().expect("a name");
+    let output = hallway(&["verify", "--recorded", scenario, "--profile"], &path);
+    let warning = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        warning.contains("small-scale: of 19 plans that are predicted, 5 were run"),
+        "{warning}"
+    );
+}
+
+#[test]
+fn samples_are_not_overwritten_by_their_profile() {
+    let text = "# gpu = Test\n# multiprocessors = 10\n# device_memory = 1 GiB\n\
+                path,memory,bytes,seconds\nH2D,pinned,4096,3e-6\n";
+    // As some spreadsheets begin a file.
+    let (folder, path) = Folder::with("lab.csv", &format!("\u{feff}{text}"));
+    let link = folder.0.path().join("link.toml");
+    std::os::unix::fs::symlink(&path, &link).expect("made");
+    for output in [&path, &link] {
+        let to = output.to_str().expect("a name");
+        let found = hallway(&["fit", "--output", to], &path);
+        assert_eq!(found.status.code(), Some(2));
+        let error = String::from_utf8_lossy(&found.stderr);
+        assert!(error.contains("would take the place of its samples"), "{error}");
+        assert!(std::fs::read_to_string(&path).expect("there").ends_with(text));
+    }
+    let to = folder.0.path().join("profile.toml");
+    let found = hallway(&["fit", "--output", to.to_str().expect("a name")], &path);
+    let said = String::from_utf8_lossy(&found.stdout);
+    assert!(found.status.success() && said.contains("Of 1 there is one time each"), "{said}");
+}
