@@ -6,7 +6,7 @@ use crate::gpu::{
     Blocker, Device, DeviceMemory, Event, GpuError, Launch, ManagedMemory, PinnedMemory,
     Registration, Stream, calls_a_library, supports,
 };
-use crate::host::{OneCpu, PageMemory, Team};
+use crate::host::{OneCpu, PageMemory, Team, available_memory};
 use crate::kernels::{Kernel, Variant};
 use crate::plan::Direction;
 use crate::samples::{LONG_COPY, LONG_KERNEL, Quantity, SHORT_COPY, SHORT_KERNEL};
@@ -30,6 +30,10 @@ const _: () = assert!(PLACES.is_multiple_of(MOST_STREAMS) && SIDE_BY_SIDE % 2 ==
 /// Room for what the blocks of a reduction combine. Each kernel has its own: a
 /// sum leaves parts behind where a histogram must find zeros.
 const WORKSPACE: Bytes = Bytes::kib(32);
+
+/// Pools, what is registered, and pinned memory for both directions.
+const HOST_MEMORY: Bytes =
+    Bytes::new(POOL.get() * (Kernel::MOST_INPUTS as u64 + 1) + 3 * LARGEST.get());
 
 pub(super) struct Rig<'d> {
     pub device: &'d Device,
@@ -67,6 +71,10 @@ pub(super) struct Rig<'d> {
 
 impl<'d> Rig<'d> {
     pub fn new(device: &'d Device, team: &'d Team, devices: usize) -> Result<Self, CalibrateError> {
+        // Whoever takes the last page may be stopped by the system, without a word.
+        if let Some(has) = available_memory().filter(|&has| has < HOST_MEMORY) {
+            return Err(CalibrateError::LittleMemory { needs: HOST_MEMORY, has });
+        }
         let streams: Result<Vec<_>, _> =
             (0..=(PLACES - 1) * SIDE_BY_SIDE).map(|_| Stream::new(device)).collect();
         let mark = || Event::timing(device);
@@ -93,13 +101,14 @@ impl<'d> Rig<'d> {
             ordering: ordering.collect::<Result<_, _>>()?,
             blocker: Blocker::new(device)?,
             pinned: [pinned()?, pinned()?],
-            _registration: registration,
+            // In this order: cut off below, what comes later is dropped first.
             registered,
+            _registration: registration,
             combined: None,
             managed: None,
             arrays: [array()?, array()?, array()?, array()?],
             workspace: DeviceMemory::new(device, WORKSPACE * Kernel::ALL.len() as u64)?,
-            members: Member::all(device, devices)?,
+            members: Member::all(device, devices).map_err(CalibrateError::Several)?,
             pools,
             turn: 0,
             cpu: OneCpu::quietest(),

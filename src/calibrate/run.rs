@@ -26,6 +26,13 @@ pub enum CalibrateError {
     Write(#[from] std::io::Error),
     #[error(transparent)]
     OtherCourse(#[from] OtherCourse),
+    #[error(
+        "calibrating takes {needs} of host memory and {has} can be had: end what else takes \
+         memory, or raise the limit of the container or the batch system"
+    )]
+    LittleMemory { needs: Bytes, has: Bytes },
+    #[error("of the GPUs that are calibrated together: {0}; `--gpus 1` leaves the others out")]
+    Several(GpuError),
     #[error("interrupted after {done} of {total} probes")]
     Interrupted { done: usize, total: usize },
 }
@@ -101,17 +108,18 @@ pub fn calibrate<W: Write>(
         return go_on(done).map(|()| samples);
     }
     let patience = Patience::of(samples.machine.extent);
-    let mut watch = Watch::new(device);
     let note = |samples: &mut Samples, recorder: &mut Recorder<W>, watch: &Watch| {
         let Some(condition) = watch.condition() else { return Ok(()) };
         recorder.add_condition(&condition)?;
         samples.conditions.push(condition);
         Ok::<_, CalibrateError>(())
     };
-    note(&mut samples, recorder, &watch)?;
     // Made anew: where memory lies is drawn again, as for another calibration.
     let mut rig = Rig::new(device, team, samples.machine.devices)?;
     warm_up(&mut rig)?;
+    // Some devices lower their clocks when they have nothing to do: usual is what they have now.
+    let mut watch = Watch::new(device);
+    note(&mut samples, recorder, &watch)?;
     for probe in left {
         go_on(done)?;
         let measurements = measure(&mut rig, probe, &patience, &samples)?;
@@ -327,12 +335,15 @@ pub fn provenance(
     seed: u64,
     extent: Extent,
     devices: usize,
-) -> Result<Provenance, GpuError> {
+) -> Result<Provenance, CalibrateError> {
     let gpu = device.describe()?;
+    let reach_each_other = |index: usize| {
+        let other = device.nth(index)?;
+        Ok(device.reaches(other)? && other.reaches(device)?)
+    };
     let mut peer_access = devices > 1;
     for index in 1..devices {
-        let other = device.nth(index)?;
-        peer_access &= device.reaches(other)? && other.reaches(device)?;
+        peer_access &= reach_each_other(index).map_err(CalibrateError::Several)?;
     }
     let monitor = Monitor::new(device);
     let place = monitor.as_ref().map(Monitor::place).unwrap_or_default();
@@ -344,6 +355,7 @@ pub fn provenance(
     let since_1970 = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     Ok(Provenance {
         gpu: gpu.name,
+        gpu_uuid: monitor.as_ref().and_then(Monitor::uuid),
         compute_capability: gpu.compute_capability,
         multiprocessors: gpu.multiprocessors,
         device_memory_bytes: gpu.memory,

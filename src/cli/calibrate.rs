@@ -71,7 +71,8 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
     let team = team(arguments.threads)?;
     let extent = if arguments.quick { Extent::Quick } else { Extent::Full };
     let gpus = gpus(&device, arguments.gpus)?;
-    let machine = provenance(&device, &team, arguments.seed, extent, gpus)?;
+    let machine = provenance(&device, &team, arguments.seed, extent, gpus);
+    let machine = machine.map_err(Failure::machine)?;
     let managed_bytes = if arguments.managed { managed_bytes(&device)? } else { Bytes::ZERO };
     let machine = Provenance { managed_bytes, ..machine };
     let target = arguments.output.join(SAMPLES);
@@ -110,7 +111,11 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
     };
     let samples = measure(so_far);
     bar.shown.finish_and_clear();
-    let samples = samples?;
+    let samples = samples.inspect_err(|failure| {
+        if !matches!(failure, Failure::Interrupted(_)) {
+            eprintln!("hallway: what was measured is kept\n{}", going_on(arguments, &growing));
+        }
+    })?;
     let profile = profile_of(&samples).map_err(Failure::machine)?;
     let path = arguments.output.join("profile.toml");
     // In this order: cut off in between, `--resume` finds all samples and ends the same.
@@ -137,7 +142,8 @@ fn check(arguments: &CalibrateArguments, path: &Path) -> Result<Outcome, Failure
     let device = Device::open(arguments.gpu)?;
     let team = team((there.cpu_threads > 0).then_some(there.cpu_threads))?;
     let gpus = there.devices.min(device.visible());
-    let here = provenance(&device, &team, there.seed, there.extent, gpus)?;
+    let here = provenance(&device, &team, there.seed, there.extent, gpus);
+    let here = here.map_err(Failure::machine)?;
     let (hallway_version, managed_bytes) = (there.hallway_version.clone(), there.managed_bytes);
     let here = Provenance { hallway_version, managed_bytes, ..here };
     let mut bar = Bar::new().map_err(Failure::machine)?;
@@ -193,6 +199,11 @@ fn interrupted(growing: &Path, here: &Provenance) -> Result<Samples, Failure> {
 }
 
 fn how_to_go_on(error: &CalibrateError, arguments: &CalibrateArguments, growing: &Path) -> String {
+    let how = going_on(arguments, growing);
+    format!("hallway: {error}; an older profile is as it was\n{how}")
+}
+
+fn going_on(arguments: &CalibrateArguments, growing: &Path) -> String {
     let CalibrateArguments { output, gpu, gpus, threads, seed, quick, managed, .. } = arguments;
     let mut options = format!("--resume --output {} --gpu {gpu} --seed {seed}", output.display());
     if *quick {
@@ -208,8 +219,7 @@ fn how_to_go_on(error: &CalibrateError, arguments: &CalibrateArguments, growing:
         options += &format!(" --threads {threads}");
     }
     format!(
-        "hallway: {error}; an older profile is as it was\n\
-         To go on: hallway calibrate {options}\n\
+        "To go on: hallway calibrate {options}\n\
          To fit what there is: hallway fit {} --output PROFILE",
         growing.display()
     )

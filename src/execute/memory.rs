@@ -2,9 +2,9 @@
 
 use super::data::Contents;
 use super::run::ExecuteError;
-use crate::gpu::{Device, DeviceMemory, PinnedMemory, Registration, Stream};
+use crate::gpu::{Device, DeviceMemory, GpuError, PinnedMemory, Registration, Stream};
 use crate::host::PageMemory;
-use crate::plan::{Allocation, Place, Plan, Slice};
+use crate::plan::{Allocation, Call, Place, Plan, Slice};
 use crate::scenario::{Home, HostMemory, Workload};
 use crate::units::Bytes;
 use std::borrow::Cow;
@@ -144,6 +144,47 @@ impl Memories {
         start.expect("a checked plan uses device memory on the device") + slice.offset.get()
     }
 
+    /// Puts what there was before the plan where it was, and what is no number wherever else the
+    /// body writes.
+    pub fn begin_anew(
+        &mut self,
+        device: Option<&Device>,
+        plan: &Plan,
+        contents: &Contents,
+    ) -> Result<(), ExecuteError> {
+        let nothing = vec![f32::NAN; 1 << 20];
+        // A reduction leaves its workspace as set-up has cleared it.
+        let cleared = |index: usize| {
+            plan.setup.iter().any(|call| match call {
+                Call::Clear { target, .. } => target.allocation.0 == index,
+                _ => false,
+            })
+        };
+        for (index, allocation) in plan.allocations.iter().enumerate() {
+            let length = allocation.bytes.as_usize() / 4;
+            let values = match allocation.holds {
+                Some(id) => contents.of(id),
+                None if cleared(index) => continue,
+                None => &nothing[..length.min(nothing.len())],
+            };
+            // Over and over, where they are fewer.
+            for start in (0..length).step_by(values.len().max(1)) {
+                let values = &values[..values.len().min(length - start)];
+                if let Some(address) = self.0[index].host_address() {
+                    // SAFETY: the allocation holds so many values, and is borrowed.
+                    let target = unsafe { slice::from_raw_parts_mut(address, length) };
+                    target[start..start + values.len()].copy_from_slice(values);
+                }
+                if let (Memory::Device(memory), Place::Device(id)) =
+                    (&self.0[index], allocation.place)
+                {
+                    write(need(device)?.nth(id.0)?, memory, start, values)?;
+                }
+            }
+        }
+        Ok(device.map_or(Ok(()), Device::make_current)?)
+    }
+
     /// The contents of an allocation, wherever it is.
     pub fn read(
         &mut self,
@@ -173,11 +214,25 @@ fn device_memory(
     values: &[f32],
 ) -> Result<Memory, ExecuteError> {
     let memory = DeviceMemory::new(device, allocation.bytes)?;
-    let stream = Stream::new(device)?;
-    // SAFETY: both sides hold so many bytes until the wait is over.
-    unsafe { stream.copy_in(values.as_ptr(), memory.address(), allocation.bytes)? };
-    stream.synchronize()?;
+    write(device, &memory, 0, values)?;
     Ok(Memory::Device(memory))
+}
+
+/// Copies values to the place of the element `start`.
+fn write(
+    device: &Device,
+    memory: &DeviceMemory,
+    start: usize,
+    values: &[f32],
+) -> Result<(), GpuError> {
+    device.make_current()?;
+    let stream = Stream::new(device)?;
+    let [offset, bytes] = [start, values.len()].map(|length| Bytes::of_f32(length as u64));
+    assert!(offset + bytes <= memory.bytes(), "more values than there is room for");
+    // SAFETY: both sides hold so many bytes until the wait is over.
+    let target = memory.address() + offset.get();
+    unsafe { stream.copy_in(values.as_ptr(), target, bytes)? };
+    stream.synchronize()
 }
 
 pub(super) fn need(device: Option<&Device>) -> Result<&Device, ExecuteError> {

@@ -4,7 +4,7 @@
 //! one that was there before stays until then. What takes long to write grows
 //! under a name of its own, which says that it is not whole.
 
-use std::fs::{File, OpenOptions, Permissions};
+use std::fs::{File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -15,14 +15,28 @@ pub fn partial(path: &Path) -> PathBuf {
     path.with_extension(format!("partial.{extension}"))
 }
 
-/// Writes the beginning of a file that grows, and opens it to write on. What grew
-/// there before is replaced once the beginning is whole.
+/// Writes the beginning of a file that grows, and opens it to write on, for nobody else as long
+/// as it is open. What grew there before is replaced once the beginning is whole.
 ///
 /// # Errors
-/// If the folder cannot be made or the file not be written.
+/// If the folder cannot be made or the file not be written, or somebody else writes on it.
 pub fn begin(path: &Path, beginning: &[u8]) -> io::Result<File> {
+    if let Ok(before) = File::open(path) {
+        lock(&before)?;
+    }
     write_whole(path, beginning)?;
-    OpenOptions::new().append(true).open(path)
+    let file = OpenOptions::new().append(true).open(path)?;
+    lock(&file).map(|()| file)
+}
+
+/// Some file systems know no locks: then nobody is kept out.
+fn lock(file: &File) -> io::Result<()> {
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => {
+            Err(io::Error::new(io::ErrorKind::ResourceBusy, "another process is writing it"))
+        }
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(()),
+    }
 }
 
 /// Gives a file that has grown up its own name.

@@ -85,7 +85,7 @@ impl Blocker {
         let mut arguments: [*mut c_void; 3] =
             [(&raw mut flag).cast(), (&raw mut epoch).cast(), (&raw mut timeout).cast()];
         // SAFETY: with unified addressing a pinned host address is a device
-        // address too; the flag outlives the kernel because `release` follows.
+        // address too; the flag is dropped behind the kernel's end.
         unsafe { start(self.function, &ONE_THREAD, stream.raw(), &mut arguments) }
     }
 
@@ -123,5 +123,16 @@ impl Blocker {
             std::hint::spin_loop();
         }
         Ok(())
+    }
+}
+
+impl Drop for Blocker {
+    /// Where an error came between hold and end, the kernel still looks at the flag.
+    fn drop(&mut self) {
+        if self.word().load(Ordering::SeqCst) != self.epoch {
+            self.release();
+            // SAFETY: only waits; what may have failed before is said elsewhere.
+            unsafe { sys::cuCtxSynchronize() };
+        }
     }
 }

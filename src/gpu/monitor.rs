@@ -115,15 +115,20 @@ impl Monitor {
         self.text(b"nvmlSystemGetDriverVersion\0")
     }
 
+    /// What tells the device from all others, such as `GPU-5b2e...`.
+    pub fn uuid(&self) -> Option<String> {
+        type TextOf = unsafe extern "C" fn(Handle, *mut c_char, c_uint) -> c_int;
+        // SAFETY: the function of this name has this type.
+        let ask = unsafe { self.library.get::<TextOf>(b"nvmlDeviceGetUUID\0").ok()? };
+        // SAFETY: the buffer is as long as stated.
+        text(|buffer, length| unsafe { ask(self.device, buffer, length) })
+    }
+
     fn text(&self, name: &[u8]) -> Option<String> {
-        let mut text = [0_u8; 96];
-        // SAFETY: functions of these names have this type; the buffer is as long as stated.
-        let result = unsafe {
-            let ask = self.library.get::<Text>(name).ok()?;
-            ask(text.as_mut_ptr().cast(), text.len() as c_uint)
-        };
-        let end = text.iter().position(|&byte| byte == 0)?;
-        (result == SUCCESS).then(|| String::from_utf8_lossy(&text[..end]).into_owned())
+        // SAFETY: functions of these names have this type.
+        let ask = unsafe { self.library.get::<Text>(name).ok()? };
+        // SAFETY: the buffer is as long as stated.
+        text(|buffer, length| unsafe { ask(buffer, length) })
     }
 
     /// Everything about the present.
@@ -210,6 +215,14 @@ fn ranges(mask: &[c_ulong]) -> Option<String> {
     };
     let all: Vec<String> = starts.map(range).collect();
     (!all.is_empty()).then(|| all.join(","))
+}
+
+/// What a function writes into a buffer of so many bytes, up to a zero.
+fn text(ask: impl FnOnce(*mut c_char, c_uint) -> c_int) -> Option<String> {
+    let mut text = [0_u8; 96];
+    let result = ask(text.as_mut_ptr().cast(), text.len() as c_uint);
+    let end = text.iter().position(|&byte| byte == 0)?;
+    (result == SUCCESS).then(|| String::from_utf8_lossy(&text[..end]).into_owned())
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use crate::units::Bytes;
 use std::fs;
+use std::path::{Path, PathBuf};
 
 /// The CPU as a calibration names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +22,7 @@ pub fn describe() -> CpuDescription {
         model: model().unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
         threads: std::thread::available_parallelism().map_or(1, usize::from),
         numa_nodes: numa_nodes().unwrap_or(1),
-        memory: memory("MemTotal"),
+        memory: memory("MemTotal").into_iter().chain(limits().map(|limit| limit.most)).min(),
     }
 }
 
@@ -44,7 +45,35 @@ fn memory(line: &str) -> Option<Bytes> {
 
 /// Host memory that can be had without pushing out anything, where the system tells.
 pub fn available_memory() -> Option<Bytes> {
-    memory("MemAvailable")
+    memory("MemAvailable").into_iter().chain(limits().map(|limit| limit.left)).min()
+}
+
+/// What a control group may use, as containers and batch systems set it.
+struct Limit {
+    most: Bytes,
+    left: Bytes,
+}
+
+/// Those of the group that this process is in and of all around it (cgroup v2:
+/// Documentation/admin-guide/cgroup-v2.rst, "Memory Interface Files").
+fn limits() -> impl Iterator<Item = Limit> {
+    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let own = groups.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or_default();
+    let own = PathBuf::from("/sys/fs/cgroup").join(own);
+    let around: Vec<PathBuf> = own.ancestors().map(Path::to_owned).collect();
+    around.into_iter().filter_map(|group| {
+        let read = |file| fs::read_to_string(group.join(file)).ok();
+        let most: u64 = read("memory.max")?.trim().parse().ok()?;
+        let used: u64 = read("memory.current")?.trim().parse().ok()?;
+        // What was read from files makes room when it is needed.
+        let stat = read("memory.stat").unwrap_or_default();
+        let files = stat.lines().filter_map(|line| {
+            let (key, bytes) = line.split_once(' ')?;
+            matches!(key, "inactive_file" | "active_file").then(|| bytes.parse::<u64>().ok())?
+        });
+        let used = used.saturating_sub(files.sum());
+        Some(Limit { most: Bytes::new(most), left: Bytes::new(most.saturating_sub(used)) })
+    })
 }
 
 fn numa_nodes() -> Option<usize> {

@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Provenance {
     pub gpu: String,
+    /// What tells this GPU from others like it, where NVML does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gpu_uuid: Option<String>,
     pub compute_capability: String,
     pub multiprocessors: u32,
     pub device_memory_bytes: Bytes,

@@ -5,6 +5,7 @@ use hallway::calibrate::{Course, OtherCourse};
 use hallway::fit::fit;
 use hallway::samples::{Measurement, Provenance, Quantity, Recorder, Samples, Stop};
 use hallway::units::Span;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 fn measured(quantity: &Quantity) -> Measurement {
@@ -138,4 +139,19 @@ fn another_machine_is_told_by_what_differs() {
     let other = Provenance { gpu: "Another".to_owned(), seed: 2, ..later };
     let expected = ["gpu: \"Another\" there, \"Round Numbers 1000\" here", "seed: 2 there, 1 here"];
     assert_eq!(other.differences(&here), expected);
+}
+
+#[test]
+fn two_calibrations_do_not_write_to_one_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let growing = hallway::files::partial(&folder.path().join("samples.jsonl"));
+    let mut first = hallway::files::begin(&growing, b"one\n").expect("writable");
+    let error = hallway::files::begin(&growing, b"two\n").expect_err("the first goes on");
+    assert_eq!(error.kind(), std::io::ErrorKind::ResourceBusy);
+    first.write_all(b"more\n").expect("written");
+    assert_eq!(std::fs::read_to_string(&growing).expect("there"), "one\nmore\n");
+    // Whoever was interrupted is not in the way.
+    drop(first);
+    hallway::files::begin(&growing, b"three\n").expect("nobody writes it");
+    assert_eq!(std::fs::read_to_string(&growing).expect("there"), "three\n");
 }

@@ -199,6 +199,7 @@ pub fn machine_with_bandwidth(times: f64) -> Profile {
 fn provenance() -> Provenance {
     Provenance {
         gpu: "Round Numbers 1000".to_owned(),
+        gpu_uuid: None,
         compute_capability: "9.0".to_owned(),
         multiprocessors: 100,
         device_memory_bytes: Bytes::mib(80 << 10),

@@ -131,3 +131,23 @@ fn of_plans_that_are_set_up_together_each_is_run() {
     let none = executor.set_up(&[], Effort::SHORT).expect("nothing to do");
     assert!(none.finish().expect("nothing done").is_empty());
 }
+
+/// Updates in place begin with what was there before, for the pass that is checked in the end.
+#[test]
+fn what_is_updated_in_place_is_checked_at_full_speed_too() {
+    let buffer = |name: &str| {
+        let rest = "type = \"f32\"\nelements = 10_007\nhome = \"host\"\n";
+        format!("[[buffer]]\nname = \"{name}\"\n{rest}")
+    };
+    let workload = super::workloads::read(&format!(
+        "schema_version = 1\nname = \"w\"\nquestion = \"?\"\nbatches = 2\n{}{}[[task]]\n\
+         name = \"t\"\nkernel = \"saxpy\"\nreads = [\"x\", \"y\"]\nwrites = [\"y\"]\niterations = 2",
+        buffer("x"),
+        buffer("y")
+    ));
+    let plan = candidates(&workload).plans.into_iter().find(|plan| !plan.needs_device());
+    let team = Team::new(2).expect("two threads");
+    let executor = Executor::new(None, &team, &workload, 1);
+    let run = executor.run(&plan.expect("one for the CPU"), Effort::SHORT).expect("right results");
+    assert!(run.passes_ns.len() > 1 && run.worst_error < 1e-6, "{}", run.worst_error);
+}

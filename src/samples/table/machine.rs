@@ -59,6 +59,7 @@ pub(super) fn machine(text: &str, has_twins: bool) -> Result<Provenance, (usize,
     let host_memory = said.get("host_memory").map(|&value| memory("host_memory", value));
     Ok(Provenance {
         gpu: needs("gpu", "NVIDIA H200")?.1.to_owned(),
+        gpu_uuid: None,
         compute_capability: word("compute_capability"),
         multiprocessors: whole("multiprocessors", needs("multiprocessors", "132")?)?,
         device_memory_bytes,
