@@ -141,7 +141,8 @@ fn what_is_updated_in_place_is_checked_at_full_speed_too() {
     };
     let workload = super::workloads::read(&format!(
         "schema_version = 1\nname = \"w\"\nquestion = \"?\"\nbatches = 2\n{}{}[[task]]\n\
-         name = \"t\"\nkernel = \"saxpy\"\nreads = [\"x\", \"y\"]\nwrites = [\"y\"]\niterations = 2",
+         name = \"t\"\nkernel = \"saxpy\"\nreads = [\"x\", \"y\"]\nwrites = [\"y\"]\n\
+         iterations = 2",
         buffer("x"),
         buffer("y")
     ));
