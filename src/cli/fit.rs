@@ -16,6 +16,7 @@ A file whose name ends in .csv is a table of times that were taken elsewhere, in
   path,memory,bytes,concurrent,kernel,elements,call,operation,after,seconds
   H2D,pinned,1048576,,,,,,,20.9e-6
   H2D,pinned,1048576,D2H,,,,,,23.1e-6
+  H2D,pinned,67108864,D2H,,,,,,1.32e-3
   ,,,,scale,1048576,,,,4.5e-6
   ,,,,,,launch,,,2.8e-6
   ,,,,,,,kernel,,8.9e-6

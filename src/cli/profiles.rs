@@ -88,6 +88,7 @@ impl Predicting {
     /// The profile that was named, or the newest under `calibration/`.
     pub fn profile(&self) -> Result<Found, Failure> {
         let path = match &self.profile {
+            Some(folder) if folder.is_dir() => folder.join("profile.toml"),
             Some(path) => path.clone(),
             None => newest(Path::new("calibration"))?,
         };

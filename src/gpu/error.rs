@@ -14,7 +14,10 @@ pub enum GpuError {
     NoSuchDevice { wanted: usize, count: usize },
     #[error("this takes {wanted} GPUs, and {count} are visible")]
     TooFewDevices { wanted: usize, count: usize },
-    #[error("NVRTC was not found: install the CUDA toolkit's libnvrtc or set LD_LIBRARY_PATH")]
+    #[error(
+        "NVRTC was not found: install the CUDA toolkit's libnvrtc or set LD_LIBRARY_PATH; of CUDA \
+         13 and later the name libnvrtc.so has to be there, without a version"
+    )]
     NoCompiler,
     #[error(
         "{library} was not found, which kernel `{kernel}` needs: install the CUDA toolkit's \

@@ -36,6 +36,11 @@ impl Module {
         let mut handle = std::ptr::null_mut();
         // SAFETY: NVRTC returns terminated PTX text.
         let result = unsafe { sys::cuModuleLoadData(&raw mut handle, image.as_ptr().cast()) };
+        if result == sys::CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION {
+            let log = "NVRTC is newer than the driver: update the driver, or have LD_LIBRARY_PATH \
+                       name an older toolkit's libnvrtc first";
+            return Err(GpuError::Compile { log: log.to_owned() });
+        }
         check("cuModuleLoadData", result)?;
         let (functions, blocker) = (Vec::new(), std::ptr::null_mut());
         let mut module = Self { handle, functions, blocker, image };
@@ -75,17 +80,45 @@ fn compile_ptx(major: u32, minor: u32) -> Result<Vec<std::ffi::c_char>, GpuError
     let source = CString::new(SOURCE).expect("the source has no zero byte");
     let program =
         nvrtc::create_program(&source, None).map_err(|_| failed("nvrtcCreateProgram failed"))?;
-    let options = [format!("--gpu-architecture=compute_{major}{minor}")];
+    let own = 10 * major + minor;
+    let option = |number: u32| [format!("--gpu-architecture=compute_{number}")];
     // SAFETY: the program was just created and is destroyed once, at the end.
     unsafe {
-        let compiled = nvrtc::compile_program(program, &options);
+        let mut compiled = nvrtc::compile_program(program, &option(own));
+        // The driver takes what is for an older architecture, too.
+        if compiled.is_err()
+            && let Some(older) = newest_known(own)
+        {
+            compiled = nvrtc::compile_program(program, &option(older));
+        }
         let ptx = match compiled {
             Ok(()) => nvrtc::get_ptx(program).map_err(|_| failed("nvrtcGetPTX failed")),
-            Err(_) => Err(failed(&log_of(program))),
+            Err(_) => {
+                Err(failed(&format!("for compute capability {major}.{minor}: {}", log_of(program))))
+            }
         };
         let _ = nvrtc::destroy_program(program);
         ptx
     }
+}
+
+/// The newest architecture that NVRTC knows, of those before this one; `None` if it knows this
+/// one, or none before it.
+///
+/// # Safety
+/// NVRTC must be there.
+unsafe fn newest_known(own: u32) -> Option<u32> {
+    let mut count = 0;
+    // SAFETY: the list has room for as many as were counted.
+    let known = unsafe {
+        nvrtc_sys::nvrtcGetNumSupportedArchs(&raw mut count).result().ok()?;
+        let mut known = vec![0; usize::try_from(count).ok()?];
+        nvrtc_sys::nvrtcGetSupportedArchs(known.as_mut_ptr()).result().ok()?;
+        known
+    };
+    let known: Vec<u32> = known.into_iter().filter_map(|one| u32::try_from(one).ok()).collect();
+    let before = known.iter().copied().filter(|&one| one < own).max();
+    before.filter(|_| !known.contains(&own))
 }
 
 /// # Safety

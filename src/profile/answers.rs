@@ -13,7 +13,7 @@ use std::borrow::Cow;
 
 /// A question that the profile has no measurement to answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the profile does not know {what}; `hallway calibrate` measures it")]
+#[error("the profile does not know {what}; `hallway calibrate` or a row of a table tells it")]
 pub struct Unknown {
     pub what: String,
 }

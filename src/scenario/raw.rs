@@ -225,10 +225,14 @@ fn fault_of(error: &toml::de::Error) -> Fault {
 }
 
 fn wrong_type(path: &str, message: &str, span: Range<usize>) -> Fault {
+    let array = match path.rsplit('.').next() {
+        Some("chunks") => "expected an array such as [4, 16]",
+        _ => "expected an array such as [\"x\"]",
+    };
     let ours = [
         ("expected i64", "expected a 64-bit whole number"),
         ("expected f64", "expected a number"),
-        ("expected a sequence", "expected an array such as [\"x\"]"),
+        ("expected a sequence", array),
         ("wanted string or table", "expected a word in quotation marks"),
         ("invalid type: map", "invalid type: table"),
     ];

@@ -53,7 +53,11 @@ pub(super) fn machine(text: &str, has_twins: bool) -> Result<Provenance, (usize,
     let if_said = |key| said.get(key).map_or(Ok(0), |&value| whole(key, value));
     let word = |key| said.get(key).map_or("not said", |said| said.1).to_owned();
     let memory = |key, (line, value): (usize, &str)| {
-        value.parse::<Bytes>().map_err(|error| (line, format!("{key}: {error}")))
+        let bytes = value.parse::<Bytes>().map_err(|error| (line, format!("{key}: {error}")))?;
+        // Nobody has so little: it was meant in another unit.
+        let less =
+            || (line, format!("`# {key} = {value}` is {bytes}: write the unit, as in 141 GiB"));
+        (bytes >= Bytes::mib(1)).then_some(bytes).ok_or_else(less)
     };
     let device_memory_bytes = memory("device_memory", needs("device_memory", "141 GiB")?)?;
     let host_memory = said.get("host_memory").map(|&value| memory("host_memory", value));
