@@ -31,9 +31,9 @@ const _: () = assert!(PLACES.is_multiple_of(MOST_STREAMS) && SIDE_BY_SIDE % 2 ==
 /// sum leaves parts behind where a histogram must find zeros.
 const WORKSPACE: Bytes = Bytes::kib(32);
 
-/// Pools, what is registered, and pinned memory for both directions.
+/// Pools, what is registered or write-combined, and pinned memory for both directions.
 const HOST_MEMORY: Bytes =
-    Bytes::new(POOL.get() * (Kernel::MOST_INPUTS as u64 + 1) + 3 * LARGEST.get());
+    Bytes::new(POOL.get() * (Kernel::MOST_INPUTS as u64 + 1) + 4 * LARGEST.get());
 
 pub(super) struct Rig<'d> {
     pub device: &'d Device,
@@ -72,8 +72,10 @@ pub(super) struct Rig<'d> {
 impl<'d> Rig<'d> {
     pub fn new(device: &'d Device, team: &'d Team, devices: usize) -> Result<Self, CalibrateError> {
         // Whoever takes the last page may be stopped by the system, without a word.
-        if let Some(has) = available_memory().filter(|&has| has < HOST_MEMORY) {
-            return Err(CalibrateError::LittleMemory { needs: HOST_MEMORY, has });
+        let others = if devices > 1 { 2 * devices as u64 } else { 0 };
+        let needs = HOST_MEMORY + LARGEST * others;
+        if let Some(has) = available_memory().filter(|&has| has < needs) {
+            return Err(CalibrateError::LittleMemory { needs, has });
         }
         let streams: Result<Vec<_>, _> =
             (0..=(PLACES - 1) * SIDE_BY_SIDE).map(|_| Stream::new(device)).collect();

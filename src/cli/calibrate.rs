@@ -72,7 +72,7 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
     let extent = if arguments.quick { Extent::Quick } else { Extent::Full };
     let gpus = gpus(&device, arguments.gpus)?;
     let machine = provenance(&device, &team, arguments.seed, extent, gpus);
-    let machine = machine.map_err(Failure::machine)?;
+    let machine = machine.map_err(|error| failure(error, ToString::to_string))?;
     let managed_bytes = if arguments.managed { managed_bytes(&device)? } else { Bytes::ZERO };
     let machine = Provenance { managed_bytes, ..machine };
     let target = arguments.output.join(SAMPLES);
@@ -111,16 +111,25 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
     };
     let samples = measure(so_far);
     bar.shown.finish_and_clear();
-    let samples = samples.inspect_err(|failure| {
-        if !matches!(failure, Failure::Interrupted(_)) {
-            eprintln!("hallway: what was measured is kept\n{}", going_on(arguments, &growing));
-        }
-    })?;
-    let profile = profile_of(&samples).map_err(Failure::machine)?;
     let path = arguments.output.join("profile.toml");
-    // In this order: cut off in between, `--resume` finds all samples and ends the same.
-    profile.save(&path).map_err(Failure::machine)?;
-    files::finish(&growing, &target).map_err(Failure::machine)?;
+    let fitted_to = |samples: &Samples| {
+        let profile = profile_of(samples).map_err(Failure::machine)?;
+        // In this order: cut off in between, `--resume` finds all samples and ends the same.
+        profile.save(&path).map_err(Failure::machine)?;
+        files::finish(&growing, &target).map_err(Failure::machine)?;
+        Ok(profile)
+    };
+    let found = samples.and_then(|samples| fitted_to(&samples).map(|profile| (samples, profile)));
+    let (samples, profile) = found.map_err(|failure| match failure {
+        Failure::Machine(report) if has_measurements(&growing) => {
+            let how = going_on(arguments, &growing);
+            Failure::Machine(miette!(
+                help = format!("what was measured is kept\n{how}"),
+                "{report}"
+            ))
+        }
+        other => other,
+    })?;
     fitted(&path, &samples, &profile)?;
     Ok(Outcome::Done)
 }
@@ -143,7 +152,7 @@ fn check(arguments: &CalibrateArguments, path: &Path) -> Result<Outcome, Failure
     let team = team((there.cpu_threads > 0).then_some(there.cpu_threads))?;
     let gpus = there.devices.min(device.visible());
     let here = provenance(&device, &team, there.seed, there.extent, gpus);
-    let here = here.map_err(Failure::machine)?;
+    let here = here.map_err(|error| failure(error, ToString::to_string))?;
     let (hallway_version, managed_bytes) = (there.hallway_version.clone(), there.managed_bytes);
     let here = Provenance { hallway_version, managed_bytes, ..here };
     let mut bar = Bar::new().map_err(Failure::machine)?;
@@ -201,6 +210,10 @@ fn interrupted(growing: &Path, here: &Provenance) -> Result<Samples, Failure> {
 fn how_to_go_on(error: &CalibrateError, arguments: &CalibrateArguments, growing: &Path) -> String {
     let how = going_on(arguments, growing);
     format!("hallway: {error}; an older profile is as it was\n{how}")
+}
+
+fn has_measurements(growing: &Path) -> bool {
+    Samples::load(growing).is_ok_and(|samples| !samples.measurements.is_empty())
 }
 
 fn going_on(arguments: &CalibrateArguments, growing: &Path) -> String {

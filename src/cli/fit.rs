@@ -2,6 +2,7 @@
 
 use super::profiles::{fitted, profile_of};
 use super::{Failure, Outcome};
+use crate::profile::ProfileError;
 use crate::samples::Samples;
 use clap::Args;
 use std::path::PathBuf;
@@ -47,7 +48,10 @@ pub(super) fn run(arguments: &FitArguments) -> Result<Outcome, Failure> {
     }
     let samples = Samples::load(path).map_err(Failure::input)?;
     let profile = profile_of(&samples).map_err(Failure::input)?;
-    profile.save(output).map_err(Failure::input)?;
+    profile.save(output).map_err(|error| match error {
+        ProfileError::Unusable { .. } => Failure::input(error),
+        other => Failure::machine(other),
+    })?;
     fitted(&arguments.output, &samples, &profile)?;
     Ok(Outcome::Done)
 }

@@ -48,24 +48,28 @@ enum Style {
 pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
     let found = arguments.predicting.profile()?;
     let workloads = arguments.predicting.workloads()?;
-    if !arguments.recorded {
+    let sets = if arguments.recorded {
+        workloads.iter().map(|workload| found.saved_runs(workload)).collect::<Result<_, _>>()?
+    } else {
         let device = Device::open(arguments.gpu)?;
         let threads = found.profile.machine.cpu_threads;
         let team = team((threads > 0).then_some(threads))?;
         let time = found.profile.machine.unix_time;
         let mut sets: Vec<RunSet> = workloads.iter().map(|w| RunSet::new(&w.name, time)).collect();
         let executed = execute((&device, &team), (&workloads, &mut sets), &found, &arguments.trace);
-        // What there is by then is as good, whatever came behind it.
-        for (workload, runs) in workloads.iter().zip(sets).filter(|(_, set)| !set.runs.is_empty()) {
-            runs.save(&found.runs_of(workload)).map_err(Failure::machine)?;
+        for (workload, runs) in workloads.iter().zip(&sets) {
+            let path = found.runs_of(workload);
+            // What there is by then is better than nothing, and no better than all.
+            if !runs.runs.is_empty() && (executed.is_ok() || !path.exists()) {
+                runs.save(&path).map_err(Failure::machine)?;
+            }
         }
-        executed?;
-    }
+        executed.map(|()| sets)?
+    };
     let mut scores = Vec::new();
-    for workload in &workloads {
-        let runs = found.saved_runs(workload)?;
+    for (workload, runs) in workloads.iter().zip(&sets) {
         let ranking = arguments.predicting.ranking(workload, &found);
-        let score = score(workload, &ranking, &runs);
+        let score = score(workload, &ranking, runs);
         let (predicted, scored) = (ranking.plans.len(), score.cells.len());
         if scored < predicted {
             let name = &workload.name;

@@ -254,3 +254,50 @@ impl Drop for Stage<'_> {
         self.memories.0.iter_mut().for_each(|memory| *memory = Memory::None);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::Team;
+    use crate::plan::{Family, Strategy, build};
+    use crate::scenario::{HostMemory, Workload};
+
+    /// Its last pass is checked by itself: what was right before is gone by then.
+    #[test]
+    fn a_plan_that_stops_working_is_found_out() {
+        let buffer = |name: &str| {
+            let rest = "type = \"f32\"\nelements = 1000\nhome = \"host\"\n";
+            format!("[[buffer]]\nname = \"{name}\"\n{rest}")
+        };
+        // In place, and not.
+        for output in ["y", "z"] {
+            let workload = Workload::from_toml(
+                "w.toml",
+                &format!(
+                    "schema_version = 1\nname = \"w\"\nquestion = \"?\"\n{}{}{}[[task]]\n\
+                     name = \"t\"\nkernel = \"saxpy\"\nreads = [\"x\", \"y\"]\n\
+                     writes = [\"{output}\"]\n",
+                    buffer("x"),
+                    buffer("y"),
+                    if output == "z" { buffer("z") } else { String::new() }
+                ),
+            );
+            let workload = workload.expect("valid");
+            let (family, memory) = (Family::Cpu, HostMemory::Pageable);
+            let plan = build(&workload, Strategy { family, memory, graph: false });
+            let plan = &plan.expect("it can be done");
+            let team = Team::new(1).expect("a thread");
+            let executor = Executor::new(None, &team, &workload, 1);
+            for works in [true, false] {
+                let mut stage = Stage::new(&executor, plan).expect("right at first");
+                stage.turn(0, Effort::SHORT, &mut OneCpu::quietest()).expect("it runs");
+                if !works {
+                    stage.made.clear();
+                }
+                let found = stage.finish(Effort::SHORT);
+                assert_eq!(found.is_ok(), works, "{output}");
+                assert!(works || matches!(found, Err(ExecuteError::Mismatch(_))));
+            }
+        }
+    }
+}

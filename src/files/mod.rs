@@ -21,11 +21,12 @@ pub fn partial(path: &Path) -> PathBuf {
 /// # Errors
 /// If the folder cannot be made or the file not be written, or somebody else writes on it.
 pub fn begin(path: &Path, beginning: &[u8]) -> io::Result<File> {
-    if let Ok(before) = File::open(path) {
-        lock(&before)?;
-    }
+    let open = || OpenOptions::new().append(true).open(path);
+    // Kept until the new file is there, so that of two that begin at once one is kept out.
+    let before = open().ok();
+    before.as_ref().map_or(Ok(()), lock)?;
     write_whole(path, beginning)?;
-    let file = OpenOptions::new().append(true).open(path)?;
+    let file = open()?;
     lock(&file).map(|()| file)
 }
 

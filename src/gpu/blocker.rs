@@ -1,7 +1,7 @@
 //! A kernel that holds a stream.
 
-use super::device::Device;
-use super::error::GpuError;
+use super::device::{Context, Device};
+use super::error::{GpuError, check};
 use super::kernels::start;
 use super::memory::PinnedMemory;
 use super::stream::Stream;
@@ -48,6 +48,7 @@ const ONE_THREAD: Grid = Grid { threads_per_block: 1, ..Grid::ONE_BLOCK };
 ///   until its timeout.
 /// - One stream at a time: a second hold before the release is let go by it too.
 pub struct Blocker {
+    context: Context,
     flag: PinnedMemory,
     function: sys::CUfunction,
     epoch: u32,
@@ -62,7 +63,8 @@ impl Blocker {
     pub fn new(device: &Device) -> Result<Self, GpuError> {
         let flag = PinnedMemory::new(device, Bytes::new(64))?;
         let function = device.module()?.blocker;
-        let blocker = Self { flag, function, epoch: 0, held_since: Instant::now() };
+        let context = device.context();
+        let blocker = Self { context, flag, function, epoch: 0, held_since: Instant::now() };
         blocker.word().store(0, Ordering::SeqCst);
         Ok(blocker)
     }
@@ -131,8 +133,11 @@ impl Drop for Blocker {
     fn drop(&mut self) {
         if self.word().load(Ordering::SeqCst) != self.epoch {
             self.release();
-            // SAFETY: only waits; what may have failed before is said elsewhere.
-            unsafe { sys::cuCtxSynchronize() };
+            // What may have failed before is said elsewhere.
+            let _ = self.context.within(|| {
+                // SAFETY: only waits.
+                check("cuCtxSynchronize", unsafe { sys::cuCtxSynchronize() })
+            });
         }
     }
 }

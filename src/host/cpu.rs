@@ -2,7 +2,7 @@
 
 use crate::units::Bytes;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The CPU as a calibration names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,26 +54,36 @@ struct Limit {
     left: Bytes,
 }
 
-/// Those of the group that this process is in and of all around it (cgroup v2:
-/// Documentation/admin-guide/cgroup-v2.rst, "Memory Interface Files").
+/// Those of the group that this process is in and of all around it, in version 2 and in version
+/// 1 (the kernel's Documentation/admin-guide, cgroup-v2.rst and cgroup-v1/memory.rst).
 fn limits() -> impl Iterator<Item = Limit> {
+    const VERSIONS: [(&str, &str, [&str; 2]); 2] = [
+        ("::/", "/sys/fs/cgroup", ["memory.max", "memory.current"]),
+        (":memory:/", "/sys/fs/cgroup/memory", ["memory.limit_in_bytes", "memory.usage_in_bytes"]),
+    ];
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    let own = groups.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or_default();
-    let own = PathBuf::from("/sys/fs/cgroup").join(own);
-    let around: Vec<PathBuf> = own.ancestors().map(Path::to_owned).collect();
-    around.into_iter().filter_map(|group| {
-        let read = |file| fs::read_to_string(group.join(file)).ok();
-        let most: u64 = read("memory.max")?.trim().parse().ok()?;
-        let used: u64 = read("memory.current")?.trim().parse().ok()?;
-        // What was read from files makes room when it is needed.
-        let stat = read("memory.stat").unwrap_or_default();
-        let files = stat.lines().filter_map(|line| {
-            let (key, bytes) = line.split_once(' ')?;
-            matches!(key, "inactive_file" | "active_file").then(|| bytes.parse::<u64>().ok())?
-        });
-        let used = used.saturating_sub(files.sum());
-        Some(Limit { most: Bytes::new(most), left: Bytes::new(most.saturating_sub(used)) })
-    })
+    let of_version = |(mark, root, files): (&'static str, &'static str, [&'static str; 2])| {
+        let own = groups.lines().find_map(|line| line.split_once(mark)).map(|(_, own)| own);
+        let own = own.map(|own| Path::new(root).join(own)).unwrap_or_default();
+        // In a container, the group may be the root as far as one can see.
+        let around = own.ancestors().take_while(|group| group.starts_with(root));
+        around.filter_map(|group| limit(group, files)).collect::<Vec<_>>()
+    };
+    VERSIONS.map(of_version).into_iter().flatten()
+}
+
+fn limit(group: &Path, [most, used]: [&str; 2]) -> Option<Limit> {
+    let read = |file| fs::read_to_string(group.join(file)).ok();
+    let number = |file| read(file)?.trim().parse::<u64>().ok();
+    let (most, used) = (number(most)?, number(used)?);
+    // What was read from files makes room when it is needed.
+    let stat = read("memory.stat").unwrap_or_default();
+    let files = stat.lines().filter_map(|line| {
+        let (key, bytes) = line.split_once(' ')?;
+        matches!(key, "inactive_file" | "active_file").then(|| bytes.parse::<u64>().ok())?
+    });
+    let used = used.saturating_sub(files.sum());
+    Some(Limit { most: Bytes::new(most), left: Bytes::new(most.saturating_sub(used)) })
 }
 
 fn numa_nodes() -> Option<usize> {

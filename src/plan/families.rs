@@ -17,6 +17,8 @@ use crate::scenario::{BufferId, Home, HostMemory, TaskId, Workload};
 pub struct Refusal {
     pub strategy: Strategy,
     pub reason: String,
+    /// There is no room for it: of a smaller workload there may be.
+    pub is_too_large: bool,
 }
 
 /// Builds the plan of a strategy.
@@ -25,7 +27,7 @@ pub struct Refusal {
 /// If the strategy does not fit the workload (it cannot be cut, say) or the
 /// plan does not fit the workload's limits.
 pub fn build(workload: &Workload, strategy: Strategy) -> Result<Plan, Refusal> {
-    let refuse = |reason| Refusal { strategy, reason };
+    let refuse = |reason| Refusal { strategy, reason, is_too_large: false };
     check_memory_kind(workload, strategy).map_err(refuse)?;
     let builder = Builder::new(workload, strategy);
     let plan = match strategy.family {
@@ -50,7 +52,8 @@ pub fn build(workload: &Workload, strategy: Strategy) -> Result<Plan, Refusal> {
     .and_then(|plan| if strategy.graph { captured(plan) } else { Ok(plan) })
     .map_err(refuse)?;
     let limits = Capacities::from(&workload.limits);
-    check_fits(&plan, limits, Whose::Scenario).map_err(|error| refuse(error.to_string()))?;
+    check_fits(&plan, limits, Whose::Scenario)
+        .map_err(|error| Refusal { is_too_large: true, ..refuse(error.to_string()) })?;
     check_hazards(&plan).map_err(|hazard| refuse(hazard.to_string()))?;
     Ok(plan)
 }

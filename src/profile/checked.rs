@@ -2,13 +2,16 @@
 
 use serde::de::{Deserialize, Deserializer, Error};
 
+/// In nanoseconds, a quarter of an hour: a plan of many is still far from the end of time.
+pub(super) const LONGEST: f64 = 1e12;
+
 /// A time, a slowdown or a scatter.
 pub(super) fn not_negative<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     let number = f64::deserialize(from)?;
-    if (0.0..1e18).contains(&number) {
+    if (0.0..LONGEST).contains(&number) {
         Ok(number)
     } else {
-        Err(D::Error::custom(format!("{number} should be a number, and not below 0")))
+        Err(D::Error::custom(format!("{number} should be a number, and not below 0 or huge")))
     }
 }
 

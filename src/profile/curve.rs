@@ -1,5 +1,6 @@
 //! Numbers and functions of one variable that a fit found, with their scatter.
 
+use super::checked::LONGEST;
 use crate::units::Span;
 use serde::{Deserialize, Serialize};
 
@@ -38,9 +39,11 @@ impl TryFrom<RawEstimate> for Estimate {
     type Error = &'static str;
 
     fn try_from(RawEstimate { ns, scatter, other }: RawEstimate) -> Result<Self, Self::Error> {
-        let is_time = |ns: &f64| (0.0..1e18).contains(ns);
+        let is_time = |ns: &f64| (0.0..LONGEST).contains(ns);
         if !is_time(&ns) || !(0.0..1e6).contains(&scatter) {
-            return Err("a time in nanoseconds and its scatter are numbers, and not below 0");
+            return Err(
+                "a time in nanoseconds and its scatter are numbers, and not below 0 or huge",
+            );
         }
         if other.is_some_and(|other| !is_time(&other.ns) || !(0.0..=1.0).contains(&other.share)) {
             return Err("the other of two times is not below 0, and its share from 0 to 1");
@@ -118,10 +121,10 @@ impl TryFrom<RawCurve> for Curve {
     type Error = &'static str;
 
     fn try_from(raw: RawCurve) -> Result<Self, Self::Error> {
-        let is_number = |number: f64| (0.0..1e18).contains(&number);
-        let are_numbers = |&(x, y): &(f64, f64)| is_number(x) && is_number(y);
+        let are_numbers =
+            |&(x, y): &(f64, f64)| (0.0..1e18).contains(&x) && (0.0..LONGEST).contains(&y);
         if raw.knots.is_empty() || !raw.knots.iter().all(are_numbers) {
-            return Err("a curve needs at least one knot, and numbers not below 0 in all of them");
+            return Err("a curve needs a knot, and numbers not below 0 or huge in all of them");
         }
         if !(0.0..1e6).contains(&raw.scatter) {
             return Err("the scatter of a curve is a number, and not below 0");

@@ -23,6 +23,11 @@ pub enum ProfileError {
     Samples { path: String },
     #[error("{path}: {problem}")]
     Content { path: String, problem: String },
+    #[error(
+        "{path} is not written, since nobody could read it: {problem}; some of the samples \
+         cannot be right"
+    )]
+    Unusable { path: String, problem: String },
 }
 
 /// What every version of the format has.
@@ -91,7 +96,10 @@ impl Profile {
         let name = path.display().to_string();
         let write = |source| ProfileError::Write { path: name.clone(), source };
         let text = toml::to_string(self).expect("a profile is plain data");
-        Self::read(&name, &text)?;
+        Self::read(&name, &text).map_err(|error| ProfileError::Unusable {
+            path: name.clone(),
+            problem: error.to_string(),
+        })?;
         crate::files::write_whole(path, text.as_bytes()).map_err(write)
     }
 }

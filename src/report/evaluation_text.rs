@@ -2,6 +2,7 @@
 
 use super::evaluation::{AssessedPlan, Assessment, Evaluation, LeftOut, Threshold};
 use super::table::table;
+use super::verdict::CLEARLY;
 use super::words::{count, percent, plural, range, signed_percent, times};
 use crate::search::Sizes;
 use crate::units::Span;
@@ -20,8 +21,6 @@ pub enum Rows {
 const FASTEST: usize = 10;
 /// So many names stand for a group of plans before the rest is only counted.
 const NAMED: usize = 3;
-/// A program's time that differs by less than this share is not worth a line.
-const WORTH_SAYING: f64 = 0.01;
 
 impl Evaluation {
     pub fn text(&self, rows: Rows) -> String {
@@ -114,7 +113,8 @@ impl Assessment {
         let best = self.plans.iter().find(|plan| plan.plan == *winner)?;
         let fastest = self.plans.first()?;
         let [least, of_fastest] = [best, fastest].map(|plan| plan.program_ns.map(Span::nanos_f64));
-        let matters = best.on_cpu != fastest.on_cpu || least? < (1.0 - WORTH_SAYING) * of_fastest?;
+        // Of the other side, the verdict says so.
+        let matters = best.on_cpu == fastest.on_cpu && least? < (1.0 - CLEARLY) * of_fastest?;
         (best.rank > 1 && matters).then(|| {
             format!(
                 "Set-up and {} taken together, `{}` wins with {}; `{}` takes {}.",

@@ -23,6 +23,9 @@ pub struct Verdict {
     pub sentence: String,
 }
 
+/// A program's time that differs by less than this share decides nothing.
+pub(super) const CLEARLY: f64 = 0.01;
+
 impl Verdict {
     /// Sets the best plan of one side against the best of the other, a pass of each.
     pub fn of(ranking: &Ranking) -> Self {
@@ -77,12 +80,19 @@ impl Verdict {
     /// Says so if the other side wins a program of so many passes, which has set-up besides.
     #[must_use]
     pub fn over(mut self, ranking: &Ranking, runs: u64) -> Self {
-        let sides = [ranking.winner(), ranking.winner_over(runs)];
-        if let [Some(pass), Some(program)] = sides.map(|best| best.map(Ranked::is_cpu))
-            && pass != program
-        {
-            let (side, runs) = (if program { "CPU" } else { "GPU" }, plural(runs, "run"));
-            self.sentence += &format!(" But with set-up and {runs}, the {side} wins.");
+        let [Some(pass), Some(program)] = [ranking.winner(), ranking.winner_over(runs)] else {
+            return self;
+        };
+        let [Some(of_pass), Some(of_program)] = [pass, program].map(|one| one.program(runs)) else {
+            return self;
+        };
+        let is_clear = of_program.nanos_f64() < (1.0 - CLEARLY) * of_pass.nanos_f64();
+        if pass.is_cpu() != program.is_cpu() && is_clear {
+            let side = if program.is_cpu() { "CPU" } else { "GPU" };
+            self.sentence += &format!(
+                " But with set-up and {}, the {side} wins: {of_program} against {of_pass}.",
+                plural(runs, "run")
+            );
         }
         self
     }

@@ -34,7 +34,7 @@ impl Taker {
     pub const fn elements(self, threads: usize) -> u64 {
         match self {
             Self::One | Self::Team => 1 << 15,
-            // Two threads would not share less out.
+            // Of so many, even two threads have a share each.
             Self::TeamBehindHelpers if threads < 8 => 1 << 17,
             Self::TeamBehindHelpers => (threads as u64) << 14,
         }

@@ -66,10 +66,15 @@ impl Provenance {
     }
 
     /// What differs from another sitting on what should be the same machine, in
-    /// words. The time does of course, and the link's speed goes by its load. What
-    /// one of both does not say is no difference.
+    /// words. The time does of course, the link's speed goes by its load, and what there
+    /// is of the host's memory by limits. What one of both does not say is no difference.
     pub fn differences(&self, here: &Self) -> Vec<String> {
-        let alike = Self { unix_time: here.unix_time, link: here.link.clone(), ..self.clone() };
+        let alike = Self {
+            unix_time: here.unix_time,
+            link: here.link.clone(),
+            host_memory_bytes: here.host_memory_bytes,
+            ..self.clone()
+        };
         let fields = |machine: &Self| match serde_json::to_value(machine) {
             Ok(serde_json::Value::Object(fields)) => fields,
             _ => unreachable!("it is plain data with names"),

@@ -19,7 +19,7 @@ const LARGEST_COUNT: i64 = 1_000_000;
 
 /// Chunks of all batches together: from some hundreds on, time grows with their number, and a
 /// larger plan says no more.
-const MOST_PIECES: u64 = 16_384;
+const MOST_PIECES: u64 = 8_192;
 
 /// Names stand in tables, plots and file names.
 const LONGEST_NAME: usize = 64;

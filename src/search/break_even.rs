@@ -2,7 +2,7 @@
 
 use super::candidates::candidates_over;
 use crate::kernels::Shape;
-use crate::plan::Family;
+use crate::plan::{Family, Strategy};
 use crate::profile::Profile;
 use crate::scenario::{BufferId, Task, Workload};
 use crate::simulate::{SimulateError, simulate};
@@ -78,29 +78,32 @@ enum Lead {
 
 fn lead(workload: &Workload, profile: &Profile, elements: u64) -> Lead {
     let Some(scaled) = scaled(workload, elements) else { return Lead::Unknown };
-    // What a CPU plan and a GPU plan take, and whether there would be one were it known.
-    let (mut best, mut unknown) = ([None::<Span>; 2], [false; 2]);
     let candidates = candidates_over(&scaled, &profile.gpu_counts());
+    let side_of = |strategy: Strategy| usize::from(strategy.family != Family::Cpu);
+    // What a CPU plan and a GPU plan take; whether one is unknown, or there is no room for it.
+    let (mut best, mut unknown, mut too_large) = ([None::<Span>; 2], [false; 2], [false; 2]);
+    for refusal in candidates.refused.iter().filter(|refusal| refusal.is_too_large) {
+        too_large[side_of(refusal.strategy)] = true;
+    }
+    let is_calibrated = |threads| threads == profile.machine.cpu_threads;
+    let knows_cpu = candidates.cpu_threads.is_none_or(is_calibrated);
     for plan in &candidates.plans {
-        let side = usize::from(plan.strategy.family != Family::Cpu);
+        let side = side_of(plan.strategy);
         match simulate(plan, profile) {
+            Ok(_) if side == 0 && !knows_cpu => unknown[side] = true,
             Ok(Timeline { makespan, .. }) => {
                 best[side] = Some(best[side].map_or(makespan, |best| best.min(makespan)));
             }
             Err(SimulateError::Unknown(_)) => unknown[side] = true,
-            Err(SimulateError::DoesNotFit(_)) => {}
+            Err(SimulateError::DoesNotFit(_)) => too_large[side] = true,
         }
     }
-    let is_wanted = |side: usize| {
-        let refused = candidates.refused.iter().map(|refusal| refusal.strategy);
-        let plans = candidates.plans.iter().map(|plan| plan.strategy);
-        refused.chain(plans).any(|one| usize::from(one.family != Family::Cpu) == side)
-    };
+    let has_lost = |side: usize| too_large[side] && !unknown[side];
     match best {
         [Some(cpu), Some(gpu)] => Lead::Of((cpu.nanos_f64() / gpu.nanos_f64()).ln()),
-        [Some(_), None] if !unknown[1] && is_wanted(1) => Lead::Of(f64::NEG_INFINITY),
-        [None, Some(_)] if !unknown[0] && is_wanted(0) => Lead::Of(f64::INFINITY),
-        [None, None] if unknown == [false; 2] => Lead::NoPlan,
+        [Some(_), None] if has_lost(1) => Lead::Of(f64::NEG_INFINITY),
+        [None, Some(_)] if has_lost(0) => Lead::Of(f64::INFINITY),
+        [None, None] if has_lost(0) && has_lost(1) => Lead::NoPlan,
         _ => Lead::Unknown,
     }
 }

@@ -42,7 +42,7 @@ pub fn candidates_over(workload: &Workload, gpus: &[usize]) -> Candidates {
         let family = Family::MultiGpu { chunks, devices: 2, each, spread };
         let reason = "several GPUs are to be calibrated together first".to_owned();
         let strategy = Strategy { family, memory: HostMemory::Pinned, graph: false };
-        found.refused.push(Refusal { strategy, reason });
+        found.refused.push(Refusal { strategy, reason, is_too_large: false });
     }
     found
 }

@@ -86,7 +86,7 @@ pub fn rank(candidates: Candidates, profile: &Profile, draws: usize, seed: u64) 
             Err(SimulateError::Unknown(unknown)) => ranking.unknown.push((plan, unknown)),
             Err(SimulateError::DoesNotFit(error)) => {
                 let (strategy, reason) = (plan.strategy, error.to_string());
-                ranking.refused.push(Refusal { strategy, reason });
+                ranking.refused.push(Refusal { strategy, reason, is_too_large: true });
             }
         }
     }

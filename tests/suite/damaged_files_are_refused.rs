@@ -46,16 +46,22 @@ fn a_profile_with_a_number_that_is_none() {
     let text = committed("profile.toml");
     for (heading, key, value, message) in [
         ("[machine]", "multiprocessors", "0", "must be at least 1"),
-        ("[calls.launch]", "ns", "nan", "numbers, and not below 0"),
+        ("[calls.launch]", "ns", "nan", "numbers, and not below 0 or huge"),
         ("[calls]", "launch_spread", "[]", "a factor above 0"),
         ("[calls]", "launch_spread", "[[0.5, inf]]", "a factor above 0"),
         ("[caches]", "staging_misses", "[]", "a share of misses, 0 to 1"),
         ("[caches]", "own_misses", "[[4.0, 0.0], [2.0, 1.0]]", "a share of misses, 0 to 1"),
         ("[caches]", "twin_misses", "[[4.0, 1.5]]", "a share of misses, 0 to 1"),
-        ("[link.down_shared]", "per_copy_ns", "inf", "inf should be a number, and not below 0"),
+        (
+            "[link.down_shared]",
+            "per_copy_ns",
+            "inf",
+            "inf should be a number, and not below 0 or huge",
+        ),
         ("[link]", "down_bytes_per_second", "-1.0", "bytes per second above 0"),
         ("[copy.time]", "scatter", "nan", "the scatter of a curve is a number"),
         ("[copy.time]", "knots", "[[4.0, -1.0]]", "numbers not below 0"),
+        ("[copy.time]", "knots", "[[4.0, 1e17]]", "or huge in all of them"),
         ("[[accuracy.margin]]", "log_ratio", "700.0", "-10 to 10"),
     ] {
         let (_folder, path) = Folder::with("profile.toml", &edited(&text, heading, key, value));

@@ -134,7 +134,7 @@ fn of_plans_that_are_set_up_together_each_is_run() {
 
 /// Updates in place begin with what was there before, for the pass that is checked in the end.
 #[test]
-fn what_is_updated_in_place_is_checked_at_full_speed_too() {
+fn what_is_updated_in_place_begins_anew_for_the_last_check() {
     let buffer = |name: &str| {
         let rest = "type = \"f32\"\nelements = 10_007\nhome = \"host\"\n";
         format!("[[buffer]]\nname = \"{name}\"\n{rest}")

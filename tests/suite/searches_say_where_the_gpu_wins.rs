@@ -51,3 +51,20 @@ fn break_even_agrees_with_the_verdict() {
     }
     assert!(told >= 6, "{told} verdicts");
 }
+
+/// What there is no plan of, or what is not known, has not lost.
+#[test]
+fn break_even_says_nothing_where_one_side_is_missing() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let machine = Profile::load(&folder.join("calibration/h200/profile.toml")).expect("committed");
+    let plans = "[plans]\nfamilies = [\"cpu\", \"by-engine\"]\nchunks = [4]";
+    let mut whole = simple(Kernel::Scale, 100_000, plans);
+    whole.tasks[0].splittable = false;
+    let mut fewer_threads = simple(Kernel::Scale, 100_000, "");
+    fewer_threads.limits.cpu_threads = Some(4);
+    for workload in [whole, fewer_threads] {
+        let verdict = Verdict::of(&rank(candidates(&workload), &machine, 20, 1));
+        assert_eq!(verdict.answer, Answer::NothingToCompare, "{}", verdict.sentence);
+        assert_eq!(break_even(&workload, &machine), None);
+    }
+}

@@ -34,11 +34,11 @@ fn of_times_is_within_reason() {
     refuses(&text, "0\nsplit", "`iterations` of task `smooth` is 0", "1 or more");
     let text = valid_but("[1, 4]", "[1, 0]");
     refuses(&text, "0]", "a number of `chunks` is 0", "1 or more");
-    for (batches, chunks, marked) in [("16385", "4", "16385"), ("2", "8193", "8193")] {
+    for (batches, chunks, marked) in [("8193", "4", "8193"), ("2", "4097", "4097")] {
         let text = valid_but("batches = 2", &format!("batches = {batches}"));
         let text = text.replace("[1, 4]", &format!("[1, {chunks}]"));
         let message = "pieces of work are too many";
-        refuses(&text, marked, message, "16384 together at most");
+        refuses(&text, marked, message, "8192 together at most");
     }
     let text = valid_but("cpu_threads = 16", "cpu_threads = 0");
     refuses(&text, "0\n\n[plans]", "`cpu_threads` is 0", "1 or more");
