@@ -71,8 +71,7 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
     let team = team(arguments.threads)?;
     let extent = if arguments.quick { Extent::Quick } else { Extent::Full };
     let gpus = gpus(&device, arguments.gpus)?;
-    let machine = provenance(&device, &team, arguments.seed, extent, gpus);
-    let machine = machine.map_err(|error| failure(error, ToString::to_string))?;
+    let machine = provenance(&device, &team, arguments.seed, extent, gpus).map_err(plain)?;
     let managed_bytes = if arguments.managed { managed_bytes(&device)? } else { Bytes::ZERO };
     let machine = Provenance { managed_bytes, ..machine };
     let target = arguments.output.join(SAMPLES);
@@ -134,6 +133,11 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
+/// Of what nobody interrupts.
+fn plain(error: CalibrateError) -> Failure {
+    failure(error, ToString::to_string)
+}
+
 fn failure(error: CalibrateError, interrupted: impl Fn(&CalibrateError) -> String) -> Failure {
     match error {
         CalibrateError::Gpu(error) => Failure::from(error),
@@ -151,8 +155,7 @@ fn check(arguments: &CalibrateArguments, path: &Path) -> Result<Outcome, Failure
     let device = Device::open(arguments.gpu)?;
     let team = team((there.cpu_threads > 0).then_some(there.cpu_threads))?;
     let gpus = there.devices.min(device.visible());
-    let here = provenance(&device, &team, there.seed, there.extent, gpus);
-    let here = here.map_err(|error| failure(error, ToString::to_string))?;
+    let here = provenance(&device, &team, there.seed, there.extent, gpus).map_err(plain)?;
     let (hallway_version, managed_bytes) = (there.hallway_version.clone(), there.managed_bytes);
     let here = Provenance { hallway_version, managed_bytes, ..here };
     let mut bar = Bar::new().map_err(Failure::machine)?;

@@ -11,7 +11,7 @@ use crate::search::{Ranked, Ranking};
 use clap::Args;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub(super) struct PlotArguments {
@@ -32,7 +32,9 @@ struct Subject {
 pub(super) fn run(arguments: &PlotArguments) -> Result<Outcome, Failure> {
     let found = arguments.predicting.profile()?;
     let subjects = subjects(&arguments.predicting, &found)?;
-    let samples = if_there(&found.samples(), Samples::load)?;
+    let samples = found.samples();
+    let samples = samples.exists().then(|| Samples::load(&samples)).transpose();
+    let samples = samples.map_err(Failure::input)?;
     // By name of file. Nothing is written before everything could be read.
     let mut pictures = BTreeMap::new();
     for subject in &subjects {
@@ -73,20 +75,12 @@ pub(super) fn run(arguments: &PlotArguments) -> Result<Outcome, Failure> {
 
 fn subjects(predicting: &Predicting, found: &Found) -> Result<Vec<Subject>, Failure> {
     let subject = |workload: Workload| {
-        let runs = if_there(&found.runs_of(&workload), RunSet::load)?;
-        runs.as_ref().map_or(Ok(()), |runs| found.check_sitting(runs))?;
+        let is_run = found.runs_of(&workload).exists();
+        let runs = is_run.then(|| found.saved_runs(&workload)).transpose()?;
         let ranking = predicting.ranking(&workload, found);
         Ok(Subject { workload, ranking, runs })
     };
     predicting.workloads()?.into_iter().map(subject).collect()
-}
-
-/// Reads a file that need not exist, but must be right if it does.
-fn if_there<T, E>(path: &Path, load: impl Fn(&Path) -> Result<T, E>) -> Result<Option<T>, Failure>
-where
-    E: std::error::Error + Send + Sync + 'static,
-{
-    path.exists().then(|| load(path).map_err(Failure::input)).transpose()
 }
 
 /// The best plan on the GPU, since one on the CPU is a single bar. But among

@@ -42,7 +42,7 @@ impl Found {
     }
 
     /// Runs say something of a profile only if both are of one sitting.
-    pub fn check_sitting(&self, runs: &RunSet) -> Result<(), Failure> {
+    fn check_sitting(&self, runs: &RunSet) -> Result<(), Failure> {
         if runs.calibration_unix_time == self.profile.machine.unix_time {
             return Ok(());
         }

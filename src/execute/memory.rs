@@ -229,8 +229,8 @@ fn write(
     let stream = Stream::new(device)?;
     let [offset, bytes] = [start, values.len()].map(|length| Bytes::of_f32(length as u64));
     assert!(offset + bytes <= memory.bytes(), "more values than there is room for");
-    // SAFETY: both sides hold so many bytes until the wait is over.
     let target = memory.address() + offset.get();
+    // SAFETY: both sides hold so many bytes until the wait is over.
     unsafe { stream.copy_in(values.as_ptr(), target, bytes)? };
     stream.synchronize()
 }

@@ -43,6 +43,7 @@ mod tests {
             );
         }
     }
+
     /// A stencil leaves out the first elements. (It leaves out the last one, too, for which an
     /// edge lies a block elsewhere now and then.)
     #[test]

@@ -115,6 +115,7 @@ impl RunSet {
         if set.hallway_runs != FORMAT {
             return Err(RunsError::Format { path: name, found: set.hallway_runs });
         }
+        // Sums of longer ones would not fit into a span.
         let is_time = |pass: &Span| (1..1 << 55).contains(&pass.nanos());
         let is_run = |run: &Run| !run.passes_ns.is_empty() && run.passes_ns.iter().all(is_time);
         if let Some(run) = set.runs.iter().find(|run| !is_run(run)) {

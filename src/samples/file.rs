@@ -125,8 +125,7 @@ impl Samples {
         Ok(samples)
     }
 
-    /// Takes in what a line has. Nearly all are measurements: otherwise, what is
-    /// wrong with it as one.
+    /// Takes in what a line has: a measurement, unless it has a key that only others have.
     fn take_in(&mut self, line: &str) -> Result<(), serde_json::Error> {
         if line.contains("\"scenario\"") {
             let trial: Trial = serde_json::from_str(line)?;

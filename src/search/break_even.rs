@@ -85,8 +85,7 @@ fn lead(workload: &Workload, profile: &Profile, elements: u64) -> Lead {
     for refusal in candidates.refused.iter().filter(|refusal| refusal.is_too_large) {
         too_large[side_of(refusal.strategy)] = true;
     }
-    let is_calibrated = |threads| threads == profile.machine.cpu_threads;
-    let knows_cpu = candidates.cpu_threads.is_none_or(is_calibrated);
+    let knows_cpu = candidates.other_threads(profile).is_none();
     for plan in &candidates.plans {
         let side = side_of(plan.strategy);
         match simulate(plan, profile) {

@@ -64,14 +64,21 @@ impl Ranking {
     }
 }
 
+impl Candidates {
+    /// How many threads the CPU's plan is for, if a profile is of another number.
+    pub(super) fn other_threads(&self, profile: &Profile) -> Option<usize> {
+        self.cpu_threads.filter(|&threads| threads != profile.machine.cpu_threads)
+    }
+}
+
 /// Predicts and ranks candidates. The same seed gives the same ranking.
 pub fn rank(candidates: Candidates, profile: &Profile, draws: usize, seed: u64) -> Ranking {
+    let other_threads = candidates.other_threads(profile);
     let mut ranking =
         Ranking { plans: Vec::new(), refused: candidates.refused, unknown: Vec::new() };
     let plans = candidates.plans;
     let forecasts = forecast_all(&plans, profile, draws, seed);
     let calibrated = profile.machine.cpu_threads;
-    let other_threads = candidates.cpu_threads.filter(|&threads| threads != calibrated);
     for (plan, forecast) in plans.into_iter().zip(forecasts) {
         if let (Some(threads), Family::Cpu) = (other_threads, plan.strategy.family) {
             let what = format!("CPU kernels on {threads} threads, only on {calibrated}");

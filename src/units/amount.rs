@@ -154,8 +154,7 @@ impl Bandwidth {
     /// # Panics
     /// If the rate is not a positive finite number: callers check input first.
     pub fn from_bytes_per_second(rate: f64) -> Self {
-        assert!(rate > 0.0 && rate.is_finite(), "a bandwidth of {rate} B/s");
-        Self(rate)
+        Self::try_from(rate).unwrap_or_else(|_| panic!("a bandwidth of {rate} B/s"))
     }
 
     pub fn bytes_per_second(self) -> f64 {
