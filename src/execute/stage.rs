@@ -189,11 +189,12 @@ impl<'a> Stage<'a> {
 
     fn warm_up(&mut self, effort: Effort) -> Result<(), ExecuteError> {
         let start = Instant::now();
+        let least = if self.issues_only { effort.warm_up } else { effort.team_warm_up };
         let mut passes = 0;
         self.rounds = 1;
         loop {
             let elapsed = start.elapsed();
-            let is_warm = passes >= effort.warm_up_passes && elapsed >= effort.warm_up;
+            let is_warm = passes >= effort.warm_up_passes && elapsed >= least;
             if is_warm || elapsed >= effort.longest_warm_up {
                 let fit_in = SHORTEST.as_nanos() * passes as u128 / elapsed.as_nanos().max(1);
                 self.rounds = u32::try_from(fit_in).unwrap_or(u32::MAX).max(1);

@@ -105,9 +105,8 @@ fn misses(
     all.dedup();
     let footprints_of = |size| all.iter().filter(|pair| pair.0 == size).count();
     let size = all.iter().map(|pair| pair.0).max_by_key(|&size| footprints_of(size))?;
-    let time = |footprint: u64| {
-        lookup.estimate(|quantity| key(quantity) == Some((size, footprint))).map(|e| e.ns)
-    };
+    let time =
+        |footprint: u64| lookup.across_visits(|quantity| key(quantity) == Some((size, footprint)));
     let points: Vec<(f64, f64)> = (all.iter())
         .filter(|pair| pair.0 == size)
         .filter_map(|&(_, footprint)| Some((footprint as f64, time(footprint)?)))

@@ -3,6 +3,7 @@
 
 use super::chains::kind;
 use super::device::copy_time;
+use super::graces::grace as grace_of;
 use super::lookup::Lookup;
 use super::trips::{part, sizes};
 use crate::plan::Direction;
@@ -68,6 +69,21 @@ impl Trips<'_> {
         Some(Wait { pair: [first.0, next], late: end - (call + start), extra })
     }
 
+    /// Sizes of a first operation for which trips were measured, but in graphs.
+    pub fn sizes(&self, first: Link) -> Vec<u64> {
+        sizes(self.lookup, (first, false))
+    }
+
+    /// Of a trip that is not in a graph: nanoseconds from the return of the first call to the
+    /// end of its operation; of the second's way to the device; and from the return of the
+    /// second call to the end of the trip if it never had to wait.
+    pub fn around(&self, first: (Link, u64), next: Link) -> Option<(f64, f64, f64)> {
+        let wake = self.latency.wake_host?.ns;
+        let end = part(self.lookup, first, None, (TripPart::Rest, false))?.ns - wake;
+        let (start, service) = self.alone(next, false)?;
+        Some((end, start, start + service + wake))
+    }
+
     /// Nanoseconds of the way to the device, and of what comes second in a trip.
     fn alone(&self, next: Link, in_graph: bool) -> Option<(f64, f64)> {
         let bytes = if in_graph { SECOND_NODE } else { SHORT_COPY };
@@ -104,7 +120,7 @@ const BETTER: f64 = 0.75;
 /// Fewer waits of a pair say nothing.
 const FEWEST: usize = 2;
 /// What comes this much too early surely has to wait.
-const SURELY: f64 = 2_000.0;
+pub(super) const SURELY: f64 = 2_000.0;
 
 /// The period of which all waits are multiples, as many as it takes for what is waited
 /// for to end, and from when it counts for each pair of operations.
@@ -133,14 +149,18 @@ pub(super) fn looks(trips: &Trips<'_>) -> Option<Looks> {
     let after = |(pair, waits): &([Link; 2], Vec<&Wait>)| {
         let [from, to] = pair.map(kind);
         let time = Estimate::new(best_after(waits, period).0, 0.0);
-        LooksAfter { from, to, time }
+        LooksAfter { from, to, time, grace: None }
+    };
+    let with_grace = |one: &([Link; 2], Vec<&Wait>)| LooksAfter {
+        grace: grace_of(trips, one.0, period),
+        ..after(one)
     };
     let in_graphs = trips.waits(true);
     let pairs_in_graphs = sure_waits(&in_graphs);
     Some(Looks {
         period: Estimate::new(period, mad(&off)? / period),
         grace: grace(&all, period),
-        after: pairs.iter().map(after).collect(),
+        after: pairs.iter().map(with_grace).collect(),
         in_graphs: pairs_in_graphs
             .iter()
             .filter(|pair| pair.1.len() >= FEWEST)

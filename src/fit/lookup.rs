@@ -87,6 +87,14 @@ impl<'s> Lookup<'s> {
         self.estimate(|quantity| quantity == wanted)
     }
 
+    /// Nanoseconds of one repetition, of each visit alike. What is fast at one visit and slow
+    /// at the next has more samples of the fast one: each has the same time.
+    pub fn across_visits(&self, wanted: impl Fn(&Quantity) -> bool) -> Option<f64> {
+        let visits = self.measurements().filter(|m| wanted(&m.quantity));
+        let of_one = |m: &Measurement| Some(median(&nanos(&m.times))? / m.count.max(1) as f64);
+        biweight_mean(&visits.filter_map(of_one).collect::<Vec<_>>(), 0.0)
+    }
+
     /// All measurements of a kind, those that `key` gives a size, by size; and
     /// their median scatter. `None` if there are none.
     pub fn points(&self, key: impl Fn(&Quantity) -> Option<u64>) -> Option<(Points, f64)> {

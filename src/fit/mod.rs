@@ -6,6 +6,7 @@
 
 mod chains;
 mod device;
+mod graces;
 mod graphs;
 mod host;
 mod intervals;

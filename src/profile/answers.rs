@@ -1,10 +1,8 @@
 //! What a profile answers: every look-up that a plan may need, and [`Unknown`]
 //! where nothing was measured to answer it from.
 
-use super::{
-    CacheModel, Contention, Curve, Estimate, HandOver, Handed, OperationKind, Profile, TwinModel,
-    Warmth,
-};
+use super::caches::{blend, further};
+use super::{Contention, Curve, Estimate, HandOver, OperationKind, Profile, TwinModel, Warmth};
 use crate::kernels::{Arguments, Effort, Kernel, Variant};
 use crate::plan::Direction;
 use crate::samples::MEANWHILE;
@@ -314,48 +312,6 @@ impl TwinModel {
     }
 }
 
-impl Handed {
-    /// Nanoseconds that it takes longer to read, and to write, so many bytes.
-    fn nanos(&self, [reads, writes]: [Bytes; 2]) -> f64 {
-        reads.as_f64() * self.read_ns_per_byte + writes.as_f64() * self.written_ns_per_byte
-    }
-}
-
-impl CacheModel {
-    /// Share of misses, 0 to 1, on going round `footprint`; `None` if it was not measured.
-    pub fn staging(&self, footprint: Bytes) -> Option<f64> {
-        self.staging_misses.as_ref().map(|knots| share(knots, footprint))
-    }
-
-    /// The same for one thread and the caches of its core, or for all of them at once, each
-    /// with its share.
-    pub fn own(&self, footprint: Bytes, threads: u64) -> Option<f64> {
-        let team = self.own_team_misses.as_ref().filter(|_| threads > 1);
-        if let Some(knots) = team {
-            return Some(share(knots, footprint));
-        }
-        let each = Bytes::new(footprint.get() / threads);
-        self.own_misses.as_ref().map(|knots| share(knots, each))
-    }
-
-    /// Nanoseconds that it takes longer to read, and to write, what others used before; nothing
-    /// where that was not measured.
-    fn handing_over(&self, around: &Around, to_team: bool) -> f64 {
-        let taken = if to_team { &self.handed_to_team } else { &self.handed_to_one };
-        let parts = [(taken, around.handed), (&self.handed_behind_helpers, around.helped)];
-        parts.map(|(costs, bytes)| costs.map_or(0.0, |costs| costs.nanos(bytes))).iter().sum()
-    }
-
-    /// Share of misses, 0 to 1, on going round `footprint`; `None` if it was not measured.
-    pub fn twins(&self, footprint: Bytes) -> Option<f64> {
-        self.twin_misses.as_ref().map(|knots| share(knots, footprint))
-    }
-}
-
-fn share(knots: &[(f64, f64)], footprint: Bytes) -> f64 {
-    crate::stats::interpolate(knots, footprint.as_f64()).clamp(0.0, 1.0)
-}
-
 pub(super) fn known(
     estimate: &Option<Estimate>,
     what: impl Fn() -> String,
@@ -367,16 +323,6 @@ pub(super) fn known(
 pub(super) fn of_bytes(curve: &Curve, bytes: Bytes, what: &str) -> Result<f64, Unknown> {
     let end = |size: f64| Bytes::new(size as u64).to_string();
     curve.known(bytes.as_f64()).map_err(|beyond| Unknown::new(beyond.of(what, end)))
-}
-
-/// The share of what is found `there` that is not found `here`: what is
-/// measured at a footprint has the misses of that footprint in it.
-pub(super) fn further(there: f64, here: f64) -> f64 {
-    if there < 1.0 { ((here - there) / (1.0 - there)).max(0.0) } else { 0.0 }
-}
-
-pub(super) fn blend(hot: f64, cold: f64, misses: f64) -> f64 {
-    hot + (cold - hot) * misses
 }
 
 /// Interpolates between the two calibrated extents around the wanted one, and

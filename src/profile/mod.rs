@@ -8,11 +8,13 @@
 
 mod accuracy;
 mod answers;
+mod caches;
 mod checked;
 mod curve;
 mod file;
 mod graphs;
 mod intervals;
+mod looks;
 mod model;
 mod multi_gpu;
 mod parameters;
@@ -23,14 +25,15 @@ mod transfers;
 pub use crate::samples::GraphCall;
 pub use accuracy::{Accuracy, Handling, Margin};
 pub use answers::{Around, HostCall, MOST_OPERANDS, MemoryCost, Unknown};
+pub use caches::{CacheModel, Handed};
 pub use curve::{Beyond, Curve, Estimate, Other};
 pub use file::{ProfileError, SCHEMA_VERSION};
 pub use graphs::{GraphCosts, NodeHandOver, PerNode};
 pub use intervals::Intervals;
+pub use looks::{Looks, LooksAfter};
 pub use model::{
-    CacheModel, CallCosts, Contention, CopyModel, HandOver, Handed, InlineCopies, KernelModel,
-    Latencies, LinkModel, Looks, LooksAfter, MemoryCosts, OperationKind, Polling, Profile,
-    StagingModel, TwinModel, Warmth,
+    CallCosts, Contention, CopyModel, HandOver, InlineCopies, KernelModel, Latencies, LinkModel,
+    MemoryCosts, OperationKind, Polling, Profile, StagingModel, TwinModel, Warmth,
 };
 pub use multi_gpu::{MultiGpu, OtherGpu, PeerModel, RootModel};
 pub use parameters::Parameter;

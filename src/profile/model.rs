@@ -1,13 +1,13 @@
 //! Every cost model of a machine, as its file has it. What was not measured is not there.
 
-use super::checked::{misses, not_negative, spread};
+use super::checked::{not_negative, spread};
 use super::{
-    Accuracy, Conditions, Curve, Estimate, GraphCosts, Interference, Intervals, MultiGpu, Refetch,
-    SetupCosts, TransferModel, TwoWays,
+    Accuracy, CacheModel, Conditions, Curve, Estimate, GraphCosts, Interference, Intervals, Looks,
+    MultiGpu, Refetch, SetupCosts, TransferModel, TwoWays,
 };
 use crate::kernels::Variant;
 use crate::plan::Direction;
-use crate::samples::{Provenance, SHARED_FOOTPRINT};
+use crate::samples::Provenance;
 use crate::units::{Bandwidth, Bytes};
 use serde::{Deserialize, Serialize};
 
@@ -120,33 +120,6 @@ pub struct Latencies {
     /// Left out: what came too early goes on when a [`HandOver`] is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub looks: Option<Looks>,
-}
-
-/// When an engine looks whether an operation may go on that came before the end of what it
-/// has to follow on another engine.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Looks {
-    /// Between two looks of an engine.
-    pub period: Estimate,
-    /// An operation that comes so much too early still has nothing to wait for.
-    pub grace: Estimate,
-    /// By the copy that is under way as an operation arrives (or `kernel`: none is), and what
-    /// the operation is.
-    pub after: Vec<LooksAfter>,
-    /// Of nodes of a graph, by what they follow.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub in_graphs: Vec<LooksAfter>,
-}
-
-/// From the arrival of an operation that came too early to the moment from which periods
-/// count.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LooksAfter {
-    pub from: OperationKind,
-    pub to: OperationKind,
-    pub time: Estimate,
 }
 
 /// Copies of pinned memory to the device whose data the driver sends along with the
@@ -354,61 +327,4 @@ pub struct MemoryCosts {
     /// Where the curves have one of two times in them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub two_ways: Vec<TwoWays>,
-}
-
-/// What the CPU's caches keep: the share of host data that is gone when it is
-/// used again, over the bytes that are used in between.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct CacheModel {
-    /// For the driver's thread that stages copies.
-    #[serde(default, deserialize_with = "misses")]
-    pub staging_misses: Option<Vec<(f64, f64)>>,
-    /// For one thread, of what its core keeps for itself: how far times have gone
-    /// from [`Warmth::Same`] to [`Warmth::Shared`].
-    #[serde(default, deserialize_with = "misses", skip_serializing_if = "Option::is_none")]
-    pub own_misses: Option<Vec<(f64, f64)>>,
-    /// The same for all threads at once, over what they go round together: two threads of a
-    /// core share what it keeps.
-    #[serde(default, deserialize_with = "misses", skip_serializing_if = "Option::is_none")]
-    pub own_team_misses: Option<Vec<(f64, f64)>>,
-    /// One thread on data that all used before, and all on data that one did.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub handed_to_one: Option<Handed>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub handed_to_team: Option<Handed>,
-    /// All, each on its share, on data of a kernel in which they helped each other.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub handed_behind_helpers: Option<Handed>,
-    /// For the team of threads that runs twins.
-    #[serde(default, deserialize_with = "misses")]
-    pub twin_misses: Option<Vec<(f64, f64)>>,
-    /// The footprint at which [`Warmth::Shared`] was measured.
-    pub shared_bytes: Bytes,
-}
-
-/// What a byte costs more that is in the caches of cores whose threads used it before.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Handed {
-    #[serde(deserialize_with = "not_negative")]
-    pub read_ns_per_byte: f64,
-    #[serde(deserialize_with = "not_negative")]
-    pub written_ns_per_byte: f64,
-}
-
-impl Default for CacheModel {
-    fn default() -> Self {
-        let shared_bytes = SHARED_FOOTPRINT;
-        Self {
-            staging_misses: None,
-            own_misses: None,
-            own_team_misses: None,
-            handed_to_one: None,
-            handed_to_team: None,
-            handed_behind_helpers: None,
-            twin_misses: None,
-            shared_bytes,
-        }
-    }
 }

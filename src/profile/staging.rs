@@ -1,6 +1,7 @@
 //! What a profile knows about copies of pageable memory.
 
-use super::answers::{blend, further, of_bytes};
+use super::answers::of_bytes;
+use super::caches::{blend, further};
 use super::{OperationKind, Profile, StagingModel, Unknown, Warmth};
 use crate::plan::Direction;
 use crate::units::{Bytes, Span};

@@ -49,7 +49,7 @@ impl LookTimes {
         let looks = program.profile.latency.looks.as_ref()?;
         let [mut after, in_graphs] = [&looks.after, &looks.in_graphs].map(|pairs| {
             let mut after = ByKinds::default();
-            for LooksAfter { from, to, time } in pairs {
+            for LooksAfter { from, to, time, .. } in pairs {
                 after[*from as usize][*to as usize] = time.span();
             }
             after

@@ -44,6 +44,8 @@ pub(super) fn hand_overs(program: &Program<'_>) -> Result<HandOvers, Unknown> {
     let mut looked_up = [[[false; 3]; OperationKind::COUNT]; OperationKind::COUNT];
     let mut streams = vec![Behind::default(); program.streams()];
     let mut recordings = vec![Kinds::default(); program.recordings];
+    let is_staged = |class: &Class| matches!(class.work, Work::Staged { .. });
+    let has_staged = program.classes.iter().any(is_staged);
     for item in &program.items {
         pass_barrier(program, &mut streams, item);
         let Some(behind) = streams.get_mut(usize::from(item.stream)) else { continue };
@@ -70,7 +72,8 @@ pub(super) fn hand_overs(program: &Program<'_>) -> Result<HandOvers, Unknown> {
                     let tie = if class.in_graph { Tie::Graph } else { tie };
                     let (row, side) = ((from as usize, to as usize), tie as usize);
                     if !std::mem::replace(&mut looked_up[row.0][row.1][side], true) {
-                        table[row.1][side][row.0] = price_of(program.profile, from, to, tie)?;
+                        let price = price_of(program.profile, (from, to), tie, has_staged)?;
+                        table[row.1][side][row.0] = price;
                     }
                 }
                 *behind = Behind { last: kinds, awaited: Kinds::default() };
@@ -102,14 +105,16 @@ fn pass_barrier(program: &Program<'_>, streams: &mut [Behind], item: &Item) {
 
 fn price_of(
     profile: &Profile,
-    from: OperationKind,
-    to: OperationKind,
+    (from, to): (OperationKind, OperationKind),
     tie: Tie,
+    has_staged: bool,
 ) -> Result<Option<Price>, Unknown> {
     // No trip went to another device.
     let is_timed = from != to && ![from, to].contains(&OperationKind::PeerCopy);
-    // Nor do calls in graphs have any grace: see `LookTimes`.
+    // All were of pinned memory and in one stream. Nor do calls in graphs have any grace: see
+    // `LookTimes`.
     let looks = profile.latency.looks.as_ref().filter(|_| is_timed).map(|looks| match tie {
+        Tie::Stream if !has_staged => looks.grace_behind(from, to).span(),
         Tie::Stream | Tie::Event => looks.grace.span(),
         Tie::Graph => Span::ZERO,
     });

@@ -1,7 +1,7 @@
 //! Trips of one and of two operations.
 
 use super::*;
-use hallway::profile::Latencies;
+use hallway::profile::{Latencies, OperationKind};
 use hallway::samples::{SECOND_NODE, SHORT_COPY, TRIP_ELEMENTS, TripPart};
 
 const KIB: u64 = 1024;
@@ -34,6 +34,11 @@ fn service(link: Link, size: u64) -> f64 {
 
 /// What a machine does on which an operation that comes too early waits for so long.
 fn samples(clock: &mut Clock, wait: impl Fn(f64) -> f64) -> Vec<Measurement> {
+    samples_of_pairs(clock, |_, _, late| wait(late))
+}
+
+/// The same where that depends on what it has to follow, and on what it is.
+fn samples_of_pairs(clock: &mut Clock, wait: impl Fn(Link, Link, f64) -> f64) -> Vec<Measurement> {
     let mut all = Vec::new();
     let mut add = |quantity, ns| all.push(measured(quantity, 1, clock.times(ns, 51)));
     let timed = [TimedCall::CopyIn, TimedCall::CopyOut, TimedCall::Launch];
@@ -71,7 +76,7 @@ fn samples(clock: &mut Clock, wait: impl Fn(f64) -> f64) -> Vec<Measurement> {
             add(trip(None, TripPart::Rest), end + SYNCHRONIZE - called);
             for (next, call) in Link::OF_ONE_DEVICE.into_iter().zip(CALL) {
                 let arrives = called + call + START;
-                let begins = arrives + wait(end - arrives);
+                let begins = arrives + wait(first, next, end - arrives);
                 if next != first {
                     let size = if next == Link::Kernel { 0 } else { SHORT_COPY.get() };
                     let whole = begins + service(next, size) + SYNCHRONIZE;
@@ -144,6 +149,72 @@ fn the_time_between_two_looks_and_from_when_it_counts() {
         for start in [start_kernel, start_copy_in, start_copy_out] {
             assert_within(start.expect("trips tell").ns, START, 0.1, "way to the device");
         }
+    }
+}
+
+/// Calls take up to 600 ns more or less, so that of the same two operations some come in time
+/// and others do not. Which is told by the trip itself; a millisecond lost in one tells nothing.
+#[test]
+fn how_much_too_early_each_pair_of_operations_may_come() {
+    let truth = |first, next| match (first, next) {
+        (Link::Kernel, Link::CopyIn) => 300.0,
+        (Link::Kernel, Link::CopyOut) => 800.0,
+        (Link::CopyOut, Link::Kernel) => 1_200.0,
+        _ => 600.0,
+    };
+    let mut random = ChaCha8Rng::seed_from_u64(5);
+    let wait = |first, next, late: f64| {
+        let looks = (late / 8_200.0).ceil() * 8_200.0;
+        if late > truth(first, next) { looks } else { late.max(0.0) }
+    };
+    let mut all = samples_of_pairs(&mut Clock::new(0.005, 0.02), wait);
+    let mut add = |quantity, times: Vec<f64>| {
+        let times = times.into_iter().map(Span::from_nanos_f64).collect();
+        all.push(Measurement::new(quantity, 1, times, Stop::Stable));
+    };
+    for (first, called) in Link::OF_ONE_DEVICE.into_iter().zip(CALL) {
+        for (next, call) in Link::OF_ONE_DEVICE.into_iter().zip(CALL) {
+            if next == first {
+                continue;
+            }
+            let call = call + 2_000.0;
+            // The first ends about as long after the second arrives as decides.
+            let longer = call + truth(first, next);
+            let size = match first {
+                Link::Kernel => ((longer - 2_000.0) / 4.0) as u64,
+                _ => ((longer - 1_500.0) * 55.0) as u64,
+            };
+            let end = START + service(first, size);
+            let trip = |next, part| Quantity::Trip { first, size, next, part, in_graph: false };
+            add(trip(None, TripPart::FirstCall), vec![called; 9]);
+            add(trip(None, TripPart::Rest), vec![end + SYNCHRONIZE; 9]);
+            let own = if next == Link::Kernel { 0 } else { SHORT_COPY.get() };
+            let (mut calls, mut rests) = (Vec::new(), Vec::new());
+            for at in 0..200 {
+                let call = call + random.random_range(-600.0..600.0);
+                let arrives = call + START;
+                let waits = wait(first, next, end - arrives);
+                let held_up = if at % 50 == 0 { 1e6 } else { 0.0 };
+                calls.push(call);
+                rests.push(START + waits + service(next, own) + SYNCHRONIZE + held_up);
+            }
+            add(trip(Some(next), TripPart::FirstCall), vec![called; 200]);
+            add(trip(Some(next), TripPart::NextCall), calls);
+            add(trip(Some(next), TripPart::Rest), rests);
+        }
+    }
+    let looks = fitted(all).latency.looks.expect("waits are whole periods");
+    assert_eq!(looks.after.len(), 6);
+    for pair in &looks.after {
+        let link = |kind| match kind {
+            OperationKind::CopyIn => Link::CopyIn,
+            OperationKind::CopyOut => Link::CopyOut,
+            _ => Link::Kernel,
+        };
+        let truth = truth(link(pair.from), link(pair.to));
+        let (from, to) = (pair.from, pair.to);
+        let found = pair.grace.unwrap_or_else(|| panic!("{from:?} to {to:?}: no grace")).ns;
+        assert!((found - truth).abs() <= 60.0, "{from:?} to {to:?}: {found} for {truth}");
     }
 }
 

@@ -42,7 +42,10 @@ fn periods_may_count_from_later_on() {
     let mut machine = looking(6_000.0);
     let looks = machine.latency.looks.as_mut().expect("it looks");
     looks.grace = exactly(2_000.0);
-    let after = |from, time| LooksAfter { from, to: OperationKind::Kernel, time: exactly(time) };
+    let after = |from, time| {
+        let time = exactly(time);
+        LooksAfter { from, to: OperationKind::Kernel, time, grace: None }
+    };
     looks.after = vec![after(OperationKind::CopyIn, 2_500.0), after(OperationKind::CopyOut, 500.0)];
     let found = |elements| {
         let body = vec![copy_in(0, PINNED, elements), launch(0, 4_000)];
@@ -68,6 +71,27 @@ fn what_comes_a_little_too_early_does_not_wait() {
     // The copy arrives at 8500, the kernel ends at 9000.
     assert_eq!(found(500.0), (9_000, 9_000));
     assert_eq!(found(499.0), (9_000, 14_500));
+}
+
+/// What is known of a copy behind a kernel is known of one stream, and of no other pair.
+#[test]
+fn how_little_depends_on_what_it_is_and_what_it_follows() {
+    let found = |from, across| {
+        let mut machine = looking(6_000.0);
+        let looks = machine.latency.looks.as_mut().expect("it looks");
+        let (time, grace) = (exactly(0.0), Some(exactly(500.0)));
+        looks.after = vec![LooksAfter { from, to: OperationKind::CopyOut, time, grace }];
+        let body = if across {
+            vec![launch(0, 2_000), record(0, 0), wait(1, 0), copy_out(1, PINNED, 500)]
+        } else {
+            vec![launch(0, 2_000), copy_out(0, PINNED, 500)]
+        };
+        spans(&run(body, &machine), Lane::CopyOut)[0].0
+    };
+    assert_eq!(found(OperationKind::Kernel, false), 9_000);
+    assert_eq!(found(OperationKind::CopyIn, false), 14_500);
+    // It arrives at 8800.
+    assert_eq!(found(OperationKind::Kernel, true), 14_800);
 }
 
 #[test]
@@ -119,7 +143,7 @@ fn nodes_of_a_graph_look_for_themselves() {
     assert_eq!(kernels(alone)[0].0, 7_100 + 6_000 + 1_000);
     let mut later = looking(6_000.0);
     let (from, to) = (OperationKind::CopyIn, OperationKind::Kernel);
-    let later_by = |ns| vec![LooksAfter { from, to, time: exactly(ns) }];
+    let later_by = |ns| vec![LooksAfter { from, to, time: exactly(ns), grace: None }];
     let looks = later.latency.looks.as_mut().expect("it looks");
     (looks.after, looks.in_graphs) = (later_by(3_000.0), later_by(700.0));
     let found = spans(&run(replay(chain.clone()).collect(), &later), Lane::Kernels)[0].0;
@@ -154,7 +178,10 @@ fn an_engine_looks_at_what_is_next_in_a_stream_while_it_is_busy_with_what_is_bef
 fn copies_that_are_under_way_put_off_looks() {
     use OperationKind::{CopyIn, CopyOut, Kernel};
     let mut machine = looking(6_000.0);
-    let after = |from, time| LooksAfter { from, to: Kernel, time: exactly(time) };
+    let after = |from, time| {
+        let time = exactly(time);
+        LooksAfter { from, to: Kernel, time, grace: None }
+    };
     machine.latency.looks.as_mut().expect("it looks").after =
         vec![after(CopyIn, 2_500.0), after(CopyOut, 700.0)];
     // When the kernel is dispatched that arrives at 8800 and has to wait for a copy from the
