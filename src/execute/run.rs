@@ -41,7 +41,7 @@ pub struct Effort {
     /// Passes before timing starts: clocks rise, page tables fill, and the CPU's
     /// last-level cache takes a score of passes to learn what is worth keeping.
     pub(super) warm_up: Duration,
-    /// The same of a plan that computes on the CPU: threads that have slept wake up where the
+    /// Instead, of a plan that computes on the CPU: threads that have slept wake up where the
     /// system put them, perhaps two on a core, and it takes a while to move one.
     pub(super) team_warm_up: Duration,
     pub(super) warm_up_passes: usize,

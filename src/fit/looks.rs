@@ -3,7 +3,7 @@
 
 use super::chains::kind;
 use super::device::copy_time;
-use super::graces::grace as grace_of;
+use super::graces::grace_of_pair;
 use super::lookup::Lookup;
 use super::trips::{part, sizes};
 use crate::plan::Direction;
@@ -152,14 +152,14 @@ pub(super) fn looks(trips: &Trips<'_>) -> Option<Looks> {
         LooksAfter { from, to, time, grace: None }
     };
     let with_grace = |one: &([Link; 2], Vec<&Wait>)| LooksAfter {
-        grace: grace_of(trips, one.0, period),
+        grace: grace_of_pair(trips, one.0, period),
         ..after(one)
     };
     let in_graphs = trips.waits(true);
     let pairs_in_graphs = sure_waits(&in_graphs);
     Some(Looks {
         period: Estimate::new(period, mad(&off)? / period),
-        grace: grace(&all, period),
+        grace: pooled_grace(&all, period),
         after: pairs.iter().map(with_grace).collect(),
         in_graphs: pairs_in_graphs
             .iter()
@@ -194,7 +194,7 @@ fn best_after(waits: &[&Wait], period: f64) -> (f64, Vec<f64>) {
 
 /// How much too early an operation may come and not have to wait: the threshold that
 /// has the fewest on the wrong side.
-fn grace(waits: &[Wait], period: f64) -> Estimate {
+fn pooled_grace(waits: &[Wait], period: f64) -> Estimate {
     let mut waits: Vec<(f64, bool)> =
         waits.iter().map(|wait| (wait.late, wait.extra > period / 2.0)).collect();
     waits.sort_by(|a, b| a.0.total_cmp(&b.0));

@@ -88,11 +88,13 @@ impl<'s> Lookup<'s> {
     }
 
     /// Nanoseconds of one repetition, of each visit alike. What is fast at one visit and slow
-    /// at the next has more samples of the fast one: each has the same time.
+    /// at the next has more samples of the fast one, for visits last equally long. Of quantities
+    /// that are taken in one count.
     pub fn across_visits(&self, wanted: impl Fn(&Quantity) -> bool) -> Option<f64> {
         let visits = self.measurements().filter(|m| wanted(&m.quantity));
         let of_one = |m: &Measurement| Some(median(&nanos(&m.times))? / m.count.max(1) as f64);
-        biweight_mean(&visits.filter_map(of_one).collect::<Vec<_>>(), 0.0)
+        let times: Vec<f64> = visits.filter_map(of_one).collect();
+        (!times.is_empty()).then(|| times.iter().sum::<f64>() / times.len() as f64)
     }
 
     /// All measurements of a kind, those that `key` gives a size, by size; and

@@ -1,7 +1,7 @@
 //! What a profile answers: every look-up that a plan may need, and [`Unknown`]
 //! where nothing was measured to answer it from.
 
-use super::caches::{blend, further};
+use super::caches::{blend, further, lost};
 use super::{Contention, Curve, Estimate, HandOver, OperationKind, Profile, TwinModel, Warmth};
 use crate::kernels::{Arguments, Effort, Kernel, Variant};
 use crate::plan::Direction;
@@ -282,8 +282,11 @@ impl Profile {
         let near = if own < self.caches.shared_bytes {
             let threads = self.machine.cpu_threads.max(1) as u64;
             let misses = |bytes| self.caches.own(bytes, if is_shared { threads } else { 1 });
-            let misses = misses(own).zip(around.mean(misses));
-            let misses = misses.map_or(1.0, |(there, here)| further(there, here));
+            let lost_since = |since: Bytes| {
+                let times = since.as_f64() / own.as_f64().max(1.0);
+                Some(lost(misses(own)?, misses(since)?, times))
+            };
+            let misses = around.mean(lost_since).unwrap_or(1.0);
             let near = blend(time(Warmth::Same)?, time(Warmth::Shared)?, misses);
             // What no core keeps any more is as far away for everybody.
             near + (1.0 - misses) * handing_over

@@ -107,18 +107,23 @@ fn share(knots: &[(f64, f64)], footprint: Bytes) -> f64 {
 
 /// The share of what is found `there` that is not found `here`: what is
 /// measured at a footprint has the misses of that footprint in it.
-///
-/// Where most is lost already, the two differ by little more than their noise, and what was
-/// measured there tells by itself that it is lost: no more than [`MOST_THERE`] counts as such.
 pub(super) fn further(there: f64, here: f64) -> f64 {
-    let there = there.min(MOST_THERE);
-    ((here - there) / (1.0 - there)).max(0.0)
+    if there < 1.0 { ((here - there) / (1.0 - there)).max(0.0) } else { 0.0 }
 }
 
-/// On an H200's host, threads that went round 24 MiB found all or nothing of it from one time
-/// to the next, and a twin with as much data of its own found all: with all of it counted as
-/// lost there, twice as much was no further away.
-const MOST_THERE: f64 = 0.5;
+/// The same of data that a core keeps, used again after so many times what is used at once.
+///
+/// Where most is lost of what is used at once, by going round as much in small pieces, a kernel
+/// may still find all of it: on an H200's host, threads that went round 24 MiB found all or
+/// nothing from one time to the next, and a twin with 24 MiB of its own found all. So behind
+/// twice as much, no more than [`MOST_AT_ONCE`] counts as lost at once, and less than that in
+/// between.
+pub(super) fn lost(at_once: f64, here: f64, times: f64) -> f64 {
+    let ramp = (times - 1.0).clamp(0.0, 1.0);
+    further(at_once, here).max(ramp * further(at_once.min(MOST_AT_ONCE), here))
+}
+
+const MOST_AT_ONCE: f64 = 0.5;
 
 pub(super) fn blend(hot: f64, cold: f64, misses: f64) -> f64 {
     hot + (cold - hot) * misses
@@ -126,21 +131,27 @@ pub(super) fn blend(hot: f64, cold: f64, misses: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::further;
+    use super::{further, lost};
 
     #[test]
     fn what_is_lost_there_is_not_lost_again() {
-        assert_eq!(further(0.2, 0.2), 0.0);
-        assert_eq!(further(0.2, 0.6), 0.5);
-        assert_eq!(further(0.3, 0.1), 0.0);
-        assert_eq!(further(0.2, 1.0), 1.0);
+        for there in [0.25, 0.5, 0.9375, 1.0] {
+            assert_eq!(further(there, there), 0.0);
+            assert_eq!(lost(there, there, 1.0), 0.0);
+        }
+        assert_eq!(further(0.25, 0.625), 0.5);
+        assert_eq!(further(0.375, 0.125), 0.0);
+        assert_eq!(further(0.25, 1.0), 1.0);
     }
 
     #[test]
-    fn noise_where_all_is_lost_brings_nothing_nearer() {
-        for there in [0.5, 0.9, 1.0] {
-            assert_eq!(further(there, 1.0), 1.0);
-            assert!(further(there, 0.95) >= 0.9);
+    fn behind_twice_as_much_it_is_lost_whatever_is_lost_at_once() {
+        for at_once in [0.25, 0.5, 0.9375, 1.0] {
+            assert_eq!(lost(at_once, 1.0, 2.0), 1.0);
+            assert_eq!(lost(at_once, 1.0, 9.0), 1.0);
         }
+        assert_eq!(lost(1.0, 1.0, 1.5), 0.5);
+        // Little is lost at once: as before.
+        assert_eq!(lost(0.25, 0.625, 2.0), 0.5);
     }
 }

@@ -29,7 +29,8 @@ pub struct LooksAfter {
     pub from: OperationKind,
     pub to: OperationKind,
     pub time: Estimate,
-    /// How much too early it may come behind such a one in its stream and go on at once.
+    /// How much too early it may come and go on at once if it follows a `from` in its stream;
+    /// of pinned memory, and not in graphs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grace: Option<Estimate>,
 }

@@ -111,8 +111,8 @@ fn price_of(
 ) -> Result<Option<Price>, Unknown> {
     // No trip went to another device.
     let is_timed = from != to && ![from, to].contains(&OperationKind::PeerCopy);
-    // All were of pinned memory and in one stream. Nor do calls in graphs have any grace: see
-    // `LookTimes`.
+    // Those of pairs are of pinned memory and of one stream. (No family of plans has pinned and
+    // staged copies at once.) Nodes of graphs come with their launch, and have none.
     let looks = profile.latency.looks.as_ref().filter(|_| is_timed).map(|looks| match tie {
         Tie::Stream if !has_staged => looks.grace_behind(from, to).span(),
         Tie::Stream | Tie::Event => looks.grace.span(),

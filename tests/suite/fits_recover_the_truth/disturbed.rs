@@ -145,6 +145,30 @@ fn a_team_keeps_what_its_cores_keep() {
     assert_eq!(caches.own(Bytes::mib(1), 1), None);
 }
 
+/// At two visits of five a team finds everything, and in the time of a visit it goes round three
+/// times as often then: most samples are fast, and most visits slow.
+#[test]
+fn visits_count_alike_however_many_samples_they_have() {
+    let (variant, elements) = ONE_TEAM;
+    let mut clock = Clock::new(0.01, 0.0);
+    let mut all = Vec::new();
+    let mut visit = |mib, ns, samples| {
+        let footprint = Bytes::mib(mib);
+        let quantity = Quantity::Twin { variant, elements, footprint };
+        all.push(measured(quantity, 1, clock.times(ns, samples)));
+    };
+    for _ in 0..2 {
+        visit(2, 4e3, 15);
+        visit(96, 12e3, 5);
+        visit(20, 4e3, 15);
+        visit(20, 12e3, 5);
+    }
+    visit(20, 12e3, 5);
+    let caches = fitted(all).caches;
+    let found = caches.own(Bytes::mib(20), 16).expect("measured");
+    assert!((0.55..0.75).contains(&found), "{found} for three of five");
+}
+
 #[test]
 fn what_handing_data_over_costs_is_told_by_kernels_of_ones_own() {
     let mut clock = Clock::new(0.01, 0.02);

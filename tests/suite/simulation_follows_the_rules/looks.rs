@@ -73,25 +73,26 @@ fn what_comes_a_little_too_early_does_not_wait() {
     assert_eq!(found(499.0), (9_000, 14_500));
 }
 
-/// What is known of a copy behind a kernel is known of one stream, and of no other pair.
+/// What is known of a copy behind a kernel is known of pinned memory and of one stream, and of
+/// no other pair.
 #[test]
 fn how_little_depends_on_what_it_is_and_what_it_follows() {
-    let found = |from, across| {
+    let found = |from, body| {
         let mut machine = looking(6_000.0);
         let looks = machine.latency.looks.as_mut().expect("it looks");
         let (time, grace) = (exactly(0.0), Some(exactly(500.0)));
         looks.after = vec![LooksAfter { from, to: OperationKind::CopyOut, time, grace }];
-        let body = if across {
-            vec![launch(0, 2_000), record(0, 0), wait(1, 0), copy_out(1, PINNED, 500)]
-        } else {
-            vec![launch(0, 2_000), copy_out(0, PINNED, 500)]
-        };
         spans(&run(body, &machine), Lane::CopyOut)[0].0
     };
-    assert_eq!(found(OperationKind::Kernel, false), 9_000);
-    assert_eq!(found(OperationKind::CopyIn, false), 14_500);
+    let pair = || vec![launch(0, 2_000), copy_out(0, PINNED, 500)];
+    assert_eq!(found(OperationKind::Kernel, pair()), 9_000);
+    assert_eq!(found(OperationKind::CopyIn, pair()), 14_500);
     // It arrives at 8800.
-    assert_eq!(found(OperationKind::Kernel, true), 14_800);
+    let across = vec![launch(0, 2_000), record(0, 0), wait(1, 0), copy_out(1, PINNED, 500)];
+    assert_eq!(found(OperationKind::Kernel, across), 14_800);
+    // Issued too late to have the engine look.
+    let staged = vec![compute(10_000), copy_out(2, PAGEABLE, 60_000)];
+    assert_eq!(found(OperationKind::Kernel, [pair(), staged].concat()), 14_500);
 }
 
 #[test]
