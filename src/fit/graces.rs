@@ -14,31 +14,47 @@ use crate::samples::{Link, Measurement, Quantity, TripPart};
 /// Fewer trips on either side of the line do not say where it is.
 const FEWEST: usize = 8;
 
-/// The threshold of a pair of operations that has the fewest of its trips on the wrong side, if
-/// there are enough on both.
+/// By how much too early an operation came, and whether it had to wait.
+pub(super) type Came = (f64, bool);
+
+/// The threshold of a pair of operations, if there are enough of its trips on both sides.
 pub(super) fn grace_of_pair(trips: &Trips<'_>, pair: [Link; 2], period: f64) -> Option<Estimate> {
     let mut all = single_trips(trips, pair, period);
     all.retain(|&(late, _)| late.abs() < SURELY);
-    all.sort_by(|a, b| a.0.total_cmp(&b.0));
-    // With a line behind so many: those before it that have waited, and those behind it that
-    // have not.
-    let mut wrong = all.iter().filter(|trip| !trip.1).count();
-    let mut best = (wrong, 0);
-    for (index, &(_, has_waited)) in all.iter().enumerate() {
-        wrong = if has_waited { wrong + 1 } else { wrong - 1 };
-        best = best.min((wrong, index + 1));
-    }
-    let (_, in_time) = best;
+    let in_time = line(&mut all, |_, _| true)?;
     if in_time.min(all.len() - in_time) < FEWEST {
         return None;
     }
-    let line = f64::midpoint(all[in_time - 1].0, all[in_time].0);
-    Some(Estimate::new(line.max(0.0), 0.0))
+    Some(Estimate::new(behind(&all, in_time)?.max(0.0), 0.0))
 }
 
-/// By how many nanoseconds the second operation of each trip came too early, and whether it
-/// had to wait for a look.
-fn single_trips(trips: &Trips<'_>, [first, next]: [Link; 2], period: f64) -> Vec<(f64, bool)> {
+/// The threshold of all together.
+pub(super) fn pooled_grace(mut all: Vec<Came>) -> Estimate {
+    let is_likely = |all: &[Came], in_time| {
+        behind(all, in_time).is_some_and(|line| (0.0..SURELY).contains(&line))
+    };
+    let line = line(&mut all, is_likely).and_then(|in_time| behind(&all, in_time));
+    Estimate::new(line.unwrap_or(0.0), 0.0)
+}
+
+/// Sorts them; behind how many the line is, of those that are likely, that has the fewest on the
+/// wrong side: before it those that have waited, and behind it those that have not.
+fn line(all: &mut [Came], is_likely: impl Fn(&[Came], usize) -> bool) -> Option<usize> {
+    all.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut wrong = vec![all.iter().filter(|one| !one.1).count()];
+    for (index, &(_, has_waited)) in all.iter().enumerate() {
+        wrong.push(if has_waited { wrong[index] + 1 } else { wrong[index] - 1 });
+    }
+    (0..=all.len()).filter(|&in_time| is_likely(all, in_time)).min_by_key(|&in_time| wrong[in_time])
+}
+
+/// Where a line is behind so many, if there are others behind it.
+fn behind(all: &[Came], in_time: usize) -> Option<f64> {
+    Some(f64::midpoint(all.get(in_time.checked_sub(1)?)?.0, all.get(in_time)?.0))
+}
+
+/// The second operation of each trip.
+fn single_trips(trips: &Trips<'_>, [first, next]: [Link; 2], period: f64) -> Vec<Came> {
     let of_size = |size| {
         let (end, start, alone) = trips.around((first, size), next)?;
         let visits = |part| {

@@ -3,7 +3,7 @@
 
 use super::chains::kind;
 use super::device::copy_time;
-use super::graces::grace_of_pair;
+use super::graces::{grace_of_pair, pooled_grace};
 use super::lookup::Lookup;
 use super::trips::{part, sizes};
 use crate::plan::Direction;
@@ -159,7 +159,7 @@ pub(super) fn looks(trips: &Trips<'_>) -> Option<Looks> {
     let pairs_in_graphs = sure_waits(&in_graphs);
     Some(Looks {
         period: Estimate::new(period, mad(&off)? / period),
-        grace: pooled_grace(&all, period),
+        grace: pooled_grace(all.iter().map(|one| (one.late, one.extra > period / 2.0)).collect()),
         after: pairs.iter().map(with_grace).collect(),
         in_graphs: pairs_in_graphs
             .iter()
@@ -190,19 +190,4 @@ fn best_after(waits: &[&Wait], period: f64) -> (f64, Vec<f64>) {
     let choices = AFTER.step_by(AFTER_STEP).map(f64::from);
     let best = choices.min_by(|&a, &b| error(a).total_cmp(&error(b))).unwrap_or(0.0);
     (best, misses(best))
-}
-
-/// How much too early an operation may come and not have to wait: the threshold that
-/// has the fewest on the wrong side.
-fn pooled_grace(waits: &[Wait], period: f64) -> Estimate {
-    let mut waits: Vec<(f64, bool)> =
-        waits.iter().map(|wait| (wait.late, wait.extra > period / 2.0)).collect();
-    waits.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let wrong = |threshold: f64| {
-        waits.iter().filter(|&&(late, waited)| waited != (late > threshold)).count()
-    };
-    let between = waits.windows(2).map(|pair| f64::midpoint(pair[0].0, pair[1].0));
-    let likely = between.filter(|threshold| (0.0..SURELY).contains(threshold));
-    let best = likely.min_by_key(|&threshold| wrong(threshold)).unwrap_or(0.0);
-    Estimate::new(best.max(0.0), 0.0)
 }
