@@ -75,12 +75,23 @@ pub(super) fn device_probes(sizes: &Sizes) -> Vec<Probe> {
         probes.push(one(Quantity::Setup { step }, counts));
     }
     let on_device = |points: &Points| supports(points.variant.kernel).is_ok();
-    for Points { variant, elements, .. } in sizes.points().into_iter().filter(on_device) {
+    for Points { variant, elements, just_copied, .. } in
+        sizes.points().into_iter().filter(on_device)
+    {
         for elements in elements {
             probes.push(one(Quantity::Kernel { variant, elements }, Counts::ByDuration));
         }
+        for elements in just_copied {
+            probes.push(one(Quantity::JustCopied { variant, elements }, parts(elements)));
+        }
     }
     probes
+}
+
+/// How many kernels in a row each have a part of their own: as many as find what they read in
+/// the device's cache, where copies left it, and room for what they write.
+fn parts(elements: u64) -> Counts {
+    if elements <= 1 << 18 { Counts::Both(2, 10) } else { Counts::Both(1, 3) }
 }
 
 /// Everything that needs the CPU's attention: staging, twins, memory management.

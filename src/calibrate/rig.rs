@@ -182,6 +182,9 @@ impl<'d> Rig<'d> {
             Quantity::Kernel { variant, elements } => {
                 vec![self.kernels(*variant, *elements, count)?]
             }
+            Quantity::JustCopied { variant, elements } => {
+                vec![self.kernels_behind_copies(*variant, *elements, count)?]
+            }
             Quantity::Twin { variant, elements, footprint } => {
                 vec![self.twin(*variant, *elements, *footprint, count)]
             }
@@ -228,7 +231,17 @@ impl<'d> Rig<'d> {
 
     /// A kernel on the rig's arrays.
     pub fn launch_of(&self, variant: Variant, elements: u64) -> Result<Launch, GpuError> {
-        let [x, y, z, out] = self.arrays.each_ref().map(DeviceMemory::address);
+        self.launch_at(variant, elements, Bytes::ZERO)
+    }
+
+    /// The same on what lies so far into each of them.
+    pub fn launch_at(
+        &self,
+        variant: Variant,
+        elements: u64,
+        offset: Bytes,
+    ) -> Result<Launch, GpuError> {
+        let [x, y, z, out] = self.arrays.each_ref().map(|array| array.address() + offset.get());
         let kernel = (variant.kernel, variant.arguments());
         let workspace = self.workspace.address() + variant.kernel as u64 * WORKSPACE.get();
         Launch::new(self.device, kernel, &[x, y, z], (out, workspace), (elements, elements, 0))

@@ -306,7 +306,7 @@ impl Patience {
             // Many of them, and a line or a staircase through all.
             Quantity::Trip { .. } => (device / 4, 5),
             // They repeat themselves within a thousandth.
-            Quantity::Kernel { .. } => (device / 4, 5),
+            Quantity::Kernel { .. } | Quantity::JustCopied { .. } => (device / 4, 5),
             // A context takes a tenth of a second and more.
             Quantity::Setup { .. } => (self.device, 2),
             Quantity::Memory { work, .. } if is_of_combined(*work) => (self.device / 2, 3),

@@ -1,6 +1,7 @@
 //! The sizes at which things are measured, for each extent of a calibration.
 
 use super::probes::LARGEST;
+use crate::gpu::calls_a_library;
 use crate::kernels::{Kernel, Variant};
 use crate::samples::{Extent, Load, SetupStep, TransferPath};
 use crate::units::Bytes;
@@ -101,8 +102,13 @@ impl Sizes {
                 // With both sides of where data no longer stays in a core's first cache.
                 elements: &[10, 12, 14, 16, 18, 20, 22, 24, 26, 13, 15, 17, 19, 21, 23, 25],
                 coarse: &[10, 14, 18, 22, 26],
+                just_copied: &[10, 14, 17, 18, 19, 20, 21, 23],
             },
-            apart: Powers { elements: &[10, 17, 22, 25], coarse: &[10, 22] },
+            apart: Powers {
+                elements: &[10, 17, 22, 25],
+                coarse: &[10, 22],
+                just_copied: &[10, 17, 20],
+            },
             own_footprints_kib: &[64, 256, 512, 1024, 1536, 2048, 2304, 2560, 3072, 4096, 8192],
             team_footprints_mib: &[4, 8, 12, 16, 20, 24, 32, 48],
             footprints_mib: &[48, 96, 192, 288, 384, 576, 768, 1152, 1728],
@@ -149,8 +155,12 @@ impl Sizes {
             ],
             shared_powers: &[16, 18, 20, 22, 24, 26],
             extents: ends,
-            closely: Powers { elements: &[10, 14, 16, 18, 20, 22, 24], coarse: &[14, 18, 22] },
-            apart: Powers { elements: &[10, 22, 25], coarse: &[22] },
+            closely: Powers {
+                elements: &[10, 14, 16, 18, 20, 22, 24],
+                coarse: &[14, 18, 22],
+                just_copied: &[14, 18, 20],
+            },
+            apart: Powers { elements: &[10, 22, 25], coarse: &[22], just_copied: &[] },
             own_footprints_kib: &[256, 1024, 2048, 3072, 8192],
             team_footprints_mib: &[8, 16, 24],
             footprints_mib: &[48, 192, 384, 768, 1728],
@@ -197,6 +207,8 @@ pub(super) struct Points {
     pub elements: Vec<u64>,
     /// Those on the CPU with the data further away.
     pub coarse: Vec<u64>,
+    /// Those on the device with the data just copied.
+    pub just_copied: Vec<u64>,
 }
 
 /// Powers of two of the elements of kernels and of their twins.
@@ -204,6 +216,9 @@ struct Powers {
     elements: &'static [u32],
     /// Those of twins whose data is further away.
     coarse: &'static [u32],
+    /// Those of kernels whose data was just copied: from where they wait for it to where they
+    /// would find little of it in the device's cache anyway.
+    just_copied: &'static [u32],
 }
 
 impl Powers {
@@ -213,7 +228,7 @@ impl Powers {
             // More rows take longer in proportion, and the CPU very long.
             Kernel::Matmul => 1 << 22,
             // Hundreds of operations an element go on at one rate, wherever the data is.
-            Kernel::Polynomial if variant.extent >= 256 => 1 << 25,
+            Kernel::Polynomial if variant.extent >= 256 => 1 << 23,
             _ => u64::MAX,
         };
         let whole = |powers: &[u32]| -> Vec<u64> {
@@ -221,7 +236,14 @@ impl Powers {
             let counts = powers.iter().map(|power| grain.max(1 << power));
             counts.filter(|&count| count <= most).collect()
         };
-        Points { variant, elements: whole(self.elements), coarse: whole(self.coarse) }
+        // A library's calls may wait for the device, which copies are to come before.
+        let just_copied = if calls_a_library(variant.kernel) { &[] } else { self.just_copied };
+        Points {
+            variant,
+            elements: whole(self.elements),
+            coarse: whole(self.coarse),
+            just_copied: whole(just_copied),
+        }
     }
 }
 

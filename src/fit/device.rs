@@ -36,21 +36,23 @@ pub(super) fn calls(lookup: &Lookup<'_>, copies: &[CopyModel]) -> CallCosts {
     let among = |call| in_turn(call, true).or_else(|| in_turn(call, false));
     let copy = |call| among(call).or_else(|| cost(call));
     let event = |call, with_launch| in_turn(call, false).or_else(|| besides(with_launch, call));
-    // Of the calls in streams of their own, launches and copies to the host are behind waits;
-    // both ways of a call were measured right behind each other.
-    let longer_behind = |call| {
-        let [across, alone] = [false, true].map(|one_stream| {
-            lookup.times_of(&Quantity::CallInTurn { call: Some(call), one_stream })
-        });
-        if across.len() != alone.len() {
+    // Both ways of a call were measured right behind each other.
+    let longer = |with: &Quantity, without: &Quantity| {
+        let [times, usual] = [with, without].map(|quantity| lookup.times_of(quantity));
+        if times.len() != usual.len() {
             return None;
         }
-        let longer: Vec<f64> = across.iter().zip(&alone).map(|(one, other)| one - other).collect();
+        let longer: Vec<f64> = times.iter().zip(&usual).map(|(one, other)| one - other).collect();
         let ns = median(&longer).filter(|&ns| ns > 0.0)?;
-        Some(Estimate::new(ns, in_turn(call, false)?.scatter))
+        Some(Estimate::new(ns, lookup.estimate_of(with)?.scatter))
     };
-    let beside = |copy| lookup.estimate_of(&Quantity::LaunchBeside { copy });
-    let longer_beside = |copy| clearly_longer(beside(Some(copy))?, beside(None)?.ns);
+    // Of the calls in streams of their own, launches and copies to the host are behind waits.
+    let longer_behind = |call| {
+        let in_turn = |one_stream| Quantity::CallInTurn { call: Some(call), one_stream };
+        longer(&in_turn(false), &in_turn(true))
+    };
+    let beside = |copy| Quantity::LaunchBeside { copy };
+    let longer_beside = |copy| longer(&beside(Some(copy)), &beside(None));
     let launch_beside_copy_in = longer_beside(Direction::HostToDevice);
     // Among others, it is beside a copy for as long as the data is on the link.
     let among_copies = |launch: Estimate| {
@@ -361,6 +363,21 @@ pub(super) fn kernels(lookup: &Lookup<'_>) -> Vec<KernelModel> {
             _ => None,
         })
     };
-    let model = |variant| curve(variant).map(|time| KernelModel { variant, time });
+    let model = |variant| {
+        let time = curve(variant)?;
+        let just_copied = longer_just_copied(lookup, variant, &time);
+        Some(KernelModel { variant, time, just_copied })
+    };
     variants.into_iter().filter_map(model).collect()
+}
+
+/// What a kernel takes longer on data that copies have just brought, over elements; `usual`:
+/// what it takes on the same data again and again.
+fn longer_just_copied(lookup: &Lookup<'_>, wanted: Variant, usual: &Curve) -> Option<Curve> {
+    let (points, scatter) = lookup.points(|quantity| match quantity {
+        Quantity::JustCopied { variant, elements } if *variant == wanted => Some(*elements),
+        _ => None,
+    })?;
+    let longer = |(elements, ns): (f64, f64)| (elements, (ns - usual.at(elements)).max(0.0));
+    Some(Curve { knots: points.into_iter().map(longer).collect(), scatter })
 }

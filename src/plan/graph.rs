@@ -50,6 +50,11 @@ impl Graph {
         at.checked_sub(self.calls.start).and_then(|at| self.before.get(at)).copied()
     }
 
+    /// Whether there are several: a branch begins with a wait for an event of another.
+    pub fn has_branches(&self) -> bool {
+        self.nodes < self.calls.len()
+    }
+
     /// What goes to the device one by one.
     pub fn parts(&self) -> usize {
         self.nodes - self.before.iter().filter(|one| one.behind == Behind::Kernel).count()

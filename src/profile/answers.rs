@@ -2,7 +2,9 @@
 //! where nothing was measured to answer it from.
 
 use super::caches::{blend, further, lost};
-use super::{Contention, Curve, Estimate, HandOver, OperationKind, Profile, TwinModel, Warmth};
+use super::{
+    Contention, Curve, Estimate, HandOver, KernelModel, OperationKind, Profile, TwinModel, Warmth,
+};
 use crate::kernels::{Arguments, Effort, Kernel, Variant};
 use crate::plan::Direction;
 use crate::samples::MEANWHILE;
@@ -246,12 +248,19 @@ impl Profile {
 
 /// Kernels, on the device and on the CPU.
 impl Profile {
-    /// Nanoseconds of a kernel on the device.
+    /// Nanoseconds of a kernel on the device; `is_just_copied`: a copy has just brought what
+    /// it reads, or some of that. Where it was not measured what that costs, it costs nothing.
     ///
     /// # Errors
     /// If the kernel was not calibrated at such a size.
-    pub fn kernel(&self, kernel: Kernel, arguments: &Arguments, n: u64) -> Result<f64, Unknown> {
-        let models = self.kernels.iter().map(|model| (model.variant, Cow::Borrowed(&model.time)));
+    pub fn kernel(
+        &self,
+        kernel: Kernel,
+        arguments: &Arguments,
+        n: u64,
+        is_just_copied: bool,
+    ) -> Result<f64, Unknown> {
+        let models = self.kernels.iter().map(|model| (model.variant, model.on(is_just_copied)));
         between(models, Variant::of(kernel, arguments), n, "on the GPU")
     }
 
@@ -298,6 +307,28 @@ impl Profile {
         let misses = |since| self.caches.twins(since);
         let there = misses(self.caches.shared_bytes.max(own)).ok_or_else(what)?;
         Ok(blend(near, far, further(there, around.mean(misses).ok_or_else(what)?)))
+    }
+}
+
+impl KernelModel {
+    /// Its time on data that was used before, or that a copy has just brought. Beyond the
+    /// largest size at which that was measured, it takes longer by as much as there.
+    fn on(&self, is_just_copied: bool) -> Cow<'_, Curve> {
+        let Some(longer) = self.just_copied.as_ref().filter(|_| is_just_copied) else {
+            return Cow::Borrowed(&self.time);
+        };
+        let [first, last] = [longer.knots.first(), longer.knots.last()]
+            .map(|knot| knot.map_or(0.0, |&(size, _)| size));
+        let sizes = |curve: &Curve| curve.knots.iter().map(|knot| knot.0).collect::<Vec<_>>();
+        let mut knots = sizes(&self.time);
+        let ends = knots.first().copied().zip(knots.last().copied());
+        let within = |size: &f64| ends.is_some_and(|(first, last)| (first..last).contains(size));
+        knots.extend(sizes(longer).into_iter().filter(within));
+        knots.sort_unstable_by(f64::total_cmp);
+        knots.dedup();
+        let time = |size: f64| self.time.at(size) + longer.at(size.clamp(first, last)).max(0.0);
+        let knots = knots.into_iter().map(|size| (size, time(size))).collect();
+        Cow::Owned(Curve { knots, scatter: self.time.scatter })
     }
 }
 

@@ -269,6 +269,10 @@ pub struct StagingModel {
 pub struct KernelModel {
     pub variant: Variant,
     pub time: Curve,
+    /// Nanoseconds over elements that it takes longer where a copy has just brought what it
+    /// reads: one launch after the other on the same data finds that as near as can be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub just_copied: Option<Curve>,
 }
 
 /// A kernel's CPU twin: nanoseconds over elements.

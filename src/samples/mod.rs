@@ -218,6 +218,12 @@ pub enum Quantity {
         variant: Variant,
         elements: u64,
     },
+    /// The same where each launch is on data of its own, and the first to read what copies to
+    /// the device have brought.
+    JustCopied {
+        variant: Variant,
+        elements: u64,
+    },
     /// Host time of a kernel's CPU twin; runs go round memory of `footprint` bytes.
     Twin {
         variant: Variant,

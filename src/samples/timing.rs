@@ -21,6 +21,7 @@ impl Quantity {
         match self {
             Self::Copy { .. }
             | Self::Kernel { .. }
+            | Self::JustCopied { .. }
             | Self::Chain { .. }
             | Self::GraphChain { .. }
             | Self::GraphRows { .. }

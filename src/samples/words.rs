@@ -44,8 +44,9 @@ impl fmt::Display for Quantity {
             Self::Staged { direction, bytes, footprint, complete } => {
                 staged(f, (*direction, *bytes), *footprint, *complete)
             }
-            Self::Kernel { variant, elements } => {
-                write!(f, "{} on the GPU, {elements} elements", named_variant(*variant))
+            Self::Kernel { variant, elements } => on_gpu(f, *variant, *elements, ""),
+            Self::JustCopied { variant, elements } => {
+                on_gpu(f, *variant, *elements, ", just copied")
             }
             Self::Twin { variant, elements, footprint } => {
                 let name = named_variant(*variant);
@@ -215,6 +216,10 @@ fn launch_beside(f: &mut fmt::Formatter<'_>, copy: Option<Direction>) -> fmt::Re
         Some(direction) => write!(f, "host cost of a launch beside {direction} copies"),
         None => f.write_str("host cost of a launch beside no copies"),
     }
+}
+
+fn on_gpu(f: &mut fmt::Formatter<'_>, variant: Variant, elements: u64, how: &str) -> fmt::Result {
+    write!(f, "{} on the GPU, {elements} elements{how}", named_variant(variant))
 }
 
 fn staged(

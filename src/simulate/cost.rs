@@ -28,7 +28,8 @@ pub(super) enum Key {
     Copy(Direction, DeviceId, usize, Bytes),
     PeerCopy([DeviceId; 2], Bytes),
     UseDevice,
-    Launch(Variant, u64),
+    /// The kernel, its elements, and whether a copy has just brought what it reads.
+    Launch(Variant, u64, bool),
     /// The kernel, its elements, the allocation that it writes to, and where its data is.
     Compute(Variant, u64, usize, Option<Around>),
     Memory(MemoryCall, usize),
@@ -44,9 +45,8 @@ pub(super) enum MemoryCall {
 }
 
 impl Key {
-    /// Of a call that launches a graph, is in one, or has nothing to do with any;
-    /// `around`: of a kernel on the CPU.
-    pub fn of(plan: &Plan, call: &Call, around: Option<&Around>, graph: Option<&Graph>) -> Self {
+    /// Of a call that launches a graph, is in one, or has nothing to do with any.
+    pub fn of(plan: &Plan, call: &Call, data: &Data<'_>, graph: Option<&Graph>) -> Self {
         let variant = |step: &Step| Variant::of(step.kernel, &step.arguments);
         match call {
             Call::Synchronize { .. } => Self::Synchronize,
@@ -61,18 +61,29 @@ impl Key {
             }
             Call::PeerCopy { from, to, .. } => Self::PeerCopy(plan.peers_of(from, to), from.length),
             Call::Use(_) => Self::UseDevice,
-            Call::Launch { step, .. } => Self::Launch(variant(step), step.elements()),
+            Call::Launch { step, .. } => {
+                Self::Launch(variant(step), step.elements(), data.is_just_copied)
+            }
             Call::Compute { step } => Self::Compute(
                 variant(step),
                 step.elements(),
                 step.output.allocation.0,
-                around.copied(),
+                data.around.copied(),
             ),
             Call::Allocate(id) => Self::Memory(MemoryCall::Allocate, id.0),
             Call::Pin(id) => Self::Memory(MemoryCall::Pin, id.0),
             Call::Renew(id) => Self::Memory(MemoryCall::Renew, id.0),
         }
     }
+}
+
+/// Where a kernel finds its data.
+#[derive(Default)]
+pub(super) struct Data<'d> {
+    /// On the CPU.
+    pub around: Option<&'d Around>,
+    /// On the device: a copy has just brought what it reads.
+    pub is_just_copied: bool,
 }
 
 /// Costs calls of one plan.
@@ -120,13 +131,13 @@ impl<'a> Costs<'a> {
     pub fn class(
         &self,
         call: &Call,
-        around: Option<&Around>,
+        data: &Data<'_>,
         (graph, before): (Option<&Graph>, Option<Before>),
     ) -> Result<Class, Unknown> {
         match (graph, before) {
-            (Some(_), Some(before)) => self.node(call, before),
+            (Some(_), Some(before)) => self.node(call, data, before),
             (Some(graph), None) => self.graph(graph),
-            (None, _) => self.call(call, around),
+            (None, _) => self.call(call, data),
         }
     }
 
@@ -169,7 +180,7 @@ impl<'a> Costs<'a> {
     }
 
     /// In a graph, calls cost the host nothing but a part of the graph's launch.
-    fn node(&self, call: &Call, before: Before) -> Result<Class, Unknown> {
+    fn node(&self, call: &Call, data: &Data<'_>, before: Before) -> Result<Class, Unknown> {
         let profile = self.profile;
         let joined = before.behind == Behind::Kernel;
         let gap = || {
@@ -186,7 +197,7 @@ impl<'a> Costs<'a> {
                 (profile.node_start(kind)?, self.transfer((*direction, device), bytes)?)
             }
             (Call::Launch { step, .. }, None) => {
-                let work = kernel_work(profile, step, gap()?)?;
+                let work = kernel_work(profile, step, data, gap()?)?;
                 (profile.node_start(OperationKind::Kernel)?, work)
             }
             (Call::Clear { .. }, None) => {
@@ -208,7 +219,7 @@ impl<'a> Costs<'a> {
         Ok(Class { latency, work, in_graph: true, ..on_host(part) })
     }
 
-    fn call(&self, call: &Call, around: Option<&Around>) -> Result<Class, Unknown> {
+    fn call(&self, call: &Call, data: &Data<'_>) -> Result<Class, Unknown> {
         let Self { plan, profile, .. } = *self;
         Ok(match call {
             Call::Replay { .. } => unreachable!("it launches a graph"),
@@ -216,7 +227,7 @@ impl<'a> Costs<'a> {
                 let (kernel, n) = (step.kernel, step.elements());
                 let touch = self.touch_time(&step.output, MemoryCost::FirstTouchTeam)?;
                 let what = || Unknown::new("kernels on the CPU in a set-up");
-                let around = *around.ok_or_else(what)?;
+                let around = *data.around.ok_or_else(what)?;
                 let time = profile.twin(kernel, &step.arguments, n, around)? + touch;
                 on_host(Span::from_nanos_f64(time.max(0.0)))
             }
@@ -248,7 +259,7 @@ impl<'a> Costs<'a> {
             },
             Call::Launch { step, .. } => Class {
                 latency: profile.start(OperationKind::Kernel)?,
-                work: kernel_work(profile, step, profile.kernel_gap()?)?,
+                work: kernel_work(profile, step, data, profile.kernel_gap()?)?,
                 ..on_host(profile.call(HostCall::Launch)?)
             },
             Call::Copy { stream, direction, from, to } => {
@@ -381,9 +392,9 @@ fn clearing(gap: f64) -> Work {
 
 /// A kernel with a gap of so many nanoseconds before it; in a stream, where it was
 /// measured, the gap is part of its time.
-fn kernel_work(profile: &Profile, step: &Step, gap: f64) -> Result<Work, Unknown> {
+fn kernel_work(profile: &Profile, step: &Step, data: &Data<'_>, gap: f64) -> Result<Work, Unknown> {
     let n = step.elements();
-    let time = profile.kernel(step.kernel, &step.arguments, n)?;
+    let time = profile.kernel(step.kernel, &step.arguments, n, data.is_just_copied)?;
     let busy = Span::from_nanos_f64((time - profile.kernel_gap()?).max(0.0));
     let gap = gap.min(time);
     let grid = Grid::of(step.kernel, &step.arguments, n);

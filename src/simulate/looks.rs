@@ -23,7 +23,7 @@ use super::entries::EntryId;
 use super::operation::ItemId;
 use super::program::{Program, Sort};
 use super::streams::Streams;
-use crate::plan::Direction;
+use crate::plan::{Direction, Graph};
 use crate::profile::{LooksAfter, OperationKind};
 use crate::units::{Instant, Span};
 
@@ -39,7 +39,7 @@ pub(super) struct LookTimes {
     /// The same of nodes of graphs, by the kind of what they have to follow.
     in_graphs: ByKinds,
     /// What arrives at each engine, device by device and kind by kind, in order of issue.
-    /// What graphs are made of does not arrive one by one.
+    /// Of what comes with others, only the first arrives.
     arrivals: Vec<Vec<EntryId>>,
 }
 
@@ -64,7 +64,7 @@ impl LookTimes {
         entries.sort_unstable();
         for (_, id) in entries {
             let entry = &program.entries.list[id as usize];
-            if let (Sort::Operation(kind), false) = (entry.sort, program.class_in(id).in_graph) {
+            if let (Sort::Operation(kind), true) = (entry.sort, comes_by_itself(program, id)) {
                 arrivals[engine_of(program.device_of(entry.stream), kind)].push(id);
             }
         }
@@ -99,6 +99,16 @@ impl LookTimes {
         let periods = ready.since(last).nanos().div_ceil(self.period.nanos()).max(1);
         last + Span::from_nanos(periods * self.period.nanos())
     }
+}
+
+/// Whether it does not come to the device with what is before it. A graph's branches go to
+/// several channels, part by part as its launch goes on; one branch alone goes to one channel,
+/// and comes as a whole.
+fn comes_by_itself(program: &Program<'_>, id: EntryId) -> bool {
+    let class = program.class_in(id);
+    let call = program.entries.list[id as usize].item as usize;
+    let has_branches = || program.graph_at(call).is_some_and(Graph::has_branches);
+    !class.in_graph || class.host > Span::ZERO && has_branches()
 }
 
 fn engine_of(device: usize, kind: OperationKind) -> usize {

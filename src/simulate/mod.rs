@@ -14,6 +14,7 @@ mod antithetic;
 mod around;
 mod bound;
 mod channels;
+mod copied;
 mod copies;
 mod cost;
 mod engine;

@@ -4,8 +4,9 @@
 use super::antithetic::Antithetic;
 use super::around::around;
 use super::channels::CHANNELS;
+use super::copied::just_copied;
 use super::copies::{ENGINES, PEER_ENGINE};
-use super::cost::{Costs, Key};
+use super::cost::{Costs, Data, Key};
 use super::entries::{Entries, EntryId};
 use super::issue::{Stretch, stretches};
 use super::launches::Launches;
@@ -143,8 +144,8 @@ pub struct Program<'p> {
     /// Those whose commands are read again and again while they wait, if there are several
     /// on a device that copies are made to.
     pub(super) refetched: Vec<u16>,
-    /// Where there are more streams than channels: for each entry that is a
-    /// kernel, its place among the kernels of its channel.
+    /// Where there are more streams than channels: of each kernel's entry, its place among the
+    /// kernels of its channel.
     pub(super) places: Vec<u32>,
     pub(super) recordings: usize,
     pub(super) hand_overs: HandOvers,
@@ -235,22 +236,22 @@ impl<'p> Program<'p> {
     fn add_calls(&mut self, plan: &Plan, mut launches: Launches<'_>) -> Result<(), Unknown> {
         let costs = Costs::new(plan, self.profile);
         let mut known: BTreeMap<(Key, Option<Before>), u32> = BTreeMap::new();
-        // A wait is for the latest recording that was issued before it, whatever
-        // becomes of the event later (CUDA Driver API, `cuStreamWaitEvent`).
+        // A wait is for the latest record issued before it (CUDA Driver API, `cuStreamWaitEvent`).
         let mut latest = vec![NONE; plan.events];
-        let threads = self.profile.machine.cpu_threads.max(1);
-        let (lanes, around) = (plan.lanes(), around(plan, threads));
+        let around = around(plan, self.profile.machine.cpu_threads.max(1));
+        let (lanes, just_copied) = (plan.lanes(), just_copied(plan));
         for (at, call) in plan.body.iter().enumerate() {
             let graph = self.graph_at(at);
             let before = graph.and_then(|graph| graph.before(at));
-            let key = (Key::of(plan, call, around.get(&at), graph), before);
+            let data = Data { around: around.get(&at), is_just_copied: just_copied.contains(&at) };
+            let key = (Key::of(plan, call, &data, graph), before);
             let class = match known.get(&key) {
                 Some(&class) => class,
                 None => {
                     let class = index(self.classes.len());
                     let inline = costs.inline(call).filter(|_| graph.is_none());
                     let may_go_inline = inline.is_some();
-                    let usual = costs.class(call, around.get(&at), (graph, before))?;
+                    let usual = costs.class(call, &data, (graph, before))?;
                     self.classes.push(Class { may_go_inline, ..usual });
                     self.classes.extend(inline);
                     known.insert(key, class);
@@ -267,10 +268,10 @@ impl<'p> Program<'p> {
                 _ => NONE,
             };
             let stream = stream_index(lanes[at].unwrap_or(0));
-            let sort = Sort::of(&self.classes[class as usize].work);
             let is_launch = matches!(call, Call::Launch { .. }) && before.is_none();
             let device = self.traits.get(usize::from(stream)).map_or(0, |traits| traits.device.0);
             let class_of = &self.classes[class as usize];
+            let sort = Sort::of(&class_of.work);
             self.hosts.extend(launches.host_of(class_of, (stream, device), is_launch));
             self.items.push(Item { class, recording, stream, sort, is_part: false });
         }
@@ -323,7 +324,7 @@ impl<'p> Program<'p> {
     }
 
     /// The graph that a call launches or is in.
-    fn graph_at(&self, call: usize) -> Option<&Graph> {
+    pub(super) fn graph_at(&self, call: usize) -> Option<&Graph> {
         self.graphs.iter().find(|graph| graph.launch == call || graph.calls.contains(&call))
     }
 

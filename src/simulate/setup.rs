@@ -1,7 +1,7 @@
 //! What a plan's set-up costs: calls that the host makes one after the other, and
 //! the graphs that it captures.
 
-use super::cost::Costs;
+use super::cost::{Costs, Data};
 use crate::plan::Plan;
 use crate::profile::{GraphCall, Profile, Unknown};
 use crate::units::Span;
@@ -12,7 +12,8 @@ use crate::units::Span;
 /// If the profile does not know what one of the calls costs.
 pub fn setup_time(plan: &Plan, profile: &Profile) -> Result<Span, Unknown> {
     let costs = Costs::new(plan, profile);
-    let calls = plan.setup.iter().map(|call| Ok(costs.class(call, None, (None, None))?.host));
+    let calls =
+        plan.setup.iter().map(|call| Ok(costs.class(call, &Data::default(), (None, None))?.host));
     let graphs = plan.graphs().map(|graph| {
         let cost = |call| profile.graph_call(call, graph.nodes);
         Ok(cost(GraphCall::Capture)? + cost(GraphCall::Instantiate)?)

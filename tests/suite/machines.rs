@@ -294,7 +294,7 @@ fn staging() -> Vec<StagingModel> {
 /// elements fill the device, and 1000 take up half of it.
 fn kernel(variant: Variant) -> KernelModel {
     let knots = vec![(1.0, 3_000.0), (2_000.0, 3_000.0), (1_002_000.0, 1_003_000.0)];
-    KernelModel { variant, time: Curve { knots, scatter: SCATTER } }
+    KernelModel { variant, time: Curve { knots, scatter: SCATTER }, just_copied: None }
 }
 
 /// One, two or five nanoseconds an element, by where the data is found.

@@ -350,7 +350,7 @@ fn an_extent_is_asked_about_only_where_it_counts() {
     );
     let time = |taps, n| {
         let arguments = Variant { kernel: Kernel::Convolution, extent: taps }.arguments();
-        profile.kernel(Kernel::Convolution, &arguments, n)
+        profile.kernel(Kernel::Convolution, &arguments, n, false)
     };
     assert_eq!(time(3, 1_000), Ok(12_000.0));
     assert_eq!(time(5, 1_000), Ok(13_000.0));
@@ -360,7 +360,7 @@ fn an_extent_is_asked_about_only_where_it_counts() {
     assert!(time(7, 100_000).is_ok());
     let one = fitted("kernel,taps,elements,seconds\nconvolution,9,1000,12e-6\n");
     let arguments = Variant { kernel: Kernel::Convolution, extent: 11 }.arguments();
-    let error = one.kernel(Kernel::Convolution, &arguments, 1_000).unwrap_err();
+    let error = one.kernel(Kernel::Convolution, &arguments, 1_000, false).unwrap_err();
     assert!(error.what.contains("other `taps` than 9"), "{error}");
 }
 

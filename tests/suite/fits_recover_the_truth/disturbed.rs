@@ -48,7 +48,7 @@ fn streams_that_lie_far_off_count_with_their_share() {
             }
         }
         let arguments = SCALE.arguments();
-        fitted(all).kernel(Kernel::Scale, &arguments, 1_024).expect("measured")
+        fitted(all).kernel(Kernel::Scale, &arguments, 1_024, false).expect("measured")
     };
     for far in [20, 24, 28] {
         assert_within(found(far), 1_505.0, 0.01, far);

@@ -2,7 +2,7 @@
 //! other work cost each other.
 
 use super::{Clock, DOWN, assert_within, bimodal, copy, fitted, machine, measured};
-use hallway::kernels::Variant;
+use hallway::kernels::{Kernel, Variant};
 use hallway::plan::Direction;
 use hallway::profile::{CopyModel, Profile};
 use hallway::samples::{
@@ -257,4 +257,38 @@ fn what_waiting_kernels_cost_copies_is_known_as_a_whole_or_not_at_all() {
         some.remove(left_out);
         fitted(some).knows_refetching().expect_err("one is not");
     }
+}
+
+/// Four loads one after the other take 90 ns longer each; where nothing stays in the device's
+/// cache, it makes no difference.
+#[test]
+fn what_kernels_take_longer_on_data_that_was_just_copied() {
+    let variant = Variant { kernel: Kernel::Scale, extent: 0 };
+    let usual = |elements: u64| 1_500.0 + elements as f64 / 500.0;
+    let longer = |elements: u64| if elements < 1 << 22 { 360.0 } else { 0.0 };
+    let mut clock = Clock::new(0.005, 0.02);
+    let mut all = Vec::new();
+    for power in [10, 14, 18, 22, 24] {
+        let elements = 1 << power;
+        all.extend(chains(&mut clock, &Quantity::Kernel { variant, elements }, usual(elements)));
+        let quantity = Quantity::JustCopied { variant, elements };
+        all.extend(chains(&mut clock, &quantity, usual(elements) + longer(elements)));
+    }
+    let profile = fitted(all.clone());
+    let time = |profile: &Profile, elements, is_just_copied| {
+        let arguments = variant.arguments();
+        profile.kernel(Kernel::Scale, &arguments, elements, is_just_copied).expect("measured")
+    };
+    for elements in [100, 1 << 10, 1 << 13, 1 << 18] {
+        let extra = time(&profile, elements, true) - time(&profile, elements, false);
+        assert!((extra - 360.0).abs() < 40.0, "{extra} of {elements}");
+    }
+    for elements in [1 << 22, 1 << 26] {
+        let ratio = time(&profile, elements, true) / time(&profile, elements, false);
+        assert_within(ratio, 1.0, 0.01, elements);
+    }
+    // Where that was not measured, all data is as near.
+    all.retain(|one| !matches!(one.quantity, Quantity::JustCopied { .. }));
+    let bare = fitted(all);
+    assert_eq!(time(&bare, 1 << 14, true), time(&bare, 1 << 14, false));
 }

@@ -98,7 +98,8 @@ fn a_single_spike_moves_no_kernel_and_no_twin() {
     for kernel in Kernel::ALL.into_iter().filter(calibrated) {
         let arguments = Variant { kernel, extent: 64 }.arguments();
         for power in 10..=26 {
-            let time = |p: &Profile| p.kernel(kernel, &arguments, 1 << power).expect("known");
+            let time =
+                |p: &Profile| p.kernel(kernel, &arguments, 1 << power, false).expect("known");
             assert_stays(kernel.name(), time(before), time(after), 0.0);
             let footprint = Bytes::new(kernel.bytes_per_element() << power);
             let mut reuse = [(Bytes::ZERO, Bytes::ZERO); MOST_OPERANDS];

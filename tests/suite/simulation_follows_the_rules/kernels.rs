@@ -105,3 +105,21 @@ fn a_kernel_of_higher_priority_goes_before_blocks_that_wait() {
     assert_eq!(third(0), Some((5_500 + 3 * WAVE, 7_500 + 3 * WAVE)));
     assert_eq!(third(-1), Some((5_500 + WAVE, 7_500 + WAVE)));
 }
+
+#[test]
+fn the_first_to_read_what_was_copied_takes_longer() {
+    let mut machine = machine();
+    for model in &mut machine.kernels {
+        model.just_copied = Some(Curve { knots: vec![(1.0, 300.0)], scatter: 0.0 });
+    }
+    let times = |body| {
+        let spans = spans(&run(body, &machine), Lane::Kernels);
+        spans.iter().map(|(start, end)| end - start).collect::<Vec<_>>()
+    };
+    // The second finds it where the first has left it, and so does one that nothing was copied
+    // for, or only out of the device.
+    let copied = vec![copy_in(0, PINNED, 4_000), launch(0, 4_000), launch(0, 4_000)];
+    assert_eq!(times(copied.clone()), [4_300, 4_000]);
+    assert_eq!(times([copied.clone(), copied].concat()), [4_300, 4_000, 4_300, 4_000]);
+    assert_eq!(times(vec![copy_out(0, PINNED, 4_000), launch(0, 4_000)]), [4_000]);
+}

@@ -154,6 +154,32 @@ fn nodes_of_a_graph_look_for_themselves() {
     assert_eq!(kernels(twice)[0].0, 7_100 + 6_000 + 1_000);
 }
 
+/// Its branches come part by part while it is launched, 3000 for each.
+#[test]
+fn a_branch_of_a_graph_has_an_engine_look_for_others() {
+    let mut machine = looking(6_000.0);
+    let launch_of = machine.graph.launch.as_mut().expect("known");
+    launch_of.per_node = exactly(3_000.0);
+    let kernel = |calls: &[Call]| {
+        let replay = Call::Replay { stream: StreamId(0), calls: calls.len() };
+        let body = std::iter::once(replay).chain(calls.iter().cloned()).collect();
+        spans(&run(body, &machine), Lane::Kernels)[0].0
+    };
+    let branches = [
+        copy_in(0, PINNED, 5_000),
+        launch(0, 4_000),
+        record(0, 0),
+        wait(1, 0),
+        launch(1, 100),
+        record(1, 1),
+        wait(0, 1),
+    ];
+    // The copy ends at 15050; the kernel arrives at 13000, and the one that follows it in
+    // another branch at 16000.
+    assert_eq!(kernel(&branches[..2]), 13_000 + 6_000 + 1_000);
+    assert_eq!(kernel(&branches), 16_000 + 1_000);
+}
+
 #[test]
 fn an_engine_looks_at_what_is_next_in_a_stream_while_it_is_busy_with_what_is_before() {
     // The second copy arrives at 7300 and has to wait for a kernel that ends at 11000.
