@@ -130,7 +130,7 @@ pub(super) fn visits(quantity: &Quantity, extent: Extent) -> usize {
         // Two visits find the same 4 to 8% apart, every fourth time 15, and caches of this
         // size are soon warm.
         (Quantity::Staged { bytes, .. }, _) if *bytes <= SOON_WARM => 3,
-        (Quantity::Twin { footprint, .. }, _) if *footprint <= SOON_WARM => 4,
+        (Quantity::Twin { footprint, .. }, _) if *footprint <= SOON_WARM => 3,
         _ => 1,
     }
 }

@@ -80,7 +80,7 @@ impl Patience {
 }
 
 /// A chain measured by its duration lasts about this long.
-const CHAIN: Span = Span::from_millis(3);
+const CHAIN: Span = Span::from_millis(2);
 
 /// Measures what of a pass of the course is not in the samples yet, writing as it goes.
 /// Of the passes before it, everything is.
@@ -310,7 +310,9 @@ impl Patience {
             // Many of them, and a line or a staircase through all.
             Quantity::Trip { .. } => (device / 4, 5),
             // They repeat themselves within a thousandth.
-            Quantity::Kernel { .. } | Quantity::JustCopied { .. } => (device / 4, 5),
+            Quantity::Kernel { .. } => (device / 4, 5),
+            // A difference of a tenth of a kernel or more.
+            Quantity::JustCopied { .. } => (device / 8, 5),
             // A context takes a tenth of a second and more.
             Quantity::Setup { .. } => (self.device, 2),
             Quantity::Memory { work, .. } if is_of_combined(*work) => (self.device / 2, 3),

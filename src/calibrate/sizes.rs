@@ -102,7 +102,7 @@ impl Sizes {
                 // With both sides of where data no longer stays in a core's first cache.
                 elements: &[10, 12, 14, 16, 18, 20, 22, 24, 26, 13, 15, 17, 19, 21, 23, 25],
                 coarse: &[10, 14, 18, 22, 26],
-                just_copied: &[10, 14, 17, 18, 19, 20, 21, 23],
+                just_copied: &[10, 14, 17, 18, 19, 20, 22],
             },
             apart: Powers {
                 elements: &[10, 17, 22, 25],
