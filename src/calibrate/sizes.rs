@@ -236,7 +236,8 @@ impl Powers {
             let counts = powers.iter().map(|power| grain.max(1 << power));
             counts.filter(|&count| count <= most).collect()
         };
-        // A library's calls may wait for the device, which copies are to come before.
+        // A library may wait for the device when it is first called, and so for ever where the
+        // stream is held for the copies to come first.
         let just_copied = if calls_a_library(variant.kernel) { &[] } else { self.just_copied };
         Points {
             variant,

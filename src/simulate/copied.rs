@@ -1,4 +1,10 @@
 //! Kernels that are the first to read what a copy has brought to the device.
+//!
+//! That is not where a kernel finds it that runs again and again on the same data. On an H200,
+//! with a clock in the kernels before and behind: loads take some 90 ns longer, so that kernels of
+//! up to 2^17 elements take 0.35 us longer whose loads wait for the stores before them (four in a
+//! thread: scale, saxpy, stencil), and 0.1 where all go at once (sum, polynomials). From 2^19
+//! elements on, it is 0.5 to 2 us. Copies that take the output away make no difference.
 
 use crate::plan::{AllocationId, Call, Direction, Plan, Slice};
 use crate::units::Bytes;
