@@ -312,7 +312,7 @@ impl Profile {
 
 impl KernelModel {
     /// Its time on data that was used before, or that a copy has just brought. Beyond the
-    /// largest size at which that was measured, it takes longer by as much as there.
+    /// largest size at which that was measured, nothing is found near either way.
     fn on(&self, is_just_copied: bool) -> Cow<'_, Curve> {
         let Some(longer) = self.just_copied.as_ref().filter(|_| is_just_copied) else {
             return Cow::Borrowed(&self.time);
@@ -326,7 +326,8 @@ impl KernelModel {
         knots.extend(sizes(longer).into_iter().filter(within));
         knots.sort_unstable_by(f64::total_cmp);
         knots.dedup();
-        let time = |size: f64| self.time.at(size) + longer.at(size.clamp(first, last)).max(0.0);
+        let longer = |size: f64| if size > last { 0.0 } else { longer.at(size.max(first)) };
+        let time = |size: f64| self.time.at(size) + longer(size).max(0.0);
         let knots = knots.into_iter().map(|size| (size, time(size))).collect();
         Cow::Owned(Curve { knots, scatter: self.time.scatter })
     }
