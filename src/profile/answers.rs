@@ -311,8 +311,8 @@ impl Profile {
 }
 
 impl KernelModel {
-    /// Its time on data that was used before, or that a copy has just brought. Beyond the
-    /// largest size at which that was measured, nothing is found near either way.
+    /// Its time on data that was used before, or that a copy has just brought. Of twice
+    /// the largest size at which that was measured, nothing is found near either way.
     fn on(&self, is_just_copied: bool) -> Cow<'_, Curve> {
         let Some(longer) = self.just_copied.as_ref().filter(|_| is_just_copied) else {
             return Cow::Borrowed(&self.time);
@@ -323,7 +323,7 @@ impl KernelModel {
         let mut knots = sizes(&self.time);
         let ends = knots.first().copied().zip(knots.last().copied());
         let within = |size: &f64| ends.is_some_and(|(first, last)| (first..last).contains(size));
-        knots.extend(sizes(longer).into_iter().filter(within));
+        knots.extend(sizes(longer).into_iter().chain([2.0 * last]).filter(within));
         knots.sort_unstable_by(f64::total_cmp);
         knots.dedup();
         let longer = |size: f64| if size > last { 0.0 } else { longer.at(size.max(first)) };
