@@ -236,7 +236,7 @@ impl<'p> Program<'p> {
     fn add_calls(&mut self, plan: &Plan, mut launches: Launches<'_>) -> Result<(), Unknown> {
         let costs = Costs::new(plan, self.profile);
         let mut known: BTreeMap<(Key, Option<Before>), u32> = BTreeMap::new();
-        // A wait is for the latest record issued before it (CUDA Driver API, `cuStreamWaitEvent`).
+        // For the record before it, whatever becomes of the event later: `cuStreamWaitEvent`.
         let mut latest = vec![NONE; plan.events];
         let around = around(plan, self.profile.machine.cpu_threads.max(1));
         let (lanes, just_copied) = (plan.lanes(), just_copied(plan));
