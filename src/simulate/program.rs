@@ -22,6 +22,7 @@ use crate::plan::{
 };
 use crate::profile::{OperationKind, Profile, Unknown};
 use crate::units::Span;
+use rand::Rng;
 use std::collections::BTreeMap;
 
 /// A plan that cannot be predicted on a machine.
@@ -182,16 +183,15 @@ impl<'p> Program<'p> {
         Self::with_luck(plan, profile, None)
     }
 
-    /// The same with launches that take longer or shorter one by one, as luck has it.
-    ///
-    /// # Errors
-    /// As for [`Program::new`].
+    /// The same as luck has it: with launches that take longer or shorter one by one, and
+    /// engines that look for what waits sooner or later.
     pub(super) fn with_luck(
         plan: &Plan,
         profile: &'p Profile,
-        luck: Option<Antithetic>,
+        mut luck: Option<Antithetic>,
     ) -> Result<Self, SimulateError> {
         check_fits(plan, profile.machine.capacities(), Whose::Machine)?;
+        let phase = luck.as_mut().map_or(0.5, Rng::random);
         let mut program = Self {
             profile,
             items: Vec::with_capacity(plan.body.len()),
@@ -223,7 +223,7 @@ impl<'p> Program<'p> {
         program.hand_overs = needs::hand_overs(&program)?;
         program.crossing = needs::crossing(&program)?;
         program.takes_time = needs::takes_time(&program);
-        program.looks = LookTimes::new(&program);
+        program.looks = LookTimes::new(&program, phase);
         program.switch = program.switches()?;
         program.shares = Shares::new(&program)?;
         needs::polling(&program)?;

@@ -174,6 +174,11 @@ impl Streams {
         !PLAIN && self.inline.get(id as usize) == Some(&true)
     }
 
+    /// Whether an entry of a stream has ended, and all before it.
+    pub fn is_over(&self, stream: u16, id: EntryId) -> bool {
+        self.streams[usize::from(stream)].head > id
+    }
+
     pub fn is_issued(&self, program: &Program<'_>, id: EntryId) -> bool {
         program.entries.list[id as usize].item < self.until
     }

@@ -11,6 +11,14 @@ fn looking(period: f64) -> Profile {
     machine
 }
 
+/// The look behind one that counts from then, of engines that look again after 6000: at the
+/// eighth edge of their clock. Without luck, the edges are at 375, 1125, 1875 and so on, and what
+/// looks count from is what they do in the mean, half a tick early.
+fn look(from: u64) -> u64 {
+    let edges = (0..).map(|edge| 375 + 750 * edge);
+    edges.filter(|&edge| edge > from + 375).nth(7).expect("they go on for ever")
+}
+
 /// When the first kernel behind the copy that ends at 10000 is dispatched, a gap of 1000
 /// after it was found. It arrives at 7000, and the host goes on at 3000.
 fn dispatched(more: Vec<Call>) -> u64 {
@@ -23,16 +31,18 @@ fn dispatched(more: Vec<Call>) -> u64 {
 
 #[test]
 fn what_comes_too_early_looks_again_after_whole_periods() {
-    let machine = looking(1_500.0);
+    // With edges at 100, 300, 500 and so on.
+    let machine = looking(1_600.0);
     // The copy ends at 10000; the launch is issued at 4000 + 1 an element.
     let dispatched = |elements| {
         let body = vec![copy_in(0, PINNED, 5_000), compute(elements), launch(0, 4_000)];
         spans(&run(body, &machine), Lane::Kernels)[0].0
     };
-    // Arrives at 8100, looks again at 9600 and 11100; then the gap.
-    assert_eq!(dispatched(100), 12_100);
-    // Arrives at 9000, looks again at 10500.
-    assert_eq!(dispatched(1_000), 11_500);
+    // Arrives at 8100, looks again at the eighth edge behind 8200, at 9700, and at 11300; then
+    // the gap.
+    assert_eq!(dispatched(100), 12_300);
+    // Arrives at 8950, looks again at the eighth behind 9050.
+    assert_eq!(dispatched(950), 11_500);
     // Arrives at 11200 and finds the way clear.
     assert_eq!(dispatched(3_200), 12_200);
 }
@@ -54,10 +64,10 @@ fn periods_may_count_from_later_on() {
     // It arrives at 7000. The copy ends at 9000: soon enough.
     assert_eq!(found(4_000), 9_000);
     // At 9400, when none has begun: a period later.
-    assert_eq!(found(4_400), 15_400);
-    // At 10000, and at 15600: a period after 9500, and two.
-    assert_eq!(found(5_000), 15_500);
-    assert_eq!(found(10_600), 21_500);
+    assert_eq!(found(4_400), look(9_400 - 375));
+    // At 10000, and at 15800: a period after 9500, and two.
+    assert_eq!(found(5_000), look(9_500));
+    assert_eq!(found(10_800), look(9_500) + 6_000);
 }
 
 #[test]
@@ -70,7 +80,7 @@ fn what_comes_a_little_too_early_does_not_wait() {
     };
     // The copy arrives at 8500, the kernel ends at 9000.
     assert_eq!(found(500.0), (9_000, 9_000));
-    assert_eq!(found(499.0), (9_000, 14_500));
+    assert_eq!(found(499.0), (9_000, look(8_500)));
 }
 
 /// What is known of a copy behind a kernel is known of pinned memory and of one stream, and of
@@ -86,30 +96,48 @@ fn how_little_depends_on_what_it_is_and_what_it_follows() {
     };
     let pair = || vec![launch(0, 2_000), copy_out(0, PINNED, 500)];
     assert_eq!(found(OperationKind::Kernel, pair()), 9_000);
-    assert_eq!(found(OperationKind::CopyIn, pair()), 14_500);
+    assert_eq!(found(OperationKind::CopyIn, pair()), look(8_500));
     // It arrives at 8800.
     let across = vec![launch(0, 2_000), record(0, 0), wait(1, 0), copy_out(1, PINNED, 500)];
-    assert_eq!(found(OperationKind::Kernel, across), 14_800);
+    assert_eq!(found(OperationKind::Kernel, across), look(8_800));
     // Issued too late to have the engine look.
     let staged = vec![compute(10_000), copy_out(2, PAGEABLE, 60_000)];
-    assert_eq!(found(OperationKind::Kernel, [pair(), staged].concat()), 14_500);
+    assert_eq!(found(OperationKind::Kernel, [pair(), staged].concat()), look(8_500));
 }
 
 #[test]
 fn an_engine_looks_when_work_arrives_for_it() {
-    assert_eq!(dispatched(vec![]), 14_000);
+    assert_eq!(dispatched(vec![]), look(7_000) + 1_000);
     // Issued at 7000 in another stream, it arrives at 11000.
     assert_eq!(dispatched(vec![compute(1_000), launch(1, 10)]), 12_000);
     // It makes no difference to another engine.
-    assert_eq!(dispatched(vec![compute(1_000), copy_out(1, PINNED, 10)]), 14_000);
+    assert_eq!(dispatched(vec![compute(1_000), copy_out(1, PINNED, 10)]), look(7_000) + 1_000);
+}
+
+/// 1300 before the commands arrive.
+#[test]
+fn what_is_ready_as_a_doorbell_rings_does_not_wait_for_the_commands() {
+    // Issued at 8000 in another stream, at 8200 in its own: it rings at 10700 and at 10900.
+    assert_eq!(dispatched(vec![compute(2_000), launch(1, 10)]), 10_700 + 1_000);
+    assert_eq!(dispatched(vec![compute(2_200), launch(0, 10)]), 10_900 + 1_000);
+}
+
+/// Where it lies behind what waits, in the same stream.
+#[test]
+fn a_doorbell_starts_the_period_anew_in_the_first_half_of_a_tick() {
+    // It rings at 9500, 125 behind an edge, and at 9750, 375 behind it: too late. What it
+    // counts from has no half a tick to come.
+    assert_eq!(dispatched(vec![compute(800), launch(0, 10)]), look(9_500 - 375) + 1_000);
+    assert_eq!(dispatched(vec![compute(1_050), launch(0, 10)]), look(7_000) + 1_000);
+    // Its commands, which arrive at 10800, are not looked at.
 }
 
 #[test]
 fn a_look_that_finds_nothing_starts_the_period_anew() {
-    // Issued at 5000, the other kernel arrives at 9000: so the next look is at 15000,
-    // whatever becomes of it.
-    assert_eq!(dispatched(vec![launch(1, 4_000)]), 16_000);
-    assert_eq!(dispatched(vec![launch(1, 9_000)]), 16_000);
+    // Issued at 5000, the other kernel arrives at 9000, and looks count from there, whatever
+    // becomes of it.
+    assert_eq!(dispatched(vec![launch(1, 4_000)]), look(9_000) + 1_000);
+    assert_eq!(dispatched(vec![launch(1, 9_000)]), look(9_000) + 1_000);
 }
 
 /// When the kernel behind a copy from 6000 to 12000 is dispatched, after another one that
@@ -121,14 +149,14 @@ fn dispatched_behind(elements: u64) -> u64 {
 
 #[test]
 fn an_engine_that_is_done_does_not_look_for_others() {
-    // At 14000, that is: the next look is at 15000.
-    assert_eq!(dispatched_behind(7_000), 15_000 + 1_000);
+    // At 14000, that is: looks count from 9000.
+    assert_eq!(dispatched_behind(7_000), look(9_000) + 1_000);
 }
 
 #[test]
 fn what_an_engine_has_done_starts_the_period_anew() {
-    // At 11000: so the next look is at 17000.
-    assert_eq!(dispatched_behind(4_000), 17_000 + 1_000);
+    // At 11000.
+    assert_eq!(dispatched_behind(4_000), look(11_000) + 1_000);
 }
 
 /// What graphs are made of arrives with their launch.
@@ -141,17 +169,17 @@ fn nodes_of_a_graph_look_for_themselves() {
     let alone: Vec<Call> = replay(chain.clone()).collect();
     // The copy ends at 12050. The kernel, issued at 2600, arrives 4500 later: at 7100.
     let kernels = |body| spans(&run(body, &looking(6_000.0)), Lane::Kernels);
-    assert_eq!(kernels(alone)[0].0, 7_100 + 6_000 + 1_000);
+    assert_eq!(kernels(alone)[0].0, look(7_100) + 1_000);
     let mut later = looking(6_000.0);
     let (from, to) = (OperationKind::CopyIn, OperationKind::Kernel);
     let later_by = |ns| vec![LooksAfter { from, to, time: exactly(ns), grace: None }];
     let looks = later.latency.looks.as_mut().expect("it looks");
     (looks.after, looks.in_graphs) = (later_by(3_000.0), later_by(700.0));
     let found = spans(&run(replay(chain.clone()).collect(), &later), Lane::Kernels)[0].0;
-    assert_eq!(found, 7_100 + 700 + 6_000 + 1_000);
+    assert_eq!(found, look(7_100 + 700) + 1_000);
     // A second copy and its kernel change nothing for the first.
     let twice: Vec<Call> = replay([chain.clone(), chain].concat()).collect();
-    assert_eq!(kernels(twice)[0].0, 7_100 + 6_000 + 1_000);
+    assert_eq!(kernels(twice)[0].0, look(7_100) + 1_000);
 }
 
 /// Its branches come part by part while it is launched, 3000 for each.
@@ -176,7 +204,7 @@ fn a_branch_of_a_graph_has_an_engine_look_for_others() {
     ];
     // The copy ends at 15050; the kernel arrives at 13000, and the one that follows it in
     // another branch at 16000.
-    assert_eq!(kernel(&branches[..2]), 13_000 + 6_000 + 1_000);
+    assert_eq!(kernel(&branches[..2]), look(13_000) + 1_000);
     assert_eq!(kernel(&branches), 16_000 + 1_000);
 }
 
@@ -194,11 +222,11 @@ fn an_engine_looks_at_what_is_next_in_a_stream_while_it_is_busy_with_what_is_bef
         let copies = spans(&run(body, &looking(6_000.0)), Lane::CopyIn);
         (copies[0].1, copies[1].0)
     };
-    // A look at 13300 has found the way clear before the first copy ends.
+    // A look at 13125 has found the way clear before the first copy ends.
     assert_eq!(copies(20_000), (27_100, 27_100));
     assert_eq!(copies(9_000), (16_100, 16_100));
     // Or not.
-    assert_eq!(copies(5_000), (12_100, 13_300));
+    assert_eq!(copies(5_000), (12_100, look(7_300)));
 }
 
 #[test]
@@ -224,6 +252,6 @@ fn copies_that_are_under_way_put_off_looks() {
         spans(&run(body, &machine), Lane::Kernels)[0].0 - 1_000
     };
     // The copy to the device is over by then.
-    assert_eq!(found(500), 8_800 + 700 + 6_000);
-    assert_eq!(found(20_000), 8_800 + 2_500 + 6_000);
+    assert_eq!(found(500), look(8_800 + 700));
+    assert_eq!(found(20_000), look(8_800 + 2_500));
 }

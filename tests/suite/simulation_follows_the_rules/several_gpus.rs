@@ -139,15 +139,15 @@ fn waiting_for_an_event_of_another_device_takes_longer() {
 #[test]
 fn an_event_of_another_device_is_not_looked_for_in_periods() {
     let mut machine = machine_of_two(WIDE);
-    machine.latency.looks = Some(looks(1_500.0));
+    machine.latency.looks = Some(looks(1_600.0));
     let dispatched = |stream| {
         let body =
             vec![copy_in(0, PINNED, 5_000), record(0, 0), wait(stream, 0), launch(stream, 4_000)];
         spans(&run_over_two(body, &machine), Lane::Kernels)[0].0
     };
-    // The copy ends at 10000. The kernel arrives at 7300, looks again at 8800 and at
-    // 10300; then the gap.
-    assert_eq!(dispatched(2), 11_300);
+    // The copy ends at 10000. The kernel arrives at 7300, looks again at the eighth edge behind
+    // 7400, at 8900, and at 10500; then the gap.
+    assert_eq!(dispatched(2), 11_500);
     // The hand-over of 700 and the crossing of 2000.
     assert_eq!(dispatched(1), 13_700);
 }
