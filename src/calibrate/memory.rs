@@ -4,7 +4,7 @@ use super::rig::{Rig, clocked};
 use super::run::CalibrateError;
 use super::transfers::COMBINED;
 use crate::gpu::{DeviceMemory, PinnedMemory, Registration};
-use crate::host::{Operand, PageMemory};
+use crate::host::{Operand, PageMemory, Team};
 use crate::kernels::{Kernel, Variant};
 use crate::samples::MemoryWork;
 use crate::units::{Bytes, Span};
@@ -22,11 +22,10 @@ impl Rig<'_> {
                 return taken_and_given_back(|| Ok(PinnedMemory::new(device, bytes)?));
             }
             MemoryWork::Register | MemoryWork::Unregister => {
-                let mut pages = PageMemory::new(bytes)?;
-                pages.as_mut_slice().fill(1.0);
-                // SAFETY: the registration is given back before the pages go.
+                let touched = self.touched(bytes).as_mut_ptr();
+                // SAFETY: the registration is given back before the pool goes.
                 return taken_and_given_back(|| unsafe {
-                    Ok(Registration::new(device, pages.as_mut_ptr(), bytes)?)
+                    Ok(Registration::new(device, touched, bytes)?)
                 });
             }
             MemoryWork::CombinedRead | MemoryWork::CombinedReadTeam => {
@@ -36,14 +35,12 @@ impl Rig<'_> {
                 self.use_combined(bytes, Access::Write, work == MemoryWork::CombinedWriteTeam)?
             }
             MemoryWork::FirstTouch | MemoryWork::FirstTouchTeam => {
-                let mut pages = PageMemory::new(bytes)?;
-                self.touch(&mut pages, work == MemoryWork::FirstTouchTeam)
+                let team = (work == MemoryWork::FirstTouchTeam).then_some(self.team);
+                touch(PageMemory::new(bytes)?.as_mut_slice(), team)
             }
             MemoryWork::SecondTouch | MemoryWork::SecondTouchTeam => {
-                let mut pages = PageMemory::new(bytes)?;
-                let team = work == MemoryWork::SecondTouchTeam;
-                self.touch(&mut pages, team);
-                self.touch(&mut pages, team)
+                let team = (work == MemoryWork::SecondTouchTeam).then_some(self.team);
+                touch(self.touched(bytes), team)
             }
             MemoryWork::Renew => {
                 let mut pages = PageMemory::new(bytes)?;
@@ -80,19 +77,24 @@ impl Rig<'_> {
         })
     }
 
-    /// Time to write once to everything.
-    fn touch(&self, pages: &mut PageMemory, team: bool) -> Span {
-        let values = pages.as_mut_slice();
-        let time = clocked(|| {
-            if team {
-                self.team.fill_random(values, 1);
-            } else {
-                values.fill(1.0);
-            }
-            Ok::<_, std::convert::Infallible>(())
-        });
-        time.unwrap_or_else(|never| match never {})
+    /// Memory whose pages are there. To make them for every sample would take more time than
+    /// all that is timed of memory together.
+    fn touched(&mut self, bytes: Bytes) -> &mut [f32] {
+        let [.., out] = &mut self.pools;
+        &mut out.as_mut_slice()[..bytes.as_usize() / 4]
     }
+}
+
+/// Time to write once to everything.
+fn touch(values: &mut [f32], team: Option<&Team>) -> Span {
+    let time = clocked(|| {
+        match team {
+            Some(team) => team.fill_random(values, 1),
+            None => values.fill(1.0),
+        }
+        Ok::<_, std::convert::Infallible>(())
+    });
+    time.unwrap_or_else(|never| match never {})
 }
 
 /// What the CPU does with memory.

@@ -258,6 +258,9 @@ const CALLS_WARM_UP: Duration = Duration::from_millis(2);
 /// longer behind one millisecond than behind three.
 const TEAM_WAKES: Duration = Duration::from_millis(3);
 
+/// To take or touch them takes tens of milliseconds.
+const MANY_PAGES: Bytes = Bytes::mib(64);
+
 /// Rounds through a footprint after which caches hold what they will hold.
 const ROUNDS_TO_LEARN: u64 = 20;
 
@@ -286,6 +289,10 @@ impl Patience {
             Quantity::Handed { .. } => (least, Duration::MAX, 1),
             Quantity::Call { .. } | Quantity::CallInTurn { .. } | Quantity::LaunchBeside { .. } => {
                 (CALLS_WARM_UP, Duration::MAX, 1)
+            }
+            // What is set up at a first use is nothing beside as many pages.
+            Quantity::Memory { bytes, .. } if *bytes >= MANY_PAGES => {
+                (Duration::ZERO, Duration::ZERO, 0)
             }
             // The device has been opened, and its modules loaded, before.
             Quantity::Setup { step: SetupStep::Context | SetupStep::Module } => {

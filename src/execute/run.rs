@@ -88,13 +88,14 @@ impl Effort {
         whole.next().unwrap_or(self.turns)
     }
 
-    /// What so many turns at once come to.
+    /// What so many turns at once come to: whoever has several needs half as many passes for
+    /// a middle, and is long enough to take time from all others.
     pub(super) fn times(self, turns: usize) -> Self {
         let longer = |time: Duration| time * u32::try_from(turns).unwrap_or(u32::MAX);
         Self {
             longest_warm_up: longer(self.longest_warm_up),
             timed: longer(self.timed),
-            fewest: self.fewest * turns,
+            fewest: (self.fewest * turns).div_ceil(2),
             most: self.most * turns,
             ..self
         }
@@ -202,6 +203,6 @@ mod tests {
         assert_eq!(Effort::FULL.at_once(Duration::from_secs(9)), 1);
         let Effort { longest_warm_up, timed, fewest, most, .. } = Effort::SHORT.times(4);
         assert_eq!((longest_warm_up, timed), (Duration::from_millis(12), Duration::from_millis(2)));
-        assert_eq!((fewest, most), (4, 12));
+        assert_eq!((fewest, most), (2, 12));
     }
 }
