@@ -12,6 +12,7 @@ mod host;
 mod intervals;
 mod looks;
 mod lookup;
+mod moods;
 mod several;
 mod tolerance;
 mod transfers;
@@ -36,7 +37,8 @@ pub fn fit(samples: &Samples) -> Result<Profile, FitError> {
     if samples.measurements.iter().all(|measurement| measurement.times.is_empty()) {
         return Err(FitError);
     }
-    let profile = fit_to(&Lookup::new(samples), &samples.machine);
+    let evened = moods::evened_out(samples);
+    let profile = fit_to(&Lookup::new(&evened), &samples.machine);
     Ok(Profile { conditions: Conditions::of(samples), ..profile })
 }
 

@@ -3,6 +3,7 @@
 use super::*;
 use hallway::profile::Warmth;
 use hallway::samples::{Handing, MOST_OF_ONE_CORE, ONE_TEAM, ONE_THREAD, Taker};
+use rand::seq::SliceRandom;
 
 /// Others use the link now and then, throughout a visit: each size has one without them.
 #[test]
@@ -239,5 +240,32 @@ fn copies_are_known_by_where_their_data_is() {
         let model = models.iter().find(|model| model.found == found).expect("measured");
         let bytes = Bytes::mib(1).as_f64();
         assert_within(model.until_complete.at(bytes), bytes / rate, 0.02, format!("{found:?}"));
+    }
+}
+
+/// For a quarter of the time everything on the host takes longer by 30%, and what is visited
+/// twice may have been visited twice then.
+#[test]
+fn what_a_moment_does_to_everything_is_taken_out() {
+    let truth = |elements: u64, extent: u32| 2_000.0 + 0.01 * elements as f64 * f64::from(extent);
+    let extents = 8..34;
+    let sizes = (10..26).map(|power| 1_u64 << power);
+    let of_size = |elements| extents.clone().map(move |extent| (elements, extent));
+    let mut visits: Vec<(u64, u32)> = sizes.clone().chain(sizes).flat_map(of_size).collect();
+    let mut clock = Clock::new(0.01, 0.0);
+    visits.shuffle(&mut clock.random);
+    let (from, until) = (visits.len() / 2, 3 * visits.len() / 4);
+    let visit = |(place, &(elements, extent)): (usize, &(u64, u32))| {
+        let variant = Variant { kernel: Kernel::Polynomial, extent };
+        let footprint = Bytes::new(variant.bytes(elements));
+        let mood = if (from..until).contains(&place) { 1.3 } else { 1.0 };
+        let times = clock.times(mood * truth(elements, extent), 7);
+        measured(Quantity::Twin { variant, elements, footprint }, 1, times)
+    };
+    let profile = fitted(visits.iter().enumerate().map(visit).collect());
+    for (elements, extent) in visits {
+        let twin = profile.twins.iter().find(|twin| twin.variant.extent == extent);
+        let found = twin.expect("measured").time.at(elements as f64);
+        assert_within(found, truth(elements, extent), 0.02, format!("{elements} of {extent}"));
     }
 }
