@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """Sets hallway's figures beside those of PyTorch and CuPy, measured here and now.
 
-    compare.py TIMES.csv PROFILE.toml
+    compare.py PROFILE.toml COMMAND...
 
-TIMES.csv is what `cargo bench --bench kernels` printed. Prints tables in Markdown.
+COMMAND prints what `cargo bench --bench kernels` does. It is run before and behind the others'
+libraries, for a host that is shared is not the same from one minute to the next: what counts is
+the middle of both. Prints tables in Markdown.
 """
 
 import csv
 import itertools
 import statistics
+import subprocess
 import sys
 import time
 import tomllib
@@ -28,26 +31,35 @@ LARGE = 256 << 20
 
 
 def main():
-    times, profile = sys.argv[1:]
+    profile, *command = sys.argv[1:]
     profile = tomllib.load(open(profile, "rb"))
-    kernels(list(csv.DictReader(open(times))))
+    kernels(command)
     copies(profile)
     if "multi_gpu" in profile:
         peers(profile["multi_gpu"])
 
 
-def kernels(rows):
+def rows_of(command):
+    printed = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+    return list(csv.DictReader(printed.splitlines()))
+
+
+def kernels(command):
+    before = rows_of(command)
+    others = []
+    for row in before:
+        seconds_of_row = torch_seconds if row["side"] == "cpu" else cupy_seconds
+        others.append(seconds_of_row(row["kernel"], int(row["elements"]), int(row["extent"])))
+    behind = rows_of(command)
     print("| side | kernel | elements | hallway | other | ratio | allowed | |")
     print("|---|---|--:|--:|--:|--:|--:|---|")
-    for row in rows:
-        size, extent, ours = int(row["elements"]), int(row["extent"]), float(row["seconds"])
-        on_cpu = row["side"] == "cpu"
-        theirs = (torch_seconds if on_cpu else cupy_seconds)(row["kernel"], size, extent)
-        allowed = CPU if on_cpu else GPU
+    for row, theirs, again in zip(before, others, behind, strict=True):
+        ours = (float(row["seconds"]) + float(again["seconds"])) / 2
+        allowed = CPU if row["side"] == "cpu" else GPU
         ratio = ours / theirs
         mark = "" if ratio <= allowed else "slower"
-        print(f"| {row['side']} | {row['kernel']} | {size:,} | {pretty(ours)} | {pretty(theirs)} "
-              f"| {ratio:.2f} | {allowed} | {mark} |")
+        print(f"| {row['side']} | {row['kernel']} | {int(row['elements']):,} | {pretty(ours)} "
+              f"| {pretty(theirs)} | {ratio:.2f} | {allowed} | {mark} |")
 
 
 def pretty(seconds):

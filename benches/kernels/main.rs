@@ -1,7 +1,7 @@
 //! How long the kernel library takes, for `compare.py` to set beside what other
 //! libraries take: a line of CSV for each kernel, side and size.
 //!
-//! `cargo bench --bench kernels > times.csv`. Without a GPU, only the CPU's side.
+//! `cargo bench --bench kernels`. Without a GPU, only the CPU's side.
 
 use hallway::gpu::{Device, DeviceMemory, Event, GpuError, Launch, Stream};
 use hallway::host::{Operand, PageMemory, Team};
