@@ -31,6 +31,8 @@ LARGE = 256 << 20
 
 
 def main():
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
     profile, *command = sys.argv[1:]
     profile = tomllib.load(open(profile, "rb"))
     kernels(command)
@@ -41,6 +43,8 @@ def main():
 
 def rows_of(command):
     printed = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+    # Kept, whatever becomes of the rest.
+    print(printed, end="", file=sys.stderr)
     return list(csv.DictReader(printed.splitlines()))
 
 

@@ -258,7 +258,7 @@ const CALLS_WARM_UP: Duration = Duration::from_millis(2);
 /// longer behind one millisecond than behind three.
 const TEAM_WAKES: Duration = Duration::from_millis(3);
 
-/// To take or touch them takes tens of milliseconds.
+/// To pin or touch them takes tens of milliseconds.
 const MANY_PAGES: Bytes = Bytes::mib(64);
 
 /// Rounds through a footprint after which caches hold what they will hold.
@@ -291,7 +291,7 @@ impl Patience {
                 (CALLS_WARM_UP, Duration::MAX, 1)
             }
             // What is set up at a first use is nothing beside as many pages.
-            Quantity::Memory { bytes, .. } if *bytes >= MANY_PAGES => {
+            Quantity::Memory { work, bytes } if *bytes >= MANY_PAGES && takes_pages(*work) => {
                 (Duration::ZERO, Duration::ZERO, 0)
             }
             // The device has been opened, and its modules loaded, before.
@@ -331,6 +331,11 @@ impl Patience {
             _ => (device, 5),
         }
     }
+}
+
+/// Whether it goes page by page of the host's memory.
+const fn takes_pages(work: MemoryWork) -> bool {
+    !matches!(work, MemoryWork::DeviceAllocate | MemoryWork::DeviceFree) && !is_of_combined(work)
 }
 
 const fn is_of_combined(work: MemoryWork) -> bool {

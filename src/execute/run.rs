@@ -95,7 +95,7 @@ impl Effort {
         Self {
             longest_warm_up: longer(self.longest_warm_up),
             timed: longer(self.timed),
-            fewest: (self.fewest * turns).div_ceil(2),
+            fewest: if turns > 1 { (self.fewest * turns).div_ceil(2) } else { self.fewest },
             most: self.most * turns,
             ..self
         }
@@ -204,5 +204,6 @@ mod tests {
         let Effort { longest_warm_up, timed, fewest, most, .. } = Effort::SHORT.times(4);
         assert_eq!((longest_warm_up, timed), (Duration::from_millis(12), Duration::from_millis(2)));
         assert_eq!((fewest, most), (2, 12));
+        assert_eq!(Effort::FULL.times(1).fewest, Effort::FULL.fewest);
     }
 }

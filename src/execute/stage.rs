@@ -134,7 +134,7 @@ impl<'a> Stage<'a> {
         self.check()?;
         let (mut passes, mut beside) =
             (std::mem::take(&mut self.passes), std::mem::take(&mut self.beside));
-        if passes.len() < (effort.fewest * effort.turns).div_ceil(2) {
+        if passes.len() < effort.times(effort.turns).fewest.div_ceil(2) {
             // A core was hardly ever to be had alone.
             passes.append(&mut beside);
         }

@@ -23,7 +23,8 @@ struct Wait {
 
 impl Wait {
     /// How much longer it takes if its engine looks again and again after a period, counted
-    /// from so many nanoseconds behind its arrival.
+    /// from so many nanoseconds behind its arrival: in the mean, for the engine looks at edges
+    /// of a clock, and trips begin anywhere between two of them.
     fn until_look(&self, after: f64, period: f64) -> f64 {
         let after = after.min(self.late);
         after + ((self.late - after) / period).ceil().max(1.0) * period
@@ -122,7 +123,7 @@ const FEWEST: usize = 2;
 /// What comes this much too early surely has to wait.
 pub(super) const SURELY: f64 = 2_000.0;
 
-/// The period of which all waits are multiples, as many as it takes for what is waited
+/// The period of which all waits are multiples in the mean, as many as it takes for what is waited
 /// for to end, and from when it counts for each pair of operations.
 pub(super) fn looks(trips: &Trips<'_>) -> Option<Looks> {
     let all = trips.waits(false);

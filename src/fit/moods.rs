@@ -9,7 +9,9 @@
 //! (median polish: Tukey, "Exploratory Data Analysis", 1977, chapter 11). What is left is as
 //! much as each takes in the middle of all moments.
 //!
-//! Intervals go by the times as they were: the next calibration has moments of its own.
+//! What is taken of trips and graphs is left as it is: their calls are told apart from the rest,
+//! which is the device's. Intervals go by the times as they were: the next calibration has
+//! moments of its own.
 
 use super::lookup::nanos;
 use crate::samples::{Measurement, Quantity, Samples};
@@ -18,9 +20,10 @@ use crate::units::Span;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// Moments of a calibration: of a minute and a half, two seconds each.
+/// Moments of a calibration, each of as many measurements: some two seconds of a whole one.
 const MOMENTS: usize = 48;
-/// So many visits have a middle that is not that of one of them.
+/// So many visits to a moment in the mean, and half as many at least, have a middle that is not
+/// that of one of them.
 const VISITS: usize = 16;
 /// Times of quantities and of moments take turns so often.
 const ROUNDS: usize = 8;
@@ -28,9 +31,9 @@ const ROUNDS: usize = 8;
 /// The samples with what their moments did to them taken out.
 pub(super) fn evened_out(samples: &Samples) -> Cow<'_, Samples> {
     let mut evened = Cow::Borrowed(samples);
+    let at = |place: usize| place * MOMENTS / samples.measurements.len();
     for kind in [Kind::Issuing, Kind::Staging, Kind::Computing] {
         let of_kind = |one: &Measurement| Kind::of(&one.quantity) == Some(kind);
-        let at = |place: usize| place * MOMENTS / samples.measurements.len();
         let visits = samples.measurements.iter().enumerate().filter(|(_, one)| of_kind(one));
         let visits: Vec<Visit<'_>> =
             visits.filter_map(|(place, one)| Visit::new(one, at(place))).collect();
@@ -103,11 +106,11 @@ fn moods(visits: &[Visit<'_>]) -> Option<[f64; MOMENTS]> {
                 left[visit.moment].push(visit.log_time - usual);
             }
         }
+        left.iter_mut().filter(|left| left.len() < VISITS / 2).for_each(Vec::clear);
+        let found: Vec<Option<f64>> = left.iter().map(|left| median(left)).collect();
+        let middle = median(&found.iter().flatten().copied().collect::<Vec<f64>>())?;
         // Where little was visited, the moment is taken to be as usual.
-        let enough = |left: &Vec<f64>| if left.len() < VISITS / 2 { None } else { median(left) };
-        moods = std::array::from_fn(|moment| enough(&left[moment]).unwrap_or(0.0));
-        let middle = median(&moods)?;
-        moods = moods.map(|mood| mood - middle);
+        moods = std::array::from_fn(|moment| found[moment].map_or(0.0, |mood| mood - middle));
     }
     Some(moods)
 }

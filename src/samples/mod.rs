@@ -99,7 +99,7 @@ pub enum MemoryWork {
     Register,
     /// One thread writing to pages never touched.
     FirstTouch,
-    /// One thread writing to the same pages again.
+    /// One thread writing to pages that are there.
     SecondTouch,
     FirstTouchTeam,
     SecondTouchTeam,

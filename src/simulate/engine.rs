@@ -187,7 +187,7 @@ impl Simulator {
             Event::Dispatches(id) => self.dispatch::<PLAIN>(program, id),
             Event::Ends(entry) => {
                 let duration = self.streams.class_of::<PLAIN>(program, entry).work.by_itself();
-                let started = Instant::START + self.now.since_start().saturating_sub(duration);
+                let started = self.now.earlier_by(duration);
                 // Of staged copies in a row, the host was at this one before the other ended.
                 let stream = program.entries.list[entry as usize].stream;
                 let started = started.max(self.streams.cleared(stream));

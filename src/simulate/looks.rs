@@ -38,9 +38,9 @@ use super::streams::Streams;
 use crate::plan::{Direction, Graph};
 use crate::profile::{LooksAfter, OperationKind};
 use crate::units::{Instant, Span};
-use std::collections::BTreeMap;
 
-/// From the ring of a doorbell to the arrival of the commands.
+/// From the ring of a doorbell to the arrival of the commands: between what was seen of kernels
+/// and of copies.
 const RING: Span = Span::from_nanos(1_300);
 /// Edges of the clock in a period.
 const TICKS: u64 = 8;
@@ -52,7 +52,7 @@ type ByKinds = [[Span; OperationKind::COUNT]; OperationKind::COUNT];
 pub(super) struct LookTimes {
     /// From one edge of the clock to the next, and when the first of them is.
     tick: Span,
-    phase: Span,
+    first_edge: Span,
     /// From the arrival of an operation to when its periods begin to count, by the copies that
     /// are under way then, or kernels for none, and its own kind.
     after: ByKinds,
@@ -86,18 +86,19 @@ impl LookTimes {
             (0..).zip(&program.entries.list).map(|(id, entry)| (entry.item, id)).collect();
         entries.sort_unstable();
         let mut before = vec![NONE; entries.len()];
-        let mut latest = BTreeMap::new();
+        let mut latest = vec![NONE; program.streams() * OperationKind::COUNT];
         for (_, id) in entries {
             let entry = &program.entries.list[id as usize];
             let Sort::Operation(kind) = entry.sort else { continue };
-            before[id as usize] = latest.insert((entry.stream, kind as usize), id).unwrap_or(NONE);
+            let latest = &mut latest[engine_of(usize::from(entry.stream), kind)];
+            before[id as usize] = std::mem::replace(latest, id);
             if comes_by_itself(program, id) {
                 arrivals[engine_of(program.device_of(entry.stream), kind)].push(id);
             }
         }
         let tick = Span::from_nanos((looks.period.span().nanos() / TICKS).max(1));
-        let phase = Span::from_nanos_f64(tick.nanos_f64() * (1.0 - phase));
-        Some(Self { tick, phase, after, in_graphs, arrivals, before })
+        let first_edge = Span::from_nanos_f64(tick.nanos_f64() * (1.0 - phase));
+        Some(Self { tick, first_edge, after, in_graphs, arrivals, before })
     }
 
     /// From when on an operation that came too early is looked for in periods, counted from
@@ -134,7 +135,7 @@ impl LookTimes {
 
     /// Nanoseconds since the last edge of the clock.
     fn since_edge(&self, time: Instant) -> u64 {
-        (time.since_start() + self.tick - self.phase).nanos() % self.tick.nanos()
+        (time.since_start() + self.tick - self.first_edge).nanos() % self.tick.nanos()
     }
 
     fn half_a_tick(&self) -> Span {
@@ -145,7 +146,7 @@ impl LookTimes {
     /// `None` if that changes nothing.
     fn rung_anew(&self, ring: Instant) -> Option<Instant> {
         let is_heeded = self.since_edge(ring) < self.half_a_tick().nanos();
-        is_heeded.then(|| earlier(ring, self.half_a_tick()))
+        is_heeded.then(|| ring.earlier_by(self.half_a_tick()))
     }
 
     /// Whether something lies behind what its engine has not done yet.
@@ -153,10 +154,6 @@ impl LookTimes {
         let before = self.before[id as usize];
         before != NONE && !streams.is_over(stream, before)
     }
-}
-
-fn earlier(time: Instant, by: Span) -> Instant {
-    Instant::START + time.since_start().saturating_sub(by)
 }
 
 /// Whether it does not come to the device with what is before it. A graph's branches go to
@@ -288,17 +285,22 @@ impl Engine {
             if !streams.is_issued(program, id) {
                 return None;
             }
-            let stream = program.entries.list[id as usize].stream;
+            let entry = &program.entries.list[id as usize];
+            let arrival = streams.arrival(program, id);
+            let ring = arrival.earlier_by(RING).max(streams.issued(entry));
             // What goes along with its command goes to another engine.
             let comes = !streams.is_inline::<false>(id);
-            let behind = times.is_behind(streams, stream, id);
-            Some((streams.arrival(program, id), comes, behind))
+            Some(Coming {
+                ring,
+                arrival,
+                comes,
+                behind: times.is_behind(streams, entry.stream, id),
+            })
         };
-        let mut next_ring = None;
-        while let Some((arrival, comes, behind)) = arrival(self.rung) {
-            let ring = earlier(arrival, RING);
+        let mut next = None;
+        while let Some(Coming { ring, comes, behind, .. }) = arrival(self.rung) {
             if comes && ring > now {
-                next_ring = Some(ring);
+                next = Some(ring);
                 break;
             }
             if let (true, true, Some(from)) = (comes, behind, times.rung_anew(ring)) {
@@ -306,18 +308,67 @@ impl Engine {
             }
             self.rung += 1;
         }
-        let mut next = None;
-        while let Some((arrival, comes, behind)) = arrival(self.arrived) {
-            let comes = comes && !behind;
-            if arrival > now {
-                next = comes.then_some(arrival);
+        while let Some(coming) = arrival(self.arrived) {
+            if coming.arrival > now {
                 break;
             }
-            if comes {
-                self.last = self.last.max(arrival);
+            if coming.is_looked_at() {
+                self.last = self.last.max(coming.arrival);
             }
             self.arrived += 1;
         }
-        next.into_iter().chain(next_ring).min()
+        // All else arrives behind the next ring.
+        let mut rung = (self.arrived..self.rung).filter_map(arrival);
+        let looked_at = rung.find(|coming| coming.arrival > now && coming.is_looked_at());
+        next.into_iter().chain(looked_at.map(|coming| coming.arrival)).min()
+    }
+}
+
+/// Something that comes to an engine.
+struct Coming {
+    /// When the doorbell rings for it, and when its commands arrive.
+    ring: Instant,
+    arrival: Instant,
+    /// Whether it does come to this engine.
+    comes: bool,
+    /// Whether it lies behind something in its stream that the engine has not done yet.
+    behind: bool,
+}
+
+impl Coming {
+    const fn is_looked_at(&self) -> bool {
+        self.comes && !self.behind
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Wherever they lie, and however short they are.
+    #[test]
+    fn looks_are_at_edges_and_a_period_apart_in_the_mean() {
+        for tick in [1, 2, 750, 1_023] {
+            let (start, mut sum) = (50_000, 0);
+            for first_edge in 1..=tick {
+                let times = LookTimes {
+                    tick: Span::from_nanos(tick),
+                    first_edge: Span::from_nanos(first_edge),
+                    after: ByKinds::default(),
+                    in_graphs: ByKinds::default(),
+                    arrivals: Vec::new(),
+                    before: Vec::new(),
+                };
+                let at = |nanos| Instant::START + Span::from_nanos(nanos);
+                let look = times.next(at(start), at(start + tick)).since_start().nanos();
+                assert_eq!(look % tick, first_edge % tick);
+                sum += look - start;
+                let later = times.next(at(start), at(start + 20 * TICKS * tick));
+                assert_eq!((later.since_start().nanos() - look) % (TICKS * tick), 0);
+                assert!(later >= at(start + 20 * TICKS * tick));
+            }
+            let mean = sum as f64 / tick as f64;
+            assert!((mean / (TICKS * tick) as f64 - 1.0).abs() < 0.07, "{mean} with {tick}");
+        }
     }
 }

@@ -1,5 +1,5 @@
-//! How sure a prediction is: the same engine under seeded draws of the profile, and of how
-//! long each launch takes.
+//! How sure a prediction is: the same engine under seeded draws of the profile, of how long
+//! each launch takes, and of where the edges of the device's clock lie.
 
 use super::antithetic::Antithetic;
 use super::engine::Simulator;
@@ -104,7 +104,7 @@ fn forecast_on(
     Ok(Forecast { timeline, draws, margin })
 }
 
-/// A machine that a calibration could have come from, and how long each launch takes on it.
+/// A machine that a calibration could have come from, and the luck that a plan has on it.
 struct Machine {
     profile: Profile,
     luck: Antithetic,

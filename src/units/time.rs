@@ -164,6 +164,12 @@ impl Instant {
     pub fn since(self, earlier: Self) -> Span {
         Span(self.0.checked_sub(earlier.0).expect("time runs forwards"))
     }
+
+    /// So much before, and not before the start.
+    #[must_use]
+    pub const fn earlier_by(self, span: Span) -> Self {
+        Self(self.0.saturating_sub(span.0))
+    }
 }
 
 impl Add<Span> for Instant {

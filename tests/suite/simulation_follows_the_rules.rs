@@ -23,7 +23,7 @@
 //!   `streams::an_event_makes_another_stream_wait`
 //! - passing on between engines costs a hand-over:
 //!   `streams::a_hand_over_is_paid_by_what_is_there_and_waits`
-//! - or whole periods between two looks:
+//! - or at an edge of the engines' clock, and whole periods behind that:
 //!   `looks::what_comes_too_early_looks_again_after_whole_periods`
 //! - which count from a while after the arrival:
 //!   `looks::periods_may_count_from_later_on`
@@ -33,6 +33,9 @@
 //!   `looks::an_engine_looks_when_work_arrives_for_it`
 //! - a look that finds nothing starts the period anew:
 //!   `looks::a_look_that_finds_nothing_starts_the_period_anew`
+//! - a doorbell has an engine look, and may start the period anew:
+//!   `looks::what_is_ready_as_a_doorbell_rings_does_not_wait_for_the_commands`,
+//!   `looks::a_doorbell_starts_the_period_anew_in_the_first_half_of_a_tick`
 //! - the end of an operation starts it anew, too, but finds nobody:
 //!   `looks::what_an_engine_has_done_starts_the_period_anew`,
 //!   `looks::an_engine_that_is_done_does_not_look_for_others`
@@ -237,7 +240,7 @@ fn exactly(ns: f64) -> Estimate {
     Estimate::new(ns, 0.0)
 }
 
-/// Looks after whole periods from an arrival on.
+/// Looks after so long in the mean.
 fn looks(period: f64) -> Looks {
     Looks { period: exactly(period), grace: exactly(0.0), after: Vec::new(), in_graphs: Vec::new() }
 }

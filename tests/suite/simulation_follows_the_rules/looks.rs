@@ -125,11 +125,11 @@ fn what_is_ready_as_a_doorbell_rings_does_not_wait_for_the_commands() {
 /// Where it lies behind what waits, in the same stream.
 #[test]
 fn a_doorbell_starts_the_period_anew_in_the_first_half_of_a_tick() {
-    // It rings at 9500, 125 behind an edge, and at 9750, 375 behind it: too late. What it
-    // counts from has no half a tick to come.
+    // It rings at 9500, 125 behind an edge: the eighth edge counts from there. Its commands,
+    // which arrive at 10800, are not looked at.
     assert_eq!(dispatched(vec![compute(800), launch(0, 10)]), look(9_500 - 375) + 1_000);
+    // It rings at 9750, 375 behind an edge: too late.
     assert_eq!(dispatched(vec![compute(1_050), launch(0, 10)]), look(7_000) + 1_000);
-    // Its commands, which arrive at 10800, are not looked at.
 }
 
 #[test]
