@@ -374,10 +374,9 @@ pub(super) fn kernels(lookup: &Lookup<'_>) -> Vec<KernelModel> {
 /// What a kernel takes longer on data that copies have just brought, over elements; `usual`:
 /// what it takes on the same data again and again.
 fn longer_just_copied(lookup: &Lookup<'_>, wanted: Variant, usual: &Curve) -> Option<Curve> {
-    let (points, scatter) = lookup.points(|quantity| match quantity {
+    let (knots, scatter) = lookup.points(|quantity| match quantity {
         Quantity::JustCopied { variant, elements } if *variant == wanted => Some(*elements),
         _ => None,
     })?;
-    let longer = |(elements, ns): (f64, f64)| (elements, (ns - usual.at(elements)).max(0.0));
-    Some(Curve { knots: points.into_iter().map(longer).collect(), scatter })
+    Some(Curve { knots, scatter }.above(usual))
 }

@@ -247,11 +247,7 @@ pub(super) fn memory(lookup: &Lookup<'_>) -> MemoryCosts {
             _ => None,
         })
     };
-    let above = |first: MemoryWork, second: MemoryWork| {
-        let (first, second) = (curve(first)?, curve(second)?);
-        let extra = |&(bytes, ns): &(f64, f64)| (bytes, (ns - second.at(bytes)).max(0.0));
-        Some(Curve { knots: first.knots.iter().map(extra).collect(), scatter: first.scatter })
-    };
+    let above = |first: MemoryWork, second: MemoryWork| Some(curve(first)?.above(&curve(second)?));
     MemoryCosts {
         device_allocate: curve(MemoryWork::DeviceAllocate),
         pinned_allocate: curve(MemoryWork::PinnedAllocate),

@@ -186,6 +186,32 @@ impl Curve {
         }
     }
 
+    /// By how much it lies above another at its knots: by nothing where it lies below.
+    #[must_use]
+    pub fn above(&self, other: &Self) -> Self {
+        let above = |&(size, ns): &(f64, f64)| (size, (ns - other.at(size)).max(0.0));
+        Self { knots: self.knots.iter().map(above).collect(), scatter: self.scatter }
+    }
+
+    /// The curve with another on top of it, which is level below its first knot and gone at so
+    /// many times its last one at the latest.
+    #[must_use]
+    pub fn plus(&self, other: &Self, times: f64) -> Self {
+        let [first, last] = [other.knots.first(), other.knots.last()]
+            .map(|knot| knot.map_or(0.0, |&(size, _)| size));
+        let sizes = |curve: &Self| curve.knots.iter().map(|knot| knot.0).collect::<Vec<_>>();
+        let mut knots = sizes(self);
+        let ends = knots.first().copied().zip(knots.last().copied());
+        let within = |size: &f64| ends.is_some_and(|(first, last)| (first..last).contains(size));
+        knots.extend(sizes(other).into_iter().chain([times * last]).filter(within));
+        knots.sort_unstable_by(f64::total_cmp);
+        knots.dedup();
+        let more = |size: f64| if size > last { 0.0 } else { other.at(size.max(first)) };
+        let time = |size: f64| self.at(size) + more(size).max(0.0);
+        let knots = knots.into_iter().map(|size| (size, time(size))).collect();
+        Self { knots, scatter: self.scatter }
+    }
+
     /// The curve with all times multiplied.
     #[must_use]
     pub fn scaled(&self, factor: f64) -> Self {

@@ -303,7 +303,10 @@ impl Engine {
                 next = Some(ring);
                 break;
             }
-            if let (true, true, Some(from)) = (comes, behind, times.rung_anew(ring)) {
+            if comes
+                && behind
+                && let Some(from) = times.rung_anew(ring)
+            {
                 self.last = self.last.max(from);
             }
             self.rung += 1;
