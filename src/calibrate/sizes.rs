@@ -89,7 +89,7 @@ impl Sizes {
                 &[4 * KIB, 64 * KIB, 96 * KIB, 128 * KIB, 256 * KIB, 512 * KIB, 1024 * KIB],
                 &[64, 512, 1024, 2048, 4096, 6144],
             ],
-            shared_powers: &[16, 17, 18, 19, 20, 21, 22, 24, 26],
+            shared_powers: &[12, 14, 15, 16, 17, 18, 19, 20, 21, 22, 24, 26],
             extents: |kernel| match kernel {
                 Kernel::Polynomial => &[4, 16, 64, 256, 1024],
                 // Where memory bounds it, where arithmetic begins to, where it does.
@@ -153,7 +153,7 @@ impl Sizes {
                 &[64 * KIB, 512 * KIB, 1024 * KIB],
                 &[1024, 4096, 6144],
             ],
-            shared_powers: &[16, 18, 20, 22, 24, 26],
+            shared_powers: &[12, 14, 16, 18, 20, 22, 24, 26],
             extents: ends,
             closely: Powers {
                 elements: &[10, 14, 16, 18, 20, 22, 24],

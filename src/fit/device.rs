@@ -285,9 +285,8 @@ pub(super) fn switch(
 /// busy, if copies of two sizes say so; and the relative scatter. `alone`: the
 /// copies of each direction while the other is quiet.
 ///
-/// A line through copies of all sizes rather than a curve: engines that run
-/// freely fall in step at some sizes, and then hide their starts behind each
-/// other as plans that tie them together do not.
+/// Of large copies a line rather than a curve: engines that run freely fall in step at some
+/// sizes, and then hide their starts behind each other as plans that tie them together do not.
 fn contention(lookup: &Lookup<'_>, alone: [Option<&Curve>; 2]) -> ([Option<Contention>; 2], f64) {
     let (mut all, mut scatters) = ([Vec::new(), Vec::new()], Vec::new());
     for (side, wanted) in Direction::BOTH.into_iter().enumerate() {
@@ -307,11 +306,34 @@ fn contention(lookup: &Lookup<'_>, alone: [Option<&Curve>; 2]) -> ([Option<Conte
             }
         }
     }
-    let through = |points: Vec<(f64, f64)>| {
-        let Line { intercept, slope } = theil_sen(&points)?;
-        Some(Contention { per_copy_ns: intercept.max(0.0), per_byte_ns: slope.max(0.0) })
+    (all.map(|points| contention_of(&points)), median(&scatters).unwrap_or(0.0))
+}
+
+/// From this size on, what copies of both directions take longer grows in proportion to it.
+const BOTH_WAYS_STRAIGHT: Bytes = Bytes::kib(256);
+
+/// Through pairs of bytes and nanoseconds that a copy takes longer.
+fn contention_of(points: &[(f64, f64)]) -> Option<Contention> {
+    let straight = BOTH_WAYS_STRAIGHT.as_f64();
+    let (small, large): (Vec<_>, Vec<_>) = points.iter().partition(|point| point.0 < straight);
+    let line = theil_sen(&large);
+    let (small, line) =
+        if line.is_some() { (small, line) } else { (Vec::new(), theil_sen(points)) };
+    let Line { intercept, slope } = line?;
+    let (per_copy_ns, per_byte_ns) = (intercept.max(0.0), slope.max(0.0));
+    let mut sizes: Vec<f64> = small.iter().map(|point| point.0).collect();
+    sizes.sort_unstable_by(f64::total_cmp);
+    sizes.dedup();
+    let knot = |size: f64| {
+        let longer: Vec<f64> = small.iter().filter(|p| p.0 == size).map(|p| p.1).collect();
+        Some((size, (median(&longer)? - per_byte_ns * size).max(0.0)))
     };
-    (all.map(through), median(&scatters).unwrap_or(0.0))
+    let mut knots: Vec<(f64, f64)> = sizes.into_iter().filter_map(knot).collect();
+    let per_small_copy = (!knots.is_empty()).then(|| {
+        knots.push((straight, per_copy_ns));
+        Curve { knots, scatter: 0.0 }
+    });
+    Some(Contention { per_copy_ns, per_byte_ns, per_small_copy })
 }
 
 /// How many times longer what was measured took while something else, such as the

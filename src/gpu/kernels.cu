@@ -22,13 +22,21 @@ struct Work {
 #define REDUCTION_BLOCKS 1024
 
 // Each thread works on PER_THREAD elements a block's width apart: neighbouring
-// threads touch neighbouring elements, and the loads are independent.
+// threads touch neighbouring elements.
 #define FOR_EACH_ELEMENT(i, count)                                             \
     _Pragma("unroll") for (u64 part = 0,                                       \
                            i = (u64)blockIdx.x * (THREADS * PER_THREAD) +      \
                                threadIdx.x;                                    \
                            part < PER_THREAD; part++, i += THREADS)            \
         if (i < (count))
+
+// Each thread works on PER_THREAD elements at once, a grid's width apart, and goes on as far
+// behind them. Which of them there are is asked of each: were the last few read one by one,
+// each would be waited for, and a sum of 7,360 elements take 0.4 us longer than one of 8,192.
+#define FOR_EACH_ROUND(i, stride, count)                                     \
+    for (u64 stride = (u64)gridDim.x * THREADS,                                \
+             i = (u64)blockIdx.x * THREADS + threadIdx.x;                      \
+         i < (count); i += PER_THREAD * stride)
 
 extern "C" __global__ void __launch_bounds__(THREADS) scale(Work w) {
     FOR_EACH_ELEMENT(i, w.count) w.out[i] = w.a * w.x[i];
@@ -176,14 +184,14 @@ __device__ float block_sum(float value) {
 // itself, so the workspace is cleared only once, when it is allocated.
 extern "C" __global__ void __launch_bounds__(THREADS) sum(Work w) {
     __shared__ bool last;
-    u64 stride = (u64)gridDim.x * THREADS;
-    u64 i = (u64)blockIdx.x * THREADS + threadIdx.x;
-    float parts[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-    for (; i + 3 * stride < w.count; i += 4 * stride) {
+    float parts[PER_THREAD] = {};
+    FOR_EACH_ROUND(i, stride, w.count) {
 #pragma unroll
-        for (int k = 0; k < 4; k++) parts[k] += w.x[i + k * stride];
+        for (int k = 0; k < PER_THREAD; k++) {
+            u64 at = i + k * stride;
+            if (at < w.count) parts[k] += w.x[at];
+        }
     }
-    for (; i < w.count; i += stride) parts[0] += w.x[i];
     float value = block_sum((parts[0] + parts[1]) + (parts[2] + parts[3]));
     if (threadIdx.x == 0) {
         w.workspace[blockIdx.x] = value;
@@ -209,20 +217,20 @@ extern "C" __global__ void __launch_bounds__(THREADS) histogram(Work w) {
     unsigned *counts = (unsigned *)dynamic_shared, *totals = (unsigned *)w.workspace;
     for (unsigned bin = threadIdx.x; bin < w.extent; bin += THREADS) counts[bin] = 0;
     __syncthreads();
-    u64 stride = (u64)gridDim.x * THREADS;
-    u64 i = (u64)blockIdx.x * THREADS + threadIdx.x;
     float bins = (float)w.extent;
-    // A float becomes the nearest number there is, and one that is none 0.
-    for (; i + 3 * stride < w.count; i += 4 * stride) {
-        float x[4];
+    FOR_EACH_ROUND(i, stride, w.count) {
+        float x[PER_THREAD];
 #pragma unroll
-        for (int k = 0; k < 4; k++) x[k] = w.x[i + k * stride];
+        for (int k = 0; k < PER_THREAD; k++) {
+            u64 at = i + k * stride;
+            x[k] = at < w.count ? w.x[at] : 0.0f;
+        }
+        // A float becomes the nearest number there is, and one that is none 0.
 #pragma unroll
-        for (int k = 0; k < 4; k++)
-            atomicAdd(&counts[min(__float2uint_rz(x[k] * bins), w.extent - 1)], 1u);
+        for (int k = 0; k < PER_THREAD; k++)
+            if (i + k * stride < w.count)
+                atomicAdd(&counts[min(__float2uint_rz(x[k] * bins), w.extent - 1)], 1u);
     }
-    for (; i < w.count; i += stride)
-        atomicAdd(&counts[min(__float2uint_rz(w.x[i] * bins), w.extent - 1)], 1u);
     __syncthreads();
     for (unsigned bin = threadIdx.x; bin < w.extent; bin += THREADS)
         if (counts[bin]) atomicAdd(&totals[bin], counts[bin]);

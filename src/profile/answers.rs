@@ -211,13 +211,13 @@ impl Profile {
     ///
     /// # Errors
     /// If copies both ways at once were not calibrated.
-    pub fn shared(&self, direction: Direction) -> Result<Contention, Unknown> {
+    pub fn shared(&self, direction: Direction) -> Result<&Contention, Unknown> {
         let shared = match direction {
-            Direction::HostToDevice => self.link.down_shared,
-            Direction::DeviceToHost => self.link.up_shared,
+            Direction::HostToDevice => &self.link.down_shared,
+            Direction::DeviceToHost => &self.link.up_shared,
         };
         let what = || Unknown::new(format!("{direction} copies while the other direction is busy"));
-        shared.ok_or_else(what)
+        shared.as_ref().ok_or_else(what)
     }
 
     /// Nanoseconds for which a copy engine stands still on going from one stream to another

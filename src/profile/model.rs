@@ -161,7 +161,7 @@ pub struct LinkModel {
 
 /// What a copy takes longer while the other direction is busy throughout: at most, where that
 /// one's data is soon over.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Contention {
     /// Nanoseconds for each copy: on starting one, the engine asks for things
@@ -171,11 +171,21 @@ pub struct Contention {
     /// Nanoseconds for each byte: the link carries both.
     #[serde(deserialize_with = "not_negative")]
     pub per_byte_ns: f64,
+    /// Instead of `per_copy_ns`, of copies of fewer bytes than its last knot has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_small_copy: Option<Curve>,
 }
 
 impl Contention {
     /// Of copies that never meet one of the other direction.
-    pub const NONE: Self = Self { per_copy_ns: 0.0, per_byte_ns: 0.0 };
+    pub const NONE: Self = Self { per_copy_ns: 0.0, per_byte_ns: 0.0, per_small_copy: None };
+
+    /// Nanoseconds for a copy, whatever its bytes take longer.
+    pub fn of_copy(&self, bytes: Bytes) -> f64 {
+        let is_small = |curve: &&Curve| curve.knots.last().is_some_and(|k| bytes.as_f64() < k.0);
+        let small = self.per_small_copy.as_ref().filter(is_small);
+        small.map_or(self.per_copy_ns, |curve| curve.at(bytes.as_f64())).max(0.0)
+    }
 }
 
 /// What the stream with the running kernel pays for streams whose next kernel

@@ -300,7 +300,7 @@ impl<'a> Costs<'a> {
         let shared = if self.both_ways[device.0] {
             self.profile.shared(direction)?
         } else {
-            Contention::NONE
+            &Contention::NONE
         };
         let longer = shared.per_byte_ns * bytes.as_f64();
         // One of next to no bytes carries next to no data.
@@ -308,7 +308,7 @@ impl<'a> Costs<'a> {
         Ok(Work::Copy {
             direction,
             alone,
-            delay: shared.per_copy_ns.max(0.0),
+            delay: shared.of_copy(bytes),
             slowdown: 1.0 + longer.max(0.0) / alone.nanos_f64().max(1.0),
             bytes,
             fixed,

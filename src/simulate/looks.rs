@@ -16,10 +16,10 @@
 //!
 //! A launch rings the doorbell before its own commands arrive (there 1.4 us before for kernels,
 //! 0.7 to 1.0 for copies), and what waits and is ready by then goes on, whichever stream it is
-//! in. In another stream the commands are looked at as they arrive, and the period begins anew.
-//! In the stream of what waits they lie behind it; the period then begins with the ring, but
-//! only in every second case (58, 44 and 50% of kernels, copies from and to the device), and
-//! which it is goes by where in a tick it rings.
+//! in. In another stream the commands are looked at as they arrive; that over, the engine comes
+//! back to what waits, and the period begins anew. In the stream of what waits they lie behind
+//! it; the period then begins with the ring, but only in every second case (58, 44 and 50% of
+//! kernels, copies from and to the device), and which it is goes by where in a tick it rings.
 //!
 //! That an engine is busy, or done with something, does not have it look at what waits in
 //! other streams: it is not the engine that goes through the commands, but a host unit that
@@ -42,6 +42,12 @@ use crate::units::{Instant, Span};
 /// From the ring of a doorbell to the arrival of the commands: between what was seen of kernels
 /// and of copies.
 const RING: Span = Span::from_nanos(1_300);
+/// From the arrival of other work, which as a rule has to wait itself, to when an engine is back
+/// at what waited before, by the engine's kind: what was seen on an H200 of kernels and of copies
+/// from the device, with stamps of the device's own clock and words that change in memory. What
+/// is ready until a grace later goes on at once. (Of copies to the device too few had to wait.)
+const AWAY: [Span; OperationKind::COUNT] =
+    [Span::ZERO, Span::from_nanos(1_150), Span::from_nanos(400), Span::ZERO];
 /// Edges of the clock in a period.
 const TICKS: u64 = 8;
 
@@ -58,6 +64,8 @@ pub(super) struct LookTimes {
     after: ByKinds,
     /// The same of nodes of graphs, by the kind of what they have to follow.
     in_graphs: ByKinds,
+    /// For so long after coming back to what waits, an engine finds what gets ready.
+    grace: Span,
     /// What arrives at each engine, device by device and kind by kind, in order of issue.
     /// Of what comes with others, only the first arrives.
     arrivals: Vec<Vec<EntryId>>,
@@ -98,7 +106,8 @@ impl LookTimes {
         }
         let tick = Span::from_nanos((looks.period.span().nanos() / TICKS).max(1));
         let first_edge = Span::from_nanos_f64(tick.nanos_f64() * (1.0 - phase));
-        Some(Self { tick, first_edge, after, in_graphs, arrivals, before })
+        let grace = looks.grace.span();
+        Some(Self { tick, first_edge, after, in_graphs, grace, arrivals, before })
     }
 
     /// From when on an operation that came too early is looked for in periods, counted from
@@ -175,6 +184,8 @@ fn engine_of(device: usize, kind: OperationKind) -> usize {
 struct Engine {
     /// The last one so far.
     last: Instant,
+    /// The last that an arrival has had it make of what waits, and which.
+    back: (Instant, EntryId),
     /// What of its arrivals was looked at, and for which of them the doorbell has rung.
     arrived: usize,
     rung: usize,
@@ -199,6 +210,7 @@ impl Looks {
         self.engines.resize_with(program.devices() * OperationKind::COUNT, Engine::default);
         for engine in &mut self.engines {
             (engine.last, engine.next) = (Instant::START, None);
+            engine.back = (Instant::START, NONE);
             (engine.arrived, engine.rung) = (0, 0);
             engine.waiting.clear();
         }
@@ -227,11 +239,16 @@ impl Looks {
         let at = engine_of(program.device_of(entry.stream), streams.kind_of(entry, id));
         let engine = &mut self.engines[at];
         let woken = engine.next_arrival(program, times, at, (streams, now));
+        // Its own arrival tells nothing more of it.
+        let back = Some(engine.back).filter(|&(_, whose)| whose != id).map(|(back, _)| back);
         let (first, is_behind_its_like) = streams.looked_for(entry.stream);
         // What the engine itself was busy with has not put off looks for this one.
-        let last = if is_behind_its_like { first } else { engine.last.max(first) };
+        let last = engine.last.max(back.unwrap_or_default());
+        let last = if is_behind_its_like { first } else { last.max(first) };
         let look = times.next(last, now);
-        let look = engine.next.into_iter().chain(woken).fold(look, Instant::min);
+        let is_there = |&back: &Instant| now <= back + times.grace;
+        let back = back.filter(is_there).map(|back| back.max(now));
+        let look = [engine.next, woken, back].into_iter().flatten().fold(look, Instant::min);
         engine.next = Some(look);
         engine.waiting.push(id);
         self.next = self.next.min(look);
@@ -297,6 +314,7 @@ impl Engine {
                 behind: times.is_behind(streams, entry.stream, id),
             })
         };
+        let away = AWAY[at % OperationKind::COUNT];
         let mut next = None;
         while let Some(Coming { ring, comes, behind, .. }) = arrival(self.rung) {
             if comes && ring > now {
@@ -316,14 +334,14 @@ impl Engine {
                 break;
             }
             if coming.is_looked_at() {
-                self.last = self.last.max(coming.arrival);
+                self.back = (coming.arrival + away, times.arrivals[at][self.arrived]);
             }
             self.arrived += 1;
         }
         // All else arrives behind the next ring.
         let mut rung = (self.arrived..self.rung).filter_map(arrival);
         let looked_at = rung.find(|coming| coming.arrival > now && coming.is_looked_at());
-        next.into_iter().chain(looked_at.map(|coming| coming.arrival)).min()
+        next.into_iter().chain(looked_at.map(|coming| coming.arrival + away)).min()
     }
 }
 
@@ -359,6 +377,7 @@ mod tests {
                     first_edge: Span::from_nanos(first_edge),
                     after: ByKinds::default(),
                     in_graphs: ByKinds::default(),
+                    grace: Span::ZERO,
                     arrivals: Vec::new(),
                     before: Vec::new(),
                 };

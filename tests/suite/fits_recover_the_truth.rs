@@ -296,6 +296,33 @@ fn a_curve_follows_what_both_passes_saw_and_not_what_one_did() {
     }
 }
 
+/// What they take longer lies on a line from 256 KiB on, and on no line below that.
+#[test]
+fn small_copies_both_ways_are_known_size_by_size() {
+    let alone = |bytes: f64| 1_000.0 + bytes / 50.0;
+    let large = |bytes: f64| 2_000.0 + 0.004 * bytes;
+    let truth = |bytes: f64| if bytes < 262_144.0 { 100.0 + bytes.sqrt() } else { large(bytes) };
+    let sizes = [4_u64 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 64 << 20];
+    let mut all = Vec::new();
+    for bytes in sizes {
+        for direction in Direction::BOTH {
+            let (size, bytes) = (bytes as f64, Bytes::new(bytes));
+            let one = |quantity, ns| measured(quantity, 1, vec![Span::from_nanos_f64(ns); 9]);
+            all.push(one(Quantity::Copy { direction, bytes, registered: false }, alone(size)));
+            all.push(one(Quantity::Shared { direction, bytes }, alone(size) + truth(size)));
+        }
+    }
+    let link = fitted(all).link;
+    for shared in [link.down_shared, link.up_shared] {
+        let shared = shared.expect("known");
+        for bytes in sizes {
+            let size = bytes as f64;
+            let found = shared.of_copy(Bytes::new(bytes)) + shared.per_byte_ns * size;
+            assert_within(found, truth(size), 0.01, bytes);
+        }
+    }
+}
+
 /// Copies both ways are compared with those of the same visit.
 #[test]
 fn visits_of_copies_both_ways_are_kept_apart() {

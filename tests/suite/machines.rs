@@ -20,7 +20,12 @@ const SCATTER: f64 = 0.05;
 const MIB: f64 = (1 << 20) as f64;
 
 /// Copies that the other direction does not slow.
-pub const FREE: Option<Contention> = Some(Contention { per_copy_ns: 0.0, per_byte_ns: 0.0 });
+pub const FREE: Option<Contention> = Some(Contention::NONE);
+
+/// Nanoseconds that a copy and each of its bytes take longer beside the other direction.
+pub const fn contention(per_copy_ns: f64, per_byte_ns: f64) -> Contention {
+    Contention { per_copy_ns, per_byte_ns, ..Contention::NONE }
+}
 
 pub fn machine() -> Profile {
     Profile {
@@ -53,8 +58,8 @@ pub fn machine() -> Profile {
         link: LinkModel {
             down_bytes_per_second: Some(bytes_per_nanosecond(4.0)),
             up_bytes_per_second: Some(bytes_per_nanosecond(4.0)),
-            down_shared: Some(Contention { per_copy_ns: 250.0, per_byte_ns: 0.0625 }),
-            up_shared: Some(Contention { per_copy_ns: 1_000.0, per_byte_ns: 0.25 }),
+            down_shared: Some(contention(250.0, 0.0625)),
+            up_shared: Some(contention(1_000.0, 0.25)),
             scatter: SCATTER,
             down_switch: Some(constant(0.0)),
             up_switch: Some(constant(0.0)),

@@ -1,7 +1,7 @@
 //! One copy at a time in each direction; the two directions slow each other.
 
 use super::*;
-use crate::machines::{FREE, machine};
+use crate::machines::{FREE, contention, machine};
 use hallway::profile::{Contention, Curve, Refetch};
 
 #[test]
@@ -42,7 +42,7 @@ fn a_copy_beside_others_pays_for_itself_and_for_its_bytes() {
     let mut machine = machine();
     machine.link.down_shared = FREE;
     // 700 more for the copy and half a nanosecond more for an element.
-    machine.link.up_shared = Some(Contention { per_copy_ns: 700.0, per_byte_ns: 0.125 });
+    machine.link.up_shared = Some(contention(700.0, 0.125));
     for elements in [10, 1_000, 12_000] {
         let body = vec![copy_in(0, PINNED, 50_000), copy_out(1, PINNED, elements)];
         let timeline = run(body, &machine);
@@ -53,10 +53,25 @@ fn a_copy_beside_others_pays_for_itself_and_for_its_bytes() {
 }
 
 #[test]
+fn a_small_copy_beside_others_pays_what_was_measured_of_small_ones() {
+    let mut machine = machine();
+    machine.link.down_shared = FREE;
+    let small = Curve { knots: vec![(400.0, 100.0), (4_000.0, 600.0)], scatter: 0.0 };
+    let of_large = contention(700.0, 0.0);
+    machine.link.up_shared = Some(Contention { per_small_copy: Some(small), ..of_large });
+    for (elements, longer) in [(10, 100), (100, 100), (550, 350), (1_000, 700)] {
+        let body = vec![copy_in(0, PINNED, 50_000), copy_out(1, PINNED, elements)];
+        let timeline = run(body, &machine);
+        let (start, end) = spans(&timeline, Lane::CopyOut)[0];
+        assert_eq!(end - start, 1_000 + elements + longer, "{elements} elements");
+    }
+}
+
+#[test]
 fn a_copy_waits_for_no_more_data_than_the_other_direction_has() {
     let mut machine = machine();
     machine.link.down_shared = FREE;
-    machine.link.up_shared = Some(Contention { per_copy_ns: 700.0, per_byte_ns: 0.0 });
+    machine.link.up_shared = Some(contention(700.0, 0.0));
     // The last 1000 of the copy in are taken to carry nothing; at 7500 that leaves much data,
     // 300 of it, or none.
     for (elements, late) in [(50_000, 700), (3_800, 300), (3_000, 0)] {
@@ -70,7 +85,7 @@ fn a_copy_waits_for_no_more_data_than_the_other_direction_has() {
 fn copies_in_rows_wait_for_each_other_whatever_they_carry() {
     let mut machine = machine();
     machine.link.down_shared = FREE;
-    machine.link.up_shared = Some(Contention { per_copy_ns: 700.0, per_byte_ns: 0.0 });
+    machine.link.up_shared = Some(contention(700.0, 0.0));
     // Each takes 1000 + 2000. At 15500 and at 18500 the copy in has nothing but its last 500 to
     // go: that delays the first copy out by nothing, and the one that is behind it at once.
     let ins = (0..9).map(|_| copy_in(0, PINNED, 2_000));
@@ -82,7 +97,7 @@ fn copies_in_rows_wait_for_each_other_whatever_they_carry() {
 #[test]
 fn waiting_is_no_data() {
     let mut machine = machine();
-    machine.link.down_shared = Some(Contention { per_copy_ns: 700.0, per_byte_ns: 0.0 });
+    machine.link.down_shared = Some(contention(700.0, 0.0));
     machine.link.up_shared = FREE;
     let switch = Curve { knots: vec![(1.0, 0.0), (2.0, 5_000.0)], scatter: 0.0 };
     machine.link.up_switch = Some(switch);

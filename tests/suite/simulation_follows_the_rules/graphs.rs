@@ -2,8 +2,8 @@
 //! what depends on something waits for it.
 
 use super::*;
-use crate::machines::{FREE, machine};
-use hallway::profile::{Contention, Curve, GraphCosts, Polling, Refetch};
+use crate::machines::{FREE, contention, machine};
+use hallway::profile::{Curve, GraphCosts, Polling, Refetch};
 use hallway::simulate::setup_time;
 
 /// The calls as a graph of stream 0.
@@ -159,7 +159,7 @@ fn nodes_that_do_not_depend_on_each_other_run_at_once() {
 #[test]
 fn copies_of_a_graph_wait_for_each_other_as_if_in_rows() {
     let mut machine = wide_machine();
-    machine.link.up_shared = Some(Contention { per_copy_ns: 700.0, per_byte_ns: 0.0 });
+    machine.link.up_shared = Some(contention(700.0, 0.0));
     let mut calls = copy_in_beside(copy_out(1, PINNED, 5_000));
     calls[2] = copy_in(0, PINNED, 2_000);
     let timeline = run(graph(calls), &machine);

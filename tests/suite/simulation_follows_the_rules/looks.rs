@@ -108,10 +108,28 @@ fn how_little_depends_on_what_it_is_and_what_it_follows() {
 #[test]
 fn an_engine_looks_when_work_arrives_for_it() {
     assert_eq!(dispatched(vec![]), look(7_000) + 1_000);
-    // Issued at 7000 in another stream, it arrives at 11000.
-    assert_eq!(dispatched(vec![compute(1_000), launch(1, 10)]), 12_000);
+    // Issued at 7000 in another stream, it arrives at 11000; 400 later the engine is back.
+    assert_eq!(dispatched(vec![compute(1_000), launch(1, 10)]), 12_400);
     // It makes no difference to another engine.
     assert_eq!(dispatched(vec![compute(1_000), copy_out(1, PINNED, 10)]), look(7_000) + 1_000);
+}
+
+/// The other kernel arrives at 9000: the engine is back at 9400, and stays for a grace.
+#[test]
+fn an_engine_that_is_back_waits_a_little_for_what_is_nearly_ready() {
+    let mut machine = looking(6_000.0);
+    machine.latency.looks.as_mut().expect("it looks").grace = exactly(500.0);
+    let dispatched = |elements| {
+        let body = vec![copy_in(0, PINNED, elements), launch(0, 4_000), launch(1, 10)];
+        let timeline = simulate(&tiny(body), &machine).expect("known");
+        let found = timeline.lane(Lane::Kernels).find(|activity| activity.call == 1);
+        found.expect("it ran").start.since_start().nanos()
+    };
+    // The copy ends at 5000 and 1 an element.
+    assert_eq!(dispatched(4_300), 9_400 + 1_000);
+    assert_eq!(dispatched(4_800), 9_800 + 1_000);
+    assert_eq!(dispatched(4_900), 9_900 + 1_000);
+    assert_eq!(dispatched(4_901), look(9_400) + 1_000);
 }
 
 /// 1300 before the commands arrive.
@@ -203,9 +221,9 @@ fn a_branch_of_a_graph_has_an_engine_look_for_others() {
         wait(0, 1),
     ];
     // The copy ends at 15050; the kernel arrives at 13000, and the one that follows it in
-    // another branch at 16000.
+    // another branch at 16000, and has the engine back 400 later.
     assert_eq!(kernel(&branches[..2]), look(13_000) + 1_000);
-    assert_eq!(kernel(&branches), 16_000 + 1_000);
+    assert_eq!(kernel(&branches), 16_400 + 1_000);
 }
 
 #[test]
