@@ -60,7 +60,7 @@ impl Rig<'_> {
         }
         let issue = || self.issue_turns(copy, streams, count, &piece);
         let graph = Graph::capture(&self.streams[0], issue)?.instantiate()?;
-        self.launch_once(&graph)?;
+        self.warm_up(&graph)?;
         // SAFETY: all memory is the rig's and outlives the stream's work.
         self.held(|rig| unsafe { rig.streams[0].replay(&graph) })
     }

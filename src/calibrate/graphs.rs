@@ -6,11 +6,14 @@ use crate::gpu::{Blocker, ExecutableGraph, GpuError, Graph, Stream};
 use crate::samples::{CYCLES, Link};
 use crate::units::Span;
 
+/// Launches of a graph before one that counts.
+const WARM_UP: usize = 3;
+
 impl Rig<'_> {
-    /// Device time of a graph that has been launched once: the first time takes longer.
+    /// Device time of a graph that has been launched before: the first time takes longer.
     fn replayed(&mut self, captured: &Graph) -> Result<Span, GpuError> {
         let graph = captured.instantiate()?;
-        self.launch_once(&graph)?;
+        self.warm_up(&graph)?;
         // SAFETY: all memory is the rig's and outlives the stream's work.
         self.held(|rig| unsafe { rig.streams[0].replay(&graph) })
     }
@@ -21,14 +24,17 @@ impl Rig<'_> {
         Graph::capture(stream, || links.try_for_each(|&link| self.issue(stream, link, &piece)))
     }
 
-    pub fn launch_once(&self, graph: &ExecutableGraph) -> Result<(), GpuError> {
-        // SAFETY: all memory is the rig's and outlives the stream's work.
-        unsafe { self.streams[0].replay(graph)? };
-        Blocker::finish(&self.streams[0])
+    /// Launches it a few times, as plans do again and again.
+    pub fn warm_up(&self, graph: &ExecutableGraph) -> Result<(), GpuError> {
+        (0..WARM_UP).try_for_each(|_| {
+            // SAFETY: all memory is the rig's and outlives the stream's work.
+            unsafe { self.streams[0].replay(graph)? };
+            Blocker::finish(&self.streams[0])
+        })
     }
 
     /// Host times of capturing calls, of making a graph of them ready, and of
-    /// launching it into a stream that is held.
+    /// launching it into a stream that is idle.
     pub fn graph_calls(&mut self, nodes: u64) -> Result<[Span; 3], GpuError> {
         let links = || CYCLES[0].iter().cycle().take(nodes as usize);
         let mut captured = None;
@@ -37,14 +43,12 @@ impl Rig<'_> {
         let captured = captured.expect("the capture has not failed");
         let instantiate = clocked(|| captured.instantiate().map(|graph| executable = Some(graph)))?;
         let executable = executable.expect("nor has this");
-        self.launch_once(&executable)?;
+        self.warm_up(&executable)?;
         let stream = &self.streams[0];
-        self.blocker.hold(stream)?;
         // SAFETY: all memory is the rig's and outlives the stream's work.
-        let launch = clocked(|| unsafe { stream.replay(&executable) });
-        self.blocker.release();
+        let launch = clocked(|| unsafe { stream.replay(&executable) })?;
         Blocker::finish(stream)?;
-        Ok([capture, instantiate, launch?])
+        Ok([capture, instantiate, launch])
     }
 
     /// Device time of a graph with a branch of `count` rows of long kernels. The copies that

@@ -96,7 +96,7 @@ impl<'r> Rig<'r> {
             let mut nodes = operations();
             let issue = || nodes.try_for_each(|(link, piece)| self.issue(stream, link, piece));
             let graph = Graph::capture(stream, issue)?.instantiate()?;
-            self.launch_once(&graph)?;
+            self.warm_up(&graph)?;
             Some(graph)
         } else {
             stream.synchronize()?;

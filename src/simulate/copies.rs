@@ -12,8 +12,9 @@
 //! methods of a channel run in order until a semaphore acquire fails).
 //!
 //! Going to another stream takes the engine a while, the longer the more
-//! streams it has to look at. Kernels that wait in several streams slow copies to the
-//! device: their commands are read again and again over the same link.
+//! streams it has to look at; while it has nothing to do, that time goes by.
+//! Kernels that wait in several streams slow copies to the device: their commands
+//! are read again and again over the same link.
 //!
 //! Copies that run are flows on the link, which carries less than both
 //! directions ask for. (What an engine asks for as it starts a copy stands in
@@ -114,6 +115,12 @@ impl Engine {
         self.serving.is_none_or(|serving| serving == copy.stream)
     }
 
+    /// What is left of the time that it takes to change streams, which it has no use for while
+    /// it has nothing else to do.
+    fn left_of(&self, switch: f64, now: Instant) -> f64 {
+        (switch - now.since(self.row[1].min(now)).nanos_f64()).max(0.0)
+    }
+
     /// Takes the next copy if there is one: of the stream that it is with, or of whoever
     /// has waited for longest.
     #[inline(always)]
@@ -123,7 +130,7 @@ impl Engine {
         }
         let Some(first) = &self.first else { return };
         let &Asked { entry, stream, alone } = first;
-        let switch = if PLAIN || self.stays_with(first) { 0.0 } else { switch };
+        let switch = if PLAIN || self.stays_with(first) { 0.0 } else { self.left_of(switch, now) };
         self.first = None;
         if !self.rest.is_empty() {
             self.first = self.rest.pop_front();
@@ -237,13 +244,9 @@ impl Copies {
         for engine in self.engines.as_flattened_mut() {
             engine.rest.clear();
             (engine.first, engine.entry, engine.end) = (None, NONE, Instant::NEVER);
+            engine.serving = None;
             (engine.speed, engine.refetching, engine.met) = (1.0, 1.0, None);
             engine.row = [Instant::START; 2];
-        }
-        for (engines, served) in self.engines.iter_mut().zip(&program.served) {
-            for (engine, &served) in engines.iter_mut().zip(served) {
-                engine.serving = served;
-            }
         }
     }
 

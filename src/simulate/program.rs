@@ -168,8 +168,6 @@ pub struct Program<'p> {
     /// Nanoseconds for which each copy engine stands still on changing streams,
     /// device by device.
     pub(super) switch: Vec<[f64; ENGINES]>,
-    /// The streams that they have come from as a pass begins: where the one before ended.
-    pub(super) served: Vec<[Option<u16>; ENGINES]>,
     /// See [`super::plain`].
     pub(super) is_plain: bool,
 }
@@ -214,7 +212,6 @@ impl<'p> Program<'p> {
             channels: Vec::new(),
             graphs: plan.graphs().collect(),
             switch: Vec::new(),
-            served: Vec::new(),
             is_plain: false,
         };
         program.add_calls(plan, Launches::new(profile, luck, plan.devices().max(1)))?;
@@ -294,7 +291,6 @@ impl<'p> Program<'p> {
             self.rows = self.entries.rows();
         }
         self.channels = self.dealt_to_channels();
-        self.served = self.served();
         if (0..plan.devices()).any(|device| plan.streams_of(DeviceId(device)) > CHANNELS) {
             self.places = self.places_in_channels();
         }
@@ -346,18 +342,6 @@ impl<'p> Program<'p> {
             launches[usize::from(item.stream)] = true;
         }
         (0..).zip(launches).filter_map(|(stream, launches)| launches.then_some(stream)).collect()
-    }
-
-    fn served(&self) -> Vec<[Option<u16>; ENGINES]> {
-        let mut served = vec![[None; ENGINES]; self.devices()];
-        for item in &self.items {
-            let class = &self.classes[item.class as usize];
-            // What goes along with its command needs no engine.
-            if let (Some(engine), false) = (engine_of(&class.work), class.may_go_inline) {
-                served[self.device_of(item.stream)][engine] = Some(item.stream);
-            }
-        }
-        served
     }
 
     /// The dearer, the more streams an engine takes copies from.

@@ -108,7 +108,7 @@ impl Start<'_> {
         }
         let here = (usize::from(self.device), self.kind);
         let after = match (tie, from.kind) {
-            (Tie::Graph, Some(node)) => looks.after_node(node, self.kind),
+            (Tie::Graph, Some(kind)) => looks.after_node((kind, from.item), self.kind),
             _ => looks.after(self.engines.copies, here, self.arrival.1),
         };
         let first = turn + after;

@@ -101,12 +101,12 @@ fn waiting_is_no_data() {
     machine.link.up_shared = FREE;
     let switch = Curve { knots: vec![(1.0, 0.0), (2.0, 5_000.0)], scatter: 0.0 };
     machine.link.up_switch = Some(switch);
-    // From 6500 on, the engine goes to another stream, for a copy of ten elements.
+    // From 7510 on, the engine goes to another stream, for a copy of ten elements from 8000 on.
     let outs = [copy_out(0, PINNED, 10), copy_out(1, PINNED, 10)];
     let ins = [copy_in(2, PINNED, 1_000), copy_in(2, PINNED, 1_000)];
     let timeline = run(outs.into_iter().chain(ins).collect(), &machine);
-    assert_eq!(spans(&timeline, Lane::CopyOut)[0], (6_500, 12_510));
-    assert_eq!(spans(&timeline, Lane::CopyIn), [(7_000, 9_010), (9_010, 11_020)]);
+    assert_eq!(spans(&timeline, Lane::CopyOut), [(6_500, 7_510), (8_000, 13_520)]);
+    assert_eq!(spans(&timeline, Lane::CopyIn), [(7_000, 9_000), (9_000, 11_010)]);
 }
 
 #[test]
@@ -163,11 +163,17 @@ fn going_to_another_stream_takes_an_engine_a_while() {
     };
     // Each takes 1000 + 5000, and the second stream's engine time is longer.
     assert_eq!(copies(&[0, 0]), [(4_000, 10_000), (10_000, 16_000)]);
-    // It begins where the pass before it ended: at the last.
-    assert_eq!(copies(&[0, 1]), [(4_000, 10_200), (10_200, 16_400)]);
+    assert_eq!(copies(&[0, 1]), [(4_000, 10_000), (10_000, 16_200)]);
     assert_eq!(copies(&[0, 1, 0])[0], (4_000, 10_000));
-    let three = [(4_000, 10_300), (10_300, 16_600), (16_600, 22_900)];
+    let three = [(4_000, 10_000), (10_000, 16_300), (16_300, 22_600)];
     assert_eq!(copies(&[0, 1, 2]), three);
+    // The second arrives when half of the time has gone by with nothing to do, or all of it.
+    let later = |by: u64| {
+        let body = vec![copy_in(0, PINNED, 5_000), compute(4_000 + by), copy_in(1, PINNED, 5_000)];
+        spans(&run(body, &machine), Lane::CopyIn)[1]
+    };
+    assert_eq!(later(100), (10_100, 16_200));
+    assert_eq!(later(300), (10_300, 16_300));
     // The other direction has a model of its own, and streams of its own.
     let body = vec![copy_in(0, PINNED, 10), copy_out(1, PINNED, 5_000), copy_out(2, PINNED, 10)];
     let out = spans(&run(body, &machine), Lane::CopyOut);
