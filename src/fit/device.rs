@@ -309,10 +309,11 @@ fn contention(lookup: &Lookup<'_>, alone: [Option<&Curve>; 2]) -> ([Option<Conte
     (all.map(|points| contention_of(&points)), median(&scatters).unwrap_or(0.0))
 }
 
-/// From this size on, what copies of both directions take longer grows in proportion to it.
+/// From this size on, what copies of both directions take longer lies on a line.
 const BOTH_WAYS_STRAIGHT: Bytes = Bytes::kib(256);
 
-/// Through pairs of bytes and nanoseconds that a copy takes longer.
+/// Through pairs of bytes and nanoseconds that a copy takes longer: size by size where they are
+/// small, and a line through the large ones; through all, if fewer than two sizes are large.
 fn contention_of(points: &[(f64, f64)]) -> Option<Contention> {
     let straight = BOTH_WAYS_STRAIGHT.as_f64();
     let (small, large): (Vec<_>, Vec<_>) = points.iter().partition(|point| point.0 < straight);

@@ -141,8 +141,8 @@ pub enum Quantity {
         across: bool,
     },
     /// Host time of a call about a graph of so many nodes, each depending on the
-    /// one before: short operations that go through the first of [`CYCLES`]. Its
-    /// launch is into a stream that is held; all three are measured at once.
+    /// one before: short operations that go through the first of [`CYCLES`]. All three
+    /// are measured at once, the launch into an idle stream and behind others of the graph.
     GraphCall {
         call: GraphCall,
         nodes: u64,

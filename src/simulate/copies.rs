@@ -115,8 +115,8 @@ impl Engine {
         self.serving.is_none_or(|serving| serving == copy.stream)
     }
 
-    /// What is left of the time that it takes to change streams, which it has no use for while
-    /// it has nothing else to do.
+    /// What is left of the time that it takes to change streams, which goes by while it has
+    /// nothing to do. (No plan stages pageable memory meanwhile, which counts as a copy, too.)
     fn left_of(&self, switch: f64, now: Instant) -> f64 {
         (switch - now.since(self.row[1].min(now)).nanos_f64()).max(0.0)
     }

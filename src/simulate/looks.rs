@@ -43,9 +43,9 @@ use crate::units::{Instant, Span};
 /// and of copies.
 const RING: Span = Span::from_nanos(1_300);
 /// From the arrival of other work to when an engine is back at what waited before, by its kind.
-/// A copy from the device that waits for a kernel began on an H200 4.7 us behind the return of a
-/// call for another one that had to wait itself; alone it does so after 4.1. (By words that change
-/// in memory. Of kernels it is not clear, and too few copies to the device had to wait.)
+/// On an H200, a copy from the device that waits for a kernel began 4.7 us behind the call for
+/// another that had to wait itself, and alone after 4.1. (Of kernels it is not clear, and too few
+/// copies to the device had to wait.)
 const AWAY: [Span; OperationKind::COUNT] =
     [Span::ZERO, Span::from_nanos(600), Span::ZERO, Span::ZERO];
 /// Edges of the clock in a period.
@@ -66,6 +66,8 @@ pub(super) struct LookTimes {
     in_graphs: ByKinds,
     /// Copies to the host that graphs begin with.
     first_out: Vec<ItemId>,
+    /// The same of nodes behind other copies to the host.
+    behind_out: [Span; OperationKind::COUNT],
     /// What arrives at each engine, device by device and kind by kind, in order of issue.
     /// Of what comes with others, only the first arrives.
     arrivals: Vec<Vec<EntryId>>,
@@ -106,11 +108,10 @@ impl LookTimes {
         }
         let tick = Span::from_nanos((looks.period.span().nanos() / TICKS).max(1));
         let first_edge = Span::from_nanos_f64(tick.nanos_f64() * (1.0 - phase));
-        let first_out = (0..).zip(&program.items).filter(|&(id, item)| {
-            item.sort == Sort::Operation(OperationKind::CopyOut) && is_first(program, id)
-        });
-        let first_out = first_out.map(|(id, _)| id).collect();
-        Some(Self { tick, first_edge, after, in_graphs, first_out, arrivals, before })
+        let items = 0..program.items.len() as ItemId;
+        let first_out = items.filter(|&id| is_first_out(program, id)).collect();
+        let behind_out = behind_out(&looks.in_graphs);
+        Some(Self { tick, first_edge, after, in_graphs, first_out, behind_out, arrivals, before })
     }
 
     /// From when on an operation that came too early is looked for in periods, counted from
@@ -128,16 +129,12 @@ impl LookTimes {
         beside.map(|from| self.after[from as usize][kind as usize]).max().unwrap_or_default()
     }
 
-    /// The same of a node of a graph behind another one: what was measured of two that are a
-    /// graph. A copy to the host holds up what is behind it (by 1.2 us on an H200) where the
-    /// graph begins with it; elsewhere it does so no more than an operation of the third kind.
+    /// The same of a node of a graph behind another one, as measured of two that are a graph. A
+    /// copy to the host that it begins with holds up what is behind it (by 1.2 us on an H200).
     pub fn after_node(&self, (from, node): (OperationKind, ItemId), kind: OperationKind) -> Span {
-        let third = match kind {
-            OperationKind::Kernel => OperationKind::CopyIn,
-            _ => OperationKind::Kernel,
-        };
-        let is_elsewhere = from == OperationKind::CopyOut && !self.first_out.contains(&node);
-        let from = if is_elsewhere { third } else { from };
+        if from == OperationKind::CopyOut && !self.first_out.contains(&node) {
+            return self.behind_out[kind as usize];
+        }
         self.in_graphs[from as usize][kind as usize]
     }
 
@@ -176,11 +173,19 @@ impl LookTimes {
     }
 }
 
-/// Whether a graph begins with it.
-fn is_first(program: &Program<'_>, id: ItemId) -> bool {
+/// Of nodes behind a copy to the host: what was measured, or of the third kind if that is less.
+fn behind_out(pairs: &[LooksAfter]) -> [Span; OperationKind::COUNT] {
+    std::array::from_fn(|kind| {
+        let behind = pairs.iter().filter(|pair| pair.to as usize == kind);
+        behind.map(|pair| pair.time.span()).min().unwrap_or_default()
+    })
+}
+
+/// Whether it is a copy to the host that a graph begins with.
+fn is_first_out(program: &Program<'_>, id: ItemId) -> bool {
     let before = |graph: &Graph| graph.before(id as usize);
-    let before = program.graph_at(id as usize).and_then(before);
-    before.is_some_and(|before| before.behind == Behind::Nothing)
+    program.items[id as usize].sort == Sort::Operation(OperationKind::CopyOut)
+        && program.graph_at(id as usize).and_then(before).map(|b| b.behind) == Some(Behind::Nothing)
 }
 
 /// Whether it does not come to the device with what is before it. A graph's branches go to
@@ -202,7 +207,7 @@ fn engine_of(device: usize, kind: OperationKind) -> usize {
 struct Engine {
     /// The last one so far.
     last: Instant,
-    /// The last that an arrival has had it make of what waits, and which.
+    /// The last that an arrival, and which, had it make of what waits; another puts that off.
     back: (Instant, EntryId),
     /// What of its arrivals was looked at, and for which of them the doorbell has rung.
     arrived: usize,
@@ -395,6 +400,7 @@ mod tests {
                     after: ByKinds::default(),
                     in_graphs: ByKinds::default(),
                     first_out: Vec::new(),
+                    behind_out: [Span::ZERO; OperationKind::COUNT],
                     arrivals: Vec::new(),
                     before: Vec::new(),
                 };
