@@ -318,18 +318,17 @@ fn contention_of(points: &[(f64, f64)]) -> Option<Contention> {
     let straight = BOTH_WAYS_STRAIGHT.as_f64();
     let (small, large): (Vec<_>, Vec<_>) = points.iter().partition(|point| point.0 < straight);
     let line = theil_sen(&large);
-    let (small, line) =
+    let (mut small, line) =
         if line.is_some() { (small, line) } else { (Vec::new(), theil_sen(points)) };
     let Line { intercept, slope } = line?;
     let (per_copy_ns, per_byte_ns) = (intercept.max(0.0), slope.max(0.0));
-    let mut sizes: Vec<f64> = small.iter().map(|point| point.0).collect();
-    sizes.sort_unstable_by(f64::total_cmp);
-    sizes.dedup();
-    let knot = |size: f64| {
-        let longer: Vec<f64> = small.iter().filter(|p| p.0 == size).map(|p| p.1).collect();
-        Some((size, (median(&longer)? - per_byte_ns * size).max(0.0)))
+    small.sort_unstable_by(|one, next| one.0.total_cmp(&next.0));
+    let knot = |visits: &[(f64, f64)]| {
+        let longer: Vec<f64> = visits.iter().map(|visit| visit.1).collect();
+        Some((visits[0].0, (median(&longer)? - per_byte_ns * visits[0].0).max(0.0)))
     };
-    let mut knots: Vec<(f64, f64)> = sizes.into_iter().filter_map(knot).collect();
+    let mut knots: Vec<(f64, f64)> =
+        small.chunk_by(|one, next| one.0 == next.0).filter_map(knot).collect();
     let per_small_copy = (!knots.is_empty()).then(|| {
         knots.push((straight, per_copy_ns));
         Curve { knots, scatter: 0.0 }

@@ -266,9 +266,9 @@ impl Looks {
         let back = Some(engine.back).filter(|&(_, whose)| whose != id).map(|(back, _)| back);
         let (first, is_behind_its_like) = streams.looked_for(entry.stream);
         // What the engine itself was busy with has not put off looks for this one.
-        let last = engine.last.max(back.unwrap_or_default());
-        let last = if is_behind_its_like { first } else { last.max(first) };
-        let look = times.next(last, now);
+        let others =
+            if is_behind_its_like { first } else { engine.last.max(back.unwrap_or_default()) };
+        let look = times.next(first.max(others), now);
         let back = back.filter(|&back| back > now);
         let look = [engine.next, woken, back].into_iter().flatten().fold(look, Instant::min);
         engine.next = Some(look);
