@@ -44,23 +44,28 @@ pub struct Margin {
     pub log_ratio: f64,
 }
 
-/// What a plan does with host memory: what decides how well it can be predicted.
+/// How a plan goes about its work: what decides how well it can be predicted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Handling {
-    /// Works on it, with no GPU.
+    /// With no GPU.
     Cpu,
-    /// Copies it through the driver's staging buffers.
+    /// Copies pageable memory, through the driver's staging buffers.
     Pageable,
+    /// Copies pinned memory, call by call.
     Pinned,
+    /// Launches all as one graph: how long calls take, and when they come, makes the ranges of
+    /// the others wide, and not of these.
+    Graph,
 }
 
 impl Handling {
-    pub const ALL: [Self; 3] = [Self::Cpu, Self::Pageable, Self::Pinned];
+    pub const ALL: [Self; 4] = [Self::Cpu, Self::Pageable, Self::Pinned, Self::Graph];
 
     pub fn of(plan: &Plan) -> Self {
         match (plan.strategy.family, plan.strategy.memory) {
             (Family::Cpu, _) => Self::Cpu,
+            _ if plan.strategy.graph => Self::Graph,
             (_, HostMemory::Pageable) => Self::Pageable,
             (_, HostMemory::Pinned) => Self::Pinned,
         }

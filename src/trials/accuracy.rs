@@ -12,7 +12,7 @@ use crate::samples::{Samples, Trial};
 use crate::scenario::Workload;
 use crate::search::candidates;
 use crate::simulate::{DRAWS, forecast_all};
-use crate::stats::{median, quantile};
+use crate::stats::{conformal_quantile, median, quantile};
 use crate::units::Span;
 
 /// Trials that lie inside, of ten.
@@ -89,24 +89,25 @@ fn predicted(profile: &Profile, samples: &Samples) -> Vec<Scored> {
     scored
 }
 
-/// A margin for each kind of which there are enough, and one for all others.
+/// A margin for each kind of which there are enough on a scale, for those of which there are
+/// enough on all scales together, and one for all others.
 fn margins<'t>(trials: impl Iterator<Item = &'t Scored>) -> Vec<Margin> {
     let trials: Vec<&Scored> = trials.collect();
-    let margin = |handling: Option<Handling>, scale: Option<[Option<Span>; 2]>| {
+    let margin = &|handling: Option<Handling>, scale: Option<[Option<Span>; 2]>| {
         let fits = |trial: &&&Scored| {
             handling.is_none_or(|wanted| trial.handling == wanted)
                 && scale.is_none_or(|wanted| Accuracy::scale(trial.predicted) == wanted)
         };
-        let mut outside: Vec<f64> = trials.iter().filter(fits).map(|trial| trial.outside).collect();
-        outside.sort_by(f64::total_cmp);
-        // The rank that makes it hold for the next one, too.
-        let rank = ((outside.len() + 1) as f64 * INSIDE).ceil() as usize;
-        let log_ratio = *outside.get(rank.min(outside.len()).checked_sub(1)?)?;
+        let outside: Vec<f64> = trials.iter().filter(fits).map(|trial| trial.outside).collect();
+        // Of fewer than that takes, the farthest.
+        let farthest = || outside.iter().copied().max_by(f64::total_cmp);
+        let log_ratio = conformal_quantile(&outside, INSIDE).or_else(farthest)?;
         let [from_ns, below_ns] = scale.unwrap_or_default();
         Some(Margin { handling, from_ns, below_ns, trials: outside.len(), log_ratio })
     };
-    let scales = || [Span::ZERO].into_iter().chain(Accuracy::SCALES).map(Accuracy::scale);
-    let kinds = Handling::ALL.into_iter().flat_map(|handling| scales().map(move |s| (handling, s)));
-    let of_kinds = kinds.filter_map(|(handling, scale)| margin(Some(handling), Some(scale)));
+    let starts = [Span::ZERO].into_iter().chain(Accuracy::SCALES);
+    let scales: Vec<_> = starts.map(|start| Some(Accuracy::scale(start))).chain([None]).collect();
+    let of_kind = |handling| scales.iter().filter_map(move |&scale| margin(Some(handling), scale));
+    let of_kinds = Handling::ALL.into_iter().flat_map(of_kind);
     of_kinds.filter(|margin| margin.trials >= FEWEST).chain(margin(None, None)).collect()
 }

@@ -102,6 +102,22 @@ fn ranges_hold_where_predictions_are_sharp() {
     ranges_hold_with((1.0, 0.002));
 }
 
+/// Of few trials on any one scale, those of all scales say how far plans of a kind are off.
+#[test]
+fn a_kind_of_plan_answers_for_itself() {
+    let mut all = trials(&machine(), 20, (1.0, 0.0), 5);
+    for trial in all.trials.iter_mut().filter(|trial| trial.plan.starts_with("graph")) {
+        trial.passes.iter_mut().for_each(|pass| *pass = *pass * 2);
+    }
+    let found = assess(&machine(), &all).expect("trials");
+    let graphs: Vec<_> =
+        found.margins.iter().filter(|one| one.handling == Some(Handling::Graph)).collect();
+    assert!(graphs.iter().all(|margin| margin.log_ratio > 0.6), "{graphs:?}");
+    assert!(graphs.iter().any(|margin| margin.from_ns.or(margin.below_ns).is_none()), "{graphs:?}");
+    let pinned = found.margins.iter().find(|one| one.handling == Some(Handling::Pinned));
+    assert!(pinned.expect("many").log_ratio < 0.1, "{pinned:?}");
+}
+
 #[test]
 fn errors_are_said_as_they_are() {
     let found = assess(&machine(), &trials(&machine(), 30, (1.25, 0.0), 1)).expect("trials");
