@@ -294,12 +294,8 @@ fn contention(lookup: &Lookup<'_>, alone: [Option<&Curve>; 2]) -> ([Option<Conte
             let Quantity::Shared { direction, bytes } = one.quantity else { continue };
             let time = alone[side].and_then(|curve| curve.known(bytes.as_f64()).ok());
             let Some(time) = time.filter(|_| direction == wanted) else { continue };
-            // Of the same visit: the two were measured at once.
-            let visit = lookup.measurements().take_while(|m| !std::ptr::eq(*m, one));
-            let visit = visit.filter(|m| m.quantity == one.quantity).count();
             let other = Quantity::Shared { direction: Direction::BOTH[1 - side], bytes };
-            let other = lookup.measurements().filter(|m| m.quantity == other).nth(visit);
-            let slow = slowdowns(one, time, other);
+            let slow = slowdowns(one, time, at_once(lookup, one, &other));
             if let Some(slowdown) = median(&slow) {
                 all[side].push((bytes.as_f64(), (slowdown - 1.0) * time));
                 scatters.push(relative_spread(&slow).unwrap_or(0.0));
@@ -307,6 +303,17 @@ fn contention(lookup: &Lookup<'_>, alone: [Option<&Curve>; 2]) -> ([Option<Conte
         }
     }
     (all.map(|points| contention_of(&points)), median(&scatters).unwrap_or(0.0))
+}
+
+/// What was measured at once with a measurement: the same visit of another quantity.
+pub(super) fn at_once<'l>(
+    lookup: &'l Lookup<'_>,
+    one: &Measurement,
+    other: &Quantity,
+) -> Option<&'l Measurement> {
+    let before = lookup.measurements().take_while(|m| !std::ptr::eq(*m, one));
+    let visit = before.filter(|m| m.quantity == one.quantity).count();
+    lookup.measurements().filter(|m| m.quantity == *other).nth(visit)
 }
 
 /// From this size on, what copies of both directions take longer lies on a line.

@@ -58,10 +58,7 @@ pub(super) fn caches(lookup: &Lookup<'_>) -> CacheModel {
 /// the same memory each time: the time per byte rises from that of the largest
 /// that surely stays to that of copies that never find anything.
 fn staging_misses(lookup: &Lookup<'_>) -> Option<Vec<(f64, f64)>> {
-    let around = footprints(lookup, |quantity| match quantity {
-        Quantity::Staged { footprint, .. } => Some(*footprint),
-        _ => None,
-    });
+    let around = staged_around(lookup);
     let time_per_byte = |going_round: Option<Bytes>| {
         // Not a curve: what is straight in the time is not in the time per byte.
         let time = lookup.points(|quantity| match *quantity {
@@ -89,7 +86,8 @@ fn staging_misses(lookup: &Lookup<'_>) -> Option<Vec<(f64, f64)>> {
     let cold = median(&rates)?;
     // There, surely all.
     let all = (around.as_f64(), f64::INFINITY);
-    Some(shares(same.into_iter().chain([all]).collect(), (hot, cold)))
+    let less = same.into_iter().filter(|knot| knot.0 < all.0);
+    Some(shares(less.chain([all]).collect(), (hot, cold)))
 }
 
 /// The share of misses over footprints, from the one size that was measured
@@ -140,10 +138,7 @@ const STAYS_WITH_TEAM: Bytes = Bytes::mib(2);
 const STAYS: Bytes = Bytes::mib(32);
 
 pub(super) fn staging(lookup: &Lookup<'_>, calls: &CallCosts) -> Vec<StagingModel> {
-    let around = footprints(lookup, |quantity| match quantity {
-        Quantity::Staged { footprint, .. } => Some(*footprint),
-        _ => None,
-    });
+    let around = staged_around(lookup);
     let curve = |way: Direction, end: bool, found: Warmth| {
         lookup.curve(|quantity| match quantity {
             Quantity::Staged { direction, bytes, footprint, complete } => {
@@ -197,11 +192,20 @@ fn straighten(curve: &mut Curve) {
     curve.knots.extend([(first, line.at(first).max(0.0)), (last, line.at(last).max(0.0))]);
 }
 
-/// The largest footprint of a kind of measurement, if it is one of which nothing
-/// stays; none of those measured otherwise.
-fn footprints(lookup: &Lookup<'_>, of: impl Fn(&Quantity) -> Option<Bytes>) -> Bytes {
+/// The most that a kind of measurement goes round with other memory used in between, if it is
+/// so much that nothing stays; none of those measured otherwise. `of`: what one goes round, and
+/// what of it is its own.
+fn most_around(lookup: &Lookup<'_>, of: impl Fn(&Quantity) -> Option<(Bytes, Bytes)>) -> Bytes {
     let all = lookup.measurements().filter_map(|m| of(&m.quantity));
-    all.max().filter(|&most| most >= MEMORY_FOOTPRINT).unwrap_or(Bytes::ZERO)
+    let with_others = all.filter(|(footprint, own)| footprint > own).map(|pair| pair.0);
+    with_others.max().filter(|&most| most >= MEMORY_FOOTPRINT).unwrap_or(Bytes::ZERO)
+}
+
+fn staged_around(lookup: &Lookup<'_>) -> Bytes {
+    most_around(lookup, |quantity| match quantity {
+        Quantity::Staged { bytes, footprint, .. } => Some((*footprint, *bytes)),
+        _ => None,
+    })
 }
 
 pub(super) fn twins(lookup: &Lookup<'_>) -> Vec<TwinModel> {
@@ -214,8 +218,10 @@ pub(super) fn twins(lookup: &Lookup<'_>) -> Vec<TwinModel> {
     variants.sort_unstable();
     variants.dedup();
     let curve = |wanted: Variant, found: Warmth| {
-        let around = footprints(lookup, |quantity| match quantity {
-            Quantity::Twin { variant, footprint, .. } if *variant == wanted => Some(*footprint),
+        let around = most_around(lookup, |quantity| match quantity {
+            Quantity::Twin { variant, elements, footprint } if *variant == wanted => {
+                Some((*footprint, Bytes::new(variant.bytes(*elements))))
+            }
             _ => None,
         });
         lookup.curve(|quantity| match quantity {

@@ -19,7 +19,7 @@ use super::lookup::Lookup;
 use super::{fit, fit_to};
 use crate::profile::{Intervals, Parameter, Profile};
 use crate::samples::{Quantity, Samples};
-use crate::stats::{conformal_quantile, median, modes, relative_spread};
+use crate::stats::{conformal_quantile, deviate, median, modes, relative_spread};
 use crate::units::Span;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -183,8 +183,9 @@ fn scales(
     scatters: &BTreeMap<&Quantity, f64>,
 ) -> Vec<Parameter> {
     let mut random = ChaCha8Rng::seed_from_u64(samples.machine.seed);
-    let mut factors =
-        || scatters.iter().map(|(&q, &scatter)| (q, drifted(scatter, &mut random))).collect();
+    let mut factors = || {
+        scatters.iter().map(|(&q, &scatter)| (q, deviate(scatter, || random.random()))).collect()
+    };
     let factors: Vec<BTreeMap<&Quantity, f64>> = (0..DRAWS).map(|_| factors()).collect();
     let refitted = |factors: &BTreeMap<&Quantity, f64>| {
         let mut moved = samples.clone();
@@ -213,12 +214,6 @@ fn scales(
 /// What is said about a width, and no more.
 fn three_digits(width: f64) -> f64 {
     format!("{width:.2e}").parse().expect("a number that was just written")
-}
-
-/// One plus a normal deviate times the scatter, kept well above zero.
-fn drifted(scatter: f64, random: &mut ChaCha8Rng) -> f64 {
-    let normal = (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0;
-    (1.0 + scatter * normal).max(0.2)
 }
 
 #[cfg(test)]

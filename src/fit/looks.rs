@@ -22,6 +22,12 @@ struct Wait {
 }
 
 impl Wait {
+    /// Whether it went on later than what it has to follow ended, by so much that it missed a
+    /// look.
+    fn has_waited(&self, period: f64) -> bool {
+        self.extra - self.late.max(0.0) > period / 2.0
+    }
+
     /// How much longer it takes if its engine looks again and again after a period, counted
     /// from so many nanoseconds behind its arrival: in the mean, for the engine looks at edges
     /// of a clock, and trips begin anywhere between two of them.
@@ -160,7 +166,7 @@ pub(super) fn looks(trips: &Trips<'_>) -> Option<Looks> {
     let pairs_in_graphs = sure_waits(&in_graphs);
     Some(Looks {
         period: Estimate::new(period, mad(&off)? / period),
-        grace: pooled_grace(all.iter().map(|one| (one.late, one.extra > period / 2.0)).collect()),
+        grace: pooled_grace(all.iter().map(|one| (one.late, one.has_waited(period))).collect()),
         after: pairs.iter().map(with_grace).collect(),
         in_graphs: pairs_in_graphs
             .iter()

@@ -1,7 +1,7 @@
 //! Paths of data besides plain copies, calls on an idle device, set-up, and what
 //! copies and other work cost each other.
 
-use super::device::{copy_time, slowdowns};
+use super::device::{at_once, copy_time, slowdowns};
 use super::lookup::Lookup;
 use crate::plan::Direction;
 use crate::profile::{
@@ -74,19 +74,25 @@ pub(super) fn interference(
         }
     };
     let measured = |load: Load, direction: Direction| {
-        let of = |of| {
-            let wanted = Quantity::Beside { direction, bytes: load.copy(), load, of };
-            lookup.measurements().find(|measurement| measurement.quantity == wanted)
+        let alone = [copy_time(copies, direction, load.copy())?, load_alone(load)?];
+        let [copy, other] = [Side::Copy, Side::Load].map(|of| Quantity::Beside {
+            direction,
+            bytes: load.copy(),
+            load,
+            of,
+        });
+        let slow = |of: &Quantity, alone: f64, beside: &Quantity| -> Vec<f64> {
+            let visits = lookup.measurements().filter(|visit| visit.quantity == *of);
+            let pairs = visits.filter_map(|one| Some((one, at_once(lookup, one, beside)?)));
+            pairs.flat_map(|(one, other)| slowdowns(one, alone, Some(other))).collect()
         };
-        let (copy, other) = (of(Side::Copy)?, of(Side::Load)?);
-        let copy_alone = copy_time(copies, direction, load.copy())?;
-        let slow = slowdowns(copy, copy_alone, Some(other));
+        let copy_slow = slow(&copy, alone[0], &other);
         Some(Interference {
             load,
             direction,
-            copy_slowdown: median(&slow)?,
-            load_slowdown: median(&slowdowns(other, load_alone(load)?, Some(copy)))?,
-            scatter: relative_spread(&slow)?,
+            copy_slowdown: median(&copy_slow)?,
+            load_slowdown: median(&slow(&other, alone[1], &copy))?,
+            scatter: relative_spread(&copy_slow)?,
         })
     };
     let pairs = Load::ALL.into_iter().flat_map(|load| Direction::BOTH.map(|way| (load, way)));

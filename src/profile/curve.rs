@@ -137,7 +137,7 @@ impl TryFrom<RawCurve> for Curve {
 }
 
 impl Curve {
-    /// Nanoseconds at `size`; past the last knot along the last segment.
+    /// Nanoseconds at `size`; past the last knot along the last segment, if that rises.
     pub fn at(&self, size: f64) -> f64 {
         crate::stats::interpolate(&self.knots, size)
     }

@@ -1,6 +1,6 @@
 //! Reading and writing profiles.
 
-use super::Profile;
+use super::{LooksAfter, Profile};
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -70,6 +70,11 @@ impl Profile {
         if self.machine.multiprocessors == 0 {
             return Some("`multiprocessors` of [machine] is 0, and must be at least 1".to_owned());
         }
+        let several = &self.multi_gpu;
+        let looks = || self.latency.looks.iter();
+        let after = looks().flat_map(|looks| &looks.after);
+        let in_graphs = looks().flat_map(|looks| &looks.in_graphs);
+        let pair = |one: &LooksAfter| (one.from, one.to);
         // Of two that say different things, it would depend on their order which is believed.
         let twice = [
             twice("copy", self.copies.iter().map(|one| one.direction)),
@@ -83,6 +88,14 @@ impl Profile {
                 "handover",
                 self.hand_overs.iter().map(|one| (one.from, one.to, one.across_streams)),
             ),
+            twice("graph.handover", self.graph.hand_overs.iter().map(|one| (one.from, one.to))),
+            twice("latency.looks.after", after.map(pair)),
+            twice("latency.looks.in_graphs", in_graphs.map(pair)),
+            twice("link.refetches", self.link.refetches.iter().map(|one| one.streams)),
+            twice("interference", self.interference.iter().map(|one| (one.load, one.direction))),
+            twice("multi_gpu.peer", several.peers.iter().map(|one| (one.from, one.to))),
+            twice("multi_gpu.root", several.roots.iter().map(|one| one.devices)),
+            twice("multi_gpu.other", several.others.iter().map(|one| one.device)),
         ];
         twice.into_iter().flatten().next()
     }

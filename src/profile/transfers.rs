@@ -5,7 +5,7 @@ use super::{Curve, Estimate, LinkModel, Profile, Unknown};
 use crate::plan::Direction;
 use crate::samples::{Condition, Load, MemoryWork, Samples, TransferPath};
 use crate::stats::interpolate;
-use crate::units::{Bytes, Span};
+use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -146,19 +146,6 @@ impl LinkModel {
 }
 
 impl Profile {
-    /// Time of moving so many bytes along a path, with nothing beside it.
-    ///
-    /// # Errors
-    /// If the path was not measured at such a size.
-    pub fn transfer(&self, path: TransferPath, bytes: Bytes) -> Result<Span, Unknown> {
-        let model = self.transfers.iter().find(|model| model.path == path);
-        let model = model.ok_or_else(|| Unknown::new(path.name()))?;
-        let end = |size: f64| Bytes::new(size as u64).to_string();
-        let time = model.time.known(bytes.as_f64());
-        let time = time.map_err(|beyond| Unknown::new(beyond.of(path.name(), end)))?;
-        Ok(Span::from_nanos_f64(time.max(0.0)))
-    }
-
     /// Whether [`LinkModel::refetching`] was measured.
     ///
     /// # Errors
@@ -166,15 +153,5 @@ impl Profile {
     pub fn knows_refetching(&self) -> Result<(), Unknown> {
         let unknown = || Unknown::new("what H2D copies pay for kernels that wait in other streams");
         (!self.link.refetches.is_empty()).then_some(()).ok_or_else(unknown)
-    }
-
-    /// What copies and a load cost each other.
-    ///
-    /// # Errors
-    /// If it was not measured.
-    pub fn beside(&self, direction: Direction, load: Load) -> Result<&Interference, Unknown> {
-        let wanted = |found: &&Interference| (found.direction, found.load) == (direction, load);
-        let unknown = || Unknown::new(format!("{direction} copies beside {}", load.name()));
-        self.interference.iter().find(wanted).ok_or_else(unknown)
     }
 }

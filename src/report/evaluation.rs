@@ -2,7 +2,7 @@
 
 use super::Origin;
 use super::lanes::{Bottleneck, bottleneck, host_share};
-use super::verdict::{Verdict, ties};
+use super::verdict::Verdict;
 use super::words::rounded;
 use crate::scenario::{HostMemory, Workload};
 use crate::search::{Ranked, Ranking, Sizes};
@@ -204,7 +204,7 @@ impl AssessedPlan {
             low_ns,
             high_ns,
             relative: rounded(ranked.makespan().nanos_f64() / fastest),
-            ties_with_fastest: rank > 1 && ties(ranked, winner),
+            ties_with_fastest: rank > 1 && ranked.forecast.ties_with(&winner.forecast),
             busy: Busy {
                 host: rounded(host_share(plan, timeline)),
                 h2d: share(Lane::CopyIn),

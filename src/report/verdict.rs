@@ -30,7 +30,7 @@ impl Verdict {
     /// Sets the best plan of one side against the best of the other, a pass of each.
     pub fn of(ranking: &Ranking) -> Self {
         let (answer, sentence) = match (ranking.best_on_gpu(), ranking.best_on_cpu()) {
-            (Some(gpu), Some(cpu)) if ties(gpu, cpu) => (
+            (Some(gpu), Some(cpu)) if gpu.forecast.ties_with(&cpu.forecast) => (
                 Answer::Tie,
                 format!(
                     "A tie: `{}` takes {} and the CPU {}; the machine's own scatter is larger \
@@ -96,13 +96,6 @@ impl Verdict {
         }
         self
     }
-}
-
-/// Whether the draws leave open which is faster. Plans that take exactly as
-/// long as each other do not differ in any draw, and are as much a tie.
-pub(super) fn ties(one: &Ranked, other: &Ranked) -> bool {
-    let same = one.makespan() == other.makespan() && one.forecast.draws == other.forecast.draws;
-    same || one.forecast.ties_with(&other.forecast)
 }
 
 fn time(ranked: &Ranked) -> String {

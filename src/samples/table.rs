@@ -17,6 +17,9 @@ use crate::plan::Direction;
 use crate::units::{Bytes, Span};
 use std::collections::BTreeMap;
 
+/// Of anything, more than any memory holds.
+const LARGEST: u64 = 1 << 50;
+
 /// The columns of which a row fills in one, and what may go with it.
 const SORTS: [(&str, &[&str]); 4] = [
     ("path", &["memory", "bytes", "until", "footprint", "concurrent", "gpu", "gpus", "from", "to"]),
@@ -351,9 +354,11 @@ impl<'r> Row<'r> {
     fn bytes(&self, column: &str) -> Result<Option<Bytes>, String> {
         let Some(text) = self.get(column) else { return Ok(None) };
         match text.parse() {
-            Ok(bytes) if bytes > Bytes::ZERO => Ok(Some(bytes)),
+            Ok(bytes) if (Bytes::new(1)..=Bytes::new(LARGEST)).contains(&bytes) => Ok(Some(bytes)),
             _ => Err(format!(
-                "column `{column}`: `{text}` is no number of bytes; write such as 65536 or 64 KiB"
+                "column `{column}`: `{text}` is no number of bytes from 1 to {}; write such as \
+                 65536 or 64 KiB",
+                Bytes::new(LARGEST)
             )),
         }
     }
@@ -361,9 +366,10 @@ impl<'r> Row<'r> {
     fn whole(&self, column: &str) -> Result<Option<u64>, String> {
         let Some(text) = self.get(column) else { return Ok(None) };
         match text.parse() {
-            Ok(number) if number > 0 => Ok(Some(number)),
+            Ok(number) if (1..=LARGEST).contains(&number) => Ok(Some(number)),
             _ => Err(format!(
-                "column `{column}`: `{text}` is not a whole number above 0; write such as 1048576"
+                "column `{column}`: `{text}` is not a whole number from 1 to {LARGEST}; write such \
+                 as 1048576"
             )),
         }
     }

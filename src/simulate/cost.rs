@@ -303,8 +303,10 @@ impl<'a> Costs<'a> {
             &Contention::NONE
         };
         let longer = shared.per_byte_ns * bytes.as_f64();
-        // One of next to no bytes carries next to no data.
-        let fixed = self.profile.copy(direction, Bytes::new(1))?.min(alone);
+        // One of next to no bytes carries next to no data. (Where the smallest that is known takes
+        // longer, most of that is data.)
+        let smallest = self.profile.copy(direction, Bytes::new(1)).unwrap_or_default();
+        let fixed = smallest.min(alone);
         Ok(Work::Copy {
             direction,
             alone,

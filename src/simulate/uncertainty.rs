@@ -6,11 +6,12 @@ use super::engine::Simulator;
 use super::program::{Program, SimulateError};
 use crate::plan::Plan;
 use crate::profile::{Estimate, MemoryCosts, MultiGpu, Profile, RootModel};
-use crate::stats::quantile;
+use crate::stats::{deviate, quantile};
 use crate::timeline::Timeline;
 use crate::units::{Bandwidth, Span};
 use rand::Rng;
 use rayon::prelude::*;
+use std::cmp::Ordering;
 
 /// Draws behind a range where nobody says otherwise. Margins are made with as many. With 40 of
 /// them, what calibrations' trials were off by in the median depended on the seed by a tenth of
@@ -46,15 +47,23 @@ impl Forecast {
         (Span::from_nanos_f64(low.min(middle)), Span::from_nanos_f64(high.max(middle)))
     }
 
-    /// Whether the draws do not settle which of the two is faster: neither is
-    /// in nine draws out of ten.
+    /// Whether the draws do not settle which of the two is faster: neither is in nine draws out
+    /// of ten. Without draws, whether both take as long.
     pub fn ties_with(&self, other: &Self) -> bool {
-        let pairs = self.draws.iter().zip(&other.draws);
-        let faster = pairs.filter(|(mine, theirs)| mine < theirs).count() as f64;
-        let share = faster / self.draws.len().max(1) as f64;
-        !self.draws.is_empty() && share > 0.1 && share < 0.9
+        if self.draws.is_empty() {
+            return self.makespan() == other.makespan();
+        }
+        let in_draws = |wanted: Ordering| {
+            let pairs = self.draws.iter().zip(&other.draws);
+            pairs.filter(|(mine, theirs)| mine.cmp(theirs) == wanted).count()
+        };
+        let most = in_draws(Ordering::Less).max(in_draws(Ordering::Greater));
+        (most as f64) < SETTLED * self.draws.len() as f64
     }
 }
+
+/// The share of draws in which the faster of two plans is faster.
+const SETTLED: f64 = 0.9;
 
 /// Predicts a plan's body with its uncertainty.
 ///
@@ -146,9 +155,7 @@ fn drawn(profile: &Profile, random: &mut Antithetic) -> Profile {
     let in_graphs = machine.graph.estimates();
     let estimates = estimates.into_iter().flatten().chain(looks);
     for estimate in estimates.chain(hand_overs).chain(in_graphs) {
-        let other = estimate.other.filter(|other| random.random::<f64>() < other.share);
-        let ns = other.map_or(estimate.ns, |other| other.ns) * factor(estimate.scatter, random);
-        *estimate = Estimate::new(ns, estimate.scatter);
+        *estimate = drawn_estimate(estimate, random);
     }
     let copies = machine.copies.iter_mut().map(|model| &mut model.time);
     let kernels = machine.kernels.iter_mut().map(|model| &mut model.time);
@@ -185,7 +192,7 @@ fn drawn(profile: &Profile, random: &mut Antithetic) -> Profile {
 fn draw_multi_gpu(several: &mut MultiGpu, random: &mut Antithetic) {
     let MultiGpu { use_device, peer_copy, start_peer_copy, crossing, .. } = several;
     for estimate in [use_device, peer_copy, start_peer_copy, crossing].into_iter().flatten() {
-        *estimate = Estimate::new(estimate.ns * factor(estimate.scatter, random), estimate.scatter);
+        *estimate = drawn_estimate(estimate, random);
     }
     for peer in &mut several.peers {
         peer.time = peer.time.scaled(factor(peer.time.scatter, random));
@@ -201,10 +208,13 @@ fn draw_multi_gpu(several: &mut MultiGpu, random: &mut Antithetic) {
     }
 }
 
-/// One plus a normal deviate times the scatter, kept well above zero. The sum
-/// of twelve uniform deviates less six is normal enough here (Irwin 1927, Hall
-/// 1927) and, unlike a logarithm, the same to the last bit everywhere.
+/// Of one with two values, either, as often as it was seen.
+fn drawn_estimate(estimate: &Estimate, random: &mut Antithetic) -> Estimate {
+    let other = estimate.other.filter(|other| random.random::<f64>() < other.share);
+    let ns = other.map_or(estimate.ns, |other| other.ns) * factor(estimate.scatter, random);
+    Estimate::new(ns, estimate.scatter)
+}
+
 fn factor(scatter: f64, random: &mut Antithetic) -> f64 {
-    let normal = (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0;
-    (1.0 + scatter * normal).max(0.2)
+    deviate(scatter, || random.random())
 }

@@ -1,10 +1,11 @@
 //! Numbers about numbers: robust summaries, straight lines and segmentation.
 //!
-//! Invariant: plain `f64` in and out, without units, without randomness and
+//! Invariant: plain `f64` in and out, without units, without randomness of its own and
 //! without any idea of what was measured. Every formula names its source and has
 //! a closed-form test. Values are finite: whoever measures or parses checks that,
 //! and a NaN that gets here is our own mistake.
 
+mod deviate;
 mod isotonic;
 mod line;
 mod modes;
@@ -12,12 +13,13 @@ mod order;
 mod segments;
 mod steadiness;
 
+pub use deviate::deviate;
 pub use isotonic::isotonic;
 pub use line::{Line, theil_sen};
 pub use modes::{Mode, modes};
 pub use order::{
-    Summary, biweight_mean, conformal_quantile, mad, median, median_interval, quantile,
-    quantile_of_sorted, relative_half_width, relative_spread,
+    biweight_mean, conformal_quantile, mad, median, median_interval, quantile, quantile_of_sorted,
+    relative_half_width, relative_spread,
 };
 pub use segments::{interpolate, segment};
 pub use steadiness::Steadiness;

@@ -3,32 +3,6 @@
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 
-/// What a set of samples looks like.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Summary {
-    pub count: usize,
-    pub median: f64,
-    /// The 5% quantile.
-    pub low: f64,
-    /// The 95% quantile.
-    pub high: f64,
-    pub minimum: f64,
-}
-
-impl Summary {
-    /// `None` without values.
-    pub fn of(values: &[f64]) -> Option<Self> {
-        let sorted = sorted(values);
-        Some(Self {
-            count: sorted.len(),
-            median: quantile_of_sorted(&sorted, 0.5)?,
-            low: quantile_of_sorted(&sorted, 0.05)?,
-            high: quantile_of_sorted(&sorted, 0.95)?,
-            minimum: *sorted.first()?,
-        })
-    }
-}
-
 /// The middle value, or the mean of the two in the middle; `None` without values.
 pub fn median(values: &[f64]) -> Option<f64> {
     quantile(values, 0.5)

@@ -176,25 +176,3 @@ impl fmt::Display for Bandwidth {
         write!(f, "{:.1} {unit}", self.0 / scale)
     }
 }
-
-impl FromStr for Bandwidth {
-    type Err = ParseError;
-
-    fn from_str(text: &str) -> Result<Self, ParseError> {
-        let error =
-            || ParseError { text: text.to_owned(), expected: "a bandwidth such as \"54.8 GB/s\"" };
-        let (number, unit) = number_and_unit(text).ok_or_else(error)?;
-        let scale = match unit {
-            "B/s" => 1.0,
-            "kB/s" | "KB/s" => 1e3,
-            "MB/s" => 1e6,
-            "GB/s" => 1e9,
-            "TB/s" => 1e12,
-            _ => return Err(error()),
-        };
-        if number <= 0.0 {
-            return Err(error());
-        }
-        Ok(Self(number * scale))
-    }
-}

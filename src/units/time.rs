@@ -1,10 +1,8 @@
 //! Points in time and lengths of time, which cannot be mixed up.
 
-use super::{ParseError, number_and_unit};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Sub};
-use std::str::FromStr;
 
 /// A length of time in whole nanoseconds, never negative.
 #[derive(
@@ -113,30 +111,6 @@ impl fmt::Display for Span {
         let value = self.0 as f64 / scale;
         let decimals = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
         write!(f, "{value:.decimals$} {unit}")
-    }
-}
-
-impl FromStr for Span {
-    type Err = ParseError;
-
-    fn from_str(text: &str) -> Result<Self, ParseError> {
-        let error = || ParseError {
-            text: text.to_owned(),
-            expected: "a length of time such as \"5 us\" or \"1.2 ms\"",
-        };
-        let (number, unit) = number_and_unit(text).ok_or_else(error)?;
-        let scale = match unit {
-            "ns" => 1.0,
-            "us" | "µs" => 1e3,
-            "ms" => 1e6,
-            "s" => 1e9,
-            _ => return Err(error()),
-        };
-        let nanos = number * scale;
-        if nanos >= u64::MAX as f64 {
-            return Err(error());
-        }
-        Ok(Self::from_nanos_f64(nanos))
     }
 }
 

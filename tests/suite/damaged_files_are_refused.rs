@@ -75,13 +75,19 @@ fn a_profile_with_a_number_that_is_none() {
 #[test]
 fn a_profile_that_says_two_things_or_is_none() {
     let text = committed("profile.toml");
-    let (before, rest) = text.split_once("[[copy]]").expect("copies");
-    let (copy, _) = rest.split_once("\n[[").expect("another table");
-    let twice = format!("{before}[[copy]]{copy}\n[[copy]]{rest}");
+    let twice = |table: &str| {
+        let table = format!("[[{table}]]");
+        let (before, rest) = text.split_once(&table).expect("such a table");
+        let (first, _) = rest.split_once(&format!("\n{table}")).expect("another one");
+        format!("{before}{table}{first}\n{table}{rest}")
+    };
     let newer = text.replacen("schema_version = 1", "schema_version = 2\nnew = true", 1);
     let samples = "{\"hallway_samples\":2}".to_owned();
     for (text, message) in [
-        (twice, "two tables [[copy]] are about the same"),
+        (twice("copy"), "two tables [[copy]] are about the same"),
+        (twice("latency.looks.after"), "two tables [[latency.looks.after]] are about the same"),
+        (twice("link.refetches"), "two tables [[link.refetches]] are about the same"),
+        (twice("interference"), "two tables [[interference]] are about the same"),
         (newer, "has schema version 2; this hallway reads version 1"),
         (samples, "has samples, not a profile: `hallway fit"),
     ] {

@@ -7,6 +7,7 @@ mod fits_recover_the_truth;
 mod intervals_hold_what_they_promise;
 mod links_are_shared_fairly;
 mod machines;
+mod more_rows_take_nothing_away;
 mod plans_are_race_free;
 mod plans_fit_the_machine;
 mod quick_calibrations_know_as_much;

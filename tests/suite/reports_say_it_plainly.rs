@@ -136,6 +136,24 @@ fn what_scatter_leaves_open_is_a_tie() {
     }
 }
 
+/// Plans that one engine holds up take the same to the nanosecond in many draws.
+#[test]
+fn a_plan_that_is_as_fast_in_most_draws_is_a_tie() {
+    let same = [5_900_u64; 20];
+    let faster_in = |count: usize| {
+        let mut draws = same;
+        draws[..count].fill(5_800);
+        draws
+    };
+    let answer = |cpu: &[u64], gpu: &[u64]| Verdict::of(&ranking(Some(cpu), Some(gpu))).answer;
+    for few in [0, 1, 17] {
+        assert_eq!(answer(&same, &faster_in(few)), Answer::Tie, "{few} of 20");
+        assert_eq!(answer(&faster_in(few), &same), Answer::Tie, "{few} of 20");
+    }
+    assert_eq!(answer(&same, &faster_in(18)), Answer::Gpu);
+    assert_eq!(answer(&faster_in(18), &same), Answer::Cpu);
+}
+
 #[test]
 fn one_side_alone_is_no_victory() {
     let verdict = Verdict::of(&ranking(None, Some(FAST)));

@@ -14,26 +14,26 @@ use std::path::Path;
 const MACHINE: &str = "# gpu = Test\n# multiprocessors = 10\n# device_memory = 1 GiB\n";
 
 /// What `hallway fit` reads from a file with this in it.
-fn read(text: &str) -> Result<Samples, String> {
+pub(super) fn read(text: &str) -> Result<Samples, String> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("t.CSV");
     std::fs::write(&path, text).expect("written");
     Samples::load(&path).map_err(|error| error.to_string())
 }
 
-fn fitted(table: &str) -> Profile {
+pub(super) fn fitted(table: &str) -> Profile {
     fit(&read(&format!("{MACHINE}{table}")).expect("right")).expect("there are rows")
 }
 
 /// The table that the README shows.
-fn example() -> String {
+pub(super) fn example() -> String {
     let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
     let readme = std::fs::read_to_string(readme).expect("there");
     let (_, rest) = readme.split_once("```csv\n").expect("an example");
     rest.split_once("```").expect("its end").0.to_owned()
 }
 
-fn ranked(buffers: &str, profile: &Profile) -> Ranking {
+pub(super) fn ranked(buffers: &str, profile: &Profile) -> Ranking {
     let text = format!(
         "schema_version = 1\nname = \"w\"\nquestion = \"?\"\n{buffers}\n[[task]]\nname = \"t\"\n\
          kernel = \"scale\"\nreads = [\"x\"]\nwrites = [\"y\"]\nsplit = {{ along = \"elements\" }}"
@@ -41,7 +41,7 @@ fn ranked(buffers: &str, profile: &Profile) -> Ranking {
     rank(candidates(&Workload::from_toml("w.toml", &text).expect("valid")), profile, 3, 1)
 }
 
-fn buffers(elements: u64) -> String {
+pub(super) fn buffers(elements: u64) -> String {
     let buffer = |name| {
         format!(
             "[[buffer]]\nname = \"{name}\"\ntype = \"f32\"\nelements = {elements}\n\
@@ -278,6 +278,7 @@ fn what_is_wrong_in_a_table_is_said_with_its_line() {
     for (row, words) in [
         ("H2D,pinned,12x,,,,,,1e-6", ["`bytes`", "`12x`"]),
         ("H2D,pinned,0,,,,,,1e-6", ["`bytes`", "`0`"]),
+        ("H2D,pinned,9007199254740993,,,,,,1e-6", ["`bytes`", "from 1 to"]),
         ("H2D,pinned,4096,,,,,,23 us", ["`seconds`", "such as 23.1e-6"]),
         ("H2D,pinned,4096,,,,,,-1", ["`seconds`", "`-1`"]),
         ("H2D,pinned,4096,,,,,,NaN", ["`seconds`", "`NaN`"]),
@@ -297,6 +298,7 @@ fn what_is_wrong_in_a_table_is_said_with_its_line() {
         (",,,,,convolution,9,10,1e-6", ["`degree`", "leave it empty"]),
         (",,,,,histogram,,10,1e-6", ["`bins`", "such as 256"]),
         (",,,,,scale,,,1e-6", ["`elements`", "nothing there"]),
+        (",,,,,scale,,9007199254740993,1e-6", ["`elements`", "from 1 to"]),
         ("H2D,pinned,4096,,,,,,1,5e-6", ["10 fields", "9 columns"]),
     ] {
         let good = "# why not here\nH2D,pinned,4096,,,,,,1e-6\n\n# and here\n";

@@ -78,12 +78,11 @@ fn mad_estimates_the_deviation_of_a_normal_distribution() {
 }
 
 #[test]
-fn summaries() {
-    assert_eq!(Summary::of(&[]), None);
-    let summary = Summary::of(&shuffled(101)).unwrap();
-    assert_eq!((summary.count, summary.median, summary.minimum), (101, 51.0, 1.0));
-    assert_close(summary.low, 6.0);
-    assert_close(summary.high, 96.0);
+fn deviates() {
+    assert_eq!(deviate(0.25, || 0.5), 1.0);
+    assert_eq!(deviate(0.25, || 0.75), 1.75);
+    // However far below.
+    assert_eq!(deviate(0.25, || 0.0), 0.2);
 }
 
 /// The ranks of the 95% interval of the median, as printed in tables of the sign test.

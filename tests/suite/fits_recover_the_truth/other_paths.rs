@@ -4,7 +4,7 @@
 use super::{Clock, DOWN, assert_within, bimodal, copy, fitted, machine, measured};
 use hallway::kernels::{Kernel, Variant};
 use hallway::plan::Direction;
-use hallway::profile::{CopyModel, Profile};
+use hallway::profile::{CopyModel, Curve, Interference, Profile};
 use hallway::samples::{
     Condition, Load, MEMORY_FOOTPRINT, Measurement, MemoryWork, Quantity, REFETCHED, ROTATED,
     STREAMING_KERNEL, STREAMING_TWIN, Samples, SetupStep, Side, TimedCall, TransferPath,
@@ -21,13 +21,17 @@ fn chains(clock: &mut Clock, quantity: &Quantity, ns: f64) -> [Measurement; 2] {
     })
 }
 
+fn time_of(profile: &Profile, path: TransferPath) -> &Curve {
+    &profile.transfers.iter().find(|model| model.path == path).expect("it was measured").time
+}
+
 #[test]
 fn every_path_gets_its_own_curve() {
     let (mut clock, truth) = (Clock::new(0.01, 0.05), machine());
     let mut all = Vec::new();
     for path in TransferPath::ALL {
         for bytes in SIZES.map(Bytes::new) {
-            let ns = truth.transfer(path, bytes).expect("known").nanos_f64();
+            let ns = time_of(&truth, path).at(bytes.as_f64());
             all.extend(chains(&mut clock, &Quantity::Transfer { path, bytes }, ns));
         }
     }
@@ -42,7 +46,7 @@ fn every_path_gets_its_own_curve() {
     assert!(profile.copies.is_empty());
     for bytes in [1 << 12, 1 << 15, 1 << 20, 3 << 20, 1 << 28].map(Bytes::new) {
         for path in TransferPath::ALL {
-            let ns = |profile: &Profile| profile.transfer(path, bytes).expect("known").nanos_f64();
+            let ns = |profile: &Profile| time_of(profile, path).at(bytes.as_f64());
             assert_within(ns(&profile), ns(&truth), 0.02, format!("{path:?} of {bytes}"));
         }
         for (found, truth) in profile.registered_copies.iter().zip(&truth.registered_copies) {
@@ -51,13 +55,6 @@ fn every_path_gets_its_own_curve() {
             assert_within(ns(found), ns(truth), 0.02, format!("registered, {bytes}"));
         }
     }
-    let of_calls = fitted(vec![measured(
-        Quantity::Call { call: TimedCall::Launch },
-        1,
-        vec![Span::from_micros(2)],
-    )]);
-    let unknown = of_calls.transfer(TransferPath::OnDevice, Bytes::mib(1)).unwrap_err();
-    assert!(unknown.what.contains("D2D"), "{unknown}");
 }
 
 #[test]
@@ -115,6 +112,11 @@ fn together(alone: [f64; 2], slow: [f64; 2], count: f64) -> [f64; 2] {
     [0, 1].map(|side| both + (work[side] - both / slow[side]).max(0.0))
 }
 
+fn beside(profile: &Profile, direction: Direction, load: Load) -> &Interference {
+    let fits = |one: &&Interference| (one.direction, one.load) == (direction, load);
+    profile.interference.iter().find(fits).expect("it was measured")
+}
+
 #[test]
 fn what_copies_and_loads_cost_each_other_is_found_whichever_ends_first() {
     // Nanoseconds of a copy, as long as its load, or much shorter or longer.
@@ -136,33 +138,27 @@ fn what_copies_and_loads_cost_each_other_is_found_whichever_ends_first() {
                 let bytes = load.copy();
                 let copy = Quantity::Copy { direction, bytes, registered: false };
                 all.push(measured(copy, 1, clock.times(copy_ns, 51)));
-                let found = truth.beside(direction, load).expect("known");
-                let slow = [found.copy_slowdown, found.load_slowdown];
-                let times = together([copy_ns, load_ns], slow, 16.0);
-                for (of, ns) in [Side::Copy, Side::Load].into_iter().zip(times) {
-                    let quantity = Quantity::Beside { direction, bytes, load, of };
-                    all.push(measured(quantity, 16, clock.times(ns, 51)));
+                let found = beside(&truth, direction, load);
+                // The first visit was disturbed.
+                for more in [2.0, 1.0, 1.0] {
+                    let slow = [found.copy_slowdown * more, found.load_slowdown * more];
+                    let times = together([copy_ns, load_ns], slow, 16.0);
+                    for (of, ns) in [Side::Copy, Side::Load].into_iter().zip(times) {
+                        let quantity = Quantity::Beside { direction, bytes, load, of };
+                        all.push(measured(quantity, 16, clock.times(ns, 51)));
+                    }
                 }
             }
         }
         let profile = fitted(all);
         assert_eq!(profile.interference.len(), 4);
         for found in &profile.interference {
-            let truth = truth.beside(found.direction, found.load).expect("known");
+            let truth = beside(&truth, found.direction, found.load);
             let allowed = 1e-4 + 5.0 * scatter;
             assert_within(found.copy_slowdown, truth.copy_slowdown, allowed, "copies");
             assert_within(found.load_slowdown, truth.load_slowdown, allowed, "the load");
         }
     }
-    assert!(
-        fitted(vec![measured(
-            Quantity::Setup { step: SetupStep::Event },
-            1,
-            vec![Span::from_nanos(300),]
-        )])
-        .beside(DOWN, Load::Cpu)
-        .is_err()
-    );
 }
 
 #[test]
