@@ -101,7 +101,7 @@ impl Sizes {
             closely: Powers {
                 // With both sides of where data no longer stays in a core's first cache.
                 elements: &[10, 12, 14, 16, 18, 20, 22, 24, 26, 13, 15, 17, 19, 21, 23, 25],
-                coarse: &[10, 14, 18, 22, 26],
+                coarse: &[10, 13, 14, 18, 22, 26],
                 just_copied: &[10, 14, 17, 18, 19, 20, 22],
             },
             apart: Powers {
@@ -157,7 +157,7 @@ impl Sizes {
             extents: ends,
             closely: Powers {
                 elements: &[10, 14, 16, 18, 20, 22, 24],
-                coarse: &[14, 18, 22],
+                coarse: &[13, 14, 18, 22],
                 just_copied: &[14, 18, 20],
             },
             apart: Powers { elements: &[10, 22, 25], coarse: &[22], just_copied: &[] },

@@ -34,7 +34,8 @@ impl Rig<'_> {
                 Shape::Map => &mut out.as_mut_slice()[range],
                 Shape::Reduction => &mut out.as_mut_slice()[..results],
             };
-            self.team.run(kernel, &arguments, &operands[..kernel.inputs()], output, 0);
+            let inputs = &operands[..kernel.inputs()];
+            self.team.run_around(footprint, (kernel, &arguments), inputs, output, 0);
         }
         clock.elapsed().into()
     }

@@ -117,10 +117,12 @@ pub(super) struct Computation {
     inputs: Vec<(*const f32, usize)>,
     output: (*mut f32, usize),
     lead: usize,
+    /// Host memory that the plan goes round.
+    footprint: Bytes,
 }
 
 impl Computation {
-    pub fn new(step: &Step, memories: &mut Memories) -> Self {
+    pub fn new(step: &Step, footprint: Bytes, memories: &mut Memories) -> Self {
         let count = |bytes: Bytes| bytes.as_usize() / 4;
         let input = |slice| memories.on_host(slice).cast_const();
         Self {
@@ -132,6 +134,7 @@ impl Computation {
             },
             output: (memories.on_host(&step.output), count(step.output.length)),
             lead: step.lead as usize,
+            footprint,
         }
     }
 
@@ -152,7 +155,8 @@ impl Computation {
         let inputs: [_; Kernel::MOST_INPUTS] =
             std::array::from_fn(|index| self.inputs.get(index).map_or(Operand::Output, operand));
         let inputs = &inputs[..self.inputs.len()];
-        team.run(self.kernel, &self.arguments, inputs, output, self.lead);
+        let kernel = (self.kernel, &self.arguments);
+        team.run_around(self.footprint, kernel, inputs, output, self.lead);
     }
 }
 
@@ -205,7 +209,9 @@ impl<'d> Prepared<'d> {
             Call::Wait { stream, event } => Self::Wait { stream: stream.0, event: event.0 },
             Call::Replay { stream, .. } => Self::Replay { stream: stream.0, graph: None },
             Call::Synchronize { stream } => Self::Synchronize { stream: stream.0 },
-            Call::Compute { step } => Self::Compute(Computation::new(step, memories)),
+            Call::Compute { step } => {
+                Self::Compute(Computation::new(step, plan.host_footprint(), memories))
+            }
         })
     }
 

@@ -58,7 +58,22 @@ impl Team {
         output: &mut [f32],
         lead: usize,
     ) {
-        let cost = Effort::of(kernel, arguments);
+        self.run_around(Bytes::ZERO, (kernel, arguments), inputs, output, lead);
+    }
+
+    /// The same where the arrays are part of so much memory that is gone round.
+    ///
+    /// # Panics
+    /// As [`Team::run`].
+    pub fn run_around(
+        &self,
+        footprint: Bytes,
+        (kernel, arguments): (Kernel, &Arguments),
+        inputs: &[Operand<'_>],
+        output: &mut [f32],
+        lead: usize,
+    ) {
+        let cost = Effort::of(kernel, arguments).around(footprint.get());
         match (kernel, inputs) {
             (Kernel::Scale, &[x]) => {
                 self.elementwise(Scale(arguments.a), cost, [x], output, lead);

@@ -6,6 +6,11 @@ use super::{Arguments, Kernel};
 const SHARED_FROM_NANOS: f64 = 15_000.0;
 /// What a core reads of lines that another one has written, a few at a time.
 const BYTES_PER_NANO_FROM_OTHERS: f64 = 10.0;
+/// What a core's own caches hold at most. One thread that goes round more reads and writes all of
+/// it from farther away, and more of them at once are that much faster.
+const CORE_KEEPS: u64 = 2 << 20;
+/// What one thread gets through of what is farther away: an H200's host, 9 to 14.
+const BYTES_PER_NANO_FROM_FAR: f64 = 8.0;
 /// A quarter of a core's own cache where that is large: whoever shares the core with us, and
 /// the kernels before and after, need some of it.
 const MOST_THAT_STAYS: f64 = 512.0 * 1024.0;
@@ -19,6 +24,8 @@ pub struct Effort {
     /// Whether kernels of as many elements give a thread the same ones. Products and
     /// transpositions are shared out by rectangles, so that threads read what others wrote.
     is_along: bool,
+    /// Whether the data is farther away than a core's own caches.
+    is_far: bool,
 }
 
 impl Effort {
@@ -27,7 +34,14 @@ impl Effort {
             bytes: kernel.bytes_per_element(),
             flops: kernel.flops_per_element(arguments),
             is_along: !matches!(kernel, Kernel::Matmul | Kernel::Transpose),
+            is_far: false,
         }
+    }
+
+    /// The same where so many bytes of memory are gone round.
+    #[must_use]
+    pub fn around(self, footprint: u64) -> Self {
+        Self { is_far: footprint > CORE_KEEPS, ..self }
     }
 
     /// Nanoseconds of so many elements.
@@ -68,6 +82,8 @@ impl Effort {
 
     /// Whether a team of threads shares out so many elements; one does the work if not.
     pub fn is_shared(self, count: usize) -> bool {
-        self.nanos(count) > SHARED_FROM_NANOS
+        let from_far = self.bytes as f64 * count as f64 / BYTES_PER_NANO_FROM_FAR;
+        let nanos = self.nanos(count).max(if self.is_far { from_far } else { 0.0 });
+        nanos > SHARED_FROM_NANOS
     }
 }

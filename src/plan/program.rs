@@ -175,9 +175,11 @@ impl Step {
         }
     }
 
-    /// Whether on the CPU a team of threads shares it out; one does it all if not.
-    pub fn is_shared(&self) -> bool {
-        Effort::of(self.kernel, &self.arguments).is_shared(self.elements() as usize)
+    /// Whether on the CPU a team of threads shares it out in a plan that goes round so much host
+    /// memory; one does it all if not.
+    pub fn is_shared(&self, footprint: Bytes) -> bool {
+        let effort = Effort::of(self.kernel, &self.arguments).around(footprint.get());
+        effort.is_shared(self.elements() as usize)
     }
 
     /// Whether each thread of a team of so many keeps to its share of the step.

@@ -1,15 +1,10 @@
 //! What a profile answers: every look-up that a plan may need, and [`Unknown`]
 //! where nothing was measured to answer it from.
 
-use super::caches::{blend, further, lost};
-use super::{
-    Contention, Curve, Estimate, HandOver, KernelModel, OperationKind, Profile, TwinModel, Warmth,
-};
-use crate::kernels::{Arguments, Effort, Kernel, Variant};
+use super::{Contention, Curve, Estimate, HandOver, OperationKind, Profile};
 use crate::plan::Direction;
 use crate::samples::MEANWHILE;
 use crate::units::{Bytes, Span};
-use std::borrow::Cow;
 
 /// A question that the profile has no measurement to answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -47,34 +42,6 @@ pub enum MemoryCost {
     FirstTouch,
     FirstTouchTeam,
     Renew,
-}
-
-/// The most arrays that a kernel works on: what it reads, and what it writes.
-pub const MOST_OPERANDS: usize = Kernel::MOST_INPUTS + 1;
-
-/// What a plan does with host memory between two uses of the same data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Around {
-    /// Of each array that the kernel works on, its bytes, and the bytes of all memory that was
-    /// used since it was, with what the kernel itself uses.
-    pub reuse: [(Bytes, Bytes); MOST_OPERANDS],
-    /// Bytes that the kernel reads, and those that it writes, which others used before it: all
-    /// threads if one runs it, one thread if all do.
-    pub handed: [Bytes; 2],
-    /// The same of what all threads used in a kernel in which they helped each other, if each
-    /// keeps to its share of this one.
-    pub helped: [Bytes; 2],
-}
-
-impl Around {
-    /// The mean of what holds for each byte, by the memory that was used since it was; `None`
-    /// if that is not known.
-    fn mean(&self, of: impl Fn(Bytes) -> Option<f64>) -> Option<f64> {
-        let whole: Bytes = self.reuse.iter().map(|&(bytes, _)| bytes).sum();
-        let used = self.reuse.iter().filter(|&&(bytes, _)| bytes > Bytes::ZERO);
-        let parts = used.map(|&(bytes, since)| Some(of(since)? * bytes.as_f64()));
-        Some(parts.sum::<Option<f64>>()? / whole.as_f64().max(1.0))
-    }
 }
 
 /// Host cost, latencies and what happens between operations.
@@ -246,95 +213,6 @@ impl Profile {
     }
 }
 
-/// Kernels, on the device and on the CPU.
-impl Profile {
-    /// Nanoseconds of a kernel on the device; `is_just_copied`: a copy has just brought what
-    /// it reads, or some of that. Where it was not measured what that costs, it costs nothing.
-    ///
-    /// # Errors
-    /// If the kernel was not calibrated at such a size.
-    pub fn kernel(
-        &self,
-        kernel: Kernel,
-        arguments: &Arguments,
-        n: u64,
-        is_just_copied: bool,
-    ) -> Result<f64, Unknown> {
-        let models = self.kernels.iter().map(|model| (model.variant, model.on(is_just_copied)));
-        between(models, Variant::of(kernel, arguments), n, "on the GPU")
-    }
-
-    /// Nanoseconds of a kernel's CPU twin in a plan that used so much host memory
-    /// since its data.
-    ///
-    /// # Errors
-    /// If the twin was not calibrated at such a size.
-    pub fn twin(
-        &self,
-        kernel: Kernel,
-        arguments: &Arguments,
-        n: u64,
-        around: Around,
-    ) -> Result<f64, Unknown> {
-        let is_shared = Effort::of(kernel, arguments).is_shared(n as usize);
-        let time = |found: Warmth| {
-            let fits = |model: &&TwinModel| model.found == found;
-            let models = self.twins.iter().filter(fits);
-            let models = models.map(|model| (model.variant, model.branch(n, is_shared)));
-            between(models, Variant::of(kernel, arguments), n, found.place())
-        };
-        let own = Bytes::new(Variant::of(kernel, arguments).bytes(n));
-        let handing_over = self.caches.handing_over(&around, is_shared);
-        if around.reuse.iter().all(|&(_, since)| since <= own) {
-            return Ok(time(Warmth::Same)? + handing_over);
-        }
-        let near = if own < self.caches.shared_bytes {
-            let threads = self.machine.cpu_threads.max(1) as u64;
-            let misses = |bytes| self.caches.own(bytes, if is_shared { threads } else { 1 });
-            let lost_since = |since: Bytes| {
-                let times = since.as_f64() / own.as_f64().max(1.0);
-                Some(lost(misses(own)?, misses(since)?, times))
-            };
-            let misses = around.mean(lost_since).unwrap_or(1.0);
-            let near = blend(time(Warmth::Same)?, time(Warmth::Shared)?, misses);
-            // What no core keeps any more is as far away for everybody.
-            near + (1.0 - misses) * handing_over
-        } else {
-            time(Warmth::Same)?
-        };
-        let far = time(Warmth::Memory)?;
-        let what = || Unknown::new("what the CPU finds in its caches of memory used before");
-        let misses = |since| self.caches.twins(since);
-        let there = misses(self.caches.shared_bytes.max(own)).ok_or_else(what)?;
-        Ok(blend(near, far, further(there, around.mean(misses).ok_or_else(what)?)))
-    }
-}
-
-impl KernelModel {
-    /// Its time on data that was used before, or that a copy has just brought. Of twice
-    /// the largest size at which that was measured, nothing is found near either way.
-    fn on(&self, is_just_copied: bool) -> Cow<'_, Curve> {
-        match &self.just_copied {
-            Some(longer) if is_just_copied => Cow::Owned(self.time.plus(longer, 2.0)),
-            _ => Cow::Borrowed(&self.time),
-        }
-    }
-}
-
-impl TwinModel {
-    /// The curve that so many elements lie on: where work begins to be shared out,
-    /// the time jumps, and each side goes on straight by itself. All of it where
-    /// their side was not measured near enough.
-    fn branch(&self, elements: u64, is_shared: bool) -> Cow<'_, Curve> {
-        let effort = Effort::of(self.variant.kernel, &self.variant.arguments());
-        let mut knots = self.time.knots.clone();
-        knots.retain(|&(elements, _)| effort.is_shared(elements as usize) == is_shared);
-        let side = Curve { knots, scatter: self.time.scatter };
-        let reaches = !side.knots.is_empty() && side.known(elements as f64).is_ok();
-        if reaches { Cow::Owned(side) } else { Cow::Borrowed(&self.time) }
-    }
-}
-
 pub(super) fn known(
     estimate: &Option<Estimate>,
     what: impl Fn() -> String,
@@ -346,42 +224,4 @@ pub(super) fn known(
 pub(super) fn of_bytes(curve: &Curve, bytes: Bytes, what: &str) -> Result<f64, Unknown> {
     let end = |size: f64| Bytes::new(size as u64).to_string();
     curve.known(bytes.as_f64()).map_err(|beyond| Unknown::new(beyond.of(what, end)))
-}
-
-/// Interpolates between the two calibrated extents around the wanted one, and
-/// along the last two beyond: the time of a kernel is linear in its arithmetic
-/// wherever arithmetic bounds it, and constant where memory does. One extent
-/// alone says nothing of others.
-fn between<'c>(
-    models: impl Iterator<Item = (Variant, Cow<'c, Curve>)>,
-    wanted: Variant,
-    n: u64,
-    place: &str,
-) -> Result<f64, Unknown> {
-    let what = format!("kernel `{}` {place}", wanted.kernel);
-    let end = |size: f64| format!("{size} elements");
-    let mut models: Vec<_> = models.filter(|(one, _)| one.kernel == wanted.kernel).collect();
-    models.sort_by(|a, b| a.0.measure().total_cmp(&b.0.measure()));
-    if let ([(only, _)], Some(extent)) = (&models[..], wanted.kernel.extent())
-        && *only != wanted
-    {
-        let name = extent.name;
-        return Err(Unknown::new(format!("{what} with other `{name}` than {}", only.extent)));
-    }
-    // Each extent has sizes of its own: what others lack need not be known.
-    let after = models.partition_point(|(one, _)| one.measure() < wanted.measure());
-    let around = match models.get(after) {
-        None => models.len().saturating_sub(2)..models.len(),
-        Some((next, _)) if *next == wanted => after..after + 1,
-        Some(_) => after.saturating_sub(1)..after + 1,
-    };
-    let mut points = Vec::new();
-    for (variant, curve) in &models[around] {
-        let time = curve.known(n as f64).map_err(|beyond| Unknown::new(beyond.of(&what, end)))?;
-        points.push((variant.measure(), time));
-    }
-    if points.is_empty() {
-        return Err(Unknown::new(what));
-    }
-    Ok(crate::stats::interpolate(&points, wanted.measure()))
 }

@@ -177,6 +177,11 @@ impl Curve {
         }
     }
 
+    /// The largest size that was measured.
+    pub fn largest(&self) -> f64 {
+        self.knots[self.knots.len() - 1].0
+    }
+
     /// Nanoseconds per unit of size where size is large: the slope of the last
     /// segment. `None` if only one size was measured.
     pub fn slope(&self) -> Option<f64> {

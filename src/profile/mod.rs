@@ -14,6 +14,7 @@ mod curve;
 mod file;
 mod graphs;
 mod intervals;
+mod kernels;
 mod looks;
 mod model;
 mod multi_gpu;
@@ -24,12 +25,13 @@ mod transfers;
 /// What is asked of [`Profile::graph_call`].
 pub use crate::samples::GraphCall;
 pub use accuracy::{Accuracy, Handling, Margin};
-pub use answers::{Around, HostCall, MOST_OPERANDS, MemoryCost, Unknown};
+pub use answers::{HostCall, MemoryCost, Unknown};
 pub use caches::{CacheModel, Handed};
 pub use curve::{Beyond, Curve, Estimate, Other};
 pub use file::{ProfileError, SCHEMA_VERSION};
 pub use graphs::{GraphCosts, NodeHandOver, PerNode};
 pub use intervals::Intervals;
+pub use kernels::{Around, KernelTime, MOST_OPERANDS, OnDevice, Reuse};
 pub use looks::{Looks, LooksAfter};
 pub use model::{
     CallCosts, Contention, CopyModel, HandOver, InlineCopies, KernelModel, Latencies, LinkModel,

@@ -44,9 +44,10 @@ impl Quantity {
             | Self::Memory { .. }
             | Self::Crossing { .. }
             | Self::Setup { .. } => Doer::OneThread,
-            Self::Twin { variant, elements, .. } => {
+            Self::Twin { variant, elements, footprint } => {
                 let effort = Effort::of(variant.kernel, &variant.arguments());
-                if effort.is_shared(*elements as usize) { Doer::Several } else { Doer::OneThread }
+                let is_shared = effort.around(footprint.get()).is_shared(*elements as usize);
+                if is_shared { Doer::Several } else { Doer::OneThread }
             }
             _ => Doer::Several,
         }

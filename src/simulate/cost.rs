@@ -7,7 +7,7 @@ use super::program::{Class, Waits};
 use crate::kernels::{Grid, Variant};
 use crate::plan::{Before, Behind, Call, DeviceId, Direction, Graph, Place, Plan, Slice, Step};
 use crate::profile::{
-    Around, Contention, GraphCall, HostCall, MemoryCost, OperationKind, Profile, Unknown,
+    Around, Contention, GraphCall, HostCall, MemoryCost, OnDevice, OperationKind, Profile, Unknown,
 };
 use crate::scenario::HostMemory;
 use crate::units::{Bytes, Span};
@@ -28,8 +28,8 @@ pub(super) enum Key {
     Copy(Direction, DeviceId, usize, Bytes),
     PeerCopy([DeviceId; 2], Bytes),
     UseDevice,
-    /// The kernel, its elements, and whether a copy has just brought what it reads.
-    Launch(Variant, u64, bool),
+    /// The kernel, its elements, and where its data is.
+    Launch(Variant, u64, Option<OnDevice>),
     /// The kernel, its elements, the allocation that it writes to, and where its data is.
     Compute(Variant, u64, usize, Option<Around>),
     Memory(MemoryCall, usize),
@@ -62,7 +62,7 @@ impl Key {
             Call::PeerCopy { from, to, .. } => Self::PeerCopy(plan.peers_of(from, to), from.length),
             Call::Use(_) => Self::UseDevice,
             Call::Launch { step, .. } => {
-                Self::Launch(variant(step), step.elements(), data.is_just_copied)
+                Self::Launch(variant(step), step.elements(), data.on_device.copied())
             }
             Call::Compute { step } => Self::Compute(
                 variant(step),
@@ -82,8 +82,7 @@ impl Key {
 pub(super) struct Data<'d> {
     /// On the CPU.
     pub around: Option<&'d Around>,
-    /// On the device: a copy has just brought what it reads.
-    pub is_just_copied: bool,
+    pub on_device: Option<&'d OnDevice>,
 }
 
 /// Costs calls of one plan.
@@ -388,7 +387,7 @@ const fn on_host(host: Span) -> Class {
 
 /// A memset is a small kernel of the driver's own.
 fn clearing(gap: f64) -> Work {
-    let blocks = Blocks::new(&Grid::ONE_BLOCK, Span::ZERO, 1);
+    let blocks = Blocks::new(&Grid::ONE_BLOCK, [Span::ZERO; 2], 1);
     Work::Kernel { gap: Span::from_nanos_f64(gap), blocks }
 }
 
@@ -396,10 +395,12 @@ fn clearing(gap: f64) -> Work {
 /// measured, the gap is part of its time.
 fn kernel_work(profile: &Profile, step: &Step, data: &Data<'_>, gap: f64) -> Result<Work, Unknown> {
     let n = step.elements();
-    let time = profile.kernel(step.kernel, &step.arguments, n, data.is_just_copied)?;
-    let busy = Span::from_nanos_f64((time - profile.kernel_gap()?).max(0.0));
-    let gap = gap.min(time);
+    let found = data.on_device.copied().unwrap_or_default();
+    let time = profile.kernel(step.kernel, &step.arguments, n, &found)?;
+    let busy = (time.ns - profile.kernel_gap()?).max(0.0);
+    let gap = gap.min(time.ns);
     let grid = Grid::of(step.kernel, &step.arguments, n);
+    let busy = [busy, time.at_best].map(Span::from_nanos_f64);
     let blocks = Blocks::new(&grid, busy, profile.machine.multiprocessors);
     Ok(Work::Kernel { gap: Span::from_nanos_f64(gap), blocks })
 }

@@ -12,6 +12,9 @@
 //! Blocks of a kernel last equally long: its time alone over the number of waves
 //! that it takes alone. Those dispatched at one moment end at one moment, and
 //! are one batch here.
+//!
+//! Nor does a block that there is room for get more of what all share, memory bandwidth above
+//! all: it holds its part of that, too, as if that were one more thing that a multiprocessor has.
 
 use super::copies::Ended;
 use super::entries::EntryId;
@@ -43,6 +46,11 @@ fn resident_blocks(grid: &Grid) -> u32 {
         .max(1)
 }
 
+/// The parts of a device.
+fn all_parts(multiprocessors: u32) -> u64 {
+    u64::from(multiprocessors.max(1)) * u64::from(PARTS)
+}
+
 /// The blocks of a launch.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Blocks {
@@ -55,18 +63,25 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    /// Those of a grid that takes `busy` when it has the device to itself.
-    pub fn new(grid: &Grid, busy: Span, multiprocessors: u32) -> Self {
+    /// Those of a grid that takes `busy` when it has the device to itself, of which the device
+    /// cannot do without `at_best`.
+    pub fn new(grid: &Grid, [busy, at_best]: [Span; 2], multiprocessors: u32) -> Self {
         let parts = PARTS / resident_blocks(grid);
         let mut blocks = Self { count: grid.blocks, parts, each: 0.0, whole: Span::ZERO };
-        blocks.each = busy.nanos_f64() / blocks.waves(multiprocessors);
+        let waves = blocks.waves(multiprocessors);
+        blocks.each = busy.nanos_f64() / waves;
         blocks.whole = Span::from_nanos_f64(blocks.each.max(0.0));
+        let [all, count] = [all_parts(multiprocessors) as f64, f64::from(grid.blocks.max(1))];
+        // Of what the device has while the waves last; and no more than as many waves go with.
+        let shared = at_best.nanos_f64() / busy.nanos_f64().max(1.0) * waves * all / count;
+        let most = all / (count / waves).ceil();
+        blocks.parts = parts.max(shared.min(most) as u32);
         blocks
     }
 
     /// How often a device without anything else to do has to be filled.
     fn waves(&self, multiprocessors: u32) -> f64 {
-        let at_once = u64::from(multiprocessors.max(1)) * u64::from(PARTS / self.parts);
+        let at_once = (all_parts(multiprocessors) / u64::from(self.parts)).max(1);
         u64::from(self.count).div_ceil(at_once).max(1) as f64
     }
 
@@ -77,8 +92,8 @@ impl Blocks {
 
     /// The same if they could fill the whole device all the time.
     pub fn load(&self, multiprocessors: u32) -> f64 {
-        let all = f64::from(multiprocessors.max(1)) * f64::from(PARTS);
-        f64::from(self.count) * f64::from(self.parts) * self.each / all
+        f64::from(self.count) * f64::from(self.parts) * self.each
+            / all_parts(multiprocessors) as f64
     }
 }
 
@@ -211,7 +226,7 @@ impl Processors {
 impl Device {
     /// Forgets everything but its memory.
     fn reset(&mut self, multiprocessors: u32) {
-        self.parts = u64::from(multiprocessors.max(1)) * u64::from(PARTS);
+        self.parts = all_parts(multiprocessors);
         self.free = self.parts;
         self.kernels.clear();
         self.vacant.clear();

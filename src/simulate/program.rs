@@ -4,7 +4,6 @@
 use super::antithetic::Antithetic;
 use super::around::around;
 use super::channels::CHANNELS;
-use super::copied::just_copied;
 use super::copies::{ENGINES, PEER_ENGINE};
 use super::cost::{Costs, Data, Key};
 use super::entries::{Entries, EntryId};
@@ -12,6 +11,7 @@ use super::issue::{Stretch, stretches};
 use super::launches::Launches;
 use super::looks::LookTimes;
 use super::needs;
+use super::on_device::on_device;
 use super::operation::{NONE, Work};
 use super::plain;
 use super::shares::Shares;
@@ -236,11 +236,11 @@ impl<'p> Program<'p> {
         // For the record before it, whatever becomes of the event later: `cuStreamWaitEvent`.
         let mut latest = vec![NONE; plan.events];
         let around = around(plan, self.profile.machine.cpu_threads.max(1));
-        let (lanes, just_copied) = (plan.lanes(), just_copied(plan));
+        let (lanes, on_device) = (plan.lanes(), on_device(plan));
         for (at, call) in plan.body.iter().enumerate() {
             let graph = self.graph_at(at);
             let before = graph.and_then(|graph| graph.before(at));
-            let data = Data { around: around.get(&at), is_just_copied: just_copied.contains(&at) };
+            let data = Data { around: around.get(&at), on_device: on_device.get(&at) };
             let key = (Key::of(plan, call, &data, graph), before);
             let class = match known.get(&key) {
                 Some(&class) => class,

@@ -11,7 +11,7 @@ use super::machines::machine;
 use hallway::fit::fit;
 use hallway::kernels::{Kernel, Variant};
 use hallway::plan::Direction;
-use hallway::profile::{Around, MOST_OPERANDS, OperationKind, Profile};
+use hallway::profile::{Around, OnDevice, OperationKind, Profile, Reuse};
 use hallway::samples::{CYCLES, Link, Measurement, Quantity, Samples, Stop, TimedCall};
 use hallway::simulate::forecast;
 use hallway::stats::{interpolate, median, modes};

@@ -4,7 +4,7 @@
 use hallway::fit::fit;
 use hallway::kernels::{Kernel, Variant};
 use hallway::plan::Direction;
-use hallway::profile::{HostCall, OperationKind, Profile};
+use hallway::profile::{HostCall, OnDevice, OperationKind, Profile};
 use hallway::samples::{Extent, Quantity, Samples, TransferPath};
 use hallway::scenario::Workload;
 use hallway::search::{Ranking, candidates, rank};
@@ -352,7 +352,8 @@ fn an_extent_is_asked_about_only_where_it_counts() {
     );
     let time = |taps, n| {
         let arguments = Variant { kernel: Kernel::Convolution, extent: taps }.arguments();
-        profile.kernel(Kernel::Convolution, &arguments, n, false)
+        let found = OnDevice::default();
+        profile.kernel(Kernel::Convolution, &arguments, n, &found).map(|time| time.ns)
     };
     assert_eq!(time(3, 1_000), Ok(12_000.0));
     assert_eq!(time(5, 1_000), Ok(13_000.0));
@@ -362,7 +363,8 @@ fn an_extent_is_asked_about_only_where_it_counts() {
     assert!(time(7, 100_000).is_ok());
     let one = fitted("kernel,taps,elements,seconds\nconvolution,9,1000,12e-6\n");
     let arguments = Variant { kernel: Kernel::Convolution, extent: 11 }.arguments();
-    let error = one.kernel(Kernel::Convolution, &arguments, 1_000, false).unwrap_err();
+    let error =
+        one.kernel(Kernel::Convolution, &arguments, 1_000, &OnDevice::default()).unwrap_err();
     assert!(error.what.contains("other `taps` than 9"), "{error}");
 }
 

@@ -49,7 +49,8 @@ fn streams_that_lie_far_off_count_with_their_share() {
             }
         }
         let arguments = SCALE.arguments();
-        fitted(all).kernel(Kernel::Scale, &arguments, 1_024, false).expect("measured")
+        let found = OnDevice::default();
+        fitted(all).kernel(Kernel::Scale, &arguments, 1_024, &found).expect("measured").ns
     };
     for far in [20, 24, 28] {
         assert_within(found(far), 1_505.0, 0.01, far);

@@ -4,7 +4,7 @@
 use super::{Clock, DOWN, assert_within, bimodal, copy, fitted, machine, measured};
 use hallway::kernels::{Kernel, Variant};
 use hallway::plan::Direction;
-use hallway::profile::{CopyModel, Curve, Interference, Profile};
+use hallway::profile::{CopyModel, Curve, Interference, OnDevice, Profile};
 use hallway::samples::{
     Condition, Load, MEMORY_FOOTPRINT, Measurement, MemoryWork, Quantity, REFETCHED, ROTATED,
     STREAMING_KERNEL, STREAMING_TWIN, Samples, SetupStep, Side, TimedCall, TransferPath,
@@ -273,7 +273,8 @@ fn what_kernels_take_longer_on_data_that_was_just_copied() {
     let profile = fitted(all.clone());
     let time = |profile: &Profile, elements, is_just_copied| {
         let arguments = variant.arguments();
-        profile.kernel(Kernel::Scale, &arguments, elements, is_just_copied).expect("measured")
+        let found = OnDevice { is_just_copied, ..OnDevice::default() };
+        profile.kernel(Kernel::Scale, &arguments, elements, &found).expect("measured").ns
     };
     for elements in [100, 1 << 10, 1 << 13, 1 << 18] {
         let extra = time(&profile, elements, true) - time(&profile, elements, false);

@@ -317,7 +317,7 @@ fn what_other_threads_used_before_takes_longer() {
     machine.caches.handed_to_team = cost(0.0, 0.0625);
     // In place: it is not read besides.
     let [few, many] = [100, ROOM];
-    assert_eq!([few, many].map(|n| step(PAGEABLE, n).is_shared()), [false, true]);
+    assert_eq!([few, many].map(|n| step(PAGEABLE, n).is_shared(Bytes::ZERO)), [false, true]);
     let times = |body: Vec<Call>| {
         let spans = spans(&run(body, &machine), Lane::Host);
         spans.into_iter().map(|(start, end)| end - start).collect::<Vec<_>>()
@@ -325,11 +325,19 @@ fn what_other_threads_used_before_takes_longer() {
     let own = times(vec![compute(few), compute(few)]);
     let handed = times(vec![compute(many), compute(few)]);
     assert_eq!(handed[1] - own[0], 2 * few);
-    // The pass before ended with one thread, so the first finds it handed over, too.
-    assert_eq!(handed[0] - times(vec![compute(many)])[0], many / 4);
+    // The pass before ended with one thread, but on little of what the first works on.
+    assert_eq!(handed[0], times(vec![compute(many)])[0]);
     // What the device wrote meanwhile is in no cache.
-    let body = vec![compute(many), copy_out(0, PAGEABLE, 10), compute(few)];
+    let body = vec![compute(many), copy_out(0, PAGEABLE, few), compute(few)];
     assert_eq!(times(body)[2], own[0]);
+    // Arithmetic is shared out sooner: of as much, the whole team finds all handed over.
+    let mut arithmetic = step(PAGEABLE, few);
+    (arithmetic.kernel, arithmetic.arguments.extent) = (Kernel::Polynomial, 100_000);
+    assert!(arithmetic.is_shared(Bytes::ZERO));
+    let arithmetic = Call::Compute { step: arithmetic };
+    let alone = times(vec![arithmetic.clone()]);
+    let handed = times(vec![arithmetic, compute(few)]);
+    assert_eq!([handed[0] - alone[0], handed[1] - own[0]], [few / 4, 2 * few]);
 }
 
 /// Arithmetic is worth helping with; who works on its own share finds some of it elsewhere then.
@@ -344,8 +352,8 @@ fn what_helpers_used_before_takes_longer() {
     let mut arithmetic = step(PAGEABLE, ROOM);
     (arithmetic.kernel, arithmetic.arguments.extent) = (Kernel::Polynomial, 64);
     let own_shares = step(PAGEABLE, ROOM);
-    assert!(arithmetic.is_shared() && !arithmetic.keeps_shares(threads));
-    assert!(own_shares.is_shared() && own_shares.keeps_shares(threads));
+    assert!(arithmetic.is_shared(Bytes::ZERO) && !arithmetic.keeps_shares(threads));
+    assert!(own_shares.is_shared(Bytes::ZERO) && own_shares.keeps_shares(threads));
     // To another place than it reads.
     let moved = Step { output: slice(PINNED, ROOM), ..own_shares.clone() };
     let times = |steps: [&Step; 2]| {

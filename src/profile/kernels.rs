@@ -1,0 +1,220 @@
+//! What kernels take, on the device and on the CPU, by where they find their data.
+
+use super::answers::Unknown;
+use super::caches::{blend, further, lost};
+use super::{Curve, KernelModel, Profile, TwinModel, Warmth};
+use crate::kernels::{Arguments, Effort, Kernel, Variant};
+use crate::units::Bytes;
+use std::borrow::Cow;
+
+/// The most arrays that a kernel works on: what it reads, and what it writes.
+pub const MOST_OPERANDS: usize = Kernel::MOST_INPUTS + 1;
+
+/// What a plan does with host memory between two uses of the same data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Around {
+    pub reuse: Reuse,
+    /// Host memory that the plan goes round.
+    pub footprint: Bytes,
+    /// Bytes that the kernel reads, and those that it writes, which others used before it: all
+    /// threads if one runs it, one thread if all do.
+    pub handed: [Bytes; 2],
+    /// The same of what all threads used in a kernel in which they helped each other, if each
+    /// keeps to its share of this one.
+    pub helped: [Bytes; 2],
+}
+
+/// What a kernel on the device takes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct KernelTime {
+    pub ns: f64,
+    /// Nanoseconds of as many elements where the device goes through them as fast as it can,
+    /// however many kernels have them: caches, memory and arithmetic are busy all the time.
+    pub at_best: f64,
+}
+
+/// Where a kernel on the device finds its data.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct OnDevice {
+    pub reuse: Reuse,
+    /// A copy has just brought what it reads, or some of that.
+    pub is_just_copied: bool,
+}
+
+/// Of each array that a kernel works on, its bytes, and the bytes of all memory that was used
+/// since it was, with what the kernel itself uses.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Reuse(pub [(Bytes, Bytes); MOST_OPERANDS]);
+
+impl Reuse {
+    /// The mean of what holds for each byte, by the memory that was used since it was; `None`
+    /// if that is not known.
+    fn mean(&self, of: impl Fn(Bytes) -> Option<f64>) -> Option<f64> {
+        let whole: Bytes = self.0.iter().map(|&(bytes, _)| bytes).sum();
+        let used = self.0.iter().filter(|&&(bytes, _)| bytes > Bytes::ZERO);
+        let parts = used.map(|&(bytes, since)| Some(of(since)? * bytes.as_f64()));
+        Some(parts.sum::<Option<f64>>()? / whole.as_f64().max(1.0))
+    }
+}
+
+impl Profile {
+    /// A kernel on the device. Where it was not measured what it costs that a copy has just
+    /// brought what it reads, that costs nothing.
+    ///
+    /// A kernel that goes round more memory than the caches keep takes as long as they and the
+    /// memory behind them let it: one on a piece of as much takes its share of that, if that is
+    /// longer than on a piece that is used again and again.
+    ///
+    /// # Errors
+    /// If the kernel was not calibrated at such a size.
+    pub fn kernel(
+        &self,
+        kernel: Kernel,
+        arguments: &Arguments,
+        n: u64,
+        found: &OnDevice,
+    ) -> Result<KernelTime, Unknown> {
+        let variant = Variant::of(kernel, arguments);
+        let time = |n, is_just_copied| {
+            let models = self.kernels.iter().map(|model| (model.variant, model.on(is_just_copied)));
+            between(models, variant, n, "on the GPU")
+        };
+        let (near, usual) = (time(n, found.is_just_copied)?, time(n, false)?);
+        let models = || self.kernels.iter().filter(|model| model.variant.kernel == kernel);
+        let largest = models().map(|model| model.time.largest()).fold(f64::INFINITY, f64::min);
+        // Elements of kernels that go round as much.
+        let (own, elements) = (variant.bytes(n) as f64, n as f64);
+        let around = |since: Bytes| (since.as_f64() / own * elements).min(largest).max(elements);
+        // Of what it takes, that much does not depend on its size.
+        let fixed = time(1, false).unwrap_or_default().min(usual);
+        let share_of = |since| {
+            let around = around(since);
+            let whole = time(around as u64, false).ok()?;
+            Some((fixed + (whole - fixed) * elements / around).max(usual))
+        };
+        let ns = found.reuse.mean(share_of).map_or(near, |far| far.max(near));
+        // With more to do, none of the device waits for the rest; and nothing is any nearer.
+        let farthest = found.reuse.0.map(|(_, since)| around(since)).into_iter();
+        let farthest = farthest.fold(elements, f64::max);
+        let sizes = models().flat_map(|model| &model.time.knots).map(|&(size, _)| size);
+        let sizes = sizes.filter(|&size| size > farthest && size <= largest).chain([farthest]);
+        let of_one = sizes.filter_map(|size| Some(time(size as u64, false).ok()? / size));
+        let at_best = of_one.fold(f64::INFINITY, f64::min) * elements;
+        Ok(KernelTime { ns, at_best: at_best.min(ns) })
+    }
+
+    /// Nanoseconds of a kernel's CPU twin in a plan that used so much host memory
+    /// since its data.
+    ///
+    /// # Errors
+    /// If the twin was not calibrated at such a size.
+    pub fn twin(
+        &self,
+        kernel: Kernel,
+        arguments: &Arguments,
+        n: u64,
+        around: Around,
+    ) -> Result<f64, Unknown> {
+        let effort = Effort::of(kernel, arguments).around(around.footprint.get());
+        let is_shared = effort.is_shared(n as usize);
+        let time = |found: Warmth| {
+            let fits = |model: &&TwinModel| model.found == found;
+            let models = self.twins.iter().filter(fits);
+            let models = models.map(|model| (model.variant, self.branch(model, n, is_shared)));
+            between(models, Variant::of(kernel, arguments), n, found.place())
+        };
+        let own = Bytes::new(Variant::of(kernel, arguments).bytes(n));
+        let handing_over = self.caches.handing_over(&around, is_shared);
+        if around.reuse.0.iter().all(|&(_, since)| since <= own) {
+            return Ok(time(Warmth::Same)? + handing_over);
+        }
+        let near = if own < self.caches.shared_bytes {
+            let threads = self.machine.cpu_threads.max(1) as u64;
+            let misses = |bytes| self.caches.own(bytes, if is_shared { threads } else { 1 });
+            let lost_since = |since: Bytes| {
+                let times = since.as_f64() / own.as_f64().max(1.0);
+                Some(lost(misses(own)?, misses(since)?, times))
+            };
+            let misses = around.reuse.mean(lost_since).unwrap_or(1.0);
+            let near = blend(time(Warmth::Same)?, time(Warmth::Shared)?, misses);
+            // What no core keeps any more is as far away for everybody.
+            near + (1.0 - misses) * handing_over
+        } else {
+            time(Warmth::Same)?
+        };
+        let far = time(Warmth::Memory)?;
+        let what = || Unknown::new("what the CPU finds in its caches of memory used before");
+        let misses = |since| self.caches.twins(since);
+        let there = misses(self.caches.shared_bytes.max(own)).ok_or_else(what)?;
+        Ok(blend(near, far, further(there, around.reuse.mean(misses).ok_or_else(what)?)))
+    }
+
+    /// The curve of a twin that so many elements lie on: where work begins to be shared out,
+    /// the time jumps, and each side goes on straight by itself. All of it where
+    /// their side was not measured near enough.
+    fn branch<'m>(&self, model: &'m TwinModel, n: u64, is_shared: bool) -> Cow<'m, Curve> {
+        let TwinModel { variant, found, time } = model;
+        let effort = Effort::of(variant.kernel, &variant.arguments());
+        let was_shared = |elements: f64| {
+            let footprint = match found {
+                Warmth::Same => variant.bytes(elements as u64),
+                Warmth::Shared | Warmth::Memory => self.caches.shared_bytes.get(),
+            };
+            effort.around(footprint).is_shared(elements as usize)
+        };
+        let mut knots = time.knots.clone();
+        knots.retain(|&(elements, _)| was_shared(elements) == is_shared);
+        let side = Curve { knots, scatter: time.scatter };
+        let reaches = !side.knots.is_empty() && side.known(n as f64).is_ok();
+        if reaches { Cow::Owned(side) } else { Cow::Borrowed(time) }
+    }
+}
+
+impl KernelModel {
+    /// Its time on data that was used before, or that a copy has just brought. Of twice
+    /// the largest size at which that was measured, nothing is found near either way.
+    fn on(&self, is_just_copied: bool) -> Cow<'_, Curve> {
+        match &self.just_copied {
+            Some(longer) if is_just_copied => Cow::Owned(self.time.plus(longer, 2.0)),
+            _ => Cow::Borrowed(&self.time),
+        }
+    }
+}
+
+/// Interpolates between the two calibrated extents around the wanted one, and
+/// along the last two beyond: the time of a kernel is linear in its arithmetic
+/// wherever arithmetic bounds it, and constant where memory does. One extent
+/// alone says nothing of others.
+fn between<'c>(
+    models: impl Iterator<Item = (Variant, Cow<'c, Curve>)>,
+    wanted: Variant,
+    n: u64,
+    place: &str,
+) -> Result<f64, Unknown> {
+    let what = format!("kernel `{}` {place}", wanted.kernel);
+    let end = |size: f64| format!("{size} elements");
+    let mut models: Vec<_> = models.filter(|(one, _)| one.kernel == wanted.kernel).collect();
+    models.sort_by(|a, b| a.0.measure().total_cmp(&b.0.measure()));
+    if let ([(only, _)], Some(extent)) = (&models[..], wanted.kernel.extent())
+        && *only != wanted
+    {
+        let name = extent.name;
+        return Err(Unknown::new(format!("{what} with other `{name}` than {}", only.extent)));
+    }
+    // Each extent has sizes of its own: what others lack need not be known.
+    let after = models.partition_point(|(one, _)| one.measure() < wanted.measure());
+    let around = match models.get(after) {
+        None => models.len().saturating_sub(2)..models.len(),
+        Some((next, _)) if *next == wanted => after..after + 1,
+        Some(_) => after.saturating_sub(1)..after + 1,
+    };
+    let mut points = Vec::new();
+    for (variant, curve) in &models[around] {
+        let time = curve.known(n as f64).map_err(|beyond| Unknown::new(beyond.of(&what, end)))?;
+        points.push((variant.measure(), time));
+    }
+    if points.is_empty() {
+        return Err(Unknown::new(what));
+    }
+    Ok(crate::stats::interpolate(&points, wanted.measure()))
+}

@@ -1,0 +1,178 @@
+//! What was used since a range of memory was, byte by byte.
+
+use crate::plan::{AllocationId, Slice};
+use crate::units::Bytes;
+use std::collections::BTreeMap;
+
+/// A use of some bytes, each at its latest: who by, and which of all uses.
+#[derive(Clone, Copy)]
+struct Use<B> {
+    end: Bytes,
+    at: usize,
+    by: B,
+}
+
+/// Ranges of bytes, none overlapping another, each with its latest use.
+pub(super) struct Uses<B> {
+    /// By where they begin.
+    ranges: BTreeMap<(AllocationId, Bytes), Use<B>>,
+    /// The bytes that were last used at each place in the order of all uses, summed up as a
+    /// tree: of the sums of any stretch, a few are enough (Fenwick, "A New Data Structure for
+    /// Cumulative Frequency Tables", Software: Practice and Experience 1994).
+    sums: Vec<u64>,
+    count: usize,
+}
+
+impl<B: Copy> Uses<B> {
+    /// For so many of them at most.
+    pub fn new(most: usize) -> Self {
+        Self { ranges: BTreeMap::new(), sums: vec![0; most + 1], count: 0 }
+    }
+
+    /// The latest use of all.
+    pub fn note(&mut self, slice: &Slice, by: B) {
+        if slice.length == Bytes::ZERO {
+            return;
+        }
+        self.forget(slice);
+        self.count += 1;
+        self.insert(slice.allocation, slice.offset, Use { end: slice.end(), at: self.count, by });
+    }
+
+    /// As if nobody had used what lies there; gives who did last.
+    pub fn forget(&mut self, slice: &Slice) -> Vec<B> {
+        let id = slice.allocation;
+        let overlapping: Vec<_> = self.overlapping(slice).collect();
+        for &(start, used) in &overlapping {
+            self.ranges.remove(&(id, start));
+            self.add(used.at, (used.end - start).get().wrapping_neg());
+            if start < slice.offset {
+                self.insert(id, start, Use { end: slice.offset, ..used });
+            }
+            if used.end > slice.end() {
+                self.insert(id, slice.end(), used);
+            }
+        }
+        overlapping.into_iter().map(|(_, used)| used.by).collect()
+    }
+
+    /// Who used it last, as far as its middle goes: ends may be others' halos.
+    pub fn last_by(&self, slice: &Slice) -> Option<B> {
+        self.last(slice).map(|used| used.by)
+    }
+
+    /// The bytes of all that was used since a slice was, and of what is used with it now: its
+    /// stack distance (Mattson, Gecsei, Slutz, Traiger, "Evaluation Techniques for Storage
+    /// Hierarchies", IBM Systems Journal 1970). `None` if it was not used.
+    pub fn since(&self, slice: &Slice, now: &[Slice]) -> Option<Bytes> {
+        let then = self.last(slice)?.at;
+        let others = now.iter().filter(|one| self.last(one).is_none_or(|used| used.at < then));
+        let since = self.sum(self.count).wrapping_sub(self.sum(then - 1));
+        Some(Bytes::new(since) + others.map(|one| one.length).sum())
+    }
+
+    fn last(&self, slice: &Slice) -> Option<Use<B>> {
+        let middle = slice.offset + Bytes::new(slice.length.get() / 2);
+        let found = Slice { offset: middle, length: Bytes::new(1), ..*slice };
+        self.overlapping(&found).next().map(|(_, used)| used)
+    }
+
+    /// The last one first.
+    fn overlapping(&self, slice: &Slice) -> impl Iterator<Item = (Bytes, Use<B>)> {
+        let (id, start) = (slice.allocation, slice.offset);
+        let before_end = self.ranges.range((id, Bytes::ZERO)..(id, slice.end())).rev();
+        let overlapping = before_end.take_while(move |&(_, used)| used.end > start);
+        overlapping.map(|(&(_, start), used)| (start, *used))
+    }
+
+    fn insert(&mut self, id: AllocationId, start: Bytes, used: Use<B>) {
+        self.add(used.at, (used.end - start).get());
+        self.ranges.insert((id, start), used);
+    }
+
+    fn add(&mut self, mut at: usize, bytes: u64) {
+        while let Some(sum) = self.sums.get_mut(at) {
+            *sum = sum.wrapping_add(bytes);
+            at += at & at.wrapping_neg();
+        }
+    }
+
+    /// Of what was last used at the first so many places.
+    fn sum(&self, mut places: usize) -> u64 {
+        let mut sum = 0_u64;
+        while places > 0 {
+            sum = sum.wrapping_add(self.sums[places]);
+            places -= places & places.wrapping_neg();
+        }
+        sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slice(allocation: usize, offset: u64, length: u64) -> Slice {
+        let [offset, length] = [offset, length].map(Bytes::new);
+        Slice { allocation: AllocationId(allocation), offset, length }
+    }
+
+    #[test]
+    fn what_was_used_since_is_counted_once_and_what_was_overwritten_is_gone() {
+        let [a, b, c] = [slice(0, 0, 100), slice(0, 100, 10), slice(1, 0, 1)];
+        let mut uses = Uses::new(10);
+        let since =
+            |uses: &Uses<()>, one: &Slice, now: &[Slice]| uses.since(one, now).map(Bytes::get);
+        assert_eq!(since(&uses, &a, &[a]), None);
+        [a, b, c, b].iter().for_each(|one| uses.note(one, ()));
+        assert_eq!(since(&uses, &a, &[a]), Some(111));
+        assert_eq!(since(&uses, &c, &[c]), Some(11));
+        assert_eq!(since(&uses, &b, &[b]), Some(10));
+        // With it, others are used.
+        assert_eq!(since(&uses, &b, &[b, c]), Some(11));
+        assert_eq!(since(&uses, &a, &[a, b]), Some(111));
+        // Some of the first is overwritten: not its middle, then all.
+        uses.forget(&slice(0, 96, 4));
+        assert_eq!(since(&uses, &a, &[a]), Some(107));
+        assert_eq!(since(&uses, &c, &[c, a]), Some(11 + 100));
+        uses.forget(&slice(0, 0, 110));
+        assert_eq!([a, b, c].map(|one| since(&uses, &one, &[one])), [None, None, Some(1)]);
+    }
+
+    #[test]
+    fn a_halo_does_not_tell_how_near_the_rest_is() {
+        let mut uses = Uses::new(10);
+        (0..4).for_each(|chunk| uses.note(&slice(0, 100 * chunk, 100), chunk));
+        let with_halo = slice(0, 190, 120);
+        assert_eq!(uses.last_by(&with_halo), Some(2));
+        assert_eq!(uses.since(&with_halo, &[with_halo]), Some(Bytes::new(200)));
+        // What it takes of its neighbours is counted once.
+        uses.note(&with_halo, 9);
+        let all: Vec<_> = [0, 100, 200, 300].map(|at| uses.last_by(&slice(0, at, 100))).into();
+        assert_eq!(all, [Some(0), Some(1), Some(9), Some(3)]);
+        assert_eq!(uses.since(&slice(0, 0, 100), &[]), Some(Bytes::new(400)));
+    }
+
+    #[test]
+    fn what_was_used_is_forgotten_once_piece_by_piece() {
+        let mut uses = Uses::new(9);
+        let forget =
+            |uses: &mut Uses<u8>, at, from, length| uses.forget(&slice(at, from, length)).len();
+        uses.note(&slice(1, 100, 100), 1);
+        for (at, from) in [(0, 100), (2, 100), (1, 0)] {
+            assert_eq!(forget(&mut uses, at, from, 100), 0);
+        }
+        // From the middle: both ends are left.
+        assert_eq!(forget(&mut uses, 1, 140, 20), 1);
+        assert_eq!(forget(&mut uses, 1, 140, 20), 0);
+        assert_eq!(forget(&mut uses, 1, 139, 2), 1);
+        assert_eq!(forget(&mut uses, 1, 139, 21), 0);
+        // Several at once, then nothing.
+        assert_eq!(forget(&mut uses, 1, 0, 300), 2);
+        assert_eq!(forget(&mut uses, 1, 0, 300), 0);
+        // Written once more, over its own edge.
+        uses.note(&slice(1, 0, 10), 2);
+        uses.note(&slice(1, 5, 10), 3);
+        assert_eq!(uses.forget(&slice(1, 0, 15)), [3, 2]);
+    }
+}
