@@ -135,8 +135,9 @@ fn follow(
     set: &mut RunSet,
     trace: &[String],
 ) -> Result<(), Failure> {
-    let fastest = set.runs.iter().filter(|run| run.plan != "cpu").min_by_key(|run| run.makespan());
-    let fastest = fastest.map(|run| run.plan.clone());
+    let on_gpu = plans.iter().filter(|plan| plan.strategy.family != Family::Cpu);
+    let runs = on_gpu.filter_map(|plan| set.run_of(&plan.identity()));
+    let fastest = runs.min_by_key(|run| run.makespan()).map(|run| run.plan.clone());
     for plan in plans {
         let name = plan.strategy.to_string();
         if plan.needs_device() && (trace.contains(&name) || Some(name) == fastest) {
@@ -154,7 +155,7 @@ pub(super) fn score(workload: &Workload, ranking: &Ranking, runs: &RunSet) -> Sc
         let (low, high) = ranked.forecast.interval();
         cells.push(Cell {
             plan: run.plan.clone(),
-            on_cpu: ranked.plan.strategy.family == Family::Cpu,
+            on_cpu: ranked.is_cpu(),
             predicted: ranked.makespan(),
             low,
             high,

@@ -5,7 +5,7 @@ use super::program::{
     Allocation, AllocationId, Call, DeviceId, Direction, EventId, Place, Plan, Slice, Step,
     StreamId, StreamTraits,
 };
-use super::strategy::Strategy;
+use super::strategy::{Family, Strategy};
 use crate::kernels::{Grid, Shape};
 use crate::scenario::{BufferId, Home, HostMemory, Task, TaskId, Workload};
 use crate::units::Bytes;
@@ -74,10 +74,14 @@ impl<'w> Builder<'w> {
         builder
     }
 
-    /// Makes the buffer's home known and, where the plan wants it pinned, pins it.
+    /// Makes the buffer's home known and, where the plan wants it pinned, pins it: not where all
+    /// work is on the CPU, and nothing is copied from there.
     fn add_home(&mut self, id: BufferId) -> Option<AllocationId> {
         let buffer = self.workload.buffer(id);
-        let wanted = self.plan.strategy.memory;
+        let wanted = match self.plan.strategy.family {
+            Family::Cpu => HostMemory::Pageable,
+            _ => self.plan.strategy.memory,
+        };
         let (place, pin) = match buffer.home {
             Home::Scratch => return None,
             Home::Device => (Place::FIRST_DEVICE, false),
@@ -146,13 +150,19 @@ impl<'w> Builder<'w> {
         event
     }
 
-    /// Memory in `place` for the buffers of any item that there is [`room`] for; those that are
-    /// at home there need none. Good for copies: kernels may need more, see [`Self::slot`].
-    pub fn storage(&mut self, room: &[u64], place: Place) -> Slot {
+    /// Memory in `place` for those buffers of any item that are `wanted` there and that there is
+    /// [`room`] for; those that are at home there need none. Good for copies: kernels may need
+    /// more, see [`Self::slot`].
+    pub fn storage(
+        &mut self,
+        room: &[u64],
+        place: Place,
+        wanted: impl Fn(BufferId) -> bool,
+    ) -> Slot {
         let mut buffers = Vec::new();
         for (index, buffer) in self.workload.buffers.iter().enumerate() {
             let (id, name) = (BufferId(index), buffer.name.clone());
-            let own = !self.at_home(id, place) && self.shared[index].is_empty();
+            let own = wanted(id) && !self.at_home(id, place) && self.shared[index].is_empty();
             buffers.push(own.then(|| self.allocate(name, place, room[index])));
         }
         let none = vec![None; self.workload.tasks.len()];
@@ -161,7 +171,7 @@ impl<'w> Builder<'w> {
 
     /// Storage with what kernels need besides their buffers.
     pub fn slot(&mut self, room: &[u64], place: Place) -> Slot {
-        let mut slot = self.storage(room, place);
+        let mut slot = self.storage(room, place, |_| true);
         for (index, task) in self.workload.tasks.iter().enumerate() {
             if task.iterations > 1 && !task.kernel.works_in_place() {
                 let name = format!("{} spare", task.name);

@@ -98,7 +98,7 @@ fn check_memory_kind(workload: &Workload, strategy: Strategy) -> Result<(), Stri
 
 fn cpu(mut builder: Builder<'_>) -> Result<Plan, String> {
     let items = items(builder.workload, 1)?;
-    let slot = builder.slot(&room(&items), Place::Host(HostMemory::Pageable));
+    let slot = builder.slot(&room(&items), Place::Host(builder.plan.strategy.memory));
     let on_device: Vec<BufferId> = (0..builder.workload.buffers.len())
         .map(BufferId)
         .filter(|&id| builder.workload.buffer(id).home == Home::Device)
@@ -149,8 +149,8 @@ fn round_trip(mut builder: Builder<'_>) -> Result<Plan, String> {
     let stream = builder.stream();
     let room = room(&items);
     let slot = builder.slot(&room, Place::FIRST_DEVICE);
-    let ashore = builder.storage(&room, Place::Host(builder.plan.strategy.memory));
     let travels = |id: BufferId| workload.buffer(id).home != Home::Device;
+    let ashore = builder.storage(&room, Place::Host(builder.plan.strategy.memory), travels);
     for item in &items {
         for (index, task) in workload.tasks.iter().enumerate() {
             for &id in task.reads.iter().filter(|&&id| travels(id)) {

@@ -89,9 +89,11 @@ impl fmt::Display for Strategy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.family.name();
         let text = match self.family {
-            Family::Cpu if !self.graph => return f.pad(name),
-            Family::Cpu => name.to_owned(),
-            Family::RoundTrip | Family::Resident => name.to_owned(),
+            // Nothing is copied but what is at home on the device, if anything.
+            Family::Cpu if !self.graph && self.memory == HostMemory::Pageable => {
+                return f.pad(name);
+            }
+            Family::Cpu | Family::RoundTrip | Family::Resident => name.to_owned(),
             Family::ByChunk { chunks, streams, issue } => {
                 let issue = match issue {
                     Issue::DepthFirst => "depth",

@@ -50,10 +50,14 @@ impl Reuse {
     /// The mean of what holds for each byte, by the memory that was used since it was; `None`
     /// if that is not known.
     fn mean(&self, of: impl Fn(Bytes) -> Option<f64>) -> Option<f64> {
-        let whole: Bytes = self.0.iter().map(|&(bytes, _)| bytes).sum();
         let used = self.0.iter().filter(|&&(bytes, _)| bytes > Bytes::ZERO);
         let parts = used.map(|&(bytes, since)| Some(of(since)? * bytes.as_f64()));
-        Some(parts.sum::<Option<f64>>()? / whole.as_f64().max(1.0))
+        Some(parts.sum::<Option<f64>>()? / self.bytes().as_f64().max(1.0))
+    }
+
+    /// All that the kernel works on.
+    fn bytes(&self) -> Bytes {
+        self.0.iter().map(|&(bytes, _)| bytes).sum()
     }
 }
 
@@ -83,7 +87,7 @@ impl Profile {
         let models = || self.kernels.iter().filter(|model| model.variant.kernel == kernel);
         let largest = models().map(|model| model.time.largest()).fold(f64::INFINITY, f64::min);
         // Elements of kernels that go round as much.
-        let (own, elements) = (variant.bytes(n) as f64, n as f64);
+        let (own, elements) = (found.reuse.bytes().as_f64().max(1.0), n as f64);
         let around = |since: Bytes| (since.as_f64() / own * elements).min(largest).max(elements);
         // Of what it takes, that much does not depend on its size.
         let fixed = time(1, false).unwrap_or_default().min(usual);

@@ -1,7 +1,7 @@
 //! Which strategies are worth a look for a workload.
 
 use crate::plan::{Each, Family, Issue, Plan, Refusal, Spread, Strategy, build};
-use crate::scenario::{BufferId, HostMemory, Workload};
+use crate::scenario::{BufferId, Home, HostMemory, Workload};
 
 /// Pieces into which a batch is cut where the scenario does not say.
 const CHUNKS: [u64; 7] = [1, 2, 4, 8, 16, 32, 64];
@@ -111,13 +111,14 @@ const fn is_worth_capturing(family: Family) -> bool {
 /// Kinds of host memory to try: moving to page-locked memory is a change that a
 /// user can make, moving away from it is not one that pays.
 fn memories(workload: &Workload, family: Family, typical: u64) -> Vec<HostMemory> {
-    use crate::scenario::Home;
-    let pinned = Home::Host(HostMemory::Pinned);
-    let has_pinned = workload.buffers.iter().any(|buffer| buffer.home == pinned);
+    let has = |home| workload.buffers.iter().any(|buffer| buffer.home == home);
     match family {
-        Family::Cpu => vec![HostMemory::Pageable],
-        _ if has_pinned => vec![HostMemory::Pinned],
-        Family::RoundTrip | Family::Resident => vec![HostMemory::Pageable, HostMemory::Pinned],
+        // What is at home on the device has to be copied.
+        Family::Cpu if !has(Home::Device) => vec![HostMemory::Pageable],
+        _ if has(Home::Host(HostMemory::Pinned)) => vec![HostMemory::Pinned],
+        Family::Cpu | Family::RoundTrip | Family::Resident => {
+            vec![HostMemory::Pageable, HostMemory::Pinned]
+        }
         // Copies of pageable memory hold the host thread, so that nothing
         // comes of a clever order: one chunked plan shows as much.
         Family::ByChunk { chunks, streams: 2, issue: Issue::DepthFirst } if chunks == typical => {

@@ -10,7 +10,8 @@ use hallway::execute::{Contents, run_in_random_order};
 use hallway::host::Team;
 use hallway::kernels::Kernel;
 use hallway::plan::{
-    Call, Each, EventId, Family, Issue, Plan, Spread, Strategy, StreamKind, build, check_hazards,
+    Call, Each, EventId, Family, Issue, Place, Plan, Spread, Strategy, StreamKind, build,
+    check_hazards,
 };
 use hallway::scenario::{Home, HostMemory, Limits, Workload};
 use hallway::search::candidates;
@@ -108,7 +109,9 @@ fn every_plan_of_every_scenario_computes_what_the_cpu_does() {
 
 #[test]
 fn every_plan_uses_all_memory_that_it_takes() {
-    for workload in committed(1009) {
+    let mut on_device = committed(1009);
+    on_device.iter_mut().for_each(|workload| workload.buffers[0].home = Home::Device);
+    for workload in committed(1009).into_iter().chain(on_device) {
         let case = Case::new(workload);
         for plan in case.plans() {
             let used: BTreeSet<usize> = plan.body.iter().flat_map(allocations_of).collect();
@@ -118,6 +121,29 @@ fn every_plan_uses_all_memory_that_it_takes() {
             }
         }
     }
+}
+
+/// Or the GPU would win for not having to copy pageable memory. The CPU's own data stays as it is.
+#[test]
+fn the_cpu_may_have_what_is_on_the_device_copied_to_pinned_memory() {
+    let own = simple(Kernel::Scale, 4096, "");
+    let kinds = |workload: &Workload| {
+        let plans = candidates(workload).plans.into_iter();
+        let plans = plans.filter(|plan| plan.strategy.family == Family::Cpu);
+        let kind = |plan: Plan| {
+            let places = plan.allocations.iter().map(|allocation| allocation.place);
+            (plan.strategy.to_string(), places.collect::<Vec<_>>())
+        };
+        plans.map(kind).collect::<Vec<_>>()
+    };
+    let [pageable, pinned] = [HostMemory::Pageable, HostMemory::Pinned].map(Place::Host);
+    assert_eq!(kinds(&own), [("cpu".to_owned(), vec![pageable; 2])]);
+    let mut input_there = own;
+    input_there.buffers[0].home = Home::Device;
+    let places = |kind| vec![Place::FIRST_DEVICE, pageable, kind];
+    let expected =
+        [("cpu".to_owned(), places(pageable)), ("cpu, pinned".to_owned(), places(pinned))];
+    assert_eq!(kinds(&input_there), expected);
 }
 
 fn allocations_of(call: &Call) -> Vec<usize> {
