@@ -1,8 +1,9 @@
 //! Kernels on the device.
 
+use super::probes::LARGEST;
 use super::rig::Rig;
-use crate::gpu::{GpuError, calls_a_library};
-use crate::kernels::Variant;
+use crate::gpu::{GpuError, Launch, calls_a_library};
+use crate::kernels::{Kernel, Variant};
 use crate::samples::Link;
 use crate::units::{Bytes, Span};
 
@@ -36,9 +37,8 @@ impl Rig<'_> {
         elements: u64,
         count: u64,
     ) -> Result<Span, GpuError> {
-        let part = Bytes::new(4 * elements);
-        let launches = (0..count).map(|at| self.launch_at(variant, elements, part * at));
-        let launches = launches.collect::<Result<Vec<_>, _>>()?;
+        let part = Bytes::of_f32(elements);
+        let launches = self.launches(variant, elements, count)?;
         let first = self.piece(false)?;
         self.held(|rig| {
             let stream = &rig.streams[0];
@@ -52,5 +52,42 @@ impl Rig<'_> {
                 launches.iter().try_for_each(|launch| stream.launch(launch))
             }
         })
+    }
+
+    /// Device time of `count` launches, one after the other, each on its part of the arrays: all
+    /// of them were used before another kernel went through the rest of `footprint`.
+    pub fn kernels_around(
+        &mut self,
+        (variant, elements): (Variant, u64),
+        footprint: Bytes,
+        count: u64,
+    ) -> Result<Span, GpuError> {
+        let launches = self.launches(variant, elements, count)?;
+        let others = footprint.get().saturating_sub(count * variant.bytes(elements));
+        let other = Variant { kernel: Kernel::Scale, extent: 0 };
+        let half = LARGEST.get() / 2;
+        let elements = (others / other.kernel.bytes_per_element()).clamp(1, half / 4);
+        let between = self.launch_at(other, elements, Bytes::new(half))?;
+        self.held(|rig| {
+            let stream = &rig.streams[0];
+            // SAFETY: parts of arrays that are larger and outlive the stream's work.
+            unsafe {
+                launches.iter().try_for_each(|launch| stream.launch(launch))?;
+                stream.launch(&between)?;
+                stream.record(&rig.marks[0])?;
+                launches.iter().try_for_each(|launch| stream.launch(launch))
+            }
+        })
+    }
+
+    /// Launches on one part of the arrays after the other.
+    fn launches(
+        &self,
+        variant: Variant,
+        elements: u64,
+        count: u64,
+    ) -> Result<Vec<Launch>, GpuError> {
+        let part = Bytes::of_f32(elements);
+        (0..count).map(|at| self.launch_at(variant, elements, part * at)).collect()
     }
 }

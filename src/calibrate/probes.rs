@@ -5,9 +5,9 @@ use crate::gpu::supports;
 use crate::kernels::{Kernel, Variant};
 use crate::plan::Direction;
 use crate::samples::{
-    CYCLES, GraphCall, Handing, IN_ONE_STREAM, IN_TURN, Link, Load, MEANWHILE, MEMORY_FOOTPRINT,
-    MOST_OF_ONE_CORE, MemoryWork, ONE_TEAM, ONE_THREAD, Quantity, REFETCHED, ROTATED,
-    ROTATED_IN_GRAPH, ROWS, SHARED_FOOTPRINT, SetupStep, Side, TURNS, Taker, TimedCall,
+    CYCLES, DEVICE_FOOTPRINT, GraphCall, Handing, IN_ONE_STREAM, IN_TURN, Link, Load, MEANWHILE,
+    MEMORY_FOOTPRINT, MOST_OF_ONE_CORE, MemoryWork, ONE_TEAM, ONE_THREAD, Quantity, REFETCHED,
+    ROTATED, ROTATED_IN_GRAPH, ROWS, SHARED_FOOTPRINT, SetupStep, Side, TURNS, Taker, TimedCall,
     TransferPath, TripPart,
 };
 use crate::units::Bytes;
@@ -75,15 +75,23 @@ pub(super) fn device_probes(sizes: &Sizes) -> Vec<Probe> {
         probes.push(one(Quantity::Setup { step }, counts));
     }
     let on_device = |points: &Points| supports(points.variant.kernel).is_ok();
-    for Points { variant, elements, just_copied, .. } in
-        sizes.points().into_iter().filter(on_device)
+    let around = |variant, elements, footprint| {
+        one(Quantity::KernelAround { variant, elements, footprint }, parts(elements))
+    };
+    for Points { variant, elements, elsewhere, .. } in sizes.points().into_iter().filter(on_device)
     {
         for elements in elements {
             probes.push(one(Quantity::Kernel { variant, elements }, Counts::ByDuration));
         }
-        for elements in just_copied {
+        for elements in elsewhere {
             probes.push(one(Quantity::JustCopied { variant, elements }, parts(elements)));
+            probes.push(around(variant, elements, DEVICE_FOOTPRINT));
         }
+    }
+    // How much of what was used before is still in the device's caches.
+    let scale = Variant { kernel: Kernel::Scale, extent: 0 };
+    for &mib in sizes.device_footprints_mib {
+        probes.push(around(scale, 1 << 16, Bytes::mib(mib)));
     }
     probes
 }

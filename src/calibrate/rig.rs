@@ -185,6 +185,9 @@ impl<'d> Rig<'d> {
             Quantity::JustCopied { variant, elements } => {
                 vec![self.kernels_behind_copies(*variant, *elements, count)?]
             }
+            &Quantity::KernelAround { variant, elements, footprint } => {
+                vec![self.kernels_around((variant, elements), footprint, count)?]
+            }
             Quantity::Twin { variant, elements, footprint } => {
                 vec![self.twin(*variant, *elements, *footprint, count)]
             }

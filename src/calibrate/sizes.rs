@@ -38,7 +38,9 @@ pub(super) struct Sizes {
     pub own_footprints_kib: &'static [u64],
     /// What all threads go round for that, between what surely stays and what does not.
     pub team_footprints_mib: &'static [u64],
-    /// What a twin goes round to find out how much stays in the caches.
+    /// What a twin goes round, and a kernel on the device, to find out how much stays in the
+    /// caches.
+    pub device_footprints_mib: &'static [u64],
     pub footprints_mib: &'static [u64],
     pub memory: Vec<Bytes>,
     /// What the CPU reads and writes of write-combined memory.
@@ -102,16 +104,17 @@ impl Sizes {
                 // With both sides of where data no longer stays in a core's first cache.
                 elements: &[10, 12, 14, 16, 18, 20, 22, 24, 26, 13, 15, 17, 19, 21, 23, 25],
                 coarse: &[10, 13, 14, 18, 22, 26],
-                just_copied: &[10, 14, 17, 18, 19, 20, 22],
+                elsewhere: &[10, 14, 17, 18, 19, 20, 22],
             },
             apart: Powers {
                 elements: &[10, 17, 22, 25],
                 coarse: &[10, 22],
-                just_copied: &[10, 17, 20],
+                elsewhere: &[10, 17, 20],
             },
             own_footprints_kib: &[64, 256, 512, 1024, 1536, 2048, 2304, 2560, 3072, 4096, 8192],
             team_footprints_mib: &[4, 8, 12, 16, 20, 24, 32, 48],
             footprints_mib: &[48, 96, 192, 288, 384, 576, 768, 1152, 1728],
+            device_footprints_mib: &[8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 128, 256],
             memory: [64 << 10, 1 << 20, 8 << 20, 64 << 20, LARGEST.get()].map(Bytes::new).to_vec(),
             combined: &[1 << 18, 1 << 21],
             transfer_powers: |path| match path {
@@ -158,12 +161,13 @@ impl Sizes {
             closely: Powers {
                 elements: &[10, 14, 16, 18, 20, 22, 24],
                 coarse: &[13, 14, 18, 22],
-                just_copied: &[14, 18, 20],
+                elsewhere: &[14, 17, 18, 20],
             },
-            apart: Powers { elements: &[10, 22, 25], coarse: &[22], just_copied: &[] },
+            apart: Powers { elements: &[10, 22, 25], coarse: &[22], elsewhere: &[] },
             own_footprints_kib: &[256, 1024, 2048, 3072, 8192],
             team_footprints_mib: &[8, 16, 24],
             footprints_mib: &[48, 192, 384, 768, 1728],
+            device_footprints_mib: &[8, 32, 48, 64, 96, 256],
             memory: vec![Bytes::kib(64), Bytes::mib(8), Bytes::mib(64)],
             combined: &[],
             transfer_powers: |path| match path {
@@ -207,8 +211,8 @@ pub(super) struct Points {
     pub elements: Vec<u64>,
     /// Those on the CPU with the data further away.
     pub coarse: Vec<u64>,
-    /// Those on the device with the data just copied.
-    pub just_copied: Vec<u64>,
+    /// Those on the device with the data just copied, and with it in memory.
+    pub elsewhere: Vec<u64>,
 }
 
 /// Powers of two of the elements of kernels and of their twins.
@@ -216,9 +220,9 @@ struct Powers {
     elements: &'static [u32],
     /// Those of twins whose data is further away.
     coarse: &'static [u32],
-    /// Those of kernels whose data was just copied: from where they wait for it to where they
-    /// would find little of it in the device's cache anyway.
-    just_copied: &'static [u32],
+    /// Those of kernels whose data was just copied, or used before much else: from where they
+    /// wait for it to where they would find little of it in the device's cache anyway.
+    elsewhere: &'static [u32],
 }
 
 impl Powers {
@@ -238,12 +242,12 @@ impl Powers {
         };
         // A library may wait for the device when it is first called, and so for ever where the
         // stream is held for the copies to come first.
-        let just_copied = if calls_a_library(variant.kernel) { &[] } else { self.just_copied };
+        let elsewhere = if calls_a_library(variant.kernel) { &[] } else { self.elsewhere };
         Points {
             variant,
             elements: whole(self.elements),
             coarse: whole(self.coarse),
-            just_copied: whole(just_copied),
+            elsewhere: whole(elsewhere),
         }
     }
 }

@@ -10,8 +10,8 @@ use crate::profile::{
     Refetch,
 };
 use crate::samples::{
-    IN_ONE_STREAM, IN_TURN, IN_TURN_COPY, Link, MEANWHILE, Measurement, Quantity, REFETCHED,
-    ROTATED, SHORT_COPY, TRIP_ELEMENTS, TimedCall,
+    DEVICE_FOOTPRINT, IN_ONE_STREAM, IN_TURN, IN_TURN_COPY, Link, MEANWHILE, Measurement, Quantity,
+    REFETCHED, ROTATED, SHORT_COPY, TRIP_ELEMENTS, TimedCall,
 };
 use crate::stats::{Line, median, relative_spread, theil_sen};
 use crate::units::{Bandwidth, Bytes};
@@ -394,18 +394,25 @@ pub(super) fn kernels(lookup: &Lookup<'_>) -> Vec<KernelModel> {
     };
     let model = |variant| {
         let time = curve(variant)?;
-        let just_copied = longer_just_copied(lookup, variant, &time);
-        Some(KernelModel { variant, time, just_copied })
+        // What it takes longer, over elements, than on the same data again and again.
+        let longer = |of: &dyn Fn(&Quantity) -> Option<(Variant, u64)>| {
+            let of_this = |what: &Quantity| of(what).filter(|of| of.0 == variant).map(|of| of.1);
+            let (knots, scatter) = lookup.points(of_this)?;
+            Some(Curve { knots, scatter }.above(&time))
+        };
+        let just_copied = longer(&|quantity| match *quantity {
+            Quantity::JustCopied { variant, elements } => Some((variant, elements)),
+            _ => None,
+        });
+        let from_memory = longer(&|quantity| match *quantity {
+            Quantity::KernelAround { variant, elements, footprint }
+                if footprint >= DEVICE_FOOTPRINT =>
+            {
+                Some((variant, elements))
+            }
+            _ => None,
+        });
+        Some(KernelModel { variant, time, just_copied, from_memory })
     };
     variants.into_iter().filter_map(model).collect()
-}
-
-/// What a kernel takes longer on data that copies have just brought, over elements; `usual`:
-/// what it takes on the same data again and again.
-fn longer_just_copied(lookup: &Lookup<'_>, wanted: Variant, usual: &Curve) -> Option<Curve> {
-    let (knots, scatter) = lookup.points(|quantity| match quantity {
-        Quantity::JustCopied { variant, elements } if *variant == wanted => Some(*elements),
-        _ => None,
-    })?;
-    Some(Curve { knots, scatter }.above(usual))
 }

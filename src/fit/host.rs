@@ -7,8 +7,8 @@ use crate::profile::{
     CacheModel, CallCosts, Curve, Handed, MemoryCosts, StagingModel, TwinModel, TwoWays, Warmth,
 };
 use crate::samples::{
-    Handing, MEMORY_FOOTPRINT, MOST_OF_ONE_CORE, MemoryWork, ONE_TEAM, ONE_THREAD, Quantity,
-    SHARED_FOOTPRINT, Taker,
+    DEVICE_FOOTPRINT, Handing, MEMORY_FOOTPRINT, MOST_OF_ONE_CORE, MemoryWork, ONE_TEAM,
+    ONE_THREAD, Quantity, SHARED_FOOTPRINT, Taker,
 };
 use crate::stats::{isotonic, median, theil_sen};
 use crate::units::Bytes;
@@ -16,6 +16,14 @@ use crate::units::Bytes;
 pub(super) fn caches(lookup: &Lookup<'_>) -> CacheModel {
     let twins = |quantity: &Quantity| match *quantity {
         Quantity::Twin { variant, elements, footprint } if variant.kernel == Kernel::Saxpy => {
+            Some((elements, footprint.get()))
+        }
+        _ => None,
+    };
+    let around = |quantity: &Quantity| match *quantity {
+        Quantity::KernelAround { variant, elements, footprint }
+            if variant.kernel == Kernel::Scale =>
+        {
             Some((elements, footprint.get()))
         }
         _ => None,
@@ -50,6 +58,7 @@ pub(super) fn caches(lookup: &Lookup<'_>) -> CacheModel {
         own_misses: own_misses(ONE_THREAD, (STAYS_PRIVATE, MOST_OF_ONE_CORE)),
         own_team_misses: own_misses(ONE_TEAM, (STAYS_WITH_TEAM, SHARED_FOOTPRINT)),
         twin_misses: misses(lookup, (SHARED_FOOTPRINT, MEMORY_FOOTPRINT), twins),
+        device_misses: misses(lookup, (STAYS_ON_DEVICE, DEVICE_FOOTPRINT), around),
         shared_bytes: SHARED_FOOTPRINT,
     }
 }
@@ -126,6 +135,8 @@ fn shares(times: Vec<(f64, f64)>, (hot, cold): (f64, f64)) -> Vec<(f64, f64)> {
     footprints.into_iter().zip(isotonic(&shares)).collect()
 }
 
+/// Memory that the caches of a device keep.
+const STAYS_ON_DEVICE: Bytes = Bytes::mib(8);
 /// Memory that a core keeps to itself, wherever it has caches of its own.
 const STAYS_PRIVATE: Bytes = Bytes::kib(256);
 

@@ -1,4 +1,4 @@
-//! What the CPU's caches keep of the data that a plan uses again.
+//! What caches keep of the data that a plan uses again.
 
 use super::Around;
 use super::checked::{misses, not_negative};
@@ -6,7 +6,7 @@ use crate::samples::SHARED_FOOTPRINT;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
-/// What the CPU's caches keep: the share of host data that is gone when it is
+/// What the CPU's caches keep, and the device's: the share of data that is gone when it is
 /// used again, over the bytes that are used in between.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -33,6 +33,9 @@ pub struct CacheModel {
     /// For the team of threads that runs twins.
     #[serde(default, deserialize_with = "misses")]
     pub twin_misses: Option<Vec<(f64, f64)>>,
+    /// For kernels on the device, over the bytes of its memory.
+    #[serde(default, deserialize_with = "misses", skip_serializing_if = "Option::is_none")]
+    pub device_misses: Option<Vec<(f64, f64)>>,
     /// The footprint at which [`Warmth::Shared`](super::Warmth::Shared) was measured.
     pub shared_bytes: Bytes,
 }
@@ -58,6 +61,7 @@ impl Default for CacheModel {
             handed_to_team: None,
             handed_behind_helpers: None,
             twin_misses: None,
+            device_misses: None,
             shared_bytes,
         }
     }
@@ -98,6 +102,11 @@ impl CacheModel {
     /// Share of misses, 0 to 1, on going round `footprint`; `None` if it was not measured.
     pub fn twins(&self, footprint: Bytes) -> Option<f64> {
         self.twin_misses.as_ref().map(|knots| share(knots, footprint))
+    }
+
+    /// The same for kernels on the device.
+    pub fn device(&self, footprint: Bytes) -> Option<f64> {
+        self.device_misses.as_ref().map(|knots| share(knots, footprint))
     }
 }
 

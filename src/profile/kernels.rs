@@ -50,24 +50,16 @@ impl Reuse {
     /// The mean of what holds for each byte, by the memory that was used since it was; `None`
     /// if that is not known.
     fn mean(&self, of: impl Fn(Bytes) -> Option<f64>) -> Option<f64> {
+        let whole: Bytes = self.0.iter().map(|&(bytes, _)| bytes).sum();
         let used = self.0.iter().filter(|&&(bytes, _)| bytes > Bytes::ZERO);
         let parts = used.map(|&(bytes, since)| Some(of(since)? * bytes.as_f64()));
-        Some(parts.sum::<Option<f64>>()? / self.bytes().as_f64().max(1.0))
-    }
-
-    /// All that the kernel works on.
-    fn bytes(&self) -> Bytes {
-        self.0.iter().map(|&(bytes, _)| bytes).sum()
+        Some(parts.sum::<Option<f64>>()? / whole.as_f64()).filter(|_| whole > Bytes::ZERO)
     }
 }
 
 impl Profile {
     /// A kernel on the device. Where it was not measured what it costs that a copy has just
     /// brought what it reads, that costs nothing.
-    ///
-    /// A kernel that goes round more memory than the caches keep takes as long as they and the
-    /// memory behind them let it: one on a piece of as much takes its share of that, if that is
-    /// longer than on a piece that is used again and again.
     ///
     /// # Errors
     /// If the kernel was not calibrated at such a size.
@@ -79,30 +71,41 @@ impl Profile {
         found: &OnDevice,
     ) -> Result<KernelTime, Unknown> {
         let variant = Variant::of(kernel, arguments);
-        let time = |n, is_just_copied| {
-            let models = self.kernels.iter().map(|model| (model.variant, model.on(is_just_copied)));
+        let time = |n, data| {
+            let models = self.kernels.iter().map(|model| (model.variant, model.on(data)));
             between(models, variant, n, "on the GPU")
         };
-        let (near, usual) = (time(n, found.is_just_copied)?, time(n, false)?);
+        let usual = time(n, Data::Near)?;
+        let near = if found.is_just_copied { time(n, Data::JustCopied)? } else { usual };
         let models = || self.kernels.iter().filter(|model| model.variant.kernel == kernel);
         let largest = models().map(|model| model.time.largest()).fold(f64::INFINITY, f64::min);
         // Elements of kernels that go round as much.
-        let (own, elements) = (found.reuse.bytes().as_f64().max(1.0), n as f64);
-        let around = |since: Bytes| (since.as_f64() / own * elements).min(largest).max(elements);
-        // Of what it takes, that much does not depend on its size.
-        let fixed = time(1, false).unwrap_or_default().min(usual);
-        let share_of = |since| {
-            let around = around(since);
-            let whole = time(around as u64, false).ok()?;
-            Some((fixed + (whole - fixed) * elements / around).max(usual))
+        let (own, elements) = (Bytes::new(variant.bytes(n)), n as f64);
+        let around = |since: Bytes| {
+            (since.as_f64() / own.as_f64().max(1.0) * elements).clamp(1.0, largest.max(elements))
         };
-        let ns = found.reuse.mean(share_of).map_or(near, |far| far.max(near));
+        let far = time(n, Data::InMemory)?;
+        let misses = |since| self.caches.device(since);
+        let time_since = |since: Bytes| {
+            if since > own
+                && let (Some(there), Some(here)) = (misses(own), misses(since))
+            {
+                return Some(blend(usual, far, further(there, here)));
+            }
+            let whole = time(around(since) as u64, Data::Near).ok()?;
+            Some(share((usual, n), (whole, around(since)), time(1, Data::Near).unwrap_or_default()))
+        };
+        let ns = match found.reuse.mean(time_since) {
+            Some(ns) if found.is_just_copied => ns.max(near),
+            Some(ns) => ns,
+            None => near,
+        };
         // With more to do, none of the device waits for the rest; and nothing is any nearer.
         let farthest = found.reuse.0.map(|(_, since)| around(since)).into_iter();
         let farthest = farthest.fold(elements, f64::max);
         let sizes = models().flat_map(|model| &model.time.knots).map(|&(size, _)| size);
         let sizes = sizes.filter(|&size| size > farthest && size <= largest).chain([farthest]);
-        let of_one = sizes.filter_map(|size| Some(time(size as u64, false).ok()? / size));
+        let of_one = sizes.filter_map(|size| Some(time(size as u64, Data::Near).ok()? / size));
         let at_best = of_one.fold(f64::INFINITY, f64::min) * elements;
         Ok(KernelTime { ns, at_best: at_best.min(ns) })
     }
@@ -174,15 +177,36 @@ impl Profile {
     }
 }
 
+/// Where a kernel on the device finds what it reads.
+#[derive(Clone, Copy)]
+enum Data {
+    /// Where it was when the same kernel used it before.
+    Near,
+    JustCopied,
+    InMemory,
+}
+
 impl KernelModel {
-    /// Its time on data that was used before, or that a copy has just brought. Of twice
-    /// the largest size at which that was measured, nothing is found near either way.
-    fn on(&self, is_just_copied: bool) -> Cow<'_, Curve> {
-        match &self.just_copied {
-            Some(longer) if is_just_copied => Cow::Owned(self.time.plus(longer, 2.0)),
-            _ => Cow::Borrowed(&self.time),
-        }
+    /// Its time on such data. Of twice the largest size at which that was measured, nothing is
+    /// found near either way.
+    fn on(&self, data: Data) -> Cow<'_, Curve> {
+        let longer = match data {
+            Data::Near => &None,
+            Data::JustCopied => &self.just_copied,
+            Data::InMemory => &self.from_memory,
+        };
+        let time = longer.as_ref().map(|longer| Cow::Owned(self.time.plus(longer, 2.0)));
+        time.unwrap_or(Cow::Borrowed(&self.time))
     }
+}
+
+/// What a kernel takes that goes round as much memory as one `around` so many elements, which
+/// takes `whole`: its share of that, but for what does not depend on the size. In place, it goes
+/// round less than where it was measured, and takes no longer; else, no less.
+fn share((usual, n): (f64, u64), (whole, around): (f64, f64), fixed: f64) -> f64 {
+    let fixed = fixed.min(usual);
+    let share = fixed + (whole - fixed) * n as f64 / around;
+    if around < n as f64 { share.min(usual) } else { share.max(usual) }
 }
 
 /// Interpolates between the two calibrated extents around the wanted one, and

@@ -285,6 +285,9 @@ pub struct KernelModel {
     /// reads: one launch after the other on the same data finds that as near as can be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub just_copied: Option<Curve>,
+    /// The same where it reads what is in none of the device's caches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from_memory: Option<Curve>,
 }
 
 /// A kernel's CPU twin: nanoseconds over elements.

@@ -8,6 +8,8 @@ use crate::units::Bytes;
 pub const SHARED_FOOTPRINT: Bytes = Bytes::mib(96);
 /// On going round so much or more, a CPU finds nothing in its caches.
 pub const MEMORY_FOOTPRINT: Bytes = Bytes::mib(1024);
+/// On going round so much or more, a device finds nothing in its caches.
+pub const DEVICE_FOOTPRINT: Bytes = Bytes::mib(256);
 /// What one thread runs, going round ever more memory, to find out how much of
 /// it its core keeps for itself. Beyond [`MOST_OF_ONE_CORE`], it keeps nothing.
 pub const ONE_THREAD: (Variant, u64) = (Variant { kernel: Kernel::Scale, extent: 0 }, 1 << 12);

@@ -13,12 +13,14 @@ mod paths;
 mod provenance;
 mod table;
 mod timing;
+mod trips;
 mod words;
 
 pub use agreed::{
-    CYCLES, IN_ONE_STREAM, IN_TURN, IN_TURN_COPY, LONG_COPY, LONG_KERNEL, MEANWHILE,
-    MEMORY_FOOTPRINT, MOST_OF_ONE_CORE, ONE_TEAM, ONE_THREAD, REFETCHED, ROTATED, ROTATED_IN_GRAPH,
-    ROWS, SECOND_NODE, SHARED_FOOTPRINT, SHORT_COPY, SHORT_KERNEL, TRIP_ELEMENTS, TURNS,
+    CYCLES, DEVICE_FOOTPRINT, IN_ONE_STREAM, IN_TURN, IN_TURN_COPY, LONG_COPY, LONG_KERNEL,
+    MEANWHILE, MEMORY_FOOTPRINT, MOST_OF_ONE_CORE, ONE_TEAM, ONE_THREAD, REFETCHED, ROTATED,
+    ROTATED_IN_GRAPH, ROWS, SECOND_NODE, SHARED_FOOTPRINT, SHORT_COPY, SHORT_KERNEL, TRIP_ELEMENTS,
+    TURNS,
 };
 pub use condition::Condition;
 pub use file::{FORMAT, Recorder, SamplesError};
@@ -26,6 +28,7 @@ pub use handing::{Handing, Taker};
 pub use paths::{Load, STREAMING_KERNEL, STREAMING_TWIN, SetupStep, Side, TransferPath};
 pub use provenance::{Extent, Provenance};
 pub use timing::Doer;
+pub use trips::TripPart;
 
 use crate::kernels::Variant;
 use crate::plan::{DeviceId, Direction};
@@ -224,6 +227,13 @@ pub enum Quantity {
         variant: Variant,
         elements: u64,
     },
+    /// The same where each launch is on data of its own, which was used before other kernels went
+    /// round the rest of `footprint` bytes of the device's memory.
+    KernelAround {
+        variant: Variant,
+        elements: u64,
+        footprint: Bytes,
+    },
     /// Host time of a kernel's CPU twin; runs go round memory of `footprint` bytes.
     Twin {
         variant: Variant,
@@ -322,28 +332,6 @@ pub enum Quantity {
         device: DeviceId,
         of: Box<Quantity>,
     },
-}
-
-/// A part of a trip. What calls take varies, and the rest hardly at all: apart, each
-/// is known as well as it can be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TripPart {
-    FirstCall,
-    NextCall,
-    /// From the return of the last call to that of a synchronisation.
-    Rest,
-}
-
-impl TripPart {
-    /// Those of a trip with one call, or with two.
-    pub const fn all(has_next: bool) -> &'static [Self] {
-        if has_next {
-            &[Self::FirstCall, Self::NextCall, Self::Rest]
-        } else {
-            &[Self::FirstCall, Self::Rest]
-        }
-    }
 }
 
 /// Why no more samples were taken.

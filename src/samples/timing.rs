@@ -22,6 +22,7 @@ impl Quantity {
             Self::Copy { .. }
             | Self::Kernel { .. }
             | Self::JustCopied { .. }
+            | Self::KernelAround { .. }
             | Self::Chain { .. }
             | Self::GraphChain { .. }
             | Self::GraphRows { .. }

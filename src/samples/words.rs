@@ -1,6 +1,8 @@
 //! What was measured, in a few words.
 
-use super::{GraphCall, Handing, Link, MemoryWork, Quantity, Side, Taker, TimedCall, TripPart};
+use super::{
+    GraphCall, Handing, Link, Load, MemoryWork, Quantity, Side, Taker, TimedCall, TripPart,
+};
 use crate::kernels::Variant;
 use crate::plan::Direction;
 use crate::units::Bytes;
@@ -48,6 +50,9 @@ impl fmt::Display for Quantity {
             Self::JustCopied { variant, elements } => {
                 on_gpu(f, *variant, *elements, ", just copied")
             }
+            Self::KernelAround { variant, elements, footprint } => {
+                on_gpu(f, *variant, *elements, &format!(", round {footprint}"))
+            }
             Self::Twin { variant, elements, footprint } => {
                 let name = named_variant(*variant);
                 write!(f, "{name} on the CPU, {elements} elements, round {footprint}")
@@ -63,11 +68,8 @@ impl fmt::Display for Quantity {
                 write!(f, "host cost of {} on an idle device", call.name())
             }
             Self::Transfer { path, bytes } => write!(f, "{} of {bytes}", path.name()),
-            Self::Beside { direction, bytes, load, of: Side::Copy } => {
-                write!(f, "{direction} copy of {bytes} beside {}", load.name())
-            }
-            Self::Beside { direction, bytes, load, of: Side::Load } => {
-                write!(f, "{} beside {direction} copies of {bytes}", load.name())
+            Self::Beside { direction, bytes, load, of } => {
+                beside_load(f, (*direction, *bytes), *load, *of)
             }
             Self::Setup { step } => f.write_str(step.name()),
             Self::PeerCopy { from, to, bytes, both, .. } => {
@@ -80,6 +82,19 @@ impl fmt::Display for Quantity {
             Self::Crossing { whole } => f.write_str(crossing(*whole)),
             Self::On { device, of } => write!(f, "{of}, GPU {}", device.0),
         }
+    }
+}
+
+fn beside_load(
+    f: &mut fmt::Formatter<'_>,
+    (direction, bytes): (Direction, Bytes),
+    load: Load,
+    of: Side,
+) -> fmt::Result {
+    let load = load.name();
+    match of {
+        Side::Copy => write!(f, "{direction} copy of {bytes} beside {load}"),
+        Side::Load => write!(f, "{load} beside {direction} copies of {bytes}"),
     }
 }
 

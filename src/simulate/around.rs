@@ -41,7 +41,7 @@ pub(super) fn around(plan: &Plan, threads: usize) -> BTreeMap<usize, Around> {
             before.filter(|&before| by(before, user)).map_or(Bytes::ZERO, |_| slice.length)
         };
         let operands = operands(step);
-        let reuse = reuse(&uses, &operands, footprint);
+        let reuse = reuse(&uses, &operands, &operands, footprint);
         let only_read = &operands[..operands.len() - 1];
         let bytes =
             |by| [only_read.iter().map(|slice| used(slice, by)).sum(), used(&step.output, by)];
@@ -69,11 +69,16 @@ pub(super) fn operands(step: &Step) -> Vec<Slice> {
     only_read.chain([&step.output]).copied().collect()
 }
 
-/// Of each operand its bytes and those that were used since it was: as many as a pass goes round
-/// at most.
-pub(super) fn reuse<B: Copy>(uses: &Uses<B>, operands: &[Slice], footprint: Bytes) -> Reuse {
+/// Of each slice that a kernel uses its bytes and those that were used since it was, with all
+/// `operands` of the kernel: as many as a pass goes round at most.
+pub(super) fn reuse<B: Copy>(
+    uses: &Uses<B>,
+    slices: &[Slice],
+    operands: &[Slice],
+    footprint: Bytes,
+) -> Reuse {
     let mut reuse = Reuse::default();
-    for (reuse, slice) in reuse.0.iter_mut().zip(operands) {
+    for (reuse, slice) in reuse.0.iter_mut().zip(slices) {
         let since = uses.since(slice, operands);
         *reuse = (slice.length, since.unwrap_or(footprint).min(footprint));
     }

@@ -39,7 +39,9 @@ pub(super) fn on_device(plan: &Plan) -> BTreeMap<usize, OnDevice> {
                 let id = plan.device_of(*stream);
                 let uses = &mut uses[id.0];
                 let operands = operands(step);
-                let reuse = reuse(uses, &operands, plan.bytes_in(Place::Device(id)));
+                // Nothing waits for what is written.
+                let whole = plan.bytes_in(Place::Device(id));
+                let reuse = reuse(uses, &step.inputs, &operands, whole);
                 // All of them: what is read now is found near from here on.
                 let brought = |slice: &&Slice| uses.forget(slice).contains(&By::Copy);
                 let is_just_copied = step.inputs.iter().filter(brought).count() > 0;

@@ -303,7 +303,12 @@ fn kernel(variant: Variant) -> KernelModel {
     let small = [(1.0, 1_000.0), (2.0, 3_000.0), (2_000.0, 3_000.0)];
     let large = [(1e9, 1e9 + 1_000.0), (1e12, 1e9 + 2_000.0)];
     let knots = [small.as_slice(), &large].concat();
-    KernelModel { variant, time: Curve { knots, scatter: SCATTER }, just_copied: None }
+    KernelModel {
+        variant,
+        time: Curve { knots, scatter: SCATTER },
+        just_copied: None,
+        from_memory: None,
+    }
 }
 
 /// One, two or five nanoseconds an element, by where the data is found.

@@ -289,3 +289,48 @@ fn what_kernels_take_longer_on_data_that_was_just_copied() {
     let bare = fitted(all);
     assert_eq!(time(&bare, 1 << 14, true), time(&bare, 1 << 14, false));
 }
+
+/// What is in no cache takes a microsecond longer to come, and a kernel that has had half of it
+/// go by waits half as long.
+#[test]
+fn what_kernels_take_longer_on_data_in_memory() {
+    let variant = Variant { kernel: Kernel::Scale, extent: 0 };
+    let usual = |elements: u64| 1_500.0 + elements as f64 / 500.0;
+    let gone = |footprint: f64| ((footprint - 32.0) / 32.0).clamp(0.0, 1.0);
+    let mut clock = Clock::new(0.005, 0.02);
+    let mut all = Vec::new();
+    for power in [10, 14, 16, 18, 24] {
+        let elements = 1 << power;
+        all.extend(chains(&mut clock, &Quantity::Kernel { variant, elements }, usual(elements)));
+    }
+    let mut around = |elements, mib: u64| {
+        let footprint = Bytes::mib(mib);
+        let quantity = Quantity::KernelAround { variant, elements, footprint };
+        chains(&mut clock, &quantity, usual(elements) + 1_000.0 * gone(mib as f64))
+    };
+    let [few, many] = [1 << 10, 1 << 18];
+    all.extend([few, many].into_iter().flat_map(|elements| around(elements, 256)));
+    all.extend([8, 24, 32, 40, 48, 64, 96, 256].into_iter().flat_map(|mib| around(1 << 16, mib)));
+    let profile = fitted(all.clone());
+    let time = |profile: &Profile, elements: u64, since: Bytes| {
+        let mut found = OnDevice::default();
+        found.reuse.0[0] = (Bytes::of_f32(elements), since);
+        let arguments = variant.arguments();
+        profile.kernel(Kernel::Scale, &arguments, elements, &found).expect("measured").ns
+    };
+    for elements in [few, 1 << 12, many] {
+        for mib in [16, 36, 44, 56, 200] {
+            let longer = time(&profile, elements, Bytes::mib(mib)) - usual(elements);
+            let expected = 1_000.0 * gone(mib as f64);
+            assert!((longer - expected).abs() < 60.0, "{longer} of {elements} round {mib} MiB");
+        }
+    }
+    // Its own two arrays are as near as where they were measured; one, in place, is no farther.
+    let whole = 1 << 24;
+    assert_within(time(&profile, whole, Bytes::mib(128)), usual(whole), 0.02, whole);
+    assert_within(time(&profile, whole, Bytes::mib(64)), usual(whole), 0.02, whole);
+    // Where that was not measured, a piece takes its share of the whole.
+    all.retain(|one| !matches!(one.quantity, Quantity::KernelAround { .. }));
+    let bare = fitted(all);
+    assert_within(time(&bare, many, Bytes::mib(128)), usual(many), 0.02, many);
+}

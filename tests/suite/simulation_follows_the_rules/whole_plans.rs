@@ -3,7 +3,8 @@
 use super::*;
 use crate::machines::{FREE, machine};
 use crate::workloads::simple;
-use hallway::plan::build;
+use hallway::plan::{Issue, build};
+use hallway::scenario::Home;
 
 /// A multiple of 32, at which chunks are cut.
 const CHUNK: u64 = 9_600;
@@ -91,5 +92,39 @@ fn the_cpu_is_the_sum_of_its_twins() {
         let plan = build(&workload, pinned(Family::Cpu)).expect("fits");
         let timeline = simulate(&plan, &machine()).expect("known");
         assert_eq!(makespan(&timeline), batches * (1_000 + slope * 60_000));
+    }
+}
+
+/// However they are cut: pieces that go round all of it are as far away as it is, and blocks
+/// that there is room for do not make memory faster.
+#[test]
+fn pieces_of_what_stays_on_the_device_are_no_faster_than_the_whole() {
+    let mut machine = machine();
+    // What stays in the caches is ten times as fast.
+    let elements = 1 << 20;
+    let stays = elements as f64 / 16.0;
+    let slow = |elements: f64| 1_500.0 + (elements - stays) + stays / 10.0;
+    let knots = vec![(1.0, 1_500.0), (stays, 1_500.0 + stays / 10.0), (1e9, slow(1e9))];
+    for model in &mut machine.kernels {
+        model.time.knots.clone_from(&knots);
+    }
+    let mut workload = simple(Kernel::Scale, elements, "");
+    workload.buffers.iter_mut().for_each(|buffer| buffer.home = Home::Device);
+    let takes = |family| {
+        let plan = build(&workload, pinned(family)).expect("fits");
+        makespan(&simulate(&plan, &machine).expect("known")) as f64
+    };
+    let whole = takes(Family::Resident);
+    assert!(whole > slow(elements as f64));
+    for chunks in [2, 16, 64] {
+        let issue = Issue::DepthFirst;
+        for family in [
+            Family::ByEngine { chunks },
+            Family::ByChunk { chunks, streams: 2, issue },
+            Family::ByChunk { chunks, streams: 4, issue },
+        ] {
+            let ratio = takes(family) / whole;
+            assert!((0.995..1.3).contains(&ratio), "{ratio} of {family:?}");
+        }
     }
 }
