@@ -78,13 +78,16 @@ pub(super) fn device_probes(sizes: &Sizes) -> Vec<Probe> {
     let around = |variant, elements, footprint| {
         one(Quantity::KernelAround { variant, elements, footprint }, parts(elements))
     };
-    for Points { variant, elements, elsewhere, .. } in sizes.points().into_iter().filter(on_device)
+    for Points { variant, elements, just_copied, in_memory, .. } in
+        sizes.points().into_iter().filter(on_device)
     {
         for elements in elements {
             probes.push(one(Quantity::Kernel { variant, elements }, Counts::ByDuration));
         }
-        for elements in elsewhere {
+        for elements in just_copied {
             probes.push(one(Quantity::JustCopied { variant, elements }, parts(elements)));
+        }
+        for elements in in_memory {
             probes.push(around(variant, elements, DEVICE_FOOTPRINT));
         }
     }

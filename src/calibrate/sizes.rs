@@ -104,12 +104,14 @@ impl Sizes {
                 // With both sides of where data no longer stays in a core's first cache.
                 elements: &[10, 12, 14, 16, 18, 20, 22, 24, 26, 13, 15, 17, 19, 21, 23, 25],
                 coarse: &[10, 13, 14, 18, 22, 26],
-                elsewhere: &[10, 14, 17, 18, 19, 20, 22],
+                just_copied: &[10, 14, 17, 18, 19, 20, 22],
+                in_memory: &[10, 14, 18, 20, 22],
             },
             apart: Powers {
                 elements: &[10, 17, 22, 25],
                 coarse: &[10, 22],
-                elsewhere: &[10, 17, 20],
+                just_copied: &[10, 17, 20],
+                in_memory: &[10, 20],
             },
             own_footprints_kib: &[64, 256, 512, 1024, 1536, 2048, 2304, 2560, 3072, 4096, 8192],
             team_footprints_mib: &[4, 8, 12, 16, 20, 24, 32, 48],
@@ -161,9 +163,15 @@ impl Sizes {
             closely: Powers {
                 elements: &[10, 14, 16, 18, 20, 22, 24],
                 coarse: &[13, 14, 18, 22],
-                elsewhere: &[14, 17, 18, 20],
+                just_copied: &[14, 18, 20],
+                in_memory: &[14, 18],
             },
-            apart: Powers { elements: &[10, 22, 25], coarse: &[22], elsewhere: &[] },
+            apart: Powers {
+                elements: &[10, 22, 25],
+                coarse: &[22],
+                just_copied: &[],
+                in_memory: &[],
+            },
             own_footprints_kib: &[256, 1024, 2048, 3072, 8192],
             team_footprints_mib: &[8, 16, 24],
             footprints_mib: &[48, 192, 384, 768, 1728],
@@ -211,8 +219,9 @@ pub(super) struct Points {
     pub elements: Vec<u64>,
     /// Those on the CPU with the data further away.
     pub coarse: Vec<u64>,
-    /// Those on the device with the data just copied, and with it in memory.
-    pub elsewhere: Vec<u64>,
+    /// Those on the device with the data just copied, and with it in no cache.
+    pub just_copied: Vec<u64>,
+    pub in_memory: Vec<u64>,
 }
 
 /// Powers of two of the elements of kernels and of their twins.
@@ -220,9 +229,10 @@ struct Powers {
     elements: &'static [u32],
     /// Those of twins whose data is further away.
     coarse: &'static [u32],
-    /// Those of kernels whose data was just copied, or used before much else: from where they
-    /// wait for it to where they would find little of it in the device's cache anyway.
-    elsewhere: &'static [u32],
+    /// Those of kernels whose data was just copied, or is in no cache: from where they wait for it
+    /// to where they would find little of it in the device's cache anyway.
+    just_copied: &'static [u32],
+    in_memory: &'static [u32],
 }
 
 impl Powers {
@@ -242,12 +252,14 @@ impl Powers {
         };
         // A library may wait for the device when it is first called, and so for ever where the
         // stream is held for the copies to come first.
-        let elsewhere = if calls_a_library(variant.kernel) { &[] } else { self.elsewhere };
+        let can_be_held = !calls_a_library(variant.kernel);
+        let held = |powers: &'static [u32]| whole(if can_be_held { powers } else { &[] });
         Points {
             variant,
             elements: whole(self.elements),
             coarse: whole(self.coarse),
-            elsewhere: whole(elsewhere),
+            just_copied: held(self.just_copied),
+            in_memory: held(self.in_memory),
         }
     }
 }
