@@ -44,13 +44,7 @@ pub(super) fn run(arguments: &PlotArguments) -> Result<Outcome, Failure> {
             eprintln!("{name}: no plan can be predicted; `hallway evaluate` tells why");
             continue;
         };
-        if pictures.insert(name, picture).is_some() {
-            return Err(Failure::Input(miette::miette!(
-                help = "plot them one by one, to different folders, or rename one",
-                "two of the scenarios are called `{}`",
-                subject.workload.name
-            )));
-        }
+        pictures.insert(name, picture);
     }
     let with_runs = subjects.iter().filter_map(|subject| {
         Some(score(&subject.workload, &subject.ranking, subject.runs.as_ref()?))

@@ -10,6 +10,7 @@ use crate::samples::{Extent, Samples};
 use crate::scenario::Workload;
 use crate::search::{Ranking, candidates_over, rank};
 use crate::trials::assess;
+use std::collections::BTreeMap;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -96,8 +97,24 @@ impl Predicting {
         Ok(Found { profile, path })
     }
 
+    /// What the scenarios say. Runs, pictures and reports go by name: of two that share one, the
+    /// second would take the place of the first.
     pub fn workloads(&self) -> Result<Vec<Workload>, Failure> {
-        self.scenarios.iter().map(|path| load(path)).collect()
+        let workloads: Vec<Workload> =
+            self.scenarios.iter().map(|path| load(path)).collect::<Result<_, _>>()?;
+        let mut places = BTreeMap::new();
+        for (workload, path) in workloads.iter().zip(&self.scenarios) {
+            if let Some(first) = places.insert(&workload.name, path) {
+                return Err(Failure::Input(miette::miette!(
+                    help = "give one of them another `name`, or name one of them at a time",
+                    "two of the scenarios are called `{}`: {} and {}",
+                    workload.name,
+                    first.display(),
+                    path.display()
+                )));
+            }
+        }
+        Ok(workloads)
     }
 
     /// Predicts and ranks the plans of a workload.

@@ -1,6 +1,8 @@
 //! The command says what is wrong, where, and what to do about it; its exit
 //! code says whose fault it is; and a command that fails leaves no files behind.
 
+mod the_files;
+
 use super::machines::machine;
 use hallway::gpu::Device;
 use hallway::kernels::Kernel;
