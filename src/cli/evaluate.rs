@@ -1,5 +1,6 @@
 //! `hallway evaluate`: predict and rank.
 
+use super::outputs::check_outputs;
 use super::profiles::deliver;
 use super::{Failure, Format, Outcome, Predicting};
 use crate::report::{Assessment, Evaluation, Origin, Rows};
@@ -28,6 +29,7 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
     let predicting = &arguments.predicting;
     let found = predicting.profile()?;
     let workloads = predicting.workloads()?;
+    check_outputs(predicting.inputs(&found), arguments.output.as_deref())?;
     let assess = |workload| {
         let ranking = predicting.ranking(workload, &found);
         let runs = arguments.runs.unwrap_or(workload.runs);

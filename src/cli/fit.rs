@@ -1,5 +1,6 @@
 //! `hallway fit`: a profile from samples that were taken before.
 
+use super::outputs::check_outputs;
 use super::profiles::{fitted, profile_of};
 use super::{Failure, Outcome};
 use crate::profile::ProfileError;
@@ -39,13 +40,7 @@ pub(super) struct FitArguments {
 
 pub(super) fn run(arguments: &FitArguments) -> Result<Outcome, Failure> {
     let FitArguments { samples: path, output } = arguments;
-    if path.canonicalize().is_ok_and(|path| output.canonicalize().is_ok_and(|to| to == path)) {
-        return Err(Failure::Input(miette::miette!(
-            help = "name another file with --output",
-            "the profile would take the place of its samples, {}",
-            path.display()
-        )));
-    }
+    check_outputs([path.as_path()], [output.as_path()])?;
     let samples = Samples::load(path).map_err(Failure::input)?;
     let profile = profile_of(&samples).map_err(Failure::input)?;
     profile.save(output).map_err(|error| match error {

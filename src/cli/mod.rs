@@ -11,6 +11,7 @@ mod compare;
 mod evaluate;
 mod fit;
 mod kernels;
+mod outputs;
 mod plot;
 mod profiles;
 mod verify;

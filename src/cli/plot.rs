@@ -1,5 +1,6 @@
 //! `hallway plot`: pictures for design reviews.
 
+use super::outputs::check_outputs;
 use super::profiles::{Found, deliver, write_whole};
 use super::verify::score;
 use super::{Failure, Outcome, Predicting};
@@ -22,6 +23,15 @@ pub(super) struct PlotArguments {
     output: PathBuf,
 }
 
+/// The picture that sets predictions against runs.
+const ERRORS: &str = "predicted-against-measured.svg";
+const BANDWIDTH: &str = "bandwidth.svg";
+
+/// File name of the picture of a plan.
+fn timeline_of(workload: &Workload) -> String {
+    format!("{}-gantt.svg", workload.name)
+}
+
 /// A scenario with everything that is known of it.
 struct Subject {
     workload: Workload,
@@ -31,20 +41,27 @@ struct Subject {
 
 pub(super) fn run(arguments: &PlotArguments) -> Result<Outcome, Failure> {
     let found = arguments.predicting.profile()?;
-    let subjects = subjects(&arguments.predicting, &found)?;
+    let workloads = arguments.predicting.workloads()?;
     let samples = found.samples();
+    let runs: Vec<PathBuf> = workloads.iter().map(|workload| found.runs_of(workload)).collect();
+    let inputs = runs.iter().chain([&samples]).map(PathBuf::as_path);
+    let timelines = workloads.iter().map(timeline_of);
+    let made = timelines.chain([ERRORS.to_owned(), BANDWIDTH.to_owned()]);
+    let made: Vec<PathBuf> = made.map(|name| arguments.output.join(name)).collect();
+    let inputs = arguments.predicting.inputs(&found).chain(inputs);
+    check_outputs(inputs, made.iter().map(PathBuf::as_path))?;
+    let subjects = subjects(workloads, &arguments.predicting, &found)?;
     let samples = samples.exists().then(|| Samples::load(&samples)).transpose();
     let samples = samples.map_err(Failure::input)?;
     // By name of file. Nothing is written before everything could be read.
     let mut pictures = BTreeMap::new();
     for subject in &subjects {
-        let name = format!("{}-gantt.svg", subject.workload.name);
         let Some(picture) = draw(subject) else {
             let name = &subject.workload.name;
             eprintln!("{name}: no plan can be predicted; `hallway evaluate` tells why");
             continue;
         };
-        pictures.insert(name, picture);
+        pictures.insert(timeline_of(&subject.workload), picture);
     }
     let with_runs = subjects.iter().filter_map(|subject| {
         Some(score(&subject.workload, &subject.ranking, subject.runs.as_ref()?))
@@ -52,10 +69,10 @@ pub(super) fn run(arguments: &PlotArguments) -> Result<Outcome, Failure> {
     let scores: Vec<_> = with_runs.filter(|score| !score.cells.is_empty()).collect();
     if !scores.is_empty() {
         let picture = predicted_against_measured(&scores);
-        pictures.insert("predicted-against-measured.svg".to_owned(), picture);
+        pictures.insert(ERRORS.to_owned(), picture);
     }
     if let Some(samples) = &samples {
-        pictures.insert("bandwidth.svg".to_owned(), bandwidth(&found.profile, samples));
+        pictures.insert(BANDWIDTH.to_owned(), bandwidth(&found.profile, samples));
     }
     let mut written = String::new();
     for (name, picture) in &pictures {
@@ -67,14 +84,18 @@ pub(super) fn run(arguments: &PlotArguments) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
-fn subjects(predicting: &Predicting, found: &Found) -> Result<Vec<Subject>, Failure> {
+fn subjects(
+    workloads: Vec<Workload>,
+    predicting: &Predicting,
+    found: &Found,
+) -> Result<Vec<Subject>, Failure> {
     let subject = |workload: Workload| {
         let is_run = found.runs_of(&workload).exists();
         let runs = is_run.then(|| found.saved_runs(&workload)).transpose()?;
         let ranking = predicting.ranking(&workload, found);
         Ok(Subject { workload, ranking, runs })
     };
-    predicting.workloads()?.into_iter().map(subject).collect()
+    workloads.into_iter().map(subject).collect()
 }
 
 /// The best plan on the GPU, since one on the CPU is a single bar. But among

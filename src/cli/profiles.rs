@@ -97,6 +97,11 @@ impl Predicting {
         Ok(Found { profile, path })
     }
 
+    /// The files that are read whatever the command.
+    pub fn inputs<'p>(&'p self, found: &'p Found) -> impl Iterator<Item = &'p Path> {
+        self.scenarios.iter().chain([&found.path]).map(PathBuf::as_path)
+    }
+
     /// What the scenarios say. Runs, pictures and reports go by name: of two that share one, the
     /// second would take the place of the first.
     pub fn workloads(&self) -> Result<Vec<Workload>, Failure> {

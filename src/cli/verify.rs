@@ -1,6 +1,7 @@
 //! `hallway verify`: run the plans, score the predictions, keep the runs.
 
 use super::calibrate::team;
+use super::outputs::check_outputs;
 use super::profiles::{Found, deliver};
 use super::{Failure, Outcome, Predicting};
 use crate::compare::{Cell, Score};
@@ -48,6 +49,13 @@ enum Style {
 pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
     let found = arguments.predicting.profile()?;
     let workloads = arguments.predicting.workloads()?;
+    let runs: Vec<PathBuf> = workloads.iter().map(|workload| found.runs_of(workload)).collect();
+    let runs = || runs.iter().map(PathBuf::as_path);
+    let (inputs, output) = (arguments.predicting.inputs(&found), arguments.output.as_deref());
+    match arguments.recorded {
+        true => check_outputs(inputs.chain(runs()), output),
+        false => check_outputs(inputs, runs().chain(output)),
+    }?;
     let sets = if arguments.recorded {
         workloads.iter().map(|workload| found.saved_runs(workload)).collect::<Result<_, _>>()?
     } else {

@@ -167,21 +167,10 @@ fn plans_that_were_not_run_are_counted() {
 }
 
 #[test]
-fn samples_are_not_overwritten_by_their_profile() {
+fn a_table_may_begin_as_spreadsheets_begin_a_file() {
     let text = "# gpu = Test\n# multiprocessors = 10\n# device_memory = 1 GiB\n\
                 path,memory,bytes,seconds\nH2D,pinned,4096,3e-6\n";
-    // As some spreadsheets begin a file.
     let (folder, path) = Folder::with("lab.csv", &format!("\u{feff}{text}"));
-    let link = folder.0.path().join("link.toml");
-    std::os::unix::fs::symlink(&path, &link).expect("made");
-    for output in [&path, &link] {
-        let to = output.to_str().expect("a name");
-        let found = hallway(&["fit", "--output", to], &path);
-        assert_eq!(found.status.code(), Some(2));
-        let error = String::from_utf8_lossy(&found.stderr);
-        assert!(error.contains("would take the place of its samples"), "{error}");
-        assert!(std::fs::read_to_string(&path).expect("there").ends_with(text));
-    }
     let to = folder.0.path().join("profile.toml");
     let found = hallway(&["fit", "--output", to.to_str().expect("a name")], &path);
     let said = String::from_utf8_lossy(&found.stdout);
