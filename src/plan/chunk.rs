@@ -25,6 +25,12 @@ pub(super) struct Item {
 /// The reason why the workload cannot be cut.
 pub(super) fn items(workload: &Workload, chunks: u64) -> Result<Vec<Item>, String> {
     let length = if chunks > 1 { Some(common_length(workload)?) } else { None };
+    let (calls, most) = (workload.calls(chunks), Workload::MOST_CALLS);
+    if chunks > 1 && calls > most {
+        return Err(format!(
+            "{calls} calls are more than the {most} that are gone through: take fewer chunks"
+        ));
+    }
     let grain = workload.grain();
     if length.is_some_and(|length| chunks > length / grain) {
         let rows =

@@ -17,10 +17,6 @@ const FAMILIES: [&str; 8] =
 /// No count is larger, so that times multiplied by counts stay within 64 bits.
 const LARGEST_COUNT: i64 = 1_000_000;
 
-/// Chunks of all batches together: from some hundreds on, time grows with their number, and a
-/// larger plan says no more.
-const MOST_PIECES: u64 = 8_192;
-
 /// Names stand in tables, plots and file names.
 const LONGEST_NAME: usize = 64;
 
@@ -45,7 +41,6 @@ fn check(raw: raw::RawScenario) -> Result<Workload, Fault> {
     let ids = unique_names("buffer", raw.buffers.iter().map(|buffer| &buffer.name))?;
     let buffers = raw.buffers.iter().map(buffer).collect::<Result<Vec<_>, _>>()?;
     total_size(&raw.buffers, &buffers, batches)?;
-    pieces(&raw, batches)?;
     unique_names("task", raw.tasks.iter().map(|task| &task.name))?;
     let scope = Scope { raw_buffers: &raw.buffers, buffers: &buffers, ids: &ids };
     let tasks = raw.tasks.iter().map(|raw| scope.task(raw)).collect::<Result<Vec<_>, _>>()?;
@@ -58,16 +53,17 @@ fn check(raw: raw::RawScenario) -> Result<Workload, Fault> {
         ));
     }
     graph::check_flow(&raw, &buffers, &tasks)?;
-    Ok(Workload {
+    let workload = Workload {
         tasks: graph::in_order(&tasks, &raw)?,
         limits: limits(&raw.limits)?,
         plans: plans(&raw.plans)?,
-        name: raw.name.into_inner(),
-        question: raw.question,
+        name: raw.name.get_ref().clone(),
+        question: raw.question.clone(),
         batches,
         runs,
         buffers,
-    })
+    };
+    calls(&raw, &workload).map(|()| workload)
 }
 
 fn name(name: &Spanned<String>) -> Result<(), Fault> {
@@ -178,25 +174,27 @@ fn total_size(raw: &[RawBuffer], buffers: &[Buffer], batches: u64) -> Result<(),
     Ok(())
 }
 
-fn pieces(raw: &raw::RawScenario, batches: u64) -> Result<(), Fault> {
+/// Plans are small enough to be gone through, at least those of whole batches and of as many
+/// chunks as the scenario names.
+fn calls(raw: &raw::RawScenario, workload: &Workload) -> Result<(), Fault> {
+    const MOST: u64 = Workload::MOST_CALLS;
     let too_many = |span, chunks: u64| {
+        let calls = workload.calls(chunks);
         let help = format!(
-            "use fewer `batches` or `chunks`, {MOST_PIECES} together at most: from some hundreds \
-             on, time grows with their number"
+            "use fewer `iterations`, `batches` or `chunks`: multiplied they may come to {MOST} \
+             calls, with 3 around the launches of each piece; more of the same say no more"
         );
-        Fault::new(
-            format!("{chunks} times {batches} pieces of work are too many to go through"),
-            span,
-            "too many",
-            help,
-        )
+        let message = format!("a plan would make {calls} calls, too many to go through");
+        Fault::new(message, span, "too many", help)
     };
-    if let Some(raw) = raw.batches.as_ref().filter(|_| batches > MOST_PIECES) {
-        return Err(too_many(raw.span(), 1));
+    if workload.calls(1) > MOST {
+        let keys = raw.tasks.iter().filter_map(|task| task.iterations.as_ref());
+        let most = keys.chain(&raw.batches).max_by_key(|count| *count.get_ref());
+        return Err(too_many(most.map_or(raw.name.span(), Spanned::span), 1));
     }
     for raw in &raw.plans.chunks {
         let chunks = count("a number of `chunks`", Some(raw))?.unwrap_or(1);
-        if chunks * batches > MOST_PIECES {
+        if workload.calls(chunks) > MOST {
             return Err(too_many(raw.span(), chunks));
         }
     }

@@ -114,6 +114,18 @@ pub struct PlanChoice {
 }
 
 impl Workload {
+    /// The most calls that a plan may make. Those that are simulated a hundred times each are
+    /// gone through in one or two minutes then; from some hundreds on, more say no more.
+    pub const MOST_CALLS: u64 = 16_384;
+
+    /// How many calls it takes at least to go over each batch in so many chunks.
+    pub fn calls(&self, chunks: u64) -> u64 {
+        // A copy in, one out, and something that joins them with the launches between.
+        const AROUND: u64 = 3;
+        let launches: u64 = self.tasks.iter().map(|task| task.iterations).sum();
+        (launches + AROUND).saturating_mul(self.batches).saturating_mul(chunks)
+    }
+
     pub fn buffer(&self, id: BufferId) -> &Buffer {
         &self.buffers[id.0]
     }

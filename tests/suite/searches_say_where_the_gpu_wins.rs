@@ -68,3 +68,22 @@ fn break_even_says_nothing_where_one_side_is_missing() {
         assert_eq!(break_even(&workload, &machine), None);
     }
 }
+
+/// Only what would be too long to go through is left out, and said.
+#[test]
+fn of_long_plans_those_of_few_chunks_are_tried() {
+    let mut workload = simple(Kernel::Stencil, 1_000_000, "");
+    workload.tasks[0].iterations = 1_000;
+    workload.plans.families = vec!["by-engine".to_owned()];
+    let found = candidates(&workload);
+    let name = |chunks: u64| format!("by-engine {chunks}, pinned");
+    let plans: Vec<String> = found.plans.iter().map(|plan| plan.strategy.to_string()).collect();
+    assert_eq!(plans, [2, 4, 8, 16].map(name));
+    let refused: Vec<String> = found.refused.iter().map(ToString::to_string).collect();
+    let said = "calls are more than the 16384 that are gone through: take fewer chunks";
+    let too_long = [(32, 32_096), (64, 64_192)];
+    assert_eq!(
+        refused,
+        too_long.map(|(chunks, calls)| format!("{}: {calls} {said}", name(chunks)))
+    );
+}

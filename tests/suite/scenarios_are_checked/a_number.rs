@@ -34,14 +34,35 @@ fn of_times_is_within_reason() {
     refuses(&text, "0\nsplit", "`iterations` of task `smooth` is 0", "1 or more");
     let text = valid_but("[1, 4]", "[1, 0]");
     refuses(&text, "0]", "a number of `chunks` is 0", "1 or more");
-    for (batches, chunks, marked) in [("8193", "4", "8193"), ("2", "4097", "4097")] {
-        let text = valid_but("batches = 2", &format!("batches = {batches}"));
-        let text = text.replace("[1, 4]", &format!("[1, {chunks}]"));
-        let message = "pieces of work are too many";
-        refuses(&text, marked, message, "8192 together at most");
-    }
     let text = valid_but("cpu_threads = 16", "cpu_threads = 0");
     refuses(&text, "0\n\n[plans]", "`cpu_threads` is 0", "1 or more");
+}
+
+/// Five launches and what is around them, of each of two batches.
+#[test]
+fn of_calls_is_one_that_can_be_gone_through() {
+    let with = |batches: &str, iterations: &str, chunks: &str| {
+        let text = valid_but("batches = 2", &format!("batches = {batches}"));
+        let text = text.replace("[1, 4]", &format!("[1, {chunks}]"));
+        text.replace("iterations = 4", &format!("iterations = {iterations}"))
+    };
+    for (batches, iterations, chunks) in
+        [("2048", "4", "1"), ("2", "8188", "1"), ("2", "4", "1024")]
+    {
+        read(&with(batches, iterations, chunks)).expect("16384 calls");
+    }
+    for (batches, iterations, chunks, marked, calls) in [
+        ("2049", "4", "4", "2049", "16392"),
+        ("2", "8189", "4", "8189", "16386"),
+        ("2", "4", "1025", "1025", "16400"),
+        ("1000000", "1000000", "1000000", "1000000\nruns", "1000004000000"),
+    ] {
+        let text = with(batches, iterations, chunks);
+        let message = format!("a plan would make {calls} calls, too many");
+        refuses(&text, marked, &message, "may come to 16384 calls");
+    }
+    let text = with("2", "1000000000", "4");
+    refuses(&text, "1000000000", "must be at most 1000000", "from 1 to 1000000");
 }
 
 #[test]
