@@ -85,8 +85,7 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
     let mut beginning = Vec::new();
     Recorder::new(&mut beginning, &so_far).map_err(Failure::machine)?;
     let file = files::begin(&growing, &beginning);
-    let file =
-        file.map_err(|e| Failure::Input(miette!("cannot write {}: {e}", growing.display())))?;
+    let file = file.map_err(|error| Failure::unwritten(growing.display(), &error))?;
     let mut bar = Bar::new().map_err(Failure::machine)?;
     let mut recorder = Recorder::after(file);
     let course = Course::new(&so_far.machine);
@@ -149,7 +148,7 @@ fn failure(error: CalibrateError, interrupted: impl Fn(&CalibrateError) -> Strin
 /// Measures a little and says whether the machine is what it was when the samples
 /// behind the profile were taken.
 fn check(arguments: &CalibrateArguments, path: &Path) -> Result<Outcome, Failure> {
-    let found = Found { profile: Profile::load(path).map_err(Failure::input)?, path: path.into() };
+    let found = Found { profile: Profile::load(path)?, path: path.into() };
     let before = found.own_samples()?;
     let there = &before.machine;
     let device = Device::open(arguments.gpu)?;
@@ -190,7 +189,7 @@ fn interrupted(growing: &Path, here: &Provenance) -> Result<Samples, Failure> {
             growing.display()
         )));
     }
-    let mut samples = Samples::load(growing).map_err(Failure::input)?;
+    let mut samples = Samples::load(growing)?;
     let refused = |why: String| {
         Failure::Input(miette!(
             help = "calibrate with what it began with, or begin anew without --resume",

@@ -28,8 +28,8 @@ pub(super) struct CompareArguments {
 }
 
 pub(super) fn run(arguments: &CompareArguments) -> Result<Outcome, Failure> {
-    let before = Profile::load(&arguments.before).map_err(Failure::input)?;
-    let now = Profile::load(&arguments.now).map_err(Failure::input)?;
+    let before = Profile::load(&arguments.before)?;
+    let now = Profile::load(&arguments.now)?;
     let both = [intervals(&before, &arguments.before)?, intervals(&now, &arguments.now)?];
     let found = Agreement::of([&before, &now], both);
     let mut text = report::agreement(&found, if arguments.all { usize::MAX } else { SHOWN });

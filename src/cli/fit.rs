@@ -3,7 +3,6 @@
 use super::outputs::check_outputs;
 use super::profiles::{fitted, profile_of};
 use super::{Failure, Outcome};
-use crate::profile::ProfileError;
 use crate::samples::Samples;
 use clap::Args;
 use std::path::PathBuf;
@@ -41,12 +40,10 @@ pub(super) struct FitArguments {
 pub(super) fn run(arguments: &FitArguments) -> Result<Outcome, Failure> {
     let FitArguments { samples: path, output } = arguments;
     check_outputs([path.as_path()], [output.as_path()])?;
-    let samples = Samples::load(path).map_err(Failure::input)?;
-    let profile = profile_of(&samples).map_err(Failure::input)?;
-    profile.save(output).map_err(|error| match error {
-        ProfileError::Unusable { .. } => Failure::input(error),
-        other => Failure::machine(other),
-    })?;
+    let samples = Samples::load(path)?;
+    let profile =
+        profile_of(&samples).map_err(|error| Failure::Input(miette::miette!("{error}")))?;
+    profile.save(output)?;
     fitted(&arguments.output, &samples, &profile)?;
     Ok(Outcome::Done)
 }

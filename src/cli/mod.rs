@@ -17,9 +17,14 @@ mod profiles;
 mod verify;
 
 use crate::execute::ExecuteError;
+use crate::profile::ProfileError;
+use crate::runs::RunsError;
+use crate::samples::SamplesError;
 use crate::trials::TrialError;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use std::io::Write;
+use miette::{Diagnostic, MietteDiagnostic, miette};
+use std::fmt::Display;
+use std::io::{self, ErrorKind, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -95,8 +100,23 @@ enum Failure {
 }
 
 impl Failure {
-    fn input(error: impl std::error::Error + Send + Sync + 'static) -> Self {
-        Self::Input(miette::Report::msg(error.to_string()))
+    /// With the help that the error gives; its causes are in its message already.
+    fn input(error: &impl Diagnostic) -> Self {
+        let mut shown = MietteDiagnostic::new(error.to_string());
+        shown.help = error.help().map(|help| help.to_string());
+        Self::Input(miette::Report::new(shown))
+    }
+
+    /// A place that cannot be written is the user's to choose; one that is full is the machine's.
+    fn unwritten(path: impl Display, error: &io::Error) -> Self {
+        let report = miette!(
+            help = "name a place with room that you may write to",
+            "cannot write {path}: {error}"
+        );
+        match error.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::Machine(report),
+            _ => Self::Input(report),
+        }
     }
 
     fn machine(error: impl std::error::Error + Send + Sync + 'static) -> Self {
@@ -107,6 +127,30 @@ impl Failure {
 impl From<crate::gpu::GpuError> for Failure {
     fn from(error: crate::gpu::GpuError) -> Self {
         if error.is_absence() { Self::NoGpu(error.to_string()) } else { Self::machine(error) }
+    }
+}
+
+impl From<ProfileError> for Failure {
+    fn from(error: ProfileError) -> Self {
+        match &error {
+            ProfileError::Write { path, source } => Self::unwritten(path, source),
+            other => Self::input(other),
+        }
+    }
+}
+
+impl From<RunsError> for Failure {
+    fn from(error: RunsError) -> Self {
+        match &error {
+            RunsError::Write { path, source } => Self::unwritten(path, source),
+            other => Self::input(other),
+        }
+    }
+}
+
+impl From<SamplesError> for Failure {
+    fn from(error: SamplesError) -> Self {
+        Self::input(&error)
     }
 }
 

@@ -51,8 +51,7 @@ pub(super) fn run(arguments: &PlotArguments) -> Result<Outcome, Failure> {
     let inputs = arguments.predicting.inputs(&found).chain(inputs);
     check_outputs(inputs, made.iter().map(PathBuf::as_path))?;
     let subjects = subjects(workloads, &arguments.predicting, &found)?;
-    let samples = samples.exists().then(|| Samples::load(&samples)).transpose();
-    let samples = samples.map_err(Failure::input)?;
+    let samples = samples.exists().then(|| Samples::load(&samples)).transpose()?;
     // By name of file. Nothing is written before everything could be read.
     let mut pictures = BTreeMap::new();
     for subject in &subjects {

@@ -38,7 +38,16 @@ impl Found {
                 path.display()
             )));
         }
-        let runs = RunSet::load(&path).map_err(Failure::input)?;
+        let runs = RunSet::load(&path)?;
+        if runs.scenario != workload.name {
+            return Err(Failure::Input(miette::miette!(
+                help = "move the file away, and run `hallway verify` on the profile's machine",
+                "{} has runs of `{}`, not of `{}`",
+                path.display(),
+                runs.scenario,
+                workload.name
+            )));
+        }
         self.check_sitting(&runs).map(|()| runs)
     }
 
@@ -68,7 +77,7 @@ impl Found {
         if !path.exists() {
             return Err(refused("there are no samples beside the profile:"));
         }
-        let samples = Samples::load(&path).map_err(Failure::input)?;
+        let samples = Samples::load(&path)?;
         if samples.machine.unix_time == self.profile.machine.unix_time {
             Ok(samples)
         } else {
@@ -93,7 +102,7 @@ impl Predicting {
             Some(path) => path.clone(),
             None => newest(Path::new("calibration"))?,
         };
-        let profile = Profile::load(&path).map_err(Failure::input)?;
+        let profile = Profile::load(&path)?;
         Ok(Found { profile, path })
     }
 
@@ -173,8 +182,7 @@ pub(super) fn fitted(path: &Path, samples: &Samples, profile: &Profile) -> Resul
 
 /// As [`files::write_whole`], for a file that the user named.
 pub(super) fn write_whole(path: &Path, text: &str) -> Result<(), Failure> {
-    let name = path.display();
-    let failure = |e| Failure::Input(miette::miette!("cannot write {name}: {e}"));
+    let failure = |error| Failure::unwritten(path.display(), &error);
     files::write_whole(path, text.as_bytes()).map_err(failure)
 }
 
@@ -196,7 +204,7 @@ fn newest(folder: &Path) -> Result<PathBuf, Failure> {
     paths.sort();
     let mut best = None;
     for path in paths {
-        let time = Profile::load(&path).map_err(Failure::input)?.machine.unix_time;
+        let time = Profile::load(&path)?.machine.unix_time;
         if best.as_ref().is_none_or(|&(newest, _)| time > newest) {
             best = Some((time, path));
         }

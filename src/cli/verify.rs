@@ -69,7 +69,7 @@ pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
             let path = found.runs_of(workload);
             // What there is by then is better than nothing, and no better than all.
             if !runs.runs.is_empty() && (executed.is_ok() || !path.exists()) {
-                runs.save(&path).map_err(Failure::machine)?;
+                runs.save(&path)?;
             }
         }
         executed.map(|()| sets)?

@@ -1,6 +1,7 @@
 //! Reading and writing profiles.
 
 use super::{LooksAfter, Profile};
+use miette::Diagnostic;
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -8,25 +9,34 @@ use std::path::Path;
 /// Version of the file format.
 pub const SCHEMA_VERSION: u32 = 1;
 
+/// How to come by a profile in place of one that is of no use.
+const ANEW: &str = "make it anew from its samples, with `hallway fit SAMPLES --output FILE`, or \
+                    with `hallway calibrate` on its machine";
+
 /// What can be wrong with a profile's file.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, Diagnostic)]
 pub enum ProfileError {
     #[error("cannot read {path}: {source}")]
+    #[diagnostic(help(
+        "give the path of a profile: `hallway calibrate` and `hallway fit` make one"
+    ))]
     Read { path: String, source: std::io::Error },
     #[error("cannot write {path}: {source}")]
     Write { path: String, source: std::io::Error },
     #[error("{path} is not a profile: {source}")]
+    #[diagnostic(help("{ANEW}"))]
     Parse { path: String, source: Box<toml::de::Error> },
     #[error("{path} has schema version {found}; this hallway reads version {SCHEMA_VERSION}")]
+    #[diagnostic(help("{ANEW}"))]
     Version { path: String, found: u32 },
-    #[error("{path} has samples, not a profile: `hallway fit {path} --output FILE` makes one")]
+    #[error("{path} has samples, not a profile")]
+    #[diagnostic(help("`hallway fit {path} --output FILE` makes one of them"))]
     Samples { path: String },
     #[error("{path}: {problem}")]
+    #[diagnostic(help("put that right, or {ANEW}"))]
     Content { path: String, problem: String },
-    #[error(
-        "{path} is not written, since nobody could read it: {problem}; some of the samples \
-         cannot be right"
-    )]
+    #[error("{path} is not written, since nobody could read it: {problem}")]
+    #[diagnostic(help("some of the samples cannot be right: look for times far from others"))]
     Unusable { path: String, problem: String },
 }
 

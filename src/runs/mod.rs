@@ -5,6 +5,7 @@
 
 use crate::timeline::Timeline;
 use crate::units::Span;
+use miette::Diagnostic;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -78,18 +79,32 @@ pub struct RunSet {
     pub traces: Vec<Trace>,
 }
 
+/// How to come by runs in place of some that are of no use.
+const AGAIN: &str = "move it away, and make it anew with `hallway verify` without --recorded, on \
+                     the profile's machine";
+
+/// What every version of the format has.
+#[derive(Deserialize)]
+struct Versioned {
+    hallway_runs: u32,
+}
+
 /// What can be wrong with a file of runs.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, Diagnostic)]
 pub enum RunsError {
     #[error("cannot read {path}: {source}")]
+    #[diagnostic(help("{AGAIN}"))]
     Read { path: String, source: std::io::Error },
     #[error("cannot write {path}: {source}")]
     Write { path: String, source: std::io::Error },
     #[error("{path} is not a file of runs: {source}")]
+    #[diagnostic(help("{AGAIN}"))]
     Parse { path: String, source: serde_json::Error },
-    #[error("{path} has runs of format {found}; this hallway reads format {FORMAT}: verify again")]
+    #[error("{path} has runs of format {found}; this hallway reads format {FORMAT}")]
+    #[diagnostic(help("{AGAIN}"))]
     Format { path: String, found: u32 },
-    #[error("{path}: the passes of `{plan}` are none, or no times: verify again")]
+    #[error("{path}: the passes of `{plan}` are none, or no times")]
+    #[diagnostic(help("{AGAIN}"))]
     Passes { path: String, plan: String },
 }
 
@@ -111,10 +126,11 @@ impl RunSet {
         let read = |source| RunsError::Read { path: name.clone(), source };
         let text = std::fs::read_to_string(path).map_err(read)?;
         let parse = |source| RunsError::Parse { path: name.clone(), source };
-        let set: Self = serde_json::from_str(&text).map_err(parse)?;
-        if set.hallway_runs != FORMAT {
-            return Err(RunsError::Format { path: name, found: set.hallway_runs });
+        let Versioned { hallway_runs: found } = serde_json::from_str(&text).map_err(parse)?;
+        if found != FORMAT {
+            return Err(RunsError::Format { path: name, found });
         }
+        let set: Self = serde_json::from_str(&text).map_err(parse)?;
         // Sums of longer ones would not fit into a span.
         let is_time = |pass: &Span| (1..1 << 55).contains(&pass.nanos());
         let is_run = |run: &Run| !run.passes_ns.is_empty() && run.passes_ns.iter().all(is_time);

@@ -2,6 +2,7 @@
 
 use super::{Condition, Measurement, Provenance, Samples, Trial, table};
 use crate::units::Span;
+use miette::Diagnostic;
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::path::Path;
@@ -15,6 +16,12 @@ struct Header {
     machine: Provenance,
 }
 
+/// What the header of every version has.
+#[derive(Deserialize)]
+struct Versioned {
+    hallway_samples: u32,
+}
+
 /// A line that says what state the device was in.
 #[derive(Serialize, Deserialize)]
 struct Moment {
@@ -22,19 +29,22 @@ struct Moment {
 }
 
 /// What can be wrong with a file of samples.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, Diagnostic)]
 pub enum SamplesError {
     #[error("cannot read {path}: {source}")]
+    #[diagnostic(help("give the path of what `hallway calibrate` wrote, or of a table (.csv)"))]
     File { path: String, source: std::io::Error },
     #[error("{path}:{line}: not a line of samples: {source}")]
+    #[diagnostic(help("put that line right, or calibrate again; a table's name ends in .csv"))]
     Line { path: String, line: usize, source: serde_json::Error },
-    #[error(
-        "{path} has samples of format {found}; this hallway reads format {FORMAT}: calibrate again"
-    )]
+    #[error("{path} has samples of format {found}; this hallway reads format {FORMAT}")]
+    #[diagnostic(help("calibrate again, or fit them with the hallway that took them"))]
     Format { path: String, found: u32 },
     #[error("{path} is empty")]
+    #[diagnostic(help("calibrate again, or give the path of other samples"))]
     Empty { path: String },
     #[error("{path}:{line}: {problem}")]
+    #[diagnostic(help("`hallway fit --help` shows how a table looks"))]
     Table { path: String, line: usize, problem: String },
 }
 
@@ -111,10 +121,11 @@ impl Samples {
         let Some((_, first)) = lines.next() else {
             return Err(SamplesError::Empty { path: name });
         };
-        let header: Header = serde_json::from_str(first).map_err(|source| bad(1, source))?;
-        if header.hallway_samples != FORMAT {
-            return Err(SamplesError::Format { path: name, found: header.hallway_samples });
+        let version: Versioned = serde_json::from_str(first).map_err(|source| bad(1, source))?;
+        if version.hallway_samples != FORMAT {
+            return Err(SamplesError::Format { path: name, found: version.hallway_samples });
         }
+        let header: Header = serde_json::from_str(first).map_err(|source| bad(1, source))?;
         let mut samples = Self::none(header.machine);
         for (index, line) in lines {
             let Err(source) = samples.take_in(line) else { continue };

@@ -1,6 +1,7 @@
 //! The command says what is wrong, where, and what to do about it; its exit
 //! code says whose fault it is; and a command that fails leaves no files behind.
 
+mod exit_codes;
 mod the_files;
 
 use super::machines::machine;

@@ -1,4 +1,5 @@
-//! What a command would write over something that is still wanted, it refuses before it begins.
+//! What a command would write over something that is still wanted, it refuses before it begins;
+//! and of a file that it cannot read, it says how to come by one.
 
 use super::*;
 use hallway::runs::RunSet;
@@ -70,4 +71,56 @@ fn a_device_may_be_read_and_written() {
     let files = ["evaluate", "scenario.toml", "--profile", "profile.toml", "--output"];
     let outcome = desk.run(&[&files[..], &["/dev/null"]].concat());
     assert_eq!(outcome.code, Some(0), "{}", outcome.shown);
+}
+
+#[test]
+fn a_profile_of_no_use_is_refused_with_how_to_get_one() {
+    let desk = Desk::new(VALID);
+    let good = std::fs::read_to_string(desk.path("profile.toml")).expect("written");
+    let anew = "`hallway fit SAMPLES --output FILE`, or with `hallway calibrate`";
+    for (text, fix) in [
+        (String::new(), anew),
+        ("schema_version = 1".to_owned(), anew),
+        (good.replacen("schema_version = 1", "schema_version = 2", 1), anew),
+        (good.replacen("multiprocessors = ", "multiprocessors = 0 # ", 1), anew),
+        ("{\"hallway_samples\":2}".to_owned(), "`hallway fit bad.toml --output FILE`"),
+    ] {
+        std::fs::write(desk.path("bad.toml"), text).expect("written");
+        for command in [&["evaluate"][..], &["verify", "--recorded"], &["plot"]] {
+            let arguments = [command, &["scenario.toml", "--profile", "bad.toml"]].concat();
+            let outcome = desk.run(&arguments);
+            outcome.failed_cleanly(2);
+            outcome.says(&["bad.toml", "help: ", fix]);
+        }
+    }
+    for lost in ["lost.toml", "."] {
+        let outcome = desk.run(&["compare", "profile.toml", lost]);
+        outcome.failed_cleanly(2);
+        outcome.says(&["cannot read", lost, "help: give the path of a profile"]);
+    }
+}
+
+#[test]
+fn runs_of_no_use_are_refused_with_how_to_get_some() {
+    let desk = Desk::new(VALID);
+    let time = machine().machine.unix_time;
+    let runs = |scenario: &str, time: u64| {
+        serde_json::to_string(&RunSet::new(scenario, time)).expect("plain data")
+    };
+    let newer = runs("demo", time).replace("\"hallway_runs\":1", "\"hallway_runs\":2,\"x\":0");
+    std::fs::create_dir(desk.path("runs")).expect("made");
+    for (text, words) in [
+        ("[]".to_owned(), "runs/demo.json is not a file of runs"),
+        (newer, "runs/demo.json has runs of format 2; this hallway reads format 1"),
+        (runs("other", time), "runs/demo.json has runs of `other`, not of `demo`"),
+        (runs("demo", time + 1), "the runs of `demo` belong to another calibration"),
+    ] {
+        std::fs::write(desk.path("runs/demo.json"), text).expect("written");
+        for command in [&["verify", "--recorded"][..], &["plot"]] {
+            let files = ["scenario.toml", "--profile", "profile.toml"];
+            let outcome = desk.run(&[command, &files].concat());
+            outcome.failed_cleanly(2);
+            outcome.says(&[words, "help: ", "`hallway verify`"]);
+        }
+    }
 }
