@@ -53,17 +53,13 @@ impl DoesNotFit {
         }
     }
 
+    /// Not which other plan to take: whoever asked has tried those that the scenario allows.
     fn fix(&self) -> String {
-        let less = match self.memory {
-            "device" => "take a plan with a ring of buffers (`buffered`), or ",
-            "pinned" => "take a plan with pageable memory, or ",
-            _ => "",
-        };
         let limit = match self.whose {
-            Whose::Scenario => format!("raise `{}_memory` in [limits], ", self.memory),
+            Whose::Scenario => format!("raise `{}_memory` in [limits], or ", self.memory),
             Whose::Machine | Whose::Now => String::new(),
         };
-        format!("{limit}{less}make the buffers smaller")
+        format!("{limit}make the buffers smaller")
     }
 }
 
