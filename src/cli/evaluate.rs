@@ -4,7 +4,7 @@ use super::outputs::check_outputs;
 use super::profiles::deliver;
 use super::{Failure, Format, Outcome, Predicting};
 use crate::report::{Assessment, Evaluation, Origin, Rows};
-use crate::search::break_even;
+use crate::search::{break_even, shortages};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -33,7 +33,9 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
     let assess = |workload| {
         let ranking = predicting.ranking(workload, &found);
         let runs = arguments.runs.unwrap_or(workload.runs);
-        Assessment::new(workload, runs, &ranking, break_even(workload, &found.profile))
+        let sizes = break_even(workload, &found.profile);
+        let short_of = shortages(workload, &ranking, &found.profile);
+        Assessment::new(workload, runs, &ranking, sizes).short_of(&short_of)
     };
     let evaluation = Evaluation {
         profile: Origin::new(&found.path.display().to_string(), &found.profile),

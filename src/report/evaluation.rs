@@ -4,10 +4,11 @@ use super::Origin;
 use super::lanes::{Bottleneck, bottleneck, host_share};
 use super::verdict::Verdict;
 use super::words::rounded;
+use crate::plan::Family;
 use crate::scenario::{HostMemory, Workload};
-use crate::search::{Ranked, Ranking, Sizes};
+use crate::search::{Ranked, Ranking, Shortage, Sizes};
 use crate::timeline::{Lane, Timeline};
-use crate::units::Span;
+use crate::units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
 /// Everything that is said about some scenarios on one machine.
@@ -38,6 +39,9 @@ pub struct Assessment {
     /// The plan that is fastest over a whole program, set-up included.
     pub program_winner: Option<String>,
     pub break_even: Option<Threshold>,
+    /// A side none of whose plans fits into memory has an entry.
+    #[serde(default)]
+    pub no_room: Vec<NoRoom>,
     /// Strategies that have no plan for this scenario.
     pub refused: Vec<LeftOut>,
     /// Plans that the profile cannot predict.
@@ -131,6 +135,35 @@ pub struct Threshold {
     pub elements: u64,
 }
 
+/// Of the plans on the CPU or on the GPU, none of which fits, the one that comes nearest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NoRoom {
+    pub on_cpu: bool,
+    pub plan: String,
+    /// `device`, `pinned` or `host`.
+    pub memory: String,
+    pub needs_bytes: Bytes,
+    /// What the scenario's limits, or else the machine, let it have.
+    pub has_bytes: Bytes,
+    /// The same in words, and what to do about it.
+    pub reason: String,
+}
+
+impl From<&Shortage> for NoRoom {
+    fn from(shortage: &Shortage) -> Self {
+        let Shortage { strategy, lacks, way_out } = shortage;
+        let way_out = way_out.as_ref().map_or(String::new(), |way| format!("; or {way}"));
+        Self {
+            on_cpu: strategy.family == Family::Cpu,
+            plan: strategy.to_string(),
+            memory: lacks.memory.to_owned(),
+            needs_bytes: lacks.needs,
+            has_bytes: lacks.has,
+            reason: format!("{lacks}{way_out}"),
+        }
+    }
+}
+
 /// A plan that is missing, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
@@ -179,10 +212,24 @@ impl Assessment {
             plans: plans.collect(),
             program_winner: ranking.winner_over(runs).map(|best| best.plan.strategy.to_string()),
             break_even: break_even.and_then(|found| Threshold::new(workload, found)),
+            no_room: Vec::new(),
             refused: refused.collect(),
             unknown: unknown.collect(),
             unknown_setup: unknown_setup.collect(),
         }
+    }
+
+    /// Says of the sides that have no plan how much memory they lack.
+    #[must_use]
+    pub fn short_of(mut self, shortages: &[Shortage]) -> Self {
+        self.no_room = shortages.iter().map(NoRoom::from).collect();
+        for NoRoom { on_cpu, plan, reason, .. } in &self.no_room {
+            let side = if *on_cpu { "CPU" } else { "GPU" };
+            self.verdict.sentence += &format!(
+                " No plan on the {side} fits into memory: `{plan}`, which comes nearest, {reason}."
+            );
+        }
+        self
     }
 }
 

@@ -51,7 +51,8 @@ impl Assessment {
             self.tie_note(),
             self.path_note(),
             self.program_note(),
-            self.break_even.as_ref().map(Threshold::sentence),
+            // Nobody wins where neither fits.
+            self.break_even.as_ref().filter(|_| self.no_room.len() < 2).map(Threshold::sentence),
             left_out("No such plan", &self.refused),
             left_out("Not predicted", &self.unknown),
             left_out("Set-up not predicted", &self.unknown_setup),

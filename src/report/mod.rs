@@ -22,7 +22,7 @@ mod words;
 pub use agreement::agreement;
 pub use calibration::calibration;
 pub use drift::drifts;
-pub use evaluation::{AssessedPlan, Assessment, Busy, Evaluation, LeftOut, Threshold};
+pub use evaluation::{AssessedPlan, Assessment, Busy, Evaluation, LeftOut, NoRoom, Threshold};
 pub use evaluation_text::Rows;
 pub use lanes::Bottleneck;
 pub use library::library;

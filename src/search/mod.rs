@@ -7,7 +7,9 @@
 mod break_even;
 mod candidates;
 mod ranking;
+mod room;
 
 pub use break_even::{Sizes, break_even};
 pub use candidates::{Candidates, candidates, candidates_over};
 pub use ranking::{Ranked, Ranking, rank};
+pub use room::{Shortage, shortages};

@@ -7,8 +7,9 @@ use hallway::execute::{Effort, ExecuteError, Executor};
 use hallway::host::Team;
 use hallway::kernels::Kernel;
 use hallway::plan::{Family, Place, Plan, Strategy, build};
+use hallway::report::{Assessment, Evaluation, Origin, Rows};
 use hallway::scenario::{HostMemory, Workload};
-use hallway::search::{candidates, rank};
+use hallway::search::{candidates, rank, shortages};
 use hallway::simulate::{SimulateError, forecast, lower_bound, simulate};
 use hallway::units::{Bytes, Span};
 
@@ -153,4 +154,48 @@ fn what_is_updated_in_place_begins_anew_for_the_last_check() {
     let executor = Executor::new(None, &team, &workload, 1);
     let run = executor.run(&plan.expect("one for the CPU"), Effort::SHORT).expect("right results");
     assert!(run.passes_ns.len() > 1 && run.worst_error < 1e-6, "{}", run.worst_error);
+}
+
+/// Rather than an empty table: which memory, how much of it, and what to do.
+#[test]
+fn a_side_that_no_plan_of_fits_is_told_what_it_lacks() {
+    let mut workload = workload();
+    let assess = |workload: &Workload, host: Bytes| {
+        let mut machine = machine();
+        machine.machine.host_memory_bytes = Some(host);
+        let ranking = rank(candidates(workload), &machine, 2, 1);
+        let short_of = shortages(workload, &ranking, &machine);
+        Assessment::new(workload, 1, &ranking, Some(Vec::new())).short_of(&short_of)
+    };
+    assert_eq!(assess(&workload, Bytes::kib(64)).no_room, []);
+    workload.limits.device_memory = Some(Bytes::kib(1));
+    let found = assess(&workload, Bytes::kib(64));
+    let [gpu] = found.no_room.as_slice() else { panic!("the CPU has room: {found:?}") };
+    assert!(!gpu.on_cpu && gpu.memory == "device" && gpu.has_bytes == Bytes::kib(1), "{gpu:?}");
+    assert!(gpu.needs_bytes > gpu.has_bytes && gpu.needs_bytes <= Bytes::kib(8), "{gpu:?}");
+    let sentence = &found.verdict.sentence;
+    for words in ["No plan on the GPU fits into memory: `", " of device memory and may use 1 KiB: "]
+    {
+        assert!(sentence.contains(words), "{sentence}");
+    }
+    assert!(sentence.ends_with("raise `device_memory` in [limits], or make the buffers smaller."));
+    // What the scenario itself keeps out may be let in.
+    workload.plans.families = vec!["cpu".to_owned(), "resident".to_owned()];
+    let sentence = assess(&workload, Bytes::kib(64)).verdict.sentence;
+    assert!(sentence.ends_with("; or add `buffered` to `families` in [plans]."), "{sentence}");
+    workload.tasks[0].splittable = false;
+    let sentence = assess(&workload, Bytes::kib(64)).verdict.sentence;
+    assert!(sentence.contains("; or let task `") && sentence.ends_with("with `split`."));
+    // Neither side, each with what it lacks.
+    let both = assess(&workload, Bytes::kib(4));
+    assert_eq!(both.no_room.iter().map(|one| one.on_cpu).collect::<Vec<_>>(), [true, false]);
+    let sentence = &both.verdict.sentence;
+    assert!(sentence.contains("`cpu`, which comes nearest, needs 8 KiB of host memory"));
+    let says_who_wins = |assessment: Assessment| {
+        let profile = Origin::new("profile.toml", &machine());
+        let scenarios = vec![assessment];
+        let evaluation = Evaluation { profile, seed: 1, draws: 2, trials: 0, scenarios };
+        evaluation.text(Rows::All).contains("wins at every size")
+    };
+    assert!(says_who_wins(found) && !says_who_wins(both));
 }

@@ -1,0 +1,62 @@
+//! Why a side has no plan at all: there is no room for any.
+
+use super::ranking::Ranking;
+use crate::plan::{Capacities, DoesNotFit, Family, Strategy, Whose, build, check_fits};
+use crate::profile::Profile;
+use crate::scenario::{Limits, Workload};
+
+/// Of all plans of one side, the one that comes nearest to fitting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shortage {
+    pub strategy: Strategy,
+    pub lacks: DoesNotFit,
+    /// What the scenario could allow so that plans take less.
+    pub way_out: Option<String>,
+}
+
+/// For the CPU and for the GPU, where no plan is left because none fits.
+pub fn shortages(workload: &Workload, ranking: &Ranking, profile: &Profile) -> Vec<Shortage> {
+    let of_side = |on_cpu: bool| {
+        let is_here = |strategy: Strategy| (strategy.family == Family::Cpu) == on_cpu;
+        let others = ranking.plans.iter().map(|ranked| &ranked.plan);
+        let mut others = others.chain(ranking.unknown.iter().map(|(plan, _)| plan));
+        if others.any(|plan| is_here(plan.strategy)) {
+            return None;
+        }
+        let too_large = ranking.refused.iter().filter(|refusal| refusal.is_too_large);
+        let strategies = too_large.map(|refusal| refusal.strategy).filter(|&one| is_here(one));
+        let lacking = strategies.filter_map(|one| Some((one, lack(workload, one, profile)?)));
+        let share = |lacks: &DoesNotFit| lacks.needs.get() as f64 / lacks.has.get().max(1) as f64;
+        lacking.min_by(|(_, one), (_, other)| share(one).total_cmp(&share(other)))
+    };
+    let found = [true, false].into_iter().filter_map(of_side);
+    let shortage = |(strategy, lacks): (Strategy, DoesNotFit)| {
+        let way_out = way_out(workload, &lacks);
+        Shortage { strategy, lacks, way_out }
+    };
+    found.map(shortage).collect()
+}
+
+/// What a plan lacks that was refused for it: the refusal has it in words only.
+fn lack(workload: &Workload, strategy: Strategy, profile: &Profile) -> Option<DoesNotFit> {
+    let limits = Limits { cpu_threads: workload.limits.cpu_threads, ..Limits::default() };
+    let plan = build(&Workload { limits, ..workload.clone() }, strategy).ok()?;
+    let of_scenario = check_fits(&plan, Capacities::from(&workload.limits), Whose::Scenario);
+    let of_machine = || check_fits(&plan, profile.machine.capacities(), Whose::Machine);
+    of_scenario.and_then(|()| of_machine()).err()
+}
+
+/// Plans that go round little device memory, where the scenario has kept them out.
+fn way_out(workload: &Workload, lacks: &DoesNotFit) -> Option<String> {
+    let families = &workload.plans.families;
+    let whole = workload.tasks.iter().find(|task| !task.splittable);
+    match whole {
+        _ if lacks.memory != "device" => None,
+        Some(task) if task.kernel.can_be_cut() => {
+            Some(format!("let task `{}` be cut, with `split`", task.name))
+        }
+        Some(_) => None,
+        None if families.is_empty() || families.iter().any(|name| name == "buffered") => None,
+        None => Some("add `buffered` to `families` in [plans]".to_owned()),
+    }
+}
