@@ -55,7 +55,7 @@
 //!
 //! - No prediction in [`execute`] and [`runs`], no measured run in [`fit`] and
 //!   [`simulate`]: neither side of a comparison can lean towards the other. What
-//!   [`trials`] find widens ranges and moves no prediction.
+//!   [`trials`] find moves the ends of ranges and no prediction.
 //! - No guess in a [`profile`]: what was not measured is refused by name.
 //! - No profile behind the candidates of [`search`]: two machines are asked
 //!   about the same plans, and differ only in the answer.

@@ -24,7 +24,7 @@ pub struct Accuracy {
     pub margins: Vec<Margin>,
 }
 
-/// What ranges of a kind of plan are widened by, at both ends.
+/// What both ends of the ranges of a kind of plan are moved by: outwards, or inwards.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Margin {

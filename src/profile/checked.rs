@@ -10,7 +10,7 @@ pub(super) fn not_negative<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D:
     number(from, |number| (0.0..LONGEST).contains(&number), "a number, and not below 0 or huge")
 }
 
-/// The logarithm of a factor that ranges are widened by.
+/// The logarithm of a factor that the ends of ranges are moved by.
 pub(super) fn log_ratio<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     let expected = "the logarithm of a factor, -10 to 10";
     number(from, |number| (-10.0..=10.0).contains(&number), expected)

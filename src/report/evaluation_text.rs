@@ -27,9 +27,9 @@ impl Evaluation {
         let mut text = format!("{}\n", self.profile);
         let draws = plural(self.draws as u64, "draw");
         let trials = plural(self.trials as u64, "trial");
-        let widened =
-            if self.trials > 0 { format!(", widened by {trials}") } else { String::new() };
-        let _ = writeln!(text, "Ranges   90% of {draws} from the profile's scatter{widened}");
+        let margins =
+            if self.trials > 0 { format!(", with margins of {trials}") } else { String::new() };
+        let _ = writeln!(text, "Ranges   90% of {draws} from the profile's scatter{margins}");
         for assessment in &self.scenarios {
             text.push('\n');
             text.push_str(&assessment.text(rows));

@@ -27,8 +27,8 @@ pub struct Forecast {
     /// Makespans under the draws, in the order of the draws: the i-th draw of
     /// every forecast with the same seed is of the same machine.
     pub draws: Vec<Span>,
-    /// What calibration's trials of such plans have the range widened by at both
-    /// ends: the logarithm of the factor.
+    /// What calibration's trials of such plans have both ends of the range moved by: the
+    /// logarithm of the factor, below 0 where the range becomes narrower.
     pub margin: f64,
 }
 

@@ -1,10 +1,11 @@
 //! How far predictions are off, and how wide ranges have to be.
 //!
 //! Ranges come from the scatter of the profile's models. That leaves out what no
-//! model knows, so they are widened until nine of ten trials of the same kind lie
-//! inside: conformalized quantile regression (Romano, Patterson, Candes,
+//! model knows, so their ends are moved, outwards or inwards, to where nine of ten trials of
+//! the same kind lie inside: conformalized quantile regression (Romano, Patterson, Candes,
 //! "Conformalized Quantile Regression", NeurIPS 2019), with the logarithm of the
-//! ratio as the distance and a margin for each kind of plan.
+//! ratio as the distance and a margin for each kind of plan, below 0 where ranges by
+//! themselves held more.
 
 use crate::plan::Plan;
 use crate::profile::{Accuracy, Handling, Margin, Profile};
