@@ -379,11 +379,11 @@ pub fn provenance(
         device_memory_bytes: gpu.memory,
         host_memory_bytes: cpu.memory,
         copy_engines: gpu.copy_engines,
-        link: gpu.link.unwrap_or_else(|| "not shown by the system".to_owned()),
+        link: gpu.link.unwrap_or_else(|| Provenance::NOT_SHOWN.to_owned()),
         driver: gpu
             .driver
             .or_else(|| monitor.as_ref()?.driver())
-            .unwrap_or_else(|| "not shown by the system".to_owned()),
+            .unwrap_or_else(|| Provenance::NOT_SHOWN.to_owned()),
         cuda: gpu.cuda,
         cpu: cpu.model,
         cpu_threads: team.threads(),

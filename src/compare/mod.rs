@@ -25,8 +25,8 @@ pub struct Cell {
     pub high: Span,
     /// Median of the measured passes.
     pub measured: Span,
-    /// Robust relative spread of the measured passes.
-    pub spread: f64,
+    /// Robust relative spread of the measured passes, if there are several.
+    pub spread: Option<f64>,
     /// How many passes that is of, and how many were set apart.
     pub passes: usize,
     pub beside: usize,

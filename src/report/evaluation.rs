@@ -14,7 +14,8 @@ use serde::{Deserialize, Serialize};
 /// Everything that is said about some scenarios on one machine.
 ///
 /// These names are the keys of the JSON form; they are stable. Times end in
-/// `_ns` and are whole nanoseconds; shares go from 0 to 1.
+/// `_ns` and are whole nanoseconds; shares go from 0 to 1. Every key is always there: what is
+/// not known, or does not apply, is `null` and never a number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Evaluation {
     pub profile: Origin,
@@ -40,14 +41,12 @@ pub struct Assessment {
     pub program_winner: Option<String>,
     pub break_even: Option<Threshold>,
     /// A side none of whose plans fits into memory has an entry.
-    #[serde(default)]
     pub no_room: Vec<NoRoom>,
     /// Strategies that have no plan for this scenario.
     pub refused: Vec<LeftOut>,
     /// Plans that the profile cannot predict.
     pub unknown: Vec<LeftOut>,
     /// Plans whose set-up the profile cannot predict.
-    #[serde(default)]
     pub unknown_setup: Vec<LeftOut>,
 }
 
@@ -99,14 +98,9 @@ pub struct Shares {
     pub h2d: f64,
     pub kernels: f64,
     pub d2h: f64,
-    /// Left out where no plan goes from GPU to GPU.
-    #[serde(default, skip_serializing_if = "is_none")]
+    /// From GPU to GPU.
     pub p2p: f64,
     pub gaps: f64,
-}
-
-fn is_none(share: &f64) -> bool {
-    *share == 0.0
 }
 
 impl Shares {

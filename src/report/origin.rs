@@ -2,29 +2,28 @@
 
 use super::words::date;
 use crate::profile::Profile;
-use crate::samples::Extent;
+use crate::samples::{Extent, Provenance};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The profile behind a report. Keys are stable.
+/// The profile behind a report. Keys are stable, and what nobody said is `null`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
     /// Path of the profile.
     pub path: String,
     pub gpu: String,
-    pub link: String,
-    pub driver: String,
-    pub cpu: String,
-    pub cpu_threads: usize,
+    pub link: Option<String>,
+    pub driver: Option<String>,
+    pub cpu: Option<String>,
+    pub cpu_threads: Option<usize>,
     /// Start of the calibration in seconds since 1970, and its date in UTC.
-    pub calibration_unix_time: u64,
-    pub calibrated: String,
+    pub calibration_unix_time: Option<u64>,
+    pub calibrated: Option<String>,
     /// How much was measured.
     #[serde(default)]
     pub extent: Extent,
-    /// Measurements behind it, of how many, that the device's clocks disturbed; left
-    /// out where nobody watched them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Measurements behind it, of how many, that the device's clocks disturbed; `null`
+    /// where nobody watched them.
     pub disturbed: Option<(usize, usize)>,
 }
 
@@ -32,15 +31,18 @@ impl Origin {
     pub fn new(path: &str, profile: &Profile) -> Self {
         let machine = &profile.machine;
         let watched = profile.conditions.as_ref();
+        let nothing = [Provenance::NOT_SAID, Provenance::NOT_SHOWN];
+        let said = |word: &String| (!nothing.contains(&word.as_str())).then(|| word.clone());
+        let time = (machine.unix_time > 0).then_some(machine.unix_time);
         Self {
             path: path.to_owned(),
             gpu: machine.gpu.clone(),
-            link: machine.link.clone(),
-            driver: machine.driver.clone(),
-            cpu: machine.cpu.clone(),
-            cpu_threads: machine.cpu_threads,
-            calibration_unix_time: machine.unix_time,
-            calibrated: date(machine.unix_time),
+            link: said(&machine.link),
+            driver: said(&machine.driver),
+            cpu: said(&machine.cpu),
+            cpu_threads: (machine.cpu_threads > 0).then_some(machine.cpu_threads),
+            calibration_unix_time: time,
+            calibrated: time.map(date),
             extent: machine.extent,
             disturbed: watched.map(|watched| (watched.disturbed, watched.measurements)),
         }
@@ -49,23 +51,21 @@ impl Origin {
 
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { path, gpu, link, cpu, calibrated, .. } = self;
-        match (self.extent, self.calibration_unix_time) {
-            (Extent::Full, _) => writeln!(f, "Profile  {path}, calibrated {calibrated}")?,
-            (Extent::Quick, _) => {
-                writeln!(f, "Profile  {path}, calibrated {calibrated}, quickly")?;
-            }
-            (Extent::Elsewhere, 0) => {
-                writeln!(f, "Profile  {path}, of samples taken elsewhere")?;
-            }
-            (Extent::Elsewhere, _) => {
-                writeln!(f, "Profile  {path}, of samples taken elsewhere on {calibrated}")?;
+        let Self { path, gpu, .. } = self;
+        let day = self.calibrated.as_ref().map_or(String::new(), |day| format!(" {day}"));
+        match self.extent {
+            Extent::Full => writeln!(f, "Profile  {path}, calibrated{day}")?,
+            Extent::Quick => writeln!(f, "Profile  {path}, calibrated{day}, quickly")?,
+            Extent::Elsewhere => {
+                let on = if day.is_empty() { "" } else { " on" };
+                writeln!(f, "Profile  {path}, of samples taken elsewhere{on}{day}")?;
             }
         }
+        let [link, cpu] =
+            [&self.link, &self.cpu].map(|word| word.as_deref().unwrap_or(Provenance::NOT_SAID));
         write!(f, "Machine  {gpu} (link {link}); {cpu}")?;
-        // Nobody says how many threads a CPU has that nothing is known of.
-        if self.cpu_threads > 0 {
-            write!(f, ", {} threads", self.cpu_threads)?;
+        if let Some(threads) = self.cpu_threads {
+            write!(f, ", {threads} threads")?;
         }
         match self.disturbed {
             None | Some((0, _)) => Ok(()),

@@ -17,7 +17,8 @@ pub const REGRET_LIMIT: f64 = 0.03;
 /// Predictions beside runs for some scenarios on one machine.
 ///
 /// These names are the keys of the JSON form; they are stable. Times end in
-/// `_ns` and are whole nanoseconds; errors and shares are fractions, not percent.
+/// `_ns` and are whole nanoseconds; errors and shares are fractions, not percent. Every key is
+/// always there: what is not known, or does not apply, is `null` and never a number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Verification {
     pub profile: Origin,
@@ -48,9 +49,9 @@ pub struct ScoredPlan {
     /// The range that the prediction gave with 90% confidence.
     pub low_ns: Span,
     pub high_ns: Span,
-    /// Median of the measured passes, and their robust relative spread.
+    /// Median of the measured passes, and their robust relative spread: of one, there is none.
     pub measured_ns: Span,
-    pub spread: f64,
+    pub spread: Option<f64>,
     /// How many passes, and how many besides during which something else used the core of
     /// the issuing thread.
     pub passes: usize,
@@ -159,7 +160,7 @@ impl From<&Cell> for ScoredPlan {
             low_ns: cell.low,
             high_ns: cell.high,
             measured_ns: cell.measured,
-            spread: rounded(cell.spread),
+            spread: cell.spread.map(rounded),
             passes: cell.passes,
             passes_beside: cell.beside,
             error: rounded(cell.error()),

@@ -125,7 +125,7 @@ fn cells(plans: &[ScoredPlan]) -> String {
             plan.predicted_ns.to_string(),
             range(plan.low_ns, plan.high_ns),
             plan.measured_ns.to_string(),
-            fine_percent(plan.spread),
+            plan.spread.map_or("unknown".to_owned(), fine_percent),
             signed_percent(plan.error),
             if plan.is_covered() { "yes" } else { "no" }.to_owned(),
         ]

@@ -51,10 +51,10 @@ impl Run {
         Span::from_nanos_f64(crate::stats::median(&passes).unwrap_or(0.0))
     }
 
-    /// Robust relative spread of the passes.
-    pub fn spread(&self) -> f64 {
+    /// Robust relative spread of the passes; one alone has none.
+    pub fn spread(&self) -> Option<f64> {
         let passes: Vec<f64> = self.passes_ns.iter().map(|span| span.nanos_f64()).collect();
-        crate::stats::relative_spread(&passes).unwrap_or(0.0)
+        crate::stats::relative_spread(&passes).filter(|_| passes.len() > 1)
     }
 }
 

@@ -59,6 +59,11 @@ const fn one() -> usize {
 }
 
 impl Provenance {
+    /// What stands in place of a word that a table leaves out.
+    pub const NOT_SAID: &str = "not said";
+    /// What stands in place of one that the system keeps to itself.
+    pub const NOT_SHOWN: &str = "not shown by the system";
+
     /// The most that plans may take of its memories.
     pub const fn capacities(&self) -> Capacities {
         let host = self.host_memory_bytes;

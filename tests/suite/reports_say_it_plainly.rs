@@ -2,6 +2,7 @@
 //! same in a table, in JSON and in a picture.
 
 mod pictures;
+mod unknowns;
 
 use super::machines::machine;
 use super::workloads::simple;
@@ -308,7 +309,7 @@ fn cell(plan: &str, predicted: u64, measured: u64) -> Cell {
         low,
         high,
         measured,
-        spread: 0.01,
+        spread: Some(0.01),
         passes: 90,
         beside: 0,
     }

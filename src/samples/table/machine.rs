@@ -51,7 +51,7 @@ pub(super) fn machine(text: &str, has_twins: bool) -> Result<Provenance, (usize,
         value.parse::<u32>().ok().filter(|&number| number > 0).ok_or_else(bad)
     };
     let if_said = |key| said.get(key).map_or(Ok(0), |&value| whole(key, value));
-    let word = |key| said.get(key).map_or("not said", |said| said.1).to_owned();
+    let word = |key| said.get(key).map_or(Provenance::NOT_SAID, |said| said.1).to_owned();
     let memory = |key, (line, value): (usize, &str)| {
         let bytes = value.parse::<Bytes>().map_err(|error| (line, format!("{key}: {error}")))?;
         // Nobody has so little: it was meant in another unit.
