@@ -38,9 +38,9 @@ pub(super) struct Sizes {
     pub own_footprints_kib: &'static [u64],
     /// What all threads go round for that, between what surely stays and what does not.
     pub team_footprints_mib: &'static [u64],
-    /// What a twin goes round, and a kernel on the device, to find out how much stays in the
-    /// caches.
+    /// What kernels on the device go round to find out how much stays in its caches.
     pub device_footprints_mib: &'static [u64],
+    /// What a twin goes round for that.
     pub footprints_mib: &'static [u64],
     pub memory: Vec<Bytes>,
     /// What the CPU reads and writes of write-combined memory.
@@ -219,8 +219,9 @@ pub(super) struct Points {
     pub elements: Vec<u64>,
     /// Those on the CPU with the data further away.
     pub coarse: Vec<u64>,
-    /// Those on the device with the data just copied, and with it in no cache.
+    /// Those on the device with the data just copied.
     pub just_copied: Vec<u64>,
+    /// Those on the device with the data in none of its caches.
     pub in_memory: Vec<u64>,
 }
 
@@ -229,9 +230,10 @@ struct Powers {
     elements: &'static [u32],
     /// Those of twins whose data is further away.
     coarse: &'static [u32],
-    /// Those of kernels whose data was just copied, or is in no cache: from where they wait for it
-    /// to where they would find little of it in the device's cache anyway.
+    /// Those of kernels whose data was just copied: from where they wait for it to where they
+    /// would find little of it in the device's cache anyway.
     just_copied: &'static [u32],
+    /// Those of kernels whose data is in none of the device's caches, likewise.
     in_memory: &'static [u32],
 }
 

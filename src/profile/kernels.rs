@@ -2,7 +2,7 @@
 
 use super::answers::Unknown;
 use super::caches::{blend, further, lost};
-use super::{Curve, KernelModel, Profile, TwinModel, Warmth};
+use super::{Beyond, Curve, KernelModel, Profile, TwinModel, Warmth};
 use crate::kernels::{Arguments, Effort, Kernel, Variant};
 use crate::units::Bytes;
 use std::borrow::Cow;
@@ -70,30 +70,34 @@ impl Profile {
         n: u64,
         found: &OnDevice,
     ) -> Result<KernelTime, Unknown> {
-        let variant = Variant::of(kernel, arguments);
+        let (variant, place) = (Variant::of(kernel, arguments), "on the GPU");
+        let models = self.kernels.iter().map(|model| (model.variant, model));
+        let models = beside(models, variant, place)?;
         let time = |n, data| {
-            let models = self.kernels.iter().map(|model| (model.variant, model.on(data)));
-            between(models, variant, n, "on the GPU")
+            let curves = models.iter().map(|&(variant, model)| (variant, model.on(data)));
+            interpolated(curves, variant, n, place)
         };
         let usual = time(n, Data::Near)?;
         let near = if found.is_just_copied { time(n, Data::JustCopied)? } else { usual };
-        let models = || self.kernels.iter().filter(|model| model.variant.kernel == kernel);
-        let largest = models().map(|model| model.time.largest()).fold(f64::INFINITY, f64::min);
-        // Elements of kernels that go round as much.
-        let (own, elements) = (Bytes::new(variant.bytes(n)), n as f64);
-        let around = |since: Bytes| {
-            (since.as_f64() / own.as_f64().max(1.0) * elements).clamp(1.0, largest.max(elements))
-        };
-        let far = time(n, Data::InMemory)?;
+        let knots = models.iter().flat_map(|(_, model)| &model.time.knots).map(|knot| knot.0);
+        let largest = models.iter().map(|(_, model)| model.time.largest());
+        let largest = largest.fold(f64::INFINITY, f64::min).max(n as f64);
+        // Elements of kernels that go round as much by themselves.
+        let own = Bytes::new(variant.bytes(n));
+        let within =
+            |since: Bytes| (since.as_f64() / own.as_f64().max(1.0) * n as f64).clamp(1.0, largest);
+        let fixed = time(1, Data::Near).unwrap_or_default();
         let misses = |since| self.caches.device(since);
         let time_since = |since: Bytes| {
-            if since > own
-                && let (Some(there), Some(here)) = (misses(own), misses(since))
-            {
-                return Some(blend(usual, far, further(there, here)));
+            let whole = (time(within(since) as u64, Data::Near).ok()?, within(since));
+            let share = share((usual, n), whole, fixed);
+            match (misses(own), misses(since)) {
+                (Some(there), Some(here)) if since > own => {
+                    let far = time(n, Data::InMemory).ok()?;
+                    Some(share.max(blend(usual, far, further(there, here))))
+                }
+                _ => Some(share),
             }
-            let whole = time(around(since) as u64, Data::Near).ok()?;
-            Some(share((usual, n), (whole, around(since)), time(1, Data::Near).unwrap_or_default()))
         };
         let ns = match found.reuse.mean(time_since) {
             Some(ns) if found.is_just_copied => ns.max(near),
@@ -101,13 +105,14 @@ impl Profile {
             None => near,
         };
         // With more to do, none of the device waits for the rest; and nothing is any nearer.
-        let farthest = found.reuse.0.map(|(_, since)| around(since)).into_iter();
-        let farthest = farthest.fold(elements, f64::max);
-        let sizes = models().flat_map(|model| &model.time.knots).map(|&(size, _)| size);
-        let sizes = sizes.filter(|&size| size > farthest && size <= largest).chain([farthest]);
-        let of_one = sizes.filter_map(|size| Some(time(size as u64, Data::Near).ok()? / size));
-        let at_best = of_one.fold(f64::INFINITY, f64::min) * elements;
-        Ok(KernelTime { ns, at_best: at_best.min(ns) })
+        let farthest = found.reuse.0.map(|(_, since)| within(since)).into_iter();
+        let farthest = farthest.fold(n as f64, f64::max);
+        let gap = self.kernel_gap().unwrap_or_default();
+        let sizes = knots.filter(|&size| size > farthest && size <= largest).chain([farthest]);
+        let of_one = sizes
+            .filter_map(|size| Some((time(size as u64, Data::Near).ok()? - gap).max(0.0) / size));
+        let at_best = of_one.fold(f64::INFINITY, f64::min) * n as f64;
+        Ok(KernelTime { ns, at_best: at_best.min((ns - gap).max(0.0)) })
     }
 
     /// Nanoseconds of a kernel's CPU twin in a plan that used so much host memory
@@ -127,8 +132,11 @@ impl Profile {
         let time = |found: Warmth| {
             let fits = |model: &&TwinModel| model.found == found;
             let models = self.twins.iter().filter(fits);
-            let models = models.map(|model| (model.variant, self.branch(model, n, is_shared)));
-            between(models, Variant::of(kernel, arguments), n, found.place())
+            let (models, wanted) =
+                (models.map(|model| (model.variant, model)), Variant::of(kernel, arguments));
+            let models = beside(models, wanted, found.place())?.into_iter();
+            let curves = models.map(|(variant, model)| (variant, self.branch(model, n, is_shared)));
+            interpolated(curves, wanted, n, found.place())
         };
         let own = Bytes::new(Variant::of(kernel, arguments).bytes(n));
         let handing_over = self.caches.handing_over(&around, is_shared);
@@ -187,8 +195,8 @@ enum Data {
 }
 
 impl KernelModel {
-    /// Its time on such data. Of twice the largest size at which that was measured, nothing is
-    /// found near either way.
+    /// Its time on such data. Of twice the largest size at which that was measured, it is taken
+    /// for no longer than where it was.
     fn on(&self, data: Data) -> Cow<'_, Curve> {
         let longer = match data {
             Data::Near => &None,
@@ -209,18 +217,14 @@ fn share((usual, n): (f64, u64), (whole, around): (f64, f64), fixed: f64) -> f64
     if around < n as f64 { share.min(usual) } else { share.max(usual) }
 }
 
-/// Interpolates between the two calibrated extents around the wanted one, and
-/// along the last two beyond: the time of a kernel is linear in its arithmetic
-/// wherever arithmetic bounds it, and constant where memory does. One extent
-/// alone says nothing of others.
-fn between<'c>(
-    models: impl Iterator<Item = (Variant, Cow<'c, Curve>)>,
+/// The models of the two calibrated extents around the wanted one, or of the last two before it;
+/// of one alone if that is the wanted one: it says nothing of others.
+fn beside<M>(
+    models: impl Iterator<Item = (Variant, M)>,
     wanted: Variant,
-    n: u64,
     place: &str,
-) -> Result<f64, Unknown> {
+) -> Result<Vec<(Variant, M)>, Unknown> {
     let what = format!("kernel `{}` {place}", wanted.kernel);
-    let end = |size: f64| format!("{size} elements");
     let mut models: Vec<_> = models.filter(|(one, _)| one.kernel == wanted.kernel).collect();
     models.sort_by(|a, b| a.0.measure().total_cmp(&b.0.measure()));
     if let ([(only, _)], Some(extent)) = (&models[..], wanted.kernel.extent())
@@ -236,13 +240,25 @@ fn between<'c>(
         Some((next, _)) if *next == wanted => after..after + 1,
         Some(_) => after.saturating_sub(1)..after + 1,
     };
-    let mut points = Vec::new();
-    for (variant, curve) in &models[around] {
-        let time = curve.known(n as f64).map_err(|beyond| Unknown::new(beyond.of(&what, end)))?;
-        points.push((variant.measure(), time));
-    }
-    if points.is_empty() {
-        return Err(Unknown::new(what));
-    }
+    let chosen: Vec<_> = models.drain(around).collect();
+    if chosen.is_empty() { Err(Unknown::new(what)) } else { Ok(chosen) }
+}
+
+/// Interpolates between the calibrated extents, and along them beyond: the time of a kernel is
+/// linear in its arithmetic wherever arithmetic bounds it, and constant where memory does.
+fn interpolated<'c>(
+    curves: impl Iterator<Item = (Variant, Cow<'c, Curve>)>,
+    wanted: Variant,
+    n: u64,
+    place: &str,
+) -> Result<f64, Unknown> {
+    let end = |size: f64| format!("{size} elements");
+    let unknown = |beyond: Beyond| {
+        Unknown::new(beyond.of(&format!("kernel `{}` {place}", wanted.kernel), end))
+    };
+    let point = |(variant, curve): (Variant, Cow<'_, Curve>)| {
+        Ok((variant.measure(), curve.known(n as f64).map_err(unknown)?))
+    };
+    let points = curves.map(point).collect::<Result<Vec<_>, Unknown>>()?;
     Ok(crate::stats::interpolate(&points, wanted.measure()))
 }

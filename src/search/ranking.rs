@@ -88,6 +88,8 @@ pub fn rank(candidates: Candidates, profile: &Profile, draws: usize, seed: u64) 
         let (setup, bound) = (setup_time(&plan, profile), lower_bound(&plan, profile));
         match forecast.and_then(|forecast| Ok((forecast, bound?))) {
             Ok((forecast, bound)) => {
+                // Of the machine without scatter; what is shown is the middle of the draws.
+                let bound = bound.min(forecast.makespan());
                 ranking.plans.push(Ranked { plan, forecast, setup, bound });
             }
             Err(SimulateError::Unknown(unknown)) => ranking.unknown.push((plan, unknown)),

@@ -14,6 +14,7 @@ use super::around::{operands, reuse};
 use super::uses::Uses;
 use crate::plan::{Call, Direction, Place, Plan, Slice};
 use crate::profile::{MOST_OPERANDS, OnDevice};
+use crate::units::Bytes;
 use std::collections::BTreeMap;
 
 /// Of each kernel on a device, by its place in the body, which goes on where the one before it
@@ -39,12 +40,19 @@ pub(super) fn on_device(plan: &Plan) -> BTreeMap<usize, OnDevice> {
                 let id = plan.device_of(*stream);
                 let uses = &mut uses[id.0];
                 let operands = operands(step);
-                // Nothing waits for what is written.
+                // Of what is only written, no load waits.
                 let whole = plan.bytes_in(Place::Device(id));
-                let reuse = reuse(uses, &step.inputs, &operands, whole);
-                // All of them: what is read now is found near from here on.
-                let brought = |slice: &&Slice| uses.forget(slice).contains(&By::Copy);
-                let is_just_copied = step.inputs.iter().filter(brought).count() > 0;
+                let mut reuse = reuse(uses, &step.inputs, &operands, whole);
+                let own: Bytes = operands.iter().map(|slice| slice.length).sum();
+                let mut is_just_copied = false;
+                for (slice, (_, since)) in step.inputs.iter().zip(&mut reuse.0) {
+                    // What is read now is found near from here on.
+                    if uses.forget(slice).contains(&By::Copy) {
+                        is_just_copied = true;
+                        // Other copies may be issued in between, but come behind it.
+                        *since = own.min(*since);
+                    }
+                }
                 operands.iter().for_each(|slice| uses.note(slice, By::Device));
                 found.insert(at, OnDevice { reuse, is_just_copied });
             }

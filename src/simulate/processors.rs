@@ -9,8 +9,8 @@
 //! multiprocessor until it is done (CUDA C++ Programming Guide, "Hardware
 //! Implementation"; Amert et al., "GPU Scheduling on the NVIDIA TX2", RTSS 2017).
 //!
-//! Blocks of a kernel last equally long: its time alone over the number of waves
-//! that it takes alone. Those dispatched at one moment end at one moment, and
+//! Blocks of a kernel last equally long: what it holds the device for over the number of
+//! waves that it takes alone. Those dispatched at one moment end at one moment, and
 //! are one batch here.
 //!
 //! Nor does a block that there is room for get more of what all share, memory bandwidth above
