@@ -164,6 +164,9 @@ pub(super) fn fitted(path: &Path, samples: &Samples, profile: &Profile) -> Resul
     let count = samples.measurements.len();
     let sure = report::sureness(profile);
     let mut head = format!("{}: {count} measurements\n{sure}\n", path.display());
+    if let Some(unsteady) = report::unsteady_link(profile) {
+        head += &format!("{unsteady}\n");
+    }
     let once = samples.measurements.iter().filter(|one| one.times.len() == 1).count();
     if samples.machine.extent == Extent::Elsewhere && once > 0 {
         head += &format!(

@@ -28,7 +28,7 @@ pub use lanes::Bottleneck;
 pub use library::library;
 pub use origin::Origin;
 pub use plot::{Gantt, Measured, bandwidth, gantt, predicted_against_measured};
-pub use sureness::sureness;
+pub use sureness::{sureness, unsteady_link};
 pub use verdict::{Answer, Verdict};
 pub use verification::{
     Check, ErrorFigures, MEDIAN_ERROR_LIMIT, P95_ERROR_LIMIT, REGRET_LIMIT, ScoredPlan,

@@ -47,6 +47,31 @@ pub fn sureness(profile: &Profile) -> String {
     )
 }
 
+/// That passes found other rates of large copies, if they did: on a link that others use, no
+/// plan of copies is known any better.
+pub fn unsteady_link(profile: &Profile) -> Option<String> {
+    let widths = &profile.intervals.as_ref()?.half_widths;
+    let rates = [
+        ("H2D", "link.down_bytes_per_second", profile.link.down_bytes_per_second?),
+        ("D2H", "link.up_bytes_per_second", profile.link.up_bytes_per_second?),
+    ];
+    let shares = rates.map(|(way, name, rate)| {
+        let width = widths.get(name).and_then(|widths| widths.first()).copied().unwrap_or_default();
+        (way, width / rate.bytes_per_second())
+    });
+    let words = shares.map(|(way, share)| format!("{way} \u{b1}{}", fine_percent(share)));
+    shares.iter().any(|&(_, share)| share > STEADY).then(|| {
+        format!(
+            "Large copies took other times in one pass than in the other ({}): something else used \
+             the link. Calibrate again.",
+            words.join(", ")
+        )
+    })
+}
+
+/// On hosts of H200s whose link nobody else used, rates were known within 1.4 to 3%.
+const STEADY: f64 = 0.1;
+
 /// What the parameters of a section of the profile's file are.
 pub(super) fn kind_name(section: &str) -> &str {
     match section {

@@ -8,7 +8,7 @@ use hallway::fit::{fit, intervals};
 use hallway::kernels::{Kernel, Variant};
 use hallway::plan::Direction;
 use hallway::profile::{Intervals, Profile};
-use hallway::report::{agreement, sureness};
+use hallway::report::{agreement, sureness, unsteady_link};
 use hallway::samples::{Extent, Measurement, Provenance, Quantity, Samples, Stop, TimedCall};
 use hallway::units::{Bytes, Span};
 use rand::{Rng, SeedableRng};
@@ -357,4 +357,19 @@ fn curves_that_bend_elsewhere_are_compared_all_the_same() {
     widths.get_mut(name).expect("named").pop();
     let found = compared(&before, &now);
     assert_eq!(found.pairs.iter().filter(|pair| pair.name == name).count(), 1);
+}
+
+#[test]
+fn a_link_that_others_use_is_told() {
+    let mut profile = machine();
+    let rate = profile.link.up_bytes_per_second.expect("known").bytes_per_second();
+    assert_eq!(unsteady_link(&profile), None);
+    for (share, is_told) in [(0.03, false), (0.09, false), (0.11, true), (2.285, true)] {
+        let name = "link.up_bytes_per_second".to_owned();
+        let half_widths = BTreeMap::from([(name, vec![share * rate])]);
+        profile.intervals = Some(Intervals { half_widths });
+        let told = unsteady_link(&profile);
+        assert_eq!(told.is_some(), is_told, "{told:?}");
+        assert!(told.is_none_or(|told| told.contains("D2H")));
+    }
 }

@@ -283,6 +283,7 @@ fn what_is_wrong_in_a_table_is_said_with_its_line() {
         ("H2D,pinned,4096,,,,,,-1", ["`seconds`", "`-1`"]),
         ("H2D,pinned,4096,,,,,,NaN", ["`seconds`", "`NaN`"]),
         ("H2D,pinned,4096,,,,,,", ["`seconds`", "nothing there"]),
+        ("H2D,pinned,64 MiB,,,,,,1e-9", ["64 MiB", "100 TB/s"]),
         ("up,pinned,4096,,,,,,1e-6", ["`path`", "`H2D`, `D2H`"]),
         ("H2D,,4096,,,,,,1e-6", ["`memory`", "`pinned`, `pageable`"]),
         ("H2D,pinned,4096,H2D,,,,,1e-6", ["`concurrent`", "other direction"]),
