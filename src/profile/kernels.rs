@@ -1,7 +1,7 @@
 //! What kernels take, on the device and on the CPU, by where they find their data.
 
 use super::answers::Unknown;
-use super::caches::{blend, further, lost};
+use super::caches::{CacheModel, blend, further, lost};
 use super::{Beyond, Curve, KernelModel, Profile, TwinModel, Warmth};
 use crate::kernels::{Arguments, Effort, Kernel, Variant};
 use crate::units::Bytes;
@@ -70,49 +70,22 @@ impl Profile {
         n: u64,
         found: &OnDevice,
     ) -> Result<KernelTime, Unknown> {
-        let (variant, place) = (Variant::of(kernel, arguments), "on the GPU");
+        let wanted = Variant::of(kernel, arguments);
         let models = self.kernels.iter().map(|model| (model.variant, model));
-        let models = beside(models, variant, place)?;
-        let time = |n, data| {
-            let curves = models.iter().map(|&(variant, model)| (variant, model.on(data)));
-            interpolated(curves, variant, n, place)
-        };
-        let usual = time(n, Data::Near)?;
-        let near = if found.is_just_copied { time(n, Data::JustCopied)? } else { usual };
-        let knots = models.iter().flat_map(|(_, model)| &model.time.knots).map(|knot| knot.0);
-        let largest = models.iter().map(|(_, model)| model.time.largest());
-        let largest = largest.fold(f64::INFINITY, f64::min).max(n as f64);
-        // Elements of kernels that go round as much by themselves.
-        let own = Bytes::new(variant.bytes(n));
-        let within =
-            |since: Bytes| (since.as_f64() / own.as_f64().max(1.0) * n as f64).clamp(1.0, largest);
-        let fixed = time(1, Data::Near).unwrap_or_default();
-        let misses = |since| self.caches.device(since);
-        let time_since = |since: Bytes| {
-            let whole = (time(within(since) as u64, Data::Near).ok()?, within(since));
-            let share = share((usual, n), whole, fixed);
-            match (misses(own), misses(since)) {
-                (Some(there), Some(here)) if since > own => {
-                    let far = time(n, Data::InMemory).ok()?;
-                    Some(share.max(blend(usual, far, further(there, here))))
-                }
-                _ => Some(share),
-            }
-        };
-        let ns = match found.reuse.mean(time_since) {
+        let models = beside(models, wanted, ON_GPU)?;
+        let launched = Launched { models, wanted, n, usual: 0.0 };
+        let usual = launched.time(n, Data::Near)?;
+        let launched = Launched { usual, ..launched };
+        let near = if found.is_just_copied { launched.time(n, Data::JustCopied)? } else { usual };
+        let ns = match found.reuse.mean(|since| launched.since(since, &self.caches)) {
             Some(ns) if found.is_just_copied => ns.max(near),
             Some(ns) => ns,
             None => near,
         };
-        // With more to do, none of the device waits for the rest; and nothing is any nearer.
-        let farthest = found.reuse.0.map(|(_, since)| within(since)).into_iter();
-        let farthest = farthest.fold(n as f64, f64::max);
         let gap = self.kernel_gap().unwrap_or_default();
-        let sizes = knots.filter(|&size| size > farthest && size <= largest).chain([farthest]);
-        let of_one = sizes
-            .filter_map(|size| Some((time(size as u64, Data::Near).ok()? - gap).max(0.0) / size));
-        let at_best = of_one.fold(f64::INFINITY, f64::min) * n as f64;
-        Ok(KernelTime { ns, at_best: at_best.min((ns - gap).max(0.0)) })
+        let around = found.reuse.0.map(|(_, since)| since).into_iter().max();
+        let at_best = launched.at_best(around.unwrap_or_default(), gap).min((ns - gap).max(0.0));
+        Ok(KernelTime { ns, at_best })
     }
 
     /// Nanoseconds of a kernel's CPU twin in a plan that used so much host memory
@@ -185,6 +158,76 @@ impl Profile {
     }
 }
 
+const ON_GPU: &str = "on the GPU";
+
+/// A kernel of so many elements, with the models of the extents around its own.
+struct Launched<'p> {
+    models: Vec<(Variant, &'p KernelModel)>,
+    wanted: Variant,
+    n: u64,
+    /// Nanoseconds that it takes again and again on the same data.
+    usual: f64,
+}
+
+impl Launched<'_> {
+    /// Nanoseconds of the same on other numbers of elements.
+    fn time(&self, n: u64, data: Data) -> Result<f64, Unknown> {
+        let curves = self.models.iter().map(|&(variant, model)| (variant, model.on(data)));
+        interpolated(curves, self.wanted, n, ON_GPU)
+    }
+
+    fn own(&self) -> Bytes {
+        Bytes::new(self.wanted.bytes(self.n))
+    }
+
+    /// The largest number of elements that all its models know.
+    fn largest(&self) -> f64 {
+        let largest = self.models.iter().map(|(_, model)| model.time.largest());
+        largest.fold(f64::INFINITY, f64::min).max(self.n as f64)
+    }
+
+    /// Elements of one that goes round so many bytes by itself.
+    fn elements_within(&self, bytes: Bytes) -> f64 {
+        let times = bytes.as_f64() / self.own().as_f64().max(1.0);
+        (times * self.n as f64).clamp(1.0, self.largest())
+    }
+
+    /// Nanoseconds where so many bytes were used since what it reads: no less than its share of
+    /// one that goes round as much, and what it waits for memory where that was measured.
+    fn since(&self, bytes: Bytes, caches: &CacheModel) -> Option<f64> {
+        let share = self.share(self.elements_within(bytes))?;
+        let own = self.own();
+        match (caches.device(own), caches.device(bytes)) {
+            (Some(there), Some(here)) if bytes > own => {
+                let far = self.time(self.n, Data::InMemory).ok()?;
+                Some(share.max(blend(self.usual, far, further(there, here))))
+            }
+            _ => Some(share),
+        }
+    }
+
+    /// Its share of one on so many elements, but for what does not depend on the size. In place,
+    /// it goes round less than where it was measured, and takes no longer; else, no less.
+    fn share(&self, around: f64) -> Option<f64> {
+        let (whole, n) = (self.time(around as u64, Data::Near).ok()?, self.n as f64);
+        let fixed = self.time(1, Data::Near).unwrap_or_default().min(self.usual);
+        let share = fixed + (whole - fixed) * n / around;
+        Some(if around < n { share.min(self.usual) } else { share.max(self.usual) })
+    }
+
+    /// Nanoseconds, but for a `gap` before each, where so many bytes are gone round and more of
+    /// them leave none of the device waiting for the rest.
+    fn at_best(&self, bytes: Bytes, gap: f64) -> f64 {
+        let (least, most) = (self.elements_within(bytes).max(self.n as f64), self.largest());
+        let knots = self.models.iter().flat_map(|(_, model)| &model.time.knots);
+        let sizes = knots.map(|knot| knot.0).filter(|&size| size > least && size <= most);
+        let of_one = sizes.chain([least]).filter_map(|size| {
+            Some((self.time(size as u64, Data::Near).ok()? - gap).max(0.0) / size)
+        });
+        of_one.fold(f64::INFINITY, f64::min) * self.n as f64
+    }
+}
+
 /// Where a kernel on the device finds what it reads.
 #[derive(Clone, Copy)]
 enum Data {
@@ -206,15 +249,6 @@ impl KernelModel {
         let time = longer.as_ref().map(|longer| Cow::Owned(self.time.plus(longer, 2.0)));
         time.unwrap_or(Cow::Borrowed(&self.time))
     }
-}
-
-/// What a kernel takes that goes round as much memory as one `around` so many elements, which
-/// takes `whole`: its share of that, but for what does not depend on the size. In place, it goes
-/// round less than where it was measured, and takes no longer; else, no less.
-fn share((usual, n): (f64, u64), (whole, around): (f64, f64), fixed: f64) -> f64 {
-    let fixed = fixed.min(usual);
-    let share = fixed + (whole - fixed) * n as f64 / around;
-    if around < n as f64 { share.min(usual) } else { share.max(usual) }
 }
 
 /// The models of the two calibrated extents around the wanted one, or of the last two before it;
