@@ -195,8 +195,11 @@ impl Launched<'_> {
     /// Nanoseconds where so many bytes were used since what it reads: no less than its share of
     /// one that goes round as much, and what it waits for memory where that was measured.
     fn since(&self, bytes: Bytes, caches: &CacheModel) -> Option<f64> {
-        let share = self.share(self.elements_within(bytes))?;
         let own = self.own();
+        if bytes == own {
+            return Some(self.usual);
+        }
+        let share = self.share(self.elements_within(bytes))?;
         match (caches.device(own), caches.device(bytes)) {
             (Some(there), Some(here)) if bytes > own => {
                 let far = self.time(self.n, Data::InMemory).ok()?;
@@ -219,12 +222,23 @@ impl Launched<'_> {
     /// them leave none of the device waiting for the rest.
     fn at_best(&self, bytes: Bytes, gap: f64) -> f64 {
         let (least, most) = (self.elements_within(bytes).max(self.n as f64), self.largest());
+        // For each launch of each draw, so without asking anew what is known.
+        let of_one = |size: f64| {
+            let point = |&(variant, model): &(Variant, &KernelModel)| {
+                (variant.measure(), model.time.at(size))
+            };
+            let ns = match &self.models[..] {
+                [only] => point(only).1,
+                [one, other, ..] => {
+                    crate::stats::interpolate(&[point(one), point(other)], self.wanted.measure())
+                }
+                [] => f64::INFINITY,
+            };
+            (ns - gap).max(0.0) / size
+        };
         let knots = self.models.iter().flat_map(|(_, model)| &model.time.knots);
         let sizes = knots.map(|knot| knot.0).filter(|&size| size > least && size <= most);
-        let of_one = sizes.chain([least]).filter_map(|size| {
-            Some((self.time(size as u64, Data::Near).ok()? - gap).max(0.0) / size)
-        });
-        of_one.fold(f64::INFINITY, f64::min) * self.n as f64
+        sizes.map(of_one).fold(of_one(least), f64::min) * self.n as f64
     }
 }
 

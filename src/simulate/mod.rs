@@ -18,6 +18,7 @@ mod copies;
 mod cost;
 mod engine;
 mod entries;
+mod found;
 mod host;
 mod issue;
 mod launches;

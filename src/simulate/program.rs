@@ -2,16 +2,15 @@
 //! looked up once.
 
 use super::antithetic::Antithetic;
-use super::around::around;
 use super::channels::CHANNELS;
 use super::copies::{ENGINES, PEER_ENGINE};
-use super::cost::{Costs, Data, Key};
+use super::cost::{Costs, Key};
 use super::entries::{Entries, EntryId};
+use super::found::Found;
 use super::issue::{Stretch, stretches};
 use super::launches::Launches;
 use super::looks::LookTimes;
 use super::needs;
-use super::on_device::on_device;
 use super::operation::{NONE, Work};
 use super::plain;
 use super::shares::Shares;
@@ -178,13 +177,14 @@ impl<'p> Program<'p> {
     /// # Errors
     /// If the profile does not know one of them, or the plan does not fit its machine.
     pub fn new(plan: &Plan, profile: &'p Profile) -> Result<Self, SimulateError> {
-        Self::with_luck(plan, profile, None)
+        Self::with_luck(plan, &Found::new(plan, profile), profile, None)
     }
 
     /// The same as luck has it: with launches that take longer or shorter one by one, and
     /// engines that look for what waits sooner or later.
     pub(super) fn with_luck(
         plan: &Plan,
+        found: &Found,
         profile: &'p Profile,
         mut luck: Option<Antithetic>,
     ) -> Result<Self, SimulateError> {
@@ -214,7 +214,8 @@ impl<'p> Program<'p> {
             switch: Vec::new(),
             is_plain: false,
         };
-        program.add_calls(plan, Launches::new(profile, luck, plan.devices().max(1)))?;
+        let launches = Launches::new(profile, luck, plan.devices().max(1));
+        program.add_calls(plan, found, launches)?;
         program.lay_out(plan);
         profile.alike(program.devices())?;
         program.hand_overs = needs::hand_overs(&program)?;
@@ -230,17 +231,21 @@ impl<'p> Program<'p> {
     }
 
     /// Looks up each call of the body, those that cost the same once.
-    fn add_calls(&mut self, plan: &Plan, mut launches: Launches<'_>) -> Result<(), Unknown> {
+    fn add_calls(
+        &mut self,
+        plan: &Plan,
+        found: &Found,
+        mut launches: Launches<'_>,
+    ) -> Result<(), Unknown> {
         let costs = Costs::new(plan, self.profile);
         let mut known: BTreeMap<(Key, Option<Before>), u32> = BTreeMap::new();
         // For the record before it, whatever becomes of the event later: `cuStreamWaitEvent`.
         let mut latest = vec![NONE; plan.events];
-        let around = around(plan, self.profile.machine.cpu_threads.max(1));
-        let (lanes, on_device) = (plan.lanes(), on_device(plan));
+        let lanes = plan.lanes();
         for (at, call) in plan.body.iter().enumerate() {
             let graph = self.graph_at(at);
             let before = graph.and_then(|graph| graph.before(at));
-            let data = Data { around: around.get(&at), on_device: on_device.get(&at) };
+            let data = found.at(at);
             let key = (Key::of(plan, call, &data, graph), before);
             let class = match known.get(&key) {
                 Some(&class) => class,

@@ -3,6 +3,7 @@
 
 use super::antithetic::Antithetic;
 use super::engine::Simulator;
+use super::found::Found;
 use super::program::{Program, SimulateError};
 use crate::plan::Plan;
 use crate::profile::{Estimate, MemoryCosts, MultiGpu, Profile, RootModel};
@@ -97,9 +98,10 @@ fn forecast_on(
     machines: &[Machine],
 ) -> Result<Forecast, SimulateError> {
     let mut simulator = Simulator::default();
+    let found = Found::new(plan, profile);
     let program = |&number: &usize| {
         let Machine { profile, luck } = &machines[number];
-        Program::with_luck(plan, profile, Some(luck.clone()))
+        Program::with_luck(plan, &found, profile, Some(luck.clone()))
     };
     let mut ranks: Vec<usize> = (0..machines.len()).collect();
     let makespan = |number: &usize| Ok(simulator.makespan(&program(number)?));
