@@ -5,7 +5,9 @@
 
 COMMAND prints what `cargo bench --bench kernels` does. It is run before and behind the others'
 libraries, for a host that is shared is not the same from one minute to the next: what counts is
-the middle of both. Prints tables in Markdown.
+the middle of both. Copies are measured before, between and behind all that, for who else uses the
+link comes and goes, too: a calibration is of more than a minute, and what counts of these is the
+middle. Prints tables in Markdown.
 """
 
 import csv
@@ -35,10 +37,22 @@ def main():
         sys.exit(__doc__)
     profile, *command = sys.argv[1:]
     profile = tomllib.load(open(profile, "rb"))
-    kernels(command)
-    copies(profile)
-    if "multi_gpu" in profile:
-        peers(profile["multi_gpu"])
+    several = profile.get("multi_gpu")
+    if several:
+        allow_peers()
+    rounds = []
+
+    def round_of_copies():
+        found = copies() | (peers(several) if several else {})
+        print(found, file=sys.stderr)
+        rounds.append(found)
+
+    kernels(command, round_of_copies)
+    expected = copies_of(profile) | (peers_of(several) if several else {})
+    print("\n| copies | hallway | CuPy | difference | allowed | |")
+    print("|---|--:|--:|--:|--:|---|")
+    for what, ours in expected.items():
+        line(what, ours, statistics.median(found[what] for found in rounds))
 
 
 def rows_of(command):
@@ -48,13 +62,20 @@ def rows_of(command):
     return list(csv.DictReader(printed.splitlines()))
 
 
-def kernels(command):
+def kernels(command, between):
+    between()
     before = rows_of(command)
+    between()
     others = []
     for row in before:
-        seconds_of_row = torch_seconds if row["side"] == "cpu" else cupy_seconds
+        is_cpu = row["side"] == "cpu"
+        seconds_of_row = torch_seconds if is_cpu else cupy_seconds
         others.append(seconds_of_row(row["kernel"], int(row["elements"]), int(row["extent"])))
+        if row["kernel"] == "matmul" and is_cpu:
+            between()
+    between()
     behind = rows_of(command)
+    between()
     print("| side | kernel | elements | hallway | other | ratio | allowed | |")
     print("|---|---|--:|--:|--:|--:|--:|---|")
     for row, theirs, again in zip(before, others, behind, strict=True):
@@ -138,30 +159,41 @@ extern "C" __global__ void hold(long long nanos) {
 }""", "hold")
 
 
-def copies(profile):
+NAMES = {"down": "host-to-device", "up": "device-to-host"}
+
+
+def copies_of(profile):
+    """What a profile says of copies, by the name of a row."""
     rates = {model["direction"]: model["time"]["knots"] for model in profile["copy"]}
     link = profile["link"]
-    alone = {"down": link["down_bytes_per_second"], "up": link["up_bytes_per_second"]}
-    names = {"down": "host-to-device", "up": "device-to-host"}
-    mine = {way: seconds_of(way, 64 << 20, 10) for way in names}
-    found = {way: (64 << 20) / mine[way] for way in names}
-    print("\n| copies | hallway | CuPy | difference | allowed | |")
-    print("|---|--:|--:|--:|--:|---|")
-    for way in names:
-        line(f"{names[way]}, alone, GB/s", alone[way] / 1e9, found[way] / 1e9, BANDWIDTH)
-    together = both(found)
-    for way in names:
-        expected = 1 / (1 / alone[way] + link[f"{way}_shared"]["per_byte_ns"] * 1e-9)
-        line(f"{names[way]}, both at once, GB/s", expected / 1e9, together[way] / 1e9, BANDWIDTH)
-    for way in names:
-        ours = rates[names[way]][0][1]
+    alone = {way: link[f"{way}_bytes_per_second"] for way in NAMES}
+    said = {}
+    for way, name in NAMES.items():
+        together = 1 / (1 / alone[way] + link[f"{way}_shared"]["per_byte_ns"] * 1e-9)
+        said[f"{name}, alone, GB/s"] = alone[way] / 1e9
+        said[f"{name}, both at once, GB/s"] = together / 1e9
+        said[f"{name}, 4 B after 4 B, ns"] = rates[name][0][1]
+    # Row by row of the table.
+    return dict(sorted(said.items(), key=lambda row: ("4 B" in row[0], "both" in row[0])))
+
+
+def copies():
+    """The same as measured here."""
+    alone = {way: (64 << 20) / seconds_of(way, 64 << 20, 10) for way in NAMES}
+    together = both(alone)
+    found = {}
+    for way, name in NAMES.items():
         # Copies further back in a queue take less time: as many as in a calibration.
         few, many = (seconds_of(way, 4, count) * count for count in QUEUED)
         each = (many - few) / (QUEUED[1] - QUEUED[0])
-        line(f"{names[way]}, 4 B after 4 B, ns", ours, each * 1e9, LATENCY)
+        found[f"{name}, alone, GB/s"] = alone[way] / 1e9
+        found[f"{name}, both at once, GB/s"] = together[way] / 1e9
+        found[f"{name}, 4 B after 4 B, ns"] = each * 1e9
+    return found
 
 
-def line(what, ours, theirs, allowed):
+def line(what, ours, theirs):
+    allowed = BANDWIDTH if what.endswith("GB/s") else LATENCY
     difference = ours / theirs - 1
     mark = "" if abs(difference) <= allowed else "differs"
     print(f"| {what} | {ours:.4g} | {theirs:.4g} | {difference:+.1%} | {allowed:.0%} | {mark} |")
@@ -179,6 +211,10 @@ def copy(way, host, device, stream):
     cp.cuda.runtime.memcpyAsync(to, source, host.nbytes, kind, stream.ptr)
 
 
+# Of small copies, wherever they are counted.
+PLACES = itertools.count()
+
+
 def seconds_of(way, size, repeats):
     """One copy of many that were queued up behind a kernel that waits; small ones each of bytes that none took before,
     as in a calibration: out of the same ones again and again, they take less time."""
@@ -187,14 +223,14 @@ def seconds_of(way, size, repeats):
     stream = cp.cuda.Stream(non_blocking=True)
     start, end = cp.cuda.Event(), cp.cuda.Event()
     samples = []
-    places = itertools.cycle(range(0, room, max(size, 64)))
     # What small copies take scatters by a tenth.
-    for _ in range(11 if size >= 64 else 101):
+    for _ in range(5 if size >= 64 else 51):
         with stream:
             HOLD((1,), (1,), (2_000_000,))
         copy(way, host[:size], device[:size], stream)
         start.record(stream)
-        for at in itertools.islice(places, repeats):
+        for place in itertools.islice(PLACES, repeats):
+            at = place * max(size, 64) % room
             copy(way, host[at : at + size], device[at : at + size], stream)
         end.record(stream)
         end.synchronize()
@@ -207,7 +243,7 @@ def both(alone):
     size, repeats = 64 << 20, 20
     ways = {way: (*buffers(size), cp.cuda.Stream(non_blocking=True)) for way in ("down", "up")}
     rates = {way: [] for way in ways}
-    for _ in range(7):
+    for _ in range(3):
         gate, ends = cp.cuda.Event(), {}
         first = cp.cuda.Stream(non_blocking=True)
         with first:
@@ -229,23 +265,39 @@ def both(alone):
     return {way: statistics.median(found) for way, found in rates.items()}
 
 
-def peers(profile):
-    """Rates between two GPUs, and of copies of both from and to the host."""
-    allow_peers()
-    models = {(model["from"], model["to"]): model for model in profile["peer"]}
-    for way, model in sorted(models.items()):
+TOGETHER = "between GPUs 0 and 1, both ways together, GB/s"
+
+
+def one_way(way):
+    return f"GPU {way[0]} to GPU {way[1]}, alone, GB/s"
+
+
+def of_root(name):
+    return f"two GPUs and the host, {name}, GB/s"
+
+
+def peers_of(several):
+    """Rates between two GPUs, and of copies of both from and to the host, as a profile has them."""
+    said = {}
+    for model in sorted(several["peer"], key=lambda model: (model["from"], model["to"])):
         (short, fast), (long, slow) = model["time"]["knots"][-2:]
-        line(f"GPU {way[0]} to GPU {way[1]}, alone, GB/s", (long - short) / (slow - fast),
-             rate([peer_copy(*way)]) / 1e9, BANDWIDTH)
-    ours = models[0, 1]["both_bytes_per_second"]
-    line("between GPUs 0 and 1, both ways together, GB/s", ours / 1e9,
-         rate([peer_copy(0, 1), peer_copy(1, 0)]) / 1e9, BANDWIDTH)
-    (root,) = (root for root in profile["root"] if root["devices"] == 2)
-    for ways in (["down"], ["up"], ["down", "up"]):
-        name = ways[0] if len(ways) == 1 else "both"
-        copiers = [host_copy(device, way) for device in (0, 1) for way in ways]
-        line(f"two GPUs and the host, {name}, GB/s", root[f"{name}_bytes_per_second"] / 1e9,
-             rate(copiers) / 1e9, BANDWIDTH)
+        said[one_way((model["from"], model["to"]))] = (long - short) / (slow - fast)
+    said[TOGETHER] = several["peer"][0]["both_bytes_per_second"] / 1e9
+    (root,) = (root for root in several["root"] if root["devices"] == 2)
+    for name in ("down", "up", "both"):
+        said[of_root(name)] = root[f"{name}_bytes_per_second"] / 1e9
+    return said
+
+
+def peers(several):
+    """The same as measured here."""
+    ways = [(model["from"], model["to"]) for model in several["peer"]]
+    found = {one_way(way): rate([peer_copy(*way)]) / 1e9 for way in ways}
+    found[TOGETHER] = rate([peer_copy(0, 1), peer_copy(1, 0)]) / 1e9
+    for name, sides in (("down", ["down"]), ("up", ["up"]), ("both", ["down", "up"])):
+        copiers = [host_copy(device, side) for device in (0, 1) for side in sides]
+        found[of_root(name)] = rate(copiers) / 1e9
+    return found
 
 
 def allow_peers():
@@ -275,7 +327,7 @@ def host_copy(device, way):
 def rate(copiers, repeats=20):
     """Bytes per second of all together, while all are at work."""
     rates = []
-    for _ in range(5):
+    for _ in range(3):
         marks = [[] for _ in copiers]
         for _ in range(repeats + 1):
             for (device, stream, work), ends in zip(copiers, marks):

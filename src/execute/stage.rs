@@ -10,11 +10,19 @@ use crate::host::{OneCpu, available_memory};
 use crate::plan::{Call, Capacities, Plan, Whose, check_fits};
 use crate::runs::{Run, Trace};
 use crate::units::Span;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 use std::time::{Duration, Instant};
 
 /// A shorter pass is timed along with others, as many as fit in: to read the clock, and to
 /// find the way back to the plan, takes a tenth of the shortest.
 const SHORTEST: Duration = Duration::from_micros(20);
+
+/// The longest pause before a timed pass. Engines look for work at the edges of a clock of some
+/// microseconds, and a pass ends soon after one: without a pause of its own length each, all
+/// passes would begin at the same place between two edges, and a plan that just catches one, or
+/// just misses it, would do so every time. What a program does between passes is of any length.
+const LONGEST_PAUSE: Duration = Duration::from_micros(8);
 
 /// Passes after which the caches of another core know the plan.
 const PASSES_TO_SETTLE: usize = 2;
@@ -37,6 +45,8 @@ pub(super) struct Stage<'a> {
     rounds: u32,
     /// How long a pass took before timing began.
     lasts: Duration,
+    /// For pauses.
+    random: ChaCha8Rng,
     /// Timed so far, and timed while something else used the core of this thread:
     /// predictions are for a core of one's own, as calibration is.
     passes: Vec<Span>,
@@ -85,6 +95,7 @@ impl<'a> Stage<'a> {
             issues_only: !plan.body.iter().any(|call| matches!(call, Call::Compute { .. })),
             rounds: 1,
             lasts: Duration::ZERO,
+            random: ChaCha8Rng::seed_from_u64(0),
             passes: Vec::new(),
             beside: Vec::new(),
             worst_error: 0.0,
@@ -187,6 +198,14 @@ impl<'a> Stage<'a> {
         Ok((start.elapsed() / self.rounds).into())
     }
 
+    /// Computes nothing for a while, of another length each time.
+    fn pause(&mut self) {
+        let (start, length) = (Instant::now(), LONGEST_PAUSE.mul_f64(self.random.random()));
+        while start.elapsed() < length {
+            std::hint::spin_loop();
+        }
+    }
+
     fn warm_up(&mut self, effort: Effort) -> Result<(), ExecuteError> {
         let start = Instant::now();
         let least = if self.issues_only { effort.warm_up } else { effort.team_warm_up };
@@ -217,6 +236,7 @@ impl<'a> Stage<'a> {
                     self.pass()?;
                 }
             }
+            self.pause();
             let pass = self.pass()?;
             let is_alone = !self.issues_only || cpu.is_alone();
             if is_alone { &mut self.passes } else { &mut self.beside }.push(pass);
