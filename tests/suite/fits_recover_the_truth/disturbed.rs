@@ -33,6 +33,25 @@ fn disturbed_visits_move_nothing() {
     assert!([launch.ns, launch.other.map_or(0.0, |other| other.ns)].iter().any(|ns| *ns > 3_500.0));
 }
 
+/// At one visit somebody came while the longer row was under way: a difference to the shorter one
+/// of that visit is of two states of the link, and went as far beyond what the link carries.
+#[test]
+fn rows_are_only_compared_with_those_of_their_own_visit() {
+    let mut clock = Clock::new(0.001, 0.0);
+    let mut all = Vec::new();
+    let sizes: Vec<u64> = (20..=28).map(|power| 1 << power).collect();
+    for visit in 0..2 {
+        for &bytes in &sizes {
+            let ns = |count: u64| 2_000.0 + count as f64 * bytes as f64 / 55.0;
+            let [short, long] = if visit == 0 { [1.0, 1.0] } else { [1.025, 1.05] };
+            all.push(measured(copy(bytes), 2, clock.times(short * ns(2), 5)));
+            all.push(measured(copy(bytes), 4, clock.times(long * ns(4), 5)));
+        }
+    }
+    let rate = fitted(all).link.down_bytes_per_second.expect("measured").bytes_per_second();
+    assert_within(rate, 55e9, 0.01, "rate");
+}
+
 /// Kernels take a fourteenth longer in half the streams: how many samples happened to be
 /// taken in which is not what a kernel takes.
 #[test]
