@@ -120,7 +120,9 @@ pub(super) fn visits(quantity: &Quantity, extent: Extent) -> usize {
         // them: with five in a pass, a launch was found at 3.48 and 3.94 us within minutes.
         (Quantity::CallInTurn { .. }, _) => 48,
         (Quantity::Trip { .. } | Quantity::GraphCall { .. } | Quantity::Handed { .. }, _) => 3,
-        _ if is_of_rates(quantity) => 3,
+        // Others on the link take from these what they use, now more and now less: within a minute,
+        // copies both ways went at 45 to 49 GB/s.
+        _ if quantity.is_of_rate() => 3,
         // Between what the cores of a team keep and what they do not lie few sizes, and at
         // these they keep now more and now less of it.
         (Quantity::Twin { variant, elements, footprint }, _)
@@ -135,21 +137,6 @@ pub(super) fn visits(quantity: &Quantity, extent: Extent) -> usize {
         _ => 1,
     }
 }
-
-/// Whether it is of copies so large that their rates come from them, and with those the times of
-/// all plans that copy much. Others on the link take from these what they use, now more and now
-/// less: within a minute, copies both ways went at 45 to 49 GB/s.
-pub(super) fn is_of_rates(quantity: &Quantity) -> bool {
-    match quantity {
-        Quantity::Copy { bytes, .. }
-        | Quantity::Shared { bytes, .. }
-        | Quantity::Concurrent { bytes, .. } => *bytes >= LARGE_COPY,
-        _ => false,
-    }
-}
-
-/// Of which a few last a millisecond and more.
-const LARGE_COPY: Bytes = Bytes::mib(16);
 
 /// What is staged, or gone round, within a few milliseconds a score of times.
 const SOON_WARM: Bytes = Bytes::mib(8);

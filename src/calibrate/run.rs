@@ -1,6 +1,6 @@
 //! Carrying the list out: order, warm-up and when to stop.
 
-use super::course::{Course, OtherCourse, is_of_rates, visits};
+use super::course::{Course, OtherCourse, visits};
 use super::probes::{Counts, POOL, Probe};
 use super::rig::Rig;
 use super::stopping::{FEWEST, Stopping};
@@ -328,7 +328,7 @@ impl Patience {
             Quantity::Staged { .. } | Quantity::Twin { .. } | Quantity::Handed { .. } => {
                 (host, self.fewest.div_ceil(visits))
             }
-            _ if is_of_rates(what) => (device, 5_usize.div_ceil(visits)),
+            _ if what.is_of_rate() => (device, 5_usize.div_ceil(visits)),
             _ => (device, 5),
         }
     }

@@ -3,7 +3,7 @@
 use super::tolerance::{TOLERANCE, tolerance};
 use crate::profile::{Curve, Estimate, Other};
 use crate::samples::{Doer, Measurement, Quantity, Samples};
-use crate::stats::{biweight_mean, median, modes, relative_spread, segment};
+use crate::stats::{biweight_mean, median, modes, quantile, relative_spread, segment};
 use crate::units::Span;
 use std::collections::BTreeMap;
 
@@ -57,19 +57,20 @@ impl<'s> Lookup<'s> {
     fn pooled(&self, wanted: impl Fn(&Quantity) -> bool) -> Option<Pooled> {
         let found: Vec<&Measurement> =
             self.measurements().filter(|m| wanted(&m.quantity)).collect();
-        // Of what the host has a part in, every visit counts.
-        let is_exact = found.first()?.quantity.doer() == Doer::Device;
+        let middle = Middle::of(&found.first()?.quantity);
         let few = found.iter().map(|m| m.count).min()?;
         let most = found.iter().map(|m| m.count).max()?;
         let [mut short, mut long] = [few, most].map(|count| visits_of(&found, count));
+        // Of what the host has a part in, every visit counts.
+        let is_exact = middle != Middle::Host;
         if is_exact {
             [short, long] = undisturbed(short, long);
         }
         let (short, long) = (short.concat(), long.concat());
-        let start = if most > few { Some((few, middle(&short, is_exact)?)) } else { None };
-        let pooled = Pooled { many: long, count: most.max(1), start, is_exact };
+        let start = if most > few { Some((few, middle.among(&short)?)) } else { None };
+        let pooled = Pooled { many: long, count: most.max(1), start, middle };
         if is_exact && pooled.is_held_up() {
-            return Some(Pooled { many: short, count: few.max(1), start: None, is_exact });
+            return Some(Pooled { many: short, count: few.max(1), start: None, middle });
         }
         Some(pooled)
     }
@@ -189,8 +190,7 @@ struct Pooled {
     /// Fewer repetitions and their usual time: with them, what starting and
     /// ending cost drops out.
     start: Option<(u64, f64)>,
-    /// Whether the device does it by itself.
-    is_exact: bool,
+    middle: Middle,
 }
 
 impl Pooled {
@@ -213,7 +213,7 @@ impl Pooled {
     }
 
     fn middle(&self) -> Option<f64> {
-        middle(&self.many, self.is_exact)
+        self.middle.among(&self.many)
     }
 
     fn around_middle(&self) -> Option<Estimate> {
@@ -222,12 +222,40 @@ impl Pooled {
     }
 }
 
-/// What times have in common: those of the device differ from stream to stream, and a plan
-/// may lie in any; those of the host scatter to one side, and a plan makes many calls: their
-/// sum goes by the mean of all but the disturbed ones, not by the median.
-fn middle(times: &[f64], is_exact: bool) -> Option<f64> {
-    biweight_mean(times, if is_exact { FAR } else { 0.0 })
+/// What times have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Middle {
+    /// Those of the host scatter to one side, and a plan makes many calls: their sum goes by the
+    /// mean of all but the disturbed ones, not by the median.
+    Host,
+    /// Those of the device differ from stream to stream, and a plan may lie in any.
+    Device,
+    /// Those of large copies differ by what others take of the link meanwhile, within a visit too,
+    /// and never go below what it carries: the quicker ones are near it.
+    Link,
 }
+
+impl Middle {
+    fn of(quantity: &Quantity) -> Self {
+        match quantity.doer() {
+            Doer::Device if quantity.is_of_rate() => Self::Link,
+            Doer::Device => Self::Device,
+            Doer::OneThread | Doer::Several => Self::Host,
+        }
+    }
+
+    /// `None` if there are no times.
+    fn among(self, times: &[f64]) -> Option<f64> {
+        match self {
+            Self::Host => biweight_mean(times, 0.0),
+            Self::Device => biweight_mean(times, FAR),
+            Self::Link => quantile(times, QUICKER),
+        }
+    }
+}
+
+/// Three quarters of all copies may be disturbed before this one is.
+const QUICKER: f64 = 0.25;
 
 /// Streams of a device differ by far less than this share.
 const FAR: f64 = 0.2;

@@ -2,6 +2,7 @@
 
 use super::{MemoryWork, Quantity};
 use crate::kernels::Effort;
+use crate::units::Bytes;
 
 /// Who does what is timed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,4 +54,17 @@ impl Quantity {
             _ => Doer::Several,
         }
     }
+    /// Whether it is of copies so large that their rates come from them, and with those the times
+    /// of all plans that copy much.
+    pub fn is_of_rate(&self) -> bool {
+        match self {
+            Self::Copy { bytes, .. }
+            | Self::Shared { bytes, .. }
+            | Self::Concurrent { bytes, .. } => *bytes >= LARGE_COPY,
+            _ => false,
+        }
+    }
 }
+
+/// Of which a few last a millisecond and more.
+const LARGE_COPY: Bytes = Bytes::mib(16);
