@@ -285,8 +285,6 @@ pub(super) fn switch(
 /// busy, if copies of two sizes say so; and the relative scatter. `alone`: the
 /// copies of each direction while the other is quiet.
 ///
-/// Of large copies a line rather than a curve: engines that run freely fall in step at some
-/// sizes, and then hide their starts behind each other as plans that tie them together do not.
 fn contention(lookup: &Lookup<'_>, alone: [Option<&Curve>; 2]) -> ([Option<Contention>; 2], f64) {
     let (mut all, mut scatters) = ([Vec::new(), Vec::new()], Vec::new());
     for (side, wanted) in Direction::BOTH.into_iter().enumerate() {
@@ -316,8 +314,14 @@ pub(super) fn at_once<'l>(
     lookup.measurements().filter(|m| m.quantity == *other).nth(visit)
 }
 
-/// From this size on, what copies of both directions take longer lies on a line.
-const BOTH_WAYS_STRAIGHT: Bytes = Bytes::kib(256);
+/// From this size on, what copies of both directions take longer lies on a line: most of it is
+/// what others on the link add to.
+const BOTH_WAYS_STRAIGHT: Bytes = Bytes::mib(1);
+
+/// Engines that run freely fall in step now and then, and hide their starts behind each other as
+/// plans that tie them together do not. At such a visit, copies take this share of what they take
+/// longer at others, or less.
+const IN_STEP: f64 = 0.5;
 
 /// Through pairs of bytes and nanoseconds that a copy takes longer: size by size where they are
 /// small, and a line through the large ones; through all, if fewer than two sizes are large.
@@ -331,7 +335,9 @@ fn contention_of(points: &[(f64, f64)]) -> Option<Contention> {
     let (per_copy_ns, per_byte_ns) = (intercept.max(0.0), slope.max(0.0));
     small.sort_unstable_by(|one, next| one.0.total_cmp(&next.0));
     let knot = |visits: &[(f64, f64)]| {
-        let longer: Vec<f64> = visits.iter().map(|visit| visit.1).collect();
+        let longest = visits.iter().map(|visit| visit.1).fold(0.0, f64::max);
+        let longer = visits.iter().map(|visit| visit.1).filter(|&ns| ns >= IN_STEP * longest);
+        let longer: Vec<f64> = longer.collect();
         Some((visits[0].0, (median(&longer)? - per_byte_ns * visits[0].0).max(0.0)))
     };
     let mut knots: Vec<(f64, f64)> =
