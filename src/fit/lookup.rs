@@ -3,7 +3,7 @@
 use super::tolerance::{TOLERANCE, tolerance};
 use crate::profile::{Curve, Estimate, Other};
 use crate::samples::{Doer, Measurement, Quantity, Samples};
-use crate::stats::{biweight_mean, median, modes, quantile, relative_spread, segment};
+use crate::stats::{biweight_mean, median, modes, relative_spread, segment, unraised_mean};
 use crate::units::Span;
 use std::collections::BTreeMap;
 
@@ -230,8 +230,8 @@ enum Middle {
     Host,
     /// Those of the device differ from stream to stream, and a plan may lie in any.
     Device,
-    /// Those of large copies differ by what others take of the link meanwhile, within a visit too,
-    /// and never go below what it carries: the quicker ones are near it.
+    /// Those of large copies are longer by what others take of the link meanwhile, within a visit
+    /// too, and never go below what it carries.
     Link,
 }
 
@@ -249,13 +249,10 @@ impl Middle {
         match self {
             Self::Host => biweight_mean(times, 0.0),
             Self::Device => biweight_mean(times, FAR),
-            Self::Link => quantile(times, QUICKER),
+            Self::Link => unraised_mean(times),
         }
     }
 }
-
-/// Three quarters of all copies may be disturbed before this one is.
-const QUICKER: f64 = 0.25;
 
 /// Streams of a device differ by far less than this share.
 const FAR: f64 = 0.2;

@@ -5,6 +5,7 @@
 //! then refuses to answer for it.
 
 mod chains;
+mod contention;
 mod device;
 mod graces;
 mod graphs;

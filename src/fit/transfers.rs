@@ -1,7 +1,8 @@
 //! Paths of data besides plain copies, calls on an idle device, set-up, and what
 //! copies and other work cost each other.
 
-use super::device::{at_once, copy_time, slowdowns};
+use super::contention::{at_once, slowdowns};
+use super::device::copy_time;
 use super::lookup::Lookup;
 use crate::plan::Direction;
 use crate::profile::{

@@ -19,7 +19,7 @@ pub use line::{Line, theil_sen};
 pub use modes::{Mode, modes};
 pub use order::{
     biweight_mean, conformal_quantile, mad, median, median_interval, quantile, quantile_of_sorted,
-    relative_half_width, relative_spread,
+    relative_half_width, relative_spread, unraised_mean,
 };
 pub use segments::{interpolate, segment};
 pub use steadiness::Steadiness;

@@ -52,6 +52,28 @@ fn rows_are_only_compared_with_those_of_their_own_visit() {
     assert_within(rate, 55e9, 0.01, "rate");
 }
 
+/// All along a calibration others take up to a twentieth of the link, at every second copy: what it
+/// carries is what it carries without them.
+#[test]
+fn others_on_the_link_take_nothing_from_what_it_carries() {
+    let mut clock = Clock::new(0.001, 0.0);
+    let mut all = Vec::new();
+    let sizes: Vec<u64> = (20..=28).map(|power| 1 << power).collect();
+    for _ in 0..6 {
+        for &bytes in &sizes {
+            for count in [2, 4] {
+                let ns = 2_000.0 + count as f64 * bytes as f64 / 55.0;
+                let of_others =
+                    |at: u32| if at % 2 == 0 { 1.0 } else { 1.0 + f64::from(at) / 200.0 };
+                let times = (0..8).map(|at| clock.time(of_others(at) * ns));
+                all.push(measured(copy(bytes), count, times.collect()));
+            }
+        }
+    }
+    let rate = fitted(all).link.down_bytes_per_second.expect("measured").bytes_per_second();
+    assert_within(rate, 55e9, 0.005, "rate");
+}
+
 /// Kernels take a fourteenth longer in half the streams: how many samples happened to be
 /// taken in which is not what a kernel takes.
 #[test]

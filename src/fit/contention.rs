@@ -1,0 +1,95 @@
+//! What copies cost each other, and what loads beside them do.
+
+use super::lookup::{Lookup, nanos};
+use crate::plan::Direction;
+use crate::profile::{Contention, Curve};
+use crate::samples::{Measurement, Quantity};
+use crate::stats::{Line, median, relative_spread, theil_sen};
+use crate::units::Bytes;
+
+/// For each direction, what a copy takes longer while the other direction is
+/// busy, if copies of two sizes say so; and the relative scatter. `alone`: the
+/// copies of each direction while the other is quiet.
+///
+pub(super) fn contention(
+    lookup: &Lookup<'_>,
+    alone: [Option<&Curve>; 2],
+) -> ([Option<Contention>; 2], f64) {
+    let (mut all, mut scatters) = ([Vec::new(), Vec::new()], Vec::new());
+    for (side, wanted) in Direction::BOTH.into_iter().enumerate() {
+        for one in lookup.measurements() {
+            let Quantity::Shared { direction, bytes } = one.quantity else { continue };
+            let time = alone[side].and_then(|curve| curve.known(bytes.as_f64()).ok());
+            let Some(time) = time.filter(|_| direction == wanted) else { continue };
+            let other = Quantity::Shared { direction: Direction::BOTH[1 - side], bytes };
+            let slow = slowdowns(one, time, at_once(lookup, one, &other));
+            if let Some(slowdown) = median(&slow) {
+                all[side].push((bytes.as_f64(), (slowdown - 1.0) * time));
+                scatters.push(relative_spread(&slow).unwrap_or(0.0));
+            }
+        }
+    }
+    (all.map(|points| contention_of(&points)), median(&scatters).unwrap_or(0.0))
+}
+
+/// What was measured at once with a measurement: the same visit of another quantity.
+pub(super) fn at_once<'l>(
+    lookup: &'l Lookup<'_>,
+    one: &Measurement,
+    other: &Quantity,
+) -> Option<&'l Measurement> {
+    let before = lookup.measurements().take_while(|m| !std::ptr::eq(*m, one));
+    let visit = before.filter(|m| m.quantity == one.quantity).count();
+    lookup.measurements().filter(|m| m.quantity == *other).nth(visit)
+}
+
+/// From this size on, what copies of both directions take longer lies on a line: most of it is
+/// what others on the link add to.
+const BOTH_WAYS_STRAIGHT: Bytes = Bytes::mib(1);
+
+/// Engines that run freely fall in step now and then, and hide their starts behind each other as
+/// plans that tie them together do not. At such a visit, copies take this share of what they take
+/// longer at others, or less.
+const IN_STEP: f64 = 0.5;
+
+/// Through pairs of bytes and nanoseconds that a copy takes longer: size by size where they are
+/// small, and a line through the large ones; through all, if fewer than two sizes are large.
+fn contention_of(points: &[(f64, f64)]) -> Option<Contention> {
+    let straight = BOTH_WAYS_STRAIGHT.as_f64();
+    let (small, large): (Vec<_>, Vec<_>) = points.iter().partition(|point| point.0 < straight);
+    let line = theil_sen(&large);
+    let (mut small, line) =
+        if line.is_some() { (small, line) } else { (Vec::new(), theil_sen(points)) };
+    let Line { intercept, slope } = line?;
+    let (per_copy_ns, per_byte_ns) = (intercept.max(0.0), slope.max(0.0));
+    small.sort_unstable_by(|one, next| one.0.total_cmp(&next.0));
+    let knot = |visits: &[(f64, f64)]| {
+        let longest = visits.iter().map(|visit| visit.1).fold(0.0, f64::max);
+        let longer = visits.iter().map(|visit| visit.1).filter(|&ns| ns >= IN_STEP * longest);
+        let longer: Vec<f64> = longer.collect();
+        Some((visits[0].0, (median(&longer)? - per_byte_ns * visits[0].0).max(0.0)))
+    };
+    let mut knots: Vec<(f64, f64)> =
+        small.chunk_by(|one, next| one.0 == next.0).filter_map(knot).collect();
+    let per_small_copy = (!knots.is_empty()).then(|| {
+        knots.push((straight, per_copy_ns));
+        Curve { knots, scatter: 0.0 }
+    });
+    Some(Contention { per_copy_ns, per_byte_ns, per_small_copy })
+}
+
+/// How many times longer what was measured took while something else, such as the
+/// other direction, was busy too; `alone`: nanoseconds of one repetition otherwise.
+pub(super) fn slowdowns(one: &Measurement, alone: f64, other: Option<&Measurement>) -> Vec<f64> {
+    let work = alone * one.count as f64;
+    let times = nanos(&one.times);
+    // Both began at once, and whichever was busy longer had the link to itself
+    // at the end. Without the other's time, it was busy throughout.
+    let others = other.map_or_else(|| times.clone(), |other| nanos(&other.times));
+    let slow = |(time, other): (f64, f64)| {
+        let both = time.min(other);
+        let meanwhile = work - (time - both);
+        (meanwhile > 0.0).then(|| (both / meanwhile).max(1.0))
+    };
+    times.into_iter().zip(others).filter_map(slow).collect()
+}
