@@ -302,7 +302,8 @@ fn a_curve_follows_what_both_passes_saw_and_not_what_one_did() {
 fn small_copies_both_ways_are_known_size_by_size() {
     let alone = |bytes: f64| 1_000.0 + bytes / 50.0;
     let large = |bytes: f64| 2_000.0 + 0.004 * bytes;
-    let truth = |bytes: f64| if bytes < 1_048_576.0 { 100.0 + bytes.sqrt() } else { large(bytes) };
+    let truth =
+        |bytes: f64| if bytes < 1_048_576.0 { 500.0 + 2.2 * bytes.sqrt() } else { large(bytes) };
     let sizes = [4_u64 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 64 << 20];
     let mut all = Vec::new();
     for bytes in sizes {

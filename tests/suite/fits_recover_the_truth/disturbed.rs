@@ -64,7 +64,7 @@ fn others_on_the_link_take_nothing_from_what_it_carries() {
             for count in [2, 4] {
                 let ns = 2_000.0 + count as f64 * bytes as f64 / 55.0;
                 let of_others =
-                    |at: u32| if at % 2 == 0 { 1.0 } else { 1.0 + f64::from(at) / 200.0 };
+                    |at: u32| if at.is_multiple_of(2) { 1.0 } else { 1.0 + f64::from(at) / 200.0 };
                 let times = (0..8).map(|at| clock.time(of_others(at) * ns));
                 all.push(measured(copy(bytes), count, times.collect()));
             }
