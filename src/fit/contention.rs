@@ -10,7 +10,6 @@ use crate::units::Bytes;
 /// For each direction, what a copy takes longer while the other direction is
 /// busy, if copies of two sizes say so; and the relative scatter. `alone`: the
 /// copies of each direction while the other is quiet.
-///
 pub(super) fn contention(
     lookup: &Lookup<'_>,
     alone: [Option<&Curve>; 2],
