@@ -6,8 +6,9 @@
 COMMAND prints what `cargo bench --bench kernels` does. It is run before and behind the others'
 libraries, for a host that is shared is not the same from one minute to the next: what counts is
 the middle of both. Copies are measured before, between and behind all that, for who else uses the
-link comes and goes, too: a calibration is of more than a minute, and what counts of these is the
-middle. Prints tables in Markdown.
+link comes and goes, too, and what counts of these is the middle. (A calibration leaves out what
+others take while large copies go one way. Where they take some all along, the two differ by that.)
+Prints tables in Markdown.
 """
 
 import csv
@@ -71,6 +72,7 @@ def kernels(command, between):
         is_cpu = row["side"] == "cpu"
         seconds_of_row = torch_seconds if is_cpu else cupy_seconds
         others.append(seconds_of_row(row["kernel"], int(row["elements"]), int(row["extent"])))
+        # Those before and after take a second or more.
         if row["kernel"] == "matmul" and is_cpu:
             between()
     between()
@@ -211,7 +213,7 @@ def copy(way, host, device, stream):
     cp.cuda.runtime.memcpyAsync(to, source, host.nbytes, kind, stream.ptr)
 
 
-# Of small copies, wherever they are counted.
+# Of small copies. Pinned memory that was given back is had again, so no call begins anew.
 PLACES = itertools.count()
 
 
@@ -282,7 +284,8 @@ def peers_of(several):
     for model in sorted(several["peer"], key=lambda model: (model["from"], model["to"])):
         (short, fast), (long, slow) = model["time"]["knots"][-2:]
         said[one_way((model["from"], model["to"]))] = (long - short) / (slow - fast)
-    said[TOGETHER] = several["peer"][0]["both_bytes_per_second"] / 1e9
+    (there,) = (model for model in several["peer"] if (model["from"], model["to"]) == (0, 1))
+    said[TOGETHER] = there["both_bytes_per_second"] / 1e9
     (root,) = (root for root in several["root"] if root["devices"] == 2)
     for name in ("down", "up", "both"):
         said[of_root(name)] = root[f"{name}_bytes_per_second"] / 1e9

@@ -174,7 +174,7 @@ fn measure(
         Counts::ByDuration => {
             let one = rig.sample(what, 2)?.first().map_or(1, |span| span.nanos() / 2).max(1);
             let now = 2 + (CHAIN.nanos() / one).clamp(2, 32);
-            // As in the pass before, for times of the same thing.
+            // As at the visit before, for times of the same thing.
             let visits = before.measurements.iter().filter(|one| one.quantity == *what);
             vec![2, visits.map(|one| one.count).max().unwrap_or(now)]
         }

@@ -22,6 +22,7 @@ const SHORTEST: Duration = Duration::from_micros(20);
 /// microseconds, and a pass ends soon after one: without a pause of its own length each, all
 /// passes would begin at the same place between two edges, and a plan that just catches one, or
 /// just misses it, would do so every time. What a program does between passes is of any length.
+/// (Passes so short that several are timed at once begin that way only with the first.)
 const LONGEST_PAUSE: Duration = Duration::from_micros(8);
 
 /// Passes after which the caches of another core know the plan.
@@ -198,8 +199,11 @@ impl<'a> Stage<'a> {
         Ok((start.elapsed() / self.rounds).into())
     }
 
-    /// Computes nothing for a while, of another length each time.
+    /// Lets some time pass, of another length up to the longest each time, where engines look.
     fn pause(&mut self) {
+        if self.executor.device.is_none() {
+            return;
+        }
         let (start, length) = (Instant::now(), LONGEST_PAUSE.mul_f64(self.random.random()));
         while start.elapsed() < length {
             std::hint::spin_loop();

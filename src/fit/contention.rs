@@ -42,13 +42,13 @@ pub(super) fn at_once<'l>(
     lookup.measurements().filter(|m| m.quantity == *other).nth(visit)
 }
 
-/// From this size on, what copies of both directions take longer lies on a line: most of it is
-/// what others on the link add to.
+/// From this size on, what copies of both directions take longer lies on a line. Below, it grows
+/// by less with the size at first, and by more where others on the link tilt the line.
 const BOTH_WAYS_STRAIGHT: Bytes = Bytes::mib(1);
 
 /// Engines that run freely fall in step now and then, and hide their starts behind each other as
-/// plans that tie them together do not. At such a visit, copies take this share of what they take
-/// longer at others, or less.
+/// plans that tie them together do not. At such a visit, copies take less than this share of what
+/// they take longer at others: at the middle one of the slower half, of two at the slower one.
 const IN_STEP: f64 = 0.5;
 
 /// Through pairs of bytes and nanoseconds that a copy takes longer: size by size where they are
@@ -63,9 +63,10 @@ fn contention_of(points: &[(f64, f64)]) -> Option<Contention> {
     let (per_copy_ns, per_byte_ns) = (intercept.max(0.0), slope.max(0.0));
     small.sort_unstable_by(|one, next| one.0.total_cmp(&next.0));
     let knot = |visits: &[(f64, f64)]| {
-        let longest = visits.iter().map(|visit| visit.1).fold(0.0, f64::max);
-        let longer = visits.iter().map(|visit| visit.1).filter(|&ns| ns >= IN_STEP * longest);
-        let longer: Vec<f64> = longer.collect();
+        let mut longer: Vec<f64> = visits.iter().map(|visit| visit.1).collect();
+        longer.sort_unstable_by(f64::total_cmp);
+        let usual = median(&longer[longer.len() / 2..])?;
+        longer.retain(|&ns| ns >= IN_STEP * usual);
         Some((visits[0].0, (median(&longer)? - per_byte_ns * visits[0].0).max(0.0)))
     };
     let mut knots: Vec<(f64, f64)> =

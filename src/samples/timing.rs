@@ -54,8 +54,9 @@ impl Quantity {
             _ => Doer::Several,
         }
     }
-    /// Whether it is of copies so large that their rates come from them, and with those the times
-    /// of all plans that copy much.
+
+    /// Whether it is of copies across the host's link so large that next to all of their time is
+    /// its rate.
     pub fn is_of_rate(&self) -> bool {
         match self {
             Self::Copy { bytes, .. }

@@ -31,16 +31,17 @@ pub fn biweight_mean(values: &[f64], far: f64) -> Option<f64> {
     Some(middle)
 }
 
-/// The [`biweight_mean`] of values of which something has raised some, up to three quarters of
-/// them: of those that are no farther above the first quartile than five times what that is
-/// above the 5% quantile. Of many normally distributed ones, that leaves out none. `None`
-/// without values.
-pub fn unraised_mean(values: &[f64]) -> Option<f64> {
+/// The [`biweight_mean`] of values of which something has raised fewer than three quarters: of
+/// those that are no farther above the first quartile than five times what that is above the 5%
+/// quantile, or than the share `near` of it, whichever is more. Of many normally distributed
+/// ones, that leaves out none; of twelve that scatter by more than `near`, one now and then.
+/// `None` without values.
+pub fn unraised_mean(values: &[f64], near: f64) -> Option<f64> {
     const TIMES: f64 = 5.0;
     let sorted = sorted(values);
     let [least, quartile] = [0.05, 0.25].map(|q| quantile_of_sorted(&sorted, q));
     let (least, quartile) = (least?, quartile?);
-    let raised = quartile + TIMES * (quartile - least);
+    let raised = quartile + (TIMES * (quartile - least)).max(near * quartile.abs());
     biweight_mean(&sorted[..sorted.partition_point(|&value| value <= raised)], 0.0)
 }
 

@@ -200,19 +200,23 @@ proptest! {
 
 #[test]
 fn values_that_something_raised_do_not_count() {
-    assert_eq!(unraised_mean(&[]), None);
-    assert_eq!(unraised_mean(&[3.0]), Some(3.0));
+    assert_eq!(unraised_mean(&[], 0.01), None);
+    assert_eq!(unraised_mean(&[3.0], 0.01), Some(3.0));
+    // A clock that does not tell some of them apart.
+    let ties = [1.20, 1.20, 1.21, 1.21, 1.22];
+    assert_close(unraised_mean(&ties, 0.0).unwrap(), 1.20);
+    assert_close(unraised_mean(&ties, 0.02).unwrap(), biweight_mean(&ties, 0.0).unwrap());
     // Evenly around 10, and twice as many that something made longer, by whatever it was.
     let around: Vec<f64> = (0..21).map(|i| 9.9 + 0.01 * f64::from(i)).collect();
-    assert_close(unraised_mean(&around).unwrap(), 10.0);
+    assert_close(unraised_mean(&around, 0.0).unwrap(), 10.0);
     let raised = (0..42).map(|i| 10.5 + 0.1 * f64::from(i));
     let all: Vec<f64> = around.iter().copied().chain(raised).collect();
-    assert_close(unraised_mean(&all).unwrap(), 10.0);
+    assert_close(unraised_mean(&all, 0.0).unwrap(), 10.0);
     // Of normal values, the mean.
     let normal = statrs::distribution::Normal::standard();
     let normal = |i| statrs::distribution::ContinuousCDF::inverse_cdf(&normal, i);
     let values: Vec<f64> = (0..1001).map(|i| normal((f64::from(i) + 0.5) / 1001.0)).collect();
-    assert!(unraised_mean(&values).unwrap().abs() < 1e-6);
+    assert!(unraised_mean(&values, 0.0).unwrap().abs() < 1e-6);
 }
 
 #[test]
