@@ -169,14 +169,11 @@ def copies_of(profile):
     rates = {model["direction"]: model["time"]["knots"] for model in profile["copy"]}
     link = profile["link"]
     alone = {way: link[f"{way}_bytes_per_second"] for way in NAMES}
-    said = {}
+    said = {f"{name}, alone, GB/s": alone[way] / 1e9 for way, name in NAMES.items()}
     for way, name in NAMES.items():
         together = 1 / (1 / alone[way] + link[f"{way}_shared"]["per_byte_ns"] * 1e-9)
-        said[f"{name}, alone, GB/s"] = alone[way] / 1e9
         said[f"{name}, both at once, GB/s"] = together / 1e9
-        said[f"{name}, 4 B after 4 B, ns"] = rates[name][0][1]
-    # Row by row of the table.
-    return dict(sorted(said.items(), key=lambda row: ("4 B" in row[0], "both" in row[0])))
+    return said | {f"{name}, 4 B after 4 B, ns": rates[name][0][1] for name in NAMES.values()}
 
 
 def copies():

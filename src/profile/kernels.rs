@@ -222,18 +222,14 @@ impl Launched<'_> {
     /// them leave none of the device waiting for the rest.
     fn at_best(&self, bytes: Bytes, gap: f64) -> f64 {
         let (least, most) = (self.elements_within(bytes).max(self.n as f64), self.largest());
-        // For each launch of each draw, so without asking anew what is known.
+        // There are one or two. For each launch of each draw, so without asking anew what is known.
+        let last = self.models.len() - 1;
         let of_one = |size: f64| {
-            let point = |&(variant, model): &(Variant, &KernelModel)| {
+            let points = [0, last].map(|at| {
+                let (variant, model) = self.models[at];
                 (variant.measure(), model.time.at(size))
-            };
-            let ns = match &self.models[..] {
-                [only] => point(only).1,
-                [one, other, ..] => {
-                    crate::stats::interpolate(&[point(one), point(other)], self.wanted.measure())
-                }
-                [] => f64::INFINITY,
-            };
+            });
+            let ns = crate::stats::interpolate(&points[..=last], self.wanted.measure());
             (ns - gap).max(0.0) / size
         };
         let knots = self.models.iter().flat_map(|(_, model)| &model.time.knots);

@@ -5,6 +5,11 @@ use hallway::profile::Warmth;
 use hallway::samples::{Handing, MOST_OF_ONE_CORE, ONE_TEAM, ONE_THREAD, Taker};
 use rand::seq::SliceRandom;
 
+/// Nanoseconds of so many copies, one after the other, at 55 GB/s.
+fn row(count: u64, bytes: u64) -> f64 {
+    2_000.0 + count as f64 * bytes as f64 / 55.0
+}
+
 /// Others use the link now and then, throughout a visit: each size has one without them.
 #[test]
 fn disturbed_visits_move_nothing() {
@@ -43,9 +48,8 @@ fn rows_are_only_compared_with_those_of_their_own_visit() {
         let mut all = Vec::new();
         for [short, long] in slower {
             for &bytes in &sizes {
-                let ns = |count: u64| 2_000.0 + count as f64 * bytes as f64 / 55.0;
-                all.push(measured(copy(bytes), 2, clock.times(short * ns(2), 5)));
-                all.push(measured(copy(bytes), 4, clock.times(long * ns(4), 5)));
+                all.push(measured(copy(bytes), 2, clock.times(short * row(2, bytes), 5)));
+                all.push(measured(copy(bytes), 4, clock.times(long * row(4, bytes), 5)));
             }
         }
         fitted(all)
@@ -71,10 +75,9 @@ fn others_on_the_link_take_nothing_from_what_it_carries() {
     for _ in 0..6 {
         for &bytes in &sizes {
             for count in [2, 4] {
-                let ns = 2_000.0 + count as f64 * bytes as f64 / 55.0;
                 let of_others =
                     |at: u32| if at.is_multiple_of(2) { 1.0 } else { 1.0 + f64::from(at) / 200.0 };
-                let times = (0..8).map(|at| clock.time(of_others(at) * ns));
+                let times = (0..8).map(|at| clock.time(of_others(at) * row(count, bytes)));
                 all.push(measured(copy(bytes), count, times.collect()));
             }
         }
@@ -119,7 +122,7 @@ fn rows_that_were_held_up_are_not_believed() {
     for &bytes in sizes.iter().chain(&sizes) {
         for count in [2, 11] {
             let held_up = if bytes == 1 << 24 { count.max(8) - 8 } else { 0 };
-            let ns = 2_000.0 + count as f64 * bytes as f64 / 55.0 + 1_058e3 * held_up as f64;
+            let ns = row(count, bytes) + 1_058e3 * held_up as f64;
             all.push(measured(copy(bytes), count, clock.times(ns, 7)));
         }
     }
