@@ -239,10 +239,11 @@ def seconds_of(way, size, repeats):
 
 def both(alone):
     """Bytes per second of each direction while the other is at work."""
-    size, repeats = 64 << 20, 20
-    ways = {way: (*buffers(size), cp.cuda.Stream(non_blocking=True)) for way in ("down", "up")}
+    ways = {way: (*buffers(LARGE), cp.cuda.Stream(non_blocking=True)) for way in ("down", "up")}
     rates = {way: [] for way in ways}
-    for _ in range(3):
+    # For as long at a time as in a calibration: what others do for a moment raises some of many
+    # short ones, and all of a few long ones.
+    for _ in range(21):
         gate, ends = cp.cuda.Event(), {}
         first = cp.cuda.Stream(non_blocking=True)
         with first:
@@ -250,8 +251,7 @@ def both(alone):
         gate.record(first)
         for way, (host, device, stream) in ways.items():
             stream.wait_event(gate)
-            for _ in range(repeats):
-                copy(way, host, device, stream)
+            copy(way, host, device, stream)
             ends[way] = cp.cuda.Event()
             ends[way].record(stream)
         cp.cuda.Device().synchronize()
@@ -260,7 +260,7 @@ def both(alone):
         for way in ways:
             # What is left when the other is done goes at the full speed.
             left = (took[way] - shorter) * alone[way]
-            rates[way].append((size * repeats - left) / shorter)
+            rates[way].append((LARGE - left) / shorter)
     return {way: statistics.median(found) for way, found in rates.items()}
 
 

@@ -323,7 +323,7 @@ impl Patience {
             // A context takes a tenth of a second and more.
             Quantity::Setup { .. } => (self.device, 2),
             Quantity::Memory { work, .. } if is_of_combined(*work) => (self.device / 2, 3),
-            // A quarter of a gibibyte takes an eighth of a second to pin.
+            // 128 MiB take a sixteenth of a second to pin.
             Quantity::Memory { .. } => (self.device, 3),
             Quantity::Staged { .. } | Quantity::Twin { .. } | Quantity::Handed { .. } => {
                 (host, self.fewest.div_ceil(visits))

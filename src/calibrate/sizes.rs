@@ -1,6 +1,5 @@
 //! The sizes at which things are measured, for each extent of a calibration.
 
-use super::probes::LARGEST;
 use crate::gpu::calls_a_library;
 use crate::kernels::{Kernel, Variant};
 use crate::samples::{Extent, Load, SetupStep, TransferPath};
@@ -68,7 +67,7 @@ impl Sizes {
         Self {
             copies: copy_sizes(),
             cold_copies: cold_sizes(),
-            registered: vec![Bytes::mib(1), Bytes::mib(16), LARGEST],
+            registered: vec![Bytes::mib(1), Bytes::mib(16), Bytes::mib(64)],
             trips: [
                 &[
                     4,
@@ -117,7 +116,7 @@ impl Sizes {
             team_footprints_mib: &[4, 8, 12, 16, 20, 24, 32, 48],
             footprints_mib: &[48, 96, 192, 288, 384, 576, 768, 1152, 1728],
             device_footprints_mib: &[8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 128, 256],
-            memory: [64 << 10, 1 << 20, 8 << 20, 64 << 20, LARGEST.get()].map(Bytes::new).to_vec(),
+            memory: [64 << 10, 1 << 20, 8 << 20, 64 << 20, 128 << 20].map(Bytes::new).to_vec(),
             combined: &[1 << 18, 1 << 21],
             transfer_powers: |path| match path {
                 TransferPath::WriteCombined => &[12, 20, 24],
@@ -287,7 +286,7 @@ fn cold_sizes() -> Vec<Bytes> {
     powers.map(|power| Bytes::new(1 << power)).chain([Bytes::kib(96)]).collect()
 }
 
-/// From 4 B to [`LARGEST`], closer where staging and the engine change their ways.
+/// From 4 B to 256 MiB, closer where staging and the engine change their ways.
 fn copy_sizes() -> Vec<Bytes> {
     let mut sizes: Vec<u64> = (2..=28).step_by(2).map(|power| 1 << power).collect();
     sizes.extend([1 << 13, 1 << 15, 1 << 17, 1 << 19, 1 << 21, 1 << 23, 1 << 25, 1 << 27]);

@@ -12,6 +12,10 @@ const SETTLED: f64 = 0.007;
 /// No interval is narrower than with so many samples.
 pub(super) const FEWEST: usize = 7;
 const MOST: usize = 201;
+/// What takes so many limits of time has few samples that are each a mean over many moments:
+/// from then on, the least number of them is enough.
+const LONG: u32 = 5;
+const FEWEST_OF_LONG: usize = 3;
 /// So many samples show of what kind the scatter is, and how often a quantity takes
 /// which of two values.
 const FEWEST_TO_REST: usize = 100;
@@ -61,11 +65,15 @@ impl Stopping {
             })
         {
             Some(Stop::Stable)
-        } else if taken >= MOST || elapsed > self.limit && taken >= self.fewest {
+        } else if taken >= MOST || elapsed > self.limit && taken >= self.fewest_within(elapsed) {
             Some(Stop::Capped)
         } else {
             None
         }
+    }
+
+    fn fewest_within(&self, elapsed: Duration) -> usize {
+        if elapsed > self.limit * LONG { self.fewest.min(FEWEST_OF_LONG) } else { self.fewest }
     }
 }
 
@@ -116,6 +124,14 @@ mod tests {
         let (taken, stop) = stops(|i| 1e6 * (1.0 + 0.084 * even(i)), FOR_EVER);
         assert_eq!(stop, Stop::Settled);
         assert!(taken > FEWEST_TO_REST, "{taken}");
+    }
+
+    #[test]
+    fn what_takes_long_has_fewer_samples_than_others() {
+        // Each of the samples takes a millisecond.
+        let scattered = |i| 1e6 * (1.0 + even(i));
+        assert_eq!(stops(scattered, Duration::from_micros(900)), (5, Stop::Capped));
+        assert_eq!(stops(scattered, Duration::from_micros(300)), (3, Stop::Capped));
     }
 
     #[test]
