@@ -120,8 +120,9 @@ pub(super) fn visits(quantity: &Quantity, extent: Extent) -> usize {
         // them: with five in a pass, a launch was found at 3.48 and 3.94 us within minutes.
         (Quantity::CallInTurn { .. }, _) => 48,
         (Quantity::Trip { .. } | Quantity::GraphCall { .. } | Quantity::Handed { .. }, _) => 3,
-        // Others on the link take from these what they use, now more and now less: within a minute,
-        // copies both ways went at 45 to 49 GB/s.
+        // Others on the link take from these what they use, now more and now less. Of copies both
+        // ways, all of them count: within a minute they went at 32 to 43 GB/s.
+        (Quantity::Shared { .. } | Quantity::Concurrent { .. }, _) if quantity.is_of_rate() => 8,
         _ if quantity.is_of_rate() => 3,
         // Between what the cores of a team keep and what they do not lie few sizes, and at
         // these they keep now more and now less of it.

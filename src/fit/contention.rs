@@ -6,9 +6,10 @@ use crate::profile::{Contention, Curve};
 use crate::samples::{Measurement, Quantity};
 use crate::stats::{Line, median, relative_spread, theil_sen};
 use crate::units::Bytes;
+use std::collections::BTreeMap;
 
 /// For each direction, what a copy takes longer while the other direction is
-/// busy, if copies of two sizes say so; and the relative scatter. `alone`: the
+/// busy, if copies of two sizes say so; and the relative scatter of that. `alone`: the
 /// copies of each direction while the other is quiet.
 pub(super) fn contention(
     lookup: &Lookup<'_>,
@@ -16,17 +17,21 @@ pub(super) fn contention(
 ) -> ([Option<Contention>; 2], f64) {
     let (mut all, mut scatters) = ([Vec::new(), Vec::new()], Vec::new());
     for (side, wanted) in Direction::BOTH.into_iter().enumerate() {
+        // By size, sample by sample: visits of a few have no scatter of their own to tell.
+        let mut large: BTreeMap<Bytes, Vec<f64>> = BTreeMap::new();
         for one in lookup.measurements() {
             let Quantity::Shared { direction, bytes } = one.quantity else { continue };
             let time = alone[side].and_then(|curve| curve.known(bytes.as_f64()).ok());
             let Some(time) = time.filter(|_| direction == wanted) else { continue };
             let other = Quantity::Shared { direction: Direction::BOTH[1 - side], bytes };
             let slow = slowdowns(one, time, at_once(lookup, one, &other));
-            if let Some(slowdown) = median(&slow) {
-                all[side].push((bytes.as_f64(), (slowdown - 1.0) * time));
-                scatters.push(relative_spread(&slow).unwrap_or(0.0));
+            let longer: Vec<f64> = slow.iter().map(|slowdown| (slowdown - 1.0) * time).collect();
+            all[side].extend(median(&longer).map(|ns| (bytes.as_f64(), ns)));
+            if bytes >= BOTH_WAYS_STRAIGHT {
+                large.entry(bytes).or_default().extend(longer);
             }
         }
+        scatters.extend(large.values().filter_map(|longer| relative_spread(longer)));
     }
     (all.map(|points| contention_of(&points)), median(&scatters).unwrap_or(0.0))
 }

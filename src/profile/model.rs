@@ -148,7 +148,7 @@ pub struct LinkModel {
     /// What copies each way suffer while the other direction is busy.
     pub down_shared: Option<Contention>,
     pub up_shared: Option<Contention>,
-    /// Relative scatter of the copies that go both ways at once.
+    /// Relative scatter of what large copies take longer that go both ways at once.
     #[serde(default, deserialize_with = "not_negative")]
     pub scatter: f64,
     /// Nanoseconds for which a copy engine stands still on going from one

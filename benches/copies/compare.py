@@ -1,0 +1,278 @@
+#!/usr/bin/env python3
+"""Sets the copies of a calibration beside those of CuPy, measured in the same minutes.
+
+    compare.py FOLDER HALLWAY...
+
+Calibrates into FOLDER by the command HALLWAY, and measures copies with CuPy before, in between
+and behind: the calibration is interrupted for it and goes on. Who else uses the link comes and
+goes, within milliseconds and from one minute to the next: what counts is the middle of all rounds.
+(A calibration leaves out what others take while large copies go one way. Where they take some all
+along, the two differ by that.) Prints a table in Markdown.
+"""
+
+import itertools
+import signal
+import statistics
+import subprocess
+import sys
+import tomllib
+
+import cupy as cp
+import cupyx
+
+# What is asked: copies and latencies within this of those measured here.
+BANDWIDTH, LATENCY = 0.02, 0.10
+
+# Interrupted so often, each time after so many seconds, of which getting ready takes some.
+TIMES, STRETCH = 8, 12
+INTERRUPTED = 130
+
+# Small copies that are queued up: what more of them take longer is what one takes.
+QUEUED = 2, 34
+# More than any cache holds, and than small copies get through.
+LARGE = 256 << 20
+
+
+def main():
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    folder, *hallway = sys.argv[1:]
+    several = cp.cuda.runtime.getDeviceCount() > 1
+    if several:
+        allow_peers()
+    rounds = []
+
+    def round_of_copies():
+        found = copies() | (peers() if several else {})
+        print(found, file=sys.stderr)
+        rounds.append(found)
+
+    round_of_copies()
+    calibrate([*hallway, "calibrate", "--output", folder], round_of_copies)
+    profile = tomllib.load(open(f"{folder}/profile.toml", "rb"))
+    expected = copies_of(profile) | (peers_of(profile["multi_gpu"]) if several else {})
+    print("| copies | hallway | CuPy | difference | allowed | |")
+    print("|---|--:|--:|--:|--:|---|")
+    for what, ours in expected.items():
+        line(what, ours, statistics.median(found[what] for found in rounds))
+
+
+def calibrate(command, between):
+    """Calibrates a stretch at a time."""
+    for times in itertools.count():
+        resume = ["--resume"] if times else []
+        process = subprocess.Popen([*command, *resume], stdout=subprocess.DEVNULL)
+        try:
+            code = process.wait(STRETCH if times < TIMES else None)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGINT)
+            code = process.wait()
+        if code not in (0, INTERRUPTED):
+            sys.exit(f"the calibration ended with exit code {code}")
+        between()
+        if code == 0:
+            return
+
+
+HOLD = cp.RawKernel(r"""
+extern "C" __global__ void hold(long long nanos) {
+    long long start, now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));
+    do asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now)); while (now - start < nanos);
+}""", "hold")
+
+
+NAMES = {"down": "host-to-device", "up": "device-to-host"}
+
+
+def copies_of(profile):
+    """What a profile says of copies, by the name of a row."""
+    rates = {model["direction"]: model["time"]["knots"] for model in profile["copy"]}
+    link = profile["link"]
+    alone = {way: link[f"{way}_bytes_per_second"] for way in NAMES}
+    said = {f"{name}, alone, GB/s": alone[way] / 1e9 for way, name in NAMES.items()}
+    for way, name in NAMES.items():
+        together = 1 / (1 / alone[way] + link[f"{way}_shared"]["per_byte_ns"] * 1e-9)
+        said[f"{name}, both at once, GB/s"] = together / 1e9
+    return said | {f"{name}, 4 B after 4 B, ns": rates[name][0][1] for name in NAMES.values()}
+
+
+def copies():
+    """The same as measured here."""
+    alone = {way: (64 << 20) / seconds_of(way, 64 << 20, 4) for way in NAMES}
+    together = both(alone)
+    found = {}
+    for way, name in NAMES.items():
+        # Copies further back in a queue take less time: as many as in a calibration.
+        few, many = (seconds_of(way, 4, count) * count for count in QUEUED)
+        each = (many - few) / (QUEUED[1] - QUEUED[0])
+        found[f"{name}, alone, GB/s"] = alone[way] / 1e9
+        found[f"{name}, both at once, GB/s"] = together[way] / 1e9
+        found[f"{name}, 4 B after 4 B, ns"] = each * 1e9
+    return found
+
+
+def line(what, ours, theirs):
+    allowed = BANDWIDTH if what.endswith("GB/s") else LATENCY
+    difference = ours / theirs - 1
+    mark = "" if abs(difference) <= allowed else "differs"
+    print(f"| {what} | {ours:.4g} | {theirs:.4g} | {difference:+.1%} | {allowed:.0%} | {mark} |")
+
+
+def buffers(size):
+    host = cupyx.empty_pinned(size, dtype=cp.uint8)
+    host[:] = 1
+    return host, cp.zeros(size, dtype=cp.uint8)
+
+
+def copy(way, host, device, stream):
+    kind = cp.cuda.runtime.memcpyHostToDevice if way == "down" else cp.cuda.runtime.memcpyDeviceToHost
+    to, source = (device.data.ptr, host.ctypes.data) if way == "down" else (host.ctypes.data, device.data.ptr)
+    cp.cuda.runtime.memcpyAsync(to, source, host.nbytes, kind, stream.ptr)
+
+
+# Of small copies. Pinned memory that was given back is had again, so no call begins anew.
+PLACES = itertools.count()
+
+
+def seconds_of(way, size, repeats):
+    """One copy of many that were queued up behind a kernel that waits; small ones each of bytes that none took before,
+    as in a calibration: out of the same ones again and again, they take less time."""
+    room = LARGE if size < 64 else size
+    host, device = buffers(room)
+    stream = cp.cuda.Stream(non_blocking=True)
+    start, end = cp.cuda.Event(), cp.cuda.Event()
+    samples = []
+    # What small copies take scatters by a tenth.
+    for _ in range(15 if size >= 64 else 51):
+        with stream:
+            HOLD((1,), (1,), (2_000_000,))
+        copy(way, host[:size], device[:size], stream)
+        start.record(stream)
+        for place in itertools.islice(PLACES, repeats):
+            at = place * max(size, 64) % room
+            copy(way, host[at : at + size], device[at : at + size], stream)
+        end.record(stream)
+        end.synchronize()
+        samples.append(cp.cuda.get_elapsed_time(start, end) * 1e-3 / repeats)
+    return statistics.median(samples)
+
+
+def both(alone):
+    """Bytes per second of each direction while the other is at work."""
+    ways = {way: (*buffers(LARGE), cp.cuda.Stream(non_blocking=True)) for way in ("down", "up")}
+    rates = {way: [] for way in ways}
+    # For as long at a time as in a calibration: what others do for a moment raises some of many
+    # short ones, and all of a few long ones.
+    for _ in range(21):
+        gate, ends = cp.cuda.Event(), {}
+        first = cp.cuda.Stream(non_blocking=True)
+        with first:
+            HOLD((1,), (1,), (2_000_000,))
+        gate.record(first)
+        for way, (host, device, stream) in ways.items():
+            stream.wait_event(gate)
+            copy(way, host, device, stream)
+            ends[way] = cp.cuda.Event()
+            ends[way].record(stream)
+        cp.cuda.Device().synchronize()
+        took = {way: cp.cuda.get_elapsed_time(gate, ends[way]) * 1e-3 for way in ways}
+        shorter = min(took.values())
+        for way in ways:
+            # What is left when the other is done goes at the full speed.
+            left = (took[way] - shorter) * alone[way]
+            rates[way].append((LARGE - left) / shorter)
+    return {way: statistics.median(found) for way, found in rates.items()}
+
+
+TOGETHER = "between GPUs 0 and 1, both ways together, GB/s"
+
+
+def one_way(way):
+    return f"GPU {way[0]} to GPU {way[1]}, alone, GB/s"
+
+
+def of_root(name):
+    return f"two GPUs and the host, {name}, GB/s"
+
+
+def peers_of(several):
+    """Rates between two GPUs, and of copies of both from and to the host, as a profile has them."""
+    said, models = {}, {(model["from"], model["to"]): model for model in several["peer"]}
+    for way in ((0, 1), (1, 0)):
+        (short, fast), (long, slow) = models[way]["time"]["knots"][-2:]
+        said[one_way(way)] = (long - short) / (slow - fast)
+    said[TOGETHER] = models[0, 1]["both_bytes_per_second"] / 1e9
+    (root,) = (root for root in several["root"] if root["devices"] == 2)
+    for name in ("down", "up", "both"):
+        said[of_root(name)] = root[f"{name}_bytes_per_second"] / 1e9
+    return said
+
+
+def peers():
+    """The same as measured here."""
+    ways = [(0, 1), (1, 0)]
+    found = {one_way(way): rate([peer_copy(*way)]) / 1e9 for way in ways}
+    found[TOGETHER] = rate([peer_copy(0, 1), peer_copy(1, 0)]) / 1e9
+    for name, sides in (("down", ["down"]), ("up", ["up"]), ("both", ["down", "up"])):
+        copiers = [host_copy(device, side) for device in (0, 1) for side in sides]
+        found[of_root(name)] = rate(copiers) / 1e9
+    return found
+
+
+def allow_peers():
+    for device, other in ((0, 1), (1, 0)):
+        with cp.cuda.Device(device):
+            cp.cuda.runtime.deviceEnablePeerAccess(other)
+
+
+def peer_copy(source, target):
+    arrays = {}
+    for device in (source, target):
+        with cp.cuda.Device(device):
+            arrays[device] = cp.zeros(LARGE, dtype=cp.uint8)
+    with cp.cuda.Device(source):
+        stream = cp.cuda.Stream(non_blocking=True)
+    return source, stream, lambda: cp.cuda.runtime.memcpyPeerAsync(
+        arrays[target].data.ptr, target, arrays[source].data.ptr, source, LARGE, stream.ptr)
+
+
+def host_copy(device, way):
+    with cp.cuda.Device(device):
+        host, array = buffers(LARGE)
+        stream = cp.cuda.Stream(non_blocking=True)
+    return device, stream, lambda: copy(way, host, array, stream)
+
+
+def rate(copiers, repeats=20):
+    """Bytes per second of all together, while all are at work."""
+    rates = []
+    for _ in range(3):
+        marks = [[] for _ in copiers]
+        for _ in range(repeats + 1):
+            for (device, stream, work), ends in zip(copiers, marks):
+                with cp.cuda.Device(device):
+                    ends.append(cp.cuda.Event())
+                    ends[-1].record(stream)
+                    work()
+        for _, stream, _ in copiers:
+            stream.synchronize()
+        # Seconds since each one's first copy, which all began within microseconds.
+        ends = [[cp.cuda.get_elapsed_time(of[0], end) * 1e-3 for end in of] for of in marks]
+        shortest = min(of[-1] for of in ends)
+        # As short as in a calibration, too.
+        times = [tenths / 10 * shortest for tenths in range(2, 10)]
+        for begin, finish in itertools.pairwise(times):
+            copied = sum(LARGE * (done(of, finish) - done(of, begin)) for of in ends)
+            rates.append(copied / (finish - begin))
+    return statistics.median(rates)
+
+
+def done(ends, time):
+    """Copies done by a time, with the part of the one that is under way."""
+    whole = sum(end <= time for end in ends) - 1
+    return whole + (time - ends[whole]) / (ends[whole + 1] - ends[whole])
+
+
+if __name__ == "__main__":
+    main()
