@@ -36,6 +36,10 @@ pub(super) const POOL: Bytes = MEMORY_FOOTPRINT;
 /// The largest copy, and the largest array of a kernel.
 pub(super) const LARGEST: Bytes = Bytes::mib(256);
 
+/// Copies both ways at once: a millisecond of large ones, for others on the host take now more
+/// and now less of that.
+const AT_ONCE: Bytes = Bytes::mib(64);
+
 /// The most streams that a measurement deals work over.
 pub(super) const MOST_STREAMS: usize = 8;
 
@@ -59,7 +63,7 @@ pub(super) fn device_probes(sizes: &Sizes) -> Vec<Probe> {
     for &power in sizes.shared_powers {
         let bytes = Bytes::new(1 << power);
         let quantities = Direction::BOTH.map(|direction| Quantity::Shared { direction, bytes });
-        let count = (LARGEST.get() / bytes.get()).min(64);
+        let count = (AT_ONCE.get() / bytes.get()).clamp(1, 64);
         probes.push(Probe { quantities: quantities.to_vec(), counts: Counts::Of(count) });
     }
     let paths = TransferPath::ALL.into_iter().filter(|path| !TransferPath::MANAGED.contains(path));

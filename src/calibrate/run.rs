@@ -328,6 +328,8 @@ impl Patience {
             Quantity::Staged { .. } | Quantity::Twin { .. } | Quantity::Handed { .. } => {
                 (host, self.fewest.div_ceil(visits))
             }
+            // The best of their moments count, too.
+            Quantity::Shared { .. } if what.is_of_rate() => (2 * device, 3),
             _ if what.is_of_rate() => (device, 5_usize.div_ceil(visits)),
             _ => (device, 5),
         }

@@ -4,7 +4,7 @@ use super::lookup::{Lookup, nanos};
 use crate::plan::Direction;
 use crate::profile::{Contention, Curve};
 use crate::samples::{Measurement, Quantity};
-use crate::stats::{Line, median, relative_spread, theil_sen};
+use crate::stats::{Line, median, quantile, relative_spread, theil_sen};
 use crate::units::Bytes;
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub(super) fn contention(
     lookup: &Lookup<'_>,
     alone: [Option<&Curve>; 2],
 ) -> ([Option<Contention>; 2], f64) {
-    let (mut all, mut scatters) = ([Vec::new(), Vec::new()], Vec::new());
+    let (mut all, mut scatters, mut best) = ([Vec::new(), Vec::new()], Vec::new(), [None; 2]);
     for (side, wanted) in Direction::BOTH.into_iter().enumerate() {
         // By size, sample by sample: visits of a few have no scatter of their own to tell.
         let mut large: BTreeMap<Bytes, Vec<f64>> = BTreeMap::new();
@@ -32,9 +32,19 @@ pub(super) fn contention(
             }
         }
         scatters.extend(large.values().filter_map(|longer| relative_spread(longer)));
+        best[side] = large
+            .last_key_value()
+            .and_then(|(bytes, longer)| Some((quantile(longer, BEST)? / bytes.as_f64()).max(0.0)));
     }
-    (all.map(|points| contention_of(&points)), median(&scatters).unwrap_or(0.0))
+    let mut found = all.map(|points| contention_of(&points));
+    for (shared, best) in found.iter_mut().zip(best) {
+        shared.iter_mut().for_each(|shared| shared.at_best_per_byte_ns = best);
+    }
+    (found, median(&scatters).unwrap_or(0.0))
 }
+
+/// The share of moments that are the best.
+const BEST: f64 = 0.1;
 
 /// What was measured at once with a measurement: the same visit of another quantity.
 pub(super) fn at_once<'l>(
@@ -80,7 +90,7 @@ fn contention_of(points: &[(f64, f64)]) -> Option<Contention> {
         knots.push((straight, per_copy_ns));
         Curve { knots, scatter: 0.0 }
     });
-    Some(Contention { per_copy_ns, per_byte_ns, per_small_copy })
+    Some(Contention { per_copy_ns, per_byte_ns, per_small_copy, ..Contention::NONE })
 }
 
 /// How many times longer what was measured took while something else, such as the

@@ -171,6 +171,10 @@ pub struct Contention {
     /// Nanoseconds for each byte: the link carries both.
     #[serde(deserialize_with = "not_negative")]
     pub per_byte_ns: f64,
+    /// The same in the best tenth of all moments: what the link leaves of each direction where
+    /// nothing else on the host reads or writes memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_best_per_byte_ns: Option<f64>,
     /// Instead of `per_copy_ns`, of copies of fewer bytes than its last knot has. By their own
     /// size, though beside large ones of the other direction, rows of them take longer (of 4 B
     /// to the host, 0.3 to 2.7 us on an H200): in plans, which have few in rows, that is less.
@@ -180,7 +184,12 @@ pub struct Contention {
 
 impl Contention {
     /// Of copies that never meet one of the other direction.
-    pub const NONE: Self = Self { per_copy_ns: 0.0, per_byte_ns: 0.0, per_small_copy: None };
+    pub const NONE: Self = Self {
+        per_copy_ns: 0.0,
+        per_byte_ns: 0.0,
+        at_best_per_byte_ns: None,
+        per_small_copy: None,
+    };
 
     /// Nanoseconds for a copy, whatever its bytes take longer.
     pub fn of_copy(&self, bytes: Bytes) -> f64 {

@@ -3,7 +3,8 @@
 
 use super::table::table;
 use super::words::{percent, plural, times};
-use crate::profile::{Conditions, Curve, Interference, Profile};
+use crate::plan::Direction;
+use crate::profile::{Conditions, Curve, Interference, LinkModel, Profile};
 use crate::samples::Condition;
 use crate::units::{Bandwidth, Bytes, Span};
 use std::fmt::Write;
@@ -14,6 +15,9 @@ pub fn calibration(profile: &Profile) -> String {
     let rows = paths(profile);
     if !rows.is_empty() {
         text += &table(&["path", "smallest", "takes", "large ones at"], &[0], rows);
+    }
+    for line in both_ways(&profile.link) {
+        writeln!(text, "{line}").expect("a string takes everything");
     }
     for found in &profile.interference {
         writeln!(text, "{}", interference(found)).expect("a string takes everything");
@@ -39,6 +43,25 @@ fn paths(profile: &Profile) -> Vec<Vec<String>> {
         .map(|(one, kind)| row(format!("{} copy, {kind}", one.direction), &one.time));
     let others = profile.transfers.iter().map(|one| row(one.path.name().to_owned(), &one.time));
     copies.chain(others).collect()
+}
+
+/// At which rates copies go whose other direction is busy.
+fn both_ways(link: &LinkModel) -> impl Iterator<Item = String> {
+    let alone = [link.down_bytes_per_second, link.up_bytes_per_second];
+    let found = Direction::BOTH.into_iter().zip(alone).zip([&link.down_shared, &link.up_shared]);
+    found.filter_map(|((direction, alone), shared)| {
+        let (alone, shared) = (alone?, shared.as_ref()?);
+        let rate = |longer: f64| {
+            let per_byte = 1.0 / alone.bytes_per_second() + longer * 1e-9;
+            Bandwidth::from_bytes_per_second(1.0 / per_byte)
+        };
+        let best = shared.at_best_per_byte_ns.map(rate);
+        let best = best.map_or_else(String::new, |best| format!(", at best at {best}"));
+        let usual = rate(shared.per_byte_ns);
+        Some(format!(
+            "While others go the other way, large {direction} copies go at {usual}{best}."
+        ))
+    })
 }
 
 fn interference(found: &Interference) -> String {
