@@ -108,16 +108,20 @@ def copies_of(profile):
 
 def copies():
     """The same as measured here, all samples of it."""
-    alone = {way: [COPY / time for time in seconds_of(way, COPY, 2)] for way in NAMES}
-    together = both({way: statistics.median(rates) for way, rates in alone.items()})
     found = {}
+    alone = {way: [COPY / time for time in seconds_of(way, COPY, 2)] for way in NAMES}
+    middle = {way: statistics.median(rates) for way, rates in alone.items()}
+    together = [both(middle)]
     for way, name in NAMES.items():
         # Copies further back in a queue take less time: as many as in a calibration.
         few, many = (statistics.median(seconds_of(way, 4, count)) * count for count in QUEUED)
         each = (many - few) / (QUEUED[1] - QUEUED[0])
-        found[f"{name}, alone, GB/s"] = [rate / 1e9 for rate in alone[way]]
-        found[f"{name}, both at once, GB/s"] = [rate / 1e9 for rate in together[way]]
         found[f"{name}, 4 B after 4 B, ns"] = [each * 1e9]
+        together.append(both(middle))
+    for way, name in NAMES.items():
+        found[f"{name}, alone, GB/s"] = [rate / 1e9 for rate in alone[way]]
+        at_once = [rate / 1e9 for rates in together for rate in rates[way]]
+        found[f"{name}, both at once, GB/s"] = at_once
     return found
 
 
@@ -179,7 +183,7 @@ def both(alone):
     """Bytes per second of each direction while the other is at work."""
     ways = {way: (*buffers(COPY), cp.cuda.Stream(non_blocking=True)) for way in ("down", "up")}
     rates = {way: [] for way in ways}
-    for _ in range(60):
+    for _ in range(30):
         gate, ends = cp.cuda.Event(), {}
         first = cp.cuda.Stream(non_blocking=True)
         with first:
