@@ -2,6 +2,7 @@
 
 use super::rig::{Piece, Rig, clocked};
 use crate::gpu::GpuError;
+use crate::kernels::Kernel;
 use crate::plan::Direction;
 use crate::samples::{Link, SHORT_COPY, TimedCall};
 use crate::units::{Bytes, Span};
@@ -33,13 +34,15 @@ impl Rig<'_> {
         let (stream, other) = (&self.streams[0], &self.streams[1]);
         let (array, from, to) =
             (self.arrays[0].address(), self.pinned[0].as_mut_ptr(), self.pinned[1].as_mut_ptr());
+        // Kernels write this array; they would find zeros in those that they read.
+        let cleared = self.arrays[Kernel::MOST_INPUTS].address();
         let time = clocked(|| {
             (0..count as usize).try_for_each(|at| match call {
                 // SAFETY: all memory is the rig's and outlives the stream's work.
                 TimedCall::Launch => unsafe { stream.launch(&piece.kernel) },
                 TimedCall::CopyIn => unsafe { stream.copy_in(from, array, SHORT_COPY) },
                 TimedCall::CopyOut => unsafe { stream.copy_out(array, to, SHORT_COPY) },
-                TimedCall::Clear => unsafe { stream.clear(array, SHORT_COPY) },
+                TimedCall::Clear => unsafe { stream.clear(cleared, SHORT_COPY) },
                 TimedCall::LaunchAndRecord => unsafe {
                     stream.launch(&piece.kernel)?;
                     stream.record(&self.ordering[1 + at])
@@ -99,7 +102,7 @@ impl Rig<'_> {
     pub fn idle_call(&mut self, call: TimedCall, count: u64) -> Result<Span, GpuError> {
         let piece = self.piece(false)?;
         let (stream, other) = (&self.streams[0], &self.streams[1]);
-        let array = self.arrays[0].address();
+        let cleared = self.arrays[Kernel::MOST_INPUTS].address();
         let event = &self.ordering[0];
         stream.record(event)?;
         let mut sum = Span::ZERO;
@@ -111,7 +114,7 @@ impl Rig<'_> {
                 TimedCall::CopyIn => self.issue(stream, Link::CopyIn, &piece),
                 TimedCall::CopyOut => self.issue(stream, Link::CopyOut, &piece),
                 // SAFETY: the array is the rig's and outlives the wait.
-                TimedCall::Clear => unsafe { stream.clear(array, SHORT_COPY) },
+                TimedCall::Clear => unsafe { stream.clear(cleared, SHORT_COPY) },
                 TimedCall::LaunchAndRecord => {
                     self.issue(stream, Link::Kernel, &piece)?;
                     stream.record(event)

@@ -115,19 +115,34 @@ impl<'d> Rig<'d> {
             turn: 0,
             cpu: OneCpu::quietest(),
         };
-        rig.fill_arrays()?;
+        rig.fill()?;
         rig.load_kernels()?;
         Ok(rig)
     }
 
-    /// Real data on the device: zeros can be faster than what users have.
-    fn fill_arrays(&self) -> Result<(), GpuError> {
-        let stream = &self.streams[0];
-        for array in &self.arrays {
-            // SAFETY: both are of the largest size and outlive the copy.
-            unsafe { stream.copy_in(self.registered.as_ptr(), array.address(), LARGEST)? };
-            stream.synchronize()?;
+    /// Random data on the devices, and on the host in what is copied to them: zeros can be faster
+    /// than what users have, or slower, as where all that a histogram counts is in one bin.
+    fn fill(&self) -> Result<(), GpuError> {
+        let random = self.registered.as_ptr();
+        let fill = |stream: &Stream, arrays: &[DeviceMemory], pinned: &[PinnedMemory; 2]| {
+            // SAFETY: all are of the largest size and outlive the copies.
+            unsafe {
+                for array in arrays {
+                    stream.copy_in(random, array.address(), LARGEST)?;
+                }
+                for memory in pinned {
+                    stream.copy_out(arrays[0].address(), memory.as_mut_ptr(), LARGEST)?;
+                }
+            }
+            stream.synchronize()
+        };
+        for Member { device, streams, arrays, pinned, .. } in &self.members {
+            device.make_current()?;
+            fill(&streams[0], arrays, pinned)?;
         }
+        self.device.make_current()?;
+        let stream = &self.streams[0];
+        fill(stream, &self.arrays, &self.pinned)?;
         // SAFETY: the workspace is of that size.
         unsafe { stream.clear(self.workspace.address(), self.workspace.bytes())? };
         stream.synchronize()

@@ -111,11 +111,11 @@ const ONWARD: usize = 2;
 /// One of several GPUs, with what is measured on it.
 pub(super) struct Member<'d> {
     pub device: &'d Device,
-    streams: [Stream; 3],
+    pub streams: [Stream; 3],
     /// Before and after what each of the streams does.
     marks: [[Event; 2]; 3],
     /// To copy from and to; every GPU has other memory.
-    pinned: [PinnedMemory; 2],
+    pub pinned: [PinnedMemory; 2],
     pub arrays: [DeviceMemory; 2],
     kernel: Launch,
 }
