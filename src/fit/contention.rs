@@ -15,8 +15,9 @@ pub(super) fn contention(
     lookup: &Lookup<'_>,
     alone: [Option<&Curve>; 2],
 ) -> ([Option<Contention>; 2], f64) {
-    let (mut all, mut scatters, mut best) = ([Vec::new(), Vec::new()], Vec::new(), [None; 2]);
+    let (mut found, mut scatters) = ([None, None], Vec::new());
     for (side, wanted) in Direction::BOTH.into_iter().enumerate() {
+        let mut visits = Vec::new();
         // By size, sample by sample: visits of a few have no scatter of their own to tell.
         let mut large: BTreeMap<Bytes, Vec<f64>> = BTreeMap::new();
         for one in lookup.measurements() {
@@ -26,25 +27,16 @@ pub(super) fn contention(
             let other = Quantity::Shared { direction: Direction::BOTH[1 - side], bytes };
             let slow = slowdowns(one, time, at_once(lookup, one, &other));
             let longer: Vec<f64> = slow.iter().map(|slowdown| (slowdown - 1.0) * time).collect();
-            all[side].extend(median(&longer).map(|ns| (bytes.as_f64(), ns)));
+            visits.extend(median(&longer).map(|ns| (bytes.as_f64(), ns)));
             if bytes >= BOTH_WAYS_STRAIGHT {
                 large.entry(bytes).or_default().extend(longer);
             }
         }
         scatters.extend(large.values().filter_map(|longer| relative_spread(longer)));
-        best[side] = large
-            .last_key_value()
-            .and_then(|(bytes, longer)| Some((quantile(longer, BEST)? / bytes.as_f64()).max(0.0)));
-    }
-    let mut found = all.map(|points| contention_of(&points));
-    for (shared, best) in found.iter_mut().zip(best) {
-        shared.iter_mut().for_each(|shared| shared.at_best_per_byte_ns = best);
+        found[side] = contention_of(&visits, &large);
     }
     (found, median(&scatters).unwrap_or(0.0))
 }
-
-/// The share of moments that are the best.
-const BEST: f64 = 0.1;
 
 /// What was measured at once with a measurement: the same visit of another quantity.
 pub(super) fn at_once<'l>(
@@ -66,16 +58,21 @@ const BOTH_WAYS_STRAIGHT: Bytes = Bytes::mib(1);
 /// they take longer at others: at the middle one of the slower half, of two at the slower one.
 const IN_STEP: f64 = 0.5;
 
-/// Through pairs of bytes and nanoseconds that a copy takes longer: size by size where they are
-/// small, and a line through the large ones; through all, if fewer than two sizes are large.
-fn contention_of(points: &[(f64, f64)]) -> Option<Contention> {
+/// The share of moments that are the best.
+const BEST: f64 = 0.1;
+
+/// Of what a copy takes longer: `visits` by pairs of bytes and nanoseconds, and the samples of
+/// large ones. Size by size where they are small, and a line through the large ones; through all,
+/// if fewer than two sizes are large.
+fn contention_of(visits: &[(f64, f64)], large: &BTreeMap<Bytes, Vec<f64>>) -> Option<Contention> {
     let straight = BOTH_WAYS_STRAIGHT.as_f64();
-    let (small, large): (Vec<_>, Vec<_>) = points.iter().partition(|point| point.0 < straight);
-    let line = theil_sen(&large);
-    let (mut small, line) =
-        if line.is_some() { (small, line) } else { (Vec::new(), theil_sen(points)) };
-    let Line { intercept, slope } = line?;
-    let (per_copy_ns, per_byte_ns) = (intercept.max(0.0), slope.max(0.0));
+    let line = line_through_largest(large);
+    let mut small: Vec<(f64, f64)> = visits.to_vec();
+    small.retain(|visit| line.is_some() && visit.0 < straight);
+    let (per_copy_ns, per_byte_ns) = line.or_else(|| {
+        let Line { intercept, slope } = theil_sen(visits)?;
+        Some((intercept.max(0.0), slope.max(0.0)))
+    })?;
     small.sort_unstable_by(|one, next| one.0.total_cmp(&next.0));
     let knot = |visits: &[(f64, f64)]| {
         let mut longer: Vec<f64> = visits.iter().map(|visit| visit.1).collect();
@@ -90,7 +87,26 @@ fn contention_of(points: &[(f64, f64)]) -> Option<Contention> {
         knots.push((straight, per_copy_ns));
         Curve { knots, scatter: 0.0 }
     });
-    Some(Contention { per_copy_ns, per_byte_ns, per_small_copy, ..Contention::NONE })
+    let at_best = |(bytes, longer): (&Bytes, &Vec<f64>)| {
+        Some((quantile(longer, BEST)? / bytes.as_f64()).max(0.0))
+    };
+    let at_best_per_byte_ns = large.last_key_value().and_then(at_best);
+    Some(Contention { per_copy_ns, per_byte_ns, at_best_per_byte_ns, per_small_copy })
+}
+
+/// What each copy and each byte takes longer: of all lines through the middle of the largest size,
+/// on which the rate goes, and that of another, the one with the middle intercept. `None` if there
+/// is one size only.
+fn line_through_largest(large: &BTreeMap<Bytes, Vec<f64>>) -> Option<(f64, f64)> {
+    let middles =
+        large.iter().filter_map(|(bytes, longer)| Some((bytes.as_f64(), median(longer)?)));
+    let middles: Vec<(f64, f64)> = middles.collect();
+    let (&(most, longest), others) = middles.split_last()?;
+    let intercept =
+        |&(bytes, longer): &(f64, f64)| (longer * most - longest * bytes) / (most - bytes);
+    let intercepts: Vec<f64> = others.iter().map(intercept).collect();
+    let per_copy_ns = median(&intercepts)?.max(0.0);
+    Some((per_copy_ns, ((longest - per_copy_ns) / most).max(0.0)))
 }
 
 /// How many times longer what was measured took while something else, such as the

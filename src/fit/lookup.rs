@@ -3,7 +3,9 @@
 use super::tolerance::{TOLERANCE, tolerance};
 use crate::profile::{Curve, Estimate, Other};
 use crate::samples::{Doer, Measurement, Quantity, Samples};
-use crate::stats::{biweight_mean, median, modes, relative_spread, segment, unraised_mean};
+use crate::stats::{
+    biweight_mean, median, modes, relative_spread, segment, theil_sen, unraised_mean,
+};
 use crate::units::Span;
 use std::collections::BTreeMap;
 
@@ -98,6 +100,10 @@ impl<'s> Lookup<'s> {
         sizes.dedup();
         let mut points = Vec::new();
         let mut scatters = Vec::new();
+        let is_of_rate = |size: f64| {
+            let mut quantities = self.measurements().map(|m| &m.quantity);
+            quantities.any(|one| one.is_of_rate() && key(one).is_some_and(|k| k as f64 == size))
+        };
         for size in sizes {
             let Some(pooled) = self.pooled(|quantity| key(quantity) == Some(size)) else {
                 continue;
@@ -107,7 +113,7 @@ impl<'s> Lookup<'s> {
                 scatters.push(estimate.scatter);
             }
         }
-        Some((trusted(&points), median(&scatters)?))
+        Some((straightened(trusted(&points), is_of_rate), median(&scatters)?))
     }
 
     /// A curve through [`Lookup::points`].
@@ -304,6 +310,30 @@ fn trusted(points: &[Point]) -> Points {
     let sure = points.iter().zip(kept).filter(is_sure);
     sure.map(|(point, _)| (point.size as f64, point.ns)).collect()
 }
+
+/// The points with those that go by one rate on a line: the link's does not go up and down with
+/// the size, but who else uses it does. They scatter by shares of themselves, so that it is
+/// nanoseconds a byte that lie on a line over its inverse. Not where that misses one of them.
+fn straightened(mut points: Points, is_of_rate: impl Fn(f64) -> bool) -> Points {
+    let from = points.partition_point(|&(size, _)| !is_of_rate(size));
+    let large = &mut points[from..];
+    let per_byte: Vec<f64> = large.iter().map(|&(size, ns)| ns / size).collect();
+    let over_inverse = large.iter().zip(&per_byte).map(|(&(size, _), &y)| (1.0 / size, y));
+    let line = theil_sen(&over_inverse.collect::<Vec<_>>());
+    let Some(line) = line.filter(|_| large.len() > 2) else { return points };
+    let (start, rate) = match median(&per_byte) {
+        Some(rate) if line.slope < 0.0 => (0.0, rate),
+        _ => (line.slope, line.intercept),
+    };
+    let on_line = |size: f64| start + rate * size;
+    if large.iter().all(|&(size, ns)| (on_line(size) / ns - 1.0).abs() < BENT) {
+        large.iter_mut().for_each(|(size, ns)| *ns = on_line(*size));
+    }
+    points
+}
+
+/// Farther from a line than this share, copies of a size do something else.
+const BENT: f64 = 0.02;
 
 /// Pairs of size and nanoseconds, sizes increasing.
 type Points = Vec<(f64, f64)>;
