@@ -355,3 +355,51 @@ fn visits_of_copies_both_ways_are_kept_apart() {
     let both = rate(vec![visit(1.2), visit(2.6)]);
     assert_within(both, (first + second) / 2.0, 0.01, "the rate of both visits");
 }
+
+/// Five large sizes, each a percent or so off at the moments at which it was met: the last two say
+/// 53.1 GB/s. A size that takes a tenth longer than the others' rate is no such moment.
+#[test]
+fn large_copies_go_by_one_rate() {
+    let sizes = [1_u64 << 12, 1 << 20, 16 << 20, 32 << 20, 64 << 20, 128 << 20, 256 << 20];
+    let rate = |slower: [f64; 7]| {
+        let one = |(&bytes, slower): (&u64, f64)| {
+            let ns = slower * (2_000.0 + bytes as f64 / 55.0);
+            measured(copy(bytes), 1, vec![Span::from_nanos_f64(ns); 9])
+        };
+        let link = fitted(sizes.iter().zip(slower).map(one).collect()).link;
+        link.down_bytes_per_second.expect("known").bytes_per_second() / 1e9
+    };
+    assert_within(rate([1.0, 1.0, 1.004, 0.996, 1.007, 0.99, 1.013]), 55.0, 0.01, "scattered");
+    // Which takes 1.1 times as long from there on, and so 1.2 for what is more than half of it.
+    assert_within(rate([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.1]), 55.0 / 1.2, 0.01, "bent");
+}
+
+/// What is usual, and what the best moments have, of copies both ways beside neighbours that are
+/// quiet now and then; and how much the first scatters.
+#[test]
+fn copies_both_ways_have_a_best_beside_the_usual() {
+    let alone = |bytes: u64| 1_000.0 + bytes as f64 / 50.0;
+    let mut all = Vec::new();
+    for bytes in [1_u64 << 20, 4 << 20, 16 << 20, 64 << 20] {
+        for direction in Direction::BOTH {
+            let bytes = Bytes::new(bytes);
+            let ns = alone(bytes.get());
+            let copy = Quantity::Copy { direction, bytes, registered: false };
+            all.push(measured(copy, 1, vec![Span::from_nanos_f64(ns); 9]));
+            // Each byte takes 0.002 to 0.006 ns longer, a sample a visit.
+            for visit in 0..21 {
+                let longer = (0.002 + 0.0002 * f64::from(visit)) * bytes.as_f64();
+                let times = vec![Span::from_nanos_f64(ns + longer)];
+                all.push(measured(Quantity::Shared { direction, bytes }, 1, times));
+            }
+        }
+    }
+    let link = fitted(all).link;
+    for shared in [link.down_shared, link.up_shared] {
+        let shared = shared.expect("known");
+        assert_within(shared.per_byte_ns, 0.004, 0.01, "usual");
+        assert_within(shared.at_best_per_byte_ns.expect("known"), 0.0024, 0.01, "at best");
+    }
+    // The median deviation is a quarter of what is usual.
+    assert_within(link.scatter, 1.4826 * 0.25, 0.05, "scatter");
+}
