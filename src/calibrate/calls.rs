@@ -1,7 +1,7 @@
 //! Host costs of API calls, and round trips to an idle device.
 
 use super::rig::{Piece, Rig, clocked};
-use crate::gpu::GpuError;
+use crate::gpu::{GpuError, Stream};
 use crate::kernels::Kernel;
 use crate::plan::Direction;
 use crate::samples::{Link, SHORT_COPY, TimedCall};
@@ -34,15 +34,13 @@ impl Rig<'_> {
         let (stream, other) = (&self.streams[0], &self.streams[1]);
         let (array, from, to) =
             (self.arrays[0].address(), self.pinned[0].as_mut_ptr(), self.pinned[1].as_mut_ptr());
-        // Kernels write this array; they would find zeros in those that they read.
-        let cleared = self.arrays[Kernel::MOST_INPUTS].address();
         let time = clocked(|| {
             (0..count as usize).try_for_each(|at| match call {
                 // SAFETY: all memory is the rig's and outlives the stream's work.
                 TimedCall::Launch => unsafe { stream.launch(&piece.kernel) },
                 TimedCall::CopyIn => unsafe { stream.copy_in(from, array, SHORT_COPY) },
                 TimedCall::CopyOut => unsafe { stream.copy_out(array, to, SHORT_COPY) },
-                TimedCall::Clear => unsafe { stream.clear(cleared, SHORT_COPY) },
+                TimedCall::Clear => self.clear(stream),
                 TimedCall::LaunchAndRecord => unsafe {
                     stream.launch(&piece.kernel)?;
                     stream.record(&self.ordering[1 + at])
@@ -60,6 +58,13 @@ impl Rig<'_> {
         });
         self.blocker.end(&[stream, other])?;
         time
+    }
+
+    /// Of the array that kernels write: in those that they read they would find zeros.
+    fn clear(&self, stream: &Stream) -> Result<(), GpuError> {
+        let array = &self.arrays[Kernel::MOST_INPUTS];
+        // SAFETY: the array is the rig's and outlives the stream's work.
+        unsafe { stream.clear(array.address(), SHORT_COPY) }
     }
 
     /// Host time of `count` launches beside nothing, beside a copy to the device and beside one
@@ -102,7 +107,6 @@ impl Rig<'_> {
     pub fn idle_call(&mut self, call: TimedCall, count: u64) -> Result<Span, GpuError> {
         let piece = self.piece(false)?;
         let (stream, other) = (&self.streams[0], &self.streams[1]);
-        let cleared = self.arrays[Kernel::MOST_INPUTS].address();
         let event = &self.ordering[0];
         stream.record(event)?;
         let mut sum = Span::ZERO;
@@ -113,8 +117,7 @@ impl Rig<'_> {
                 TimedCall::Launch => self.issue(stream, Link::Kernel, &piece),
                 TimedCall::CopyIn => self.issue(stream, Link::CopyIn, &piece),
                 TimedCall::CopyOut => self.issue(stream, Link::CopyOut, &piece),
-                // SAFETY: the array is the rig's and outlives the wait.
-                TimedCall::Clear => unsafe { stream.clear(cleared, SHORT_COPY) },
+                TimedCall::Clear => self.clear(stream),
                 TimedCall::LaunchAndRecord => {
                     self.issue(stream, Link::Kernel, &piece)?;
                     stream.record(event)

@@ -17,26 +17,28 @@ pub(super) fn contention(
 ) -> ([Option<Contention>; 2], f64) {
     let (mut found, mut scatters) = ([None, None], Vec::new());
     for (side, wanted) in Direction::BOTH.into_iter().enumerate() {
-        let mut visits = Vec::new();
-        // By size, sample by sample: visits of a few have no scatter of their own to tell.
-        let mut large: BTreeMap<Bytes, Vec<f64>> = BTreeMap::new();
+        let mut sizes = BySize::new();
         for one in lookup.measurements() {
             let Quantity::Shared { direction, bytes } = one.quantity else { continue };
             let time = alone[side].and_then(|curve| curve.known(bytes.as_f64()).ok());
             let Some(time) = time.filter(|_| direction == wanted) else { continue };
             let other = Quantity::Shared { direction: Direction::BOTH[1 - side], bytes };
             let slow = slowdowns(one, time, at_once(lookup, one, &other));
-            let longer: Vec<f64> = slow.iter().map(|slowdown| (slowdown - 1.0) * time).collect();
-            visits.extend(median(&longer).map(|ns| (bytes.as_f64(), ns)));
-            if bytes >= BOTH_WAYS_STRAIGHT {
-                large.entry(bytes).or_default().extend(longer);
+            if !slow.is_empty() {
+                let longer = slow.iter().map(|slowdown| (slowdown - 1.0) * time);
+                sizes.entry(bytes).or_default().push(longer.collect());
             }
         }
-        scatters.extend(large.values().filter_map(|longer| relative_spread(longer)));
-        found[side] = contention_of(&visits, &large);
+        // Visits of one sample have no scatter of their own to tell.
+        let large = sizes.range(BOTH_WAYS_STRAIGHT..).map(|(_, visits)| visits.concat());
+        scatters.extend(large.filter_map(|longer| relative_spread(&longer)));
+        found[side] = contention_of(&sizes);
     }
     (found, median(&scatters).unwrap_or(0.0))
 }
+
+/// Nanoseconds that copies of a size take longer, visit by visit: some at each.
+type BySize = BTreeMap<Bytes, Vec<Vec<f64>>>;
 
 /// What was measured at once with a measurement: the same visit of another quantity.
 pub(super) fn at_once<'l>(
@@ -61,46 +63,52 @@ const IN_STEP: f64 = 0.5;
 /// The share of moments that are the best.
 const BEST: f64 = 0.1;
 
-/// Of what a copy takes longer: `visits` by pairs of bytes and nanoseconds, and the samples of
-/// large ones. Size by size where they are small, and a line through the large ones; through all,
-/// if fewer than two sizes are large.
-fn contention_of(visits: &[(f64, f64)], large: &BTreeMap<Bytes, Vec<f64>>) -> Option<Contention> {
-    let straight = BOTH_WAYS_STRAIGHT.as_f64();
-    let line = line_through_largest(large);
-    let mut small: Vec<(f64, f64)> = visits.to_vec();
-    small.retain(|visit| line.is_some() && visit.0 < straight);
+/// Size by size where they are small, and a line through the large ones; through all, if fewer
+/// than two sizes are large.
+fn contention_of(sizes: &BySize) -> Option<Contention> {
+    let of_visits = |visits: &[Vec<f64>]| -> Vec<f64> {
+        visits.iter().filter_map(|longer| median(longer)).collect()
+    };
+    let line = line_through_largest(sizes);
     let (per_copy_ns, per_byte_ns) = line.or_else(|| {
-        let Line { intercept, slope } = theil_sen(visits)?;
+        let points = |(bytes, visits): (&Bytes, &Vec<Vec<f64>>)| {
+            let bytes = bytes.as_f64();
+            of_visits(visits).into_iter().map(move |ns| (bytes, ns))
+        };
+        let Line { intercept, slope } =
+            theil_sen(&sizes.iter().flat_map(points).collect::<Vec<_>>())?;
         Some((intercept.max(0.0), slope.max(0.0)))
     })?;
-    small.sort_unstable_by(|one, next| one.0.total_cmp(&next.0));
-    let knot = |visits: &[(f64, f64)]| {
-        let mut longer: Vec<f64> = visits.iter().map(|visit| visit.1).collect();
+    let knot = |(bytes, visits): (&Bytes, &Vec<Vec<f64>>)| {
+        let mut longer = of_visits(visits);
         longer.sort_unstable_by(f64::total_cmp);
         let usual = median(&longer[longer.len() / 2..])?;
         longer.retain(|&ns| ns >= IN_STEP * usual);
-        Some((visits[0].0, (median(&longer)? - per_byte_ns * visits[0].0).max(0.0)))
+        let bytes = bytes.as_f64();
+        Some((bytes, (median(&longer)? - per_byte_ns * bytes).max(0.0)))
     };
-    let mut knots: Vec<(f64, f64)> =
-        small.chunk_by(|one, next| one.0 == next.0).filter_map(knot).collect();
+    let small = sizes.range(..BOTH_WAYS_STRAIGHT).filter(|_| line.is_some());
+    let mut knots: Vec<(f64, f64)> = small.filter_map(knot).collect();
     let per_small_copy = (!knots.is_empty()).then(|| {
-        knots.push((straight, per_copy_ns));
+        knots.push((BOTH_WAYS_STRAIGHT.as_f64(), per_copy_ns));
         Curve { knots, scatter: 0.0 }
     });
-    let at_best = |(bytes, longer): (&Bytes, &Vec<f64>)| {
-        Some((quantile(longer, BEST)? / bytes.as_f64()).max(0.0))
-    };
-    let at_best_per_byte_ns = large.last_key_value().and_then(at_best);
+    let largest = sizes.range(BOTH_WAYS_STRAIGHT..).next_back();
+    let at_best_per_byte_ns = largest.and_then(|(bytes, visits)| {
+        Some((quantile(&visits.concat(), BEST)? / bytes.as_f64()).max(0.0))
+    });
     Some(Contention { per_copy_ns, per_byte_ns, at_best_per_byte_ns, per_small_copy })
 }
 
 /// What each copy and each byte takes longer: of all lines through the middle of the largest size,
-/// on which the rate goes, and that of another, the one with the middle intercept. `None` if there
-/// is one size only.
-fn line_through_largest(large: &BTreeMap<Bytes, Vec<f64>>) -> Option<(f64, f64)> {
-    let middles =
-        large.iter().filter_map(|(bytes, longer)| Some((bytes.as_f64(), median(longer)?)));
-    let middles: Vec<(f64, f64)> = middles.collect();
+/// on which the rate goes, and that of another large one, the one with the middle intercept. `None`
+/// if there is no other.
+fn line_through_largest(sizes: &BySize) -> Option<(f64, f64)> {
+    let large = sizes.range(BOTH_WAYS_STRAIGHT..);
+    let middle = |(bytes, visits): (&Bytes, &Vec<Vec<f64>>)| {
+        Some((bytes.as_f64(), median(&visits.concat())?))
+    };
+    let middles: Vec<(f64, f64)> = large.filter_map(middle).collect();
     let (&(most, longest), others) = middles.split_last()?;
     let intercept =
         |&(bytes, longer): &(f64, f64)| (longer * most - longest * bytes) / (most - bytes);

@@ -100,20 +100,22 @@ impl<'s> Lookup<'s> {
         sizes.dedup();
         let mut points = Vec::new();
         let mut scatters = Vec::new();
-        let is_of_rate = |size: f64| {
-            let mut quantities = self.measurements().map(|m| &m.quantity);
-            quantities.any(|one| one.is_of_rate() && key(one).is_some_and(|k| k as f64 == size))
-        };
+        // The least that goes by the link's rate.
+        let mut of_rate = None;
         for size in sizes {
             let Some(pooled) = self.pooled(|quantity| key(quantity) == Some(size)) else {
                 continue;
             };
+            if pooled.middle == Middle::Link {
+                of_rate.get_or_insert(size);
+            }
             if let Some(estimate) = pooled.around_middle() {
                 points.push(Point { size, ns: estimate.ns, samples: pooled.many.len() });
                 scatters.push(estimate.scatter);
             }
         }
-        Some((straightened(trusted(&points), is_of_rate), median(&scatters)?))
+        let points = straightened(trusted(&points), of_rate.unwrap_or(u64::MAX));
+        Some((points, median(&scatters)?))
     }
 
     /// A curve through [`Lookup::points`].
@@ -311,11 +313,12 @@ fn trusted(points: &[Point]) -> Points {
     sure.map(|(point, _)| (point.size as f64, point.ns)).collect()
 }
 
-/// The points with those that go by one rate on a line: the link's does not go up and down with
-/// the size, but who else uses it does. They scatter by shares of themselves, so that it is
-/// nanoseconds a byte that lie on a line over its inverse. Not where that misses one of them.
-fn straightened(mut points: Points, is_of_rate: impl Fn(f64) -> bool) -> Points {
-    let from = points.partition_point(|&(size, _)| !is_of_rate(size));
+/// The points with those of this size and more, which go by one rate, on a line: the link's does
+/// not go up and down with the size, but who else uses it does. They scatter by shares of
+/// themselves, so that it is nanoseconds a byte that lie on a line over its inverse. Not where that
+/// misses one of them.
+fn straightened(mut points: Points, from: u64) -> Points {
+    let from = points.partition_point(|&(size, _)| size < from as f64);
     let large = &mut points[from..];
     let per_byte: Vec<f64> = large.iter().map(|&(size, ns)| ns / size).collect();
     let over_inverse = large.iter().zip(&per_byte).map(|(&(size, _), &y)| (1.0 / size, y));
