@@ -41,7 +41,7 @@ pub(super) struct Stage<'a> {
     memories: Memories,
     setup: Span,
     /// Whether other threads of the plan's own never work beside the one that issues calls.
-    issues_only: bool,
+    works_alone: bool,
     /// How often a timed pass goes over the body.
     rounds: u32,
     /// How long a pass took before timing began.
@@ -85,6 +85,9 @@ impl<'a> Stage<'a> {
         let calls = plan.body.iter().map(|call| (plan, call));
         let body = calls.map(|call| Prepared::new(call, device, &handles, &mut memories));
         let body = body.collect::<Result<Vec<_>, _>>()?;
+        let footprint = plan.host_footprint();
+        let is_shared =
+            |call: &Call| matches!(call, Call::Compute { step } if step.is_shared(footprint));
         let mut stage = Self {
             executor,
             plan,
@@ -93,7 +96,7 @@ impl<'a> Stage<'a> {
             handles,
             memories,
             setup,
-            issues_only: !plan.body.iter().any(|call| matches!(call, Call::Compute { .. })),
+            works_alone: !plan.body.iter().any(is_shared),
             rounds: 1,
             lasts: Duration::ZERO,
             random: ChaCha8Rng::seed_from_u64(0),
@@ -212,7 +215,7 @@ impl<'a> Stage<'a> {
 
     fn warm_up(&mut self, effort: Effort) -> Result<(), ExecuteError> {
         let start = Instant::now();
-        let least = if self.issues_only { effort.warm_up } else { effort.team_warm_up };
+        let least = if self.works_alone { effort.warm_up } else { effort.team_warm_up };
         let mut passes = 0;
         self.rounds = 1;
         loop {
@@ -235,14 +238,14 @@ impl<'a> Stage<'a> {
             if start.elapsed() > effort.timed * OneCpu::MORE_PATIENCE && all >= effort.fewest {
                 break;
             }
-            if self.issues_only && cpu.settle() {
+            if self.works_alone && cpu.settle() {
                 for _ in 0..PASSES_TO_SETTLE {
                     self.pass()?;
                 }
             }
             self.pause();
             let pass = self.pass()?;
-            let is_alone = !self.issues_only || cpu.is_alone();
+            let is_alone = !self.works_alone || cpu.is_alone();
             if is_alone { &mut self.passes } else { &mut self.beside }.push(pass);
             alone += usize::from(is_alone);
             all += 1;

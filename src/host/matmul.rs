@@ -1,7 +1,7 @@
 //! Products of matrices.
 
 use super::team::Team;
-use crate::kernels::Effort;
+use crate::kernels::{CORE_KEEPS, Effort};
 use gemm_common::Parallelism;
 use std::ops::Range;
 
@@ -56,18 +56,23 @@ impl Product {
     }
 }
 
-/// Blocks end on whole rows of registers of the crate's kernels, which have six on the widest
-/// vectors, and on whole vectors.
-const MULTIPLES: [usize; 2] = [6, 16];
-
-/// A thread's share of a large product, in rough nanoseconds.
-const LARGE_NANOS: f64 = 4e6;
+/// Blocks end on whole rows of registers of the crate's kernels, which have six of four vectors
+/// each on the widest; of what is narrower, on whole vectors. (Of 316 rows and columns, 32 threads
+/// of a Xeon take 41 us in blocks of 30 by 64, and 50 in blocks of 30 by 96.)
+const HEIGHT: usize = 6;
+const WIDTH: usize = 64;
+const VECTOR: usize = 16;
 
 /// The longest side of a block, but for what it takes to end on whole registers: the crate goes
 /// over the whole of it for every few hundred of the inner dimension, so it has to stay in a
 /// core's L2 cache, with what is packed beside it. (Of 10,000 rows and columns, 16 threads of a
 /// Xeon with 2 MiB each take 1.27 s in blocks of 1,250 and 1.13 s in blocks of 512.)
 const MOST_SIDE: usize = 512;
+
+/// A block reads its rows and columns of the factors, and one number of either takes as long as
+/// so many products of two: where a core's own caches keep both factors, and where four bytes
+/// come from farther away at 10 GB/s, against two operations at 100 a nanosecond.
+const FETCHED: [f64; 2] = [10.0, 20.0];
 
 impl Team {
     /// `output = x y`, row by row: `y` has `inner` rows and columns, the others
@@ -87,10 +92,7 @@ impl Team {
         let (x, y, output) = (x.as_ptr(), y.as_ptr(), output.as_mut_ptr());
         let product = Product { x, y, output, inner };
         let members = if self.shares(cost, rows * inner) { self.threads() } else { 1 };
-        // Large products in more blocks than threads: these are not equally fast.
-        let is_large = cost.nanos(rows * inner) > members as f64 * LARGE_NANOS;
-        let most = if is_large && members > 1 { 4 * members } else { members };
-        let [height, width] = sides([rows, inner], most, members);
+        let [height, width] = sides([rows, inner], members);
         let (down, across) = (rows.div_ceil(height), inner.div_ceil(width));
         let block = |index: usize| {
             let (row, column) = (index / across * height, index % across * width);
@@ -108,62 +110,78 @@ impl Team {
     }
 }
 
-/// Sides of the blocks that so many members of a team are through with first: of up to `most`
-/// blocks, or of as many more as it takes for none to be too long. All come to a block before
-/// one comes to a second, so that 36 blocks take 32 members as long as 64 of that size.
-fn sides(whole: [usize; 2], most: usize, members: usize) -> [usize; 2] {
-    let fewest = whole.map(|side| side.div_ceil(MOST_SIDE));
-    let cut = |side: usize, pieces: usize| {
-        whole[side].div_ceil(pieces.max(fewest[side])).next_multiple_of(MULTIPLES[side])
+/// Sides of the blocks of a product of so many rows and columns that so many members of a team are
+/// through with first. They are not equally fast, and whoever is through helps the others: all are
+/// through when each could be that does as much as the others, and a block later at most (Graham,
+/// "Bounds on multiprocessing timing anomalies", SIAM J. Appl. Math. 17, 1969). So blocks are small,
+/// but for what each of them has to fetch.
+fn sides([rows, columns]: [usize; 2], members: usize) -> [usize; 2] {
+    let factors = size_of::<f32>() * columns * (rows + columns);
+    let fetched = FETCHED[usize::from(factors > CORE_KEEPS as usize)];
+    // For each step of the inner dimension, in products: all of them, and the share of a block
+    // that its member can be behind.
+    let (all, members) = ((rows * columns) as f64, members as f64);
+    let behind = 1.0 - 1.0 / members;
+    let latest = |&[height, width]: &[usize; 2]| {
+        let blocks = (rows.div_ceil(height) * columns.div_ceil(width)) as f64;
+        let to_fetch = fetched * (height + width) as f64;
+        (all + blocks * to_fetch) / members + behind * ((height * width) as f64 + to_fetch)
     };
-    // Where blocks are as long as they may be, up to twice as many come out more even.
-    let downs = fewest[0]..=most.max(2 * fewest[0]);
-    let grids = downs.map(|down| [cut(0, down), cut(1, (most / down).max(1))]);
-    // In products, for each step of the inner dimension.
-    let work = |&[height, width]: &[usize; 2]| {
-        let blocks = whole[0].div_ceil(height) * whole[1].div_ceil(width);
-        blocks.div_ceil(members) * (height * width + FETCHED * (height + width))
-    };
-    grids.min_by_key(work).expect("a product has a block")
+    let widths = 1..=(MOST_SIDE / WIDTH).min(columns.div_ceil(WIDTH));
+    let grids = widths.flat_map(|wide| {
+        let width = (wide * WIDTH).min(columns.next_multiple_of(VECTOR));
+        // Where that is least if blocks could be of any height.
+        let wide = width as f64;
+        let height = (all / members * fetched / (behind * (wide + fetched))).sqrt();
+        let down = ((rows as f64 / height) as usize).max(rows.div_ceil(MOST_SIDE));
+        let heights = [down, down + 1].map(|down| rows.div_ceil(down));
+        heights.map(|height| [height.next_multiple_of(HEIGHT), width])
+    });
+    let best = grids.min_by(|one, other| latest(one).total_cmp(&latest(other)));
+    best.expect("a product has a block")
 }
-
-/// A block reads its rows and columns of the factors, and one number of either takes as long as
-/// so many products of two. (Four bytes of what another core has in its caches, at 10 GB/s,
-/// against two operations at 100 a nanosecond.)
-const FETCHED: usize = 20;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Of what so many members could do while the slowest has to do with its blocks, how much
-    /// the whole product is.
-    fn use_of([rows, columns]: [usize; 2], most: usize, members: usize) -> f64 {
-        let [height, width] = sides([rows, columns], most, members);
-        let blocks = rows.div_ceil(height) * columns.div_ceil(width);
-        let at_most = blocks.div_ceil(members) * height * width * members;
-        (rows * columns) as f64 / at_most as f64
+    /// How many blocks there are for each member, and how much more than the product all of them
+    /// are.
+    fn cut(whole: [usize; 2], members: usize) -> (f64, f64) {
+        let [height, width] = sides(whole, members);
+        let blocks = whole[0].div_ceil(height) * whole[1].div_ceil(width);
+        let all = (blocks * height * width) as f64;
+        (blocks as f64 / members as f64, all / (whole[0] * whole[1]) as f64)
     }
 
     #[test]
-    fn no_member_waits_for_a_second_block_of_another() {
-        for members in 1..=64 {
-            let used = use_of([1_000, 1_000], members, members);
-            assert!(used > 0.8, "{members} members, {used}");
+    fn whoever_is_through_finds_another_block() {
+        for members in 2..=64 {
+            for (side, fewest) in [(316, 1.0), (1_000, 3.0), (3_162, 6.0), (10_000, 10.0)] {
+                let (each, all) = cut([side, side], members);
+                assert!(each > fewest, "{members} members, {side}: {each}");
+                assert!(all < 1.15, "{members} members, {side}: {all}");
+            }
         }
-        // In six by six blocks, 32 members had two rounds, and nothing to do in half of one.
-        assert!(use_of([1_000, 1_000], 32, 32) > 0.95);
-        assert!(use_of([316, 316], 32, 32) > 0.9);
-        assert!(use_of([10_000, 10_000], 128, 32) > 0.95);
+        // Of what is over in a few microseconds, at least one.
+        assert!((1.0..2.0).contains(&cut([100, 100], 16).0));
     }
 
     #[test]
-    fn blocks_are_as_square_as_may_be_and_stay_in_a_cache() {
-        assert_eq!(sides([1_000, 1_000], 16, 16), [252, 256]);
-        assert_eq!(sides([12, 4_096], 16, 16), [12, 256]);
+    fn blocks_are_of_whole_registers_and_stay_in_a_cache() {
+        assert_eq!(sides([316, 316], 32), [24, 64]);
+        assert_eq!(sides([316, 316], 16), [36, 64]);
+        // All of a narrow one; and one thread has nobody to help.
+        assert_eq!(sides([4_096, 40], 16)[1], 48);
+        assert_eq!(sides([316, 316], 1), [318, 320]);
         for side in [1_024, 10_000] {
-            let sides = sides([side, side], 1, 1);
-            assert!(sides.iter().zip(MULTIPLES).all(|(&side, by)| side < MOST_SIDE + by));
+            for members in [1, 16] {
+                let [height, width] = sides([side, side], members);
+                assert!(height.is_multiple_of(HEIGHT) && height < MOST_SIDE + HEIGHT);
+                assert!(width.is_multiple_of(WIDTH) && width <= MOST_SIDE);
+            }
         }
+        let [height, width] = sides([10_000, 10_000], 16);
+        assert!(height.min(width) >= 448, "far data is fetched as seldom as may be");
     }
 }

@@ -8,7 +8,7 @@ const SHARED_FROM_NANOS: f64 = 15_000.0;
 const BYTES_PER_NANO_FROM_OTHERS: f64 = 10.0;
 /// What a core's own caches hold at most. One thread that goes round more reads and writes all of
 /// it from farther away, and more of them at once are that much faster.
-const CORE_KEEPS: u64 = 2 << 20;
+pub const CORE_KEEPS: u64 = 2 << 20;
 /// What one thread gets through of what is farther away: an H200's host, 9 to 14.
 const BYTES_PER_NANO_FROM_FAR: f64 = 8.0;
 /// A quarter of a core's own cache where that is large: whoever shares the core with us, and
