@@ -119,7 +119,13 @@ pub(super) fn visits(quantity: &Quantity, extent: Extent) -> usize {
         // They take a tenth more or less from visit to visit, and all of a plan comes from
         // them: with five in a pass, a launch was found at 3.48 and 3.94 us within minutes.
         (Quantity::CallInTurn { .. }, _) => 48,
-        (Quantity::Trip { .. } | Quantity::GraphCall { .. } | Quantity::Handed { .. }, _) => 3,
+        (
+            Quantity::Trip { .. }
+            | Quantity::LateTrip { .. }
+            | Quantity::GraphCall { .. }
+            | Quantity::Handed { .. },
+            _,
+        ) => 3,
         // Others on the link take from these what they use, now more and now less. Of copies both
         // ways, all of them count: within a minute they went at 32 to 43 GB/s.
         (Quantity::Shared { .. }, _) if quantity.is_of_rate() => 16,

@@ -213,6 +213,7 @@ impl<'d> Rig<'d> {
             &Quantity::Trip { first, size, next, in_graph, .. } => {
                 self.trip((first, size), next, in_graph)?
             }
+            &Quantity::LateTrip { first, size, next, .. } => self.late_trip((first, size), next)?,
             Quantity::IdleCall { call } => vec![self.idle_call(*call, count)?],
             Quantity::Transfer { path, bytes } => vec![self.transfer(*path, *bytes, count)?],
             Quantity::Beside { direction, bytes, load, .. } => {
@@ -322,6 +323,7 @@ const fn stays(what: &Quantity) -> bool {
     matches!(
         what,
         Quantity::Trip { .. }
+            | Quantity::LateTrip { .. }
             | Quantity::RoundTrip { across: false, .. }
             | Quantity::CallInTurn { .. }
             | Quantity::LaunchBeside { .. }

@@ -315,7 +315,7 @@ impl Patience {
                 (self.device / 2, 5)
             }
             // Many of them, and a line or a staircase through all.
-            Quantity::Trip { .. } => (device / 4, 5),
+            Quantity::Trip { .. } | Quantity::LateTrip { .. } => (device / 4, 5),
             // They repeat themselves within a thousandth.
             Quantity::Kernel { .. } => (device / 4, 5),
             // A difference of a tenth of a kernel or more.

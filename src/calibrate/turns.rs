@@ -5,7 +5,8 @@ use crate::gpu::{GpuError, Graph, PinnedMemory, Stream};
 use crate::kernels::{Kernel, Variant};
 use crate::plan::Direction;
 use crate::samples::{
-    IN_ONE_STREAM, IN_TURN, IN_TURN_COPY, Link, SECOND_NODE, SHORT_COPY, TRIP_ELEMENTS, TimedCall,
+    IN_ONE_STREAM, IN_TURN, IN_TURN_COPY, LATE, Link, SECOND_NODE, SHORT_COPY, TRIP_ELEMENTS,
+    TimedCall,
 };
 use crate::units::{Bytes, Span};
 use std::time::{Duration, Instant};
@@ -74,11 +75,74 @@ impl<'r> Rig<'r> {
     /// Host time of the parts of a trip: each call, and the rest.
     pub fn trip(
         &mut self,
-        (first, size): (Link, u64),
+        first: (Link, u64),
         next: Option<Link>,
         in_graph: bool,
     ) -> Result<Vec<Span>, GpuError> {
-        let bytes = if in_graph { SECOND_NODE } else { SHORT_COPY };
+        if in_graph {
+            self.trip_in_graph(first, next)
+        } else {
+            self.trip_by_calls(first, next, Duration::ZERO)
+        }
+    }
+
+    /// The same where the second call comes when the first operation is well under way.
+    pub fn late_trip(&mut self, first: (Link, u64), next: Link) -> Result<Vec<Span>, GpuError> {
+        self.trip_by_calls(first, Some(next), LATE)
+    }
+
+    /// Of a trip by calls, the second `late` after the return of the first.
+    fn trip_by_calls(
+        &mut self,
+        first: (Link, u64),
+        next: Option<Link>,
+        late: Duration,
+    ) -> Result<Vec<Span>, GpuError> {
+        let operations = self.on_trip(first, next, SHORT_COPY)?;
+        let stream = &self.streams[0];
+        stream.synchronize()?;
+        let (start, mut ends) = (Instant::now(), Vec::new());
+        for (link, piece) in &operations {
+            let due = ends.last().map_or(Duration::ZERO, |&end| end + late);
+            while start.elapsed() < due {
+                std::hint::spin_loop();
+            }
+            self.issue(stream, *link, piece)?;
+            ends.push(start.elapsed());
+        }
+        stream.synchronize()?;
+        ends.push(start.elapsed());
+        Ok(parts(&ends))
+    }
+
+    /// Of nodes of a graph, which have one call.
+    fn trip_in_graph(
+        &mut self,
+        first: (Link, u64),
+        next: Option<Link>,
+    ) -> Result<Vec<Span>, GpuError> {
+        let operations = self.on_trip(first, next, SECOND_NODE)?;
+        let stream = &self.streams[0];
+        let mut nodes = operations.iter();
+        let issue = || nodes.try_for_each(|(link, piece)| self.issue(stream, *link, piece));
+        let graph = Graph::capture(stream, issue)?.instantiate()?;
+        self.warm_up(&graph)?;
+        let start = Instant::now();
+        // SAFETY: all memory is the rig's and outlives the wait.
+        unsafe { stream.replay(&graph)? };
+        let launched = start.elapsed();
+        stream.synchronize()?;
+        Ok(parts(&[launched, start.elapsed()]))
+    }
+
+    /// What a trip is of: the first operation, and a short one if there is a next; a short copy
+    /// is of so many bytes.
+    fn on_trip(
+        &self,
+        (first, size): (Link, u64),
+        next: Option<Link>,
+        bytes: Bytes,
+    ) -> Result<Vec<(Link, Piece)>, GpuError> {
         let short = Piece { bytes, ..self.piece(false)? };
         let long = match first {
             Link::CopyIn | Link::CopyOut | Link::PeerCopy => {
@@ -87,36 +151,15 @@ impl<'r> Rig<'r> {
             Link::Kernel => {
                 let extent = u32::try_from(size).expect("a degree");
                 let variant = Variant { kernel: Kernel::Polynomial, extent };
-                Piece { kernel: self.launch_of(variant, TRIP_ELEMENTS)?, bytes: short.bytes }
+                Piece { kernel: self.launch_of(variant, TRIP_ELEMENTS)?, bytes }
             }
         };
-        let stream = &self.streams[0];
-        let operations = || std::iter::once((first, &long)).chain(next.map(|next| (next, &short)));
-        let graph = if in_graph {
-            let mut nodes = operations();
-            let issue = || nodes.try_for_each(|(link, piece)| self.issue(stream, link, piece));
-            let graph = Graph::capture(stream, issue)?.instantiate()?;
-            self.warm_up(&graph)?;
-            Some(graph)
-        } else {
-            stream.synchronize()?;
-            None
-        };
-        let start = Instant::now();
-        let mut ends = Vec::new();
-        if let Some(graph) = &graph {
-            // SAFETY: all memory is the rig's and outlives the wait.
-            unsafe { stream.replay(graph)? };
-            ends.push(start.elapsed());
-        } else {
-            for (link, piece) in operations() {
-                self.issue(stream, link, piece)?;
-                ends.push(start.elapsed());
-            }
-        }
-        stream.synchronize()?;
-        ends.push(start.elapsed());
-        let starts = std::iter::once(Duration::ZERO).chain(ends.iter().copied());
-        Ok(ends.iter().zip(starts).map(|(&end, start)| (end - start).into()).collect())
+        Ok(std::iter::once((first, long)).chain(next.map(|next| (next, short))).collect())
     }
+}
+
+/// From each end to the next, and to the first from the start.
+fn parts(ends: &[Duration]) -> Vec<Span> {
+    let starts = std::iter::once(Duration::ZERO).chain(ends.iter().copied());
+    ends.iter().zip(starts).map(|(&end, start)| (end - start).into()).collect()
 }

@@ -7,8 +7,8 @@ use super::graces::{grace_of_pair, pooled_grace};
 use super::lookup::Lookup;
 use super::trips::{part, sizes};
 use crate::plan::Direction;
-use crate::profile::{CopyModel, Estimate, GraphCosts, Latencies, Looks, LooksAfter};
-use crate::samples::{Link, SECOND_NODE, SHORT_COPY, TripPart};
+use crate::profile::{CopyModel, Curve, Estimate, GraphCosts, Latencies, Looks, LooksAfter};
+use crate::samples::{Link, Quantity, SECOND_NODE, SHORT_COPY, TripPart};
 use crate::stats::{mad, median};
 
 /// Of an operation that came too early, or nearly so.
@@ -19,6 +19,8 @@ struct Wait {
     late: f64,
     /// How much longer it took than if it had not been too early.
     extra: f64,
+    /// For how long what it has to follow had been under way by its arrival.
+    under_way: f64,
 }
 
 impl Wait {
@@ -61,7 +63,6 @@ impl Trips<'_> {
     /// The wait in a trip of two operations, if it was measured.
     fn wait(&self, first: (Link, u64), next: Link, in_graph: bool) -> Option<Wait> {
         let time = |next, of| Some(part(self.lookup, first, next, (of, in_graph))?.ns);
-        let wake = self.latency.wake_host?.ns;
         // What the host does behind the first before the second is on its way: in a graph,
         // what launching takes longer.
         let call = if in_graph {
@@ -69,11 +70,43 @@ impl Trips<'_> {
         } else {
             time(Some(next), TripPart::NextCall)?
         };
+        let rest = time(Some(next), TripPart::Rest)?;
+        self.wait_of(first, next, (call, rest), in_graph)
+    }
+
+    /// The same with these parts, in nanoseconds.
+    fn wait_of(
+        &self,
+        first: (Link, u64),
+        next: Link,
+        (call, rest): (f64, f64),
+        in_graph: bool,
+    ) -> Option<Wait> {
+        let wake = self.latency.wake_host?.ns;
+        let (starts, _) = self.alone(first.0, in_graph)?;
         let (start, service) = self.alone(next, in_graph)?;
         // From the return of the first call on.
-        let end = time(None, TripPart::Rest)? - wake;
-        let extra = time(Some(next), TripPart::Rest)? - (start + service + wake);
-        Some(Wait { pair: [first.0, next], late: end - (call + start), extra })
+        let end = part(self.lookup, first, None, (TripPart::Rest, in_graph))?.ns - wake;
+        let arrives = call + start;
+        Some(Wait {
+            pair: [first.0, next],
+            late: end - arrives,
+            extra: rest - (start + service + wake),
+            under_way: arrives - starts,
+        })
+    }
+
+    /// The waits in late trips of two kinds of operations.
+    fn late_waits(&self, [first, next]: [Link; 2]) -> Vec<Wait> {
+        let wait = |size| {
+            let time = |part| {
+                let late = Quantity::LateTrip { first, size, next, part };
+                Some(self.lookup.estimate_of(&late)?.ns)
+            };
+            let parts = (time(TripPart::NextCall)?, time(TripPart::Rest)?);
+            self.wait_of((first, size), next, parts, false)
+        };
+        self.sizes(first).into_iter().filter_map(wait).collect()
     }
 
     /// Sizes of a first operation for which trips were measured, but in graphs.
@@ -156,9 +189,10 @@ pub(super) fn looks(trips: &Trips<'_>) -> Option<Looks> {
     let after = |(pair, waits): &([Link; 2], Vec<&Wait>)| {
         let [from, to] = pair.map(kind);
         let time = Estimate::new(best_after(waits, period).0, 0.0);
-        LooksAfter { from, to, time, grace: None }
+        LooksAfter { from, to, time, under_way: None, grace: None }
     };
-    let with_grace = |one: &([Link; 2], Vec<&Wait>)| LooksAfter {
+    let by_calls = |one: &([Link; 2], Vec<&Wait>)| LooksAfter {
+        under_way: under_way(&one.1, &trips.late_waits(one.0), period),
         grace: grace_of_pair(trips, one.0, period),
         ..after(one)
     };
@@ -167,7 +201,7 @@ pub(super) fn looks(trips: &Trips<'_>) -> Option<Looks> {
     Some(Looks {
         period: Estimate::new(period, mad(&off)? / period),
         grace: pooled_grace(all.iter().map(|one| (one.late, one.has_waited(period))).collect()),
-        after: pairs.iter().map(with_grace).collect(),
+        after: pairs.iter().map(by_calls).collect(),
         in_graphs: pairs_in_graphs
             .iter()
             .filter(|pair| pair.1.len() >= FEWEST)
@@ -185,6 +219,21 @@ fn sure_waits(all: &[Wait]) -> Vec<([Link; 2], Vec<&Wait>)> {
         (pair, all.iter().filter(is_of).collect())
     };
     pairs.filter(|[from, to]| from != to).map(waits).collect()
+}
+
+/// From when periods count of what comes soon and of what comes late, over how long what it has
+/// to follow is under way by then.
+fn under_way(soon: &[&Wait], late: &[Wait], period: f64) -> Option<Curve> {
+    let late: Vec<&Wait> = late.iter().filter(|wait| wait.late > SURELY).collect();
+    if late.len() < FEWEST {
+        return None;
+    }
+    let knot = |waits: &[&Wait]| {
+        let times: Vec<f64> = waits.iter().map(|wait| wait.under_way).collect();
+        Some((median(&times)?, best_after(waits, period).0))
+    };
+    let knots = vec![knot(soon)?, knot(&late)?];
+    (knots[0].0 < knots[1].0).then_some(Curve { knots, scatter: 0.0 })
 }
 
 /// From when a period counts that explains such waits best, and by how much it misses

@@ -110,11 +110,11 @@ impl Team {
     }
 }
 
-/// Sides of the blocks of a product of so many rows and columns that so many members of a team are
-/// through with first. They are not equally fast, and whoever is through helps the others: all are
-/// through when each could be that does as much as the others, and a block later at most (Graham,
-/// "Bounds on multiprocessing timing anomalies", SIAM J. Appl. Math. 17, 1969). So blocks are small,
-/// but for what each of them has to fetch.
+/// Sides of the blocks of a product of so many rows and columns that so many members of a team
+/// are through with first. They are not equally fast, and whoever is through helps the others: all
+/// are through when each could be that does as much as the others, and a block later at most
+/// (Graham, "Bounds on multiprocessing timing anomalies", SIAM J. Appl. Math. 17, 1969). So blocks
+/// are small, but for what each of them has to fetch.
 fn sides([rows, columns]: [usize; 2], members: usize) -> [usize; 2] {
     let factors = size_of::<f32>() * columns * (rows + columns);
     let fetched = FETCHED[usize::from(factors > CORE_KEEPS as usize)];

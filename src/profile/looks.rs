@@ -1,6 +1,6 @@
 //! When engines look whether what came too early may go on.
 
-use super::{Estimate, OperationKind};
+use super::{Curve, Estimate, OperationKind};
 use serde::{Deserialize, Serialize};
 
 /// When an engine looks whether an operation may go on that came before the end of what it
@@ -29,6 +29,11 @@ pub struct LooksAfter {
     pub from: OperationKind,
     pub to: OperationKind,
     pub time: Estimate,
+    /// The same over the nanoseconds for which what it follows is under way by then: a copy's
+    /// data comes after a while, and then there is more and more of it on the link ahead of a
+    /// command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub under_way: Option<Curve>,
     /// How much too early it may come and go on at once if it follows a `from` in its stream;
     /// of pinned memory, and not in graphs.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -3,6 +3,7 @@
 use super::{Link, TimedCall};
 use crate::kernels::{Kernel, Variant};
 use crate::units::Bytes;
+use std::time::Duration;
 
 /// More than the cores' own caches hold and less than the shared one does.
 pub const SHARED_FOOTPRINT: Bytes = Bytes::mib(96);
@@ -20,6 +21,8 @@ pub const SHORT_COPY: Bytes = Bytes::kib(4);
 pub const LONG_COPY: Bytes = Bytes::kib(256);
 /// Of the second node of a graph: more than a launch takes along.
 pub const SECOND_NODE: Bytes = Bytes::kib(64);
+/// What lies between the calls of a late trip: twice what it takes until a copy's data comes.
+pub const LATE: Duration = Duration::from_micros(4);
 /// A kernel and its elements.
 pub const SHORT_KERNEL: (Variant, u64) = (Variant { kernel: Kernel::Scale, extent: 0 }, 32);
 pub const LONG_KERNEL: (Variant, u64) =

@@ -17,7 +17,7 @@ mod trips;
 mod words;
 
 pub use agreed::{
-    CYCLES, DEVICE_FOOTPRINT, IN_ONE_STREAM, IN_TURN, IN_TURN_COPY, LONG_COPY, LONG_KERNEL,
+    CYCLES, DEVICE_FOOTPRINT, IN_ONE_STREAM, IN_TURN, IN_TURN_COPY, LATE, LONG_COPY, LONG_KERNEL,
     MEANWHILE, MEMORY_FOOTPRINT, MOST_OF_ONE_CORE, ONE_TEAM, ONE_THREAD, REFETCHED, ROTATED,
     ROTATED_IN_GRAPH, ROWS, SECOND_NODE, SHARED_FOOTPRINT, SHORT_COPY, SHORT_KERNEL, TRIP_ELEMENTS,
     TURNS,
@@ -277,6 +277,14 @@ pub enum Quantity {
         part: TripPart,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         in_graph: bool,
+    },
+    /// The same of a trip whose second call comes [`LATE`] after the first has returned: its
+    /// operation reaches the device when the first is well under way. Only trips by calls.
+    LateTrip {
+        first: Link,
+        size: u64,
+        next: Link,
+        part: TripPart,
     },
     /// Host time of calls that are made one by one on an idle device: the end of
     /// what each began is waited for, untimed.

@@ -41,6 +41,7 @@ impl Quantity {
             | Self::IdleCall { .. }
             | Self::RoundTrip { .. }
             | Self::Trip { .. }
+            | Self::LateTrip { .. }
             | Self::GraphCall { .. }
             | Self::Staged { .. }
             | Self::Memory { .. }

@@ -64,6 +64,7 @@ impl fmt::Display for Quantity {
             Self::Trip { first, size, next, part, in_graph } => {
                 trip(f, (*first, *size), *next, (*part, *in_graph))
             }
+            &Self::LateTrip { first, size, next, part } => late_trip(f, (first, size), next, part),
             Self::IdleCall { call } => {
                 write!(f, "host cost of {} on an idle device", call.name())
             }
@@ -140,6 +141,16 @@ fn trip(
     let links: Vec<Link> = std::iter::once(first).chain(next).collect();
     let place = if in_graph { " in a graph" } else { "" };
     write!(f, "{} of a trip of {}, the first of {size}{place}", part.name(), named(&links))
+}
+
+fn late_trip(
+    f: &mut fmt::Formatter<'_>,
+    first: (Link, u64),
+    next: Link,
+    part: TripPart,
+) -> fmt::Result {
+    trip(f, first, Some(next), (part, false))?;
+    f.write_str(", well under way")
 }
 
 fn named(links: &[Link]) -> String {

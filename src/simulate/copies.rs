@@ -309,11 +309,19 @@ impl Copies {
         self.engines[device][engine].is_busy()
     }
 
-    /// Whether copies of one direction were under way at a time that is over. Of those before
-    /// the latest pause nothing is known any more: none were.
-    pub fn were_busy(&self, device: usize, direction: Direction, then: Instant) -> bool {
+    /// If copies of one direction were under way at a time that is over, since when, and until
+    /// when as far as they are over. Of those before the latest pause nothing is known any more:
+    /// none were.
+    pub fn under_way(
+        &self,
+        device: usize,
+        direction: Direction,
+        then: Instant,
+    ) -> Option<(Instant, Option<Instant>)> {
         let engine = &self.engines[device][direction as usize];
-        engine.row[0] <= then && (engine.is_busy() || then < engine.row[1])
+        let [since, until] = engine.row;
+        let until = (!engine.is_busy()).then_some(until);
+        (since <= then && until.is_none_or(|until| then < until)).then_some((since, until))
     }
 
     /// A copy of pageable memory goes on until then, without the engine.

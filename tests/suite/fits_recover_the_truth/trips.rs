@@ -152,6 +152,40 @@ fn the_time_between_two_looks_and_from_when_it_counts() {
     }
 }
 
+/// The later a copy to the host comes, the more of the other's data is ahead of its command.
+#[test]
+fn from_when_periods_count_of_what_comes_late() {
+    let looks =
+        |late: f64, after: f64| after + ((late - after) / 8_200.0).ceil().max(1.0) * 8_200.0;
+    let (first, next, pause) = (Link::CopyIn, Link::CopyOut, 4_000.0);
+    let mut clock = Clock::new(0.005, 0.02);
+    let mut all = samples(&mut clock, |late| if late > 0.0 { looks(late, 1_200.0) } else { 0.0 });
+    let [called, call, _] = CALL;
+    for size in [512 * KIB, 1024 * KIB] {
+        let arrives = called + pause + call + START;
+        let end = called + START + service(first, size);
+        let waits = looks(end - arrives, 3_100.0);
+        let rest = START + waits + service(next, SHORT_COPY.get()) + SYNCHRONIZE;
+        let parts = TripPart::all(true).iter().zip([called, pause + call, rest]);
+        for (&part, ns) in parts {
+            let quantity = Quantity::LateTrip { first, size, next, part };
+            all.push(measured(quantity, 1, clock.times(ns, 51)));
+        }
+    }
+    let looks = fitted(all).latency.looks.expect("waits are whole periods");
+    let (known, others): (Vec<_>, Vec<_>) =
+        looks.after.iter().partition(|pair| pair.under_way.is_some());
+    let [pair] = known[..] else { panic!("of {} pairs", known.len()) };
+    assert_eq!((pair.from, pair.to), (OperationKind::CopyIn, OperationKind::CopyOut));
+    assert_eq!(others.len(), 5);
+    let knots = &pair.under_way.as_ref().expect("known").knots;
+    // Both take as long to the device, so that one is behind the other by its call, and the pause.
+    for ((time, after), truth) in knots.iter().zip([(call, 1_200.0), (pause + call, 3_100.0)]) {
+        assert_within(*time, truth.0, 0.05, "under way");
+        assert!((after - truth.1).abs() <= 300.0, "{after} for {}", truth.1);
+    }
+}
+
 /// Calls take up to 600 ns more or less, so that of the same two operations some come in time
 /// and others do not. Which is told by the trip itself; a millisecond lost in one tells nothing.
 #[test]

@@ -54,7 +54,7 @@ fn periods_may_count_from_later_on() {
     looks.grace = exactly(2_000.0);
     let after = |from, time| {
         let time = exactly(time);
-        LooksAfter { from, to: OperationKind::Kernel, time, grace: None }
+        LooksAfter { from, to: OperationKind::Kernel, time, under_way: None, grace: None }
     };
     looks.after = vec![after(OperationKind::CopyIn, 2_500.0), after(OperationKind::CopyOut, 500.0)];
     let found = |elements| {
@@ -68,6 +68,42 @@ fn periods_may_count_from_later_on() {
     // At 10000, and at 15800: a period after 9500, and two.
     assert_eq!(found(5_000), look(9_500));
     assert_eq!(found(10_800), look(9_500) + 6_000);
+}
+
+/// A command stands behind the copy's data, of which more and more is under way.
+#[test]
+fn periods_count_the_later_the_longer_the_copy_is_under_way() {
+    let mut machine = looking(6_000.0);
+    let looks = machine.latency.looks.as_mut().expect("it looks");
+    let under_way = Some(Curve { knots: vec![(2_000.0, 500.0), (6_000.0, 2_500.0)], scatter: 0.0 });
+    let after = |to| {
+        let (from, time, under_way) = (OperationKind::CopyIn, exactly(500.0), under_way.clone());
+        LooksAfter { from, to, time, under_way, grace: None }
+    };
+    looks.after = [OperationKind::Kernel, OperationKind::CopyOut].map(after).to_vec();
+    let found = |bytes, meanwhile| {
+        let body = vec![copy_in(0, PINNED, bytes), compute(meanwhile), launch(0, 4_000)];
+        spans(&run(body, &machine), Lane::Kernels)[0].0 - 1_000
+    };
+    // The copy begins at 4000. The kernel comes 5000 after that, and 9000.
+    assert_eq!(found(11_000, 1_000), look(9_000 + 2_000));
+    assert_eq!(found(15_000, 5_000), look(13_000 + 2_500));
+    // One that waits for something else stands behind no more than what is left.
+    let found = |bytes| {
+        let body = vec![
+            launch(1, 20_000),
+            record(1, 0),
+            copy_in(0, PINNED, bytes),
+            compute(5_000),
+            wait(2, 0),
+            copy_out(2, PINNED, 500),
+        ];
+        spans(&run(body, &machine), Lane::CopyOut)[0].0
+    };
+    let behind_nothing = found(9_000);
+    // What was over when it came; with about 1500 left, and with much more; in ticks of 750.
+    assert_eq!(found(10_250), behind_nothing + 1_500);
+    assert_eq!(found(30_000), behind_nothing + 2_250);
 }
 
 #[test]
@@ -91,7 +127,8 @@ fn how_little_depends_on_what_it_is_and_what_it_follows() {
         let mut machine = looking(6_000.0);
         let looks = machine.latency.looks.as_mut().expect("it looks");
         let (time, grace) = (exactly(0.0), Some(exactly(500.0)));
-        looks.after = vec![LooksAfter { from, to: OperationKind::CopyOut, time, grace }];
+        looks.after =
+            vec![LooksAfter { from, to: OperationKind::CopyOut, time, under_way: None, grace }];
         spans(&run(body, &machine), Lane::CopyOut)[0].0
     };
     let pair = || vec![launch(0, 2_000), copy_out(0, PINNED, 500)];
@@ -193,7 +230,8 @@ fn nodes_of_a_graph_look_for_themselves() {
     assert_eq!(kernels(alone)[0].0, look(7_100) + 1_000);
     let mut later = looking(6_000.0);
     let (from, to) = (OperationKind::CopyIn, OperationKind::Kernel);
-    let later_by = |ns| vec![LooksAfter { from, to, time: exactly(ns), grace: None }];
+    let later_by =
+        |ns| vec![LooksAfter { from, to, time: exactly(ns), under_way: None, grace: None }];
     let looks = later.latency.looks.as_mut().expect("it looks");
     (looks.after, looks.in_graphs) = (later_by(3_000.0), later_by(700.0));
     let found = spans(&run(replay(chain.clone()).collect(), &later), Lane::Kernels)[0].0;
@@ -209,7 +247,8 @@ fn a_copy_out_in_the_middle_of_a_graph_is_no_beginning() {
     let ends = |calls: &[Call], behind_copy_out| {
         let mut machine = looking(6_000.0);
         let to = OperationKind::CopyIn;
-        let after = |from, ns| LooksAfter { from, to, time: exactly(ns), grace: None };
+        let after =
+            |from, ns| LooksAfter { from, to, time: exactly(ns), under_way: None, grace: None };
         let (out, kernel) = (OperationKind::CopyOut, OperationKind::Kernel);
         let looks = machine.latency.looks.as_mut().expect("it looks");
         looks.in_graphs = vec![after(out, behind_copy_out), after(kernel, 700.0)];
@@ -275,7 +314,7 @@ fn copies_that_are_under_way_put_off_looks() {
     let mut machine = looking(6_000.0);
     let after = |from, time| {
         let time = exactly(time);
-        LooksAfter { from, to: Kernel, time, grace: None }
+        LooksAfter { from, to: Kernel, time, under_way: None, grace: None }
     };
     machine.latency.looks.as_mut().expect("it looks").after =
         vec![after(CopyIn, 2_500.0), after(CopyOut, 700.0)];

@@ -1,0 +1,225 @@
+//! What the looks of a program's engines go by.
+
+use super::engine_of;
+use crate::plan::{Behind, Direction, Graph};
+use crate::profile::{Curve, LooksAfter, OperationKind};
+use crate::simulate::copies::Copies;
+use crate::simulate::entries::EntryId;
+use crate::simulate::operation::{ItemId, NONE};
+use crate::simulate::program::{Program, Sort};
+use crate::simulate::streams::Streams;
+use crate::units::{Instant, Span};
+
+/// Edges of the clock in a period.
+const TICKS: u64 = 8;
+
+type ByKinds = [[Span; OperationKind::COUNT]; OperationKind::COUNT];
+
+/// How engines look, on a machine where that is known.
+#[derive(Debug, Clone)]
+pub(in crate::simulate) struct LookTimes {
+    /// From one edge of the clock to the next, and when the first of them is.
+    tick: Span,
+    first_edge: Span,
+    /// From the arrival of an operation to when its periods begin to count, by the copies that
+    /// are under way then, or kernels for none, and its own kind.
+    after: ByKinds,
+    /// The same over how long the copy is under way, of those pairs for which that is known.
+    under_way: Vec<(OperationKind, OperationKind, Curve)>,
+    /// The same of nodes of graphs, by the kind of what they have to follow.
+    in_graphs: ByKinds,
+    /// Copies to the host that graphs begin with.
+    first_out: Vec<ItemId>,
+    /// The same of nodes behind other copies to the host.
+    behind_out: [Span; OperationKind::COUNT],
+    /// What arrives at each engine, device by device and kind by kind, in order of issue.
+    /// Of what comes with others, only the first arrives.
+    pub(super) arrivals: Vec<Vec<EntryId>>,
+    /// For each entry, the one before it in its stream that the same engine does.
+    before: Vec<EntryId>,
+}
+
+impl LookTimes {
+    /// Those of a program whose entries are known; `phase`, from 0 to 1: how far into a tick of
+    /// the engines' clock a pass begins.
+    pub fn new(program: &Program<'_>, phase: f64) -> Option<Self> {
+        let looks = program.profile.latency.looks.as_ref()?;
+        let [mut after, in_graphs] = [&looks.after, &looks.in_graphs].map(|pairs| {
+            let mut after = ByKinds::default();
+            for LooksAfter { from, to, time, .. } in pairs {
+                after[*from as usize][*to as usize] = time.span();
+            }
+            after
+        });
+        // Kernels have nothing to find out about other kernels: as for copies, then.
+        let behind_kernels = looks.after.iter().filter(|pair| pair.from == OperationKind::Kernel);
+        let least = behind_kernels.map(|pair| pair.time.span()).min().unwrap_or_default();
+        after[OperationKind::Kernel as usize][OperationKind::Kernel as usize] = least;
+        let mut arrivals = vec![Vec::new(); program.devices() * OperationKind::COUNT];
+        let mut entries: Vec<(ItemId, EntryId)> =
+            (0..).zip(&program.entries.list).map(|(id, entry)| (entry.item, id)).collect();
+        entries.sort_unstable();
+        let mut before = vec![NONE; entries.len()];
+        let mut latest = vec![NONE; program.streams() * OperationKind::COUNT];
+        for (_, id) in entries {
+            let entry = &program.entries.list[id as usize];
+            let Sort::Operation(kind) = entry.sort else { continue };
+            let latest = &mut latest[engine_of(usize::from(entry.stream), kind)];
+            before[id as usize] = std::mem::replace(latest, id);
+            if comes_by_itself(program, id) {
+                arrivals[engine_of(program.device_of(entry.stream), kind)].push(id);
+            }
+        }
+        let tick = Span::from_nanos((looks.period.span().nanos() / TICKS).max(1));
+        let first_edge = Span::from_nanos_f64(tick.nanos_f64() * (1.0 - phase));
+        let items = 0..program.items.len() as ItemId;
+        let first_out = items.filter(|&id| is_first_out(program, id)).collect();
+        let behind_out = behind_out(&looks.in_graphs);
+        let grows = |pair: &LooksAfter| Some((pair.from, pair.to, pair.under_way.clone()?));
+        let under_way = looks.after.iter().filter_map(grows).collect();
+        Some(Self {
+            tick,
+            first_edge,
+            after,
+            under_way,
+            in_graphs,
+            first_out,
+            behind_out,
+            arrivals,
+            before,
+        })
+    }
+
+    /// From when on an operation that came too early is looked for in periods, counted from
+    /// its arrival `then`. A command comes down the link behind the data that is under way
+    /// (on an H200, any kernel launched beside a copy to the device starts 2.0 us later). A
+    /// little of it is there without any copies.
+    pub fn after(
+        &self,
+        copies: &Copies,
+        (device, kind): (usize, OperationKind),
+        then: Instant,
+    ) -> Span {
+        let beside = |way| {
+            let (since, until) = copies.under_way(device, way, then)?;
+            let from = OperationKind::of_copy(way);
+            let pair = self.under_way.iter().find(|pair| (pair.0, pair.1) == (from, kind));
+            let after = pair.map(|(.., curve)| within(curve, then.since(since)));
+            // It waits for data that is ahead of it, and so for no more than there is.
+            let after =
+                after.map(|after| until.map_or(after, |until| after.min(until.since(then))));
+            Some(after.unwrap_or(self.after[from as usize][kind as usize]))
+        };
+        let alone = self.after[OperationKind::Kernel as usize][kind as usize];
+        Direction::BOTH.into_iter().filter_map(beside).fold(alone, Span::max)
+    }
+
+    /// The same of a node of a graph behind another one, as measured of two that are a graph. A
+    /// copy to the host that it begins with holds up what is behind it (by 1.2 us on an H200).
+    pub fn after_node(&self, (from, node): (OperationKind, ItemId), kind: OperationKind) -> Span {
+        if from == OperationKind::CopyOut && !self.first_out.contains(&node) {
+            return self.behind_out[kind as usize];
+        }
+        self.in_graphs[from as usize][kind as usize]
+    }
+
+    /// The first look that finds what is there from `ready` on, if looks count from `first`.
+    /// Until then the last look is always just over.
+    pub fn next(&self, first: Instant, ready: Instant) -> Instant {
+        let tick = self.tick.nanos();
+        // What they count from is known in the mean, as if the eighth edge were a whole
+        // period away; it is half a tick less.
+        let from = ready.min(first + self.half_a_tick());
+        let look = from + Span::from_nanos(TICKS * tick - self.since_edge(from));
+        let periods = ready.since(look.min(ready)).nanos().div_ceil(TICKS * tick);
+        look + Span::from_nanos(periods * TICKS * tick)
+    }
+
+    /// Nanoseconds since the last edge of the clock.
+    fn since_edge(&self, time: Instant) -> u64 {
+        (time.since_start() + self.tick - self.first_edge).nanos() % self.tick.nanos()
+    }
+
+    fn half_a_tick(&self) -> Span {
+        Span::from_nanos(self.tick.nanos() / 2)
+    }
+
+    /// From when looks count if a doorbell has rung for what lies behind something that waits;
+    /// `None` if that changes nothing.
+    pub(super) fn rung_anew(&self, ring: Instant) -> Option<Instant> {
+        let is_heeded = self.since_edge(ring) < self.half_a_tick().nanos();
+        is_heeded.then(|| ring.earlier_by(self.half_a_tick()))
+    }
+
+    /// Whether something lies behind what its engine has not done yet.
+    pub(super) fn is_behind(&self, streams: &Streams, stream: u16, id: EntryId) -> bool {
+        let before = self.before[id as usize];
+        before != NONE && !streams.is_over(stream, before)
+    }
+}
+
+/// What it is after so long, and no more or less than what was measured.
+fn within(curve: &Curve, time: Span) -> Span {
+    let [first, last] = [curve.knots[0].0, curve.largest()];
+    Span::from_nanos_f64(curve.at(time.nanos_f64().clamp(first, last)).max(0.0))
+}
+
+/// Of nodes behind a copy to the host: what was measured, or of the third kind if that is less.
+fn behind_out(pairs: &[LooksAfter]) -> [Span; OperationKind::COUNT] {
+    std::array::from_fn(|kind| {
+        let behind = pairs.iter().filter(|pair| pair.to as usize == kind);
+        behind.map(|pair| pair.time.span()).min().unwrap_or_default()
+    })
+}
+
+/// Whether it is a copy to the host that a graph begins with.
+fn is_first_out(program: &Program<'_>, id: ItemId) -> bool {
+    let before = |graph: &Graph| graph.before(id as usize);
+    program.items[id as usize].sort == Sort::Operation(OperationKind::CopyOut)
+        && program.graph_at(id as usize).and_then(before).map(|b| b.behind) == Some(Behind::Nothing)
+}
+
+/// Whether it does not come to the device with what is before it. A graph's branches go to
+/// several channels, part by part as its launch goes on; one branch alone goes to one channel,
+/// and comes as a whole.
+fn comes_by_itself(program: &Program<'_>, id: EntryId) -> bool {
+    let class = program.class_in(id);
+    let call = program.entries.list[id as usize].item as usize;
+    let has_branches = || program.graph_at(call).is_some_and(Graph::has_branches);
+    !class.in_graph || class.host > Span::ZERO && has_branches()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Wherever they lie, and however short they are.
+    #[test]
+    fn looks_are_at_edges_and_a_period_apart_in_the_mean() {
+        for tick in [1, 2, 750, 1_023] {
+            let (start, mut sum) = (50_000, 0);
+            for first_edge in 1..=tick {
+                let times = LookTimes {
+                    tick: Span::from_nanos(tick),
+                    first_edge: Span::from_nanos(first_edge),
+                    after: ByKinds::default(),
+                    under_way: Vec::new(),
+                    in_graphs: ByKinds::default(),
+                    first_out: Vec::new(),
+                    behind_out: [Span::ZERO; OperationKind::COUNT],
+                    arrivals: Vec::new(),
+                    before: Vec::new(),
+                };
+                let at = |nanos| Instant::START + Span::from_nanos(nanos);
+                let look = times.next(at(start), at(start + tick)).since_start().nanos();
+                assert_eq!(look % tick, first_edge % tick);
+                sum += look - start;
+                let later = times.next(at(start), at(start + 20 * TICKS * tick));
+                assert_eq!((later.since_start().nanos() - look) % (TICKS * tick), 0);
+                assert!(later >= at(start + 20 * TICKS * tick));
+            }
+            let mean = sum as f64 / tick as f64;
+            assert!((mean / (TICKS * tick) as f64 - 1.0).abs() < 0.07, "{mean} with {tick}");
+        }
+    }
+}
