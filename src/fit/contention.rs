@@ -51,8 +51,8 @@ pub(super) fn at_once<'l>(
     lookup.measurements().filter(|m| m.quantity == *other).nth(visit)
 }
 
-/// From this size on, what copies of both directions take longer lies on a line. Below, it grows
-/// by less with the size at first, and by more where others on the link tilt the line.
+/// From this size on, what a copy of both directions takes longer besides a part for each byte is
+/// the same. Below, that grows with the size.
 const BOTH_WAYS_STRAIGHT: Bytes = Bytes::mib(1);
 
 /// Engines that run freely fall in step now and then, and hide their starts behind each other as
@@ -63,8 +63,8 @@ const IN_STEP: f64 = 0.5;
 /// The share of moments that are the best.
 const BEST: f64 = 0.1;
 
-/// Size by size where they are small, and a line through the large ones; through all, if fewer
-/// than two sizes are large.
+/// Size by size: what each copy takes longer where they are small, and each byte where they are
+/// large. A line through all, if fewer than two sizes are large.
 fn contention_of(sizes: &BySize) -> Option<Contention> {
     let of_visits = |visits: &[Vec<f64>]| -> Vec<f64> {
         visits.iter().filter_map(|longer| median(longer)).collect()
@@ -79,13 +79,20 @@ fn contention_of(sizes: &BySize) -> Option<Contention> {
             theil_sen(&sizes.iter().flat_map(points).collect::<Vec<_>>())?;
         Some((intercept.max(0.0), slope.max(0.0)))
     })?;
+    let per_byte = |(bytes, visits): (&Bytes, &Vec<Vec<f64>>)| {
+        let bytes = bytes.as_f64();
+        Some((bytes, (median(&visits.concat())? - per_copy_ns).max(0.0) / bytes))
+    };
+    let large = sizes.range(BOTH_WAYS_STRAIGHT..).filter(|_| line.is_some());
+    let per_bytes: Vec<(f64, f64)> = large.filter_map(per_byte).collect();
+    let per_byte_of_smallest = per_bytes.first().map_or(per_byte_ns, |smallest| smallest.1);
     let knot = |(bytes, visits): (&Bytes, &Vec<Vec<f64>>)| {
         let mut longer = of_visits(visits);
         longer.sort_unstable_by(f64::total_cmp);
         let usual = median(&longer[longer.len() / 2..])?;
         longer.retain(|&ns| ns >= IN_STEP * usual);
         let bytes = bytes.as_f64();
-        Some((bytes, (median(&longer)? - per_byte_ns * bytes).max(0.0)))
+        Some((bytes, (median(&longer)? - per_byte_of_smallest * bytes).max(0.0)))
     };
     let small = sizes.range(..BOTH_WAYS_STRAIGHT).filter(|_| line.is_some());
     let mut knots: Vec<(f64, f64)> = small.filter_map(knot).collect();
@@ -97,7 +104,8 @@ fn contention_of(sizes: &BySize) -> Option<Contention> {
     let at_best_per_byte_ns = largest.and_then(|(bytes, visits)| {
         Some((quantile(&visits.concat(), BEST)? / bytes.as_f64()).max(0.0))
     });
-    Some(Contention { per_copy_ns, per_byte_ns, at_best_per_byte_ns, per_small_copy })
+    let per_byte = (!per_bytes.is_empty()).then_some(Curve { knots: per_bytes, scatter: 0.0 });
+    Some(Contention { per_copy_ns, per_byte_ns, per_byte, at_best_per_byte_ns, per_small_copy })
 }
 
 /// What each copy and each byte takes longer: of all lines through the middle of the largest size,

@@ -168,9 +168,14 @@ pub struct Contention {
     /// over the link, and the answers stand in line with the other's data.
     #[serde(deserialize_with = "not_negative")]
     pub per_copy_ns: f64,
-    /// Nanoseconds for each byte: the link carries both.
+    /// Nanoseconds for each byte of the largest copies: the link carries both.
     #[serde(deserialize_with = "not_negative")]
     pub per_byte_ns: f64,
+    /// The same over the bytes of a copy, where more than one size says so. Others who use the
+    /// link come and go: a copy of some microseconds mostly meets none of them, and one of a
+    /// millisecond its share.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_byte: Option<Curve>,
     /// The same in the best tenth of all moments: what the link leaves of each direction where
     /// nothing else on the host reads or writes memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -187,6 +192,7 @@ impl Contention {
     pub const NONE: Self = Self {
         per_copy_ns: 0.0,
         per_byte_ns: 0.0,
+        per_byte: None,
         at_best_per_byte_ns: None,
         per_small_copy: None,
     };
@@ -196,6 +202,15 @@ impl Contention {
         let is_small = |curve: &&Curve| curve.knots.last().is_some_and(|k| bytes.as_f64() < k.0);
         let small = self.per_small_copy.as_ref().filter(is_small);
         small.map_or(self.per_copy_ns, |curve| curve.at(bytes.as_f64())).max(0.0)
+    }
+
+    /// Nanoseconds for all bytes of a copy.
+    pub fn of_bytes(&self, bytes: Bytes) -> f64 {
+        let within = |curve: &Curve| {
+            let (first, last) = (curve.knots[0].0, curve.largest());
+            curve.at(bytes.as_f64().clamp(first, last)).max(0.0)
+        };
+        self.per_byte.as_ref().map_or(self.per_byte_ns, within) * bytes.as_f64()
     }
 }
 

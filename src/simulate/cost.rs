@@ -301,7 +301,6 @@ impl<'a> Costs<'a> {
         } else {
             &Contention::NONE
         };
-        let longer = shared.per_byte_ns * bytes.as_f64();
         // One of next to no bytes carries next to no data. (Where the smallest that is known takes
         // longer, most of that is data.)
         let smallest = self.profile.copy(direction, Bytes::new(1)).unwrap_or_default();
@@ -310,7 +309,7 @@ impl<'a> Costs<'a> {
             direction,
             alone,
             delay: shared.of_copy(bytes),
-            slowdown: 1.0 + longer.max(0.0) / alone.nanos_f64().max(1.0),
+            slowdown: 1.0 + shared.of_bytes(bytes) / alone.nanos_f64().max(1.0),
             bytes,
             fixed,
         })

@@ -180,6 +180,7 @@ fn drawn(profile: &Profile, random: &mut Antithetic) -> Profile {
     for shared in [&mut link.down_shared, &mut link.up_shared].into_iter().flatten() {
         shared.per_copy_ns *= longer;
         shared.per_byte_ns *= longer;
+        shared.per_byte = shared.per_byte.as_ref().map(|curve| curve.scaled(longer));
         shared.per_small_copy = shared.per_small_copy.as_ref().map(|curve| curve.scaled(longer));
     }
     draw_multi_gpu(&mut machine.multi_gpu, random);

@@ -325,7 +325,8 @@ fn small_copies_both_ways_are_known_size_by_size() {
         let shared = shared.expect("known");
         for bytes in sizes {
             let size = bytes as f64;
-            let found = shared.of_copy(Bytes::new(bytes)) + shared.per_byte_ns * size;
+            let bytes = Bytes::new(bytes);
+            let found = shared.of_copy(bytes) + shared.of_bytes(bytes);
             assert_within(found, truth(size), 0.01, bytes);
         }
     }
