@@ -103,9 +103,10 @@ impl<'r> Rig<'r> {
         stream.synchronize()?;
         let (start, mut ends) = (Instant::now(), Vec::new());
         for (link, piece) in &operations {
-            let due = ends.last().map_or(Duration::ZERO, |&end| end + late);
-            while start.elapsed() < due {
-                std::hint::spin_loop();
+            if let (Some(&before), false) = (ends.last(), late.is_zero()) {
+                while start.elapsed() < before + late {
+                    std::hint::spin_loop();
+                }
             }
             self.issue(stream, *link, piece)?;
             ends.push(start.elapsed());

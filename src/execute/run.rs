@@ -41,8 +41,8 @@ pub struct Effort {
     /// Passes before timing starts: clocks rise, page tables fill, and the CPU's
     /// last-level cache takes a score of passes to learn what is worth keeping.
     pub(super) warm_up: Duration,
-    /// Instead, of a plan that computes on the CPU: threads that have slept wake up where the
-    /// system put them, perhaps two on a core, and it takes a while to move one.
+    /// Instead, of a plan with steps that threads share out on the CPU: those that have slept
+    /// wake up where the system put them, perhaps two on a core, and it takes a while to move one.
     pub(super) team_warm_up: Duration,
     pub(super) warm_up_passes: usize,
     /// What takes longer than this has forgotten at the end of a pass how it began.

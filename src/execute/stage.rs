@@ -96,7 +96,7 @@ impl<'a> Stage<'a> {
             handles,
             memories,
             setup,
-            works_alone: !plan.body.iter().any(is_shared),
+            works_alone: executor.team.threads() == 1 || !plan.body.iter().any(is_shared),
             rounds: 1,
             lasts: Duration::ZERO,
             random: ChaCha8Rng::seed_from_u64(0),
@@ -290,6 +290,35 @@ mod tests {
     use crate::plan::{Family, Strategy, build};
     use crate::scenario::{HostMemory, Workload};
 
+    const ON_CPU: Strategy =
+        Strategy { family: Family::Cpu, memory: HostMemory::Pageable, graph: false };
+
+    /// A step that is not worth sharing out is done by the thread that issues calls, and so is
+    /// every step where there is no other.
+    #[test]
+    fn whose_passes_need_a_core_of_their_own() {
+        for (threads, elements, works_alone) in
+            [(2, 1_000, true), (2, 1 << 20, false), (1, 1 << 20, true)]
+        {
+            let buffer = |name: &str| {
+                let rest = format!("type = \"f32\"\nelements = {elements}\nhome = \"host\"\n");
+                format!("[[buffer]]\nname = \"{name}\"\n{rest}")
+            };
+            let workload = format!(
+                "schema_version = 1\nname = \"w\"\nquestion = \"?\"\n{}{}[[task]]\n\
+                 name = \"t\"\nkernel = \"scale\"\nreads = [\"x\"]\nwrites = [\"y\"]\n",
+                buffer("x"),
+                buffer("y"),
+            );
+            let workload = Workload::from_toml("w.toml", &workload).expect("valid");
+            let plan = build(&workload, ON_CPU).expect("it can be done");
+            let team = Team::new(threads).expect("threads");
+            let executor = Executor::new(None, &team, &workload, 1);
+            let stage = Stage::new(&executor, &plan).expect("it runs");
+            assert_eq!(stage.works_alone, works_alone, "{elements} elements, {threads} threads");
+        }
+    }
+
     /// Its last pass is checked by itself: what was right before is gone by then.
     #[test]
     fn a_plan_that_stops_working_is_found_out() {
@@ -311,9 +340,7 @@ mod tests {
                 ),
             );
             let workload = workload.expect("valid");
-            let (family, memory) = (Family::Cpu, HostMemory::Pageable);
-            let plan = build(&workload, Strategy { family, memory, graph: false });
-            let plan = &plan.expect("it can be done");
+            let plan = &build(&workload, ON_CPU).expect("it can be done");
             let team = Team::new(1).expect("a thread");
             let executor = Executor::new(None, &team, &workload, 1);
             for works in [true, false] {

@@ -30,7 +30,7 @@ pub(super) fn contention(
             }
         }
         // Visits of one sample have no scatter of their own to tell.
-        let large = sizes.range(BOTH_WAYS_STRAIGHT..).map(|(_, visits)| visits.concat());
+        let large = sizes.range(LARGE..).map(|(_, visits)| visits.concat());
         scatters.extend(large.filter_map(|longer| relative_spread(&longer)));
         found[side] = contention_of(&sizes);
     }
@@ -53,7 +53,11 @@ pub(super) fn at_once<'l>(
 
 /// From this size on, what a copy of both directions takes longer besides a part for each byte is
 /// the same. Below, that grows with the size.
-const BOTH_WAYS_STRAIGHT: Bytes = Bytes::mib(1);
+const LARGE: Bytes = Bytes::mib(1);
+
+/// Up to this size, that part is the same as well, as a rule: they last too short a time to meet
+/// others on the link.
+const MEETS_NOBODY: Bytes = Bytes::mib(4);
 
 /// Engines that run freely fall in step now and then, and hide their starts behind each other as
 /// plans that tie them together do not. At such a visit, copies take less than this share of what
@@ -66,63 +70,52 @@ const BEST: f64 = 0.1;
 /// Size by size: what each copy takes longer where they are small, and each byte where they are
 /// large. A line through all, if fewer than two sizes are large.
 fn contention_of(sizes: &BySize) -> Option<Contention> {
-    let of_visits = |visits: &[Vec<f64>]| -> Vec<f64> {
-        visits.iter().filter_map(|longer| median(longer)).collect()
+    let middles = sizes.iter().map(|(&bytes, visits)| Some((bytes, median(&visits.concat())?)));
+    let middles: Vec<(Bytes, f64)> = middles.collect::<Option<_>>()?;
+    let large = middles.partition_point(|&(bytes, _)| bytes < LARGE);
+    let (small, large) = middles.split_at(large);
+    let (&[(_, least), .., (largest, _)], true) = (large, large.len() > 1) else {
+        let Line { intercept, slope } = line(&middles)?;
+        let (per_copy_ns, per_byte_ns) = (intercept.max(0.0), slope.max(0.0));
+        return Some(Contention { per_copy_ns, per_byte_ns, ..Contention::NONE });
     };
-    let line = line_through_largest(sizes);
-    let (per_copy_ns, per_byte_ns) = line.or_else(|| {
-        let points = |(bytes, visits): (&Bytes, &Vec<Vec<f64>>)| {
-            let bytes = bytes.as_f64();
-            of_visits(visits).into_iter().map(move |ns| (bytes, ns))
-        };
-        let Line { intercept, slope } =
-            theil_sen(&sizes.iter().flat_map(points).collect::<Vec<_>>())?;
-        Some((intercept.max(0.0), slope.max(0.0)))
-    })?;
-    let per_byte = |(bytes, visits): (&Bytes, &Vec<Vec<f64>>)| {
-        let bytes = bytes.as_f64();
-        Some((bytes, (median(&visits.concat())? - per_copy_ns).max(0.0) / bytes))
+    let short = large.partition_point(|&(bytes, _)| bytes <= MEETS_NOBODY);
+    let straight = if short > 1 { &large[..short] } else { large };
+    let per_copy_ns = line(straight)?.intercept.clamp(0.0, least.max(0.0));
+    let per_byte = |&(bytes, longer): &(Bytes, f64)| {
+        (bytes.as_f64(), (longer - per_copy_ns).max(0.0) / bytes.as_f64())
     };
-    let large = sizes.range(BOTH_WAYS_STRAIGHT..).filter(|_| line.is_some());
-    let per_bytes: Vec<(f64, f64)> = large.filter_map(per_byte).collect();
-    let per_byte_of_smallest = per_bytes.first().map_or(per_byte_ns, |smallest| smallest.1);
-    let knot = |(bytes, visits): (&Bytes, &Vec<Vec<f64>>)| {
-        let mut longer = of_visits(visits);
-        longer.sort_unstable_by(f64::total_cmp);
-        let usual = median(&longer[longer.len() / 2..])?;
-        longer.retain(|&ns| ns >= IN_STEP * usual);
-        let bytes = bytes.as_f64();
-        Some((bytes, (median(&longer)? - per_byte_of_smallest * bytes).max(0.0)))
+    let per_byte: Vec<(f64, f64)> = large.iter().map(per_byte).collect();
+    let knot = |&(bytes, _): &(Bytes, f64)| {
+        let ns = tied(&sizes[&bytes])? - per_byte[0].1 * bytes.as_f64();
+        Some((bytes.as_f64(), ns.max(0.0)))
     };
-    let small = sizes.range(..BOTH_WAYS_STRAIGHT).filter(|_| line.is_some());
-    let mut knots: Vec<(f64, f64)> = small.filter_map(knot).collect();
+    let mut knots: Vec<(f64, f64)> = small.iter().filter_map(knot).collect();
     let per_small_copy = (!knots.is_empty()).then(|| {
-        knots.push((BOTH_WAYS_STRAIGHT.as_f64(), per_copy_ns));
+        knots.push((LARGE.as_f64(), per_copy_ns));
         Curve { knots, scatter: 0.0 }
     });
-    let largest = sizes.range(BOTH_WAYS_STRAIGHT..).next_back();
-    let at_best_per_byte_ns = largest.and_then(|(bytes, visits)| {
-        Some((quantile(&visits.concat(), BEST)? / bytes.as_f64()).max(0.0))
-    });
-    let per_byte = (!per_bytes.is_empty()).then_some(Curve { knots: per_bytes, scatter: 0.0 });
-    Some(Contention { per_copy_ns, per_byte_ns, per_byte, at_best_per_byte_ns, per_small_copy })
+    let best = quantile(&sizes[&largest].concat(), BEST)?;
+    Some(Contention {
+        per_copy_ns,
+        per_byte_ns: per_byte[per_byte.len() - 1].1,
+        per_byte: Some(Curve { knots: per_byte, scatter: 0.0 }),
+        at_best_per_byte_ns: Some((best / largest.as_f64()).max(0.0)),
+        per_small_copy,
+    })
 }
 
-/// What each copy and each byte takes longer: of all lines through the middle of the largest size,
-/// on which the rate goes, and that of another large one, the one with the middle intercept. `None`
-/// if there is no other.
-fn line_through_largest(sizes: &BySize) -> Option<(f64, f64)> {
-    let large = sizes.range(BOTH_WAYS_STRAIGHT..);
-    let middle = |(bytes, visits): (&Bytes, &Vec<Vec<f64>>)| {
-        Some((bytes.as_f64(), median(&visits.concat())?))
-    };
-    let middles: Vec<(f64, f64)> = large.filter_map(middle).collect();
-    let (&(most, longest), others) = middles.split_last()?;
-    let intercept =
-        |&(bytes, longer): &(f64, f64)| (longer * most - longest * bytes) / (most - bytes);
-    let intercepts: Vec<f64> = others.iter().map(intercept).collect();
-    let per_copy_ns = median(&intercepts)?.max(0.0);
-    Some((per_copy_ns, ((longest - per_copy_ns) / most).max(0.0)))
+fn line(points: &[(Bytes, f64)]) -> Option<Line> {
+    theil_sen(&points.iter().map(|&(bytes, ns)| (bytes.as_f64(), ns)).collect::<Vec<_>>())
+}
+
+/// What copies take longer in the middle of those visits at which engines did not fall in step.
+fn tied(visits: &[Vec<f64>]) -> Option<f64> {
+    let mut longer: Vec<f64> = visits.iter().filter_map(|longer| median(longer)).collect();
+    longer.sort_unstable_by(f64::total_cmp);
+    let usual = median(&longer[longer.len() / 2..])?;
+    longer.retain(|&ns| ns >= IN_STEP * usual);
+    median(&longer)
 }
 
 /// How many times longer what was measured took while something else, such as the

@@ -230,7 +230,7 @@ fn under_way(soon: &[&Wait], late: &[Wait], period: f64) -> Option<Curve> {
     }
     let knot = |waits: &[&Wait]| {
         let times: Vec<f64> = waits.iter().map(|wait| wait.under_way).collect();
-        Some((median(&times)?, best_after(waits, period).0))
+        Some((median(&times)?.max(0.0), best_after(waits, period).0))
     };
     let knots = vec![knot(soon)?, knot(&late)?];
     (knots[0].0 < knots[1].0).then_some(Curve { knots, scatter: 0.0 })
@@ -244,6 +244,11 @@ fn best_after(waits: &[&Wait], period: f64) -> (f64, Vec<f64>) {
     };
     let error = |after: f64| misses(after).iter().map(|miss| miss.abs()).sum::<f64>();
     let choices = AFTER.step_by(AFTER_STEP).map(f64::from);
-    let best = choices.min_by(|&a, &b| error(a).total_cmp(&error(b))).unwrap_or(0.0);
+    let errors: Vec<(f64, f64)> = choices.map(|after| (after, error(after))).collect();
+    let least = errors.iter().fold(f64::INFINITY, |least, &(_, error)| least.min(error));
+    // Of two waits, all between what either would have are as good.
+    let best: Vec<f64> =
+        errors.into_iter().filter(|&(_, error)| error < least + 1.0).map(|(at, _)| at).collect();
+    let best = median(&best).unwrap_or(0.0);
     (best, misses(best))
 }

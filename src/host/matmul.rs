@@ -70,9 +70,14 @@ const VECTOR: usize = 16;
 const MOST_SIDE: usize = 512;
 
 /// A block reads its rows and columns of the factors, and one number of either takes as long as
-/// so many products of two: where a core's own caches keep both factors, and where four bytes
-/// come from farther away at 10 GB/s, against two operations at 100 a nanosecond.
-const FETCHED: [f64; 2] = [10.0, 20.0];
+/// so many products of two: four bytes of what comes from farther away, at 10 GB/s, against two
+/// operations at 100 a nanosecond; and half of that where a core's own caches keep both factors,
+/// but for what they lose in between. (That has 16 and 32 threads find the blocks that were the
+/// quickest of 316 rows and columns.)
+const FETCHED: [f64; 2] = [20.0, 10.0];
+
+/// To call the crate for a block, as many products: a tenth of a microsecond.
+const CALLED: f64 = 5_000.0;
 
 impl Team {
     /// `output = x y`, row by row: `y` has `inner` rows and columns, the others
@@ -117,22 +122,24 @@ impl Team {
 /// are small, but for what each of them has to fetch.
 fn sides([rows, columns]: [usize; 2], members: usize) -> [usize; 2] {
     let factors = size_of::<f32>() * columns * (rows + columns);
-    let fetched = FETCHED[usize::from(factors > CORE_KEEPS as usize)];
+    let fetched = FETCHED[usize::from(factors <= CORE_KEEPS as usize)];
+    let called = CALLED / columns as f64;
     // For each step of the inner dimension, in products: all of them, and the share of a block
     // that its member can be behind.
     let (all, members) = ((rows * columns) as f64, members as f64);
     let behind = 1.0 - 1.0 / members;
     let latest = |&[height, width]: &[usize; 2]| {
         let blocks = (rows.div_ceil(height) * columns.div_ceil(width)) as f64;
-        let to_fetch = fetched * (height + width) as f64;
-        (all + blocks * to_fetch) / members + behind * ((height * width) as f64 + to_fetch)
+        let besides = fetched * (height + width) as f64 + called;
+        (all + blocks * besides) / members + behind * ((height * width) as f64 + besides)
     };
     let widths = 1..=(MOST_SIDE / WIDTH).min(columns.div_ceil(WIDTH));
     let grids = widths.flat_map(|wide| {
         let width = (wide * WIDTH).min(columns.next_multiple_of(VECTOR));
         // Where that is least if blocks could be of any height.
         let wide = width as f64;
-        let height = (all / members * fetched / (behind * (wide + fetched))).sqrt();
+        let besides = fetched + called / wide;
+        let height = (all / members * besides / (behind * (wide + fetched))).sqrt();
         let down = ((rows as f64 / height) as usize).max(rows.div_ceil(MOST_SIDE));
         let heights = [down, down + 1].map(|down| rows.div_ceil(down));
         heights.map(|height| [height.next_multiple_of(HEIGHT), width])
@@ -171,6 +178,8 @@ mod tests {
     fn blocks_are_of_whole_registers_and_stay_in_a_cache() {
         assert_eq!(sides([316, 316], 32), [24, 64]);
         assert_eq!(sides([316, 316], 16), [36, 64]);
+        // What is over nearly as soon as called is cut into fewer.
+        assert!(cut([1_000, 16], 32).0 < 0.7 * cut([1_000, 1_000], 32).0);
         // All of a narrow one; and one thread has nobody to help.
         assert_eq!(sides([4_096, 40], 16)[1], 48);
         assert_eq!(sides([316, 316], 1), [318, 320]);

@@ -10,6 +10,11 @@ pub(super) fn not_negative<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D:
     number(from, |number| (0.0..LONGEST).contains(&number), "a number, and not below 0 or huge")
 }
 
+/// The same of what may be left out.
+pub(super) fn if_known<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
+    not_negative(from).map(Some)
+}
+
 /// The logarithm of a factor that the ends of ranges are moved by.
 pub(super) fn log_ratio<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     let expected = "the logarithm of a factor, -10 to 10";

@@ -142,6 +142,11 @@ impl Curve {
         crate::stats::interpolate(&self.knots, size)
     }
 
+    /// The same between the first knot and the last, and beyond them what it is there.
+    pub fn within(&self, size: f64) -> f64 {
+        self.at(size.clamp(self.knots[0].0, self.largest())).max(0.0)
+    }
+
     /// Nanoseconds at `size`, if what was measured says so.
     ///
     /// Below its smallest size a curve is level. That is so where a fixed cost

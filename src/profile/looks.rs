@@ -29,7 +29,7 @@ pub struct LooksAfter {
     pub from: OperationKind,
     pub to: OperationKind,
     pub time: Estimate,
-    /// The same over the nanoseconds for which what it follows is under way by then: a copy's
+    /// The same over the nanoseconds for which copies have been under way by its arrival: their
     /// data comes after a while, and then there is more and more of it on the link ahead of a
     /// command.
     #[serde(default, skip_serializing_if = "Option::is_none")]

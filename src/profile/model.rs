@@ -1,6 +1,6 @@
 //! Every cost model of a machine, as its file has it. What was not measured is not there.
 
-use super::checked::{not_negative, spread};
+use super::checked::{if_known, not_negative, spread};
 use super::{
     Accuracy, CacheModel, Conditions, Curve, Estimate, GraphCosts, Interference, Intervals, Looks,
     MultiGpu, Refetch, SetupCosts, TransferModel, TwoWays,
@@ -178,7 +178,7 @@ pub struct Contention {
     pub per_byte: Option<Curve>,
     /// The same in the best tenth of all moments: what the link leaves of each direction where
     /// nothing else on the host reads or writes memory.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "if_known", skip_serializing_if = "Option::is_none")]
     pub at_best_per_byte_ns: Option<f64>,
     /// Instead of `per_copy_ns`, of copies of fewer bytes than its last knot has. By their own
     /// size, though beside large ones of the other direction, rows of them take longer (of 4 B
@@ -206,11 +206,8 @@ impl Contention {
 
     /// Nanoseconds for all bytes of a copy.
     pub fn of_bytes(&self, bytes: Bytes) -> f64 {
-        let within = |curve: &Curve| {
-            let (first, last) = (curve.knots[0].0, curve.largest());
-            curve.at(bytes.as_f64().clamp(first, last)).max(0.0)
-        };
-        self.per_byte.as_ref().map_or(self.per_byte_ns, within) * bytes.as_f64()
+        let bytes = bytes.as_f64();
+        self.per_byte.as_ref().map_or(self.per_byte_ns, |curve| curve.within(bytes)) * bytes
     }
 }
 

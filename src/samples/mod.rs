@@ -279,7 +279,8 @@ pub enum Quantity {
         in_graph: bool,
     },
     /// The same of a trip whose second call comes [`LATE`] after the first has returned: its
-    /// operation reaches the device when the first is well under way. Only trips by calls.
+    /// operation reaches the device when the first is well under way. What lies between the calls
+    /// is in the time of the second.
     LateTrip {
         first: Link,
         size: u64,

@@ -131,7 +131,7 @@ fn every_kind_of_row_becomes_a_model() {
     let alone = profile.copy(down, bytes).expect("known");
     assert_eq!(alone, Span::from_micros(2));
     let shared = profile.shared(down).expect("known");
-    let longer = shared.per_copy_ns + shared.per_byte_ns * bytes.as_f64();
+    let longer = shared.per_copy_ns + shared.of_bytes(bytes);
     assert!((longer - 1_000.0).abs() < 1e-6, "{shared:?}");
     assert!(profile.shared(up).is_err());
     // The synchronisation behind the copy is no part of it.

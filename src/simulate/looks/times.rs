@@ -104,11 +104,11 @@ impl LookTimes {
             let (since, until) = copies.under_way(device, way, then)?;
             let from = OperationKind::of_copy(way);
             let pair = self.under_way.iter().find(|pair| (pair.0, pair.1) == (from, kind));
-            let after = pair.map(|(.., curve)| within(curve, then.since(since)));
+            let after = pair.map_or(self.after[from as usize][kind as usize], |(.., curve)| {
+                Span::from_nanos_f64(curve.within(then.since(since).nanos_f64()))
+            });
             // It waits for data that is ahead of it, and so for no more than there is.
-            let after =
-                after.map(|after| until.map_or(after, |until| after.min(until.since(then))));
-            Some(after.unwrap_or(self.after[from as usize][kind as usize]))
+            Some(until.map_or(after, |until| after.min(until.since(then))))
         };
         let alone = self.after[OperationKind::Kernel as usize][kind as usize];
         Direction::BOTH.into_iter().filter_map(beside).fold(alone, Span::max)
@@ -156,12 +156,6 @@ impl LookTimes {
         let before = self.before[id as usize];
         before != NONE && !streams.is_over(stream, before)
     }
-}
-
-/// What it is after so long, and no more or less than what was measured.
-fn within(curve: &Curve, time: Span) -> Span {
-    let [first, last] = [curve.knots[0].0, curve.largest()];
-    Span::from_nanos_f64(curve.at(time.nanos_f64().clamp(first, last)).max(0.0))
 }
 
 /// Of nodes behind a copy to the host: what was measured, or of the third kind if that is less.

@@ -53,6 +53,20 @@ fn a_copy_beside_others_pays_for_itself_and_for_its_bytes() {
 }
 
 #[test]
+fn what_each_byte_beside_others_pays_goes_by_the_size() {
+    let mut machine = machine();
+    machine.link.down_shared = FREE;
+    let per_byte = Some(Curve { knots: vec![(4_000.0, 0.05), (40_000.0, 0.125)], scatter: 0.0 });
+    machine.link.up_shared = Some(Contention { per_byte, ..contention(700.0, 0.125) });
+    // Of 40, 22,000 and 48,000 bytes: as the smallest that is known, between both, as the largest.
+    for (elements, longer) in [(10, 2), (5_500, 1_925), (12_000, 6_000)] {
+        let body = vec![copy_in(0, PINNED, 50_000), copy_out(1, PINNED, elements)];
+        let end = 7_500 + 1_000 + 700 + elements + longer;
+        assert_eq!(spans(&run(body, &machine), Lane::CopyOut), [(7_500, end)], "{elements}");
+    }
+}
+
+#[test]
 fn a_small_copy_beside_others_pays_what_was_measured_of_small_ones() {
     let mut machine = machine();
     machine.link.down_shared = FREE;

@@ -52,7 +52,7 @@ fn check_fluid(
     let bytes = from.length.as_f64();
     let alone = machine.copy(*direction, from.length).expect("known").nanos_f64();
     let shared = machine.shared(*direction).expect("known");
-    let slowdown = 1.0 + shared.per_byte_ns * bytes / alone;
+    let slowdown = 1.0 + shared.of_bytes(from.length) / alone;
     let rate = bytes / alone;
     let nanos = |instant: Instant| instant.since_start().nanos_f64();
     let beside = |other: &Activity| {

@@ -1,0 +1,124 @@
+//! What copies of both directions at once take longer.
+
+use super::*;
+
+/// What they take longer lies on a line from 1 MiB on, and on no line below that; and of two
+/// visits of some sizes, engines fell in step at one.
+#[test]
+fn small_copies_both_ways_are_known_size_by_size() {
+    let alone = |bytes: f64| 1_000.0 + bytes / 50.0;
+    let large = |bytes: f64| 2_000.0 + 0.004 * bytes;
+    let truth =
+        |bytes: f64| if bytes < 1_048_576.0 { 500.0 + 2.2 * bytes.sqrt() } else { large(bytes) };
+    let sizes = [4_u64 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 64 << 20];
+    let mut all = Vec::new();
+    for bytes in sizes {
+        for direction in Direction::BOTH {
+            let (size, bytes) = (bytes as f64, Bytes::new(bytes));
+            let one = |quantity, ns| measured(quantity, 1, vec![Span::from_nanos_f64(ns); 9]);
+            all.push(one(Quantity::Copy { direction, bytes, registered: false }, alone(size)));
+            let mut visit = |longer| {
+                all.push(one(Quantity::Shared { direction, bytes }, alone(size) + longer));
+            };
+            visit(truth(size));
+            if [Bytes::kib(64), Bytes::kib(256)].contains(&bytes) {
+                visit(50.0);
+            }
+        }
+    }
+    let link = fitted(all).link;
+    for shared in [link.down_shared, link.up_shared] {
+        let shared = shared.expect("known");
+        for bytes in sizes {
+            let size = bytes as f64;
+            let bytes = Bytes::new(bytes);
+            let found = shared.of_copy(bytes) + shared.of_bytes(bytes);
+            assert_within(found, truth(size), 0.01, bytes);
+        }
+    }
+}
+
+/// What lasts longer meets more of the others on the link.
+#[test]
+fn each_byte_of_copies_both_ways_is_known_size_by_size() {
+    let alone = |bytes: f64| 1_000.0 + bytes / 50.0;
+    let rates = [(1_u64 << 20, 0.002), (2 << 20, 0.002), (4 << 20, 0.002), (16 << 20, 0.003)];
+    let mut all = Vec::new();
+    for (bytes, rate) in rates.into_iter().chain([(64 << 20, 0.004)]) {
+        for direction in Direction::BOTH {
+            let (size, bytes) = (bytes as f64, Bytes::new(bytes));
+            let one = |quantity, ns| measured(quantity, 1, vec![Span::from_nanos_f64(ns); 9]);
+            all.push(one(Quantity::Copy { direction, bytes, registered: false }, alone(size)));
+            let longer = 1_300.0 + rate * size;
+            all.push(one(Quantity::Shared { direction, bytes }, alone(size) + longer));
+        }
+    }
+    let link = fitted(all).link;
+    for shared in [link.down_shared, link.up_shared] {
+        let shared = shared.expect("known");
+        assert_within(shared.per_copy_ns, 1_300.0, 0.02, "per copy");
+        for (bytes, rate) in rates {
+            let found = shared.of_bytes(Bytes::new(bytes));
+            assert_within(found, rate * bytes as f64, 0.02, bytes);
+        }
+        assert_within(shared.per_byte_ns, 0.004, 0.01, "the largest");
+        for bytes in [64 << 20, 1 << 30] {
+            assert_within(shared.of_bytes(Bytes::new(bytes)), 0.004 * bytes as f64, 0.01, bytes);
+        }
+    }
+}
+
+/// Copies both ways are compared with those of the same visit.
+#[test]
+fn visits_of_copies_both_ways_are_kept_apart() {
+    let alone = |bytes: u64| 1_000.0 + bytes as f64 / 50.0;
+    let visit = |slowdown: f64| {
+        let mut all = Vec::new();
+        for bytes in [1_u64 << 16, 1 << 20, 1 << 24, 1 << 26] {
+            for direction in Direction::BOTH {
+                let bytes = Bytes::new(bytes);
+                let one = |quantity, ns| measured(quantity, 1, vec![Span::from_nanos_f64(ns); 9]);
+                let ns = alone(bytes.get());
+                all.push(one(Quantity::Copy { direction, bytes, registered: false }, ns));
+                all.push(one(Quantity::Shared { direction, bytes }, slowdown * ns));
+            }
+        }
+        all
+    };
+    let rate = |visits: Vec<Vec<Measurement>>| {
+        fitted(visits.concat()).link.down_shared.expect("known").per_byte_ns
+    };
+    let [first, second] = [1.2, 2.6].map(|slowdown| rate(vec![visit(slowdown)]));
+    let both = rate(vec![visit(1.2), visit(2.6)]);
+    assert_within(both, (first + second) / 2.0, 0.01, "the rate of both visits");
+}
+
+/// What is usual, and what the best moments have, of copies both ways beside neighbours that are
+/// quiet now and then; and how much the first scatters.
+#[test]
+fn copies_both_ways_have_a_best_beside_the_usual() {
+    let alone = |bytes: u64| 1_000.0 + bytes as f64 / 50.0;
+    let mut all = Vec::new();
+    for bytes in [1_u64 << 20, 4 << 20, 16 << 20, 64 << 20] {
+        for direction in Direction::BOTH {
+            let bytes = Bytes::new(bytes);
+            let ns = alone(bytes.get());
+            let copy = Quantity::Copy { direction, bytes, registered: false };
+            all.push(measured(copy, 1, vec![Span::from_nanos_f64(ns); 9]));
+            // Each byte takes 0.002 to 0.006 ns longer, a sample a visit.
+            for visit in 0..21 {
+                let longer = (0.002 + 0.0002 * f64::from(visit)) * bytes.as_f64();
+                let times = vec![Span::from_nanos_f64(ns + longer)];
+                all.push(measured(Quantity::Shared { direction, bytes }, 1, times));
+            }
+        }
+    }
+    let link = fitted(all).link;
+    for shared in [link.down_shared, link.up_shared] {
+        let shared = shared.expect("known");
+        assert_within(shared.per_byte_ns, 0.004, 0.01, "usual");
+        assert_within(shared.at_best_per_byte_ns.expect("known"), 0.0024, 0.01, "at best");
+    }
+    // The median deviation is a quarter of what is usual.
+    assert_within(link.scatter, 1.4826 * 0.25, 0.05, "scatter");
+}
