@@ -128,7 +128,7 @@ pub(super) fn visits(quantity: &Quantity, extent: Extent) -> usize {
         ) => 3,
         // Others on the link take from these what they use, now more and now less. Of copies both
         // ways, all of them count: within a minute they went at 32 to 43 GB/s.
-        (Quantity::Shared { .. }, _) if quantity.is_of_rate() => 16,
+        (Quantity::Shared { .. }, _) if quantity.is_of_rate() => 32,
         (Quantity::Concurrent { .. }, _) if quantity.is_of_rate() => 8,
         _ if quantity.is_of_rate() => 3,
         // Between what the cores of a team keep and what they do not lie few sizes, and at
