@@ -289,14 +289,9 @@ fn trip_probes(sizes: &Sizes) -> Vec<Probe> {
             probes.extend(nexts.map(|next| trip((first, size), next, false)));
         }
     }
-    let sizes = sizes.trips[0].iter().filter(|&&size| size >= LATE_TRIP.get());
-    probes.extend(sizes.map(|&size| {
-        let quantity = |&part| Quantity::LateTrip { first: I, size, next: O, part };
-        Probe {
-            quantities: TripPart::all(true).iter().map(quantity).collect(),
-            counts: Counts::Once,
-        }
-    }));
+    let [ins, ..] = sizes.trips;
+    let large = ins.iter().filter(|&&size| size >= LATE_TRIP.get());
+    probes.extend(large.map(|&size| late_trip((I, size), O)));
     probes
 }
 
@@ -306,11 +301,17 @@ fn trip((first, size): (Link, u64), next: Option<Link>, in_graph: bool) -> Probe
     Probe { quantities: parts.map(quantity).collect(), counts: Counts::Once }
 }
 
+fn late_trip((first, size): (Link, u64), next: Link) -> Probe {
+    let quantity = |&part| Quantity::LateTrip { first, size, next, part };
+    Probe { quantities: TripPart::all(true).iter().map(quantity).collect(), counts: Counts::Once }
+}
+
 /// Copies of this size are still under way when the next operation is there.
 const LONG_TRIP: Bytes = Bytes::kib(32);
 
-/// And copies of this size when it comes late. (Commands for kernels take as long whether the data
-/// has just begun to come or has come for a while; those for copies to the host do not.)
+/// And copies of this size when it comes late; smaller ones would be over. (Commands for kernels
+/// take as long whether the data has just begun to come or has come for a while; those for copies
+/// to the host do not.)
 const LATE_TRIP: Bytes = Bytes::kib(512);
 
 /// Nodes of the graphs whose calls are timed: what each node costs, and what the

@@ -293,6 +293,20 @@ mod tests {
     const ON_CPU: Strategy =
         Strategy { family: Family::Cpu, memory: HostMemory::Pageable, graph: false };
 
+    fn saxpy_into(output: &str, elements: u64) -> Workload {
+        let names = ["x", "y", "z"].into_iter().filter(|&name| name != "z" || output == "z");
+        let buffer = |name| {
+            let rest = format!("type = \"f32\"\nelements = {elements}\nhome = \"host\"\n");
+            format!("[[buffer]]\nname = \"{name}\"\n{rest}")
+        };
+        let buffers: String = names.map(buffer).collect();
+        let text = format!(
+            "schema_version = 1\nname = \"w\"\nquestion = \"?\"\n{buffers}[[task]]\n\
+             name = \"t\"\nkernel = \"saxpy\"\nreads = [\"x\", \"y\"]\nwrites = [\"{output}\"]\n"
+        );
+        Workload::from_toml("w.toml", &text).expect("valid")
+    }
+
     /// A step that is not worth sharing out is done by the thread that issues calls, and so is
     /// every step where there is no other.
     #[test]
@@ -300,17 +314,7 @@ mod tests {
         for (threads, elements, works_alone) in
             [(2, 1_000, true), (2, 1 << 20, false), (1, 1 << 20, true)]
         {
-            let buffer = |name: &str| {
-                let rest = format!("type = \"f32\"\nelements = {elements}\nhome = \"host\"\n");
-                format!("[[buffer]]\nname = \"{name}\"\n{rest}")
-            };
-            let workload = format!(
-                "schema_version = 1\nname = \"w\"\nquestion = \"?\"\n{}{}[[task]]\n\
-                 name = \"t\"\nkernel = \"scale\"\nreads = [\"x\"]\nwrites = [\"y\"]\n",
-                buffer("x"),
-                buffer("y"),
-            );
-            let workload = Workload::from_toml("w.toml", &workload).expect("valid");
+            let workload = saxpy_into("z", elements);
             let plan = build(&workload, ON_CPU).expect("it can be done");
             let team = Team::new(threads).expect("threads");
             let executor = Executor::new(None, &team, &workload, 1);
@@ -322,24 +326,9 @@ mod tests {
     /// Its last pass is checked by itself: what was right before is gone by then.
     #[test]
     fn a_plan_that_stops_working_is_found_out() {
-        let buffer = |name: &str| {
-            let rest = "type = \"f32\"\nelements = 1000\nhome = \"host\"\n";
-            format!("[[buffer]]\nname = \"{name}\"\n{rest}")
-        };
         // In place, and not.
         for output in ["y", "z"] {
-            let workload = Workload::from_toml(
-                "w.toml",
-                &format!(
-                    "schema_version = 1\nname = \"w\"\nquestion = \"?\"\n{}{}{}[[task]]\n\
-                     name = \"t\"\nkernel = \"saxpy\"\nreads = [\"x\", \"y\"]\n\
-                     writes = [\"{output}\"]\n",
-                    buffer("x"),
-                    buffer("y"),
-                    if output == "z" { buffer("z") } else { String::new() }
-                ),
-            );
-            let workload = workload.expect("valid");
+            let workload = saxpy_into(output, 1_000);
             let plan = &build(&workload, ON_CPU).expect("it can be done");
             let team = Team::new(1).expect("a thread");
             let executor = Executor::new(None, &team, &workload, 1);
