@@ -35,6 +35,8 @@ LARGE = 256 << 20
 # For as long at a time as in a calibration: what others do for a moment raises some of many short
 # ones, and all of a few long ones.
 COPY = 64 << 20
+# Series of copies both ways behind each of small ones: their rates differ most.
+AGAIN = 3
 
 
 def main():
@@ -108,18 +110,18 @@ def copies_of(profile):
 
 def copies():
     """The same as measured here, all samples of it."""
-    found = {}
     alone = {way: [COPY / time for time in seconds_of(way, COPY, 2)] for way in NAMES}
     middle = {way: statistics.median(rates) for way, rates in alone.items()}
+    found = {f"{name}, alone, GB/s": [r / 1e9 for r in alone[way]] for way, name in NAMES.items()}
     together = [both(middle)]
     for way, name in NAMES.items():
         # Copies further back in a queue take less time: as many as in a calibration.
         few, many = (statistics.median(seconds_of(way, 4, count)) * count for count in QUEUED)
         each = (many - few) / (QUEUED[1] - QUEUED[0])
         found[f"{name}, 4 B after 4 B, ns"] = [each * 1e9]
-        together.append(both(middle))
+        # Who else uses the link is another a moment later.
+        together += [both(middle) for _ in range(AGAIN)]
     for way, name in NAMES.items():
-        found[f"{name}, alone, GB/s"] = [rate / 1e9 for rate in alone[way]]
         at_once = [rate / 1e9 for rates in together for rate in rates[way]]
         found[f"{name}, both at once, GB/s"] = at_once
     return found
