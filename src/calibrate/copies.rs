@@ -4,7 +4,7 @@ use super::probes::LARGEST;
 use super::rig::Rig;
 use crate::gpu::{GpuError, Stream};
 use crate::plan::Direction;
-use crate::samples::SHORT_COPY;
+use crate::samples::{Link, SHORT_COPY};
 use crate::units::{Bytes, Span};
 use std::ops::Range;
 
@@ -36,6 +36,44 @@ impl Rig<'_> {
         self.copy_at(stream, direction, ashore, SHORT_COPY, places.start)?;
         stream.record(&self.marks[0])?;
         places.try_for_each(|place| self.copy_at(stream, direction, ashore, bytes, place))
+    }
+
+    /// Device times of `count` copies, one after the other, with a small kernel in another stream
+    /// that waits for each, as in a pipeline, and without.
+    pub fn copies_beside_kernels(
+        &mut self,
+        copy: (Direction, Bytes),
+        count: u64,
+    ) -> Result<[Span; 2], GpuError> {
+        let first = 2 * self.turn * count;
+        let beside = self.row_beside_kernels(copy, first..first + count, true)?;
+        let next = first + count;
+        Ok([beside, self.row_beside_kernels(copy, next..next + count, false)?])
+    }
+
+    fn row_beside_kernels(
+        &mut self,
+        (direction, bytes): (Direction, Bytes),
+        mut places: Range<u64>,
+        has_kernels: bool,
+    ) -> Result<Span, GpuError> {
+        let piece = self.piece(false)?;
+        let (copying, running) = (&self.streams[0], &self.streams[1]);
+        let ashore = self.pinned[direction as usize].as_mut_ptr();
+        self.blocker.hold(copying)?;
+        let issued = self.row((direction, bytes), ashore, 0..0).and_then(|()| {
+            places.try_for_each(|place| {
+                let copied = &self.ordering[place as usize % self.ordering.len()];
+                self.copy_at(copying, direction, ashore, bytes, place)?;
+                copying.record(copied)?;
+                running.wait(copied)?;
+                if has_kernels { self.issue(running, Link::Kernel, &piece) } else { Ok(()) }
+            })
+        });
+        let marked = copying.record(&self.marks[1]);
+        self.blocker.end(&[copying, running])?;
+        issued.and(marked)?;
+        self.marks[1].since(&self.marks[0])
     }
 
     /// Device times of `count` copies each way, both ways at once, an event

@@ -40,6 +40,9 @@ pub(super) const LARGEST: Bytes = Bytes::mib(256);
 /// and now less of that.
 const AT_ONCE: Bytes = Bytes::mib(64);
 
+/// Copies in a row beside kernels.
+const BESIDE_KERNELS: u64 = 24;
+
 /// The most streams that a measurement deals work over.
 pub(super) const MOST_STREAMS: usize = 8;
 
@@ -65,6 +68,15 @@ pub(super) fn device_probes(sizes: &Sizes) -> Vec<Probe> {
         let quantities = Direction::BOTH.map(|direction| Quantity::Shared { direction, bytes });
         let count = (AT_ONCE.get() / bytes.get()).clamp(1, 64);
         probes.push(Probe { quantities: quantities.to_vec(), counts: Counts::Of(count) });
+    }
+    for (direction, &power) in Direction::BOTH
+        .into_iter()
+        .flat_map(|way| sizes.beside_powers.iter().map(move |p| (way, p)))
+    {
+        let bytes = Bytes::new(1 << power);
+        let quantity = |kernels| Quantity::CopyBeside { direction, bytes, kernels };
+        let quantities = [true, false].map(quantity).to_vec();
+        probes.push(Probe { quantities, counts: Counts::Of(BESIDE_KERNELS) });
     }
     let paths = TransferPath::ALL.into_iter().filter(|path| !TransferPath::MANAGED.contains(path));
     probes.extend(paths.flat_map(|path| transfers(sizes, path)));

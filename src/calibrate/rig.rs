@@ -190,6 +190,9 @@ impl<'d> Rig<'d> {
             Quantity::Copy { direction, bytes, registered } => {
                 vec![self.copies(*direction, *bytes, *registered, count)?]
             }
+            Quantity::CopyBeside { direction, bytes, .. } => {
+                self.copies_beside_kernels((*direction, *bytes), count)?.to_vec()
+            }
             Quantity::Shared { bytes, .. } => self.shared_copies(*bytes, count)?.to_vec(),
             Quantity::Staged { direction, bytes, footprint, .. } => {
                 self.staged(*direction, *bytes, *footprint)?.to_vec()

@@ -318,8 +318,10 @@ impl Patience {
             Quantity::Trip { .. } | Quantity::LateTrip { .. } => (device / 4, 5),
             // They repeat themselves within a thousandth.
             Quantity::Kernel { .. } => (device / 4, 5),
-            // A difference of a tenth of a kernel or more.
-            Quantity::JustCopied { .. } | Quantity::KernelAround { .. } => (device / 8, 5),
+            // A difference of a tenth of a kernel or a copy, or more.
+            Quantity::CopyBeside { .. }
+            | Quantity::JustCopied { .. }
+            | Quantity::KernelAround { .. } => (device / 8, 5),
             // A context takes a tenth of a second and more.
             Quantity::Setup { .. } => (self.device, 2),
             Quantity::Memory { work, .. } if is_of_combined(*work) => (self.device / 2, 3),

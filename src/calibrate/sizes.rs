@@ -28,6 +28,8 @@ pub(super) struct Sizes {
     pub trips: [&'static [u64]; 3],
     /// Powers of two of the bytes of copies both ways at once.
     pub shared_powers: &'static [u32],
+    /// The same of copies beside kernels.
+    pub beside_powers: &'static [u32],
     /// Of kernels that have one: between two, times are interpolated.
     pub extents: fn(Kernel) -> &'static [u32],
     /// Of kernels that are measured closely, and of the others.
@@ -91,6 +93,7 @@ impl Sizes {
                 &[64, 512, 1024, 2048, 4096, 6144],
             ],
             shared_powers: &[12, 14, 15, 16, 17, 18, 19, 20, 21, 22, 24, 26],
+            beside_powers: &[12, 15, 17, 18, 19, 20],
             extents: |kernel| match kernel {
                 Kernel::Polynomial => &[4, 16, 64, 256, 1024],
                 // Where memory bounds it, where arithmetic begins to, where it does.
@@ -158,6 +161,7 @@ impl Sizes {
                 &[1024, 4096, 6144],
             ],
             shared_powers: &[12, 14, 16, 18, 20, 22, 24, 26],
+            beside_powers: &[15, 18, 20],
             extents: ends,
             closely: Powers {
                 elements: &[10, 14, 16, 18, 20, 22, 24],

@@ -1,7 +1,7 @@
 //! Calls, latencies, copies, the link and kernels.
 
 use super::chains::{round_trip, service};
-use super::contention::contention;
+use super::contention::{at_once, contention};
 use super::lookup::Lookup;
 use super::trips;
 use crate::kernels::{Kernel, Variant};
@@ -15,6 +15,7 @@ use crate::samples::{
 };
 use crate::stats::median;
 use crate::units::{Bandwidth, Bytes};
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 pub(super) fn calls(lookup: &Lookup<'_>, copies: &[CopyModel]) -> CallCosts {
@@ -194,11 +195,15 @@ pub(super) fn link(lookup: &Lookup<'_>, copies: &[CopyModel]) -> LinkModel {
         Some(Bandwidth::from_bytes_per_second(1e9 / slope))
     });
     let ([down_shared, up_shared], scatter) = contention(lookup, alone);
+    let [down_beside_kernels, up_beside_kernels] =
+        Direction::BOTH.map(|direction| beside_kernels(lookup, direction));
     let mut link = LinkModel {
         down_bytes_per_second: down_rate,
         up_bytes_per_second: up_rate,
         down_shared,
         up_shared,
+        down_beside_kernels,
+        up_beside_kernels,
         scatter,
         refetches: refetches(lookup),
         ..LinkModel::default()
@@ -214,6 +219,28 @@ pub(super) fn link(lookup: &Lookup<'_>, copies: &[CopyModel]) -> LinkModel {
     link.down_switch = down_switch;
     link.up_switch = switch(lookup, Direction::DeviceToHost, (ROTATED, false), |_, _| up);
     link
+}
+
+/// Nanoseconds that copies take longer beside kernels, over their bytes. Both ways were measured
+/// right behind each other, visit by visit.
+pub(super) fn beside_kernels(lookup: &Lookup<'_>, wanted: Direction) -> Option<Curve> {
+    let mut knots = BTreeMap::<Bytes, Vec<f64>>::new();
+    for beside in lookup.measurements() {
+        let Quantity::CopyBeside { direction, bytes, kernels: true } = beside.quantity else {
+            continue;
+        };
+        let without = Quantity::CopyBeside { direction, bytes, kernels: false };
+        let without = at_once(lookup, beside, &without).filter(|_| direction == wanted);
+        let Some(without) = without else { continue };
+        let pairs = beside.times.iter().zip(&without.times);
+        let longer = pairs.map(|(beside, without)| beside.nanos_f64() - without.nanos_f64());
+        let longer: Vec<f64> = longer.map(|ns| ns / beside.count as f64).collect();
+        knots.entry(bytes).or_default().extend(longer);
+    }
+    let knot =
+        |(bytes, longer): (Bytes, Vec<f64>)| Some((bytes.as_f64(), median(&longer)?.max(0.0)));
+    let knots: Vec<(f64, f64)> = knots.into_iter().filter_map(knot).collect();
+    (!knots.is_empty()).then_some(Curve { knots, scatter: 0.0 })
 }
 
 /// What takes longer by less than so many times its scatter may as well have been measured

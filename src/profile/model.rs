@@ -148,6 +148,15 @@ pub struct LinkModel {
     /// What copies each way suffer while the other direction is busy.
     pub down_shared: Option<Contention>,
     pub up_shared: Option<Contention>,
+    /// Nanoseconds that a copy each way takes longer while kernels are at work, whatever they do,
+    /// over its bytes. (On an H100 those to the device, by 0.5 to 1 us up to a quarter of a MiB and
+    /// hardly from a MiB on; beside kernels of one block, too. It may be that their commands come
+    /// through the same part of the device as those of kernels: NVIDIA nvgpu, `ce_gv11b.c`,
+    /// "Graphics Copy Engine (gr host)".)
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub down_beside_kernels: Option<Curve>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub up_beside_kernels: Option<Curve>,
     /// Relative scatter of what large copies take longer that go both ways at once.
     #[serde(default, deserialize_with = "not_negative")]
     pub scatter: f64,

@@ -128,6 +128,16 @@ impl Conditions {
 }
 
 impl LinkModel {
+    /// Nanoseconds that a copy takes longer while kernels are at work; none if that was not
+    /// measured.
+    pub fn beside_kernels(&self, direction: Direction, bytes: Bytes) -> f64 {
+        let curve = match direction {
+            Direction::HostToDevice => &self.down_beside_kernels,
+            Direction::DeviceToHost => &self.up_beside_kernels,
+        };
+        curve.as_ref().map_or(0.0, |curve| curve.within(bytes.as_f64()))
+    }
+
     /// How many times longer copies to the device take while kernels wait in so many
     /// streams, `kernels` in each on average: no longer if they wait in one. More streams or
     /// kernels than were measured are as the most of them, which the device's readers are

@@ -13,6 +13,7 @@ mod paths;
 mod provenance;
 mod table;
 mod timing;
+mod trial;
 mod trips;
 mod words;
 
@@ -28,6 +29,7 @@ pub use handing::{Handing, Taker};
 pub use paths::{Load, STREAMING_KERNEL, STREAMING_TWIN, SetupStep, Side, TransferPath};
 pub use provenance::{Extent, Provenance};
 pub use timing::Doer;
+pub use trial::Trial;
 pub use trips::TripPart;
 
 use crate::kernels::Variant;
@@ -200,6 +202,13 @@ pub enum Quantity {
         direction: Direction,
         bytes: Bytes,
         registered: bool,
+    },
+    /// The same with a small kernel in another stream that waits for each, or with none. Both
+    /// are measured at once.
+    CopyBeside {
+        direction: Direction,
+        bytes: Bytes,
+        kernels: bool,
     },
     /// Device time of the copies of one direction while as many go the other
     /// way: both are measured at once, so their samples belong together.
@@ -381,22 +390,6 @@ impl Measurement {
     pub const fn new(quantity: Quantity, count: u64, times: Vec<Span>, stop: Stop) -> Self {
         Self { quantity, count, times, stop, beside: Vec::new(), disturbed: None }
     }
-}
-
-/// A plan that was run along with the measurements. Nothing that predicts a
-/// time is fitted to it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Trial {
-    /// The text of a scenario.
-    pub scenario: String,
-    /// The name of one of its plans.
-    pub plan: String,
-    /// Host time of each pass over the body.
-    pub passes: Vec<Span>,
-    /// That of each pass during which something else used the core of the issuing thread,
-    /// if enough others could be had.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub beside: Vec<Span>,
 }
 
 /// A calibration's measurements with where they come from.

@@ -21,6 +21,7 @@ impl Quantity {
         use MemoryWork::{CombinedReadTeam, CombinedWriteTeam, FirstTouchTeam, SecondTouchTeam};
         match self {
             Self::Copy { .. }
+            | Self::CopyBeside { .. }
             | Self::Kernel { .. }
             | Self::JustCopied { .. }
             | Self::KernelAround { .. }

@@ -36,13 +36,12 @@ impl fmt::Display for Quantity {
             Self::Refetched { bytes, streams, kernels } => {
                 refetched(f, *bytes, (*streams, *kernels))
             }
-            Self::Copy { direction, bytes, registered: true } => {
-                write!(f, "{direction} copy of {bytes}, registered")
+            Self::Copy { direction: d, bytes, registered: true } => {
+                copy(f, *d, *bytes, ", registered")
             }
-            Self::Copy { direction, bytes, .. } => write!(f, "{direction} copy of {bytes}, pinned"),
-            Self::Shared { direction, bytes } => {
-                write!(f, "{direction} copy of {bytes}{}", beside(true))
-            }
+            Self::Copy { direction: d, bytes, .. } => copy(f, *d, *bytes, ", pinned"),
+            Self::CopyBeside { direction: d, bytes, kernels: k } => copy(f, *d, *bytes, kernel(*k)),
+            Self::Shared { direction: d, bytes } => copy(f, *d, *bytes, beside(true)),
             Self::Staged { direction, bytes, footprint, complete } => {
                 staged(f, (*direction, *bytes), *footprint, *complete)
             }
@@ -86,6 +85,10 @@ impl fmt::Display for Quantity {
     }
 }
 
+fn copy(f: &mut fmt::Formatter<'_>, way: Direction, bytes: Bytes, how: &str) -> fmt::Result {
+    write!(f, "{way} copy of {bytes}{how}")
+}
+
 fn beside_load(
     f: &mut fmt::Formatter<'_>,
     (direction, bytes): (Direction, Bytes),
@@ -117,6 +120,10 @@ const fn across(across: bool) -> &'static str {
 
 const fn beside(both: bool) -> &'static str {
     if both { " beside the other way" } else { "" }
+}
+
+const fn kernel(kernel: bool) -> &'static str {
+    if kernel { " beside a kernel" } else { " beside no kernel" }
 }
 
 const fn meanwhile(copies: [bool; 2]) -> &'static str {

@@ -169,6 +169,8 @@ pub(super) struct Copies {
     capacities: Vec<f64>,
     /// Copies may take other than a whole number of nanoseconds.
     is_fluid: bool,
+    /// How many kernels are at work on each device, if copies take longer for them.
+    kernels: Vec<u32>,
     /// Those that were looked at for what ends now.
     looked_at: usize,
     /// A copy has ended or become ready.
@@ -199,8 +201,9 @@ pub(super) struct Ended {
 impl Default for Copies {
     fn default() -> Self {
         let (links, next) = (Links::new(&[]), Instant::NEVER);
-        let (engines, capacities) = (Vec::new(), Vec::new());
-        Self { engines, links, capacities, is_fluid: false, looked_at: 0, changed: false, next }
+        let (engines, capacities, kernels) = (Vec::new(), Vec::new(), Vec::new());
+        let (is_fluid, looked_at, changed) = (false, 0, false);
+        Self { engines, links, capacities, is_fluid, kernels, looked_at, changed, next }
     }
 }
 
@@ -240,6 +243,8 @@ impl Copies {
             || program.switch.as_flattened().iter().any(takes_time)
             || !program.refetched.is_empty();
         self.engines.resize_with(program.devices(), Default::default);
+        self.kernels.clear();
+        self.kernels.resize(program.devices(), 0);
         self.looked_at = ENGINES * program.devices();
         for engine in self.engines.as_flattened_mut() {
             engine.rest.clear();
@@ -379,6 +384,9 @@ impl Copies {
                 }
             }
             delay_beside_each_other(engines, before);
+            if self.kernels[device] > 0 {
+                engines.iter_mut().filter(|one| one.is_busy()).for_each(Engine::meet_kernels);
+            }
         }
         self.links.share();
         for engine in running(&mut self.engines) {

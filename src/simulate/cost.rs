@@ -96,8 +96,10 @@ pub(super) struct Costs<'a> {
     /// For each allocation, whether a copy to the device reads it, and whether one to the
     /// host writes it.
     copied: [Vec<bool>; 2],
-    /// For each device, whether copies of one direction may meet those of the other.
+    /// For each device, whether copies of one direction may meet those of the other, and whether
+    /// they may meet kernels.
     both_ways: Vec<bool>,
+    launches: Vec<bool>,
 }
 
 impl<'a> Costs<'a> {
@@ -105,6 +107,7 @@ impl<'a> Costs<'a> {
         let mut fresh = vec![false; plan.allocations.len()];
         let mut copied = [fresh.clone(), fresh.clone()];
         let mut copies = vec![[false; 2]; plan.devices()];
+        let mut launches = vec![false; plan.devices()];
         for call in &plan.body {
             match call {
                 Call::Renew(id) => fresh[id.0] = true,
@@ -113,13 +116,17 @@ impl<'a> Costs<'a> {
                     let ashore = ashore(*direction, from, to).allocation;
                     copied[*direction as usize][ashore.0] = true;
                 }
+                Call::Launch { stream, .. } => launches[plan.device_of(*stream).0] = true,
                 _ => {}
             }
         }
-        let meet = |(device, copies)| plan.streams_of(DeviceId(device)) > 1 && copies == [true; 2];
+        let is_alone = |device| plan.streams_of(DeviceId(device)) < 2;
+        let meet = |(device, copies)| !is_alone(device) && copies == [true; 2];
         let both_ways = copies.into_iter().enumerate().map(meet).collect();
+        let launches = launches.into_iter().enumerate();
+        let launches = launches.map(|(device, any)| any && !is_alone(device)).collect();
         let copied_in = plan.copied_in_footprint();
-        Self { plan, profile, copied_in, fresh, copied, both_ways }
+        Self { plan, profile, copied_in, fresh, copied, both_ways, launches }
     }
 
     /// What a call costs that launches a graph, is in one with something before it, or has
@@ -301,6 +308,9 @@ impl<'a> Costs<'a> {
         } else {
             &Contention::NONE
         };
+        let has_kernels = self.launches[device.0];
+        let link = &self.profile.link;
+        let beside_kernels = if has_kernels { link.beside_kernels(direction, bytes) } else { 0.0 };
         // One of next to no bytes carries next to no data. (Where the smallest that is known takes
         // longer, most of that is data.)
         let smallest = self.profile.copy(direction, Bytes::new(1)).unwrap_or_default();
@@ -309,6 +319,7 @@ impl<'a> Costs<'a> {
             direction,
             alone,
             delay: shared.of_copy(bytes),
+            beside_kernels,
             slowdown: 1.0 + shared.of_bytes(bytes) / alone.nanos_f64().max(1.0),
             bytes,
             fixed,

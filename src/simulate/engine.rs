@@ -10,7 +10,7 @@ use super::looks::Looks;
 use super::observer::{Cause, Done, Observer, Recorder};
 use super::operation::{NONE, Work};
 use super::processors::Processors;
-use super::program::{Program, SimulateError};
+use super::program::{Program, SimulateError, Sort};
 use super::queue::Queue;
 use super::streams::{Engines, Next, Ready, Streams};
 use crate::plan::Plan;
@@ -29,6 +29,8 @@ enum Event {
     Joins(EntryId),
     /// An operation may go on, and its engine has to find out.
     IsMissed(EntryId),
+    /// A kernel's gap begins, if anybody minds.
+    Begins(EntryId),
     /// A kernel's gap is over; its blocks may run.
     Dispatches(EntryId),
     /// Something that needs no engine of the simulator's is over.
@@ -184,6 +186,10 @@ impl Simulator {
                 self.join::<PLAIN>(program, (id, &program.entries.list[id as usize]), work);
             }
             Event::IsMissed(id) => self.miss(program, id),
+            Event::Begins(id) => {
+                let stream = program.entries.list[id as usize].stream;
+                self.copies.begin_kernel(program.device_of(stream), self.now);
+            }
             Event::Dispatches(id) => self.dispatch::<PLAIN>(program, id),
             Event::Ends(entry) => {
                 let duration = self.streams.class_of::<PLAIN>(program, entry).work.by_itself();
@@ -264,7 +270,7 @@ impl Simulator {
             Work::Kernel { .. } if !PLAIN && !program.places.is_empty() => {
                 self.pass_channel(program, (time, id));
             }
-            Work::Kernel { gap, .. } => self.launch(time, gap, id),
+            Work::Kernel { gap, .. } => self.launch::<PLAIN>(program, (time, id), gap),
             _ if time > self.now => self.queue.schedule(time, Event::Joins(id)),
             _ => self.join::<PLAIN>(program, (id, entry), work),
         }
@@ -277,15 +283,20 @@ impl Simulator {
         for index in 0..self.launched.len() {
             let (time, id) = self.launched[index];
             if let Work::Kernel { gap, .. } = self.streams.class_of::<false>(program, id).work {
-                self.launch(time, gap, id);
+                self.launch::<false>(program, (time, id), gap);
             }
         }
         self.launched.clear();
     }
 
-    /// Nothing can be seen of a kernel during its gap.
-    fn launch(&mut self, time: Instant, gap: Span, id: EntryId) {
-        self.queue.schedule(time.max(self.now) + gap, Event::Dispatches(id));
+    /// Nothing can be seen of a kernel during its gap, but by copies that take longer for it.
+    #[inline(always)]
+    fn launch<const PLAIN: bool>(&mut self, program: &Program<'_>, (time, id): Ready, gap: Span) {
+        let start = time.max(self.now);
+        if !PLAIN && program.kernels_delay_copies {
+            self.queue.schedule(start, Event::Begins(id));
+        }
+        self.queue.schedule(start + gap, Event::Dispatches(id));
     }
 
     #[inline(always)]
@@ -351,6 +362,11 @@ impl Simulator {
         if !PLAIN && program.looks.is_some() {
             let in_graph = program.class_in(ended.entry).in_graph;
             self.looks.done((program.device_of(entry.stream), kind), in_graph, self.now);
+        }
+        if !PLAIN && program.kernels_delay_copies && entry.sort == Sort::KERNEL {
+            if matches!(program.class_in(ended.entry).work, Work::Kernel { .. }) {
+                self.copies.end_kernel(program.device_of(entry.stream));
+            }
         }
         self.advance::<O, PLAIN>(program, entry.stream);
         // Not only of this stream: an event may have let another one drain.

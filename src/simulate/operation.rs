@@ -17,11 +17,13 @@ pub(super) enum Work {
     Nothing,
     /// Holds a copy engine for as long as it takes `alone`, of which the last `fixed` is taken
     /// to go by with none of its data under way; for `delay` nanoseconds more, at most, if the
-    /// other direction is busy when it starts, and so many times longer while it is.
+    /// other direction is busy when it starts, and so many times longer while it is; for
+    /// `beside_kernels` more, or the larger of the two, if kernels are at work meanwhile.
     Copy {
         direction: Direction,
         alone: Span,
         delay: f64,
+        beside_kernels: f64,
         slowdown: f64,
         bytes: Bytes,
         fixed: Span,

@@ -157,6 +157,8 @@ pub struct Program<'p> {
     pub(super) looks: Option<LookTimes>,
     /// What copies meet on; nothing if none slows another.
     pub(super) shares: Shares,
+    /// Whether any of them takes longer for kernels.
+    pub(super) kernels_delay_copies: bool,
     /// The legacy default stream and those that it is a barrier for, if it is used.
     pub(super) barrier: Vec<u16>,
     /// What each stream was created as. No barrier holds back a branch of a graph.
@@ -207,6 +209,7 @@ impl<'p> Program<'p> {
             crossing: 0.0,
             looks: None,
             shares: Shares::default(),
+            kernels_delay_copies: false,
             barrier: barrier(plan),
             traits: plan.streams.clone(),
             channels: Vec::new(),
@@ -224,6 +227,9 @@ impl<'p> Program<'p> {
         program.looks = LookTimes::new(&program, phase);
         program.switch = program.switches()?;
         program.shares = Shares::new(&program)?;
+        program.kernels_delay_copies = program.classes.iter().any(
+            |class| matches!(class.work, Work::Copy { beside_kernels, .. } if beside_kernels > 0.0),
+        );
         needs::polling(&program)?;
         program.refetched = needs::refetched(&program)?;
         program.is_plain = plain::is_plain(&program);

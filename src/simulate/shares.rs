@@ -39,7 +39,9 @@ impl Shares {
         let pairs = needs::pairs(program)?;
         let meet_at_root = several_copy(program);
         let slow_each_other = program.classes.iter().any(|class| match class.work {
-            Work::Copy { delay, slowdown, .. } => delay > 0.0 || slowdown > 1.0,
+            Work::Copy { delay, slowdown, beside_kernels, .. } => {
+                delay > 0.0 || slowdown > 1.0 || beside_kernels > 0.0
+            }
             _ => false,
         });
         if !slow_each_other && !meet_at_root && pairs.is_empty() {

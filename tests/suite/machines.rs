@@ -32,11 +32,6 @@ pub fn machine() -> Profile {
         schema_version: 1,
         machine: provenance(),
         calls: CallCosts {
-            launch_spread: None,
-            launch_beside_copy_in: None,
-            launch_behind_wait: None,
-            copy_out_behind_wait: None,
-            launch_beside_copy_out: None,
             launch: Some(time(2_000.0)),
             copy_in: Some(time(1_000.0)),
             copy_out: Some(time(1_500.0)),
@@ -44,6 +39,7 @@ pub fn machine() -> Profile {
             record: Some(time(100.0)),
             wait: Some(time(200.0)),
             synchronize: Some(time(300.0)),
+            ..CallCosts::default()
         },
         latency: Latencies {
             start_kernel: Some(time(4_000.0)),
@@ -63,6 +59,8 @@ pub fn machine() -> Profile {
             scatter: SCATTER,
             down_switch: Some(constant(0.0)),
             up_switch: Some(constant(0.0)),
+            down_beside_kernels: None,
+            up_beside_kernels: None,
             refetches: vec![Refetch { streams: 2, slowdown: constant(1.0) }],
         },
         inline: None,

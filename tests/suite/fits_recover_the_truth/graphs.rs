@@ -83,11 +83,18 @@ fn an_engine_pays_for_going_from_branch_to_branch() {
         let ns = 9_000.0 + (6_500.0 + 900.0) * (streams as u64 * count) as f64;
         all.push(measured(quantity.clone(), count, clock.times(ns, 40)));
     }
-    let profile = fitted(all);
+    let profile = fitted(all.clone());
     let switch = |direction, branches| profile.switch(direction, branches, true);
     assert_within(switch(Direction::HostToDevice, 4).expect("known"), 900.0, 0.05, "a switch");
     assert_eq!(switch(Direction::HostToDevice, 1), Ok(0.0));
     switch(Direction::DeviceToHost, 4).expect_err("measured neither here nor between streams");
+    // What kernels in the other branches cost is no part of it.
+    for (kernels, ns) in [(true, 7_200.0), (false, 6_500.0)] {
+        let quantity = Quantity::CopyBeside { direction: Direction::HostToDevice, bytes, kernels };
+        all.push(measured(quantity, 1, clock.times(ns, 41)));
+    }
+    let switch = fitted(all).switch(Direction::HostToDevice, 4, true).expect("known");
+    assert_within(switch, 200.0, 0.2, "a switch");
 }
 
 /// Rows of kernels of 12 us: a wait costs 0.8 us, the kernel behind it 0.25 more, and one behind

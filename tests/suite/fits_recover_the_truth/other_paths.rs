@@ -11,6 +11,35 @@ use hallway::samples::{
 };
 use hallway::units::{Bytes, Span};
 
+/// Of rows of 24, with a kernel behind each copy and without, of which every eighth was
+/// disturbed: at one visit everything takes 4% longer, but not what is between the two.
+#[test]
+fn what_copies_take_longer_beside_kernels_is_told_from_what_the_visit_does() {
+    let mut clock = Clock::new(0.004, 0.125);
+    let truth = [(1_u64 << 12, 600.0), (1 << 17, 900.0), (1 << 18, 700.0), (1 << 20, 0.0)];
+    let mut all = Vec::new();
+    for (bytes, longer) in truth {
+        let (size, bytes) = (bytes as f64, Bytes::new(bytes));
+        for drift in [1.0, 1.04, 1.0] {
+            for kernels in [true, false] {
+                let longer = if kernels { longer } else { 0.0 };
+                let ns = 24.0 * (drift * (2_400.0 + size / 54.0) + longer);
+                let quantity = Quantity::CopyBeside { direction: DOWN, bytes, kernels };
+                all.push(measured(quantity, 24, clock.times(ns, 51)));
+            }
+        }
+    }
+    let link = fitted(all).link;
+    for (bytes, longer) in truth {
+        let found = link.beside_kernels(DOWN, Bytes::new(bytes));
+        assert!((found - longer).abs() < 40.0, "{found} for {longer} of {bytes} bytes");
+    }
+    // As of the largest, and as of the smallest.
+    assert!(link.beside_kernels(DOWN, Bytes::mib(64)) < 40.0);
+    assert!((link.beside_kernels(DOWN, Bytes::new(4)) - 600.0).abs() < 40.0);
+    assert_eq!(link.beside_kernels(Direction::DeviceToHost, Bytes::kib(4)), 0.0);
+}
+
 const SIZES: [u64; 4] = [1 << 12, 1 << 18, 1 << 22, 1 << 26];
 
 /// Chains of two and of ten, each with 10 us around it.

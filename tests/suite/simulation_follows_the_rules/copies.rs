@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::machines::{FREE, contention, machine};
-use hallway::profile::{Contention, Curve, Refetch};
+use hallway::profile::{Contention, Curve, Profile, Refetch};
 
 #[test]
 fn copies_of_one_direction_take_turns() {
@@ -138,6 +138,49 @@ fn copies_and_kernels_do_not_slow_each_other() {
     assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 55_000)]);
     // Issued at 3000, arrives at 7000, gap 1000.
     assert_eq!(spans(&timeline, Lane::Kernels), [(8_000, 58_000)]);
+}
+
+/// A machine on which copies to the device take 700 longer beside kernels.
+fn with_kernels_in_the_way() -> Profile {
+    let mut machine = machine();
+    (machine.link.down_shared, machine.link.up_shared) = (FREE, FREE);
+    machine.link.down_beside_kernels = Some(Curve { knots: vec![(40_000.0, 700.0)], scatter: 0.0 });
+    machine
+}
+
+#[test]
+fn a_copy_beside_kernels_takes_longer_once() {
+    let machine = with_kernels_in_the_way();
+    // Kernels arrive at 7000 and later, when the copy is under way, one behind the other.
+    for kernels in [1, 2, 5] {
+        let copy = std::iter::once(copy_in(0, PINNED, 50_000));
+        let body = copy.chain((0..kernels).map(|_| launch(1, 9_000))).collect();
+        let timeline = run(body, &machine);
+        assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 55_700)], "{kernels} kernels");
+        assert_eq!(spans(&timeline, Lane::Kernels)[0], (8_000, 17_000));
+    }
+    // Its gap begins at 6000, as the first copy does, and at 9000 it is over.
+    let body = vec![launch(1, 10), copy_in(0, PINNED, 2_500), copy_in(0, PINNED, 500)];
+    let timeline = run(body, &machine);
+    assert_eq!(spans(&timeline, Lane::CopyIn), [(6_000, 10_200), (10_200, 11_700)]);
+    // Its own stream's come behind it.
+    let body = vec![copy_in(0, PINNED, 2_000), launch(0, 2_000), copy_out(1, PINNED, 10)];
+    assert_eq!(spans(&run(body, &machine), Lane::CopyIn), [(4_000, 7_000)]);
+    // Of the other direction nothing was measured.
+    let body = vec![copy_out(0, PINNED, 50_000), launch(1, 9_000)];
+    assert_eq!(spans(&run(body, &machine), Lane::CopyOut), [(6_500, 57_500)]);
+}
+
+#[test]
+fn what_kernels_and_the_other_direction_cost_a_copy_is_waited_for_at_once() {
+    for (of_the_other, of_both) in [(250.0, 700), (700.0, 700), (900.0, 900)] {
+        let mut machine = with_kernels_in_the_way();
+        machine.link.down_shared = Some(contention(of_the_other, 0.0));
+        // Out from 6500 on; the kernel's gap begins at 7500, as the copy in does.
+        let body = vec![copy_out(1, PINNED, 50_000), launch(2, 20_000), copy_in(0, PINNED, 8_000)];
+        let timeline = run(body, &machine);
+        assert_eq!(spans(&timeline, Lane::CopyIn), [(7_500, 16_500 + of_both)], "{of_the_other}");
+    }
 }
 
 #[test]
