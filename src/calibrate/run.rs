@@ -317,16 +317,18 @@ impl Patience {
             // Many of them, and a line or a staircase through all.
             Quantity::Trip { .. } | Quantity::LateTrip { .. } => (device / 4, 5),
             // They repeat themselves within a thousandth.
-            Quantity::Kernel { .. } => (device / 4, 5),
+            Quantity::Kernel { .. } => (device / 6, 5),
+            // Each is a mean over some forty kernels.
+            Quantity::Polled { .. } => (device / 2, 5),
             // A difference of a tenth of a kernel or a copy, or more.
             Quantity::CopyBeside { .. }
             | Quantity::JustCopied { .. }
             | Quantity::KernelAround { .. } => (device / 8, 5),
-            // A context takes a tenth of a second and more.
+            // A context takes a quarter of a second.
+            Quantity::Setup { step: SetupStep::Context } => (Duration::ZERO, 1),
             Quantity::Setup { .. } => (self.device, 2),
-            Quantity::Memory { work, .. } if is_of_combined(*work) => (self.device / 2, 3),
             // 128 MiB take a sixteenth of a second to pin.
-            Quantity::Memory { .. } => (self.device, 3),
+            Quantity::Memory { .. } => (self.device / 2, 3),
             Quantity::Staged { .. } | Quantity::Twin { .. } | Quantity::Handed { .. } => {
                 (host, self.fewest.div_ceil(visits))
             }
