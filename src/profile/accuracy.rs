@@ -1,6 +1,6 @@
 //! How far predictions from a profile are off.
 
-use super::checked::{log_ratio, not_negative};
+use super::checked::{if_known, log_ratio, not_negative};
 use crate::plan::{Family, Plan};
 use crate::scenario::HostMemory;
 use crate::units::Span;
@@ -17,6 +17,10 @@ pub struct Accuracy {
     pub median_error: f64,
     #[serde(deserialize_with = "not_negative")]
     pub p95_error: f64,
+    /// By what share the same trials took longer or less in the second half of their passes than in
+    /// the first, in the median: what part of the errors is the machine's own unsteadiness.
+    #[serde(default, deserialize_with = "if_known", skip_serializing_if = "Option::is_none")]
+    pub repeatability: Option<f64>,
     /// Share of trials inside 90% ranges whose margins came from other trials.
     #[serde(deserialize_with = "not_negative")]
     pub coverage: f64,

@@ -2,9 +2,9 @@
 //! take, what they cost beside other work, and in what state the device was.
 
 use super::table::table;
-use super::words::{percent, plural, times};
+use super::words::{fine_percent, percent, plural, times};
 use crate::plan::Direction;
-use crate::profile::{Conditions, Curve, Interference, LinkModel, Profile};
+use crate::profile::{Accuracy, Conditions, Curve, Interference, LinkModel, Profile};
 use crate::samples::Condition;
 use crate::units::{Bandwidth, Bytes, Span};
 use std::fmt::Write;
@@ -22,7 +22,26 @@ pub fn calibration(profile: &Profile) -> String {
     for found in &profile.interference {
         writeln!(text, "{}", interference(found)).expect("a string takes everything");
     }
-    text + &state(profile)
+    text + &tried(profile.accuracy.as_ref()) + &state(profile)
+}
+
+/// How far off predictions were of plans that were run along.
+fn tried(accuracy: Option<&Accuracy>) -> String {
+    let Some(Accuracy { trials, median_error, p95_error, repeatability, coverage, .. }) = accuracy
+    else {
+        return String::new();
+    };
+    let [median, most] = [median_error, p95_error].map(|&share| fine_percent(share));
+    let inside = percent(*coverage);
+    let alone = repeatability.map_or_else(String::new, |apart| {
+        let apart = fine_percent(apart);
+        format!(" By themselves they differ by {apart} from one half of their passes to the other.")
+    });
+    let plans = plural(*trials as u64, "plan");
+    format!(
+        "Tried on {plans} of small random workloads: {median} off in the median, 95% by at most \
+         {most}, and {inside} within their 90% ranges.{alone}\n"
+    )
 }
 
 /// How each path does at the smallest size that was measured, and at which rate it

@@ -55,9 +55,20 @@ pub fn assess(profile: &Profile, samples: &Samples) -> Option<Accuracy> {
         trials: trials.len(),
         median_error: median(&errors)?,
         p95_error: quantile(&errors, 0.95)?,
+        repeatability: repeatability(&samples.trials),
         coverage: covered as f64 / trials.len() as f64,
         margins: margins(trials.iter()),
     })
+}
+
+/// How far apart the halves of the same trials lie.
+fn repeatability(trials: &[Trial]) -> Option<f64> {
+    let apart = |trial: &Trial| {
+        let passes: Vec<f64> = trial.passes.iter().map(|pass| pass.nanos_f64()).collect();
+        let (first, second) = passes.split_at(passes.len() / 2);
+        Some((median(second)? / median(first)? - 1.0).abs())
+    };
+    median(&trials.iter().filter_map(apart).collect::<Vec<f64>>())
 }
 
 fn predicted(profile: &Profile, samples: &Samples) -> Vec<Scored> {

@@ -126,6 +126,21 @@ fn errors_are_said_as_they_are() {
     assert!((found.p95_error - 0.2).abs() < 1e-3, "{}", found.p95_error);
 }
 
+/// A machine on which everything takes 3% longer at first, and one that stays what it is.
+#[test]
+fn what_the_machine_is_off_from_itself_is_told() {
+    for slower in [0.03, 0.0] {
+        let mut all = trials(&machine(), 30, (1.0, 0.0), 1);
+        for trial in &mut all.trials {
+            let pass = trial.passes[0];
+            let first = Span::from_nanos_f64(pass.nanos_f64() * (1.0 + slower));
+            trial.passes = [[first; 4], [pass; 4]].concat();
+        }
+        let apart = assess(&machine(), &all).expect("trials").repeatability.expect("halves");
+        assert!((apart - (1.0 - 1.0 / (1.0 + slower))).abs() < 1e-3, "{apart} for {slower}");
+    }
+}
+
 #[test]
 fn without_trials_ranges_are_those_of_the_models() {
     assert_eq!(assess(&machine(), &Samples::none(machine().machine)), None);
