@@ -39,45 +39,29 @@ impl Rig<'_> {
     }
 
     /// Device times of `count` copies, one after the other, with a small kernel in another stream
-    /// that waits for each, as in a pipeline, and without. (Waits alone, with no kernel behind
-    /// them, cost copies nearly as much.)
+    /// that waits for each, as in a pipeline, and without. (Waits alone cost them nothing.)
     pub fn copies_beside_kernels(
         &mut self,
-        copy: (Direction, Bytes),
+        (direction, bytes): (Direction, Bytes),
         count: u64,
     ) -> Result<[Span; 2], GpuError> {
-        let first = 2 * self.turn * count;
-        let beside = self.row_beside_kernels(copy, first..first + count, true)?;
-        let next = first + count;
-        Ok([beside, self.row_beside_kernels(copy, next..next + count, false)?])
-    }
-
-    fn row_beside_kernels(
-        &mut self,
-        (direction, bytes): (Direction, Bytes),
-        mut places: Range<u64>,
-        has_kernels: bool,
-    ) -> Result<Span, GpuError> {
+        let start = self.turn * count;
         let piece = self.piece(false)?;
-        let (copying, running) = (&self.streams[0], &self.streams[1]);
-        let ashore = self.pinned[direction as usize].as_mut_ptr();
-        self.blocker.hold(copying)?;
-        let issued = self.row((direction, bytes), ashore, 0..0).and_then(|()| {
-            places.try_for_each(|place| {
-                let copied = &self.ordering[place as usize % self.ordering.len()];
-                self.copy_at(copying, direction, ashore, bytes, place)?;
-                if !has_kernels {
-                    return Ok(());
-                }
+        let beside = self.held(|rig| {
+            let (copying, running) = (&rig.streams[0], &rig.streams[1]);
+            // Not of the bytes that are copied without kernels.
+            let ashore = rig.pinned[1].as_mut_ptr();
+            rig.row((direction, bytes), ashore, start..start)?;
+            (start..start + count).try_for_each(|place| {
+                let copied = &rig.ordering[place as usize % rig.ordering.len()];
+                rig.copy_at(copying, direction, ashore, bytes, place)?;
                 copying.record(copied)?;
                 running.wait(copied)?;
-                self.issue(running, Link::Kernel, &piece)
+                rig.issue(running, Link::Kernel, &piece)
             })
-        });
-        let marked = copying.record(&self.marks[1]);
-        self.blocker.end(&[copying, running])?;
-        issued.and(marked)?;
-        self.marks[1].since(&self.marks[0])
+        })?;
+        self.streams[1].synchronize()?;
+        Ok([beside, self.copies(direction, bytes, false, count)?])
     }
 
     /// Device times of `count` copies each way, both ways at once, an event

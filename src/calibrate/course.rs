@@ -120,7 +120,7 @@ pub(super) fn visits(quantity: &Quantity, extent: Extent) -> usize {
         // them: with five in a pass, a launch was found at 3.48 and 3.94 us within minutes.
         (Quantity::CallInTurn { .. }, _) => 48,
         (
-            Quantity::CopyBeside { .. }
+            Quantity::CopyBesideKernels { .. }
             | Quantity::Trip { .. }
             | Quantity::LateTrip { .. }
             | Quantity::GraphCall { .. }

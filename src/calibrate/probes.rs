@@ -74,7 +74,7 @@ pub(super) fn device_probes(sizes: &Sizes) -> Vec<Probe> {
         .flat_map(|way| sizes.beside_powers.iter().map(move |p| (way, p)))
     {
         let bytes = Bytes::new(1 << power);
-        let quantity = |kernels| Quantity::CopyBeside { direction, bytes, kernels };
+        let quantity = |kernels| Quantity::CopyBesideKernels { direction, bytes, kernels };
         let quantities = [true, false].map(quantity).to_vec();
         probes.push(Probe { quantities, counts: Counts::Of(BESIDE_KERNELS) });
     }

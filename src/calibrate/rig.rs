@@ -190,7 +190,7 @@ impl<'d> Rig<'d> {
             Quantity::Copy { direction, bytes, registered } => {
                 vec![self.copies(*direction, *bytes, *registered, count)?]
             }
-            Quantity::CopyBeside { direction, bytes, .. } => {
+            Quantity::CopyBesideKernels { direction, bytes, .. } => {
                 self.copies_beside_kernels((*direction, *bytes), count)?.to_vec()
             }
             Quantity::Shared { bytes, .. } => self.shared_copies(*bytes, count)?.to_vec(),

@@ -321,11 +321,11 @@ impl Patience {
             // Each is a mean over some forty kernels.
             Quantity::Polled { .. } => (device / 2, 5),
             // A difference of a tenth of a kernel or a copy, or more.
-            Quantity::CopyBeside { .. }
+            Quantity::CopyBesideKernels { .. }
             | Quantity::JustCopied { .. }
             | Quantity::KernelAround { .. } => (device / 8, 5),
             // A context takes a quarter of a second.
-            Quantity::Setup { step: SetupStep::Context } => (Duration::ZERO, 1),
+            Quantity::Setup { step: SetupStep::Context } => (self.device, 1),
             Quantity::Setup { .. } => (self.device, 2),
             // 128 MiB take a sixteenth of a second to pin.
             Quantity::Memory { .. } => (self.device / 2, 3),

@@ -208,7 +208,11 @@ pub(super) fn link(lookup: &Lookup<'_>, copies: &[CopyModel]) -> LinkModel {
         refetches: refetches(lookup),
         ..LinkModel::default()
     };
-    let [down, up] = alone.map(|time| time?.known(ROTATED.as_f64()).ok());
+    // In every stream a kernel is at work while the copies of the others are under way.
+    let [down, up] = Direction::BOTH.map(|direction| {
+        let alone = alone[direction as usize]?.known(ROTATED.as_f64()).ok()?;
+        Some(alone + link.beside_kernels(direction, ROTATED))
+    });
     // All streams have kernels that wait: the one whose copy is under way, too.
     let beside_waiting = |streams, held: RangeInclusive<u64>| {
         let times = held.map(|kernels| link.refetching(streams, kernels as f64));
@@ -226,15 +230,21 @@ pub(super) fn link(lookup: &Lookup<'_>, copies: &[CopyModel]) -> LinkModel {
 pub(super) fn beside_kernels(lookup: &Lookup<'_>, wanted: Direction) -> Option<Curve> {
     let mut knots = BTreeMap::<Bytes, Vec<f64>>::new();
     for beside in lookup.measurements() {
-        let Quantity::CopyBeside { direction, bytes, kernels: true } = beside.quantity else {
-            continue;
+        let bytes = match beside.quantity {
+            Quantity::CopyBesideKernels { direction, bytes, kernels: true }
+                if direction == wanted =>
+            {
+                bytes
+            }
+            _ => continue,
         };
-        let without = Quantity::CopyBeside { direction, bytes, kernels: false };
-        let without = at_once(lookup, beside, &without).filter(|_| direction == wanted);
-        let Some(without) = without else { continue };
+        let without = Quantity::CopyBesideKernels { direction: wanted, bytes, kernels: false };
+        let Some(without) = at_once(lookup, beside, &without) else { continue };
         let pairs = beside.times.iter().zip(&without.times);
         let longer = pairs.map(|(beside, without)| beside.nanos_f64() - without.nanos_f64());
-        let longer: Vec<f64> = longer.map(|ns| ns / beside.count as f64).collect();
+        // Nothing is at work yet beside the first.
+        let besides = beside.count.saturating_sub(1).max(1) as f64;
+        let longer: Vec<f64> = longer.map(|ns| ns / besides).collect();
         knots.entry(bytes).or_default().extend(longer);
     }
     let knot =

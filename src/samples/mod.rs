@@ -205,7 +205,7 @@ pub enum Quantity {
     },
     /// The same with a small kernel in another stream that waits for each, or with none. Both
     /// are measured at once.
-    CopyBeside {
+    CopyBesideKernels {
         direction: Direction,
         bytes: Bytes,
         kernels: bool,

@@ -21,7 +21,7 @@ impl Quantity {
         use MemoryWork::{CombinedReadTeam, CombinedWriteTeam, FirstTouchTeam, SecondTouchTeam};
         match self {
             Self::Copy { .. }
-            | Self::CopyBeside { .. }
+            | Self::CopyBesideKernels { .. }
             | Self::Kernel { .. }
             | Self::JustCopied { .. }
             | Self::KernelAround { .. }

@@ -27,8 +27,7 @@ impl fmt::Display for Quantity {
                 write!(f, "hand-over of {}{}", named(&[*from, *to]), across(*a))
             }
             &Self::Rotation { direction, bytes, streams, in_graph } => {
-                let of = if in_graph { "branches of a graph" } else { "streams" };
-                write!(f, "{direction} copies of {bytes} in {streams} {of}")
+                write!(f, "{direction} copies of {bytes} in {streams} {}", branches(in_graph))
             }
             Self::Polled { others, copies } => {
                 write!(f, "kernels with {others} others waiting{}", meanwhile(*copies))
@@ -40,7 +39,9 @@ impl fmt::Display for Quantity {
                 copy(f, *d, *bytes, ", registered")
             }
             Self::Copy { direction: d, bytes, .. } => copy(f, *d, *bytes, ", pinned"),
-            Self::CopyBeside { direction: d, bytes, kernels: k } => copy(f, *d, *bytes, kernel(*k)),
+            Self::CopyBesideKernels { direction: d, bytes, kernels: k } => {
+                copy(f, *d, *bytes, kernel(*k))
+            }
             Self::Shared { direction: d, bytes } => copy(f, *d, *bytes, beside(true)),
             Self::Staged { direction, bytes, footprint, complete } => {
                 staged(f, (*direction, *bytes), *footprint, *complete)
@@ -108,6 +109,10 @@ const fn crossing(whole: bool) -> &'static str {
     } else {
         "waiting for another GPU's event"
     }
+}
+
+const fn branches(in_graph: bool) -> &'static str {
+    if in_graph { "branches of a graph" } else { "streams" }
 }
 
 const fn long(long: bool) -> &'static str {

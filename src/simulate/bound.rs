@@ -10,8 +10,8 @@ use crate::units::{Instant, Span};
 /// A time that no schedule of the plan's calls and operations goes below on
 /// this machine: however engines pick what is next, each has to do its share,
 /// and what depends on something comes after it. Hand-overs, queues, what one
-/// direction, or kernels that wait, cost copies, and what copies or waits cost the
-/// calls behind them are left out.
+/// direction, or kernels, cost copies, and what copies or waits cost the calls
+/// behind them are left out.
 ///
 /// # Errors
 /// If the profile does not know what one of the calls costs, or the plan does not

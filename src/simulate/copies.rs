@@ -24,6 +24,9 @@
 //! fill it at just the speeds that were measured, and neither does alone. More
 //! than 2, which copies that take turns would beat, counts as 2.
 //!
+//! Kernels that are at work slow copies, too: once each, from when the device takes the
+//! kernel's command on.
+//!
 //! Where several devices copy, their copies meet on further links: see `shares`.
 
 mod beside;
@@ -384,15 +387,17 @@ impl Copies {
                 }
             }
             delay_beside_each_other(engines, before);
-            if self.kernels[device] > 0 {
-                engines.iter_mut().filter(|one| one.is_busy()).for_each(Engine::meet_kernels);
-            }
         }
         self.links.share();
-        for engine in running(&mut self.engines) {
-            engine.speed = engine.met.map_or(1.0, |met| self.links.rate(met.flow));
-            engine.look_ahead();
-            self.next = self.next.min(engine.end);
+        for (engines, kernels) in self.engines.iter_mut().zip(&self.kernels) {
+            for engine in engines.iter_mut().filter(|engine| engine.is_busy()) {
+                engine.speed = engine.met.map_or(1.0, |met| self.links.rate(met.flow));
+                if *kernels > 0 {
+                    engine.meet_kernels();
+                }
+                engine.look_ahead();
+                self.next = self.next.min(engine.end);
+            }
         }
     }
 }

@@ -116,7 +116,9 @@ impl<'a> Costs<'a> {
                     let ashore = ashore(*direction, from, to).allocation;
                     copied[*direction as usize][ashore.0] = true;
                 }
-                Call::Launch { stream, .. } => launches[plan.device_of(*stream).0] = true,
+                Call::Launch { stream, .. } | Call::Clear { stream, .. } => {
+                    launches[plan.device_of(*stream).0] = true
+                }
                 _ => {}
             }
         }

@@ -155,7 +155,7 @@ pub struct Program<'p> {
     pub(super) crossing: f64,
     /// Nothing if hand-overs have prices instead.
     pub(super) looks: Option<LookTimes>,
-    /// What copies meet on; nothing if none slows another.
+    /// What copies meet on; nothing if neither copies nor kernels slow any.
     pub(super) shares: Shares,
     /// Whether any of them takes longer for kernels.
     pub(super) kernels_delay_copies: bool,

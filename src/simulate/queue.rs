@@ -4,7 +4,7 @@ use crate::units::Instant;
 
 /// Events in order of time; equal times in order of scheduling.
 ///
-/// There are never many: one for each stream, and one for the host. So this is
+/// There are never many: one or two for each stream, and one for the host. So this is
 /// a sorted list, the next event last, which for a dozen events is faster than
 /// a heap.
 pub(super) struct Queue<E> {

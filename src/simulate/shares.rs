@@ -20,7 +20,7 @@ pub(super) const MOST_SLOWDOWN: f64 = 2.0;
 /// The links of a program.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Shares {
-    /// None: no copy slows another. First come the devices' own links, in parts of
+    /// None: nothing slows a copy. First come the devices' own links, in parts of
     /// the whole; the others are in bytes a nanosecond.
     pub capacities: Vec<f64>,
     /// Where the root's three follow: down, up, and both together.

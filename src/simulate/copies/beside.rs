@@ -15,10 +15,11 @@ pub(super) struct Met {
     /// Nanoseconds more, at its speed beside the other direction, at most, if that is busy when
     /// it starts.
     pub delay: f64,
-    /// And if kernels are at work while it is under way: what is left of that, which is nothing
-    /// once it has been waited for, for kernels or for the other direction. (Rows of 36 KiB to an
-    /// H100 took 3.2 us a copy, 4.2 beside as many to the host, 4.0 to 4.3 beside kernels and 4.5
-    /// beside both.)
+    /// What of that it has been given.
+    pub delayed: f64,
+    /// Nanoseconds more, at its full speed, at least, if kernels are at work while it is under
+    /// way; none once it has been given them. (Rows of 36 KiB to an H100 took 3.2 us a copy, 4.2
+    /// beside as many to the host, 4.0 to 4.3 beside kernels and 4.5 beside both.)
     pub beside_kernels: f64,
     /// Nanoseconds for which its data is under way.
     pub data: f64,
@@ -45,7 +46,8 @@ pub(super) fn meet(
     let uses = program.shares.uses(device, work);
     let weight = 1.0 / slowdown.min(MOST_SLOWDOWN);
     let flow = links.add(Flow { weight, cap: 1.0, uses: &uses });
-    Met { flow, delay: delay / slowdown, beside_kernels, data, fixed, in_graph: *in_graph }
+    let (delay, delayed, in_graph) = (delay / slowdown, 0.0, *in_graph);
+    Met { flow, delay, delayed, beside_kernels, data, fixed, in_graph }
 }
 
 /// A copy that has just started finds the other direction busy; `before`: which
@@ -70,7 +72,7 @@ pub(super) fn delay_beside_each_other(engines: &mut [Engine; ENGINES], before: [
         if let (Some(met), false) = (&mut engine.met, before) {
             let delay = if are_in_rows { met.delay } else { met.delay.min(others_data) };
             engine.left += delay;
-            met.beside_kernels = (met.beside_kernels - delay).max(0.0);
+            met.delayed = delay;
         }
     }
 }
@@ -80,11 +82,9 @@ impl Copies {
     pub fn begin_kernel(&mut self, device: usize, now: Instant) {
         self.kernels[device] += 1;
         for engine in self.engines[device].iter_mut().filter(|engine| engine.is_busy()) {
-            if engine.end > now {
-                (engine.left, engine.since) = (engine.left_at(now), now);
-                engine.meet_kernels();
-                engine.look_ahead();
-            }
+            (engine.left, engine.since) = (engine.left_at(now), now);
+            engine.meet_kernels();
+            engine.look_ahead();
         }
         self.next =
             running(&mut self.engines).map(|engine| engine.end).min().unwrap_or(Instant::NEVER);
@@ -97,8 +97,13 @@ impl Copies {
 }
 
 impl Engine {
-    /// The copy under way has kernels beside it: that makes it longer once.
+    /// The copy under way has kernels beside it: that makes it longer once, whatever its speed, and
+    /// no more of it is data.
     pub fn meet_kernels(&mut self) {
-        self.left += self.met.as_mut().map_or(0.0, |met| std::mem::take(&mut met.beside_kernels));
+        let Some(met) = &mut self.met else { return };
+        let longer = std::mem::take(&mut met.beside_kernels) * self.speed;
+        let longer = (longer - met.delayed).max(0.0);
+        met.fixed += longer;
+        self.left += longer;
     }
 }

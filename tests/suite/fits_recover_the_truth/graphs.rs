@@ -90,8 +90,9 @@ fn an_engine_pays_for_going_from_branch_to_branch() {
     switch(Direction::DeviceToHost, 4).expect_err("measured neither here nor between streams");
     // What kernels in the other branches cost is no part of it.
     for (kernels, ns) in [(true, 7_200.0), (false, 6_500.0)] {
-        let quantity = Quantity::CopyBeside { direction: Direction::HostToDevice, bytes, kernels };
-        all.push(measured(quantity, 1, clock.times(ns, 41)));
+        let quantity =
+            Quantity::CopyBesideKernels { direction: Direction::HostToDevice, bytes, kernels };
+        all.push(measured(quantity, 2, clock.times(ns + 6_500.0, 41)));
     }
     let switch = fitted(all).switch(Direction::HostToDevice, 4, true).expect("known");
     assert_within(switch, 200.0, 0.2, "a switch");

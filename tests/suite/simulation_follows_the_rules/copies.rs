@@ -183,6 +183,34 @@ fn what_kernels_and_the_other_direction_cost_a_copy_is_waited_for_at_once() {
     }
 }
 
+/// Both ways at once, both take twice as long for their bytes, and not for kernels.
+#[test]
+fn what_kernels_cost_a_copy_is_the_same_at_any_speed() {
+    let mut machine = with_kernels_in_the_way();
+    machine.link.down_shared = Some(contention(0.0, 0.25));
+    machine.link.up_shared = Some(contention(0.0, 0.25));
+    let body = |kernels| {
+        let copies = [copy_out(1, PINNED, 50_000), copy_in(0, PINNED, 8_000)];
+        copies.into_iter().chain((0..kernels).map(|_| launch(2, 2_000))).collect()
+    };
+    let end = |kernels| spans(&run(body(kernels), &machine), Lane::CopyIn)[0].1;
+    let longer = end(1) - end(0);
+    assert!(longer.abs_diff(700) <= 1, "{longer}");
+    assert_eq!(end(2), end(1));
+}
+
+/// What a copy waits for kernels is none of the data that one the other way waits for.
+#[test]
+fn waiting_for_kernels_is_no_data() {
+    let mut machine = with_kernels_in_the_way();
+    machine.link.up_shared = Some(contention(700.0, 0.0));
+    // In until 11000, with the kernel's gap from 7000 on: at 9500 none of its data is to come.
+    let body = vec![copy_in(0, PINNED, 5_300), launch(1, 9_000), copy_out(2, PINNED, 2_000)];
+    let timeline = run(body, &machine);
+    assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 11_000)]);
+    assert_eq!(spans(&timeline, Lane::CopyOut), [(9_500, 12_500)]);
+}
+
 #[test]
 fn a_small_pageable_copy_in_needs_no_engine() {
     // It goes along with the commands: from its return at 1000 + 8010 on.

@@ -178,7 +178,7 @@ fn check_all(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError> {
 /// A timeline is simulated with every question asked, a makespan without those that do
 /// not arise in the program. On the first machine, hardly any does unless several streams
 /// launch kernels; on the second, copies slow each other; on the third, engines look; on
-/// the fourth, kernels that wait slow copies.
+/// the fourth, kernels that wait slow copies, and on the fifth those that run.
 fn check_questions(workload: &Workload) {
     let (mut quiet, mut looking) = (machine(), machine());
     for machine in [&mut quiet, &mut looking] {
@@ -188,10 +188,12 @@ fn check_questions(workload: &Workload) {
         polling.delay.knots = vec![(0.0, 0.0), (1.0, 700.0)];
     }
     looking.latency.looks = Some(looks(1_500.0));
-    let mut waiting = machine();
+    let (mut waiting, mut running) = (machine(), machine());
     waiting.link.refetches[0].slowdown.knots = vec![(0.0, 1.0), (3.0, 1.37)];
+    let longer = Curve { knots: vec![(1_000.0, 900.0), (100_000.0, 300.0)], scatter: 0.0 };
+    running.link.down_beside_kernels = Some(longer);
     let mut simulator = Simulator::default();
-    for machine in [quiet, machine(), looking, waiting] {
+    for machine in [quiet, machine(), looking, waiting, running] {
         for plan in plans(workload) {
             let program = Program::new(&plan, &machine).expect("known");
             let makespan = simulator.makespan(&program);
