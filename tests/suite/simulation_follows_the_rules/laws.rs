@@ -175,10 +175,10 @@ fn check_all(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError> {
     check_bound(plan, timeline, &machine())
 }
 
-/// A timeline is simulated with every question asked, a makespan without those that do
-/// not arise in the program. On the first machine, hardly any does unless several streams
-/// launch kernels; on the second, copies slow each other; on the third, engines look; on
-/// the fourth, kernels that wait slow copies, and on the fifth those that run.
+/// A timeline is simulated with every question asked, a makespan without those that do not arise
+/// in the program. On the first machine, hardly any does unless several streams launch kernels; on
+/// the second, copies slow each other; on the third, engines look; on the fourth, kernels that wait
+/// slow copies, and on the fifth those that run.
 fn check_questions(workload: &Workload) {
     let (mut quiet, mut looking) = (machine(), machine());
     for machine in [&mut quiet, &mut looking] {
@@ -190,8 +190,8 @@ fn check_questions(workload: &Workload) {
     looking.latency.looks = Some(looks(1_500.0));
     let (mut waiting, mut running) = (machine(), machine());
     waiting.link.refetches[0].slowdown.knots = vec![(0.0, 1.0), (3.0, 1.37)];
-    let longer = Curve { knots: vec![(1_000.0, 900.0), (100_000.0, 300.0)], scatter: 0.0 };
-    running.link.down_beside_kernels = Some(longer);
+    let knots = vec![(1_000.0, 900.0), (100_000.0, 300.0)];
+    running.link.down_beside_kernels = Some(Curve { knots, scatter: 0.0 });
     let mut simulator = Simulator::default();
     for machine in [quiet, machine(), looking, waiting, running] {
         for plan in plans(workload) {
