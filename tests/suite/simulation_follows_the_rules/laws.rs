@@ -180,7 +180,7 @@ fn check_all(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError> {
 /// the second, copies slow each other; on the third, engines look; on the fourth, kernels that wait
 /// slow copies, and on the fifth those that run.
 fn check_questions(workload: &Workload) {
-    let (mut quiet, mut looking) = (machine(), machine());
+    let [mut quiet, mut looking, mut waiting, mut running] = [(); 4].map(|()| machine());
     for machine in [&mut quiet, &mut looking] {
         (machine.link.down_shared, machine.link.up_shared) = (FREE, FREE);
     }
@@ -188,7 +188,6 @@ fn check_questions(workload: &Workload) {
         polling.delay.knots = vec![(0.0, 0.0), (1.0, 700.0)];
     }
     looking.latency.looks = Some(looks(1_500.0));
-    let (mut waiting, mut running) = (machine(), machine());
     waiting.link.refetches[0].slowdown.knots = vec![(0.0, 1.0), (3.0, 1.37)];
     let knots = vec![(1_000.0, 900.0), (100_000.0, 300.0)];
     running.link.down_beside_kernels = Some(Curve { knots, scatter: 0.0 });
