@@ -10,7 +10,7 @@ use super::looks::Looks;
 use super::observer::{Cause, Done, Observer, Recorder};
 use super::operation::{NONE, Work};
 use super::processors::Processors;
-use super::program::{Program, SimulateError, Sort};
+use super::program::{Program, SimulateError};
 use super::queue::Queue;
 use super::streams::{Engines, Next, Ready, Streams};
 use crate::plan::Plan;
@@ -363,10 +363,11 @@ impl Simulator {
             let in_graph = program.class_in(ended.entry).in_graph;
             self.looks.done((program.device_of(entry.stream), kind), in_graph, self.now);
         }
-        if !PLAIN && program.kernels_delay_copies && entry.sort == Sort::KERNEL {
-            if matches!(program.class_in(ended.entry).work, Work::Kernel { .. }) {
-                self.copies.end_kernel(program.device_of(entry.stream));
-            }
+        if !PLAIN
+            && program.kernels_delay_copies
+            && matches!(program.class_in(ended.entry).work, Work::Kernel { .. })
+        {
+            self.copies.end_kernel(program.device_of(entry.stream));
         }
         self.advance::<O, PLAIN>(program, entry.stream);
         // Not only of this stream: an event may have let another one drain.
