@@ -149,10 +149,11 @@ pub struct LinkModel {
     pub down_shared: Option<Contention>,
     pub up_shared: Option<Contention>,
     /// Nanoseconds that a copy each way takes longer while kernels are at work, whatever they do,
-    /// over its bytes. (On an H100 those to the device, by 0.5 to 1 us up to a quarter of a MiB and
-    /// hardly from a MiB on; beside kernels of one block, too. It may be that their commands come
-    /// through the same part of the device as those of kernels: NVIDIA nvgpu, `ce_gv11b.c`,
-    /// "Graphics Copy Engine (gr host)".)
+    /// over its bytes: on hosts with one H100 small ones by 0.1 to 0.5 us, on one with two those to
+    /// the device by 0.5 to 0.7, beside kernels of one block, too; from half a MiB on hardly. (It
+    /// may be that their commands come through the same part of the device as those of kernels,
+    /// where engines are dealt out that way: NVIDIA nvgpu, `ce_gv11b.c`, "Graphics Copy Engine (gr
+    /// host)".)
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub down_beside_kernels: Option<Curve>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
