@@ -1,6 +1,6 @@
 //! `hallway compare`: two profiles, parameter by parameter.
 
-use super::profiles::deliver;
+use super::profiles::{deliver, in_folder};
 use super::{Failure, Outcome};
 use crate::compare::Agreement;
 use crate::profile::{Intervals, Profile};
@@ -17,7 +17,7 @@ const SHOWN: usize = 20;
 
 #[derive(Debug, Args)]
 pub(super) struct CompareArguments {
-    /// Profile of an earlier calibration
+    /// Profile of an earlier calibration, or its folder
     before: PathBuf,
     /// Profile of a later one: if fewer than 95% of the parameters lie inside each
     /// other's 95% intervals, the exit code is 1
@@ -28,8 +28,9 @@ pub(super) struct CompareArguments {
 }
 
 pub(super) fn run(arguments: &CompareArguments) -> Result<Outcome, Failure> {
-    let before = Profile::load(&arguments.before)?;
-    let now = Profile::load(&arguments.now)?;
+    let [before, now] =
+        [&arguments.before, &arguments.now].map(|path| Profile::load(&in_folder(path)));
+    let (before, now) = (before?, now?);
     let both = [intervals(&before, &arguments.before)?, intervals(&now, &arguments.now)?];
     let found = Agreement::of([&before, &now], both);
     let mut text = report::agreement(&found, if arguments.all { usize::MAX } else { SHOWN });

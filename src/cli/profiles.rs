@@ -94,12 +94,16 @@ impl Found {
 /// File name of a calibration's samples, beside its profile.
 pub(super) const SAMPLES: &str = "samples.jsonl";
 
+/// A profile's path, of its folder that of the file within.
+pub(super) fn in_folder(path: &Path) -> PathBuf {
+    if path.is_dir() { path.join("profile.toml") } else { path.to_owned() }
+}
+
 impl Predicting {
     /// The profile that was named, or the newest under `calibration/`.
     pub fn profile(&self) -> Result<Found, Failure> {
         let path = match &self.profile {
-            Some(folder) if folder.is_dir() => folder.join("profile.toml"),
-            Some(path) => path.clone(),
+            Some(path) => in_folder(path),
             None => newest(Path::new("calibration"))?,
         };
         let profile = Profile::load(&path)?;

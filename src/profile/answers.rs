@@ -8,7 +8,9 @@ use crate::units::{Bytes, Span};
 
 /// A question that the profile has no measurement to answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the profile does not know {what}; `hallway calibrate` or a row of a table tells it")]
+#[error(
+    "the profile does not know {what}; `hallway calibrate` measures it, and a table may have it"
+)]
 pub struct Unknown {
     pub what: String,
 }

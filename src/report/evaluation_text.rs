@@ -27,8 +27,11 @@ impl Evaluation {
         let mut text = format!("{}\n", self.profile);
         let draws = plural(self.draws as u64, "draw");
         let trials = plural(self.trials as u64, "trial");
-        let margins =
-            if self.trials > 0 { format!(", with margins of {trials}") } else { String::new() };
+        let margins = if self.trials > 0 {
+            format!(", with margins of {trials}")
+        } else {
+            " alone: no plans were tried on the machine, so they are too narrow".to_owned()
+        };
         let _ = writeln!(text, "Ranges   90% of {draws} from the profile's scatter{margins}");
         for assessment in &self.scenarios {
             text.push('\n');

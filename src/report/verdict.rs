@@ -71,10 +71,17 @@ impl Verdict {
                 ),
             ),
             (None, None) => {
-                (Answer::NothingToCompare, "No plan could be predicted; see why below.".to_owned())
+                (Answer::NothingToCompare, "No plan could be predicted: see below.".to_owned())
             }
         };
-        Self { answer, sentence }
+        let unknown = ranking.unknown.iter().filter(|(plan, _)| plan.needs_device()).count();
+        let rest = match (answer, unknown) {
+            // It won without them.
+            (Answer::Gpu, _) | (_, 0) => String::new(),
+            (_, 1) => " Of another plan on the GPU the profile knows too little.".to_owned(),
+            _ => format!(" Of {unknown} other plans on the GPU the profile knows too little."),
+        };
+        Self { answer, sentence: sentence + &rest }
     }
 
     /// Says so if the other side wins a program of so many passes, which has set-up besides.

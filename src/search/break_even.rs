@@ -30,7 +30,12 @@ const CLEARLY: f64 = 0.05;
 /// where the profile does not know what it takes, or the workload has no plan of one of the two
 /// kinds.
 pub fn break_even(workload: &Workload, profile: &Profile) -> Option<Vec<Sizes>> {
-    let tried: Vec<u64> = TRIED.map(|power| 1 << power).collect();
+    let mut tried: Vec<u64> = TRIED.map(|power| 1 << power).collect();
+    // Its own size is on the side that its own verdict has it on, though times may jump between
+    // two powers: where a kernel is shared out over all threads, say.
+    tried.push(largest(workload));
+    tried.sort_unstable();
+    tried.dedup();
     let lead = |elements: u64| lead(workload, profile, elements);
     let leads: Vec<Lead> = tried.par_iter().map(|&elements| lead(elements)).collect();
     let mut known = tried.into_iter().zip(leads).take_while(|(_, lead)| *lead != Lead::NoPlan);
@@ -107,30 +112,35 @@ fn lead(workload: &Workload, profile: &Profile, elements: u64) -> Lead {
     }
 }
 
+/// Whether a buffer's size is what arguments say: that of a reduction's results, or of what is
+/// read whole.
+fn stays(workload: &Workload, id: BufferId) -> bool {
+    let writer = workload.writer_of(id).map(|task| workload.task(task).kernel.shape());
+    writer == Some(Shape::Reduction) || workload.is_read_whole(id)
+}
+
+/// Elements of the largest buffer of the others.
+fn largest(workload: &Workload) -> u64 {
+    let changing = (0..workload.buffers.len()).filter(|&id| !stays(workload, BufferId(id)));
+    changing.map(|id| workload.buffers[id].elements).max().unwrap_or(1)
+}
+
 /// The workload with its largest buffer at `elements` and the others in
-/// proportion. Sizes that arguments say, such as a reduction's results and what
-/// is read whole, stay as they are, and rows stay whole. `None` where a task goes
-/// along a buffer that has to stay.
+/// proportion, but for those that stay as they are; and rows stay whole. `None`
+/// where a task goes along a buffer that has to stay.
 fn scaled(workload: &Workload, elements: u64) -> Option<Workload> {
-    let stays = |id: BufferId| {
-        let writer = workload.writer_of(id).map(|task| workload.task(task).kernel.shape());
-        writer == Some(Shape::Reduction) || workload.is_read_whole(id)
-    };
     let goes_along = |task: &Task| {
         let inputs = (0..task.reads.len()).filter(|&input| !task.reads_whole(input));
         let output = (task.kernel.shape() == Shape::Map).then_some(task.writes);
         inputs.map(|input| task.reads[input]).chain(output).collect::<Vec<_>>()
     };
-    if workload.tasks.iter().flat_map(goes_along).any(stays) {
+    if workload.tasks.iter().flat_map(goes_along).any(|id| stays(workload, id)) {
         return None;
     }
-    let changes = |&id: &usize| !stays(BufferId(id));
-    let ids: Vec<usize> = (0..workload.buffers.len()).filter(changes).collect();
-    let largest = ids.iter().map(|&id| workload.buffers[id].elements).max().unwrap_or(1);
-    let grain = workload.grain();
+    let (largest, grain) = (largest(workload), workload.grain());
     let mut scaled = workload.clone();
-    for id in ids {
-        let buffer = &mut scaled.buffers[id];
+    let buffers = scaled.buffers.iter_mut().enumerate();
+    for (_, buffer) in buffers.filter(|(id, _)| !stays(workload, BufferId(*id))) {
         let share = u128::from(buffer.elements) * u128::from(elements) / u128::from(largest);
         buffer.elements = (share as u64 / grain).max(1) * grain;
     }

@@ -36,6 +36,7 @@ pub fn candidates_over(workload: &Workload, gpus: &[usize]) -> Candidates {
             Err(refusal) => found.refused.push(refusal),
         }
     }
+    found.refused.extend(too_small(workload, &found));
     let is_named = |name: &String| name == "multi-gpu";
     if gpus.is_empty() && workload.plans.families.iter().any(is_named) {
         let (chunks, each, spread) = (1, Each::ByEngine, Spread::Host);
@@ -45,6 +46,33 @@ pub fn candidates_over(workload: &Workload, gpus: &[usize]) -> Candidates {
         found.refused.push(Refusal { strategy, reason, is_too_large: false });
     }
     found
+}
+
+/// Families that are asked for and cut a batch, of which nothing was tried.
+fn too_small<'w>(workload: &'w Workload, found: &Candidates) -> impl Iterator<Item = Refusal> + 'w {
+    let plans = found.plans.iter().map(|plan| plan.strategy);
+    let tried: Vec<&str> = plans
+        .chain(found.refused.iter().map(|refusal| refusal.strategy))
+        .map(|strategy| strategy.family.name())
+        .collect();
+    let families = [
+        Family::ByChunk { chunks: 1, streams: 2, issue: Issue::DepthFirst },
+        Family::ByEngine { chunks: 1 },
+        Family::Buffered { chunks: 1, ring: 2 },
+    ];
+    let refusal = |family| Refusal {
+        strategy: Strategy { family, memory: HostMemory::Pinned, graph: false },
+        reason: format!(
+            "pieces would have fewer than {SMALLEST_PIECE} elements; say with `chunks` under \
+             `[plans]` how many to cut"
+        ),
+        is_too_large: false,
+    };
+    let is_asked_for = move |family: &Family| {
+        let name = family.name();
+        workload.plans.families.iter().any(|asked| asked == name) && !tried.contains(&name)
+    };
+    families.into_iter().filter(is_asked_for).map(refusal)
 }
 
 fn same_program(one: &Plan, other: &Plan) -> bool {

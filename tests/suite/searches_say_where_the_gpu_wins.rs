@@ -1,7 +1,7 @@
 //! The search tries plans that overlap however many batches there are, and what it says of other
 //! sizes agrees with the verdict.
 
-use super::workloads::simple;
+use super::workloads::{read, simple};
 use hallway::kernels::Kernel;
 use hallway::plan::Family;
 use hallway::profile::Profile;
@@ -50,6 +50,63 @@ fn break_even_agrees_with_the_verdict() {
         }
     }
     assert!(told >= 6, "{told} verdicts");
+}
+
+/// Nor where times jump: from some 75,000 elements on, and again at a million, the CPU takes less
+/// for more of them, and the sides change more often than powers of two are apart.
+#[test]
+fn break_even_agrees_with_the_verdict_where_times_jump() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let machine = Profile::load(&folder.join("calibration/h200/profile.toml")).expect("committed");
+    let mut sides = [0; 2];
+    for elements in [70_000, 74_000, 80_000, 1_100_000, 1_200_000, 1_400_000] {
+        let workload = pipeline(elements);
+        let verdict = Verdict::of(&rank(candidates(&workload), &machine, 20, 1));
+        let sizes = break_even(&workload, &machine).expect("known");
+        let gpu_wins = sizes.iter().any(|sizes| {
+            sizes.from.is_none_or(|from| from <= elements)
+                && sizes.until.is_none_or(|until| elements < until)
+        });
+        if matches!(verdict.answer, Answer::Gpu | Answer::Cpu) {
+            let said = verdict.answer == Answer::Gpu;
+            assert_eq!(gpu_wins, said, "{elements}: {sizes:?}, {}", verdict.sentence);
+            sides[usize::from(said)] += 1;
+        }
+    }
+    assert!(sides.iter().all(|&times| times > 0), "{sides:?}");
+}
+
+/// Three kernels in a row.
+fn pipeline(elements: u64) -> Workload {
+    let buffer = |(name, home)| {
+        format!(
+            "[[buffer]]\nname = \"{name}\"\ntype = \"f32\"\nelements = {elements}\n\
+             home = \"{home}\"\n"
+        )
+    };
+    let task = |(kernel, from, to)| {
+        format!(
+            "[[task]]\nname = \"{to}\"\nkernel = \"{kernel}\"\nreads = [\"{from}\"]\n\
+             writes = [\"{to}\"]\nsplit = {{ along = \"elements\" }}\n"
+        )
+    };
+    let buffers = [("a", "host"), ("b", "scratch"), ("c", "scratch"), ("d", "host")].map(buffer);
+    let tasks = [("scale", "a", "b"), ("polynomial", "b", "c"), ("scale", "c", "d")].map(task);
+    let head = "schema_version = 1\nname = \"pipeline\"\nquestion = \"?\"\n";
+    read(&(head.to_owned() + &buffers.concat() + &tasks.concat()))
+}
+
+/// What is asked for and has no plan is said, with what would make one.
+#[test]
+fn families_without_a_sensible_number_of_chunks_are_refused_by_name() {
+    let workload = simple(Kernel::Scale, 16, "[plans]\nfamilies = [\"by-engine\", \"cpu\"]");
+    let found = candidates(&workload);
+    assert_eq!(found.plans.len(), 1);
+    let [refusal] = &found.refused[..] else { panic!("{:?}", found.refused) };
+    assert_eq!(refusal.strategy.family.name(), "by-engine");
+    assert!(refusal.reason.contains("fewer than 4096 elements") && !refusal.is_too_large);
+    let more = "[plans]\nfamilies = [\"by-engine\", \"cpu\"]\nchunks = [2]";
+    assert!(candidates(&simple(Kernel::Scale, 16, more)).refused.is_empty());
 }
 
 /// What there is no plan of, or what is not known, has not lost.

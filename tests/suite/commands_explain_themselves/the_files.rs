@@ -93,7 +93,8 @@ fn a_profile_of_no_use_is_refused_with_how_to_get_one() {
             outcome.says(&["bad.toml", "help: ", fix]);
         }
     }
-    for lost in ["lost.toml", "."] {
+    std::fs::create_dir(desk.path("empty")).expect("made");
+    for lost in ["lost.toml", "empty"] {
         let outcome = desk.run(&["compare", "profile.toml", lost]);
         outcome.failed_cleanly(2);
         outcome.says(&["cannot read", lost, "help: give the path of a profile"]);

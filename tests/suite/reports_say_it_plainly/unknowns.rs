@@ -1,6 +1,8 @@
-//! In JSON, what is not known is `null`: no number, and no key left out.
+//! In JSON, what is not known is `null`: no number, and no key left out. And what is not known
+//! qualifies what is said.
 
 use super::*;
+use hallway::plan::Plan;
 use hallway::profile::Unknown;
 use hallway::runs::Run;
 use hallway::samples::{Extent, Provenance};
@@ -83,4 +85,38 @@ fn of_a_plan_have_the_keys_of_what_is_known() {
         assert_eq!(unknown["scenarios"][0]["plans"][0].get(key), Some(&Value::Null), "{key}");
     }
     assert_eq!(unknown["scenarios"][0].get("program_winner"), Some(&Value::Null));
+}
+
+/// A plan that nothing is known of may be faster than the one that was beaten, but not make the
+/// winner of it less of one.
+#[test]
+fn who_was_not_predicted_may_still_win() {
+    let missing = |mut ranking: Ranking, count| {
+        let plan = candidates(&scaling()).plans.into_iter().find(Plan::needs_device);
+        let plan = plan.expect("one of them");
+        let why = Unknown { what: "something".to_owned() };
+        ranking.unknown = vec![(plan, why); count];
+        Verdict::of(&ranking).sentence
+    };
+    let cpu_wins = || ranking(Some(FAST), Some(SLOW));
+    for (count, end) in [
+        (0, " with 20.1 ms."),
+        (1, " Of another plan on the GPU the profile knows too little."),
+        (7, " Of 7 other plans on the GPU the profile knows too little."),
+    ] {
+        let sentence = missing(cpu_wins(), count);
+        assert!(sentence.ends_with(end), "{sentence}");
+    }
+    let sentence = missing(ranking(Some(SLOW), Some(FAST)), 7);
+    assert!(sentence.ends_with("as fast as the CPU's 20.1 ms."), "{sentence}");
+}
+
+#[test]
+fn ranges_that_no_trials_have_widened_are_said_to_be_too_narrow() {
+    let workload = scaling();
+    let mut found = evaluation(&workload, &predicted(&workload));
+    assert!(found.text(Rows::All).contains("so they are too narrow"));
+    found.trials = 120;
+    let text = found.text(Rows::All);
+    assert!(text.contains("with margins of 120 trials\n") && !text.contains("narrow"), "{text}");
 }
