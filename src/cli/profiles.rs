@@ -106,7 +106,10 @@ impl Predicting {
             Some(path) => in_folder(path),
             None => newest(Path::new("calibration"))?,
         };
-        let profile = Profile::load(&path)?;
+        let profile = Profile::load(&path).map_err(|error| {
+            let is_scenario = Workload::load(&path).is_ok();
+            if is_scenario { mixed_up(&path, "scenario", "profile") } else { Failure::from(error) }
+        })?;
         Ok(Found { profile, path })
     }
 
@@ -194,7 +197,22 @@ pub(super) fn write_whole(path: &Path, text: &str) -> Result<(), Failure> {
 }
 
 fn load(path: &Path) -> Result<Workload, Failure> {
-    Workload::load(path).map_err(|error| Failure::Input(error.into()))
+    Workload::load(path).map_err(|error| {
+        let is_profile = Profile::load(path).is_ok();
+        if is_profile {
+            mixed_up(path, "profile", "scenario")
+        } else {
+            Failure::Input(error.into())
+        }
+    })
+}
+
+fn mixed_up(path: &Path, is: &str, not: &str) -> Failure {
+    Failure::Input(miette::miette!(
+        help = "scenarios are named by themselves, and the profile with --profile",
+        "{} is a {is}, not a {not}",
+        path.display()
+    ))
 }
 
 fn newest(folder: &Path) -> Result<PathBuf, Failure> {

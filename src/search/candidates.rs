@@ -98,8 +98,13 @@ fn strategies(workload: &Workload, gpus: &[usize]) -> Vec<Strategy> {
         true if chosen.families.is_empty() => is_worth_capturing(strategy.family),
         _ => chosen.families.is_empty() || names(strategy.family_name()),
     };
+    // Of two that come to the same plan, the first has its name: what is at home on the device
+    // and is copied nowhere goes on no round trip.
+    let is_there = workload.buffers.iter().any(|buffer| buffer.home == Home::Device);
+    let whole = [Family::RoundTrip, Family::Resident];
+    let whole = if is_there { [whole[1], whole[0]] } else { whole };
     let families = std::iter::once(Family::Cpu)
-        .chain([Family::RoundTrip, Family::Resident])
+        .chain(whole)
         .chain(chunks.iter().flat_map(|&chunks| chunked(chunks, workload.batches)))
         .chain(gpus.iter().flat_map(|&gpus| over_several(workload, &chunks, gpus)));
     let typical = chunks.get(chunks.len() / 2).copied().unwrap_or(1);

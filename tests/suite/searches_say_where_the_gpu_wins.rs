@@ -96,6 +96,18 @@ fn pipeline(elements: u64) -> Workload {
     read(&(head.to_owned() + &buffers.concat() + &tasks.concat()))
 }
 
+#[test]
+fn what_stays_on_the_device_is_called_resident() {
+    let text = "schema_version = 1\nname = \"w\"\nquestion = \"?\"\n[[buffer]]\nname = \"x\"\n\
+                type = \"f32\"\nelements = 1000000\nhome = \"device\"\n[[task]]\nname = \"t\"\n\
+                kernel = \"scale\"\nreads = [\"x\"]\nwrites = [\"x\"]\niterations = 9\n";
+    let plans = candidates(&read(text)).plans;
+    let names: Vec<&str> = plans.iter().map(|plan| plan.strategy.family.name()).collect();
+    assert!(names.contains(&"resident") && !names.contains(&"round-trip"), "{names:?}");
+    let plans = candidates(&simple(Kernel::Scale, 100_000, "")).plans;
+    assert!(plans.iter().any(|plan| plan.strategy.family == Family::RoundTrip));
+}
+
 /// What is asked for and has no plan is said, with what would make one.
 #[test]
 fn families_without_a_sensible_number_of_chunks_are_refused_by_name() {

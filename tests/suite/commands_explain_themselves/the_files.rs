@@ -102,6 +102,24 @@ fn a_profile_of_no_use_is_refused_with_how_to_get_one() {
 }
 
 #[test]
+fn scenarios_and_profiles_are_told_apart() {
+    let desk = Desk::new(VALID);
+    for (arguments, words) in [
+        (
+            ["profile.toml", "--profile", "profile.toml"],
+            "profile.toml is a profile, not a scenario",
+        ),
+        (["scenario.toml", "--profile", "scenario.toml"], "scenario.toml is a scenario, not a"),
+    ] {
+        for command in ["evaluate", "plot"] {
+            let outcome = desk.run(&[&[command][..], &arguments].concat());
+            outcome.failed_cleanly(2);
+            outcome.says(&[words, "help: ", "--profile"]);
+        }
+    }
+}
+
+#[test]
 fn runs_of_no_use_are_refused_with_how_to_get_some() {
     let desk = Desk::new(VALID);
     let time = machine().machine.unix_time;
