@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 /// Shown below the arguments.
 const TABLES: &str = "\
-A file whose name ends in .csv is a table of times that were taken elsewhere, in seconds. Some lines of one:
+A file whose name ends in .csv is a table of times taken elsewhere, in seconds. Some lines of one:
 
   # gpu = NVIDIA H200
   # multiprocessors = 132
