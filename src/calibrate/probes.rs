@@ -69,14 +69,13 @@ pub(super) fn device_probes(sizes: &Sizes) -> Vec<Probe> {
         let count = (AT_ONCE.get() / bytes.get()).clamp(1, 64);
         probes.push(Probe { quantities: quantities.to_vec(), counts: Counts::Of(count) });
     }
-    for (direction, &power) in Direction::BOTH
-        .into_iter()
-        .flat_map(|way| sizes.beside_powers.iter().map(move |p| (way, p)))
-    {
-        let bytes = Bytes::new(1 << power);
-        let quantity = |kernels| Quantity::CopyBesideKernels { direction, bytes, kernels };
-        let quantities = [true, false].map(quantity).to_vec();
-        probes.push(Probe { quantities, counts: Counts::Of(BESIDE_KERNELS) });
+    for direction in Direction::BOTH {
+        for &power in sizes.beside_powers {
+            let bytes = Bytes::new(1 << power);
+            let quantity = |kernels| Quantity::CopyBesideKernels { direction, bytes, kernels };
+            let quantities = [true, false].map(quantity).to_vec();
+            probes.push(Probe { quantities, counts: Counts::Of(BESIDE_KERNELS) });
+        }
     }
     let paths = TransferPath::ALL.into_iter().filter(|path| !TransferPath::MANAGED.contains(path));
     probes.extend(paths.flat_map(|path| transfers(sizes, path)));

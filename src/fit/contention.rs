@@ -37,6 +37,32 @@ pub(super) fn contention(
     (found, median(&scatters).unwrap_or(0.0))
 }
 
+/// Nanoseconds that copies take longer beside kernels, over their bytes. Each visit has both, so
+/// that what it does to both alike is not in their difference.
+pub(super) fn beside_kernels(lookup: &Lookup<'_>, wanted: Direction) -> Option<Curve> {
+    let mut knots = BTreeMap::<Bytes, Vec<f64>>::new();
+    for beside in lookup.measurements() {
+        let Quantity::CopyBesideKernels { direction, bytes, kernels: true } = beside.quantity
+        else {
+            continue;
+        };
+        let without = Quantity::CopyBesideKernels { direction, bytes, kernels: false };
+        let is_wanted = direction == wanted;
+        let Some(without) = is_wanted.then(|| at_once(lookup, beside, &without)).flatten() else {
+            continue;
+        };
+        // Nothing is at work yet beside the first.
+        let besides = beside.count.saturating_sub(1).max(1) as f64;
+        let pairs = nanos(&beside.times).into_iter().zip(nanos(&without.times));
+        let longer = pairs.map(|(beside, without)| (beside - without) / besides);
+        knots.entry(bytes).or_default().extend(longer);
+    }
+    let knot =
+        |(bytes, longer): (Bytes, Vec<f64>)| Some((bytes.as_f64(), median(&longer)?.max(0.0)));
+    let knots: Vec<(f64, f64)> = knots.into_iter().filter_map(knot).collect();
+    (!knots.is_empty()).then_some(Curve { knots, scatter: 0.0 })
+}
+
 /// Nanoseconds that copies of a size take longer, visit by visit: some at each.
 type BySize = BTreeMap<Bytes, Vec<Vec<f64>>>;
 

@@ -1,7 +1,7 @@
 //! Calls, latencies, copies, the link and kernels.
 
 use super::chains::{round_trip, service};
-use super::contention::{at_once, contention};
+use super::contention::{beside_kernels, contention};
 use super::lookup::Lookup;
 use super::trips;
 use crate::kernels::{Kernel, Variant};
@@ -15,7 +15,6 @@ use crate::samples::{
 };
 use crate::stats::median;
 use crate::units::{Bandwidth, Bytes};
-use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 pub(super) fn calls(lookup: &Lookup<'_>, copies: &[CopyModel]) -> CallCosts {
@@ -145,6 +144,18 @@ pub(super) fn copy_time(copies: &[CopyModel], direction: Direction, bytes: Bytes
     curve_of(copies, direction)?.known(bytes.as_f64()).ok()
 }
 
+/// The same while kernels are at work, as those of the other streams, or branches of a graph, are
+/// where an engine takes copies from them in turn.
+pub(super) fn time_beside_kernels(
+    lookup: &Lookup<'_>,
+    copies: &[CopyModel],
+    (direction, bytes): (Direction, Bytes),
+) -> Option<f64> {
+    let longer = beside_kernels(lookup, direction);
+    let longer = longer.map_or(0.0, |curve| curve.within(bytes.as_f64()));
+    Some(copy_time(copies, direction, bytes)? + longer)
+}
+
 fn curve_of(copies: &[CopyModel], direction: Direction) -> Option<&Curve> {
     copies.iter().find(|model| model.direction == direction).map(|model| &model.time)
 }
@@ -208,11 +219,8 @@ pub(super) fn link(lookup: &Lookup<'_>, copies: &[CopyModel]) -> LinkModel {
         refetches: refetches(lookup),
         ..LinkModel::default()
     };
-    // In every stream a kernel is at work while the copies of the others are under way.
-    let [down, up] = Direction::BOTH.map(|direction| {
-        let alone = alone[direction as usize]?.known(ROTATED.as_f64()).ok()?;
-        Some(alone + link.beside_kernels(direction, ROTATED))
-    });
+    let [down, up] =
+        Direction::BOTH.map(|direction| time_beside_kernels(lookup, copies, (direction, ROTATED)));
     // All streams have kernels that wait: the one whose copy is under way, too.
     let beside_waiting = |streams, held: RangeInclusive<u64>| {
         let times = held.map(|kernels| link.refetching(streams, kernels as f64));
@@ -223,34 +231,6 @@ pub(super) fn link(lookup: &Lookup<'_>, copies: &[CopyModel]) -> LinkModel {
     link.down_switch = down_switch;
     link.up_switch = switch(lookup, Direction::DeviceToHost, (ROTATED, false), |_, _| up);
     link
-}
-
-/// Nanoseconds that copies take longer beside kernels, over their bytes. Both ways were measured
-/// right behind each other, visit by visit.
-pub(super) fn beside_kernels(lookup: &Lookup<'_>, wanted: Direction) -> Option<Curve> {
-    let mut knots = BTreeMap::<Bytes, Vec<f64>>::new();
-    for beside in lookup.measurements() {
-        let bytes = match beside.quantity {
-            Quantity::CopyBesideKernels { direction, bytes, kernels: true }
-                if direction == wanted =>
-            {
-                bytes
-            }
-            _ => continue,
-        };
-        let without = Quantity::CopyBesideKernels { direction: wanted, bytes, kernels: false };
-        let Some(without) = at_once(lookup, beside, &without) else { continue };
-        let pairs = beside.times.iter().zip(&without.times);
-        let longer = pairs.map(|(beside, without)| beside.nanos_f64() - without.nanos_f64());
-        // Nothing is at work yet beside the first.
-        let besides = beside.count.saturating_sub(1).max(1) as f64;
-        let longer: Vec<f64> = longer.map(|ns| ns / besides).collect();
-        knots.entry(bytes).or_default().extend(longer);
-    }
-    let knot =
-        |(bytes, longer): (Bytes, Vec<f64>)| Some((bytes.as_f64(), median(&longer)?.max(0.0)));
-    let knots: Vec<(f64, f64)> = knots.into_iter().filter_map(knot).collect();
-    (!knots.is_empty()).then_some(Curve { knots, scatter: 0.0 })
 }
 
 /// What takes longer by less than so many times its scatter may as well have been measured

@@ -35,12 +35,9 @@ pub(super) fn graph_costs(
     let hand_overs = pairs
         .filter(|(from, to)| from != to)
         .filter_map(|(from, to)| Some(NodeHandOver { from: kind(from), to: kind(to), time: hop? }));
-    // In every branch a kernel is at work while the copies of the others are under way.
     let switch = |direction| {
         let (bytes, _) = ROTATED_IN_GRAPH;
-        let longer = device::beside_kernels(lookup, direction);
-        let longer = longer.map_or(0.0, |curve| curve.within(bytes.as_f64()));
-        let copy = device::copy_time(copies, direction, bytes).map(|alone| alone + longer);
+        let copy = device::time_beside_kernels(lookup, copies, (direction, bytes));
         device::switch(lookup, direction, (bytes, true), |_, _| copy)
     };
     let [one, two, one_waits, two_wait, one_awaited] = ROWS.map(|(kernels, waits, awaited)| {

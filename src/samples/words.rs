@@ -40,7 +40,7 @@ impl fmt::Display for Quantity {
             }
             Self::Copy { direction: d, bytes, .. } => copy(f, *d, *bytes, ", pinned"),
             Self::CopyBesideKernels { direction: d, bytes, kernels: k } => {
-                copy(f, *d, *bytes, kernel(*k))
+                copy(f, *d, *bytes, beside_kernel(*k))
             }
             Self::Shared { direction: d, bytes } => copy(f, *d, *bytes, beside(true)),
             Self::Staged { direction, bytes, footprint, complete } => {
@@ -127,7 +127,7 @@ const fn beside(both: bool) -> &'static str {
     if both { " beside the other way" } else { "" }
 }
 
-const fn kernel(kernel: bool) -> &'static str {
+const fn beside_kernel(kernel: bool) -> &'static str {
     if kernel { " beside a kernel" } else { " beside no kernel" }
 }
 

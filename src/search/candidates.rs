@@ -101,8 +101,11 @@ fn strategies(workload: &Workload, gpus: &[usize]) -> Vec<Strategy> {
     // Of two that come to the same plan, the first has its name: what is at home on the device
     // and is copied nowhere goes on no round trip.
     let is_there = workload.buffers.iter().any(|buffer| buffer.home == Home::Device);
-    let whole = [Family::RoundTrip, Family::Resident];
-    let whole = if is_there { [whole[1], whole[0]] } else { whole };
+    let whole = if is_there {
+        [Family::Resident, Family::RoundTrip]
+    } else {
+        [Family::RoundTrip, Family::Resident]
+    };
     let families = std::iter::once(Family::Cpu)
         .chain(whole)
         .chain(chunks.iter().flat_map(|&chunks| chunked(chunks, workload.batches)))

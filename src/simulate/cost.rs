@@ -96,9 +96,9 @@ pub(super) struct Costs<'a> {
     /// For each allocation, whether a copy to the device reads it, and whether one to the
     /// host writes it.
     copied: [Vec<bool>; 2],
-    /// For each device, whether copies of one direction may meet those of the other, and whether
-    /// they may meet kernels.
+    /// For each device, whether copies of one direction may meet those of the other.
     both_ways: Vec<bool>,
+    /// And whether copies may meet kernels.
     launches: Vec<bool>,
 }
 

@@ -29,7 +29,7 @@ enum Event {
     Joins(EntryId),
     /// An operation may go on, and its engine has to find out.
     IsMissed(EntryId),
-    /// A kernel's gap begins, if anybody minds.
+    /// A kernel's gap begins; only where copies take longer for it.
     Begins(EntryId),
     /// A kernel's gap is over; its blocks may run.
     Dispatches(EntryId),
