@@ -28,7 +28,9 @@ pub fn candidates(workload: &Workload) -> Candidates {
 pub fn candidates_over(workload: &Workload, gpus: &[usize]) -> Candidates {
     let cpu_threads = workload.limits.cpu_threads;
     let mut found = Candidates { plans: Vec::new(), refused: Vec::new(), cpu_threads };
-    for strategy in strategies(workload, gpus) {
+    let strategies = strategies(workload, gpus);
+    found.refused.extend(too_small(workload, &strategies));
+    for strategy in strategies {
         match build(workload, strategy) {
             // Small workloads make some strategies the same plan.
             Ok(plan) if found.plans.iter().any(|other| same_program(other, &plan)) => {}
@@ -36,7 +38,6 @@ pub fn candidates_over(workload: &Workload, gpus: &[usize]) -> Candidates {
             Err(refusal) => found.refused.push(refusal),
         }
     }
-    found.refused.extend(too_small(workload, &found));
     let is_named = |name: &String| name == "multi-gpu";
     if gpus.is_empty() && workload.plans.families.iter().any(is_named) {
         let (chunks, each, spread) = (1, Each::ByEngine, Spread::Host);
@@ -48,13 +49,8 @@ pub fn candidates_over(workload: &Workload, gpus: &[usize]) -> Candidates {
     found
 }
 
-/// Families that are asked for and cut a batch, of which nothing was tried.
-fn too_small<'w>(workload: &'w Workload, found: &Candidates) -> impl Iterator<Item = Refusal> + 'w {
-    let plans = found.plans.iter().map(|plan| plan.strategy);
-    let tried: Vec<&str> = plans
-        .chain(found.refused.iter().map(|refusal| refusal.strategy))
-        .map(|strategy| strategy.family.name())
-        .collect();
+/// Families that are asked for and cut a batch, of which there is nothing to try.
+fn too_small(workload: &Workload, tried: &[Strategy]) -> impl Iterator<Item = Refusal> {
     let families = [
         Family::ByChunk { chunks: 1, streams: 2, issue: Issue::DepthFirst },
         Family::ByEngine { chunks: 1 },
@@ -63,16 +59,17 @@ fn too_small<'w>(workload: &'w Workload, found: &Candidates) -> impl Iterator<It
     let refusal = |family| Refusal {
         strategy: Strategy { family, memory: HostMemory::Pinned, graph: false },
         reason: format!(
-            "pieces would have fewer than {SMALLEST_PIECE} elements; say with `chunks` under \
-             `[plans]` how many to cut"
+            "pieces would be too few to overlap, or have fewer than {SMALLEST_PIECE} elements; \
+             `chunks` under `[plans]` says how many to cut, whatever their size"
         ),
         is_too_large: false,
     };
-    let is_asked_for = move |family: &Family| {
+    let is_missing = |family: &Family| {
         let name = family.name();
-        workload.plans.families.iter().any(|asked| asked == name) && !tried.contains(&name)
+        let is_asked_for = workload.plans.families.iter().any(|asked| asked == name);
+        is_asked_for && !tried.iter().any(|strategy| strategy.family.name() == name)
     };
-    families.into_iter().filter(is_asked_for).map(refusal)
+    families.into_iter().filter(is_missing).map(refusal)
 }
 
 fn same_program(one: &Plan, other: &Plan) -> bool {

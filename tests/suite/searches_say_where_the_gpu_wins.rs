@@ -117,6 +117,11 @@ fn families_without_a_sensible_number_of_chunks_are_refused_by_name() {
     let [refusal] = &found.refused[..] else { panic!("{:?}", found.refused) };
     assert_eq!(refusal.strategy.family.name(), "by-engine");
     assert!(refusal.reason.contains("fewer than 4096 elements") && !refusal.is_too_large);
+    // However large they are, two pieces need no ring of two.
+    let more = "[plans]\nfamilies = [\"buffered\"]\nchunks = [2]";
+    let found = candidates(&simple(Kernel::Scale, 1 << 20, more));
+    let [refusal] = &found.refused[..] else { panic!("{:?}", found.refused) };
+    assert!(refusal.reason.contains("too few to overlap"), "{}", refusal.reason);
     let more = "[plans]\nfamilies = [\"by-engine\", \"cpu\"]\nchunks = [2]";
     assert!(candidates(&simple(Kernel::Scale, 16, more)).refused.is_empty());
 }
