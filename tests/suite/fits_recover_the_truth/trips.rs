@@ -293,6 +293,25 @@ fn how_far_single_launches_lie_apart() {
     }
 }
 
+/// One launch of fifty takes five times as long. Whatever that does to a few of them together, a
+/// plan of many takes as long as their mean, and the estimate is that.
+#[test]
+fn launches_that_take_long_do_not_make_all_longer() {
+    let mut all = samples(&mut Clock::new(0.02, 0.0), |_| 0.0);
+    for one in &mut all {
+        if let Quantity::Trip { first: Link::Kernel, part: TripPart::FirstCall, .. } = one.quantity
+        {
+            let nanos = |index| if index % 50 == 7 { 5.0 * CALL[2] } else { CALL[2] };
+            one.times = (0..200).map(nanos).map(Span::from_nanos_f64).collect();
+        }
+    }
+    let spread = fitted(all).calls.launch_spread.expect("single launches");
+    let shares = (0..10_000).map(|index| (f64::from(index) + 0.5) / 10_000.0);
+    let mean = shares.map(|share| interpolate(&spread, share)).sum::<f64>() / 1e4;
+    assert_within(mean, 1.0, 1e-4, "mean");
+    assert!(interpolate(&spread, 1.0) > 2.0);
+}
+
 #[test]
 fn what_comes_behind_a_wait_takes_longer_for_it() {
     let mut clock = Clock::new(0.02, 0.05);
