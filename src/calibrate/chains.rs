@@ -127,7 +127,7 @@ impl Rig<'_> {
         let piece = self.piece(false)?;
         let ashore = self.pinned[0].as_mut_ptr();
         let time = self.held(|rig| {
-            rig.row((Direction::HostToDevice, bytes), ashore, 0..count)?;
+            rig.row(0, (Direction::HostToDevice, bytes), ashore, 0..count)?;
             let end = &rig.ordering[0];
             rig.streams[0].record(end)?;
             rig.streams[1..=streams].iter().try_for_each(|stream| {

@@ -20,22 +20,23 @@ impl Rig<'_> {
         let start = self.turn * count;
         let ashore =
             if registered { self.registered.as_mut_ptr() } else { self.pinned[0].as_mut_ptr() };
-        self.held(|rig| rig.row((direction, bytes), ashore, start..start + count))
+        self.held(|rig| rig.row(0, (direction, bytes), ashore, start..start + count))
     }
 
-    /// Copies in the held stream, one after the other. The clock starts behind a short one
+    /// Copies in a held stream, one after the other. The clock starts behind a short one
     /// before them: the engine finds out at its next look that the blocker is over, and that
     /// wait would be shared out among them.
     pub fn row(
         &self,
+        stream: usize,
         (direction, bytes): (Direction, Bytes),
         ashore: *mut f32,
         mut places: Range<u64>,
     ) -> Result<(), GpuError> {
-        let stream = &self.streams[0];
-        self.copy_at(stream, direction, ashore, SHORT_COPY, places.start)?;
-        stream.record(&self.marks[0])?;
-        places.try_for_each(|place| self.copy_at(stream, direction, ashore, bytes, place))
+        let (copying, start) = (&self.streams[stream], &self.marks[2 * stream]);
+        self.copy_at(copying, direction, ashore, SHORT_COPY, places.start)?;
+        copying.record(start)?;
+        places.try_for_each(|place| self.copy_at(copying, direction, ashore, bytes, place))
     }
 
     /// Device times of `count` copies, one after the other, with a small kernel in another stream
@@ -51,7 +52,7 @@ impl Rig<'_> {
             let (copying, running) = (&rig.streams[0], &rig.streams[1]);
             // Not of the bytes that are copied without kernels.
             let ashore = rig.pinned[1].as_mut_ptr();
-            rig.row((direction, bytes), ashore, start..start)?;
+            rig.row(0, (direction, bytes), ashore, start..start)?;
             (start..start + count).try_for_each(|place| {
                 let copied = &rig.ordering[place as usize % rig.ordering.len()];
                 rig.copy_at(copying, direction, ashore, bytes, place)?;
@@ -64,25 +65,20 @@ impl Rig<'_> {
         Ok([beside, self.copies(direction, bytes, false, count)?])
     }
 
-    /// Device times of `count` copies each way, both ways at once, an event
-    /// behind each: copies overlap only in plans that order them so.
+    /// Device times of `count` copies each way, both ways at once, each of other bytes.
     pub fn shared_copies(&mut self, bytes: Bytes, count: u64) -> Result<[Span; 2], GpuError> {
-        let (inward, outward) = (&self.streams[0], &self.streams[1]);
+        let start = self.turn * count;
+        let [inward, outward] = [&self.streams[0], &self.streams[1]];
         self.blocker.hold(inward)?;
         inward.record(&self.ordering[0])?;
         outward.wait(&self.ordering[0])?;
-        inward.record(&self.marks[0])?;
-        outward.record(&self.marks[2])?;
-        let issued = (0..count).try_for_each(|index| {
-            let [from, to] = [0, 1].map(|side| self.pinned[side].as_mut_ptr());
-            self.copy_at(inward, Direction::HostToDevice, from, bytes, index)?;
-            inward.record(&self.ordering[1])?;
-            self.copy_at(outward, Direction::DeviceToHost, to, bytes, index)?;
-            outward.record(&self.ordering[2])
+        let issued = Direction::BOTH.into_iter().zip(0..).try_for_each(|(direction, side)| {
+            let ashore = self.pinned[side].as_mut_ptr();
+            self.row(side, (direction, bytes), ashore, start..start + count)?;
+            self.streams[side].record(&self.marks[2 * side + 1])
         });
-        let marked = inward.record(&self.marks[1]).and(outward.record(&self.marks[3]));
         self.blocker.end(&[inward, outward])?;
-        issued.and(marked)?;
+        issued?;
         Ok([self.marks[1].since(&self.marks[0])?, self.marks[3].since(&self.marks[2])?])
     }
 

@@ -40,6 +40,9 @@ pub(super) const LARGEST: Bytes = Bytes::mib(256);
 /// and now less of that.
 const AT_ONCE: Bytes = Bytes::mib(64);
 
+/// Copies in a row, both ways at once, if there is room for as many.
+const BOTH_WAYS: u64 = 32;
+
 /// Copies in a row beside kernels.
 const BESIDE_KERNELS: u64 = 24;
 
@@ -66,7 +69,7 @@ pub(super) fn device_probes(sizes: &Sizes) -> Vec<Probe> {
     for &power in sizes.shared_powers {
         let bytes = Bytes::new(1 << power);
         let quantities = Direction::BOTH.map(|direction| Quantity::Shared { direction, bytes });
-        let count = (AT_ONCE.get() / bytes.get()).clamp(1, 64);
+        let count = (AT_ONCE.get() / bytes.get()).clamp(1, BOTH_WAYS);
         probes.push(Probe { quantities: quantities.to_vec(), counts: Counts::Of(count) });
     }
     for direction in Direction::BOTH {
