@@ -202,9 +202,13 @@ impl<'a> Stage<'a> {
         Ok((start.elapsed() / self.rounds).into())
     }
 
+    fn needs_no_device(&self) -> bool {
+        self.handles.streams.is_empty()
+    }
+
     /// Lets some time pass, of another length up to the longest each time, where engines look.
     fn pause(&mut self) {
-        if self.executor.device.is_none() {
+        if self.needs_no_device() {
             return;
         }
         let (start, length) = (Instant::now(), LONGEST_PAUSE.mul_f64(self.random.random()));
@@ -215,7 +219,8 @@ impl<'a> Stage<'a> {
 
     fn warm_up(&mut self, effort: Effort) -> Result<(), ExecuteError> {
         let start = Instant::now();
-        let least = if self.works_alone { effort.warm_up } else { effort.team_warm_up };
+        let computes = !self.works_alone || self.needs_no_device();
+        let least = if computes { effort.compute_warm_up } else { effort.warm_up };
         let mut passes = 0;
         self.rounds = 1;
         loop {
