@@ -6,7 +6,7 @@ use super::rig::Rig;
 use super::stopping::{FEWEST, Stopping};
 use super::watch::Watch;
 use crate::gpu::{Device, ExtraContext, GpuError, Monitor};
-use crate::host::{HostError, OneCpu, Team};
+use crate::host::{HostError, Team};
 use crate::kernels::{Kernel, Variant};
 use crate::samples::{
     Doer, Extent, Measurement, MemoryWork, Provenance, Quantity, Recorder, Samples, SetupStep, Stop,
@@ -241,12 +241,12 @@ fn sampled(
         if let Some(stop) = stopping.reason(times, start.elapsed()) {
             return Ok((taken, stop));
         }
-        if start.elapsed() > limit * OneCpu::MORE_PATIENCE
-            && times[0].len() + beside[0].len() >= fewest
-        {
-            // This core is not to be had alone for so long.
-            times.iter_mut().zip(beside).for_each(|(times, beside)| times.append(beside));
-            return Ok((taken, Stop::Capped));
+        let (alone, all) = (times[0].len(), times[0].len() + beside[0].len());
+        if let Some(stop) = stopping.gives_up((alone, all), start.elapsed()) {
+            if stop == Stop::Shared {
+                times.iter_mut().zip(beside).for_each(|(times, beside)| times.append(beside));
+            }
+            return Ok((taken, stop));
         }
     }
 }

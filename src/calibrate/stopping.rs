@@ -1,5 +1,6 @@
 //! When a measurement has enough samples.
 
+use crate::host::OneCpu;
 use crate::samples::Stop;
 use crate::stats::{Steadiness, relative_half_width};
 use crate::units::Span;
@@ -72,6 +73,15 @@ impl Stopping {
         }
     }
 
+    /// Why to stop although others use the core: so many samples were taken with a core to
+    /// itself, of so many.
+    pub fn gives_up(&self, (alone, all): (usize, usize), elapsed: Duration) -> Option<Stop> {
+        let is_patient = elapsed <= self.limit * OneCpu::MORE_PATIENCE
+            || all < self.fewest * OneCpu::MORE_PATIENCE as usize;
+        let enough = alone >= self.fewest.div_ceil(2);
+        (!is_patient).then_some(if enough { Stop::Capped } else { Stop::Shared })
+    }
+
     fn fewest_within(&self, elapsed: Duration) -> usize {
         if elapsed > self.limit * LONG { self.fewest.min(FEWEST_OF_LONG) } else { self.fewest }
     }
@@ -132,6 +142,18 @@ mod tests {
         let scattered = |i| 1e6 * (1.0 + even(i));
         assert_eq!(stops(scattered, Duration::from_micros(900)), (5, Stop::Capped));
         assert_eq!(stops(scattered, Duration::from_micros(300)), (3, Stop::Capped));
+    }
+
+    /// A sample that somebody got in the way of is made up for. After twice as many, those that
+    /// nobody did count alone if they are half of what there should be, and otherwise all.
+    #[test]
+    fn who_shares_a_core_does_not_wait_for_ever() {
+        let stopping = Stopping::new(Duration::from_millis(2), 5);
+        let [soon, late] = [3, 5].map(Duration::from_millis);
+        assert_eq!(stopping.gives_up((0, 20), soon), None);
+        assert_eq!(stopping.gives_up((4, 9), late), None);
+        assert_eq!(stopping.gives_up((3, 10), late), Some(Stop::Capped));
+        assert_eq!(stopping.gives_up((2, 10), late), Some(Stop::Shared));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::tolerance::{TOLERANCE, tolerance};
 use crate::profile::{Curve, Estimate, Other};
-use crate::samples::{Doer, Measurement, Quantity, Samples};
+use crate::samples::{Doer, Measurement, Quantity, Samples, Stop};
 use crate::stats::{
     biweight_mean, median, modes, relative_spread, segment, theil_sen, unraised_mean,
 };
@@ -57,13 +57,16 @@ impl<'s> Lookup<'s> {
     /// others on the host can only slow it, and may do so throughout a visit (Chen and
     /// Revels, "Robust benchmarking in noisy environments", 2016).
     fn pooled(&self, wanted: impl Fn(&Quantity) -> bool) -> Option<Pooled> {
-        let found: Vec<&Measurement> =
+        let mut found: Vec<&Measurement> =
             self.measurements().filter(|m| wanted(&m.quantity)).collect();
         let middle = Middle::of(&found.first()?.quantity);
+        if found.iter().any(|m| m.stop != Stop::Shared) {
+            found.retain(|m| m.stop != Stop::Shared);
+        }
         let few = found.iter().map(|m| m.count).min()?;
         let most = found.iter().map(|m| m.count).max()?;
         let [mut short, mut long] = [few, most].map(|count| visits_of(&found, count));
-        // Of what the host has a part in, every visit counts.
+        // Of what the host has a part in, every visit with a core of its own counts.
         let is_exact = middle != Middle::Host;
         if is_exact {
             [short, long] = undisturbed(short, long);
@@ -114,7 +117,10 @@ impl<'s> Lookup<'s> {
                 scatters.push(estimate.scatter);
             }
         }
-        let points = straightened(trusted(&points), of_rate.unwrap_or(u64::MAX));
+        let mut points = trusted(&points);
+        if let Some(of_rate) = of_rate {
+            points = straightened(unhindered(points), of_rate);
+        }
         Some((points, median(&scatters)?))
     }
 
@@ -311,6 +317,25 @@ fn trusted(points: &[Point]) -> Points {
     let is_sure = |(point, kept): &(&Point, bool)| *kept || point.samples >= FEWEST;
     let sure = points.iter().zip(kept).filter(is_sure);
     sure.map(|(point, _)| (point.size as f64, point.ns)).collect()
+}
+
+/// The points without those that take clearly more for each byte than a smaller one and a larger
+/// one do. What goes over a link could go in smaller parts: somebody else used it, at every visit
+/// of that size. (On an H100, with two visits, copies of 2 MiB once came out at 34 GB/s between
+/// others of 52.) Where none that is larger is quick again, it is the link that carries less.
+fn unhindered(points: Points) -> Points {
+    let per_byte = |&(size, ns): &(f64, f64)| ns / size;
+    let least_of_smaller = points.iter().scan(f64::INFINITY, |least, point| {
+        let before = *least;
+        *least = before.min(per_byte(point));
+        Some(before)
+    });
+    let limits: Vec<f64> = least_of_smaller.map(|least| DISTURBED * least).collect();
+    let is_free = |at: &usize| {
+        let is_quick = |point: &(f64, f64)| per_byte(point) <= limits[*at];
+        is_quick(&points[*at]) || !points[at + 1..].iter().any(is_quick)
+    };
+    (0..points.len()).filter(is_free).map(|at| points[at]).collect()
 }
 
 /// The points with those of this size and more, which go by one rate, on a line: the link's does

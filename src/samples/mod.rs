@@ -363,6 +363,9 @@ pub enum Stop {
     Stable,
     /// The time or the number of samples ran out first.
     Capped,
+    /// So did the time, and something else used the core during most of the samples: these are
+    /// all of them.
+    Shared,
     /// A table does not say.
     Elsewhere,
 }

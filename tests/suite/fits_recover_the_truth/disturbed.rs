@@ -86,6 +86,45 @@ fn others_on_the_link_take_nothing_from_what_it_carries() {
     assert_within(rate, 55e9, 0.005, "rate");
 }
 
+/// Copies of one size had a neighbour on the link at every visit, smaller and larger ones had none.
+#[test]
+fn a_size_that_was_never_left_alone_is_told_by_others() {
+    for hindered in [1 << 17, 1 << 21, 1 << 24] {
+        let mut clock = Clock::new(0.002, 0.0);
+        let mut all = Vec::new();
+        let sizes = (16..=28).map(|power| 1 << power);
+        let row = |count: u64, bytes: u64| row(count, bytes) + 1_400.0 * count as f64;
+        for bytes in sizes.clone().chain(sizes.clone()) {
+            let slower = if bytes == hindered { 1.5 } else { 1.0 };
+            for count in [2, 26] {
+                let times = clock.times(slower * row(count, bytes), 7);
+                all.push(measured(copy(bytes), count, times));
+            }
+        }
+        let profile = fitted(all);
+        for bytes in sizes {
+            let found = profile.copy(DOWN, Bytes::new(bytes)).expect("measured").nanos_f64();
+            let truth = 1_400.0 + bytes as f64 / 55.0;
+            assert_within(found, truth, 0.02, format!("{bytes} of {hindered}"));
+        }
+    }
+}
+
+/// At some visits the core was not to be had alone: as long as there are others, they tell.
+#[test]
+fn visits_on_a_shared_core_count_where_there_are_no_others() {
+    let mut clock = Clock::new(0.01, 0.0);
+    let mut launches = |stop, ns: f64| {
+        let call = Quantity::Call { call: TimedCall::Launch };
+        Measurement { stop, ..measured(call, 1, clock.times(ns, 20)) }
+    };
+    let shared = [5_000.0, 4_500.0, 5_500.0].map(|ns| launches(Stop::Shared, ns));
+    let alone = [3_000.0, 3_050.0].map(|ns| launches(Stop::Capped, ns));
+    let launch = |all: &[&[Measurement]]| fitted(all.concat()).calls.launch.expect("measured").ns;
+    assert_within(launch(&[&shared[..], &alone]), 3_025.0, 0.01, "some alone");
+    assert_within(launch(&[&shared]), 5_000.0, 0.02, "none alone");
+}
+
 /// Kernels take a fourteenth longer in half the streams: how many samples happened to be
 /// taken in which is not what a kernel takes.
 #[test]
