@@ -77,7 +77,7 @@ impl Stopping {
     /// itself, of so many.
     pub fn gives_up(&self, (alone, all): (usize, usize), elapsed: Duration) -> Option<Stop> {
         let is_patient = elapsed <= self.limit * OneCpu::MORE_PATIENCE
-            || all < self.fewest * OneCpu::MORE_PATIENCE as usize;
+            || elapsed <= self.limit * LONG && all < self.fewest * OneCpu::MORE_PATIENCE as usize;
         let enough = alone >= self.fewest.div_ceil(2);
         (!is_patient).then_some(if enough { Stop::Capped } else { Stop::Shared })
     }
@@ -144,16 +144,18 @@ mod tests {
         assert_eq!(stops(scattered, Duration::from_micros(300)), (3, Stop::Capped));
     }
 
-    /// A sample that somebody got in the way of is made up for. After twice as many, those that
-    /// nobody did count alone if they are half of what there should be, and otherwise all.
+    /// A sample that somebody got in the way of is made up for. After twice as many, or a long
+    /// time, those that nobody did count alone if they are half of what there should be, and
+    /// otherwise all.
     #[test]
     fn who_shares_a_core_does_not_wait_for_ever() {
         let stopping = Stopping::new(Duration::from_millis(2), 5);
-        let [soon, late] = [3, 5].map(Duration::from_millis);
+        let [soon, late, later] = [3, 5, 11].map(Duration::from_millis);
         assert_eq!(stopping.gives_up((0, 20), soon), None);
         assert_eq!(stopping.gives_up((4, 9), late), None);
         assert_eq!(stopping.gives_up((3, 10), late), Some(Stop::Capped));
         assert_eq!(stopping.gives_up((2, 10), late), Some(Stop::Shared));
+        assert_eq!(stopping.gives_up((1, 5), later), Some(Stop::Shared));
     }
 
     #[test]
