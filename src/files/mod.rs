@@ -1,13 +1,29 @@
-//! Writing files so that nobody ever sees half of one.
+//! Writing files so that nobody ever sees half of one, and reading those that are no larger than
+//! what they should be.
 //!
 //! Invariant: a file appears under its name when it is whole, or not at all;
 //! one that was there before stays until then. What takes long to write grows
 //! under a name of its own, which says that it is not whole.
 
 use std::fs::{File, OpenOptions, Permissions, TryLockError};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+
+/// The text of a file of at most so many bytes: what goes on without end, as a device does, is
+/// none of ours and would fill all memory.
+///
+/// # Errors
+/// If it cannot be read, is larger, or is no text.
+pub fn read(path: &Path, most: u64) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(most + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        let problem = format!("it has more than {most} bytes, as no such file has");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, problem));
+    }
+    String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
 
 /// The name under which a file grows: `samples.partial.jsonl` for `samples.jsonl`.
 pub fn partial(path: &Path) -> PathBuf {

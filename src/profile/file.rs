@@ -1,6 +1,7 @@
 //! Reading and writing profiles.
 
 use super::{LooksAfter, Profile};
+use crate::files;
 use miette::Diagnostic;
 use serde::Deserialize;
 use std::collections::BTreeSet;
@@ -8,6 +9,9 @@ use std::path::Path;
 
 /// Version of the file format.
 pub const SCHEMA_VERSION: u32 = 1;
+
+/// Bytes of a profile: hundreds of times what a calibration finds.
+const LARGEST: u64 = 64 << 20;
 
 /// How to come by a profile in place of one that is of no use.
 const ANEW: &str = "make it anew from its samples, with `hallway fit SAMPLES --output FILE`, or \
@@ -52,7 +56,7 @@ impl Profile {
     pub fn load(path: &Path) -> Result<Self, ProfileError> {
         let name = path.display().to_string();
         let read = |source| ProfileError::Read { path: name.clone(), source };
-        let text = std::fs::read_to_string(path).map_err(read)?;
+        let text = files::read(path, LARGEST).map_err(read)?;
         if text.starts_with("{\"hallway_samples\"") {
             return Err(ProfileError::Samples { path: name });
         }
@@ -123,7 +127,7 @@ impl Profile {
             path: name.clone(),
             problem: error.to_string(),
         })?;
-        crate::files::write_whole(path, text.as_bytes()).map_err(write)
+        files::write_whole(path, text.as_bytes()).map_err(write)
     }
 }
 

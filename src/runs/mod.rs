@@ -3,6 +3,7 @@
 //!
 //! Invariant: a run holds measurements only. No prediction is ever stored here.
 
+use crate::files;
 use crate::timeline::Timeline;
 use crate::units::Span;
 use miette::Diagnostic;
@@ -11,6 +12,8 @@ use std::path::Path;
 
 /// Version of the file format.
 const FORMAT: u32 = 1;
+/// Bytes of a file of runs.
+const LARGEST: u64 = 256 << 20;
 
 /// One plan, run repeatedly.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -124,7 +127,7 @@ impl RunSet {
     pub fn load(path: &Path) -> Result<Self, RunsError> {
         let name = path.display().to_string();
         let read = |source| RunsError::Read { path: name.clone(), source };
-        let text = std::fs::read_to_string(path).map_err(read)?;
+        let text = files::read(path, LARGEST).map_err(read)?;
         let parse = |source| RunsError::Parse { path: name.clone(), source };
         let Versioned { hallway_runs: found } = serde_json::from_str(&text).map_err(parse)?;
         if found != FORMAT {
@@ -149,7 +152,7 @@ impl RunSet {
         let write = |source| RunsError::Write { path: name.clone(), source };
         let mut text = serde_json::to_string(self).expect("runs are plain data");
         text.push('\n');
-        crate::files::write_whole(path, text.as_bytes()).map_err(write)
+        files::write_whole(path, text.as_bytes()).map_err(write)
     }
 
     /// Adds a run, to those of the same plan if there are any.

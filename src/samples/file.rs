@@ -1,6 +1,7 @@
 //! Reading and writing samples.
 
 use super::{Condition, Measurement, Provenance, Samples, Trial, table};
+use crate::files;
 use crate::units::Span;
 use miette::Diagnostic;
 use serde::{Deserialize, Serialize};
@@ -100,6 +101,9 @@ impl<W: Write> Recorder<W> {
     }
 }
 
+/// Bytes of samples: those of a hundred calibrations.
+const LARGEST: u64 = 256 << 20;
+
 impl Samples {
     /// Reads what a calibration wrote, or a table if the file's name ends in
     /// `.csv`. A last line that was never finished is what an interrupted
@@ -110,7 +114,7 @@ impl Samples {
     pub fn load(path: &Path) -> Result<Self, SamplesError> {
         let name = path.display().to_string();
         let file = |source| SamplesError::File { path: name.clone(), source };
-        let text = std::fs::read_to_string(path).map_err(file)?;
+        let text = files::read(path, LARGEST).map_err(file)?;
         // As spreadsheets begin a file.
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv")) {

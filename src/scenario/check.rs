@@ -5,6 +5,7 @@ use super::graph;
 use super::raw::{self, HostState, RawBuffer, RawHome, RawLimits, RawPlans};
 use super::task::Scope;
 use super::{Buffer, Home, HostMemory, Limits, PlanChoice, Workload};
+use crate::files;
 use crate::units::Bytes;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,6 +18,8 @@ const FAMILIES: [&str; 8] =
 /// No count is larger, so that times multiplied by counts stay within 64 bits.
 const LARGEST_COUNT: i64 = 1_000_000;
 
+/// Bytes of a scenario: thousands of tasks.
+const LARGEST: u64 = 4 << 20;
 /// Names stand in tables, plots and file names.
 const LONGEST_NAME: usize = 64;
 
@@ -28,7 +31,7 @@ impl Workload {
 
     /// Reads the scenario in a file.
     pub fn load(path: &Path) -> Result<Self, ScenarioError> {
-        let text = std::fs::read_to_string(path)
+        let text = files::read(path, LARGEST)
             .map_err(|cause| ScenarioError::Unreadable { path: path.to_owned(), cause })?;
         Self::from_toml(&path.display().to_string(), &text)
     }

@@ -174,6 +174,8 @@ fn a_file_that_cannot_be_read_is_named() {
     std::fs::write(&path, b"name = \"\xe9t\xe9\"").expect("written");
     let error = Workload::load(&path).expect_err("not UTF-8");
     assert!(error.help().expect("a fix").to_string().contains("UTF-8"));
+    let endless = Workload::load(Path::new("/dev/zero")).expect_err("it never ends");
+    assert!(endless.to_string().contains("more than 4194304 bytes"), "{endless}");
 }
 
 #[test]
