@@ -12,7 +12,7 @@ use std::path::PathBuf;
 pub(super) struct EvaluateArguments {
     #[command(flatten)]
     predicting: Predicting,
-    /// Passes over the workload in one program [default: as the scenario says]
+    /// Passes over the workload in one program: 1 to 1000000 [default: as the scenario says]
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     runs: Option<u64>,
     /// Show every plan, not only the fastest and the best of each kind

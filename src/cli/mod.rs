@@ -70,7 +70,7 @@ struct Predicting {
     /// Seed of the draws behind every interval
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Draws behind every interval
+    /// Draws behind every interval: 10 to 10000
     #[arg(long, default_value_t = crate::simulate::DRAWS as u16,
         value_parser = clap::value_parser!(u16).range(10..=10_000))]
     draws: u16,

@@ -6,6 +6,7 @@
 //! one of `path`, `kernel`, `call` and `operation` that is filled in.
 
 mod machine;
+mod seconds;
 mod several;
 mod transfers;
 
@@ -213,7 +214,8 @@ impl<'r> Row<'r> {
             "call" => self.call()?,
             _ => self.operation()?,
         };
-        Ok((quantity, self.seconds()?))
+        let time = self.seconds(&quantity)?;
+        Ok((quantity, time))
     }
 
     fn copy(&self) -> Result<Quantity, String> {
@@ -373,29 +375,7 @@ impl<'r> Row<'r> {
             )),
         }
     }
-
-    /// Up to a day, and no less than [`FASTEST`] takes: else it is in another unit.
-    fn seconds(&self) -> Result<Span, String> {
-        let text = self.needs("seconds", "write such as 23.1e-6")?;
-        let copied = if self.get("path").is_some() { self.bytes("bytes")? } else { None };
-        let copied = copied.unwrap_or_default();
-        match text.parse::<f64>() {
-            Ok(seconds) if copied.as_f64() > FASTEST * seconds && seconds > 0.0 => Err(format!(
-                "column `seconds`: no copy of {copied} takes `{text}`, which is over 100 TB/s; \
-                 write seconds, such as 23.1e-6"
-            )),
-            Ok(seconds) if (0.5e-9..86_400.0).contains(&seconds) => {
-                Ok(Span::from_seconds_f64(seconds))
-            }
-            _ => Err(format!(
-                "column `seconds`: `{text}` is no time; write seconds, such as 23.1e-6"
-            )),
-        }
-    }
 }
-
-/// Bytes a second, more than any memory has.
-const FASTEST: f64 = 1e14;
 
 fn listed(names: &[&str]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();

@@ -1,0 +1,62 @@
+//! The column of times, which are in seconds: those that no machine takes are in another unit.
+
+use super::Row;
+use crate::samples::Quantity;
+use crate::units::{Bytes, Span};
+
+/// Bytes a second, more than any memory has, and less than any link.
+const FASTEST: f64 = 1e14;
+const SLOWEST: f64 = 1e7;
+/// Operations a second, or bytes, that any processor gets through.
+const LEAST_WORK: f64 = 1e8;
+/// Seconds that nothing takes besides, however far away the device is.
+const LONGEST: f64 = 0.01;
+
+impl Row<'_> {
+    pub(super) fn seconds(&self, of: &Quantity) -> Result<Span, String> {
+        let text = self.needs("seconds", "write such as 23.1e-6")?;
+        let wrong = |problem: String| {
+            Err(format!("column `seconds`: {problem}; write seconds, such as 23.1e-6"))
+        };
+        let Some(seconds) = text.parse().ok().filter(|time| (0.0..86_400.0).contains(time)) else {
+            return wrong(format!("`{text}` is no time"));
+        };
+        if let Some(bytes) = copied(of).filter(|bytes| bytes.as_f64() > FASTEST * seconds) {
+            return wrong(format!("no copy of {bytes} takes `{text}`, which is over 100 TB/s"));
+        }
+        if seconds > longest(of) {
+            return wrong(format!("no machine takes `{text}` for this"));
+        }
+        if seconds < 0.5e-9 {
+            return wrong(format!("`{text}` is no time"));
+        }
+        Ok(Span::from_seconds_f64(seconds))
+    }
+}
+
+/// What a copy is of.
+const fn copied(of: &Quantity) -> Option<Bytes> {
+    match of {
+        Quantity::Copy { bytes, .. }
+        | Quantity::Staged { bytes, .. }
+        | Quantity::Shared { bytes, .. }
+        | Quantity::Transfer { bytes, .. }
+        | Quantity::PeerCopy { bytes, .. }
+        | Quantity::Concurrent { bytes, .. } => Some(*bytes),
+        Quantity::On { of, .. } => copied(of),
+        _ => None,
+    }
+}
+
+/// Seconds that it takes at most, wherever it was measured.
+fn longest(of: &Quantity) -> f64 {
+    let work = match of {
+        Quantity::On { of, .. } => return longest(of),
+        Quantity::Kernel { variant, elements } | Quantity::Twin { variant, elements, .. } => {
+            let flops = variant.kernel.flops_per_element(&variant.arguments());
+            (variant.bytes(*elements) as f64 + flops * *elements as f64) / LEAST_WORK
+        }
+        _ => copied(of).map_or(0.0, |bytes| bytes.as_f64() / SLOWEST),
+    };
+    LONGEST + work
+}
