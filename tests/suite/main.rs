@@ -2,6 +2,7 @@
 mod calibrations_can_be_interrupted;
 mod changes_are_told_from_scatter;
 mod commands_explain_themselves;
+mod committed_profiles_come_from_their_samples;
 mod damaged_files_are_refused;
 mod fits_recover_the_truth;
 mod intervals_hold_what_they_promise;

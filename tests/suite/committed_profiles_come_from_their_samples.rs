@@ -1,0 +1,26 @@
+//! A committed profile is what its samples say, and predicts what was tried along with them as
+//! well as it claims to.
+
+use hallway::profile::Profile;
+use std::path::Path;
+use std::process::Command;
+
+#[test]
+fn each_is_fitted_by_this_version_and_does_well_on_its_trials() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, devices) in [("h200", 1), ("others/two-h100", 2)] {
+        let committed = Path::new(env!("CARGO_MANIFEST_DIR")).join("calibration").join(name);
+        let again = folder.path().join("again.toml");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hallway"));
+        command.arg("fit").arg(committed.join("samples.jsonl")).arg("--output").arg(&again);
+        assert!(command.output().expect("it runs").status.success(), "{name}");
+        let committed = committed.join("profile.toml");
+        let [fitted, text] = [&again, &committed].map(|path| std::fs::read(path).expect("there"));
+        assert!(fitted == text, "{name}: make it anew with `hallway fit`");
+        let profile = Profile::load(&committed).expect("committed");
+        assert_eq!(profile.machine.devices, devices, "{name}");
+        let accuracy = profile.accuracy.expect("it was tried");
+        assert!(accuracy.median_error <= 0.02, "{name}: {} off", accuracy.median_error);
+        assert!((0.85..=0.95).contains(&accuracy.coverage), "{name}: {}", accuracy.coverage);
+    }
+}
