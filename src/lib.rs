@@ -27,7 +27,7 @@
 //! | room | what it holds |
 //! |---|---|
 //! | [`units`] | bytes, spans, instants, bandwidths; how people write them |
-//! | [`files`] | writing files whole or not at all |
+//! | [`files`] | reading files up to a size, writing them whole or not at all |
 //! | [`stats`] | robust summaries, lines, segmentation |
 //! | [`kernels`] | which kernels there are, what they read, write and cost on paper |
 //! | [`scenario`] | a TOML file, checked and resolved into a workload |

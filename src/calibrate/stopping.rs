@@ -17,6 +17,9 @@ const MOST: usize = 201;
 /// from then on, the least number of them is enough.
 const LONG: u32 = 5;
 const FEWEST_OF_LONG: usize = 3;
+/// So many times as many samples are taken, if they do not take long, where somebody gets in the
+/// way of some.
+const MADE_UP_FOR: usize = 2;
 /// So many samples show of what kind the scatter is, and how often a quantity takes
 /// which of two values.
 const FEWEST_TO_REST: usize = 100;
@@ -76,10 +79,14 @@ impl Stopping {
     /// Why to stop although others use the core: so many samples were taken with a core to
     /// itself, of so many.
     pub fn gives_up(&self, (alone, all): (usize, usize), elapsed: Duration) -> Option<Stop> {
-        let is_patient = elapsed <= self.limit * OneCpu::MORE_PATIENCE
-            || elapsed <= self.limit * LONG && all < self.fewest * OneCpu::MORE_PATIENCE as usize;
-        let enough = alone >= self.fewest.div_ceil(2);
-        (!is_patient).then_some(if enough { Stop::Capped } else { Stop::Shared })
+        let fewest = self.fewest_within(elapsed);
+        let is_long = elapsed > self.limit * LONG;
+        let wanted = if is_long { fewest } else { fewest * MADE_UP_FOR };
+        if elapsed <= self.limit * OneCpu::MORE_PATIENCE || all < wanted {
+            return None;
+        }
+        let enough = alone >= fewest.div_ceil(2);
+        Some(if enough { Stop::Capped } else { Stop::Shared })
     }
 
     fn fewest_within(&self, elapsed: Duration) -> usize {
@@ -155,7 +162,9 @@ mod tests {
         assert_eq!(stopping.gives_up((4, 9), late), None);
         assert_eq!(stopping.gives_up((3, 10), late), Some(Stop::Capped));
         assert_eq!(stopping.gives_up((2, 10), late), Some(Stop::Shared));
-        assert_eq!(stopping.gives_up((1, 5), later), Some(Stop::Shared));
+        assert_eq!(stopping.gives_up((0, 2), later), None);
+        assert_eq!(stopping.gives_up((1, 3), later), Some(Stop::Shared));
+        assert_eq!(stopping.gives_up((2, 3), later), Some(Stop::Capped));
     }
 
     #[test]

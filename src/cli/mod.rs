@@ -64,7 +64,7 @@ struct Predicting {
     /// Scenario files
     #[arg(required = true, value_name = "SCENARIO")]
     scenarios: Vec<PathBuf>,
-    /// Profile of the machine to predict, or its folder [default: the newest under calibration/]
+    /// Profile of the machine to predict, or its folder [default: the newest in calibration/*/]
     #[arg(long, value_name = "FILE")]
     profile: Option<PathBuf>,
     /// Seed of the draws behind every interval

@@ -100,7 +100,7 @@ pub(super) fn in_folder(path: &Path) -> PathBuf {
 }
 
 impl Predicting {
-    /// The profile that was named, or the newest under `calibration/`.
+    /// The profile that was named, or the newest of `calibration/*/profile.toml`.
     pub fn profile(&self) -> Result<Found, Failure> {
         let path = match &self.profile {
             Some(path) => in_folder(path),

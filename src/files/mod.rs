@@ -19,7 +19,7 @@ pub fn read(path: &Path, most: u64) -> io::Result<String> {
     let mut bytes = Vec::new();
     File::open(path)?.take(most + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
-        let problem = format!("it has more than {most} bytes, as no such file has");
+        let problem = format!("it goes on beyond {} MiB, and none is so long", most >> 20);
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, problem));
     }
     String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))

@@ -7,7 +7,7 @@ use crate::stats::{
     biweight_mean, median, modes, relative_spread, segment, theil_sen, unraised_mean,
 };
 use crate::units::Span;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) struct Lookup<'s> {
     measurements: Vec<&'s Measurement>,
@@ -20,14 +20,17 @@ impl<'s> Lookup<'s> {
     pub fn new(samples: &'s Samples) -> Self {
         let passes = passes(samples);
         let is_whole = passes.iter().map(Vec::len).sum::<usize>() == samples.measurements.len();
-        let measurements = samples.measurements.iter().collect();
-        Self { measurements, passes: is_whole.then_some(passes) }
+        let measurements = left_alone(samples.measurements.iter().collect());
+        Self { measurements, passes: is_whole.then(|| passes.map(left_alone)) }
     }
 
     /// Of each pass alone, with curves that follow points as closely as those of both.
     pub fn of_passes(samples: &'s Samples) -> [Self; 2] {
         let whole = Self::new(samples);
-        passes(samples).map(|measurements| Self { measurements, passes: whole.passes.clone() })
+        passes(samples).map(|measurements| Self {
+            measurements: left_alone(measurements),
+            passes: whole.passes.clone(),
+        })
     }
 
     /// The time of one repetition. Where it has two modes, that of the larger one,
@@ -57,12 +60,9 @@ impl<'s> Lookup<'s> {
     /// others on the host can only slow it, and may do so throughout a visit (Chen and
     /// Revels, "Robust benchmarking in noisy environments", 2016).
     fn pooled(&self, wanted: impl Fn(&Quantity) -> bool) -> Option<Pooled> {
-        let mut found: Vec<&Measurement> =
+        let found: Vec<&Measurement> =
             self.measurements().filter(|m| wanted(&m.quantity)).collect();
         let middle = Middle::of(&found.first()?.quantity);
-        if found.iter().any(|m| m.stop != Stop::Shared) {
-            found.retain(|m| m.stop != Stop::Shared);
-        }
         let few = found.iter().map(|m| m.count).min()?;
         let most = found.iter().map(|m| m.count).max()?;
         let [mut short, mut long] = [few, most].map(|count| visits_of(&found, count));
@@ -119,7 +119,10 @@ impl<'s> Lookup<'s> {
         }
         let mut points = trusted(&points);
         if let Some(of_rate) = of_rate {
-            points = straightened(unhindered(points), of_rate);
+            if !self.is_table() {
+                points = unhindered(points);
+            }
+            points = straightened(points, of_rate);
         }
         Some((points, median(&scatters)?))
     }
@@ -139,6 +142,11 @@ impl<'s> Lookup<'s> {
             Some([one, other]) if one.len() > 2 && other.len() > 2 => tolerance([&one, &other]),
             _ => TOLERANCE,
         }
+    }
+
+    /// Whether it is somebody else's table, who knows what else went on meanwhile.
+    fn is_table(&self) -> bool {
+        self.measurements.iter().any(|m| m.stop == Stop::Elsewhere)
     }
 
     pub fn measurements(&self) -> impl Iterator<Item = &'s Measurement> {
@@ -165,6 +173,17 @@ fn passes(samples: &Samples) -> [Vec<&Measurement>; 2] {
         numbered.iter().copied().filter(is_in).map(|(one, _)| one).collect()
     };
     [half(false), half(true)]
+}
+
+/// Those without the visits at which something else used the core all along, of quantities that
+/// have others. (What needs no core of its own was once marked so for being slow.)
+fn left_alone(mut measurements: Vec<&Measurement>) -> Vec<&Measurement> {
+    let is_alone =
+        |m: &&Measurement| m.stop != Stop::Shared || m.quantity.doer() != Doer::OneThread;
+    let alone: BTreeSet<&Quantity> =
+        measurements.iter().copied().filter(is_alone).map(|m| &m.quantity).collect();
+    measurements.retain(|m| is_alone(m) || !alone.contains(&m.quantity));
+    measurements
 }
 
 /// The times of so many repetitions, visit by visit.
@@ -319,23 +338,18 @@ fn trusted(points: &[Point]) -> Points {
     sure.map(|(point, _)| (point.size as f64, point.ns)).collect()
 }
 
-/// The points without those that take clearly more for each byte than a smaller one and a larger
-/// one do. What goes over a link could go in smaller parts: somebody else used it, at every visit
-/// of that size. (On an H100, with two visits, copies of 2 MiB once came out at 34 GB/s between
-/// others of 52.) Where none that is larger is quick again, it is the link that carries less.
+/// The points without any that takes clearly more for each byte than the next smaller and the next
+/// larger one. What goes over a link could go in smaller parts: somebody else used it, at every
+/// visit of that size. (On an H100, with two visits, copies of 2 MiB once came out at 34 GB/s
+/// between others of 52.) Where the larger one is no quicker, it is the link that carries less.
 fn unhindered(points: Points) -> Points {
-    let per_byte = |&(size, ns): &(f64, f64)| ns / size;
-    let least_of_smaller = points.iter().scan(f64::INFINITY, |least, point| {
-        let before = *least;
-        *least = before.min(per_byte(point));
-        Some(before)
-    });
-    let limits: Vec<f64> = least_of_smaller.map(|least| DISTURBED * least).collect();
-    let is_free = |at: &usize| {
-        let is_quick = |point: &(f64, f64)| per_byte(point) <= limits[*at];
-        is_quick(&points[*at]) || !points[at + 1..].iter().any(is_quick)
+    let per_byte = |at: usize| points.get(at).map(|&(size, ns)| ns / size);
+    let is_hindered = |at: usize| {
+        let limit = DISTURBED * per_byte(at.checked_sub(1)?)?;
+        Some(per_byte(at)? > limit && per_byte(at + 1)? <= limit)
     };
-    (0..points.len()).filter(is_free).map(|at| points[at]).collect()
+    let free = (0..points.len()).filter(|&at| is_hindered(at) != Some(true));
+    free.map(|at| points[at]).collect()
 }
 
 /// The points with those of this size and more, which go by one rate, on a line: the link's does

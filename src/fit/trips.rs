@@ -2,8 +2,8 @@
 
 use super::lookup::Lookup;
 use crate::profile::{CallCosts, Curve, Estimate, InlineCopies};
-use crate::samples::{Link, Quantity, TripPart};
-use crate::stats::{interpolate, median, quantile};
+use crate::samples::{Link, Quantity, TURNS, TripPart};
+use crate::stats::{biweight_mean, median, quantile};
 use crate::units::Bytes;
 use std::ops::RangeInclusive;
 
@@ -97,14 +97,13 @@ pub(super) fn inline_copies(lookup: &Lookup<'_>, calls: &CallCosts) -> Option<In
 /// The shares of launches of which it is said how long they take.
 const SHARES: [f64; 13] = [0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99];
 
-/// Trips with fewer launches say little of single ones.
-const FEWEST: usize = 256;
+/// Means of fewer say little of what is usual.
+const FEWEST: usize = 16;
 
 /// How far single launches lie from what launches together take: those of trips are timed one
 /// by one. `None` if there are too few to tell.
 ///
-/// As many as a plan has come to their mean, whatever some of them take, and so do those of which
-/// the estimate was made: that of the factors is 1.
+/// That is found as the estimate is: of so many together, those left out that lie far off.
 pub(super) fn launch_spread(lookup: &Lookup<'_>) -> Option<Vec<(f64, f64)>> {
     let is_launch = |quantity: &Quantity| match *quantity {
         Quantity::Trip { in_graph: false, first, next, part, .. } => match part {
@@ -116,19 +115,10 @@ pub(super) fn launch_spread(lookup: &Lookup<'_>) -> Option<Vec<(f64, f64)>> {
     };
     let trips = lookup.measurements().filter(|one| is_launch(&one.quantity));
     let times: Vec<f64> = trips.flat_map(|one| &one.times).map(|time| time.nanos_f64()).collect();
-    if times.len() < FEWEST {
-        return None;
-    }
-    let quantile = |share| Some((share, quantile(&times, share)?));
-    let quantiles: Vec<(f64, f64)> = SHARES.map(quantile).into_iter().collect::<Option<_>>()?;
-    let mean = mean(&quantiles);
-    (mean > 0.0).then(|| quantiles.into_iter().map(|(share, ns)| (share, ns / mean)).collect())
-}
-
-/// That of what has these quantiles, straight between them.
-fn mean(quantiles: &[(f64, f64)]) -> f64 {
-    let shares = [0.0].into_iter().chain(quantiles.iter().map(|knot| knot.0)).chain([1.0]);
-    let knots: Vec<(f64, f64)> = shares.map(|at| (at, interpolate(quantiles, at))).collect();
-    let piece = |ends: &[(f64, f64)]| (ends[1].0 - ends[0].0) * (ends[0].1 + ends[1].1) / 2.0;
-    knots.windows(2).map(piece).sum()
+    let together = times.chunks_exact(TURNS as usize);
+    let means: Vec<f64> =
+        together.map(|some| some.iter().sum::<f64>() / some.len() as f64).collect();
+    let usual = biweight_mean(&means, 0.0).filter(|&usual| means.len() >= FEWEST && usual > 0.0)?;
+    let factor = |share| Some((share, quantile(&times, share)? / usual));
+    SHARES.map(factor).into_iter().collect()
 }

@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// Version of the file format.
 const FORMAT: u32 = 1;
-/// Bytes of a file of runs.
+/// Bytes of a file of runs: a thousand times what `verify` writes of a scenario.
 const LARGEST: u64 = 256 << 20;
 
 /// One plan, run repeatedly.

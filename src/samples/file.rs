@@ -9,7 +9,9 @@ use std::io::Write;
 use std::path::Path;
 
 /// Version of the file format.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
+/// Has no visits that are [`Stop::Shared`](super::Stop::Shared), and is otherwise the same.
+const EARLIEST: u32 = 2;
 
 #[derive(Serialize, Deserialize)]
 struct Header {
@@ -38,7 +40,10 @@ pub enum SamplesError {
     #[error("{path}:{line}: not a line of samples: {source}")]
     #[diagnostic(help("put that line right, or calibrate again; a table's name ends in .csv"))]
     Line { path: String, line: usize, source: serde_json::Error },
-    #[error("{path} has samples of format {found}; this hallway reads format {FORMAT}")]
+    #[error(
+        "{path} has samples of format {found}; this hallway reads formats {EARLIEST} to \
+         {FORMAT}"
+    )]
     #[diagnostic(help("calibrate again, or fit them with the hallway that took them"))]
     Format { path: String, found: u32 },
     #[error("{path} is empty")]
@@ -126,7 +131,7 @@ impl Samples {
             return Err(SamplesError::Empty { path: name });
         };
         let version: Versioned = serde_json::from_str(first).map_err(|source| bad(1, source))?;
-        if version.hallway_samples != FORMAT {
+        if !(EARLIEST..=FORMAT).contains(&version.hallway_samples) {
             return Err(SamplesError::Format { path: name, found: version.hallway_samples });
         }
         let header: Header = serde_json::from_str(first).map_err(|source| bad(1, source))?;

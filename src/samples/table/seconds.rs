@@ -4,8 +4,9 @@ use super::Row;
 use crate::samples::Quantity;
 use crate::units::{Bytes, Span};
 
-/// Bytes a second, more than any memory has, and less than any link.
+/// Bytes a second, more than any memory has.
 const FASTEST: f64 = 1e14;
+/// Bytes a second, less than any link carries.
 const SLOWEST: f64 = 1e7;
 /// Operations a second, or bytes, that any processor gets through.
 const LEAST_WORK: f64 = 1e8;
@@ -25,7 +26,7 @@ impl Row<'_> {
             return wrong(format!("no copy of {bytes} takes `{text}`, which is over 100 TB/s"));
         }
         if seconds > longest(of) {
-            return wrong(format!("no machine takes `{text}` for this"));
+            return wrong(format!("no machine takes as long as `{text}` for this"));
         }
         if seconds < 0.5e-9 {
             return wrong(format!("`{text}` is no time"));

@@ -110,6 +110,26 @@ fn a_size_that_was_never_left_alone_is_told_by_others() {
     }
 }
 
+/// A step over two sizes is the link's own, as is one that a table has.
+#[test]
+fn steps_of_the_link_itself_stay() {
+    let mut clock = Clock::new(0.002, 0.0);
+    let mut found = |slow: &[u64], stop| {
+        let one = |power: u32| {
+            let bytes = 1 << power;
+            let slower = if slow.contains(&bytes) { 1.5 } else { 1.0 };
+            let times = clock.times(slower * (1_400.0 + bytes as f64 / 55.0), 7);
+            Measurement { stop, ..measured(copy(bytes), 1, times) }
+        };
+        fitted((16..=28).map(one).collect()).copy(DOWN, Bytes::mib(2)).expect("measured")
+    };
+    let truth = 1_400.0 + Bytes::mib(2).as_f64() / 55.0;
+    let both = [1 << 21, 1 << 22];
+    assert_within(found(&both[..1], Stop::Settled).nanos_f64(), truth, 0.02, "one size");
+    assert_within(found(&both, Stop::Settled).nanos_f64(), 1.5 * truth, 0.02, "two sizes");
+    assert_within(found(&both[..1], Stop::Elsewhere).nanos_f64(), 1.5 * truth, 0.02, "a table");
+}
+
 /// At some visits the core was not to be had alone: as long as there are others, they tell.
 #[test]
 fn visits_on_a_shared_core_count_where_there_are_no_others() {
