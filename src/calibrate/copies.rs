@@ -72,7 +72,8 @@ impl Rig<'_> {
         self.blocker.hold(inward)?;
         inward.record(&self.ordering[0])?;
         outward.wait(&self.ordering[0])?;
-        let issued = Direction::BOTH.into_iter().zip(0..).try_for_each(|(direction, side)| {
+        let issued = Direction::BOTH.into_iter().try_for_each(|direction| {
+            let side = direction as usize;
             let ashore = self.pinned[side].as_mut_ptr();
             self.row(side, (direction, bytes), ashore, start..start + count)?;
             self.streams[side].record(&self.marks[2 * side + 1])

@@ -242,8 +242,8 @@ fn sampled(
             return Ok((taken, stop));
         }
         let (alone, all) = (times[0].len(), times[0].len() + beside[0].len());
-        let given_up = || stopping.gives_up((alone, all), start.elapsed());
-        if let Some(stop) = if needs_core { given_up() } else { None } {
+        let given_up = needs_core.then(|| stopping.gives_up((alone, all), start.elapsed()));
+        if let Some(stop) = given_up.flatten() {
             if stop == Stop::Shared {
                 times.iter_mut().zip(beside).for_each(|(times, beside)| times.append(beside));
             }

@@ -176,10 +176,9 @@ fn passes(samples: &Samples) -> [Vec<&Measurement>; 2] {
 }
 
 /// Those without the visits at which something else used the core all along, of quantities that
-/// have others. (What needs no core of its own was once marked so for being slow.)
+/// have others.
 fn left_alone(mut measurements: Vec<&Measurement>) -> Vec<&Measurement> {
-    let is_alone =
-        |m: &&Measurement| m.stop != Stop::Shared || m.quantity.doer() != Doer::OneThread;
+    let is_alone = |m: &&Measurement| m.stop != Stop::Shared;
     let alone: BTreeSet<&Quantity> =
         measurements.iter().copied().filter(is_alone).map(|m| &m.quantity).collect();
     measurements.retain(|m| is_alone(m) || !alone.contains(&m.quantity));
