@@ -1,7 +1,7 @@
 //! Copies of page-locked memory, one way and both ways.
 
 use super::probes::LARGEST;
-use super::rig::Rig;
+use super::rig::{Piece, Rig};
 use crate::gpu::{GpuError, Stream};
 use crate::plan::Direction;
 use crate::samples::{Link, SHORT_COPY};
@@ -49,36 +49,56 @@ impl Rig<'_> {
         let start = self.turn * count;
         let piece = self.piece(false)?;
         let beside = self.held(|rig| {
-            let (copying, running) = (&rig.streams[0], &rig.streams[1]);
             // Not of the bytes that are copied without kernels.
             let ashore = rig.pinned[1].as_mut_ptr();
-            rig.row(0, (direction, bytes), ashore, start..start)?;
-            (start..start + count).try_for_each(|place| {
-                let copied = &rig.ordering[place as usize % rig.ordering.len()];
-                rig.copy_at(copying, direction, ashore, bytes, place)?;
-                copying.record(copied)?;
-                running.wait(copied)?;
-                rig.issue(running, Link::Kernel, &piece)
-            })
+            rig.row_beside(1, &piece, (direction, bytes), ashore, start..start + count)
         })?;
         self.streams[1].synchronize()?;
         Ok([beside, self.copies(direction, bytes, false, count)?])
     }
 
-    /// Device times of `count` copies each way, both ways at once, each of other bytes.
+    /// Those of the first stream, with a kernel in another one that waits for each.
+    fn row_beside(
+        &self,
+        running: usize,
+        piece: &Piece,
+        (direction, bytes): (Direction, Bytes),
+        ashore: *mut f32,
+        mut places: Range<u64>,
+    ) -> Result<(), GpuError> {
+        let (copying, running) = (&self.streams[0], &self.streams[running]);
+        self.row(0, (direction, bytes), ashore, places.start..places.start)?;
+        places.try_for_each(|place| {
+            let copied = &self.ordering[place as usize % self.ordering.len()];
+            self.copy_at(copying, direction, ashore, bytes, place)?;
+            copying.record(copied)?;
+            running.wait(copied)?;
+            self.issue(running, Link::Kernel, piece)
+        })
+    }
+
+    /// Device times of `count` copies each way, both ways at once, each of other bytes; with a
+    /// small kernel in a third stream that waits for each to the device, as plans that copy both
+    /// ways have kernels at work.
     pub fn shared_copies(&mut self, bytes: Bytes, count: u64) -> Result<[Span; 2], GpuError> {
         let start = self.turn * count;
-        let [inward, outward] = [&self.streams[0], &self.streams[1]];
+        let piece = self.piece(false)?;
+        let [inward, outward, running] = [0, 1, 2].map(|at| &self.streams[at]);
         self.blocker.hold(inward)?;
         inward.record(&self.ordering[0])?;
         outward.wait(&self.ordering[0])?;
         let issued = Direction::BOTH.into_iter().try_for_each(|direction| {
             let side = direction as usize;
-            let ashore = self.pinned[side].as_mut_ptr();
-            self.row(side, (direction, bytes), ashore, start..start + count)?;
+            let (row, ashore) = ((direction, bytes), self.pinned[side].as_mut_ptr());
+            match direction {
+                Direction::HostToDevice => {
+                    self.row_beside(2, &piece, row, ashore, start..start + count)?;
+                }
+                Direction::DeviceToHost => self.row(side, row, ashore, start..start + count)?,
+            }
             self.streams[side].record(&self.marks[2 * side + 1])
         });
-        self.blocker.end(&[inward, outward])?;
+        self.blocker.end(&[inward, outward, running])?;
         issued?;
         Ok([self.marks[1].since(&self.marks[0])?, self.marks[3].since(&self.marks[2])?])
     }

@@ -130,6 +130,8 @@ pub(super) fn visits(quantity: &Quantity, extent: Extent) -> usize {
         // Others on the link take from these what they use, now more and now less. Of copies both
         // ways, all of them count: within a minute they went at 32 to 43 GB/s.
         (Quantity::Shared { .. }, _) if quantity.is_of_rate() => 32,
+        // What engines make of each other differs from visit to visit by a twentieth.
+        (Quantity::Shared { .. }, _) => 3,
         (Quantity::Concurrent { .. }, _) if quantity.is_of_rate() => 8,
         _ if quantity.is_of_rate() => 3,
         // Between what the cores of a team keep and what they do not lie few sizes, and at

@@ -40,8 +40,9 @@ pub(super) const LARGEST: Bytes = Bytes::mib(256);
 /// and now less of that.
 const AT_ONCE: Bytes = Bytes::mib(64);
 
-/// Copies in a row, both ways at once, if there is room for as many.
-const BOTH_WAYS: u64 = 32;
+/// Copies in a row, both ways at once, if there is room for as many: the first score of them may
+/// go in step, and hide their starts behind each other, as later ones and those of plans do not.
+const BOTH_WAYS: u64 = 96;
 
 /// Copies in a row beside kernels.
 const BESIDE_KERNELS: u64 = 24;
@@ -66,8 +67,8 @@ pub(super) fn device_probes(sizes: &Sizes) -> Vec<Probe> {
             probes.push(one(copy(direction, bytes, true), Counts::ByDuration));
         }
     }
-    for &power in sizes.shared_powers {
-        let bytes = Bytes::new(1 << power);
+    for &bytes in sizes.shared {
+        let bytes = Bytes::new(bytes);
         let quantities = Direction::BOTH.map(|direction| Quantity::Shared { direction, bytes });
         let count = (AT_ONCE.get() / bytes.get()).clamp(1, BOTH_WAYS);
         probes.push(Probe { quantities: quantities.to_vec(), counts: Counts::Of(count) });

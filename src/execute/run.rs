@@ -193,7 +193,7 @@ impl InTurn<'_> {
 mod tests {
     use super::*;
 
-    /// Twenty passes of warm-up have 3 ms in a turn.
+    /// A warm-up has 3 ms in a turn: twenty passes, here.
     #[test]
     fn longer_plans_have_several_turns_at_once() {
         let at_once = |micros| Effort::SHORT.at_once(Duration::from_micros(micros));

@@ -7,8 +7,9 @@ use super::run::{Effort, ExecuteError, Executor};
 use super::trace;
 use crate::gpu::{Device, Graph};
 use crate::host::{OneCpu, available_memory};
-use crate::plan::{Call, Capacities, Plan, Whose, check_fits};
+use crate::plan::{Allocation, Call, Capacities, Place, Plan, Whose, check_fits};
 use crate::runs::{Run, Trace};
+use crate::scenario::HostMemory;
 use crate::units::Span;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -27,6 +28,10 @@ const LONGEST_PAUSE: Duration = Duration::from_micros(8);
 
 /// Passes after which the caches of another core know the plan.
 const PASSES_TO_SETTLE: usize = 2;
+
+/// Passes after which the device, and the caches of this core, know a plan whose data the CPU
+/// neither computes nor stages.
+const PASSES_TO_KNOW: usize = 3;
 
 /// A plan that is set up.
 ///
@@ -130,6 +135,7 @@ impl<'a> Stage<'a> {
         effort: Effort,
         cpu: &mut OneCpu,
     ) -> Result<(), ExecuteError> {
+        let effort = Effort { warm_up_passes: warm_up_passes(self.plan, effort), ..effort };
         let at_once = effort.at_once(self.lasts);
         if !turn.is_multiple_of(at_once) {
             return Ok(());
@@ -259,6 +265,16 @@ impl<'a> Stage<'a> {
     }
 }
 
+/// The last-level cache matters only to plans whose data the CPU goes through.
+fn warm_up_passes(plan: &Plan, effort: Effort) -> usize {
+    let computes = |call: &Call| matches!(call, Call::Compute { .. });
+    let is_staged = |at: &Allocation| at.place == Place::Host(HostMemory::Pageable);
+    if plan.body.iter().any(computes) || plan.allocations.iter().any(is_staged) {
+        return effort.warm_up_passes;
+    }
+    effort.warm_up_passes.min(PASSES_TO_KNOW)
+}
+
 /// Before anything is taken: whoever takes the last page may be stopped by the
 /// system, without a word.
 fn check_room(device: Option<&Device>, plan: &Plan) -> Result<(), ExecuteError> {
@@ -325,6 +341,18 @@ mod tests {
             let executor = Executor::new(None, &team, &workload, 1);
             let stage = Stage::new(&executor, &plan).expect("it runs");
             assert_eq!(stage.works_alone, works_alone, "{elements} elements, {threads} threads");
+        }
+    }
+
+    /// Nobody else has a cache to fill, and so many passes take most of a turn.
+    #[test]
+    fn whose_data_the_cpu_goes_through_warms_up_longer() {
+        let workload = saxpy_into("z", 1_000);
+        let round_trip = |memory| Strategy { family: Family::RoundTrip, memory, graph: false };
+        let [pageable, pinned] = [HostMemory::Pageable, HostMemory::Pinned].map(round_trip);
+        for (strategy, passes) in [(ON_CPU, 20), (pageable, 20), (pinned, 3)] {
+            let plan = build(&workload, strategy).expect("it can be done");
+            assert_eq!(warm_up_passes(&plan, Effort::SHORT), passes, "{strategy}");
         }
     }
 

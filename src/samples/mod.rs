@@ -211,7 +211,7 @@ pub enum Quantity {
         kernels: bool,
     },
     /// Device time of the copies of one direction while as many go the other
-    /// way: both are measured at once, so their samples belong together.
+    /// way, and kernels are at work: both are measured at once, so their samples belong together.
     Shared {
         direction: Direction,
         bytes: Bytes,
