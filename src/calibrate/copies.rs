@@ -6,7 +6,6 @@ use crate::gpu::{GpuError, Stream};
 use crate::plan::Direction;
 use crate::samples::{Link, SHORT_COPY};
 use crate::units::{Bytes, Span};
-use std::ops::Range;
 
 impl Rig<'_> {
     /// Device time of `count` copies, one after the other, each of other bytes.
@@ -31,10 +30,10 @@ impl Rig<'_> {
         stream: usize,
         (direction, bytes): (Direction, Bytes),
         ashore: *mut f32,
-        mut places: Range<u64>,
+        mut places: impl Iterator<Item = u64>,
     ) -> Result<(), GpuError> {
         let (copying, start) = (&self.streams[stream], &self.marks[2 * stream]);
-        self.copy_at(copying, direction, ashore, SHORT_COPY, places.start)?;
+        self.copy_at(copying, direction, ashore, SHORT_COPY, 0)?;
         copying.record(start)?;
         places.try_for_each(|place| self.copy_at(copying, direction, ashore, bytes, place))
     }
@@ -64,10 +63,10 @@ impl Rig<'_> {
         piece: &Piece,
         (direction, bytes): (Direction, Bytes),
         ashore: *mut f32,
-        mut places: Range<u64>,
+        mut places: impl Iterator<Item = u64>,
     ) -> Result<(), GpuError> {
         let (copying, running) = (&self.streams[0], &self.streams[running]);
-        self.row(0, (direction, bytes), ashore, places.start..places.start)?;
+        self.row(0, (direction, bytes), ashore, std::iter::empty())?;
         places.try_for_each(|place| {
             let copied = &self.ordering[place as usize % self.ordering.len()];
             self.copy_at(copying, direction, ashore, bytes, place)?;
@@ -77,11 +76,16 @@ impl Rig<'_> {
         })
     }
 
-    /// Device times of `count` copies each way, both ways at once, each of other bytes; with a
-    /// small kernel in a third stream that waits for each to the device, as plans that copy both
+    /// Device times of `count` copies each way, both ways at once, that go round `footprint`; with
+    /// a small kernel in a third stream that waits for each to the device, as plans that copy both
     /// ways have kernels at work.
-    pub fn shared_copies(&mut self, bytes: Bytes, count: u64) -> Result<[Span; 2], GpuError> {
-        let start = self.turn * count;
+    pub fn shared_copies(
+        &mut self,
+        (bytes, footprint): (Bytes, Bytes),
+        count: u64,
+    ) -> Result<[Span; 2], GpuError> {
+        let (start, around) = (self.turn * count, footprint.get() / bytes.get());
+        let places = (start..start + count).map(|index| index % around.max(1));
         let piece = self.piece(false)?;
         let [inward, outward, running] = [0, 1, 2].map(|at| &self.streams[at]);
         self.blocker.hold(inward)?;
@@ -92,9 +96,9 @@ impl Rig<'_> {
             let (row, ashore) = ((direction, bytes), self.pinned[side].as_mut_ptr());
             match direction {
                 Direction::HostToDevice => {
-                    self.row_beside(2, &piece, row, ashore, start..start + count)?;
+                    self.row_beside(2, &piece, row, ashore, places.clone())?;
                 }
-                Direction::DeviceToHost => self.row(side, row, ashore, start..start + count)?,
+                Direction::DeviceToHost => self.row(side, row, ashore, places.clone())?,
             }
             self.streams[side].record(&self.marks[2 * side + 1])
         });

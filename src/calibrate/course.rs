@@ -4,7 +4,9 @@ use super::probes::{Counts, Probe, device_probes, host_probes, managed_probes};
 use super::several;
 use super::sizes::{Sizes, is_measured_closely};
 use crate::kernels::Kernel;
-use crate::samples::{Extent, Measurement, ONE_TEAM, Provenance, Quantity, SHARED_FOOTPRINT};
+use crate::samples::{
+    Extent, Measurement, ONE_TEAM, Provenance, Quantity, SHARED_FOOTPRINT, WRITTEN_THROUGH,
+};
 use crate::units::Bytes;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -131,7 +133,7 @@ pub(super) fn visits(quantity: &Quantity, extent: Extent) -> usize {
         // ways, all of them count: within a minute they went at 32 to 43 GB/s.
         (Quantity::Shared { .. }, _) if quantity.is_of_rate() => 32,
         // What engines make of each other differs from visit to visit by a twentieth.
-        (Quantity::Shared { .. }, _) => 3,
+        (Quantity::Shared { .. }, _) => 2,
         (Quantity::Concurrent { .. }, _) if quantity.is_of_rate() => 8,
         _ if quantity.is_of_rate() => 3,
         // Between what the cores of a team keep and what they do not lie few sizes, and at
@@ -162,7 +164,9 @@ fn is_telling(quantity: &Quantity, sizes: &Sizes) -> bool {
         Quantity::Copy { bytes, registered: false, .. } => {
             [Bytes::kib(4), Bytes::mib(1), Bytes::mib(64)].contains(bytes)
         }
-        Quantity::Shared { bytes, .. } => *bytes == Bytes::mib(4),
+        Quantity::Shared { bytes, footprint, .. } => {
+            (*bytes, *footprint) == (Bytes::mib(4), WRITTEN_THROUGH)
+        }
         Quantity::PeerCopy { bytes, .. } | Quantity::Concurrent { bytes, .. } => {
             *bytes == Bytes::mib(16)
         }

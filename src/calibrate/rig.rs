@@ -193,13 +193,13 @@ impl<'d> Rig<'d> {
             Quantity::CopyBesideKernels { direction, bytes, .. } => {
                 self.copies_beside_kernels((*direction, *bytes), count)?.to_vec()
             }
-            Quantity::Shared { bytes, .. } => self.shared_copies(*bytes, count)?.to_vec(),
+            Quantity::Shared { bytes, footprint, .. } => {
+                self.shared_copies((*bytes, *footprint), count)?.to_vec()
+            }
             Quantity::Staged { direction, bytes, footprint, .. } => {
                 self.staged(*direction, *bytes, *footprint)?.to_vec()
             }
-            Quantity::Kernel { variant, elements } => {
-                vec![self.kernels(*variant, *elements, count)?]
-            }
+            &Quantity::Kernel { variant, elements: n } => vec![self.kernels(variant, n, count)?],
             Quantity::JustCopied { variant, elements } => {
                 vec![self.kernels_behind_copies(*variant, *elements, count)?]
             }

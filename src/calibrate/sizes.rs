@@ -17,6 +17,23 @@ const MIB: u64 = 1024 * KIB;
 /// The largest copy of pageable memory that is in no cache: beyond, they go at one rate.
 const STEADY: Bytes = Bytes::mib(64);
 
+const SHARED: [u64; 14] = [
+    4_000,
+    10_000,
+    20_000,
+    40_000,
+    75_000,
+    125_000,
+    170_000,
+    250_000,
+    500_000,
+    MIB,
+    2 * MIB,
+    4 * MIB,
+    16 * MIB,
+    64 * MIB,
+];
+
 pub(super) struct Sizes {
     /// Copies of pinned and of pageable memory.
     pub copies: Vec<Bytes>,
@@ -30,6 +47,8 @@ pub(super) struct Sizes {
     /// Bytes of copies both ways at once. Small ones are no multiples of 16 KiB, of which 64 to
     /// 256 KiB take 2 to 5% less than what lies between: a plan's chunk hardly ever is one.
     pub shared: &'static [u64],
+    /// What copies both ways go round to find out how much of what they write a host's caches keep.
+    pub written_mib: &'static [u64],
     /// Powers of two of the bytes of copies beside kernels.
     pub beside_powers: &'static [u32],
     /// Of kernels that have one: between two, times are interpolated.
@@ -94,22 +113,8 @@ impl Sizes {
                 &[4 * KIB, 64 * KIB, 96 * KIB, 128 * KIB, 256 * KIB, 512 * KIB, 1024 * KIB],
                 &[64, 512, 1024, 2048, 4096, 6144],
             ],
-            shared: &[
-                4_000,
-                10_000,
-                20_000,
-                40_000,
-                75_000,
-                125_000,
-                170_000,
-                250_000,
-                500_000,
-                MIB,
-                2 * MIB,
-                4 * MIB,
-                16 * MIB,
-                64 * MIB,
-            ],
+            shared: &SHARED,
+            written_mib: &[16, 32, 64],
             beside_powers: &[12, 15, 17, 18, 19, 20],
             extents: |kernel| match kernel {
                 Kernel::Polynomial => &[4, 16, 64, 256, 1024],
@@ -177,6 +182,7 @@ impl Sizes {
                 &[64 * KIB, 512 * KIB, 1024 * KIB],
                 &[1024, 4096, 6144],
             ],
+            written_mib: &[32],
             shared: &[4_000, 20_000, 75_000, 250_000, MIB, 4 * MIB, 16 * MIB, 64 * MIB],
             beside_powers: &[15, 18, 20],
             extents: ends,

@@ -8,21 +8,24 @@ use crate::stats::{Line, median, quantile, relative_spread, theil_sen};
 use crate::units::Bytes;
 use std::collections::BTreeMap;
 
-/// For each direction, what a copy takes longer while the other direction is
-/// busy, if copies of two sizes say so; and the relative scatter of that. `alone`: the
+/// For each direction, what a copy takes longer while the other direction is busy and both go
+/// round so much, if copies of two sizes say so; and the relative scatter of that. `alone`: the
 /// copies of each direction while the other is quiet.
 pub(super) fn contention(
     lookup: &Lookup<'_>,
     alone: [Option<&Curve>; 2],
+    around: Bytes,
 ) -> ([Option<Contention>; 2], f64) {
     let (mut found, mut scatters) = ([None, None], Vec::new());
     for (side, wanted) in Direction::BOTH.into_iter().enumerate() {
         let mut sizes = BySize::new();
         for one in lookup.measurements() {
-            let Quantity::Shared { direction, bytes } = one.quantity else { continue };
+            let Quantity::Shared { direction, bytes, footprint } = one.quantity else { continue };
             let time = alone[side].and_then(|curve| curve.known(bytes.as_f64()).ok());
-            let Some(time) = time.filter(|_| direction == wanted) else { continue };
-            let other = Quantity::Shared { direction: Direction::BOTH[1 - side], bytes };
+            let is_wanted = (direction, footprint) == (wanted, around);
+            let Some(time) = time.filter(|_| is_wanted) else { continue };
+            let other = Direction::BOTH[1 - side];
+            let other = Quantity::Shared { direction: other, bytes, footprint };
             let slow = slowdowns(one, time, at_once(lookup, one, &other));
             if !slow.is_empty() {
                 let longer = slow.iter().map(|slowdown| (slowdown - 1.0) * time);

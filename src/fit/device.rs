@@ -11,7 +11,7 @@ use crate::profile::{
 };
 use crate::samples::{
     DEVICE_FOOTPRINT, IN_ONE_STREAM, IN_TURN, IN_TURN_COPY, Link, MEANWHILE, Quantity, REFETCHED,
-    ROTATED, SHORT_COPY, TRIP_ELEMENTS, TimedCall,
+    ROTATED, SHORT_COPY, TRIP_ELEMENTS, TimedCall, WRITTEN_KEPT, WRITTEN_THROUGH,
 };
 use crate::stats::median;
 use crate::units::{Bandwidth, Bytes};
@@ -205,7 +205,8 @@ pub(super) fn link(lookup: &Lookup<'_>, copies: &[CopyModel]) -> LinkModel {
         let slope = time?.slope().filter(|&slope| slope > 0.0)?;
         Some(Bandwidth::from_bytes_per_second(1e9 / slope))
     });
-    let ([down_shared, up_shared], scatter) = contention(lookup, alone);
+    let ([down_shared, up_shared], scatter) = contention(lookup, alone, WRITTEN_THROUGH);
+    let ([down_shared_kept, up_shared_kept], _) = contention(lookup, alone, WRITTEN_KEPT);
     let [down_beside_kernels, up_beside_kernels] =
         Direction::BOTH.map(|direction| beside_kernels(lookup, direction));
     let mut link = LinkModel {
@@ -213,6 +214,8 @@ pub(super) fn link(lookup: &Lookup<'_>, copies: &[CopyModel]) -> LinkModel {
         up_bytes_per_second: up_rate,
         down_shared,
         up_shared,
+        down_shared_kept,
+        up_shared_kept,
         down_beside_kernels,
         up_beside_kernels,
         scatter,

@@ -8,7 +8,7 @@ use crate::profile::{
 };
 use crate::samples::{
     DEVICE_FOOTPRINT, Handing, MEMORY_FOOTPRINT, MOST_OF_ONE_CORE, MemoryWork, ONE_TEAM,
-    ONE_THREAD, Quantity, SHARED_FOOTPRINT, Taker,
+    ONE_THREAD, Quantity, SHARED_FOOTPRINT, Taker, WRITTEN_KEPT, WRITTEN_THROUGH,
 };
 use crate::stats::{isotonic, median, theil_sen};
 use crate::units::Bytes;
@@ -58,6 +58,16 @@ pub(super) fn caches(lookup: &Lookup<'_>) -> CacheModel {
         own_misses: own_misses(ONE_THREAD, (STAYS_PRIVATE, MOST_OF_ONE_CORE)),
         own_team_misses: own_misses(ONE_TEAM, (STAYS_WITH_TEAM, SHARED_FOOTPRINT)),
         twin_misses: misses(lookup, (SHARED_FOOTPRINT, MEMORY_FOOTPRINT), twins),
+        written_misses: misses(
+            lookup,
+            (WRITTEN_KEPT, WRITTEN_THROUGH),
+            |quantity| match quantity {
+                Quantity::Shared { direction: Direction::HostToDevice, bytes, footprint } => {
+                    Some((bytes.get(), footprint.get()))
+                }
+                _ => None,
+            },
+        ),
         device_misses: misses(lookup, (STAYS_ON_DEVICE, DEVICE_FOOTPRINT), around),
         shared_bytes: SHARED_FOOTPRINT,
     }

@@ -145,6 +145,14 @@ impl Direction {
             Self::DeviceToHost => "D2H",
         }
     }
+
+    /// The host's side of a copy.
+    pub const fn ashore<'s>(self, from: &'s Slice, to: &'s Slice) -> &'s Slice {
+        match self {
+            Self::HostToDevice => from,
+            Self::DeviceToHost => to,
+        }
+    }
 }
 
 impl fmt::Display for Direction {
@@ -343,17 +351,19 @@ impl Plan {
         hosts.map(|allocation| allocation.bytes).sum()
     }
 
-    /// The part of it that copies to the device read. What copies to the host
-    /// write goes past the caches.
-    pub fn copied_in_footprint(&self) -> Bytes {
-        let mut sources = vec![false; self.allocations.len()];
+    /// The part of it that copies to the device read, or copies to the host write.
+    pub fn copied_footprint(&self, wanted: Direction) -> Bytes {
+        let mut copied = vec![false; self.allocations.len()];
         for call in &self.body {
-            if let Call::Copy { direction: Direction::HostToDevice, from, .. } = call {
-                sources[from.allocation.0] = true;
+            match call {
+                Call::Copy { direction, from, to, .. } if *direction == wanted => {
+                    copied[wanted.ashore(from, to).allocation.0] = true;
+                }
+                _ => {}
             }
         }
-        let sources = self.allocations.iter().zip(sources).filter(|(_, is_source)| *is_source);
-        sources.map(|(allocation, _)| allocation.bytes).sum()
+        let copied = self.allocations.iter().zip(copied).filter(|(_, is_copied)| *is_copied);
+        copied.map(|(allocation, _)| allocation.bytes).sum()
     }
 
     /// A digest of everything the plan does: equal plans, equal identities.

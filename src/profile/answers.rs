@@ -1,6 +1,7 @@
 //! What a profile answers: every look-up that a plan may need, and [`Unknown`]
 //! where nothing was measured to answer it from.
 
+use super::caches::blend;
 use super::{Contention, Curve, Estimate, HandOver, OperationKind, Profile};
 use crate::plan::Direction;
 use crate::samples::MEANWHILE;
@@ -187,6 +188,29 @@ impl Profile {
         };
         let what = || Unknown::new(format!("{direction} copies while the other direction is busy"));
         shared.as_ref().ok_or_else(what)
+    }
+
+    /// Nanoseconds that the other direction costs a copy of this one at most, and those of them
+    /// that are for its bytes, in a plan whose copies to the host write so many bytes.
+    ///
+    /// # Errors
+    /// As for [`Profile::shared`].
+    pub fn beside_the_other(
+        &self,
+        (direction, bytes): (Direction, Bytes),
+        written: Bytes,
+    ) -> Result<[f64; 2], Unknown> {
+        let of = |shared: &Contention| [shared.of_copy(bytes), shared.of_bytes(bytes)];
+        let through = of(self.shared(direction)?);
+        let kept = match direction {
+            Direction::HostToDevice => &self.link.down_shared_kept,
+            Direction::DeviceToHost => &self.link.up_shared_kept,
+        };
+        let Some((kept, misses)) = kept.as_ref().zip(self.caches.written(written)) else {
+            return Ok(through);
+        };
+        let kept = of(kept);
+        Ok([0, 1].map(|part| blend(kept[part], through[part], misses)))
     }
 
     /// Nanoseconds for which a copy engine stands still on going from one stream to another

@@ -33,6 +33,9 @@ pub struct CacheModel {
     /// For the team of threads that runs twins.
     #[serde(default, deserialize_with = "misses")]
     pub twin_misses: Option<Vec<(f64, f64)>>,
+    /// For what copies to the host write, while others go to the device.
+    #[serde(default, deserialize_with = "misses", skip_serializing_if = "Option::is_none")]
+    pub written_misses: Option<Vec<(f64, f64)>>,
     /// For kernels on the device, over the bytes of its memory.
     #[serde(default, deserialize_with = "misses", skip_serializing_if = "Option::is_none")]
     pub device_misses: Option<Vec<(f64, f64)>>,
@@ -61,6 +64,7 @@ impl Default for CacheModel {
             handed_to_team: None,
             handed_behind_helpers: None,
             twin_misses: None,
+            written_misses: None,
             device_misses: None,
             shared_bytes,
         }
@@ -102,6 +106,11 @@ impl CacheModel {
     /// Share of misses, 0 to 1, on going round `footprint`; `None` if it was not measured.
     pub fn twins(&self, footprint: Bytes) -> Option<f64> {
         self.twin_misses.as_ref().map(|knots| share(knots, footprint))
+    }
+
+    /// The same for copies to the host that write so much.
+    pub fn written(&self, footprint: Bytes) -> Option<f64> {
+        self.written_misses.as_ref().map(|knots| share(knots, footprint))
     }
 
     /// The same for kernels on the device.

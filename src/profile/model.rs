@@ -148,6 +148,11 @@ pub struct LinkModel {
     /// What copies each way suffer while the other direction is busy.
     pub down_shared: Option<Contention>,
     pub up_shared: Option<Contention>,
+    /// The same where a host's caches keep what copies to it write.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub down_shared_kept: Option<Contention>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub up_shared_kept: Option<Contention>,
     /// Nanoseconds that a copy each way takes longer while kernels are at work, whatever they do,
     /// over its bytes: on hosts with one H100 small ones by 0.1 to 0.5 us, on one with two those to
     /// the device by 0.5 to 0.7, beside kernels of one block, too; from half a MiB on hardly. (It

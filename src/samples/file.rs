@@ -9,8 +9,9 @@ use std::io::Write;
 use std::path::Path;
 
 /// Version of the file format.
-pub const FORMAT: u32 = 3;
-/// Has no visits that are [`Stop::Shared`](super::Stop::Shared), and is otherwise the same.
+pub const FORMAT: u32 = 4;
+/// Has no visits that are [`Stop::Shared`](super::Stop::Shared), and copies both ways that go round
+/// more than caches keep; the next has such visits.
 const EARLIEST: u32 = 2;
 
 #[derive(Serialize, Deserialize)]

@@ -21,7 +21,7 @@ pub use agreed::{
     CYCLES, DEVICE_FOOTPRINT, IN_ONE_STREAM, IN_TURN, IN_TURN_COPY, LATE, LONG_COPY, LONG_KERNEL,
     MEANWHILE, MEMORY_FOOTPRINT, MOST_OF_ONE_CORE, ONE_TEAM, ONE_THREAD, REFETCHED, ROTATED,
     ROTATED_IN_GRAPH, ROWS, SECOND_NODE, SHARED_FOOTPRINT, SHORT_COPY, SHORT_KERNEL, TRIP_ELEMENTS,
-    TURNS,
+    TURNS, WRITTEN_KEPT, WRITTEN_THROUGH,
 };
 pub use condition::Condition;
 pub use file::{FORMAT, Recorder, SamplesError};
@@ -212,9 +212,12 @@ pub enum Quantity {
     },
     /// Device time of the copies of one direction while as many go the other
     /// way, and kernels are at work: both are measured at once, so their samples belong together.
+    /// Each way goes round host memory of `footprint` bytes.
     Shared {
         direction: Direction,
         bytes: Bytes,
+        #[serde(default = "agreed::written_through")]
+        footprint: Bytes,
     },
     /// Host time of a copy of pageable memory until the call returns, or
     /// (`complete`) until the copy is done; copies go round host memory of

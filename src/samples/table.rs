@@ -12,7 +12,7 @@ mod transfers;
 
 use self::several::OF_TWO_GPUS;
 use super::file::SamplesError;
-use super::{Link, Measurement, Quantity, Samples, Stop, TimedCall};
+use super::{Link, Measurement, Quantity, Samples, Stop, TimedCall, WRITTEN_THROUGH};
 use crate::kernels::{Kernel, Variant};
 use crate::plan::Direction;
 use crate::units::{Bytes, Span};
@@ -247,7 +247,7 @@ impl<'r> Row<'r> {
             return self.on(Quantity::Copy { direction, bytes, registered: false });
         }
         self.leave_empty(&["gpu"], "only of copies with nothing beside them")?;
-        Ok(Quantity::Shared { direction, bytes })
+        Ok(Quantity::Shared { direction, bytes, footprint: WRITTEN_THROUGH })
     }
 
     /// Whether as many copies go the other way at once.

@@ -42,7 +42,7 @@ impl fmt::Display for Quantity {
             Self::CopyBesideKernels { direction: d, bytes, kernels: k } => {
                 copy(f, *d, *bytes, beside_kernel(*k))
             }
-            Self::Shared { direction: d, bytes } => copy(f, *d, *bytes, beside(true)),
+            &Self::Shared { direction: d, bytes, footprint } => both_ways(f, d, bytes, footprint),
             Self::Staged { direction, bytes, footprint, complete } => {
                 staged(f, (*direction, *bytes), *footprint, *complete)
             }
@@ -88,6 +88,15 @@ impl fmt::Display for Quantity {
 
 fn copy(f: &mut fmt::Formatter<'_>, way: Direction, bytes: Bytes, how: &str) -> fmt::Result {
     write!(f, "{way} copy of {bytes}{how}")
+}
+
+fn both_ways(
+    f: &mut fmt::Formatter<'_>,
+    way: Direction,
+    bytes: Bytes,
+    footprint: Bytes,
+) -> fmt::Result {
+    copy(f, way, bytes, &format!("{}, round {footprint}", beside(true)))
 }
 
 fn beside_load(

@@ -7,7 +7,7 @@ use super::program::{Class, Waits};
 use crate::kernels::{Grid, Variant};
 use crate::plan::{Before, Behind, Call, DeviceId, Direction, Graph, Place, Plan, Slice, Step};
 use crate::profile::{
-    Around, Contention, GraphCall, HostCall, MemoryCost, OnDevice, OperationKind, Profile, Unknown,
+    Around, GraphCall, HostCall, MemoryCost, OnDevice, OperationKind, Profile, Unknown,
 };
 use crate::scenario::HostMemory;
 use crate::units::{Bytes, Span};
@@ -55,7 +55,7 @@ impl Key {
             Call::Wait { .. } => Self::Wait,
             Call::Clear { .. } => Self::Clear,
             Call::Copy { stream, direction, from, to } => {
-                let ashore = ashore(*direction, from, to);
+                let ashore = direction.ashore(from, to);
                 let device = plan.device_of(*stream);
                 Self::Copy(*direction, device, ashore.allocation.0, ashore.length)
             }
@@ -91,6 +91,8 @@ pub(super) struct Costs<'a> {
     profile: &'a Profile,
     /// The host memory that copies to the device read in a pass.
     copied_in: Bytes,
+    /// And that those to the host write.
+    copied_out: Bytes,
     /// For each allocation, whether the body renews it.
     fresh: Vec<bool>,
     /// For each allocation, whether a copy to the device reads it, and whether one to the
@@ -113,7 +115,7 @@ impl<'a> Costs<'a> {
                 Call::Renew(id) => fresh[id.0] = true,
                 Call::Copy { stream, direction, from, to } => {
                     copies[plan.device_of(*stream).0][*direction as usize] = true;
-                    let ashore = ashore(*direction, from, to).allocation;
+                    let ashore = direction.ashore(from, to).allocation;
                     copied[*direction as usize][ashore.0] = true;
                 }
                 Call::Launch { stream, .. } | Call::Clear { stream, .. } => {
@@ -127,8 +129,8 @@ impl<'a> Costs<'a> {
         let both_ways = copies.into_iter().enumerate().map(meet).collect();
         let launches = launches.into_iter().enumerate();
         let launches = launches.map(|(device, any)| any && !is_alone(device)).collect();
-        let copied_in = plan.copied_in_footprint();
-        Self { plan, profile, copied_in, fresh, copied, both_ways, launches }
+        let [copied_in, copied_out] = Direction::BOTH.map(|way| plan.copied_footprint(way));
+        Self { plan, profile, copied_in, copied_out, fresh, copied, both_ways, launches }
     }
 
     /// What a call costs that launches a graph, is in one with something before it, or has
@@ -199,7 +201,7 @@ impl<'a> Costs<'a> {
         let (latency, work) = match (call, with_data) {
             (_, Some((_, duration))) => (Span::ZERO, Work::Inline { duration }),
             (Call::Copy { stream, direction, from, to }, None) => {
-                let bytes = ashore(*direction, from, to).length;
+                let bytes = direction.ashore(from, to).length;
                 let (kind, device) =
                     (OperationKind::of_copy(*direction), self.plan.device_of(*stream));
                 (profile.node_start(kind)?, self.transfer((*direction, device), bytes)?)
@@ -272,7 +274,7 @@ impl<'a> Costs<'a> {
             },
             Call::Copy { stream, direction, from, to } => {
                 let device = plan.device_of(*stream);
-                self.copy((*direction, device), ashore(*direction, from, to))?
+                self.copy((*direction, device), direction.ashore(from, to))?
             }
             Call::PeerCopy { from, to, .. } => {
                 let (way, bytes) = (plan.peers_of(from, to), from.length);
@@ -305,10 +307,10 @@ impl<'a> Costs<'a> {
     ) -> Result<Work, Unknown> {
         let alone = self.profile.copy(direction, bytes)?;
         // Copies that never meet have no need to know.
-        let shared = if self.both_ways[device.0] {
-            self.profile.shared(direction)?
+        let [delay, longer] = if self.both_ways[device.0] {
+            self.profile.beside_the_other((direction, bytes), self.copied_out)?
         } else {
-            &Contention::NONE
+            [0.0; 2]
         };
         let has_kernels = self.launches[device.0];
         let link = &self.profile.link;
@@ -320,9 +322,9 @@ impl<'a> Costs<'a> {
         Ok(Work::Copy {
             direction,
             alone,
-            delay: shared.of_copy(bytes),
+            delay,
             beside_kernels,
-            slowdown: 1.0 + shared.of_bytes(bytes) / alone.nanos_f64().max(1.0),
+            slowdown: 1.0 + longer / alone.nanos_f64().max(1.0),
             bytes,
             fixed,
         })
@@ -380,14 +382,6 @@ impl<'a> Costs<'a> {
         } else {
             Ok(0.0)
         }
-    }
-}
-
-/// The host's side of a copy.
-const fn ashore<'s>(direction: Direction, from: &'s Slice, to: &'s Slice) -> &'s Slice {
-    match direction {
-        Direction::HostToDevice => from,
-        Direction::DeviceToHost => to,
     }
 }
 

@@ -177,7 +177,9 @@ fn drawn(profile: &Profile, random: &mut Antithetic) -> Profile {
     }
     let link = &mut machine.link;
     let longer = factor(link.scatter, random);
-    for shared in [&mut link.down_shared, &mut link.up_shared].into_iter().flatten() {
+    let through = [&mut link.down_shared, &mut link.up_shared];
+    let kept = [&mut link.down_shared_kept, &mut link.up_shared_kept];
+    for shared in through.into_iter().chain(kept).flatten() {
         shared.per_copy_ns *= longer;
         shared.per_byte_ns *= longer;
         shared.per_byte = shared.per_byte.as_ref().map(|curve| curve.scaled(longer));

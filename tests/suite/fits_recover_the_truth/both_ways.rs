@@ -1,6 +1,11 @@
 //! What copies of both directions at once take longer.
 
 use super::*;
+use hallway::samples::{WRITTEN_KEPT, WRITTEN_THROUGH};
+
+fn shared(direction: Direction, bytes: Bytes) -> Quantity {
+    Quantity::Shared { direction, bytes, footprint: WRITTEN_THROUGH }
+}
 
 /// What they take longer lies on a line from 1 MiB on, and on no line below that; and of two
 /// visits of some sizes, engines fell in step at one.
@@ -18,7 +23,7 @@ fn small_copies_both_ways_are_known_size_by_size() {
             let one = |quantity, ns| measured(quantity, 1, vec![Span::from_nanos_f64(ns); 9]);
             all.push(one(Quantity::Copy { direction, bytes, registered: false }, alone(size)));
             let mut visit = |longer| {
-                all.push(one(Quantity::Shared { direction, bytes }, alone(size) + longer));
+                all.push(one(shared(direction, bytes), alone(size) + longer));
             };
             visit(truth(size));
             if [Bytes::kib(64), Bytes::kib(256)].contains(&bytes) {
@@ -50,7 +55,7 @@ fn each_byte_of_copies_both_ways_is_known_size_by_size() {
             let one = |quantity, ns| measured(quantity, 1, vec![Span::from_nanos_f64(ns); 9]);
             all.push(one(Quantity::Copy { direction, bytes, registered: false }, alone(size)));
             let longer = 1_300.0 + rate * size;
-            all.push(one(Quantity::Shared { direction, bytes }, alone(size) + longer));
+            all.push(one(shared(direction, bytes), alone(size) + longer));
         }
     }
     let link = fitted(all).link;
@@ -80,7 +85,7 @@ fn visits_of_copies_both_ways_are_kept_apart() {
                 let one = |quantity, ns| measured(quantity, 1, vec![Span::from_nanos_f64(ns); 9]);
                 let ns = alone(bytes.get());
                 all.push(one(Quantity::Copy { direction, bytes, registered: false }, ns));
-                all.push(one(Quantity::Shared { direction, bytes }, slowdown * ns));
+                all.push(one(shared(direction, bytes), slowdown * ns));
             }
         }
         all
@@ -109,7 +114,7 @@ fn copies_both_ways_have_a_best_beside_the_usual() {
             for visit in 0..21 {
                 let longer = (0.002 + 0.0002 * f64::from(visit)) * bytes.as_f64();
                 let times = vec![Span::from_nanos_f64(ns + longer)];
-                all.push(measured(Quantity::Shared { direction, bytes }, 1, times));
+                all.push(measured(shared(direction, bytes), 1, times));
             }
         }
     }
@@ -121,4 +126,40 @@ fn copies_both_ways_have_a_best_beside_the_usual() {
     }
     // The median deviation is a quarter of what is usual.
     assert_within(link.scatter, 1.4826 * 0.25, 0.05, "scatter");
+}
+
+/// Where a host's caches keep what copies to it write, others take half as much longer; and a
+/// quarter of what goes round 16 MiB goes on to memory.
+#[test]
+fn what_is_written_to_the_host_may_stay_in_its_caches() {
+    let alone = |bytes: f64| 1_000.0 + bytes / 50.0;
+    let through = |bytes: f64| 1_000.0 + 0.004 * bytes;
+    let mut all = Vec::new();
+    let mut measure = |quantity, ns| {
+        all.push(measured(quantity, 1, vec![Span::from_nanos_f64(ns); 9]));
+    };
+    let sizes = [Bytes::kib(64), Bytes::kib(256), Bytes::mib(1), Bytes::mib(2), Bytes::mib(4)];
+    for direction in Direction::BOTH {
+        for bytes in sizes {
+            let size = bytes.as_f64();
+            measure(Quantity::Copy { direction, bytes, registered: false }, alone(size));
+            measure(shared(direction, bytes), alone(size) + through(size));
+            let quantity = Quantity::Shared { direction, bytes, footprint: WRITTEN_KEPT };
+            measure(quantity, alone(size) + through(size) / 2.0);
+        }
+        let [bytes, footprint] = [4, 16].map(Bytes::mib);
+        let size = bytes.as_f64();
+        let quantity = Quantity::Shared { direction, bytes, footprint };
+        measure(quantity, alone(size) + 0.625 * through(size));
+    }
+    let profile = fitted(all);
+    for (written, share) in [(1, 0.5), (8, 0.5), (16, 0.625), (256, 1.0), (4_096, 1.0)] {
+        for direction in Direction::BOTH {
+            for bytes in sizes {
+                let found = profile.beside_the_other((direction, bytes), Bytes::mib(written));
+                let found: f64 = found.expect("known").into_iter().sum();
+                assert_within(found, share * through(bytes.as_f64()), 0.02, bytes);
+            }
+        }
+    }
 }

@@ -66,6 +66,27 @@ fn what_each_byte_beside_others_pays_goes_by_the_size() {
     }
 }
 
+/// The memory that copies to the host write is that of the machine's plans: some 200 KB.
+#[test]
+fn what_the_hosts_caches_keep_is_in_nobodys_way() {
+    let mut machine = machine();
+    machine.link.down_shared = FREE;
+    machine.link.up_shared = Some(contention(700.0, 0.125));
+    machine.link.down_shared_kept = FREE;
+    machine.link.up_shared_kept = Some(contention(300.0, 0.0625));
+    let longer = |machine: &Profile| {
+        let body = vec![copy_in(0, PINNED, 50_000), copy_out(1, PINNED, 12_000)];
+        let (start, end) = spans(&run(body, machine), Lane::CopyOut)[0];
+        end - start - 13_000
+    };
+    // Of misses nothing is known; then none, all, and half of them.
+    assert_eq!(longer(&machine), 6_700);
+    for (misses, expected) in [(0.0, 3_300), (1.0, 6_700), (0.5, 5_000)] {
+        machine.caches.written_misses = Some(vec![(1.0, misses), (1e9, misses)]);
+        assert_eq!(longer(&machine), expected, "{misses}");
+    }
+}
+
 #[test]
 fn a_small_copy_beside_others_pays_what_was_measured_of_small_ones() {
     let mut machine = machine();
