@@ -8,7 +8,7 @@ use crate::samples::{
     CYCLES, DEVICE_FOOTPRINT, GraphCall, Handing, IN_ONE_STREAM, IN_TURN, Link, Load, MEANWHILE,
     MEMORY_FOOTPRINT, MOST_OF_ONE_CORE, MemoryWork, ONE_TEAM, ONE_THREAD, Quantity, REFETCHED,
     ROTATED, ROTATED_IN_GRAPH, ROWS, SHARED_FOOTPRINT, SetupStep, Side, TURNS, Taker, TimedCall,
-    TransferPath, TripPart, WRITTEN_KEPT, WRITTEN_THROUGH,
+    TransferPath, TripPart,
 };
 use crate::units::Bytes;
 use std::ops::Range;
@@ -53,16 +53,6 @@ pub(super) const MOST_STREAMS: usize = 8;
 /// Streams that wait while another runs kernels: all but that and two for copies.
 const POLLING_STREAMS: [usize; 4] = [1, 2, 3, MOST_STREAMS - 3];
 
-/// Sizes of copies both ways, and what they go round: what a host's caches keep of it, if that is
-/// more than one of them, and what they do not; one size more than those, to tell how much they
-/// keep.
-fn shared(sizes: &Sizes) -> impl Iterator<Item = (Bytes, Bytes)> {
-    let copies = sizes.shared.iter().map(|&bytes| Bytes::new(bytes));
-    let both = copies.flat_map(|bytes| [WRITTEN_KEPT, WRITTEN_THROUGH].map(|all| (bytes, all)));
-    let between = sizes.written_mib.iter().map(|&mib| (Bytes::mib(4), Bytes::mib(mib)));
-    both.chain(between).filter(|&(bytes, footprint)| bytes < footprint)
-}
-
 /// Everything on the device and on the way to it.
 pub(super) fn device_probes(sizes: &Sizes) -> Vec<Probe> {
     let mut probes = call_probes();
@@ -77,7 +67,7 @@ pub(super) fn device_probes(sizes: &Sizes) -> Vec<Probe> {
             probes.push(one(copy(direction, bytes, true), Counts::ByDuration));
         }
     }
-    for (bytes, footprint) in shared(sizes) {
+    for (bytes, footprint) in sizes.both_ways() {
         let quantity = |direction| Quantity::Shared { direction, bytes, footprint };
         let quantities = Direction::BOTH.map(quantity).to_vec();
         let count = (AT_ONCE.get() / bytes.get()).clamp(1, BOTH_WAYS);

@@ -2,7 +2,7 @@
 
 use crate::gpu::calls_a_library;
 use crate::kernels::{Kernel, Variant};
-use crate::samples::{Extent, Load, SetupStep, TransferPath};
+use crate::samples::{Extent, Load, SetupStep, TransferPath, WRITTEN_KEPT, WRITTEN_THROUGH};
 use crate::units::Bytes;
 
 /// Whether a kernel is measured at many sizes. The others are at few: a calibration
@@ -217,7 +217,23 @@ impl Sizes {
     }
 }
 
+/// From this size on, it matters to plans whether a host's caches keep what copies write to it; at
+/// this one it is found out how much they keep.
+const LEAST_KEPT: Bytes = Bytes::mib(1);
+const MOST_KEPT: Bytes = Bytes::mib(4);
+
 impl Sizes {
+    /// Sizes of copies both ways, and what they go round: more than a host's caches keep; of large
+    /// ones, if it is more than one of them, what they do keep; and at one size what lies between.
+    pub fn both_ways(&self) -> impl Iterator<Item = (Bytes, Bytes)> {
+        let copies = || self.shared.iter().map(|&bytes| Bytes::new(bytes));
+        let through = copies().map(|bytes| (bytes, WRITTEN_THROUGH));
+        let is_large = |bytes: &Bytes| (LEAST_KEPT..WRITTEN_KEPT).contains(bytes);
+        let kept = copies().filter(is_large).map(|bytes| (bytes, WRITTEN_KEPT));
+        let between = self.written_mib.iter().map(|&mib| (MOST_KEPT, Bytes::mib(mib)));
+        through.chain(kept).chain(between)
+    }
+
     /// Every variant of every kernel, and where it is measured.
     pub fn points(&self) -> Vec<Points> {
         let of_kernel = |kernel: Kernel| {

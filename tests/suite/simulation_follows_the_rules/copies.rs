@@ -73,17 +73,20 @@ fn what_the_hosts_caches_keep_is_in_nobodys_way() {
     machine.link.down_shared = FREE;
     machine.link.up_shared = Some(contention(700.0, 0.125));
     machine.link.down_shared_kept = FREE;
-    machine.link.up_shared_kept = Some(contention(300.0, 0.0625));
-    let longer = |machine: &Profile| {
-        let body = vec![copy_in(0, PINNED, 50_000), copy_out(1, PINNED, 12_000)];
+    let per_byte = Some(Curve { knots: vec![(20_000.0, 0.0625)], scatter: 0.0 });
+    machine.link.up_shared_kept = Some(Contention { per_byte, ..contention(300.0, 0.0625) });
+    let longer = |machine: &Profile, elements| {
+        let body = vec![copy_in(0, PINNED, 50_000), copy_out(1, PINNED, elements)];
         let (start, end) = spans(&run(body, machine), Lane::CopyOut)[0];
-        end - start - 13_000
+        end - start - 1_000 - elements
     };
     // Of misses nothing is known; then none, all, and half of them.
-    assert_eq!(longer(&machine), 6_700);
+    assert_eq!(longer(&machine, 12_000), 6_700);
     for (misses, expected) in [(0.0, 3_300), (1.0, 6_700), (0.5, 5_000)] {
         machine.caches.written_misses = Some(vec![(1.0, misses), (1e9, misses)]);
-        assert_eq!(longer(&machine), expected, "{misses}");
+        assert_eq!(longer(&machine, 12_000), expected, "{misses}");
+        // Smaller than any that is known of.
+        assert_eq!(longer(&machine, 4_000), 700 + 2_000, "{misses}");
     }
 }
 
