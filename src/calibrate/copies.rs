@@ -56,7 +56,8 @@ impl Rig<'_> {
         Ok([beside, self.copies(direction, bytes, false, count)?])
     }
 
-    /// Those of the first stream, with a kernel in another one that waits for each.
+    /// Copies one after the other in the first stream, and in the stream `running` a kernel for
+    /// each that waits for it.
     fn row_beside(
         &self,
         running: usize,
@@ -76,7 +77,7 @@ impl Rig<'_> {
         })
     }
 
-    /// Device times of `count` copies each way, both ways at once, that go round `footprint`; with
+    /// Device times of `count` copies each way, both ways at once, each way round `footprint`; with
     /// a small kernel in a third stream that waits for each to the device, as plans that copy both
     /// ways have kernels at work.
     pub fn shared_copies(

@@ -135,7 +135,9 @@ pub(super) fn visits(quantity: &Quantity, extent: Extent) -> usize {
         // Others on the link take from these what they use, now more and now less. Of copies both
         // ways, all of them count: within a minute they went at 32 to 43 GB/s.
         (Quantity::Shared { .. }, _) if quantity.is_of_rate() => 32,
-        // What engines make of each other differs from visit to visit by a twentieth.
+        // What engines make of each other differs from visit to visit by a twentieth, and of large
+        // ones, what footprints differ by is as little.
+        (Quantity::Shared { bytes, .. }, _) if *bytes >= Bytes::mib(1) => 4,
         (Quantity::Shared { .. }, _) => 2,
         (Quantity::Concurrent { .. }, _) if quantity.is_of_rate() => 8,
         _ if quantity.is_of_rate() => 3,

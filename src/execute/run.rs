@@ -38,14 +38,15 @@ pub struct Effort {
     /// Plans that are run together take turns so often; all else is of a turn. Where a turn
     /// is too short for the passes of a warm-up, a plan has the time of several at once.
     pub turns: usize,
-    /// Passes before timing starts: clocks rise, page tables fill, and the CPU's
-    /// last-level cache takes a score of passes to learn what is worth keeping.
+    /// Before timing starts, clocks rise and page tables fill.
     pub(super) warm_up: Duration,
     /// Instead, of a plan for the CPU alone: clocks of a core that it comes to anew rise for longer
     /// than calls show. (On hosts of H100s, sums of 0.8 us took 0.9 behind one millisecond.) And of
     /// one with steps that threads share out: those that have slept wake up where the system put
     /// them, perhaps two on a core, and it takes a while to move one.
     pub(super) compute_warm_up: Duration,
+    /// The CPU's last-level cache takes a score of passes to learn what is worth keeping; plans
+    /// whose data the CPU does not go through need fewer.
     pub(super) warm_up_passes: usize,
     /// What takes longer than this has forgotten at the end of a pass how it began.
     pub(super) longest_warm_up: Duration,

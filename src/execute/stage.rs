@@ -265,7 +265,7 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// The last-level cache matters only to plans whose data the CPU goes through.
+/// Caches of the CPU learn only of what it goes through itself.
 fn warm_up_passes(plan: &Plan, effort: Effort) -> usize {
     let computes = |call: &Call| matches!(call, Call::Compute { .. });
     let is_staged = |at: &Allocation| at.place == Place::Host(HostMemory::Pageable);

@@ -58,19 +58,22 @@ pub(super) fn caches(lookup: &Lookup<'_>) -> CacheModel {
         own_misses: own_misses(ONE_THREAD, (STAYS_PRIVATE, MOST_OF_ONE_CORE)),
         own_team_misses: own_misses(ONE_TEAM, (STAYS_WITH_TEAM, SHARED_FOOTPRINT)),
         twin_misses: misses(lookup, (SHARED_FOOTPRINT, MEMORY_FOOTPRINT), twins),
-        written_misses: misses(
-            lookup,
-            (WRITTEN_KEPT, WRITTEN_THROUGH),
-            |quantity| match quantity {
-                Quantity::Shared { direction: Direction::HostToDevice, bytes, footprint } => {
-                    Some((bytes.get(), footprint.get()))
-                }
-                _ => None,
-            },
-        ),
+        written_misses: written_misses(lookup),
         device_misses: misses(lookup, (STAYS_ON_DEVICE, DEVICE_FOOTPRINT), around),
         shared_bytes: SHARED_FOOTPRINT,
     }
+}
+
+/// The share that goes on to memory of what copies to the host write, over the bytes of it, from
+/// what copies to the device take meanwhile; `None` where that makes them no longer.
+fn written_misses(lookup: &Lookup<'_>) -> Option<Vec<(f64, f64)>> {
+    let found = misses(lookup, (WRITTEN_KEPT, WRITTEN_THROUGH), |quantity| match *quantity {
+        Quantity::Shared { direction: Direction::HostToDevice, bytes, footprint } => {
+            Some((bytes.get(), footprint.get()))
+        }
+        _ => None,
+    });
+    found.filter(|shares| shares.last().is_some_and(|&(_, all)| all == 1.0))
 }
 
 /// The share of misses over footprints, from copies of growing size that use

@@ -191,9 +191,9 @@ impl Profile {
     }
 
     /// Nanoseconds that the other direction costs a copy of this one at most, for itself and for
-    /// its bytes, in a plan whose copies to the host write so many bytes. (Smaller copies than were
-    /// measured where caches keep those take as if they did not: on an H100, 127 KB in graphs that
-    /// go round 16 MB as in rows that go round 256.)
+    /// its bytes, in a plan whose copies to the host write so many bytes. Copies that are smaller
+    /// than any measured where caches keep those are taken as where they do not: on an H100, 127 KB
+    /// in graphs that went round 16 MB took as in rows that went round 256.
     ///
     /// # Errors
     /// As for [`Profile::shared`].

@@ -148,7 +148,7 @@ pub struct LinkModel {
     /// What copies each way suffer while the other direction is busy.
     pub down_shared: Option<Contention>,
     pub up_shared: Option<Contention>,
-    /// The same where a host's caches keep what copies to it write.
+    /// The same of copies of a MiB and more where a host's caches keep what those to it write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub down_shared_kept: Option<Contention>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -15,9 +15,16 @@ pub const DEVICE_FOOTPRINT: Bytes = Bytes::mib(256);
 /// Data Direct I/O, in two ways of the last-level cache (Farshin et al., "Reexamining direct cache
 /// access to optimize I/O intensive applications for multi-hundred-gigabit networks", USENIX ATC
 /// 2020). What does not fit goes on to memory, where it gets in the way of what copies to the
-/// device read. So much stays there, and nothing of so much or more.
+/// device read. All of so much stays.
 pub const WRITTEN_KEPT: Bytes = Bytes::mib(8);
+/// And of so much or more, nothing.
 pub const WRITTEN_THROUGH: Bytes = Bytes::mib(256);
+
+/// What copies both ways went round that do not say so.
+pub(super) const fn written_through() -> Bytes {
+    WRITTEN_THROUGH
+}
+
 /// What one thread runs, going round ever more memory, to find out how much of
 /// it its core keeps for itself. Beyond [`MOST_OF_ONE_CORE`], it keeps nothing.
 pub const ONE_THREAD: (Variant, u64) = (Variant { kernel: Kernel::Scale, extent: 0 }, 1 << 12);
@@ -89,11 +96,6 @@ impl Waiting {
         let some = some.flat_map(move |streams| kernels.map(|kernels| (streams, kernels)));
         std::iter::once((0, 0)).chain(some)
     }
-}
-
-/// What copies both ways went round that do not say so.
-pub(super) const fn written_through() -> Bytes {
-    WRITTEN_THROUGH
 }
 
 /// Whether copies to the device, and from it, go on while kernels are timed.

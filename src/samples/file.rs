@@ -10,8 +10,8 @@ use std::path::Path;
 
 /// Version of the file format.
 pub const FORMAT: u32 = 4;
-/// Has no visits that are [`Stop::Shared`](super::Stop::Shared), and copies both ways that go round
-/// more than caches keep; the next has such visits.
+/// Format 3 adds visits that are [`Stop::Shared`](super::Stop::Shared), and 4 what copies both ways
+/// go round; they had no kernels beside them before.
 const EARLIEST: u32 = 2;
 
 #[derive(Serialize, Deserialize)]

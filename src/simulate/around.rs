@@ -7,7 +7,8 @@ use crate::units::Bytes;
 use std::collections::BTreeMap;
 
 /// Of each kernel on the CPU, by its place in the body, which goes on where the one before it
-/// ended. What copies use on the host is left out: most of it passes the caches by.
+/// ended. What copies use on the host is left out: staged ones pass the caches
+/// by, mostly.
 pub(super) fn around(plan: &Plan, threads: usize) -> BTreeMap<usize, Around> {
     let mut around = BTreeMap::new();
     let kernels = plan.body.iter().filter(|call| matches!(call, Call::Compute { .. })).count();
@@ -19,7 +20,7 @@ pub(super) fn around(plan: &Plan, threads: usize) -> BTreeMap<usize, Around> {
     for (at, call) in plan.body.iter().enumerate().chain(plan.body.iter().enumerate()) {
         let step = match call {
             Call::Compute { step } => step,
-            // New, or written past the caches.
+            // New, or written by none of the cores.
             Call::Renew(id) => {
                 let length = plan.allocation(*id).bytes;
                 uses.forget(&Slice { allocation: *id, offset: Bytes::ZERO, length });

@@ -364,8 +364,8 @@ impl<'a> Costs<'a> {
         Ok(Class { latency, work, waits: Waits::Staging, ..on_host(host) })
     }
 
-    /// The host memory that a staged copy goes round. `None`: what it reads was written by a
-    /// copy to the host, past the caches, or what it writes is read by none to the device.
+    /// The host memory that a staged copy goes round. `None`: what it reads was staged by one to
+    /// the host, past the caches, or what it writes is read by none to the device.
     fn found_of(&self, direction: Direction, ashore: &Slice) -> Option<Bytes> {
         let [is_read, is_written] = self.copied.each_ref().map(|all| all[ashore.allocation.0]);
         let past_caches = match direction {

@@ -2,6 +2,8 @@
 //! well as it claims to.
 
 use hallway::profile::Profile;
+use hallway::samples::{Measurement, Quantity, Samples, WRITTEN_THROUGH};
+use hallway::units::Bytes;
 use std::path::Path;
 use std::process::Command;
 use toml::Value;
@@ -30,6 +32,20 @@ fn each_is_fitted_by_this_version_and_does_well_on_its_trials() {
         assert!(accuracy.median_error <= 0.02, "{name}: {} off", accuracy.median_error);
         assert!((0.85..=0.95).contains(&accuracy.coverage), "{name}: {}", accuracy.coverage);
     }
+}
+
+/// Those of before say nothing of it, and had more to go round than any cache keeps.
+#[test]
+fn copies_both_ways_of_older_samples_went_round_much() {
+    let committed = Path::new(env!("CARGO_MANIFEST_DIR")).join("calibration/h200/samples.jsonl");
+    let footprint = |one: &Measurement| match one.quantity {
+        Quantity::Shared { footprint, .. } => Some(footprint),
+        _ => None,
+    };
+    let samples = Samples::load(&committed).expect("committed");
+    let footprints: Vec<Bytes> = samples.measurements.iter().filter_map(footprint).collect();
+    assert!(!footprints.is_empty());
+    assert!(footprints.iter().all(|&all| all == WRITTEN_THROUGH));
 }
 
 fn is_close(one: &Value, other: &Value) -> bool {

@@ -2,11 +2,11 @@
 //! build, predict or run it: with both figures, and what to do about it.
 
 use super::machines::machine;
-use super::workloads::simple;
+use super::workloads::{read, simple};
 use hallway::execute::{Effort, ExecuteError, Executor};
 use hallway::host::Team;
 use hallway::kernels::Kernel;
-use hallway::plan::{Family, Place, Plan, Strategy, build};
+use hallway::plan::{Direction, Family, Place, Plan, Strategy, build};
 use hallway::report::{Assessment, Evaluation, Origin, Rows};
 use hallway::scenario::{HostMemory, Workload};
 use hallway::search::{candidates, rank, shortages};
@@ -25,6 +25,22 @@ fn resident(workload: &Workload) -> Result<Plan, String> {
     let (family, memory) = (Family::Resident, HostMemory::Pinned);
     let strategy = Strategy { family, memory, graph: false };
     build(workload, strategy).map_err(|refusal| refusal.to_string())
+}
+
+#[test]
+fn copies_each_way_have_a_footprint_of_their_own() {
+    let buffer = |name: &str| {
+        let rest = "type = \"f32\"\nelements = 1048576\nhome = \"host\"\n";
+        format!("[[buffer]]\nname = \"{name}\"\n{rest}")
+    };
+    let workload = read(&format!(
+        "schema_version = 1\nname = \"saxpy\"\nquestion = \"?\"\n{}[[task]]\nname = \"t\"\n\
+         kernel = \"saxpy\"\nreads = [\"x\", \"y\"]\nwrites = [\"out\"]\n",
+        ["x", "y", "out"].map(buffer).concat()
+    ));
+    let plan = resident(&workload).expect("no limits");
+    let footprints = Direction::BOTH.map(|direction| plan.copied_footprint(direction));
+    assert_eq!(footprints, [Bytes::mib(8), Bytes::mib(4)]);
 }
 
 #[test]
