@@ -351,13 +351,13 @@ impl Plan {
         hosts.map(|allocation| allocation.bytes).sum()
     }
 
-    /// The part of it that copies to the device read, or copies to the host write.
-    pub fn copied_footprint(&self, wanted: Direction) -> Bytes {
+    /// The part of it that copies of these directions read or write.
+    pub fn copied_footprint(&self, directions: &[Direction]) -> Bytes {
         let mut copied = vec![false; self.allocations.len()];
         for call in &self.body {
             match call {
-                Call::Copy { direction, from, to, .. } if *direction == wanted => {
-                    copied[wanted.ashore(from, to).allocation.0] = true;
+                Call::Copy { direction, from, to, .. } if directions.contains(direction) => {
+                    copied[direction.ashore(from, to).allocation.0] = true;
                 }
                 _ => {}
             }

@@ -89,8 +89,8 @@ pub(super) struct Data<'d> {
 pub(super) struct Costs<'a> {
     plan: &'a Plan,
     profile: &'a Profile,
-    /// The host memory that copies to the device read in a pass.
-    copied_in: Bytes,
+    /// The host memory that copies use in a pass.
+    copied_both_ways: Bytes,
     /// And that those to the host write.
     copied_out: Bytes,
     /// For each allocation, whether the body renews it.
@@ -129,8 +129,9 @@ impl<'a> Costs<'a> {
         let both_ways = copies.into_iter().enumerate().map(meet).collect();
         let launches = launches.into_iter().enumerate();
         let launches = launches.map(|(device, any)| any && !is_alone(device)).collect();
-        let [copied_in, copied_out] = Direction::BOTH.map(|way| plan.copied_footprint(way));
-        Self { plan, profile, copied_in, copied_out, fresh, copied, both_ways, launches }
+        let copied_both_ways = plan.copied_footprint(&Direction::BOTH);
+        let copied_out = plan.copied_footprint(&[Direction::DeviceToHost]);
+        Self { plan, profile, copied_both_ways, copied_out, fresh, copied, both_ways, launches }
     }
 
     /// What a call costs that launches a graph, is in one with something before it, or has
@@ -364,15 +365,16 @@ impl<'a> Costs<'a> {
         Ok(Class { latency, work, waits: Waits::Staging, ..on_host(host) })
     }
 
-    /// The host memory that a staged copy goes round. `None`: what it reads was staged by one to
-    /// the host, past the caches, or what it writes is read by none to the device.
+    /// The host memory that a staged copy goes round: all that copies read and write, for what they
+    /// write takes room in the caches, too, though little of it is found there. `None`: what it
+    /// reads was staged by one to the host, or what it writes is read by none to the device.
     fn found_of(&self, direction: Direction, ashore: &Slice) -> Option<Bytes> {
         let [is_read, is_written] = self.copied.each_ref().map(|all| all[ashore.allocation.0]);
         let past_caches = match direction {
             Direction::HostToDevice => is_written,
             Direction::DeviceToHost => !is_read,
         };
-        (!past_caches).then_some(self.copied_in)
+        (!past_caches).then_some(self.copied_both_ways)
     }
 
     /// Extra time for writing to memory that the plan renews in every run.

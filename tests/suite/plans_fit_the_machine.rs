@@ -29,18 +29,23 @@ fn resident(workload: &Workload) -> Result<Plan, String> {
 
 #[test]
 fn copies_each_way_have_a_footprint_of_their_own() {
-    let buffer = |name: &str| {
-        let rest = "type = \"f32\"\nelements = 1048576\nhome = \"host\"\n";
-        format!("[[buffer]]\nname = \"{name}\"\n{rest}")
+    let footprints = |buffers: &[&str], output: &str| {
+        let buffer = |name: &&str| {
+            let rest = "type = \"f32\"\nelements = 1048576\nhome = \"host\"\n";
+            format!("[[buffer]]\nname = \"{name}\"\n{rest}")
+        };
+        let buffers: String = buffers.iter().map(buffer).collect();
+        let workload = read(&format!(
+            "schema_version = 1\nname = \"saxpy\"\nquestion = \"?\"\n{buffers}[[task]]\n\
+             name = \"t\"\nkernel = \"saxpy\"\nreads = [\"x\", \"y\"]\nwrites = [\"{output}\"]\n"
+        ));
+        let plan = resident(&workload).expect("no limits");
+        let [ins, outs] = Direction::BOTH;
+        [&[ins][..], &[outs], &[ins, outs]].map(|ways| plan.copied_footprint(ways))
     };
-    let workload = read(&format!(
-        "schema_version = 1\nname = \"saxpy\"\nquestion = \"?\"\n{}[[task]]\nname = \"t\"\n\
-         kernel = \"saxpy\"\nreads = [\"x\", \"y\"]\nwrites = [\"out\"]\n",
-        ["x", "y", "out"].map(buffer).concat()
-    ));
-    let plan = resident(&workload).expect("no limits");
-    let footprints = Direction::BOTH.map(|direction| plan.copied_footprint(direction));
-    assert_eq!(footprints, [Bytes::mib(8), Bytes::mib(4)]);
+    assert_eq!(footprints(&["x", "y", "z"], "z"), [8, 4, 12].map(Bytes::mib));
+    // What is read and written counts once.
+    assert_eq!(footprints(&["x", "y"], "y"), [8, 4, 8].map(Bytes::mib));
 }
 
 #[test]
