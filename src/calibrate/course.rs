@@ -2,7 +2,7 @@
 
 use super::probes::{Counts, Probe, device_probes, host_probes, managed_probes};
 use super::several;
-use super::sizes::{Sizes, is_measured_closely};
+use super::sizes::{LEAST_KEPT, PROBING, Sizes, is_measured_closely};
 use crate::kernels::Kernel;
 use crate::samples::{
     Extent, Measurement, ONE_TEAM, Provenance, Quantity, SHARED_FOOTPRINT, WRITTEN_THROUGH,
@@ -137,7 +137,7 @@ pub(super) fn visits(quantity: &Quantity, extent: Extent) -> usize {
         (Quantity::Shared { .. }, _) if quantity.is_of_rate() => 32,
         // What engines make of each other differs from visit to visit by a twentieth, and of large
         // ones, what footprints differ by is as little.
-        (Quantity::Shared { bytes, .. }, _) if *bytes >= Bytes::mib(1) => 4,
+        (Quantity::Shared { bytes, .. }, _) if *bytes >= LEAST_KEPT => 4,
         (Quantity::Shared { .. }, _) => 2,
         (Quantity::Concurrent { .. }, _) if quantity.is_of_rate() => 8,
         _ if quantity.is_of_rate() => 3,
@@ -170,7 +170,7 @@ fn is_telling(quantity: &Quantity, sizes: &Sizes) -> bool {
             [Bytes::kib(4), Bytes::mib(1), Bytes::mib(64)].contains(bytes)
         }
         Quantity::Shared { bytes, footprint, .. } => {
-            (*bytes, *footprint) == (Bytes::mib(4), WRITTEN_THROUGH)
+            (*bytes, *footprint) == (PROBING, WRITTEN_THROUGH)
         }
         Quantity::PeerCopy { bytes, .. } | Quantity::Concurrent { bytes, .. } => {
             *bytes == Bytes::mib(16)

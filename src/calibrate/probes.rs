@@ -42,7 +42,7 @@ const AT_ONCE: Bytes = Bytes::mib(64);
 
 /// Copies in a row, both ways at once, if there is room for as many: the first score of them may
 /// go in step, and hide their starts behind each other, as later ones and those of plans do not.
-const BOTH_WAYS: u64 = 96;
+const IN_A_ROW: u64 = 96;
 
 /// Copies in a row beside kernels.
 const BESIDE_KERNELS: u64 = 24;
@@ -70,7 +70,7 @@ pub(super) fn device_probes(sizes: &Sizes) -> Vec<Probe> {
     for (bytes, footprint) in sizes.both_ways() {
         let quantity = |direction| Quantity::Shared { direction, bytes, footprint };
         let quantities = Direction::BOTH.map(quantity).to_vec();
-        let count = (AT_ONCE.get() / bytes.get()).clamp(1, BOTH_WAYS);
+        let count = (AT_ONCE.get() / bytes.get()).clamp(1, IN_A_ROW);
         probes.push(Probe { quantities, counts: Counts::Of(count) });
     }
     for direction in Direction::BOTH {

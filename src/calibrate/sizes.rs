@@ -220,9 +220,9 @@ impl Sizes {
 }
 
 /// Copies from this size on are measured where a host's caches keep what they write to it, too.
-const LEAST_KEPT: Bytes = Bytes::mib(1);
+pub(super) const LEAST_KEPT: Bytes = Bytes::mib(1);
 /// Copies of this size are, at footprints between, to find out how much caches keep.
-const PROBING: Bytes = Bytes::mib(4);
+pub(super) const PROBING: Bytes = Bytes::mib(4);
 
 impl Sizes {
     /// Sizes of copies both ways, and what each way goes round: all of them more than a host's

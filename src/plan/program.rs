@@ -351,19 +351,23 @@ impl Plan {
         hosts.map(|allocation| allocation.bytes).sum()
     }
 
-    /// The part of it that copies of these directions read or write.
-    pub fn copied_footprint(&self, directions: &[Direction]) -> Bytes {
-        let mut copied = vec![false; self.allocations.len()];
+    /// For each direction and allocation, whether copies read it on the host, or write it there.
+    pub fn copied(&self) -> [Vec<bool>; 2] {
+        let mut copied = [(); 2].map(|()| vec![false; self.allocations.len()]);
         for call in &self.body {
-            match call {
-                Call::Copy { direction, from, to, .. } if directions.contains(direction) => {
-                    copied[direction.ashore(from, to).allocation.0] = true;
-                }
-                _ => {}
+            if let Call::Copy { direction, from, to, .. } = call {
+                copied[*direction as usize][direction.ashore(from, to).allocation.0] = true;
             }
         }
-        let copied = self.allocations.iter().zip(copied).filter(|(_, is_copied)| *is_copied);
-        copied.map(|(allocation, _)| allocation.bytes).sum()
+        copied
+    }
+
+    /// The part of that memory that copies of these directions use.
+    pub fn copied_footprint(&self, directions: &[Direction]) -> Bytes {
+        let copied = self.copied();
+        let is_used = |at: usize| directions.iter().any(|&way| copied[way as usize][at]);
+        let used = self.allocations.iter().enumerate().filter(|&(at, _)| is_used(at));
+        used.map(|(_, allocation)| allocation.bytes).sum()
     }
 
     /// A digest of everything the plan does: equal plans, equal identities.

@@ -7,8 +7,7 @@ use crate::units::Bytes;
 use std::collections::BTreeMap;
 
 /// Of each kernel on the CPU, by its place in the body, which goes on where the one before it
-/// ended. What copies use on the host is left out: staged ones pass the caches
-/// by, mostly.
+/// ended. What copies use on the host is left out: where a plan has both, the CPU does little.
 pub(super) fn around(plan: &Plan, threads: usize) -> BTreeMap<usize, Around> {
     let mut around = BTreeMap::new();
     let kernels = plan.body.iter().filter(|call| matches!(call, Call::Compute { .. })).count();

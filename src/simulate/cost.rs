@@ -107,16 +107,13 @@ pub(super) struct Costs<'a> {
 impl<'a> Costs<'a> {
     pub fn new(plan: &'a Plan, profile: &'a Profile) -> Self {
         let mut fresh = vec![false; plan.allocations.len()];
-        let mut copied = [fresh.clone(), fresh.clone()];
         let mut copies = vec![[false; 2]; plan.devices()];
         let mut launches = vec![false; plan.devices()];
         for call in &plan.body {
             match call {
                 Call::Renew(id) => fresh[id.0] = true,
-                Call::Copy { stream, direction, from, to } => {
+                Call::Copy { stream, direction, .. } => {
                     copies[plan.device_of(*stream).0][*direction as usize] = true;
-                    let ashore = direction.ashore(from, to).allocation;
-                    copied[*direction as usize][ashore.0] = true;
                 }
                 Call::Launch { stream, .. } | Call::Clear { stream, .. } => {
                     launches[plan.device_of(*stream).0] = true
@@ -129,6 +126,7 @@ impl<'a> Costs<'a> {
         let both_ways = copies.into_iter().enumerate().map(meet).collect();
         let launches = launches.into_iter().enumerate();
         let launches = launches.map(|(device, any)| any && !is_alone(device)).collect();
+        let copied = plan.copied();
         let copied_both_ways = plan.copied_footprint(&Direction::BOTH);
         let copied_out = plan.copied_footprint(&[Direction::DeviceToHost]);
         Self { plan, profile, copied_both_ways, copied_out, fresh, copied, both_ways, launches }
