@@ -318,7 +318,7 @@ impl Patience {
             // Many of them, and a line or a staircase through all.
             Quantity::Trip { .. } | Quantity::LateTrip { .. } => (device / 4, 5),
             // They repeat themselves within a thousandth.
-            Quantity::Kernel { .. } => (device / 6, 5),
+            Quantity::Kernel { .. } => (device / 12, 5),
             // Each is a mean over some forty kernels.
             Quantity::Polled { .. } => (device / 2, 5),
             // A difference of a tenth of a kernel or a copy, or more.

@@ -69,9 +69,10 @@ impl Effort {
         most: 101,
     };
     /// Where many plans matter more than one. What a plan takes of some microseconds differs by
-    /// 7% from turn to turn in the middle, and by 2% within one: many short turns tell more.
+    /// 7% from turn to turn in the middle, and by 2% within one: many short turns tell more. With
+    /// two rounds of 16, a half of all passes differed by 1.3 to 2.6% from the other.
     pub const SHORT: Self = Self {
-        turns: 16,
+        turns: 24,
         warm_up: Duration::from_millis(1),
         compute_warm_up: Duration::from_millis(3),
         longest_warm_up: Duration::from_millis(3),
@@ -199,10 +200,10 @@ mod tests {
     fn longer_plans_have_several_turns_at_once() {
         let at_once = |micros| Effort::SHORT.at_once(Duration::from_micros(micros));
         assert_eq!([0, 20, 150, 151, 300].map(at_once), [1, 1, 1, 2, 2]);
-        // Four come out even, three do not; and eight, of five.
-        assert_eq!([301, 600, 601, 1_200].map(at_once), [4, 4, 8, 8]);
+        // Three and four come out even, five do not; nor nine.
+        assert_eq!([301, 600, 601, 1_200, 1_201].map(at_once), [3, 4, 6, 8, 12]);
         // All of them, however long it is; and a single turn is all there is to have.
-        assert_eq!([1_201, 1_000_000].map(at_once), [16, 16]);
+        assert_eq!(at_once(1_000_000), 24);
         assert_eq!(Effort::FULL.at_once(Duration::from_secs(9)), 1);
         let Effort { longest_warm_up, timed, fewest, most, .. } = Effort::SHORT.times(4);
         assert_eq!((longest_warm_up, timed), (Duration::from_millis(12), Duration::from_millis(2)));
