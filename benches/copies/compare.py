@@ -20,6 +20,7 @@ import tomllib
 
 import cupy as cp
 import cupyx
+import numpy
 
 # What is asked: copies and latencies within this of those measured here.
 BANDWIDTH, LATENCY = 0.02, 0.10
@@ -35,6 +36,8 @@ LARGE = 256 << 20
 # For as long at a time as in a calibration: what others do for a moment raises some of many short
 # ones, and all of a few long ones.
 COPY = 64 << 20
+# More than the largest caches hold, which have the host's memory that was filled last.
+ELSEWHERE = numpy.zeros(4 * LARGE, dtype=numpy.uint8)
 # Series of copies both ways behind each of small ones: their rates differ most.
 AGAIN = 3
 
@@ -110,11 +113,15 @@ def copies_of(profile):
 
 def copies():
     """The same as measured here, all samples of it."""
+    # Where memory lies is drawn anew, as when a calibration goes on.
+    cp.get_default_pinned_memory_pool().free_all_blocks()
     alone = {way: [COPY / time for time in seconds_of(way, COPY, 2)] for way in NAMES}
     middle = {way: statistics.median(rates) for way, rates in alone.items()}
     found = {f"{name}, alone, GB/s": [r / 1e9 for r in alone[way]] for way, name in NAMES.items()}
     # As much as a calibration goes round: what is written again soon may stay in the host's caches.
+    # So may what was filled last, and then writing it costs no memory as long as nobody evicts it.
     ends = {way: buffers(LARGE) for way in NAMES}
+    ELSEWHERE[:] += 1
     together = [both(ends, middle)]
     for way, name in NAMES.items():
         # Copies further back in a queue take less time: as many as in a calibration.
