@@ -1,6 +1,6 @@
 //! `hallway calibrate`: measure and fit.
 
-use super::profiles::{Found, SAMPLES, deliver, fitted, profile_of};
+use super::profiles::{Found, SAMPLES, deliver, fitted, in_folder, profile_of};
 use super::{Failure, Outcome};
 use crate::calibrate::{
     CalibrateError, Course, MOST_DEVICES, Progress, calibrate, managed_bytes, provenance,
@@ -43,8 +43,9 @@ pub(super) struct CalibrateArguments {
     /// Measure managed memory too: 256 MiB of it at most, and a sixteenth of what is free
     #[arg(long)]
     managed: bool,
-    /// Only say, within seconds, whether the machine is what it was: each time is
-    /// the same, changed or unsure; if any changed, the exit code is 1
+    /// Only say, within seconds, whether the machine is what it was when this profile (or that in
+    /// this folder) was made: each time is the same, changed or unsure; if any changed, the exit
+    /// code is 1
     #[arg(long, value_name = "PROFILE")]
     #[arg(conflicts_with_all = ["output", "resume", "quick", "managed", "gpus", "threads", "seed"])]
     check: Option<PathBuf>,
@@ -65,7 +66,7 @@ pub(super) struct CalibrateArguments {
 
 pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
     if let Some(profile) = &arguments.check {
-        return check(arguments, profile);
+        return check(arguments, &in_folder(profile));
     }
     let device = Device::open(arguments.gpu)?;
     let team = team(arguments.threads)?;

@@ -42,6 +42,7 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
         seed: predicting.seed,
         draws: predicting.draws.into(),
         trials: found.profile.accuracy.as_ref().map_or(0, |found| found.trials),
+        context_ns: found.profile.setup.context.map(|context| context.span()),
         scenarios: workloads.iter().map(assess).collect(),
     };
     let text = match arguments.format {

@@ -93,6 +93,9 @@ pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
         Style::Json => verification.json(),
     };
     deliver(&text, arguments.output.as_deref())?;
+    if let (false, Some(path)) = (verification.passed(), &arguments.output) {
+        eprintln!("not all checks passed: they stand at the end of {}", path.display());
+    }
     Ok(if verification.passed() { Outcome::Done } else { Outcome::CheckFailed })
 }
 

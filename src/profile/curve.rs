@@ -137,9 +137,14 @@ impl TryFrom<RawCurve> for Curve {
 }
 
 impl Curve {
-    /// Nanoseconds at `size`; past the last knot along the last segment, if that rises.
+    /// Nanoseconds at `size`; past the last knot along the line to it from the first, if that
+    /// rises. The slope of the last segment alone is twice as far off as the last knot: 64 Mi
+    /// elements that came out 10% short made 256 Mi a third too short.
     pub fn at(&self, size: f64) -> f64 {
-        crate::stats::interpolate(&self.knots, size)
+        match self.knots[..] {
+            [first, .., last] if size > last.0 => crate::stats::interpolate(&[first, last], size),
+            _ => crate::stats::interpolate(&self.knots, size),
+        }
     }
 
     /// The same between the first knot and the last, and beyond them what it is there.
@@ -227,5 +232,19 @@ impl Curve {
     pub fn scaled(&self, factor: f64) -> Self {
         let knots = self.knots.iter().map(|&(x, y)| (x, y * factor)).collect();
         Self { knots, scatter: self.scatter }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Curve;
+
+    /// The last knot is a tenth too low: further on, the curve is as much too low, and no more.
+    #[test]
+    fn past_the_last_knot_a_curve_goes_on_as_from_the_first() {
+        let curve = Curve { knots: vec![(0.0, 0.0), (64.0, 64.0), (128.0, 115.2)], scatter: 0.0 };
+        assert_eq!([96.0, 128.0, 512.0].map(|size| curve.at(size).round()), [90.0, 115.0, 461.0]);
+        let falls = Curve { knots: vec![(1.0, 9.0), (2.0, 20.0), (4.0, 7.0)], scatter: 0.0 };
+        assert_eq!(falls.at(8.0), 7.0);
     }
 }

@@ -102,19 +102,34 @@ impl Profile {
     ) -> Result<f64, Unknown> {
         let effort = Effort::of(kernel, arguments).around(around.footprint.get());
         let is_shared = effort.is_shared(n as usize);
-        let time = |found: Warmth| {
+        let wanted = Variant::of(kernel, arguments);
+        let models = |found: Warmth| {
             let fits = |model: &&TwinModel| model.found == found;
-            let models = self.twins.iter().filter(fits);
-            let (models, wanted) =
-                (models.map(|model| (model.variant, model)), Variant::of(kernel, arguments));
-            let models = beside(models, wanted, found.place())?.into_iter();
+            let models = self.twins.iter().filter(fits).map(|model| (model.variant, model));
+            beside(models, wanted, found.place())
+        };
+        let time_of = |n: u64, found: Warmth| {
+            let models = models(found)?.into_iter();
             let curves = models.map(|(variant, model)| (variant, self.branch(model, n, is_shared)));
             interpolated(curves, wanted, n, found.place())
+        };
+        let time = |found| time_of(n, found);
+        // Of more than was measured, caches keep no more than of the most that was.
+        let again = || {
+            let largest = models(Warmth::Same)?.into_iter().map(|(_, model)| model.time.largest());
+            let most = largest.fold(f64::INFINITY, f64::min) as u64;
+            let far = [n, most].map(|n| time_of(n, Warmth::Memory));
+            match far {
+                [Ok(far), Ok(at_most)] if n > most => {
+                    Ok(time_of(most, Warmth::Same)? + (far - at_most).max(0.0))
+                }
+                _ => time(Warmth::Same),
+            }
         };
         let own = Bytes::new(Variant::of(kernel, arguments).bytes(n));
         let handing_over = self.caches.handing_over(&around, is_shared);
         if around.reuse.0.iter().all(|&(_, since)| since <= own) {
-            return Ok(time(Warmth::Same)? + handing_over);
+            return Ok(again()? + handing_over);
         }
         let near = if own < self.caches.shared_bytes {
             let threads = self.machine.cpu_threads.max(1) as u64;
@@ -128,7 +143,7 @@ impl Profile {
             // What no core keeps any more is as far away for everybody.
             near + (1.0 - misses) * handing_over
         } else {
-            time(Warmth::Same)?
+            again()?
         };
         let far = time(Warmth::Memory)?;
         let what = || Unknown::new("what the CPU finds in its caches of memory used before");

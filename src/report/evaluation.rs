@@ -5,7 +5,7 @@ use super::lanes::{Bottleneck, bottleneck, host_share};
 use super::verdict::Verdict;
 use super::words::rounded;
 use crate::plan::Family;
-use crate::scenario::{HostMemory, Workload};
+use crate::scenario::{BufferId, HostMemory, Workload};
 use crate::search::{Ranked, Ranking, Shortage, Sizes};
 use crate::timeline::{Lane, Timeline};
 use crate::units::{Bytes, Span};
@@ -24,6 +24,8 @@ pub struct Evaluation {
     pub draws: usize,
     /// Trials that decided how wide ranges are.
     pub trials: usize,
+    /// What a process pays before all set-up that has not used the GPU yet.
+    pub context_ns: Option<Span>,
     pub scenarios: Vec<Assessment>,
 }
 
@@ -127,6 +129,8 @@ pub struct Threshold {
     /// The buffer whose elements are counted, the largest, and how many it has here.
     pub buffer: String,
     pub elements: u64,
+    /// Buffers that keep their size, for tasks read them whole.
+    pub fixed: Vec<String>,
 }
 
 /// Of the plans on the CPU or on the GPU, none of which fits, the one that comes nearest.
@@ -265,6 +269,10 @@ impl Threshold {
     fn new(workload: &Workload, gpu_wins: Vec<Sizes>) -> Option<Self> {
         // The first of equals, as a reader would pick it.
         let largest = workload.buffers.iter().rev().max_by_key(|buffer| buffer.elements)?;
-        Some(Self { gpu_wins, buffer: largest.name.clone(), elements: largest.elements })
+        let (buffer, elements) = (largest.name.clone(), largest.elements);
+        let fixed = workload.buffers.iter().enumerate();
+        let fixed = fixed.filter(|&(id, _)| workload.is_read_whole(BufferId(id)));
+        let fixed = fixed.map(|(_, buffer)| buffer.name.clone()).collect();
+        Some(Self { gpu_wins, buffer, elements, fixed })
     }
 }

@@ -2,7 +2,7 @@
 
 use super::evaluation::{AssessedPlan, Assessment, Evaluation, LeftOut, Threshold};
 use super::table::table;
-use super::verdict::CLEARLY;
+use super::verdict::{Answer, CLEARLY};
 use super::words::{count, percent, plural, range, signed_percent, times};
 use crate::search::Sizes;
 use crate::units::Span;
@@ -33,6 +33,10 @@ impl Evaluation {
             " alone: no plans were tried on the machine, so they are too narrow".to_owned()
         };
         let _ = writeln!(text, "Ranges   90% of {draws} from the profile's scatter{margins}");
+        if let Some(context) = self.context_ns {
+            let _ =
+                writeln!(text, "Set-up   of a process that uses the GPU; its first use: {context}");
+        }
         for assessment in &self.scenarios {
             text.push('\n');
             text.push_str(&assessment.text(rows));
@@ -55,7 +59,7 @@ impl Assessment {
             self.path_note(),
             self.program_note(),
             // Nobody wins where neither fits.
-            self.break_even.as_ref().filter(|_| self.no_room.len() < 2).map(Threshold::sentence),
+            self.break_even_note(),
             left_out("No such plan", &self.refused),
             left_out("Not predicted", &self.unknown),
             left_out("Set-up not predicted", &self.unknown_setup),
@@ -111,6 +115,11 @@ impl Assessment {
         ))
     }
 
+    fn break_even_note(&self) -> Option<String> {
+        let found = self.break_even.as_ref().filter(|_| self.no_room.len() < 2)?;
+        Some(found.sentence(self.verdict.answer == Answer::Tie))
+    }
+
     /// Said only where set-up changes which plan to choose.
     fn program_note(&self) -> Option<String> {
         let winner = self.program_winner.as_ref()?;
@@ -133,8 +142,14 @@ impl Assessment {
 }
 
 impl Threshold {
-    fn sentence(&self) -> String {
-        let Self { gpu_wins, buffer, elements } = self;
+    fn sentence(&self, ties_here: bool) -> String {
+        let Self { gpu_wins, buffer, elements, fixed } = self;
+        let names: Vec<String> = fixed.iter().map(|name| format!("`{name}`")).collect();
+        let fixed = match &names[..] {
+            [] => String::new(),
+            names => format!(", and {} of this size,", names.join(", ")),
+        };
+        let open = if ties_here { ", where scatter leaves it open" } else { "" };
         let sizes = |sizes: &Sizes| match (sizes.from.map(count), sizes.until.map(count)) {
             (None, None) => None,
             (Some(from), None) => Some(format!("about {from} and more")),
@@ -150,8 +165,8 @@ impl Threshold {
                 format!("The CPU wins at every size of `{buffer}` that was tried, large ones too.")
             }
             Some(sizes) => format!(
-                "With plans as good as these the GPU wins where `{buffer}` has {} elements; \
-                 here it has {}.",
+                "With plans as good as these{fixed} the GPU wins where `{buffer}` has {} \
+                 elements; here it has {}{open}.",
                 sizes.join(", or "),
                 count(*elements)
             ),

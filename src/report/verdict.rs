@@ -90,15 +90,24 @@ impl Verdict {
         let [Some(pass), Some(program)] = [ranking.winner(), ranking.winner_over(runs)] else {
             return self;
         };
-        let [Some(of_pass), Some(of_program)] = [pass, program].map(|one| one.program(runs)) else {
+        // What wins a pass may not be what its side would make the program of.
+        let others = ranking.plans.iter().filter(|other| other.is_cpu() == pass.is_cpu());
+        let Some(other) = others.min_by_key(|other| other.program(runs)) else { return self };
+        let [Some(least), Some(of_other)] = [program, other].map(|one| one.program(runs)) else {
             return self;
         };
-        let is_clear = of_program.nanos_f64() < (1.0 - CLEARLY) * of_pass.nanos_f64();
+        let is_clear = least.nanos_f64() < (1.0 - CLEARLY) * of_other.nanos_f64();
         if pass.is_cpu() != program.is_cpu() && is_clear {
-            let side = if program.is_cpu() { "CPU" } else { "GPU" };
+            let said = |one: &Ranked, time| match one.is_cpu() {
+                true => format!("{time} on the CPU"),
+                false => format!("{time} with `{}`", one.plan.strategy),
+            };
             self.sentence += &format!(
-                " But with set-up and {}, the {side} wins: {of_program} against {of_pass}.",
-                plural(runs, "run")
+                " But with set-up and {}, the {} wins: {} against {}.",
+                plural(runs, "run"),
+                if program.is_cpu() { "CPU" } else { "GPU" },
+                said(program, least),
+                said(other, of_other)
             );
         }
         self

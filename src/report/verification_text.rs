@@ -4,6 +4,7 @@ use super::evaluation_text::heading;
 use super::table::table;
 use super::verification::{ErrorFigures, ScoredPlan, ScoredScenario, Verification};
 use super::words::{fine_percent, percent, range, signed_percent};
+use crate::stats::median;
 use std::fmt::Write;
 
 /// Titles of the summary, and which of them stand over words.
@@ -31,6 +32,7 @@ impl Verification {
         }
         let _ = write!(text, "\n{}\n", table(&SUMMARY, &WORDS, self.summary()));
         text.push_str(&self.passes_beside());
+        text.push_str(&self.on_cpu(""));
         text.push_str(&self.check_lines(""));
         text
     }
@@ -50,6 +52,21 @@ impl Verification {
         )
     }
 
+    /// How far off the CPU's own plans are: few among many, and one side of each verdict.
+    fn on_cpu(&self, bullet: &str) -> String {
+        let plans = self.scenarios.iter().flat_map(|scenario| &scenario.plans);
+        let errors: Vec<f64> = plans.filter(|plan| plan.on_cpu).map(|plan| plan.error).collect();
+        let sizes: Vec<f64> = errors.iter().map(|error| error.abs()).collect();
+        let Some(middle) = median(&sizes) else { return String::new() };
+        let ends = [f64::min, f64::max].map(|end| errors.iter().copied().reduce(end));
+        let [low, high] = ends.map(|end| signed_percent(end.unwrap_or(middle)));
+        format!(
+            "{bullet}plans on the CPU, one side of each verdict: median error is {}, from {low} to \
+             {high}\n",
+            fine_percent(middle)
+        )
+    }
+
     /// The summary and the checks in Markdown.
     pub fn markdown(&self) -> String {
         let mut text = format!("| {} |\n|", SUMMARY.join(" | "));
@@ -63,6 +80,7 @@ impl Verification {
             let _ = writeln!(text, "| {} |", cells.join(" | "));
         }
         text.push('\n');
+        text.push_str(&self.on_cpu("- "));
         text.push_str(&self.check_lines("- "));
         text
     }

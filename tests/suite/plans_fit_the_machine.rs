@@ -223,7 +223,8 @@ fn a_side_that_no_plan_of_fits_is_told_what_it_lacks() {
     let says_who_wins = |assessment: Assessment| {
         let profile = Origin::new("profile.toml", &machine());
         let scenarios = vec![assessment];
-        let evaluation = Evaluation { profile, seed: 1, draws: 2, trials: 0, scenarios };
+        let evaluation =
+            Evaluation { profile, seed: 1, draws: 2, trials: 0, context_ns: None, scenarios };
         evaluation.text(Rows::All).contains("wins at every size")
     };
     assert!(says_who_wins(found) && !says_who_wins(both));

@@ -1,6 +1,7 @@
 //! Reports give the answer first and in plain words, hide nothing, and say the
 //! same in a table, in JSON and in a picture.
 
+mod break_even;
 mod pictures;
 mod unknowns;
 
@@ -55,7 +56,14 @@ const FAST: &[u64] = &[5_920, 5_710, 6_110, 5_900];
 fn evaluation(workload: &Workload, ranking: &Ranking) -> Evaluation {
     let assessment = Assessment::new(workload, 1, ranking, Some(from(1_300_000)));
     let profile = Origin::new("calibration/h200/profile.toml", &machine());
-    Evaluation { profile, seed: 1, draws: 40, trials: 0, scenarios: vec![assessment] }
+    Evaluation {
+        profile,
+        seed: 1,
+        draws: 40,
+        trials: 0,
+        context_ns: None,
+        scenarios: vec![assessment],
+    }
 }
 
 #[test]
@@ -199,38 +207,38 @@ fn the_answer_comes_before_the_table() {
 #[test]
 fn set_up_can_change_which_plan_to_choose() {
     let text = evaluation(&scaling(), &ranking(Some(SLOW), Some(FAST))).text(Rows::All);
-    let note = "But with set-up and 1 run, the CPU wins: 20.1 ms against 55.9 ms.";
+    let note = "But with set-up and 1 run, the CPU wins: 20.1 ms on the CPU against 55.9 ms with `";
     assert!(text.contains(note) && !text.contains("taken together"), "{text}");
     let text = evaluation(&scaling(), &ranking(Some(FAST), Some(SLOW))).text(Rows::All);
     assert!(!text.contains("taken together"), "{text}");
 }
 
-fn from(elements: u64) -> Vec<Sizes> {
-    vec![Sizes { from: Some(elements), until: None }]
+/// What is fastest in a pass may have more set-up than another plan of its side.
+#[test]
+fn set_up_is_set_against_the_least_of_the_other_side() {
+    let mut ranking = ranking(Some(SLOW), Some(FAST));
+    let mut other = ranking.plans[0].clone();
+    other.plan = candidates(&scaling()).plans.pop().expect("many");
+    other.forecast.timeline.makespan = Span::from_millis(19);
+    other.setup = Ok(Span::from_millis(2));
+    let name = other.plan.strategy.to_string();
+    ranking.plans.insert(1, other);
+    let sentence = Verdict::of(&ranking).over(&ranking, 1).sentence;
+    let words = format!("the CPU wins: 20.1 ms on the CPU against 21.0 ms with `{name}`.");
+    assert!(sentence.ends_with(&words), "{sentence}");
 }
 
 #[test]
-fn break_even_is_said_in_elements() {
-    let ranking = ranking(Some(SLOW), Some(FAST));
-    let text = evaluation(&scaling(), &ranking).text(Rows::All);
-    assert!(
-        text.contains("wins where `x` has about 1.3 M and more elements; here it has 100 k."),
-        "{text}"
-    );
-    let until = Sizes { from: None, until: Some(5_000) };
-    for (found, words) in [
-        (vec![Sizes { from: None, until: None }], "GPU wins at every"),
-        (vec![], "CPU wins at every"),
-        (
-            [vec![until], from(20_000)].concat(),
-            "has up to about 5.0 k, or about 20 k and more elements;",
-        ),
-    ] {
-        let mut evaluation = evaluation(&scaling(), &ranking);
-        evaluation.scenarios = vec![Assessment::new(&scaling(), 1, &ranking, Some(found))];
-        let text = evaluation.text(Rows::All);
-        assert!(text.contains(words), "{text}");
-    }
+fn a_process_that_has_not_used_the_gpu_yet_pays_for_a_context() {
+    let mut evaluation = evaluation(&scaling(), &ranking(Some(SLOW), Some(FAST)));
+    assert!(!evaluation.text(Rows::All).contains("first use"));
+    evaluation.context_ns = Some(Span::from_millis(124));
+    let text = evaluation.text(Rows::All);
+    assert!(text.contains("its first use: 124 ms"), "{text}");
+}
+
+fn from(elements: u64) -> Vec<Sizes> {
+    vec![Sizes { from: Some(elements), until: None }]
 }
 
 #[test]

@@ -4,8 +4,8 @@ use super::Row;
 use crate::samples::Quantity;
 use crate::units::{Bytes, Span};
 
-/// Bytes a second, more than any memory has.
-const FASTEST: f64 = 1e14;
+/// Bytes a second, more than any memory has, or all caches of a device together.
+const FASTEST: f64 = 5e13;
 /// Bytes a second, less than any link carries.
 const SLOWEST: f64 = 1e7;
 /// Operations a second, or bytes, that any processor gets through.
@@ -22,8 +22,10 @@ impl Row<'_> {
         let Some(seconds) = text.parse().ok().filter(|time| (0.0..86_400.0).contains(time)) else {
             return wrong(format!("`{text}` is no time"));
         };
-        if let Some(bytes) = copied(of).filter(|bytes| bytes.as_f64() > FASTEST * seconds) {
-            return wrong(format!("no copy of {bytes} takes `{text}`, which is over 100 TB/s"));
+        if let Some(bytes) = moved(of).filter(|bytes| bytes.as_f64() > FASTEST * seconds) {
+            return wrong(format!(
+                "to go through {bytes} takes longer than `{text}`: that is over 50 TB/s"
+            ));
         }
         if seconds > longest(of) {
             return wrong(format!("no machine takes as long as `{text}` for this"));
@@ -46,6 +48,17 @@ const fn copied(of: &Quantity) -> Option<Bytes> {
         | Quantity::Concurrent { bytes, .. } => Some(*bytes),
         Quantity::On { of, .. } => copied(of),
         _ => None,
+    }
+}
+
+/// The same, or what a kernel reads and writes at least.
+fn moved(of: &Quantity) -> Option<Bytes> {
+    match of {
+        Quantity::Kernel { variant, elements } | Quantity::Twin { variant, elements, .. } => {
+            Some(Bytes::new(variant.bytes(*elements)))
+        }
+        Quantity::On { of, .. } => moved(of),
+        _ => copied(of),
     }
 }
 
