@@ -62,6 +62,10 @@ impl Timeline {
                 _ => start.min(reached),
             };
             let until = before.map_or(Span::ZERO, |before| before.end.since_start()).min(from);
+            // Its engine was at something else all the while, perhaps at several things.
+            let waits_for_room =
+                matches!(activity.cause, Some(Cause { reason: Reason::Engine, .. }));
+            let from = if waits_for_room { until } else { from };
             stretches.push(Stretch {
                 activity,
                 reason: before.and(activity.cause).map(|cause| cause.reason),

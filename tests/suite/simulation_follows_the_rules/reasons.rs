@@ -3,7 +3,8 @@
 use super::*;
 use crate::machines::{FREE, machine};
 use hallway::simulate::lower_bound;
-use hallway::timeline::Reason;
+use hallway::timeline::{Activity, Cause, Reason};
+use hallway::units::Span;
 
 /// The calls of the critical path with the reason of each, first to last.
 fn path(timeline: &Timeline) -> Vec<(Lane, usize, Option<Reason>)> {
@@ -31,6 +32,25 @@ fn the_path_of_one_stream_goes_through_all_of_it() {
     assert_eq!(path.on(Lane::Host).nanos(), 1_000 + 6_000);
     assert_eq!(path.on(Lane::CopyIn).nanos(), 6_000);
     assert_eq!(path.on(Lane::Kernels).nanos(), 4_000);
+}
+
+/// Whatever has the multiprocessors: what waits for room on them waits for kernels.
+#[test]
+fn waiting_for_an_engine_is_no_gap() {
+    let kernel = |call, from, to, cause| Activity {
+        lane: Lane::Kernels,
+        call,
+        start: Instant::START + Span::from_micros(from),
+        end: Instant::START + Span::from_micros(to),
+        cause,
+    };
+    // The first two begin at once; there is room for the third when the second is over.
+    let engine = Some(Cause { reason: Reason::Engine, after: 0 });
+    let activities =
+        vec![kernel(0, 0, 10, None), kernel(1, 0, 30, None), kernel(2, 30, 40, engine)];
+    let timeline = Timeline { activities, makespan: Span::from_micros(40) };
+    let path = timeline.critical_path();
+    assert_eq!((path.gaps(), path.on(Lane::Kernels)), (Span::ZERO, Span::from_micros(40)));
 }
 
 #[test]
