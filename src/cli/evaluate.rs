@@ -3,9 +3,12 @@
 use super::outputs::check_outputs;
 use super::profiles::deliver;
 use super::{Failure, Format, Outcome, Predicting};
+use crate::kernels::Kernel;
 use crate::report::{Assessment, Evaluation, Origin, Rows};
 use crate::search::{break_even, shortages};
+use crate::trials::TRIED;
 use clap::Args;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -35,7 +38,12 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
         let runs = arguments.runs.unwrap_or(workload.runs);
         let sizes = break_even(workload, &found.profile);
         let short_of = shortages(workload, &ranking, &found.profile);
-        Assessment::new(workload, runs, &ranking, sizes).short_of(&short_of)
+        let has_trials = found.profile.accuracy.is_some();
+        let kernels: BTreeSet<Kernel> = workload.tasks.iter().map(|task| task.kernel).collect();
+        let untried = kernels.into_iter().filter(|kernel| has_trials && !TRIED.contains(kernel));
+        Assessment::new(workload, runs, &ranking, sizes)
+            .short_of(&short_of)
+            .without_trials_of(untried)
     };
     let evaluation = Evaluation {
         profile: Origin::new(&found.path.display().to_string(), &found.profile),

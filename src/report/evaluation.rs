@@ -4,6 +4,7 @@ use super::Origin;
 use super::lanes::{Bottleneck, bottleneck, host_share};
 use super::verdict::Verdict;
 use super::words::rounded;
+use crate::kernels::Kernel;
 use crate::plan::Family;
 use crate::scenario::{BufferId, HostMemory, Workload};
 use crate::search::{Ranked, Ranking, Shortage, Sizes};
@@ -39,6 +40,8 @@ pub struct Assessment {
     pub verdict: Verdict,
     /// Fastest body first.
     pub plans: Vec<AssessedPlan>,
+    /// Kernels that no trial of the calibration had, if it had any.
+    pub untried: Vec<String>,
     /// The plan that is fastest over a whole program, set-up included.
     pub program_winner: Option<String>,
     pub break_even: Option<Threshold>,
@@ -208,6 +211,7 @@ impl Assessment {
             runs,
             verdict: Verdict::of(ranking).over(ranking, runs),
             plans: plans.collect(),
+            untried: Vec::new(),
             program_winner: ranking.winner_over(runs).map(|best| best.plan.strategy.to_string()),
             break_even: break_even.and_then(|found| Threshold::new(workload, found)),
             no_room: Vec::new(),
@@ -215,6 +219,13 @@ impl Assessment {
             unknown: unknown.collect(),
             unknown_setup: unknown_setup.collect(),
         }
+    }
+
+    /// Says which kernels the trials behind every range did not have.
+    #[must_use]
+    pub fn without_trials_of(mut self, kernels: impl Iterator<Item = Kernel>) -> Self {
+        self.untried = kernels.map(|kernel| kernel.name().to_owned()).collect();
+        self
     }
 
     /// Says of the sides that have no plan how much memory they lack.

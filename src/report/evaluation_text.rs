@@ -60,6 +60,7 @@ impl Assessment {
             self.program_note(),
             // Nobody wins where neither fits.
             self.break_even_note(),
+            self.untried_note(),
             left_out("No such plan", &self.refused),
             left_out("Not predicted", &self.unknown),
             left_out("Set-up not predicted", &self.unknown_setup),
@@ -113,6 +114,13 @@ impl Assessment {
             said.join(", "),
             plan.lower_bound_ns
         ))
+    }
+
+    fn untried_note(&self) -> Option<String> {
+        let names: Vec<String> = self.untried.iter().map(|name| format!("`{name}`")).collect();
+        (!names.is_empty()).then(|| {
+            format!("No trial had {} in it: ranges go by other kernels.", names.join(", "))
+        })
     }
 
     fn break_even_note(&self) -> Option<String> {
