@@ -38,12 +38,12 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
         let runs = arguments.runs.unwrap_or(workload.runs);
         let sizes = break_even(workload, &found.profile);
         let short_of = shortages(workload, &ranking, &found.profile);
-        let has_trials = found.profile.accuracy.is_some();
+        let assessment = Assessment::new(workload, runs, &ranking, sizes).short_of(&short_of);
+        if found.profile.accuracy.is_none() {
+            return assessment;
+        }
         let kernels: BTreeSet<Kernel> = workload.tasks.iter().map(|task| task.kernel).collect();
-        let untried = kernels.into_iter().filter(|kernel| has_trials && !TRIED.contains(kernel));
-        Assessment::new(workload, runs, &ranking, sizes)
-            .short_of(&short_of)
-            .without_trials_of(untried)
+        assessment.without_trials_of(kernels.into_iter().filter(|one| !TRIED.contains(one)))
     };
     let evaluation = Evaluation {
         profile: Origin::new(&found.path.display().to_string(), &found.profile),

@@ -114,24 +114,27 @@ impl Profile {
             interpolated(curves, wanted, n, found.place())
         };
         let time = |found| time_of(n, found);
-        // Of more than was measured, caches keep no more than of the most that was.
+        let largest = |found: Warmth| {
+            let largest = models(found)?.into_iter().map(|(_, model)| model.time.largest());
+            Ok::<_, Unknown>(largest.fold(f64::INFINITY, f64::min) as u64)
+        };
+        // Of more than was measured, caches keep no more than of the most that was, unless that
+        // would stay in them: the rest takes what memory takes, where that is known so far.
+        let shared = self.caches.shared_bytes;
+        let most = largest(Warmth::Same)?.max(shared.get() / kernel.bytes_per_element());
+        let is_known = largest(Warmth::Memory).is_ok_and(|largest| largest >= most);
+        let most = if is_known { most.min(n) } else { n };
         let again = || {
-            let largest = models(Warmth::Same)?.into_iter().map(|(_, model)| model.time.largest());
-            let most = largest.fold(f64::INFINITY, f64::min) as u64;
-            let far = [n, most].map(|n| time_of(n, Warmth::Memory));
-            match far {
-                [Ok(far), Ok(at_most)] if n > most => {
-                    Ok(time_of(most, Warmth::Same)? + (far - at_most).max(0.0))
-                }
-                _ => time(Warmth::Same),
-            }
+            let [far, at_most] = [n, most].map(|n| time_of(n, Warmth::Memory));
+            let more = far.and_then(|far| Ok(far - at_most?)).unwrap_or_default();
+            Ok::<_, Unknown>(time_of(most, Warmth::Same)? + more.max(0.0))
         };
         let own = Bytes::new(Variant::of(kernel, arguments).bytes(n));
         let handing_over = self.caches.handing_over(&around, is_shared);
         if around.reuse.0.iter().all(|&(_, since)| since <= own) {
             return Ok(again()? + handing_over);
         }
-        let near = if own < self.caches.shared_bytes {
+        let near = if own < shared {
             let threads = self.machine.cpu_threads.max(1) as u64;
             let misses = |bytes| self.caches.own(bytes, if is_shared { threads } else { 1 });
             let lost_since = |since: Bytes| {
@@ -148,7 +151,8 @@ impl Profile {
         let far = time(Warmth::Memory)?;
         let what = || Unknown::new("what the CPU finds in its caches of memory used before");
         let misses = |since| self.caches.twins(since);
-        let there = misses(self.caches.shared_bytes.max(own)).ok_or_else(what)?;
+        let kept = Bytes::new(wanted.bytes(most));
+        let there = misses(shared.max(kept)).ok_or_else(what)?;
         Ok(blend(near, far, further(there, around.reuse.mean(misses).ok_or_else(what)?)))
     }
 

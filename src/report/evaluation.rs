@@ -7,7 +7,7 @@ use super::words::rounded;
 use crate::kernels::Kernel;
 use crate::plan::Family;
 use crate::scenario::{BufferId, HostMemory, Workload};
-use crate::search::{Ranked, Ranking, Shortage, Sizes};
+use crate::search::{Ranked, Ranking, Shortage, Sizes, keeps_size};
 use crate::timeline::{Lane, Timeline};
 use crate::units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
@@ -40,8 +40,8 @@ pub struct Assessment {
     pub verdict: Verdict,
     /// Fastest body first.
     pub plans: Vec<AssessedPlan>,
-    /// Kernels that no trial of the calibration had, if it had any.
-    pub untried: Vec<String>,
+    /// Kernels that no trial of a calibration has, if this one had any.
+    pub untried: Option<Vec<String>>,
     /// The plan that is fastest over a whole program, set-up included.
     pub program_winner: Option<String>,
     pub break_even: Option<Threshold>,
@@ -129,10 +129,11 @@ impl Shares {
 pub struct Threshold {
     /// None: the CPU wins at every size that was tried.
     pub gpu_wins: Vec<Sizes>,
-    /// The buffer whose elements are counted, the largest, and how many it has here.
+    /// The buffer whose elements are counted, the largest of those that are scaled, and how many
+    /// it has here.
     pub buffer: String,
     pub elements: u64,
-    /// Buffers that keep their size, for tasks read them whole.
+    /// Buffers that keep their size: what tasks read whole, and results of reductions.
     pub fixed: Vec<String>,
 }
 
@@ -211,7 +212,7 @@ impl Assessment {
             runs,
             verdict: Verdict::of(ranking).over(ranking, runs),
             plans: plans.collect(),
-            untried: Vec::new(),
+            untried: None,
             program_winner: ranking.winner_over(runs).map(|best| best.plan.strategy.to_string()),
             break_even: break_even.and_then(|found| Threshold::new(workload, found)),
             no_room: Vec::new(),
@@ -224,7 +225,7 @@ impl Assessment {
     /// Says which kernels the trials behind every range did not have.
     #[must_use]
     pub fn without_trials_of(mut self, kernels: impl Iterator<Item = Kernel>) -> Self {
-        self.untried = kernels.map(|kernel| kernel.name().to_owned()).collect();
+        self.untried = Some(kernels.map(|kernel| kernel.name().to_owned()).collect());
         self
     }
 
@@ -279,11 +280,11 @@ impl AssessedPlan {
 impl Threshold {
     fn new(workload: &Workload, gpu_wins: Vec<Sizes>) -> Option<Self> {
         // The first of equals, as a reader would pick it.
-        let largest = workload.buffers.iter().rev().max_by_key(|buffer| buffer.elements)?;
-        let (buffer, elements) = (largest.name.clone(), largest.elements);
-        let fixed = workload.buffers.iter().enumerate();
-        let fixed = fixed.filter(|&(id, _)| workload.is_read_whole(BufferId(id)));
-        let fixed = fixed.map(|(_, buffer)| buffer.name.clone()).collect();
-        Some(Self { gpu_wins, buffer, elements, fixed })
+        let buffers = workload.buffers.iter().enumerate();
+        let (fixed, scaled): (Vec<_>, Vec<_>) =
+            buffers.partition(|&(id, _)| keeps_size(workload, BufferId(id)));
+        let (_, largest) = scaled.into_iter().rev().max_by_key(|(_, buffer)| buffer.elements)?;
+        let fixed = fixed.into_iter().map(|(_, buffer)| buffer.name.clone()).collect();
+        Some(Self { gpu_wins, buffer: largest.name.clone(), elements: largest.elements, fixed })
     }
 }

@@ -34,8 +34,8 @@ impl Evaluation {
         };
         let _ = writeln!(text, "Ranges   90% of {draws} from the profile's scatter{margins}");
         if let Some(context) = self.context_ns {
-            let _ =
-                writeln!(text, "Set-up   of a process that uses the GPU; its first use: {context}");
+            let once = "without what a process pays once to begin using the GPU";
+            let _ = writeln!(text, "Set-up   {once}: {context}");
         }
         for assessment in &self.scenarios {
             text.push('\n');
@@ -117,10 +117,9 @@ impl Assessment {
     }
 
     fn untried_note(&self) -> Option<String> {
-        let names: Vec<String> = self.untried.iter().map(|name| format!("`{name}`")).collect();
-        (!names.is_empty()).then(|| {
-            format!("No trial had {} in it: ranges go by other kernels.", names.join(", "))
-        })
+        let untried = self.untried.as_ref().filter(|names| !names.is_empty())?;
+        let names: Vec<String> = untried.iter().map(|name| format!("`{name}`")).collect();
+        Some(format!("No trial had {} in it: ranges go by other kernels.", names.join(" or ")))
     }
 
     fn break_even_note(&self) -> Option<String> {
@@ -155,9 +154,9 @@ impl Threshold {
         let names: Vec<String> = fixed.iter().map(|name| format!("`{name}`")).collect();
         let fixed = match &names[..] {
             [] => String::new(),
-            names => format!(", and {} of this size,", names.join(", ")),
+            names => format!(" (Size kept: {}.)", names.join(", ")),
         };
-        let open = if ties_here { ", where scatter leaves it open" } else { "" };
+        let open = if ties_here { " Here, scatter leaves it open." } else { "" };
         let sizes = |sizes: &Sizes| match (sizes.from.map(count), sizes.until.map(count)) {
             (None, None) => None,
             (Some(from), None) => Some(format!("about {from} and more")),
@@ -165,7 +164,7 @@ impl Threshold {
             (Some(from), Some(until)) => Some(format!("about {from} to {until}")),
         };
         let bounded: Option<Vec<String>> = gpu_wins.iter().map(sizes).collect();
-        match bounded.as_deref() {
+        let found = match bounded.as_deref() {
             None => {
                 format!("The GPU wins at every size of `{buffer}` that was tried, small ones too.")
             }
@@ -173,12 +172,13 @@ impl Threshold {
                 format!("The CPU wins at every size of `{buffer}` that was tried, large ones too.")
             }
             Some(sizes) => format!(
-                "With plans as good as these{fixed} the GPU wins where `{buffer}` has {} \
-                 elements; here it has {}{open}.",
+                "With plans as good as these the GPU wins where `{buffer}` has {} elements; \
+                 here it has {}.",
                 sizes.join(", or "),
                 count(*elements)
             ),
-        }
+        };
+        found + open + &fixed
     }
 }
 

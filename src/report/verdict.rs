@@ -2,6 +2,7 @@
 
 use super::words::{plural, times, with_range};
 use crate::search::{Ranked, Ranking};
+use crate::units::Span;
 use serde::{Deserialize, Serialize};
 
 /// Where a workload should run.
@@ -93,19 +94,22 @@ impl Verdict {
         // What wins a pass may not be what its side would make the program of.
         let others = ranking.plans.iter().filter(|other| other.is_cpu() == pass.is_cpu());
         let Some(other) = others.min_by_key(|other| other.program(runs)) else { return self };
-        let [Some(least), Some(of_other)] = [program, other].map(|one| one.program(runs)) else {
-            return self;
-        };
-        let is_clear = least.nanos_f64() < (1.0 - CLEARLY) * of_other.nanos_f64();
-        if pass.is_cpu() != program.is_cpu() && is_clear {
+        let times = [program, pass, other].map(|one| one.program(runs));
+        let [Some(least), Some(of_pass), Some(of_other)] = times else { return self };
+        let beats = |time: Span| least.nanos_f64() < (1.0 - CLEARLY) * time.nanos_f64();
+        if pass.is_cpu() != program.is_cpu() && beats(of_pass) {
             let said = |one: &Ranked, time| match one.is_cpu() {
                 true => format!("{time} on the CPU"),
                 false => format!("{time} with `{}`", one.plan.strategy),
             };
+            let who = match (beats(of_other), program.is_cpu()) {
+                (false, _) => "neither wins",
+                (true, true) => "the CPU wins",
+                (true, false) => "the GPU wins",
+            };
             self.sentence += &format!(
-                " But with set-up and {}, the {} wins: {} against {}.",
+                " But with set-up and {}, {who}: {} against {}.",
                 plural(runs, "run"),
-                if program.is_cpu() { "CPU" } else { "GPU" },
                 said(program, least),
                 said(other, of_other)
             );

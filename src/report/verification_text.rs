@@ -60,11 +60,11 @@ impl Verification {
         let Some(middle) = median(&sizes) else { return String::new() };
         let ends = [f64::min, f64::max].map(|end| errors.iter().copied().reduce(end));
         let [low, high] = ends.map(|end| signed_percent(end.unwrap_or(middle)));
-        format!(
-            "{bullet}plans on the CPU, one side of each verdict: median error is {}, from {low} to \
-             {high}\n",
-            fine_percent(middle)
-        )
+        if errors.len() == 1 {
+            return format!("{bullet}the plan on the CPU is off by {low}\n");
+        }
+        let middle = fine_percent(middle);
+        format!("{bullet}plans on the CPU are off by {low} to {high}, in the median by {middle}\n")
     }
 
     /// The summary and the checks in Markdown.

@@ -26,9 +26,9 @@ const TRIED: RangeInclusive<u32> = 8..=28;
 const CLEARLY: f64 = 0.05;
 
 /// The sizes at which the best GPU plan beats the CPU plan, of the workload with all its buffers
-/// scaled together: none if the CPU wins throughout. A plan that does not fit has lost. `None`
-/// where the profile does not know what it takes, or the workload has no plan of one of the two
-/// kinds.
+/// scaled together but those that keep their size: none if the CPU wins throughout. A plan that
+/// does not fit has lost. `None` where the profile does not know what it takes, or the workload
+/// has no plan of one of the two kinds.
 pub fn break_even(workload: &Workload, profile: &Profile) -> Option<Vec<Sizes>> {
     let mut tried: Vec<u64> = TRIED.map(|power| 1 << power).collect();
     // Its own size is on the side that its own verdict has it on, though times may jump between
@@ -112,16 +112,16 @@ fn lead(workload: &Workload, profile: &Profile, elements: u64) -> Lead {
     }
 }
 
-/// Whether a buffer's size is what arguments say: that of a reduction's results, or of what is
-/// read whole.
-fn stays(workload: &Workload, id: BufferId) -> bool {
+/// Whether a buffer's size is what arguments say, whatever others are scaled to: that of a
+/// reduction's results, or of what is read whole.
+pub fn keeps_size(workload: &Workload, id: BufferId) -> bool {
     let writer = workload.writer_of(id).map(|task| workload.task(task).kernel.shape());
     writer == Some(Shape::Reduction) || workload.is_read_whole(id)
 }
 
 /// Elements of the largest buffer of the others.
 fn largest(workload: &Workload) -> u64 {
-    let changing = (0..workload.buffers.len()).filter(|&id| !stays(workload, BufferId(id)));
+    let changing = (0..workload.buffers.len()).filter(|&id| !keeps_size(workload, BufferId(id)));
     changing.map(|id| workload.buffers[id].elements).max().unwrap_or(1)
 }
 
@@ -134,13 +134,13 @@ fn scaled(workload: &Workload, elements: u64) -> Option<Workload> {
         let output = (task.kernel.shape() == Shape::Map).then_some(task.writes);
         inputs.map(|input| task.reads[input]).chain(output).collect::<Vec<_>>()
     };
-    if workload.tasks.iter().flat_map(goes_along).any(|id| stays(workload, id)) {
+    if workload.tasks.iter().flat_map(goes_along).any(|id| keeps_size(workload, id)) {
         return None;
     }
     let (largest, grain) = (largest(workload), workload.grain());
     let mut scaled = workload.clone();
     let buffers = scaled.buffers.iter_mut().enumerate();
-    for (_, buffer) in buffers.filter(|(id, _)| !stays(workload, BufferId(*id))) {
+    for (_, buffer) in buffers.filter(|(id, _)| !keeps_size(workload, BufferId(*id))) {
         let share = u128::from(buffer.elements) * u128::from(elements) / u128::from(largest);
         buffer.elements = (share as u64 / grain).max(1) * grain;
     }

@@ -3,6 +3,7 @@
 
 mod exit_codes;
 mod the_files;
+mod what_the_profile_lacks;
 
 use super::machines::machine;
 use hallway::gpu::Device;

@@ -23,9 +23,7 @@ impl Row<'_> {
             return wrong(format!("`{text}` is no time"));
         };
         if let Some(bytes) = moved(of).filter(|bytes| bytes.as_f64() > FASTEST * seconds) {
-            return wrong(format!(
-                "to go through {bytes} takes longer than `{text}`: that is over 50 TB/s"
-            ));
+            return wrong(format!("`{text}` for {bytes} is over 50 TB/s: no memory is so fast"));
         }
         if seconds > longest(of) {
             return wrong(format!("no machine takes as long as `{text}` for this"));

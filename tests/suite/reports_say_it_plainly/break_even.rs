@@ -29,9 +29,9 @@ fn break_even_is_said_in_elements() {
     );
     let tie = self::ranking(Some(FAST), Some(FAST));
     let text = evaluation(&scaling(), &tie).text(Rows::All);
-    assert!(text.contains("here it has 100 k, where scatter leaves it open."), "{text}");
+    assert!(text.contains("here it has 100 k. Here, scatter leaves it open."), "{text}");
     let text = evaluation(&filter(), &ranking).text(Rows::All);
-    assert!(text.contains(", and `weights` of this size, the GPU wins where `x` has"), "{text}");
+    assert!(text.contains("here it has 100 k. (Size kept: `weights`.)"), "{text}");
     let until = Sizes { from: None, until: Some(5_000) };
     for (found, words) in [
         (vec![Sizes { from: None, until: None }], "GPU wins at every"),

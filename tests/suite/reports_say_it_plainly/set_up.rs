@@ -29,8 +29,8 @@ fn set_up_is_set_against_the_least_of_the_other_side() {
 #[test]
 fn a_process_that_has_not_used_the_gpu_yet_pays_for_a_context() {
     let mut evaluation = evaluation(&scaling(), &ranking(Some(SLOW), Some(FAST)));
-    assert!(!evaluation.text(Rows::All).contains("first use"));
+    assert!(!evaluation.text(Rows::All).contains("pays once"));
     evaluation.context_ns = Some(Span::from_millis(124));
     let text = evaluation.text(Rows::All);
-    assert!(text.contains("its first use: 124 ms"), "{text}");
+    assert!(text.contains("pays once to begin using the GPU: 124 ms"), "{text}");
 }

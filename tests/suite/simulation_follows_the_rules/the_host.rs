@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::machines::{machine, per_element_of_bytes};
-use hallway::profile::{Around, Handed, MOST_OPERANDS, Reuse, StagingModel, Warmth};
+use hallway::profile::{Handed, StagingModel, Warmth};
 use hallway::simulate::lower_bound;
 use hallway::units::Span;
 
@@ -19,21 +19,6 @@ fn issuing_binds_many_small_calls() {
     let timeline = run(body(), &machine);
     assert_eq!(makespan(&timeline), 100 * 10_000 + 4_000 + 3_000 + 6_000);
     assert!(timeline.utilisation(Lane::Host) > 0.99);
-}
-
-/// Of arrays larger than any that was measured again and again, caches keep no more than of the
-/// largest: what comes on top takes as long as data in memory.
-#[test]
-fn caches_keep_no_more_of_more_data() {
-    let machine = machine();
-    let takes = |elements: u64| {
-        let own = Bytes::new(8 * elements);
-        let reuse = Reuse([(own, own); MOST_OPERANDS]);
-        let nothing = [Bytes::ZERO; 2];
-        let around = Around { reuse, footprint: own, handed: nothing, helped: nothing };
-        machine.twin(Kernel::Scale, &Arguments::default(), elements, around).expect("known")
-    };
-    assert_eq!([1_000_000, 3_000_000].map(takes), [1_001_000.0, 1_001_000.0 + 5.0 * 2e6]);
 }
 
 #[test]

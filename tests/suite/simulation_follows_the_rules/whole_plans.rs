@@ -4,6 +4,7 @@ use super::*;
 use crate::machines::{FREE, machine};
 use crate::workloads::simple;
 use hallway::plan::{Issue, build};
+use hallway::profile::{Around, MOST_OPERANDS, Reuse};
 use hallway::scenario::Home;
 use hallway::simulate::lower_bound;
 
@@ -163,4 +164,20 @@ fn what_was_just_copied_is_near_whatever_was_issued_since() {
         spans(&timeline, Lane::Kernels).iter().map(|span| span.1 - span.0).max()
     };
     assert_eq!(busy(Issue::BreadthFirst), busy(Issue::DepthFirst));
+}
+
+/// Of arrays larger than any that was measured again and again, caches keep no more than of the
+/// largest: what comes on top takes as long as data in memory.
+#[test]
+fn caches_keep_no_more_of_more_data() {
+    let mut machine = machine();
+    machine.caches.shared_bytes = Bytes::mib(4);
+    let takes = |elements: u64| {
+        let own = Bytes::new(8 * elements);
+        let reuse = Reuse([(own, own); MOST_OPERANDS]);
+        let nothing = [Bytes::ZERO; 2];
+        let around = Around { reuse, footprint: own, handed: nothing, helped: nothing };
+        machine.twin(Kernel::Scale, &Arguments::default(), elements, around).expect("known")
+    };
+    assert_eq!([1_000_000, 3_000_000].map(takes), [1_001_000.0, 1_001_000.0 + 5.0 * 2e6]);
 }
