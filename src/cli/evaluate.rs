@@ -6,7 +6,7 @@ use super::{Failure, Format, Outcome, Predicting};
 use crate::kernels::Kernel;
 use crate::report::{Assessment, Evaluation, Origin, Rows};
 use crate::search::{break_even, shortages};
-use crate::trials::TRIED;
+use crate::trials::TRIAL_KERNELS;
 use clap::Args;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -43,7 +43,7 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
             return assessment;
         }
         let kernels: BTreeSet<Kernel> = workload.tasks.iter().map(|task| task.kernel).collect();
-        assessment.without_trials_of(kernels.into_iter().filter(|one| !TRIED.contains(one)))
+        assessment.without_trials_of(kernels.into_iter().filter(|one| !TRIAL_KERNELS.contains(one)))
     };
     let evaluation = Evaluation {
         profile: Origin::new(&found.path.display().to_string(), &found.profile),

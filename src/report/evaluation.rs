@@ -7,7 +7,7 @@ use super::words::rounded;
 use crate::kernels::Kernel;
 use crate::plan::Family;
 use crate::scenario::{BufferId, HostMemory, Workload};
-use crate::search::{Ranked, Ranking, Shortage, Sizes, keeps_size};
+use crate::search::{Ranked, Ranking, Shortage, Sizes, keeps_size, largest_scaled};
 use crate::timeline::{Lane, Timeline};
 use crate::units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
@@ -279,12 +279,10 @@ impl AssessedPlan {
 
 impl Threshold {
     fn new(workload: &Workload, gpu_wins: Vec<Sizes>) -> Option<Self> {
-        // The first of equals, as a reader would pick it.
-        let buffers = workload.buffers.iter().enumerate();
-        let (fixed, scaled): (Vec<_>, Vec<_>) =
-            buffers.partition(|&(id, _)| keeps_size(workload, BufferId(id)));
-        let (_, largest) = scaled.into_iter().rev().max_by_key(|(_, buffer)| buffer.elements)?;
-        let fixed = fixed.into_iter().map(|(_, buffer)| buffer.name.clone()).collect();
+        let largest = largest_scaled(workload)?;
+        let fixed = workload.buffers.iter().enumerate();
+        let fixed = fixed.filter(|&(id, _)| keeps_size(workload, BufferId(id)));
+        let fixed = fixed.map(|(_, buffer)| buffer.name.clone()).collect();
         Some(Self { gpu_wins, buffer: largest.name.clone(), elements: largest.elements, fixed })
     }
 }

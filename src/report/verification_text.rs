@@ -55,16 +55,23 @@ impl Verification {
     /// How far off the CPU's own plans are: few among many, and one side of each verdict.
     fn on_cpu(&self, bullet: &str) -> String {
         let plans = self.scenarios.iter().flat_map(|scenario| &scenario.plans);
-        let errors: Vec<f64> = plans.filter(|plan| plan.on_cpu).map(|plan| plan.error).collect();
+        let mut errors: Vec<f64> =
+            plans.filter(|plan| plan.on_cpu).map(|plan| plan.error).collect();
+        errors.sort_unstable_by(f64::total_cmp);
         let sizes: Vec<f64> = errors.iter().map(|error| error.abs()).collect();
-        let Some(middle) = median(&sizes) else { return String::new() };
-        let ends = [f64::min, f64::max].map(|end| errors.iter().copied().reduce(end));
-        let [low, high] = ends.map(|end| signed_percent(end.unwrap_or(middle)));
-        if errors.len() == 1 {
-            return format!("{bullet}the plan on the CPU is off by {low}\n");
+        let middle = fine_percent(median(&sizes).unwrap_or_default());
+        match errors[..] {
+            [] => String::new(),
+            [only] => {
+                let only = signed_percent(only);
+                format!("{bullet}the plan on the CPU is off by {only}\n")
+            }
+            [low, .., high] => {
+                let [low, high] = [low, high].map(signed_percent);
+                let most = format!("{low} to {high}, in the median by {middle}");
+                format!("{bullet}plans on the CPU are off by {most}\n")
+            }
         }
-        let middle = fine_percent(middle);
-        format!("{bullet}plans on the CPU are off by {low} to {high}, in the median by {middle}\n")
     }
 
     /// The summary and the checks in Markdown.

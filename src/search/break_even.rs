@@ -4,7 +4,7 @@ use super::candidates::candidates_over;
 use crate::kernels::Shape;
 use crate::plan::{Family, Strategy};
 use crate::profile::Profile;
-use crate::scenario::{BufferId, Task, Workload};
+use crate::scenario::{Buffer, BufferId, Task, Workload};
 use crate::simulate::{SimulateError, simulate};
 use crate::timeline::Timeline;
 use crate::units::Span;
@@ -119,10 +119,15 @@ pub fn keeps_size(workload: &Workload, id: BufferId) -> bool {
     writer == Some(Shape::Reduction) || workload.is_read_whole(id)
 }
 
-/// Elements of the largest buffer of the others.
+/// The largest buffer of the others; of equals the first, as a reader would pick it.
+pub fn largest_scaled(workload: &Workload) -> Option<&Buffer> {
+    let buffers = workload.buffers.iter().enumerate().rev();
+    let scaled = buffers.filter(|&(id, _)| !keeps_size(workload, BufferId(id)));
+    scaled.map(|(_, buffer)| buffer).max_by_key(|buffer| buffer.elements)
+}
+
 fn largest(workload: &Workload) -> u64 {
-    let changing = (0..workload.buffers.len()).filter(|&id| !keeps_size(workload, BufferId(id)));
-    changing.map(|id| workload.buffers[id].elements).max().unwrap_or(1)
+    largest_scaled(workload).map_or(1, |buffer| buffer.elements)
 }
 
 /// The workload with its largest buffer at `elements` and the others in

@@ -9,7 +9,7 @@ mod candidates;
 mod ranking;
 mod room;
 
-pub use break_even::{Sizes, break_even, keeps_size};
+pub use break_even::{Sizes, break_even, keeps_size, largest_scaled};
 pub use candidates::{Candidates, candidates, candidates_over};
 pub use ranking::{Ranked, Ranking, rank};
 pub use room::{Shortage, shortages};

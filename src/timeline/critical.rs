@@ -55,20 +55,20 @@ impl Timeline {
         while let Some(activity) = next {
             let start = activity.start.since_start();
             let before = activity.cause.and_then(|cause| before(&by_call, activity, cause));
-            // A call that waits for the device counts from when that was done.
-            let waits = matches!(activity.cause, Some(Cause { reason: Reason::Device, .. }));
-            let from = match before {
-                Some(before) if waits => before.end.since_start().min(reached),
-                _ => start.min(reached),
+            let reason = before.and(activity.cause).map(|cause| cause.reason);
+            let end_before = before.map_or(Span::ZERO, |before| before.end.since_start());
+            let from = match reason {
+                // A call that waits for the device counts from when that was done.
+                Some(Reason::Device) => end_before,
+                // Its engine was at something else all the while, perhaps at several things.
+                Some(Reason::Engine) => start.min(end_before),
+                _ => start,
             };
-            let until = before.map_or(Span::ZERO, |before| before.end.since_start()).min(from);
-            // Its engine was at something else all the while, perhaps at several things.
-            let waits_for_room =
-                matches!(activity.cause, Some(Cause { reason: Reason::Engine, .. }));
-            let from = if waits_for_room { until } else { from };
+            let from = from.min(reached);
+            let until = end_before.min(from);
             stretches.push(Stretch {
                 activity,
-                reason: before.and(activity.cause).map(|cause| cause.reason),
+                reason,
                 gap: from.saturating_sub(until),
                 time: reached.saturating_sub(from),
             });

@@ -66,11 +66,12 @@ fn buffer(text: &mut String, name: &str, elements: u64, home: &str) {
     );
 }
 
-/// Kernels of trials: each costs them time, and kernels differ less than plans do.
-pub const TRIED: [Kernel; 5] =
+/// Kernels of trials, which have no time for all of them.
+pub const TRIAL_KERNELS: [Kernel; 5] =
     [Kernel::Scale, Kernel::Saxpy, Kernel::Stencil, Kernel::Polynomial, Kernel::Sum];
 
 /// The last of them leaves one number, with which nothing more can be done.
 fn kernel(is_last: bool, random: &mut ChaCha8Rng) -> Kernel {
-    TRIED[random.random_range(0..TRIED.len() - usize::from(!is_last))]
+    let count = TRIAL_KERNELS.len() - usize::from(!is_last);
+    TRIAL_KERNELS[random.random_range(0..count)]
 }

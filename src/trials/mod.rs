@@ -9,5 +9,5 @@ mod drawn;
 mod run;
 
 pub use accuracy::assess;
-pub use drawn::{TRIED, scenarios};
+pub use drawn::{TRIAL_KERNELS, scenarios};
 pub use run::{Round, TrialError, Trials};
