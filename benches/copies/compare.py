@@ -38,8 +38,8 @@ LARGE = 256 << 20
 COPY = 64 << 20
 # More than the largest caches hold, which have the host's memory that was filled last.
 ELSEWHERE = numpy.zeros(4 * LARGE, dtype=numpy.uint8)
-# Series of copies both ways behind each of small ones: their rates differ most.
-AGAIN = 3
+# Copies in a row, both ways at once, and rows behind each of small ones: their rates differ most.
+IN_A_ROW, AGAIN = 30, 3
 
 
 def main():
@@ -116,20 +116,19 @@ def copies():
     # Where memory lies is drawn anew, as when a calibration goes on.
     cp.get_default_pinned_memory_pool().free_all_blocks()
     alone = {way: [COPY / time for time in seconds_of(way, COPY, 2)] for way in NAMES}
-    middle = {way: statistics.median(rates) for way, rates in alone.items()}
     found = {f"{name}, alone, GB/s": [r / 1e9 for r in alone[way]] for way, name in NAMES.items()}
     # As much as a calibration goes round: what is written again soon may stay in the host's caches.
     # So may what was filled last, and then writing it costs no memory as long as nobody evicts it.
     ends = {way: buffers(LARGE) for way in NAMES}
     ELSEWHERE[:] += 1
-    together = [both(ends, middle)]
+    together = [both(ends)]
     for way, name in NAMES.items():
         # Copies further back in a queue take less time: as many as in a calibration.
         few, many = (statistics.median(seconds_of(way, 4, count)) * count for count in QUEUED)
         each = (many - few) / (QUEUED[1] - QUEUED[0])
         found[f"{name}, 4 B after 4 B, ns"] = [each * 1e9]
         # Who else uses the link is another a moment later.
-        together += [both(ends, middle) for _ in range(AGAIN)]
+        together += [both(ends) for _ in range(AGAIN)]
     for way, name in NAMES.items():
         at_once = [rate / 1e9 for rates in together for rate in rates[way]]
         found[f"{name}, both at once, GB/s"] = at_once
@@ -190,30 +189,33 @@ def seconds_of(way, size, repeats):
     return samples
 
 
-def both(ends, alone):
-    """Bytes per second of each direction while the other is at work."""
-    ways = {way: (*of_way, cp.cuda.Stream(non_blocking=True)) for way, of_way in ends.items()}
-    rates = {way: [] for way in ways}
-    for turn in range(30):
-        at = turn * COPY % LARGE
-        gate, done_at = cp.cuda.Event(), {}
-        first = cp.cuda.Stream(non_blocking=True)
-        with first:
-            HOLD((1,), (1,), (2_000_000,))
-        gate.record(first)
-        for way, (host, device, stream) in ways.items():
-            stream.wait_event(gate)
-            copy(way, host[at : at + COPY], device[at : at + COPY], stream)
-            done_at[way] = cp.cuda.Event()
-            done_at[way].record(stream)
-        cp.cuda.Device().synchronize()
-        took = {way: cp.cuda.get_elapsed_time(gate, done_at[way]) * 1e-3 for way in ways}
-        shorter = min(took.values())
-        for way in ways:
-            # What is left when the other is done goes at the full speed.
-            left = (took[way] - shorter) * alone[way]
-            rates[way].append((COPY - left) / shorter)
-    return rates
+def both(ends):
+    """Bytes per second of each direction while the other is at work, copy by copy of a row each
+    way. Behind a pause, copies are some percent faster where others use the link as well: they
+    catch up in the meantime. Rows have none, and in a calibration one copy follows the other, too.
+    """
+    streams = {way: cp.cuda.Stream(non_blocking=True) for way in ends}
+    gate, first = cp.cuda.Event(), cp.cuda.Stream(non_blocking=True)
+    marks = {way: [cp.cuda.Event() for _ in range(IN_A_ROW + 1)] for way in ends}
+    with first:
+        HOLD((1,), (1,), (5_000_000,))
+    gate.record(first)
+    for way, (host, device) in ends.items():
+        streams[way].wait_event(gate)
+        marks[way][0].record(streams[way])
+        for turn in range(IN_A_ROW):
+            at = turn * COPY % LARGE
+            copy(way, host[at : at + COPY], device[at : at + COPY], streams[way])
+            marks[way][turn + 1].record(streams[way])
+    cp.cuda.Device().synchronize()
+    since = lambda mark: cp.cuda.get_elapsed_time(gate, mark) * 1e-3
+    times = {way: [since(mark) for mark in of_way] for way, of_way in marks.items()}
+    # What goes on when the other way is through has the link for itself.
+    over = min(of_way[-1] for of_way in times.values())
+    return {
+        way: [COPY / (end - start) for start, end in itertools.pairwise(of_way) if end <= over]
+        for way, of_way in times.items()
+    }
 
 
 TOGETHER = "between GPUs 0 and 1, both ways together, GB/s"
