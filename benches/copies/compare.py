@@ -16,6 +16,7 @@ import signal
 import statistics
 import subprocess
 import sys
+import time
 import tomllib
 
 import cupy as cp
@@ -38,8 +39,9 @@ LARGE = 256 << 20
 COPY = 64 << 20
 # More than the largest caches hold, which have the host's memory that was filled last.
 ELSEWHERE = numpy.zeros(4 * LARGE, dtype=numpy.uint8)
-# Copies in a row, both ways at once, and rows behind each of small ones: their rates differ most.
-IN_A_ROW, AGAIN = 30, 3
+# Copies in a row, both ways at once, and rows behind each other measurement, so many seconds apart:
+# their rates differ most, and of one row less than from row to row.
+IN_A_ROW, AGAIN, APART = 8, 12, 0.02
 
 
 def main():
@@ -121,14 +123,13 @@ def copies():
     # So may what was filled last, and then writing it costs no memory as long as nobody evicts it.
     ends = {way: buffers(LARGE) for way in NAMES}
     ELSEWHERE[:] += 1
-    together = [both(ends)]
+    together = rows(ends)
     for way, name in NAMES.items():
         # Copies further back in a queue take less time: as many as in a calibration.
         few, many = (statistics.median(seconds_of(way, 4, count)) * count for count in QUEUED)
         each = (many - few) / (QUEUED[1] - QUEUED[0])
         found[f"{name}, 4 B after 4 B, ns"] = [each * 1e9]
-        # Who else uses the link is another a moment later.
-        together += [both(ends) for _ in range(AGAIN)]
+        together += rows(ends)
     for way, name in NAMES.items():
         at_once = [rate / 1e9 for rates in together for rate in rates[way]]
         found[f"{name}, both at once, GB/s"] = at_once
@@ -189,10 +190,19 @@ def seconds_of(way, size, repeats):
     return samples
 
 
+def rows(ends):
+    """Several of both ways: who else uses the link is another a moment later."""
+    found = []
+    for _ in range(AGAIN):
+        time.sleep(APART)
+        found.append(both(ends))
+    return found
+
+
 def both(ends):
     """Bytes per second of each direction while the other is at work, copy by copy of a row each
-    way. Behind a pause, copies are some percent faster where others use the link as well: they
-    catch up in the meantime. Rows have none, and in a calibration one copy follows the other, too.
+    way. Behind a pause, copies are some percent faster where others use the link as well, who
+    catch up in the meantime: the first of a row does not count, as in a calibration.
     """
     streams = {way: cp.cuda.Stream(non_blocking=True) for way in ends}
     gate, first = cp.cuda.Event(), cp.cuda.Stream(non_blocking=True)
@@ -213,7 +223,7 @@ def both(ends):
     # What goes on when the other way is through has the link for itself.
     over = min(of_way[-1] for of_way in times.values())
     return {
-        way: [COPY / (end - start) for start, end in itertools.pairwise(of_way) if end <= over]
+        way: [COPY / (end - start) for start, end in itertools.pairwise(of_way[1:]) if end <= over]
         for way, of_way in times.items()
     }
 

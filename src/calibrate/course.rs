@@ -133,8 +133,9 @@ pub(super) fn visits(quantity: &Quantity, extent: Extent) -> usize {
             _,
         ) => 3,
         // Others on the link take from these what they use, now more and now less. Of copies both
-        // ways, all of them count: within a minute they went at 32 to 43 GB/s.
-        (Quantity::Shared { .. }, _) if quantity.is_of_rate() => 32,
+        // ways, all of them count: within a minute they went at 32 to 43 GB/s, and with half as
+        // many visits, the middle was known to a hundredth at best.
+        (Quantity::Shared { .. }, _) if quantity.is_of_rate() => 64,
         // What engines make of each other differs from visit to visit by a twentieth, and of large
         // ones, what footprints differ by is as little.
         (Quantity::Shared { bytes, .. }, _) if *bytes >= LEAST_KEPT => 4,
