@@ -138,8 +138,9 @@ pub(super) fn host_probes(sizes: &Sizes, threads: usize) -> Vec<Probe> {
     for &bytes in sizes.copies.iter().filter(|bytes| LEAVES_CORE.contains(bytes)) {
         probes.push(staged(Direction::HostToDevice, bytes, MOST_OF_ONE_CORE));
     }
-    for Points { variant, elements, coarse, .. } in sizes.points() {
-        for elements in elements {
+    for Points { variant, elements, edges, coarse, .. } in sizes.points() {
+        let edges = edges.into_iter().filter(|edge| !elements.contains(edge));
+        for elements in edges.chain(elements.iter().copied()) {
             probes.push(twin(variant, elements, Bytes::ZERO));
         }
         for elements in coarse {

@@ -1,7 +1,7 @@
 //! The sizes at which things are measured, for each extent of a calibration.
 
 use crate::gpu::calls_a_library;
-use crate::kernels::{Kernel, Variant};
+use crate::kernels::{Effort, Kernel, Variant};
 use crate::samples::{Extent, Load, SetupStep, TransferPath, WRITTEN_KEPT, WRITTEN_THROUGH};
 use crate::units::Bytes;
 
@@ -261,6 +261,9 @@ pub(super) struct Points {
     pub variant: Variant,
     /// Numbers of elements, on the device and on the CPU.
     pub elements: Vec<u64>,
+    /// On the CPU, the most that one thread does and the fewest that are shared out, where others
+    /// are far apart: the time jumps there.
+    pub edges: Vec<u64>,
     /// Those on the CPU with the data further away.
     pub coarse: Vec<u64>,
     /// Those on the device with the data just copied.
@@ -302,12 +305,28 @@ impl Powers {
         let held = |powers: &'static [u32]| whole(if can_be_held { powers } else { &[] });
         Points {
             variant,
+            edges: if is_measured_closely(variant.kernel) { Vec::new() } else { edges(variant) },
             elements: whole(self.elements),
             coarse: whole(self.coarse),
             just_copied: held(self.just_copied),
             in_memory: held(self.in_memory),
         }
     }
+}
+
+/// Where a variant's work on the CPU begins to be shared out: the numbers of elements before and
+/// behind, in whole grains.
+fn edges(variant: Variant) -> Vec<u64> {
+    let arguments = variant.arguments();
+    let grain = variant.kernel.grain(&arguments);
+    let is_shared = |grains: &u64| {
+        let effort = Effort::of(variant.kernel, &arguments);
+        let elements = grains * grain;
+        effort.around(variant.bytes(elements)).is_shared(elements as usize)
+    };
+    let first = (1..).find(is_shared).expect("enough is shared out");
+    let edges = [first - 1, first].map(|grains| grains * grain);
+    edges.into_iter().filter(|&elements| elements > 0).collect()
 }
 
 /// The extents without which a kernel's times cannot be interpolated.

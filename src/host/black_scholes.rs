@@ -42,16 +42,25 @@ fn call(s: f32, k: f32, t: f32) -> f32 {
     s * normal(d1) - k * exp(-RATE * t) * normal(d2)
 }
 
-/// The share of the normal distribution below `d`, to 1e-7 (Abramowitz and
-/// Stegun, "Handbook of Mathematical Functions", 26.2.17).
+/// The share of the normal distribution below `d`, to 1e-7.
 #[inline(always)]
 fn normal(d: f32) -> f32 {
+    0.5 + (0.5 - tail(d)).copysign(d)
+}
+
+/// The share that is farther above the middle than `d` is from it (Abramowitz and Stegun,
+/// "Handbook of Mathematical Functions", 26.2.17).
+#[inline(always)]
+fn tail(d: f32) -> f32 {
     let k = 1.0 / (1.0 + 0.231_641_9 * d.abs());
     let series = 1.330_274_4 * k - 1.821_255_9;
     let series = (((series * k + 1.781_477_9) * k - 0.356_563_78) * k + 0.319_381_54) * k;
-    let tail = 0.398_942_3 * exp(-0.5 * d * d) * series;
-    0.5 + (0.5 - tail).copysign(d)
+    0.398_942_3 * exp((-0.5 * d * d).max(FARTHEST)) * series
 }
+
+/// The exponent from which on a tail is nothing beside 0.5. Farther out, it would be a subnormal
+/// number, and of these some processors take a hundred cycles each: an option took 20 ns on a Xeon.
+const FARTHEST: f32 = -40.0;
 
 /// 1.5 * 2^23: on adding it, a small number is rounded to a whole one, which
 /// stands in the lowest bits of the sum.
@@ -85,4 +94,25 @@ fn ln(x: f32) -> f32 {
     let square = z * z;
     let series = ((square * (1.0 / 9.0) + 1.0 / 7.0) * square + 0.2) * square + 1.0 / 3.0;
     exponent as f32 * std::f32::consts::LN_2 + 2.0 * z * (series * square + 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One in eight vectors of random options has one that would.
+    #[test]
+    fn no_tail_takes_long_to_compute() {
+        for d in (0..4000).map(|step| 1.01_f32.powi(step) - 1.0) {
+            assert!(tail(d).is_normal() && tail(-d) == tail(d), "{d}: {:e}", tail(d));
+            assert!((0.0..=0.5 + 1e-6).contains(&tail(d)), "{d}: {}", tail(d));
+        }
+    }
+
+    #[test]
+    fn what_is_far_out_is_all_or_nothing() {
+        for d in [9.0, 13.2, 14.0, 1e3, 1e9] {
+            assert_eq!([normal(d), normal(-d)], [1.0, 0.0], "{d}");
+        }
+    }
 }

@@ -6,6 +6,9 @@ use super::{Arguments, Kernel};
 const SHARED_FROM_NANOS: f64 = 15_000.0;
 /// What a core reads of lines that another one has written, a few at a time.
 const BYTES_PER_NANO_FROM_OTHERS: f64 = 10.0;
+/// What a core's vectors do of what is in a near cache.
+const BYTES_PER_NANO: f64 = 40.0;
+const FLOPS_PER_NANO: f64 = 100.0;
 /// What a core's own caches hold at most. One thread that goes round more reads and writes all of
 /// it from farther away, and more of them at once are that much faster.
 pub const CORE_KEEPS: u64 = 2 << 20;
@@ -30,9 +33,11 @@ pub struct Effort {
 
 impl Effort {
     pub fn of(kernel: Kernel, arguments: &Arguments) -> Self {
+        // No vector counts several values at once: a count takes 1 to 2 ns.
+        let counts = if kernel == Kernel::Histogram { FLOPS_PER_NANO } else { 0.0 };
         Self {
             bytes: kernel.bytes_per_element(),
-            flops: kernel.flops_per_element(arguments),
+            flops: kernel.flops_per_element(arguments) + counts,
             is_along: !matches!(kernel, Kernel::Matmul | Kernel::Transpose),
             is_far: false,
         }
@@ -57,8 +62,6 @@ impl Effort {
     }
 
     fn nanos_of_one(self) -> [f64; 2] {
-        const BYTES_PER_NANO: f64 = 40.0;
-        const FLOPS_PER_NANO: f64 = 100.0;
         [self.bytes as f64 / BYTES_PER_NANO, self.flops / FLOPS_PER_NANO]
     }
 

@@ -157,23 +157,49 @@ impl Profile {
     }
 
     /// The curve of a twin that so many elements lie on: where work begins to be shared out,
-    /// the time jumps, and each side goes on straight by itself. All of it where
-    /// their side was not measured near enough.
+    /// the time jumps, and each side goes on straight by itself: one thread takes as long for each
+    /// element up to there, and the fewer a team has from there, the more of it is sharing out.
+    /// All of it where their side was not measured near enough.
     fn branch<'m>(&self, model: &'m TwinModel, n: u64, is_shared: bool) -> Cow<'m, Curve> {
-        let TwinModel { variant, found, time } = model;
-        let effort = Effort::of(variant.kernel, &variant.arguments());
-        let was_shared = |elements: f64| {
-            let footprint = match found {
-                Warmth::Same => variant.bytes(elements as u64),
-                Warmth::Shared | Warmth::Memory => self.caches.shared_bytes.get(),
-            };
-            effort.around(footprint).is_shared(elements as usize)
-        };
+        let time = &model.time;
         let mut knots = time.knots.clone();
-        knots.retain(|&(elements, _)| was_shared(elements) == is_shared);
+        knots.retain(|&(elements, _)| self.was_shared(model, elements) == is_shared);
+        let Some(&(first, ns)) = knots.first() else { return Cow::Borrowed(time) };
+        let size = n as f64;
+        match time.knots[0].0 {
+            // It says itself what no elements take.
+            0.0 => {}
+            least if is_shared && (least..first).contains(&size) => {
+                knots.insert(0, (0.0, self.sharing_out().min(ns)));
+            }
+            _ if !is_shared && knots.len() == 1 && size <= time.largest() => {
+                knots.insert(0, (0.0, 0.0));
+            }
+            _ => {}
+        }
         let side = Curve { knots, scatter: time.scatter };
-        let reaches = !side.knots.is_empty() && side.known(n as f64).is_ok();
-        if reaches { Cow::Owned(side) } else { Cow::Borrowed(time) }
+        if side.known(size).is_ok() { Cow::Owned(side) } else { Cow::Borrowed(time) }
+    }
+
+    /// Nanoseconds to share out what takes next to nothing, at most: no twin that is shared out
+    /// takes less.
+    fn sharing_out(&self) -> f64 {
+        let first = |model: &TwinModel| {
+            let mut knots = model.time.knots.iter();
+            knots.find(|knot| self.was_shared(model, knot.0)).map(|knot| knot.1)
+        };
+        self.twins.iter().filter_map(first).fold(f64::INFINITY, f64::min)
+    }
+
+    /// Whether all threads had a share of so many elements where they were measured.
+    fn was_shared(&self, model: &TwinModel, elements: f64) -> bool {
+        let variant = model.variant;
+        let footprint = match model.found {
+            Warmth::Same => variant.bytes(elements as u64),
+            Warmth::Shared | Warmth::Memory => self.caches.shared_bytes.get(),
+        };
+        let effort = Effort::of(variant.kernel, &variant.arguments()).around(footprint);
+        effort.is_shared(elements as usize)
     }
 }
 

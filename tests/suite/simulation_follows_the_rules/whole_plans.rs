@@ -4,7 +4,7 @@ use super::*;
 use crate::machines::{FREE, machine};
 use crate::workloads::simple;
 use hallway::plan::{Issue, build};
-use hallway::profile::{Around, MOST_OPERANDS, Reuse};
+use hallway::profile::{Around, MOST_OPERANDS, Reuse, Warmth};
 use hallway::scenario::Home;
 use hallway::simulate::lower_bound;
 
@@ -180,4 +180,31 @@ fn caches_keep_no_more_of_more_data() {
         machine.twin(Kernel::Scale, &Arguments::default(), elements, around).expect("known")
     };
     assert_eq!([1_000_000, 3_000_000].map(takes), [1_001_000.0, 1_001_000.0 + 5.0 * 2e6]);
+}
+
+/// Where few sizes were measured, those that one thread does go on from what it was measured at,
+/// and those that a team shares out, from what sharing out takes.
+#[test]
+fn one_thread_and_a_team_are_not_taken_for_one_curve() {
+    let mut machine = machine();
+    let mut set = |kernel: Kernel, knots: &[(f64, f64)]| {
+        let mut twins = machine.twins.iter_mut();
+        let same = twins.find(|one| one.variant.kernel == kernel && one.found == Warmth::Same);
+        same.expect("all are there").time.knots = knots.to_vec();
+    };
+    set(Kernel::BlackScholes, &[(1e3, 2e4), (1e6, 2e6)]);
+    set(Kernel::Scale, &[(1e3, 100.0), (1e5, 4e3), (1e6, 1e4)]);
+    let takes = |kernel: Kernel, elements: u64| {
+        let around = Around {
+            reuse: Reuse::default(),
+            footprint: Bytes::new(kernel.bytes_per_element() * elements),
+            handed: [Bytes::ZERO; 2],
+            helped: [Bytes::ZERO; 2],
+        };
+        machine.twin(kernel, &Arguments::default(), elements, around).map(f64::round)
+    };
+    assert_eq!(takes(Kernel::BlackScholes, 8_000), Ok(8.0 * 2e4));
+    assert_eq!(takes(Kernel::BlackScholes, 100_000), Ok(4e3 + (2e6 - 4e3) / 10.0));
+    assert_eq!(takes(Kernel::Scale, 90_000), Ok(4e3));
+    assert_eq!(takes(Kernel::BlackScholes, 500), Ok(1e4));
 }
