@@ -1,6 +1,6 @@
 //! How far predictions from a profile are off.
 
-use super::checked::{if_known, log_ratio, not_negative};
+use super::checked::{if_known, not_negative, score};
 use crate::plan::{Family, Plan};
 use crate::scenario::HostMemory;
 use crate::units::Span;
@@ -43,9 +43,10 @@ pub struct Margin {
     pub below_ns: Option<Span>,
     /// Trials behind it.
     pub trials: usize,
-    /// Logarithm of the factor; below 0 where ranges were too wide.
-    #[serde(deserialize_with = "log_ratio")]
-    pub log_ratio: f64,
+    /// Outwards, the logarithm of the factor. Below 0 inwards, so much of the way to the
+    /// prediction: a range that is narrow already keeps its share of what it has.
+    #[serde(alias = "log_ratio", deserialize_with = "score")]
+    pub score: f64,
 }
 
 /// How a plan goes about its work: what decides how well it can be predicted.
@@ -94,7 +95,7 @@ impl Accuracy {
                 && margin.from_ns.is_none_or(|from| from <= makespan)
                 && margin.below_ns.is_none_or(|below| makespan < below)
         };
-        margins.iter().find(fits).map_or(0.0, |margin| margin.log_ratio)
+        margins.iter().find(fits).map_or(0.0, |margin| margin.score)
     }
 
     /// The margin of a plan that is predicted to take so long.

@@ -15,10 +15,10 @@ pub(super) fn if_known<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>
     not_negative(from).map(Some)
 }
 
-/// The logarithm of a factor that the ends of ranges are moved by.
-pub(super) fn log_ratio<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
-    let expected = "the logarithm of a factor, -10 to 10";
-    number(from, |number| (-10.0..=10.0).contains(&number), expected)
+/// What the ends of ranges are moved by: all the way to the prediction at most.
+pub(super) fn score<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    let expected = "the logarithm of a factor or below 0 a share, -1 to 10";
+    number(from, |number| (-1.0..=10.0).contains(&number), expected)
 }
 
 fn number<'de, D: Deserializer<'de>>(

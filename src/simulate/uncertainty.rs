@@ -28,8 +28,8 @@ pub struct Forecast {
     /// Makespans under the draws, in the order of the draws: the i-th draw of
     /// every forecast with the same seed is of the same machine.
     pub draws: Vec<Span>,
-    /// What calibration's trials of such plans have both ends of the range moved by: the
-    /// logarithm of the factor, below 0 where the range becomes narrower.
+    /// What calibration's trials of such plans have both ends of the range moved by, as in
+    /// [`Margin::score`](crate::profile::Margin::score).
     pub margin: f64,
 }
 
@@ -43,9 +43,15 @@ impl Forecast {
     pub fn interval(&self) -> (Span, Span) {
         let draws: Vec<f64> = self.draws.iter().map(|span| span.nanos_f64()).collect();
         let middle = self.makespan().nanos_f64();
-        let bound = |q, margin: f64| quantile(&draws, q).unwrap_or(middle) * margin.exp();
-        let (low, high) = (bound(0.05, -self.margin), bound(0.95, self.margin));
-        (Span::from_nanos_f64(low.min(middle)), Span::from_nanos_f64(high.max(middle)))
+        let end = |q: f64| quantile(&draws, q).unwrap_or(middle);
+        let (low, high) = (end(0.05).min(middle), end(0.95).max(middle));
+        let moved = |end: f64, outwards: f64| {
+            let inwards = middle + (end - middle) * (1.0 + self.margin);
+            let end =
+                if self.margin < 0.0 { inwards } else { end * (outwards * self.margin).exp() };
+            Span::from_nanos_f64(end)
+        };
+        (moved(low, -1.0), moved(high, 1.0))
     }
 
     /// Whether the draws do not settle which of the two is faster: neither is in nine draws out

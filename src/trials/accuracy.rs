@@ -3,16 +3,17 @@
 //! Ranges come from the scatter of the profile's models. That leaves out what no
 //! model knows, so their ends are moved, outwards or inwards, to where nine of ten trials of
 //! the same kind lie inside: conformalized quantile regression (Romano, Patterson, Candes,
-//! "Conformalized Quantile Regression", NeurIPS 2019), with the logarithm of the
-//! ratio as the distance and a margin for each kind of plan, below 0 where ranges by
-//! themselves held more.
+//! "Conformalized Quantile Regression", NeurIPS 2019), with a margin for each kind of plan.
+//! How far a trial lies outside is the logarithm of a ratio, as of errors; how far inside, a
+//! share of the way from the end to the prediction, for plans of one kind have ranges of very
+//! different widths, and moved by one ratio the narrow ones would have none left.
 
 use crate::plan::Plan;
 use crate::profile::{Accuracy, Handling, Margin, Profile};
 use crate::samples::{Samples, Trial};
 use crate::scenario::Workload;
 use crate::search::candidates;
-use crate::simulate::{DRAWS, forecast_all};
+use crate::simulate::{DRAWS, Forecast, forecast_all};
 use crate::stats::{conformal_quantile, median, quantile};
 use crate::units::Span;
 
@@ -28,9 +29,8 @@ struct Scored {
     /// Which half of the workloads it is of.
     half: usize,
     error: f64,
-    /// How far it lies outside of the range, as the logarithm of a ratio; below
-    /// 0 where it lies inside.
-    outside: f64,
+    /// How far it lies outside of the range, or below 0 inside: as in [`Margin::score`].
+    score: f64,
 }
 
 /// Predicts the trials among the samples; `None` if there are none.
@@ -46,7 +46,7 @@ pub fn assess(profile: &Profile, samples: &Samples) -> Option<Accuracy> {
         let here = trials.iter().filter(move |trial| trial.half == half);
         here.map(move |trial| {
             let margin = Accuracy::margin_of(&margins, trial.handling, trial.predicted);
-            trial.outside <= margin
+            trial.score <= margin
         })
     });
     let covered = covered.filter(|covered| *covered).count();
@@ -87,18 +87,31 @@ fn predicted(profile: &Profile, samples: &Samples) -> Vec<Scored> {
         let forecasts = forecast_all(&plans, profile, DRAWS, profile.machine.seed);
         for ((plan, measured), forecast) in plans.iter().zip(passes).zip(forecasts) {
             let Ok(forecast) = forecast else { continue };
-            let (low, high) = forecast.interval();
-            let makespan = forecast.makespan();
+            let predicted = forecast.makespan();
             scored.push(Scored {
                 handling: Handling::of(plan),
-                predicted: makespan,
+                predicted,
                 half: index % 2,
-                error: makespan.nanos_f64() / measured - 1.0,
-                outside: (low.nanos_f64() / measured).ln().max((measured / high.nanos_f64()).ln()),
+                error: predicted.nanos_f64() / measured - 1.0,
+                score: score(&forecast, measured),
             });
         }
     }
     scored
+}
+
+/// What both ends of a range have to be moved by for it to hold what was measured, and no more.
+fn score(forecast: &Forecast, measured: f64) -> f64 {
+    let middle = forecast.makespan().nanos_f64();
+    let (low, high) = forecast.interval();
+    let [low, high] = [low, high].map(|end| end.nanos_f64());
+    if (low..=high).contains(&measured) {
+        let width = (if measured < middle { low } else { high }) - middle;
+        // The prediction itself is in any range.
+        if measured == middle { -1.0 } else { (measured - middle) / width - 1.0 }
+    } else {
+        (low / measured).max(measured / high).ln()
+    }
 }
 
 /// A margin for each kind of which there are enough on a scale, for those of which there are
@@ -110,12 +123,12 @@ fn margins<'t>(trials: impl Iterator<Item = &'t Scored>) -> Vec<Margin> {
             handling.is_none_or(|wanted| trial.handling == wanted)
                 && scale.is_none_or(|wanted| Accuracy::scale(trial.predicted) == wanted)
         };
-        let outside: Vec<f64> = trials.iter().filter(fits).map(|trial| trial.outside).collect();
+        let scores: Vec<f64> = trials.iter().filter(fits).map(|trial| trial.score).collect();
         // Of fewer than that takes, the farthest.
-        let farthest = || outside.iter().copied().max_by(f64::total_cmp);
-        let log_ratio = conformal_quantile(&outside, INSIDE).or_else(farthest)?;
+        let farthest = || scores.iter().copied().max_by(f64::total_cmp);
+        let score = conformal_quantile(&scores, INSIDE).or_else(farthest)?;
         let [from_ns, below_ns] = scale.unwrap_or_default();
-        Some(Margin { handling, from_ns, below_ns, trials: outside.len(), log_ratio })
+        Some(Margin { handling, from_ns, below_ns, trials: scores.len(), score })
     };
     let starts = [Span::ZERO].into_iter().chain(Accuracy::SCALES);
     let scales: Vec<_> = starts.map(|start| Some(Accuracy::scale(start))).chain([None]).collect();

@@ -62,7 +62,7 @@ fn a_profile_with_a_number_that_is_none() {
         ("[copy.time]", "scatter", "nan", "the scatter of a curve is a number"),
         ("[copy.time]", "knots", "[[4.0, -1.0]]", "numbers not below 0"),
         ("[copy.time]", "knots", "[[4.0, 1e17]]", "or huge in all of them"),
-        ("[[accuracy.margin]]", "log_ratio", "700.0", "-10 to 10"),
+        ("[[accuracy.margin]]", "score", "700.0", "-1 to 10"),
     ] {
         let (_folder, path) = Folder::with("profile.toml", &edited(&text, heading, key, value));
         let error = Profile::load(&path).expect_err(value).to_string();

@@ -112,10 +112,10 @@ fn a_kind_of_plan_answers_for_itself() {
     let found = assess(&machine(), &all).expect("trials");
     let graphs: Vec<_> =
         found.margins.iter().filter(|one| one.handling == Some(Handling::Graph)).collect();
-    assert!(graphs.iter().all(|margin| margin.log_ratio > 0.6), "{graphs:?}");
+    assert!(graphs.iter().all(|margin| margin.score > 0.6), "{graphs:?}");
     assert!(graphs.iter().any(|margin| margin.from_ns.or(margin.below_ns).is_none()), "{graphs:?}");
     let pinned = found.margins.iter().find(|one| one.handling == Some(Handling::Pinned));
-    assert!(pinned.expect("many").log_ratio < 0.1, "{pinned:?}");
+    assert!(pinned.expect("many").score < 0.1, "{pinned:?}");
 }
 
 #[test]
@@ -151,6 +151,26 @@ fn without_trials_ranges_are_those_of_the_models() {
     let text = toml::to_string(&with(found.clone())).expect("plain data");
     let again: Profile = toml::from_str(&text).expect("a profile");
     assert_eq!(again.accuracy, Some(found));
+}
+
+/// Whatever others of its kind have too much: a narrow range is narrower then, and still a range.
+#[test]
+fn ranges_that_are_too_wide_keep_a_share_of_their_width() {
+    let workload = Workload::from_toml("trial", &scenarios(1, 3)[0]).expect("a scenario");
+    let plan = &candidates(&workload).plans[0];
+    let mut forecast = forecast(plan, &machine(), DRAWS, 1).expect("known");
+    let mut widths = |margin: f64| {
+        forecast.margin = margin;
+        let (low, high) = forecast.interval();
+        [low, high].map(|end| end.nanos_f64() - forecast.makespan().nanos_f64())
+    };
+    let [below, above] = widths(0.0);
+    assert!(below < -2.0 && above > 2.0, "{below} {above}");
+    let narrower = widths(-0.4);
+    assert!((narrower[0] - 0.6 * below).abs() <= 1.0 && (narrower[1] - 0.6 * above).abs() <= 1.0);
+    assert_eq!(widths(-1.0), [0.0; 2]);
+    let wider = widths(0.1);
+    assert!(wider[0] < below && wider[1] > above);
 }
 
 #[test]
