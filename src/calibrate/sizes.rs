@@ -314,8 +314,8 @@ impl Powers {
     }
 }
 
-/// Where a variant's work on the CPU begins to be shared out: the numbers of elements before and
-/// behind, in whole grains.
+/// Where a variant's work on the CPU begins to be shared out: the numbers of elements on either
+/// side, in whole grains.
 fn edges(variant: Variant) -> Vec<u64> {
     let arguments = variant.arguments();
     let grain = variant.kernel.grain(&arguments);
@@ -362,6 +362,29 @@ fn copy_sizes() -> Vec<Bytes> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernels::VALUES_PER_BIN;
+
+    /// The last that one thread does, and the first that has two blocks at least.
+    #[test]
+    fn edges_lie_on_either_side() {
+        for extent in [Extent::Full, Extent::Quick] {
+            let points = Sizes::new(extent).points();
+            assert!(points.iter().filter(|points| points.edges.len() == 2).count() > 5);
+            for Points { variant, edges, .. } in points {
+                let arguments = variant.arguments();
+                let effort = Effort::of(variant.kernel, &arguments);
+                for (at, &elements) in edges.iter().rev().enumerate() {
+                    let effort = effort.around(variant.bytes(elements));
+                    assert_eq!(effort.is_shared(elements as usize), at == 0, "{variant:?}");
+                    assert!(elements.is_multiple_of(variant.kernel.grain(&arguments)));
+                }
+                if variant.kernel == Kernel::Histogram {
+                    let block = VALUES_PER_BIN as u64 * u64::from(variant.extent);
+                    assert!(edges[1] >= 2 * block, "{variant:?}");
+                }
+            }
+        }
+    }
 
     /// What caches keep is told from where they surely do, surely do not, and between.
     #[test]

@@ -174,6 +174,13 @@ pub(super) fn fitted(path: &Path, samples: &Samples, profile: &Profile) -> Resul
     if let Some(unsteady) = report::unsteady_link(profile) {
         head += &format!("{unsteady}\n");
     }
+    if samples.outdated > 0 {
+        head += &format!(
+            "{} measurements of `black-scholes` and `histogram` on the CPU left out: they took \
+             longer with the hallway that took them. `hallway calibrate` measures them anew.\n",
+            samples.outdated
+        );
+    }
     let once = samples.measurements.iter().filter(|one| one.times.len() == 1).count();
     if samples.machine.extent == Extent::Elsewhere && once > 0 {
         head += &format!(

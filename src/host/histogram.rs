@@ -3,7 +3,7 @@
 use super::cut::Cut;
 use super::team::Team;
 use super::vector::{Loop, MAX_LANES, Vector, on_widest_vectors};
-use crate::kernels::Effort;
+use crate::kernels::{Effort, VALUES_PER_BIN};
 
 impl Team {
     /// `output[b]` is the number of values in the `b`th of so many equal parts of
@@ -33,9 +33,6 @@ impl Team {
         }
     }
 }
-
-/// So that adding up a block's bins is little work beside counting its values.
-const VALUES_PER_BIN: usize = 16;
 
 /// Fewer than a counter can count.
 const MOST_OF_A_BLOCK: usize = 1 << 31;

@@ -9,7 +9,7 @@ mod effort;
 mod grid;
 
 pub use arguments::{Arguments, Extent, Numbers, Variant};
-pub use effort::{CORE_KEEPS, Effort};
+pub use effort::{CORE_KEEPS, Effort, VALUES_PER_BIN};
 pub use grid::Grid;
 
 use serde::{Deserialize, Serialize};

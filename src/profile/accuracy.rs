@@ -45,7 +45,7 @@ pub struct Margin {
     pub trials: usize,
     /// Outwards, the logarithm of the factor. Below 0 inwards, so much of the way to the
     /// prediction: a range that is narrow already keeps its share of what it has.
-    #[serde(alias = "log_ratio", deserialize_with = "score")]
+    #[serde(deserialize_with = "score")]
     pub score: f64,
 }
 

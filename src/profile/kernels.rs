@@ -4,6 +4,7 @@ use super::answers::Unknown;
 use super::caches::{CacheModel, blend, further, lost};
 use super::{Beyond, Curve, KernelModel, Profile, TwinModel, Warmth};
 use crate::kernels::{Arguments, Effort, Kernel, Variant};
+use crate::samples::Extent;
 use crate::units::Bytes;
 use std::borrow::Cow;
 
@@ -157,32 +158,60 @@ impl Profile {
     }
 
     /// The curve of a twin that so many elements lie on: where work begins to be shared out,
-    /// the time jumps, and each side goes on straight by itself: one thread takes as long for each
-    /// element up to there, and the fewer a team has from there, the more of it is sharing out.
-    /// All of it where their side was not measured near enough.
+    /// the time jumps, and each side goes on straight by itself. All of it where their side was
+    /// not measured near enough, and of others' code, for where that shares out is not known.
     fn branch<'m>(&self, model: &'m TwinModel, n: u64, is_shared: bool) -> Cow<'m, Curve> {
-        let time = &model.time;
+        let (time, size) = (&model.time, n as f64);
+        if self.machine.extent == Extent::Elsewhere {
+            return Cow::Borrowed(time);
+        }
         let mut knots = time.knots.clone();
         knots.retain(|&(elements, _)| self.was_shared(model, elements) == is_shared);
-        let Some(&(first, ns)) = knots.first() else { return Cow::Borrowed(time) };
-        let size = n as f64;
-        match time.knots[0].0 {
-            // It says itself what no elements take.
-            0.0 => {}
-            least if is_shared && (least..first).contains(&size) => {
-                knots.insert(0, (0.0, self.sharing_out().min(ns)));
-            }
-            _ if !is_shared && knots.len() == 1 && size <= time.largest() => {
-                knots.insert(0, (0.0, 0.0));
-            }
-            _ => {}
+        if let Some(ns) = self.between(model, n, is_shared) {
+            knots = vec![(size, ns)];
         }
         let side = Curve { knots, scatter: time.scatter };
-        if side.known(size).is_ok() { Cow::Owned(side) } else { Cow::Borrowed(time) }
+        let reaches = !side.knots.is_empty() && side.known(size).is_ok();
+        if reaches { Cow::Owned(side) } else { Cow::Borrowed(time) }
     }
 
-    /// Nanoseconds to share out what takes next to nothing, at most: no twin that is shared out
-    /// takes less.
+    /// Nanoseconds of so many elements between those that one thread was measured at and those
+    /// that a team was; `None` if they lie elsewhere. A team shares out, and each of its threads
+    /// does its part; one thread does as much as all of them, and for each element takes no longer
+    /// than at the size that it was measured at. From farther away, both take longer by what that
+    /// is around them.
+    fn between(&self, model: &TwinModel, n: u64, is_shared: bool) -> Option<f64> {
+        let (knots, size) = (&model.time.knots, n as f64);
+        let alone = knots.partition_point(|knot| !self.was_shared(model, knot.0));
+        let (last, first) = (*knots.get(alone.checked_sub(1)?)?, *knots.get(alone)?);
+        let from = if is_shared { knots[0].0 } else { last.0 };
+        // What one thread was measured at goes on by itself, and so does a curve from 0.
+        let goes_on = knots[0].0 == 0.0 || (!is_shared && alone > 1);
+        if goes_on || !(from..first.0).contains(&size) {
+            return None;
+        }
+        if model.found != Warmth::Same {
+            let is_near =
+                |one: &&TwinModel| one.variant == model.variant && one.found == Warmth::Same;
+            let near = self.twins.iter().find(is_near)?;
+            let near = |n: u64, is_shared| self.branch(near, n, is_shared).known(n as f64).ok();
+            let longer = |(elements, ns): (f64, f64), is_shared| {
+                Some((elements, (ns - near(elements as u64, is_shared)?).max(0.0)))
+            };
+            let longer = [longer(last, false)?, longer(first, true)?];
+            return Some(near(n, is_shared)? + crate::stats::interpolate(&longer, size));
+        }
+        let sharing_out = self.sharing_out().min(first.1);
+        let by_all = (first.1 - sharing_out) / first.0;
+        let by_one = (by_all * self.machine.cpu_threads as f64).min(last.1 / last.0);
+        Some(if is_shared {
+            sharing_out + by_all * size
+        } else {
+            last.1 + by_one * (size - last.0)
+        })
+    }
+
+    /// Nanoseconds that sharing out takes at most: the least that a twin took that was shared out.
     fn sharing_out(&self) -> f64 {
         let first = |model: &TwinModel| {
             let mut knots = model.time.knots.iter();

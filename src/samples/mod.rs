@@ -406,11 +406,14 @@ pub struct Samples {
     pub trials: Vec<Trial>,
     /// The device's state at the beginning and the end of every sitting.
     pub conditions: Vec<Condition>,
+    /// Measurements that an earlier hallway took of what is another by now: they are left out.
+    pub outdated: usize,
 }
 
 impl Samples {
     /// None yet, of this machine.
-    pub const fn none(machine: Provenance) -> Self {
-        Self { machine, measurements: Vec::new(), trials: Vec::new(), conditions: Vec::new() }
+    pub fn none(machine: Provenance) -> Self {
+        let (measurements, trials, conditions) = (Vec::new(), Vec::new(), Vec::new());
+        Self { machine, measurements, trials, conditions, outdated: 0 }
     }
 }

@@ -38,8 +38,8 @@ impl Forecast {
         self.timeline.makespan
     }
 
-    /// The range that holds the true time nine times out of ten: that of the
-    /// draws, with the margin on both sides. It always holds the prediction.
+    /// The range that holds the true time nine times out of ten: that of the draws, with both ends
+    /// moved by the margin. It always holds the prediction.
     pub fn interval(&self) -> (Span, Span) {
         let draws: Vec<f64> = self.draws.iter().map(|span| span.nanos_f64()).collect();
         let middle = self.makespan().nanos_f64();

@@ -1,8 +1,9 @@
 //! A committed profile is what its samples say, and predicts what was tried along with them as
 //! well as it claims to.
 
+use hallway::kernels::{Kernel, Variant};
 use hallway::profile::Profile;
-use hallway::samples::{Measurement, Quantity, Samples, WRITTEN_THROUGH};
+use hallway::samples::{FORMAT, Measurement, Quantity, Samples, WRITTEN_THROUGH};
 use hallway::units::Bytes;
 use std::path::Path;
 use std::process::Command;
@@ -32,6 +33,29 @@ fn each_is_fitted_by_this_version_and_does_well_on_its_trials() {
         assert!(accuracy.median_error <= 0.02, "{name}: {} off", accuracy.median_error);
         assert!((0.85..=0.95).contains(&accuracy.coverage), "{name}: {}", accuracy.coverage);
     }
+}
+
+/// Of what they took, nothing is known of the twins of today; of what these take, all is.
+#[test]
+fn twins_of_before_are_left_out_of_older_samples() {
+    let committed = Path::new(env!("CARGO_MANIFEST_DIR")).join("calibration/h200/samples.jsonl");
+    let text = std::fs::read_to_string(&committed).expect("committed");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("samples.jsonl");
+    let load = |format: u32| {
+        let header = format!("{{\"hallway_samples\":{format},");
+        std::fs::write(&path, text.replacen("{\"hallway_samples\":2,", &header, 1)).expect("room");
+        Samples::load(&path).expect("samples")
+    };
+    let [before, today] = [4, FORMAT].map(load);
+    assert_eq!([before.outdated, today.outdated], [42, 0]);
+    assert_eq!(before.measurements.len() + 42, today.measurements.len());
+    let has_options = |samples: &Samples| {
+        let is_of = |variant: &Variant| variant.kernel == Kernel::BlackScholes;
+        let mut all = samples.measurements.iter();
+        all.any(|one| matches!(&one.quantity, Quantity::Twin { variant, .. } if is_of(variant)))
+    };
+    assert!(has_options(&today) && !has_options(&before));
 }
 
 /// Those of before say nothing of it, and had more to go round than any cache keeps.

@@ -5,6 +5,7 @@ use crate::machines::{FREE, machine};
 use crate::workloads::simple;
 use hallway::plan::{Issue, build};
 use hallway::profile::{Around, MOST_OPERANDS, Reuse, Warmth};
+use hallway::samples::Extent;
 use hallway::scenario::Home;
 use hallway::simulate::lower_bound;
 
@@ -182,29 +183,68 @@ fn caches_keep_no_more_of_more_data() {
     assert_eq!([1_000_000, 3_000_000].map(takes), [1_001_000.0, 1_001_000.0 + 5.0 * 2e6]);
 }
 
-/// Where few sizes were measured, those that one thread does go on from what it was measured at,
-/// and those that a team shares out, from what sharing out takes.
+/// A machine on which few sizes of options were measured, and more of what is shared out.
+fn sparse_machine() -> Profile {
+    let mut machine = machine();
+    let mut set = |kernel: Kernel, found: Warmth, knots: &[(f64, f64)]| {
+        let mut twins = machine.twins.iter_mut();
+        let twin = twins.find(|one| one.variant.kernel == kernel && one.found == found);
+        twin.expect("all are there").time.knots = knots.to_vec();
+    };
+    set(Kernel::BlackScholes, Warmth::Same, &[(1e3, 2e4), (1e6, 2e6)]);
+    set(Kernel::BlackScholes, Warmth::Memory, &[(1e3, 2.1e4), (1e6, 3e6)]);
+    set(Kernel::Scale, Warmth::Same, &[(1e3, 100.0), (1e5, 4e3), (1e6, 1e4)]);
+    machine.machine.cpu_threads = 16;
+    machine
+}
+
+fn takes(machine: &Profile, kernel: Kernel, elements: u64) -> f64 {
+    let around = Around {
+        reuse: Reuse::default(),
+        footprint: Bytes::new(kernel.bytes_per_element() * elements),
+        handed: [Bytes::ZERO; 2],
+        helped: [Bytes::ZERO; 2],
+    };
+    machine.twin(kernel, &Arguments::default(), elements, around).expect("known").round()
+}
+
+/// Where few sizes were measured, one thread goes on from its last, and a team from what sharing
+/// out takes. Outside of what was measured, curves are what they were.
 #[test]
 fn one_thread_and_a_team_are_not_taken_for_one_curve() {
-    let mut machine = machine();
-    let mut set = |kernel: Kernel, knots: &[(f64, f64)]| {
-        let mut twins = machine.twins.iter_mut();
-        let same = twins.find(|one| one.variant.kernel == kernel && one.found == Warmth::Same);
-        same.expect("all are there").time.knots = knots.to_vec();
-    };
-    set(Kernel::BlackScholes, &[(1e3, 2e4), (1e6, 2e6)]);
-    set(Kernel::Scale, &[(1e3, 100.0), (1e5, 4e3), (1e6, 1e4)]);
-    let takes = |kernel: Kernel, elements: u64| {
-        let around = Around {
-            reuse: Reuse::default(),
-            footprint: Bytes::new(kernel.bytes_per_element() * elements),
+    let mut machine = sparse_machine();
+    let options = |machine: &Profile, elements| takes(machine, Kernel::BlackScholes, elements);
+    assert_eq!(options(&machine, 8_000), 8.0 * 2e4);
+    assert_eq!(options(&machine, 100_000), 4e3 + (2e6 - 4e3) / 10.0);
+    assert_eq!(options(&machine, 500), 2e4);
+    assert_eq!(takes(&machine, Kernel::Scale, 90_000), 4e3);
+    // Sixteen threads do a million in a quarter of the time: most of what one takes is fixed.
+    let mut twins = machine.twins.iter_mut();
+    let twin = twins.find(|one| one.variant.kernel == Kernel::BlackScholes);
+    twin.expect("one").time.knots[1].1 = 5e5;
+    assert_eq!(options(&machine, 8_000), (2e4 + 16.0_f64 * (5e5 - 4e3) / 1e6 * 7e3).round());
+    // Whoever measured elsewhere may share out in another way.
+    machine.machine.extent = Extent::Elsewhere;
+    assert_eq!(options(&machine, 8_000), (2e4 + 4.8e5_f64 * 7e3 / 999e3).round());
+}
+
+/// From farther away, nothing takes less, also where only near sizes were measured in between.
+#[test]
+fn what_is_far_away_takes_no_less() {
+    let machine = sparse_machine();
+    let footprint = Bytes::mib(1024);
+    let sizes = (0..=60).map(|step| (1e3 * 10_f64.powf(f64::from(step) / 20.0)) as u64);
+    // In between, a team has those that are far away, and one thread those that are near.
+    for elements in sizes.filter(|size| !(7_500..=11_029).contains(size)) {
+        let bytes = Bytes::new(16 * elements);
+        let far = Around {
+            reuse: Reuse([(bytes, footprint); MOST_OPERANDS]),
+            footprint,
             handed: [Bytes::ZERO; 2],
             helped: [Bytes::ZERO; 2],
         };
-        machine.twin(kernel, &Arguments::default(), elements, around).map(f64::round)
-    };
-    assert_eq!(takes(Kernel::BlackScholes, 8_000), Ok(8.0 * 2e4));
-    assert_eq!(takes(Kernel::BlackScholes, 100_000), Ok(4e3 + (2e6 - 4e3) / 10.0));
-    assert_eq!(takes(Kernel::Scale, 90_000), Ok(4e3));
-    assert_eq!(takes(Kernel::BlackScholes, 500), Ok(1e4));
+        let kernel = Kernel::BlackScholes;
+        let far = machine.twin(kernel, &Arguments::default(), elements, far).expect("known");
+        assert!(far >= takes(&machine, kernel, elements) - 1.0, "{elements}: {far}");
+    }
 }
