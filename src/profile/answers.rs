@@ -6,11 +6,12 @@ use super::{Contention, Curve, Estimate, HandOver, OperationKind, Profile};
 use crate::plan::Direction;
 use crate::samples::MEANWHILE;
 use crate::units::{Bytes, Span};
+use std::collections::BTreeSet;
 
 /// A question that the profile has no measurement to answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the profile does not know {what}; `hallway calibrate` measures it, and a table may have it"
+    "the profile does not know {what}: `hallway calibrate` measures that, and a table may have it"
 )]
 pub struct Unknown {
     pub what: String,
@@ -20,7 +21,26 @@ impl Unknown {
     pub(crate) fn new(what: impl Into<String>) -> Self {
         Self { what: what.into() }
     }
+
+    /// All that two lack, for whoever fills in a table to see it at once.
+    pub(crate) fn and(self, other: Self) -> Self {
+        let all: BTreeSet<&str> =
+            [&self, &other].iter().flat_map(|one| one.what.split(BETWEEN)).collect();
+        Self { what: all.into_iter().collect::<Vec<_>>().join(BETWEEN) }
+    }
+
+    /// Both answers, or all that is missing.
+    pub(crate) fn both<A, B>(one: Result<A, Self>, other: Result<B, Self>) -> Result<(A, B), Self> {
+        match (one, other) {
+            (Ok(one), Ok(other)) => Ok((one, other)),
+            (Err(one), Err(other)) => Err(one.and(other)),
+            (Err(unknown), _) | (_, Err(unknown)) => Err(unknown),
+        }
+    }
 }
+
+/// Between things that are not known.
+const BETWEEN: &str = "; ";
 
 /// A host call whose cost depends on nothing but its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -251,10 +251,11 @@ impl<'a> Costs<'a> {
                 let time = profile.memory(cost, plan.allocation(*id).bytes)?;
                 on_host(Span::from_nanos_f64(time.max(0.0)))
             }
-            Call::Synchronize { .. } => Class {
-                waits: Waits::Stream(profile.wake_host()?),
-                ..on_host(profile.call(HostCall::Synchronize)?)
-            },
+            Call::Synchronize { .. } => {
+                let call = profile.call(HostCall::Synchronize);
+                let (wake, call) = Unknown::both(profile.wake_host(), call)?;
+                Class { waits: Waits::Stream(wake), ..on_host(call) }
+            }
             Call::Record { .. } => {
                 Class { work: Work::Record, ..on_host(profile.call(HostCall::Record)?) }
             }
@@ -266,11 +267,14 @@ impl<'a> Costs<'a> {
                 work: clearing(profile.kernel_gap()?),
                 ..on_host(profile.call(HostCall::Clear)?)
             },
-            Call::Launch { step, .. } => Class {
-                latency: profile.start(OperationKind::Kernel)?,
-                work: kernel_work(profile, step, data, profile.kernel_gap()?)?,
-                ..on_host(profile.call(HostCall::Launch)?)
-            },
+            Call::Launch { step, .. } => {
+                let gap = profile.kernel_gap();
+                let work = gap.and_then(|gap| kernel_work(profile, step, data, gap));
+                let call = profile.call(HostCall::Launch);
+                let start = Unknown::both(profile.start(OperationKind::Kernel), call);
+                let (work, (latency, call)) = Unknown::both(work, start)?;
+                Class { latency, work, ..on_host(call) }
+            }
             Call::Copy { stream, direction, from, to } => {
                 let device = plan.device_of(*stream);
                 self.copy((*direction, device), direction.ashore(from, to))?
@@ -293,8 +297,8 @@ impl<'a> Costs<'a> {
         if self.plan.allocation(ashore.allocation).place == Place::Host(HostMemory::Pageable) {
             return self.staged(direction, ashore);
         }
-        let (host, latency) = self.entry(direction)?;
-        let work = self.transfer((direction, device), ashore.length)?;
+        let work = self.transfer((direction, device), ashore.length);
+        let ((host, latency), work) = Unknown::both(self.entry(direction), work)?;
         Ok(Class { latency, work, ..on_host(host) })
     }
 
@@ -335,7 +339,8 @@ impl<'a> Costs<'a> {
             Direction::HostToDevice => HostCall::CopyIn,
             Direction::DeviceToHost => HostCall::CopyOut,
         };
-        Ok((self.profile.call(call)?, self.profile.start(OperationKind::of_copy(direction))?))
+        let start = self.profile.start(OperationKind::of_copy(direction));
+        Unknown::both(self.profile.call(call), start)
     }
 
     fn staged(&self, direction: Direction, ashore: &Slice) -> Result<Class, Unknown> {

@@ -248,6 +248,7 @@ impl<'p> Program<'p> {
         // For the record before it, whatever becomes of the event later: `cuStreamWaitEvent`.
         let mut latest = vec![NONE; plan.events];
         let lanes = plan.lanes();
+        let mut missing = Vec::new();
         for (at, call) in plan.body.iter().enumerate() {
             let graph = self.graph_at(at);
             let before = graph.and_then(|graph| graph.before(at));
@@ -255,16 +256,20 @@ impl<'p> Program<'p> {
             let key = (Key::of(plan, call, &data, graph), before);
             let class = match known.get(&key) {
                 Some(&class) => class,
-                None => {
-                    let class = index(self.classes.len());
-                    let inline = costs.inline(call).filter(|_| graph.is_none());
-                    let may_go_inline = inline.is_some();
-                    let usual = costs.class(call, &data, (graph, before))?;
-                    self.classes.push(Class { may_go_inline, ..usual });
-                    self.classes.extend(inline);
-                    known.insert(key, class);
-                    class
-                }
+                None => match costs.class(call, &data, (graph, before)) {
+                    Ok(usual) => {
+                        let class = index(self.classes.len());
+                        let inline = costs.inline(call).filter(|_| graph.is_none());
+                        self.classes.push(Class { may_go_inline: inline.is_some(), ..usual });
+                        self.classes.extend(inline);
+                        known.insert(key, class);
+                        class
+                    }
+                    Err(unknown) => {
+                        missing.push(unknown);
+                        continue;
+                    }
+                },
             };
             let recording = match call {
                 Call::Record { event, .. } => {
@@ -283,7 +288,7 @@ impl<'p> Program<'p> {
             self.hosts.extend(launches.host_of(class_of, (stream, device), is_launch));
             self.items.push(Item { class, recording, stream, sort, is_part: false });
         }
-        Ok(())
+        missing.into_iter().reduce(Unknown::and).map_or(Ok(()), Err)
     }
 
     /// Sorts items into streams, branches of graphs among them, and those into channels.

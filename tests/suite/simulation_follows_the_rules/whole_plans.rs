@@ -248,3 +248,18 @@ fn what_is_far_away_takes_no_less() {
         assert!(far >= takes(&machine, kernel, elements) - 1.0, "{elements}: {far}");
     }
 }
+
+/// Whoever fills in a table need not come back for each of them.
+#[test]
+fn all_that_a_profile_lacks_is_named_at_once() {
+    let mut machine = machine();
+    (machine.calls.launch, machine.calls.copy_in, machine.calls.synchronize) = (None, None, None);
+    machine.kernels.clear();
+    let unknown = simulate(&planned(Family::Resident, 9_600), &machine).expect_err("four");
+    assert_eq!(
+        unknown.to_string(),
+        "the profile does not know kernel `scale` on the GPU; the host cost of a launch; the host \
+         cost of a synchronisation; the host cost of an H2D copy's call: `hallway calibrate` \
+         measures that, and a table may have it"
+    );
+}
