@@ -177,9 +177,9 @@ impl Profile {
 
     /// Nanoseconds of so many elements between those that one thread was measured at and those
     /// that a team was; `None` if they lie elsewhere. A team shares out, and each of its threads
-    /// does its part; one thread does as much as all of them, and for each element takes no longer
-    /// than at the size that it was measured at. From farther away, both take longer by what that
-    /// is around them.
+    /// does its part; one thread does as much as all of them where they are at their best, and for
+    /// each element takes no longer than at the size that it was measured at. From farther away,
+    /// both take longer by what that is around them.
     fn between(&self, model: &TwinModel, n: u64, is_shared: bool) -> Option<f64> {
         let (knots, size) = (&model.time.knots, n as f64);
         let alone = knots.partition_point(|knot| !self.was_shared(model, knot.0));
@@ -202,11 +202,12 @@ impl Profile {
             return Some(near(n, is_shared)? + crate::stats::interpolate(&longer, size));
         }
         let sharing_out = self.sharing_out().min(first.1);
-        let by_all = (first.1 - sharing_out) / first.0;
-        let by_one = (by_all * self.machine.cpu_threads as f64).min(last.1 / last.0);
+        let by_all = |&(elements, ns): &(f64, f64)| (ns - sharing_out) / elements;
         Some(if is_shared {
-            sharing_out + by_all * size
+            sharing_out + by_all(&first) * size
         } else {
+            let at_best = knots[alone..].iter().map(by_all).fold(f64::INFINITY, f64::min);
+            let by_one = (at_best * self.machine.cpu_threads as f64).min(last.1 / last.0);
             last.1 + by_one * (size - last.0)
         })
     }
