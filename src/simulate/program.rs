@@ -244,7 +244,7 @@ impl<'p> Program<'p> {
         mut launches: Launches<'_>,
     ) -> Result<(), Unknown> {
         let costs = Costs::new(plan, self.profile);
-        let mut known: BTreeMap<(Key, Option<Before>), u32> = BTreeMap::new();
+        let mut known: BTreeMap<(Key, Option<Before>), Option<u32>> = BTreeMap::new();
         // For the record before it, whatever becomes of the event later: `cuStreamWaitEvent`.
         let mut latest = vec![NONE; plan.events];
         let lanes = plan.lanes();
@@ -256,21 +256,19 @@ impl<'p> Program<'p> {
             let key = (Key::of(plan, call, &data, graph), before);
             let class = match known.get(&key) {
                 Some(&class) => class,
-                None => match costs.class(call, &data, (graph, before)) {
-                    Ok(usual) => {
-                        let class = index(self.classes.len());
-                        let inline = costs.inline(call).filter(|_| graph.is_none());
-                        self.classes.push(Class { may_go_inline: inline.is_some(), ..usual });
-                        self.classes.extend(inline);
-                        known.insert(key, class);
-                        class
-                    }
-                    Err(unknown) => {
-                        missing.push(unknown);
-                        continue;
-                    }
-                },
+                None => {
+                    let usual = costs.class(call, &data, (graph, before));
+                    let usual = usual.map_err(|unknown| missing.push(unknown)).ok();
+                    let inline = costs.inline(call).filter(|_| graph.is_none());
+                    let class = usual.is_some().then_some(index(self.classes.len()));
+                    let may_go_inline = inline.is_some();
+                    self.classes.extend(usual.map(|usual| Class { may_go_inline, ..usual }));
+                    self.classes.extend(inline);
+                    known.insert(key, class);
+                    class
+                }
             };
+            let Some(class) = class else { continue };
             let recording = match call {
                 Call::Record { event, .. } => {
                     latest[event.0] = index(self.recordings);
