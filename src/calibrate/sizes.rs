@@ -1,7 +1,7 @@
 //! The sizes at which things are measured, for each extent of a calibration.
 
 use crate::gpu::calls_a_library;
-use crate::kernels::{Effort, Kernel, Variant};
+use crate::kernels::{Kernel, Variant};
 use crate::samples::{Extent, Load, SetupStep, TransferPath, WRITTEN_KEPT, WRITTEN_THROUGH};
 use crate::units::Bytes;
 
@@ -317,12 +317,10 @@ impl Powers {
 /// Where a variant's work on the CPU begins to be shared out: the numbers of elements on either
 /// side, in whole grains.
 fn edges(variant: Variant) -> Vec<u64> {
-    let arguments = variant.arguments();
-    let grain = variant.kernel.grain(&arguments);
+    let grain = variant.kernel.grain(&variant.arguments());
     let is_shared = |grains: &u64| {
-        let effort = Effort::of(variant.kernel, &arguments);
         let elements = grains * grain;
-        effort.around(variant.bytes(elements)).is_shared(elements as usize)
+        variant.is_shared(elements, Bytes::new(variant.bytes(elements)))
     };
     let first = (1..).find(is_shared).expect("enough is shared out");
     let edges = [first - 1, first].map(|grains| grains * grain);
@@ -362,7 +360,7 @@ fn copy_sizes() -> Vec<Bytes> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::VALUES_PER_BIN;
+    use crate::kernels::{Effort, VALUES_PER_BIN};
 
     /// The last that one thread does, and the first that has two blocks at least.
     #[test]

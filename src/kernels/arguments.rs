@@ -1,6 +1,7 @@
 //! The scalar arguments of kernels, and those of them that costs go by.
 
-use super::Kernel;
+use super::{Effort, Kernel};
+use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -103,6 +104,13 @@ impl Variant {
     pub fn bytes(self, elements: u64) -> u64 {
         let along = self.kernel.bytes_per_element().saturating_mul(elements);
         along.saturating_add(self.kernel.whole_bytes(&self.arguments()))
+    }
+
+    /// Whether on the CPU a team of threads shares out so many elements where so much memory is gone
+    /// round; one does it all if not.
+    pub fn is_shared(self, elements: u64, footprint: Bytes) -> bool {
+        let effort = Effort::of(self.kernel, &self.arguments()).around(footprint.get());
+        effort.is_shared(elements as usize)
     }
 
     /// Arguments that make the kernel this variant.

@@ -1,7 +1,7 @@
 //! The program itself: memory, streams, events and calls.
 
 use super::Strategy;
-use crate::kernels::{Arguments, Effort, Kernel};
+use crate::kernels::{Arguments, Effort, Kernel, Variant};
 use crate::scenario::{BufferId, HostMemory};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize, Serializer};
@@ -186,8 +186,7 @@ impl Step {
     /// Whether on the CPU a team of threads shares it out in a plan that goes round so much host
     /// memory; one does it all if not.
     pub fn is_shared(&self, footprint: Bytes) -> bool {
-        let effort = Effort::of(self.kernel, &self.arguments).around(footprint.get());
-        effort.is_shared(self.elements() as usize)
+        Variant::of(self.kernel, &self.arguments).is_shared(self.elements(), footprint)
     }
 
     /// Whether each thread of a team of so many keeps to its share of the step.

@@ -3,7 +3,7 @@
 use super::answers::Unknown;
 use super::caches::{CacheModel, blend, further, lost};
 use super::{Beyond, Curve, KernelModel, Profile, TwinModel, Warmth};
-use crate::kernels::{Arguments, Effort, Kernel, Variant};
+use crate::kernels::{Arguments, Kernel, Variant};
 use crate::samples::Extent;
 use crate::units::Bytes;
 use std::borrow::Cow;
@@ -101,9 +101,8 @@ impl Profile {
         n: u64,
         around: Around,
     ) -> Result<f64, Unknown> {
-        let effort = Effort::of(kernel, arguments).around(around.footprint.get());
-        let is_shared = effort.is_shared(n as usize);
         let wanted = Variant::of(kernel, arguments);
+        let is_shared = wanted.is_shared(n, around.footprint);
         let models = |found: Warmth| {
             let fits = |model: &&TwinModel| model.found == found;
             let models = self.twins.iter().filter(fits).map(|model| (model.variant, model));
@@ -130,7 +129,7 @@ impl Profile {
             let more = far.and_then(|far| Ok(far - at_most?)).unwrap_or_default();
             Ok::<_, Unknown>(time_of(most, Warmth::Same)? + more.max(0.0))
         };
-        let own = Bytes::new(Variant::of(kernel, arguments).bytes(n));
+        let own = Bytes::new(wanted.bytes(n));
         let handing_over = self.caches.handing_over(&around, is_shared);
         if around.reuse.0.iter().all(|&(_, since)| since <= own) {
             return Ok(again()? + handing_over);
@@ -178,8 +177,7 @@ impl Profile {
     /// Nanoseconds of so many elements between those that one thread was measured at and those
     /// that a team was; `None` if they lie elsewhere. A team shares out, and each of its threads
     /// does its part; one thread does as much as all of them where they are at their best, and for
-    /// each element takes no longer than at the size that it was measured at. From farther away,
-    /// both take longer by what that is around them.
+    /// each element takes no longer than at the size that it was measured at.
     fn between(&self, model: &TwinModel, n: u64, is_shared: bool) -> Option<f64> {
         let (knots, size) = (&model.time.knots, n as f64);
         let alone = knots.partition_point(|knot| !self.was_shared(model, knot.0));
@@ -191,15 +189,7 @@ impl Profile {
             return None;
         }
         if model.found != Warmth::Same {
-            let is_near =
-                |one: &&TwinModel| one.variant == model.variant && one.found == Warmth::Same;
-            let near = self.twins.iter().find(is_near)?;
-            let near = |n: u64, is_shared| self.branch(near, n, is_shared).known(n as f64).ok();
-            let longer = |(elements, ns): (f64, f64), is_shared| {
-                Some((elements, (ns - near(elements as u64, is_shared)?).max(0.0)))
-            };
-            let longer = [longer(last, false)?, longer(first, true)?];
-            return Some(near(n, is_shared)? + crate::stats::interpolate(&longer, size));
+            return self.farther_between(model, [last, first], (n, is_shared));
         }
         let sharing_out = self.sharing_out().min(first.1);
         let by_all = |&(elements, ns): &(f64, f64)| (ns - sharing_out) / elements;
@@ -210,6 +200,23 @@ impl Profile {
             let by_one = (at_best * self.machine.cpu_threads as f64).min(last.1 / last.0);
             last.1 + by_one * (size - last.0)
         })
+    }
+
+    /// The same from farther away: longer than from near by as much as at the sizes around.
+    fn farther_between(
+        &self,
+        model: &TwinModel,
+        [last, first]: [(f64, f64); 2],
+        (n, is_shared): (u64, bool),
+    ) -> Option<f64> {
+        let is_near = |one: &&TwinModel| one.variant == model.variant && one.found == Warmth::Same;
+        let near = self.twins.iter().find(is_near)?;
+        let near = |n: u64, is_shared| self.branch(near, n, is_shared).known(n as f64).ok();
+        let longer = |(elements, ns): (f64, f64), is_shared| {
+            Some((elements, (ns - near(elements as u64, is_shared)?).max(0.0)))
+        };
+        let longer = [longer(last, false)?, longer(first, true)?];
+        Some(near(n, is_shared)? + crate::stats::interpolate(&longer, n as f64))
     }
 
     /// Nanoseconds that sharing out takes at most: the least that a twin took that was shared out.
@@ -223,13 +230,12 @@ impl Profile {
 
     /// Whether all threads had a share of so many elements where they were measured.
     fn was_shared(&self, model: &TwinModel, elements: f64) -> bool {
-        let variant = model.variant;
+        let (variant, elements) = (model.variant, elements as u64);
         let footprint = match model.found {
-            Warmth::Same => variant.bytes(elements as u64),
-            Warmth::Shared | Warmth::Memory => self.caches.shared_bytes.get(),
+            Warmth::Same => Bytes::new(variant.bytes(elements)),
+            Warmth::Shared | Warmth::Memory => self.caches.shared_bytes,
         };
-        let effort = Effort::of(variant.kernel, &variant.arguments()).around(footprint);
-        effort.is_shared(elements as usize)
+        variant.is_shared(elements, footprint)
     }
 }
 

@@ -3,7 +3,7 @@
 use super::evaluation::{AssessedPlan, Assessment, Evaluation, LeftOut, Threshold};
 use super::table::table;
 use super::verdict::{Answer, CLEARLY};
-use super::words::{count, percent, plural, range, signed_percent, times};
+use super::words::{count, percent, plural, quoted, range, signed_percent, times};
 use crate::search::Sizes;
 use crate::units::Span;
 use std::collections::{BTreeMap, BTreeSet};
@@ -118,8 +118,8 @@ impl Assessment {
 
     fn untried_note(&self) -> Option<String> {
         let untried = self.untried.as_ref().filter(|names| !names.is_empty())?;
-        let names: Vec<String> = untried.iter().map(|name| format!("`{name}`")).collect();
-        Some(format!("No trial had {} in it: ranges go by other kernels.", names.join(" or ")))
+        let names = quoted(untried).join(" or ");
+        Some(format!("No trial had {names} in it: ranges go by other kernels."))
     }
 
     fn break_even_note(&self) -> Option<String> {
@@ -151,8 +151,7 @@ impl Assessment {
 impl Threshold {
     fn sentence(&self, ties_here: bool) -> String {
         let Self { gpu_wins, buffer, elements, fixed } = self;
-        let names: Vec<String> = fixed.iter().map(|name| format!("`{name}`")).collect();
-        let fixed = match &names[..] {
+        let fixed = match &quoted(fixed)[..] {
             [] => String::new(),
             names => format!(" (Size kept: {}.)", names.join(", ")),
         };
@@ -242,7 +241,7 @@ fn left_out(what: &str, missing: &[LeftOut]) -> Option<String> {
         groups.entry(reason).or_default().push(plan);
     }
     let line = |(reason, plans): (&str, Vec<&str>)| {
-        let named: Vec<String> = plans.iter().take(NAMED).map(|plan| format!("`{plan}`")).collect();
+        let named = quoted(plans.iter().take(NAMED));
         let more = match plans.len().saturating_sub(NAMED) {
             0 => String::new(),
             more => format!(" and {more} more"),

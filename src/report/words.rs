@@ -66,6 +66,11 @@ pub(super) fn plural(number: u64, noun: &str) -> String {
     format!("{number} {noun}{ending}")
 }
 
+/// Names as they stand in a sentence.
+pub(super) fn quoted(names: impl IntoIterator<Item: std::fmt::Display>) -> Vec<String> {
+    names.into_iter().map(|name| format!("`{name}`")).collect()
+}
+
 /// Rounded so that a file shows what is known, not what a division left over.
 pub(super) fn rounded(value: f64) -> f64 {
     (value * 1e6).round() / 1e6

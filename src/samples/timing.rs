@@ -1,7 +1,6 @@
 //! Whose time a quantity is, and so who else may be in it.
 
 use super::{MemoryWork, Quantity};
-use crate::kernels::Effort;
 use crate::units::Bytes;
 
 /// Who does what is timed.
@@ -49,8 +48,7 @@ impl Quantity {
             | Self::Crossing { .. }
             | Self::Setup { .. } => Doer::OneThread,
             Self::Twin { variant, elements, footprint } => {
-                let effort = Effort::of(variant.kernel, &variant.arguments());
-                let is_shared = effort.around(footprint.get()).is_shared(*elements as usize);
+                let is_shared = variant.is_shared(*elements, *footprint);
                 if is_shared { Doer::Several } else { Doer::OneThread }
             }
             _ => Doer::Several,
