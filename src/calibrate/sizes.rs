@@ -320,7 +320,7 @@ fn edges(variant: Variant) -> Vec<u64> {
     let grain = variant.kernel.grain(&variant.arguments());
     let is_shared = |grains: &u64| {
         let elements = grains * grain;
-        variant.is_shared(elements, Bytes::new(variant.bytes(elements)))
+        variant.is_shared(elements, variant.bytes(elements))
     };
     let first = (1..).find(is_shared).expect("enough is shared out");
     let edges = [first - 1, first].map(|grains| grains * grain);

@@ -1,7 +1,6 @@
 //! The scalar arguments of kernels, and those of them that costs go by.
 
 use super::{Effort, Kernel};
-use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -106,10 +105,10 @@ impl Variant {
         along.saturating_add(self.kernel.whole_bytes(&self.arguments()))
     }
 
-    /// Whether on the CPU a team of threads shares out so many elements where so much memory is gone
-    /// round; one does it all if not.
-    pub fn is_shared(self, elements: u64, footprint: Bytes) -> bool {
-        let effort = Effort::of(self.kernel, &self.arguments()).around(footprint.get());
+    /// Whether on the CPU a team of threads shares out so many elements where so many bytes of
+    /// memory are gone round; one does it all if not.
+    pub fn is_shared(self, elements: u64, footprint: u64) -> bool {
+        let effort = Effort::of(self.kernel, &self.arguments()).around(footprint);
         effort.is_shared(elements as usize)
     }
 

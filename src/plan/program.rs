@@ -186,7 +186,7 @@ impl Step {
     /// Whether on the CPU a team of threads shares it out in a plan that goes round so much host
     /// memory; one does it all if not.
     pub fn is_shared(&self, footprint: Bytes) -> bool {
-        Variant::of(self.kernel, &self.arguments).is_shared(self.elements(), footprint)
+        Variant::of(self.kernel, &self.arguments).is_shared(self.elements(), footprint.get())
     }
 
     /// Whether each thread of a team of so many keeps to its share of the step.

@@ -102,7 +102,7 @@ impl Profile {
         around: Around,
     ) -> Result<f64, Unknown> {
         let wanted = Variant::of(kernel, arguments);
-        let is_shared = wanted.is_shared(n, around.footprint);
+        let is_shared = wanted.is_shared(n, around.footprint.get());
         let models = |found: Warmth| {
             let fits = |model: &&TwinModel| model.found == found;
             let models = self.twins.iter().filter(fits).map(|model| (model.variant, model));
@@ -232,8 +232,8 @@ impl Profile {
     fn was_shared(&self, model: &TwinModel, elements: f64) -> bool {
         let (variant, elements) = (model.variant, elements as u64);
         let footprint = match model.found {
-            Warmth::Same => Bytes::new(variant.bytes(elements)),
-            Warmth::Shared | Warmth::Memory => self.caches.shared_bytes,
+            Warmth::Same => variant.bytes(elements),
+            Warmth::Shared | Warmth::Memory => self.caches.shared_bytes.get(),
         };
         variant.is_shared(elements, footprint)
     }

@@ -48,7 +48,7 @@ impl Quantity {
             | Self::Crossing { .. }
             | Self::Setup { .. } => Doer::OneThread,
             Self::Twin { variant, elements, footprint } => {
-                let is_shared = variant.is_shared(*elements, *footprint);
+                let is_shared = variant.is_shared(*elements, footprint.get());
                 if is_shared { Doer::Several } else { Doer::OneThread }
             }
             _ => Doer::Several,
