@@ -1,6 +1,7 @@
 //! Two profiles, parameter by parameter: do they say the same of the machine?
 
 use crate::profile::{Intervals, Parameter, Profile};
+use std::collections::BTreeSet;
 
 /// A parameter, or a point of one that is a curve, that two profiles have with an
 /// interval.
@@ -27,6 +28,14 @@ impl Pair {
     /// Whether each lies in the interval around the other.
     pub fn is_same(&self) -> bool {
         self.distance() <= 1.0
+    }
+
+    /// What it has in common with the other places where the same number stands, and with
+    /// nothing else: fits write an estimate that many models share into each of them. `None`
+    /// of a zero in both, which is where different ones end up.
+    fn estimate(&self) -> Option<(String, [u64; 2])> {
+        let is_nothing = self.values == [0.0; 2];
+        (!is_nothing).then(|| (self.section.clone(), self.values.map(f64::to_bits)))
     }
 
     /// The share by which the second lies above the first.
@@ -62,6 +71,8 @@ impl Agreement {
         let new = others.into_iter().map(|other| other.name);
         unpaired.extend(new.filter(|name| named(&ones, name).is_none()));
         pairs.sort_by(|a, b| b.distance().total_cmp(&a.distance()));
+        let mut seen = BTreeSet::new();
+        pairs.retain(|pair| pair.estimate().is_none_or(|estimate| seen.insert(estimate)));
         Self { pairs, unpaired }
     }
 
