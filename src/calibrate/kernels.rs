@@ -2,7 +2,7 @@
 
 use super::probes::LARGEST;
 use super::rig::Rig;
-use crate::gpu::{GpuError, Launch, calls_a_library};
+use crate::gpu::{GpuError, Launch};
 use crate::kernels::{Kernel, Variant};
 use crate::samples::Link;
 use crate::units::{Bytes, Span};
@@ -18,7 +18,7 @@ impl Rig<'_> {
         let launch = self.launch_of(variant, elements)?;
         // Never while the stream is held: it would wait for a release that is not
         // to come before it is through.
-        if calls_a_library(variant.kernel) {
+        if variant.kernel.library().is_some() {
             // SAFETY: the arrays are of the largest size and outlive the wait.
             unsafe { self.streams[0].launch(&launch)? };
             self.streams[0].synchronize()?;

@@ -93,14 +93,15 @@ pub(super) fn device_probes(sizes: &Sizes) -> Vec<Probe> {
         };
         probes.push(one(Quantity::Setup { step }, counts));
     }
-    let on_device = |points: &Points| supports(points.variant.kernel).is_ok();
+    let is_supported = |points: &Points| supports(points.variant.kernel).is_ok();
     let around = |variant, elements, footprint| {
         one(Quantity::KernelAround { variant, elements, footprint }, parts(elements))
     };
-    for Points { variant, elements, just_copied, in_memory, .. } in
-        sizes.points().into_iter().filter(on_device)
+    for Points { variant, elements, on_device, just_copied, in_memory, .. } in
+        sizes.points().into_iter().filter(is_supported)
     {
-        for elements in elements {
+        let on_device = on_device.into_iter().filter(|besides| !elements.contains(besides));
+        for elements in on_device.chain(elements.iter().copied()) {
             probes.push(one(Quantity::Kernel { variant, elements }, Counts::ByDuration));
         }
         for elements in just_copied {
@@ -271,9 +272,13 @@ fn copy(direction: Direction, bytes: Bytes, registered: bool) -> Quantity {
 
 fn call_probes() -> Vec<Probe> {
     use TimedCall::{
-        Clear, CopyIn, CopyOut, Launch, LaunchAndRecord, Record, Synchronize, Wait, WaitAndLaunch,
+        Clear, CopyIn, CopyOut, Launch, LaunchAndRecord, Multiply, Record, Synchronize, Transform,
+        Wait, WaitAndLaunch,
     };
     let calls = [Launch, CopyIn, CopyOut, Clear, LaunchAndRecord, WaitAndLaunch, Synchronize];
+    let libraries = [(Multiply, Kernel::Matmul), (Transform, Kernel::Fft)];
+    let libraries = libraries.into_iter().filter(|&(_, kernel)| supports(kernel).is_ok());
+    let calls = calls.into_iter().chain(libraries.map(|(call, _)| call));
     let call = |call| one(Quantity::Call { call }, Counts::Of(32));
     // On an idle device each is taken alone: nothing follows it.
     let alone = [Launch, CopyIn, CopyOut, Clear, Record, Wait, Synchronize];
@@ -289,7 +294,7 @@ fn call_probes() -> Vec<Probe> {
     let copies = [None, Some(Direction::HostToDevice), Some(Direction::DeviceToHost)];
     let quantities = copies.map(|copy| Quantity::LaunchBeside { copy }).to_vec();
     let beside = Probe { quantities, counts: Counts::Of(32) };
-    calls.map(call).into_iter().chain(alone.map(idle)).chain([in_turn, beside]).collect()
+    calls.map(call).chain(alone.map(idle)).chain([in_turn, beside]).collect()
 }
 
 /// Trips of operations of several sizes: alone, to see where small copies change

@@ -4,7 +4,7 @@ use super::probes::{LARGEST, MOST_STREAMS, POOL};
 use super::several::Member;
 use crate::gpu::{
     Blocker, Device, DeviceMemory, Event, GpuError, Launch, ManagedMemory, PinnedMemory,
-    Registration, Stream, calls_a_library, supports,
+    Registration, Stream, supports,
 };
 use crate::host::{OneCpu, PageMemory, Team, available_memory};
 use crate::kernels::{Kernel, Variant};
@@ -242,7 +242,7 @@ impl<'d> Rig<'d> {
     /// on, and where, is not the plan's to choose.
     pub fn change_streams(&mut self, what: &Quantity) {
         let among = match what {
-            Quantity::Kernel { variant, .. } if calls_a_library(variant.kernel) => MOST_STREAMS,
+            Quantity::Kernel { variant, .. } if variant.kernel.library().is_some() => MOST_STREAMS,
             _ => self.streams.len(),
         };
         self.streams.rotate_right(self.place);

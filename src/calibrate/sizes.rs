@@ -1,6 +1,5 @@
 //! The sizes at which things are measured, for each extent of a calibration.
 
-use crate::gpu::calls_a_library;
 use crate::kernels::{Kernel, Variant};
 use crate::samples::{Extent, Load, SetupStep, TransferPath, WRITTEN_KEPT, WRITTEN_THROUGH};
 use crate::units::Bytes;
@@ -124,17 +123,22 @@ impl Sizes {
                 Kernel::Convolution => &[5, 33, 257],
                 // Blocks meet in few counters, or have many to add up.
                 Kernel::Histogram => &[16, 256, 4096],
+                // A library takes another way from one to the next.
+                Kernel::Matmul => &[64, 256, 1024, 2048],
+                Kernel::Fft => &[64, 1024, 8192],
                 _ => ends(kernel),
             },
             closely: Powers {
                 // With both sides of where data no longer stays in a core's first cache.
                 elements: &[10, 12, 14, 16, 18, 20, 22, 24, 26, 13, 15, 17, 19, 21, 23, 25],
+                on_device: &[],
                 coarse: &[10, 13, 14, 18, 22, 26],
                 just_copied: &[10, 14, 17, 18, 19, 20, 22],
                 in_memory: &[10, 14, 18, 20, 22],
             },
             apart: Powers {
                 elements: &[10, 17, 22, 25],
+                on_device: &[14, 19],
                 coarse: &[10, 22],
                 just_copied: &[10, 17, 20],
                 in_memory: &[10, 20],
@@ -190,12 +194,14 @@ impl Sizes {
             extents: ends,
             closely: Powers {
                 elements: &[10, 14, 16, 18, 20, 22, 24],
+                on_device: &[],
                 coarse: &[13, 14, 18, 22],
                 just_copied: &[14, 18, 20],
                 in_memory: &[14, 18],
             },
             apart: Powers {
                 elements: &[10, 22, 25],
+                on_device: &[],
                 coarse: &[22],
                 just_copied: &[],
                 in_memory: &[],
@@ -261,6 +267,8 @@ pub(super) struct Points {
     pub variant: Variant,
     /// Numbers of elements, on the device and on the CPU.
     pub elements: Vec<u64>,
+    /// Those on the device besides.
+    pub on_device: Vec<u64>,
     /// On the CPU, the most that one thread does and the fewest that are shared out, where others
     /// are far apart: the time jumps there.
     pub edges: Vec<u64>,
@@ -275,6 +283,8 @@ pub(super) struct Points {
 /// Powers of two of the elements of kernels and of their twins.
 struct Powers {
     elements: &'static [u32],
+    /// On the device besides, where a plan's chunks lie: there, sizes take little time.
+    on_device: &'static [u32],
     /// Those of twins whose data is further away.
     coarse: &'static [u32],
     /// Those of kernels whose data was just copied: from where they wait for it to where they
@@ -301,12 +311,13 @@ impl Powers {
         };
         // A library may wait for the device when it is first called, and so for ever where the
         // stream is held for the copies to come first.
-        let can_be_held = !calls_a_library(variant.kernel);
+        let can_be_held = variant.kernel.library().is_none();
         let held = |powers: &'static [u32]| whole(if can_be_held { powers } else { &[] });
         Points {
             variant,
             edges: if is_measured_closely(variant.kernel) { Vec::new() } else { edges(variant) },
             elements: whole(self.elements),
+            on_device: whole(self.on_device),
             coarse: whole(self.coarse),
             just_copied: held(self.just_copied),
             in_memory: held(self.in_memory),

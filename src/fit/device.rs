@@ -26,6 +26,8 @@ pub(super) fn calls(lookup: &Lookup<'_>, copies: &[CopyModel]) -> CallCosts {
         let both = cost(with_launch).zip(launch).map(|(both, launch)| both.without(launch.ns));
         both.or_else(|| cost(alone))
     };
+    // Through a library as much as without it, but for what that does besides.
+    let by_library = |call| Some(cost(call)?.without(launch?.ns));
     // Best among others, as plans make them: the same call again and again finds
     // everything in the caches.
     let clock = clock(lookup).unwrap_or_default();
@@ -69,6 +71,8 @@ pub(super) fn calls(lookup: &Lookup<'_>, copies: &[CopyModel]) -> CallCosts {
         launch_beside_copy_in,
         launch_beside_copy_out: longer_beside(Direction::DeviceToHost),
         launch_behind_wait: longer_behind(TimedCall::Launch),
+        launch_by_cublas: by_library(TimedCall::Multiply),
+        launch_by_cufft: by_library(TimedCall::Transform),
         copy_in: copy(TimedCall::CopyIn),
         copy_out: copy(TimedCall::CopyOut),
         copy_out_behind_wait: longer_behind(TimedCall::CopyOut),

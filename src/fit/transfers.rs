@@ -33,6 +33,8 @@ pub(super) fn idle_calls(lookup: &Lookup<'_>) -> CallCosts {
         launch_beside_copy_in: None,
         launch_beside_copy_out: None,
         launch_behind_wait: None,
+        launch_by_cublas: None,
+        launch_by_cufft: None,
         copy_out_behind_wait: None,
         copy_in: cost(TimedCall::CopyIn),
         copy_out: cost(TimedCall::CopyOut),

@@ -3,7 +3,7 @@
 use super::device::Device;
 use super::error::{GpuError, check};
 use super::libraries::{Blas, FftPlan};
-use crate::kernels::{Arguments, Grid, Kernel};
+use crate::kernels::{Arguments, Grid, Kernel, Library};
 use cudarc::driver::sys;
 use cudarc::nvrtc::{result as nvrtc, sys as nvrtc_sys};
 use std::collections::BTreeMap;
@@ -44,7 +44,7 @@ impl Module {
         check("cuModuleLoadData", result)?;
         let (functions, blocker) = (Vec::new(), std::ptr::null_mut());
         let mut module = Self { handle, functions, blocker, image };
-        for kernel in Kernel::ALL.into_iter().filter(|&kernel| library_of(kernel).is_none()) {
+        for kernel in Kernel::ALL.into_iter().filter(|&kernel| kernel.library().is_none()) {
             // C has no dashes in names.
             let function = module.function(&kernel.name().replace('-', "_"))?;
             module.functions.push((kernel, function));
@@ -152,32 +152,10 @@ struct Work {
 /// # Errors
 /// [`GpuError::NoLibrary`].
 pub fn supports(kernel: Kernel) -> Result<(), GpuError> {
-    match library_of(kernel) {
-        Some(LibraryCall::Multiply) => Blas::find(),
-        Some(LibraryCall::Transform) => FftPlan::find(),
+    match kernel.library() {
+        Some(Library::Cublas) => Blas::find(),
+        Some(Library::Cufft) => FftPlan::find(),
         None => Ok(()),
-    }
-}
-
-/// Whether a library starts its own kernels for this one. It takes memory for each stream
-/// that it works in, and may load kernels at the first call of a size, and wait for the
-/// device meanwhile.
-pub const fn calls_a_library(kernel: Kernel) -> bool {
-    library_of(kernel).is_some()
-}
-
-/// What a library does for us.
-#[derive(Clone, Copy)]
-enum LibraryCall {
-    Multiply,
-    Transform,
-}
-
-const fn library_of(kernel: Kernel) -> Option<LibraryCall> {
-    match kernel {
-        Kernel::Matmul => Some(LibraryCall::Multiply),
-        Kernel::Fft => Some(LibraryCall::Transform),
-        _ => None,
     }
 }
 
@@ -218,7 +196,7 @@ pub struct Launch {
 #[derive(Clone, Copy)]
 enum Code {
     Ours { function: sys::CUfunction, grid: Grid },
-    Library(LibraryCall),
+    Library(Library),
 }
 
 impl Launch {
@@ -236,7 +214,7 @@ impl Launch {
         (count, input_count, lead): (u64, u64, u64),
     ) -> Result<Self, GpuError> {
         supports(kernel)?;
-        let code = match library_of(kernel) {
+        let code = match kernel.library() {
             Some(call) => Code::Library(call),
             None => {
                 let mut functions = device.module()?.functions.iter();
@@ -270,8 +248,8 @@ impl Launch {
     ) -> Result<(), GpuError> {
         match self.code {
             Code::Ours { .. } => Ok(()),
-            Code::Library(LibraryCall::Multiply) => libraries.blas(stream).map(|_| ()),
-            Code::Library(LibraryCall::Transform) => libraries.fft(stream, &self.work).map(|_| ()),
+            Code::Library(Library::Cublas) => libraries.blas(stream).map(|_| ()),
+            Code::Library(Library::Cufft) => libraries.fft(stream, &self.work).map(|_| ()),
         }
     }
 
@@ -289,12 +267,12 @@ impl Launch {
                     let mut arguments = [(&raw const *work).cast_mut().cast::<c_void>()];
                     start(function, &grid, stream, &mut arguments)
                 }
-                Code::Library(LibraryCall::Multiply) => {
+                Code::Library(Library::Cublas) => {
                     let inner = u64::from(work.extent);
                     let matrices = (work.x, work.y, work.out);
                     libraries.blas(stream)?.multiply(matrices, work.count / inner, inner)
                 }
-                Code::Library(LibraryCall::Transform) => {
+                Code::Library(Library::Cufft) => {
                     libraries.fft(stream, work)?.transform(work.x, work.out)
                 }
             }

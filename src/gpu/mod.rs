@@ -21,7 +21,7 @@ pub use blocker::Blocker;
 pub use device::{Description, Device};
 pub use error::GpuError;
 pub use graph::{ExecutableGraph, Graph};
-pub use kernels::{Launch, calls_a_library, supports};
+pub use kernels::{Launch, supports};
 pub use managed::{ManagedMemory, Residence};
 pub use memory::{DeviceMemory, PinnedMemory, Registration};
 pub use monitor::{Monitor, Place, Reading};

@@ -72,6 +72,22 @@ pub enum Shape {
     Reduction,
 }
 
+/// Who else's code a kernel is on the device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Library {
+    Cublas,
+    Cufft,
+}
+
+impl Library {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Cublas => "cuBLAS",
+            Self::Cufft => "cuFFT",
+        }
+    }
+}
+
 impl Kernel {
     pub const ALL: [Self; 11] = [
         Self::Scale,
@@ -116,6 +132,17 @@ impl Kernel {
 
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kernel| kernel.name() == name)
+    }
+
+    /// What starts its own kernels for this one; `None` of our own. It takes memory for each
+    /// stream that it works in, and may load kernels at the first call of a size, and wait for
+    /// the device meanwhile.
+    pub const fn library(self) -> Option<Library> {
+        match self {
+            Self::Matmul => Some(Library::Cublas),
+            Self::Fft => Some(Library::Cufft),
+            _ => None,
+        }
     }
 
     /// The input arrays that the kernel reads. Each kernel writes one array.

@@ -3,6 +3,7 @@
 
 use super::caches::blend;
 use super::{Contention, Curve, Estimate, HandOver, OperationKind, Profile};
+use crate::kernels::{Kernel, Library};
 use crate::plan::Direction;
 use crate::samples::MEANWHILE;
 use crate::units::{Bytes, Span};
@@ -87,6 +88,22 @@ impl Profile {
             HostCall::UseDevice => (&self.multi_gpu.use_device, "going to another GPU's context"),
         };
         known(cost, || format!("the host cost of {name}"))
+    }
+
+    /// The same of a kernel's launch, which may be a library's.
+    ///
+    /// # Errors
+    /// If it was not measured.
+    pub fn launch(&self, kernel: Kernel) -> Result<Span, Unknown> {
+        let usual = self.call(HostCall::Launch);
+        let Some(library) = kernel.library() else { return usual };
+        let longer = match library {
+            Library::Cublas => &self.calls.launch_by_cublas,
+            Library::Cufft => &self.calls.launch_by_cufft,
+        };
+        let longer = known(longer, || format!("the host cost of a launch by {}", library.name()));
+        let (usual, longer) = Unknown::both(usual, longer)?;
+        Ok(usual + longer)
     }
 
     /// From the return of a call on an idle device to the start of its operation.

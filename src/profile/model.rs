@@ -93,6 +93,11 @@ pub struct CallCosts {
     /// How much longer a launch takes right behind a wait in its stream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub launch_behind_wait: Option<Estimate>,
+    /// And if cuBLAS makes it, which chooses a kernel for the shapes and may make two of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub launch_by_cublas: Option<Estimate>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub launch_by_cufft: Option<Estimate>,
     pub copy_in: Option<Estimate>,
     pub copy_out: Option<Estimate>,
     /// How much longer a copy to the host takes there.

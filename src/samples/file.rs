@@ -10,19 +10,20 @@ use std::io::Write;
 use std::path::Path;
 
 /// Version of the file format.
-pub const FORMAT: u32 = 5;
+pub const FORMAT: u32 = 6;
 /// Format 3 adds visits that are [`Stop::Shared`](super::Stop::Shared), and 4 what copies both ways
-/// go round; they had no kernels beside them before. Format 5 has other twins: [`is_outdated`].
+/// go round; they had no kernels beside them before. Formats 5 and 6 have other twins:
+/// [`is_outdated`].
 const EARLIEST: u32 = 2;
 
-/// Whether it is of a twin that was another before format 5, and took longer: options came upon
-/// subnormal numbers, of which some processors take a hundred cycles for each, and one thread alone
-/// counted up to 150,000 values.
-fn is_outdated(quantity: &Quantity) -> bool {
-    let Quantity::Twin { variant, elements, .. } = quantity else { return false };
+/// Whether it is of a twin that took longer when a file of that format was written: options came
+/// upon subnormal numbers, of which some processors take a hundred cycles for each, and whoever
+/// counted took a branch for each value.
+fn is_outdated(quantity: &Quantity, format: u32) -> bool {
+    let Quantity::Twin { variant, .. } = quantity else { return false };
     match variant.kernel {
-        Kernel::BlackScholes => true,
-        Kernel::Histogram => (7_500..=150_000).contains(elements),
+        Kernel::BlackScholes => format < 5,
+        Kernel::Histogram => format < 6,
         _ => false,
     }
 }
@@ -156,11 +157,9 @@ impl Samples {
                 return Err(bad(index + 1, source));
             }
         }
-        if version.hallway_samples < 5 {
-            let before = samples.measurements.len();
-            samples.measurements.retain(|one| !is_outdated(&one.quantity));
-            samples.outdated = before - samples.measurements.len();
-        }
+        let before = samples.measurements.len();
+        samples.measurements.retain(|one| !is_outdated(&one.quantity, version.hallway_samples));
+        samples.outdated = before - samples.measurements.len();
         Ok(samples)
     }
 

@@ -19,9 +19,9 @@ mod words;
 
 pub use agreed::{
     CYCLES, DEVICE_FOOTPRINT, IN_ONE_STREAM, IN_TURN, IN_TURN_COPY, LATE, LONG_COPY, LONG_KERNEL,
-    MEANWHILE, MEMORY_FOOTPRINT, MOST_OF_ONE_CORE, ONE_TEAM, ONE_THREAD, REFETCHED, ROTATED,
-    ROTATED_IN_GRAPH, ROWS, SECOND_NODE, SHARED_FOOTPRINT, SHORT_COPY, SHORT_KERNEL, TRIP_ELEMENTS,
-    TURNS, WRITTEN_KEPT, WRITTEN_THROUGH,
+    MEANWHILE, MEMORY_FOOTPRINT, MOST_OF_ONE_CORE, MULTIPLIED, ONE_TEAM, ONE_THREAD, REFETCHED,
+    ROTATED, ROTATED_IN_GRAPH, ROWS, SECOND_NODE, SHARED_FOOTPRINT, SHORT_COPY, SHORT_KERNEL,
+    TRANSFORMED, TRIP_ELEMENTS, TURNS, WRITTEN_KEPT, WRITTEN_THROUGH,
 };
 pub use condition::Condition;
 pub use file::{FORMAT, Recorder, SamplesError};
@@ -62,6 +62,9 @@ impl Link {
 #[serde(rename_all = "kebab-case")]
 pub enum TimedCall {
     Launch,
+    /// A launch by cuBLAS, and one by cuFFT.
+    Multiply,
+    Transform,
     CopyIn,
     CopyOut,
     Clear,
@@ -69,9 +72,7 @@ pub enum TimedCall {
     LaunchAndRecord,
     /// A wait for an event that has not happened, and a launch behind it.
     WaitAndLaunch,
-    /// A record alone.
     Record,
-    /// A wait alone.
     Wait,
     Synchronize,
     PeerCopy,

@@ -58,8 +58,10 @@ fn known_columns() -> Vec<&'static str> {
     names
 }
 
-const CALLS: [(&str, TimedCall); 9] = [
+const CALLS: [(&str, TimedCall); 11] = [
     ("launch", TimedCall::Launch),
+    ("multiply", TimedCall::Multiply),
+    ("transform", TimedCall::Transform),
     ("copy-in", TimedCall::CopyIn),
     ("copy-out", TimedCall::CopyOut),
     ("clear", TimedCall::Clear),

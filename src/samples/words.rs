@@ -207,6 +207,8 @@ impl TimedCall {
     const fn name(self) -> &'static str {
         match self {
             Self::Launch => "a launch",
+            Self::Multiply => "a launch by cuBLAS",
+            Self::Transform => "a launch by cuFFT",
             Self::CopyIn => "an H2D copy's call",
             Self::CopyOut => "a D2H copy's call",
             Self::Clear => "clearing",

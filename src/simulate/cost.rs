@@ -270,7 +270,7 @@ impl<'a> Costs<'a> {
             Call::Launch { step, .. } => {
                 let gap = profile.kernel_gap();
                 let work = gap.and_then(|gap| kernel_work(profile, step, data, gap));
-                let call = profile.call(HostCall::Launch);
+                let call = profile.launch(step.kernel);
                 let start = Unknown::both(profile.start(OperationKind::Kernel), call);
                 let (work, (latency, call)) = Unknown::both(work, start)?;
                 Class { latency, work, ..on_host(call) }
