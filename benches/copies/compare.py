@@ -40,7 +40,7 @@ COPY = 64 << 20
 # More than the largest caches hold, which have the host's memory that was filled last.
 ELSEWHERE = numpy.zeros(4 * LARGE, dtype=numpy.uint8)
 # Copies in a row, both ways at once, and rows behind each other measurement, so many seconds apart:
-# their rates differ most, and of one row less than from row to row.
+# rates differ less within a row than from row to row, most of all where several GPUs copy.
 IN_A_ROW, AGAIN, APART = 8, 12, 0.02
 
 
@@ -287,12 +287,13 @@ def host_copy(device, way):
     return device, stream, lambda: copy(way, host, array, stream)
 
 
-def rates(copiers, repeats=20):
-    """Gigabytes per second of all together, while all are at work."""
+def rates(copiers, in_a_row=5):
+    """Gigabytes per second of all together, while all are at work, row by row."""
     found = []
-    for _ in range(2):
+    for _ in range(AGAIN):
+        time.sleep(APART)
         marks = [[] for _ in copiers]
-        for _ in range(repeats + 1):
+        for _ in range(in_a_row + 1):
             for (device, stream, work), ends in zip(copiers, marks):
                 with cp.cuda.Device(device):
                     ends.append(cp.cuda.Event())
@@ -303,10 +304,10 @@ def rates(copiers, repeats=20):
         # Seconds since each one's first copy, which all began within microseconds.
         ends = [[cp.cuda.get_elapsed_time(of[0], end) * 1e-3 for end in of] for of in marks]
         shortest = min(of[-1] for of in ends)
-        times = [tenths / 10 * shortest for tenths in range(2, 10)]
-        for begin, finish in itertools.pairwise(times):
-            copied = sum(LARGE * (done(of, finish) - done(of, begin)) for of in ends)
-            found.append(copied / (finish - begin) / 1e9)
+        # A row begins alone, and ends so.
+        begin, finish = 0.2 * shortest, 0.9 * shortest
+        copied = sum(LARGE * (done(of, finish) - done(of, begin)) for of in ends)
+        found.append(copied / (finish - begin) / 1e9)
     return found
 
 

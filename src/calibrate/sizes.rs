@@ -250,8 +250,8 @@ impl Sizes {
             let points = move |(index, &extent): (usize, &u32)| {
                 let mut points = powers.points(Variant { kernel, extent });
                 // Where there are many extents, every other one tells how much slower
-                // data is that is further away.
-                if extents.len() > 3 && index % 2 == 1 {
+                // data is that is further away, and the last.
+                if extents.len() > 3 && index % 2 == 1 && index + 1 < extents.len() {
                     points.coarse.clear();
                 }
                 points

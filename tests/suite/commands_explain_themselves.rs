@@ -192,12 +192,12 @@ fn a_check_needs_the_samples_of_its_profile() {
 }
 
 /// Writes the machine with intervals of a tenth, its launch taking so many nanoseconds
-/// and its kernels longer by a share.
+/// and its kernels longer by a share, each by another one: the same number twice is compared once.
 fn write_sure(desk: &Desk, name: &str, launch: f64, longer: f64) {
     let mut profile = machine();
     profile.calls.launch.as_mut().expect("known").ns = launch;
-    for model in &mut profile.kernels {
-        model.time = model.time.scaled(1.0 + longer);
+    for (at, model) in profile.kernels.iter_mut().enumerate() {
+        model.time = model.time.scaled(1.0 + longer * (1.0 + at as f64 / 1000.0));
     }
     let half_widths = profile.parameters().into_iter().map(|one| {
         let widths = one.points.iter().map(|point| 0.1 * point.1).collect();

@@ -118,12 +118,12 @@ fn samples_with_times_that_are_none() {
         (with(trial, "passes", "[0,0]"), ":2: not a line of samples: `passes` should be"),
         (with(trial, "passes", "[-1]"), ":2: not a line of samples: invalid value: integer `-1`"),
         (
-            text.replacen("samples\":2", "samples\":6,\"of\":\"another kind\"", 1).replacen(
+            text.replacen("samples\":2", "samples\":7,\"of\":\"another kind\"", 1).replacen(
                 "\"machine\"",
                 "\"machines\"",
                 1,
             ),
-            "of format 6; this hallway reads formats 2 to 5",
+            "of format 7; this hallway reads formats 2 to 6",
         ),
     ] {
         let (_folder, path) = Folder::with("samples.jsonl", &text);

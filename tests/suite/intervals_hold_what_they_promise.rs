@@ -3,7 +3,7 @@
 
 use super::machines::machine;
 use hallway::calibrate::Course;
-use hallway::compare::Agreement;
+use hallway::compare::{Agreement, Pair};
 use hallway::fit::{fit, intervals};
 use hallway::kernels::{Kernel, Variant};
 use hallway::plan::Direction;
@@ -301,6 +301,24 @@ fn sure_to_a_tenth() -> Profile {
     });
     let intervals = Some(Intervals { half_widths: widths.collect() });
     Profile { intervals, ..profile }
+}
+
+/// A hop from engine to engine that was measured once stands in many hand-overs.
+#[test]
+fn an_estimate_that_stands_in_many_places_is_compared_once() {
+    let with_hops = |ns| {
+        let mut profile = sure_to_a_tenth();
+        profile.hand_overs.iter_mut().for_each(|hop| hop.queued.ns = ns);
+        profile
+    };
+    let pairs = |now| compared(&with_hops(1_000.0), &with_hops(now)).pairs;
+    let is_hop = |pair: &&Pair| pair.name.ends_with(".queued");
+    let [same, changed] = [1_000.0, 3_000.0].map(pairs);
+    assert!(with_hops(1_000.0).hand_overs.len() > 3);
+    assert_eq!(same.iter().filter(is_hop).count(), 1);
+    let changed: Vec<&Pair> = changed.iter().filter(|pair| !pair.is_same()).collect();
+    assert_eq!(changed.iter().filter(|pair| is_hop(pair)).count(), 1);
+    assert_eq!(changed.len(), 1);
 }
 
 #[test]

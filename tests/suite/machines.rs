@@ -27,12 +27,25 @@ pub const fn contention(per_copy_ns: f64, per_byte_ns: f64) -> Contention {
     Contention { per_copy_ns, per_byte_ns, ..Contention::NONE }
 }
 
+fn latencies() -> Latencies {
+    Latencies {
+        start_kernel: Some(time(4_000.0)),
+        start_copy_in: Some(time(3_000.0)),
+        start_copy_out: Some(time(5_000.0)),
+        wake_host: Some(time(6_000.0)),
+        kernel_gap: Some(time(1_000.0)),
+        looks: None,
+    }
+}
+
 pub fn machine() -> Profile {
     Profile {
         schema_version: 1,
         machine: provenance(),
         calls: CallCosts {
             launch: Some(time(2_000.0)),
+            launch_by_cublas: Some(time(3_000.0)),
+            launch_by_cufft: Some(time(500.0)),
             copy_in: Some(time(1_000.0)),
             copy_out: Some(time(1_500.0)),
             clear: Some(time(2_000.0)),
@@ -41,14 +54,7 @@ pub fn machine() -> Profile {
             synchronize: Some(time(300.0)),
             ..CallCosts::default()
         },
-        latency: Latencies {
-            start_kernel: Some(time(4_000.0)),
-            start_copy_in: Some(time(3_000.0)),
-            start_copy_out: Some(time(5_000.0)),
-            wake_host: Some(time(6_000.0)),
-            kernel_gap: Some(time(1_000.0)),
-            looks: None,
-        },
+        latency: latencies(),
         // An element a nanosecond; beside the other direction, an element takes a
         // quarter longer down and twice as long up, and a copy 250 and 1000 more.
         link: LinkModel {

@@ -8,6 +8,7 @@ mod a_task;
 mod the_file;
 mod the_task_graph;
 
+use hallway::kernels::Kernel;
 use hallway::scenario::{Home, HostMemory, ScenarioError, Workload};
 use hallway::units::Bytes;
 use miette::{Diagnostic, GraphicalReportHandler};
@@ -150,12 +151,14 @@ fn what_is_left_out_has_a_default() {
 #[test]
 fn every_committed_scenario_loads() {
     let paths = committed_scenarios();
-    assert!(paths.len() >= 7);
+    assert!(paths.len() >= 12);
     for path in paths {
         let workload = Workload::load(&path).unwrap_or_else(|error| panic!("{}", drawn(&error)));
         assert_eq!(path.file_stem().and_then(|stem| stem.to_str()), Some(workload.name.as_str()));
         assert!(workload.question.ends_with('?'), "{} asks nothing", workload.name);
-        assert!(workload.tasks.iter().all(|task| task.splittable), "{}", workload.name);
+        let can_be_cut = workload.tasks.iter().all(|task| task.kernel != Kernel::Transpose);
+        let is_cut = workload.tasks.iter().all(|task| task.splittable);
+        assert_eq!(is_cut, can_be_cut, "{}", workload.name);
         let on_host = workload.buffers.iter().filter(|buffer| matches!(buffer.home, Home::Host(_)));
         let bytes: Bytes =
             on_host.map(|buffer| Bytes::of_f32(buffer.elements) * workload.batches).sum();

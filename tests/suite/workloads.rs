@@ -1,7 +1,7 @@
 //! Small workloads for tests about plans and predictions.
 
 use hallway::kernels::{Arguments, Kernel, Shape};
-use hallway::scenario::Workload;
+use hallway::scenario::{Task, Workload};
 use proptest::prelude::*;
 use std::fmt::Write;
 use std::path::Path;
@@ -12,8 +12,8 @@ pub fn read(text: &str) -> Workload {
     Workload::from_toml("test.toml", text).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// Every committed scenario, its largest buffer cut down to `elements` and the
-/// others in proportion, with at most three batches and cheap polynomials.
+/// Every committed scenario, its largest buffer cut down to `elements` or as many as make whole
+/// rows, and the others in proportion, with at most three batches and small extents.
 pub fn committed(elements: u64) -> Vec<Workload> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
     let files = std::fs::read_dir(folder).expect("scenarios/ is there");
@@ -21,12 +21,24 @@ pub fn committed(elements: u64) -> Vec<Workload> {
     paths.sort();
     let small = |path: &std::path::PathBuf| {
         let mut workload = Workload::load(path).expect("committed scenarios load");
-        let largest = workload.buffers.iter().map(|buffer| buffer.elements).max().unwrap_or(1);
-        for buffer in &mut workload.buffers {
-            buffer.elements = (buffer.elements * elements / largest).max(1);
-        }
         for task in &mut workload.tasks {
-            task.arguments.extent = task.arguments.extent.min(5);
+            let most = if task.kernel == Kernel::Fft { 4 } else { 5 };
+            task.arguments.extent = task.arguments.extent.min(most);
+        }
+        let Workload { tasks, buffers, .. } = &mut workload;
+        let grain = tasks.iter().map(|task| task.kernel.grain(&task.arguments)).max().unwrap_or(1);
+        let largest = buffers.iter().map(|buffer| buffer.elements).max().unwrap_or(1);
+        for buffer in buffers.iter_mut() {
+            buffer.elements = (buffer.elements * elements / largest / grain * grain).max(1);
+        }
+        for Task { kernel, arguments, reads, writes, .. } in tasks.iter() {
+            for (input, read) in reads.iter().enumerate() {
+                let own = buffers[read.0].elements;
+                buffers[read.0].elements = kernel.whole(input, arguments).unwrap_or(own);
+            }
+            if kernel.shape() == Shape::Reduction {
+                buffers[writes.0].elements = kernel.results(arguments);
+            }
         }
         workload.batches = workload.batches.min(3);
         workload

@@ -334,6 +334,28 @@ fn launches_beside_copies_are_told_from_those_beside_none() {
     assert_within(calls.launch.expect("measured").ns, 3_300.0 - 99.3, 0.005, "beside none");
 }
 
+/// A launch takes 2.1 us in a row and 3.2 us among others, and cuBLAS makes one in 9.4 us in a row.
+#[test]
+fn what_a_library_does_besides_is_told_from_a_launch() {
+    let mut clock = Clock::new(0.01, 0.02);
+    let in_a_row = |call| Quantity::Call { call };
+    let among = Quantity::CallInTurn { call: Some(TimedCall::Launch), one_stream: true };
+    let mut all = Vec::new();
+    for (quantity, ns) in [
+        (in_a_row(TimedCall::Launch), 2_100.0),
+        (in_a_row(TimedCall::Multiply), 9_400.0),
+        (among, 3_200.0),
+    ] {
+        all.push(measured(quantity, 1, clock.times(ns, 60)));
+    }
+    let profile = fitted(all);
+    let launch = |kernel| profile.launch(kernel).map(Span::nanos_f64);
+    assert_within(launch(Kernel::Scale).expect("measured"), 3_200.0, 0.01, "our own");
+    assert_within(launch(Kernel::Matmul).expect("measured"), 3_200.0 + 7_300.0, 0.01, "cuBLAS's");
+    let unknown = launch(Kernel::Fft).expect_err("not measured").to_string();
+    assert!(unknown.contains("the host cost of a launch by cuFFT"), "{unknown}");
+}
+
 /// Copies of pageable memory of which all, or nothing, is in the caches of their core.
 #[test]
 fn copies_are_known_by_where_their_data_is() {
