@@ -202,7 +202,7 @@ impl Sizes {
             apart: Powers {
                 elements: &[10, 22, 25],
                 on_device: &[],
-                coarse: &[22],
+                coarse: &[10, 22],
                 just_copied: &[],
                 in_memory: &[],
             },

@@ -15,7 +15,7 @@ const CLOSE: f64 = 1e-9;
 #[test]
 fn each_is_fitted_by_this_version_and_does_well_on_its_trials() {
     let folder = tempfile::tempdir().expect("a folder");
-    for (name, devices) in [("h200", 1), ("others/two-h100", 2)] {
+    for (name, devices) in [("h200", 1), ("others/two-h200", 2)] {
         let committed = Path::new(env!("CARGO_MANIFEST_DIR")).join("calibration").join(name);
         let again = folder.path().join("again.toml");
         let mut command = Command::new(env!("CARGO_BIN_EXE_hallway"));
@@ -43,19 +43,29 @@ fn twins_of_before_are_left_out_of_older_samples() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("samples.jsonl");
     let load = |format: u32| {
-        let header = format!("{{\"hallway_samples\":{format},");
-        std::fs::write(&path, text.replacen("{\"hallway_samples\":2,", &header, 1)).expect("room");
+        let [own, other] = [FORMAT, format].map(|it| format!("{{\"hallway_samples\":{it},"));
+        assert!(text.starts_with(&own), "today's");
+        std::fs::write(&path, text.replacen(&own, &other, 1)).expect("room");
         Samples::load(&path).expect("samples")
     };
-    let [before, today] = [4, FORMAT].map(load);
-    assert_eq!([before.outdated, today.outdated], [42, 0]);
-    assert_eq!(before.measurements.len() + 42, today.measurements.len());
-    let has_options = |samples: &Samples| {
-        let is_of = |variant: &Variant| variant.kernel == Kernel::BlackScholes;
-        let mut all = samples.measurements.iter();
-        all.any(|one| matches!(&one.quantity, Quantity::Twin { variant, .. } if is_of(variant)))
+    let twins = |samples: &Samples| {
+        [Kernel::BlackScholes, Kernel::Histogram, Kernel::Sum].map(|kernel| {
+            let is_of = |variant: &Variant| variant.kernel == kernel;
+            let all = samples.measurements.iter();
+            all.filter(
+                |one| matches!(&one.quantity, Quantity::Twin { variant, .. } if is_of(variant)),
+            )
+            .count()
+        })
     };
-    assert!(has_options(&today) && !has_options(&before));
+    let today = load(FORMAT);
+    let [options, histograms, sums] = twins(&today);
+    assert!(today.outdated == 0 && [options, histograms, sums].iter().all(|&count| count > 20));
+    for (format, left) in [(4, [0, 0, sums]), (5, [options, 0, sums])] {
+        let before = load(format);
+        assert_eq!(twins(&before), left, "{format}");
+        assert_eq!(before.measurements.len() + before.outdated, today.measurements.len());
+    }
 }
 
 /// Those of before say nothing of it, and had more to go round than any cache keeps.
@@ -66,7 +76,20 @@ fn copies_both_ways_of_older_samples_went_round_much() {
         Quantity::Shared { footprint, .. } => Some(footprint),
         _ => None,
     };
-    let samples = Samples::load(&committed).expect("committed");
+    let text = std::fs::read_to_string(&committed).expect("committed");
+    let (header, rest) = text.split_once('\n').expect("lines");
+    let header = header.replacen(&format!("samples\":{FORMAT}"), "samples\":3", 1);
+    let of_before = |line: &str| match line.split_once(",\"footprint\":") {
+        Some((head, tail)) if line.contains("\"what\":\"shared\"") => {
+            format!("{head}{}", &tail[tail.find('}').expect("its end")..])
+        }
+        _ => line.to_owned(),
+    };
+    let lines = std::iter::once(header).chain(rest.lines().map(of_before));
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("samples.jsonl");
+    std::fs::write(&path, lines.collect::<Vec<_>>().join("\n") + "\n").expect("room");
+    let samples = Samples::load(&path).expect("samples");
     let footprints: Vec<Bytes> = samples.measurements.iter().filter_map(footprint).collect();
     assert!(!footprints.is_empty());
     assert!(footprints.iter().all(|&all| all == WRITTEN_THROUGH));

@@ -118,7 +118,7 @@ fn samples_with_times_that_are_none() {
         (with(trial, "passes", "[0,0]"), ":2: not a line of samples: `passes` should be"),
         (with(trial, "passes", "[-1]"), ":2: not a line of samples: invalid value: integer `-1`"),
         (
-            text.replacen("samples\":2", "samples\":7,\"of\":\"another kind\"", 1).replacen(
+            text.replacen("samples\":6", "samples\":7,\"of\":\"another kind\"", 1).replacen(
                 "\"machine\"",
                 "\"machines\"",
                 1,

@@ -5,11 +5,16 @@ use hallway::report::Verification;
 use std::process::{Command, Output};
 use std::sync::LazyLock;
 
-const SCENARIOS: [&str; 7] = [
+const SCENARIOS: [&str; 12] = [
     "scenarios/compute-polynomial.toml",
+    "scenarios/exposure-levels.toml",
     "scenarios/image-batches.toml",
+    "scenarios/option-pricing.toml",
     "scenarios/reduce-sum.toml",
+    "scenarios/separable-blur.toml",
+    "scenarios/shared-weights.toml",
     "scenarios/small-scale.toml",
+    "scenarios/spectral-filter.toml",
     "scenarios/stencil-halo.toml",
     "scenarios/stream-saxpy.toml",
     "scenarios/three-task-graph.toml",
@@ -20,7 +25,7 @@ const MEDIAN_ERROR: f64 = 0.03;
 const P95_ERROR: f64 = 0.10;
 const REGRET: f64 = 0.03;
 /// So many scenarios have so many plans that were run, or more.
-const FULL_SCENARIOS: usize = 6;
+const FULL_SCENARIOS: usize = 11;
 const FULL_PLANS: usize = 12;
 
 /// Takes seconds, so the tests share one.
