@@ -2,7 +2,7 @@
 
 use super::{Failure, Predicting};
 use crate::files;
-use crate::fit::{FitError, fit, intervals};
+use crate::fit::{FitError, fit, fit_passes, intervals};
 use crate::profile::Profile;
 use crate::report;
 use crate::runs::RunSet;
@@ -160,7 +160,7 @@ pub(super) fn deliver(text: &str, output: Option<&Path>) -> Result<(), Failure> 
 /// Fits a profile and says of it how sure it is and how far off it was on trials.
 pub(super) fn profile_of(samples: &Samples) -> Result<Profile, FitError> {
     let profile = fit(samples)?;
-    let accuracy = assess(&profile, samples);
+    let accuracy = assess(&profile, fit_passes(samples).as_ref(), samples);
     let intervals = intervals(samples, &profile);
     Ok(Profile { accuracy, intervals, ..profile })
 }

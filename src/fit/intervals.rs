@@ -16,7 +16,7 @@
 //! and stays sensible where a parameter is next to nothing.
 
 use super::lookup::Lookup;
-use super::{fit, fit_to};
+use super::{fit, fit_passes};
 use crate::profile::{Intervals, Parameter, Profile};
 use crate::samples::{Quantity, Samples};
 use crate::stats::{conformal_quantile, deviate, median, modes, relative_spread};
@@ -46,11 +46,8 @@ const NEAREST: usize = 15;
 /// less than two calibrations, as long as the machine drifts no further from one
 /// calibration to the next than from pass to pass.
 pub fn intervals(samples: &Samples, profile: &Profile) -> Option<Intervals> {
+    let profiles = fit_passes(samples)?.each_ref().map(by_name);
     let passes = Lookup::of_passes(samples);
-    if passes.iter().any(|pass| pass.measurements().next().is_none()) {
-        return None;
-    }
-    let profiles = passes.each_ref().map(|pass| by_name(&fit_to(pass, &samples.machine)));
     let scales = scales(samples, profile, &scatters(samples, &passes));
     let mut scores: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     let mut scored = Vec::new();

@@ -79,6 +79,14 @@ fn fit_to(lookup: &Lookup<'_>, machine: &Provenance) -> Profile {
     }
 }
 
+/// The same of each of the two passes that samples were taken in: how far a machine is from
+/// itself some time later. `None` of samples that were taken in one.
+pub fn fit_passes(samples: &Samples) -> Option<[Profile; 2]> {
+    let passes = Lookup::of_passes(samples);
+    let is_whole = passes.iter().all(|pass| pass.measurements().next().is_some());
+    is_whole.then(|| passes.map(|pass| fit_to(&pass, &samples.machine)))
+}
+
 /// Nanoseconds of one repetition of a quantity, sample by sample and free of what
 /// starting and ending cost; empty if it was not measured.
 pub fn times_of(samples: &Samples, quantity: &Quantity) -> Vec<f64> {

@@ -21,7 +21,8 @@ pub struct Accuracy {
     /// the first, in the median: what part of the errors is the machine's own unsteadiness.
     #[serde(default, deserialize_with = "if_known", skip_serializing_if = "Option::is_none")]
     pub repeatability: Option<f64>,
-    /// Share of trials inside 90% ranges whose margins came from other trials.
+    /// Share of trials inside 90% ranges whose margins came from other trials: where there were two
+    /// passes, inside ranges of the one pass in the other.
     #[serde(deserialize_with = "not_negative")]
     pub coverage: f64,
     #[serde(rename = "margin")]

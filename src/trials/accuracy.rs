@@ -4,6 +4,8 @@
 //! model knows, so their ends are moved, outwards or inwards, to where nine of ten trials of
 //! the same kind lie inside: conformalized quantile regression (Romano, Patterson, Candes,
 //! "Conformalized Quantile Regression", NeurIPS 2019), with a margin for each kind of plan.
+//! Whoever runs a plan does so some time after the calibration, and a machine that others share is
+//! another one then. So each pass of a calibration predicts what trials took in the other one.
 //! How far a trial lies outside is the logarithm of a ratio, as of errors; how far inside, a
 //! share of the way from the end to the prediction, for plans of one kind have ranges of very
 //! different widths, and moved by one ratio the narrow ones would have none left.
@@ -29,14 +31,19 @@ struct Scored {
     /// Which half of the workloads it is of.
     half: usize,
     error: f64,
-    /// How far it lies outside of the range, or below 0 inside: as in [`Margin::score`].
-    score: f64,
+    /// How far it lies outside of the ranges of other times, or below 0 inside: as in
+    /// [`Margin::score`].
+    scores: Vec<f64>,
 }
 
-/// Predicts the trials among the samples; `None` if there are none.
-pub fn assess(profile: &Profile, samples: &Samples) -> Option<Accuracy> {
-    let bare = Profile { accuracy: None, ..profile.clone() };
-    let trials = predicted(&bare, samples);
+/// Predicts the trials among the samples, and by the profile of each of two passes what they took
+/// in the other one; `None` if there are none.
+pub fn assess(
+    profile: &Profile,
+    passes: Option<&[Profile; 2]>,
+    samples: &Samples,
+) -> Option<Accuracy> {
+    let trials = scored(profile, passes, samples);
     if trials.is_empty() {
         return None;
     }
@@ -44,19 +51,20 @@ pub fn assess(profile: &Profile, samples: &Samples) -> Option<Accuracy> {
     let covered = [0, 1].into_iter().flat_map(|half| {
         let margins = margins(trials.iter().filter(|trial| trial.half != half));
         let here = trials.iter().filter(move |trial| trial.half == half);
-        here.map(move |trial| {
+        here.flat_map(move |trial| {
             let margin = Accuracy::margin_of(&margins, trial.handling, trial.predicted);
-            trial.score <= margin
+            trial.scores.iter().map(move |&score| score <= margin)
         })
     });
-    let covered = covered.filter(|covered| *covered).count();
+    let covered: Vec<bool> = covered.collect();
+    let inside = covered.iter().filter(|&&covered| covered).count();
     let errors: Vec<f64> = trials.iter().map(|trial| trial.error.abs()).collect();
     Some(Accuracy {
         trials: trials.len(),
         median_error: median(&errors)?,
         p95_error: quantile(&errors, 0.95)?,
         repeatability: repeatability(&samples.trials),
-        coverage: covered as f64 / trials.len() as f64,
+        coverage: inside as f64 / covered.len() as f64,
         margins: margins(trials.iter()),
     })
 }
@@ -64,36 +72,55 @@ pub fn assess(profile: &Profile, samples: &Samples) -> Option<Accuracy> {
 /// How far apart the halves of the same trials lie.
 fn repeatability(trials: &[Trial]) -> Option<f64> {
     let apart = |trial: &Trial| {
-        let passes: Vec<f64> = trial.passes.iter().map(|pass| pass.nanos_f64()).collect();
-        let (first, second) = passes.split_at(passes.len() / 2);
-        Some((median(second)? / median(first)? - 1.0).abs())
+        let [first, second] = halves(trial)?;
+        Some((second / first - 1.0).abs())
     };
     median(&trials.iter().filter_map(apart).collect::<Vec<f64>>())
 }
 
-fn predicted(profile: &Profile, samples: &Samples) -> Vec<Scored> {
+/// What a trial took in the first half of its passes, and in the second.
+fn halves(trial: &Trial) -> Option<[f64; 2]> {
+    let (first, second) = trial.passes.split_at(trial.passes.len() / 2);
+    Some([middle(first)?, middle(second)?])
+}
+
+fn middle(passes: &[Span]) -> Option<f64> {
+    median(&passes.iter().map(|pass| pass.nanos_f64()).collect::<Vec<f64>>())
+}
+
+fn scored(profile: &Profile, passes: Option<&[Profile; 2]>, samples: &Samples) -> Vec<Scored> {
+    let bare = |profile: &Profile| Profile { accuracy: None, ..profile.clone() };
+    let (profile, passes) = (bare(profile), passes.map(|passes| passes.each_ref().map(bare)));
     let mut scored = Vec::new();
     let trials = samples.trials.chunk_by(|one, next| one.scenario == next.scenario);
     for (index, trials) in trials.enumerate() {
         // Of another version's language, perhaps.
         let Ok(workload) = Workload::from_toml("trial", &trials[0].scenario) else { continue };
         let candidates = candidates(&workload).plans;
-        let named = |trial: &Trial| {
-            let plan = candidates.iter().find(|plan| plan.strategy.to_string() == trial.plan);
-            let passes: Vec<f64> = trial.passes.iter().map(|pass| pass.nanos_f64()).collect();
-            plan.cloned().zip(median(&passes))
+        let named = |trial: &'_ Trial| {
+            candidates.iter().find(|plan| plan.strategy.to_string() == trial.plan).cloned()
         };
-        let (plans, passes): (Vec<Plan>, Vec<f64>) = trials.iter().filter_map(named).unzip();
-        let forecasts = forecast_all(&plans, profile, DRAWS, profile.machine.seed);
-        for ((plan, measured), forecast) in plans.iter().zip(passes).zip(forecasts) {
-            let Ok(forecast) = forecast else { continue };
+        let found = trials.iter().filter_map(|trial| Some((named(trial)?, trial)));
+        let (plans, trials): (Vec<Plan>, Vec<&Trial>) = found.unzip();
+        let by = |profile| forecast_all(&plans, profile, DRAWS, samples.machine.seed);
+        let (forecasts, apart) =
+            (by(&profile), passes.as_ref().map(|passes| passes.each_ref().map(by)));
+        for (at, (plan, trial)) in plans.iter().zip(trials).enumerate() {
+            let (Ok(forecast), Some(measured)) = (&forecasts[at], middle(&trial.passes)) else {
+                continue;
+            };
             let predicted = forecast.makespan();
+            let apart = apart.as_ref().and_then(|[one, other]| {
+                let (one, other) = (one[at].as_ref().ok()?, other[at].as_ref().ok()?);
+                let [first, second] = halves(trial)?;
+                Some(vec![score(one, second), score(other, first)])
+            });
             scored.push(Scored {
                 handling: Handling::of(plan),
                 predicted,
                 half: index % 2,
                 error: predicted.nanos_f64() / measured - 1.0,
-                score: score(&forecast, measured),
+                scores: apart.unwrap_or_else(|| vec![score(forecast, measured)]),
             });
         }
     }
@@ -123,12 +150,14 @@ fn margins<'t>(trials: impl Iterator<Item = &'t Scored>) -> Vec<Margin> {
             handling.is_none_or(|wanted| trial.handling == wanted)
                 && scale.is_none_or(|wanted| Accuracy::scale(trial.predicted) == wanted)
         };
-        let scores: Vec<f64> = trials.iter().filter(fits).map(|trial| trial.score).collect();
+        let trials = trials.iter().filter(fits);
+        let count = trials.clone().count();
+        let scores: Vec<f64> = trials.flat_map(|trial| &trial.scores).copied().collect();
         // Of fewer than that takes, the farthest.
         let farthest = || scores.iter().copied().max_by(f64::total_cmp);
         let score = conformal_quantile(&scores, INSIDE).or_else(farthest)?;
         let [from_ns, below_ns] = scale.unwrap_or_default();
-        Some(Margin { handling, from_ns, below_ns, trials: scores.len(), score })
+        Some(Margin { handling, from_ns, below_ns, trials: count, score })
     };
     let starts = [Span::ZERO].into_iter().chain(Accuracy::SCALES);
     let scales: Vec<_> = starts.map(|start| Some(Accuracy::scale(start))).chain([None]).collect();

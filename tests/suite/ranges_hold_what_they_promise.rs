@@ -3,13 +3,13 @@
 
 use super::machines::machine;
 use hallway::plan::{Call, Plan, StreamId};
-use hallway::profile::{Accuracy, Estimate, Handling, Other, Profile};
+use hallway::profile::{Accuracy, Estimate, Handling, LinkModel, Other, Profile};
 use hallway::samples::{Samples, Trial};
 use hallway::scenario::Workload;
 use hallway::search::candidates;
 use hallway::simulate::{DRAWS, forecast, forecast_all};
 use hallway::trials::{assess, scenarios};
-use hallway::units::Span;
+use hallway::units::{Bandwidth, Span};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -69,7 +69,8 @@ fn ranges_hold_with(errors: (f64, f64)) {
     // Plans of one workload lie inside together, or outside: margins of one calibration
     // may hold eight of ten, or all, of what another tries.
     for [seen, unseen] in [[1, 2], [3, 4]] {
-        let found = assess(&machine(), &trials(&machine(), 40, errors, seen)).expect("trials");
+        let found =
+            assess(&machine(), None, &trials(&machine(), 40, errors, seen)).expect("trials");
         assert!((0.85..=0.95).contains(&found.coverage), "{errors:?}: {}", found.coverage);
         let profile = with(found);
         for trial in trials(&machine(), 40, errors, unseen).trials {
@@ -109,7 +110,7 @@ fn a_kind_of_plan_answers_for_itself() {
     for trial in all.trials.iter_mut().filter(|trial| trial.plan.starts_with("graph")) {
         trial.passes.iter_mut().for_each(|pass| *pass = *pass * 2);
     }
-    let found = assess(&machine(), &all).expect("trials");
+    let found = assess(&machine(), None, &all).expect("trials");
     let graphs: Vec<_> =
         found.margins.iter().filter(|one| one.handling == Some(Handling::Graph)).collect();
     assert!(graphs.iter().all(|margin| margin.score > 0.6), "{graphs:?}");
@@ -120,7 +121,7 @@ fn a_kind_of_plan_answers_for_itself() {
 
 #[test]
 fn errors_are_said_as_they_are() {
-    let found = assess(&machine(), &trials(&machine(), 30, (1.25, 0.0), 1)).expect("trials");
+    let found = assess(&machine(), None, &trials(&machine(), 30, (1.25, 0.0), 1)).expect("trials");
     // Predicted to take four fifths of what they take.
     assert!((found.median_error - 0.2).abs() < 1e-3, "{}", found.median_error);
     assert!((found.p95_error - 0.2).abs() < 1e-3, "{}", found.p95_error);
@@ -136,16 +137,58 @@ fn what_the_machine_is_off_from_itself_is_told() {
             let first = Span::from_nanos_f64(pass.nanos_f64() * (1.0 + slower));
             trial.passes = [[first; 4], [pass; 4]].concat();
         }
-        let apart = assess(&machine(), &all).expect("trials").repeatability.expect("halves");
+        let apart = assess(&machine(), None, &all).expect("trials").repeatability.expect("halves");
         assert!((apart - (1.0 - 1.0 / (1.0 + slower))).abs() < 1e-3, "{apart} for {slower}");
     }
 }
 
+/// A machine on which copies take a tenth longer at first. Each half of a calibration knows its own
+/// time, and both together what lies between: how well that does for the mean of both says nothing
+/// of either.
+#[test]
+fn ranges_hold_at_another_time() {
+    let [then, between, now] = [1.1, 1.05, 1.0].map(|longer| {
+        let mut machine = machine();
+        machine.copies.iter_mut().for_each(|model| model.time = model.time.scaled(longer));
+        let LinkModel { down_bytes_per_second, up_bytes_per_second, .. } = &mut machine.link;
+        for rate in [down_bytes_per_second, up_bytes_per_second].into_iter().flatten() {
+            *rate = Bandwidth::from_bytes_per_second(rate.bytes_per_second() / longer);
+        }
+        machine
+    });
+    let [mut all, middle] = [&then, &between].map(|at| trials(at, 40, (1.0, 0.001), 1));
+    let [mut of_both, later] = [middle, trials(&now, 40, (1.0, 0.001), 1)];
+    for (trial, later) in all.trials.iter_mut().zip(&later.trials) {
+        trial.passes.extend(&later.passes);
+    }
+    of_both.trials.iter_mut().for_each(|trial| trial.passes = vec![trial.passes[0]; 2]);
+    let of_half = [then, now];
+    let together = assess(&between, None, &of_both).expect("trials");
+    let apart = assess(&between, Some(&of_half), &all).expect("trials");
+    assert!((0.85..=0.97).contains(&apart.coverage), "{}", apart.coverage);
+    let inside = |accuracy: Accuracy| {
+        let profile = Profile { accuracy: Some(accuracy), ..between.clone() };
+        let unseen = of_half.iter().flat_map(|at| trials(at, 20, (1.0, 0.001), 2).trials);
+        let is_inside = |trial: Trial| {
+            let workload = Workload::from_toml("trial", &trial.scenario).expect("a scenario");
+            let plans = candidates(&workload).plans;
+            let plan = plans.iter().find(|plan| plan.strategy.to_string() == trial.plan);
+            let forecast = forecast(plan.expect("a plan"), &profile, DRAWS, 1).expect("known");
+            let (low, high) = forecast.interval();
+            (low..=high).contains(&trial.passes[0])
+        };
+        let inside: Vec<bool> = unseen.map(is_inside).collect();
+        inside.iter().filter(|&&inside| inside).count() as f64 / inside.len() as f64
+    };
+    let [together, apart] = [together, apart].map(inside);
+    assert!(together < 0.6 && apart > 0.85, "{together} and {apart}");
+}
+
 #[test]
 fn without_trials_ranges_are_those_of_the_models() {
-    assert_eq!(assess(&machine(), &Samples::none(machine().machine)), None);
+    assert_eq!(assess(&machine(), None, &Samples::none(machine().machine)), None);
     let few = trials(&machine(), 1, (1.0, 0.1), 1);
-    let found = assess(&machine(), &few).expect("some");
+    let found = assess(&machine(), None, &few).expect("some");
     // Too few of any one kind: one margin for all.
     assert!(found.margins.iter().all(|margin| margin.handling.is_none()), "{found:?}");
     let text = toml::to_string(&with(found.clone())).expect("plain data");
@@ -178,7 +221,7 @@ fn trials_move_no_prediction() {
     let scenario = &scenarios(1, 3)[0];
     let workload = Workload::from_toml("trial", scenario).expect("a scenario");
     let plan = &candidates(&workload).plans[0];
-    let found = assess(&machine(), &trials(&machine(), 20, (1.5, 0.1), 1)).expect("trials");
+    let found = assess(&machine(), None, &trials(&machine(), 20, (1.5, 0.1), 1)).expect("trials");
     let (bare, wide) = (
         forecast(plan, &machine(), 40, 1).expect("known"),
         forecast(plan, &with(found), 40, 1).expect("known"),
