@@ -42,6 +42,8 @@ ELSEWHERE = numpy.zeros(4 * LARGE, dtype=numpy.uint8)
 # Copies in a row, both ways at once, and rows behind each other measurement, so many seconds apart:
 # rates differ less within a row than from row to row, most of all where several GPUs copy.
 IN_A_ROW, AGAIN, APART = 8, 12, 0.02
+# Of larger copies, in a row of several GPUs.
+FEW = 5
 
 
 def main():
@@ -287,13 +289,13 @@ def host_copy(device, way):
     return device, stream, lambda: copy(way, host, array, stream)
 
 
-def rates(copiers, in_a_row=5):
+def rates(copiers):
     """Gigabytes per second of all together, while all are at work, row by row."""
     found = []
     for _ in range(AGAIN):
         time.sleep(APART)
         marks = [[] for _ in copiers]
-        for _ in range(in_a_row + 1):
+        for _ in range(FEW + 1):
             for (device, stream, work), ends in zip(copiers, marks):
                 with cp.cuda.Device(device):
                     ends.append(cp.cuda.Event())

@@ -125,7 +125,6 @@ impl Rig<'_> {
     /// waited for, untimed.
     pub fn idle_call(&mut self, call: TimedCall, count: u64) -> Result<Span, GpuError> {
         let piece = self.piece(false)?;
-        let library = self.library_launch(call)?;
         let (stream, other) = (&self.streams[0], &self.streams[1]);
         let event = &self.ordering[0];
         stream.record(event)?;
@@ -134,11 +133,8 @@ impl Rig<'_> {
             stream.synchronize()?;
             other.synchronize()?;
             sum += clocked(|| match call {
-                TimedCall::Launch | TimedCall::Multiply | TimedCall::Transform => {
-                    let launch = library.as_ref().unwrap_or(&piece.kernel);
-                    // SAFETY: all memory is the rig's and outlives the stream's work.
-                    unsafe { stream.launch(launch) }
-                }
+                TimedCall::Launch => self.issue(stream, Link::Kernel, &piece),
+                TimedCall::Multiply | TimedCall::Transform => unreachable!("no probe has them"),
                 TimedCall::CopyIn => self.issue(stream, Link::CopyIn, &piece),
                 TimedCall::CopyOut => self.issue(stream, Link::CopyOut, &piece),
                 TimedCall::Clear => self.clear(stream),

@@ -160,8 +160,9 @@ pub(super) fn deliver(text: &str, output: Option<&Path>) -> Result<(), Failure> 
 /// Fits a profile and says of it how sure it is and how far off it was on trials.
 pub(super) fn profile_of(samples: &Samples) -> Result<Profile, FitError> {
     let profile = fit(samples)?;
-    let accuracy = assess(&profile, fit_passes(samples).as_ref(), samples);
-    let intervals = intervals(samples, &profile);
+    let passes = fit_passes(samples);
+    let accuracy = assess(&profile, passes.as_ref(), samples);
+    let intervals = passes.and_then(|passes| intervals(samples, &profile, &passes));
     Ok(Profile { accuracy, intervals, ..profile })
 }
 

@@ -30,12 +30,11 @@ impl Pair {
         self.distance() <= 1.0
     }
 
-    /// What it has in common with the other places where the same number stands, and with
-    /// nothing else: fits write an estimate that many models share into each of them. `None`
-    /// of a zero in both, which is where different ones end up.
-    fn estimate(&self) -> Option<(String, [u64; 2])> {
-        let is_nothing = self.values == [0.0; 2];
-        (!is_nothing).then(|| (self.section.clone(), self.values.map(f64::to_bits)))
+    /// What it has in common with the other places of a section where the same estimate stands, as
+    /// sure as there: fits write one that many models share into each of them.
+    fn estimate(&self) -> (String, [u64; 4]) {
+        let [[one, other], widths] = [self.values, self.half_widths];
+        (self.section.clone(), [one, other, widths[0], widths[1]].map(f64::to_bits))
     }
 
     /// The share by which the second lies above the first.
@@ -72,7 +71,7 @@ impl Agreement {
         unpaired.extend(new.filter(|name| named(&ones, name).is_none()));
         pairs.sort_by(|a, b| b.distance().total_cmp(&a.distance()));
         let mut seen = BTreeSet::new();
-        pairs.retain(|pair| pair.estimate().is_none_or(|estimate| seen.insert(estimate)));
+        pairs.retain(|pair| seen.insert(pair.estimate()));
         Self { pairs, unpaired }
     }
 
@@ -97,7 +96,7 @@ fn paired(both: [&Parameter; 2], intervals: [&Intervals; 2]) -> Option<Vec<Pair>
             half_widths: [width.at(size)?, other_width.at(size)?],
         })
     };
-    // What is nothing by definition says nothing.
-    let is_known = |pair: &Pair| pair.values != [0.0; 2] || pair.half_widths != [0.0; 2];
+    // What is nothing, or one, by definition says nothing.
+    let is_known = |pair: &Pair| pair.values[0] != pair.values[1] || pair.half_widths != [0.0; 2];
     Some(one.points.iter().filter_map(pair).filter(is_known).collect())
 }

@@ -15,8 +15,8 @@
 //! distributions: JCGM 101:2008). So it knows what a parameter was subtracted from,
 //! and stays sensible where a parameter is next to nothing.
 
+use super::fit;
 use super::lookup::Lookup;
-use super::{fit, fit_passes};
 use crate::profile::{Intervals, Parameter, Profile};
 use crate::samples::{Quantity, Samples};
 use crate::stats::{conformal_quantile, deviate, median, modes, relative_spread};
@@ -40,13 +40,18 @@ const DRAWS: usize = 32;
 const AS_LONG: f64 = 2.0;
 const NEAREST: usize = 15;
 
-/// Intervals around what was visited in both passes; `None` if too little was.
+/// Intervals around what was visited in both passes, of which there are profiles, too; `None` if
+/// too little was.
 ///
 /// A pass has half the visits of a calibration, so that two passes differ by no
 /// less than two calibrations, as long as the machine drifts no further from one
 /// calibration to the next than from pass to pass.
-pub fn intervals(samples: &Samples, profile: &Profile) -> Option<Intervals> {
-    let profiles = fit_passes(samples)?.each_ref().map(by_name);
+pub fn intervals(
+    samples: &Samples,
+    profile: &Profile,
+    of_passes: &[Profile; 2],
+) -> Option<Intervals> {
+    let profiles = of_passes.each_ref().map(by_name);
     let passes = Lookup::of_passes(samples);
     let scales = scales(samples, profile, &scatters(samples, &passes));
     let mut scores: BTreeMap<&str, Vec<f64>> = BTreeMap::new();

@@ -13,6 +13,9 @@ pub struct Trial {
     pub plan: String,
     /// Host time of each pass over the body.
     pub passes: Vec<Span>,
+    /// How many of them were taken along with the first pass of the measurements. Left out: half.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_first: Option<usize>,
     /// That of each pass during which something else used the core of the issuing thread,
     /// if enough others could be had.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -21,7 +21,7 @@ use crate::units::Span;
 
 /// Trials that lie inside, of ten.
 const INSIDE: f64 = 0.9;
-/// With fewer trials than this, the largest distance says too little.
+/// With fewer trials than this, where nine of ten lie says too little.
 const FEWEST: usize = 10;
 
 /// A trial beside its prediction.
@@ -64,12 +64,12 @@ pub fn assess(
         median_error: median(&errors)?,
         p95_error: quantile(&errors, 0.95)?,
         repeatability: repeatability(&samples.trials),
-        coverage: inside as f64 / covered.len() as f64,
+        coverage: inside as f64 / covered.len().max(1) as f64,
         margins: margins(trials.iter()),
     })
 }
 
-/// How far apart the halves of the same trials lie.
+/// How far apart what the same trials took in the two passes lies.
 fn repeatability(trials: &[Trial]) -> Option<f64> {
     let apart = |trial: &Trial| {
         let [first, second] = halves(trial)?;
@@ -78,9 +78,10 @@ fn repeatability(trials: &[Trial]) -> Option<f64> {
     median(&trials.iter().filter_map(apart).collect::<Vec<f64>>())
 }
 
-/// What a trial took in the first half of its passes, and in the second.
+/// What a trial took along with the first pass of the measurements, and with the second.
 fn halves(trial: &Trial) -> Option<[f64; 2]> {
-    let (first, second) = trial.passes.split_at(trial.passes.len() / 2);
+    let all = trial.passes.len();
+    let (first, second) = trial.passes.split_at(trial.in_first.unwrap_or(all / 2).min(all));
     Some([middle(first)?, middle(second)?])
 }
 
@@ -110,17 +111,22 @@ fn scored(profile: &Profile, passes: Option<&[Profile; 2]>, samples: &Samples) -
                 continue;
             };
             let predicted = forecast.makespan();
-            let apart = apart.as_ref().and_then(|[one, other]| {
-                let (one, other) = (one[at].as_ref().ok()?, other[at].as_ref().ok()?);
-                let [first, second] = halves(trial)?;
-                Some(vec![score(one, second), score(other, first)])
-            });
+            let scores = match &apart {
+                None => vec![score(forecast, measured)],
+                // What one of the passes does not know says nothing of another time.
+                Some([one, other]) => match (&one[at], &other[at], halves(trial)) {
+                    (Ok(one), Ok(other), Some([first, second])) => {
+                        vec![score(one, second), score(other, first)]
+                    }
+                    _ => Vec::new(),
+                },
+            };
             scored.push(Scored {
                 handling: Handling::of(plan),
                 predicted,
                 half: index % 2,
                 error: predicted.nanos_f64() / measured - 1.0,
-                scores: apart.unwrap_or_else(|| vec![score(forecast, measured)]),
+                scores,
             });
         }
     }
@@ -147,7 +153,8 @@ fn margins<'t>(trials: impl Iterator<Item = &'t Scored>) -> Vec<Margin> {
     let trials: Vec<&Scored> = trials.collect();
     let margin = &|handling: Option<Handling>, scale: Option<[Option<Span>; 2]>| {
         let fits = |trial: &&&Scored| {
-            handling.is_none_or(|wanted| trial.handling == wanted)
+            !trial.scores.is_empty()
+                && handling.is_none_or(|wanted| trial.handling == wanted)
                 && scale.is_none_or(|wanted| Accuracy::scale(trial.predicted) == wanted)
         };
         let trials = trials.iter().filter(fits);

@@ -79,6 +79,7 @@ impl<'a> Trials<'a> {
         let trials = planned.iter_mut().flat_map(|planned| &mut planned.trials);
         for (trial, [passes, beside]) in trials.zip(times) {
             trial.passes.extend(passes);
+            trial.in_first.get_or_insert(trial.passes.len());
             trial.beside.extend(beside);
         }
         Ok(came_of_it)
@@ -169,6 +170,7 @@ fn planned(count: usize, seed: u64) -> Vec<Planned> {
             scenario: scenario.clone(),
             plan: plan.strategy.to_string(),
             passes: Vec::new(),
+            in_first: None,
             beside: Vec::new(),
         };
         Planned { trials: plans.iter().map(trial).collect(), workload, plans }

@@ -4,7 +4,7 @@
 use super::machines::machine;
 use hallway::calibrate::Course;
 use hallway::compare::{Agreement, Pair};
-use hallway::fit::{fit, intervals};
+use hallway::fit::{fit, fit_passes, intervals};
 use hallway::kernels::{Kernel, Variant};
 use hallway::plan::Direction;
 use hallway::profile::{Intervals, Profile};
@@ -89,7 +89,8 @@ fn calibrated(drifts: Drifts, visits: usize, random: &mut ChaCha8Rng) -> Samples
 
 fn fitted(samples: &Samples) -> Profile {
     let profile = fit(samples).expect("samples");
-    let intervals = intervals(samples, &profile);
+    let passes = fit_passes(samples);
+    let intervals = passes.and_then(|passes| intervals(samples, &profile, &passes));
     Profile { intervals, ..profile }
 }
 
@@ -309,6 +310,9 @@ fn an_estimate_that_stands_in_many_places_is_compared_once() {
     let with_hops = |ns| {
         let mut profile = sure_to_a_tenth();
         profile.hand_overs.iter_mut().for_each(|hop| hop.queued.ns = ns);
+        let widths = &mut profile.intervals.as_mut().expect("sure").half_widths;
+        let of_hops = widths.iter_mut().filter(|(name, _)| name.ends_with(".queued"));
+        of_hops.for_each(|(_, widths)| *widths = vec![100.0]);
         profile
     };
     let pairs = |now| compared(&with_hops(1_000.0), &with_hops(now)).pairs;

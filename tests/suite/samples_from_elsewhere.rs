@@ -185,6 +185,7 @@ fn other_paths_than_plain_copies_have_rows_too() {
         ("H2D,mapped,4096,,return,,,1e-6", ["`until`", "leave it empty"]),
         ("H2D,pinned,4096,D2D,,,,1e-6", ["`concurrent`", "other direction"]),
         (",,,,,launch,sleepy,1e-6", ["`device`", "`idle`"]),
+        (",,,,,multiply,idle,1e-6", ["`device`", "`busy`"]),
         ("H2D,pinned,4096,,,,idle,1e-6", ["`device`", "leave it empty"]),
     ] {
         let error = read(&format!("{MACHINE}{head}{row}\n")).expect_err(row);
