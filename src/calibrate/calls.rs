@@ -46,12 +46,12 @@ impl Rig<'_> {
                 TimedCall::CopyOut => unsafe { stream.copy_out(array, to, SHORT_COPY) },
                 TimedCall::Clear => self.clear(stream),
                 TimedCall::LaunchAndRecord => unsafe {
-                    stream.launch(launch)?;
+                    stream.launch(&piece.kernel)?;
                     stream.record(&self.ordering[1 + at])
                 },
                 TimedCall::WaitAndLaunch => unsafe {
                     other.wait(&self.ordering[0])?;
-                    other.launch(launch)
+                    other.launch(&piece.kernel)
                 },
                 TimedCall::Record => stream.record(&self.ordering[1 + at]),
                 TimedCall::Wait => other.wait(&self.ordering[0]),

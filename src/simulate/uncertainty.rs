@@ -157,6 +157,8 @@ fn drawn(profile: &Profile, random: &mut Antithetic) -> Profile {
         &mut calls.launch_beside_copy_out,
         &mut calls.launch_behind_wait,
         &mut calls.copy_out_behind_wait,
+        &mut calls.launch_by_cublas,
+        &mut calls.launch_by_cufft,
     ];
     let looks = latency.looks.iter_mut().map(|looks| &mut looks.period);
     let hand_overs = machine.hand_overs.iter_mut().flat_map(|h| [&mut h.first, &mut h.queued]);
