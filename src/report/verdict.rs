@@ -1,6 +1,7 @@
 //! The answer, in one plain sentence.
 
 use super::words::{plural, times, with_range};
+use crate::scenario::HostMemory;
 use crate::search::{Ranked, Ranking};
 use crate::units::Span;
 use serde::{Deserialize, Serialize};
@@ -82,7 +83,8 @@ impl Verdict {
             (_, 1) => " Of another plan on the GPU the profile knows too little.".to_owned(),
             _ => format!(" Of {unknown} other plans on the GPU the profile knows too little."),
         };
-        Self { answer, sentence: sentence + &rest }
+        let as_it_is = if answer == Answer::Gpu { without_pinning(ranking) } else { None };
+        Self { answer, sentence: sentence + &as_it_is.unwrap_or_default() + &rest }
     }
 
     /// Says so if the other side wins a program of so many passes, which has set-up besides.
@@ -116,6 +118,23 @@ impl Verdict {
         }
         self
     }
+}
+
+/// Where the GPU wins for memory that is pinned first, and would not with what the scenario has.
+fn without_pinning(ranking: &Ranking) -> Option<String> {
+    let memory = |ranked: &Ranked| ranked.plan.strategy.memory;
+    ranking.best_on_gpu().filter(|gpu| memory(gpu) == HostMemory::Pinned)?;
+    let mut others = ranking.plans.iter().filter(|ranked| !ranked.is_cpu());
+    let (gpu, cpu) =
+        (others.find(|ranked| memory(ranked) == HostMemory::Pageable)?, ranking.best_on_cpu()?);
+    let wins = gpu.makespan() < cpu.makespan();
+    let who = match gpu.forecast.ties_with(&cpu.forecast) {
+        false if wins => return None,
+        false => "the CPU wins",
+        true => "neither wins",
+    };
+    let (strategy, took) = (&gpu.plan.strategy, gpu.makespan());
+    Some(format!(" Without pinning, {who}: `{strategy}` takes {took}."))
 }
 
 fn time(ranked: &Ranked) -> String {

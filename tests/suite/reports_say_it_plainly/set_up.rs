@@ -1,6 +1,8 @@
 //! Set-up has a column of its own, and can change the answer.
 
 use super::*;
+use hallway::plan::Plan;
+use hallway::scenario::HostMemory;
 
 #[test]
 fn set_up_can_change_which_plan_to_choose() {
@@ -33,4 +35,37 @@ fn a_process_that_has_not_used_the_gpu_yet_pays_for_a_context() {
     evaluation.context_ns = Some(Span::from_millis(124));
     let text = evaluation.text(Rows::All);
     assert!(text.contains("pays once to begin using the GPU: 124 ms"), "{text}");
+}
+
+/// A scenario's memory is pageable, and whoever implements the plan has to pin it first.
+#[test]
+fn who_wins_without_pinning_is_said_where_it_is_another() {
+    let with_pageable = |micros: &[u64]| {
+        let mut ranking = ranking(Some(SLOW), Some(FAST));
+        let plans = candidates(&scaling()).plans;
+        let [pinned, pageable] = [HostMemory::Pinned, HostMemory::Pageable].map(|memory| {
+            let fits = |plan: &&Plan| plan.needs_device() && plan.strategy.memory == memory;
+            plans.iter().find(fits).expect("one of each").clone()
+        });
+        ranking.plans[0].plan = pinned;
+        let mut other = ranking.plans[0].clone();
+        other.plan = pageable;
+        other.forecast.draws = micros.iter().map(|&micros| Span::from_micros(micros)).collect();
+        other.forecast.timeline.makespan = Span::from_micros(micros[0]);
+        ranking.plans.push(other);
+        ranking.plans.sort_by_key(Ranked::makespan);
+        Verdict::of(&ranking).sentence
+    };
+    for (micros, end) in [
+        (&[30_000, 30_100, 29_900, 30_000], " Without pinning, the CPU wins: `"),
+        (&[20_100, 20_300, 19_900, 20_200], " Without pinning, neither wins: `"),
+    ] {
+        let sentence = with_pageable(micros);
+        assert!(sentence.contains(end), "{sentence}");
+        assert!(
+            sentence.ends_with(&format!(", pageable` takes {}.", Span::from_micros(micros[0])))
+        );
+    }
+    let sentence = with_pageable(&[10_000, 10_100, 9_900, 10_000]);
+    assert!(!sentence.contains("Without pinning"), "{sentence}");
 }
