@@ -12,7 +12,8 @@ use std::collections::BTreeSet;
 /// A question that the profile has no measurement to answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the profile does not know {what}: `hallway calibrate` measures that, and a table may have it"
+    "the profile does not know {what}: `hallway calibrate` measures that; what a table may have of \
+     it stands in the README, under \"Samples from elsewhere\""
 )]
 pub struct Unknown {
     pub what: String,
