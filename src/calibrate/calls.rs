@@ -4,7 +4,7 @@ use super::rig::{Piece, Rig, clocked};
 use crate::gpu::{GpuError, Launch, Stream};
 use crate::kernels::Kernel;
 use crate::plan::Direction;
-use crate::samples::{Link, MULTIPLIED, SHORT_COPY, TRANSFORMED, TimedCall};
+use crate::samples::{Link, SHORT_COPY, TimedCall};
 use crate::units::{Bytes, Span};
 use std::time::{Duration, Instant};
 
@@ -67,11 +67,7 @@ impl Rig<'_> {
     /// What a library is called for, which it has been called for before: at first, it might wait
     /// for the device, and a held stream would never let it go on. `None` of other calls.
     fn library_launch(&self, call: TimedCall) -> Result<Option<Launch>, GpuError> {
-        let (variant, elements) = match call {
-            TimedCall::Multiply => MULTIPLIED,
-            TimedCall::Transform => TRANSFORMED,
-            _ => return Ok(None),
-        };
+        let Some((variant, elements)) = call.of_library() else { return Ok(None) };
         let launch = self.launch_of(variant, elements)?;
         // SAFETY: the arrays are larger and outlive the wait.
         unsafe { self.streams[0].launch(&launch)? };

@@ -276,9 +276,10 @@ fn call_probes() -> Vec<Probe> {
         Wait, WaitAndLaunch,
     };
     let calls = [Launch, CopyIn, CopyOut, Clear, LaunchAndRecord, WaitAndLaunch, Synchronize];
-    let libraries = [(Multiply, Kernel::Matmul), (Transform, Kernel::Fft)];
-    let libraries = libraries.into_iter().filter(|&(_, kernel)| supports(kernel).is_ok());
-    let calls = calls.into_iter().chain(libraries.map(|(call, _)| call));
+    let is_supported = |call: &TimedCall| {
+        call.of_library().is_some_and(|(variant, _)| supports(variant.kernel).is_ok())
+    };
+    let calls = calls.into_iter().chain([Multiply, Transform].into_iter().filter(is_supported));
     let call = |call| one(Quantity::Call { call }, Counts::Of(32));
     // On an idle device each is taken alone: nothing follows it.
     let alone = [Launch, CopyIn, CopyOut, Clear, Record, Wait, Synchronize];

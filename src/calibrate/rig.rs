@@ -9,7 +9,7 @@ use crate::gpu::{
 use crate::host::{OneCpu, PageMemory, Team, available_memory};
 use crate::kernels::{Kernel, Variant};
 use crate::plan::Direction;
-use crate::samples::{LONG_COPY, LONG_KERNEL, Quantity, SHORT_COPY, SHORT_KERNEL, TimedCall};
+use crate::samples::{LONG_COPY, LONG_KERNEL, Quantity, SHORT_COPY, SHORT_KERNEL};
 use crate::units::{Bytes, Span};
 use std::time::Instant;
 
@@ -243,7 +243,7 @@ impl<'d> Rig<'d> {
     pub fn change_streams(&mut self, what: &Quantity) {
         let among = match what {
             Quantity::Kernel { variant, .. } if variant.kernel.library().is_some() => MOST_STREAMS,
-            Quantity::Call { call: TimedCall::Multiply | TimedCall::Transform } => MOST_STREAMS,
+            Quantity::Call { call } if call.of_library().is_some() => MOST_STREAMS,
             _ => self.streams.len(),
         };
         self.streams.rotate_right(self.place);

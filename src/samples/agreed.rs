@@ -41,10 +41,20 @@ pub const LATE: Duration = Duration::from_micros(4);
 pub const SHORT_KERNEL: (Variant, u64) = (Variant { kernel: Kernel::Scale, extent: 0 }, 32);
 pub const LONG_KERNEL: (Variant, u64) =
     (Variant { kernel: Kernel::Polynomial, extent: 1024 }, 1 << 18);
-/// What libraries are called for to find out how long that takes the host: neither the smallest,
-/// of which there is nothing to cut into pieces, nor so much that the device is busy for long.
-pub const MULTIPLIED: (Variant, u64) = (Variant { kernel: Kernel::Matmul, extent: 1024 }, 1 << 16);
-pub const TRANSFORMED: (Variant, u64) = (Variant { kernel: Kernel::Fft, extent: 1024 }, 1 << 16);
+
+impl TimedCall {
+    /// What a library is called for to find out how long that takes the host: neither the
+    /// smallest, of which there is nothing to cut into pieces, nor so much that the device is busy
+    /// for long. `None` of calls to the driver.
+    pub const fn of_library(self) -> Option<(Variant, u64)> {
+        let kernel = match self {
+            Self::Multiply => Kernel::Matmul,
+            Self::Transform => Kernel::Fft,
+            _ => return None,
+        };
+        Some((Variant { kernel, extent: 1024 }, 1 << 16))
+    }
+}
 
 /// The calls that are measured among each other, as in a pipeline with a stream for every
 /// engine, and how often a turn has them.

@@ -15,7 +15,7 @@ use crate::profile::{Accuracy, Handling, Margin, Profile};
 use crate::samples::{Samples, Trial};
 use crate::scenario::Workload;
 use crate::search::candidates;
-use crate::simulate::{DRAWS, Forecast, forecast_all};
+use crate::simulate::{DRAWS, Forecast, SimulateError, forecast_all};
 use crate::stats::{conformal_quantile, median, quantile};
 use crate::units::Span;
 
@@ -98,14 +98,14 @@ fn scored(profile: &Profile, passes: Option<&[Profile; 2]>, samples: &Samples) -
         // Of another version's language, perhaps.
         let Ok(workload) = Workload::from_toml("trial", &trials[0].scenario) else { continue };
         let candidates = candidates(&workload).plans;
-        let named = |trial: &'_ Trial| {
+        let named = |trial: &Trial| {
             candidates.iter().find(|plan| plan.strategy.to_string() == trial.plan).cloned()
         };
         let found = trials.iter().filter_map(|trial| Some((named(trial)?, trial)));
         let (plans, trials): (Vec<Plan>, Vec<&Trial>) = found.unzip();
         let by = |profile| forecast_all(&plans, profile, DRAWS, samples.machine.seed);
         let (forecasts, apart) =
-            (by(&profile), passes.as_ref().map(|passes| passes.each_ref().map(by)));
+            (by(&profile), passes.as_ref().map(|both| both.each_ref().map(by)));
         for (at, (plan, trial)) in plans.iter().zip(trials).enumerate() {
             let (Ok(forecast), Some(measured)) = (&forecasts[at], middle(&trial.passes)) else {
                 continue;
@@ -114,12 +114,9 @@ fn scored(profile: &Profile, passes: Option<&[Profile; 2]>, samples: &Samples) -
             let scores = match &apart {
                 None => vec![score(forecast, measured)],
                 // What one of the passes does not know says nothing of another time.
-                Some([one, other]) => match (&one[at], &other[at], halves(trial)) {
-                    (Ok(one), Ok(other), Some([first, second])) => {
-                        vec![score(one, second), score(other, first)]
-                    }
-                    _ => Vec::new(),
-                },
+                Some([one, other]) => {
+                    scores_apart([&one[at], &other[at]], trial).unwrap_or_default()
+                }
             };
             scored.push(Scored {
                 handling: Handling::of(plan),
@@ -131,6 +128,16 @@ fn scored(profile: &Profile, passes: Option<&[Profile; 2]>, samples: &Samples) -
         }
     }
     scored
+}
+
+/// Of each pass's prediction beside what the trial took in the other one.
+fn scores_apart(
+    forecasts: [&Result<Forecast, SimulateError>; 2],
+    trial: &Trial,
+) -> Option<Vec<f64>> {
+    let [one, other] = forecasts.map(|forecast| forecast.as_ref().ok());
+    let [first, second] = halves(trial)?;
+    Some(vec![score(one?, second), score(other?, first)])
 }
 
 /// What both ends of a range have to be moved by for it to hold what was measured, and no more.

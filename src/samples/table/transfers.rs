@@ -2,7 +2,7 @@
 
 use super::{MEMORIES, Memory, Row};
 use crate::plan::Direction;
-use crate::samples::{Quantity, TimedCall, TransferPath};
+use crate::samples::{Quantity, TransferPath};
 use crate::units::Bytes;
 
 impl Row<'_> {
@@ -47,12 +47,9 @@ impl Row<'_> {
             None => false,
             Some(_) => self.one_of("device", &[("busy", false), ("idle", true)])?,
         };
-        if idle && matches!(call, TimedCall::Multiply | TimedCall::Transform) {
-            return Err(
-                "column `device`: how long a library takes for a launch goes by calls to a \
-                        `busy` device"
-                    .into(),
-            );
+        if idle && call.of_library().is_some() {
+            let how = "how long a library takes for a launch goes by calls to a `busy` device";
+            return Err(format!("column `device`: {how}"));
         }
         Ok(if idle { Quantity::IdleCall { call } } else { Quantity::Call { call } })
     }
