@@ -1,4 +1,4 @@
-//! The scalar arguments of kernels, and those of them that costs go by.
+//! The scalar arguments of kernels, and those among them that the cost of a kernel depends on.
 
 use super::{Effort, Kernel};
 use serde::{Deserialize, Serialize};
@@ -9,8 +9,8 @@ use std::fmt;
 pub struct Arguments {
     /// The factor of `scale` and `saxpy`.
     pub a: f32,
-    /// The whole number that [`Kernel::extent`] describes. Runs are kept by a
-    /// digest of plans in which it was called after the only kernel that had one.
+    /// The whole number that [`Kernel::extent`] describes. Files call it `degree`, after the only
+    /// kernel that once had one: the digests by which runs are kept contain that name.
     #[serde(rename = "degree")]
     pub extent: u32,
 }
@@ -21,20 +21,20 @@ impl Default for Arguments {
     }
 }
 
-/// The whole-number argument of a kernel: what its cost goes by besides the
-/// number of elements.
+/// The whole-number argument of a kernel. With the number of elements, it decides what the kernel
+/// costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {
-    /// As a scenario calls it.
+    /// The name of the argument in a scenario.
     pub name: &'static str,
     pub least: u32,
     pub most: u32,
     pub numbers: Numbers,
-    /// Where the scenario does not say.
+    /// The value where the scenario gives none.
     pub default: u32,
 }
 
-/// Which whole numbers of a range.
+/// Which whole numbers of a range are allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Numbers {
     All,
@@ -43,12 +43,12 @@ pub enum Numbers {
 }
 
 impl Extent {
-    /// Every whole number up to `most`.
+    /// Allows every whole number from 1 to `most`.
     pub(super) const fn up_to(name: &'static str, most: u32, default: u32) -> Self {
         Self { name, least: 1, most, numbers: Numbers::All, default }
     }
 
-    /// The number, if it is one of those allowed.
+    /// `number` as an integer, if it is allowed.
     pub fn check(&self, number: f64) -> Option<u32> {
         let within = (f64::from(self.least)..=f64::from(self.most)).contains(&number);
         let whole = (within && number.fract() == 0.0).then_some(number as u32)?;
@@ -62,7 +62,7 @@ impl Extent {
 }
 
 impl fmt::Display for Extent {
-    /// What is allowed: `a whole number from 1 to 8`.
+    /// Describes the numbers that are allowed: `a whole number from 1 to 8`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let numbers = match self.numbers {
             Numbers::All => "a whole number",
@@ -73,12 +73,12 @@ impl fmt::Display for Extent {
     }
 }
 
-/// A kernel as far as its cost goes: `extent` is 0 for kernels without one.
+/// A kernel with the argument that its cost depends on. `extent` is 0 for kernels without one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Variant {
     pub kernel: Kernel,
-    /// Older files call it by the only one there was.
+    /// Older files call it `degree`, after the only kernel that once had one.
     #[serde(alias = "degree")]
     pub extent: u32,
 }
@@ -89,30 +89,30 @@ impl Variant {
         Self { kernel, extent }
     }
 
-    /// What the kernel's time is linear in, between one extent and another.
+    /// The quantity in which the kernel's time is linear between two calibrated extents.
     pub fn measure(self) -> f64 {
         let extent = f64::from(self.extent);
         match self.kernel {
-            // The same bytes in other rows, or in so many more passes.
+            // Other rows leave a transpose's bytes as they are; an FFT makes log2(length) passes.
             Kernel::Transpose | Kernel::Fft => extent.log2(),
             _ => extent,
         }
     }
 
-    /// Bytes that the kernel touches when each array is touched once.
+    /// Bytes that the kernel touches on `elements` elements when it touches each array once.
     pub fn bytes(self, elements: u64) -> u64 {
         let along = self.kernel.bytes_per_element().saturating_mul(elements);
         along.saturating_add(self.kernel.whole_bytes(&self.arguments()))
     }
 
-    /// Whether on the CPU a team of threads shares out so many elements where so many bytes of
-    /// memory are gone round; one does it all if not.
+    /// Whether, on the CPU, a team of threads shares `elements` elements in a plan whose working
+    /// set is `footprint` bytes. If not, one thread does all the work.
     pub fn is_shared(self, elements: u64, footprint: u64) -> bool {
         let effort = Effort::of(self.kernel, &self.arguments()).around(footprint);
         effort.is_shared(elements as usize)
     }
 
-    /// Arguments that make the kernel this variant.
+    /// Arguments that make the kernel this variant; all others are the default ones.
     pub fn arguments(self) -> Arguments {
         Arguments { extent: self.extent, ..Arguments::default() }
     }

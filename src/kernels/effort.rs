@@ -1,39 +1,46 @@
-//! How much work a kernel is on the CPU, roughly.
+//! A rough estimate of how much CPU work a kernel is. It decides only whether and how a team of
+//! threads shares the work; no predicted time comes from it.
 
 use super::{Arguments, Kernel};
 
-/// Sharing out takes 2 to 5 us and must pay for itself.
+/// A kernel estimated to take at most this long stays on one thread: to share work among threads
+/// costs 2 to 5 us, which must pay for itself.
 const SHARED_FROM_NANOS: f64 = 15_000.0;
-/// What a core reads of lines that another one has written, a few at a time.
+/// The rate, in bytes per nanosecond, at which a core reads cache lines that another core has
+/// written, when it reads a few at a time.
 const BYTES_PER_NANO_FROM_OTHERS: f64 = 10.0;
-/// No vector counts several values at once. An H200's host takes 1.1 to 1.5 ns a value, others may
-/// take longer.
+/// Nanoseconds to count one value of a histogram, which does not vectorise. An H200's host takes
+/// 1.1 to 1.5 ns; other hosts may take longer.
 const NANOS_TO_COUNT: f64 = 2.0;
-/// Of a block with counters of its own, so that adding these up is little work beside counting.
+/// The fewest values per bin for which a block of a histogram gets counters of its own. With so
+/// many, adding up the counters of all blocks is little work beside counting.
 pub const VALUES_PER_BIN: usize = 16;
-/// What a core's own caches hold at most. One thread that goes round more reads and writes all of
-/// it from farther away, and more of them at once are that much faster.
+/// The most bytes that a core's private caches hold. A thread whose working set is larger fetches
+/// all of it from farther away, and several threads do that proportionally faster.
 pub const CORE_KEEPS: u64 = 2 << 20;
-/// What one thread gets through of what is farther away: an H200's host, 9 to 14.
+/// The rate, in bytes per nanosecond, at which one thread works on data beyond its private caches.
+/// An H200's host reaches 9 to 14.
 const BYTES_PER_NANO_FROM_FAR: f64 = 8.0;
-/// A quarter of a core's own cache where that is large: whoever shares the core with us, and
-/// the kernels before and after, need some of it.
+/// The most bytes of a thread's share that are taken to stay in its core's private cache until it
+/// works on them again: a quarter of a large one. The other hardware thread of the core, and the
+/// kernels before and after, need some of the rest.
 const MOST_THAT_STAYS: f64 = 512.0 * 1024.0;
 
-/// A rough price of an element on one thread whose data is in a near cache: only for
-/// deciding how to share work.
+/// A rough cost of one element on one thread whose data is in a near cache. It serves only to
+/// decide how work is shared.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Effort {
     pub bytes: u64,
     flops: f64,
-    /// Nanoseconds to count a value.
+    /// Nanoseconds to count one value; 0 unless the kernel is a histogram.
     counting: f64,
-    /// Fewer elements are no two blocks.
+    /// With fewer elements than this, the work does not fill two blocks.
     fewest: usize,
-    /// Whether kernels of as many elements give a thread the same ones. Products and
-    /// transpositions are shared out by rectangles, so that threads read what others wrote.
+    /// Whether kernels over equally many elements give each thread equal parts of the arrays.
+    /// Matrix products and transpositions are divided into rectangles, so their threads read what
+    /// other threads wrote.
     is_along: bool,
-    /// Whether the data is farther away than a core's own caches.
+    /// Whether the working set is larger than a core's private caches.
     is_far: bool,
 }
 
@@ -51,13 +58,13 @@ impl Effort {
         }
     }
 
-    /// The same where so many bytes of memory are gone round.
+    /// This effort in a plan whose working set on the host is `footprint` bytes.
     #[must_use]
     pub fn around(self, footprint: u64) -> Self {
         Self { is_far: footprint > CORE_KEEPS, ..self }
     }
 
-    /// Nanoseconds of so many elements.
+    /// Nanoseconds that one thread takes for `count` elements.
     pub fn nanos(self, count: usize) -> f64 {
         let [bytes, flops] = self.nanos_of_one();
         bytes.max(flops) * count as f64
@@ -75,16 +82,16 @@ impl Effort {
         [self.bytes as f64 / BYTES_PER_NANO, (self.flops / FLOPS_PER_NANO).max(self.counting)]
     }
 
-    /// Whether what a thread of a team works on is better left to it: it worked on the same
-    /// before, another one would take longer to fetch than to work on it, and it stays in a
-    /// core's own caches.
+    /// Whether each thread of a team should get the part that it worked on before. That pays if the
+    /// part is still in its core's private caches, and if another thread would take longer to fetch
+    /// the data than to work on it.
     pub fn keeps_shares(self, count: usize, threads: usize) -> bool {
         self.is_along
             && self.nanos_to_fetch(count, threads) > self.nanos(count) / threads as f64
             && self.share_bytes(count, threads) <= MOST_THAT_STAYS
     }
 
-    /// How long it takes to fetch what another thread of a team works on.
+    /// Nanoseconds that a thread takes to fetch the part that another thread of the team worked on.
     pub fn nanos_to_fetch(self, count: usize, threads: usize) -> f64 {
         self.share_bytes(count, threads) / BYTES_PER_NANO_FROM_OTHERS
     }
@@ -93,7 +100,7 @@ impl Effort {
         self.bytes as f64 * count as f64 / threads as f64
     }
 
-    /// Whether a team of threads shares out so many elements; one does the work if not.
+    /// Whether a team of threads shares `count` elements; if not, one thread does all the work.
     pub fn is_shared(self, count: usize) -> bool {
         let from_far = self.bytes as f64 * count as f64 / BYTES_PER_NANO_FROM_FAR;
         let nanos = self.nanos(count).max(if self.is_far { from_far } else { 0.0 });

@@ -2,8 +2,8 @@
 
 use super::{Arguments, Kernel};
 
-/// The shape of a launch, and what one of its blocks holds of a multiprocessor
-/// for as long as it runs.
+/// The shape of a launch, and the resources of a multiprocessor that each of its blocks holds while
+/// it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Grid {
     pub blocks: u32,
@@ -16,10 +16,11 @@ impl Grid {
     /// Elements that one thread of a map works on, as in the CUDA source.
     const PER_THREAD: u64 = 4;
     const THREADS: u32 = 256;
-    /// The most blocks of a reduction: each leaves a part to combine.
+    /// The most blocks of a reduction. Each leaves a partial result that has to be combined with
+    /// the others.
     pub const REDUCTION_BLOCKS: u64 = 1024;
 
-    /// What a small kernel of the driver's own takes up.
+    /// What a small kernel of the driver itself occupies.
     pub const ONE_BLOCK: Self = Self {
         blocks: 1,
         threads_per_block: Self::THREADS,
@@ -27,7 +28,7 @@ impl Grid {
         shared_bytes_per_block: 0,
     };
 
-    /// The library's launch of a kernel over so many elements.
+    /// The launch that the library makes for a kernel over `elements` elements.
     pub fn of(kernel: Kernel, arguments: &Arguments, elements: u64) -> Self {
         let blocks = elements.div_ceil(u64::from(Self::THREADS) * Self::PER_THREAD).max(1);
         let blocks = match kernel {
@@ -38,7 +39,7 @@ impl Grid {
             _ => blocks,
         };
         Self {
-            // Of more, 16 TiB of elements, the launch itself would fail.
+            // More blocks than this, from 16 TiB of elements, could not be launched anyway.
             blocks: u32::try_from(blocks).unwrap_or(u32::MAX),
             registers_per_thread: registers(kernel),
             shared_bytes_per_block: shared_bytes(kernel, arguments),
@@ -48,9 +49,9 @@ impl Grid {
 }
 
 impl Grid {
-    /// Elements of device memory in which the blocks of a reduction combine what
-    /// they have: zero before the first launch, and after each. One word more
-    /// counts the blocks that are done.
+    /// Elements of device memory in which the blocks of a reduction combine their partial results,
+    /// with one more word that counts finished blocks. All are zero before the first launch and
+    /// after each one; `None` if the kernel needs no such memory.
     pub fn workspace(kernel: Kernel, arguments: &Arguments) -> Option<u64> {
         match kernel {
             Kernel::Sum => Some(Self::REDUCTION_BLOCKS + 1),
@@ -60,12 +61,12 @@ impl Grid {
     }
 }
 
-/// Elements on a side of what a block transposes.
+/// The side, in elements, of the square tile that a block transposes.
 const TILE: u32 = 32;
 
-// cuBLAS and cuFFT choose kernels by size and device, and do not say which. What
-// stands in for them is the shape that such kernels commonly have: a square of
-// outputs in the registers and operands in shared memory, or whole signals there.
+// cuBLAS and cuFFT choose kernels by size and device and do not tell which. These shapes are
+// stand-ins that such kernels commonly have: for cuBLAS, a square of outputs in registers and the
+// operands in shared memory; for cuFFT, whole signals in shared memory.
 const GEMM_TILE: u32 = 128;
 const FFT_ELEMENTS: u64 = 4096;
 
@@ -74,8 +75,9 @@ fn tiles(arguments: &Arguments, elements: u64, side: u32) -> u64 {
     (elements / columns).div_ceil(side).max(1) * columns.div_ceil(side)
 }
 
-/// What the compiler takes for compute capability 9.0, rounded up to what the
-/// hardware gives out: eight at a time, and 32 where fewer change nothing.
+/// Registers per thread that the compiler uses for compute capability 9.0, rounded up to the eight
+/// by which the hardware allocates them. Values below 32 count as 32, because fewer would change
+/// nothing.
 const fn registers(kernel: Kernel) -> u32 {
     match kernel {
         Kernel::Convolution => 40,
@@ -93,9 +95,9 @@ const fn shared_bytes(kernel: Kernel, arguments: &Arguments) -> u32 {
         Kernel::Histogram => 4 * arguments.extent + 4,
         Kernel::Matmul => 32 << 10,
         Kernel::Fft => 16 << 10,
-        // A tile whose rows do not begin in the same bank.
+        // A tile with a padded row length, so that the rows do not begin in the same bank.
         Kernel::Transpose => 4 * TILE * (TILE + 1),
-        // The block's inputs with their margins, and the weights, in fours.
+        // The block's inputs with their margins, and the weights, as vectors of four floats.
         Kernel::Convolution => 16 * (Grid::THREADS + 2 * arguments.extent.div_ceil(4)),
         _ => 0,
     }

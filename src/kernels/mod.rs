@@ -1,7 +1,7 @@
-//! The kernel library as its users name it: which kernels there are, what they
-//! read and write, and what they cost per element on paper.
+//! The kernel library as its users name it: which kernels there are, what they read and write, and
+//! what they cost per element on paper.
 //!
-//! Invariant: only facts about kernels. The code that runs them lives in `gpu`
+//! Invariant: this room holds only facts about kernels. The code that runs them lives in `gpu`
 //! (CUDA C) and `host` (CPU twins); what they cost on a machine is in a `profile`.
 
 mod arguments;
@@ -23,34 +23,35 @@ pub enum Kernel {
     Scale,
     /// `out[i] = a * x[i] + y[i]`
     Saxpy,
-    /// `out[i]` = a polynomial of that degree in `x[i]`, by Horner's rule:
-    /// `degree` dependent fused multiply-adds per element.
+    /// `out[i]` = a polynomial of degree `degree` in `x[i]`, by Horner's rule: `degree` dependent
+    /// fused multiply-adds per element.
     Polynomial,
     /// `out[0]` = the sum of all `x[i]`
     Sum,
-    /// `out[i] = (x[i-1] + x[i] + x[i+1]) / 3`, the ends repeated outwards.
+    /// `out[i] = (x[i-1] + x[i] + x[i+1]) / 3`; beyond its ends, `x` has the value of its first or
+    /// last element.
     Stencil,
-    /// `out[i]` = the value of a European call on a stock at `price[i]`, with
-    /// strike `strike[i]`, `years[i]` ahead, as [`BlackScholes`] has it.
+    /// `out[i]` = the value of a European call option on a stock at `price[i]`, with strike
+    /// `strike[i]`, `years[i]` before it expires. [`BlackScholes`] has the other parameters.
     BlackScholes,
-    /// `out[i]` = the sum of `weights[t] * x[i + t - taps / 2]` over all `taps`
-    /// weights, the ends of `x` repeated outwards.
+    /// `out[i]` = the sum of `weights[t] * x[i + t - taps / 2]` over all `taps` weights. Beyond its
+    /// ends, `x` has the value of its first or last element.
     Convolution,
-    /// `out[b]` = how many `x[i]` lie in the `b`th of `bins` equal parts of 0 to
-    /// 1; those outside count in the first or the last.
+    /// `out[b]` = how many `x[i]` lie in the `b`th of `bins` equal parts of the interval from 0 to
+    /// 1. Values outside count in the first or the last part.
     Histogram,
-    /// `out[j][i] = x[i][j]`: rows of `columns` elements become columns.
+    /// `out[j][i] = x[i][j]`: a matrix with rows of `columns` elements is transposed.
     Transpose,
-    /// `out[i][j]` = the sum of `x[i][l] * y[l][j]`: any number of rows, of `inner`
-    /// elements each, times a square matrix. Were it not square, times would go
-    /// by a third number besides those of elements and of `inner`.
+    /// `out[i][j]` = the sum of `x[i][l] * y[l][j]`: a matrix of any number of rows, each of
+    /// `inner` elements, times a square matrix. If the second factor were not square, times would
+    /// depend on a third number besides those of elements and of `inner`.
     Matmul,
-    /// Each signal's discrete Fourier transform, not scaled. A signal has
-    /// `length` points, a point a real and an imaginary part.
+    /// The discrete Fourier transform of each signal, not scaled. A signal has `length` points,
+    /// each of a real and an imaginary part.
     Fft,
 }
 
-/// What an option's value depends on besides price, strike and time.
+/// Parameters of an option's value besides price, strike and time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlackScholes;
 
@@ -59,7 +60,8 @@ impl BlackScholes {
     pub const RATE: f32 = 0.02;
     /// The standard deviation of the price's logarithm over a year.
     pub const VOLATILITY: f32 = 0.3;
-    /// Inputs below count as this much: the value has no limit where all are 0.
+    /// Smaller inputs are raised to this value: the option's value has no limit where all inputs
+    /// are 0.
     pub const LEAST: f32 = 1e-6;
 }
 
@@ -68,11 +70,11 @@ impl BlackScholes {
 pub enum Shape {
     /// One output element for each input element.
     Map,
-    /// As many output elements as [`Kernel::results`] says, however many go in.
+    /// As many output elements as [`Kernel::results`] gives, however many elements go in.
     Reduction,
 }
 
-/// Who else's code a kernel is on the device.
+/// The NVIDIA library whose code a kernel runs on the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Library {
     Cublas,
@@ -103,7 +105,7 @@ impl Kernel {
         Self::Fft,
     ];
 
-    /// The most arrays that a kernel reads.
+    /// The largest number of arrays that any kernel reads.
     pub const MOST_INPUTS: usize = {
         let (mut most, mut index) = (0, 0);
         while index < Self::ALL.len() {
@@ -134,9 +136,9 @@ impl Kernel {
         Self::ALL.into_iter().find(|kernel| kernel.name() == name)
     }
 
-    /// What starts its own kernels for this one; `None` of our own. It takes memory for each
-    /// stream that it works in, and may load kernels at the first call of a size, and wait for
-    /// the device meanwhile.
+    /// The library that launches this kernel with kernels of its own; `None` if the code is
+    /// hallway's. A library takes memory for each stream that it works in. At the first call of a
+    /// size it may load kernels and wait for the device meanwhile.
     pub const fn library(self) -> Option<Library> {
         match self {
             Self::Matmul => Some(Library::Cublas),
@@ -145,7 +147,7 @@ impl Kernel {
         }
     }
 
-    /// The input arrays that the kernel reads. Each kernel writes one array.
+    /// The names of the input arrays. Each kernel writes one array.
     pub const fn operands(self) -> &'static [&'static str] {
         match self {
             Self::Scale | Self::Polynomial | Self::Sum => &["x"],
@@ -161,8 +163,9 @@ impl Kernel {
         self.operands().len()
     }
 
-    /// The elements of an input that every output element may depend on, such as
-    /// weights; `None` for an input that the kernel goes along.
+    /// The number of elements of an input that is read whole, because every output element may
+    /// depend on all of it, such as weights. `None` for an input that the kernel walks along
+    /// element by element.
     pub fn whole(self, input: usize, arguments: &Arguments) -> Option<u64> {
         let extent = u64::from(arguments.extent);
         match (self, input) {
@@ -172,14 +175,14 @@ impl Kernel {
         }
     }
 
-    /// The inputs that the kernel goes along.
+    /// The inputs that the kernel walks along, without those that it reads whole.
     fn along(self) -> impl Iterator<Item = usize> {
         let arguments = Arguments::default();
         (0..self.inputs()).filter(move |&input| self.whole(input, &arguments).is_none())
     }
 
-    /// The input in which an iteration finds the output of the one before,
-    /// unless the task works in place: the last that the kernel goes along.
+    /// The input that takes the output of the previous iteration, unless the task works in place:
+    /// the last one that the kernel walks along.
     pub fn iterated(self) -> usize {
         self.along().last().expect("every kernel goes along an input")
     }
@@ -199,8 +202,8 @@ impl Kernel {
         }
     }
 
-    /// Elements that belong together, such as a row: arrays are whole numbers of
-    /// them, and no chunk ends within one.
+    /// How many elements form one indivisible group, such as a row. Arrays hold whole groups, and
+    /// chunks end between groups.
     pub const fn grain(self, arguments: &Arguments) -> u64 {
         match self {
             Self::Transpose | Self::Matmul => arguments.extent as u64,
@@ -236,18 +239,18 @@ impl Kernel {
     /// The whole-number argument the kernel takes, if it takes one.
     pub const fn extent(self) -> Option<Extent> {
         match self {
-            // Beyond this degree the kernel says nothing more about a machine.
+            // Higher degrees would say nothing new about a machine.
             Self::Polynomial => Some(Extent::up_to("degree", 65_536, 16)),
-            // One tap is in the middle.
+            // The number is odd because one tap is in the middle.
             Self::Convolution => {
                 Some(Extent { numbers: Numbers::Odd, ..Extent::up_to("taps", 1025, 9) })
             }
-            // A block's counters stay in its shared memory.
+            // A block keeps its counters in shared memory, which bounds their number.
             Self::Histogram => Some(Extent::up_to("bins", 4096, 256)),
             Self::Transpose => Some(Extent::up_to("columns", 65_536, 1024)),
             Self::Matmul => Some(Extent::up_to("inner", 16_384, 1024)),
-            // Other lengths take other algorithms, with other costs. A signal is
-            // one thread's work on the CPU, and longer ones would be shared.
+            // Other lengths take other algorithms, with other costs. On the CPU one thread
+            // transforms a whole signal; longer ones would have to be shared among threads.
             Self::Fft => Some(Extent {
                 least: 2,
                 numbers: Numbers::PowersOfTwo,
@@ -263,24 +266,24 @@ impl Kernel {
         factor.into_iter().chain(self.extent().map(|extent| extent.name)).collect()
     }
 
-    /// Floating-point operations per element; a fused multiply-add is two.
+    /// Floating-point operations per element. A fused multiply-add counts as two.
     pub fn flops_per_element(self, arguments: &Arguments) -> f64 {
         let extent = f64::from(arguments.extent);
         match self {
             Self::Scale | Self::Sum | Self::Histogram => 1.0,
             Self::Saxpy => 2.0,
             Self::Polynomial | Self::Convolution | Self::Matmul => 2.0 * extent,
-            // By custom, 5 n log2(n) for n points, whatever the algorithm does.
+            // By convention 5 n log2(n) for n points, whatever the algorithm does.
             Self::Fft => 2.5 * extent.log2(),
             Self::Stencil => 3.0,
             Self::Transpose => 0.0,
-            // With every function counted as the series that the CPU twin has for it.
+            // Each function counts as many operations as its series in the CPU twin has.
             Self::BlackScholes => 136.0,
         }
     }
 
-    /// Bytes read and written per element when each array is touched once,
-    /// without those that are read whole.
+    /// Bytes read and written per element when each array is touched once. Inputs that are read
+    /// whole do not count; [`Kernel::whole_bytes`] has them.
     pub fn bytes_per_element(self) -> u64 {
         let written = match self.shape() {
             Shape::Map => 1,

@@ -1,14 +1,17 @@
-//! How far predictions are off, and how wide ranges have to be.
+//! How far off predictions are, and how wide ranges have to be.
 //!
-//! Ranges come from the scatter of the profile's models. That leaves out what no
-//! model knows, so their ends are moved, outwards or inwards, to where nine of ten trials of
-//! the same kind lie inside: conformalized quantile regression (Romano, Patterson, Candes,
-//! "Conformalized Quantile Regression", NeurIPS 2019), with a margin for each kind of plan.
-//! Whoever runs a plan does so some time after the calibration, and a machine that others share is
-//! another one then. So each pass of a calibration predicts what trials took in the other one.
-//! How far a trial lies outside is the logarithm of a ratio, as of errors; how far inside, a
-//! share of the way from the end to the prediction, for plans of one kind have ranges of very
-//! different widths, and moved by one ratio the narrow ones would have none left.
+//! Ranges come from the scatter of the profile's models, which leaves out what no model knows. So
+//! each end of a range is moved, outwards or inwards, to where nine of ten trials of its kind lie
+//! inside. This is conformalized quantile regression (Romano, Patterson, Candes, "Conformalized
+//! Quantile Regression", NeurIPS 2019), with a margin for each kind of plan.
+//!
+//! A plan is run some time after the calibration, and a machine shared with others has changed by
+//! then. So each of the two passes of a calibration predicts what the trials took in the other one.
+//!
+//! A trial outside its range scores the logarithm of a ratio, as errors do. A trial inside scores
+//! how far it lies along the way from the end of the range to the prediction. Ranges of plans of
+//! one kind have very different widths: if one ratio moved them all, nothing would be left of the
+//! narrow ones.
 
 use crate::plan::Plan;
 use crate::profile::{Accuracy, Handling, Margin, Profile};
@@ -19,25 +22,27 @@ use crate::simulate::{DRAWS, Forecast, SimulateError, forecast_all};
 use crate::stats::{conformal_quantile, median, quantile};
 use crate::units::Span;
 
-/// Trials that lie inside, of ten.
+/// The share of trials that a range should hold.
 const INSIDE: f64 = 0.9;
-/// With fewer trials than this, where nine of ten lie says too little.
+/// The fewest trials for which a quantile of nine in ten is worth a margin of its own.
 const FEWEST: usize = 10;
 
-/// A trial beside its prediction.
+/// A trial with its prediction.
 struct Scored {
     handling: Handling,
     predicted: Span,
-    /// Which half of the workloads it is of.
+    /// Which half of the workloads the trial belongs to: 0 or 1. Margins from one half are tested
+    /// on the other.
     half: usize,
     error: f64,
-    /// How far it lies outside of the ranges of other times, or below 0 inside: as in
-    /// [`Margin::score`].
+    /// How far each measured time lies outside its range, or, below 0, inside, on the scale of
+    /// [`Margin::score`]. With two passes there are two: each pass predicts the time in the other.
     scores: Vec<f64>,
 }
 
-/// Predicts the trials among the samples, and by the profile of each of two passes what they took
-/// in the other one; `None` if there are none.
+/// Predicts the trials among the samples and sums up how far off the predictions are. `None` if
+/// there are no trials. Where `passes` has the profile of each of two passes, margins come from
+/// predicting with one pass what the trials took in the other.
 pub fn assess(
     profile: &Profile,
     passes: Option<&[Profile; 2]>,
@@ -47,7 +52,7 @@ pub fn assess(
     if trials.is_empty() {
         return None;
     }
-    // Each half in ranges that were made with the other.
+    // The coverage of each half is counted in ranges whose margins come from the other half.
     let covered = [0, 1].into_iter().flat_map(|half| {
         let margins = margins(trials.iter().filter(|trial| trial.half != half));
         let here = trials.iter().filter(move |trial| trial.half == half);
@@ -69,7 +74,7 @@ pub fn assess(
     })
 }
 
-/// How far apart what the same trials took in the two passes lies.
+/// The median relative difference between what a trial took in the first pass and in the second.
 fn repeatability(trials: &[Trial]) -> Option<f64> {
     let apart = |trial: &Trial| {
         let [first, second] = halves(trial)?;
@@ -78,7 +83,8 @@ fn repeatability(trials: &[Trial]) -> Option<f64> {
     median(&trials.iter().filter_map(apart).collect::<Vec<f64>>())
 }
 
-/// What a trial took along with the first pass of the measurements, and with the second.
+/// The median times of a trial in the first and in the second pass of the measurements, in
+/// nanoseconds.
 fn halves(trial: &Trial) -> Option<[f64; 2]> {
     let all = trial.passes.len();
     let (first, second) = trial.passes.split_at(trial.in_first.unwrap_or(all / 2).min(all));
@@ -95,7 +101,7 @@ fn scored(profile: &Profile, passes: Option<&[Profile; 2]>, samples: &Samples) -
     let mut scored = Vec::new();
     let trials = samples.trials.chunk_by(|one, next| one.scenario == next.scenario);
     for (index, trials) in trials.enumerate() {
-        // Of another version's language, perhaps.
+        // Samples of another version may hold scenarios that this version does not read.
         let Ok(workload) = Workload::from_toml("trial", &trials[0].scenario) else { continue };
         let candidates = candidates(&workload).plans;
         let named = |trial: &Trial| {
@@ -113,7 +119,7 @@ fn scored(profile: &Profile, passes: Option<&[Profile; 2]>, samples: &Samples) -
             let predicted = forecast.makespan();
             let scores = match &apart {
                 None => vec![score(forecast, measured)],
-                // What one of the passes does not know says nothing of another time.
+                // If either pass cannot predict the plan, the trial has no score.
                 Some([one, other]) => {
                     scores_apart([&one[at], &other[at]], trial).unwrap_or_default()
                 }
@@ -130,7 +136,7 @@ fn scored(profile: &Profile, passes: Option<&[Profile; 2]>, samples: &Samples) -
     scored
 }
 
-/// Of each pass's prediction beside what the trial took in the other one.
+/// The scores of a trial in each pass: what one predicts against what the other measured.
 fn scores_apart(
     forecasts: [&Result<Forecast, SimulateError>; 2],
     trial: &Trial,
@@ -140,22 +146,26 @@ fn scores_apart(
     Some(vec![score(one?, second), score(other?, first)])
 }
 
-/// What both ends of a range have to be moved by for it to hold what was measured, and no more.
+/// How far both ends of a range would have to move for one of them to lie exactly at `measured`, in
+/// nanoseconds. Above 0, outwards: the logarithm of a factor. Below 0, inwards: the share of the
+/// way to the prediction.
 fn score(forecast: &Forecast, measured: f64) -> f64 {
     let middle = forecast.makespan().nanos_f64();
     let (low, high) = forecast.interval();
     let [low, high] = [low, high].map(|end| end.nanos_f64());
     if (low..=high).contains(&measured) {
         let width = (if measured < middle { low } else { high }) - middle;
-        // The prediction itself is in any range.
+        // A range that has shrunk to the prediction still holds it; this also avoids dividing 0 by
+        // 0.
         if measured == middle { -1.0 } else { (measured - middle) / width - 1.0 }
     } else {
         (low / measured).max(measured / high).ln()
     }
 }
 
-/// A margin for each kind of which there are enough on a scale, for those of which there are
-/// enough on all scales together, and one for all others.
+/// The margins, the most specific ones first: for each kind of plan and scale of predicted time
+/// with enough trials, for each kind with enough trials over all scales, and last one for all other
+/// plans.
 fn margins<'t>(trials: impl Iterator<Item = &'t Scored>) -> Vec<Margin> {
     let trials: Vec<&Scored> = trials.collect();
     let margin = &|handling: Option<Handling>, scale: Option<[Option<Span>; 2]>| {
@@ -167,7 +177,7 @@ fn margins<'t>(trials: impl Iterator<Item = &'t Scored>) -> Vec<Margin> {
         let trials = trials.iter().filter(fits);
         let count = trials.clone().count();
         let scores: Vec<f64> = trials.flat_map(|trial| &trial.scores).copied().collect();
-        // Of fewer than that takes, the farthest.
+        // With too few trials for the quantile, the largest score stands in for it.
         let farthest = || scores.iter().copied().max_by(f64::total_cmp);
         let score = conformal_quantile(&scores, INSIDE).or_else(farthest)?;
         let [from_ns, below_ns] = scale.unwrap_or_default();

@@ -1,19 +1,19 @@
-//! Random workloads, as the texts of scenarios.
+//! Random workloads, written as scenarios in TOML.
 
 use crate::kernels::{Kernel, Shape};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt::Write;
 
-/// Elements of a buffer: from a plan that is all latency to one that is all
-/// bandwidth. Larger ones would take most of the time and tell nothing else.
+/// The range of elements per buffer, from plans that are all latency to plans that are all
+/// bandwidth. Larger buffers would take most of the time and tell nothing new.
 const ELEMENTS: std::ops::Range<f64> = 8_192.0..4_194_304.0;
 const MOST_TASKS: usize = 3;
 const DEGREES: [u32; 4] = [8, 32, 128, 512];
 const BATCHES: [u64; 4] = [1, 1, 2, 4];
 
-/// So many workloads: chains of kernels over buffers of one size, which may be
-/// cut anywhere. The same seed gives the same texts.
+/// Draws `count` workloads: chains of kernels over buffers of one size, which may be cut anywhere.
+/// A seed always gives the same texts.
 pub fn scenarios(count: usize, seed: u64) -> Vec<String> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     (0..count).map(|number| scenario(number, &mut random)).collect()
@@ -40,7 +40,7 @@ fn scenario(number: usize, random: &mut ChaCha8Rng) -> String {
         buffer(&mut text, &to, if reduces { 1 } else { elements }, home);
         let mut reads = format!("{from:?}");
         if kernel == Kernel::Saxpy {
-            // The same array twice would be half the reading.
+            // Reading one array twice would move only half the data.
             let other = format!("y{task}");
             buffer(&mut text, &other, elements, "host");
             let _ = write!(reads, ", {other:?}");
@@ -66,11 +66,12 @@ fn buffer(text: &mut String, name: &str, elements: u64, home: &str) {
     );
 }
 
-/// Kernels of trials, which have no time for all of them.
+/// The kernels that trials draw from; there is no time for all kernels. A reduction comes last: it
+/// leaves one number, so no task can follow it.
 pub const TRIAL_KERNELS: [Kernel; 5] =
     [Kernel::Scale, Kernel::Saxpy, Kernel::Stencil, Kernel::Polynomial, Kernel::Sum];
 
-/// The last of them leaves one number, with which nothing more can be done.
+/// Draws a kernel, a reduction only for the last task.
 fn kernel(is_last: bool, random: &mut ChaCha8Rng) -> Kernel {
     let count = TRIAL_KERNELS.len() - usize::from(!is_last);
     TRIAL_KERNELS[random.random_range(0..count)]

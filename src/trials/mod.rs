@@ -1,8 +1,7 @@
-//! Trials: plans of small random workloads, run along with each pass of a
-//! calibration and predicted from what it found. They say how far predictions are off.
+//! Trials: plans of small random workloads, run along with each pass of a calibration and predicted
+//! from what it found. They say how far off predictions are.
 //!
-//! Invariant: nothing that predicts a time is fitted to a trial; only the width
-//! of the ranges is.
+//! Invariant: no model of a time is fitted to a trial; only the width of the ranges is.
 
 mod accuracy;
 mod drawn;

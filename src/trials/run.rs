@@ -1,4 +1,4 @@
-//! Running trials.
+//! Runs trials between the steps of a calibration.
 
 use super::drawn::scenarios;
 use crate::execute::{Effort, ExecuteError, Executor, InTurn};
@@ -14,7 +14,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::io::Write;
 
-/// Workloads that are tried; a quick calibration has no time for it.
+/// How many workloads are tried. A quick calibration has no time for any.
 const fn workloads(extent: Extent) -> usize {
     match extent {
         Extent::Full | Extent::Elsewhere => 24,
@@ -22,7 +22,7 @@ const fn workloads(extent: Extent) -> usize {
     }
 }
 
-/// Plans tried of each workload for each way of handling host memory: most
+/// Plans tried of each workload with pageable host memory. Pinned memory gets more, because most
 /// plans that anybody would choose are pinned.
 const PAGEABLE: usize = 1;
 const PINNED: usize = 3;
@@ -34,8 +34,9 @@ pub struct TrialError {
     pub source: ExecuteError,
 }
 
-/// Trials of a machine, which are run in rounds: where memory happens to lie makes a plan 3%
-/// faster at one time than at another, however long it is run each time.
+/// The trials of a machine. They are run in several rounds with memory allocated anew, because
+/// where memory happens to lie makes a plan up to 3% faster in one round than in another, however
+/// long each runs.
 pub struct Trials<'a> {
     device: &'a Device,
     team: &'a Team,
@@ -44,18 +45,17 @@ pub struct Trials<'a> {
 }
 
 impl<'a> Trials<'a> {
-    /// Those of a calibration.
+    /// The trials of a calibration, drawn with its seed.
     pub fn new(machine: &Provenance, device: &'a Device, team: &'a Team) -> Self {
         let seed = machine.seed;
         Self { device, team, seed, planned: planned(workloads(machine.extent), seed) }
     }
 
-    /// Has a round of all plans along with something else, which takes its steps one by one.
-    /// What it leaves over is run behind it, if it came to a good end.
+    /// Runs a round of all plans while `along` does other work: `along` gets the round and calls
+    /// its steps in between. When `along` has ended well, the steps that are left follow.
     ///
     /// # Errors
-    /// Those of what goes along. If a plan does not run or computes something wrong, a step
-    /// says so.
+    /// Those of `along`. A step fails if a plan does not run or computes a wrong result.
     pub fn round<T, E: From<TrialError>>(
         &mut self,
         along: impl FnOnce(&mut Round<'_>) -> Result<T, E>,
@@ -85,7 +85,7 @@ impl<'a> Trials<'a> {
         Ok(came_of_it)
     }
 
-    /// Adds the trials to samples that have all else, and writes them.
+    /// Adds the trials to the samples of everything else, and writes the trials.
     ///
     /// # Errors
     /// If they cannot be written.
@@ -100,22 +100,24 @@ impl<'a> Trials<'a> {
     }
 }
 
-/// A round of trials under way.
+/// A round of trials in progress.
 pub struct Round<'s> {
     planned: &'s [Planned],
     executors: &'s [Executor<'s>],
-    /// Those that have had a turn, and not all.
+    /// For each workload, its plans while they have had some of their turns, but not all.
     set_up: Vec<Option<InTurn<'s>>>,
     steps: usize,
-    /// Times with a core of its own, and others, plan by plan.
+    /// For each finished plan, the times taken with a core to itself, and those taken beside
+    /// others.
     times: Vec<[Vec<Span>; 2]>,
 }
 
 impl Round<'_> {
-    /// Gives all plans of a workload a turn, unless all have had theirs; whether it did.
+    /// Gives all plans of the next workload one turn. Returns `false` if all turns were done
+    /// already.
     ///
     /// # Errors
-    /// If a plan does not run or computes something wrong.
+    /// If a plan does not run or computes a wrong result.
     pub fn step(&mut self) -> Result<bool, TrialError> {
         let Some(left) = (self.all() - self.steps).checked_sub(1) else {
             return Ok(false);
@@ -142,25 +144,25 @@ impl Round<'_> {
         Ok(true)
     }
 
-    /// Whether a smaller share of the steps is done than of something else.
+    /// Whether the round has done a smaller share of its steps than `done` of `of`.
     pub fn is_behind(&self, (done, of): (usize, usize)) -> bool {
         self.steps * of < self.all() * done
     }
 
-    /// Turn by turn, one for each workload.
+    /// The number of steps: each turn of each workload is one.
     fn all(&self) -> usize {
         self.planned.len() * Effort::SHORT.turns
     }
 }
 
-/// A workload, those of its plans that are tried, and how they went.
+/// A workload, the plans chosen from it, and their trials so far.
 struct Planned {
     workload: Workload,
     plans: Vec<Plan>,
     trials: Vec<Trial>,
 }
 
-/// So many workloads; the same ones for the same seed.
+/// Draws `count` workloads and chooses plans for each. A seed always gives the same result.
 fn planned(count: usize, seed: u64) -> Vec<Planned> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let plan = |scenario: String| {
@@ -178,7 +180,7 @@ fn planned(count: usize, seed: u64) -> Vec<Planned> {
     scenarios(count, seed).into_iter().map(plan).collect()
 }
 
-/// The plan for the CPU, and some of the others by luck.
+/// The CPU's plan, and a random choice of the others.
 fn chosen(plans: Vec<Plan>, random: &mut impl Rng) -> Vec<Plan> {
     let (cpu, gpu): (Vec<Plan>, Vec<Plan>) =
         plans.into_iter().partition(|plan| plan.strategy.family == Family::Cpu);

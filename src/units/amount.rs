@@ -33,7 +33,7 @@ impl Bytes {
         Self(count * 4)
     }
 
-    /// How many `f32` values fit.
+    /// How many `f32` values fit into so many bytes, rounded down.
     pub const fn as_f32_count(self) -> u64 {
         self.0 / 4
     }
@@ -42,7 +42,7 @@ impl Bytes {
         self.0
     }
 
-    /// As an index or allocation size on this machine.
+    /// The number as an index or allocation size on this machine.
     pub fn as_usize(self) -> usize {
         usize::try_from(self.0).expect("hallway runs on 64-bit machines")
     }
@@ -89,7 +89,7 @@ const BINARY: [(&str, u64); 5] =
     [("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1)];
 
 impl fmt::Display for Bytes {
-    /// The largest binary unit that keeps the number at or above one: `64 MiB`, `1.5 KiB`.
+    /// Prints the largest binary unit that keeps the number at or above one: `64 MiB`, `1.5 KiB`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (unit, size) = BINARY.into_iter().find(|&(_, size)| self.0 >= size).unwrap_or(("B", 1));
         if self.0.is_multiple_of(size) {
@@ -103,7 +103,11 @@ impl fmt::Display for Bytes {
 impl FromStr for Bytes {
     type Err = ParseError;
 
-    /// Reads `"64 MiB"`, `"1.5 GB"`, `"512"`; binary and decimal units both mean what they say.
+    /// Reads `"64 MiB"`, `"1.5 GB"` or `"512"` (bytes). `KiB`, `MiB`, `GiB` and `TiB` are powers of
+    /// 1024; `kB`, `MB`, `GB` and `TB` are powers of 1000.
+    ///
+    /// # Errors
+    /// If the text is not a number with such a unit, or not a whole number of bytes below 2^64.
     fn from_str(text: &str) -> Result<Self, ParseError> {
         let error = || ParseError {
             text: text.to_owned(),
@@ -152,7 +156,7 @@ impl From<Bandwidth> for f64 {
 
 impl Bandwidth {
     /// # Panics
-    /// If the rate is not a positive finite number: callers check input first.
+    /// If the rate is not a positive finite number. Input is checked before it comes here.
     pub fn from_bytes_per_second(rate: f64) -> Self {
         Self::try_from(rate).unwrap_or_else(|_| panic!("a bandwidth of {rate} B/s"))
     }

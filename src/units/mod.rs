@@ -1,8 +1,7 @@
 //! Quantities with their units in the type, and how people write them.
 //!
-//! Invariant: nothing here knows what a GPU is. Time inside plans, timelines
-//! and runs is integer nanoseconds; `f64` seconds appear only where a model is
-//! fitted or a rate is solved for.
+//! Invariant: nothing here knows what a GPU is. Time inside plans, timelines and runs is integer
+//! nanoseconds; `f64` seconds appear only where a model is fitted or a rate is solved for.
 
 mod amount;
 mod time;
@@ -10,7 +9,7 @@ mod time;
 pub use amount::{Bandwidth, Bytes};
 pub use time::{Instant, Span};
 
-/// A text that should have been a quantity and was not.
+/// A text that does not describe the quantity that was expected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not {expected}")]
 pub struct ParseError {

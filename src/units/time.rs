@@ -1,4 +1,4 @@
-//! Points in time and lengths of time, which cannot be mixed up.
+//! Points in time and lengths of time, as two types that cannot be mixed up.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -26,19 +26,22 @@ impl Span {
         Self(millis * 1_000_000)
     }
 
-    /// Rounded to the nearest nanosecond.
+    /// Rounds to the nearest nanosecond.
     ///
     /// # Panics
-    /// If `seconds` is negative or not finite.
+    /// If `seconds` is negative, not finite, or longer than about 292 years.
     pub fn from_seconds_f64(seconds: f64) -> Self {
         Self::from_nanos_f64(seconds * 1e9)
     }
 
-    /// Rounded to the nearest nanosecond; see [`Span::from_seconds_f64`].
+    /// Rounds to the nearest nanosecond.
+    ///
+    /// # Panics
+    /// If `nanos` is negative, not finite, or 9.2e18 or more.
     pub fn from_nanos_f64(nanos: f64) -> Self {
         assert!((0.0..9.2e18).contains(&nanos), "a span of {nanos} ns");
-        // Rounded; a call into the mathematics library would cost more than all else,
-        // and processors convert signed numbers in one step.
+        // This runs for every simulated event. Adding a half and truncating rounds without a call
+        // into the mathematics library, and processors convert signed integers in one step.
         Self((nanos + 0.5) as i64 as u64)
     }
 
@@ -47,7 +50,7 @@ impl Span {
     }
 
     pub fn nanos_f64(self) -> f64 {
-        // See above; no plan lasts for 292 years.
+        // A signed integer converts in one step, and no plan lasts 292 years.
         self.0 as i64 as f64
     }
 
@@ -100,7 +103,7 @@ impl std::iter::Sum for Span {
 }
 
 impl fmt::Display for Span {
-    /// Three significant digits in the unit that fits: `4.52 us`, `13.8 ms`.
+    /// Prints three significant digits in the unit that fits: `4.52 us`, `13.8 ms`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (scale, unit) = match self.0 {
             0..1_000 => return write!(f, "{} ns", self.0),
@@ -139,7 +142,8 @@ impl Instant {
         Span(self.0.checked_sub(earlier.0).expect("time runs forwards"))
     }
 
-    /// So much before, and not before the start.
+    /// The point in time `span` before this one, or the start of the timeline if that would be
+    /// earlier.
     #[must_use]
     pub const fn earlier_by(self, span: Span) -> Self {
         Self(self.0.saturating_sub(span.0))
