@@ -1,4 +1,4 @@
-//! A kernel that holds a stream.
+//! A kernel that holds a stream until the host releases it.
 
 use super::device::{Context, Device};
 use super::error::{GpuError, check};
@@ -14,39 +14,40 @@ use std::time::{Duration, Instant};
 
 const ONE_THREAD: Grid = Grid { threads_per_block: 1, ..Grid::ONE_BLOCK };
 
-/// Holds a stream until it is released. One block spins on a word of host memory.
+/// Holds a stream until it is released: a kernel of one block spins on a word of host
+/// memory.
 ///
 /// # Motivation
 ///
-/// A short operation is over before the host has issued the next one: events
-/// around a chain of them would time the host. Behind a held stream the chain
-/// queues up, and then runs as fast as the device can.
+/// A short operation finishes before the host has issued the next one, so events around a
+/// chain of them would time the host. Behind a held stream the chain queues up, and after
+/// the release it runs as fast as the device can.
 ///
 /// # Pattern
 ///
-/// [`Blocker::hold`] a stream, record an event, issue the chain, record another,
-/// and [`Blocker::end`] it: that releases the stream, waits, and says if the hold
-/// lasted. Between hold and release, nothing may be called that waits for the
-/// device. Where other streams are to start with the held one, they wait for an
-/// event that is recorded in it.
+/// [`Blocker::hold`] a stream, record an event, issue the chain, record another event,
+/// and call [`Blocker::end`]. It releases the stream, waits for it, and fails if the hold
+/// ended early. Between hold and release, make no call that waits for the device. Other
+/// streams that are to start together with the held one wait for an event recorded in it.
 ///
 /// # Timeout
 ///
-/// A call that waits nevertheless, such as a first launch that loads code, or one
-/// call more than the device's queue has room for, would hang for ever. So the
-/// kernel gives up by itself after [`Blocker::TIMEOUT`] of the device's clock. What
-/// is behind it then runs while the host still issues, and its times are not what
-/// they seem: [`Blocker::end`] says so.
+/// A call that waits all the same would hang for ever: a first launch that loads code,
+/// say, or one call more than the device's queue has room for. The kernel therefore gives
+/// up after [`Blocker::TIMEOUT`], by the device's clock. The work behind it then runs
+/// while the host is still issuing, and its times mean nothing; [`Blocker::end`] reports
+/// that.
 ///
 /// # Caveats
 ///
-/// - The spinning block takes a place on one multiprocessor, and its looks cross
-///   the link, until the release.
-/// - The device sees the release about a microsecond after the host has written
-///   it; the first event, recorded behind the kernel, is after that.
-/// - Under a debugger or a profiler that runs kernels one by one, every hold lasts
-///   until its timeout.
-/// - One stream at a time: a second hold before the release is let go by it too.
+/// - Until the release, the spinning block occupies a place on one multiprocessor, and
+///   each read of the word crosses the link.
+/// - The device sees the release about a microsecond after the host has written it. The
+///   first event, recorded behind the kernel, comes later than that.
+/// - Under a debugger or profiler that serialises kernels, every hold lasts until its
+///   timeout.
+/// - Only one stream can be held at a time: the release for a second hold would release
+///   the first one, too.
 pub struct Blocker {
     context: Context,
     flag: PinnedMemory,
@@ -70,7 +71,8 @@ impl Blocker {
     }
 
     fn word(&self) -> &AtomicU32 {
-        // SAFETY: pinned memory is aligned and lives as long as `self`.
+        // SAFETY: pinned memory is aligned for a word and lives as long as `self`. Only
+        // this atomic writes the word on the host; the device only reads it.
         unsafe { &*self.flag.as_mut_ptr().cast::<AtomicU32>() }
     }
 
@@ -86,16 +88,17 @@ impl Blocker {
         let mut timeout = Self::TIMEOUT.as_nanos() as u64;
         let mut arguments: [*mut c_void; 3] =
             [(&raw mut flag).cast(), (&raw mut epoch).cast(), (&raw mut timeout).cast()];
-        // SAFETY: with unified addressing a pinned host address is a device
-        // address too; the flag is dropped behind the kernel's end.
+        // SAFETY: with unified addressing, the address of pinned host memory is valid on
+        // the device. `drop` waits for the kernel before the flag is freed. The three
+        // arguments have the types that the kernel declares.
         unsafe { start(self.function, &ONE_THREAD, stream.raw(), &mut arguments) }
     }
 
-    /// Releases the stream and waits until it and others are through.
+    /// Releases the stream and waits until all of `streams` are done.
     ///
     /// # Errors
-    /// [`GpuError::HeldTooLong`] if the kernel had given up before the release; as
-    /// for [`Blocker::finish`].
+    /// [`GpuError::HeldTooLong`] if the kernel may have given up before the release,
+    /// [`GpuError::Timeout`] if a stream does not finish, or what the driver reports.
     pub fn end(&self, streams: &[&Stream]) -> Result<(), GpuError> {
         let held = self.held_since.elapsed();
         self.release();
@@ -107,11 +110,12 @@ impl Blocker {
         }
     }
 
+    /// Releases the held stream, without waiting for anything.
     pub fn release(&self) {
         self.word().store(self.epoch, Ordering::SeqCst);
     }
 
-    /// Waits for a stream with a limit, for use where a hang is conceivable.
+    /// Waits for a stream, but not for ever. For use where the device might hang.
     ///
     /// # Errors
     /// [`GpuError::Timeout`], or what the driver reports.
@@ -129,13 +133,15 @@ impl Blocker {
 }
 
 impl Drop for Blocker {
-    /// Where an error came between hold and end, the kernel still looks at the flag.
+    /// Releases the kernel if it still spins because an error came between hold and end,
+    /// and waits for it before the flag is freed.
     fn drop(&mut self) {
         if self.word().load(Ordering::SeqCst) != self.epoch {
             self.release();
-            // What may have failed before is said elsewhere.
+            // Dropping cannot report an error; what failed before has been reported by
+            // its call.
             let _ = self.context.within(|| {
-                // SAFETY: only waits.
+                // SAFETY: the call only waits for the device.
                 check("cuCtxSynchronize", unsafe { sys::cuCtxSynchronize() })
             });
         }

@@ -1,4 +1,4 @@
-//! Finding and opening a device.
+//! Finding, opening and describing a GPU.
 
 use super::error::{GpuError, check};
 use super::kernels::Module;
@@ -8,31 +8,32 @@ use std::cell::OnceCell;
 use std::ffi::CStr;
 use std::path::Path;
 
-/// One GPU with its primary context, current on the thread that opened it.
+/// One GPU with its primary context.
 ///
-/// Not `Send`: a context is current per thread, and hallway issues from one.
+/// Not `Send`: a context is current per thread, and hallway issues from one thread.
 pub struct Device {
     handle: sys::CUdevice,
     context: Context,
-    /// The other GPUs of the machine in their order, opened when asked for.
+    /// The other visible GPUs in the driver's order; each is opened when first asked for.
     others: Vec<(usize, OnceCell<Device>)>,
     module: OnceCell<Module>,
     not_send: std::marker::PhantomData<*const ()>,
 }
 
-/// What a call is made in: of memory, streams and events, each belongs to one.
+/// A context of the driver. Memory, streams and events each belong to one, and a call is
+/// made in the one that is current.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Context(sys::CUcontext);
 
 impl Context {
-    /// Makes it current for as long as `work` takes.
+    /// Makes the context current while `work` runs, and then restores the previous one.
     pub fn within<T>(self, work: impl FnOnce() -> Result<T, GpuError>) -> Result<T, GpuError> {
         let mut popped = std::ptr::null_mut();
-        // SAFETY: the context is alive: whoever has it borrows from its device or
-        // is dropped before it.
+        // SAFETY: the context is alive: its user borrows the device or is dropped before
+        // it.
         check("cuCtxPushCurrent", unsafe { sys::cuCtxPushCurrent_v2(self.0) })?;
         let result = work();
-        // SAFETY: pushed just now.
+        // SAFETY: the context popped is the one pushed above.
         check("cuCtxPopCurrent", unsafe { sys::cuCtxPopCurrent_v2(&raw mut popped) })?;
         result
     }
@@ -42,27 +43,28 @@ impl Context {
     }
 }
 
-/// What the driver says of the device.
+/// What the driver and the operating system tell about a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Description {
     pub name: String,
-    /// The newest CUDA version that the driver supports, e.g. `13.0`.
+    /// The newest CUDA version that the driver supports, such as `13.0`.
     pub cuda: String,
-    /// Driver version, e.g. `580.159.03`, where the system tells.
+    /// The driver's version, such as `580.159.03`; `None` where the system does not tell.
     pub driver: Option<String>,
     pub compute_capability: String,
     pub multiprocessors: u32,
     pub memory: Bytes,
     pub copy_engines: u32,
-    /// Link speed and width, e.g. `32.0 GT/s PCIe x16`, where the system tells.
+    /// Speed and width of the PCIe link, such as `32.0 GT/s PCIe x16`; `None` where the
+    /// system does not tell.
     pub link: Option<String>,
 }
 
 impl Device {
-    /// Opens GPU `ordinal` and makes its primary context current.
+    /// Opens GPU `ordinal` and makes its primary context current on the calling thread.
     ///
     /// # Errors
-    /// If there is no driver, no such device, or the context cannot be had.
+    /// If there is no driver or no such device, or the driver refuses the context.
     pub fn open(ordinal: usize) -> Result<Self, GpuError> {
         let count = Self::count()?;
         if count == 0 {
@@ -81,7 +83,8 @@ impl Device {
     fn retain(ordinal: usize, others: Vec<(usize, OnceCell<Self>)>) -> Result<Self, GpuError> {
         let mut handle = 0;
         let mut context = std::ptr::null_mut();
-        // SAFETY: the driver is initialised and the ordinal is in range.
+        // SAFETY: the driver is initialised and the ordinal is in range; `handle` and
+        // `context` are written on success.
         unsafe {
             check("cuDeviceGet", sys::cuDeviceGet(&raw mut handle, ordinal as i32))?;
             let retained = sys::cuDevicePrimaryCtxRetain(&raw mut context, handle);
@@ -91,11 +94,11 @@ impl Device {
         Ok(Self { handle, context, others, module, not_send: std::marker::PhantomData })
     }
 
-    /// This GPU and the others of the machine: 0 is this one. The context that is
-    /// current stays so.
+    /// GPU `index`, where 0 is this one and the others follow in the driver's order. It
+    /// is opened if need be; the current context stays current.
     ///
     /// # Errors
-    /// If there are not so many, or the context of that one cannot be had.
+    /// If there are not that many GPUs, or the driver refuses the context.
     pub fn nth(&self, index: usize) -> Result<&Self, GpuError> {
         let Some(place) = index.checked_sub(1) else { return Ok(self) };
         let count = self.visible();
@@ -109,12 +112,12 @@ impl Device {
         Ok(other.get_or_init(|| opened))
     }
 
-    /// How many there are with the others.
+    /// How many GPUs are visible, this one included.
     pub fn visible(&self) -> usize {
         self.others.len() + 1
     }
 
-    /// Makes the context of this GPU the one that calls are made in.
+    /// Makes this GPU's context current on the calling thread.
     ///
     /// # Errors
     /// If the driver refuses.
@@ -127,20 +130,20 @@ impl Device {
         self.context
     }
 
-    /// Whether this GPU reaches the other's memory.
+    /// Whether this GPU can access the other's memory directly (peer access).
     ///
     /// # Errors
     /// If the driver does not answer.
     pub fn reaches(&self, other: &Self) -> Result<bool, GpuError> {
         let mut can = 0;
-        // SAFETY: both handles are valid and the word is written on success.
+        // SAFETY: both handles are valid, and `can` is written on success.
         let result = unsafe { sys::cuDeviceCanAccessPeer(&raw mut can, self.handle, other.handle) };
         check("cuDeviceCanAccessPeer", result)?;
         Ok(can != 0)
     }
 
-    /// Lets this GPU reach the other's memory, if it can: copies between them then
-    /// go no way round through the host.
+    /// Enables peer access to the other GPU's memory if the hardware can do it. Copies
+    /// between the two then bypass host memory.
     ///
     /// # Errors
     /// If the driver refuses.
@@ -148,7 +151,7 @@ impl Device {
         if !self.reaches(other)? {
             return Ok(());
         }
-        // SAFETY: the other's context is retained as long as it lives.
+        // SAFETY: the other's context is retained as long as the other device lives.
         self.context.within(|| match unsafe { sys::cuCtxEnablePeerAccess(other.context.0, 0) } {
             sys::CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED => Ok(()),
             result => check("cuCtxEnablePeerAccess", result),
@@ -158,14 +161,16 @@ impl Device {
     /// How many GPUs the driver shows.
     ///
     /// # Errors
-    /// [`GpuError::NoDriver`] without a driver; whatever else the driver says.
+    /// [`GpuError::NoDriver`] without a driver, [`GpuError::NoDevice`] if it says that
+    /// there is no GPU; otherwise what the driver says.
     pub fn count() -> Result<usize, GpuError> {
-        // SAFETY: only asks the loader; without this, any call would panic.
+        // SAFETY: the call only asks the dynamic loader. Without a driver library, any
+        // other call would panic.
         if !unsafe { sys::is_culib_present() } {
             return Err(GpuError::NoDriver);
         }
         let mut count = 0;
-        // SAFETY: the library is there; `cuInit` may be called repeatedly.
+        // SAFETY: the library is loaded, and `cuInit` may be called repeatedly.
         unsafe {
             if sys::cuInit(0) == sys::CUresult::CUDA_ERROR_NO_DEVICE {
                 return Err(GpuError::NoDevice);
@@ -176,13 +181,15 @@ impl Device {
         Ok(usize::try_from(count).unwrap_or(0))
     }
 
+    /// Asks the driver and the operating system about the device.
+    ///
     /// # Errors
     /// If the driver does not answer.
     pub fn describe(&self) -> Result<Description, GpuError> {
         let mut name = [0; 256];
         let mut version = 0;
         let mut memory = 0;
-        // SAFETY: the handle is valid and the buffers are as long as stated.
+        // SAFETY: the handle is valid, and the buffers are as long as stated.
         let name = unsafe {
             check("cuDeviceGetName", sys::cuDeviceGetName(name.as_mut_ptr(), 256, self.handle))?;
             check("cuDriverGetVersion", sys::cuDriverGetVersion(&raw mut version))?;
@@ -209,27 +216,27 @@ impl Device {
 
     pub(super) fn attribute(&self, attribute: Attribute) -> Result<u32, GpuError> {
         let mut value = 0;
-        // SAFETY: the handle is valid and `value` is written on success.
+        // SAFETY: the handle is valid, and `value` is written on success.
         let result = unsafe { sys::cuDeviceGetAttribute(&raw mut value, attribute, self.handle) };
         check("cuDeviceGetAttribute", result)?;
         Ok(u32::try_from(value).unwrap_or(0))
     }
 
-    /// Free device memory at this moment.
+    /// How much device memory is free now.
     ///
     /// # Errors
     /// If the driver does not answer.
     pub fn free_memory(&self) -> Result<Bytes, GpuError> {
         let (mut free, mut total) = (0, 0);
         self.context.within(|| {
-            // SAFETY: a context is current and both words are written on success.
+            // SAFETY: a context is current, and both words are written on success.
             let result = unsafe { sys::cuMemGetInfo_v2(&raw mut free, &raw mut total) };
             check("cuMemGetInfo", result)
         })?;
         Ok(Bytes::new(free as u64))
     }
 
-    /// The compiled kernel library, compiled at its first use.
+    /// The kernel library, compiled at its first use.
     pub(super) fn module(&self) -> Result<&Module, GpuError> {
         if let Some(module) = self.module.get() {
             return Ok(module);
@@ -240,17 +247,17 @@ impl Device {
         Ok(self.module.get_or_init(|| module))
     }
 
-    /// Domain, bus, device and function, such as `0000:18:00.0`.
+    /// PCI domain, bus, device and function, such as `0000:18:00.0`.
     pub(super) fn pci_bus_id(&self) -> Option<String> {
         let mut id = [0; 32];
         // SAFETY: the buffer is as long as stated.
         let result = unsafe { sys::cuDeviceGetPCIBusId(id.as_mut_ptr(), 32, self.handle) };
         check("cuDeviceGetPCIBusId", result).ok()?;
-        // SAFETY: the driver wrote a terminated string.
+        // SAFETY: the driver wrote a zero-terminated string into the buffer.
         Some(unsafe { CStr::from_ptr(id.as_ptr()) }.to_string_lossy().to_lowercase())
     }
 
-    /// The link as the operating system sees it; a virtual machine may hide it.
+    /// The PCIe link as the operating system sees it. A virtual machine may hide it.
     fn link(&self) -> Option<String> {
         let folder = Path::new("/sys/bus/pci/devices").join(self.pci_bus_id()?);
         let read = |name| std::fs::read_to_string(folder.join(name)).ok();
@@ -267,12 +274,13 @@ impl Drop for Device {
             drop(module);
             Ok(())
         });
-        // SAFETY: retained once in `retain`.
+        // SAFETY: the context was retained once, in `retain`; nothing of this device uses
+        // it any more.
         unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.handle) };
     }
 }
 
-/// The kernel driver's version; only Linux tells.
+/// The version of the driver's kernel module. Only Linux tells it.
 fn driver_version() -> Option<String> {
     let text = std::fs::read_to_string("/proc/driver/nvidia/version").ok()?;
     let words = text.lines().next()?.split_whitespace();

@@ -1,4 +1,4 @@
-//! What can go wrong with a device.
+//! The errors of this room: what is missing on the machine, and which calls failed.
 
 use crate::units::Bytes;
 use cudarc::driver::sys::CUresult;
@@ -12,11 +12,11 @@ pub enum GpuError {
     NoDevice,
     #[error("there is no GPU {wanted}; this machine has {count}, counted from 0")]
     NoSuchDevice { wanted: usize, count: usize },
-    #[error("this takes {wanted} GPUs, and {count} are visible")]
+    #[error("this needs {wanted} GPUs, but only {count} are visible")]
     TooFewDevices { wanted: usize, count: usize },
     #[error(
-        "NVRTC was not found: install the CUDA toolkit's libnvrtc or set LD_LIBRARY_PATH; of CUDA \
-         13 and later the name libnvrtc.so has to be there, without a version"
+        "NVRTC was not found: install the CUDA toolkit's libnvrtc or set LD_LIBRARY_PATH; from \
+         CUDA 13 on, it is found only as libnvrtc.so, without a version"
     )]
     NoCompiler,
     #[error(
@@ -25,8 +25,8 @@ pub enum GpuError {
     )]
     NoLibrary { library: &'static str, file: &'static str, kernel: &'static str },
     #[error(
-        "this GPU does not move managed memory page by page (concurrent managed access): leave \
-         --managed out"
+        "this GPU does not migrate managed memory page by page (it lacks concurrent managed \
+         access): leave --managed out"
     )]
     NoManagedMemory,
     #[error("only {free} of device memory is free: leave --managed out, or free some")]
@@ -35,14 +35,17 @@ pub enum GpuError {
     Compile { log: String },
     #[error("{call} failed: {name}")]
     Call { call: &'static str, name: String },
-    #[error("issuing work to a stream took longer than the {seconds} s for which it is held")]
+    #[error(
+        "a held stream was not released within {seconds} s, after which the hold ends by itself"
+    )]
     HeldTooLong { seconds: u64 },
     #[error("an operation on the device did not finish within {seconds} s")]
     Timeout { seconds: u64 },
 }
 
 impl GpuError {
-    /// Whether the machine lacks what was asked of it.
+    /// Whether something that the caller needs is missing on this machine, as opposed to
+    /// failing.
     pub fn is_absence(&self) -> bool {
         matches!(
             self,
@@ -57,14 +60,15 @@ impl GpuError {
     }
 }
 
-/// Turns a driver call's result into ours. Only called once the driver is
-/// known to be there, so asking it for the error's name is safe.
+/// Turns the result of a driver call into a [`GpuError`]. It is called only once the
+/// driver has been loaded, so asking the driver for the error's name is safe.
 pub(super) fn check(call: &'static str, result: CUresult) -> Result<(), GpuError> {
     if result == CUresult::CUDA_SUCCESS {
         return Ok(());
     }
     let mut name = std::ptr::null();
-    // SAFETY: the driver is loaded; on success `name` points to a static string.
+    // SAFETY: the driver is loaded; on success `name` points to a static, zero-terminated
+    // string.
     let name = unsafe {
         match cudarc::driver::sys::cuGetErrorName(result, &raw mut name) {
             CUresult::CUDA_SUCCESS if !name.is_null() => {

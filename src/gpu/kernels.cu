@@ -1,9 +1,9 @@
-// The kernel library. Each kernel has a CPU twin in src/host that computes the
-// same thing; src/kernels says what each one means.
+// The kernel library. Each kernel has a CPU twin in src/host that computes the same
+// result; src/kernels documents what each one computes.
 
 typedef unsigned long long u64;
 
-// As `Work` in kernels.rs.
+// The layout is that of `Work` in kernels.rs.
 struct Work {
     const float *x;
     const float *y;
@@ -21,7 +21,7 @@ struct Work {
 #define PER_THREAD 4
 #define REDUCTION_BLOCKS 1024
 
-// Each thread works on PER_THREAD elements a block's width apart: neighbouring
+// Each thread works on PER_THREAD elements that are THREADS apart, so neighbouring
 // threads touch neighbouring elements.
 #define FOR_EACH_ELEMENT(i, count)                                             \
     _Pragma("unroll") for (u64 part = 0,                                       \
@@ -30,9 +30,10 @@ struct Work {
                            part < PER_THREAD; part++, i += THREADS)            \
         if (i < (count))
 
-// Each thread works on PER_THREAD elements at once, a grid's width apart, and goes on as far
-// behind them. Which of them there are is asked of each: were the last few read one by one,
-// each would be waited for, and a sum of 7,360 elements take 0.4 us longer than one of 8,192.
+// Each thread works on PER_THREAD elements at once, a grid's width apart, and then
+// advances by as many. The loop body checks each element against `count`. Reading a
+// remainder one element at a time would wait for each: a sum of 7,360 elements would take
+// 0.4 us longer than one of 8,192.
 #define FOR_EACH_ROUND(i, stride, count)                                       \
     for (u64 stride = (u64)gridDim.x * THREADS,                                \
              i = (u64)blockIdx.x * THREADS + threadIdx.x;                      \
@@ -55,7 +56,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) polynomial(Work w) {
         x[part] = i < w.count ? w.x[i] : 0.0f;
         value[part] = 1.0f;
     }
-    // Independent chains hide the latency of the dependent multiply-adds.
+    // Each multiply-add depends on the one before. Independent chains hide that latency.
 #pragma unroll 8
     for (unsigned k = 0; k < w.extent; k++) {
 #pragma unroll
@@ -78,7 +79,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) stencil(Work w) {
     }
 }
 
-// To 1e-7, as in the CPU twin: Abramowitz and Stegun, 26.2.17.
+// The normal distribution function to 1e-7, as in the CPU twin: Abramowitz and Stegun,
+// 26.2.17.
 __device__ float normal(float d) {
     float k = 1.0f / fmaf(0.2316419f, fabsf(d), 1.0f);
     float series = fmaf(1.3302744f, k, -1.8212559f);
@@ -98,11 +100,12 @@ extern "C" __global__ void __launch_bounds__(THREADS) black_scholes(Work w) {
     }
 }
 
-// As many bytes as the launch says.
+// Dynamic shared memory; the launch says how many bytes.
 extern __shared__ float4 dynamic_shared[];
 
-// Each thread has four neighbouring outputs and moves a window of eight inputs
-// along: for four weights it reads one vector of each. What is not there is zero.
+// Each thread computes four neighbouring outputs and slides a window of eight inputs
+// along. For every four weights it reads one vector of weights and one of inputs. Weights
+// beyond the last and inputs beyond the tile count as zero.
 extern "C" __global__ void __launch_bounds__(THREADS) convolution(Work w) {
     unsigned groups = (w.extent + 3) / 4, tile_length = THREADS + groups;
     float4 *tile = dynamic_shared, *weights = dynamic_shared + tile_length;
@@ -132,7 +135,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) convolution(Work w) {
         }
         low = high;
     }
-    // By way of the tile, so that neighbouring threads store neighbours.
+    // The outputs pass through the tile, so that neighbouring threads store neighbouring
+    // elements.
     __syncthreads();
     tile[threadIdx.x] = make_float4(sum[0], sum[1], sum[2], sum[3]);
     __syncthreads();
@@ -143,8 +147,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) convolution(Work w) {
 
 #define TILE 32
 
-// A tile is read along its rows and written along its columns, by way of shared
-// memory whose rows are one longer, so that a column lies in all banks.
+// A tile is read along its rows and written along its columns, through shared memory. Its
+// rows there are one element longer than the tile, so that a column touches every bank
+// once.
 extern "C" __global__ void __launch_bounds__(THREADS) transpose(Work w) {
     float *tile = (float *)dynamic_shared;
     u64 columns = w.extent, rows = w.count / columns, across = (columns + TILE - 1) / TILE;
@@ -179,9 +184,9 @@ __device__ float block_sum(float value) {
     return value;
 }
 
-// One launch: every block leaves its part in the workspace, and the last one
-// to finish adds the parts up. The counter behind the parts wraps to zero by
-// itself, so the workspace is cleared only once, when it is allocated.
+// One launch does it all: every block leaves its partial sum in the workspace, and the
+// last block to finish adds them up. `atomicInc` wraps the counter behind the partial
+// sums back to zero, so the workspace is cleared only once, when it is allocated.
 extern "C" __global__ void __launch_bounds__(THREADS) sum(Work w) {
     __shared__ bool last;
     float parts[PER_THREAD] = {};
@@ -210,8 +215,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) sum(Work w) {
     if (threadIdx.x == 0) w.out[0] = value;
 }
 
-// One launch: blocks count in shared memory and add to counters in the workspace.
-// The last one to finish writes these out and leaves zeros for the next launch.
+// One launch does it all: blocks count in shared memory and then add their counts to the
+// totals in the workspace. The last block to finish writes the totals out and zeroes them
+// for the next launch.
 extern "C" __global__ void __launch_bounds__(THREADS) histogram(Work w) {
     __shared__ bool last;
     unsigned *counts = (unsigned *)dynamic_shared, *totals = (unsigned *)w.workspace;
@@ -225,7 +231,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) histogram(Work w) {
             u64 at = i + k * stride;
             x[k] = at < w.count ? w.x[at] : 0.0f;
         }
-        // A float becomes the nearest number there is, and one that is none 0.
+        // The conversion saturates: negative numbers and NaN become 0, large ones the
+        // last bin.
 #pragma unroll
         for (int k = 0; k < PER_THREAD; k++)
             if (i + k * stride < w.count)
@@ -247,7 +254,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) histogram(Work w) {
     }
 }
 
-// Spins until the host writes `epoch`, or the time is up.
+// Spins until the host writes `epoch` or the timeout has passed.
 extern "C" __global__ void hold_until_released(volatile unsigned *flag, unsigned epoch,
                                                u64 timeout_ns) {
     u64 start, now;

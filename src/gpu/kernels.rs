@@ -1,4 +1,5 @@
-//! The kernel library on the device: compiled from CUDA C once per process.
+//! Kernels on the device: the CUDA C library, compiled once per process, and launches of
+//! it and of NVIDIA's libraries.
 
 use super::device::Device;
 use super::error::{GpuError, check};
@@ -15,10 +16,10 @@ const SOURCE: &str = include_str!("kernels.cu");
 /// A loaded module with a handle for every kernel.
 pub(super) struct Module {
     handle: sys::CUmodule,
-    /// Of the kernels that are written in the source.
+    /// One handle for each kernel that is written in `kernels.cu`.
     functions: Vec<(Kernel, sys::CUfunction)>,
     pub blocker: sys::CUfunction,
-    /// What it was loaded from: terminated PTX.
+    /// The zero-terminated PTX that the module was loaded from.
     image: Vec<std::ffi::c_char>,
 }
 
@@ -27,14 +28,14 @@ impl Module {
         Self::load(compile_ptx(major, minor)?)
     }
 
-    /// The same once more.
+    /// Loads a second module from this one's PTX.
     pub fn load_again(&self) -> Result<Self, GpuError> {
         Self::load(self.image.clone())
     }
 
     fn load(image: Vec<std::ffi::c_char>) -> Result<Self, GpuError> {
         let mut handle = std::ptr::null_mut();
-        // SAFETY: NVRTC returns terminated PTX text.
+        // SAFETY: a context is current, and the image is zero-terminated PTX of NVRTC.
         let result = unsafe { sys::cuModuleLoadData(&raw mut handle, image.as_ptr().cast()) };
         if result == sys::CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION {
             let log = "NVRTC is newer than the driver: update the driver, or have LD_LIBRARY_PATH \
@@ -45,7 +46,7 @@ impl Module {
         let (functions, blocker) = (Vec::new(), std::ptr::null_mut());
         let mut module = Self { handle, functions, blocker, image };
         for kernel in Kernel::ALL.into_iter().filter(|&kernel| kernel.library().is_none()) {
-            // C has no dashes in names.
+            // C allows no dashes in names.
             let function = module.function(&kernel.name().replace('-', "_"))?;
             module.functions.push((kernel, function));
         }
@@ -56,7 +57,8 @@ impl Module {
     fn function(&self, name: &str) -> Result<sys::CUfunction, GpuError> {
         let name = CString::new(name).expect("kernel names have no zero byte");
         let mut function = std::ptr::null_mut();
-        // SAFETY: the module is loaded; the handle is written on success.
+        // SAFETY: the module is loaded, the name is zero-terminated, and `function` is
+        // written on success.
         let result =
             unsafe { sys::cuModuleGetFunction(&raw mut function, self.handle, name.as_ptr()) };
         check("cuModuleGetFunction", result)?;
@@ -66,13 +68,17 @@ impl Module {
 
 impl Drop for Module {
     fn drop(&mut self) {
-        // SAFETY: loaded in `load` and unloaded once, before the context goes.
+        // SAFETY: the module was loaded in `load` and is unloaded only here, before its
+        // context is released.
         unsafe { sys::cuModuleUnload(self.handle) };
     }
 }
 
+/// Compiles the source for a compute capability, or for the newest older one that NVRTC
+/// knows.
 fn compile_ptx(major: u32, minor: u32) -> Result<Vec<std::ffi::c_char>, GpuError> {
-    // SAFETY: only asks the loader; without this, any call would panic.
+    // SAFETY: the call only asks the dynamic loader. Without NVRTC, any other call would
+    // panic.
     if !unsafe { nvrtc_sys::is_culib_present() } {
         return Err(GpuError::NoCompiler);
     }
@@ -82,10 +88,10 @@ fn compile_ptx(major: u32, minor: u32) -> Result<Vec<std::ffi::c_char>, GpuError
         nvrtc::create_program(&source, None).map_err(|_| failed("nvrtcCreateProgram failed"))?;
     let own = 10 * major + minor;
     let option = |number: u32| [format!("--gpu-architecture=compute_{number}")];
-    // SAFETY: the program was just created and is destroyed once, at the end.
+    // SAFETY: the program was created above and is destroyed once, below.
     unsafe {
         let mut compiled = nvrtc::compile_program(program, &option(own));
-        // The driver takes what is for an older architecture, too.
+        // If NVRTC is older than the GPU, an older architecture's PTX runs, too.
         if compiled.is_err()
             && let Some(older) = newest_known(own)
         {
@@ -102,14 +108,15 @@ fn compile_ptx(major: u32, minor: u32) -> Result<Vec<std::ffi::c_char>, GpuError
     }
 }
 
-/// The newest architecture that NVRTC knows, of those before this one; `None` if it knows this
-/// one, or none before it.
+/// The newest architecture that NVRTC supports among those older than `own`. `None` if it
+/// supports `own` itself, or nothing older.
 ///
 /// # Safety
-/// NVRTC must be there.
+/// NVRTC must be loaded.
 unsafe fn newest_known(own: u32) -> Option<u32> {
     let mut count = 0;
-    // SAFETY: the list has room for as many as were counted.
+    // SAFETY: the caller promises that NVRTC is loaded; the list has room for as many
+    // entries as NVRTC counted.
     let known = unsafe {
         nvrtc_sys::nvrtcGetNumSupportedArchs(&raw mut count).result().ok()?;
         let mut known = vec![0; usize::try_from(count).ok()?];
@@ -124,14 +131,16 @@ unsafe fn newest_known(own: u32) -> Option<u32> {
 /// # Safety
 /// The program must be alive.
 unsafe fn log_of(program: nvrtc_sys::nvrtcProgram) -> String {
-    // SAFETY: as the caller promises; NVRTC terminates the log.
+    // SAFETY: the caller promises that the program is alive; NVRTC terminates the log
+    // with a zero.
     match unsafe { nvrtc::get_program_log(program) } {
         Ok(log) => unsafe { CStr::from_ptr(log.as_ptr()) }.to_string_lossy().into_owned(),
         Err(_) => "NVRTC gave no log".to_owned(),
     }
 }
 
-/// The arguments of every kernel of the library, as `struct Work` in the source.
+/// The arguments of every kernel in `kernels.cu`. The layout is that of `struct Work`
+/// there.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Work {
@@ -147,10 +156,10 @@ struct Work {
     extent: u32,
 }
 
-/// Whether this machine has what a kernel needs besides a driver and NVRTC.
+/// Whether this machine has the library that a kernel needs besides a driver and NVRTC.
 ///
 /// # Errors
-/// [`GpuError::NoLibrary`].
+/// [`GpuError::NoLibrary`] if it has not.
 pub fn supports(kernel: Kernel) -> Result<(), GpuError> {
     match kernel.library() {
         Some(Library::Cublas) => Blas::find(),
@@ -159,11 +168,11 @@ pub fn supports(kernel: Kernel) -> Result<(), GpuError> {
     }
 }
 
-/// What libraries keep for a stream.
+/// What NVIDIA's libraries keep for one stream.
 #[derive(Default)]
 pub(super) struct StreamLibraries {
     blas: Option<Blas>,
-    /// By length and number of signals.
+    /// Plans by the length and the number of their signals.
     ffts: BTreeMap<(u64, u64), FftPlan>,
 }
 
@@ -187,7 +196,7 @@ impl StreamLibraries {
     }
 }
 
-/// A kernel with its arguments and geometry, ready to be started any number of times.
+/// A kernel with its arguments and grid, ready to be launched any number of times.
 pub struct Launch {
     code: Code,
     work: Work,
@@ -200,12 +209,13 @@ enum Code {
 }
 
 impl Launch {
-    /// `inputs` and `output` are device addresses; `count` the elements worked
-    /// on and `input_count` the elements of each input; `lead` as in
-    /// [`crate::host`]; `workspace` the address of a reduction's workspace.
+    /// `inputs` and `output` are device addresses, and `workspace` is that of a
+    /// reduction's workspace. `count` is the number of elements worked on, `input_count`
+    /// that of each input; `lead` is defined at [`crate::host::Team::run`].
     ///
     /// # Errors
-    /// If the kernel library cannot be compiled, or [`GpuError::NoLibrary`].
+    /// If the kernel library cannot be compiled; [`GpuError::NoLibrary`] if the kernel's
+    /// library is missing.
     pub fn new(
         device: &Device,
         (kernel, arguments): (Kernel, Arguments),
@@ -219,7 +229,8 @@ impl Launch {
             None => {
                 let mut functions = device.module()?.functions.iter();
                 let found = functions.find(|&&(one, _)| one == kernel);
-                let &(_, function) = found.expect("the source has all that no library has");
+                let &(_, function) =
+                    found.expect("every kernel that no library provides is in the source");
                 Code::Ours { function, grid: Grid::of(kernel, &arguments, count) }
             }
         };
@@ -240,7 +251,8 @@ impl Launch {
         })
     }
 
-    /// Makes what a library keeps for a stream and work like this.
+    /// Creates what a library keeps for a stream and this launch's shape, if it is not
+    /// there yet.
     pub(super) fn prepare(
         &self,
         stream: sys::CUstream,
@@ -253,14 +265,18 @@ impl Launch {
         }
     }
 
+    /// Launches the kernel in a stream.
+    ///
+    /// # Safety
+    /// The memory that the launch names must be valid until the stream has executed it.
     pub(super) unsafe fn start(
         &self,
         stream: sys::CUstream,
         libraries: &mut StreamLibraries,
     ) -> Result<(), GpuError> {
         let work = &self.work;
-        // SAFETY: as the caller promises; our functions take one `struct Work`,
-        // which the driver copies.
+        // SAFETY: the caller promises that the memory is valid. Our kernels take one
+        // `struct Work`, which the driver copies.
         unsafe {
             match self.code {
                 Code::Ours { function, grid } => {
@@ -280,6 +296,11 @@ impl Launch {
     }
 }
 
+/// Launches a function of a module in a stream.
+///
+/// # Safety
+/// The arguments must be those that the function declares, and memory that they name must
+/// be valid until the stream has executed the launch.
 pub(super) unsafe fn start(
     function: sys::CUfunction,
     grid: &Grid,
@@ -288,9 +309,10 @@ pub(super) unsafe fn start(
 ) -> Result<(), GpuError> {
     let arguments = arguments.as_mut_ptr();
     let none = std::ptr::null_mut();
-    // Counts what the source declares once more: that is a few bytes, or nothing.
+    // Static shared memory that the source declares is counted a second time here; it is
+    // a few bytes at most.
     let &Grid { blocks, threads_per_block: threads, shared_bytes_per_block: shared, .. } = grid;
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises that function, stream and arguments fit together.
     check("cuLaunchKernel", unsafe {
         sys::cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, shared, stream, arguments, none)
     })

@@ -1,7 +1,7 @@
-//! cuBLAS and cuFFT: looked for when a kernel needs them, and only then.
+//! cuBLAS and cuFFT: opened when a kernel needs them, and only then.
 //!
-//! Eight functions by hand, rather than the bindings' tables of all there are:
-//! these take a newcomer long to compile, and know no library of CUDA 13.
+//! Eight functions are declared by hand. The bindings' tables of all functions take long
+//! to compile, and they know no library of CUDA 13.
 
 use super::error::GpuError;
 use cudarc::driver::sys::CUstream;
@@ -18,23 +18,23 @@ fn check(call: &'static str, status: c_int) -> Result<(), GpuError> {
     Err(GpuError::Call { call, name: format!("status {status}") })
 }
 
-/// A count as the libraries take it.
+/// Converts a count to the libraries' 32-bit integers.
 fn int(call: &'static str, count: u64) -> Result<c_int, GpuError> {
-    let too_many = |_| GpuError::Call { call, name: format!("{count} is more than it counts") };
+    let too_many = |_| GpuError::Call { call, name: format!("{count} exceeds its 32-bit counts") };
     c_int::try_from(count).map_err(too_many)
 }
 
-/// The first of these files that there is. It is never closed: its functions are
-/// used until the process ends.
+/// Opens the first of these files that exists. It is never closed, because its functions
+/// are used until the process ends.
 pub(super) fn open(names: &[&str]) -> Option<&'static Library> {
-    // SAFETY: the libraries are NVIDIA's, whose initialisers may run at any time.
+    // SAFETY: these are NVIDIA's libraries, whose initialisers may run at any time.
     let found = names.iter().find_map(|name| unsafe { Library::new(*name) }.ok())?;
     Some(Box::leak(Box::new(found)))
 }
 
 type BlasHandle = *mut c_void;
 
-/// The functions of cuBLAS that are used (cuBLAS documentation, "cuBLAS Helper
+/// The functions of cuBLAS that hallway uses (cuBLAS documentation, "cuBLAS Helper
 /// Function Reference" and "cublas<t>gemm()").
 struct BlasApi {
     create: unsafe extern "C" fn(*mut BlasHandle) -> c_int,
@@ -82,25 +82,27 @@ impl BlasApi {
     }
 }
 
-/// cuBLAS for one stream.
+/// A cuBLAS handle for one stream.
 pub(super) struct Blas {
     api: &'static BlasApi,
     handle: BlasHandle,
 }
 
 impl Blas {
+    /// Checks that cuBLAS is there.
+    ///
     /// # Errors
-    /// [`GpuError::NoLibrary`].
+    /// [`GpuError::NoLibrary`] if it is not.
     pub fn find() -> Result<(), GpuError> {
         BlasApi::get().map(|_| ())
     }
 
     /// # Errors
-    /// If the library is missing or has no memory.
+    /// If the library is missing or has too little memory.
     pub fn new(stream: CUstream) -> Result<Self, GpuError> {
         let api = BlasApi::get()?;
         let mut handle = std::ptr::null_mut();
-        // SAFETY: a context is current; the handle is written on success.
+        // SAFETY: a context is current, and `handle` is written on success.
         check("cublasCreate", unsafe { (api.create)(&raw mut handle) })?;
         let blas = Self { api, handle };
         // SAFETY: both handles are alive.
@@ -108,10 +110,12 @@ impl Blas {
         Ok(blas)
     }
 
-    /// `out = x y`, row by row; `y` is square, with `inner` columns like the others.
+    /// Computes `out = x y`, all row-major. `x` and `out` have `rows` rows; all three
+    /// have `inner` columns, and `y` is square.
     ///
     /// # Safety
-    /// The addresses must be good for their matrices until the stream has done it.
+    /// The addresses must be valid for their matrices until the stream has executed the
+    /// call.
     pub unsafe fn multiply(
         &self,
         (x, y, out): (u64, u64, u64),
@@ -121,9 +125,10 @@ impl Blas {
         const AS_IT_IS: c_int = 0;
         let (rows, inner) = (int("cublasSgemm", rows)?, int("cublasSgemm", inner)?);
         let (one, zero) = (1.0_f32, 0.0_f32);
-        // cuBLAS goes by columns: read so, our matrices are transposed, and the
-        // product of transposed matrices is that of the others in the other order.
-        // SAFETY: as the caller promises; the factors are read before the call returns.
+        // cuBLAS is column-major: it reads our row-major matrices as their transposes. As
+        // (x y)ᵀ = yᵀ xᵀ, it gets `y` first and `x` second.
+        // SAFETY: the caller promises that the addresses are valid; `one` and `zero` are
+        // read before the call returns.
         check("cublasSgemm", unsafe {
             (self.api.sgemm)(
                 self.handle,
@@ -147,14 +152,14 @@ impl Blas {
 
 impl Drop for Blas {
     fn drop(&mut self) {
-        // SAFETY: created in `new` and destroyed once.
+        // SAFETY: the handle was created in `new` and is destroyed only here.
         unsafe { (self.api.destroy)(self.handle) };
     }
 }
 
 type FftHandle = c_int;
 
-/// The functions of cuFFT that are used (cuFFT documentation, "cuFFT API Reference").
+/// The functions of cuFFT that hallway uses (cuFFT documentation, "cuFFT API Reference").
 struct FftApi {
     plan_many: PlanMany,
     set_stream: unsafe extern "C" fn(FftHandle, CUstream) -> c_int,
@@ -184,7 +189,7 @@ impl FftApi {
     }
 
     fn load() -> Option<Self> {
-        // Its versions are one behind those of CUDA.
+        // cuFFT's version numbers are one behind those of CUDA.
         let names = ["libcufft.so", "libcufft.so.12", "libcufft.so.11", "libcufft.so.10"];
         let library = open(&names)?;
         // SAFETY: the types are those of the documentation.
@@ -199,29 +204,33 @@ impl FftApi {
     }
 }
 
-/// A plan of cuFFT for so many signals of one length, in one stream.
+/// A cuFFT plan for a number of signals of one length, in one stream.
 pub(super) struct FftPlan {
     api: &'static FftApi,
     handle: FftHandle,
 }
 
 impl FftPlan {
+    /// Checks that cuFFT is there.
+    ///
     /// # Errors
-    /// [`GpuError::NoLibrary`].
+    /// [`GpuError::NoLibrary`] if it is not.
     pub fn find() -> Result<(), GpuError> {
         FftApi::get().map(|_| ())
     }
 
     /// # Errors
-    /// If the library is missing, has no memory or cannot count so far.
+    /// If the library is missing, has too little memory, or the numbers exceed its 32-bit
+    /// counts.
     pub fn new(stream: CUstream, length: u64, signals: u64) -> Result<Self, GpuError> {
         const COMPLEX_TO_COMPLEX: c_int = 0x29;
         let api = FftApi::get()?;
         let mut length = int("cufftPlanMany", length)?;
         let signals = int("cufftPlanMany", signals)?;
         let (mut handle, none) = (0, std::ptr::null_mut());
-        // Without layouts of their own, signals lie one behind the other.
-        // SAFETY: a context is current; the length is read and the handle written.
+        // Without explicit layouts, cuFFT takes the signals to be contiguous.
+        // SAFETY: a context is current; `length` is read and `handle` written before the
+        // call returns.
         check("cufftPlanMany", unsafe {
             (api.plan_many)(
                 &raw mut handle,
@@ -243,11 +252,15 @@ impl FftPlan {
         Ok(plan)
     }
 
+    /// Transforms all signals forward, out of place.
+    ///
     /// # Safety
-    /// The addresses must be good for all signals until the stream has done it.
+    /// The addresses must be valid for all signals until the stream has executed the
+    /// call.
     pub unsafe fn transform(&self, x: u64, out: u64) -> Result<(), GpuError> {
         const FORWARD: c_int = -1;
-        // SAFETY: as the caller promises; out of place, the input is only read.
+        // SAFETY: the caller promises that the addresses are valid; out of place, the
+        // input is only read.
         let status =
             unsafe { (self.api.exec)(self.handle, x as *mut c_void, out as *mut c_void, FORWARD) };
         check("cufftExecC2C", status)
@@ -256,7 +269,7 @@ impl FftPlan {
 
 impl Drop for FftPlan {
     fn drop(&mut self) {
-        // SAFETY: made in `new` and destroyed once.
+        // SAFETY: the plan was made in `new` and is destroyed only here.
         unsafe { (self.api.destroy)(self.handle) };
     }
 }

@@ -1,4 +1,4 @@
-//! Managed memory: one address for host and device, and pages that move.
+//! Managed memory: one address for host and device, whose pages migrate between them.
 
 use super::device::Device;
 use super::error::{GpuError, check};
@@ -6,43 +6,43 @@ use super::stream::Stream;
 use crate::units::Bytes;
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute};
 
-/// Managed memory, given back when dropped (`cuMemAllocManaged`).
+/// Managed memory of `cuMemAllocManaged`, freed when dropped.
 pub struct ManagedMemory {
     address: u64,
     bytes: Bytes,
     device: sys::CUdevice,
 }
 
-/// Which side pages are to be on.
+/// The side that pages are moved to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Residence {
     Host,
     Device,
 }
 
-/// `CU_DEVICE_CPU` of cuda.h, a macro and so not in the bindings.
+/// `CU_DEVICE_CPU` of cuda.h. It is a macro there, so the bindings lack it.
 const CPU: sys::CUdevice = -1;
 
 impl ManagedMemory {
     /// # Errors
-    /// [`GpuError::NoManagedMemory`] if pages do not move by themselves on this
-    /// device; otherwise if there is not so much memory.
+    /// [`GpuError::NoManagedMemory`] if this device does not migrate pages on demand;
+    /// otherwise what the driver says, such as that there is too little memory.
     pub fn new(device: &Device, bytes: Bytes) -> Result<Self, GpuError> {
         Self::check(device)?;
         let mut address = 0;
         let flags = sys::CUmemAttach_flags::CU_MEM_ATTACH_GLOBAL as u32;
-        // SAFETY: a context is current; the address is written on success.
+        // SAFETY: a context is current, and `address` is written on success.
         let result =
             unsafe { sys::cuMemAllocManaged(&raw mut address, bytes.as_usize().max(4), flags) };
         check("cuMemAllocManaged", result)?;
         Ok(Self { address, bytes, device: device.handle() })
     }
 
-    /// Whether pages of managed memory follow their users on this device, one fault
-    /// at a time, and can be asked for in advance: "concurrent managed access".
+    /// Checks that this device migrates pages of managed memory on demand, fault by
+    /// fault, and can prefetch them ("concurrent managed access").
     ///
     /// # Errors
-    /// [`GpuError::NoManagedMemory`].
+    /// [`GpuError::NoManagedMemory`] if it does not; otherwise what the driver says.
     pub fn check(device: &Device) -> Result<(), GpuError> {
         let needed = [
             Attribute::CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY,
@@ -64,7 +64,7 @@ impl ManagedMemory {
         self.bytes
     }
 
-    /// Moves the first pages, so many bytes of them, in stream order.
+    /// Moves the first `bytes` of the memory to one side, in stream order.
     ///
     /// # Errors
     /// If the driver refuses.
@@ -74,9 +74,9 @@ impl ManagedMemory {
             Residence::Host => CPU,
             Residence::Device => self.device,
         };
-        // The function of CUDA 12.0, which later drivers have as well; its second
-        // version only names places on a host too.
-        // SAFETY: the range is ours.
+        // This is the function of CUDA 12.0, which later drivers keep. Its second version
+        // adds only the choice of a NUMA node of the host.
+        // SAFETY: the range lies in this allocation, and the stream is alive.
         let result = unsafe {
             sys::cuMemPrefetchAsync(self.address, bytes.as_usize(), target, stream.raw())
         };
@@ -86,7 +86,7 @@ impl ManagedMemory {
 
 impl Drop for ManagedMemory {
     fn drop(&mut self) {
-        // SAFETY: allocated in `new` and freed once.
+        // SAFETY: the address was allocated in `new` and is freed only here.
         unsafe { sys::cuMemFree_v2(self.address) };
     }
 }

@@ -1,4 +1,4 @@
-//! Device memory and page-locked host memory, given back when dropped.
+//! Device memory and pinned host memory, freed when dropped.
 
 use super::device::{Context, Device};
 use super::error::{GpuError, check};
@@ -6,7 +6,7 @@ use crate::units::Bytes;
 use cudarc::driver::sys;
 use std::ffi::c_void;
 
-/// Plain device memory (`cuMemAlloc`), not from a stream-ordered pool.
+/// Device memory of `cuMemAlloc`, not of a stream-ordered pool.
 pub struct DeviceMemory {
     context: Context,
     address: u64,
@@ -15,11 +15,11 @@ pub struct DeviceMemory {
 
 impl DeviceMemory {
     /// # Errors
-    /// If the device has not enough memory left.
+    /// If the device has too little free memory.
     pub fn new(device: &Device, bytes: Bytes) -> Result<Self, GpuError> {
         let (context, mut address) = (device.context(), 0);
         context.within(|| {
-            // SAFETY: a context is current; the address is written on success.
+            // SAFETY: a context is current, and `address` is written on success.
             let result = unsafe { sys::cuMemAlloc_v2(&raw mut address, bytes.as_usize().max(4)) };
             check("cuMemAlloc", result)
         })?;
@@ -37,34 +37,36 @@ impl DeviceMemory {
 
 impl Drop for DeviceMemory {
     fn drop(&mut self) {
-        // SAFETY: allocated in `new` and freed once.
+        // SAFETY: the address was allocated in `new` and is freed only here.
         let free = || check("cuMemFree", unsafe { sys::cuMemFree_v2(self.address) });
-        // There is nobody to tell.
+        // Dropping cannot report an error.
         let _ = self.context.within(free);
     }
 }
 
-/// Page-locked host memory (`cuMemHostAlloc`), mapped: a kernel can use its address.
-/// Whichever device took it, all reach it (CUDA Driver API, "Unified Addressing").
+/// Pinned (page-locked) host memory of `cuMemHostAlloc`, mapped into the devices' address
+/// space, so a kernel can use its address. Every device can access it, whichever one is
+/// current when it is allocated (CUDA Driver API, "Unified Addressing").
 pub struct PinnedMemory {
     address: *mut c_void,
     bytes: Bytes,
 }
 
 impl PinnedMemory {
-    /// Memory like any other to the CPU and its caches.
+    /// Allocates memory that the CPU caches like any other.
     ///
     /// # Errors
-    /// If the system will not lock so much memory.
+    /// If the system refuses to lock that much memory.
     pub fn new(_device: &Device, bytes: Bytes) -> Result<Self, GpuError> {
         Self::with_flags(bytes, sys::CU_MEMHOSTALLOC_DEVICEMAP)
     }
 
-    /// Memory that caches pass by: the CPU writes it in whole lines at once, and
-    /// reads it so slowly that it had better not.
+    /// Allocates write-combined memory, which bypasses the CPU's caches. The CPU writes
+    /// it quickly, a whole cache line at a time, but reads it so slowly that it should
+    /// not.
     ///
     /// # Errors
-    /// If the system will not lock so much memory.
+    /// If the system refuses to lock that much memory.
     pub fn write_combined(_device: &Device, bytes: Bytes) -> Result<Self, GpuError> {
         let flags = sys::CU_MEMHOSTALLOC_DEVICEMAP | sys::CU_MEMHOSTALLOC_WRITECOMBINED;
         Self::with_flags(bytes, flags)
@@ -73,7 +75,7 @@ impl PinnedMemory {
     fn with_flags(bytes: Bytes, flags: u32) -> Result<Self, GpuError> {
         let mut address = std::ptr::null_mut();
         let size = bytes.as_usize().max(4);
-        // SAFETY: a context is current; the address is written on success.
+        // SAFETY: a context is current, and `address` is written on success.
         let result = unsafe { sys::cuMemHostAlloc(&raw mut address, size, flags) };
         check("cuMemHostAlloc", result)?;
         Ok(Self { address, bytes })
@@ -90,26 +92,29 @@ impl PinnedMemory {
 
 impl Drop for PinnedMemory {
     fn drop(&mut self) {
-        // SAFETY: allocated in `with_flags` and freed once.
+        // SAFETY: the address was allocated in `with_flags` and is freed only here.
         unsafe { sys::cuMemFreeHost(self.address) };
     }
 }
 
-/// Host memory of somebody else's, page-locked for all devices as long as this lives.
+/// Memory that someone else allocated, pinned (`cuMemHostRegister`) for all devices as
+/// long as this value lives.
 pub struct Registration {
     address: *mut c_void,
 }
 
 impl Registration {
+    /// Pins `bytes` from `address` on.
+    ///
     /// # Safety
-    /// `bytes` from `address` on must stay mapped while this lives.
+    /// The `bytes` from `address` on must stay mapped as long as the value lives.
     ///
     /// # Errors
-    /// If the system will not lock so much memory.
+    /// If the system refuses to lock that much memory.
     pub unsafe fn new(_device: &Device, address: *mut f32, bytes: Bytes) -> Result<Self, GpuError> {
         let address = address.cast();
         const PORTABLE: u32 = sys::CU_MEMHOSTREGISTER_PORTABLE;
-        // SAFETY: the range is mapped, as the caller promises.
+        // SAFETY: a context is current, and the caller promises that the range is mapped.
         let result = unsafe { sys::cuMemHostRegister_v2(address, bytes.as_usize(), PORTABLE) };
         check("cuMemHostRegister", result)?;
         Ok(Self { address })
@@ -118,7 +123,7 @@ impl Registration {
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        // SAFETY: registered in `new` and unregistered once.
+        // SAFETY: the range was registered in `new` and is unregistered only here.
         unsafe { sys::cuMemHostUnregister(self.address) };
     }
 }

@@ -1,9 +1,9 @@
 //! The device: the only room that names cudarc.
 //!
-//! Invariants: nothing here panics on a machine without a driver, a device or
-//! NVRTC; it answers with a [`GpuError`]. Calls on the timed path are exactly
-//! one driver or library call each, with no context look-ups or events of their own.
-//! CUDA's floating-point milliseconds become a [`crate::units::Span`] here.
+//! Invariants: on a machine without a driver, a device or NVRTC, nothing here panics; the
+//! answer is a [`GpuError`]. A call on the timed path is exactly one driver or library
+//! call: it looks up no context and records no event of its own. CUDA reports elapsed
+//! times in floating-point milliseconds; they become a [`crate::units::Span`] here.
 
 mod blocker;
 mod device;

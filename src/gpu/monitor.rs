@@ -1,8 +1,8 @@
-//! What NVML tells of a device's state: clocks, temperature, the link.
+//! What NVML tells of a device's state: clocks, temperature, link, and where it sits.
 //!
-//! A dozen functions by hand, found when they are asked for: a wrapper would bring
-//! the bindings of all there are. Without the library nothing is known, and
-//! everything else works. Nothing here is on a timed path.
+//! A dozen functions are declared by hand and looked up when needed, because a wrapper
+//! crate would bring bindings for all of NVML. Without the library, nothing is known here
+//! and everything else works. Nothing here is on a timed path.
 
 use super::device::Device;
 use super::libraries::open;
@@ -13,54 +13,54 @@ const SUCCESS: c_int = 0;
 
 type Handle = *mut c_void;
 
-/// A function that writes one number of a device.
+/// A function that writes one number about a device.
 type Number = unsafe extern "C" fn(Handle, *mut c_uint) -> c_int;
-/// One that takes what kind of number before.
+/// A function that takes the kind of number first, such as which clock.
 type NumberOf = unsafe extern "C" fn(Handle, c_uint, *mut c_uint) -> c_int;
 type Text = unsafe extern "C" fn(*mut c_char, c_uint) -> c_int;
 type Reasons = unsafe extern "C" fn(Handle, *mut c_ulonglong) -> c_int;
 
-/// NVML, asked about one device (NVML API Reference Guide, "Device Queries").
+/// NVML for one device (NVML API Reference Guide, "Device Queries").
 pub struct Monitor {
     library: &'static Library,
     device: Handle,
-    // Those that are asked again and again.
+    // These two are called again and again, so they are looked up once.
     clock: NumberOf,
     reasons: Option<Reasons>,
 }
 
-/// A device's state at one moment, as far as it tells.
+/// A device's state at one moment. What NVML does not tell is `None`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reading {
     pub sm_mhz: Option<u32>,
     pub memory_mhz: Option<u32>,
     /// Degrees Celsius.
     pub temperature: Option<u32>,
-    /// From 0, full speed, to 15.
+    /// `P` state, from 0 (full speed) to 15.
     pub power_state: Option<u32>,
     pub pcie_generation: Option<u32>,
     pub pcie_width: Option<u32>,
-    /// What holds the clocks down.
+    /// Names of what holds the clocks down, as in `THROTTLES`.
     pub throttled: Vec<&'static str>,
 }
 
-/// Where the device is on its host, as lists such as `0-15,32-47`.
+/// The host's CPUs and NUMA nodes nearest to the device, as lists such as `0-15,32-47`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Place {
     pub cpus: Option<String>,
     pub numa_nodes: Option<String>,
 }
 
-/// `nvmlClockType_t`.
+/// Values of `nvmlClockType_t`.
 const SM: c_uint = 1;
 const MEMORY: c_uint = 2;
-/// `nvmlTemperatureSensors_t`.
+/// A value of `nvmlTemperatureSensors_t`.
 const ON_DIE: c_uint = 0;
-/// `nvmlAffinityScope_t`: the nearest nodes, rather than those of the socket.
+/// A value of `nvmlAffinityScope_t`: the nearest nodes, and not all nodes of the socket.
 const NODE: c_uint = 0;
 
-/// Bits of `nvmlClocksEventReasons`. Left out are idleness, and clocks that somebody
-/// has set, which hold for every measurement.
+/// Bits of `nvmlClocksEventReasons` that count as throttling. Idleness does not, nor do
+/// clocks that somebody has set: those hold for every measurement.
 const THROTTLES: [(u64, &str); 7] = [
     (0x04, "software power cap"),
     (0x08, "hardware slowdown"),
@@ -71,16 +71,16 @@ const THROTTLES: [(u64, &str); 7] = [
     (0x100, "display clock setting"),
 ];
 
-/// More CPUs or NUMA nodes than a host has, in words of a bit mask.
+/// Length of a bit mask of CPUs or NUMA nodes, in words. It exceeds what any host needs.
 const MASK_WORDS: usize = 64;
 
 impl Monitor {
-    /// `None` where the library is not there or does not know the device.
+    /// `None` if the library is missing or does not know the device.
     pub fn new(device: &Device) -> Option<Self> {
         let library = open(&["libnvidia-ml.so.1", "libnvidia-ml.so"])?;
         let id = CString::new(device.pci_bus_id()?).ok()?;
         // SAFETY: the types are those of the documentation; the identifier is
-        // terminated, and the handle written on success.
+        // zero-terminated, and `handle` is written on success.
         unsafe {
             let start = library.get::<unsafe extern "C" fn() -> c_int>(b"nvmlInit_v2\0").ok()?;
             let find = library
@@ -89,7 +89,8 @@ impl Monitor {
                 )
                 .ok()?;
             let mut handle = std::ptr::null_mut();
-            // It counts how often it was started, and ends with the process.
+            // NVML counts its initialisations and shuts down with the process, so none is
+            // undone.
             if start() != SUCCESS || find(id.as_ptr(), &raw mut handle) != SUCCESS {
                 return None;
             }
@@ -115,7 +116,7 @@ impl Monitor {
         self.text(b"nvmlSystemGetDriverVersion\0")
     }
 
-    /// What tells the device from all others, such as `GPU-5b2e...`.
+    /// The device's unique identifier, such as `GPU-5b2e...`.
     pub fn uuid(&self) -> Option<String> {
         type TextOf = unsafe extern "C" fn(Handle, *mut c_char, c_uint) -> c_int;
         // SAFETY: the function of this name has this type.
@@ -131,12 +132,12 @@ impl Monitor {
         text(|buffer, length| unsafe { ask(buffer, length) })
     }
 
-    /// Everything about the present.
+    /// Reads the whole state.
     pub fn read(&self) -> Reading {
         Reading {
             memory_mhz: self.clock(MEMORY),
             temperature: self.number_of(b"nvmlDeviceGetTemperature\0", ON_DIE),
-            // 32 stands for unknown.
+            // 32 means unknown.
             power_state: self
                 .number(b"nvmlDeviceGetPerformanceState\0")
                 .filter(|&state| state < 32),
@@ -146,11 +147,11 @@ impl Monitor {
         }
     }
 
-    /// Only the clock of the multiprocessors and what holds it down: cheap enough
-    /// to be asked between measurements.
+    /// Reads only the multiprocessor clock and what holds it down. This is cheap enough
+    /// to do between measurements.
     pub fn glance(&self) -> Reading {
         let mut bits: c_ulonglong = 0;
-        // SAFETY: the handle is NVML's, and the word is written on success.
+        // SAFETY: the handle is NVML's, and `bits` is written on success.
         let told =
             self.reasons.is_some_and(|ask| unsafe { ask(self.device, &raw mut bits) == SUCCESS });
         let held = THROTTLES.iter().filter(|(bit, _)| told && bits & bit != 0);
@@ -158,14 +159,14 @@ impl Monitor {
         Reading { sm_mhz: self.clock(SM), throttled, ..Reading::default() }
     }
 
-    /// The CPUs and the NUMA nodes next to the device.
+    /// The CPUs and NUMA nodes nearest to the device.
     pub fn place(&self) -> Place {
         type Cpus = unsafe extern "C" fn(Handle, c_uint, *mut c_ulong) -> c_int;
         type Nodes = unsafe extern "C" fn(Handle, c_uint, *mut c_ulong, c_uint) -> c_int;
         let size = MASK_WORDS as c_uint;
         let mut cpus = [0; MASK_WORDS];
         let mut nodes = [0; MASK_WORDS];
-        // SAFETY: the types are those of the documentation; the masks are as long as
+        // SAFETY: the types are those of the documentation, and the masks are as long as
         // stated.
         let (told_cpus, told_nodes) = unsafe {
             let ask = self.library.get::<Cpus>(b"nvmlDeviceGetCpuAffinity\0").ok();
@@ -181,28 +182,30 @@ impl Monitor {
 
     fn clock(&self, which: c_uint) -> Option<u32> {
         let mut megahertz = 0;
-        // SAFETY: the handle is NVML's, and the word is written on success.
+        // SAFETY: the handle is NVML's, and `megahertz` is written on success.
         let result = unsafe { (self.clock)(self.device, which, &raw mut megahertz) };
         (result == SUCCESS).then_some(megahertz)
     }
 
     fn number(&self, name: &[u8]) -> Option<u32> {
         let mut value = 0;
-        // SAFETY: functions of these names have this type; as for `clock`.
+        // SAFETY: functions of these names have this type; the handle is NVML's, and
+        // `value` is written on success.
         let result = unsafe { self.library.get::<Number>(name).ok()?(self.device, &raw mut value) };
         (result == SUCCESS).then_some(value)
     }
 
     fn number_of(&self, name: &[u8], kind: c_uint) -> Option<u32> {
         let mut value = 0;
-        // SAFETY: as for `number`.
+        // SAFETY: functions of these names have this type; the handle is NVML's, and
+        // `value` is written on success.
         let result =
             unsafe { self.library.get::<NumberOf>(name).ok()?(self.device, kind, &raw mut value) };
         (result == SUCCESS).then_some(value)
     }
 }
 
-/// The bits of a mask as a list of ranges; `None` if there are none.
+/// Formats the set bits of a mask as a list of ranges; `None` if no bit is set.
 fn ranges(mask: &[c_ulong]) -> Option<String> {
     let width = c_ulong::BITS as usize;
     let is_set =
@@ -217,7 +220,7 @@ fn ranges(mask: &[c_ulong]) -> Option<String> {
     (!all.is_empty()).then(|| all.join(","))
 }
 
-/// What a function writes into a buffer of so many bytes, up to a zero.
+/// The text that `ask` writes into a buffer, up to the terminating zero.
 fn text(ask: impl FnOnce(*mut c_char, c_uint) -> c_int) -> Option<String> {
     let mut text = [0_u8; 96];
     let result = ask(text.as_mut_ptr().cast(), text.len() as c_uint);

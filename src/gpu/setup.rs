@@ -1,15 +1,17 @@
-//! Contexts and modules that are made only to see how long that takes.
+//! Contexts and modules that exist only to time their creation and destruction.
 
 use super::device::Device;
 use super::error::{GpuError, check};
 use super::kernels::Module;
 use cudarc::driver::sys::{self, CUdevice_attribute};
 
-/// A context beside the primary one. While it lives, it is current.
+/// A second context on a device, besides its primary one. It is current on the calling
+/// thread from its creation until it is dropped.
 pub struct ExtraContext(sys::CUcontext);
 
 impl ExtraContext {
-    /// Whether the device has room for more than one: in exclusive mode it has not.
+    /// Whether the device accepts more than one context. In exclusive compute mode it
+    /// does not.
     ///
     /// # Errors
     /// If the driver does not answer.
@@ -19,10 +21,10 @@ impl ExtraContext {
     }
 
     /// # Errors
-    /// If the device has no room for it; see [`ExtraContext::is_allowed`].
+    /// If the device accepts no further context; see [`ExtraContext::is_allowed`].
     pub fn new(device: &Device) -> Result<Self, GpuError> {
         let mut context = std::ptr::null_mut();
-        // SAFETY: the device is open; the handle is written on success.
+        // SAFETY: the device handle is valid, and `context` is written on success.
         let result = unsafe { sys::cuCtxCreate_v2(&raw mut context, 0, device.handle()) };
         check("cuCtxCreate", result)?;
         Ok(Self(context))
@@ -31,24 +33,24 @@ impl ExtraContext {
 
 impl Drop for ExtraContext {
     fn drop(&mut self) {
-        // SAFETY: created in `new` and destroyed once. "If hContext is current to the
-        // calling thread then hContext will also be popped from the current thread's
-        // context stack" (CUDA Driver API, "Context Management"): the one before is
-        // current again.
+        // SAFETY: the context was created in `new` and is destroyed only here. "If
+        // hContext is current to the calling thread then hContext will also be popped
+        // from the current thread's context stack" (CUDA Driver API, "Context
+        // Management"), so the previous context becomes current again.
         unsafe { sys::cuCtxDestroy_v2(self.0) };
     }
 }
 
-/// The kernel library, loaded once more.
+/// A second copy of the kernel library in the current context.
 pub struct ExtraModule {
     _module: Module,
 }
 
 impl ExtraModule {
-    /// Loads what NVRTC compiled for the device, and looks every kernel up.
+    /// Loads the PTX that NVRTC compiled for the device, and looks up every kernel in it.
     ///
     /// # Errors
-    /// If the kernel library cannot be compiled or the driver refuses.
+    /// If the kernel library cannot be compiled, or the driver refuses to load it.
     pub fn new(device: &Device) -> Result<Self, GpuError> {
         Ok(Self { _module: device.module()?.load_again()? })
     }

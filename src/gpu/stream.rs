@@ -14,8 +14,8 @@ pub struct Stream {
     libraries: RefCell<StreamLibraries>,
 }
 
-/// The handle that stands for the legacy default stream (`CU_STREAM_LEGACY` of
-/// cuda.h, a macro and so not in the bindings).
+/// The handle of the legacy default stream: `CU_STREAM_LEGACY` of cuda.h. It is a macro
+/// there, so the bindings lack it.
 const LEGACY_DEFAULT: sys::CUstream = std::ptr::without_provenance_mut(1);
 
 impl Stream {
@@ -27,9 +27,9 @@ impl Stream {
         Self::with_priority(device, 0)
     }
 
-    /// A non-blocking stream; of two kernels that wait, blocks of that in the
-    /// stream of the lower number are dispatched first. Numbers that the device
-    /// does not have count as the nearest that it has.
+    /// A non-blocking stream. Of two waiting kernels, blocks of the one whose stream has
+    /// the lower `priority` are dispatched first. The driver clamps numbers outside the
+    /// device's range.
     ///
     /// # Errors
     /// If the driver refuses.
@@ -37,7 +37,7 @@ impl Stream {
         Self::create(device, sys::CUstream_flags::CU_STREAM_NON_BLOCKING, priority)
     }
 
-    /// A stream that waits for the legacy default stream, and it for this.
+    /// A blocking stream: it waits for the legacy default stream, and that waits for it.
     ///
     /// # Errors
     /// If the driver refuses.
@@ -45,8 +45,8 @@ impl Stream {
         Self::create(device, sys::CUstream_flags::CU_STREAM_DEFAULT, priority)
     }
 
-    /// The legacy default stream, of which there is one to a context: that which is
-    /// current at each call.
+    /// The legacy default stream. Each context has one; which one a call means depends on
+    /// the context that is current at the call.
     pub fn legacy_default(device: &Device) -> Self {
         Self::of(device, LEGACY_DEFAULT)
     }
@@ -59,7 +59,7 @@ impl Stream {
         let mut stream = std::ptr::null_mut();
         let flags = flags as u32;
         device.context().within(|| {
-            // SAFETY: a context is current; the handle is written on success.
+            // SAFETY: a context is current, and `stream` is written on success.
             let result =
                 unsafe { sys::cuStreamCreateWithPriority(&raw mut stream, flags, priority) };
             check("cuStreamCreateWithPriority", result)
@@ -78,11 +78,12 @@ impl Stream {
     /// Copies host memory to the device.
     ///
     /// # Safety
-    /// Both ranges must be valid, and stay so until the stream has done it.
+    /// Both ranges must be valid until the stream has executed the copy.
     ///
     /// # Errors
     /// If the driver refuses, or reports an earlier failure.
     pub unsafe fn copy_in(&self, from: *const f32, to: u64, n: Bytes) -> Result<(), GpuError> {
+        // SAFETY: the stream is alive; the caller promises that the ranges are valid.
         let result = unsafe { sys::cuMemcpyHtoDAsync_v2(to, from.cast(), n.as_usize(), self.raw) };
         check("cuMemcpyHtoDAsync", result)
     }
@@ -90,34 +91,37 @@ impl Stream {
     /// Copies device memory to the host.
     ///
     /// # Safety
-    /// As for [`Stream::copy_in`].
+    /// Both ranges must be valid until the stream has executed the copy.
     ///
     /// # Errors
-    /// As for [`Stream::copy_in`].
+    /// If the driver refuses, or reports an earlier failure.
     pub unsafe fn copy_out(&self, from: u64, to: *mut f32, n: Bytes) -> Result<(), GpuError> {
+        // SAFETY: the stream is alive; the caller promises that the ranges are valid.
         let result = unsafe { sys::cuMemcpyDtoHAsync_v2(to.cast(), from, n.as_usize(), self.raw) };
         check("cuMemcpyDtoHAsync", result)
     }
 
-    /// Copies device memory to elsewhere on the device.
+    /// Copies device memory to another place on the same device.
     ///
     /// # Safety
-    /// As for [`Stream::copy_in`], and the ranges must not overlap.
+    /// Both ranges must be valid until the stream has executed the copy, and must not
+    /// overlap.
     ///
     /// # Errors
-    /// As for [`Stream::copy_in`].
+    /// If the driver refuses, or reports an earlier failure.
     pub unsafe fn copy_on_device(&self, from: u64, to: u64, n: Bytes) -> Result<(), GpuError> {
+        // SAFETY: the stream is alive; the caller promises that the ranges are valid.
         let result = unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, n.as_usize(), self.raw) };
         check("cuMemcpyDtoDAsync", result)
     }
 
-    /// Copies memory of the stream's device to that of another.
+    /// Copies memory of the stream's device to memory of another device.
     ///
     /// # Safety
-    /// As for [`Stream::copy_in`].
+    /// Both ranges must be valid until the stream has executed the copy.
     ///
     /// # Errors
-    /// As for [`Stream::copy_in`].
+    /// If the driver refuses, or reports an earlier failure.
     pub unsafe fn copy_to_peer(
         &self,
         from: u64,
@@ -125,6 +129,7 @@ impl Stream {
         n: Bytes,
     ) -> Result<(), GpuError> {
         let (theirs, mine) = (device.context().raw(), self.context.raw());
+        // SAFETY: stream and contexts are alive; the caller promises that the ranges are valid.
         let result =
             unsafe { sys::cuMemcpyPeerAsync(to, theirs, from, mine, n.as_usize(), self.raw) };
         check("cuMemcpyPeerAsync", result)
@@ -133,54 +138,60 @@ impl Stream {
     /// Zeroes device memory.
     ///
     /// # Safety
-    /// The range must be valid, and stay so until the stream has done it.
+    /// The range must be valid until the stream has executed the call.
     ///
     /// # Errors
-    /// As for [`Stream::copy_in`].
+    /// If the driver refuses, or reports an earlier failure.
     pub unsafe fn clear(&self, target: u64, bytes: Bytes) -> Result<(), GpuError> {
+        // SAFETY: the stream is alive; the caller promises that the range is valid.
         let result = unsafe { sys::cuMemsetD8Async(target, 0, bytes.as_usize(), self.raw) };
         check("cuMemsetD8Async", result)
     }
 
-    /// Starts a kernel.
+    /// Launches a kernel.
     ///
     /// # Safety
-    /// The memory that the launch names must be valid until the stream has done it.
+    /// The memory that the launch names must be valid until the stream has executed it.
     ///
     /// # Errors
-    /// As for [`Stream::copy_in`].
+    /// If the driver refuses, or reports an earlier failure.
     pub unsafe fn launch(&self, launch: &Launch) -> Result<(), GpuError> {
-        // SAFETY: as the caller promises; the driver copies the arguments.
+        // SAFETY: the caller promises that the memory is valid; the driver copies the
+        // arguments.
         unsafe { launch.start(self.raw, &mut self.libraries.borrow_mut()) }
     }
 
-    /// Makes what a library needs to start such a launch here, as a part of the
-    /// set-up: otherwise the first launch does.
+    /// Creates what a library needs for such a launch in this stream, so that it counts
+    /// as set-up. Otherwise the first launch would create it.
     ///
     /// # Errors
-    /// If the library has no memory left.
+    /// If the library is missing or has too little memory left.
     pub fn prepare(&self, launch: &Launch) -> Result<(), GpuError> {
         self.context.within(|| launch.prepare(self.raw, &mut self.libraries.borrow_mut()))
     }
 
+    /// Records an event in the stream.
+    ///
     /// # Errors
-    /// As for [`Stream::copy_in`].
+    /// If the driver refuses, or reports an earlier failure.
     pub fn record(&self, event: &Event) -> Result<(), GpuError> {
         // SAFETY: both handles are alive.
         check("cuEventRecord", unsafe { sys::cuEventRecord(event.0, self.raw) })
     }
 
+    /// Makes later work in the stream wait for an event.
+    ///
     /// # Errors
-    /// As for [`Stream::copy_in`].
+    /// If the driver refuses, or reports an earlier failure.
     pub fn wait(&self, event: &Event) -> Result<(), GpuError> {
         // SAFETY: both handles are alive.
         check("cuStreamWaitEvent", unsafe { sys::cuStreamWaitEvent(self.raw, event.0, 0) })
     }
 
-    /// Waits on the host until everything issued so far is done.
+    /// Blocks the host thread until everything issued to the stream so far is done.
     ///
     /// # Errors
-    /// If the driver reports a failure of any of it.
+    /// If the driver reports that any of it failed.
     pub fn synchronize(&self) -> Result<(), GpuError> {
         // SAFETY: the handle is alive.
         check("cuStreamSynchronize", unsafe { sys::cuStreamSynchronize(self.raw) })
@@ -189,7 +200,7 @@ impl Stream {
     /// Whether everything issued so far is done.
     ///
     /// # Errors
-    /// If the driver reports a failure of any of it.
+    /// If the driver reports that any of it failed.
     pub fn is_done(&self) -> Result<bool, GpuError> {
         // SAFETY: the handle is alive.
         match unsafe { sys::cuStreamQuery(self.raw) } {
@@ -202,24 +213,24 @@ impl Stream {
 impl Drop for Stream {
     fn drop(&mut self) {
         let end = || {
-            // What libraries have on this stream goes before it.
+            // Libraries' handles on this stream are destroyed before the stream is.
             self.libraries.take();
             if self.raw == LEGACY_DEFAULT {
                 return Ok(());
             }
-            // SAFETY: created in `create` and destroyed once.
+            // SAFETY: the stream was created in `create` and is destroyed only here.
             check("cuStreamDestroy", unsafe { sys::cuStreamDestroy_v2(self.raw) })
         };
-        // There is nobody to tell.
+        // Dropping cannot report an error.
         let _ = self.context.within(end);
     }
 }
 
-/// An event, with or without a time stamp. Without is cheaper to record.
+/// An event, with or without a time stamp. Without one it is cheaper to record.
 pub struct Event(sys::CUevent);
 
 impl Event {
-    /// An event that only orders.
+    /// An event that only orders work and has no time stamp.
     ///
     /// # Errors
     /// If the driver refuses.
@@ -227,7 +238,7 @@ impl Event {
         Self::new(device, sys::CUevent_flags::CU_EVENT_DISABLE_TIMING)
     }
 
-    /// An event whose time can be asked for.
+    /// An event with a time stamp, for [`Event::since`].
     ///
     /// # Errors
     /// If the driver refuses.
@@ -238,7 +249,7 @@ impl Event {
     fn new(device: &Device, flags: sys::CUevent_flags) -> Result<Self, GpuError> {
         let mut event = std::ptr::null_mut();
         device.context().within(|| {
-            // SAFETY: a context is current; the handle is written on success.
+            // SAFETY: a context is current, and `event` is written on success.
             let result = unsafe { sys::cuEventCreate(&raw mut event, flags as u32) };
             check("cuEventCreate", result)
         })?;
@@ -249,10 +260,10 @@ impl Event {
         self.0
     }
 
-    /// The time from `earlier` to this event; zero if they are out of order.
+    /// The time from `earlier` to this event; zero if this one came first.
     ///
     /// # Errors
-    /// If either has no time stamp or has not happened yet.
+    /// If either event has no time stamp or has not happened yet.
     pub fn since(&self, earlier: &Self) -> Result<Span, GpuError> {
         let mut milliseconds = 0.0_f32;
         // SAFETY: both handles are alive.
@@ -264,7 +275,7 @@ impl Event {
 
 impl Drop for Event {
     fn drop(&mut self) {
-        // SAFETY: created in `new` and destroyed once.
+        // SAFETY: the event was created in `new` and is destroyed only here.
         unsafe { sys::cuEventDestroy_v2(self.0) };
     }
 }
