@@ -1,49 +1,52 @@
-//! Keeping the issuing thread on one CPU, and knowing when it has that to itself.
+//! CPU affinity of the issuing thread: it stays on one CPU, and knows whether it has the
+//! core to itself.
 //!
-//! A core that runs two threads at once gives each about two thirds of its speed (Intel
-//! 64 and IA-32 Architectures Optimization Reference Manual, "Intel Hyper-Threading
-//! Technology"), and on a shared host the other one may be anybody's: it comes and goes
-//! within milliseconds, and driver calls take half as long again while it is there. No
-//! counter shows it from inside a virtual machine. A short piece of arithmetic does: it
-//! takes equally long each time if the core does nothing else.
+//! A core that runs two SMT siblings gives each about two thirds of its speed (Intel 64
+//! and IA-32 Architectures Optimization Reference Manual, "Intel Hyper-Threading
+//! Technology"). On a shared host the sibling may run anybody's work. It comes and goes
+//! within milliseconds, and driver calls take half as long again meanwhile. No counter
+//! shows it inside a virtual machine, but a short piece of arithmetic does: it takes the
+//! same time each run if the core does nothing else.
 
 use std::hint::black_box;
 #[cfg(target_os = "linux")]
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// As long as this lives, the thread that made it stays on one CPU, or goes on to a
-/// quieter one when asked to. Threads that it starts meanwhile stay there too, so a
-/// [`super::Team`] must exist before. Where the system has no call for it the thread
-/// stays free.
+/// Pins the thread that made it to one CPU as long as it lives, and moves it to a quieter
+/// one when asked to. Threads started meanwhile inherit the affinity, so a
+/// [`super::Team`] must be created before. Where the system has no affinity call, the
+/// thread stays free.
 pub struct OneCpu {
     #[cfg(target_os = "linux")]
     before: Option<libc::cpu_set_t>,
-    /// Those that the thread may be on, and which of them it is on.
+    /// CPUs that the thread may run on. `at` is the index of its current one.
     cpus: Vec<usize>,
     at: usize,
-    /// What the arithmetic takes with a core to itself.
+    /// The shortest time that the arithmetic took, which is taken as its time on a core
+    /// of its own.
     pace: Duration,
 }
 
-/// Slower than its pace by more than this, the arithmetic shares its core. On an H200's
-/// host it took 1.00 to 1.01 or, with clocks a step down, 1.04 to 1.05 of its pace, and
-/// plans took equally long beside both; at 1.08 to 1.14 they took a fifth longer.
+/// The core is shared if the arithmetic takes more than this multiple of its pace. On an
+/// H200's host it took 1.00 to 1.01 of its pace, or 1.04 to 1.05 with clocks a step down,
+/// and plans took equally long in both cases. At 1.08 to 1.14, plans took a fifth longer.
 const ALONE: f64 = 1.065;
 
 impl OneCpu {
-    /// So many times as long may it take to time something if others use the core.
+    /// How much more time a measurement gets if others use the core.
     pub const MORE_PATIENCE: u32 = 2;
 
-    /// Moves the thread to the CPU that is fastest right now.
+    /// Pins the thread to the CPU that is fastest right now.
     pub fn quietest() -> Self {
         let mut cpu = Self::free();
         cpu.choose();
         cpu
     }
 
-    /// Moves the thread to the CPU that is fastest right now, which is mostly another one each
-    /// time: driver calls take a tenth more or less from CPU to CPU.
+    /// Moves the thread to the CPU that is fastest right now. That is a different one
+    /// most times, which averages over CPUs: driver calls differ by a tenth from one to
+    /// the next.
     pub fn choose(&mut self) {
         let paces = (0..self.cpus.len()).map(|at| self.pace_at(at));
         if let Some((pace, at)) = paces.zip(0..).min() {
@@ -52,15 +55,15 @@ impl OneCpu {
         }
     }
 
-    /// Whether nobody else uses the core at this moment.
+    /// Whether the thread has its core to itself at this moment.
     pub fn is_alone(&mut self) -> bool {
         let now = arithmetic();
         self.pace = self.pace.min(now);
         is_alone(now, self.pace)
     }
 
-    /// Goes on to a CPU that has its core to itself, unless this one does; whether the
-    /// thread has moved.
+    /// Moves the thread to a CPU that has its core to itself, unless the current one has.
+    /// Returns whether the thread has moved.
     pub fn settle(&mut self) -> bool {
         if self.cpus.len() < 2 || self.is_alone() {
             return false;
@@ -75,14 +78,14 @@ impl OneCpu {
 
     fn pace_at(&self, at: usize) -> Duration {
         move_to(self.cpus[at]);
-        // The first ones pay for the move.
+        // The first run pays for the move.
         (0..3).map(|_| arithmetic()).min().unwrap_or_default()
     }
 
     #[cfg(target_os = "linux")]
     fn free() -> Self {
-        /// Those that the program was started with: one of these within another's life is
-        /// as free as that.
+        /// The affinity that the program was started with. A second value that is made
+        /// while another one lives gets this choice, and not the one CPU of the other.
         static ALLOWED: OnceLock<Option<libc::cpu_set_t>> = OnceLock::new();
         let before = current();
         let allowed = ALLOWED.get_or_init(|| before);
@@ -103,8 +106,8 @@ fn is_alone(time: Duration, pace: Duration) -> bool {
     time.as_secs_f64() <= ALONE * pace.as_secs_f64()
 }
 
-/// The first that goes at this pace; if none does, the fastest, whose pace is then the
-/// best to be had: clocks may have gone down.
+/// The first place that is as fast as `pace`, with its time. If there is none, the
+/// fastest place and its time, which becomes the new pace: clocks may have gone down.
 fn first_alone(
     places: impl Iterator<Item = usize>,
     pace: Duration,
@@ -121,11 +124,12 @@ fn first_alone(
     fastest
 }
 
-/// Rounds of the arithmetic: five microseconds, much shorter than what comes and goes.
+/// Rounds of the arithmetic. They take 5 us, much less than the time for which siblings
+/// come and go.
 const ROUNDS: u64 = 3_000;
 
-/// Times as many independent additions at a time as a core can begin: who shares it
-/// gets in the way of every one.
+/// Times independent additions, as many at once as a core can start. A busy sibling
+/// delays every one of them.
 fn arithmetic() -> Duration {
     let start = Instant::now();
     let mut sums = black_box([1_u64, 2, 3, 4, 5, 6]);
@@ -140,10 +144,10 @@ fn arithmetic() -> Duration {
     start.elapsed()
 }
 
-/// The CPUs that the thread may be on.
+/// The CPUs that the calling thread may run on.
 #[cfg(target_os = "linux")]
 fn current() -> Option<libc::cpu_set_t> {
-    // SAFETY: the set is plain data that the call fills.
+    // SAFETY: the set is plain data, and the call writes no more than `size` bytes of it.
     unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         let size = size_of::<libc::cpu_set_t>();
@@ -153,7 +157,8 @@ fn current() -> Option<libc::cpu_set_t> {
 
 #[cfg(target_os = "linux")]
 fn move_to(cpu: usize) {
-    // SAFETY: the set is plain data, and the call only reads it.
+    // SAFETY: the set is plain data, and the call only reads it. `CPU_SET` checks its
+    // index.
     unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         libc::CPU_SET(cpu, &mut set);
@@ -168,7 +173,7 @@ impl Drop for OneCpu {
     fn drop(&mut self) {
         #[cfg(target_os = "linux")]
         if let Some(before) = &self.before {
-            // SAFETY: a set that the system gave us.
+            // SAFETY: the set came from the system, and the call only reads it.
             unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), before) };
         }
     }
@@ -215,9 +220,9 @@ mod tests {
         assert_eq!(inner.cpus, outer.cpus);
         drop(inner);
         let here = current().expect("Linux knows where a thread may be");
-        // SAFETY: the index is one that the system gave.
+        // SAFETY: the index came from the system's own set.
         assert!(unsafe { libc::CPU_ISSET(outer.cpus[outer.at], &here) });
-        // SAFETY: a set that the system gave.
+        // SAFETY: the set came from the system.
         assert_eq!(unsafe { libc::CPU_COUNT(&here) }, 1);
     }
 }

@@ -1,5 +1,5 @@
-//! Option prices: plain Rust without a branch, which the compiler turns into
-//! whatever vectors it is compiled for.
+//! Option prices by Black and Scholes: plain Rust without a branch, which the compiler
+//! vectorises for whatever instruction set it compiles for.
 
 use super::twins::Formula;
 use super::vector::{MAX_LANES, Vector};
@@ -11,7 +11,8 @@ impl Formula<3> for BlackScholes {
         let [mut prices, strikes, years] = inputs;
         for (price, (strike, years)) in prices.iter_mut().zip(strikes.into_iter().zip(years)) {
             let [mut s, mut k, mut t] = [[0.0; MAX_LANES]; 3];
-            // SAFETY: the caller vouches for the instruction set; the arrays hold any vector.
+            // SAFETY: the caller promises the instruction set; the arrays hold any
+            // vector.
             unsafe {
                 price.store(s.as_mut_ptr());
                 strike.store(k.as_mut_ptr());
@@ -42,13 +43,13 @@ fn call(s: f32, k: f32, t: f32) -> f32 {
     s * normal(d1) - k * exp(-RATE * t) * normal(d2)
 }
 
-/// The share of the normal distribution below `d`, to 1e-7.
+/// The normal distribution function at `d`, to 1e-7.
 #[inline(always)]
 fn normal(d: f32) -> f32 {
     0.5 + (0.5 - tail(d)).copysign(d)
 }
 
-/// The share that is farther above the middle than `d` is from it (Abramowitz and Stegun,
+/// The upper tail of the normal distribution beyond `|d|` (Abramowitz and Stegun,
 /// "Handbook of Mathematical Functions", 26.2.17).
 #[inline(always)]
 fn tail(d: f32) -> f32 {
@@ -58,21 +59,22 @@ fn tail(d: f32) -> f32 {
     0.398_942_3 * exp((-0.5 * d * d).max(FARTHEST)) * series
 }
 
-/// Far enough for a tail to be nothing beside 0.5, and near enough for it to be no subnormal
-/// number: these take some processors a hundred cycles each. One in eight random options had one,
-/// and an option took 20 ns on a Xeon.
+/// Least exponent for a tail. It is low enough for the tail to vanish beside 0.5, and
+/// high enough for it not to be subnormal: on some processors a subnormal number costs a
+/// hundred cycles. One in eight random options had one, and an option took 20 ns on a
+/// Xeon.
 const FARTHEST: f32 = -40.0;
 
-/// 1.5 * 2^23: on adding it, a small number is rounded to a whole one, which
-/// stands in the lowest bits of the sum.
+/// 1.5 * 2^23. Adding it rounds a small number to an integer, which then stands in the
+/// lowest bits of the sum.
 const ROUNDER: f32 = 12_582_912.0;
 
-/// `e^x` for `x` up to 0: a power of two, and a series for what is left of it.
+/// `e^x` for `x` up to 0: a power of two times a series in the remainder.
 #[inline(always)]
 fn exp(x: f32) -> f32 {
     const LN_2_HIGH: f32 = 0.693_359_4;
     const LN_2_LOW: f32 = -2.121_944_4e-4;
-    // Below, the result would be no normal number.
+    // Below this, the result would be subnormal.
     let x = x.max(-87.0);
     let shifted = x * std::f32::consts::LOG2_E + ROUNDER;
     let whole = shifted - ROUNDER;
@@ -83,7 +85,7 @@ fn exp(x: f32) -> f32 {
     power * ((series * r + 1.0) * r + 1.0)
 }
 
-/// The natural logarithm of a normal number: its exponent, and the series of the
+/// The natural logarithm of a normal positive number: its exponent, and the series of the
 /// inverse hyperbolic tangent for a significand between sqrt(1/2) and sqrt(2).
 #[inline(always)]
 fn ln(x: f32) -> f32 {

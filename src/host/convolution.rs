@@ -1,4 +1,4 @@
-//! Weighted sums of neighbours, for one thread and any [`Vector`].
+//! Convolution: weighted sums of neighbours, for one thread and any [`Vector`].
 
 use super::team::Team;
 use super::twins::UNROLL;
@@ -6,7 +6,8 @@ use super::vector::{Loop, MAX_LANES, Vector, on_widest_vectors};
 use crate::kernels::Effort;
 
 impl Team {
-    /// `output[i]` is centred on `x[i + lead]`; beyond its ends, `x` is repeated.
+    /// Convolves `x` with `weights`, an odd number of them. `output[i]` is centred on
+    /// `x[i + lead]`; beyond its ends, `x` continues with its end element.
     pub(super) fn convolve(
         &self,
         cost: Effort,
@@ -16,11 +17,12 @@ impl Team {
     ) {
         let (count, radius) = (output.len(), weights.len() / 2);
         assert!(lead + count <= x.len(), "the convolution's input ends before its output");
-        assert_eq!(weights.len(), 2 * radius + 1, "no weight is in the middle");
+        assert_eq!(weights.len(), 2 * radius + 1, "the number of weights must be odd");
         if count == 0 {
             return;
         }
-        // Where a part of the window lies beyond an end, it is put together first.
+        // Where the window reaches beyond an end of `x`, a padded copy of it is made
+        // first.
         let head = radius.saturating_sub(lead).min(count);
         let tail = (x.len() - lead).saturating_sub(radius).clamp(head, count);
         for edge in [0..head, tail..count] {
@@ -50,31 +52,32 @@ impl Team {
     }
 }
 
-/// `output[i]` = the sum of `weights[t] * window[i + t]`.
+/// Computes `output[i]` as the sum of `weights[t] * window[i + t]` over all `t`.
 #[derive(Clone, Copy)]
 struct Convolve<'a> {
     window: &'a [f32],
     weights: &'a [f32],
     output: *mut f32,
     count: usize,
-    /// Store past the caches.
+    /// Whether stores bypass the caches.
     streaming: bool,
 }
 
 impl<'a> Convolve<'a> {
     fn new(window: &'a [f32], weights: &'a [f32], output: &mut [f32], streaming: bool) -> Self {
         let count = output.len();
-        assert_eq!(window.len(), count + weights.len() - 1, "a window that does not fit");
+        assert_eq!(window.len(), count + weights.len() - 1, "the window does not fit the output");
         Self { window, weights, output: output.as_mut_ptr(), count, streaming }
     }
 
-    /// `U` whole vectors from element `at` on.
+    /// Computes `U` whole vectors from element `at` on.
     ///
     /// # Safety
-    /// As for [`Loop::run`]; the elements must be there, and aligned if streamed.
+    /// The CPU must have the instruction set of `V`. The elements must exist, and be
+    /// aligned to a vector if streamed.
     #[inline(always)]
     unsafe fn block<V: Vector, const U: usize>(&self, at: usize, streaming: bool) {
-        // SAFETY: the caller vouches for the elements, and the window is longer
+        // SAFETY: the caller promises that the elements exist, and the window is longer
         // than the output by all weights but one.
         unsafe {
             let mut sums = [V::splat(0.0); U];
@@ -92,16 +95,17 @@ impl<'a> Convolve<'a> {
         }
     }
 
-    /// Fewer elements than one vector holds, by way of padded copies.
+    /// Computes fewer elements than one vector holds, through padded copies.
     ///
     /// # Safety
-    /// As for [`Loop::run`].
+    /// The CPU must have the instruction set of `V`.
     #[inline(always)]
     unsafe fn few<V: Vector>(&self) {
         let mut window = self.window.to_vec();
         window.resize(V::LANES + self.weights.len() - 1, 0.0);
         let mut results = [0.0; MAX_LANES];
-        // SAFETY: the copies hold one vector, and the output `count` values.
+        // SAFETY: the caller promises the instruction set; the copies hold one vector,
+        // and the output `count` elements.
         unsafe {
             let padded = Convolve { window: &window, output: results.as_mut_ptr(), ..*self };
             padded.block::<V, 1>(0, false);
@@ -116,8 +120,8 @@ impl Loop for Convolve<'_> {
     #[inline(always)]
     unsafe fn run<V: Vector>(self) {
         let count = self.count;
-        // SAFETY: `at` never passes `count`, up to which there are elements, and
-        // streamed blocks start where `misaligned` elements have been skipped.
+        // SAFETY: the caller promises the instruction set. `at` never passes `count`, and
+        // streamed blocks start at an aligned element, after `misaligned` ones.
         unsafe {
             if count < V::LANES {
                 return self.few::<V>();
@@ -136,7 +140,7 @@ impl Loop for Convolve<'_> {
                 self.block::<V, 1>(at, false);
                 at += V::LANES;
             }
-            // The last vector overlaps the one before: the same values again.
+            // The last vector overlaps the one before and stores equal values again.
             self.block::<V, 1>(count - V::LANES, false);
             if self.streaming {
                 V::fence();
@@ -150,7 +154,7 @@ mod tests {
     use super::*;
     use crate::host::vector::on_all_vectors;
 
-    /// The suite sees only the widest vectors of the machine it runs on.
+    /// The suite runs only the widest vectors of its machine; this test runs all of them.
     #[test]
     fn every_width_computes_the_same() {
         let window: Vec<f32> = (0..400u16).map(|i| f32::from(i % 17) - 8.0).collect();

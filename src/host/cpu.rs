@@ -1,22 +1,23 @@
-//! What the operating system says about the CPU.
+//! What the operating system tells about the CPU and its memory.
 
 use crate::units::Bytes;
 use std::fs;
 use std::path::Path;
 
-/// The CPU as a calibration names it.
+/// The CPU, as a calibration records it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CpuDescription {
-    /// The vendor's name for it, or the architecture where the system has no name.
+    /// The vendor's model name, or the architecture where the system tells none.
     pub model: String,
-    /// How many threads this process may run at once.
+    /// How many hardware threads this process may use.
     pub threads: usize,
     pub numa_nodes: usize,
-    /// All memory, where the system tells.
+    /// All memory that this process may use, where the system tells.
     pub memory: Option<Bytes>,
 }
 
-/// Describes this machine's CPU; what the system does not tell is left at its plainest.
+/// Describes this machine's CPU. Where the system does not tell, it assumes one thread
+/// and one NUMA node.
 pub fn describe() -> CpuDescription {
     CpuDescription {
         model: model().unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
@@ -35,7 +36,7 @@ fn model() -> Option<String> {
     Some(name.trim().to_owned())
 }
 
-/// A line of `/proc/meminfo`, in which kB are kibibytes (`proc_meminfo(5)`).
+/// A line of `/proc/meminfo`, whose "kB" are kibibytes (`proc_meminfo(5)`).
 fn memory(line: &str) -> Option<Bytes> {
     let facts = fs::read_to_string("/proc/meminfo").ok()?;
     let (_, value) =
@@ -43,19 +44,21 @@ fn memory(line: &str) -> Option<Bytes> {
     Some(Bytes::kib(value.trim().strip_suffix("kB")?.trim().parse().ok()?))
 }
 
-/// Host memory that can be had without pushing out anything, where the system tells.
+/// Host memory that can be allocated without swapping anything out, where the system
+/// tells.
 pub fn available_memory() -> Option<Bytes> {
     memory("MemAvailable").into_iter().chain(limits().map(|limit| limit.left)).min()
 }
 
-/// What a control group may use, as containers and batch systems set it.
+/// The memory limit of a control group, as containers and batch systems set it.
 struct Limit {
     most: Bytes,
     left: Bytes,
 }
 
-/// Those of the group that this process is in and of all around it, in version 2 and in version
-/// 1 (the kernel's Documentation/admin-guide, cgroup-v2.rst and cgroup-v1/memory.rst).
+/// The limits of this process's control group and of all groups around it, in cgroup
+/// versions 2 and 1 (the kernel's Documentation/admin-guide, cgroup-v2.rst and
+/// cgroup-v1/memory.rst).
 fn limits() -> impl Iterator<Item = Limit> {
     const VERSIONS: [(&str, &str, [&str; 2]); 2] = [
         ("::/", "/sys/fs/cgroup", ["memory.max", "memory.current"]),
@@ -65,7 +68,7 @@ fn limits() -> impl Iterator<Item = Limit> {
     let of_version = |(mark, root, files): (&'static str, &'static str, [&'static str; 2])| {
         let own = groups.lines().find_map(|line| line.split_once(mark)).map(|(_, own)| own);
         let own = own.map(|own| Path::new(root).join(own)).unwrap_or_default();
-        // In a container, the group may be the root as far as one can see.
+        // In a container, the process's group may appear as the root.
         let around = own.ancestors().take_while(|group| group.starts_with(root));
         around.filter_map(|group| limit(group, files)).collect::<Vec<_>>()
     };
@@ -76,7 +79,7 @@ fn limit(group: &Path, [most, used]: [&str; 2]) -> Option<Limit> {
     let read = |file| fs::read_to_string(group.join(file)).ok();
     let number = |file| read(file)?.trim().parse::<u64>().ok();
     let (most, used) = (number(most)?, number(used)?);
-    // What was read from files makes room when it is needed.
+    // Cached file pages are given up when memory is needed, so they do not count as used.
     let stat = read("memory.stat").unwrap_or_default();
     let files = stat.lines().filter_map(|line| {
         let (key, bytes) = line.split_once(' ')?;
@@ -97,7 +100,7 @@ fn numa_nodes() -> Option<usize> {
     (nodes > 0).then_some(nodes)
 }
 
-/// The size of the largest cache that the first CPU reaches.
+/// The size of the largest cache of the first CPU.
 pub(super) fn last_level_cache() -> Option<Bytes> {
     let kibibytes = |level: u32| -> Option<u64> {
         let path = format!("/sys/devices/system/cpu/cpu0/cache/index{level}/size");

@@ -1,15 +1,19 @@
-//! Threads that share out a job in a few microseconds.
+//! A fork-join thread pool that shares out a job within a few microseconds. The type is
+//! called [`Crew`]; its members are the calling thread and the pool's own threads.
 //!
-//! A twin of a kernel may take no longer than that, and OpenMP's threads, which
-//! the libraries that people compare with use, look out for work for a while
-//! before they sleep. So do these: waking a thread takes ten times as long as
-//! telling one that looks. Each begins with a share of its own, the same one every
-//! time, so that it finds in its caches what it used before; then it helps others,
-//! though not at once where that would carry their data off: what one has helped with is
-//! in its own caches the next time, whose share it is comes too late again, and so on. A
-//! job of 5 us took 8 in every second process, and two of 14 took 21.
-//! Whoever comes when all is taken is not waited for: a thread that has no CPU at the
-//! moment, because another one has it, would make 17 us of a job of 5.
+//! A CPU twin may take only a few microseconds, so the pool has to start faster than
+//! that. Like OpenMP's threads, which the libraries that people compare with use, its
+//! threads spin for a while before they sleep: waking a thread takes ten times as long as
+//! signalling a spinning one.
+//!
+//! Each member starts with its own share, the same one in every job, so that its caches
+//! hold the data from the job before. Then it helps the others, but not at once where
+//! that would carry their data off. Data that a helper has touched is in the helper's
+//! caches next time, so its owner is late again, and so on: a job of 5 us took 8 us in
+//! every second process, and two of 14 us took 21 us.
+//!
+//! A member that finds no work left is not waited for. A thread that has lost its CPU to
+//! another one would turn a job of 5 us into 17 us.
 
 use super::HostError;
 use super::cut::Cut;
@@ -22,39 +26,39 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How long a thread looks out for work before it sleeps.
+/// How long an idle thread spins before it sleeps.
 const PATIENCE: Duration = Duration::from_micros(500);
 
-/// Looks between two glances at the clock, or at what else wants this CPU.
+/// Spins between two checks of the clock, or two yields of the CPU.
 const LOOKS: usize = 256;
 
-/// The patience of whoever helps at once.
+/// The patience of a job whose members help each other at once.
 pub(super) const EAGER: Duration = Duration::ZERO;
 
-/// What is to be done: `work` of every number below `parts`.
+/// A job: `work` is called once with every number below `parts`.
 #[derive(Clone, Copy)]
 struct Job {
     work: *const (dyn Fn(usize) + Sync),
     parts: usize,
-    /// How long whoever is through with its own share leaves the others theirs.
+    /// How long a member that has finished its own share waits before it helps others.
     patience: Duration,
 }
 
-/// What a member is at, on cache lines of its own.
+/// The state of one member, on cache lines of its own to avoid false sharing.
 #[repr(align(128))]
 #[derive(Default)]
 struct Place {
-    /// The next part of its share.
+    /// The next part of this member's share that nobody has taken.
     next: AtomicUsize,
-    /// Whether it may be at the job.
+    /// Whether this member may be running the current job.
     is_at_work: AtomicBool,
 }
 
 struct Shared {
-    /// Counts the beginnings and the ends of jobs: odd while there is one to take part in.
+    /// Counts starts and ends of jobs: odd while a job is running.
     latest: AtomicU64,
     job: UnsafeCell<Job>,
-    /// Of each member.
+    /// One for each member.
     places: Box<[Place]>,
     panic: Mutex<Option<Box<dyn Any + Send>>>,
     closing: AtomicBool,
@@ -63,27 +67,28 @@ struct Shared {
     bell: Condvar,
 }
 
-// SAFETY: the job is written while no thread is at work, before `latest` tells of it, and
-// read after that by threads that are at work and have seen that it is not over.
+// SAFETY: `job` is the only field that is not `Sync`. It is written while no member is at
+// work, before `latest` announces the job. It is read only by members that have marked
+// themselves as at work and have then seen that the job is not over.
 unsafe impl Sync for Shared {}
-// SAFETY: the pointer in it is only followed as just said.
+// SAFETY: the job's pointer is followed only while `Crew::each` keeps its target alive.
 unsafe impl Send for Shared {}
 
-/// The calling thread and others that were started.
+/// The thread pool: the calling thread and the threads it has started.
 pub(super) struct Crew {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
-    /// One job at a time.
+    /// Held while a job runs: there is one at a time.
     turn: Mutex<()>,
 }
 
 impl Crew {
-    /// So many threads with the caller's.
+    /// Starts a pool of `members` threads, the caller's included.
     ///
     /// # Errors
-    /// If the system does not give them.
+    /// If the system refuses to start a thread.
     pub fn new(members: usize) -> Result<Self, HostError> {
-        assert!(members > 0, "a crew of nobody");
+        assert!(members > 0, "a pool needs at least one thread");
         let nothing: &'static (dyn Fn(usize) + Sync) = &|_| {};
         let shared = Arc::new(Shared {
             latest: AtomicU64::new(0),
@@ -101,35 +106,38 @@ impl Crew {
             let (shared, up) = (Arc::clone(&crew.shared), up.clone());
             let thread = std::thread::Builder::new().name(format!("host-{member}"));
             let thread = thread.spawn(move || {
-                // Nobody listens if there was no thread to be had for one after this.
+                // The send fails only if a later thread could not be started and `new`
+                // has returned.
                 let _ = up.send(());
                 shared.serve(member);
             });
             crew.threads
                 .push(thread.map_err(|source| HostError::Threads { threads: members, source })?);
         }
-        // Threads start in the background; the first kernel should not have to do without.
+        // Threads start in the background. Wait for them, so that the first kernel has
+        // them all.
         ups.iter().take(members - 1).for_each(drop);
         Ok(crew)
     }
 
+    /// The number of threads, the caller's included.
     pub fn members(&self) -> usize {
         self.threads.len() + 1
     }
 
-    /// Does `work` of every number below `parts`, each once, and returns when all
-    /// is done. Threads leave each other's shares alone for as long as `patience` says.
-    /// `work` must not call this itself.
+    /// Calls `work` once with every number below `parts`, and returns when all calls have
+    /// returned. A member that has finished its share helps others only after `patience`.
+    /// `work` must not call this function itself.
     ///
     /// # Panics
-    /// If `work` does.
+    /// If `work` panics.
     pub fn each(&self, parts: usize, patience: Duration, work: &(dyn Fn(usize) + Sync)) {
         let _turn = unpoisoned(&self.turn);
         let shared = &*self.shared;
         for (member, place) in shared.places.iter().enumerate() {
             place.next.store(share(member, self.members(), parts), Ordering::Relaxed);
         }
-        // SAFETY: no thread is at work, and none will be when this returns, so that
+        // SAFETY: no member is at work now, and none is when this function returns, so
         // the pointer is never followed after `work` is gone.
         unsafe {
             let work = std::mem::transmute::<
@@ -141,8 +149,9 @@ impl Crew {
         shared.latest.fetch_add(1, Ordering::SeqCst);
         shared.ring();
         shared.take_part(0);
-        // All parts are taken by now, and done when whoever took them is through. A thread
-        // either sees that the job is over or is seen here.
+        // All parts are taken by now; they are done when whoever took them is. A late
+        // thread either sees that the job is over, or has marked itself as at work and is
+        // seen here.
         shared.latest.fetch_add(1, Ordering::SeqCst);
         let mut looks = 0;
         for place in &shared.places {
@@ -156,8 +165,8 @@ impl Crew {
         }
     }
 
-    /// Does `work` of every piece of `all` with something in it, with the place at which the
-    /// piece begins.
+    /// Calls `work` with the start and the elements of every piece of `all` that is not
+    /// empty.
     pub fn each_piece<T: Send>(
         &self,
         all: &mut [T],
@@ -166,14 +175,14 @@ impl Crew {
         work: impl Fn(usize, &mut [T]) + Sync,
     ) {
         struct Start<T>(*mut T);
-        // SAFETY: every number is given to one thread.
+        // SAFETY: each piece is handed to one thread, and pieces do not overlap.
         unsafe impl<T: Send> Sync for Start<T> {}
         let (start, whole) = (Start(all.as_mut_ptr()), all.len());
         let start = &start;
         self.each(cut.parts, patience, &move |part| {
             let Range { start: first, end } = cut.piece(part, whole);
             if first < end {
-                // SAFETY: pieces lie inside and do not overlap.
+                // SAFETY: pieces lie inside `all` and do not overlap.
                 let piece =
                     unsafe { std::slice::from_raw_parts_mut(start.0.add(first), end - first) };
                 work(first, piece);
@@ -193,13 +202,13 @@ impl Drop for Crew {
     }
 }
 
-/// The first part of a member's share.
+/// The first part of a member's share. The next member's share starts where it ends.
 const fn share(member: usize, members: usize, parts: usize) -> usize {
     member * parts / members
 }
 
 impl Shared {
-    /// A thread's life.
+    /// The main loop of a pool thread: waits for jobs and takes part in them.
     fn serve(&self, member: usize) {
         let mut done = 0;
         loop {
@@ -216,9 +225,9 @@ impl Shared {
         }
     }
 
-    /// Its own share, and then what others have not come to.
+    /// Does the member's own share, and then what is left of the others'.
     fn take_part(&self, member: usize) {
-        // SAFETY: nobody writes while a thread is at work.
+        // SAFETY: the job is not written while a member is at work.
         let job = unsafe { *self.job.get() };
         let done = catch_unwind(AssertUnwindSafe(|| {
             self.take_share(member, &job);
@@ -232,21 +241,21 @@ impl Shared {
         }
     }
 
-    /// Whatever of a member's share nobody has taken yet, part by part.
+    /// Does, part by part, what nobody has taken yet of a member's share.
     fn take_share(&self, member: usize, &Job { work, parts, .. }: &Job) {
         let end = share(member + 1, self.places.len(), parts);
         let Place { next, .. } = &self.places[member];
         while next.load(Ordering::Relaxed) < end {
             let part = next.fetch_add(1, Ordering::Relaxed);
             if part < end {
-                // SAFETY: whoever gave the job waits until all are through.
+                // SAFETY: `Crew::each` keeps `work` alive until no member is at work.
                 unsafe { (*work)(part) };
             }
         }
     }
 
-    /// Waits for all parts to be taken, as long as the job has patience; whether they are
-    /// not by then.
+    /// Waits until all parts are taken, but no longer than the job's patience. Returns
+    /// whether parts are left by then.
     fn is_needed(&self, job: &Job) -> bool {
         let is_left = |(member, place): (usize, &Place)| {
             place.next.load(Ordering::Relaxed) < share(member + 1, self.places.len(), job.parts)
@@ -261,13 +270,13 @@ impl Shared {
         false
     }
 
-    /// The number of the job that there is to take part in, if it is not this one.
+    /// The number of the running job, unless there is none or it is `done`.
     fn job_but(&self, done: u64) -> Option<u64> {
         let latest = self.latest.load(Ordering::SeqCst);
         (!latest.is_multiple_of(2) && latest != done).then_some(latest)
     }
 
-    /// Waits for a job after the one of this number, and gives its number.
+    /// Waits for a job other than `done`, and returns its number.
     fn job_after(&self, done: u64) -> u64 {
         let start = Instant::now();
         let mut looks = 0;
@@ -287,8 +296,8 @@ impl Shared {
         }
     }
 
-    /// Wakes those that sleep. Either they see the new job's number before they do,
-    /// or they are seen here.
+    /// Wakes sleeping threads. A thread that is about to sleep either sees the new job's
+    /// number first, or has counted itself as asleep and is seen here.
     fn ring(&self) {
         if self.asleep.load(Ordering::SeqCst) > 0 {
             let _bed = unpoisoned(&self.bed);
@@ -297,7 +306,7 @@ impl Shared {
     }
 }
 
-/// Waits for next to no time; now and then, lets others have the CPU.
+/// Spins for a moment; every `LOOKS` calls, yields the CPU to other threads.
 fn pause(looks: &mut usize) {
     *looks += 1;
     if looks.is_multiple_of(LOOKS) {
@@ -327,7 +336,7 @@ mod tests {
                     });
                     assert!(counts.iter().all(|count| count.load(Ordering::Relaxed) == round));
                     if round % 10 == 0 {
-                        // Long enough for all to fall asleep.
+                        // Long enough for all threads to fall asleep.
                         std::thread::sleep(4 * PATIENCE);
                     }
                 }
@@ -365,7 +374,8 @@ mod tests {
         let crew = Crew::new(2).expect("threads");
         let last_is_done = AtomicBool::new(false);
         crew.each(4, Duration::from_millis(1), &|part| match part {
-            // The first of the second share: only the other thread can do the one behind it.
+            // The first part of the second share. Only the other thread can do the part
+            // behind it.
             2 => {
                 while !last_is_done.load(Ordering::SeqCst) {
                     std::hint::spin_loop();

@@ -1,22 +1,24 @@
-//! How work is cut up to be shared out.
+//! How an array is cut into pieces that threads share out.
 
 use std::ops::Range;
 
-/// How something is cut up.
+/// A way to cut something into `parts` pieces.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cut {
     pub parts: usize,
-    /// What each piece but the first and the last is a multiple of.
+    /// Every piece but the first and the last has a length that is a multiple of this.
     pub multiple: usize,
-    /// How much that is left out comes before the first, and is counted in its length.
+    /// How many elements in front of the first piece are left out. Edges lie where they
+    /// would if those were part of the first piece.
     pub before: usize,
 }
 
 impl Cut {
-    /// One of the pieces, which are as equal in length as possible: there may be nothing in
-    /// the last, and the first is shorter by what comes before it. Where the first of as many
-    /// parts as there are threads begins, the same thread's first of twice as many begins. None
-    /// begins before the one before it ends.
+    /// The range of piece `part` of `whole` elements. Pieces are as equal in length as
+    /// `multiple` allows; the last ones may be empty, and the first is shorter by
+    /// `before`. Pieces do not overlap. If the parts are a multiple of the number of
+    /// threads, the first piece of each thread starts at the same place whatever the
+    /// multiple.
     pub fn piece(self, part: usize, whole: usize) -> Range<usize> {
         let edge = |at: usize| {
             let even = (at * (self.before + whole)).div_ceil(self.parts);
@@ -30,7 +32,8 @@ impl Cut {
 mod tests {
     use super::*;
 
-    /// A kernel finds in each core's caches what the one before left there.
+    /// Every kernel must give a core the range that it had before: its caches hold that
+    /// data.
     #[test]
     fn a_share_begins_at_the_same_place_however_finely_it_is_cut() {
         for whole in [27_642, 195_766, 255_502, 471_237] {
@@ -44,8 +47,8 @@ mod tests {
         }
     }
 
-    /// A stencil leaves out the first elements. (It leaves out the last one, too, for which an
-    /// edge lies a block elsewhere now and then.)
+    /// A stencil leaves out the first element. (It leaves out the last one, too, which
+    /// moves an edge by a block now and then.)
     #[test]
     fn what_is_left_out_moves_no_share() {
         let edges = |whole: usize, before: usize| {

@@ -8,7 +8,7 @@ use rustfft::{Fft, FftPlanner};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How to transform a signal, by its length: found once, and then kept.
+/// rustfft's plans by length; each is made at its first use and then kept.
 #[derive(Default)]
 pub(super) struct Plans(Mutex<BTreeMap<usize, Arc<dyn Fft<f32>>>>);
 
@@ -21,11 +21,11 @@ impl Plans {
 }
 
 impl Team {
-    /// Signals of `length` points, each a real and an imaginary part. A thread
-    /// takes whole signals.
+    /// Transforms signals of `length` complex points, each point a real and an imaginary
+    /// element. A thread takes whole signals.
     pub(super) fn fft(&self, cost: Effort, x: &[f32], output: &mut [f32], length: usize) {
-        assert_eq!(x.len(), output.len(), "a transformed array has as many elements");
-        assert_eq!(x.len() % (2 * length), 0, "the last signal is not whole");
+        assert_eq!(x.len(), output.len(), "input and output differ in length");
+        assert_eq!(x.len() % (2 * length), 0, "the last signal is incomplete");
         let plan = self.plans.of(length);
         let transform = |(x, output): (&[f32], &mut [f32])| {
             let mut scratch = vec![Complex32::ZERO; plan.get_immutable_scratch_len()];
@@ -44,13 +44,15 @@ impl Team {
     }
 }
 
-/// Two elements make a point.
+/// Views pairs of elements as complex points.
 fn points(values: &[f32]) -> &[Complex32] {
-    // SAFETY: a complex number is two values, real part first, and aligned as they are.
+    // SAFETY: `Complex32` is `repr(C)`: two `f32`, real part first, with the alignment of
+    // `f32`. The length counts whole pairs only.
     unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), values.len() / 2) }
 }
 
 fn points_mut(values: &mut [f32]) -> &mut [Complex32] {
-    // SAFETY: as above.
+    // SAFETY: `Complex32` is `repr(C)`: two `f32`, real part first, with the alignment of
+    // `f32`. The length counts whole pairs only, and the borrow is exclusive.
     unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), values.len() / 2) }
 }

@@ -1,11 +1,11 @@
-//! Products of matrices.
+//! Products of matrices, by the gemm crate's kernels in blocks of our own choice.
 
 use super::team::Team;
 use crate::kernels::{CORE_KEEPS, Effort};
 use gemm_common::Parallelism;
 use std::ops::Range;
 
-/// A row-major product whose factors were checked.
+/// A row-major product `output = x y`, whose shapes have been checked.
 #[derive(Clone, Copy)]
 struct Product {
     x: *const f32,
@@ -14,20 +14,21 @@ struct Product {
     inner: usize,
 }
 
-// SAFETY: only a description; whoever computes blocks of it on several threads sees
-// to it that they do not overlap.
+// SAFETY: this is only a description. Whoever computes blocks of it on several threads
+// sees to it that they do not overlap.
 unsafe impl Sync for Product {}
 
 impl Product {
-    /// The output's block of these rows and columns, on this thread.
+    /// Computes the output's block of these rows and columns on the calling thread.
     ///
     /// # Safety
-    /// The rows and columns must be there.
+    /// The rows and columns must lie inside the output.
     unsafe fn block(&self, rows: Range<usize>, columns: Range<usize>) {
         let (inner, stride) = (self.inner, self.inner as isize);
-        // The crate wants its output by columns: a row-major product is the
-        // column-major product of the factors in the other order.
-        // SAFETY: as the caller promises.
+        // The crate is column-major: it reads our row-major matrices as their transposes.
+        // As (x y)ᵀ = yᵀ xᵀ, it gets `y` first and `x` second.
+        // SAFETY: the caller promises that rows and columns lie inside; the factors are
+        // as large as the product needs.
         unsafe {
             let output = self.output.add(rows.start * inner + columns.start);
             let (y, x) = (self.y.add(columns.start), self.x.add(rows.start * inner));
@@ -56,32 +57,35 @@ impl Product {
     }
 }
 
-/// Blocks end on whole rows of registers of the crate's kernels, which have six of four vectors
-/// each on the widest; of what is narrower, on whole vectors. (Of 316 rows and columns, 32 threads
-/// of a Xeon take 41 us in blocks of 30 by 64, and 50 in blocks of 30 by 96.)
+/// Blocks end on whole register tiles of the crate's kernels: six by four vectors at
+/// their widest. Narrower blocks end on whole vectors. (With 316 rows and columns, 32
+/// threads of a Xeon take 41 us in blocks of 30 by 64, and 50 us in blocks of 30 by 96.)
 const HEIGHT: usize = 6;
 const WIDTH: usize = 64;
 const VECTOR: usize = 16;
 
-/// The longest side of a block, but for what it takes to end on whole registers: the crate goes
-/// over the whole of it for every few hundred of the inner dimension, so it has to stay in a
-/// core's L2 cache, with what is packed beside it. (Of 10,000 rows and columns, 16 threads of a
-/// Xeon with 2 MiB each take 1.27 s in blocks of 1,250 and 1.13 s in blocks of 512.)
+/// The longest side of a block, before rounding up to whole register tiles. The crate
+/// passes over the whole block once for every few hundred of the inner dimension, so the
+/// block has to stay in a core's L2 cache together with what is packed beside it. (With
+/// 10,000 rows and columns, 16 threads of a Xeon with 2 MiB of L2 each take 1.27 s in
+/// blocks of 1,250 and 1.13 s in blocks of 512.)
 const MOST_SIDE: usize = 512;
 
-/// A block reads its rows and columns of the factors, and one number of either takes as long as
-/// so many products of two: four bytes of what comes from farther away, at 10 GB/s, against two
-/// operations at 100 a nanosecond; and half of that where a core's own caches keep both factors,
-/// but for what they lose in between. (That has 16 and 32 threads find the blocks that were the
-/// quickest of 316 rows and columns.)
+/// What it costs a block to read one number of its rows or columns of the factors, in
+/// multiply-adds. The first figure is for factors that come from farther away than a
+/// core's own caches: 4 bytes at 10 GB/s against 2 operations at 100 per nanosecond. The
+/// second is half of that, for factors that the core's own caches keep, apart from what
+/// they lose in between. (With these, 16 and 32 threads get the blocks that were the
+/// quickest for 316 rows and columns.)
 const FETCHED: [f64; 2] = [20.0, 10.0];
 
-/// To call the crate for a block, as many products: a tenth of a microsecond.
+/// What it costs to call the crate for a block, in multiply-adds: a tenth of a
+/// microsecond.
 const CALLED: f64 = 5_000.0;
 
 impl Team {
-    /// `output = x y`, row by row: `y` has `inner` rows and columns, the others
-    /// have `inner` columns.
+    /// Computes `output = x y`, row-major. `y` has `inner` rows and columns; `x` and
+    /// `output` have `inner` columns.
     pub(super) fn matmul(
         &self,
         cost: Effort,
@@ -101,8 +105,8 @@ impl Team {
         let (down, across) = (rows.div_ceil(height), inner.div_ceil(width));
         let block = |index: usize| {
             let (row, column) = (index / across * height, index % across * width);
-            // SAFETY: the lengths were checked, the slices are borrowed throughout,
-            // and blocks do not overlap.
+            // SAFETY: the lengths were checked, the slices are borrowed throughout, and
+            // blocks do not overlap.
             unsafe {
                 product.block(row..rows.min(row + height), column..inner.min(column + width));
             }
@@ -115,17 +119,19 @@ impl Team {
     }
 }
 
-/// Sides of the blocks of a product of so many rows and columns that so many members of a team
-/// are through with first. They are not equally fast, and whoever is through helps the others: all
-/// are through when each could be that does as much as the others, and a block later at most
-/// (Graham, "Bounds on multiprocessing timing anomalies", SIAM J. Appl. Math. 17, 1969). So blocks
-/// are small, but for what each of them has to fetch.
+/// The height and width of blocks with which `members` threads finish a product of `rows`
+/// by `columns` soonest.
+///
+/// Threads are not equally fast, and one that finishes early helps the others. Then all
+/// finish at the time that equal shares would take, plus at most one block (Graham,
+/// "Bounds on multiprocessing timing anomalies", SIAM J. Appl. Math. 17, 1969). So blocks
+/// should be small, except that each block has to fetch its rows and columns.
 fn sides([rows, columns]: [usize; 2], members: usize) -> [usize; 2] {
     let factors = size_of::<f32>() * columns * (rows + columns);
     let fetched = FETCHED[usize::from(factors <= CORE_KEEPS as usize)];
     let called = CALLED / columns as f64;
-    // For each step of the inner dimension, in products: all of them, and the share of a block
-    // that its member can be behind.
+    // Per step of the inner dimension, in multiply-adds: the whole product, and the share
+    // of one block by which a member can be late.
     let (all, members) = ((rows * columns) as f64, members as f64);
     let behind = 1.0 - 1.0 / members;
     let latest = |&[height, width]: &[usize; 2]| {
@@ -136,7 +142,7 @@ fn sides([rows, columns]: [usize; 2], members: usize) -> [usize; 2] {
     let widths = 1..=(MOST_SIDE / WIDTH).min(columns.div_ceil(WIDTH));
     let grids = widths.flat_map(|wide| {
         let width = (wide * WIDTH).min(columns.next_multiple_of(VECTOR));
-        // Where that is least if blocks could be of any height.
+        // The height at which `latest` is least, if blocks could have any height.
         let wide = width as f64;
         let besides = fetched + called / wide;
         let height = (all / members * besides / (behind * (wide + fetched))).sqrt();
@@ -145,15 +151,15 @@ fn sides([rows, columns]: [usize; 2], members: usize) -> [usize; 2] {
         heights.map(|height| [height.next_multiple_of(HEIGHT), width])
     });
     let best = grids.min_by(|one, other| latest(one).total_cmp(&latest(other)));
-    best.expect("a product has a block")
+    best.expect("there is at least one block")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// How many blocks there are for each member, and how much more than the product all of them
-    /// are.
+    /// The number of blocks per member, and the blocks' total area as a multiple of the
+    /// product's.
     fn cut(whole: [usize; 2], members: usize) -> (f64, f64) {
         let [height, width] = sides(whole, members);
         let blocks = whole[0].div_ceil(height) * whole[1].div_ceil(width);
@@ -170,7 +176,7 @@ mod tests {
                 assert!(all < 1.15, "{members} members, {side}: {all}");
             }
         }
-        // Of what is over in a few microseconds, at least one.
+        // A product that takes only a few microseconds has at least one block per member.
         assert!((1.0..2.0).contains(&cut([100, 100], 16).0));
     }
 
@@ -178,9 +184,9 @@ mod tests {
     fn blocks_are_of_whole_registers_and_stay_in_a_cache() {
         assert_eq!(sides([316, 316], 32), [24, 64]);
         assert_eq!(sides([316, 316], 16), [36, 64]);
-        // What is over nearly as soon as called is cut into fewer.
+        // Where a call costs nearly as much as its block, there are fewer blocks.
         assert!(cut([1_000, 16], 32).0 < 0.7 * cut([1_000, 1_000], 32).0);
-        // All of a narrow one; and one thread has nobody to help.
+        // A narrow product is not cut across; and a single thread has nobody to help.
         assert_eq!(sides([4_096, 40], 16)[1], 48);
         assert_eq!(sides([316, 316], 1), [318, 320]);
         for side in [1_024, 10_000] {
@@ -191,6 +197,6 @@ mod tests {
             }
         }
         let [height, width] = sides([10_000, 10_000], 16);
-        assert!(height.min(width) >= 448, "far data is fetched as seldom as may be");
+        assert!(height.min(width) >= 448, "blocks should be large where fetching is slow");
     }
 }

@@ -1,18 +1,18 @@
-//! Host memory whose pages are not there until they are touched.
+//! Host memory whose pages are not allocated until they are touched.
 
 use super::HostError;
 use crate::units::Bytes;
 
-/// A region of `f32` straight from the operating system: page-aligned, zero, and
-/// without pages until it is first touched. An allocator would hand out pages
-/// that an earlier buffer has already paid for.
+/// A region of `f32` straight from the operating system: page-aligned, zero, and without
+/// physical pages until they are first touched. A general allocator would hand out pages
+/// that an earlier buffer has already touched.
 pub struct PageMemory {
     mapping: Mapping,
     count: usize,
 }
 
 impl PageMemory {
-    /// Reserves `bytes`, rounded down to whole values.
+    /// Maps `bytes`, rounded down to whole values.
     pub fn new(bytes: Bytes) -> Result<Self, HostError> {
         let mapping =
             Mapping::new(bytes.as_usize()).map_err(|source| HostError::Memory { bytes, source })?;
@@ -28,18 +28,20 @@ impl PageMemory {
     }
 
     pub fn as_slice(&self) -> &[f32] {
-        // SAFETY: the mapping holds `count` values, zero until written, for as
-        // long as `self` lives, and is shared only as `self` is.
+        // SAFETY: the mapping holds `count` values, which are zero until written. It
+        // lives as long as `self` and is borrowed only through `self`.
         unsafe { std::slice::from_raw_parts(self.mapping.start(), self.count) }
     }
 
     pub fn as_mut_slice(&mut self) -> &mut [f32] {
-        // SAFETY: as for `as_slice`, and `self` is borrowed exclusively.
+        // SAFETY: the mapping holds `count` values and lives as long as `self`, which is
+        // borrowed exclusively.
         unsafe { std::slice::from_raw_parts_mut(self.mapping.start(), self.count) }
     }
 
-    /// Gives all pages back, so that the values are zero and the next touch of
-    /// each page faults as the first one did. On Linux the address stays.
+    /// Returns all pages to the system. The values are zero afterwards, and the next
+    /// touch of each page faults as the first one did. On Linux the address stays the
+    /// same.
     pub fn renew(&mut self) -> Result<(), HostError> {
         let bytes = Bytes::of_f32(self.count as u64);
         self.mapping.renew().map_err(|source| HostError::Memory { bytes, source })
@@ -60,20 +62,21 @@ mod unix {
         bytes: usize,
     }
 
-    // SAFETY: a mapping belongs to the process, not to a thread, and the methods
-    // that change it take it exclusively.
+    // SAFETY: a mapping belongs to the process and not to a thread, and the methods that
+    // change it take it exclusively.
     unsafe impl Send for Mapping {}
-    // SAFETY: as above.
+    // SAFETY: a shared mapping is only read; the methods that change it take it
+    // exclusively.
     unsafe impl Sync for Mapping {}
 
     impl Mapping {
         pub fn new(bytes: usize) -> io::Result<Self> {
-            // There is no mapping of nothing.
+            // The system maps no empty range.
             let bytes = bytes.max(1);
             let protection = libc::PROT_READ | libc::PROT_WRITE;
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-            // SAFETY: a new mapping at an address of the system's choice touches
-            // no memory that exists.
+            // SAFETY: the system chooses the address, so the new mapping touches no
+            // existing memory.
             let start = unsafe { libc::mmap(ptr::null_mut(), bytes, protection, flags, -1, 0) };
             if start == libc::MAP_FAILED {
                 return Err(io::Error::last_os_error());
@@ -87,15 +90,15 @@ mod unix {
 
         #[cfg(target_os = "linux")]
         pub fn renew(&mut self) -> io::Result<()> {
-            // SAFETY: the range is this mapping, which nobody else borrows now.
-            // Linux promises zeroes on the next touch (madvise(2)).
+            // SAFETY: the range is this mapping, and nobody else borrows it now. Linux
+            // promises zeroes at the next touch (madvise(2)).
             match unsafe { libc::madvise(self.start, self.bytes, libc::MADV_DONTNEED) } {
                 0 => Ok(()),
                 _ => Err(io::Error::last_os_error()),
             }
         }
 
-        /// Other systems take `MADV_DONTNEED` as a hint only.
+        /// Maps anew: other systems take `MADV_DONTNEED` as a hint only.
         #[cfg(not(target_os = "linux"))]
         pub fn renew(&mut self) -> io::Result<()> {
             *self = Self::new(self.bytes)?;
@@ -105,9 +108,9 @@ mod unix {
 
     impl Drop for Mapping {
         fn drop(&mut self) {
-            // SAFETY: the mapping is this value's own and no borrow outlives it.
+            // SAFETY: the mapping belongs to this value, and no borrow outlives it.
             let status = unsafe { libc::munmap(self.start, self.bytes) };
-            debug_assert_eq!(status, 0, "munmap of a mapping of our own");
+            debug_assert_eq!(status, 0, "munmap of our own mapping failed");
         }
     }
 }
@@ -119,11 +122,11 @@ use zeroed::Mapping;
 mod zeroed {
     use std::io;
 
-    /// A zeroed vector: large ones come from the system untouched here too.
+    /// A zeroed vector. Here too, large ones come from the system untouched.
     pub(super) struct Mapping(Box<[std::cell::UnsafeCell<f32>]>);
 
-    // SAFETY: the cells are reached only through `PageMemory`, whose borrows
-    // are those of ordinary slices.
+    // SAFETY: the cells are reached only through `PageMemory`, whose borrows are those of
+    // ordinary slices.
     unsafe impl Sync for Mapping {}
 
     impl Mapping {

@@ -1,4 +1,4 @@
-//! Who runs the twins: one thread for little work, all of them for much.
+//! The interface of the CPU twins: it runs a kernel on one thread or on all of them.
 
 use super::HostError;
 use super::cpu::last_level_cache;
@@ -18,11 +18,11 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy)]
 pub enum Operand<'a> {
     Array(&'a [f32]),
-    /// The same memory as the output: the kernel works in place.
+    /// The output's own memory: the kernel works in place.
     Output,
 }
 
-/// A team of threads that has been started and waits for work.
+/// A team of started threads that wait for kernels to run.
 pub struct Team {
     pub(super) crew: Crew,
     last_level_cache: Bytes,
@@ -30,7 +30,10 @@ pub struct Team {
 }
 
 impl Team {
-    /// Starts the threads and waits until they are up.
+    /// Starts `threads` threads, the caller's included, and waits until they are up.
+    ///
+    /// # Errors
+    /// [`HostError::Threads`] if the system refuses a thread.
     pub fn new(threads: usize) -> Result<Self, HostError> {
         let crew = Crew::new(threads)?;
         let last_level_cache = last_level_cache().unwrap_or(Bytes::mib(32));
@@ -43,13 +46,13 @@ impl Team {
 
     /// Runs a kernel over whole arrays.
     ///
-    /// A map kernel computes `output[i]` from element `i + lead` of each input
-    /// array: `lead` counts the input elements before the first output element,
-    /// the left halo margin of a chunk. Beyond the ends of its input array the
-    /// stencil sees the end element repeated. A sum goes to `output[0]`.
+    /// A map kernel computes `output[i]` from element `i + lead` of each input array.
+    /// `lead` counts the input elements in front of the first output element: the left
+    /// halo of a chunk. Beyond the ends of its input, a stencil sees the end element
+    /// repeated. A sum is written to `output[0]`.
     ///
     /// # Panics
-    /// If the operands do not fit the kernel; plans are checked before they run.
+    /// If the operands do not fit the kernel. Plans are checked before they run.
     pub fn run(
         &self,
         kernel: Kernel,
@@ -61,10 +64,11 @@ impl Team {
         self.run_around(Bytes::ZERO, (kernel, arguments), inputs, output, lead);
     }
 
-    /// The same where the arrays are part of so much memory that is gone round.
+    /// Like [`Team::run`], for arrays that are part of a working set of `footprint`
+    /// bytes, all of which is used before any of it is used again.
     ///
     /// # Panics
-    /// As [`Team::run`].
+    /// If the operands do not fit the kernel.
     pub fn run_around(
         &self,
         footprint: Bytes,
@@ -101,7 +105,7 @@ impl Team {
                 self.fft(cost, x, output, arguments.extent as usize);
             }
             (Kernel::Transpose, &[Operand::Array(x)]) => {
-                assert_eq!(lead, 0, "a transposition is not cut");
+                assert_eq!(lead, 0, "a transposition is never cut into chunks");
                 self.transpose(cost, x, output, arguments.extent as usize);
             }
             (Kernel::Histogram, &[Operand::Array(x)]) => self.histogram(cost, x, output),
@@ -109,19 +113,19 @@ impl Team {
                 assert_eq!(lead, 0, "a sum has no halo");
                 output[0] = self.sum(cost, x);
             }
-            _ => panic!("{kernel} over {} operands, or in place where it cannot", inputs.len()),
+            _ => panic!("{kernel} takes no {} operands, or cannot work in place", inputs.len()),
         }
     }
 
-    /// Fills `values` with uniform numbers in [0, 1): the same for the same
-    /// seed, whatever the number of threads.
+    /// Fills `values` with uniform random numbers in [0, 1). They depend on the seed
+    /// alone, not on the number of threads.
     pub fn fill_random(&self, values: &mut [f32], seed: u64) {
         const BLOCK: usize = 1 << 14;
         let fill = |first: usize, block: &mut [f32]| {
             let mut random = ChaCha8Rng::seed_from_u64(seed);
             random.set_stream((first / BLOCK) as u64);
             for value in block {
-                // The 24 bits of an `f32`'s significand.
+                // 24 bits, as many as an `f32`'s significand has.
                 *value = (random.next_u32() >> 8) as f32 * (1.0 / 16_777_216.0);
             }
         };
@@ -143,15 +147,15 @@ impl Team {
         let sources = inputs.map(|input| match input {
             Operand::Array(array) => array[lead..][..count].as_ptr(),
             Operand::Output => {
-                assert_eq!(lead, 0, "in place, elements stay where they are");
+                assert_eq!(lead, 0, "a kernel that works in place has no halo");
                 output.cast_const()
             }
         });
         let in_place = inputs.iter().any(|input| matches!(input, Operand::Output));
         let streaming = !in_place && self.outgrows_caches(cost, count);
         let map = Map { formula, sources, output, count, streaming };
-        // SAFETY: the slices above hold `count` elements, are borrowed throughout,
-        // and the output overlaps an input only where it is that input.
+        // SAFETY: the slices above hold `count` elements and are borrowed throughout. The
+        // output overlaps an input only where it is that input.
         unsafe { self.map(map, cost) }
     }
 
@@ -160,7 +164,7 @@ impl Team {
         if output.is_empty() {
             return;
         }
-        // An output element on an end of the input array has a neighbour missing.
+        // An output element at an end of the input array lacks one neighbour.
         let first = usize::from(lead == 0);
         let end = output.len() - usize::from(lead + output.len() == x.len());
         for i in (0..first).chain(end.max(first)..output.len()) {
@@ -182,9 +186,11 @@ impl Team {
         unsafe { self.map(map, cost) }
     }
 
+    /// Runs a map on one thread or on all.
+    ///
     /// # Safety
-    /// The map's pointers must be good for `count` elements, and its output must
-    /// not overlap a source unless it is that source.
+    /// The map's pointers must be valid for `count` elements, and its output must not
+    /// overlap a source unless it is that source.
     unsafe fn map<F: Formula<N>, const N: usize>(&self, map: Map<F, N>, cost: Effort) {
         let (shares, before) =
             (self.shares(cost, map.count), until_aligned(cost, map.output, map.count));
@@ -198,7 +204,8 @@ impl Team {
         if !shares {
             return on_widest_vectors(map);
         }
-        // Shares begin where they do in a kernel that begins at the array's first element.
+        // Pieces are cut as if the map began at an aligned address, so each thread gets
+        // the range that it has in other kernels on the array.
         let before = map.output.addr() / size_of::<f32>() % PIECE_MULTIPLE;
         let cut = Cut { before, ..self.cut(cost, map.count) };
         let (map, patience) = (&map, self.patience(cost, map.count));
@@ -209,11 +216,12 @@ impl Team {
         });
     }
 
-    /// The same to the last bit for any number of threads: blocks of the same memory are
-    /// always the same, and so is the order in which they are added.
+    /// Sums an array. The result is the same to the last bit for any number of threads:
+    /// the blocks of an array are fixed, and so is the order in which their sums are
+    /// added.
     fn sum(&self, cost: Effort, x: &[f32]) -> f32 {
-        // Short enough for a thread's share to be nearly where it is in a kernel that has no
-        // blocks: what lies between comes from the caches of another core.
+        // Blocks are short, so that a thread's share is nearly the range that it has in
+        // kernels without blocks. The difference has to come from another core's caches.
         const BLOCK: usize = 1 << 9;
         let shares = self.shares(cost, x.len());
         let (before, x) = x.split_at(until_aligned(cost, x.as_ptr(), x.len()));
@@ -236,15 +244,15 @@ impl Team {
         total.lanes.into_iter().fold(on_widest_vectors(Sum(before)), f64::add) as f32
     }
 
-    /// Whether the work is worth sharing out.
+    /// Whether the work is large enough to be shared among threads.
     pub(super) fn shares(&self, cost: Effort, count: usize) -> bool {
         self.threads() > 1 && cost.is_shared(count)
     }
 
-    /// How elements are shared out. All threads have equal shares, of as many pieces as are
-    /// worth taking one by one, so that whoever is through early can help. Whatever a piece
-    /// costs, a thread's share of as many elements is the same: it finds in its caches what
-    /// it worked on in the kernel before.
+    /// How elements are shared out. All threads have equal shares. A share is cut into as
+    /// many pieces as are worth taking one by one, so that a thread that finishes early
+    /// can help. A thread's share is the same range whatever a piece costs, so that its
+    /// caches hold the data of the kernel before.
     pub(super) fn cut(&self, cost: Effort, count: usize) -> Cut {
         let share = cost.nanos(count) / self.threads() as f64;
         let most = (share / SHORTEST_PIECE_NANOS).clamp(1.0, PIECES_PER_THREAD);
@@ -252,10 +260,10 @@ impl Team {
         Cut { parts: self.threads() * pieces, multiple: PIECE_MULTIPLE, before: 0 }
     }
 
-    /// How long a thread that is through with its share leaves the others theirs. What takes
-    /// longer to fetch from the caches of another core than to work on there is better left
-    /// where it is, and whoever comes a little late still comes to it. Shares that hardly stay
-    /// in a core's caches are not worth the wait.
+    /// How long a thread that has finished its share leaves the others theirs. Data that
+    /// takes longer to fetch from another core's caches than to work on is better left
+    /// where it is; a thread that is only a little late still gets to it. Where shares
+    /// barely stay in a core's caches, waiting does not pay.
     pub(super) fn patience(&self, cost: Effort, count: usize) -> Duration {
         if !cost.keeps_shares(count, self.threads()) {
             return EAGER;
@@ -263,14 +271,15 @@ impl Team {
         LATE.min(Duration::from_nanos(cost.nanos_to_fetch(count, self.threads()) as u64))
     }
 
-    /// Whether the arrays of a kernel pass through the caches without staying.
-    /// Then reading the output before overwriting it, as ordinary stores do, is waste.
+    /// Whether a kernel's arrays exceed the last-level cache. Then stores should bypass
+    /// the caches: ordinary ones would read the output before overwriting it.
     pub(super) fn outgrows_caches(&self, cost: Effort, count: usize) -> bool {
         Bytes::new(cost.bytes) * count as u64 > self.last_level_cache
     }
 }
 
-/// A sum of sums, as many at a time as additions fit into the time that one takes to come out.
+/// A running sum of many numbers, in several lanes. There are as many lanes as additions
+/// are in flight at once.
 struct Total {
     lanes: [f64; Self::LANES],
 }
@@ -278,7 +287,8 @@ struct Total {
 impl Total {
     const LANES: usize = 8;
 
-    /// Of one array, all but the last a multiple of the lanes at a time.
+    /// Adds the next part of one array's sums. Every part but the last must be a multiple
+    /// of the lanes.
     fn add(&mut self, sums: &[f64]) {
         for sums in sums.chunks(Self::LANES) {
             self.lanes.iter_mut().zip(sums).for_each(|(lane, sum)| *lane += sum);
@@ -286,10 +296,11 @@ impl Total {
     }
 }
 
-/// How many of so many elements come before the first that is aligned to any vector. Vectors
-/// that lie across two cache lines make `scale` a tenth slower and `sum` two thirds. Most arrays
-/// of a batch begin at the same place in a line, so that aligning one aligns them. Arithmetic is
-/// not slower for it, and would be for the few that come first.
+/// How many elements come before the first one that is aligned for any vector. Vectors
+/// that straddle two cache lines make `scale` a tenth slower and `sum` two thirds slower.
+/// Most arrays of a batch start at the same offset within a line, so aligning one aligns
+/// them all. Kernels bound by arithmetic gain nothing from it, and would lose by the few
+/// elements in front.
 fn until_aligned(cost: Effort, start: *const f32, count: usize) -> usize {
     if count < WORTH_ALIGNING || !cost.is_bound_by_memory() {
         return 0;
@@ -297,13 +308,13 @@ fn until_aligned(cost: Effort, start: *const f32, count: usize) -> usize {
     start.align_offset(MAX_LANES * size_of::<f32>()).min(count)
 }
 
-/// So many elements make up for the first few, which take a way of their own.
+/// From this many elements on, alignment makes up for handling the first few separately.
 const WORTH_ALIGNING: usize = 1 << 9;
 const SHORTEST_PIECE_NANOS: f64 = 2_000.0;
 const LONGEST_PIECE_NANOS: f64 = 100_000.0;
 const PIECES_PER_THREAD: f64 = 8.0;
-/// Pieces end on whole blocks of vectors: what is left over of one takes a kernel with much
-/// arithmetic as long as a block.
+/// Pieces end on whole blocks of vectors: for a kernel with much arithmetic, the
+/// remainder of a block takes as long as a block.
 const PIECE_MULTIPLE: usize = UNROLL * MAX_LANES;
-/// A thread that comes by so much later than the others has lost its core to somebody else.
+/// A thread that is this much later than the others has lost its core to somebody else.
 const LATE: Duration = Duration::from_micros(2);

@@ -1,22 +1,23 @@
-//! Rows become columns.
+//! Transposition of a matrix.
 
 use super::cut::Cut;
 use super::team::Team;
 use super::vector::{Loop, Vector, on_widest_vectors};
 use crate::kernels::Effort;
 
-/// Elements on a side of what is turned at once: a cache line of each row.
+/// Side of a tile, which is transposed at once: one cache line of each row.
 const TILE: usize = 16;
 
-/// Tiles on a side of what a thread takes at a time: rows are read and written in
-/// pieces that are worth opening a page of memory for.
+/// Side of a part, in tiles. A thread takes a part at a time, so that rows are read and
+/// written in stretches long enough to be worth opening a page of memory for.
 const TILES: usize = 4;
 
 impl Team {
-    /// `x` has so many columns, and `output` as many rows.
+    /// Transposes `x`, which has `columns` columns, into `output`, which has as many
+    /// rows.
     pub(super) fn transpose(&self, cost: Effort, x: &[f32], output: &mut [f32], columns: usize) {
-        assert_eq!(x.len(), output.len(), "a transposed array has as many elements");
-        assert_eq!(x.len() % columns, 0, "the last row is not whole");
+        assert_eq!(x.len(), output.len(), "input and output differ in length");
+        assert_eq!(x.len() % columns, 0, "the last row is incomplete");
         let work = Transpose {
             x: x.as_ptr(),
             output: output.as_mut_ptr(),
@@ -40,28 +41,28 @@ impl Team {
     }
 }
 
-/// A transposition, or a rectangle of one.
+/// A whole transposition: its arrays and their shape.
 #[derive(Clone, Copy)]
 struct Transpose {
     x: *const f32,
     output: *mut f32,
     rows: usize,
     columns: usize,
-    /// Store past the caches.
+    /// Whether stores bypass the caches.
     streaming: bool,
 }
 
-// SAFETY: only a description; whoever runs parts of it on several threads sees
-// to it that they do not overlap.
+// SAFETY: this is only a description. Whoever runs parts of it on several threads sees to
+// it that they do not overlap.
 unsafe impl Sync for Transpose {}
 
 impl Transpose {
-    /// At most `side` rows and columns from a place on.
+    /// The part of at most `side` rows and columns that starts at a row and a column.
     ///
     /// # Safety
-    /// The place must be inside.
+    /// The row and the column must lie inside the matrix.
     unsafe fn part(&self, row: usize, column: usize, side: usize) -> Part {
-        // SAFETY: the caller vouches for the place.
+        // SAFETY: the caller promises that the place lies inside.
         unsafe {
             Part {
                 whole: *self,
@@ -84,14 +85,15 @@ struct Part {
 }
 
 impl Part {
-    /// A tile by way of a copy that stays in the nearest cache.
+    /// Transposes one tile through a copy that stays in the L1 cache.
     ///
     /// # Safety
-    /// As for [`Loop::run`]; the tile must be inside.
+    /// The CPU must have the instruction set of `V`, and the tile must lie inside the
+    /// part.
     #[inline(always)]
     unsafe fn tile<V: Vector>(&self, row: usize, column: usize) {
         let mut turned = [[0.0; TILE]; TILE];
-        // SAFETY: the caller vouches for the tile.
+        // SAFETY: the caller promises the instruction set and that the tile lies inside.
         unsafe {
             for i in 0..TILE {
                 let from = self.x.add((row + i) * self.whole.columns + column);
@@ -118,14 +120,15 @@ impl Loop for Part {
     #[inline(always)]
     unsafe fn run<V: Vector>(self) {
         let whole = |length: usize| length / TILE * TILE;
-        // SAFETY: all places are inside.
+        // SAFETY: all tiles and elements lie inside the part; the caller promises the
+        // instruction set.
         unsafe {
             for column in (0..whole(self.columns)).step_by(TILE) {
                 for row in (0..whole(self.rows)).step_by(TILE) {
                     self.tile::<V>(row, column);
                 }
             }
-            // What is left on the right and at the bottom.
+            // Then the remainder on the right and at the bottom, element by element.
             for column in 0..self.columns {
                 let first = if column < whole(self.columns) { whole(self.rows) } else { 0 };
                 for row in first..self.rows {

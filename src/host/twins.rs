@@ -1,8 +1,8 @@
-//! The kernels themselves, for one thread and any [`Vector`].
+//! The map kernels and the sum, for one thread and any [`Vector`].
 
 use super::vector::{Loop, MAX_LANES, Vector};
 
-/// What a map kernel does to `UNROLL` vectors from each of its `N` inputs.
+/// The arithmetic of a map kernel on `UNROLL` vectors of each of its `N` inputs.
 ///
 /// # Safety
 /// `apply` may be called only where the CPU has the instruction set of `V`.
@@ -16,7 +16,7 @@ pub(super) struct Scale(pub f32);
 impl Formula<1> for Scale {
     #[inline(always)]
     unsafe fn apply<V: Vector, const U: usize>(self, [x]: [[V; U]; 1]) -> [V; U] {
-        // SAFETY: the caller vouches for the instruction set.
+        // SAFETY: the caller promises the instruction set.
         unsafe {
             let a = V::splat(self.0);
             x.map(
@@ -33,7 +33,7 @@ pub(super) struct Saxpy(pub f32);
 impl Formula<2> for Saxpy {
     #[inline(always)]
     unsafe fn apply<V: Vector, const U: usize>(self, [x, mut y]: [[V; U]; 2]) -> [V; U] {
-        // SAFETY: the caller vouches for the instruction set.
+        // SAFETY: the caller promises the instruction set.
         unsafe {
             let a = V::splat(self.0);
             for (y, x) in y.iter_mut().zip(x) {
@@ -52,11 +52,11 @@ pub(super) struct Polynomial {
 impl Formula<1> for Polynomial {
     /// Horner's rule with all coefficients 1/4 but the leading one, which is 1.
     ///
-    /// The chain of one element is sequential, so the elements of the block are
-    /// the inner loop: `U` independent chains hide the latency of the multiply-add.
+    /// The chain of one element is sequential. The inner loop therefore runs over the
+    /// block's elements: `U` independent chains hide the latency of the multiply-add.
     #[inline(always)]
     unsafe fn apply<V: Vector, const U: usize>(self, [x]: [[V; U]; 1]) -> [V; U] {
-        // SAFETY: the caller vouches for the instruction set.
+        // SAFETY: the caller promises the instruction set.
         unsafe {
             let coefficient = V::splat(0.25);
             let mut value = [V::splat(1.0); U];
@@ -70,7 +70,8 @@ impl Formula<1> for Polynomial {
     }
 }
 
-/// The three-point mean; its inputs are the left, the middle and the right neighbours.
+/// The three-point mean. Its inputs are the left neighbour, the element and the right
+/// neighbour.
 #[derive(Clone, Copy)]
 pub(super) struct Stencil;
 
@@ -80,7 +81,7 @@ impl Formula<3> for Stencil {
         self,
         [mut left, middle, right]: [[V; U]; 3],
     ) -> [V; U] {
-        // SAFETY: the caller vouches for the instruction set.
+        // SAFETY: the caller promises the instruction set.
         unsafe {
             let third = V::splat(1.0 / 3.0);
             for (left, (middle, right)) in left.iter_mut().zip(middle.into_iter().zip(right)) {
@@ -91,34 +92,34 @@ impl Formula<3> for Stencil {
     }
 }
 
-/// A map kernel bound to memory: `output[i] = formula(sources[0][i], ..)`.
+/// A map kernel with its memory: `output[i] = formula(sources[0][i], ..)`.
 ///
-/// Pointers rather than slices, because a source may be the output itself.
+/// It holds pointers and not slices, because a source may be the output itself.
 #[derive(Clone, Copy)]
 pub(super) struct Map<F, const N: usize> {
     pub formula: F,
     pub sources: [*const f32; N],
     pub output: *mut f32,
     pub count: usize,
-    /// Store past the caches.
+    /// Whether stores bypass the caches.
     pub streaming: bool,
 }
 
-// SAFETY: a `Map` is only a description; whoever runs parts of it on several
-// threads sees to it that the parts do not overlap.
+// SAFETY: a `Map` is only a description. Whoever runs parts of it on several threads sees
+// to it that they do not overlap.
 unsafe impl<F: Sync, const N: usize> Sync for Map<F, N> {}
 
-/// Vectors in flight: multiply-adds have a latency of four cycles and start two
-/// a cycle on today's cores, which takes eight independent chains to fill.
+/// Vectors in flight. On today's cores a multiply-add has a latency of four cycles and
+/// two start per cycle, so it takes eight independent chains to keep them busy.
 pub(super) const UNROLL: usize = 8;
 
 impl<F: Formula<N>, const N: usize> Map<F, N> {
     /// The `count` elements from `start` on.
     ///
     /// # Safety
-    /// They must be elements of this map.
+    /// They must lie inside this map.
     pub unsafe fn part(&self, start: usize, count: usize) -> Self {
-        // SAFETY: the caller vouches that the elements are there.
+        // SAFETY: the caller promises that the elements exist.
         unsafe {
             Self {
                 sources: self.sources.map(|source| source.add(start)),
@@ -129,13 +130,14 @@ impl<F: Formula<N>, const N: usize> Map<F, N> {
         }
     }
 
-    /// `U` whole vectors from element `at` on.
+    /// Computes `U` whole vectors from element `at` on.
     ///
     /// # Safety
-    /// As for [`Loop::run`]; the elements must be there, and aligned if streamed.
+    /// The CPU must have the instruction set of `V`. The elements must exist, and be
+    /// aligned to a vector if streamed.
     #[inline(always)]
     unsafe fn block<V: Vector, const U: usize>(&self, at: usize, streaming: bool) {
-        // SAFETY: the caller vouches for the elements.
+        // SAFETY: the caller promises the instruction set and the elements.
         unsafe {
             let mut inputs = [[V::splat(0.0); U]; N];
             for (input, source) in inputs.iter_mut().zip(self.sources) {
@@ -151,15 +153,16 @@ impl<F: Formula<N>, const N: usize> Map<F, N> {
         }
     }
 
-    /// Fewer elements than one vector holds, by way of a padded copy.
+    /// Computes fewer elements than one vector holds, through a padded copy.
     ///
     /// # Safety
-    /// As for [`Loop::run`]; the elements must be there.
+    /// The CPU must have the instruction set of `V`, and the elements must exist.
     #[inline(always)]
     unsafe fn remainder<V: Vector>(&self, at: usize, count: usize) {
         let mut padded = [[0.0; MAX_LANES]; N];
         let mut results = [0.0; MAX_LANES];
-        // SAFETY: the caller vouches for the elements; the copies hold any vector.
+        // SAFETY: the caller promises the instruction set and the elements; the copies
+        // hold any vector.
         unsafe {
             for (copy, source) in padded.iter_mut().zip(self.sources) {
                 source.add(at).copy_to_nonoverlapping(copy.as_mut_ptr(), count);
@@ -178,8 +181,8 @@ impl<F: Formula<N>, const N: usize> Loop for Map<F, N> {
     #[inline(always)]
     unsafe fn run<V: Vector>(self) {
         let mut at = 0;
-        // SAFETY: `at` never passes `count`, up to which there are elements, and
-        // streamed blocks start where `misaligned` elements have been skipped.
+        // SAFETY: the caller promises the instruction set. `at` never passes `count`, and
+        // streamed blocks start at an aligned element, after `misaligned` ones.
         unsafe {
             if self.streaming {
                 let misaligned = self.output.align_offset(V::LANES * size_of::<f32>());
@@ -190,7 +193,8 @@ impl<F: Formula<N>, const N: usize> Loop for Map<F, N> {
                 self.block::<V, UNROLL>(at, self.streaming);
                 at += UNROLL * V::LANES;
             }
-            // One vector by itself takes as long as eight.
+            // A single vector takes as long as eight do together, so the remainder is
+            // done in as few steps as possible.
             if self.count - at >= 4 * V::LANES {
                 self.block::<V, 4>(at, false);
                 at += 4 * V::LANES;
@@ -211,11 +215,12 @@ impl<F: Formula<N>, const N: usize> Loop for Map<F, N> {
     }
 }
 
-/// The sums of short blocks, one after the other.
+/// Sums each of the blocks of an array.
 pub(super) struct BlockSums<'a> {
     pub x: &'a [f32],
     pub block: usize,
-    /// Of the first so many blocks; if there are fewer, the others stay as they are.
+    /// One sum for each block, in order. If there are fewer blocks, the rest stays
+    /// unchanged.
     pub sums: &'a mut [f64],
 }
 
@@ -225,16 +230,16 @@ impl Loop for BlockSums<'_> {
     #[inline(always)]
     unsafe fn run<V: Vector>(self) {
         for (sum, block) in self.sums.iter_mut().zip(self.x.chunks(self.block)) {
-            // SAFETY: the caller vouches for the instruction set.
+            // SAFETY: the caller promises the instruction set.
             *sum = unsafe { Sum(block).run::<V>() };
         }
     }
 }
 
-/// The sum of a short array: `f32` in each of many lanes, `f64` across them.
+/// The sum of a short array, in `f32` within each lane and in `f64` across lanes.
 ///
-/// A lane adds at most `len / (8 * LANES)` values, so the rounding error stays
-/// near the last bit as long as arrays are short; longer ones are cut up first.
+/// A lane adds at most `len / (8 * LANES)` values, so for short arrays the rounding error
+/// stays near the last bit. Longer arrays are cut up first.
 #[derive(Clone)]
 pub(super) struct Sum<'a>(pub &'a [f32]);
 
@@ -246,8 +251,8 @@ impl Loop for Sum<'_> {
         let mut blocks = self.0.chunks_exact(UNROLL * V::LANES);
         let mut lanes = [0.0; MAX_LANES];
         let rest;
-        // SAFETY: every block holds `UNROLL` vectors, what is left of the last one a vector
-        // in each piece, and `lanes` any one vector.
+        // SAFETY: the caller promises the instruction set. Every block holds `UNROLL`
+        // vectors, every piece of the remainder one vector, and `lanes` any one vector.
         unsafe {
             let mut sums = [V::splat(0.0); UNROLL];
             for block in &mut blocks {
@@ -255,7 +260,8 @@ impl Loop for Sum<'_> {
                     *sum = sum.add(V::load(block.as_ptr().add(index * V::LANES)));
                 }
             }
-            // One by one, a hundred numbers take as long as two thousand above.
+            // Adding the remainder one number at a time would take as long for a hundred
+            // of them as two thousand take above.
             let mut vectors = blocks.remainder().chunks_exact(V::LANES);
             for (vector, sum) in (&mut vectors).zip(&mut sums) {
                 *sum = sum.add(V::load(vector.as_ptr()));
@@ -265,8 +271,9 @@ impl Loop for Sum<'_> {
             let total = a.add(b).add(c.add(d)).add(e.add(f).add(g.add(h)));
             total.store(lanes.as_mut_ptr());
         }
-        // Halves onto halves, which vectors can do: one by one, the lanes of a short block take
-        // half as long to add up as the block. (In place, the compiler has it go through memory.)
+        // The lanes are added in halves, which vectors can do: one by one they would take
+        // half as long as a whole short block. Shadowing `lanes` keeps it in registers;
+        // the compiler would send an update in place through memory.
         let lanes = lanes.map(f64::from);
         const HALF: usize = MAX_LANES / 2;
         const QUARTER: usize = HALF / 2;
@@ -287,7 +294,7 @@ mod tests {
         (f64::from(value) - truth).abs() <= 1e-5 * truth.abs()
     }
 
-    /// The suite sees only the widest vectors of the machine it runs on.
+    /// The suite runs only the widest vectors of its machine; this test runs all of them.
     #[test]
     fn every_width_computes_the_same() {
         let x: Vec<f32> = (0..300u16).map(|i| 1.0 + f32::from(i) / 300.0).collect();

@@ -1,17 +1,17 @@
-//! One machine vector of `f32`, and the choice of the widest that this CPU has.
+//! A SIMD vector of `f32`, and the choice of the widest one that this CPU has.
 //!
-//! The twins are written once, over [`Vector`], and compiled for each
-//! instruction set. Compilers vectorise such loops by themselves only where the
-//! input and the output provably differ, and never store past the caches.
+//! The twins are written once, over [`Vector`], and compiled for each instruction set.
+//! Compilers vectorise such loops by themselves only where input and output provably do
+//! not overlap, and they never use non-temporal stores.
 
 /// The most lanes that any [`Vector`] has.
 pub(super) const MAX_LANES: usize = 16;
 
-/// A register of `f32` lanes.
+/// A SIMD register of `f32` lanes.
 ///
 /// # Safety
-/// Every method may be called only where the CPU has the instruction set of the
-/// type; [`on_widest_vectors`] sees to that.
+/// Every method may be called only on a CPU that has the instruction set of the type;
+/// [`on_widest_vectors`] sees to that.
 pub(super) trait Vector: Copy {
     const LANES: usize;
 
@@ -23,11 +23,11 @@ pub(super) trait Vector: Copy {
     /// `LANES` values must be writable at `to`, at any alignment of `f32`.
     unsafe fn store(self, to: *mut f32);
 
-    /// Stores past the caches: memory is written without being read first.
-    /// [`Vector::fence`] must follow before another thread reads the values.
+    /// Stores past the caches (a non-temporal store): memory is written without being
+    /// read first. [`Vector::fence`] must follow before another thread reads the values.
     ///
     /// # Safety
-    /// As for [`Vector::store`], and `to` must be aligned to the whole vector.
+    /// `LANES` values must be writable at `to`, aligned to the whole vector.
     unsafe fn stream(self, to: *mut f32);
 
     unsafe fn fence();
@@ -39,7 +39,7 @@ pub(super) trait Vector: Copy {
     unsafe fn mul_add(self, factor: Self, addend: Self) -> Self;
 }
 
-/// A loop that can be compiled for any vector.
+/// A loop that is compiled for each vector type.
 pub(super) trait Loop {
     type Output;
 
@@ -49,16 +49,16 @@ pub(super) trait Loop {
     unsafe fn run<V: Vector>(self) -> Self::Output;
 }
 
-/// Runs the loop on the widest vectors that this CPU has.
+/// Runs a loop on the widest vectors that this CPU has.
 pub(super) fn on_widest_vectors<L: Loop>(work: L) -> L::Output {
     #[cfg(target_arch = "x86_64")]
     {
         if is_x86_feature_detected!("avx512f") {
-            // SAFETY: the CPU has just said that it has AVX-512F.
+            // SAFETY: the CPU has just reported AVX-512F.
             return unsafe { x86::on_avx512(work) };
         }
         if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-            // SAFETY: the CPU has just said that it has AVX2 and FMA.
+            // SAFETY: the CPU has just reported AVX2 and FMA.
             return unsafe { x86::on_avx2(work) };
         }
     }
@@ -66,7 +66,7 @@ pub(super) fn on_widest_vectors<L: Loop>(work: L) -> L::Output {
     unsafe { work.run::<Portable>() }
 }
 
-/// Runs the loop on all vectors that this CPU has, [`Portable`] first.
+/// Runs a loop on every vector type that this CPU has, [`Portable`] first.
 #[cfg(test)]
 pub(super) fn on_all_vectors<L: Loop + Clone>(work: &L, mut check: impl FnMut(L::Output)) {
     // SAFETY: `Portable` needs nothing beyond the target's baseline.
@@ -74,17 +74,17 @@ pub(super) fn on_all_vectors<L: Loop + Clone>(work: &L, mut check: impl FnMut(L:
     #[cfg(target_arch = "x86_64")]
     {
         if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-            // SAFETY: the CPU has just said that it has AVX2 and FMA.
+            // SAFETY: the CPU has just reported AVX2 and FMA.
             check(unsafe { x86::on_avx2(work.clone()) });
         }
         if is_x86_feature_detected!("avx512f") {
-            // SAFETY: the CPU has just said that it has AVX-512F.
+            // SAFETY: the CPU has just reported AVX-512F.
             check(unsafe { x86::on_avx512(work.clone()) });
         }
     }
 }
 
-/// Four lanes of plain Rust: what every compiler target turns into its baseline vectors.
+/// Four lanes of plain Rust, which the compiler turns into the target's baseline vectors.
 #[derive(Clone, Copy)]
 struct Portable([f32; 4]);
 
@@ -100,19 +100,19 @@ impl Vector for Portable {
 
     #[inline(always)]
     unsafe fn load(from: *const f32) -> Self {
-        // SAFETY: the caller vouches for four readable values.
+        // SAFETY: the caller promises four readable values.
         Self(unsafe { from.cast::<[f32; 4]>().read() })
     }
 
     #[inline(always)]
     unsafe fn store(self, to: *mut f32) {
-        // SAFETY: the caller vouches for four writable values.
+        // SAFETY: the caller promises four writable values.
         unsafe { to.cast::<[f32; 4]>().write(self.0) }
     }
 
     #[inline(always)]
     unsafe fn stream(self, to: *mut f32) {
-        // SAFETY: as for `store`.
+        // SAFETY: the caller promises four writable values.
         unsafe { self.store(to) }
     }
 
@@ -136,8 +136,8 @@ impl Vector for Portable {
 
     #[inline(always)]
     unsafe fn mul_add(self, factor: Self, addend: Self) -> Self {
-        // Where the baseline has no fused instruction, `f32::mul_add` is a call
-        // into the C library, some fifty times slower than a product and a sum.
+        // Without a fused instruction in the baseline, `f32::mul_add` is a call into the
+        // C library, some fifty times slower than a product and a sum.
         if cfg!(any(target_arch = "aarch64", target_feature = "fma")) {
             Self(std::array::from_fn(|lane| self.0[lane].mul_add(factor.0[lane], addend.0[lane])))
         } else {
@@ -153,13 +153,15 @@ mod x86 {
 
     #[target_feature(enable = "avx512f")]
     pub(super) fn on_avx512<L: Loop>(work: L) -> L::Output {
-        // SAFETY: this function is compiled for AVX-512F and so called only where it exists.
+        // SAFETY: this function is compiled for AVX-512F, so it is called only where that
+        // exists.
         unsafe { work.run::<Avx512>() }
     }
 
     #[target_feature(enable = "avx2,fma")]
     pub(super) fn on_avx2<L: Loop>(work: L) -> L::Output {
-        // SAFETY: this function is compiled for AVX2 and FMA and so called only where they exist.
+        // SAFETY: this function is compiled for AVX2 and FMA, so it is called only where
+        // they exist.
         unsafe { work.run::<Avx2>() }
     }
 
@@ -174,49 +176,49 @@ mod x86 {
 
                 #[inline(always)]
                 unsafe fn load(from: *const f32) -> Self {
-                    // SAFETY: the caller vouches for the memory and the instruction set.
+                    // SAFETY: the caller promises the memory and the instruction set.
                     Self(unsafe { $load(from) })
                 }
 
                 #[inline(always)]
                 unsafe fn store(self, to: *mut f32) {
-                    // SAFETY: the caller vouches for the memory and the instruction set.
+                    // SAFETY: the caller promises the memory and the instruction set.
                     unsafe { $store(to, self.0) }
                 }
 
                 #[inline(always)]
                 unsafe fn stream(self, to: *mut f32) {
-                    // SAFETY: the caller vouches for memory, alignment and instruction set.
+                    // SAFETY: the caller promises memory, alignment and instruction set.
                     unsafe { $stream(to, self.0) }
                 }
 
                 #[inline(always)]
                 unsafe fn fence() {
-                    // SAFETY: the caller vouches for the instruction set.
+                    // SAFETY: the caller promises the instruction set.
                     unsafe { _mm_sfence() }
                 }
 
                 #[inline(always)]
                 unsafe fn splat(value: f32) -> Self {
-                    // SAFETY: the caller vouches for the instruction set.
+                    // SAFETY: the caller promises the instruction set.
                     Self(unsafe { $splat(value) })
                 }
 
                 #[inline(always)]
                 unsafe fn add(self, other: Self) -> Self {
-                    // SAFETY: the caller vouches for the instruction set.
+                    // SAFETY: the caller promises the instruction set.
                     Self(unsafe { $add(self.0, other.0) })
                 }
 
                 #[inline(always)]
                 unsafe fn mul(self, other: Self) -> Self {
-                    // SAFETY: the caller vouches for the instruction set.
+                    // SAFETY: the caller promises the instruction set.
                     Self(unsafe { $mul(self.0, other.0) })
                 }
 
                 #[inline(always)]
                 unsafe fn mul_add(self, factor: Self, addend: Self) -> Self {
-                    // SAFETY: the caller vouches for the instruction set.
+                    // SAFETY: the caller promises the instruction set.
                     Self(unsafe { $mul_add(self.0, factor.0, addend.0) })
                 }
             }
