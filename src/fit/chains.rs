@@ -1,14 +1,14 @@
-//! What it costs to go from one operation to the next.
+//! What a hand-over costs: going from one operation to the next that depends on it.
 //!
-//! A chain of one kind of operation gives its service time. A round trip of
-//! two operations takes as long as that of the first alone, plus the service
-//! time of the second, plus the hand-over in between. The operations are long
-//! enough that the second is there and waits when the first ends: that is when
-//! a hand-over is paid. What arrives later finds its way clear.
+//! A chain of one kind of operation gives its service time. A round trip of two operations takes as
+//! long as a round trip of the first alone, plus the service time of the second, plus the hand-over
+//! in between. The operations are long enough that the second is already there and waits when the
+//! first ends, because only then is a hand-over paid: an operation that arrives later starts at
+//! once.
 //!
-//! That is what the first operation of its kind in a stream pays. What follows
-//! in a queue that does not run dry pays less: on going round all engines again
-//! and again, a turn takes the three service times and three hand-overs.
+//! This is what the first operation of its kind in a stream pays. Operations behind it, in a queue
+//! that does not run dry, pay less. Their hand-over comes from chains that visit all three engines
+//! again and again: one turn takes three service times and three hand-overs.
 
 use super::lookup::Lookup;
 use crate::plan::{DeviceId, Direction};
@@ -24,12 +24,12 @@ pub(super) const fn kind(link: Link) -> OperationKind {
     }
 }
 
-/// Device time of the shortest operation of a kind, one after the other.
+/// Device time of the shortest operation of a kind, measured in a chain of them.
 pub(super) fn service(lookup: &Lookup<'_>, link: Link) -> Option<Estimate> {
     lookup.estimate_of(&Quantity::Chain { links: vec![link], across: false })
 }
 
-/// The same of the long operations that hand-overs are measured with.
+/// Device time of the long operation of a kind with which hand-overs are measured.
 pub(super) fn long_service(lookup: &Lookup<'_>, link: Link) -> Option<Estimate> {
     let copy = |direction| Quantity::Copy { direction, bytes: LONG_COPY, registered: false };
     lookup.estimate_of(&match link {
@@ -40,7 +40,8 @@ pub(super) fn long_service(lookup: &Lookup<'_>, link: Link) -> Option<Estimate> 
     })
 }
 
-/// From the first GPU to the second, whichever way the data goes.
+/// Device time of a long copy from the first GPU to the second, whether or not the two reach each
+/// other's memory directly.
 fn long_peer_copy(lookup: &Lookup<'_>) -> Option<Estimate> {
     lookup.estimate(|quantity| match *quantity {
         Quantity::PeerCopy { from, to, bytes: LONG_COPY, both: false, .. } => {
@@ -50,8 +51,8 @@ fn long_peer_copy(lookup: &Lookup<'_>) -> Option<Estimate> {
     })
 }
 
-/// Host time from issuing operations, each after the one before, to the return
-/// of a synchronisation.
+/// Host time of a round trip: from issuing operations, each depending on the one before, to the
+/// return of a synchronisation.
 pub(super) fn round_trip(
     lookup: &Lookup<'_>,
     links: &[Link],
@@ -61,8 +62,8 @@ pub(super) fn round_trip(
     lookup.estimate_of(&Quantity::RoundTrip { links: links.to_vec(), across, long })
 }
 
-/// The hand-overs that were measured. Within a stream, what follows its own kind
-/// is in the service time.
+/// The hand-overs that were measured. Between two operations of one kind in one stream there is
+/// none of its own: it is part of the service time.
 pub(super) fn hand_overs(lookup: &Lookup<'_>) -> Vec<HandOver> {
     let mut all = Vec::new();
     for across in [false, true] {
@@ -77,8 +78,8 @@ pub(super) fn hand_overs(lookup: &Lookup<'_>) -> Vec<HandOver> {
     all
 }
 
-/// One hand-over: measured as such, or from round trips. Without chains through
-/// all engines, what follows in a queue is taken to pay like the first.
+/// One hand-over, from a measurement of itself or else from round trips. Without chains through all
+/// engines, operations further back in a queue are taken to pay as much as the first.
 fn hand_over(
     lookup: &Lookup<'_>,
     (from, to): (Link, Link),
@@ -90,14 +91,14 @@ fn hand_over(
         let alone = round_trip(lookup, &[from], false, true)?;
         Some(both.without(alone.ns + long_service(lookup, to)?.ns))
     })?;
-    // No chain went through other devices.
+    // The chains visit the engines of one device only.
     let queued = queued.filter(|_| ![from, to].contains(&Link::PeerCopy));
     let queued = queued.map_or(first, |queued| queued.at_most(first.ns));
     Some(HandOver { from: kind(from), to: kind(to), across_streams: across, first, queued })
 }
 
-/// The mean hand-over of chains that go through all engines of a device, beside the
-/// device times of one operation each.
+/// The mean hand-over in chains that go through all engines of a device; `services` are the device
+/// times of one operation on each.
 pub(super) fn mean_hop(
     lookup: &Lookup<'_>,
     services: [Option<Estimate>; 3],

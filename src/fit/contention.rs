@@ -1,4 +1,4 @@
-//! What copies cost each other, and what loads beside them do.
+//! How much copies slow each other down, and how much other loads slow them down.
 
 use super::lookup::{Lookup, nanos};
 use crate::plan::Direction;
@@ -8,9 +8,10 @@ use crate::stats::{Line, median, quantile, relative_spread, theil_sen};
 use crate::units::Bytes;
 use std::collections::BTreeMap;
 
-/// For each direction, what a copy takes longer while the other direction is busy and both go
-/// round so much, if copies of two sizes say so; and the relative scatter of that. `alone`: the
-/// copies of each direction while the other is quiet.
+/// For each direction, what a copy takes longer while the other direction is busy and the copies of
+/// each go round `around` bytes of host memory, where copies of at least two sizes were measured.
+/// With it, the relative scatter of what large copies take longer. `alone` holds the curves of
+/// copies in each direction while the other is idle.
 pub(super) fn contention(
     lookup: &Lookup<'_>,
     alone: [Option<&Curve>; 2],
@@ -32,7 +33,8 @@ pub(super) fn contention(
                 sizes.entry(bytes).or_default().push(longer.collect());
             }
         }
-        // Visits of one sample have no scatter of their own to tell.
+        // A visit is too small a sample to have a scatter of its own, so the visits of a size are
+        // pooled.
         let large = sizes.range(LARGE..).map(|(_, visits)| visits.concat());
         scatters.extend(large.filter_map(|longer| relative_spread(&longer)));
         found[side] = contention_of(&sizes);
@@ -40,8 +42,8 @@ pub(super) fn contention(
     (found, median(&scatters).unwrap_or(0.0))
 }
 
-/// Nanoseconds that copies take longer beside kernels, over their bytes. Each visit has both, so
-/// that what it does to both alike is not in their difference.
+/// Nanoseconds that a copy takes longer beside kernels, over its bytes. Every visit measures with
+/// and without kernels, so that a disturbance of the whole visit cancels in the difference.
 pub(super) fn beside_kernels(lookup: &Lookup<'_>, wanted: Direction) -> Option<Curve> {
     let mut knots = BTreeMap::<Bytes, Vec<f64>>::new();
     for beside in lookup.measurements() {
@@ -54,7 +56,7 @@ pub(super) fn beside_kernels(lookup: &Lookup<'_>, wanted: Direction) -> Option<C
         let Some(without) = is_wanted.then(|| at_once(lookup, beside, &without)).flatten() else {
             continue;
         };
-        // Nothing is at work yet beside the first.
+        // While the first copy runs, no kernel runs yet.
         let besides = beside.count.saturating_sub(1).max(1) as f64;
         let pairs = nanos(&beside.times).into_iter().zip(nanos(&without.times));
         let longer = pairs.map(|(beside, without)| (beside - without) / besides);
@@ -66,10 +68,10 @@ pub(super) fn beside_kernels(lookup: &Lookup<'_>, wanted: Direction) -> Option<C
     (!knots.is_empty()).then_some(Curve { knots, scatter: 0.0 })
 }
 
-/// Nanoseconds that copies of a size take longer, visit by visit: some at each.
+/// By copy size, the nanoseconds that a copy takes longer: one list of samples for each visit.
 type BySize = BTreeMap<Bytes, Vec<Vec<f64>>>;
 
-/// What was measured at once with a measurement: the same visit of another quantity.
+/// The measurement of quantity `other` that was taken in the same visit as `one`.
 pub(super) fn at_once<'l>(
     lookup: &'l Lookup<'_>,
     one: &Measurement,
@@ -80,24 +82,25 @@ pub(super) fn at_once<'l>(
     lookup.measurements().filter(|m| m.quantity == *other).nth(visit)
 }
 
-/// From this size on, what a copy of both directions takes longer besides a part for each byte is
-/// the same. Below, that grows with the size.
+/// From this size on, copies in both directions slow each other by a fixed time for each copy plus
+/// a time for each byte. Below it, the fixed time still grows with the size.
 const LARGE: Bytes = Bytes::mib(1);
 
-/// Up to this size, that part is the same as well, as a rule: they last too short a time to meet
-/// others on the link.
+/// Up to this size, the time for each byte is usually constant too: such copies are too short to
+/// meet traffic of others on the link.
 const MEETS_NOBODY: Bytes = Bytes::mib(4);
 
-/// Engines that run freely fall in step now and then, and hide their starts behind each other as
-/// plans that tie them together do not. At such a visit, copies take less than this share of what
-/// they take longer at others: at the middle one of the slower half, of two at the slower one.
+/// A visit counts as in step if copies slow down by less than this share of the usual slowdown,
+/// which is the median over the slower half of visits (of two visits, the slower one). Engines that
+/// run freely fall into step now and then, and hide their starts behind each other. In a plan,
+/// operations tie the engines together, and that does not happen.
 const IN_STEP: f64 = 0.5;
 
-/// The share of moments that are the best.
+/// The best moments are this share of all moments.
 const BEST: f64 = 0.1;
 
-/// Size by size: what each copy takes longer where they are small, and each byte where they are
-/// large. A line through all, if fewer than two sizes are large.
+/// Summarises slowdowns by copy size: a time per copy for small sizes, and a time per byte for
+/// large ones. With fewer than two large sizes, one line through all sizes gives both.
 fn contention_of(sizes: &BySize) -> Option<Contention> {
     let middles = sizes.iter().map(|(&bytes, visits)| Some((bytes, median(&visits.concat())?)));
     let middles: Vec<(Bytes, f64)> = middles.collect::<Option<_>>()?;
@@ -138,7 +141,7 @@ fn line(points: &[(Bytes, f64)]) -> Option<Line> {
     theil_sen(&points.iter().map(|&(bytes, ns)| (bytes.as_f64(), ns)).collect::<Vec<_>>())
 }
 
-/// What copies take longer in the middle of those visits at which engines did not fall in step.
+/// The median slowdown over the visits at which the engines did not fall into step.
 fn tied(visits: &[Vec<f64>]) -> Option<f64> {
     let mut longer: Vec<f64> = visits.iter().filter_map(|longer| median(longer)).collect();
     longer.sort_unstable_by(f64::total_cmp);
@@ -147,13 +150,14 @@ fn tied(visits: &[Vec<f64>]) -> Option<f64> {
     median(&longer)
 }
 
-/// How many times longer what was measured took while something else, such as the
-/// other direction, was busy too; `alone`: nanoseconds of one repetition otherwise.
+/// How many times longer the work of `one` took while something else, such as the other direction,
+/// was busy too: a slowdown for each sample. `alone` is the time of one repetition by itself in
+/// nanoseconds; `other` is the measurement of what was busy.
 pub(super) fn slowdowns(one: &Measurement, alone: f64, other: Option<&Measurement>) -> Vec<f64> {
     let work = alone * one.count as f64;
     let times = nanos(&one.times);
-    // Both began at once, and whichever was busy longer had the link to itself
-    // at the end. Without the other's time, it was busy throughout.
+    // Both began at once, and the one that was busy longer had the link to itself at its end. Where
+    // the time of the other is unknown, it is taken to have been busy throughout.
     let others = other.map_or_else(|| times.clone(), |other| nanos(&other.times));
     let slow = |(time, other): (f64, f64)| {
         let both = time.min(other);

@@ -1,4 +1,4 @@
-//! Calls, latencies, copies, the link and kernels.
+//! Models of calls, latencies, copies, the link and kernels.
 
 use super::chains::{round_trip, service};
 use super::contention::{beside_kernels, contention};
@@ -20,16 +20,16 @@ use std::ops::RangeInclusive;
 pub(super) fn calls(lookup: &Lookup<'_>, copies: &[CopyModel]) -> CallCosts {
     let cost = |call| lookup.estimate_of(&Quantity::Call { call });
     let launch = cost(TimedCall::Launch);
-    // Measured along with a launch, as they are used: next to nothing of others
-    // is to be had alone.
+    // An event's call is measured together with a launch, as programs use it: alone, other calls
+    // have nearly nothing to do.
     let besides = |with_launch, alone| {
         let both = cost(with_launch).zip(launch).map(|(both, launch)| both.without(launch.ns));
         both.or_else(|| cost(alone))
     };
-    // Through a library as much as without it, but for what that does besides.
+    // A library's launch costs what a plain launch costs, plus what the library does besides.
     let by_library = |call| Some(cost(call)?.without(launch?.ns));
-    // Best among others, as plans make them: the same call again and again finds
-    // everything in the caches.
+    // The best measurement of a call is among other calls, as plans make it. Repeated by itself, it
+    // finds everything in the caches.
     let clock = clock(lookup).unwrap_or_default();
     let in_turn = |call, one_stream| {
         let timed = Quantity::CallInTurn { call: Some(call), one_stream };
@@ -38,7 +38,7 @@ pub(super) fn calls(lookup: &Lookup<'_>, copies: &[CopyModel]) -> CallCosts {
     let among = |call| in_turn(call, true).or_else(|| in_turn(call, false));
     let copy = |call| among(call).or_else(|| cost(call));
     let event = |call, with_launch| in_turn(call, false).or_else(|| besides(with_launch, call));
-    // Both ways of a call were measured right behind each other.
+    // Both variants of a call were measured one right after the other, so their samples pair up.
     let longer = |with: &Quantity, without: &Quantity| {
         let [times, usual] = [with, without].map(|quantity| lookup.times_of(quantity));
         if times.len() != usual.len() {
@@ -48,7 +48,8 @@ pub(super) fn calls(lookup: &Lookup<'_>, copies: &[CopyModel]) -> CallCosts {
         let ns = median(&longer).filter(|&ns| ns > 0.0)?;
         Some(Estimate::new(ns, lookup.estimate_of(with)?.scatter))
     };
-    // Of the calls in streams of their own, launches and copies to the host are behind waits.
+    // Of the turns with a stream for every engine, launches and copies to the host come right
+    // behind a wait; of those in one stream, none do.
     let longer_behind = |call| {
         let in_turn = |one_stream| Quantity::CallInTurn { call: Some(call), one_stream };
         longer(&in_turn(false), &in_turn(true))
@@ -56,7 +57,7 @@ pub(super) fn calls(lookup: &Lookup<'_>, copies: &[CopyModel]) -> CallCosts {
     let beside = |copy| Quantity::LaunchBeside { copy };
     let longer_beside = |copy| longer(&beside(Some(copy)), &beside(None));
     let launch_beside_copy_in = longer_beside(Direction::HostToDevice);
-    // Among others, it is beside a copy for as long as the data is on the link.
+    // In a turn, a launch runs beside a copy for as long as the copy's data is on the link.
     let among_copies = |launch: Estimate| {
         let calls = IN_ONE_STREAM.iter().filter_map(|&(call, _)| among(call));
         let turn: f64 = calls.map(|call| call.ns).sum();
@@ -83,9 +84,10 @@ pub(super) fn calls(lookup: &Lookup<'_>, copies: &[CopyModel]) -> CallCosts {
     }
 }
 
-/// By how many nanoseconds a clock between two calls makes both longer: it takes its own time,
-/// and keeps one from beginning before the other is through. Turns with clocks and without were
-/// made right behind each other: what they differ by is this, and noise of both.
+/// By how many nanoseconds reading a clock between two calls makes each call appear longer. Reading
+/// it takes time of its own, and keeps the second call from overlapping the end of the first. Turns
+/// with and without clocks were measured one right after the other; this is their difference per
+/// call, noise included.
 fn clock(lookup: &Lookup<'_>) -> Option<f64> {
     let mut clocks = Vec::new();
     for (one_stream, turn) in [(false, &IN_TURN[..]), (true, &IN_ONE_STREAM[..])] {
@@ -104,16 +106,16 @@ fn clock(lookup: &Lookup<'_>) -> Option<f64> {
     Some(median(&clocks)?.max(0.0))
 }
 
-/// A round trip is the call, the way to the device, the operation itself, and
-/// the way back. No clock sees the two ways apart; the way back is taken to be
-/// what a synchronisation costs that finds everything done, because both end
-/// with the host reading a word that is there.
+/// Derives latencies from round trips. A round trip consists of the call, the way to the device,
+/// the operation itself, and the way back. No clock separates the two ways. The way back is taken
+/// to cost as much as a synchronisation that finds everything done, because both end with the host
+/// reading a word that is there.
 pub(super) fn latencies(
     lookup: &Lookup<'_>,
     calls: &CallCosts,
     (copies, kernels): (&[CopyModel], &[KernelModel]),
 ) -> Latencies {
-    // A copy one after the other is the same copy on whichever curve it lies.
+    // A short copy in a chain is taken from the curve of copies if chains of it were not measured.
     let on_curve = |direction| {
         let ns = copy_time(copies, direction, SHORT_COPY)?;
         Some(Estimate::new(ns, curve_of(copies, direction)?.scatter))
@@ -122,7 +124,8 @@ pub(super) fn latencies(
         let service = |size| first_of_trip((copies, kernels), (link, size));
         trips::start(lookup, (link, false), service, calls.synchronize)
     };
-    // Less well: what calls take varies, and is in this.
+    // This estimate is less exact than the one by parts, because it includes the variation of the
+    // call.
     let by_trip = |link, call: Option<Estimate>| {
         let operation = service(lookup, link).or_else(|| match link {
             Link::CopyIn => on_curve(Direction::HostToDevice),
@@ -143,13 +146,13 @@ pub(super) fn latencies(
     }
 }
 
-/// Nanoseconds of a copy of pinned memory, where that was measured.
+/// Nanoseconds of a copy of pinned memory, if copies of that size were measured.
 pub(super) fn copy_time(copies: &[CopyModel], direction: Direction, bytes: Bytes) -> Option<f64> {
     curve_of(copies, direction)?.known(bytes.as_f64()).ok()
 }
 
-/// The same while kernels are at work, as those of the other streams, or branches of a graph, are
-/// where an engine takes copies from them in turn.
+/// Nanoseconds of a copy of pinned memory while kernels run. Where a copy engine serves several
+/// streams or branches of a graph in turn, kernels of the others run beside each copy.
 pub(super) fn time_beside_kernels(
     lookup: &Lookup<'_>,
     copies: &[CopyModel],
@@ -164,7 +167,8 @@ fn curve_of(copies: &[CopyModel], direction: Direction) -> Option<&Curve> {
     copies.iter().find(|model| model.direction == direction).map(|model| &model.time)
 }
 
-/// Nanoseconds of what a trip begins with.
+/// Nanoseconds of the operation that a trip begins with; `size` is bytes of a copy or a kernel's
+/// degree.
 pub(super) fn first_of_trip(
     (copies, kernels): (&[CopyModel], &[KernelModel]),
     (link, size): (Link, u64),
@@ -178,7 +182,8 @@ pub(super) fn first_of_trip(
     }
 }
 
-/// Nanoseconds of the kernel that trips begin with, of a degree.
+/// Nanoseconds of the kernel that trips begin with: a polynomial of this degree over
+/// [`TRIP_ELEMENTS`].
 fn polynomial(kernels: &[KernelModel], degree: u64) -> Option<f64> {
     let is_wanted = |model: &&KernelModel| {
         let Variant { kernel, extent } = model.variant;
@@ -187,7 +192,7 @@ fn polynomial(kernels: &[KernelModel], degree: u64) -> Option<f64> {
     kernels.iter().find(is_wanted)?.time.known(TRIP_ELEMENTS as f64).ok()
 }
 
-/// Copies of pinned memory, or of memory that was pinned later: registered.
+/// Curves of copies of pinned memory, or, if `of_registered`, of memory that was registered later.
 pub(super) fn copies(lookup: &Lookup<'_>, of_registered: bool) -> Vec<CopyModel> {
     let curve = |wanted| {
         lookup.curve(|quantity| match *quantity {
@@ -228,7 +233,8 @@ pub(super) fn link(lookup: &Lookup<'_>, copies: &[CopyModel]) -> LinkModel {
     };
     let [down, up] =
         Direction::BOTH.map(|direction| time_beside_kernels(lookup, copies, (direction, ROTATED)));
-    // All streams have kernels that wait: the one whose copy is under way, too.
+    // While the engine rotates, kernels wait in every stream, including the one whose copy is under
+    // way.
     let beside_waiting = |streams, held: RangeInclusive<u64>| {
         let times = held.map(|kernels| link.refetching(streams, kernels as f64));
         let times: Vec<f64> = times.collect();
@@ -240,18 +246,20 @@ pub(super) fn link(lookup: &Lookup<'_>, copies: &[CopyModel]) -> LinkModel {
     link
 }
 
-/// What takes longer by less than so many times its scatter may as well have been measured
-/// at another moment.
+/// The smallest difference that counts as clear, in units of the scatter. Smaller ones may come
+/// from having been measured at another moment.
 const CLEARLY: f64 = 2.0;
 
-/// How much longer something takes with something else than without, if it clearly does.
+/// By how much an operation takes longer with something else than without it, if the difference is
+/// clear.
 pub(super) fn clearly_longer(with: Estimate, without: f64) -> Option<Estimate> {
     let longer = with.without(without);
     (longer.ns > CLEARLY * with.scatter * with.ns).then_some(longer)
 }
 
-/// How much longer copies take while kernels wait in several streams, if all of it was
-/// measured. What is drawn for a range is each copy's time, and that has this in it.
+/// How much longer copies take while kernels wait in several streams, if all cases were measured.
+/// The curves carry no scatter: a range draws the time of each copy, which has this scatter in it
+/// already.
 fn refetches(lookup: &Lookup<'_>) -> Vec<Refetch> {
     let time = |streams, kernels| {
         let bytes = REFETCHED.bytes;
@@ -261,8 +269,9 @@ fn refetches(lookup: &Lookup<'_>) -> Vec<Refetch> {
         let alone = time(0, 0)?;
         let knot = |kernels| {
             let slowdown = time(streams, kernels)?.ns / alone.ns;
-            // Beside waiting kernels nothing is quicker. Noise of half a percent is left in what
-            // is not less; to leave out what is not clearly more cost effects of 1 to 2%.
+            // Waiting kernels never make a copy quicker, so anything below 1 is noise. The half a
+            // percent of noise in the other values is kept: leaving out all that is not clear would
+            // lose effects of 1 to 2%.
             Some((kernels as f64, slowdown.max(1.0)))
         };
         let knots = REFETCHED.kernels.into_iter().map(knot).collect::<Option<Vec<_>>>()?;
@@ -272,9 +281,10 @@ fn refetches(lookup: &Lookup<'_>) -> Vec<Refetch> {
     REFETCHED.streams.into_iter().map(refetch).collect::<Option<Vec<_>>>().unwrap_or_default()
 }
 
-/// What a copy takes longer when the engine comes from another stream, or branch of a graph,
-/// over their number; `copy`: nanoseconds of one for which the engine stays, by the number of
-/// streams and by how many kernels each of them holds from the first to the last such copy.
+/// Nanoseconds that a copy takes longer when its engine comes from another stream, or another
+/// branch of a graph, over the number of these. `copy` gives the nanoseconds of a copy before which
+/// the engine stays with its stream, for a number of streams and the range of kernels that each of
+/// them holds from the first to the last copy.
 pub(super) fn switch(
     lookup: &Lookup<'_>,
     wanted: Direction,
@@ -290,8 +300,8 @@ pub(super) fn switch(
         _ => None,
     };
     let (turns, _) = lookup.points(number)?;
-    // Behind the copies of a turn, the kernels of all turns to come wait; a time of many
-    // turns is one of few and of those before.
+    // While the copies of one turn run, the kernels of all later turns wait. Times of many turns
+    // have those of a few turns subtracted, so only the turns beyond these few count.
     let held = |streams: u64| {
         let same = lookup.measurements().filter(move |m| number(&m.quantity) == Some(streams));
         let (few, many) =
@@ -306,7 +316,7 @@ pub(super) fn switch(
     Some(Curve { knots: std::iter::once((1.0, 0.0)).chain(knots?).collect(), scatter: 0.0 })
 }
 
-/// What a kernel pays for the streams that wait, above what follows a kernel anyway.
+/// What a kernel pays when other streams wait, in addition to the usual gap behind a kernel.
 pub(super) fn polling(lookup: &Lookup<'_>, gap: Option<Estimate>) -> Vec<Polling> {
     let model = |copies| {
         let gap = gap?;
@@ -341,7 +351,7 @@ pub(super) fn kernels(lookup: &Lookup<'_>) -> Vec<KernelModel> {
     };
     let model = |variant| {
         let time = curve(variant)?;
-        // What it takes longer, over elements, than on the same data again and again.
+        // How much longer the kernel takes, over elements, than when repeated on the same data.
         let longer = |of: &dyn Fn(&Quantity) -> Option<(Variant, u64)>| {
             let of_this = |what: &Quantity| of(what).filter(|of| of.0 == variant).map(|of| of.1);
             let (knots, scatter) = lookup.points(of_this)?;

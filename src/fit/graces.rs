@@ -1,23 +1,25 @@
-//! How much too early an operation may come behind another and go on at once.
+//! How much too early an operation may arrive behind another one in its stream and still go on at
+//! once: the arrival tolerance, called `grace` in a profile.
 //!
-//! Each trip of two operations tells by itself whether the second had to wait. Calls take now
-//! longer, now shorter, and so of the same two operations some come in time and others do not.
-//! On four hosts of an H200, 3 to 10% of the trips lay on the wrong side of the line between
-//! them, which is 0.2 to 0.5 us before a kernel's end for copies to the device, and 0.9 to 1.4
-//! before the end of a copy to the host for kernels.
+//! Each trip of two operations shows by itself whether the second one had to wait. Call times vary,
+//! so the same two operations arrive in time on some trips and too early on others. The tolerance
+//! is the line that best separates the two. On four hosts of an H200, 3 to 10% of the trips lay on
+//! the wrong side of it. It was 0.2 to 0.5 us before a kernel's end for copies to the device, and
+//! 0.9 to 1.4 us before the end of a copy to the host for kernels.
 
 use super::looks::{SURELY, Trips};
 use super::lookup::nanos;
 use crate::profile::Estimate;
 use crate::samples::{Link, Measurement, Quantity, TripPart};
 
-/// Fewer trips on either side of the line do not say where it is.
+/// The fewest trips on each side that determine where the line is.
 const FEWEST: usize = 8;
 
-/// By how much too early an operation came, and whether it had to wait.
+/// A trip's second operation: how many nanoseconds too early it arrived, and whether it had to
+/// wait.
 pub(super) type Came = (f64, bool);
 
-/// The threshold of a pair of operations, if there are enough of its trips on both sides.
+/// The tolerance of a pair of operations, if it has enough trips on both sides of the line.
 pub(super) fn grace_of_pair(trips: &Trips<'_>, pair: [Link; 2], period: f64) -> Option<Estimate> {
     let mut all = single_trips(trips, pair, period);
     all.retain(|&(late, _)| late.abs() < SURELY);
@@ -28,7 +30,7 @@ pub(super) fn grace_of_pair(trips: &Trips<'_>, pair: [Link; 2], period: f64) -> 
     Some(Estimate::new(behind(&all, in_time)?.max(0.0), 0.0))
 }
 
-/// The threshold of all together.
+/// The tolerance of all pairs taken together; 0 if they show no line.
 pub(super) fn pooled_grace(mut all: Vec<Came>) -> Estimate {
     let is_likely = |all: &[Came], in_time| {
         behind(all, in_time).is_some_and(|line| (0.0..SURELY).contains(&line))
@@ -37,8 +39,9 @@ pub(super) fn pooled_grace(mut all: Vec<Came>) -> Estimate {
     Estimate::new(line.unwrap_or(0.0), 0.0)
 }
 
-/// Sorts them; behind how many the line is, of those that are likely, that has the fewest on the
-/// wrong side: before it those that have waited, and behind it those that have not.
+/// Sorts `all` by how early they came, and returns how many of them lie before the line. Of the
+/// lines that `is_likely` allows, it is the one with the fewest on the wrong side: operations
+/// before it that waited, and operations behind it that did not.
 fn line(all: &mut [Came], is_likely: impl Fn(&[Came], usize) -> bool) -> Option<usize> {
     all.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut wrong = vec![all.iter().filter(|one| !one.1).count()];
@@ -48,12 +51,12 @@ fn line(all: &mut [Came], is_likely: impl Fn(&[Came], usize) -> bool) -> Option<
     (0..=all.len()).filter(|&in_time| is_likely(all, in_time)).min_by_key(|&in_time| wrong[in_time])
 }
 
-/// Where a line is behind so many, if there are others behind it.
+/// The position of the line behind the first `in_time`, if there are trips on both sides of it.
 fn behind(all: &[Came], in_time: usize) -> Option<f64> {
     Some(f64::midpoint(all.get(in_time.checked_sub(1)?)?.0, all.get(in_time)?.0))
 }
 
-/// The second operation of each trip.
+/// The second operation of every trip of this pair.
 fn single_trips(trips: &Trips<'_>, [first, next]: [Link; 2], period: f64) -> Vec<Came> {
     let of_size = |size| {
         let (end, start, alone) = trips.around((first, size), next)?;
@@ -63,7 +66,7 @@ fn single_trips(trips: &Trips<'_>, [first, next]: [Link; 2], period: f64) -> Vec
             trips.lookup.measurements().filter(move |m| m.quantity == wanted)
         };
         let visits = visits(TripPart::NextCall).zip(visits(TripPart::Rest));
-        // The parts of a trip are written together; by hand, they may be of different ones.
+        // The parts of one trip have samples that pair up, except in tables written by hand.
         let visits = visits.filter(|(calls, rests)| calls.times.len() == rests.times.len());
         let of_visit = move |(calls, rests): (&Measurement, &Measurement)| {
             let times = nanos(&calls.times).into_iter().zip(nanos(&rests.times));

@@ -1,4 +1,4 @@
-//! Graphs: the same questions as of calls and chains, asked of nodes.
+//! Costs of graphs: latencies, hand-overs and gaps of their nodes, and the host's calls.
 
 use super::chains::{kind, mean_hop, service};
 use super::device;
@@ -23,7 +23,7 @@ pub(super) fn graph_costs(
         let service = |size| device::first_of_trip((copies, kernels), (link, size));
         trips::start(lookup, (link, true), service, calls.synchronize)
     };
-    // In a chain, kernels have the graph's gap before them.
+    // In a chain of nodes, a kernel's service time includes the gap before a graph's kernel.
     let services = Link::OF_ONE_DEVICE.map(|link| match link {
         Link::Kernel => kernel_gap,
         Link::CopyIn | Link::CopyOut | Link::PeerCopy => service(lookup, link),
@@ -31,7 +31,8 @@ pub(super) fn graph_costs(
     let hop = mean_hop(lookup, services, |links| Quantity::GraphChain { links });
     let nodes = Link::OF_ONE_DEVICE;
     let pairs = nodes.into_iter().flat_map(|from| nodes.map(|to| (from, to)));
-    // No node is issued to the device later than another, so the mean is of all of them.
+    // All nodes of a graph reach the device together, so there is no first one that pays more: one
+    // mean hand-over serves every pair.
     let hand_overs = pairs
         .filter(|(from, to)| from != to)
         .filter_map(|(from, to)| Some(NodeHandOver { from: kind(from), to: kind(to), time: hop? }));
@@ -45,7 +46,7 @@ pub(super) fn graph_costs(
     });
     let longer =
         |with: Option<Estimate>, without: Option<f64>| device::clearly_longer(with?, without?);
-    // Of rows that wait, the first kernel pays for the wait itself.
+    // The first kernel of a row that waits also pays for the wait, which is not part of the gap.
     let first = one_waits.zip(one).map(|(waits, one)| waits.ns - one.ns);
     let behind_waiting = first.zip(two).map(|(first, two)| two.ns + first);
     GraphCosts {
@@ -64,7 +65,7 @@ pub(super) fn graph_costs(
     }
 }
 
-/// A straight line over the number of nodes.
+/// A straight line over the number of nodes: a part for each graph and a part for each node.
 fn call(lookup: &Lookup<'_>, wanted: GraphCall) -> Option<PerNode> {
     let (points, scatter) = lookup.points(|quantity| match *quantity {
         Quantity::GraphCall { call, nodes } if call == wanted => Some(nodes),

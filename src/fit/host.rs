@@ -1,4 +1,4 @@
-//! Staging, CPU twins and memory management.
+//! Models of staging, CPU twins, caches and memory management.
 
 use super::lookup::Lookup;
 use crate::kernels::{Kernel, Variant};
@@ -64,8 +64,8 @@ pub(super) fn caches(lookup: &Lookup<'_>) -> CacheModel {
     }
 }
 
-/// The share that goes on to memory of what copies to the host write, over the bytes of it, from
-/// what copies to the device take meanwhile; `None` where that makes them no longer.
+/// The share of what copies to the host write that goes on to memory, over the bytes they write. It
+/// comes from how long copies to the device take meanwhile; `None` where these take no longer.
 fn written_misses(lookup: &Lookup<'_>) -> Option<Vec<(f64, f64)>> {
     let found = misses(lookup, (WRITTEN_KEPT, WRITTEN_THROUGH), |quantity| match *quantity {
         Quantity::Shared { direction: Direction::HostToDevice, bytes, footprint } => {
@@ -76,13 +76,14 @@ fn written_misses(lookup: &Lookup<'_>) -> Option<Vec<(f64, f64)>> {
     found.filter(|shares| shares.last().is_some_and(|&(_, all)| all == 1.0))
 }
 
-/// The share of misses over footprints, from copies of growing size that use
-/// the same memory each time: the time per byte rises from that of the largest
-/// that surely stays to that of copies that never find anything.
+/// The share of misses over footprints, from copies of growing size that use the same memory each
+/// time. The time per byte rises from that of the largest size that surely stays in the caches to
+/// that of copies that never find anything there.
 fn staging_misses(lookup: &Lookup<'_>) -> Option<Vec<(f64, f64)>> {
     let around = staged_around(lookup);
     let time_per_byte = |going_round: Option<Bytes>| {
-        // Not a curve: what is straight in the time is not in the time per byte.
+        // These are plain points, not a curve: a time that is linear in the size is not linear per
+        // byte.
         let time = lookup.points(|quantity| match *quantity {
             Quantity::Staged {
                 direction: Direction::HostToDevice,
@@ -106,15 +107,15 @@ fn staging_misses(lookup: &Lookup<'_>) -> Option<Vec<(f64, f64)>> {
     let rates: Vec<f64> = time_per_byte(Some(around)).iter().map(|knot| knot.1).collect();
     let &(_, hot) = same.first().filter(|&&(bytes, _)| bytes == STAYS.as_f64())?;
     let cold = median(&rates)?;
-    // There, surely all.
+    // At the footprint that was chosen so that nothing stays, all accesses miss.
     let all = (around.as_f64(), f64::INFINITY);
     let less = same.into_iter().filter(|knot| knot.0 < all.0);
     Some(shares(less.chain([all]).collect(), (hot, cold)))
 }
 
-/// The share of misses over footprints, from the one size that was measured
-/// with the most of them: none at the smallest footprint, which `near` has to
-/// hold, and all at the largest, which must not stay within `far`.
+/// The share of misses over footprints, from the size that was measured with the most footprints.
+/// At the smallest footprint, which must be no larger than `near`, nothing misses; at the largest,
+/// which must be no smaller than `far`, everything does.
 fn misses(
     lookup: &Lookup<'_>,
     (near, far): (Bytes, Bytes),
@@ -138,9 +139,9 @@ fn misses(
     Some(shares(points, (hot, cold)))
 }
 
-/// Shares of misses over footprints, from times: `hot` with none of them, `cold` with nothing
-/// else. More memory to go round never makes for fewer misses: dips, and what stands out
-/// before them, are noise.
+/// Shares of misses over footprints, from times: `hot` is the time without misses, `cold` the time
+/// with nothing else. A larger footprint never means fewer misses, so dips, and peaks before them,
+/// are noise and are averaged out.
 fn shares(times: Vec<(f64, f64)>, (hot, cold): (f64, f64)) -> Vec<(f64, f64)> {
     let share = |ns: f64| ((ns - hot) / (cold - hot).max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
     let (footprints, shares): (Vec<f64>, Vec<f64>) =
@@ -148,17 +149,17 @@ fn shares(times: Vec<(f64, f64)>, (hot, cold): (f64, f64)) -> Vec<(f64, f64)> {
     footprints.into_iter().zip(isotonic(&shares)).collect()
 }
 
-/// Memory that the caches of a device keep.
+/// A footprint that the caches of any device keep.
 const STAYS_ON_DEVICE: Bytes = Bytes::mib(8);
-/// Memory that a core keeps to itself, wherever it has caches of its own.
+/// A footprint that stays within one core's private caches, if it has any.
 const STAYS_PRIVATE: Bytes = Bytes::kib(256);
 
-/// Memory that the cores of a team keep to themselves, if each has that much or there are
-/// several.
+/// A footprint that stays within the private caches of a team's cores, if each has that much or the
+/// team has several.
 const STAYS_WITH_TEAM: Bytes = Bytes::mib(2);
 
-/// Copies of this size find in the caches what they used before, wherever there
-/// are caches to speak of.
+/// Copies of this size find the data of the copy before in the caches, on any CPU with a cache
+/// worth the name.
 const STAYS: Bytes = Bytes::mib(32);
 
 pub(super) fn staging(lookup: &Lookup<'_>, calls: &CallCosts) -> Vec<StagingModel> {
@@ -199,11 +200,11 @@ pub(super) fn staging(lookup: &Lookup<'_>, calls: &CallCosts) -> Vec<StagingMode
     models
 }
 
-/// Above this size, staging out of memory goes at one rate.
+/// From this size on, staging data out of memory runs at a constant rate.
 const STEADY: f64 = 4.0 * 1024.0 * 1024.0;
 
-/// Puts the large sizes on one robust line (Theil 1950, Sen 1968): each of them
-/// lasts too long to be measured often, and memory is not always equally busy.
+/// Puts the large sizes on one robust line (Theil 1950, Sen 1968). Each of them takes too long to
+/// be measured often, and memory is not equally busy all the time.
 fn straighten(curve: &mut Curve) {
     let large: Vec<(f64, f64)> =
         curve.knots.iter().copied().filter(|knot| knot.0 >= STEADY).collect();
@@ -216,9 +217,9 @@ fn straighten(curve: &mut Curve) {
     curve.knots.extend([(first, line.at(first).max(0.0)), (last, line.at(last).max(0.0))]);
 }
 
-/// The most that a kind of measurement goes round with other memory used in between, if it is
-/// so much that nothing stays; none of those measured otherwise. `of`: what one goes round, and
-/// what of it is its own.
+/// The largest footprint of a kind of measurement that used other memory in between, if it is so
+/// large that nothing stays in the caches; otherwise 0, which matches no measurement. `of` gives a
+/// measurement's footprint and how much of it belongs to the operation itself.
 fn most_around(lookup: &Lookup<'_>, of: impl Fn(&Quantity) -> Option<(Bytes, Bytes)>) -> Bytes {
     let all = lookup.measurements().filter_map(|m| of(&m.quantity));
     let with_others = all.filter(|(footprint, own)| footprint > own).map(|pair| pair.0);
@@ -296,7 +297,7 @@ pub(super) fn memory(lookup: &Lookup<'_>) -> MemoryCosts {
     }
 }
 
-/// The sizes at which memory management takes one of two times: a curve has one.
+/// The sizes at which memory management takes one of two times. A curve can hold only one of them.
 fn two_ways(lookup: &Lookup<'_>) -> Vec<TwoWays> {
     let mut sizes: Vec<(MemoryWork, Bytes)> = lookup
         .measurements()

@@ -1,19 +1,17 @@
-//! How far another calibration would find each parameter from where this one does.
+//! Intervals: how far from this calibration's value another one would find each parameter.
 //!
-//! How much samples scatter says little about that: what differs between two
-//! calibrations is how the machine drifts, and where memory happens to lie. So
-//! everything is measured in two passes, and the profile of the one pass beside
-//! that of the other shows how far apart two of them lie. One difference says
-//! little about its own parameter, but all those of a kind have a distribution
-//! that says much, once each is set against the scale on which its parameter
-//! moves: conformal prediction, weighted locally (Lei, G'Sell, Rinaldo, Tibshirani,
-//! Wasserman, "Distribution-free predictive inference for regression", JASA 113,
-//! 2018, section 5.2).
+//! The scatter of samples says little about that. Two calibrations differ because the machine
+//! drifts, and because memory happens to lie elsewhere. So everything is measured in two passes,
+//! and the distance between the profiles of the passes shows how far apart two calibrations lie.
+//! One difference says little about its own parameter. All differences of a kind together have a
+//! distribution that says much, once each is divided by the scale on which its parameter moves.
+//! This is locally weighted conformal prediction (Lei, G'Sell, Rinaldo, Tibshirani, Wasserman,
+//! "Distribution-free predictive inference for regression", JASA 113, 2018, section 5.2).
 //!
-//! The scale comes from refits to times that are multiplied by random factors, as
-//! wide as the times of such a quantity differ from pass to pass (propagation of
-//! distributions: JCGM 101:2008). So it knows what a parameter was subtracted from,
-//! and stays sensible where a parameter is next to nothing.
+//! The scale comes from refitting to times multiplied by random factors. The factors are as wide as
+//! the times of such a quantity differ from pass to pass (propagation of distributions: JCGM
+//! 101:2008). So the scale accounts for what a parameter was subtracted from, and stays sensible
+//! where a parameter is close to zero.
 
 use super::fit;
 use super::lookup::Lookup;
@@ -27,25 +25,24 @@ use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::mem::{Discriminant, discriminant};
 
-/// Of an interval.
+/// The probability that the value of another calibration lies in an interval.
 const CONFIDENCE: f64 = 0.95;
-/// So many of a kind have a quantile that two of them do not move.
+/// A kind with at least so many scores gets a quantile of its own: two outliers do not move it.
 const MANY: usize = 60;
-/// So many have a middle that is not that of two of them.
+/// A kind with at least so many scores has a meaningful median: two outliers do not move it.
 const SOME: usize = 5;
-/// Refits behind a scale: they give it to within an eighth.
+/// The number of refits behind a scale. They determine it to within an eighth.
 const DRAWS: usize = 32;
-/// A quantity drifts like those of its kind that last up to so many times as long or
-/// as short, and like at least so many.
+/// A quantity is taken to drift like quantities of its kind whose times are within this factor of
+/// its own, or like the [`NEAREST`] of its kind if fewer are.
 const AS_LONG: f64 = 2.0;
 const NEAREST: usize = 15;
 
-/// Intervals around what was visited in both passes, of which there are profiles, too; `None` if
-/// too little was.
+/// Intervals around the parameters that both passes determined, from the profile and those of its
+/// two passes. `None` if too little was measured in both passes.
 ///
-/// A pass has half the visits of a calibration, so that two passes differ by no
-/// less than two calibrations, as long as the machine drifts no further from one
-/// calibration to the next than from pass to pass.
+/// Each pass has half of a calibration's visits. So two passes differ at least as much as two
+/// calibrations, as long as the machine drifts no further between calibrations than between passes.
 pub fn intervals(
     samples: &Samples,
     profile: &Profile,
@@ -61,11 +58,11 @@ pub fn intervals(
             continue;
         };
         let of_kind = scores.entry(&scale.section).or_default();
-        // Where the one bends, as it is for two calibrations: a curve bends where its
-        // own pass happened to find something unusual.
+        // Compares at the points of the first pass, as one would compare two calibrations: a curve
+        // has knots where its own pass happened to find something unusual.
         of_kind.extend(one.points.iter().filter_map(|&(size, value)| {
             let difference = (value - other.at(size)?).abs();
-            // What is nothing by definition does not move.
+            // A point that is fixed by definition has scale 0 and does not move.
             Some(difference / scale.at(size).filter(|&scale| scale > 0.0)?)
         }));
         let reaches = |&(size, _): &(f64, f64)| one.at(size).and(other.at(size)).is_some();
@@ -83,13 +80,13 @@ pub fn intervals(
     (!half_widths.is_empty()).then_some(Intervals { half_widths })
 }
 
-/// How many times its scale a parameter of a kind moves at most, from the scores of that kind
-/// and of all; `None` if its kind has too few to tell.
+/// How many times its scale a parameter of a kind moves at most, from the scores of its kind and of
+/// all kinds. `None` if its kind has too few scores.
 ///
-/// Two passes are one draw of what all of a kind share, and may happen to agree: no kind is
-/// taken to be surer than all are together. The largest distance of twenty or thirty may be
-/// that of a single visit that was disturbed, but not the one in the middle: as far as that
-/// lies beyond the middle of all, so does the rest.
+/// Two passes are a single draw of what a whole kind has in common, and may happen to agree. So the
+/// caller takes no kind to be surer than all kinds together. Among twenty or thirty scores, the
+/// largest may come from a single disturbed visit, but the median does not. So the quantile of a
+/// small kind is that of all scores, scaled by the ratio of the medians.
 fn factor(of_kind: &[f64], all: &[f64]) -> Option<f64> {
     if of_kind.len() >= MANY {
         return conformal_quantile(of_kind, CONFIDENCE);
@@ -102,12 +99,13 @@ fn by_name(profile: &Profile) -> BTreeMap<String, Parameter> {
     profile.parameters().into_iter().map(|one| (one.name.clone(), one)).collect()
 }
 
-/// A quantity, the logarithm of its time, and by what that differs from pass to pass.
+/// A quantity, the logarithm of its time, and by how much that logarithm differs between the
+/// passes.
 type Drift<'s> = (&'s Quantity, f64, f64);
 
-/// For each quantity, by what share of it another calibration's time may differ: its
-/// own sampling error, and what the median of those of its kind drifts by that take
-/// about as long. What lasts ten times as long may drift by a tenth of the share.
+/// For each quantity, the share by which its time in another calibration may differ. It combines
+/// the quantity's sampling error with the median drift of quantities of its kind that take about as
+/// long: what lasts ten times as long may drift by a tenth of the share.
 fn scatters<'s>(samples: &'s Samples, passes: &[Lookup<'_>; 2]) -> BTreeMap<&'s Quantity, f64> {
     let whole = Lookup::new(samples);
     let mut quantities: Vec<&Quantity> = samples.measurements.iter().map(|m| &m.quantity).collect();
@@ -117,8 +115,9 @@ fn scatters<'s>(samples: &'s Samples, passes: &[Lookup<'_>; 2]) -> BTreeMap<&'s 
     let mut drifts = Vec::new();
     for quantity in &quantities {
         let times = whole.times_of(quantity);
-        // The standard error of a normal sample's median (that of its mean is less); and of
-        // two modes, as if a visit were all of one: what makes the difference often lasts.
+        // The standard error of the median of a normal sample (that of the mean is less). With two
+        // modes, a visit counts as if all of its samples were in one, because the cause of the
+        // difference often lasts.
         let root = (std::f64::consts::FRAC_PI_2 / times.len().max(1) as f64).sqrt();
         let two = modes(&times).filter(|[usual, _]| usual.center > 0.0);
         let apart = two.map_or(0.0, |[usual, rare]| {
@@ -147,8 +146,8 @@ fn scatters<'s>(samples: &'s Samples, passes: &[Lookup<'_>; 2]) -> BTreeMap<&'s 
     quantities.iter().zip(errors).map(scatter).collect()
 }
 
-/// What all quantities of a kind that last about as long drift by together, in the
-/// median over kinds: of its own kind's there is only one draw.
+/// How much quantities that last about as long drift together. Each kind gives one draw, the median
+/// drift of its quantities; the result is the median over kinds.
 fn shared(drifts: &[Drift<'_>], quantity: &Quantity, log_time: f64) -> f64 {
     let is_near = |drift: &&Drift<'_>| (drift.1 - log_time).abs() <= AS_LONG.ln();
     let is_alike = |drift: &&Drift<'_>| is_of_host(drift.0) == is_of_host(quantity);
@@ -166,7 +165,7 @@ fn shared(drifts: &[Drift<'_>], quantity: &Quantity, log_time: f64) -> f64 {
     median(&kinds.iter().map(|kind| of_kind(kind).abs()).collect::<Vec<_>>()).unwrap_or(0.0)
 }
 
-/// Whether what takes time is the CPU and its memory.
+/// Whether the CPU and its memory take the time.
 const fn is_of_host(quantity: &Quantity) -> bool {
     matches!(
         quantity,
@@ -177,8 +176,8 @@ const fn is_of_host(quantity: &Quantity) -> bool {
     )
 }
 
-/// For each parameter, how far its points move, as a root mean square, if times move
-/// by so much.
+/// For each parameter, how far its points move when times are multiplied by random factors as wide
+/// as `scatters`: a root mean square over the draws.
 fn scales(
     samples: &Samples,
     profile: &Profile,
@@ -213,7 +212,7 @@ fn scales(
     profile.parameters().into_iter().map(scale).collect()
 }
 
-/// What is said about a width, and no more.
+/// Rounds to the digits that a width is known to.
 fn three_digits(width: f64) -> f64 {
     format!("{width:.2e}").parse().expect("a number that was just written")
 }
@@ -222,7 +221,7 @@ fn three_digits(width: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Evenly over 0 to `most`.
+    /// Scores that are spread evenly from 0 to `most`.
     fn scores(count: usize, most: f64) -> Vec<f64> {
         (1..=count).map(|at| at as f64 * most / count as f64).collect()
     }
@@ -236,14 +235,14 @@ mod tests {
             assert!((found.expect("enough") / share - 1.0).abs() < 0.05, "{found:?} for {share}");
         };
         is_about(times_all(&scores(31, 3.0)), 3.0);
-        // One of them was disturbed.
+        // One score comes from a disturbed visit.
         let mut disturbed = scores(31, 1.0);
         disturbed[30] = 100.0;
         is_about(times_all(&disturbed), 1.0);
         is_about(times_all(&scores(200, 3.0)), 3.0);
-        // The middle of three is that of two.
+        // Two outliers move the median of three.
         assert_eq!(factor(&[0.5, 50.0, 60.0], &all), None);
-        // All agree to the last bit.
+        // All other scores are 0, so there is no ratio of medians.
         assert_eq!(factor(&scores(31, 3.0), &[0.0; 100]), None);
     }
 }

@@ -1,5 +1,5 @@
-//! What trips of two operations tell: how often an engine looks whether one that came
-//! too early may go on.
+//! Fits how often an engine polls for an operation that arrived too early, from trips of two
+//! operations. A profile calls the polls `looks`: the field would say semaphore polling.
 
 use super::chains::kind;
 use super::device::copy_time;
@@ -11,35 +11,35 @@ use crate::profile::{CopyModel, Curve, Estimate, GraphCosts, Latencies, Looks, L
 use crate::samples::{Link, Quantity, SECOND_NODE, SHORT_COPY, TripPart};
 use crate::stats::{mad, median};
 
-/// Of an operation that came too early, or nearly so.
+/// The second operation of a trip that arrived before the first had ended, or nearly so.
 struct Wait {
-    /// What came too early is the second, and what it had to follow the first.
+    /// The operation that had to be followed, and the one that arrived too early.
     pair: [Link; 2],
-    /// From its arrival to the end of what it has to follow.
+    /// From its arrival to the end of the operation it has to follow. Below 0 if it arrived later.
     late: f64,
-    /// How much longer it took than if it had not been too early.
+    /// How much longer it took than if it had arrived in time.
     extra: f64,
-    /// For how long what it has to follow had been under way by its arrival.
+    /// How long the operation it has to follow had been running when it arrived.
     under_way: f64,
 }
 
 impl Wait {
-    /// Whether it went on later than what it has to follow ended, by so much that it missed a
-    /// look.
+    /// Whether it started so long after the end of the operation it has to follow that it missed a
+    /// poll.
     fn has_waited(&self, period: f64) -> bool {
         self.extra - self.late.max(0.0) > period / 2.0
     }
 
-    /// How much longer it takes if its engine looks again and again after a period, counted
-    /// from so many nanoseconds behind its arrival: in the mean, for the engine looks at edges
-    /// of a clock, and trips begin anywhere between two of them.
+    /// How much longer the trip takes, on average, if the engine polls once a `period` and periods
+    /// count from `after` nanoseconds behind the arrival. The mean applies because the engine polls
+    /// at edges of a free-running clock, and trips begin anywhere between two edges.
     fn until_look(&self, after: f64, period: f64) -> f64 {
         let after = after.min(self.late);
         after + ((self.late - after) / period).ceil().max(1.0) * period
     }
 }
 
-/// What trips are taken apart with.
+/// What the analysis of trips needs: the measurements and the models fitted so far.
 pub(super) struct Trips<'a> {
     pub lookup: &'a Lookup<'a>,
     pub latency: &'a Latencies,
@@ -48,7 +48,7 @@ pub(super) struct Trips<'a> {
 }
 
 impl Trips<'_> {
-    /// All waits that trips of two operations have in them, or of graphs of two nodes.
+    /// The waits in all trips of two operations, or in graphs of two nodes.
     fn waits(&self, in_graph: bool) -> Vec<Wait> {
         let mut waits = Vec::new();
         for first in Link::OF_ONE_DEVICE {
@@ -63,8 +63,8 @@ impl Trips<'_> {
     /// The wait in a trip of two operations, if it was measured.
     fn wait(&self, first: (Link, u64), next: Link, in_graph: bool) -> Option<Wait> {
         let time = |next, of| Some(part(self.lookup, first, next, (of, in_graph))?.ns);
-        // What the host does behind the first before the second is on its way: in a graph,
-        // what launching takes longer.
+        // The host's time between the first operation and the second one's departure. In a graph,
+        // this is how much longer its launch takes with the second node.
         let call = if in_graph {
             time(Some(next), TripPart::FirstCall)? - time(None, TripPart::FirstCall)?
         } else {
@@ -74,7 +74,7 @@ impl Trips<'_> {
         self.wait_of(first, next, (call, rest), in_graph)
     }
 
-    /// The same with these parts, in nanoseconds.
+    /// The wait in a trip whose second call and rest took so many nanoseconds.
     fn wait_of(
         &self,
         first: (Link, u64),
@@ -85,7 +85,7 @@ impl Trips<'_> {
         let wake = self.latency.wake_host?.ns;
         let (starts, _) = self.alone(first.0, in_graph)?;
         let (start, service) = self.alone(next, in_graph)?;
-        // From the return of the first call on.
+        // Times count from the return of the first call.
         let end = part(self.lookup, first, None, (TripPart::Rest, in_graph))?.ns - wake;
         let arrives = call + start;
         Some(Wait {
@@ -96,7 +96,7 @@ impl Trips<'_> {
         })
     }
 
-    /// The waits in late trips of two kinds of operations.
+    /// The waits in late trips of a pair of operations.
     fn late_waits(&self, [first, next]: [Link; 2]) -> Vec<Wait> {
         let wait = |size| {
             let time = |part| {
@@ -109,14 +109,14 @@ impl Trips<'_> {
         self.sizes(first).into_iter().filter_map(wait).collect()
     }
 
-    /// Sizes of a first operation for which trips were measured, but in graphs.
+    /// Sizes of a first operation for which trips outside of graphs were measured.
     pub fn sizes(&self, first: Link) -> Vec<u64> {
         sizes(self.lookup, (first, false))
     }
 
-    /// Of a trip that is not in a graph: nanoseconds from the return of the first call to the
-    /// end of its operation; of the second's way to the device; and from the return of the
-    /// second call to the end of the trip if it never had to wait.
+    /// Three times of a trip outside of graphs, in nanoseconds: from the return of the first call
+    /// to the end of its operation; the second operation's way to the device; and from the return
+    /// of the second call to the end of the trip if its operation never waits.
     pub fn around(&self, first: (Link, u64), next: Link) -> Option<(f64, f64, f64)> {
         let wake = self.latency.wake_host?.ns;
         let end = part(self.lookup, first, None, (TripPart::Rest, false))?.ns - wake;
@@ -124,7 +124,7 @@ impl Trips<'_> {
         Some((end, start, start + service + wake))
     }
 
-    /// Nanoseconds of the way to the device, and of what comes second in a trip.
+    /// Nanoseconds that a second operation takes by itself: for its way to the device, and to run.
     fn alone(&self, next: Link, in_graph: bool) -> Option<(f64, f64)> {
         let bytes = if in_graph { SECOND_NODE } else { SHORT_COPY };
         let copy = |direction| copy_time(self.copies, direction, bytes);
@@ -143,27 +143,30 @@ impl Trips<'_> {
             Link::Kernel => {
                 (start(start_kernel, &graph.start_kernel)?, self.latency.kernel_gap?.ns)
             }
-            // No trip goes to another device.
+            // Trips stay on one device.
             Link::PeerCopy => return None,
         })
     }
 }
 
-/// Nanoseconds between which the period is looked for, and how finely.
+/// The range, in nanoseconds, in which the period is searched, and the step.
 const PERIODS: std::ops::Range<u32> = 1_000..40_000;
 const STEP: usize = 20;
-/// The same of when periods begin to count.
+/// The range, in nanoseconds, in which the start of the periods is searched, and the step.
 const AFTER: std::ops::Range<u32> = 0..4_000;
 const AFTER_STEP: usize = 100;
-/// A period has to explain waits so much better than a delay that is always the same.
+/// Polling is accepted only if it brings the typical error below this share of that of a constant
+/// delay.
 const BETTER: f64 = 0.75;
-/// Fewer waits of a pair say nothing.
+/// The fewest waits of a pair that say anything.
 const FEWEST: usize = 2;
-/// What comes this much too early surely has to wait.
+/// An operation that arrives this many nanoseconds too early certainly has to wait.
 pub(super) const SURELY: f64 = 2_000.0;
 
-/// The period of which all waits are multiples in the mean, as many as it takes for what is waited
-/// for to end, and from when it counts for each pair of operations.
+/// Fits the polling period and, for each pair of operations, when periods begin to count: every
+/// wait is taken to last a whole number of periods on average, as many as it takes until the
+/// operation it follows has ended. `None` if there are too few waits, or if a constant delay
+/// explains them about as well.
 pub(super) fn looks(trips: &Trips<'_>) -> Option<Looks> {
     let all = trips.waits(false);
     let pairs = sure_waits(&all);
@@ -175,7 +178,7 @@ pub(super) fn looks(trips: &Trips<'_>) -> Option<Looks> {
     let error = |period: f64| all_misses(period).map(f64::abs).sum::<f64>();
     let periods = PERIODS.step_by(STEP).map(f64::from);
     let period = periods.min_by(|&a, &b| error(a).total_cmp(&error(b)))?;
-    // Or does it notice at once, and only take a while?
+    // The alternative: an engine that notices at once and takes a constant time to go on.
     let noticing = pairs.iter().flat_map(|(_, waits)| {
         let extra = |wait: &&Wait| wait.extra - wait.late;
         let usual = median(&waits.iter().map(extra).collect::<Vec<_>>()).unwrap_or(0.0);
@@ -210,7 +213,7 @@ pub(super) fn looks(trips: &Trips<'_>) -> Option<Looks> {
     })
 }
 
-/// The waits of what surely has to wait, for each pair of operations.
+/// For each pair of operations, the waits of operations that certainly had to wait.
 fn sure_waits(all: &[Wait]) -> Vec<([Link; 2], Vec<&Wait>)> {
     let kinds = Link::OF_ONE_DEVICE;
     let pairs = kinds.into_iter().flat_map(|from| kinds.map(|to| [from, to]));
@@ -221,8 +224,8 @@ fn sure_waits(all: &[Wait]) -> Vec<([Link; 2], Vec<&Wait>)> {
     pairs.filter(|[from, to]| from != to).map(waits).collect()
 }
 
-/// From when periods count of what comes soon and of what comes late, over how long what it has
-/// to follow is under way by then.
+/// When periods begin to count, over how long the operation to be followed had been running by the
+/// arrival: one knot for operations that came soon, and one for those that came late.
 fn under_way(soon: &[&Wait], late: &[Wait], period: f64) -> Option<Curve> {
     let late: Vec<&Wait> = late.iter().filter(|wait| wait.late > SURELY).collect();
     if late.len() < FEWEST {
@@ -236,8 +239,8 @@ fn under_way(soon: &[&Wait], late: &[Wait], period: f64) -> Option<Curve> {
     (knots[0].0 < knots[1].0).then_some(Curve { knots, scatter: 0.0 })
 }
 
-/// From when a period counts that explains such waits best, and by how much it misses
-/// each.
+/// When a period has to begin to count to explain the waits best, and by how much it misses each
+/// wait.
 fn best_after(waits: &[&Wait], period: f64) -> (f64, Vec<f64>) {
     let misses = |after: f64| -> Vec<f64> {
         waits.iter().map(|wait| wait.extra - wait.until_look(after, period)).collect()
@@ -246,7 +249,7 @@ fn best_after(waits: &[&Wait], period: f64) -> (f64, Vec<f64>) {
     let choices = AFTER.step_by(AFTER_STEP).map(f64::from);
     let errors: Vec<(f64, f64)> = choices.map(|after| (after, error(after))).collect();
     let least = errors.iter().fold(f64::INFINITY, |least, &(_, error)| least.min(error));
-    // Of two waits, all between what either would have are as good.
+    // With two waits, everything between their own best values fits equally well.
     let best: Vec<f64> =
         errors.into_iter().filter(|&(_, error)| error < least + 1.0).map(|(at, _)| at).collect();
     let best = median(&best).unwrap_or(0.0);

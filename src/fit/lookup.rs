@@ -1,4 +1,4 @@
-//! Finding measurements, and the time of one repetition in them.
+//! Finds measurements, and computes the time of one repetition from them.
 
 use super::tolerance::{TOLERANCE, tolerance};
 use crate::profile::{Curve, Estimate, Other};
@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) struct Lookup<'s> {
     measurements: Vec<&'s Measurement>,
-    /// Those of each pass, if everything was measured in two: they say how closely
-    /// curves should follow points.
+    /// The measurements of each pass, if everything was measured in two passes. They decide how
+    /// closely curves follow their points.
     passes: Option<[Vec<&'s Measurement>; 2]>,
 }
 
@@ -24,7 +24,8 @@ impl<'s> Lookup<'s> {
         Self { measurements, passes: is_whole.then(|| passes.map(left_alone)) }
     }
 
-    /// Of each pass alone, with curves that follow points as closely as those of both.
+    /// One look-up for each pass. Both fit curves as closely to the points as the look-up of all
+    /// samples does.
     pub fn of_passes(samples: &'s Samples) -> [Self; 2] {
         let whole = Self::new(samples);
         passes(samples).map(|measurements| Self {
@@ -33,8 +34,8 @@ impl<'s> Lookup<'s> {
         })
     }
 
-    /// The time of one repetition. Where it has two modes, that of the larger one,
-    /// and the other beside it.
+    /// The time of one repetition. If it has two modes, the estimate has that of the more frequent
+    /// one, with the other beside it.
     pub fn estimate(&self, wanted: impl Fn(&Quantity) -> bool) -> Option<Estimate> {
         let pooled = self.pooled(wanted)?;
         let Some([usual, rare]) = modes(&pooled.many) else { return pooled.around_middle() };
@@ -43,21 +44,22 @@ impl<'s> Lookup<'s> {
         Some(Estimate { ns: pooled.of_one(usual.center), scatter, other: Some(other) })
     }
 
-    /// Nanoseconds of one repetition, sample by sample; empty if there are none.
+    /// Nanoseconds of one repetition, one for each sample. Empty if there are no samples.
     pub fn times_of(&self, wanted: &Quantity) -> Vec<f64> {
         let pooled = self.pooled(|quantity| quantity == wanted);
         pooled.map_or_else(Vec::new, |p| p.many.iter().map(|&time| p.of_one(time)).collect())
     }
 
-    /// What they have in common; `None` if there are none.
+    /// The middle of a quantity's times, in nanoseconds per repetition; `None` if there are none.
+    /// Which middle that is depends on the quantity: see [`Middle`].
     pub fn middle_of(&self, wanted: &Quantity) -> Option<f64> {
         let pooled = self.pooled(|quantity| quantity == wanted)?;
         Some(pooled.of_one(pooled.middle()?))
     }
 
-    /// Measurements of the same count, taken at different times, are pooled. Of what the
-    /// device does by itself, visits that are clearly slower than the fastest do not count:
-    /// others on the host can only slow it, and may do so throughout a visit (Chen and
+    /// Pools measurements of equal count that were taken at different times. For work that the
+    /// device does by itself, visits that are clearly slower than the fastest one are discarded:
+    /// others on the host can only slow the device down, and may do so throughout a visit (Chen and
     /// Revels, "Robust benchmarking in noisy environments", 2016).
     fn pooled(&self, wanted: impl Fn(&Quantity) -> bool) -> Option<Pooled> {
         let found: Vec<&Measurement> =
@@ -66,7 +68,7 @@ impl<'s> Lookup<'s> {
         let few = found.iter().map(|m| m.count).min()?;
         let most = found.iter().map(|m| m.count).max()?;
         let [mut short, mut long] = [few, most].map(|count| visits_of(&found, count));
-        // Of what the host has a part in, every visit with a core of its own counts.
+        // For work that the host has a part in, every visit with a core to itself counts.
         let is_exact = middle != Middle::Host;
         if is_exact {
             [short, long] = undisturbed(short, long);
@@ -80,14 +82,14 @@ impl<'s> Lookup<'s> {
         Some(pooled)
     }
 
-    /// As [`Lookup::estimate`], of one quantity.
+    /// The time of one repetition of one quantity, as [`Lookup::estimate`] gives it.
     pub fn estimate_of(&self, wanted: &Quantity) -> Option<Estimate> {
         self.estimate(|quantity| quantity == wanted)
     }
 
-    /// Nanoseconds of one repetition, of each visit alike. What is fast at one visit and slow
-    /// at the next has more samples of the fast one, for visits last equally long. Of quantities
-    /// that are taken in one count.
+    /// The mean over visits of the median time of one repetition, in nanoseconds. Each visit counts
+    /// alike: visits last equally long, so pooled samples would favour the fast visits. Only for
+    /// quantities with a single count.
     pub fn across_visits(&self, wanted: impl Fn(&Quantity) -> bool) -> Option<f64> {
         let visits = self.measurements().filter(|m| wanted(&m.quantity));
         let of_one = |m: &Measurement| Some(median(&nanos(&m.times))? / m.count.max(1) as f64);
@@ -95,15 +97,16 @@ impl<'s> Lookup<'s> {
         (!times.is_empty()).then(|| times.iter().sum::<f64>() / times.len() as f64)
     }
 
-    /// All measurements of a kind, those that `key` gives a size, by size; and
-    /// their median scatter. `None` if there are none.
+    /// The time of each size of a kind of measurement, and the median of their scatters. `key`
+    /// gives the size of a measurement that belongs to the kind. `None` if there are no such
+    /// measurements.
     pub fn points(&self, key: impl Fn(&Quantity) -> Option<u64>) -> Option<(Points, f64)> {
         let mut sizes: Vec<u64> = self.measurements().filter_map(|m| key(&m.quantity)).collect();
         sizes.sort_unstable();
         sizes.dedup();
         let mut points = Vec::new();
         let mut scatters = Vec::new();
-        // The least that goes by the link's rate.
+        // The smallest size whose time is next to all due to the link's rate.
         let mut of_rate = None;
         for size in sizes {
             let Some(pooled) = self.pooled(|quantity| key(quantity) == Some(size)) else {
@@ -144,7 +147,8 @@ impl<'s> Lookup<'s> {
         }
     }
 
-    /// Whether it is somebody else's table, who knows what else went on meanwhile.
+    /// Whether the samples are a table from elsewhere. Its author knows what else went on
+    /// meanwhile.
     fn is_table(&self) -> bool {
         self.measurements.iter().any(|m| m.stop == Stop::Elsewhere)
     }
@@ -154,10 +158,10 @@ impl<'s> Lookup<'s> {
     }
 }
 
-/// The earlier half of each quantity's visits and the later half: those of both
-/// passes, where there were two. What was visited once is in neither.
+/// The earlier and the later half of each quantity's visits, which are the two passes where there
+/// were two. A quantity that was visited once is in neither.
 fn passes(samples: &Samples) -> [Vec<&Measurement>; 2] {
-    // A visit may be of several counts: it begins with that of the first.
+    // A visit may take several counts; a new visit begins with the count that was taken first.
     let mut visits: BTreeMap<&Quantity, (u64, usize)> = BTreeMap::new();
     let mut numbered = Vec::new();
     for one in &samples.measurements {
@@ -175,8 +179,8 @@ fn passes(samples: &Samples) -> [Vec<&Measurement>; 2] {
     [half(false), half(true)]
 }
 
-/// Those without the visits at which something else used the core all along, of quantities that
-/// have others.
+/// Drops visits during which something else used the core all along, if the quantity has other
+/// visits.
 fn left_alone(mut measurements: Vec<&Measurement>) -> Vec<&Measurement> {
     let is_alone = |m: &&Measurement| m.stop != Stop::Shared;
     let alone: BTreeSet<&Quantity> =
@@ -185,17 +189,17 @@ fn left_alone(mut measurements: Vec<&Measurement>) -> Vec<&Measurement> {
     measurements
 }
 
-/// The times of so many repetitions, visit by visit.
+/// The times of the measurements with this count, visit by visit.
 fn visits_of(found: &[&Measurement], count: u64) -> Vec<Vec<f64>> {
     let of_count = found.iter().filter(|m| m.count == count);
     of_count.map(|m| nanos(&m.times)).collect()
 }
 
-/// The visits that nobody disturbed, of few repetitions and of many. Both are had at each visit,
-/// and belong together: of times that several visits took of the few, and others of the many, the
-/// difference is no time of anything. (With a neighbour on the link, copies came out at 58 GB/s
-/// of which none had gone faster than 55.) Where no visit was quick at both, those that were at
-/// either are nearer the truth than what is common to a slow one.
+/// The visits that nobody disturbed, with few repetitions and with many. Each visit takes both, and
+/// they belong together: if the few came from some visits and the many from others, their
+/// difference would be the time of nothing. (With a neighbour on the link, copies appeared to run
+/// at 58 GB/s when none had run faster than 55.) If no visit was quick at both counts, the quick
+/// ones at each count are nearer to the truth than a pair of slow ones.
 fn undisturbed(short: Vec<Vec<f64>>, long: Vec<Vec<f64>>) -> [Vec<Vec<f64>>; 2] {
     let quick = |visits: &[Vec<f64>]| -> Vec<bool> {
         let medians = || visits.iter().map(|times| median(times).unwrap_or(f64::INFINITY));
@@ -209,26 +213,26 @@ fn undisturbed(short: Vec<Vec<f64>>, long: Vec<Vec<f64>>) -> [Vec<Vec<f64>>; 2] 
     let (short_quick, long_quick) = (quick(&short), quick(&long));
     let both: Vec<bool> =
         short_quick.iter().zip(&long_quick).map(|(&short, &long)| short && long).collect();
-    // An interrupted calibration may lack the last of them, and a table any.
+    // An interrupted calibration may lack the last measurement of a pair, and a table any of them.
     if short.len() == long.len() && both.contains(&true) {
         return [only(short, &both), only(long, &both)];
     }
     [only(short, &short_quick), only(long, &long_quick)]
 }
 
-/// The times of a quantity.
+/// The pooled times of a quantity.
 struct Pooled {
-    /// Of so many repetitions each.
+    /// The time of each sample of `count` repetitions, in nanoseconds.
     many: Vec<f64>,
     count: u64,
-    /// Fewer repetitions and their usual time: with them, what starting and
-    /// ending cost drops out.
+    /// A smaller number of repetitions and their usual time. Subtracting it removes the cost of
+    /// starting and ending a sample.
     start: Option<(u64, f64)>,
     middle: Middle,
 }
 
 impl Pooled {
-    /// Nanoseconds of one repetition if all of them take so long.
+    /// Nanoseconds of one repetition if `count` of them take `many`.
     fn of_one(&self, many: f64) -> f64 {
         let ns = match self.start {
             Some((few, start)) => (many - start) / (self.count - few) as f64,
@@ -237,8 +241,9 @@ impl Pooled {
         ns.max(0.0)
     }
 
-    /// Whether more of them take longer each than the first few did by far. What starting and
-    /// ending cost is not less than nothing: something got in the way of the longer rows.
+    /// Whether repetitions of the long samples take much longer each than those of the short ones.
+    /// The cost of starting and ending a sample is not negative, so something must have got in the
+    /// way of the long ones.
     fn is_held_up(&self) -> bool {
         let (Some((few, start)), Some(many)) = (self.start, self.middle()) else {
             return false;
@@ -256,16 +261,17 @@ impl Pooled {
     }
 }
 
-/// What times have in common.
+/// Which average of times stands for a quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Middle {
-    /// Those of the host scatter to one side, and a plan makes many calls: their sum goes by the
-    /// mean of all but the disturbed ones, not by the median.
+    /// Times of the host scatter to one side, and a plan makes many calls. Their sum depends on the
+    /// mean of all undisturbed calls, not on the median.
     Host,
-    /// Those of the device differ from stream to stream, and a plan may lie in any.
+    /// Times of the device differ from stream to stream, and a plan may use any stream.
     Device,
-    /// Those of large copies are longer by what others take of the link meanwhile, within a visit
-    /// too, and never go below what it carries. (Scatter is of all of them, as plans meet it.)
+    /// Times of large copies grow by what others take of the link meanwhile, even within a visit,
+    /// and never fall below what the link allows. The scatter still covers all times, because plans
+    /// meet others, too.
     Link,
 }
 
@@ -278,7 +284,7 @@ impl Middle {
         }
     }
 
-    /// `None` if there are no times.
+    /// The average of `times`; `None` if there are none.
     fn among(self, times: &[f64]) -> Option<f64> {
         match self {
             Self::Host => biweight_mean(times, 0.0),
@@ -288,41 +294,41 @@ impl Middle {
     }
 }
 
-/// Large copies that nobody disturbs differ by less than this share.
+/// Undisturbed large copies differ by less than this share.
 const NEAR: f64 = 0.005;
 
-/// Streams of a device differ by far less than this share.
+/// The times of different streams of a device differ by far less than this share.
 const FAR: f64 = 0.2;
 
-/// A visit that takes this many times as long as another was disturbed: a device left to
-/// itself repeats what it does more closely.
+/// A visit that takes this many times as long as another was disturbed: a device that is left alone
+/// repeats its times more closely.
 const DISTURBED: f64 = 1.03;
 
-/// In longer rows nothing was seen to take more than 1.14 times as long each as in short
-/// ones, but on one host: every copy of 16 MiB behind the eighth stood still for a
-/// millisecond.
+/// Repetitions in long samples may take this many times as long as in short ones. The most seen
+/// without a disturbance was 1.14. On one host, though, every copy of 16 MiB behind the eighth
+/// stood still for a millisecond.
 const HELD_UP: f64 = 1.25;
 
-/// A size that was measured.
+/// A size that was measured, and its time.
 struct Point {
     size: u64,
     ns: f64,
     samples: usize,
 }
 
-/// So many samples have a median that a single wild one does not move.
+/// The median of so many samples is not moved by a single outlier.
 const FEWEST: usize = 3;
 
-/// The points without those that have too few samples to be sure of and that
-/// larger or smaller sizes belie: more takes no less time. Of all such choices
-/// the one that drops the fewest (the longest non-decreasing subsequence).
+/// Drops points that have too few samples to be sure of and that contradict other sizes, since a
+/// larger size never takes less time. It drops as few as possible (longest non-decreasing
+/// subsequence).
 fn trusted(points: &[Point]) -> Points {
-    // For each point, how many are in the longest run that ends with it, and the
-    // one before it there.
+    // For each point, the length of the longest run that ends with it, and the point before it in
+    // that run.
     let mut runs: Vec<(usize, Option<usize>)> = Vec::new();
     for (index, point) in points.iter().enumerate() {
         let fits = |&before: &usize| points[before].ns <= point.ns;
-        // The first of equals: a clock is more often late than early.
+        // Of predecessors with equally long runs, takes the first.
         let before = (0..index).rev().filter(fits).max_by_key(|&before| runs[before].0);
         runs.push((before.map_or(0, |before| runs[before].0) + 1, before));
     }
@@ -337,10 +343,10 @@ fn trusted(points: &[Point]) -> Points {
     sure.map(|(point, _)| (point.size as f64, point.ns)).collect()
 }
 
-/// The points without any that takes clearly more for each byte than the next smaller and the next
-/// larger one. What goes over a link could go in smaller parts: somebody else used it, at every
-/// visit of that size. (On an H100, with two visits, copies of 2 MiB once came out at 34 GB/s
-/// between others of 52.) Where the larger one is no quicker, it is the link that carries less.
+/// Drops points whose time per byte is clearly above both neighbours'. A copy could always be split
+/// into smaller ones, so something else used the link at every visit of that size. (On an H100,
+/// with two visits, copies of 2 MiB once came out at 34 GB/s between others of 52.) If the next
+/// larger size is no faster per byte, the link itself carries less, and the point stays.
 fn unhindered(points: Points) -> Points {
     let per_byte = |at: usize| points.get(at).map(|&(size, ns)| ns / size);
     let is_hindered = |at: usize| {
@@ -351,10 +357,11 @@ fn unhindered(points: Points) -> Points {
     free.map(|at| points[at]).collect()
 }
 
-/// The points with those of this size and more, which go by one rate, on a line: the link's does
-/// not go up and down with the size, but who else uses it does. They scatter by shares of
-/// themselves, so that it is nanoseconds a byte that lie on a line over its inverse. Not where that
-/// misses one of them.
+/// Puts the points from size `from` on, whose time is next to all due to the link's rate, on a
+/// line. The rate of a link does not go up and down with the size, but the traffic of others does.
+/// Errors are proportional to the times, so the line is fitted to nanoseconds per byte over the
+/// inverse of the size. The points stay as they are if the line misses one of them by [`BENT`] or
+/// more.
 fn straightened(mut points: Points, from: u64) -> Points {
     let from = points.partition_point(|&(size, _)| size < from as f64);
     let large = &mut points[from..];
@@ -373,10 +380,10 @@ fn straightened(mut points: Points, from: u64) -> Points {
     points
 }
 
-/// Farther from a line than this share, copies of a size do something else.
+/// A copy that differs from the line by this share or more is not bound by the rate alone.
 const BENT: f64 = 0.02;
 
-/// Pairs of size and nanoseconds, sizes increasing.
+/// Pairs of a size and a time in nanoseconds, by increasing size.
 type Points = Vec<(f64, f64)>;
 
 pub(super) fn nanos(times: &[Span]) -> Vec<f64> {

@@ -1,8 +1,8 @@
-//! Samples to profile: every model is a robust summary of what was measured.
+//! From samples to a profile: every model is a robust summary of what was measured.
 //!
-//! Invariant: only calibration samples come in here, never a run of a plan. A
-//! model that the samples do not support is left out of the profile, which
-//! then refuses to answer for it.
+//! Invariant: only calibration samples come in here, never a run of a plan. A model that the
+//! samples do not support is left out of the profile, which then refuses to answer questions about
+//! it.
 
 mod chains;
 mod contention;
@@ -25,7 +25,7 @@ pub use intervals::intervals;
 use looks::Trips;
 use lookup::Lookup;
 
-/// Samples that no profile comes from.
+/// The error of fitting samples that hold no measurement.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no measurement in the samples: calibrate again, or add rows")]
 pub struct FitError;
@@ -79,16 +79,17 @@ fn fit_to(lookup: &Lookup<'_>, machine: &Provenance) -> Profile {
     }
 }
 
-/// The same of each of the two passes that samples were taken in: how far a machine is from
-/// itself some time later. `None` of samples that were taken in one.
+/// Fits a profile to each of the two passes in which the samples were taken. How far the two lie
+/// apart shows how much the machine changes over time. `None` if the samples were not taken in two
+/// passes.
 pub fn fit_passes(samples: &Samples) -> Option<[Profile; 2]> {
     let passes = Lookup::of_passes(samples);
     let is_whole = passes.iter().all(|pass| pass.measurements().next().is_some());
     is_whole.then(|| passes.map(|pass| fit_to(&pass, &samples.machine)))
 }
 
-/// Nanoseconds of one repetition of a quantity, sample by sample and free of what
-/// starting and ending cost; empty if it was not measured.
+/// The times of one repetition of a quantity in nanoseconds, one for each sample, without the cost
+/// of starting and ending a sample. Empty if the quantity was not measured.
 pub fn times_of(samples: &Samples, quantity: &Quantity) -> Vec<f64> {
     Lookup::new(samples).times_of(quantity)
 }

@@ -1,17 +1,18 @@
-//! What the machine was like at each moment of a calibration.
+//! Corrects samples for drift: how fast the machine was at each moment of a calibration, called its
+//! mood here.
 //!
-//! What the host does takes longer at one time than at another, for a second or for a minute,
-//! and everything at once: clocks go up and down, and others on the same host use its caches and
-//! its memory. On busy hosts of an H200, twins drifted by 10 to 35% within a calibration, staged
-//! copies and calls along with them, and so did the trials; a size of a twin is visited twice.
-//! As everything is measured in random order, what all have in common at a moment can be told
-//! from what each takes: the logarithm of a time is that of its quantity plus that of its moment
-//! (median polish: Tukey, "Exploratory Data Analysis", 1977, chapter 11). What is left is as
-//! much as each takes in the middle of all moments.
+//! Work of the host takes longer at one time than at another, for a second or for a minute, and all
+//! of it at once: clocks change, and others on the same host use its caches and memory. On busy
+//! hosts of an H200, CPU twins drifted by 10 to 35% within a calibration, and staged copies, calls
+//! and trials drifted with them; yet each size of a twin is visited only twice. Because everything
+//! is measured in random order, a moment's effect can be separated from a quantity's own time: the
+//! logarithm of a time is a term of the quantity plus a term of the moment (median polish: Tukey,
+//! "Exploratory Data Analysis", 1977, chapter 11). Without the moment's term, each time is as long
+//! as it would be at the median moment.
 //!
-//! What is taken of trips and graphs is left as it is: their calls are told apart from the rest,
-//! which is the device's. Intervals go by the times as they were: the next calibration has
-//! moments of its own.
+//! Times of trips and graphs are left as they are, because their parts separate the calls from the
+//! rest, which is the device's. Intervals use uncorrected times: the next calibration has moments
+//! of its own.
 
 use super::lookup::nanos;
 use crate::samples::{Measurement, Quantity, Samples};
@@ -20,15 +21,16 @@ use crate::units::Span;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// Moments of a calibration, each of as many measurements: some two seconds of a whole one.
+/// The number of moments in a calibration, each with equally many measurements. In a full
+/// calibration a moment is about two seconds long.
 const MOMENTS: usize = 48;
-/// So many visits to a moment in the mean, and half as many at least, have a middle that is not
-/// that of one of them.
+/// Visits per moment that are needed on average; a single moment needs half as many. Their median
+/// is then not that of one visit.
 const VISITS: usize = 16;
-/// Times of quantities and of moments take turns so often.
+/// How often the terms of quantities and of moments are updated in turn.
 const ROUNDS: usize = 8;
 
-/// The samples with what their moments did to them taken out.
+/// The samples with the effect of each moment divided out.
 pub(super) fn evened_out(samples: &Samples) -> Cow<'_, Samples> {
     let mut evened = Cow::Borrowed(samples);
     let at = |place: usize| place * MOMENTS / samples.measurements.len();
@@ -50,7 +52,7 @@ pub(super) fn evened_out(samples: &Samples) -> Cow<'_, Samples> {
     evened
 }
 
-/// What a moment does alike.
+/// Work that a moment slows down alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Issuing,
@@ -71,7 +73,7 @@ impl Kind {
     }
 }
 
-/// A measurement among others of the same.
+/// A measurement of a quantity at a count, with the moment at which it was taken.
 struct Visit<'s> {
     of: (&'s Quantity, u64),
     moment: usize,
@@ -85,8 +87,8 @@ impl<'s> Visit<'s> {
     }
 }
 
-/// By the logarithm of which factor everything takes longer, moment by moment; nothing in the
-/// middle of all. `None` if too little was visited again to tell.
+/// For each moment, the logarithm of the factor by which everything takes longer, relative to the
+/// median moment. `None` if too few visits were repeated to tell.
 fn moods(visits: &[Visit<'_>]) -> Option<[f64; MOMENTS]> {
     let mut quantities: BTreeMap<(&Quantity, u64), Vec<&Visit<'_>>> = BTreeMap::new();
     for visit in visits {
@@ -109,7 +111,7 @@ fn moods(visits: &[Visit<'_>]) -> Option<[f64; MOMENTS]> {
         left.iter_mut().filter(|left| left.len() < VISITS / 2).for_each(Vec::clear);
         let found: Vec<Option<f64>> = left.iter().map(|left| median(left)).collect();
         let middle = median(&found.iter().flatten().copied().collect::<Vec<f64>>())?;
-        // Where little was visited, the moment is taken to be as usual.
+        // A moment with too few visits is taken to be a usual one.
         moods = std::array::from_fn(|moment| found[moment].map_or(0.0, |mood| mood - middle));
     }
     Some(moods)

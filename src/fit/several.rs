@@ -1,4 +1,4 @@
-//! Several GPUs: copies between them, what they share, whether they are alike.
+//! Models of several GPUs: copies between them, the links they share, and whether they are alike.
 
 use super::chains::{round_trip, service};
 use super::lookup::Lookup;
@@ -59,8 +59,8 @@ fn peers(lookup: &Lookup<'_>) -> Vec<PeerModel> {
     ways.into_iter().filter_map(model).collect()
 }
 
-/// What GPUs that copy at once get together is what the root carries: if it would
-/// carry more, it is in nobody's way.
+/// What several GPUs copying at once achieve together is taken as the rate of the root that they
+/// share. If the root could carry more, it limits nobody, so the difference does not matter.
 fn roots(lookup: &Lookup<'_>) -> Vec<RootModel> {
     let count_of = |quantity: &Quantity| match *quantity {
         Quantity::Concurrent { devices, .. } => Some(devices),
@@ -104,19 +104,20 @@ fn roots(lookup: &Lookup<'_>) -> Vec<RootModel> {
     counts.into_iter().map(model).collect()
 }
 
-/// What two directions carry together as long as both have something to do, of what each
-/// carries alone and of what each carried of equal bytes until it was done: the slower one
-/// had the last part of its time to itself.
+/// The rate that both directions reach together while both are busy, from the rate of each
+/// direction alone and the rate of each until its own equal number of bytes was done. The slower
+/// direction had the link to itself at its end, which is taken out.
 fn while_both_go_on(alone: [f64; 2], until_done: [f64; 2]) -> f64 {
     let slower = usize::from(until_done[1] < until_done[0]);
     let [fast, slow] = [until_done[1 - slower], until_done[slower]];
     let in_tail = (1.0 / slow - 1.0 / fast) * alone[slower];
-    // More than all of its bytes: they did not begin together, or kept on until both were done.
+    // The tail would exceed all bytes: the directions did not begin together, or each kept copying
+    // until both were done. Their rates then simply add up.
     if in_tail > 1.0 { fast + slow } else { fast * (2.0 - in_tail) }
 }
 
-/// Bytes a nanosecond of copies of growing size, whatever each costs besides, and
-/// their scatter. One size says nothing of that.
+/// The rate in bytes per nanosecond of copies of growing size, without the fixed cost of each, and
+/// the relative scatter. `None` with a single size, which cannot separate the two.
 fn rate(lookup: &Lookup<'_>, size: impl Fn(&Quantity) -> Option<u64>) -> Option<(f64, f64)> {
     let (points, scatter) = lookup.points(size)?;
     let slope = theil_sen(&points)?.slope;
@@ -127,7 +128,7 @@ fn per_nanosecond(rate: f64) -> Bandwidth {
     Bandwidth::from_bytes_per_second(rate * 1e9)
 }
 
-/// GPUs of which copies both ways and a kernel were compared with those of the first.
+/// The GPUs whose copies each way and kernels were compared with those of the first GPU.
 fn others(lookup: &Lookup<'_>) -> Vec<OtherGpu> {
     let on = |quantity: &Quantity| match quantity {
         Quantity::On { device, of } => Some((*device, of.clone())),
@@ -139,7 +140,7 @@ fn others(lookup: &Lookup<'_>) -> Vec<OtherGpu> {
     let time = |device, of: &Quantity| {
         lookup.estimate_of(&Quantity::On { device, of: Box::new(of.clone()) }).map(|time| time.ns)
     };
-    // Of several sizes, what is furthest off counts.
+    // Of several sizes, the one with the ratio farthest from 1 counts.
     let ratio = |wanted: DeviceId, is_meant: &dyn Fn(&Quantity) -> bool| {
         let of = compared.iter().filter(|(device, of)| *device == wanted && is_meant(of));
         let ratios = of.filter_map(|(_, of)| Some(time(wanted, of)? / time(DeviceId::FIRST, of)?));

@@ -1,22 +1,22 @@
-//! How closely a curve follows the points: as closely as predicts another pass best.
+//! How closely a curve follows its points: as closely as predicts another pass best.
 //!
-//! A curve through all points follows what only one pass saw; one with too few
-//! pieces misses what both did. Curves through each pass say of the other's points
-//! which it is (cross-validation: Stone, "Cross-validatory choice and assessment of
-//! statistical predictions", J. Royal Statistical Society B 36, 1974).
+//! A curve through all points follows noise of a single pass, and a curve with too few pieces
+//! misses what both passes show. Which of the two a curve does is found by comparing a curve
+//! through the points of each pass with the points of the other (cross-validation: Stone,
+//! "Cross-validatory choice and assessment of statistical predictions", J. Royal Statistical
+//! Society B 36, 1974).
 
 use crate::stats::{interpolate, segment};
 
-/// What a curve may leave out a point for, as a share of its value, where nothing
-/// says otherwise.
+/// The largest relative distance between a curve and its points where nothing else is known.
 pub(super) const TOLERANCE: f64 = 0.005;
 
-/// From every point to one straight line.
+/// The tolerances to choose from: from a knot at every point to one straight line.
 const CHOICES: [f64; 6] = [0.0, 0.0025, 0.01, 0.02, 0.05, f64::INFINITY];
 
-/// The tolerance with which curves through the points of either pass come closest to
-/// those of the other: [`TOLERANCE`], unless another is better by more than the
-/// standard error of the difference. Points are of the same sizes.
+/// The tolerance with which a curve through each pass comes closest to the points of the other. It
+/// is [`TOLERANCE`] unless another one is better by more than the standard error of the difference.
+/// Both passes have points of the same sizes.
 pub(super) fn tolerance(passes: [&[(f64, f64)]; 2]) -> f64 {
     let usual = errors(passes, TOLERANCE);
     let gain = |choice: f64| {
@@ -32,8 +32,7 @@ pub(super) fn tolerance(passes: [&[(f64, f64)]; 2]) -> f64 {
     gains.max_by(|a, b| a.1.total_cmp(&b.1)).map_or(TOLERANCE, |(choice, _)| choice)
 }
 
-/// How far the curve through one pass lies from the points of the other, and the
-/// other way round, relatively.
+/// The relative distances between the curve through each pass and the points of the other.
 fn errors([one, other]: [&[(f64, f64)]; 2], tolerance: f64) -> Vec<f64> {
     let error = |from: &[(f64, f64)], to: &[(f64, f64)]| -> Vec<f64> {
         let knots = segment(from, tolerance);

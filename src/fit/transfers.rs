@@ -1,5 +1,5 @@
-//! Paths of data besides plain copies, calls on an idle device, set-up, and what
-//! copies and other work cost each other.
+//! Models of other paths of data, of calls on an idle device, of set-up, and of how much copies and
+//! other work slow each other down.
 
 use super::contention::{at_once, slowdowns};
 use super::device::copy_time;
@@ -55,7 +55,7 @@ pub(super) fn setup(lookup: &Lookup<'_>) -> SetupCosts {
     }
 }
 
-/// What copies and loads cost each other, if what each takes alone is known.
+/// How much copies and loads slow each other down, where the time of each alone is known.
 pub(super) fn interference(
     lookup: &Lookup<'_>,
     copies: &[CopyModel],

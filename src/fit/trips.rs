@@ -1,4 +1,5 @@
-//! What trips of one operation tell: how small copies go, and how long starts take.
+//! What trips of one operation show: how small copies travel, and how long an operation takes to
+//! start.
 
 use super::lookup::Lookup;
 use crate::profile::{CallCosts, Curve, Estimate, InlineCopies};
@@ -7,7 +8,7 @@ use crate::stats::{biweight_mean, median, quantile};
 use crate::units::Bytes;
 use std::ops::RangeInclusive;
 
-/// Host time of a part of a trip.
+/// Host time of one part of a trip.
 pub(super) fn part(
     lookup: &Lookup<'_>,
     (first, size): (Link, u64),
@@ -17,7 +18,7 @@ pub(super) fn part(
     lookup.estimate_of(&Quantity::Trip { first, size, next, part, in_graph })
 }
 
-/// Sizes of a first operation for which trips were measured.
+/// The sizes of a first operation for which trips were measured.
 pub(super) fn sizes(lookup: &Lookup<'_>, (wanted, inside): (Link, bool)) -> Vec<u64> {
     let size = |quantity: &Quantity| match *quantity {
         Quantity::Trip { first, size, next: None, part: TripPart::Rest, in_graph }
@@ -33,13 +34,13 @@ pub(super) fn sizes(lookup: &Lookup<'_>, (wanted, inside): (Link, bool)) -> Vec<
     sizes
 }
 
-/// A start matters most to copies that are not much longer; smaller ones may go along
-/// with their command.
+/// The sizes of copies from which starts are computed. A start matters most to copies that are not
+/// much longer than itself; smaller copies may travel with their command.
 const START_OF: RangeInclusive<Bytes> = Bytes::kib(32)..=Bytes::kib(256);
 
-/// What is left of a trip of one operation behind its call without the operation itself
-/// and the way back: the way to the device. In the median over sizes; `service`:
-/// nanoseconds of an operation of a size, where it is known.
+/// The way to the device: what is left of a trip of one operation after its call, without the
+/// operation itself and the way back. This is the median over sizes. `service` gives the
+/// nanoseconds of an operation of a size, if they are known.
 pub(super) fn start(
     lookup: &Lookup<'_>,
     (link, in_graph): (Link, bool),
@@ -57,12 +58,11 @@ pub(super) fn start(
     Some(Estimate::new(middle(|start| start.ns)?, middle(|start| start.scatter)?))
 }
 
-/// A call takes so many times longer if the driver takes the data along.
+/// A call that takes this many times as long as usual is taken to send the data along.
 const TAKES_DATA: f64 = 1.3;
 
-/// Copies to the device of pinned memory, as far as the driver sends their data
-/// along with the commands: up to the size from which on the call takes no longer
-/// than that of any other.
+/// Pinned H2D copies whose data the driver sends along with the commands. They reach up to the size
+/// from which a call takes no longer than that of any other copy.
 pub(super) fn inline_copies(lookup: &Lookup<'_>, calls: &CallCosts) -> Option<InlineCopies> {
     let synchronize = calls.synchronize?.ns;
     let sizes = sizes(lookup, (Link::CopyIn, false));
@@ -70,8 +70,8 @@ pub(super) fn inline_copies(lookup: &Lookup<'_>, calls: &CallCosts) -> Option<In
     let call = |size| time(size, TripPart::FirstCall);
     let by_engine = calls.copy_in?.ns;
     let takes_data = |&size: &u64| call(size).is_some_and(|call| call.ns > TAKES_DATA * by_engine);
-    // The smallest take no time to speak of; beyond the first that goes without, a
-    // long call is one that was held up.
+    // The smallest copies send data too, but take no noticeable time for it. Beyond the first size
+    // that does not, a long call is one that was held up.
     let small = sizes.iter().copied().skip_while(|size| !takes_data(size));
     let most = small.take_while(takes_data).last()?;
     let curve = |time: &dyn Fn(u64) -> Option<Estimate>| {
@@ -94,16 +94,17 @@ pub(super) fn inline_copies(lookup: &Lookup<'_>, calls: &CallCosts) -> Option<In
     })
 }
 
-/// The shares of launches of which it is said how long they take.
+/// The shares of launches for which the spread has a point.
 const SHARES: [f64; 13] = [0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99];
 
-/// Means of fewer say little of what is usual.
+/// The fewest means that show what is usual.
 const FEWEST: usize = 16;
 
-/// How far single launches lie from what launches together take: those of trips are timed one
-/// by one. `None` if there are too few to tell.
+/// How far single launches lie from what launches cost together, as factors over the share of
+/// launches below them. Trips time launches one by one. `None` if there are too few.
 ///
-/// That is found as the estimate is: of so many together, those left out that lie far off.
+/// The cost together is computed like the estimate of a launch: as a mean of groups, without
+/// outliers.
 pub(super) fn launch_spread(lookup: &Lookup<'_>) -> Option<Vec<(f64, f64)>> {
     let is_launch = |quantity: &Quantity| match *quantity {
         Quantity::Trip { in_graph: false, first, next, part, .. } => match part {
