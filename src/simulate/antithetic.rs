@@ -1,22 +1,22 @@
-//! Draws that come in pairs.
+//! Random draws in mirrored pairs.
 
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// Random numbers of which every second sequence mirrors the one before: where that has `u`,
-/// evenly from 0 to 1, this has 1 - `u` (antithetic variates: Hammersley and Morton, "A new
-/// Monte Carlo technique", 1956). What grows or falls with every number has its middle where
-/// it would be with many more draws: with forty that know nothing of each other, it is off by
-/// a fifth of their scatter, and all plans alike.
+/// A sequence of random numbers of which every odd-numbered one mirrors the one before: where that
+/// has `u`, uniform from 0 to 1, it has 1 - `u` (antithetic variates: Hammersley and Morton, "A new
+/// Monte Carlo technique", 1956). For a quantity that rises or falls with every number, the median
+/// is then as exact as with many more draws. With forty independent draws, it would be off by a
+/// fifth of their scatter, for all plans alike.
 #[derive(Debug, Clone)]
 pub(super) struct Antithetic {
     random: ChaCha8Rng,
-    /// What the bits are turned round with.
+    /// The mask that inverts the bits of a mirrored sequence; 0 for the others.
     mirror: u64,
 }
 
 impl Antithetic {
-    /// The sequence of such a number.
+    /// The sequence with this number.
     pub fn new(seed: u64, number: usize) -> Self {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         random.set_stream(number as u64 / 2);

@@ -1,4 +1,5 @@
-//! Where a kernel on the CPU finds its data: how much memory was used since, and by whom.
+//! Where a kernel on the CPU finds its data: how much memory was used since it was last used, and
+//! who used it.
 
 use super::uses::Uses;
 use crate::plan::{Call, Direction, Plan, Slice, Step};
@@ -6,8 +7,9 @@ use crate::profile::{Around, MOST_OPERANDS, Reuse};
 use crate::units::Bytes;
 use std::collections::BTreeMap;
 
-/// Of each kernel on the CPU, by its place in the body, which goes on where the one before it
-/// ended. What copies use on the host is left out: where a plan has both, the CPU does little.
+/// The surroundings of each kernel on the CPU, by its place in the body. The body repeats, so the
+/// first kernel follows the last. Memory that copies use on the host is left out: where a plan has
+/// both, the CPU does little.
 pub(super) fn around(plan: &Plan, threads: usize) -> BTreeMap<usize, Around> {
     let mut around = BTreeMap::new();
     let kernels = plan.body.iter().filter(|call| matches!(call, Call::Compute { .. })).count();
@@ -19,7 +21,7 @@ pub(super) fn around(plan: &Plan, threads: usize) -> BTreeMap<usize, Around> {
     for (at, call) in plan.body.iter().enumerate().chain(plan.body.iter().enumerate()) {
         let step = match call {
             Call::Compute { step } => step,
-            // New, or written by none of the cores.
+            // The memory is new, or a copy wrote it: no core has it in its cache.
             Call::Renew(id) => {
                 let length = plan.allocation(*id).bytes;
                 uses.forget(&Slice { allocation: *id, offset: Bytes::ZERO, length });
@@ -53,24 +55,25 @@ pub(super) fn around(plan: &Plan, threads: usize) -> BTreeMap<usize, Around> {
     around
 }
 
-/// Who runs a kernel.
+/// Which threads run a kernel, and how they share it.
 #[derive(Clone, Copy, PartialEq)]
 enum User {
     One,
-    /// All threads, each its share.
+    /// All threads, each on its own share.
     Team,
-    /// All threads, and those that are through early help others.
+    /// All threads; those that finish early help others.
     Helpers,
 }
 
-/// What a kernel works on: what it only reads, and then what it writes.
+/// The memory that a kernel uses: first the slices that it only reads, then the one that it writes.
 pub(super) fn operands(step: &Step) -> Vec<Slice> {
     let only_read = step.inputs.iter().filter(|slice| **slice != step.output);
     only_read.chain([&step.output]).copied().collect()
 }
 
-/// Of each slice that a kernel uses its bytes and those that were used since it was, with all
-/// `operands` of the kernel: as many as a pass goes round at most.
+/// For each slice, its size, and the bytes that were used since its last use, counting all
+/// `operands` of the kernel. A slice that was never used counts as the whole `footprint` of a pass,
+/// which is also the most.
 pub(super) fn reuse<B: Copy>(
     uses: &Uses<B>,
     slices: &[Slice],

@@ -1,4 +1,4 @@
-//! What no schedule of a plan's operations can beat.
+//! A lower bound on the time of a plan.
 
 use super::copies::{ENGINES, PEER_ENGINE};
 use super::operation::{NONE, Work};
@@ -7,11 +7,10 @@ use crate::plan::{Direction, Plan};
 use crate::profile::Profile;
 use crate::units::{Instant, Span};
 
-/// A time that no schedule of the plan's calls and operations goes below on
-/// this machine: however engines pick what is next, each has to do its share,
-/// and what depends on something comes after it. Hand-overs, queues, what one
-/// direction, or kernels, cost copies, and what copies or waits cost the calls
-/// behind them are left out.
+/// A time below which no schedule of the plan's calls and operations can go on this machine.
+/// Whatever an engine chooses to do next, it has to do its share, and what depends on something
+/// comes after it. The bound leaves out hand-overs, queues, what the other direction or kernels
+/// cost copies, and what copies or waits cost the calls behind them.
 ///
 /// # Errors
 /// If the profile does not know what one of the calls costs, or the plan does not
@@ -20,9 +19,9 @@ pub fn lower_bound(plan: &Plan, profile: &Profile) -> Result<Span, SimulateError
     Ok(bound(&Program::new(plan, profile)?))
 }
 
-/// The longest chain of dependent operations and calls, and the load of the
-/// busiest engine after the first that can come to it, whichever is more
-/// (Graham, "Bounds on Multiprocessing Timing Anomalies", 1969).
+/// The larger of two bounds: the longest chain of dependent operations and calls, and the load of
+/// the busiest engine from the first moment at which it can have work (Graham, "Bounds on
+/// Multiprocessing Timing Anomalies", 1969).
 fn bound(program: &Program<'_>) -> Span {
     let multiprocessors = program.profile.machine.multiprocessors;
     let (mut host, mut launched) = (Instant::START, Instant::START);
@@ -33,7 +32,7 @@ fn bound(program: &Program<'_>) -> Span {
     for item in &program.items {
         let class = &program.classes[item.class as usize];
         if class.may_go_inline {
-            // Whichever of its two ways is the quicker, and it may need no engine.
+            // It may travel inline and need no engine, so the quicker of both ways bounds it.
             let inline = &program.classes[item.class as usize + 1];
             let stream = &mut streams[usize::from(item.stream)];
             let end = |class: &Class| {
@@ -75,7 +74,8 @@ fn bound(program: &Program<'_>) -> Span {
                     engines[program.device_of(item.stream)][engine]
                         .add(ready + gap, work_of(&work, alone, multiprocessors));
                 }
-                // Of copies in a row, each is staged while the one before it still goes on.
+                // In a row of staged copies, the host stages each while the one before is still on
+                // its way.
                 let from = if is_staged_in(&work) { issued + class.latency } else { ready };
                 *stream = (*stream).max(from + gap + alone);
                 if class.waits == Waits::Staging {
@@ -89,7 +89,7 @@ fn bound(program: &Program<'_>) -> Span {
     engines.iter().flatten().map(Engine::ends).fold(latest, Instant::max).since_start()
 }
 
-/// What an engine has to do in all.
+/// When an engine can first have work, and its load in nanoseconds.
 #[derive(Clone, Copy)]
 struct Engine {
     first: Instant,
@@ -112,18 +112,18 @@ impl Engine {
         if self.load == 0.0 {
             return Instant::START;
         }
-        // Down to whole nanoseconds: a bound may not round up.
+        // Rounds down to whole nanoseconds, since a lower bound may not round up.
         self.first + Span::from_nanos(self.load as u64)
     }
 }
 
-/// The engine of its device, the time before it is held, the time alone, and how long
-/// before its end the operation lets the host go.
+/// Of an operation: its engine within the device, the gap before it holds the engine, its time
+/// alone, and how long before its end it releases the host.
 fn demand(work: &Work, multiprocessors: u32) -> (Option<usize>, Span, Span, Span) {
     let engine = |direction: Direction| Some(direction as usize);
     match *work {
         Work::Copy { direction, alone, .. } => (engine(direction), Span::ZERO, alone, Span::ZERO),
-        // Holds no engine: see `Work::Staged`.
+        // It holds no engine: see `Work::Staged`.
         Work::Staged { duration, early, .. } => (None, Span::ZERO, duration, early),
         Work::Inline { duration } => (None, Span::ZERO, duration, Span::ZERO),
         Work::PeerCopy { alone, .. } => (Some(PEER_ENGINE), Span::ZERO, alone, Span::ZERO),
@@ -138,7 +138,7 @@ const fn is_staged_in(work: &Work) -> bool {
     matches!(work, Work::Staged { direction: Direction::HostToDevice, .. })
 }
 
-/// Nanoseconds of the whole engine: a kernel may take up a part of the device.
+/// Nanoseconds of a whole engine. A kernel may occupy only part of the multiprocessors.
 fn work_of(work: &Work, alone: Span, multiprocessors: u32) -> f64 {
     match work {
         Work::Kernel { blocks, .. } => blocks.load(multiprocessors),

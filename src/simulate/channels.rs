@@ -1,5 +1,5 @@
-//! Hardware channels: what streams go through to the device, and where more
-//! streams than channels come to depend on each other falsely.
+//! Hardware channels, through which streams reach the device. Where a device has more streams than
+//! channels, streams come to depend on each other falsely.
 
 use super::operation::Work;
 use super::program::{Program, Sort};
@@ -7,24 +7,24 @@ use super::streams::Ready;
 use crate::plan::StreamTraits;
 use crate::units::Instant;
 
-/// Channels of a device for kernels, unless `CUDA_DEVICE_MAX_CONNECTIONS` says otherwise (CUDA
-/// C++ Programming Guide, "CUDA Environment Variables"). Streams are dealt to
+/// The number of channels for kernels of a device, unless `CUDA_DEVICE_MAX_CONNECTIONS` says
+/// otherwise (CUDA C++ Programming Guide, "CUDA Environment Variables"). Streams are assigned to
 /// them in turn.
 pub(super) const CHANNELS: usize = 8;
 
-/// A FIFO of kernels. What cannot start yet keeps back all behind it, of
-/// whatever stream.
+/// A FIFO of kernels. A kernel that cannot start yet holds back all kernels behind it, of any
+/// stream.
 #[derive(Default)]
 struct Channel {
-    /// The place of the kernel that is next to start.
+    /// The place in the channel of the kernel that may start next.
     next: u32,
-    /// Kernels that are ready and not next.
+    /// Kernels that are ready, but not next, with their places.
     parked: Vec<(u32, Ready)>,
-    /// The latest time at which one that went on could.
+    /// The latest time at which any kernel that has passed was ready.
     earliest: Instant,
 }
 
-/// All channels; none as long as every stream has one of its own.
+/// The channels of all devices; empty while every stream has a channel of its own.
 #[derive(Default)]
 pub(super) struct Channels {
     channels: Vec<Channel>,
@@ -42,8 +42,8 @@ impl Channels {
         }
     }
 
-    /// Takes a kernel that its stream would let start; gives those that may,
-    /// at the latest of the times at which they and those before them could.
+    /// Takes a kernel that its stream would let start. Adds to `out` the kernels that may start
+    /// now, each at the latest time at which it and those before it in the channel were ready.
     pub fn pass(&mut self, program: &Program<'_>, kernel: Ready, out: &mut Vec<Ready>) {
         let Some(&place) = program.places.get(kernel.1 as usize) else {
             out.push(kernel);
@@ -63,7 +63,7 @@ impl Channels {
 }
 
 impl Program<'_> {
-    /// Streams are dealt to the channels of their device in turn.
+    /// The channel of each stream: streams are assigned to the channels of their device in turn.
     pub(super) fn dealt_to_channels(&self) -> Vec<u16> {
         let mut dealt = vec![0; self.devices()];
         let channel = |stream: &StreamTraits| {
@@ -74,7 +74,7 @@ impl Program<'_> {
         self.traits.iter().map(channel).collect()
     }
 
-    /// Kernels are in a channel in the order in which they are issued.
+    /// The place of each kernel's entry in its channel, in order of issue.
     pub(super) fn places_in_channels(&self) -> Vec<u32> {
         let mut next = vec![0; CHANNELS * self.devices()];
         let mut places = vec![0; self.entries.list.len()];

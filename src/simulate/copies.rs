@@ -1,33 +1,31 @@
-//! The copy engines and the links they share.
+//! Copy engines and the links that they share.
 //!
-//! One copy at a time per device and direction. Copies to other devices have an
-//! engine of their own: of those that a device shows, some are for links between
-//! GPUs and others for system memory (NVIDIA open-gpu-kernel-modules,
-//! `kernel_ce.c`: `kceGetP2PCes` and `kceGetSysmemRWLCEs`).
+//! An engine carries one copy at a time; each device has one for each direction. Copies to other
+//! devices have an engine of their own: of the copy engines that a device exposes, some serve links
+//! between GPUs and others system memory (NVIDIA open-gpu-kernel-modules, `kernel_ce.c`:
+//! `kceGetP2PCes` and `kceGetSysmemRWLCEs`).
 //!
-//! An engine stays with a stream as long as
-//! that stream's next operation is a copy for it that may start, and then takes
-//! the stream that has been ready for longest: the hardware executes what is in
-//! a channel until the channel has to wait (NVIDIA open-gpu-doc, "Host/PBDMA":
-//! methods of a channel run in order until a semaphore acquire fails).
+//! An engine stays with a stream while the stream's next operation is a copy for it that may start.
+//! Then it takes the stream that has been ready longest. The hardware executes what is in a channel
+//! until the channel has to wait (NVIDIA open-gpu-doc, "Host/PBDMA": methods of a channel run in
+//! order until a semaphore acquire fails).
 //!
-//! Going to another stream takes the engine a while, the longer the more
-//! streams it has to look at; while it has nothing to do, that time goes by.
-//! Kernels that wait in several streams slow copies to the device: their commands
-//! are read again and again over the same link.
+//! Changing to another stream takes the engine time, more of it the more streams it has to look at.
+//! That time passes while the engine is idle, too. Kernels that wait in several streams slow copies
+//! to the device, because their commands are read again and again over the link that those copies
+//! use.
 //!
-//! Copies that run are flows on the link, which carries less than both
-//! directions ask for. (What an engine asks for as it starts a copy stands in
-//! line with the data of the other direction, too: see `delay_beside_each_other`.)
-//! A copy that calibration saw `s` times slower beside another has a weight of
-//! 1/s, for its share, and takes up s/2 of the link at full speed: two of them
-//! fill it at just the speeds that were measured, and neither does alone. More
-//! than 2, which copies that take turns would beat, counts as 2.
+//! Copies under way are flows on the link, which carries less than both directions ask for.
+//! (Besides, what an engine asks for when it starts a copy queues behind the data of the other
+//! direction: see `delay_beside_each_other`.) A copy that calibration saw run `s` times slower
+//! beside another has a weight of 1/s for its share, and uses s/2 of the link at full speed. So two
+//! such copies fill the link at exactly the speeds that were measured, and one alone does not. An
+//! `s` above 2 counts as 2, because copies that take turns would be faster.
 //!
-//! Kernels that are at work slow copies, too: once each, from when the device takes the
-//! kernel's command on.
+//! Running kernels slow copies, too: each copy once, from when the device takes up the kernel's
+//! command.
 //!
-//! Where several devices copy, their copies meet on further links: see `shares`.
+//! Where several devices copy, their copies share further links: see `shares`.
 
 mod beside;
 
@@ -41,41 +39,44 @@ use crate::plan::Direction;
 use crate::units::{Instant, Span};
 use std::collections::VecDeque;
 
-/// Copy engines of a device: one for each direction, and one for other devices.
+/// Copy engines of a device: one for each direction, and one for copies to other devices.
 pub(super) const ENGINES: usize = 3;
 pub(super) const PEER_ENGINE: usize = 2;
 
-/// A copy that an engine has been asked for.
+/// A copy that waits for its engine.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Asked {
     pub entry: EntryId,
     pub stream: u16,
-    /// What it takes with nothing beside it.
+    /// Its time with nothing beside it.
     pub alone: Span,
 }
 
 /// A copy engine of a device.
 struct Engine {
-    /// What it has been asked to do: the first in line, and those behind it.
+    /// The copies that it has been asked for: the first in line, and those behind it.
     first: Option<Asked>,
     rest: VecDeque<Asked>,
-    /// The stream it is staying with, and what it does, or did last.
+    /// The stream that it stays with, the copy under way or finished last, and the copy before
+    /// that.
     serving: Option<u16>,
     entry: EntryId,
     before: EntryId,
     started: Instant,
-    /// Since when it has gone from one copy to the next at once, and until when.
+    /// Since when it has gone from copy to copy without a pause, and until when.
     row: [Instant; 2],
-    /// When it is done if nothing else happens; [`Instant::NEVER`] if it is idle.
+    /// When the copy under way ends if nothing else happens; [`Instant::NEVER`] if the engine is
+    /// idle.
     end: Instant,
-    /// Where that is not all: nanoseconds left at a time, with nothing in the other
-    /// direction, and how many of them go by in one.
+    /// Used where copies take other than their time alone. At the time `since`, `left` nanoseconds
+    /// of the copy were left, counted with nothing in the other direction; `speed` of them pass per
+    /// nanosecond.
     left: f64,
     since: Instant,
     speed: f64,
-    /// How many times longer a copy takes that starts now, for kernels that wait meanwhile.
+    /// How many times longer a copy that starts now takes because of kernels that wait.
     refetching: f64,
-    /// Where copies slow each other.
+    /// The copy under way as a flow, where copies slow each other.
     met: Option<Met>,
 }
 
@@ -84,7 +85,7 @@ impl Engine {
         self.end != Instant::NEVER
     }
 
-    /// A copy is under way now, and until then at least.
+    /// Notes that a copy is under way now, and at least until `until`.
     fn go_on(&mut self, now: Instant, until: Instant) {
         if self.row[1] < now && !self.is_busy() {
             self.row[0] = now;
@@ -92,13 +93,14 @@ impl Engine {
         self.row[1] = self.row[1].max(until);
     }
 
-    /// Whether it went to the copy under way at once from another one, or has more of a graph in
-    /// hand. (No plan has it stage pageable memory meanwhile, which counts as a row, too.)
+    /// Whether it came to the copy under way directly from another, or has more nodes of a graph in
+    /// hand. (Staging pageable memory extends the row, too, but no plan stages while this engine
+    /// copies.)
     fn is_back_to_back(&self) -> bool {
         self.row[0] < self.started || self.met.is_some_and(|met| met.in_graph)
     }
 
-    /// Nanoseconds for which data of the copy under way is still to come, at the last change.
+    /// Nanoseconds for which data of the copy under way was still to come at the last change.
     fn data_left(&self) -> f64 {
         self.met.map_or(0.0, |Met { data, fixed, .. }| (self.left - fixed).clamp(0.0, data))
     }
@@ -107,9 +109,10 @@ impl Engine {
         self.left - now.since(self.since).nanos_f64() * self.speed
     }
 
-    /// Works out when it is done.
+    /// Works out when the copy under way ends.
     fn look_ahead(&mut self) {
-        // A division would cost as much as all the rest.
+        // Avoids the division in the usual case, since it would cost as much as everything else
+        // here.
         let left = if self.speed == 1.0 { self.left } else { self.left / self.speed };
         self.end = self.since + whole_nanos(left);
     }
@@ -118,14 +121,15 @@ impl Engine {
         self.serving.is_none_or(|serving| serving == copy.stream)
     }
 
-    /// What is left of the time that it takes to change streams, which goes by while it has
-    /// nothing to do. (No plan stages pageable memory meanwhile, which counts as a copy, too.)
+    /// Nanoseconds that are left of a change of streams, which also passes while the engine is
+    /// idle. (Staging pageable memory counts as being busy, but no plan stages while this engine
+    /// copies.)
     fn left_of(&self, switch: f64, now: Instant) -> f64 {
         (switch - now.since(self.row[1].min(now)).nanos_f64()).max(0.0)
     }
 
-    /// Takes the next copy if there is one: of the stream that it is with, or of whoever
-    /// has waited for longest.
+    /// Starts the next copy, if there is one: of the stream that the engine stays with, or else the
+    /// one that has waited longest.
     #[inline(always)]
     fn start_next<const PLAIN: bool>(&mut self, now: Instant, switch: f64) {
         if !self.rest.is_empty() {
@@ -148,7 +152,7 @@ impl Engine {
         self.end = now + if is_usual { alone } else { whole_nanos(self.left) };
     }
 
-    /// Lets the first copy of the stream that it is with go before the others.
+    /// Moves the first copy of the stream that the engine stays with ahead of the others.
     #[cold]
     fn let_pass(&mut self) {
         if let Some(first) = self.first
@@ -165,35 +169,35 @@ fn busy(engines: &[Engine; ENGINES]) -> [bool; ENGINES] {
     engines.each_ref().map(Engine::is_busy)
 }
 
-/// All engines, device by device.
+/// The engines of all devices.
 pub(super) struct Copies {
     engines: Vec<[Engine; ENGINES]>,
     links: Links,
     capacities: Vec<f64>,
-    /// Copies may take other than a whole number of nanoseconds.
+    /// Whether copies may take other than a whole number of nanoseconds.
     is_fluid: bool,
-    /// How many kernels are at work on each device, if copies take longer for them.
+    /// How many kernels run on each device, counted where copies take longer beside kernels.
     kernels: Vec<u32>,
-    /// Those that were looked at for what ends now.
+    /// How many engines have been examined for copies that end now.
     looked_at: usize,
-    /// A copy has ended or become ready.
+    /// Whether a copy has ended or become ready since engines were last filled.
     pub changed: bool,
-    /// When something changes next if nothing else happens.
+    /// When the next copy ends if nothing else happens.
     pub next: Instant,
 }
 
-/// Less than this many nanoseconds left is nothing left.
+/// A copy with fewer nanoseconds left than this is complete.
 const DONE: f64 = 0.5;
 
-/// What a quotient may be off by rounding, in nanoseconds.
+/// The rounding error that a quotient may have, in nanoseconds.
 const ROUNDING: f64 = 1e-3;
 
-/// The next whole number of nanoseconds.
+/// Rounds up to a whole number of nanoseconds, but for a rounding error.
 fn whole_nanos(nanos: f64) -> Span {
     Span::from_nanos_f64((nanos + (0.5 - ROUNDING)).max(0.0))
 }
 
-/// Something that an engine has done: since when, and what it did before.
+/// An operation that has ended: when it started, and what its engine did before it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ended {
     pub entry: EntryId,
@@ -269,7 +273,7 @@ impl Copies {
         }
     }
 
-    /// Says that what ends now is about to be collected.
+    /// Prepares for [`Copies::collect`] at the time `now`.
     #[inline(always)]
     pub fn prepare<const PLAIN: bool>(&mut self, now: Instant) {
         if self.next > now {
@@ -277,7 +281,7 @@ impl Copies {
         }
         (self.looked_at, self.next) = (0, Instant::NEVER);
         if !PLAIN && self.is_fluid {
-            // Done is also what has next to nothing left.
+            // In fluid time, a copy with next to nothing left also ends now.
             for engine in running(&mut self.engines) {
                 if engine.left_at(now) < DONE {
                     engine.end = engine.end.min(now);
@@ -286,8 +290,8 @@ impl Copies {
         }
     }
 
-    /// Takes out the next copy that has ended, and goes on to the engine behind it. To be
-    /// called until none has.
+    /// Takes out the next copy that has ended, and moves on to the engine after it. Call it until
+    /// it returns `None`.
     #[inline(always)]
     pub fn collect<const PLAIN: bool>(&mut self, now: Instant) -> Option<Ended> {
         let devices = if PLAIN { 1 } else { self.engines.len() };
@@ -317,9 +321,9 @@ impl Copies {
         self.engines[device][engine].is_busy()
     }
 
-    /// If copies of one direction were under way at a time that is over, since when, and until
-    /// when as far as they are over. Of those before the latest pause nothing is known any more:
-    /// none were.
+    /// If copies of one direction were under way at the past time `then`: since when, and, if they
+    /// have ended, until when. Only the latest row of copies is known; before it, none count as
+    /// under way.
     pub fn under_way(
         &self,
         device: usize,
@@ -332,24 +336,24 @@ impl Copies {
         (since <= then && until.is_none_or(|until| then < until)).then_some((since, until))
     }
 
-    /// A copy of pageable memory goes on until then, without the engine.
+    /// A staged copy of pageable memory is under way until `until`, without the engine.
     pub fn stage(&mut self, (device, direction): (usize, Direction), now: Instant, until: Instant) {
         self.engines[device][direction as usize].go_on(now, until);
     }
 
-    /// Whether a copy to a device starts when its engines are filled.
+    /// Whether a copy to a device will start when engines are filled.
     pub fn begins_down(&self, device: usize) -> bool {
         let down = &self.engines[device][Direction::HostToDevice as usize];
         down.first.is_some() && !down.is_busy()
     }
 
-    /// Has copies to a device that start from now on take so many times longer.
+    /// Makes copies to a device that start from now on take `refetching` times longer.
     pub fn slow_down(&mut self, device: usize, refetching: f64) {
         self.engines[device][Direction::HostToDevice as usize].refetching = refetching;
     }
 
-    /// Gives idle engines their next copy. To be called when everything that becomes
-    /// ready at this moment has been enqueued.
+    /// Gives each idle engine its next copy. Call it when everything that becomes ready at this
+    /// moment has been enqueued.
     #[inline(always)]
     pub fn fill<const PLAIN: bool>(&mut self, program: &Program<'_>, now: Instant) {
         self.changed = false;
@@ -369,11 +373,11 @@ impl Copies {
         }
     }
 
-    /// The same where copies slow each other.
+    /// Gives idle engines their next copy where copies slow each other, and updates all speeds.
     #[inline(never)]
     fn fill_links(&mut self, program: &Program<'_>, now: Instant) {
         self.next = Instant::NEVER;
-        // What has been done since the last change.
+        // Accounts for the progress since the last change.
         for engine in running(&mut self.engines) {
             (engine.left, engine.since) = (engine.left_at(now), now);
         }

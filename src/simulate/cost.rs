@@ -1,5 +1,5 @@
-//! What each call of a plan costs on a machine: profile look-ups, done once
-//! for each sort and size of call and before time starts to run.
+//! What each call of a plan costs on a machine. Costs are looked up in the profile once for each
+//! kind and size of call, before simulated time starts.
 
 use super::operation::Work;
 use super::processors::Blocks;
@@ -12,12 +12,12 @@ use crate::profile::{
 use crate::scenario::HostMemory;
 use crate::units::{Bytes, Span};
 
-/// "For transfers from pageable host memory to device memory", copies up to
-/// this size return once the driver has taken the data (CUDA Driver API manual,
-/// "API synchronization behavior"): it goes along with the commands themselves.
+/// "For transfers from pageable host memory to device memory", copies up to this size return once
+/// the driver has taken the data (CUDA Driver API manual, "API synchronization behavior"). The data
+/// travels along with the commands.
 const STAGED_AT_ONCE: Bytes = Bytes::kib(64);
 
-/// What the cost of a call goes by: calls of equal keys cost the same.
+/// What the cost of a call depends on: calls with equal keys cost the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Key {
     Synchronize,
@@ -33,7 +33,7 @@ pub(super) enum Key {
     /// The kernel, its elements, the allocation that it writes to, and where its data is.
     Compute(Variant, u64, usize, Option<Around>),
     Memory(MemoryCall, usize),
-    /// Where the graph's launch stands in the body: each graph has nodes of its own.
+    /// The place in the body of the graph's launch, since each graph has nodes of its own.
     Replay(usize),
 }
 
@@ -45,7 +45,7 @@ pub(super) enum MemoryCall {
 }
 
 impl Key {
-    /// Of a call that launches a graph, is in one, or has nothing to do with any.
+    /// The key of a call. `graph` is the graph that it launches or belongs to, if there is one.
     pub fn of(plan: &Plan, call: &Call, data: &Data<'_>, graph: Option<&Graph>) -> Self {
         let variant = |step: &Step| Variant::of(step.kernel, &step.arguments);
         match call {
@@ -80,27 +80,27 @@ impl Key {
 /// Where a kernel finds its data.
 #[derive(Default)]
 pub(super) struct Data<'d> {
-    /// On the CPU.
+    /// Set for a kernel on the CPU.
     pub around: Option<&'d Around>,
     pub on_device: Option<&'d OnDevice>,
 }
 
-/// Costs calls of one plan.
+/// Looks up the costs of one plan's calls.
 pub(super) struct Costs<'a> {
     plan: &'a Plan,
     profile: &'a Profile,
-    /// The host memory that copies use in a pass.
+    /// Bytes of host memory that copies use in a pass.
     copied_both_ways: Bytes,
-    /// And that those to the host write.
+    /// Bytes of host memory that copies to the host write in a pass.
     copied_out: Bytes,
     /// For each allocation, whether the body renews it.
     fresh: Vec<bool>,
     /// For each allocation, whether a copy to the device reads it, and whether one to the
     /// host writes it.
     copied: [Vec<bool>; 2],
-    /// For each device, whether copies of one direction may meet those of the other.
+    /// For each device, whether copies of one direction may overlap those of the other.
     both_ways: Vec<bool>,
-    /// And whether copies may meet kernels.
+    /// For each device, whether copies may overlap kernels.
     launches: Vec<bool>,
 }
 
@@ -132,8 +132,8 @@ impl<'a> Costs<'a> {
         Self { plan, profile, copied_both_ways, copied_out, fresh, copied, both_ways, launches }
     }
 
-    /// What a call costs that launches a graph, is in one with something before it, or has
-    /// nothing to do with any.
+    /// The class of a call. `graph` is the graph that it launches or belongs to; `before` is what
+    /// it follows as a node of that graph.
     ///
     /// # Errors
     /// If the profile does not know it.
@@ -159,15 +159,15 @@ impl<'a> Costs<'a> {
         Ok(Class { latency: launch(0)?, ..on_host(launch(graph.parts())? + longer) })
     }
 
-    /// What a copy costs that finds its stream empty and is small enough to go along with
-    /// the command.
+    /// The class of a copy that finds its stream empty and is small enough to travel along with its
+    /// command; `None` of other calls.
     pub fn inline(&self, call: &Call) -> Option<Class> {
         let (returns, duration) = self.along(call)?;
         Some(Class { work: Work::Inline { duration }, ..on_host(returns) })
     }
 
-    /// From entry to return of a call that takes the data along, and on to the end of the
-    /// copy; `None` of all others.
+    /// Two times of a copy whose data travels along with its command: from the entry of the call to
+    /// its return, and from there to the end of the copy. `None` of all other calls.
     fn along(&self, call: &Call) -> Option<(Span, Span)> {
         let Call::Copy { direction: Direction::HostToDevice, from, .. } = call else { return None };
         let place = self.plan.allocation(from.allocation).place;
@@ -180,15 +180,16 @@ impl<'a> Costs<'a> {
         (from.length <= model.most_bytes).then_some((returns, duration))
     }
 
-    /// The same of a node whose data goes along with its graph's launch, as that of small
-    /// copies does that depend on nothing: by how much it makes the launch longer.
+    /// Two times of a node whose data travels along with its graph's launch, as small copies that
+    /// depend on nothing do: how much longer the launch takes, and from its return to the end of
+    /// the copy.
     fn with_launch(&self, call: &Call, behind: Behind) -> Option<(Span, Span)> {
         let (returns, duration) = self.along(call).filter(|_| behind == Behind::Nothing)?;
         let usual = self.profile.call(HostCall::CopyIn).ok()?;
         Some((returns.saturating_sub(usual), duration))
     }
 
-    /// In a graph, calls cost the host nothing but a part of the graph's launch.
+    /// The class of a node: to the host, it costs only its part of the graph's launch.
     fn node(&self, call: &Call, data: &Data<'_>, before: Before) -> Result<Class, Unknown> {
         let profile = self.profile;
         let joined = before.behind == Behind::Kernel;
@@ -309,7 +310,7 @@ impl<'a> Costs<'a> {
         bytes: Bytes,
     ) -> Result<Work, Unknown> {
         let alone = self.profile.copy(direction, bytes)?;
-        // Copies that never meet have no need to know.
+        // Copies that never overlap the other direction do not need to know what that costs.
         let [delay, longer] = if self.both_ways[device.0] {
             self.profile.beside_the_other((direction, bytes), self.copied_out)?
         } else {
@@ -318,8 +319,8 @@ impl<'a> Costs<'a> {
         let has_kernels = self.launches[device.0];
         let link = &self.profile.link;
         let beside_kernels = if has_kernels { link.beside_kernels(direction, bytes) } else { 0.0 };
-        // One of next to no bytes carries next to no data. (Where the smallest that is known takes
-        // longer, most of that is data.)
+        // A copy of a single byte carries next to no data, so its time is the fixed part. (If the
+        // smallest size that is known takes longer, most of its time is data.)
         let smallest = self.profile.copy(direction, Bytes::new(1)).unwrap_or_default();
         let fixed = smallest.min(alone);
         Ok(Work::Copy {
@@ -333,7 +334,7 @@ impl<'a> Costs<'a> {
         })
     }
 
-    /// The host cost of a copy's call, and the time until the copy may start.
+    /// The host time of a copy's call, and the latency until the copy may start.
     fn entry(&self, direction: Direction) -> Result<(Span, Span), Unknown> {
         let call = match direction {
             Direction::HostToDevice => HostCall::CopyIn,
@@ -368,9 +369,10 @@ impl<'a> Costs<'a> {
         Ok(Class { latency, work, waits: Waits::Staging, ..on_host(host) })
     }
 
-    /// The host memory that a staged copy goes round: all that copies read and write, for what they
-    /// write takes room in the caches, too, though little of it is found there. `None`: what it
-    /// reads was staged by one to the host, or what it writes is read by none to the device.
+    /// Bytes of host memory among which a staged copy finds its data: everything that copies read
+    /// and write in a pass, because what they write takes room in the caches too, though little of
+    /// it is found there. `None` means that no cache has the data: it is read after another copy
+    /// staged it to the host, or it is written where no copy to the device reads it.
     fn found_of(&self, direction: Direction, ashore: &Slice) -> Option<Bytes> {
         let [is_read, is_written] = self.copied.each_ref().map(|all| all[ashore.allocation.0]);
         let past_caches = match direction {
@@ -380,7 +382,7 @@ impl<'a> Costs<'a> {
         (!past_caches).then_some(self.copied_both_ways)
     }
 
-    /// Extra time for writing to memory that the plan renews in every run.
+    /// Nanoseconds of the first touch of `target`, if the plan renews that memory in every pass.
     fn touch_time(&self, target: &Slice, touch: MemoryCost) -> Result<f64, Unknown> {
         if self.fresh[target.allocation.0] {
             self.profile.memory(touch, target.length)
@@ -390,20 +392,20 @@ impl<'a> Costs<'a> {
     }
 }
 
-/// A call that occupies the host for so long and puts nothing into a stream.
+/// The class of a call that occupies the host for this long and puts nothing into a stream.
 const fn on_host(host: Span) -> Class {
     let (latency, work, waits) = (Span::ZERO, Work::Nothing, Waits::No);
     Class { host, latency, work, waits, in_graph: false, may_go_inline: false }
 }
 
-/// A memset is a small kernel of the driver's own.
+/// Clearing memory is a small kernel of the driver's own.
 fn clearing(gap: f64) -> Work {
     let blocks = Blocks::new(&Grid::ONE_BLOCK, [Span::ZERO; 2], 1);
     Work::Kernel { gap: Span::from_nanos_f64(gap), blocks }
 }
 
-/// A kernel with a gap of so many nanoseconds before it; in a stream, where it was
-/// measured, the gap is part of its time.
+/// A kernel with a gap before it, in nanoseconds. Its measured time includes the usual gap between
+/// kernels of a stream.
 fn kernel_work(profile: &Profile, step: &Step, data: &Data<'_>, gap: f64) -> Result<Work, Unknown> {
     let n = step.elements();
     let found = data.on_device.copied().unwrap_or_default();

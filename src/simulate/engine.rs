@@ -1,4 +1,4 @@
-//! Moving time forwards.
+//! The discrete-event engine: it moves simulated time forward.
 
 mod calls;
 
@@ -18,22 +18,22 @@ use crate::profile::Profile;
 use crate::timeline::{Reason, Timeline};
 use crate::units::{Instant, Span};
 
-/// What happens at a time that is known beforehand.
+/// An event at a time that is known in advance.
 #[derive(Debug, Clone, Copy)]
 enum Event {
-    /// The host enters a call that goes by what its stream still has to do.
+    /// The host enters a call whose cost depends on what its stream still has to do.
     HostLooks,
     /// The host returns from its call.
     HostReturns,
-    /// An operation may join its engine.
+    /// An operation may join the queue of its engine.
     Joins(EntryId),
-    /// An operation may go on, and its engine has to find out.
+    /// An operation may go on, but its engine has to find out by polling.
     IsMissed(EntryId),
-    /// A kernel's gap begins; only where copies take longer for it.
+    /// A kernel's gap begins. Scheduled only where copies take longer beside kernels.
     Begins(EntryId),
     /// A kernel's gap is over; its blocks may run.
     Dispatches(EntryId),
-    /// Something that needs no engine of the simulator's is over.
+    /// An operation that occupies none of the simulated engines ends.
     Ends(EntryId),
 }
 
@@ -54,10 +54,10 @@ pub struct Simulator {
     host: Host,
     streams: Streams,
     channels: Channels,
-    /// Kernels that their channel lets go on.
+    /// Kernels that their channel has just let pass.
     launched: Vec<Ready>,
     looks: Looks,
-    /// What a look has found.
+    /// Operations that the latest poll has found able to go on.
     found: Vec<EntryId>,
     copies: Copies,
     processors: Processors,
@@ -98,7 +98,7 @@ impl Simulator {
         loop {
             let next = self.queue.next().min(self.processors.next);
             let next = if PLAIN { next } else { next.min(self.looks.next) };
-            // Behind everything that becomes ready at this very moment.
+            // Fills engines only after everything that becomes ready at this very moment.
             if self.copies.changed && next > self.now {
                 if !PLAIN && !program.refetched.is_empty() {
                     self.slow_down_copies(program);
@@ -116,8 +116,8 @@ impl Simulator {
         self.now.max(self.host.reached).since_start()
     }
 
-    /// What copies to the devices that begin now pay for kernels that wait. What changes
-    /// about that while a copy goes on is left out.
+    /// Sets what copies to each device that start now pay for waiting kernels. What changes while a
+    /// copy is under way is left out.
     #[cold]
     fn slow_down_copies(&mut self, program: &Program<'_>) {
         for device in 0..program.devices() {
@@ -128,7 +128,7 @@ impl Simulator {
         }
     }
 
-    /// Everything that is due now: ends before beginnings.
+    /// Handles everything that is due now: ends before beginnings.
     #[inline(always)]
     fn step<O: Observer, const PLAIN: bool>(&mut self, program: &Program<'_>, observer: &mut O) {
         self.copies.prepare::<PLAIN>(self.now);
@@ -147,14 +147,14 @@ impl Simulator {
         }
     }
 
-    /// The next operation that an engine is done with now.
+    /// The next operation that an engine finishes now.
     #[inline(always)]
     fn next_end<const PLAIN: bool>(&mut self) -> Option<Ended> {
         let copy = self.copies.collect::<PLAIN>(self.now);
         if copy.is_some() { copy } else { self.processors.collect(self.now) }
     }
 
-    /// The blocks of a kernel may run.
+    /// Lets the blocks of a kernel run.
     #[inline(always)]
     fn dispatch<const PLAIN: bool>(&mut self, program: &Program<'_>, id: EntryId) {
         if let Work::Kernel { blocks, .. } = &self.streams.class_of::<PLAIN>(program, id).work {
@@ -163,7 +163,7 @@ impl Simulator {
         }
     }
 
-    /// What happens less often.
+    /// Handles the rarer events.
     #[inline(never)]
     fn go_on_with<O: Observer, const PLAIN: bool>(
         &mut self,
@@ -194,7 +194,8 @@ impl Simulator {
             Event::Ends(entry) => {
                 let duration = self.streams.class_of::<PLAIN>(program, entry).work.by_itself();
                 let started = self.now.earlier_by(duration);
-                // Of staged copies in a row, the host was at this one before the other ended.
+                // In a row of staged copies, the host worked on this one before the previous one
+                // ended.
                 let stream = program.entries.list[entry as usize].stream;
                 let started = started.max(self.streams.cleared(stream));
                 let ended = Ended { entry, started, before: NONE };
@@ -203,8 +204,8 @@ impl Simulator {
         }
     }
 
-    /// Lets a stream go on, and whoever waits for it; what becomes ready joins
-    /// its engine, in the order in which it became so.
+    /// Lets a stream go on, and then the streams that waited for it. What becomes ready joins its
+    /// engine in the order in which it became ready.
     #[inline(always)]
     fn advance<O: Observer, const PLAIN: bool>(&mut self, program: &Program<'_>, stream: u16) {
         let mut next = Some(stream);
@@ -237,7 +238,7 @@ impl Simulator {
         }
     }
 
-    /// Leaves an operation that may go on to the next look of its engine.
+    /// Leaves an operation that may go on to the next poll of its engine.
     #[cold]
     fn miss(&mut self, program: &Program<'_>, id: EntryId) {
         if let Some(times) = &program.looks {
@@ -245,7 +246,8 @@ impl Simulator {
         }
     }
 
-    /// What engines know of from now on goes on in the order in which it could have.
+    /// Starts the operations that engines have just found able to go on, in the order in which they
+    /// became so.
     fn look(&mut self, program: &Program<'_>) {
         self.looks.collect(self.now, &mut self.found);
         for index in 0..self.found.len() {
@@ -276,7 +278,7 @@ impl Simulator {
         }
     }
 
-    /// Launches the kernels that their channel lets go on now.
+    /// Launches the kernels that their channel lets pass now.
     #[cold]
     fn pass_channel(&mut self, program: &Program<'_>, kernel: Ready) {
         self.channels.pass(program, kernel, &mut self.launched);
@@ -289,7 +291,8 @@ impl Simulator {
         self.launched.clear();
     }
 
-    /// Nothing can be seen of a kernel during its gap, but by copies that take longer for it.
+    /// Launches a kernel. Its gap has no effect on anything but copies that take longer beside
+    /// kernels.
     #[inline(always)]
     fn launch<const PLAIN: bool>(&mut self, program: &Program<'_>, (time, id): Ready, gap: Span) {
         let start = time.max(self.now);
@@ -317,7 +320,7 @@ impl Simulator {
         self.copies.enqueue((device, engine), copy);
     }
 
-    /// What holds no engine takes its time, and the host perhaps a part of it.
+    /// Runs an operation that occupies no engine, and lets the host go at the end of its part.
     #[cold]
     fn go_without_engine(
         &mut self,
@@ -370,7 +373,7 @@ impl Simulator {
             self.copies.end_kernel(program.device_of(entry.stream));
         }
         self.advance::<O, PLAIN>(program, entry.stream);
-        // Not only of this stream: an event may have let another one drain.
+        // Not only this stream may have drained: an event may have let another one drain.
         if std::mem::take(&mut self.streams.ran_dry)
             && let Blocked::Draining { stream, wake } = self.host.blocked
             && self.streams.is_drained(program, stream)
@@ -384,7 +387,7 @@ impl Simulator {
         }
     }
 
-    /// Why an operation did not start any sooner.
+    /// The last thing that kept an operation from starting earlier.
     fn cause_of(&self, program: &Program<'_>, ended: &Ended) -> Cause {
         let &Ended { entry, started, before } = ended;
         let list = &program.entries.list;

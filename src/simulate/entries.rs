@@ -1,20 +1,20 @@
-//! What lies in streams: operations, each with the events that it waits for.
+//! The contents of streams: operations, each with the events that it waits for.
 //!
-//! Records and waits are calls of the host, but hardly anything that a stream has to
-//! do: the engine meets them where it meets operations. A wait is that of the call
-//! right behind it in the same stream; a record right behind an operation is that
-//! operation's end. (When it was issued does not matter: whoever waits for it is
-//! issued later.) The others are entries of their own, and take no time.
+//! Records and waits are calls of the host, but give a stream almost nothing to do, so the engine
+//! handles them along with operations. A wait belongs to the call right behind it in its stream. A
+//! record right behind an operation stands for that operation's end. (When it was issued does not
+//! matter, because whoever waits for it is issued later.) All other records and waits are entries
+//! of their own, and take no time.
 
 use super::operation::{ItemId, NONE};
 use super::program::{Class, Item, Sort, index};
 use crate::profile::OperationKind;
 use crate::units::Span;
 
-/// Index of an entry: stream by stream, in each in order of issue.
+/// Index of an entry. Entries are ordered by stream, and in each stream by issue.
 pub(super) type EntryId = u32;
 
-/// Something for a stream to do.
+/// Something that a stream has to do.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Entry {
     /// When it is issued if the host never waits.
@@ -22,7 +22,8 @@ pub(super) struct Entry {
     /// The call that issues it.
     pub item: ItemId,
     pub class: u32,
-    /// Behind its waits in [`Entries::waits`]; those of the entry before lie before them.
+    /// The end of its waits in [`Entries::waits`]; they begin where those of the entry before it
+    /// end.
     pub waits: u32,
     pub stream: u16,
     /// An operation, or a record or waits that are an entry of their own.
@@ -30,8 +31,8 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// What kind of operation it is; whether its data goes along with its command, and so
-    /// comes from where kernels are launched, only the run of the plan shows.
+    /// The kind of operation. A copy that travels along with its command comes from where kernels
+    /// are launched, so it counts as a kernel. Whether it does is known only while the plan runs.
     pub fn kind(&self, is_inline: bool) -> OperationKind {
         match self.sort {
             Sort::Operation(kind) if !is_inline => kind,
@@ -39,7 +40,7 @@ impl Entry {
         }
     }
 
-    /// What stands behind the last entry of a stream: no call ever issues it.
+    /// The sentinel behind the last entry of a stream; no call ever issues it.
     const fn behind_all(waits: u32, stream: u16) -> Self {
         let (issued, sort) = (Span::ZERO, Sort::HostOnly);
         Self { issued, item: NONE, class: 0, waits, stream, sort }
@@ -61,7 +62,7 @@ pub(super) struct Wait {
 pub(super) struct Recording {
     /// The call that makes it.
     pub item: ItemId,
-    /// What it is the end of, and in which stream: [`NONE`] if it was never made.
+    /// The entry whose end it marks, and that entry's stream; [`NONE`] if it was never made.
     pub entry: EntryId,
     pub stream: u16,
 }
@@ -79,8 +80,9 @@ pub(super) struct Entries {
 }
 
 impl Entries {
-    /// Of a program's items, each with when it is issued. Where streams hold each other
-    /// back at a `barrier`, each record and wait is an entry: none may pass before its time.
+    /// The entries of a program's items; `issued` says when each item is issued. If streams hold
+    /// each other back at a `barrier`, every record and wait is an entry of its own, because none
+    /// may pass before its turn.
     pub fn new(
         (items, issued): (&mut [Item], &[Span]),
         classes: &[Class],
@@ -127,11 +129,11 @@ impl Entries {
         entries
     }
 
-    /// For each entry, where the row of kernels ends that it begins, in which each has
-    /// nothing to wait for but the one before.
+    /// For each entry, the end of the row of kernels that begins with it. In a row, each kernel
+    /// waits only for the one before it.
     pub fn rows(&self) -> Vec<EntryId> {
         let mut rows: Vec<EntryId> = (0..index(self.list.len())).collect();
-        // Behind the last entry of a stream stands one that is no kernel.
+        // The sentinel behind the last entry of a stream is no kernel, so the next index is valid.
         for id in (0..self.list.len()).rev().filter(|&id| self.list[id].sort == Sort::KERNEL) {
             let goes_on = self.list[id + 1].waits == self.list[id].waits;
             rows[id] = if goes_on { rows[id + 1] } else { index(id + 1) };
@@ -139,16 +141,15 @@ impl Entries {
         rows
     }
 
-    /// Whether the last thing in a stream is an operation, or a record, behind which
-    /// nothing is waited for.
+    /// Whether the stream ends with an operation or a record, with no waits behind it.
     fn ends_with_work(&self, start: usize) -> bool {
         let last = self.list[start..].last().filter(|last| last.sort != Sort::Wait);
         last.is_some_and(|last| last.waits as usize == self.waits.len())
     }
 }
 
-/// Whether the call behind a wait is of the same stream, and comes whatever the stream
-/// still has to do.
+/// Whether the call behind a wait goes to the same stream, and goes there whatever the stream still
+/// has to do.
 fn joins_next(items: &[Item], classes: &[Class], id: ItemId) -> bool {
     items.get(id as usize + 1).is_some_and(|next| {
         next.sort != Sort::HostOnly
@@ -157,7 +158,7 @@ fn joins_next(items: &[Item], classes: &[Class], id: ItemId) -> bool {
     })
 }
 
-/// The calls that go to each stream: synchronisations are about one and lie in none.
+/// The calls that lie in each stream. Synchronisations concern a stream but do not lie in it.
 fn in_streams(items: &[Item], streams: usize) -> Vec<Vec<ItemId>> {
     let mut calls = vec![Vec::new(); streams];
     for (id, item) in items.iter().enumerate().filter(|(_, item)| item.sort != Sort::HostOnly) {

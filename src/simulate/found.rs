@@ -1,4 +1,5 @@
-//! Where the kernels of a plan find their data: worked out once, however often it is simulated.
+//! Where the kernels of a plan find their data. This is worked out once, however often the plan is
+//! simulated.
 
 use super::around::around;
 use super::cost::Data;
@@ -7,14 +8,14 @@ use crate::plan::Plan;
 use crate::profile::{Around, OnDevice, Profile};
 use std::collections::BTreeMap;
 
-/// Of each kernel, by its place in the body.
+/// Where each kernel finds its data, by the kernel's place in the body.
 pub(super) struct Found {
     around: BTreeMap<usize, Around>,
     on_device: BTreeMap<usize, OnDevice>,
 }
 
 impl Found {
-    /// On a machine with as many threads as that of the profile.
+    /// Works it out for a machine with as many CPU threads as that of the profile.
     pub fn new(plan: &Plan, profile: &Profile) -> Self {
         let around = around(plan, profile.machine.cpu_threads.max(1));
         Self { around, on_device: on_device(plan) }

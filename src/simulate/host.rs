@@ -1,4 +1,4 @@
-//! The host thread: it issues calls in order, and each has its cost.
+//! The host thread, which makes calls in order; each call has its cost.
 
 use super::issue::Stretch;
 use super::observer::{Cause, Done, Observer};
@@ -7,18 +7,18 @@ use super::program::Program;
 use crate::timeline::Reason;
 use crate::units::{Instant, Span};
 
-/// What keeps the host thread in a call.
+/// What keeps the host thread inside a call.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Blocked {
     No,
-    /// A stream has to drain; waking up takes as long as given.
+    /// It waits until a stream has drained; waking up takes `wake`.
     Draining {
         stream: u16,
         wake: Span,
     },
-    /// An operation still needs the host.
+    /// An operation still needs the host for staging.
     Staging,
-    /// The call ends at a time that is known.
+    /// The call returns at a time that is known.
     Returning,
 }
 
@@ -29,12 +29,12 @@ pub(super) struct Host {
     /// The place of the stretch that the next call is in, or right behind.
     stretch: usize,
     pub blocked: Blocked,
-    /// When the call that is under way was entered.
+    /// When the current call was entered.
     pub entered: Instant,
-    /// Up to when the host has got: the end of the last call, or of the active
-    /// part of the one that is under way.
+    /// How far the host has got in time: to the end of the last call, or of the active part of the
+    /// current one.
     pub reached: Instant,
-    /// What the call that is under way had to follow.
+    /// What the current call had to wait for.
     pub cause: Cause,
 }
 
@@ -47,7 +47,7 @@ impl Host {
         program.stretches[self.stretch]
     }
 
-    /// Enters a call that takes so much host time.
+    /// Enters a call that takes this much host time.
     pub fn enter(&mut self, host: Span) {
         self.entered = self.reached;
         self.reached = self.reached + host;
@@ -63,7 +63,7 @@ impl Host {
         let [start, end] = stretch.times;
         let reached = self.reached + (end - start);
         while O::LISTENS && self.next < stretch.until {
-            // The launch of a graph was the call.
+            // The host made all calls of the graph with the graph's launch.
             if program.class_of(self.next).in_graph {
                 self.next += 1;
             } else {

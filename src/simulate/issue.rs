@@ -1,26 +1,25 @@
 //! When calls are issued.
 //!
-//! The host waits for the device in some of its calls. Up to the next of them it runs by
-//! itself, and what each call takes is known beforehand: so when each is issued is worked
-//! out once for a program, as if the host never waited, and a simulation only notes how
-//! much later it is than that.
+//! In some calls the host waits for the device. Between them it runs by itself, and how long each
+//! call takes is known in advance. So the time at which each call would be issued if the host never
+//! waited is worked out once for a program. A simulation only notes how much later the calls are.
 
 use super::operation::ItemId;
 use super::program::{Program, Waits, index};
 use crate::units::{Instant, Span};
 
-/// Calls that the host makes one after the other.
+/// Calls that the host makes one after the other without waiting.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stretch {
-    /// The call behind them, which goes by what the device does; or the end of the plan.
-    /// The next stretch begins behind it, and counts nothing for it.
+    /// The call behind them, which depends on what the device does, or the end of the plan. The
+    /// next stretch begins behind that call, and counts no time for it.
     pub until: ItemId,
-    /// From the first call of the plan to the first of these and to the end of the last,
-    /// without what the host has waited.
+    /// The time from the first call of the plan to the start of this stretch, and to its end,
+    /// without the time that the host waits.
     pub times: [Span; 2],
 }
 
-/// The stretches of a plan, and when each call is issued in them.
+/// The stretches of a plan, and when each call is issued if the host never waits.
 pub(super) fn stretches(program: &Program<'_>) -> (Vec<Stretch>, Vec<Span>) {
     let items = &program.items;
     let mut stretches = Vec::new();
@@ -33,8 +32,7 @@ pub(super) fn stretches(program: &Program<'_>) -> (Vec<Stretch>, Vec<Span>) {
             start = time;
             issued.push(time);
         } else if class.in_graph {
-            // The device gets on with the first nodes while the host goes through the
-            // others.
+            // The device starts on the first nodes while the host still works through the others.
             launched += class.host;
             issued.push(launched);
         } else {
@@ -50,9 +48,10 @@ pub(super) fn stretches(program: &Program<'_>) -> (Vec<Stretch>, Vec<Span>) {
 /// How much later calls are issued because the host has waited.
 #[derive(Default)]
 pub(super) struct Delays {
-    /// From a call on, up to the next one in the list.
+    /// Each delay with the first call that it applies to; it applies up to the next one in the
+    /// list.
     list: Vec<(ItemId, Span)>,
-    /// The last of them.
+    /// The last delay of the list, and its first call.
     from: ItemId,
     delay: Span,
 }
@@ -64,13 +63,14 @@ impl Delays {
         (self.from, self.delay) = (0, Span::ZERO);
     }
 
-    /// From a call on, which comes behind all before, calls are issued so much later.
+    /// From the call `from` on, which comes after all before, calls are issued `delay` later.
     pub fn begin(&mut self, from: ItemId, delay: Span) {
         self.list.push((from, delay));
         (self.from, self.delay) = (from, delay);
     }
 
-    /// When a call is issued that is known to be; `time`: if the host never waited.
+    /// When a call is issued that has been reached. `time` is when it would be if the host never
+    /// waited.
     #[inline(always)]
     pub fn issued(&self, item: ItemId, time: Span) -> Instant {
         Instant::START + time + if item >= self.from { self.delay } else { self.before(item) }

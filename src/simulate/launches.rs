@@ -1,17 +1,18 @@
 //! How long each single call takes.
 //!
-//! Launches behind each other in one plan, with nothing else about them changed, take from two
-//! thirds to one and a half of what they take in the mean. Plans go through their engines' looks
-//! with these, not with the mean: where that would miss each look by a little, or catch it,
-//! launches of different length miss some and catch others.
+//! Launches in a row, with nothing else about them changed, take from two thirds to one and a half
+//! times their mean. A plan is simulated with single launches drawn from that spread, not with the
+//! mean. Where the mean would narrowly miss or narrowly catch every poll of an engine, launches of
+//! different length miss some and catch others.
 //!
-//! And they take longer while a copy's data is on the link: on an H200, by 0.4 to 0.7 us beside
-//! copies to the device and by up to 0.2 beside copies from it, in proportion to the time that
-//! the data takes of a copy. The calls that begin copies, record events or wait for them take the
-//! same beside any.
+//! Launches take longer while a copy's data is on the link: on an H200, by 0.4 to 0.7 us beside
+//! copies to the device and by up to 0.2 us beside copies from it, in proportion to the share of
+//! the copy's time for which its data is on the link. Calls that begin copies, record events or
+//! wait for events are no slower beside copies.
 //!
-//! Right behind a wait in their streams, launches take longer (there by 0.1 to 0.2 us) and so do
-//! copies to the host (by 0.05 to 0.1): it is they who find the stream waiting.
+//! Launches take longer right behind a wait in their stream (on an H200, by 0.1 to 0.2 us), and so
+//! do copies to the host (by 0.05 to 0.1 us), because they are the calls that find the stream
+//! waiting.
 
 use super::antithetic::Antithetic;
 use super::operation::Work;
@@ -22,37 +23,38 @@ use crate::units::{Bandwidth, Span};
 use rand::Rng;
 use std::collections::BTreeSet;
 
-/// Goes through the calls of a plan and tells how long each keeps the host, if any takes
-/// anything else than its class says.
+/// Walks through the calls of a plan and says how long each keeps the host, if any call differs
+/// from what its class says.
 pub(super) struct Launches<'p> {
     spread: Option<(Antithetic, &'p [(f64, f64)])>,
-    /// Beside data of each direction: by how many nanoseconds launches take longer, and how many
-    /// nanoseconds a byte is on the link.
+    /// For data of each direction, how many nanoseconds longer launches take beside it, and how
+    /// many nanoseconds each of its bytes is on the link.
     beside: [Option<(f64, f64)>; 2],
-    /// By how much longer launches and copies to the host take behind a wait.
+    /// How much longer launches, and copies to the host, take right behind a wait.
     behind_wait: [Option<Span>; 2],
-    /// The streams that were made to wait, and have nothing behind that.
+    /// The streams in which a wait is the latest call.
     waiting: BTreeSet<u16>,
     /// When the host makes the next call, if it never waits.
     time: Span,
-    /// By device and direction.
+    /// When the copy engines work, by device and direction.
     copying: Vec<[Copying; 2]>,
 }
 
-/// When an engine is at its copies, if it takes each as it comes.
+/// When an engine works on its copies, if it takes each as it arrives.
 #[derive(Clone, Copy, Default)]
 struct Copying {
-    /// When the last of its copies without a gap between them begin and end.
+    /// When its last row of copies without a pause begins; `until` is when the row ends.
     from: Span,
     until: Span,
-    /// When those before them end.
+    /// When the row before that ends.
     before: Span,
-    /// For what share of the time the data of the last one is on the link.
+    /// For what share of the last copy's time its data is on the link.
     share: f64,
 }
 
 impl<'p> Launches<'p> {
-    /// With the times of launches drawn one after the other, or all the same.
+    /// With launch times drawn one by one from `random`, or, without it, all equal to their
+    /// estimate.
     pub fn new(profile: &'p Profile, random: Option<Antithetic>, devices: usize) -> Self {
         let (calls, link) = (&profile.calls, &profile.link);
         let beside = |longer: Option<Estimate>, rate: Option<Bandwidth>| {
@@ -72,8 +74,8 @@ impl<'p> Launches<'p> {
         }
     }
 
-    /// How long the next call keeps the host, from entry to return, when it need not wait;
-    /// `None` if all calls take what their classes say.
+    /// How long the next call keeps the host, from entry to return, when it need not wait. `None`
+    /// if every call takes what its class says.
     pub fn host_of(&mut self, class: &Class, place: (u16, usize), is_launch: bool) -> Option<Span> {
         if self.spread.is_none() && self.beside == [None; 2] && self.behind_wait == [None; 2] {
             return None;
@@ -91,7 +93,7 @@ impl<'p> Launches<'p> {
         Some(host)
     }
 
-    /// By how much longer it takes if its stream was made to wait right before.
+    /// How much longer the call takes if its stream was made to wait right before.
     fn behind_wait(&mut self, work: &Work, stream: u16, is_launch: bool) -> Span {
         let [launch, copy_out] = self.behind_wait.map(Option::unwrap_or_default);
         match work {
@@ -107,15 +109,15 @@ impl<'p> Launches<'p> {
         }
     }
 
-    /// What the next launch takes that usually takes so long.
+    /// The drawn time of a launch that usually takes `usual`.
     fn drawn(&mut self, usual: Span) -> Span {
         let Some((random, spread)) = &mut self.spread else { return usual };
         let factor = crate::stats::interpolate(spread, random.random());
         Span::from_nanos_f64((usual.nanos_f64() * factor).max(0.0))
     }
 
-    /// By how much longer it takes for the copies beside it. Both directions together are no
-    /// worse than the worse of them.
+    /// How much longer a launch takes because of copies beside it. Copies in both directions cost
+    /// no more than the costlier direction alone.
     fn longer(&self, usual: Span, device: usize) -> Span {
         let all = usual.nanos_f64().max(1.0);
         let longer = self.copying[device].iter().zip(self.beside).map(|(copying, beside)| {
@@ -128,7 +130,7 @@ impl<'p> Launches<'p> {
     fn note(&mut self, class: &Class, (stream, device): (u16, usize)) {
         if let Waits::Stream(_) = class.waits {
             self.waiting.remove(&stream);
-            // Taken to be over, in whichever stream they are.
+            // A synchronisation is taken to end the copies of its device in every stream.
             let over = Copying { until: self.time, ..Copying::default() };
             self.copying[device] = [over; 2];
         }
@@ -146,7 +148,7 @@ impl<'p> Launches<'p> {
 }
 
 impl Copying {
-    /// For how long it copies between two moments.
+    /// For how long the engine copies between two moments.
     fn within(&self, start: Span, end: Span) -> Span {
         let now = end.min(self.until).saturating_sub(start.max(self.from));
         now + end.min(self.before).saturating_sub(start)

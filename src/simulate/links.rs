@@ -1,52 +1,48 @@
-//! Links that flows share: fair rates, kept up to date as flows come and go.
+//! Links that flows share: fair rates, updated as flows come and go.
 //!
-//! Rates are the *weighted max-min fair* ones: no flow can go faster without
-//! making another go slower that has no more than it per unit of weight. They
-//! are found by filling (Bertsekas & Gallager, *Data Networks*, 2nd ed., section
-//! 6.5.2): one level rises, every flow that is still open runs at its weight
-//! times the level, and a flow stops at its cap or when a link of its is full.
+//! Rates are *weighted max-min fair*: no flow can go faster without slowing another flow whose rate
+//! per unit of weight is no higher. They are found by filling (Bertsekas & Gallager, *Data
+//! Networks*, 2nd ed., section 6.5.2): one level rises, every open flow runs at its weight times
+//! the level, and a flow stops at its cap or when one of its links is full.
 //!
-//! Only what a change can reach is filled anew, as in the solver of SimGrid
-//! (Casanova et al., "Versatile, Scalable, and Accurate Simulation of
-//! Distributed Applications and Platforms", JPDC 74(10), 2014). Two flows hang
-//! together if they meet on a link that *can* fill up. A flow alone never fills
-//! a link beyond what it can use by itself, so that counts as a cap of its own;
-//! and a link whose flows do not fill it even when each runs at its cap ties
-//! nobody to anybody.
+//! Only what a change can affect is filled anew, as in the solver of SimGrid (Casanova et al.,
+//! "Versatile, Scalable, and Accurate Simulation of Distributed Applications and Platforms", JPDC
+//! 74(10), 2014). Two flows affect each other if they meet on a link that *can* fill up. A flow
+//! alone cannot use more of a link than the link has, so that limit counts as a cap of the flow. A
+//! link that its flows do not fill even when each runs at its cap connects nobody.
 //!
-//! Invariant: the same calls give the same rates, bit for bit. There is one
-//! order, that of the calls, and nothing is looked up in hash order. After the
-//! first simulation nothing is allocated: all lists keep their room.
+//! Invariant: equal calls give equal rates, bit for bit. The only order is that of the calls, and
+//! nothing is looked up in hash order. After the first simulation nothing is allocated, because all
+//! lists keep their room.
 //!
-//! Units are the caller's: a capacity is in amounts of the link (say, bytes)
-//! per time, a rate in amounts of the flow per the same time, and a coefficient
-//! in amounts of the link per amount of the flow.
+//! The caller chooses the units: a capacity is in amounts of the link (say, bytes) per time, a rate
+//! in amounts of the flow per time, and a coefficient in amounts of the link per amount of the
+//! flow.
 
-/// Most links that one flow uses.
+/// The most links that one flow uses.
 pub const MOST_LINKS: usize = 4;
 
-/// Links that fill up this close to each other, relative to the level, fill up
-/// at once: where they would in exact arithmetic, rounding does not part them.
-/// It is far above the rounding of a sum of some hundred flows and far below
-/// what can be measured. Rates are as exact as this, and no link is overfull by
-/// more.
+/// Links whose levels are this close, relative to the level, fill up at once, so that rounding does
+/// not separate links that fill up together in exact arithmetic. The value is far above the
+/// rounding of a sum of some hundred flows, and far below what can be measured. Rates are exact to
+/// within it, and no link is overfull by more.
 const TIE: f64 = 1e-12;
 
-/// A whole link, in the units in which the demand for it is added up. They are
-/// integers so that what was added and taken away again leaves no trace.
+/// A whole link, in the units in which demand is added up. They are integers, so that what was
+/// added and removed again leaves no rounding behind.
 const WHOLE: u64 = 1 << 32;
 
 /// A link, by its place among the capacities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LinkId(pub u32);
 
-/// A flow. The number of one that was removed is given to a later one.
+/// A flow. The number of a removed flow is given to a later one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FlowId(u32);
 
 impl FlowId {
-    /// Less than the largest number of flows there ever were at once: a place
-    /// in a list of the caller's.
+    /// The number of the flow, as an index into a list of the caller's. It is less than the largest
+    /// number of flows that existed at once.
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -55,13 +51,12 @@ impl FlowId {
 /// What a flow asks for.
 #[derive(Debug, Clone, Copy)]
 pub struct Flow<'a> {
-    /// How large its rate is beside others on the same full link; above 0.
+    /// Its share relative to others on the same full link; above 0.
     pub weight: f64,
-    /// The most its rate may be: at least 0, infinite for no limit.
+    /// The highest rate that it may have: at least 0, infinite for no limit.
     pub cap: f64,
-    /// How much of which links it uses per unit of its rate: at least 0, each
-    /// link once, at most [`MOST_LINKS`] of them with more than 0. A flow that
-    /// uses none needs a finite cap.
+    /// How much of each link it uses per unit of its rate: at least 0, each link once, and at most
+    /// [`MOST_LINKS`] of them with more than 0. A flow that uses no link needs a finite cap.
     pub uses: &'a [(LinkId, f64)],
 }
 
@@ -69,30 +64,30 @@ pub struct Flow<'a> {
 #[derive(Clone, Copy)]
 struct Entry {
     flow: u32,
-    /// What it uses of the link per unit of its rate.
+    /// How much of the link the flow uses per unit of its rate.
     coefficient: f64,
-    /// What it uses at its cap, in parts of [`WHOLE`], rounded up.
+    /// How much of the link the flow uses at its cap, in parts of [`WHOLE`], rounded up.
     demand: u64,
 }
 
 struct Link {
     capacity: f64,
-    /// [`WHOLE`] over the capacity: a product is cheaper than a quotient.
+    /// [`WHOLE`] divided by the capacity: multiplying by it is cheaper than dividing.
     parts: f64,
-    /// The sum over `entries`.
+    /// The sum of the demands of `entries`.
     demand: u64,
-    /// Its flows; which comes first is the calls' doing.
+    /// The flows on this link, in an order that depends only on the calls.
     entries: Vec<Entry>,
-    /// Is it in `Links::reached`?
+    /// Whether the link is in `Links::reached`.
     reached: bool,
-    /// The level at which it is full, while the flows are being filled.
+    /// The level at which it is full, used while flows are being filled.
     full: f64,
 }
 
 /// A flow, or the place of one that was removed.
 struct Slot {
     weight: f64,
-    /// Its own cap, or what it can have with its links to itself if that is less.
+    /// Its own cap, or the highest rate that its links allow it alone, if that is less.
     cap: f64,
     /// The level at which it runs at its cap.
     full: f64,
@@ -100,7 +95,7 @@ struct Slot {
     links: [u32; MOST_LINKS],
     used: u8,
     lives: bool,
-    /// Is it in `Links::open`: is its rate still to be found?
+    /// Whether it is in `Links::open`, so that its rate is still to be found.
     open: bool,
 }
 
@@ -108,25 +103,25 @@ struct Slot {
 pub struct Links {
     links: Vec<Link>,
     slots: Vec<Slot>,
-    /// Places of removed flows; the last one is taken first.
+    /// Places of removed flows; the last one is used first.
     free: Vec<u32>,
-    /// Links whose flows have to be looked at, or are being looked at.
+    /// Links whose flows have to be examined.
     reached: Vec<u32>,
     /// Flows whose rate is to be found.
     open: Vec<u32>,
-    /// Flows to which the last `share` gave another rate.
+    /// Flows that the last `share` gave a different rate.
     changed: Vec<u32>,
 }
 
 impl Link {
-    /// Can its flows fill it, going by their caps?
+    /// Whether its flows can fill it, all running at their caps.
     fn can_fill_up(&self) -> bool {
         self.demand > WHOLE
     }
 
-    /// The level at which it is full: what its finished flows leave, shared by
-    /// weight among its open ones. Summed anew each time, for a difference of
-    /// sums keeps the rounding of what has left it.
+    /// The level at which it is full: what its finished flows leave, divided by weight among its
+    /// open flows. The sums are formed anew each time, since a running difference would keep the
+    /// rounding of flows that have left.
     fn full(&self, slots: &[Slot]) -> f64 {
         let mut left = self.capacity;
         let mut load = 0.0;
@@ -143,7 +138,7 @@ impl Link {
 }
 
 impl Slot {
-    /// Ends the search for its rate, and says whether it is another than before.
+    /// Ends the search for its rate; returns whether the rate differs from the previous one.
     fn finish(&mut self, rate: f64) -> bool {
         let changes = rate.to_bits() != self.rate.to_bits();
         self.rate = rate;
@@ -188,11 +183,11 @@ impl Links {
         self.changed.clear();
     }
 
-    /// Lets a flow in. It has a rate after the next [`Links::share`].
+    /// Adds a flow. It has a rate after the next [`Links::share`].
     ///
     /// # Panics
     ///
-    /// If the flow is none that [`Flow`] describes.
+    /// If the flow violates what [`Flow`] demands.
     pub fn add(&mut self, flow: Flow<'_>) -> FlowId {
         assert!(flow.weight > 0.0 && flow.weight.is_finite(), "a flow's weight is {}", flow.weight);
         assert!(flow.cap >= 0.0, "a flow's cap is {}", flow.cap);
@@ -203,7 +198,7 @@ impl Links {
         assert!(cap.is_finite(), "a flow on no link needs a cap");
         let id = self.free.pop().unwrap_or(self.slots.len() as u32);
         let (links, used) = self.enter(id, cap, flow.uses);
-        // No rate equals this one, so that the first is always a change.
+        // NaN equals no rate, so the first rate always counts as a change.
         let rate = f64::NAN;
         let (weight, full) = (flow.weight, cap / flow.weight);
         let slot = Slot { weight, cap, full, rate, links, used, lives: true, open: true };
@@ -215,7 +210,7 @@ impl Links {
         FlowId(id)
     }
 
-    /// Puts a flow on its links.
+    /// Puts a flow on its links; returns the links that it uses and their number.
     fn enter(&mut self, flow: u32, cap: f64, uses: &[(LinkId, f64)]) -> ([u32; MOST_LINKS], u8) {
         let mut links = [0; MOST_LINKS];
         let mut used = 0;
@@ -227,8 +222,8 @@ impl Links {
                 links[used] = id;
                 used += 1;
                 let link = &mut self.links[id as usize];
-                // Whether alone it fills the link just so or by rounding more
-                // is all the same: it is not in anybody's way.
+                // Capped at a whole link: a flow that alone fills the link exactly, or by rounding
+                // a bit more, is in nobody's way.
                 let part = coefficient * cap * link.parts;
                 let demand = (part as u64 + 1).min(WHOLE);
                 link.entries.push(Entry { flow, coefficient, demand });
@@ -239,18 +234,17 @@ impl Links {
         (links, used as u8)
     }
 
-    /// Takes a flow out. The others have new rates after the next
-    /// [`Links::share`].
+    /// Removes a flow. The others have new rates after the next [`Links::share`].
     ///
     /// # Panics
     ///
-    /// If the flow is not there any more.
+    /// If the flow was removed before.
     pub fn remove(&mut self, FlowId(flow): FlowId) {
         let Slot { links, used, open, .. } = self.slots[flow as usize];
         assert!(self.slots[flow as usize].lives, "flow {flow} was removed before");
         for &id in &links[..usize::from(used)] {
-            // While it is still there: a link that can fill up until now, and
-            // no more, lets its flows go faster.
+            // This comes before the flow's demand is subtracted: a link that could fill up until
+            // now, and no longer can, lets its flows go faster.
             self.reach(id);
             let link = &mut self.links[id as usize];
             let place = link.entries.iter().position(|entry| entry.flow == flow);
@@ -266,7 +260,7 @@ impl Links {
         self.free.push(flow);
     }
 
-    /// Notes a link whose flows hang together, unless that is already noted.
+    /// Notes a link that can fill up, unless it is noted already.
     fn reach(&mut self, id: u32) {
         let link = &mut self.links[id as usize];
         if !link.reached && link.can_fill_up() {
@@ -275,9 +269,8 @@ impl Links {
         }
     }
 
-    /// Gives flows their rates after some were added or removed: one call does
-    /// for all that happens at one moment. Flows that nothing ties to those are
-    /// not touched.
+    /// Gives flows their rates after some were added or removed. One call serves for everything
+    /// that happens at one moment. Flows that are not connected to those are left alone.
     pub fn share(&mut self) {
         self.changed.clear();
         self.open_what_is_reached();
@@ -288,8 +281,8 @@ impl Links {
         self.reached.clear();
     }
 
-    /// Opens the flows on the links that were reached, and reaches what those
-    /// use, until that is all. What stays reached are the links that can fill up.
+    /// Opens the flows on all links that were reached, and reaches the links that these use, until
+    /// there are no more. Afterwards only links that can fill up remain reached.
     fn open_what_is_reached(&mut self) {
         let Self { links, slots, reached, open, .. } = self;
         let mut looked_at = 0;
@@ -319,12 +312,12 @@ impl Links {
         });
     }
 
-    /// Raises the level from where it is until a link is full or, if any flow
-    /// reaches its cap before, until those have. Returns the level.
+    /// Raises the level until a link is full or, if flows reach their caps before that, finishes
+    /// those flows. Returns the new level.
     ///
-    /// Flows at their caps leave more for the others, so that a link's level
-    /// only ever rises: all caps below the lowest link can be reached at once.
-    /// By rounding it may fall a little, even to 0; the level does not.
+    /// Flows at their caps leave more for the others, so a link's own level never falls: all caps
+    /// below the lowest link's level can be reached at once. Rounding may let a link's level fall a
+    /// little, even to 0, but the returned level does not fall.
     fn fill(&mut self, level: f64) -> f64 {
         let Self { links, slots, reached, open, changed, .. } = self;
         let mut lowest = f64::INFINITY;
@@ -365,18 +358,17 @@ impl Links {
         level
     }
 
-    /// The rate that the last [`Links::share`] gave or left to a flow.
+    /// The rate that the flow has since the last [`Links::share`].
     pub fn rate(&self, FlowId(flow): FlowId) -> f64 {
         let slot = &self.slots[flow as usize];
         debug_assert!(slot.lives && !slot.open, "flow {flow} was removed or has no rate yet");
         slot.rate
     }
 
-    /// The flows to which the last [`Links::share`] gave another rate than they
-    /// had, new ones included, with that rate: in the order in which they were
-    /// found, which is the same for the same calls.
+    /// The flows that the last [`Links::share`] gave a different rate, new flows included, with
+    /// that rate. Their order is that in which they were found, which is the same for equal calls.
     ///
-    /// To be asked for before another flow is removed.
+    /// Call it before another flow is removed.
     pub fn changed(&self) -> impl ExactSizeIterator<Item = (FlowId, f64)> {
         self.changed.iter().map(|&flow| (FlowId(flow), self.rate(FlowId(flow))))
     }

@@ -1,34 +1,36 @@
-//! When an engine finds out that what it could not start may go on.
+//! Semaphore polling: when an engine finds out that an operation it could not start may go on. A
+//! poll is called a look here.
 //!
-//! Work that has to follow something of another engine arrives with a semaphore to
-//! acquire. If that is not released by then, the engine goes by, and comes back when
-//! other work arrives for it, in whatever stream, and with nothing of that after a period:
-//! the list of what an engine may run is searched again for acquires after eight times
-//! 1.024 us (NVIDIA open-gpu-doc, `dev_runlist`: `ACQ_PRETEST`; a doorbell has it searched at
-//! once, `dev_usermode`; `dev_pbdma`, "Semaphore switch option": no release wakes anybody up).
-//! Each look that finds nothing starts the period anew, and so does all that the engine is
-//! done with before it might go on.
+//! Work that has to follow something on another engine arrives with a semaphore to acquire. If the
+//! semaphore has not been released by then, the engine leaves the work. It polls again when other
+//! work arrives for it, in whatever stream, or else after a period. The list of what an engine may
+//! run is searched again for acquires after eight times 1.024 us (NVIDIA open-gpu-doc,
+//! `dev_runlist`: `ACQ_PRETEST`). A doorbell has it searched at once (`dev_usermode`), and a
+//! release wakes nobody up (`dev_pbdma`, "Semaphore switch option"). Each poll that finds nothing
+//! restarts the period, and so does everything that the engine finishes before the work might go
+//! on.
 //!
-//! The eight are edges of a clock that all engines share and that knows nothing of the plan.
-//! With random delays between calls, kernels that had waited started on an H200 within a
-//! quarter of its ticks, by the device's own time, and anywhere from 7 to 8 ticks behind what
-//! they count from. Where the ticks lie as a plan begins is a matter of luck.
+//! The eight are edges of a clock that all engines share and that is independent of the plan. With
+//! random delays between calls, kernels that had waited started on an H200 within a quarter of the
+//! clock's ticks, by the device's own time, and anywhere from 7 to 8 ticks after the moment from
+//! which they count. Where the ticks lie when a plan begins is random.
 //!
-//! A launch rings the doorbell before its own commands arrive (there 1.4 us before for kernels,
-//! 0.7 to 1.0 for copies), and what waits and is ready by then goes on, whichever stream it is
-//! in. In another stream the commands are looked at as they arrive; that over, the engine comes
-//! back to what waits, and the period begins anew. In the stream of what waits they lie behind
-//! it; the period then begins with the ring, but only in every second case (58, 44 and 50% of
-//! kernels, copies from and to the device), and which it is goes by where in a tick it rings.
+//! A launch rings the doorbell before its own commands arrive (on an H200, 1.4 us before for
+//! kernels, 0.7 to 1.0 us for copies). Work of any stream that waits and is ready by then goes on.
+//! If the new commands are for another stream, the engine looks at them as they arrive, then comes
+//! back to what waits, and the period restarts. If they are for the stream of the waiting work,
+//! they lie behind it. Then the period restarts with the ring, but only about half the time (58, 44
+//! and 50% of kernels, copies from the device and copies to it); which it is depends on where in a
+//! tick the doorbell rings.
 //!
-//! That an engine is busy, or done with something, does not have it look at what waits in
-//! other streams: it is not the engine that goes through the commands, but a host unit that
-//! hands them over (`dev_pbdma`). So it also comes to what is next in a stream while what is
-//! before is still under way, finds that it has to wait, and is back a period later (work
-//! that arrives meanwhile in other streams is left out). Passes of 45 plans on an H200,
-//! predicted with the times that their own calls took, were off by 4.7% in the mean with
-//! looks at each end, and are by 3.7% without. Nodes of graphs are an exception: those of
-//! one engine come one after the other.
+//! An engine that is busy, or has finished something, does not therefore poll for work that waits
+//! in other streams, because it is not the engine that goes through commands but a host unit that
+//! hands them over (`dev_pbdma`). That unit also comes to the next work of a stream while the work
+//! before is still under way, finds that it has to wait, and is back a period later (work that
+//! arrives meanwhile in other streams is left out). Passes of 45 plans on an H200, predicted with
+//! the times that their own calls took, were off by 4.7% on average with polls at each end, and are
+//! off by 3.7% without. Nodes of graphs are an exception: those of one engine come one after the
+//! other.
 
 mod times;
 
@@ -41,13 +43,13 @@ use super::streams::Streams;
 use crate::profile::OperationKind;
 use crate::units::{Instant, Span};
 
-/// From the ring of a doorbell to the arrival of the commands: between what was seen of kernels
-/// and of copies.
+/// From the ring of a doorbell to the arrival of the commands. The value lies between what was seen
+/// of kernels and of copies.
 const RING: Span = Span::from_nanos(1_300);
-/// From the arrival of other work to when an engine is back at what waited before, by its kind.
-/// On an H200, a copy from the device that waits for a kernel began 4.7 us behind the call for
-/// another that had to wait itself, and alone after 4.1. (Of kernels it is not clear, and too few
-/// copies to the device had to wait.)
+/// By the kind of its work, the time from the arrival of other work to when an engine is back at
+/// what waited before. On an H200, a copy from the device that waits for a kernel began 4.7 us
+/// after the call of another that had to wait itself, and alone after 4.1 us. (For kernels it is
+/// not clear, and too few copies to the device had to wait.)
 const AWAY: [Span; OperationKind::COUNT] =
     [Span::ZERO, Span::from_nanos(600), Span::ZERO, Span::ZERO];
 
@@ -55,27 +57,29 @@ fn engine_of(device: usize, kind: OperationKind) -> usize {
     device * OperationKind::COUNT + kind as usize
 }
 
-/// The looks of one engine.
+/// The polling of one engine.
 #[derive(Default)]
 struct Engine {
-    /// The last one so far.
+    /// The latest poll so far.
     last: Instant,
-    /// The last that an arrival, and which, had it make of what waits; another puts that off.
+    /// The latest poll of waiting work that an arrival caused, and that arrival. The next arrival
+    /// postpones it.
     back: (Instant, EntryId),
-    /// What of its arrivals was looked at, and for which of them the doorbell has rung.
+    /// How many of the engine's arrivals have been looked at, and for how many the doorbell has
+    /// rung.
     arrived: usize,
     rung: usize,
-    /// What may go on, and is not known to.
+    /// Operations that may go on, which the engine has not found out yet.
     waiting: Vec<EntryId>,
-    /// The next look if something waits.
+    /// The next poll, if something waits.
     next: Option<Instant>,
 }
 
-/// The looks of all engines.
+/// The polling of all engines.
 #[derive(Default)]
 pub(super) struct Looks {
     engines: Vec<Engine>,
-    /// The next that matters; [`Instant::NEVER`] if none does.
+    /// The next poll of any engine with something to find; [`Instant::NEVER`] if there is none.
     pub next: Instant,
 }
 
@@ -92,8 +96,8 @@ impl Looks {
         }
     }
 
-    /// An engine has done something: its periods begin anew, and what was a node of a graph
-    /// has it look for others.
+    /// An engine has finished something: its periods restart. If that was a node of a graph, the
+    /// engine polls for others at once.
     pub fn done(&mut self, (device, kind): (usize, OperationKind), in_graph: bool, now: Instant) {
         let engine = &mut self.engines[engine_of(device, kind)];
         engine.last = now;
@@ -103,7 +107,7 @@ impl Looks {
         }
     }
 
-    /// Something may go on from now on, and its engine does not know.
+    /// An operation may go on from now on, and its engine has not found out yet.
     pub fn wait(
         &mut self,
         program: &Program<'_>,
@@ -115,10 +119,11 @@ impl Looks {
         let at = engine_of(program.device_of(entry.stream), streams.kind_of(entry, id));
         let engine = &mut self.engines[at];
         let woken = engine.next_arrival(program, times, at, (streams, now));
-        // Its own arrival tells nothing more of it.
+        // The operation's own arrival tells the engine nothing new about it.
         let back = Some(engine.back).filter(|&(_, whose)| whose != id).map(|(back, _)| back);
         let (first, is_behind_its_like) = streams.looked_for(entry.stream);
-        // What the engine itself was busy with has not put off looks for this one.
+        // What the engine itself was busy with in this stream has not postponed polls for this
+        // operation.
         let others =
             if is_behind_its_like { first } else { engine.last.max(back.unwrap_or_default()) };
         let look = times.next(first.max(others), now);
@@ -129,7 +134,8 @@ impl Looks {
         self.next = self.next.min(look);
     }
 
-    /// More was issued: an arrival may come before the next look of those that wait.
+    /// More calls were issued: one may arrive before the next poll of an engine for which something
+    /// waits.
     pub fn issued(
         &mut self,
         program: &Program<'_>,
@@ -146,7 +152,7 @@ impl Looks {
         }
     }
 
-    /// Adds to `found` what is now known to be able to go on.
+    /// Adds to `found` the operations that polls due now find able to go on.
     pub fn collect(&mut self, now: Instant, found: &mut Vec<EntryId>) {
         self.next = Instant::NEVER;
         for engine in &mut self.engines {
@@ -163,8 +169,8 @@ impl Looks {
 }
 
 impl Engine {
-    /// Goes past everything that has arrived by now, and everything for which a doorbell has
-    /// rung; gives when the next of either is to come of what has been issued.
+    /// Moves past everything that has arrived by now, and everything for which a doorbell has rung.
+    /// Returns when the next poll comes that issued work causes, by its doorbell or by its arrival.
     fn next_arrival(
         &mut self,
         program: &Program<'_>,
@@ -180,7 +186,7 @@ impl Engine {
             let entry = &program.entries.list[id as usize];
             let arrival = streams.arrival(program, id);
             let ring = arrival.earlier_by(RING).max(streams.issued(entry));
-            // What goes along with its command goes to another engine.
+            // A copy whose data travels along with its command goes to another engine.
             let comes = !streams.is_inline::<false>(id);
             Some(Coming {
                 ring,
@@ -213,21 +219,21 @@ impl Engine {
             }
             self.arrived += 1;
         }
-        // All else arrives behind the next ring.
+        // All other work arrives after the next ring.
         let mut rung = (self.arrived..self.rung).filter_map(arrival);
         let looked_at = rung.find(|coming| coming.arrival > now && coming.is_looked_at());
         next.into_iter().chain(looked_at.map(|coming| coming.arrival + away)).min()
     }
 }
 
-/// Something that comes to an engine.
+/// Work that comes to an engine.
 struct Coming {
-    /// When the doorbell rings for it, and when its commands arrive.
+    /// When the doorbell rings for it; `arrival` is when its commands arrive.
     ring: Instant,
     arrival: Instant,
     /// Whether it does come to this engine.
     comes: bool,
-    /// Whether it lies behind something in its stream that the engine has not done yet.
+    /// Whether it lies in its stream behind something that the engine has not finished yet.
     behind: bool,
 }
 

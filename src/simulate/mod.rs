@@ -1,14 +1,14 @@
-//! The discrete-event simulator: a plan and a profile make a timeline.
+//! The discrete-event simulator: it turns a plan and a profile into a timeline.
 //!
-//! Invariant: equal inputs give equal timelines, on any machine. Events are
-//! ordered by time and then by the order in which they were scheduled; nothing
-//! is looked up in hash order. The rules of the hardware are each in a place of
-//! their own: the host thread in `host`, stream order in `streams`, hand-overs in
-//! `start`, when engines find out about what came too early in `looks`, the queues that
-//! streams share in `channels`, the copy engines in `copies`, what several use at once
-//! in `shares` and `links`, the multiprocessors in `processors`.
-//! `program` and `entries` make a plan ready, `plain` says which plans most of these rules
-//! say nothing about, `engine` only moves time forwards.
+//! Invariant: equal inputs give equal timelines on any machine. Events are ordered by time, and at
+//! equal times by the order in which they were scheduled; nothing is looked up in hash order.
+//!
+//! Each rule of the hardware has a file of its own: the host thread is in `host`, stream order in
+//! `streams`, hand-overs in `start`, engines polling for operations that arrived too early in
+//! `looks`, the channels that streams share in `channels`, copy engines in `copies`, what copies
+//! share in `shares` and `links`, and multiprocessors in `processors`. `program` and `entries`
+//! prepare a plan, `plain` finds the plans to which most of these rules do not apply, and `engine`
+//! only moves time forward.
 
 mod antithetic;
 mod around;

@@ -1,5 +1,5 @@
-//! What a plan asks of a profile besides its calls: it may only come to some
-//! hand-overs, and to none of what it cannot come to does it need a price.
+//! What a plan needs from a profile besides the costs of its calls. Only hand-overs that the plan
+//! may come to need a price.
 
 use super::operation::{NONE, Work};
 use super::program::{Class, HandOvers, Item, Price, Program, Sort, Tie, Waits};
@@ -7,19 +7,19 @@ use crate::plan::{DeviceId, Direction};
 use crate::profile::{HandOver, OperationKind, Profile, Unknown};
 use crate::units::Span;
 
-/// Kinds of operations: which of them there may be.
+/// A set of kinds of operations.
 type Kinds = [bool; OperationKind::COUNT];
 
-/// What the next operation of a stream has to follow.
+/// What the next operation of a stream may have to follow.
 #[derive(Clone, Copy, Default)]
 struct Behind {
     last: Kinds,
-    /// Of other streams, by events.
+    /// Operations of other streams, by way of events.
     awaited: Kinds,
 }
 
-/// What an operation may turn out to be: whether a copy goes along with its command,
-/// and so comes from where kernels are launched, only the run of the plan shows.
+/// The kinds that an operation may turn out to be. Whether a copy travels along with its command,
+/// and so counts as a kernel, is known only while the plan runs.
 fn kinds_of(class: &Class, kind: OperationKind) -> Kinds {
     let mut kinds = Kinds::default();
     kinds[kind as usize] = true;
@@ -51,7 +51,7 @@ pub(super) fn hand_overs(program: &Program<'_>) -> Result<HandOvers, Unknown> {
         let Some(behind) = streams.get_mut(usize::from(item.stream)) else { continue };
         let class = &program.classes[item.class as usize];
         match item.sort {
-            // What the host has waited for keeps nothing waiting any more.
+            // The host has waited for the stream, so nothing is left to follow.
             Sort::HostOnly if matches!(class.waits, Waits::Stream(_)) => {
                 *behind = Behind::default();
             }
@@ -83,13 +83,14 @@ pub(super) fn hand_overs(program: &Program<'_>) -> Result<HandOvers, Unknown> {
     Ok(table)
 }
 
-/// Where hand-overs whose prices are known may take time.
+/// Where hand-overs may take time, by what the later operation is and by what ties the two.
 pub(super) fn takes_time(program: &Program<'_>) -> [[bool; 3]; OperationKind::COUNT] {
     let crosses = program.crossing > 0.0;
     program.hand_overs.map(|to| to.map(|from| crosses || from.iter().any(Option::is_some)))
 }
 
-/// Behind the legacy default stream's barrier, what was last is as good as awaited.
+/// Across the barrier of the legacy default stream, the last operations of other streams have to be
+/// followed.
 fn pass_barrier(program: &Program<'_>, streams: &mut [Behind], item: &Item) {
     if item.sort == Sort::HostOnly || !program.barrier.contains(&item.stream) {
         return;
@@ -109,10 +110,11 @@ fn price_of(
     tie: Tie,
     has_staged: bool,
 ) -> Result<Option<Price>, Unknown> {
-    // No trip went to another device.
+    // Trips, which determine polling, stayed on one device.
     let is_timed = from != to && ![from, to].contains(&OperationKind::PeerCopy);
-    // Those of pairs are of pinned memory and of one stream. (No family of plans has pinned and
-    // staged copies at once.) Nodes of graphs come with their launch, and have none.
+    // Tolerances of single pairs were measured with pinned memory in one stream. (No family of
+    // plans has both pinned and staged copies.) Nodes of graphs arrive with their launch, and have
+    // no tolerance.
     let looks = profile.latency.looks.as_ref().filter(|_| is_timed).map(|looks| match tie {
         Tie::Stream if !has_staged => looks.grace_behind(from, to).span(),
         Tie::Stream | Tie::Event => looks.grace.span(),
@@ -132,7 +134,8 @@ fn price_of(
     Ok(price.filter(|price| looks.is_some() || price.first > 0.0 || price.queued > 0.0))
 }
 
-/// What waiting for events of other devices takes longer, if the program does so.
+/// How much longer it takes to wait for an event of another device, in nanoseconds; 0 if the
+/// program never does.
 ///
 /// # Errors
 /// If the profile does not know it.
@@ -149,18 +152,20 @@ pub(super) fn crossing(program: &Program<'_>) -> Result<f64, Unknown> {
     Ok(0.0)
 }
 
+/// Checks that a device sends its peer copies from one stream.
+///
 /// # Errors
-/// For several: what an engine pays for going from one to another is not measured.
+/// If they lie in several: what an engine pays for going from one to another was not measured.
 pub(super) fn one_stream_of_peer_copies(streams: usize) -> Result<(), Unknown> {
     let what = "what copies from a GPU to others pay that lie in several streams".to_owned();
     if streams > 1 { Err(Unknown { what }) } else { Ok(()) }
 }
 
-/// The pairs of devices between which peer copies go both ways, each once.
+/// The pairs of devices between which peer copies go both ways, each pair once.
 ///
 /// # Errors
-/// If a copy is not issued where it comes from, or one device takes copies of
-/// several: neither was measured.
+/// If a copy is issued elsewhere than on the device that it comes from, or if one device takes
+/// copies of several: neither was measured.
 pub(super) fn pairs(program: &Program<'_>) -> Result<Vec<[DeviceId; 2]>, Unknown> {
     let mut ways: Vec<[DeviceId; 2]> = Vec::new();
     for item in &program.items {
@@ -182,11 +187,11 @@ pub(super) fn pairs(program: &Program<'_>) -> Result<Vec<[DeviceId; 2]>, Unknown
     Ok(ways.iter().copied().filter(goes_back).collect())
 }
 
-/// Only where several streams of a device have kernels can one wait while another
-/// runs.
+/// Checks that the profile knows what waiting kernels cost running ones. Only where several streams
+/// of a device have kernels can one wait while another runs.
 ///
 /// # Errors
-/// If the profile does not know what that costs.
+/// If that is possible and the profile does not know the cost.
 pub(super) fn polling(program: &Program<'_>) -> Result<(), Unknown> {
     let mut launching: Vec<usize> =
         program.launching.iter().map(|&stream| program.device_of(stream)).collect();
@@ -203,8 +208,8 @@ pub(super) fn polling(program: &Program<'_>) -> Result<(), Unknown> {
     program.profile.knows_polling(copies)
 }
 
-/// The streams with kernels, outside of graphs, of devices that have several and that
-/// copies are made to.
+/// The streams whose waiting kernels slow copies: those with kernels outside of graphs, on devices
+/// that have several such streams and that copies are made to.
 ///
 /// # Errors
 /// If the profile does not know what their waiting costs those copies.

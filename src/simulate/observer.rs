@@ -1,17 +1,17 @@
-//! What a simulation tells while it runs.
+//! What a simulation reports while it runs.
 
 use super::operation::{ItemId, NONE, Work};
 use super::program::Program;
 use crate::timeline::{self, Activity, Lane, Reason, Timeline};
 use crate::units::{Instant, Span};
 
-/// What something had to follow last of all.
+/// The last thing that an operation or call had to wait for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cause {
     pub reason: Reason,
-    /// What came before for that reason.
+    /// The item that it came after for that reason.
     pub before: ItemId,
-    /// When there was nothing else to wait for.
+    /// The time from which there was nothing else to wait for.
     pub ready: Instant,
 }
 
@@ -24,7 +24,7 @@ impl Cause {
     }
 }
 
-/// Something that was done.
+/// A call or an operation that has been completed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Done {
     pub item: ItemId,
@@ -33,9 +33,9 @@ pub(super) struct Done {
     pub cause: Cause,
 }
 
-/// Listens to a simulation. Nobody, `()`, costs nothing.
+/// Listens to a simulation. The unit type `()` ignores everything and costs nothing.
 pub(super) trait Observer {
-    /// Whether anything is done with what it is told.
+    /// Whether reports are used. If not, the engine does not work out causes.
     const LISTENS: bool;
 
     fn host(&mut self, done: Done);
@@ -49,7 +49,7 @@ impl Observer for () {
     fn device(&mut self, _: &Program<'_>, _: Done) {}
 }
 
-/// Writes everything down.
+/// Records everything that it is told.
 #[derive(Default)]
 pub(super) struct Recorder {
     activities: Vec<Activity>,

@@ -1,14 +1,14 @@
 //! Where a kernel on the device finds its data.
 //!
-//! The first to read what a copy has brought does not find it where a kernel does that runs
-//! again and again on the same data. On an H200, with a clock in the kernels before and behind:
-//! loads take some 90 ns longer, so that kernels of up to 2^17 elements take 0.35 us longer whose
-//! loads wait for the stores before them (four in a thread: scale, saxpy, stencil), and 0.1 where
-//! all go at once (sum, polynomials). From 2^19 elements on, it is 0.5 to 2 us. Copies that take
-//! the output away make no difference.
+//! The first kernel that reads what a copy has brought finds it farther away than a kernel that
+//! runs repeatedly on the same data. On an H200, by a clock in the kernels before and behind, loads
+//! take some 90 ns longer. So kernels of up to 2^17 elements take 0.35 us longer if their loads
+//! wait for the stores before them (four in a thread: scale, saxpy, stencil), and 0.1 us longer if
+//! all loads go at once (sum, polynomials). From 2^19 elements on, it is 0.5 to 2 us. Copies that
+//! take the output away make no difference.
 //!
-//! Nor does a kernel on a piece of what a plan goes round: the caches of the device have to keep
-//! all of that for the piece to be found in them.
+//! A kernel on one piece of what a plan uses finds its data farther away, too, unless the device's
+//! caches can hold everything that the plan uses between two uses of the piece.
 
 use super::around::{operands, reuse};
 use super::uses::Uses;
@@ -17,8 +17,8 @@ use crate::profile::{MOST_OPERANDS, OnDevice};
 use crate::units::Bytes;
 use std::collections::BTreeMap;
 
-/// Of each kernel on a device, by its place in the body, which goes on where the one before it
-/// ended.
+/// Where each kernel on a device finds its data, by the kernel's place in the body. The body
+/// repeats, so the first kernel follows the last.
 pub(super) fn on_device(plan: &Plan) -> BTreeMap<usize, OnDevice> {
     let mut found = BTreeMap::new();
     // Each device has caches of its own.
@@ -40,16 +40,16 @@ pub(super) fn on_device(plan: &Plan) -> BTreeMap<usize, OnDevice> {
                 let id = plan.device_of(*stream);
                 let uses = &mut uses[id.0];
                 let operands = operands(step);
-                // Of what is only written, no load waits.
+                // The output is left out, because no load waits for memory that is only written.
                 let whole = plan.bytes_in(Place::Device(id));
                 let mut reuse = reuse(uses, &step.inputs, &operands, whole);
                 let own: Bytes = operands.iter().map(|slice| slice.length).sum();
                 let mut is_just_copied = false;
                 for (slice, (_, since)) in step.inputs.iter().zip(&mut reuse.0) {
-                    // What is read now is found near from here on.
+                    // A copied slice is far away only for the first kernel that reads it.
                     if uses.forget(slice).contains(&By::Copy) {
                         is_just_copied = true;
-                        // Other copies may be issued in between, but come behind it.
+                        // Other copies may be issued in between, but they run after this one.
                         *since = own.min(*since);
                     }
                 }
@@ -62,10 +62,10 @@ pub(super) fn on_device(plan: &Plan) -> BTreeMap<usize, OnDevice> {
     found
 }
 
-/// What used some of the device's memory.
+/// What last used a piece of the device's memory.
 #[derive(Clone, Copy, PartialEq)]
 enum By {
-    /// One from the host.
+    /// A copy from the host.
     Copy,
     Device,
 }

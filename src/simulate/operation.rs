@@ -1,24 +1,24 @@
-//! What a call puts into a stream.
+//! What a call puts into a stream, and when that ends.
 
 use super::processors::Blocks;
 use crate::plan::{DeviceId, Direction};
 use crate::profile::OperationKind;
 use crate::units::{Bytes, Instant, Span};
 
-/// Index of an item in the order of issue: one for each call of the body.
+/// Index of an item in the order of issue. There is one item for each call of the body.
 pub(super) type ItemId = u32;
 
-/// No item, no recording.
+/// The index of no item and of no recording.
 pub(super) const NONE: u32 = u32::MAX;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Work {
-    /// The host's alone.
+    /// Nothing: the host does all of it.
     Nothing,
-    /// Holds a copy engine for as long as it takes `alone`, of which the last `fixed` is taken
-    /// to go by with none of its data under way; for `delay` nanoseconds more, at most, if the
-    /// other direction is busy when it starts, and so many times longer while it is; for
-    /// `beside_kernels` more, or the larger of the two, if kernels are at work meanwhile.
+    /// Holds a copy engine for `alone`; none of its data is taken to be on the link in the last
+    /// `fixed` of that. It takes up to `delay` nanoseconds more if the other direction is busy when
+    /// it starts, and `slowdown` times longer while it is. If kernels run meanwhile it takes
+    /// `beside_kernels` nanoseconds more, or the delay if that is larger.
     Copy {
         direction: Direction,
         alone: Span,
@@ -28,16 +28,16 @@ pub(super) enum Work {
         bytes: Bytes,
         fixed: Span,
     },
-    /// Holds the engine of its device for copies to others, as long as it takes `alone`
-    /// with nothing the other way.
+    /// Holds its device's engine for copies to other devices, for `alone` if nothing goes the other
+    /// way.
     PeerCopy {
         way: [DeviceId; 2],
         alone: Span,
         bytes: Bytes,
     },
-    /// Lasts while the driver stages through memory of its own; the host is
-    /// released `early` before the end. It holds no engine against other copies:
-    /// no family of plans has both sorts at once.
+    /// Lasts while the driver stages the data through memory of its own; the host is released
+    /// `early` before the end. It does not hold the engine against other copies, because no family
+    /// of plans has both kinds of copies.
     Staged {
         direction: Direction,
         duration: Span,
@@ -47,7 +47,7 @@ pub(super) enum Work {
     Inline {
         duration: Span,
     },
-    /// Holds nothing for `gap`; then its blocks run.
+    /// Holds nothing during `gap`; then its blocks run.
     Kernel {
         gap: Span,
         blocks: Blocks,
@@ -57,7 +57,7 @@ pub(super) enum Work {
 }
 
 impl Work {
-    /// How long it takes; of what holds no engine.
+    /// How long an operation takes that holds no engine.
     pub fn by_itself(&self) -> Span {
         match self {
             Self::Staged { duration, .. } | Self::Inline { duration } => *duration,
@@ -66,11 +66,11 @@ impl Work {
     }
 }
 
-/// The end of something that others depend on: when, and what it was.
+/// The end of something that other operations depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Ending {
     pub time: Instant,
-    /// [`NONE`] for the start of the plan.
+    /// What ended; [`NONE`] for the start of the plan.
     pub item: ItemId,
     pub device: u16,
     pub kind: Option<OperationKind>,

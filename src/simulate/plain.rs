@@ -1,15 +1,15 @@
-//! Programs that most rules say nothing about.
+//! Finds plain programs, to which most rules do not apply.
 //!
-//! Copies and kernels of one device, which only stream order and events behind operations
-//! tie together: no stream holds back others or shares its channel, kernels of one stream
-//! alone may wait, and no engine goes by without looking, slows another or pays for changing
-//! streams. To ask about each of these at every operation takes a good part of the engine's
-//! time, so the engine is compiled a second time for such programs, without the questions
-//! (`PLAIN`). Whether hand-overs take time is still asked.
+//! A plain program has copies and kernels of one device, ordered only by their streams and by
+//! events recorded behind operations. No stream holds back another or shares its channel, at most
+//! one stream has kernels, no engine polls, no copy slows another, and changing streams is free.
+//! Asking about each of these at every operation takes a good part of the engine's time. So the
+//! engine is compiled a second time, without these questions (`PLAIN`), for plain programs. It
+//! still asks whether hand-overs take time.
 
 use super::program::{Program, Sort};
 
-/// Whether a program is plain. To be asked when everything else about it is known.
+/// Whether a program is plain. Call it when everything else about the program is known.
 pub(super) fn is_plain(program: &Program<'_>) -> bool {
     let list = &program.entries.list;
     program.devices() == 1

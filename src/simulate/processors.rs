@@ -1,23 +1,23 @@
 //! The multiprocessors, block by block.
 //!
-//! Kernels queue up. The first in the queue is dispatched until none of its
-//! blocks is left over; only then does the next one get what room there is, so
-//! that the tail of one kernel and the head of another run side by side. A kernel
-//! of a higher priority goes to the front of the queue: what is dispatched stays
-//! (CUDA C++ Programming Guide, "Stream Priorities"). A block
-//! holds threads, registers, shared memory and a block's place on one
-//! multiprocessor until it is done (CUDA C++ Programming Guide, "Hardware
-//! Implementation"; Amert et al., "GPU Scheduling on the NVIDIA TX2", RTSS 2017).
+//! Kernels queue up. The first in the queue is dispatched until all of its blocks are; only then
+//! does the next one get the room that is left, so the tail of one kernel and the head of the next
+//! run side by side. A kernel of a higher priority goes to the front of the queue, but blocks that
+//! were dispatched stay (CUDA C++ Programming Guide, "Stream Priorities"). Until it ends, a block
+//! holds threads, registers, shared memory and a block slot of one multiprocessor (CUDA C++
+//! Programming Guide, "Hardware Implementation"; Amert et al., "GPU Scheduling on the NVIDIA TX2",
+//! RTSS 2017).
 //!
-//! Blocks of a kernel last equally long: what it holds the device for over the number of
-//! waves that it takes alone. Those dispatched at one moment end at one moment, and
-//! are one batch here.
+//! All blocks of a kernel last equally long: the time for which the kernel holds the device, over
+//! the number of waves that it takes alone. Blocks that are dispatched together end together, and
+//! form one batch here.
 //!
-//! Nor does a block that there is room for get more of what all share, memory bandwidth above
-//! all: it holds its part of that, too, as if that were one more thing that a multiprocessor has.
-//! And what a kernel takes longer than what all share is busy with it, its first loads above all,
-//! is lost to itself only: blocks of others have the room meanwhile. (25 M elements on an H200,
-//! in 8 kernels of four streams: 71.8 us, as in one; in one stream: 94.)
+//! A block cannot get more than its part of what all blocks share, above all memory bandwidth, even
+//! if there is room. So it holds its part of that as well, like one more resource of a
+//! multiprocessor. The time that a kernel takes beyond what keeps shared resources busy, above all
+//! for its first loads, delays only itself: meanwhile blocks of other kernels have the room. (25 M
+//! elements on an H200 took 71.8 us in 8 kernels of four streams, as in one kernel; in one stream,
+//! the 8 took 94 us.)
 
 use super::copies::Ended;
 use super::entries::EntryId;
@@ -27,18 +27,18 @@ use crate::plan::StreamTraits;
 use crate::units::{Instant, Span};
 use std::collections::VecDeque;
 
-/// Parts that a multiprocessor is thought of as having.
+/// The parts into which the capacity of a multiprocessor is divided.
 const PARTS: u32 = 1 << 20;
 
-// What a multiprocessor of compute capability 9.0 holds at most (CUDA C++
-// Programming Guide, "Technical Specifications per Compute Capability"). That of
-// 8.0 has less shared memory, of which no kernel here takes much.
+// Limits of a multiprocessor of compute capability 9.0 (CUDA C++ Programming Guide, "Technical
+// Specifications per Compute Capability"). One of 8.0 has less shared memory, of which no kernel
+// here uses much.
 const THREADS: u32 = 2048;
 const BLOCKS: u32 = 32;
 const REGISTERS: u32 = 65_536;
 const SHARED_BYTES: u32 = 228 << 10;
 
-/// Blocks of a grid that fit on one multiprocessor: its occupancy in blocks.
+/// How many blocks of a grid fit on one multiprocessor: its occupancy in blocks.
 fn resident_blocks(grid: &Grid) -> u32 {
     let fit = |have: u32, needs: u32| have.checked_div(needs).unwrap_or(BLOCKS);
     let registers = grid.registers_per_thread * grid.threads_per_block;
@@ -49,7 +49,7 @@ fn resident_blocks(grid: &Grid) -> u32 {
         .max(1)
 }
 
-/// The parts of a device.
+/// The parts of all multiprocessors of a device together.
 fn all_parts(multiprocessors: u32) -> u64 {
     u64::from(multiprocessors.max(1)) * u64::from(PARTS)
 }
@@ -58,18 +58,18 @@ fn all_parts(multiprocessors: u32) -> u64 {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Blocks {
     count: u32,
-    /// Parts of a multiprocessor that one of them takes up.
+    /// Parts of a multiprocessor that one block holds.
     parts: u32,
-    /// Nanoseconds that one of them lasts, and the same rounded.
+    /// Nanoseconds that one block lasts, exact and rounded.
     each: f64,
     whole: Span,
-    /// How much later the kernel ends than the last of them gives up its room.
+    /// How much later the kernel ends than its last block gives up its room.
     tail: Span,
 }
 
 impl Blocks {
-    /// Those of a grid that takes `busy` when it has the device to itself, of which the device
-    /// cannot do without `at_best`.
+    /// The blocks of a grid that takes `busy` when it has the device to itself. `at_best` is the
+    /// part of that time for which it keeps what all blocks share busy.
     pub fn new(grid: &Grid, [busy, at_best]: [Span; 2], multiprocessors: u32) -> Self {
         let parts = PARTS / resident_blocks(grid);
         let (count, each) = (grid.blocks, 0.0);
@@ -77,7 +77,7 @@ impl Blocks {
         let waves = blocks.waves(multiprocessors);
         blocks.each = busy.nanos_f64() / waves;
         let shared = at_best.nanos_f64();
-        // To the nanosecond that times are rounded to.
+        // Loads are compared to the nanosecond to which times are rounded.
         if blocks.load(multiprocessors) + 1.0 < shared {
             let side_by_side = (busy.nanos_f64() / shared).floor().max(1.0);
             let at_once = (f64::from(count) / waves).ceil() * side_by_side;
@@ -89,7 +89,7 @@ impl Blocks {
         blocks
     }
 
-    /// How often a device without anything else to do has to be filled.
+    /// How many waves they take with the device to themselves.
     fn waves(&self, multiprocessors: u32) -> f64 {
         let at_once = (all_parts(multiprocessors) / u64::from(self.parts)).max(1);
         u64::from(self.count).div_ceil(at_once).max(1) as f64
@@ -100,7 +100,7 @@ impl Blocks {
         Span::from_nanos((self.waves(multiprocessors) * self.each) as u64) + self.tail
     }
 
-    /// The same if they could fill the whole device all the time.
+    /// Nanoseconds that they would take if they could fill the whole device all the time.
     pub fn load(&self, multiprocessors: u32) -> f64 {
         f64::from(self.count) * f64::from(self.parts) * self.each
             / all_parts(multiprocessors) as f64
@@ -112,11 +112,11 @@ struct Kernel {
     priority: i32,
     before: EntryId,
     started: Instant,
-    /// Blocks not dispatched yet, and blocks that run.
+    /// Blocks that are not dispatched yet, and blocks that run.
     waiting: u64,
     running: u64,
     blocks: Blocks,
-    /// Nanoseconds that rounding has left over so far.
+    /// Nanoseconds that rounding has left over so far, carried to the next batch.
     rest: f64,
 }
 
@@ -124,17 +124,17 @@ struct Batch {
     end: Instant,
     /// Parts of multiprocessors that it holds.
     parts: u64,
-    /// How much later its kernel ends, if it is the last.
+    /// How much later its kernel ends if this is the kernel's last batch.
     tail: Span,
     of: BatchOf,
 }
 
-/// What the blocks of a batch are.
+/// Which blocks a batch consists of.
 #[derive(Clone, Copy)]
 enum BatchOf {
-    /// All of a kernel that was dispatched at once, as most are.
+    /// All blocks of a kernel that was dispatched at once, as most are.
     Whole(Ended),
-    /// So many of one of the kernels that were not.
+    /// Some blocks of a kernel that was not dispatched at once.
     Part { kernel: usize, blocks: u64 },
 }
 
@@ -143,7 +143,7 @@ struct Device {
     parts: u64,
     free: u64,
     kernels: Vec<Kernel>,
-    /// Places in `kernels` that can be used again.
+    /// Free places in `kernels`.
     vacant: Vec<usize>,
     queue: VecDeque<usize>,
     batches: Vec<Batch>,
@@ -167,12 +167,12 @@ impl Default for Device {
     }
 }
 
-/// Those of all devices.
+/// The multiprocessors of all devices.
 pub(super) struct Processors {
     devices: Vec<Device>,
-    /// Those that were looked at for what ends now.
+    /// How many devices have been examined for kernels that end now.
     looked_at: usize,
-    /// When a batch ends next.
+    /// When the next batch of any device ends.
     pub next: Instant,
 }
 
@@ -191,7 +191,7 @@ impl Processors {
         self.looked_at = devices;
     }
 
-    /// Says that what ends now is about to be collected.
+    /// Prepares for [`Processors::collect`] at the time `now`.
     #[inline(always)]
     pub fn prepare(&mut self, now: Instant) {
         if self.next <= now {
@@ -199,8 +199,9 @@ impl Processors {
         }
     }
 
-    /// Queues a kernel up: behind those of its own priority, before those of a
-    /// higher number, whatever of these has been dispatched already.
+    /// Queues a kernel behind those of its own or a higher priority and before those of a lower
+    /// one, even if some blocks of these were dispatched already. As in CUDA, a lower number is a
+    /// higher priority.
     #[inline(always)]
     pub fn start(
         &mut self,
@@ -213,8 +214,7 @@ impl Processors {
         self.next = self.next.min(device.next);
     }
 
-    /// Takes out the next kernel whose last block has ended, of the devices from one on;
-    /// goes on to the first device that has none. To be called until none has.
+    /// Takes out the next kernel whose last block has ended. Call it until it returns `None`.
     #[inline(always)]
     pub fn collect(&mut self, now: Instant) -> Option<Ended> {
         for device in &mut self.devices[self.looked_at..] {
@@ -229,7 +229,7 @@ impl Processors {
         None
     }
 
-    /// Whether any kernel of a device is running.
+    /// Whether a device runs or has queued any kernel.
     pub fn is_busy(&self, device: usize) -> bool {
         self.devices[device].is_busy()
     }
@@ -260,7 +260,7 @@ impl Device {
         }
     }
 
-    /// A kernel that is not dispatched at once.
+    /// Queues a kernel that is not dispatched at once.
     #[inline(never)]
     fn queue_up(&mut self, (entry, priority): (EntryId, i32), blocks: &Blocks) {
         let kernel = Kernel {
@@ -292,7 +292,8 @@ impl Device {
         }
     }
 
-    /// Takes out a kernel whose last block has ended, if one has.
+    /// Takes out a kernel whose last block has ended, if there is one; otherwise dispatches into
+    /// the room that was freed.
     fn collect(&mut self, now: Instant) -> Option<Ended> {
         while let Some(due) = self.batches.iter().position(|batch| batch.end <= now) {
             let Batch { end, parts, tail, of } = self.batches.swap_remove(due);
@@ -324,7 +325,7 @@ impl Device {
         !self.batches.is_empty() || !self.queue.is_empty()
     }
 
-    /// Some blocks of a kernel have ended, and so perhaps all of it.
+    /// Some blocks of a kernel have ended; returns the kernel if those were its last.
     fn take_part(&mut self, place: usize, blocks: u64) -> Option<Ended> {
         let kernel = &mut self.kernels[place];
         kernel.running -= blocks;
@@ -336,7 +337,7 @@ impl Device {
         Some(Ended { entry, started, before })
     }
 
-    /// Gives a batch its room, until it ends.
+    /// Gives a batch its room until it ends.
     fn run(&mut self, batch: Batch) {
         self.free -= batch.parts;
         self.next = self.next.min(batch.end);
@@ -353,8 +354,8 @@ impl Device {
         }
     }
 
-    /// Dispatches as many blocks of a kernel as there is room for; gives whether those
-    /// were all.
+    /// Dispatches as many blocks of a kernel as there is room for; returns whether those were all
+    /// that were left.
     fn give_room(&mut self, now: Instant, place: usize) -> bool {
         let kernel = &mut self.kernels[place];
         let parts = u64::from(kernel.blocks.parts);

@@ -1,5 +1,5 @@
-//! A plan made ready for the engine: every call a small item, every cost
-//! looked up once.
+//! A plan prepared for the engine: every call becomes a small item, and every cost is looked up
+//! once.
 
 use super::antithetic::Antithetic;
 use super::channels::CHANNELS;
@@ -24,7 +24,7 @@ use crate::units::Span;
 use rand::Rng;
 use std::collections::BTreeMap;
 
-/// A plan that cannot be predicted on a machine.
+/// Why a plan cannot be predicted on a machine.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SimulateError {
     #[error(transparent)]
@@ -33,20 +33,20 @@ pub enum SimulateError {
     DoesNotFit(#[from] DoesNotFit),
 }
 
-/// What calls of one sort and size cost.
+/// What calls of one kind and size cost.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Class {
-    /// Host time from entry to return, when the call need not wait; in a graph, the
-    /// part of its launch that goes by until the next node is issued.
+    /// Host time from entry to return, when the call need not wait. For a node of a graph, the part
+    /// of the graph's launch that passes until the next node is issued.
     pub host: Span,
-    /// From the return to the earliest start on an idle device; of a graph's launch,
-    /// the part of it before the first node.
+    /// From the return of the call to the earliest start on an idle device. For the launch of a
+    /// graph, the part of the launch before the first node.
     pub latency: Span,
     pub work: Work,
     pub waits: Waits,
-    /// A call in a graph: the host makes the graph's launch instead.
+    /// Whether the call is in a graph, where the host makes only the graph's launch.
     pub in_graph: bool,
-    /// Found its stream empty, the call costs what the next class says: the data goes
+    /// If so and the call finds its stream empty, the next class applies instead: the data travels
     /// along with the command.
     pub may_go_inline: bool,
 }
@@ -57,7 +57,7 @@ pub(super) enum Waits {
     No,
     /// Everything in the stream; waking up takes as long as given.
     Stream(Span),
-    /// The call's own operation, up to the point where staging needs the host no more.
+    /// The call's own operation, up to the point at which staging no longer needs the host.
     Staging,
 }
 
@@ -65,20 +65,20 @@ pub(super) enum Waits {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Item {
     pub class: u32,
-    /// The recording that it makes or waits for. A wait for an event never
-    /// recorded waits for nothing.
+    /// The recording that it makes or waits for. A wait for an event that was never recorded waits
+    /// for nothing.
     pub recording: u32,
-    /// Of calls that have one. Branches of graphs count as streams.
+    /// The stream, for calls that have one. Branches of graphs count as streams.
     pub stream: u16,
     pub sort: Sort,
-    /// No entry of its stream: see [`super::entries`].
+    /// Whether it is part of another entry of its stream: see [`super::entries`].
     pub is_part: bool,
 }
 
-/// What the engine has to know of an item at once.
+/// What the engine has to know of an item immediately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sort {
-    /// Not in a stream.
+    /// The call puts nothing into a stream.
     HostOnly,
     Record,
     Wait,
@@ -97,24 +97,26 @@ impl Sort {
                 Self::Operation(OperationKind::of_copy(*direction))
             }
             Work::PeerCopy { .. } => Self::Operation(OperationKind::PeerCopy),
-            // Both run where kernels are launched from: nothing is handed over.
+            // An inline copy comes from where kernels are launched, so nothing is handed over
+            // between the two.
             Work::Kernel { .. } | Work::Inline { .. } => Self::Operation(OperationKind::Kernel),
         }
     }
 }
 
-/// A hand-over's two prices, in nanoseconds.
+/// The price of a hand-over, in nanoseconds: for the first operation of its kind in an empty
+/// stream, and for one that was queued behind others.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Price {
     pub first: f64,
     pub queued: f64,
-    /// Where engines look instead: how much too early the second may come and go on at
-    /// once.
+    /// Set where engines poll instead: how much too early the later operation may arrive and still
+    /// go on at once.
     pub looks: Option<Span>,
 }
 
-/// By the kind after, by what lies between, and by the kind before. Nothing where the
-/// second goes on at once, or never comes.
+/// Prices by the kind of the later operation, by what ties the two, and by the kind of the earlier
+/// one. `None` where the later one goes on at once, or the pair never occurs.
 pub(super) type HandOvers = [[[Option<Price>; OperationKind::COUNT]; 3]; OperationKind::COUNT];
 
 /// What ties an operation to one that it has to follow.
@@ -131,45 +133,46 @@ pub(super) enum Tie {
 pub struct Program<'p> {
     pub(super) profile: &'p Profile,
     pub(super) items: Vec<Item>,
-    /// What each call has instead of its class's host time, if some take their own.
+    /// The host time of each call, if some calls differ from their class; otherwise empty.
     pub(super) hosts: Vec<Span>,
     pub(super) classes: Vec<Class>,
     pub(super) entries: Entries,
     pub(super) stretches: Vec<Stretch>,
     /// The streams that have kernels.
     pub(super) launching: Vec<u16>,
-    /// If several have: for each entry, where the row of kernels ends that it begins, in which
-    /// each has nothing to wait for but the one before.
+    /// For each entry, the end of the row of kernels that begins with it, in which each waits only
+    /// for the one before it. Empty unless several streams have kernels.
     pub(super) rows: Vec<EntryId>,
-    /// Those whose commands are read again and again while they wait, if there are several
-    /// on a device that copies are made to.
+    /// Streams whose commands are read again and again while they wait. Empty unless a device that
+    /// copies are made to has several.
     pub(super) refetched: Vec<u16>,
-    /// Where there are more streams than channels: of each kernel's entry, its place among the
-    /// kernels of its channel.
+    /// For the entry of each kernel, its place among the kernels of its channel. Empty unless there
+    /// are more streams than channels.
     pub(super) places: Vec<u32>,
     pub(super) recordings: usize,
     pub(super) hand_overs: HandOvers,
-    /// Where anything of that may take time, by the kind after and by what lies between.
+    /// Where a hand-over may take time, by the kind of the later operation and by what ties the
+    /// two.
     pub(super) takes_time: [[bool; 3]; OperationKind::COUNT],
-    /// Nanoseconds that it takes longer to wait for an event of another device.
+    /// How many nanoseconds longer it takes to wait for an event of another device.
     pub(super) crossing: f64,
-    /// Nothing if hand-overs have prices instead.
+    /// How engines poll; `None` if hand-overs have prices instead.
     pub(super) looks: Option<LookTimes>,
-    /// What copies meet on; nothing if neither copies nor kernels slow any.
+    /// The links that copies share; empty if neither copies nor kernels slow any copy.
     pub(super) shares: Shares,
-    /// Whether any of them takes longer for kernels.
+    /// Whether any copy takes longer beside kernels.
     pub(super) kernels_delay_copies: bool,
-    /// The legacy default stream and those that it is a barrier for, if it is used.
+    /// The legacy default stream and the streams that it is a barrier for; empty if it is not used.
     pub(super) barrier: Vec<u16>,
-    /// What each stream was created as. No barrier holds back a branch of a graph.
+    /// What each stream was created as. Branches of graphs count as non-blocking, since no barrier
+    /// holds them back.
     pub(super) traits: Vec<StreamTraits>,
-    /// For each stream, its channel.
+    /// The channel of each stream.
     pub(super) channels: Vec<u16>,
     graphs: Vec<Graph>,
-    /// Nanoseconds for which each copy engine stands still on changing streams,
-    /// device by device.
+    /// By device, the nanoseconds for which each copy engine pauses to change streams.
     pub(super) switch: Vec<[f64; ENGINES]>,
-    /// See [`super::plain`].
+    /// Whether the program is plain: see [`super::plain`].
     pub(super) is_plain: bool,
 }
 
@@ -182,8 +185,8 @@ impl<'p> Program<'p> {
         Self::with_luck(plan, &Found::new(plan, profile), profile, None)
     }
 
-    /// The same as luck has it: with launches that take longer or shorter one by one, and
-    /// engines that look for what waits sooner or later.
+    /// Prepares a plan under random conditions, if `luck` is given: launches take longer or shorter
+    /// one by one, and the clock by which engines poll starts anywhere in a tick.
     pub(super) fn with_luck(
         plan: &Plan,
         found: &Found,
@@ -236,7 +239,7 @@ impl<'p> Program<'p> {
         Ok(program)
     }
 
-    /// Looks up each call of the body, those that cost the same once.
+    /// Looks up each call of the body; calls that cost the same are looked up once.
     fn add_calls(
         &mut self,
         plan: &Plan,
@@ -245,7 +248,8 @@ impl<'p> Program<'p> {
     ) -> Result<(), Unknown> {
         let costs = Costs::new(plan, self.profile);
         let mut known: BTreeMap<(Key, Option<Before>), Option<u32>> = BTreeMap::new();
-        // For the record before it, whatever becomes of the event later: `cuStreamWaitEvent`.
+        // A wait is for the latest record before it, whatever becomes of the event later:
+        // `cuStreamWaitEvent`.
         let mut latest = vec![NONE; plan.events];
         let lanes = plan.lanes();
         let mut missing = Vec::new();
@@ -289,7 +293,7 @@ impl<'p> Program<'p> {
         missing.into_iter().reduce(Unknown::and).map_or(Ok(()), Err)
     }
 
-    /// Sorts items into streams, branches of graphs among them, and those into channels.
+    /// Sorts items into streams, which include branches of graphs, and streams into channels.
     fn lay_out(&mut self, plan: &Plan) {
         let branch =
             |traits: &StreamTraits| StreamTraits { kind: StreamKind::NonBlocking, ..*traits };
@@ -333,12 +337,12 @@ impl<'p> Program<'p> {
         self.traits[usize::from(stream)].device.0
     }
 
-    /// The graph that a call launches or is in.
+    /// The graph that a call launches or belongs to.
     pub(super) fn graph_at(&self, call: usize) -> Option<&Graph> {
         self.graphs.iter().find(|graph| graph.launch == call || graph.calls.contains(&call))
     }
 
-    /// The call by which the host issues an item.
+    /// The call by which the host issues an item: for a node of a graph, the graph's launch.
     pub(super) fn issued_by(&self, item: u32) -> u32 {
         if !self.class_of(item).in_graph {
             return item;
@@ -358,7 +362,8 @@ impl<'p> Program<'p> {
         (0..).zip(launches).filter_map(|(stream, launches)| launches.then_some(stream)).collect()
     }
 
-    /// The dearer, the more streams an engine takes copies from.
+    /// What changing streams costs each copy engine. It costs more, the more streams the engine
+    /// takes copies from.
     fn switches(&self) -> Result<Vec<[f64; ENGINES]>, Unknown> {
         let mut copying = vec![[false; ENGINES]; self.streams()];
         let mut outside_graphs = vec![[false; ENGINES]; self.devices()];
@@ -386,7 +391,7 @@ impl<'p> Program<'p> {
     }
 }
 
-/// The copy engine of its device that an operation keeps busy.
+/// The copy engine, within its device, that an operation keeps busy.
 const fn engine_of(work: &Work) -> Option<usize> {
     match work {
         Work::Copy { direction, .. } | Work::Staged { direction, .. } => Some(*direction as usize),
@@ -395,7 +400,7 @@ const fn engine_of(work: &Work) -> Option<usize> {
     }
 }
 
-/// Empty where nothing goes to the legacy default stream.
+/// The legacy default stream and those that it is a barrier for; empty if nothing goes to it.
 fn barrier(plan: &Plan) -> Vec<u16> {
     if !plan.streams.iter().any(|stream| stream.kind == StreamKind::LegacyDefault) {
         return Vec::new();
@@ -405,14 +410,14 @@ fn barrier(plan: &Plan) -> Vec<u16> {
 }
 
 /// # Panics
-/// If a plan has sixty-five thousand streams.
+/// If a plan has 65,535 streams or more.
 fn stream_index(number: usize) -> u16 {
     let index = u16::try_from(number).ok().filter(|&index| index != NOBODY);
     index.expect("fewer streams than 2^16")
 }
 
 /// # Panics
-/// If a plan has four thousand million calls: it would not fit into memory.
+/// If the number is 2^32 - 1 or more. A plan with so many calls would not fit into memory.
 pub(super) fn index(number: usize) -> u32 {
     u32::try_from(number).ok().filter(|&index| index != NONE).expect("fewer calls than 2^32")
 }

@@ -1,12 +1,11 @@
-//! Things to come back to at a known time.
+//! Events, each at a known time.
 
 use crate::units::Instant;
 
-/// Events in order of time; equal times in order of scheduling.
+/// Events in order of time, and at equal times in order of scheduling.
 ///
-/// There are never many: one or two for each stream, and one for the host. So this is
-/// a sorted list, the next event last, which for a dozen events is faster than
-/// a heap.
+/// There are never many of them: one or two for each stream, and one for the host. So this is a
+/// sorted list with the next event at its end, which for a dozen events is faster than a heap.
 pub(super) struct Queue<E> {
     events: Vec<(Instant, E)>,
 }

@@ -1,5 +1,4 @@
-//! What a plan's set-up costs: calls that the host makes one after the other, and
-//! the graphs that it captures.
+//! What a plan's set-up costs: calls that the host makes one after the other, and capturing graphs.
 
 use super::cost::{Costs, Data};
 use crate::plan::Plan;

@@ -1,10 +1,11 @@
-//! What copies meet on, and how much it carries.
+//! The links that copies share, and how much each carries:
 //!
-//! - Each device's own link to the host, which carries less than both directions
-//!   ask for: see `copies`.
-//! - The root of those links and the host's memory behind it, down, up and both
-//!   ways together, where several devices copy.
-//! - Between two devices, what goes both ways. Each way alone is the copy's own time.
+//! - Each device's own link to the host, which carries less than both directions ask for: see
+//!   `copies`.
+//! - Where several devices copy, the root of those links with the host's memory behind it: down,
+//!   up, and both ways together.
+//! - Between two devices, what goes both ways. The limit of one way alone is in the copy's own
+//!   time.
 
 use super::links::LinkId;
 use super::needs;
@@ -14,19 +15,20 @@ use crate::plan::{DeviceId, Direction};
 use crate::profile::Unknown;
 use crate::units::{Bytes, Span};
 
-/// Copies that go on at once are not slowed more than copies that take turns.
+/// Copies that run at once are at most this much slower than alone, since copies that take turns
+/// would be no slower.
 pub(super) const MOST_SLOWDOWN: f64 = 2.0;
 
 /// The links of a program.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Shares {
-    /// None: nothing slows a copy. First come the devices' own links, in parts of
-    /// the whole; the others are in bytes a nanosecond.
+    /// The capacities of all links. Those of the devices' own links come first, each 1; the others
+    /// are in bytes per nanosecond. Empty if nothing slows a copy.
     pub capacities: Vec<f64>,
-    /// Where the root's three follow: down, up, and both together.
+    /// The place of the root's three links: down, up, and both together.
     root: Option<u32>,
-    /// Where those between pairs of devices follow, and the pairs: those between
-    /// which copies go both ways.
+    /// The place of the links between pairs of devices, and those pairs: the ones between which
+    /// copies go both ways.
     between: u32,
     pairs: Vec<[DeviceId; 2]>,
 }
@@ -66,7 +68,7 @@ impl Shares {
         self.capacities.is_empty()
     }
 
-    /// What a copy of a device uses at full speed.
+    /// How much of each link a copy of a device uses at full speed.
     pub fn uses(&self, device: usize, work: &Work) -> [(LinkId, f64); 3] {
         match *work {
             Work::Copy { direction, alone, slowdown, bytes, .. } => {
@@ -86,14 +88,14 @@ impl Shares {
     }
 }
 
-/// No use of any link.
+/// The use of no link.
 const NOTHING: (LinkId, f64) = (LinkId(0), 0.0);
 
 fn rate(bytes: Bytes, alone: Span) -> f64 {
     bytes.as_f64() / alone.nanos_f64().max(1.0)
 }
 
-/// Whether page-locked memory goes to or from several devices.
+/// Whether copies of page-locked memory use several devices.
 fn several_copy(program: &Program<'_>) -> bool {
     let copies = program
         .items

@@ -1,4 +1,4 @@
-//! When an operation may start, by what it has to follow.
+//! When an operation may start, given what it has to follow.
 
 use super::looks::LookTimes;
 use super::observer::Cause;
@@ -9,27 +9,27 @@ use crate::profile::OperationKind;
 use crate::timeline::Reason;
 use crate::units::{Instant, Span};
 
-/// The start of an operation, as far as it is known.
+/// The start of an operation, as far as it is known so far.
 pub(super) struct Start<'e> {
     pub kind: OperationKind,
     pub device: u16,
     pub engines: Engines<'e>,
-    /// The first of its kind since its stream was last empty.
+    /// Whether it is the first of its kind since its stream was last empty.
     pub is_first: bool,
     /// When it was issued, and when it reaches the device.
     pub arrival: (Instant, Instant),
-    /// What was before it in its stream; if that was for the same engine, since when it was
-    /// under way.
+    /// What came before it in its stream. If that used the same engine and was under way when this
+    /// one arrived, `since` is when it started.
     pub last: &'e Ending,
     pub since: Option<Instant>,
     pub time: Instant,
-    /// Its engine has looked before then, and looks again in periods that count from here.
+    /// Set if its engine has polled too early and gone on; polling periods then count from here.
     pub missed: Option<Instant>,
     pub cause: Cause,
 }
 
 impl Start<'_> {
-    /// Puts it behind something else; `polling`: nanoseconds more.
+    /// Puts the operation behind `from`; `polling` nanoseconds are added to the hand-over.
     #[inline(always)]
     pub fn follow(
         &mut self,
@@ -39,7 +39,7 @@ impl Start<'_> {
         polling: f64,
         reason: Reason,
     ) {
-        // What ends before the issue has nobody waiting for it.
+        // Whatever ends before the operation is issued has nobody waiting for it.
         if from.time <= self.arrival.0 {
             return;
         }
@@ -52,8 +52,8 @@ impl Start<'_> {
         self.wait(from, nanos, reason);
     }
 
-    /// What a hand-over takes; if its engine has looked too early for it, from when it looks
-    /// again.
+    /// How many nanoseconds a hand-over takes. If the engine has polled too early for it, also from
+    /// when polling periods count.
     #[inline(always)]
     fn hand_over(
         &self,
@@ -72,7 +72,8 @@ impl Start<'_> {
         (nanos + crossing, missed)
     }
 
-    /// The same where engines change on the same device.
+    /// How many nanoseconds a hand-over to another engine of one device takes, and, if that engine
+    /// has polled too early, from when polling periods count.
     #[inline(always)]
     fn take_over(
         &self,
@@ -82,22 +83,23 @@ impl Start<'_> {
         (tie, polling): (Tie, f64),
     ) -> (f64, Option<Instant>) {
         match (price.looks, &program.looks) {
-            // What it looks at is its own device's.
+            // An engine polls for what happens on its own device.
             (Some(grace), Some(looks)) if !self.is_elsewhere(from) => {
                 (0.0, self.look(looks, from, (tie, grace)))
             }
-            // Where hand-overs have prices: an engine that does something goes on to what waits
-            // for it when it is done, and that costs nothing extra.
+            // Hand-overs have a price here. An engine that is busy goes on to the next operation
+            // when it is done, and that costs nothing extra.
             _ if self.engines.are_busy(usize::from(self.device), self.kind) => (polling, None),
             _ => (polling + if self.is_first { price.first } else { price.queued }, None),
         }
     }
 
-    /// Whether its engine looks too early for something; from when it looks again, if so.
+    /// Whether the engine polls too early for the end of `from`; if so, from when polling periods
+    /// count.
     #[inline(always)]
     fn look(&self, looks: &LookTimes, from: &Ending, (tie, grace): (Tie, Span)) -> Option<Instant> {
-        // The commands of a stream are gone through up to the first that has to wait, while
-        // an engine is still busy with what those before ask for. Nodes come one by one.
+        // The commands of a stream are processed up to the first that has to wait, even while an
+        // engine is still busy with the commands before. Nodes of a graph are processed one by one.
         let before = match tie {
             Tie::Graph => self.since.map(|_| self.last.time),
             _ => self.since,
@@ -121,7 +123,7 @@ impl Start<'_> {
         from.item != NONE && from.device != self.device
     }
 
-    /// To go on from the other, which ends behind the issue, takes so many nanoseconds.
+    /// Makes the operation wait for the end of `from`, and `nanos` nanoseconds more.
     #[inline(always)]
     fn wait(&mut self, from: &Ending, nanos: f64, reason: Reason) {
         let mut after = from.time;
@@ -135,10 +137,9 @@ impl Start<'_> {
     }
 }
 
-/// The chance, 0 to 1, that the device looks too early for something that ends
-/// at `time`, and so has to wait for it, on behalf of what was issued before and
-/// arrives at these times. It looks once between the two; whoever looks after
-/// the end finds the way clear.
+/// The probability, 0 to 1, that the device looks too early for something that ends at `time`, and
+/// so pays for waiting. It looks once, at some moment between the issue of the waiting operation
+/// and its arrival. If it looks after the end, it finds the way clear.
 fn waits_for(time: Instant, (issued, arrives): (Instant, Instant)) -> f64 {
     if time >= arrives {
         return 1.0;

@@ -1,11 +1,11 @@
 //! Stream order and events.
 //!
-//! A stream is a FIFO: an operation is at its head once the one before it has
-//! ended. When it may start then is worked out in `start`.
+//! A stream is a FIFO: an operation is at its head once the one before it has ended. `start` works
+//! out when the head may start.
 //!
-//! The host runs ahead of the device in simulated time until it has to wait,
-//! so a stream may hold what is issued later than now. Whatever depends on
-//! that compares times and never asks what is in the queue.
+//! The host runs ahead of the device in simulated time until it has to wait, so a stream may hold
+//! work that is issued later than now. Whatever depends on the time of issue compares times, and
+//! never asks what is in the queue.
 
 mod barrier;
 mod following;
@@ -25,70 +25,69 @@ use crate::timeline::Reason;
 use crate::units::Instant;
 use following::Behind;
 
-/// No stream.
+/// The index of no stream.
 pub(super) const NOBODY: u16 = u16::MAX;
 
 struct Stream {
-    /// Among all entries.
+    /// The entry at its head, as an index of all entries.
     head: EntryId,
-    /// Of the entries from `passed` on and before `launched`, so many are kernels: launched,
-    /// and the head has not gone by them. As of when that was asked last.
+    /// Among the entries from `passed` on and before `launched`, `held` are kernels that were
+    /// launched and that the head has not passed, as of the last time this was asked.
     passed: EntryId,
     launched: EntryId,
     held: u32,
-    /// The first wait of the head, or of what follows it, and the next to pass.
+    /// The first wait of the head, or of what comes next, and the next wait to pass.
     first_wait: u32,
     wait: u32,
     device: u16,
-    /// The head is behind the barrier of the legacy default stream.
+    /// Whether the head is behind the barrier of the legacy default stream.
     held_back: bool,
     /// Kinds of operations that were issued since the stream was last empty.
     seen: [bool; OperationKind::COUNT],
-    /// What the head is, if it has been given to its engine.
+    /// What the head is, once it has been given to its engine.
     kind: OperationKind,
-    /// When the last one left.
+    /// When the stream's last entry so far was over.
     cleared: Instant,
-    /// The end of the last operation here, and its start.
+    /// The end of the last operation here; `started` is its start.
     last: Ending,
     started: Instant,
-    /// If the engine of the head has to find out: from when it looks for it in periods, and
-    /// whether it was busy with what is before it here as it arrived.
+    /// If the engine of the head has to find out by polling: from when periods count, and whether
+    /// the engine was busy with the operation before the head in this stream when the head arrived.
     looked_for: (Instant, bool),
-    /// What the next operation must follow besides: what entries before it waited for.
+    /// What the next operation has to follow besides: what records and waits before it waited for.
     awaited: Vec<Ending>,
-    /// The first stream whose head waits for something here: in order of what they wait
-    /// for, and of those that wait for the same, the last to come is the first.
+    /// The first stream whose head waits for something here. They are in order of what they wait
+    /// for; of those that wait for the same thing, the latest comes first.
     waiter: u16,
-    /// What this one's head waits for elsewhere, and the next stream in the list that it is
-    /// in for that, or because it may go on.
+    /// What the head waits for elsewhere; `next` is the next stream in the list that this one is
+    /// in, either for that reason or because it may go on.
     awaits: Recording,
     next: u16,
-    /// Why the running operation could not start before it was ready, and when
-    /// that was.
+    /// Why the operation at the head could not start before it was ready, and when it was ready.
     cause: Cause,
 }
 
-/// All streams. What is done for each operation is `inline(always)` here and in
-/// `start`: a call, with what it saves and restores, costs as much as it does. What most
-/// operations do not come to is `cold`: it leaves the registers to the others.
+/// All streams. What is done for every operation is `inline(always)` here and in `start`: a call,
+/// with what it saves and restores, would cost as much as the work itself. What most operations do
+/// not reach is `cold`, which leaves the registers to the rest.
 #[derive(Default)]
 pub(super) struct Streams {
     streams: Vec<Stream>,
     pub delays: Delays,
     /// The end of each entry that is over.
     endings: Vec<Ending>,
-    /// Whether each entry's data went along with its command; empty where none may.
+    /// For each entry, whether its data travelled along with its command; empty if no copy can.
     inline: Vec<bool>,
-    /// What was issued are the calls before this one.
+    /// The calls before this one have been issued.
     until: ItemId,
-    /// The first stream in the list of those that may go on, the last to come first.
+    /// The first stream in the list of those that may go on; the latest comes first.
     to_do: u16,
-    /// A stream had nothing more to do, as far as is issued.
+    /// Whether a stream had nothing more to do among what has been issued.
     pub ran_dry: bool,
 }
 
-/// What is under way: what commands share the link with, and, where hand-overs have prices,
-/// who takes over for nothing.
+/// What is under way on the device. Commands share the link with copies; and where hand-overs have
+/// prices, a busy engine takes over for nothing.
 #[derive(Clone, Copy)]
 pub(super) struct Engines<'e> {
     pub now: Instant,
@@ -97,7 +96,7 @@ pub(super) struct Engines<'e> {
 }
 
 impl Engines<'_> {
-    /// Only asked where a hand-over has a price.
+    /// Whether an engine is busy. This is asked only where a hand-over has a price.
     #[cold]
     pub fn are_busy(&self, device: usize, kind: OperationKind) -> bool {
         if kind == OperationKind::Kernel {
@@ -108,14 +107,14 @@ impl Engines<'_> {
     }
 }
 
-/// An operation that may start at a time.
+/// An operation and the time at which it may start.
 pub(super) type Ready = (Instant, EntryId);
 
-/// The operation at the head of a stream, which may start at a time.
+/// The operation at the head of a stream, and when it may start.
 pub(super) struct Next<'p> {
     pub time: Instant,
     pub class: &'p Class,
-    /// Its engine has to find out.
+    /// Whether its engine has to find out by polling.
     pub is_missed: bool,
 }
 
@@ -163,18 +162,19 @@ impl Streams {
         self.streams[usize::from(stream)].head_until(program, self.until).is_none()
     }
 
-    /// The data of what is issued next to a drained stream goes along with its command.
+    /// Makes the data of the operation issued next to a drained stream travel along with its
+    /// command.
     pub fn go_inline(&mut self, stream: u16) {
         let next = self.streams[usize::from(stream)].head;
         self.inline[next as usize] = true;
     }
 
-    /// Whether something's data went along with its command.
+    /// Whether an operation's data travelled along with its command.
     pub fn is_inline<const PLAIN: bool>(&self, id: EntryId) -> bool {
         !PLAIN && self.inline.get(id as usize) == Some(&true)
     }
 
-    /// Whether an entry of a stream has ended, and all before it.
+    /// Whether an entry of a stream has ended, and so all entries before it.
     pub fn is_over(&self, stream: u16, id: EntryId) -> bool {
         self.streams[usize::from(stream)].head > id
     }
@@ -192,12 +192,12 @@ impl Streams {
         &program.classes[entry.class as usize + usize::from(self.is_inline::<PLAIN>(id))]
     }
 
-    /// When something is issued that is known to be.
+    /// When an entry is issued that has been issued already.
     pub fn issued(&self, entry: &Entry) -> Instant {
         self.delays.issued(entry.item, entry.issued)
     }
 
-    /// When something reaches the device that has been issued.
+    /// When an operation that has been issued reaches the device.
     pub fn arrival(&self, program: &Program<'_>, id: EntryId) -> Instant {
         let entry = &program.entries.list[id as usize];
         self.issued(entry) + self.class_of::<false>(program, id).latency
@@ -208,7 +208,7 @@ impl Streams {
         entry.kind(self.is_inline::<false>(id))
     }
 
-    /// Why the operation at the head of a stream was not ready before.
+    /// Why the operation at the head of a stream was not ready earlier.
     pub fn cause(&self, program: &Program<'_>, stream: u16) -> Cause {
         let cause = self.streams[usize::from(stream)].cause;
         let is_record = |id: ItemId| program.items[id as usize].sort == Sort::Record;
@@ -220,21 +220,21 @@ impl Streams {
         Cause { before: program.issued_by(cause.before), ..cause }
     }
 
-    /// From when an engine looks for the head of a stream; and whether it was busy with what
-    /// is before that in the stream as the head arrived.
+    /// From when polling periods for the head of a stream count, and whether its engine was busy
+    /// with the operation before the head in this stream when the head arrived.
     pub fn looked_for(&self, stream: u16) -> (Instant, bool) {
         self.streams[usize::from(stream)].looked_for
     }
 
-    /// When the last operation of a stream ended.
+    /// When the stream's last entry so far was over.
     pub fn cleared(&self, stream: u16) -> Instant {
         self.streams[usize::from(stream)].cleared
     }
 
-    /// Since when the host has been staging a copy at the head of its stream: while the last
-    /// of the copy before it was still under way, into other buffers. On an H200, of twelve
-    /// copies of 1 MB in a row each took 55 us, where one alone took 57 until it returned and
-    /// 19 from then on.
+    /// Since when the host has been staging the copy at the head of its stream. In a row of H2D
+    /// copies, it stages one into other buffers while the last part of the copy before is still
+    /// under way. On an H200, of twelve copies of 1 MB in a row each took 55 us, while one alone
+    /// took 57 us until it returned and 19 us from then on.
     pub fn staged_since(
         &self,
         program: &Program<'_>,
@@ -244,18 +244,18 @@ impl Streams {
         let arrival = self.arrival(program, id);
         let stream = &self.streams[usize::from(entry.stream)];
         let kind = entry.kind(false);
-        // Whatever else it had to wait for was over by then.
+        // Everything else that it had to wait for was over by then.
         let is_next = stream.last.time == now && stream.is_behind_its_like(kind, arrival);
         if is_next && kind == OperationKind::CopyIn { arrival } else { now }
     }
 
-    /// It took the engine until now to find out about the operation at the head.
+    /// The engine took until `now` to find out that the head may go on.
     pub fn found(&mut self, stream: u16, now: Instant) {
         self.streams[usize::from(stream)].cause.ready = now;
     }
 
-    /// Goes on to the next call before `until` that is the next thing that its stream has
-    /// to do; gives the stream.
+    /// Moves on to the next call before `until` that is at the head of its stream, and returns that
+    /// stream.
     pub fn next_issued(&mut self, program: &Program<'_>, until: ItemId) -> Option<u16> {
         let next = |(index, stream): (u16, &Stream)| {
             let (_, entry) = stream.head_until(program, until)?;
@@ -284,7 +284,7 @@ impl Streams {
         kind
     }
 
-    /// Done with something: whoever waited for it is to be looked at.
+    /// An entry is over: the streams that waited for it are to be looked at.
     #[inline(always)]
     fn let_follow<const PLAIN: bool>(&mut self, program: &Program<'_>, index: u16, waiter: u16) {
         if waiter != NOBODY {
@@ -295,14 +295,15 @@ impl Streams {
         }
     }
 
-    /// A stream that may go on because another one did.
+    /// Takes out a stream that may go on because another one did.
     pub fn freed(&mut self) -> Option<u16> {
         let first = self.to_do;
         self.to_do = self.streams.get(usize::from(first))?.next;
         Some(first)
     }
 
-    /// Lets a stream go on until its head is an operation that may start, and gives that.
+    /// Lets a stream go on until its head is an operation that may start, and returns that
+    /// operation.
     #[inline(always)]
     pub fn advance<'p, const PLAIN: bool>(
         &mut self,
@@ -317,7 +318,7 @@ impl Streams {
         }
     }
 
-    /// The head of a stream, if there is nothing in its way.
+    /// The head of a stream, if nothing is in its way.
     #[inline(always)]
     fn head<'p, const PLAIN: bool>(
         &mut self,
@@ -380,25 +381,26 @@ impl Streams {
 }
 
 impl Stream {
-    /// Whether what arrives at a time finds its engine busy with what is before it here.
+    /// Whether an operation of this kind, arriving at this time, finds its engine busy with the
+    /// operation before it here.
     fn is_behind_its_like(&self, kind: OperationKind, arrival: Instant) -> bool {
         self.last.kind == Some(kind) && self.last.time > arrival
     }
 
-    /// Goes on to the next entry; gives the first that waits for something here.
+    /// Moves on to the next entry; returns the first stream that waits for something here.
     fn pass_head(&mut self) -> u16 {
         self.head += 1;
         self.waiter
     }
 
-    /// Something was issued to it: has it found the stream empty?
+    /// Something was issued to the stream: if that was empty, no kinds have been seen since.
     fn find(&mut self, issued: Instant) {
         if issued >= self.cleared {
             self.seen = [false; OperationKind::COUNT];
         }
     }
 
-    /// The head, if it is issued before a call.
+    /// The head, if it is issued before the call `until`.
     fn head_until<'p>(
         &self,
         program: &'p Program<'_>,

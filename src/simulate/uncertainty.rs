@@ -1,5 +1,5 @@
-//! How sure a prediction is: the same engine under seeded draws of the profile, of how long
-//! each launch takes, and of where the edges of the device's clock lie.
+//! How sure a prediction is. The engine runs under seeded draws of the profile, of how long each
+//! launch takes, and of where the edges of the device's clock lie.
 
 use super::antithetic::Antithetic;
 use super::engine::Simulator;
@@ -14,22 +14,23 @@ use rand::Rng;
 use rayon::prelude::*;
 use std::cmp::Ordering;
 
-/// Draws behind a range where nobody says otherwise. Margins are made with as many. With 40 of
-/// them, what calibrations' trials were off by in the median depended on the seed by a tenth of
-/// a percent; with 100, by half of that, and the errors are that much smaller.
+/// The number of draws behind a range, unless the caller says otherwise; margins are computed with
+/// as many. With 40 draws, the median error of calibrations' trials depended on the seed by a tenth
+/// of a percent. With 100 it depends on it by half of that, and the errors are smaller by as much.
 pub const DRAWS: usize = 100;
 
-/// A predicted body: the makespans of profiles drawn from the fitted one's scatter, and the
-/// timeline of the one in the middle. With the fitted profile itself, an operation may just
-/// miss a look of its engine that most of the machines it stands for catch.
+/// A predicted body: its makespans under profiles drawn from the scatter of the fitted one, and the
+/// timeline of the median draw. That timeline stands for the machine better than one under the
+/// fitted profile itself, in which an operation may narrowly miss a poll of its engine that most
+/// draws catch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Forecast {
     pub timeline: Timeline,
-    /// Makespans under the draws, in the order of the draws: the i-th draw of
-    /// every forecast with the same seed is of the same machine.
+    /// Makespans under the draws, in order. The i-th draws of all forecasts with the same seed are
+    /// of the same machine.
     pub draws: Vec<Span>,
-    /// What calibration's trials of such plans have both ends of the range moved by, as in
-    /// [`Margin::score`](crate::profile::Margin::score).
+    /// By how much both ends of the range are moved, from the calibration's trials of plans of this
+    /// kind, on the scale of [`Margin::score`](crate::profile::Margin::score).
     pub margin: f64,
 }
 
@@ -38,8 +39,8 @@ impl Forecast {
         self.timeline.makespan
     }
 
-    /// The range that holds the true time nine times out of ten: that of the draws, with both ends
-    /// moved by the margin. It always holds the prediction.
+    /// The range that holds the true time nine times out of ten: the 5% and 95% quantiles of the
+    /// draws, with both ends moved by the margin. It always contains the prediction.
     pub fn interval(&self) -> (Span, Span) {
         let draws: Vec<f64> = self.draws.iter().map(|span| span.nanos_f64()).collect();
         let middle = self.makespan().nanos_f64();
@@ -54,8 +55,8 @@ impl Forecast {
         (moved(low, -1.0), moved(high, 1.0))
     }
 
-    /// Whether the draws do not settle which of the two is faster: neither is in nine draws out
-    /// of ten. Without draws, whether both take as long.
+    /// Whether the draws leave open which of the two is faster: neither is faster in nine draws of
+    /// ten. Without draws, whether both take equally long.
     pub fn ties_with(&self, other: &Self) -> bool {
         if self.draws.is_empty() {
             return self.makespan() == other.makespan();
@@ -69,7 +70,7 @@ impl Forecast {
     }
 }
 
-/// The share of draws in which the faster of two plans is faster.
+/// The share of draws that settles which of two plans is faster.
 const SETTLED: f64 = 0.9;
 
 /// Predicts a plan's body with its uncertainty.
@@ -87,7 +88,8 @@ pub fn forecast(
     forecast_on(plan, profile, &machines)
 }
 
-/// Predicts several plans under the same draws, on all threads.
+/// Predicts several plans under the same draws, on all CPU threads. The results are in the order of
+/// the plans.
 pub fn forecast_all(
     plans: &[Plan],
     profile: &Profile,
@@ -121,7 +123,7 @@ fn forecast_on(
     Ok(Forecast { timeline, draws, margin })
 }
 
-/// A machine that a calibration could have come from, and the luck that a plan has on it.
+/// A machine from which the calibration could have come, and the random numbers for a plan on it.
 struct Machine {
     profile: Profile,
     luck: Antithetic,
@@ -135,7 +137,7 @@ fn drawn_machines(profile: &Profile, draws: usize, seed: u64) -> Vec<Machine> {
     (0..draws).map(machine).collect()
 }
 
-/// The profile with every model scaled once, by its own scatter.
+/// The profile with every model scaled once, each by its own scatter.
 fn drawn(profile: &Profile, random: &mut Antithetic) -> Profile {
     let mut machine = profile.clone();
     let calls = &mut machine.calls;
@@ -201,7 +203,8 @@ fn drawn(profile: &Profile, random: &mut Antithetic) -> Profile {
     machine
 }
 
-/// Last of all, so that the same seed draws the same first device without others.
+/// Scales the models of several GPUs. This comes last, so that a seed draws the same first device
+/// with and without others.
 fn draw_multi_gpu(several: &mut MultiGpu, random: &mut Antithetic) {
     let MultiGpu { use_device, peer_copy, start_peer_copy, crossing, .. } = several;
     for estimate in [use_device, peer_copy, start_peer_copy, crossing].into_iter().flatten() {
@@ -221,7 +224,8 @@ fn draw_multi_gpu(several: &mut MultiGpu, random: &mut Antithetic) {
     }
 }
 
-/// Of one with two values, either, as often as it was seen.
+/// A drawn value of an estimate. For a bimodal estimate, a mode is drawn first, with its observed
+/// probability.
 fn drawn_estimate(estimate: &Estimate, random: &mut Antithetic) -> Estimate {
     let other = estimate.other.filter(|other| random.random::<f64>() < other.share);
     let ns = other.map_or(estimate.ns, |other| other.ns) * factor(estimate.scatter, random);

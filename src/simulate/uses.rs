@@ -1,10 +1,10 @@
-//! What was used since a range of memory was, byte by byte.
+//! What was used since a range of memory was last used, byte by byte.
 
 use crate::plan::{AllocationId, Slice};
 use crate::units::Bytes;
 use std::collections::BTreeMap;
 
-/// A use of some bytes, each at its latest: who by, and which of all uses.
+/// The latest use of some bytes: where they end, its number among all uses, and who made it.
 #[derive(Clone, Copy)]
 struct Use<B> {
     end: Bytes,
@@ -12,24 +12,24 @@ struct Use<B> {
     by: B,
 }
 
-/// Ranges of bytes, none overlapping another, each with its latest use.
+/// Non-overlapping ranges of bytes, each with its latest use.
 pub(super) struct Uses<B> {
-    /// By where they begin.
+    /// By where the ranges begin.
     ranges: BTreeMap<(AllocationId, Bytes), Use<B>>,
-    /// The bytes that were last used at each place in the order of all uses, summed up as a
-    /// tree: of the sums of any stretch, a few are enough (Fenwick, "A New Data Structure for
-    /// Cumulative Frequency Tables", Software: Practice and Experience 1994).
+    /// The bytes whose latest use has each number, summed as a tree in which the sum of any stretch
+    /// takes a few steps (Fenwick, "A New Data Structure for Cumulative Frequency Tables",
+    /// Software: Practice and Experience 1994).
     sums: Vec<u64>,
     count: usize,
 }
 
 impl<B: Copy> Uses<B> {
-    /// For so many of them at most.
+    /// Room for at most `most` uses.
     pub fn new(most: usize) -> Self {
         Self { ranges: BTreeMap::new(), sums: vec![0; most + 1], count: 0 }
     }
 
-    /// The latest use of all.
+    /// Notes a use of the slice, now the latest of all.
     pub fn note(&mut self, slice: &Slice, by: B) {
         if slice.length == Bytes::ZERO {
             return;
@@ -39,7 +39,8 @@ impl<B: Copy> Uses<B> {
         self.insert(slice.allocation, slice.offset, Use { end: slice.end(), at: self.count, by });
     }
 
-    /// As if nobody had used what lies there; gives who did last.
+    /// Forgets all uses of the slice; returns who made the forgotten ones, the last in memory
+    /// first.
     pub fn forget(&mut self, slice: &Slice) -> Vec<B> {
         let id = slice.allocation;
         let overlapping: Vec<_> = self.overlapping(slice).collect();
@@ -56,14 +57,15 @@ impl<B: Copy> Uses<B> {
         overlapping.into_iter().map(|(_, used)| used.by).collect()
     }
 
-    /// Who used it last, as far as its middle goes: ends may be others' halos.
+    /// Who used the slice last. Its middle decides, because its ends may be halos of others.
     pub fn last_by(&self, slice: &Slice) -> Option<B> {
         self.last(slice).map(|used| used.by)
     }
 
-    /// The bytes of all that was used since a slice was, and of what is used with it now: its
-    /// stack distance (Mattson, Gecsei, Slutz, Traiger, "Evaluation Techniques for Storage
-    /// Hierarchies", IBM Systems Journal 1970). `None` if it was not used.
+    /// The stack distance of a slice: the bytes of everything that was used since the slice was,
+    /// including what is used along with it now (Mattson, Gecsei, Slutz, Traiger, "Evaluation
+    /// Techniques for Storage Hierarchies", IBM Systems Journal 1970). `None` if the slice was not
+    /// used.
     pub fn since(&self, slice: &Slice, now: &[Slice]) -> Option<Bytes> {
         let then = self.last(slice)?.at;
         let others = now.iter().filter(|one| self.last(one).is_none_or(|used| used.at < then));
@@ -77,7 +79,7 @@ impl<B: Copy> Uses<B> {
         self.overlapping(&found).next().map(|(_, used)| used)
     }
 
-    /// The last one first.
+    /// The ranges that overlap a slice, the last in memory first.
     fn overlapping(&self, slice: &Slice) -> impl Iterator<Item = (Bytes, Use<B>)> {
         let (id, start) = (slice.allocation, slice.offset);
         let before_end = self.ranges.range((id, Bytes::ZERO)..(id, slice.end())).rev();
@@ -97,7 +99,7 @@ impl<B: Copy> Uses<B> {
         }
     }
 
-    /// Of what was last used at the first so many places.
+    /// The bytes whose latest use is one of the first `places`.
     fn sum(&self, mut places: usize) -> u64 {
         let mut sum = 0_u64;
         while places > 0 {
@@ -128,10 +130,10 @@ mod tests {
         assert_eq!(since(&uses, &a, &[a]), Some(111));
         assert_eq!(since(&uses, &c, &[c]), Some(11));
         assert_eq!(since(&uses, &b, &[b]), Some(10));
-        // With it, others are used.
+        // Slices that are used along with it now count, too.
         assert_eq!(since(&uses, &b, &[b, c]), Some(11));
         assert_eq!(since(&uses, &a, &[a, b]), Some(111));
-        // Some of the first is overwritten: not its middle, then all.
+        // Part of the first slice is overwritten, without its middle; then all of it.
         uses.forget(&slice(0, 96, 4));
         assert_eq!(since(&uses, &a, &[a]), Some(107));
         assert_eq!(since(&uses, &c, &[c, a]), Some(11 + 100));
@@ -146,7 +148,7 @@ mod tests {
         let with_halo = slice(0, 190, 120);
         assert_eq!(uses.last_by(&with_halo), Some(2));
         assert_eq!(uses.since(&with_halo, &[with_halo]), Some(Bytes::new(200)));
-        // What it takes of its neighbours is counted once.
+        // Bytes that it shares with its neighbours count once.
         uses.note(&with_halo, 9);
         let all: Vec<_> = [0, 100, 200, 300].map(|at| uses.last_by(&slice(0, at, 100))).into();
         assert_eq!(all, [Some(0), Some(1), Some(9), Some(3)]);
@@ -162,15 +164,15 @@ mod tests {
         for (at, from) in [(0, 100), (2, 100), (1, 0)] {
             assert_eq!(forget(&mut uses, at, from, 100), 0);
         }
-        // From the middle: both ends are left.
+        // From the middle of a range, so both of its ends are left.
         assert_eq!(forget(&mut uses, 1, 140, 20), 1);
         assert_eq!(forget(&mut uses, 1, 140, 20), 0);
         assert_eq!(forget(&mut uses, 1, 139, 2), 1);
         assert_eq!(forget(&mut uses, 1, 139, 21), 0);
-        // Several at once, then nothing.
+        // Several ranges at once; then there is nothing left.
         assert_eq!(forget(&mut uses, 1, 0, 300), 2);
         assert_eq!(forget(&mut uses, 1, 0, 300), 0);
-        // Written once more, over its own edge.
+        // A range that is written again, across its own edge.
         uses.note(&slice(1, 0, 10), 2);
         uses.note(&slice(1, 5, 10), 3);
         assert_eq!(uses.forget(&slice(1, 0, 15)), [3, 2]);

@@ -1,4 +1,4 @@
-//! Copies of both directions at once, and beside kernels.
+//! How copies slow each other in opposite directions, and how kernels slow them.
 
 use super::{Copies, ENGINES, Engine, running};
 use crate::simulate::entries::EntryId;
@@ -8,28 +8,29 @@ use crate::simulate::program::{Class, Program};
 use crate::simulate::shares::MOST_SLOWDOWN;
 use crate::units::{Instant, Span};
 
-/// A copy among others.
+/// A copy under way as a flow on its links.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Met {
     pub flow: FlowId,
-    /// Nanoseconds more, at its speed beside the other direction, at most, if that is busy when
-    /// it starts.
+    /// The longest delay in nanoseconds, at its speed beside the other direction, that it gets if
+    /// the other direction is busy when it starts.
     pub delay: f64,
-    /// What of that it has been given.
+    /// The part of that delay that it was given.
     pub delayed: f64,
-    /// Nanoseconds more, at its full speed, at least, if kernels are at work while it is under
-    /// way; none once it has been given them. (Rows of 36 KiB to an H100 took 3.2 us a copy, 4.2
-    /// beside as many to the host, 4.0 to 4.3 beside kernels and 4.5 beside both.)
+    /// Nanoseconds that it takes longer, at full speed, if kernels run while it is under way; 0
+    /// once it was given them. They are not added to the delay: the larger of both counts. (Rows of
+    /// 36 KiB to an H100 took 3.2 us a copy, 4.2 beside as many to the host, 4.0 to 4.3 beside
+    /// kernels and 4.5 beside both.)
     pub beside_kernels: f64,
-    /// Nanoseconds for which its data is under way.
+    /// Nanoseconds for which its data is on the link.
     pub data: f64,
-    /// Nanoseconds behind the last of its data.
+    /// Nanoseconds after the last of its data.
     pub fixed: f64,
-    /// One of a graph: the commands behind it are in the engine's hands as well.
+    /// Whether it is a node of a graph. The engine then has the commands behind it in hand as well.
     pub in_graph: bool,
 }
 
-/// Makes a copy a flow.
+/// Adds the copy that an engine has just started to the links, as a flow.
 pub(super) fn meet(
     links: &mut Links,
     program: &Program<'_>,
@@ -50,17 +51,18 @@ pub(super) fn meet(
     Met { flow, delay, delayed, beside_kernels, data, fixed, in_graph }
 }
 
-/// A copy that has just started finds the other direction busy; `before`: which
-/// were busy when it had not.
+/// Delays copies that have just started and find the other direction busy. `before` says which
+/// engines were busy before these copies started.
 ///
-/// It waits for data that is ahead of what it asks for, and so for no more than there is: on an
-/// H200, a copy to the host that was called for in the middle of one of 128 KiB to the device
-/// read its first word 2.3, 1.5 and 0.7 us late with as much of that one's data to come, and in
-/// time behind the last of it. (Both are taken to be slowed alike.) But where both engines go
-/// from copy to copy at once, or have the commands of a graph to go through, they wait for each
-/// other whatever the copies carry, as they did when the delay was measured: rows of 4 bytes to
-/// the host and 28 KiB to the device took 1.5 and 3.0 us a copy alone, and both 3.5 beside each
-/// other.
+/// A copy waits for data that is ahead of what it asks for, so it waits no longer than there is
+/// such data. On an H200, a copy to the host that was called for in the middle of one of 128 KiB to
+/// the device read its first word 2.3, 1.5 and 0.7 us late with as much of the other's data to
+/// come, and in time after the last of it. (Both directions are taken to be slowed alike.)
+///
+/// It is different where both engines go from copy to copy without a pause, or have the commands of
+/// a graph to go through. They wait for each other whatever the copies carry, as they did when the
+/// delay was measured: rows of 4 bytes to the host and of 28 KiB to the device took 1.5 and 3.0 us
+/// a copy alone, and 3.5 us each beside each other.
 pub(super) fn delay_beside_each_other(engines: &mut [Engine; ENGINES], before: [bool; ENGINES]) {
     let [down, up, _] = engines;
     if !(down.is_busy() && up.is_busy()) {
@@ -78,7 +80,7 @@ pub(super) fn delay_beside_each_other(engines: &mut [Engine; ENGINES], before: [
 }
 
 impl Copies {
-    /// A kernel of a device is at work from now on, beside the copies that are under way.
+    /// A kernel of a device runs from now on, beside the copies under way.
     pub fn begin_kernel(&mut self, device: usize, now: Instant) {
         self.kernels[device] += 1;
         for engine in self.engines[device].iter_mut().filter(|engine| engine.is_busy()) {
@@ -90,15 +92,15 @@ impl Copies {
             running(&mut self.engines).map(|engine| engine.end).min().unwrap_or(Instant::NEVER);
     }
 
-    /// And no longer.
+    /// A kernel of a device has ended.
     pub fn end_kernel(&mut self, device: usize) {
         self.kernels[device] -= 1;
     }
 }
 
 impl Engine {
-    /// The copy under way has kernels beside it: that makes it longer once, whatever its speed, and
-    /// no more of it is data.
+    /// Lengthens the copy under way because kernels run beside it. It happens once for each copy
+    /// and does not depend on its speed, and the extra time carries no data.
     pub fn meet_kernels(&mut self) {
         let Some(met) = &mut self.met else { return };
         let longer = std::mem::take(&mut met.beside_kernels) * self.speed;

@@ -1,4 +1,4 @@
-//! What the host does while time stands still: its calls up to one in which it has to
+//! The host's calls, made while simulated time stands still, up to one in which the host has to
 //! wait.
 
 use super::{Event, Simulator};
@@ -23,7 +23,8 @@ impl Simulator {
             if !PLAIN && class.may_go_inline {
                 let drained = self.streams.is_drained(program, item.stream);
                 if !drained && self.now < self.host.reached {
-                    // What the stream has to do by then is only known then.
+                    // How much the stream still has to do when the call is made is only known at
+                    // that time.
                     self.host.blocked = Blocked::Returning;
                     self.queue.schedule(self.host.reached, Event::HostLooks);
                     return;
@@ -56,7 +57,8 @@ impl Simulator {
         }
     }
 
-    /// Issues calls up to one that goes by what the device does; gives what they are.
+    /// Issues calls up to the next one that depends on what the device does, and returns the
+    /// stretch they form.
     fn run_ahead<O: Observer, const PLAIN: bool>(
         &mut self,
         program: &Program<'_>,
@@ -73,7 +75,7 @@ impl Simulator {
         stretch
     }
 
-    /// Lets streams go on that had nothing to do, up to a call.
+    /// Lets streams that had nothing to do go on with what was issued before the call `until`.
     fn wake<O: Observer, const PLAIN: bool>(&mut self, program: &Program<'_>, until: ItemId) {
         while let Some(stream) = self.streams.next_issued(program, until) {
             self.advance::<O, PLAIN>(program, stream);

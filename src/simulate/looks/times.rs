@@ -1,4 +1,4 @@
-//! What the looks of a program's engines go by.
+//! When the engines of a program poll: the data that polling depends on.
 
 use super::engine_of;
 use crate::plan::{Behind, Direction, Graph};
@@ -15,33 +15,37 @@ const TICKS: u64 = 8;
 
 type ByKinds = [[Span; OperationKind::COUNT]; OperationKind::COUNT];
 
-/// How engines look, on a machine where that is known.
+/// How engines poll, on a machine where that is known.
 #[derive(Debug, Clone)]
 pub(in crate::simulate) struct LookTimes {
-    /// From one edge of the clock to the next, and when the first of them is.
+    /// From one edge of the clock to the next; `first_edge` is the first edge of the pass.
     tick: Span,
     first_edge: Span,
-    /// From the arrival of an operation to when its periods begin to count, by the copies that
-    /// are under way then, or kernels for none, and its own kind.
+    /// From the arrival of an operation to when its periods begin to count. The first index is the
+    /// kind of copy under way then, or kernel if there is none; the second is the operation's own
+    /// kind.
     after: ByKinds,
-    /// The same over how long the copy is under way, of those pairs for which that is known.
+    /// For pairs of kinds for which it is known: from the arrival to when periods begin to count,
+    /// over how long the copy has been under way.
     under_way: Vec<(OperationKind, OperationKind, Curve)>,
-    /// The same of nodes of graphs, by the kind of what they have to follow.
+    /// From the arrival of a graph's node to when its periods begin to count, by the kind of what
+    /// it follows and its own.
     in_graphs: ByKinds,
-    /// Copies to the host that graphs begin with.
+    /// Copies to the host with which graphs begin.
     first_out: Vec<ItemId>,
-    /// The same of nodes behind other copies to the host.
+    /// From the arrival of a node behind any other copy to the host to when its periods begin to
+    /// count, by its kind.
     behind_out: [Span; OperationKind::COUNT],
-    /// What arrives at each engine, device by device and kind by kind, in order of issue.
-    /// Of what comes with others, only the first arrives.
+    /// The operations that arrive at each engine, by device and kind, in order of issue. Of
+    /// operations that arrive together, only the first is listed.
     pub(super) arrivals: Vec<Vec<EntryId>>,
-    /// For each entry, the one before it in its stream that the same engine does.
+    /// For each entry, the one before it in its stream that uses the same engine.
     before: Vec<EntryId>,
 }
 
 impl LookTimes {
-    /// Those of a program whose entries are known; `phase`, from 0 to 1: how far into a tick of
-    /// the engines' clock a pass begins.
+    /// The polling of a program whose entries are known; `None` if the profile does not know any.
+    /// `phase`, from 0 to 1, is how far into a tick of the engines' clock a pass begins.
     pub fn new(program: &Program<'_>, phase: f64) -> Option<Self> {
         let looks = program.profile.latency.looks.as_ref()?;
         let [mut after, in_graphs] = [&looks.after, &looks.in_graphs].map(|pairs| {
@@ -51,7 +55,8 @@ impl LookTimes {
             }
             after
         });
-        // Kernels have nothing to find out about other kernels: as for copies, then.
+        // Kernels never wait for other kernels by polling, so the least of what copies take stands
+        // in.
         let behind_kernels = looks.after.iter().filter(|pair| pair.from == OperationKind::Kernel);
         let least = behind_kernels.map(|pair| pair.time.span()).min().unwrap_or_default();
         after[OperationKind::Kernel as usize][OperationKind::Kernel as usize] = least;
@@ -90,10 +95,10 @@ impl LookTimes {
         })
     }
 
-    /// From when on an operation that came too early is looked for in periods, counted from
-    /// its arrival `then`. A command comes down the link behind the data that is under way
-    /// (on an H200, any kernel launched beside a copy to the device starts 2.0 us later). A
-    /// little of it is there without any copies.
+    /// From its arrival at `then` to when polling periods of an operation that came too early begin
+    /// to count. A command comes down the link behind the data that is under way (on an H200, any
+    /// kernel launched beside a copy to the device starts 2.0 us later). A small part of that time
+    /// is there without any copies.
     pub fn after(
         &self,
         copies: &Copies,
@@ -107,15 +112,16 @@ impl LookTimes {
             let after = pair.map_or(self.after[from as usize][kind as usize], |(.., curve)| {
                 Span::from_nanos_f64(curve.within(then.since(since).nanos_f64()))
             });
-            // It waits for data that is ahead of it, and so for no more than there is.
+            // It waits for data that is ahead of it, so for no longer than there is such data.
             Some(until.map_or(after, |until| after.min(until.since(then))))
         };
         let alone = self.after[OperationKind::Kernel as usize][kind as usize];
         Direction::BOTH.into_iter().filter_map(beside).fold(alone, Span::max)
     }
 
-    /// The same of a node of a graph behind another one, as measured of two that are a graph. A
-    /// copy to the host that it begins with holds up what is behind it (by 1.2 us on an H200).
+    /// From its arrival to when polling periods of a node behind another node begin to count, as
+    /// measured with graphs of two nodes. A copy to the host with which a graph begins holds up
+    /// what is behind it (by 1.2 us on an H200).
     pub fn after_node(&self, (from, node): (OperationKind, ItemId), kind: OperationKind) -> Span {
         if from == OperationKind::CopyOut && !self.first_out.contains(&node) {
             return self.behind_out[kind as usize];
@@ -123,12 +129,12 @@ impl LookTimes {
         self.in_graphs[from as usize][kind as usize]
     }
 
-    /// The first look that finds what is there from `ready` on, if looks count from `first`.
-    /// Until then the last look is always just over.
+    /// The first poll at or after `ready`, if periods count from `first`. Up to `first`, a poll is
+    /// always just over.
     pub fn next(&self, first: Instant, ready: Instant) -> Instant {
         let tick = self.tick.nanos();
-        // What they count from is known in the mean, as if the eighth edge were a whole
-        // period away; it is half a tick less.
+        // What periods count from was fitted for the average, as if the eighth edge were a whole
+        // period away. On average it is half a tick less.
         let from = ready.min(first + self.half_a_tick());
         let look = from + Span::from_nanos(TICKS * tick - self.since_edge(from));
         let periods = ready.since(look.min(ready)).nanos().div_ceil(TICKS * tick);
@@ -144,21 +150,21 @@ impl LookTimes {
         Span::from_nanos(self.tick.nanos() / 2)
     }
 
-    /// From when looks count if a doorbell has rung for what lies behind something that waits;
-    /// `None` if that changes nothing.
+    /// From when periods count after a doorbell has rung for work that lies behind a waiting
+    /// operation; `None` if the ring changes nothing.
     pub(super) fn rung_anew(&self, ring: Instant) -> Option<Instant> {
         let is_heeded = self.since_edge(ring) < self.half_a_tick().nanos();
         is_heeded.then(|| ring.earlier_by(self.half_a_tick()))
     }
 
-    /// Whether something lies behind what its engine has not done yet.
+    /// Whether an operation lies in its stream behind one that its engine has not finished yet.
     pub(super) fn is_behind(&self, streams: &Streams, stream: u16, id: EntryId) -> bool {
         let before = self.before[id as usize];
         before != NONE && !streams.is_over(stream, before)
     }
 }
 
-/// Of nodes behind a copy to the host: what was measured, or of the third kind if that is less.
+/// Times of nodes behind a copy to the host inside a graph, by kind: the least of those measured.
 fn behind_out(pairs: &[LooksAfter]) -> [Span; OperationKind::COUNT] {
     std::array::from_fn(|kind| {
         let behind = pairs.iter().filter(|pair| pair.to as usize == kind);
@@ -166,16 +172,16 @@ fn behind_out(pairs: &[LooksAfter]) -> [Span; OperationKind::COUNT] {
     })
 }
 
-/// Whether it is a copy to the host that a graph begins with.
+/// Whether a call is a copy to the host with which a graph begins.
 fn is_first_out(program: &Program<'_>, id: ItemId) -> bool {
     let before = |graph: &Graph| graph.before(id as usize);
     program.items[id as usize].sort == Sort::Operation(OperationKind::CopyOut)
         && program.graph_at(id as usize).and_then(before).map(|b| b.behind) == Some(Behind::Nothing)
 }
 
-/// Whether it does not come to the device with what is before it. A graph's branches go to
-/// several channels, part by part as its launch goes on; one branch alone goes to one channel,
-/// and comes as a whole.
+/// Whether an operation arrives at the device by itself, not together with the one before. A
+/// graph's branches go to several channels, part by part as the launch proceeds. A graph with one
+/// branch goes to one channel, as a whole.
 fn comes_by_itself(program: &Program<'_>, id: EntryId) -> bool {
     let class = program.class_in(id);
     let call = program.entries.list[id as usize].item as usize;
@@ -187,7 +193,7 @@ fn comes_by_itself(program: &Program<'_>, id: EntryId) -> bool {
 mod tests {
     use super::*;
 
-    /// Wherever they lie, and however short they are.
+    /// Wherever the edges lie, and however short the ticks are.
     #[test]
     fn looks_are_at_edges_and_a_period_apart_in_the_mean() {
         for tick in [1, 2, 750, 1_023] {

@@ -1,12 +1,11 @@
-//! The legacy default stream, which holds back blocking streams and is held back by
-//! them.
+//! The legacy default stream: a barrier that holds back blocking streams, and is held back by them.
 
 use super::Streams;
 use crate::simulate::operation::NONE;
 use crate::simulate::program::Program;
 
 impl Streams {
-    /// Who is behind it across the barrier is to be looked at as well.
+    /// Marks the streams held back at the barrier to be looked at again.
     #[cold]
     pub(super) fn let_go(&mut self, program: &Program<'_>) {
         for &other in &program.barrier {
@@ -17,8 +16,8 @@ impl Streams {
         }
     }
 
-    /// Whether the head of a stream has to stay behind the barrier that the
-    /// legacy default stream is; if not, it has to follow what was before it.
+    /// Whether the head of a stream has to stay behind the barrier of the legacy default stream. If
+    /// not, it has to follow what came before it across the barrier.
     #[cold]
     pub(super) fn holds_back(&mut self, program: &Program<'_>, index: u16) -> bool {
         let stream = &self.streams[usize::from(index)];

@@ -1,5 +1,6 @@
-//! What the head of a stream follows: the operation before it, and those that it, or
-//! marks before it, waited for. What each hand-over takes is worked out in [`Start`].
+//! What the head of a stream follows: the operation before it, the events that it waits for, and
+//! those that records and waits before it waited for. [`Start`] works out what each hand-over
+//! takes.
 
 use super::{Engines, Streams};
 use crate::profile::OperationKind;
@@ -15,15 +16,15 @@ pub(super) struct Behind<'p> {
     pub entry: &'p Entry,
     pub class: &'p Class,
     pub kind: OperationKind,
-    /// The first of its kind since its stream was last empty.
+    /// Whether it is the first of its kind since its stream was last empty.
     pub is_first: bool,
     /// When it was issued, and when it reaches the device.
     pub arrival: (Instant, Instant),
 }
 
 impl Streams {
-    /// When an operation of a plain program may start for which no hand-over takes time:
-    /// as soon as all is over that it follows.
+    /// When an operation of a plain program may start, if no hand-over to it takes time: as soon as
+    /// everything that it follows is over.
     #[inline(always)]
     pub(super) fn follow_at_once(&self, program: &Program<'_>, behind: &Behind<'_>) -> Instant {
         let &Behind { entry, arrival, .. } = behind;
@@ -37,7 +38,8 @@ impl Streams {
         time
     }
 
-    /// The same where hand-overs may take time.
+    /// When an operation of a plain program may start, if hand-overs to it may take time. See
+    /// [`Streams::follow`].
     #[inline(never)]
     pub(super) fn follow_at_a_price<O: Observer>(
         &mut self,
@@ -48,8 +50,8 @@ impl Streams {
         self.follow::<O>(program, behind, (0.0, engines))
     }
 
-    /// When an operation may start, by everything that it has to follow; if its engine has to
-    /// find out, from when it looks.
+    /// When an operation may start, given everything that it has to follow. If its engine has to
+    /// find that out by polling, also from when polling periods count.
     #[inline(always)]
     pub(super) fn follow<O: Observer>(
         &mut self,

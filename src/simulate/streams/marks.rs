@@ -1,4 +1,4 @@
-//! Records and waits that are an entry of their own.
+//! Records and waits that are entries of their own.
 
 use super::Streams;
 use crate::simulate::entries::{Entry, EntryId, Wait};
@@ -7,8 +7,8 @@ use crate::simulate::program::{Program, Sort};
 use crate::units::Instant;
 
 impl Streams {
-    /// Lets a stream go on past such an entry at its head, until that is an operation that
-    /// may start, and gives that.
+    /// Lets a stream pass such entries at its head, until the head is an operation that may start,
+    /// and returns that operation.
     #[cold]
     pub(super) fn advance_past<'p>(
         &mut self,
@@ -41,14 +41,14 @@ impl Streams {
         self.let_follow::<false>(program, index, waiter);
     }
 
-    /// Notes what those have to follow that wait for a record.
+    /// Notes what has to be followed by those who wait for a record.
     fn record(&mut self, index: u16, entry: &Entry, issued: Instant) {
         let stream = &mut self.streams[usize::from(index)];
         let mut ending = stream.last;
         if ending.time < issued {
             ending = Ending { time: issued, item: entry.item, device: stream.device, ..ending };
         }
-        // What the stream itself still has to follow, its waiters have to as well.
+        // Whoever waits for the record also waits for what the stream itself still has to follow.
         for other in &stream.awaited {
             if other.time > ending.time {
                 ending = *other;

@@ -1,4 +1,4 @@
-//! What streams that wait cost those that run kernels, and copies to the device.
+//! What waiting streams cost: running kernels, and copies to the device.
 
 use super::{Engines, Streams};
 use crate::profile::OperationKind;
@@ -7,9 +7,8 @@ use crate::simulate::program::{Program, Sort};
 use crate::units::Instant;
 
 impl Streams {
-    /// What a kernel behind a kernel pays for other streams that the device has
-    /// to look after: those with a kernel that waits for something else than a
-    /// kernel before it.
+    /// Nanoseconds that a kernel behind another kernel pays for other streams that the device has
+    /// to look after: those whose next kernel waits for something else than the kernel before it.
     #[cold]
     pub(super) fn polling(
         &mut self,
@@ -35,8 +34,8 @@ impl Streams {
         program.profile.polling(others, [down, up])
     }
 
-    /// How many times longer a copy to a device takes for kernels that wait in its streams.
-    /// Where some run first, those behind them wait for nearly all of the copy.
+    /// How many times longer a copy to a device takes because of kernels that wait in its streams.
+    /// Where some kernels run first, those behind them wait for nearly all of the copy.
     #[cold]
     pub fn refetching(&mut self, program: &Program<'_>, device: usize, now: Instant) -> f64 {
         let (mut streams, mut kernels) = (0, 0);
@@ -51,9 +50,9 @@ impl Streams {
         program.profile.link.refetching(streams, mean)
     }
 
-    /// The kernels that a stream holds: launched by now, and still before it. And how many
-    /// of these come first that have nothing to wait for but each other. To be asked of times
-    /// that never go back.
+    /// Two numbers of kernels in a stream: how many have been launched by `now` and not ended, and
+    /// how many of these, from the head on, wait for nothing but each other. The time `now` must
+    /// never go back from call to call.
     fn held(&mut self, program: &Program<'_>, index: u16, now: Instant) -> (u32, u32) {
         let Self { streams, delays, until, .. } = self;
         let stream = &mut streams[usize::from(index)];

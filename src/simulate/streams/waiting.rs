@@ -1,4 +1,4 @@
-//! What heads of streams wait for in other streams, and who waits there.
+//! What the heads of streams wait for in other streams, and which streams wait there.
 
 use super::{NOBODY, Streams};
 use crate::simulate::entries::{Recording, Wait};
@@ -7,7 +7,7 @@ use crate::simulate::program::Program;
 use std::ops::Range;
 
 impl Streams {
-    /// Takes a wait off a stream if what it is for has happened.
+    /// Passes a wait of a stream's head, if what it waits for has happened.
     #[inline(always)]
     pub(super) fn pass_wait(&mut self, program: &Program<'_>, index: u16, wait: u32) -> bool {
         let Wait { issued, item, ref until } = program.entries.waits[wait as usize];
@@ -40,7 +40,7 @@ impl Streams {
         self.streams[usize::from(until.stream)].waiter = index;
     }
 
-    /// The same behind another one.
+    /// Queues a stream up for a recording when `before` waits in the list for an earlier one.
     #[cold]
     fn queue_up_behind(&mut self, mut before: u16, index: u16, until: &Recording) {
         let mut next = self.streams[usize::from(before)].next;
@@ -53,7 +53,7 @@ impl Streams {
         self.streams[usize::from(before)].next = index;
     }
 
-    /// Takes several waits off a stream, as far as what they are for has happened.
+    /// Passes several waits of a stream's head; returns whether all have passed.
     #[cold]
     pub(super) fn pass_waits(
         &mut self,
@@ -64,7 +64,7 @@ impl Streams {
         waits.all(|wait| self.pass_wait(program, index, wait))
     }
 
-    /// Those that wait for what is over in a stream may go on.
+    /// Lets the streams go on that wait for what is now over in this stream.
     #[inline(always)]
     pub(super) fn free(&mut self, index: u16, mut waiter: u16) {
         let head = self.streams[usize::from(index)].head;
