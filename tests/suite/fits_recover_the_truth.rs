@@ -1,5 +1,5 @@
-//! Samples of a machine whose costs are known give those costs back, whatever
-//! else the machine did meanwhile.
+//! Fitting samples of a machine whose costs are known gives these costs back, whatever else the
+//! machine did during the measurement.
 
 mod both_ways;
 mod disturbed;
@@ -22,10 +22,10 @@ use rand_chacha::ChaCha8Rng;
 
 const DOWN: Direction = Direction::HostToDevice;
 
-/// A clock that is wrong now and then.
+/// A clock that scatters, and is badly wrong now and then.
 struct Clock {
     random: ChaCha8Rng,
-    /// Relative standard deviation of what it says.
+    /// Relative standard deviation of the times that it shows.
     scatter: f64,
     /// The share of times that are a thousand times too long.
     wild: f64,
@@ -36,7 +36,7 @@ impl Clock {
         Self { random: ChaCha8Rng::seed_from_u64(7), scatter, wild }
     }
 
-    /// What it says of so many nanoseconds.
+    /// The time that it shows for `ns` nanoseconds.
     fn time(&mut self, ns: f64) -> Span {
         let normal = (0..12).map(|_| self.random.random::<f64>()).sum::<f64>() - 6.0;
         let wild = if self.random.random::<f64>() < self.wild { 1_000.0 } else { 1.0 };
@@ -66,12 +66,12 @@ fn assert_within(found: f64, truth: f64, share: f64, what: impl std::fmt::Displa
     assert!(error.abs() <= share, "{what}: {found} for {truth}, {:.2}% off", 100.0 * error);
 }
 
-/// A copy's time over bytes: a fixed cost, a slow stretch, a step in the rate, and
-/// the link's rate from there.
+/// A copy's time over bytes: a fixed cost, a slow stretch, a step in the rate, and from there the
+/// rate of the link.
 const TRUTH: [(f64, f64); 4] =
     [(4.0, 2_600.0), (65_536.0, 4_200.0), (524_288.0, 14_000.0), (268_435_456.0, 4_900_000.0)];
 
-/// Chains of 2 and of 26 copies, each with 10 us around it.
+/// Chains of 2 and of 26 copies, each with 10 us for starting and ending.
 fn copies(clock: &mut Clock, samples: usize) -> Vec<Measurement> {
     let sizes = (2..=28).flat_map(|power| [1_u64 << power, 3 << (power - 1)]);
     let mut all = Vec::new();
@@ -114,7 +114,7 @@ fn five_sizes_are_enough_where_the_machine_is_straight() {
     let mut clock = Clock::new(0.01, 0.0);
     let mut all = Vec::new();
     for bytes in [4_u64 << 10, 64 << 10, 1 << 20, 16 << 20, 64 << 20] {
-        // Five times each, and a sixth in which the machine did something else.
+        // Each size is measured five times, and a sixth time while the machine did something else.
         let mut times = clock.times(truth(bytes as f64), 5);
         times.insert(2, Span::from_millis(100));
         all.push(measured(copy(bytes), 1, times));
@@ -130,7 +130,7 @@ fn five_sizes_are_enough_where_the_machine_is_straight() {
 fn a_wild_size_that_was_measured_once_is_belied_by_its_neighbours() {
     let sizes = [4_u64 << 10, 64 << 10, 1 << 20, 16 << 20, 64 << 20];
     let truth = |bytes: u64| 3_000.0 + bytes as f64 / 50.0;
-    // Too short at first cannot be told from a machine of a lower fixed cost.
+    // If the first size is too short, it looks like a lower fixed cost, so that case is left out.
     for (wild, ns) in [(0, 1e8), (1, 1e8), (2, 1e8), (3, 1e8), (1, 1.0), (2, 1.0), (3, 1.0)] {
         let once = sizes.into_iter().enumerate().map(|(at, bytes)| {
             let ns = if at == wild { ns } else { truth(bytes) };
@@ -146,7 +146,7 @@ fn a_wild_size_that_was_measured_once_is_belied_by_its_neighbours() {
     }
 }
 
-/// A chain of pairs takes one time or another, as the device happens to take turns.
+/// A chain of pairs that takes one of two times, as the device happens to take turns.
 fn bimodal(clock: &mut Clock, [usual, rare]: [f64; 2], share: f64, samples: usize) -> Vec<Span> {
     let count = (share * samples as f64).round() as usize;
     let time = |at: usize| if at * count % samples < count { rare } else { usual };
@@ -154,7 +154,7 @@ fn bimodal(clock: &mut Clock, [usual, rare]: [f64; 2], share: f64, samples: usiz
 }
 
 #[test]
-fn both_ways_of_a_quantity_are_kept_with_their_shares() {
+fn both_modes_of_a_quantity_are_kept_with_their_shares() {
     let call = Quantity::Call { call: TimedCall::Launch };
     let mut clock = Clock::new(0.03, 0.02);
     for (times, share, samples) in [
@@ -174,7 +174,7 @@ fn both_ways_of_a_quantity_are_kept_with_their_shares() {
 }
 
 #[test]
-fn a_chain_that_takes_two_ways_hands_over_in_two_ways() {
+fn a_bimodal_chain_gives_a_bimodal_hand_over() {
     let mut clock = Clock::new(0.01, 0.0);
     let mut all = Vec::new();
     for link in [Link::CopyIn, Link::CopyOut, Link::Kernel] {
@@ -182,7 +182,7 @@ fn a_chain_that_takes_two_ways_hands_over_in_two_ways() {
         all.push(measured(alone, 1, clock.times(2_000.0, 50)));
     }
     for links in CYCLES {
-        // 1 us for a hand-over, or 3.
+        // A hand-over takes 1 us or 3 us.
         let times = bimodal(&mut clock, [9_000.0, 15_000.0], 0.25, 100);
         all.push(measured(Quantity::Chain { links: links.to_vec(), across: false }, 1, times));
     }
@@ -198,7 +198,7 @@ fn a_chain_that_takes_two_ways_hands_over_in_two_ways() {
 }
 
 #[test]
-fn draws_go_both_ways_in_proportion() {
+fn draws_choose_modes_by_their_shares() {
     use hallway::plan::{Call, StreamId};
     let mut profile = machine();
     let launch = profile.calls.synchronize.as_mut().expect("known");
@@ -216,7 +216,7 @@ fn draws_go_both_ways_in_proportion() {
 }
 
 #[test]
-fn one_way_is_not_taken_for_two() {
+fn one_mode_is_not_taken_for_two() {
     let mut random = ChaCha8Rng::seed_from_u64(3);
     let mut uniform = move || random.random::<f64>();
     for _ in 0..300 {
@@ -228,7 +228,7 @@ fn one_way_is_not_taken_for_two() {
         assert_eq!(modes(&flat), None);
         let tailed: Vec<f64> = (0..60).map(|_| 100.0 - 30.0 * uniform().max(1e-9).ln()).collect();
         assert_eq!(modes(&tailed), None);
-        // One wild time is an accident.
+        // A single wild time is an accident, not a mode.
         let mut spiked = normal;
         spiked[7] = 1e6;
         assert_eq!(modes(&spiked), None);
@@ -244,7 +244,7 @@ fn what_is_left_of_a_time_is_never_negative() {
     let mut clock = Clock::new(0.2, 0.0);
     let mut all = Vec::new();
     let mut add = |quantity, ns| all.push(measured(quantity, 1, clock.times(ns, 9)));
-    // Round trips that take less than their parts, as no machine's do.
+    // The round trips take less than their parts, as they do on no machine.
     for call in [TimedCall::Launch, TimedCall::CopyIn, TimedCall::CopyOut, TimedCall::Synchronize] {
         add(Quantity::Call { call }, 5_000.0);
     }
@@ -263,8 +263,8 @@ fn what_is_left_of_a_time_is_never_negative() {
     assert_eq!([calls.record, calls.wait].map(|cost| cost.map(|c| c.ns)), [Some(0.0); 2]);
 }
 
-/// Copies of growing size, visited so often, each visit off by a share of its own but
-/// for the smallest and the largest, between which a straight line is right.
+/// Copies of growing size in `visits` visits. Each visit of a size is off by a share of its own,
+/// except for the smallest and the largest size, between which a straight line is right.
 fn visited(truth: impl Fn(f64) -> f64, visits: usize, drift: f64) -> Profile {
     let (mut between, mut within) = (Clock::new(drift, 0.0), Clock::new(0.001, 0.0));
     let mut all = Vec::new();
@@ -285,11 +285,11 @@ fn a_curve_follows_what_both_passes_saw_and_not_what_one_did() {
     let straight = |bytes: f64| 3_000.0 + bytes / 50.0;
     let step = |bytes: f64| straight(bytes) * if bytes > 1e6 { 1.04 } else { 1.0 };
     let knots = |profile: &Profile| profile.copies[0].time.knots.len();
-    // Each of 42 sizes is somewhere else in each pass: what bends is noise.
+    // Each of 42 sizes is off differently in each pass, so bends are noise.
     let [once, twice] = [1, 2].map(|visits| visited(straight, visits, 0.05));
     assert!(knots(&once) > 30, "{}", knots(&once));
     assert_eq!(knots(&twice), 2);
-    // A step that both passes saw is there, though it is smaller.
+    // Both passes see a step, so it is found although it is smaller.
     let sure = visited(step, 2, 0.001);
     for bytes in [1_u64 << 12, 1 << 18, 3 << 18, 1 << 20, 1 << 22, 1 << 26] {
         let found = sure.copy(DOWN, Bytes::new(bytes)).expect("known").nanos_f64();
@@ -297,8 +297,9 @@ fn a_curve_follows_what_both_passes_saw_and_not_what_one_did() {
     }
 }
 
-/// Five large sizes, each a percent or so off at the moments at which it was met: the last two say
-/// 53.1 GB/s. A size that takes a tenth longer than the others' rate is no such moment.
+/// Each of five large sizes is off by a percent or so, from the moments at which it was measured:
+/// the last two alone would give 53.1 GB/s. A size that takes a tenth longer than the rate of the
+/// others is off for another reason.
 #[test]
 fn large_copies_go_by_one_rate() {
     let sizes = [1_u64 << 12, 1 << 20, 16 << 20, 32 << 20, 64 << 20, 128 << 20, 256 << 20];
@@ -311,6 +312,7 @@ fn large_copies_go_by_one_rate() {
         link.down_bytes_per_second.expect("known").bytes_per_second() / 1e9
     };
     assert_within(rate([1.0, 1.0, 1.004, 0.996, 1.007, 0.99, 1.013]), 55.0, 0.01, "scattered");
-    // Which takes 1.1 times as long from there on, and so 1.2 for what is more than half of it.
+    // The last size takes 1.1 times as long, so the second half of its bytes takes 1.2 times as
+    // long.
     assert_within(rate([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.1]), 55.0 / 1.2, 0.01, "bent");
 }

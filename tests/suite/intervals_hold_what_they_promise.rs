@@ -1,5 +1,6 @@
-//! Another calibration finds a parameter inside its interval as often as promised,
-//! wherever drift is no longer than a pass, and there is none without two passes.
+//! Another calibration finds a parameter inside its interval as often as promised, wherever drift
+//! between calibrations is no larger than between passes. Without two passes there are no
+//! intervals.
 
 use super::machines::machine;
 use hallway::calibrate::Course;
@@ -19,18 +20,17 @@ fn normal(random: &mut ChaCha8Rng) -> f64 {
     (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0
 }
 
-/// Student's t with three degrees of freedom, which has no fourth moment, at the
-/// standard deviation of the other.
+/// Student's t with three degrees of freedom, which has no fourth moment, scaled to standard
+/// deviation 1.
 fn heavy_tailed(random: &mut ChaCha8Rng) -> f64 {
     let squares: f64 = (0..3).map(|_| normal(random).powi(2)).sum();
     normal(random) / squares.sqrt()
 }
 
-/// A deviate of standard deviation 1.
+/// Draws a number with standard deviation 1.
 type Deviate = fn(&mut ChaCha8Rng) -> f64;
 
-/// How a machine drifts, relatively: from visit to visit, and from one calibration to
-/// the next.
+/// How much a machine drifts, relatively, from visit to visit and from one calibration to the next.
 #[derive(Clone, Copy)]
 struct Drifts {
     deviate: Deviate,
@@ -38,10 +38,10 @@ struct Drifts {
     calibration: f64,
 }
 
-/// What takes how long, with shares of it that short times drift by more than long.
+/// Quantities and their true times, in nanoseconds.
 fn truth() -> Vec<(Quantity, f64)> {
     let mut truth = Vec::new();
-    // Rates that grow with the size, so that no curve is a straight line.
+    // The rates grow with the size, so that no curve is a straight line.
     for power in 3..=26 {
         let elements = 1_u64 << power;
         let slower = 20.0 * (elements as f64).sqrt();
@@ -54,7 +54,7 @@ fn truth() -> Vec<(Quantity, f64)> {
         let kernel = Quantity::Kernel { variant, elements };
         truth.push((kernel, 1_500.0 + slower + elements as f64 / 250.0));
     }
-    // A record takes next to nothing of what it was measured with.
+    // A record takes almost nothing compared to the launch it was measured with.
     for (call, ns) in [
         (TimedCall::Launch, 2_000.0),
         (TimedCall::LaunchAndRecord, 2_030.0),
@@ -99,8 +99,8 @@ fn compared(one: &Profile, other: &Profile) -> Agreement {
     Agreement::of([one, other], intervals)
 }
 
-/// The share of parameters that neighbours among so many calibrations find inside
-/// each other's intervals: of all, and of the sections.
+/// The share of parameters that adjacent calibrations find inside each other's intervals, for all
+/// parameters and by section.
 fn coverage(drifts: Drifts, calibrations: usize) -> BTreeMap<String, f64> {
     let random = &mut ChaCha8Rng::seed_from_u64(3);
     let profiles: Vec<Profile> =
@@ -146,18 +146,18 @@ fn what_drifts_is_less_sure_than_what_does_not() {
     };
     let copy = "copy(host-to-device).time";
     assert!(width(0.1, copy, 0) > 3.0 * width(0.02, copy, 0));
-    // Long copies drift by next to nothing.
+    // Long copies drift by almost nothing.
     assert!(width(0.1, copy, 0) > 4.0 * width(0.1, copy, usize::MAX));
-    // A record takes next to nothing, and is no surer than what it was measured with.
+    // A record takes almost nothing, so it is no surer than what it was measured with.
     assert!(width(0.02, "calls.record", 0) > width(0.02, "calls.launch", 0));
 }
 
-/// A single visit that was disturbed says nothing of all others of its kind.
+/// A single disturbed visit says nothing about all other visits of its kind.
 #[test]
 fn one_disturbed_visit_leaves_its_kind_as_sure() {
     let random = &mut ChaCha8Rng::seed_from_u64(5);
     let mut calm = calibrated(STEADY, 2, random);
-    // So few that 95% of them are all of them.
+    // Few enough copies are left that 95% of them are all of them.
     let out = |one: &Measurement| {
         matches!(one.quantity, Quantity::Copy { direction: Direction::DeviceToHost, .. })
     };
@@ -178,7 +178,7 @@ fn one_disturbed_visit_leaves_its_kind_as_sure() {
     assert!(after < 1.5 * before, "{before} and {after}");
 }
 
-/// Which of two modes is the larger may change from one calibration to the next.
+/// Which of two modes is the larger one may change from one calibration to the next.
 #[test]
 fn what_has_two_modes_is_less_sure() {
     let random = &mut ChaCha8Rng::seed_from_u64(6);
@@ -203,7 +203,7 @@ fn one_pass_gives_no_intervals() {
     let once = fitted(&calibrated(STEADY, 1, random));
     assert_eq!(once.intervals, None);
     assert!(sureness(&once).contains("takes two passes"), "{}", sureness(&once));
-    // Of what was visited once, in a calibration where all else was visited twice.
+    // One quantity was visited once, in a calibration that visited everything else twice.
     let mut samples = calibrated(STEADY, 2, random);
     let clear = Quantity::Call { call: TimedCall::Clear };
     let last = samples.measurements.iter().rposition(|one| one.quantity == clear).expect("twice");
@@ -293,7 +293,7 @@ fn intervals_are_kept_in_the_file_and_may_be_missing_there() {
     assert_eq!(Profile::load(&path).expect("a profile"), Profile { intervals: None, ..profile });
 }
 
-/// A machine whose parameters are sure to 10%.
+/// A machine whose parameters are sure to within 10%.
 fn sure_to_a_tenth() -> Profile {
     let profile = machine();
     let widths = profile.parameters().into_iter().map(|one| {
@@ -304,7 +304,7 @@ fn sure_to_a_tenth() -> Profile {
     Profile { intervals, ..profile }
 }
 
-/// A hop from engine to engine that was measured once stands in many hand-overs.
+/// A mean hand-over that was measured once stands in many hand-overs.
 #[test]
 fn an_estimate_that_stands_in_many_places_is_compared_once() {
     let with_hops = |ns| {
@@ -340,7 +340,7 @@ fn a_comparison_names_what_changed_and_by_how_much() {
     let found = compared(&before, &now);
     let changed: Vec<_> = found.pairs.iter().filter(|pair| !pair.is_same()).collect();
     let names: Vec<&str> = changed.iter().map(|pair| pair.name.as_str()).collect();
-    // The one furthest outside first.
+    // The parameter that is farthest outside comes first.
     assert_eq!(names, ["copy(host-to-device).time", "calls.launch"]);
     assert_eq!((changed[0].size, changed[1].size), (Some(4e6), None));
     assert_eq!(found.unpaired, ["memory.renew"]);
@@ -360,7 +360,7 @@ fn a_comparison_names_what_changed_and_by_how_much() {
     assert!(sureness(&before).starts_with("95% intervals: ±10.0% in the median; widest: "));
 }
 
-/// A curve bends where the data say so: two of them are compared where either is known.
+/// Knots of a curve lie where the data bend. Two curves are compared at the knots of either.
 #[test]
 fn curves_that_bend_elsewhere_are_compared_all_the_same() {
     let before = sure_to_a_tenth();
@@ -373,7 +373,7 @@ fn curves_that_bend_elsewhere_are_compared_all_the_same() {
     widths.insert(name.to_owned(), knots.iter().map(|knot| knot.1 / 10.0).collect());
     assert_eq!(compared(&before, &now).share(), Some(1.0));
     assert_eq!(compared(&now, &before).share(), Some(1.0));
-    // Where there is more of it than the other knows, that is left out.
+    // Sizes that only one of the two curves knows are left out.
     now.copies[0].time.knots.pop();
     let widths = &mut now.intervals.as_mut().expect("they are sure").half_widths;
     widths.get_mut(name).expect("named").pop();

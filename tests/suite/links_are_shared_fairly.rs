@@ -1,5 +1,5 @@
-//! Flows share links fairly: known cases to the digit, any graph as a plain
-//! filling from nothing has it, and nobody else is touched.
+//! Flows share links fairly: known cases are exact, random cases agree with filling from scratch,
+//! and flows that a change does not affect keep their rates.
 
 use hallway::simulate::links::{Flow, FlowId, LinkId, Links, MOST_LINKS};
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ use proptest::sample::Index;
 
 const FREE: f64 = f64::INFINITY;
 
-/// Rates are compared this closely, relative to the larger one.
+/// Rates may differ by this much, relative to the larger one.
 const CLOSE: f64 = 1e-9;
 
 /// A flow that owns its list of links.
@@ -23,7 +23,7 @@ impl Wish {
         Flow { weight: self.weight, cap: self.cap, uses: &self.uses }
     }
 
-    /// What it uses of a link per unit of its rate.
+    /// How much of a link it uses per unit of its rate.
     fn coefficient(&self, link: usize) -> f64 {
         let on_it = self.uses.iter().filter(|(id, _)| id.0 as usize == link);
         on_it.map(|(_, coefficient)| coefficient).sum()
@@ -35,7 +35,7 @@ fn wish(weight: f64, cap: f64, uses: &[(u32, f64)]) -> Wish {
     Wish { weight, cap, uses }
 }
 
-/// A flow of weight 1 without a cap that uses each link as much as it runs.
+/// A flow of weight 1 without a cap, which uses as much of each link as its rate.
 fn plain(links: &[u32]) -> Wish {
     let uses: Vec<_> = links.iter().map(|&link| (link, 1.0)).collect();
     wish(1.0, FREE, &uses)
@@ -71,7 +71,7 @@ fn two_flows_share_one_link() {
     assert_eq!(shared(&[10.0], &capped), [3.0, 7.0]);
     let both_capped = [wish(1.0, 3.0, &[(0, 1.0)]), wish(1.0, 4.0, &[(0, 1.0)])];
     assert_eq!(shared(&[10.0], &both_capped), [3.0, 4.0]);
-    // Equal rates, of which one takes three times as much of the link.
+    // The rates are equal, though one flow uses three times as much of the link.
     let thirsty = [wish(1.0, FREE, &[(0, 1.0)]), wish(1.0, FREE, &[(0, 3.0)])];
     assert_eq!(shared(&[8.0], &thirsty), [2.0, 2.0]);
     let all_of_it = [wish(2.0, FREE, &[(0, 0.5)]), wish(1.0, 1.5, &[(0, 2.0)])];
@@ -80,8 +80,8 @@ fn two_flows_share_one_link() {
     assert_eq!(shared(&[10.0], &stopped), [0.0, 10.0]);
 }
 
-/// Bertsekas & Gallager, section 6.5.2: the long one goes by the narrower link,
-/// and who is with it on the wider one takes what that leaves.
+/// Bertsekas & Gallager, section 6.5.2: the narrower link limits the long flow, and the short flow
+/// on the wider link takes what is left there.
 #[test]
 fn a_long_flow_meets_a_short_one_on_each_link() {
     let flows = [plain(&[0, 1]), plain(&[0]), plain(&[1])];
@@ -97,7 +97,7 @@ fn a_long_flow_meets_a_short_one_on_each_link() {
     assert_eq!(shared(&[6.0, 10.0], &thirsty), [2.0, 4.0, 2.0]);
 }
 
-/// Each direction has its own link, and both the memory behind them.
+/// Each direction has a link of its own, and both share the memory behind them.
 #[test]
 fn two_private_links_and_a_common_one() {
     let flows = [plain(&[0, 2]), plain(&[1, 2])];
@@ -115,7 +115,7 @@ fn what_leaves_gives_back_what_it_had() {
     links.remove(ids[0]);
     links.share();
     assert_eq!(links.changed().collect::<Vec<_>>(), [(ids[1], 25.0)]);
-    // One goes and its like comes at once: nothing changes for the other.
+    // A flow goes and an equal one comes at once, so nothing changes for the other.
     let again = add_all(&mut links, &[plain(&[0, 2])])[0];
     links.remove(again);
     let like = add_all(&mut links, &[plain(&[0, 2])])[0];
@@ -128,21 +128,21 @@ fn what_leaves_gives_back_what_it_had() {
     assert_eq!(links.changed().map(|(_, rate)| rate).collect::<Vec<_>>(), [40.0]);
 }
 
-/// Decimal fractions are not exact, and ten of these links fill up together.
+/// Decimal fractions are not exact, yet ten of these links fill up together.
 #[test]
 fn ties_leave_nobody_without_a_rate() {
     let capacities: Vec<f64> = (1..=10).map(|flows| f64::from(flows) * 0.1).collect();
     let across: Vec<(u32, f64)> = (0..4).map(|link| (link, 1.0)).collect();
     let mut wishes = vec![wish(1.0, FREE, &across)];
     for link in 0..10 {
-        // With the one above, a flow for each tenth of the capacity.
+        // With the long flow above, a link has one flow for each tenth of its capacity.
         let others = if link < 4 { link } else { link + 1 };
         wishes.extend((0..others).map(|_| plain(&[link])));
     }
     for (index, rate) in shared(&capacities, &wishes).into_iter().enumerate() {
         assert!((rate - 0.1).abs() < 1e-15, "flow {index} runs at {rate}");
     }
-    // 0.6 - 0.1 - 0.4 - 0.1 is less than nothing.
+    // In floating point, 0.6 - 0.1 - 0.4 - 0.1 is less than 0.
     let caps = [0.1, 0.4, 0.1].map(|cap| wish(cap, cap, &[(0, 1.0)]));
     let tiny = wish(1e-20, FREE, &[(0, 1.0)]);
     assert_eq!(shared(&[0.6], &[&caps[..], &[tiny]].concat()), [0.1, 0.4, 0.1, 1e-20]);
@@ -151,7 +151,7 @@ fn ties_leave_nobody_without_a_rate() {
 #[test]
 fn others_are_left_alone() {
     let mut links = Links::new(&[10.0, 10.0, 10.0, 100.0]);
-    // All are on link 3, which is too wide to tie anybody to anybody.
+    // All flows use link 3, which is too wide to connect any of them.
     let flows = [plain(&[0, 3]), plain(&[0, 3]), plain(&[1, 3]), plain(&[1, 2, 3])];
     let ids = add_all(&mut links, &flows);
     let touched = |links: &Links| links.changed().map(|(id, _)| id).collect::<Vec<_>>();
@@ -164,12 +164,13 @@ fn others_are_left_alone() {
     assert_eq!(touched(&links), [ids[0], ids[1]]);
     let after = ids.iter().map(|&id| links.rate(id).to_bits()).collect::<Vec<_>>();
     assert_eq!(before, after);
-    // Tied by link 2 to one on link 1, but not in the way of anybody there.
+    // Link 2 connects the new flow to one on link 1, but it takes nothing from it.
     let new = add_all(&mut links, &[wish(1.0, 4.0, &[(2, 1.0)])])[0];
     assert_eq!(touched(&links), [new]);
 }
 
-/// Filling from nothing, by the book: the next stop is the nearest one.
+/// The rates found by filling from scratch, as in the textbook: one stop after another, the nearest
+/// first.
 fn filled(capacities: &[f64], wishes: &[Wish]) -> Vec<f64> {
     let mut rates: Vec<Option<f64>> = vec![None; wishes.len()];
     while rates.contains(&None) {
@@ -198,8 +199,8 @@ fn filled(capacities: &[f64], wishes: &[Wish]) -> Vec<f64> {
     rates.into_iter().flatten().collect()
 }
 
-/// The max-min property itself: no link is overfull, and each flow is at its
-/// cap or on a full link where none has more than it per unit of weight.
+/// Checks the max-min property itself: no link is overfull, and each flow is at its cap, or on a
+/// full link where no flow has more per unit of weight.
 fn check_fair(capacities: &[f64], wishes: &[Wish], rates: &[f64]) -> Result<(), TestCaseError> {
     let everyone = || wishes.iter().zip(rates);
     let used = |link| everyone().map(|(wish, rate)| wish.coefficient(link) * rate).sum::<f64>();
@@ -221,7 +222,7 @@ fn check_fair(capacities: &[f64], wishes: &[Wish], rates: &[f64]) -> Result<(), 
     Ok(())
 }
 
-/// Quarters tie often and exactly, the other numbers nearly never.
+/// Multiples of a quarter tie often and exactly; the other numbers nearly never do.
 fn amount() -> impl Strategy<Value = f64> {
     prop_oneof![(1..=16u8).prop_map(|quarters| f64::from(quarters) / 4.0), 0.01..10.0f64]
 }
@@ -239,8 +240,8 @@ fn any_wish(links: usize) -> impl Strategy<Value = Wish> {
     })
 }
 
-/// A flow to add and which one to remove instead, if one is to be removed; and
-/// whether the rates are asked for before the next change.
+/// A flow to add, a flow to remove instead if there is one, and whether rates are computed before
+/// the next change.
 type Change = (Wish, Option<Index>, bool);
 
 const MOST_FLOWS: usize = 12;
@@ -253,11 +254,11 @@ fn any_history() -> impl Strategy<Value = (Vec<f64>, Vec<Change>)> {
     })
 }
 
-/// What is there when rates are asked for.
+/// The flows that exist when rates are computed.
 #[derive(Default)]
 struct Scene {
     present: Vec<(FlowId, Wish)>,
-    /// Flows that were added or removed since the rates were last asked for.
+    /// Flows that were added or removed since rates were last computed.
     news: Vec<(FlowId, Wish)>,
 }
 
@@ -266,7 +267,7 @@ impl Scene {
         self.present.iter().map(|(_, wish)| wish.clone()).collect()
     }
 
-    /// The flows that any chain of common links connects to what is new.
+    /// The flows that any chain of common links connects to new or removed flows.
     fn reachable(&self) -> Vec<FlowId> {
         let mut found = self.news.clone();
         let mut looked_at = 0;
@@ -285,7 +286,7 @@ impl Scene {
     }
 }
 
-/// Makes the changes, and shows the scene each time the rates are asked for.
+/// Makes the changes, and passes the scene to `see` each time that rates are computed.
 fn replay(
     links: &mut Links,
     changes: &[Change],
@@ -329,8 +330,8 @@ proptest! {
         })?;
     }
 
-    /// Whoever follows the changes alone knows every rate, and hears of nobody
-    /// whom they cannot have reached.
+    /// Someone who follows only the changes knows every rate, and hears of no flow that a change
+    /// could not affect.
     #[test]
     fn what_changed_is_said_and_no_more((capacities, changes) in any_history()) {
         let mut known = [f64::NAN; MOST_FLOWS];

@@ -1,7 +1,7 @@
-//! A machine that nobody measured, with numbers that are easy to add up.
+//! An invented machine, with numbers that are easy to add up.
 //!
-//! Everything that belongs to a size is a straight line in *elements* of four
-//! bytes, so that one element is one nanosecond wherever possible.
+//! Everything that depends on a size is a straight line in *elements* of four bytes, so that one
+//! element takes one nanosecond wherever possible.
 
 use hallway::kernels::{Kernel, Variant};
 use hallway::plan::{DeviceId, Direction};
@@ -14,7 +14,7 @@ use hallway::profile::{
 use hallway::samples::{Extent, Load, MEANWHILE, Provenance, TransferPath};
 use hallway::units::{Bandwidth, Bytes};
 
-/// Scatter of every model: wide enough for seeds to differ.
+/// The scatter of every model, wide enough for seeds to make a difference.
 const SCATTER: f64 = 0.05;
 
 const MIB: f64 = (1 << 20) as f64;
@@ -22,7 +22,7 @@ const MIB: f64 = (1 << 20) as f64;
 /// Copies that the other direction does not slow.
 pub const FREE: Option<Contention> = Some(Contention::NONE);
 
-/// Nanoseconds that a copy and each of its bytes take longer beside the other direction.
+/// Nanoseconds that a copy, and each of its bytes, takes longer beside the other direction.
 pub const fn contention(per_copy_ns: f64, per_byte_ns: f64) -> Contention {
     Contention { per_copy_ns, per_byte_ns, ..Contention::NONE }
 }
@@ -55,8 +55,8 @@ pub fn machine() -> Profile {
             ..CallCosts::default()
         },
         latency: latencies(),
-        // An element a nanosecond; beside the other direction, an element takes a
-        // quarter longer down and twice as long up, and a copy 250 and 1000 more.
+        // The link carries an element each nanosecond. Beside the other direction, an element takes
+        // a quarter longer down and twice as long up, and a copy takes 250 and 1000 longer.
         link: LinkModel {
             down_bytes_per_second: Some(bytes_per_nanosecond(4.0)),
             up_bytes_per_second: Some(bytes_per_nanosecond(4.0)),
@@ -92,8 +92,8 @@ pub fn machine() -> Profile {
         staging: staging(),
         kernels: variants().map(kernel).collect(),
         twins: variants().flat_map(twins).collect(),
-        // Copies begin to miss the caches at 1 MiB, twins at 2 MiB; a MiB later
-        // they miss always.
+        // Copies begin to miss the caches at 1 MiB, and twins at 2 MiB. One MiB later they always
+        // miss.
         caches: CacheModel {
             staging_misses: Some(vec![(MIB, 0.0), (2.0 * MIB, 1.0)]),
             twin_misses: Some(vec![(2.0 * MIB, 0.0), (3.0 * MIB, 1.0)]),
@@ -109,11 +109,11 @@ pub fn machine() -> Profile {
     }
 }
 
-/// Two such devices. A copy between them starts 3500 after its call and takes 1000
-/// and a quarter of a nanosecond an element, and three quarters of what both directions
-/// ask for can go. To wait for an event of the other takes 2000 longer. The root that
-/// they share carries so many bytes a nanosecond down, up and both ways together; what
-/// they ask for at most is 8, 8 and 16.
+/// Two such devices, which share a root. A copy between them starts 3500 after its call and takes
+/// 1000, and a quarter of a nanosecond for each element; the link between them carries three
+/// quarters of what both directions ask for. Waiting for an event of the other device takes 2000
+/// longer. `root` has the bytes per nanosecond that the root carries down, up and both ways
+/// together. The devices ask for at most 8, 8 and 16.
 pub fn machine_of_two(root: [f64; 3]) -> Profile {
     let peer = |from, to| PeerModel {
         from: DeviceId(from),
@@ -170,8 +170,8 @@ fn memory() -> MemoryCosts {
     }
 }
 
-/// Each path after a microsecond, an element a nanosecond for each place it has in
-/// the list.
+/// Each path takes a microsecond, and for each element as many nanoseconds as its place in the
+/// list.
 fn transfers() -> Vec<TransferModel> {
     let model = |(place, path)| TransferModel {
         path,
@@ -180,7 +180,7 @@ fn transfers() -> Vec<TransferModel> {
     (1..).zip(TransferPath::ALL).map(model).collect()
 }
 
-/// Copies take a half longer beside a load, and loads a quarter.
+/// Beside each other, copies take half as long again, and loads a quarter longer.
 fn interference() -> Vec<Interference> {
     let pairs = Load::ALL.into_iter().flat_map(|load| Direction::BOTH.map(|way| (load, way)));
     let model = |(load, direction)| Interference {
@@ -193,7 +193,7 @@ fn interference() -> Vec<Interference> {
     pairs.map(model).collect()
 }
 
-/// The machine with its link and its copies at `times` the bandwidth.
+/// The machine with `times` the bandwidth of its link and copies.
 pub fn machine_with_bandwidth(times: f64) -> Profile {
     let mut machine = machine();
     let link = &mut machine.link;
@@ -235,7 +235,8 @@ fn provenance() -> Provenance {
     }
 }
 
-/// From copies in to kernels and from those to copies out; all else is free.
+/// Hand-overs from copies in to kernels, and from kernels to copies out, cost time; all others are
+/// free.
 fn hand_overs() -> Vec<HandOver> {
     use OperationKind::{CopyIn, CopyOut, Kernel};
     let kinds = [CopyIn, CopyOut, Kernel];
@@ -256,7 +257,7 @@ fn hand_overs() -> Vec<HandOver> {
     all
 }
 
-/// Kernels one after the other pay a little less than in a stream.
+/// Kernels in a row pay a little less in a graph than in a stream.
 fn graphs() -> GraphCosts {
     use OperationKind::{CopyIn, CopyOut, Kernel};
     let kinds = [CopyIn, CopyOut, Kernel];
@@ -301,9 +302,9 @@ fn staging() -> Vec<StagingModel> {
     ]
 }
 
-/// After the gap of 1000, a nanosecond an element, but 2000 at least: so 2000
-/// elements fill the device, and 1000 take up half of it. The gap is all that does not depend on
-/// the size: for that, one element takes no longer.
+/// A kernel takes a nanosecond for each element, but at least 2000, after a gap of 1000. So 2000
+/// elements fill the device, and 1000 take half of it. A kernel of one element takes only the gap,
+/// which is all that does not depend on the size.
 fn kernel(variant: Variant) -> KernelModel {
     let knots = vec![(1.0, 1_000.0), (2.0, 3_000.0), (2_000.0, 3_000.0), (1e9, 1e9 + 1_000.0)];
     KernelModel {
@@ -314,7 +315,7 @@ fn kernel(variant: Variant) -> KernelModel {
     }
 }
 
-/// One, two or five nanoseconds an element, by where the data is found.
+/// A twin takes one, two or five nanoseconds for each element, depending on where its data is.
 fn twins(variant: Variant) -> [TwinModel; 3] {
     let model = |(found, slope)| {
         let knots = vec![(0.0, 1_000.0), (1e6, 1_000.0 + slope * 1e6)];
@@ -323,7 +324,7 @@ fn twins(variant: Variant) -> [TwinModel; 3] {
     [(Warmth::Same, 1.0), (Warmth::Shared, 2.0), (Warmth::Memory, 5.0)].map(model)
 }
 
-/// Every kernel, those with an extent at two: both take the same, and so does any other.
+/// Every kernel; those with an extent at two extents, which cost the same, and so do all others.
 fn variants() -> impl Iterator<Item = Variant> {
     Kernel::ALL.into_iter().flat_map(|kernel| {
         let extents: &[u32] = if kernel.extent().is_some() { &[16, 64] } else { &[0] };
@@ -339,7 +340,7 @@ fn bytes_per_nanosecond(rate: f64) -> Bandwidth {
     Bandwidth::from_bytes_per_second(rate * 1e9)
 }
 
-/// A curve over bytes that rises by `slope` with every element of four bytes.
+/// A curve over bytes that begins at `start` and rises by `slope` for every element of four bytes.
 pub fn per_element_of_bytes(start: f64, slope: f64) -> Curve {
     Curve { knots: vec![(0.0, start), (4e6, start + slope * 1e6)], scatter: SCATTER }
 }

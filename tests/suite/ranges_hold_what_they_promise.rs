@@ -1,5 +1,4 @@
-//! Ranges are as wide as trials found predictions to be off, and hold nine of
-//! ten others.
+//! Ranges are as wide as trials found predictions to be off, and hold nine of ten other trials.
 
 use super::machines::machine;
 use hallway::plan::{Call, Plan, StreamId};
@@ -13,13 +12,12 @@ use hallway::units::{Bandwidth, Span};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// A normal deviate, near enough.
+/// An approximately normal deviate.
 fn deviate(random: &mut impl Rng) -> f64 {
     (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0
 }
 
-/// Trials of a machine on which plans take `bias` times what is predicted, give
-/// or take `scatter`.
+/// Trials of a machine on which plans take `bias` times the prediction, give or take `scatter`.
 fn trials(profile: &Profile, count: usize, (bias, scatter): (f64, f64), seed: u64) -> Samples {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut samples = Samples::none(profile.machine.clone());
@@ -64,11 +62,11 @@ fn trials_are_scenarios_with_plans_for_both_sides() {
     }
 }
 
-/// Ranges hold nine of ten trials that no margin has seen.
+/// Ranges hold nine of ten trials from which no margin was made.
 fn ranges_hold_with(errors: (f64, f64)) {
     let (mut inside, mut all) = (0, 0);
-    // Plans of one workload lie inside together, or outside: margins of one calibration
-    // may hold eight of ten, or all, of what another tries.
+    // Plans of one workload tend to lie inside together, or outside. So margins of one calibration
+    // may hold eight of ten, or all, of the trials of another.
     for [seen, unseen] in [[1, 2], [3, 4]] {
         let found =
             assess(&machine(), None, &trials(&machine(), 40, errors, seen)).expect("trials");
@@ -85,7 +83,7 @@ fn ranges_hold_with(errors: (f64, f64)) {
         }
     }
     let share = f64::from(inside as u32) / f64::from(all as u32);
-    // A range always holds the prediction, however sharp that is.
+    // A range always holds the prediction, however narrow it is.
     assert!((0.84..=0.97).contains(&share), "{errors:?}: {share} of {all}");
 }
 
@@ -104,7 +102,7 @@ fn ranges_hold_where_predictions_are_sharp() {
     ranges_hold_with((1.0, 0.002));
 }
 
-/// Of few trials on any one scale, those of all scales say how far plans of a kind are off.
+/// With few trials on any one scale, all scales together show how far off plans of a kind are.
 #[test]
 fn a_kind_of_plan_answers_for_itself() {
     let mut all = trials(&machine(), 20, (1.0, 0.0), 5);
@@ -123,20 +121,20 @@ fn a_kind_of_plan_answers_for_itself() {
 #[test]
 fn errors_are_said_as_they_are() {
     let found = assess(&machine(), None, &trials(&machine(), 30, (1.25, 0.0), 1)).expect("trials");
-    // Predicted to take four fifths of what they take.
+    // Plans are predicted to take four fifths of what they take.
     assert!((found.median_error - 0.2).abs() < 1e-3, "{}", found.median_error);
     assert!((found.p95_error - 0.2).abs() < 1e-3, "{}", found.p95_error);
 }
 
-/// A machine on which everything takes 3% longer at first, and one that stays what it is.
+/// One machine takes 3% longer for everything at first, and one stays as it is.
 #[test]
-fn what_the_machine_is_off_from_itself_is_told() {
+fn how_far_the_machine_differs_from_itself_is_told() {
     for slower in [0.03, 0.0] {
         let mut all = trials(&machine(), 30, (1.0, 0.0), 1);
         for trial in &mut all.trials {
             let pass = trial.passes[0];
             let first = Span::from_nanos_f64(pass.nanos_f64() * (1.0 + slower));
-            // In the second pass, something else used its core half of the time.
+            // In the second pass, something else used the core half of the time.
             trial.passes = [vec![first; 6], vec![pass; 3]].concat();
             trial.in_first = Some(6);
         }
@@ -145,9 +143,9 @@ fn what_the_machine_is_off_from_itself_is_told() {
     }
 }
 
-/// A machine on which copies take a tenth longer at first. Each half of a calibration knows its own
-/// time, and both together what lies between: how well that does for the mean of both says nothing
-/// of either.
+/// A machine on which copies take a tenth longer at first. Each half of a calibration knows only
+/// its own time, and the whole profile lies between. How well that predicts the mean of both halves
+/// says nothing about either.
 #[test]
 fn ranges_hold_at_another_time() {
     let [then, between, now] = [1.1, 1.05, 1.0].map(|longer| {
@@ -192,14 +190,15 @@ fn without_trials_ranges_are_those_of_the_models() {
     assert_eq!(assess(&machine(), None, &Samples::none(machine().machine)), None);
     let few = trials(&machine(), 1, (1.0, 0.1), 1);
     let found = assess(&machine(), None, &few).expect("some");
-    // Too few of any one kind: one margin for all.
+    // There are too few trials of any one kind, so one margin serves all.
     assert!(found.margins.iter().all(|margin| margin.handling.is_none()), "{found:?}");
     let text = toml::to_string(&with(found.clone())).expect("plain data");
     let again: Profile = toml::from_str(&text).expect("a profile");
     assert_eq!(again.accuracy, Some(found));
 }
 
-/// Whatever others of its kind have too much: a narrow range is narrower then, and still a range.
+/// However much too wide the ranges of its kind are, a narrow range gets narrower and stays a
+/// range.
 #[test]
 fn ranges_that_are_too_wide_keep_a_share_of_their_width() {
     let workload = Workload::from_toml("trial", &scenarios(1, 3)[0]).expect("a scenario");
@@ -234,8 +233,8 @@ fn trials_move_no_prediction() {
     assert!(wide.interval().0 < bare.interval().0 && bare.interval().1 < wide.interval().1);
 }
 
-/// A plan of one synchronisation, and a machine on which that takes 50 us in this share of
-/// cases and otherwise 1.
+/// A plan of one synchronisation, and a machine on which that takes 50 us in this share of cases,
+/// and 1 us otherwise.
 fn synchronizing(share: f64) -> (Plan, Profile) {
     let mut profile = machine();
     let call = profile.calls.synchronize.as_mut().expect("known");

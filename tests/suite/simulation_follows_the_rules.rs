@@ -1,103 +1,103 @@
-//! The simulator's rules, each on a plan small enough to work out by hand, on
-//! the machine of round numbers in `machines.rs`. Times are in nanoseconds;
-//! sizes in elements, of which the link carries one a nanosecond.
+//! The simulator's rules, each on a plan that is small enough to work out by hand, on the machine
+//! of round numbers in `machines.rs`. Times are in nanoseconds. Sizes are in elements, of which the
+//! link carries one each nanosecond.
 //!
-//! Which test falls when a rule is taken out of the engine, found by taking each
-//! out and running them all (where many fall, the plainest is named):
+//! The list names a test that fails when a rule is taken out of the engine. It was made by taking
+//! each rule out and running all tests; where many fail, it names the plainest.
 //!
 //! - every call costs the host:
 //!   `the_host::every_call_has_its_own_cost`
-//! - an idle device is some way off:
+//! - an operation takes a while to start on an idle device:
 //!   `copies::copies_of_one_direction_take_turns`
 //! - a waiting host takes time to wake up:
 //!   `the_host::a_synchronisation_waits_for_its_stream_and_wakes_up`
-//! - a staged copy lets the host go before its end:
+//! - a staged copy releases the host before its end:
 //!   `the_host::a_pageable_copy_holds_the_host_until_its_last_piece_is_staged`
-//! - a small staged copy travels among the commands:
+//! - a small staged copy travels along with the commands:
 //!   `copies::a_small_pageable_copy_in_needs_no_engine`
-//! - fresh memory is paid for at first touch:
+//! - the first touch of fresh memory costs time:
 //!   `the_host::fresh_memory_is_paid_for_by_whoever_touches_it_first`
 //! - a stream is a FIFO:
 //!   `streams::a_stream_does_one_thing_after_another`
 //! - an event orders streams:
 //!   `streams::an_event_makes_another_stream_wait`
-//! - passing on between engines costs a hand-over:
+//! - going from engine to engine costs a hand-over:
 //!   `streams::a_hand_over_is_paid_by_what_is_there_and_waits`
-//! - or at an edge of the engines' clock, and whole periods behind that:
-//!   `looks::what_comes_too_early_looks_again_after_whole_periods`
-//! - which count from a while after the arrival:
-//!   `looks::periods_may_count_from_later_on`
-//! - what comes a little too early does not wait:
+//! - an operation that came too early goes on at a clock edge, after whole periods:
+//!   `looks::what_comes_too_early_goes_on_after_whole_periods`
+//! - polling periods count from a while after the arrival:
+//!   `looks::periods_may_begin_some_time_after_the_arrival`
+//! - an operation that comes only a little too early does not wait:
 //!   `looks::what_comes_a_little_too_early_does_not_wait`
-//! - work that arrives makes its engine look:
-//!   `looks::an_engine_looks_when_work_arrives_for_it`
-//! - a look that finds nothing starts the period anew:
-//!   `looks::a_look_that_finds_nothing_starts_the_period_anew`
-//! - a doorbell has an engine look, and may start the period anew:
+//! - arriving work makes its engine poll:
+//!   `looks::an_engine_polls_when_work_arrives_for_it`
+//! - a poll that finds nothing restarts the period:
+//!   `looks::a_poll_that_finds_nothing_restarts_the_period`
+//! - a doorbell makes an engine poll, and may restart the period:
 //!   `looks::what_is_ready_as_a_doorbell_rings_does_not_wait_for_the_commands`,
-//!   `looks::a_doorbell_starts_the_period_anew_in_the_first_half_of_a_tick`
-//! - the end of an operation starts it anew, too, but finds nobody:
-//!   `looks::what_an_engine_has_done_starts_the_period_anew`,
-//!   `looks::an_engine_that_is_done_does_not_look_for_others`
-//! - it looks at what is next in a stream while it is busy with what is before:
-//!   `looks::an_engine_looks_at_what_is_next_in_a_stream_while_it_is_busy_with_what_is_before`
-//! - it looks later beside copies, whose data is in the way of commands:
-//!   `looks::copies_that_are_under_way_put_off_looks`
+//!   `looks::a_doorbell_restarts_the_period_in_the_first_half_of_a_tick`
+//! - the end of an operation restarts the period, but makes no engine poll:
+//!   `looks::the_end_of_an_operation_restarts_the_period`,
+//!   `looks::the_end_of_an_operation_makes_no_engine_poll`
+//! - a busy engine already looks at the next operation of the stream:
+//!   `looks::a_busy_engine_already_looks_at_the_next_operation_of_the_stream`
+//! - an engine polls later beside copies, whose data delays commands:
+//!   `looks::copies_under_way_delay_polls`
 //! - nodes of a graph do not arrive one by one:
 //!   `looks::nodes_of_a_graph_look_for_themselves`
-//! - a small copy needs no engine where its stream is empty:
+//! - a small copy into an empty stream needs no engine:
 //!   `streams::a_small_copy_into_an_empty_stream_goes_along_with_its_command`
 //! - the first of its kind in an empty stream pays more:
 //!   `streams::only_the_first_of_its_kind_in_an_emptied_stream_pays_the_first_hand_over`
 //! - where a hand-over has a price, a busy engine takes over for nothing:
 //!   `streams::a_busy_engine_pays_no_hand_over`
-//! - streams that wait cost those that run kernels:
+//! - waiting streams cost streams that run kernels:
 //!   `streams::a_kernel_behind_a_kernel_pays_for_streams_that_wait`
 //! - the legacy default stream is a barrier:
 //!   `streams::the_legacy_default_stream_is_a_barrier_for_blocking_streams`
 //! - streams share channels:
 //!   `streams::more_streams_than_channels_depend_on_each_other_falsely`
-//! - an engine stays with a stream:
+//! - an engine stays with a stream that has more work for it:
 //!   `copies::an_engine_stays_with_a_stream_that_has_more_for_it`
-//! - changing streams takes an engine a while:
+//! - changing streams takes an engine time:
 //!   `copies::going_to_another_stream_takes_an_engine_a_while`
 //! - kernels that wait in several streams slow copies to the device:
 //!   `copies::kernels_that_wait_in_several_streams_slow_copies_to_the_device`
-//! - but not where they wait in branches of a graph:
+//! - kernels that wait in branches of a graph do not slow copies:
 //!   `graphs::kernels_that_wait_in_branches_slow_no_copy`
 //! - both directions slow each other:
 //!   `copies::directions_overlap_and_slow_each_other`
 //! - a kernel has a gap before it:
 //!   `kernels::kernels_of_one_stream_never_overlap`
 //! - blocks hold a part of a multiprocessor:
-//!   `kernels::full_kernels_of_two_streams_do_not`
+//!   `kernels::full_kernels_of_two_streams_do_not_overlap`
 //! - blocks come in waves, and the last leaves room:
 //!   `kernels::a_kernel_runs_beside_the_tail_of_the_one_before`
-//! - a higher priority goes first:
+//! - a kernel of higher priority goes first:
 //!   `kernels::a_kernel_of_higher_priority_goes_before_blocks_that_wait`
 //! - only the first kernel in the queue is dispatched:
 //!   `kernels::a_kernel_that_finds_no_room_keeps_back_smaller_ones_behind_it`
-//! - a graph costs the host a launch:
+//! - a graph costs the host one launch:
 //!   `graphs::the_host_pays_a_launch_for_each_graph_and_a_little_for_each_node`
-//! - each of its nodes costs the host a little:
+//! - each node of a graph costs the host a little:
 //!   `graphs::the_host_pays_a_launch_for_each_graph_and_a_little_for_each_node`
-//! - kernels right behind each other go to the device as one:
+//! - kernels of a graph right behind each other go to the device as one:
 //!   `graphs::kernels_right_behind_each_other_are_launched_as_one`
 //! - calls in a graph cost the host nothing:
 //!   `graphs::nodes_of_a_chain_follow_each_other`
-//! - a graph is some way off on an idle device:
+//! - a graph takes a while to start on an idle device:
 //!   `graphs::nodes_of_a_chain_follow_each_other`
-//! - nodes have hand-overs of their own, and kernels among them gaps:
+//! - nodes have hand-overs of their own, and kernels among them have gaps of their own:
 //!   `graphs::kernels_of_a_chain_have_a_gap_of_their_own_in_a_graph`
-//! - going to another branch takes an engine a while of its own:
+//! - changing branches of a graph takes an engine a time of its own:
 //!   `graphs::going_to_another_branch_takes_an_engine_a_while_of_its_own`
-//! - nodes that do not depend on each other run at once:
+//! - nodes of a graph that do not depend on each other run at once:
 //!   `graphs::nodes_that_do_not_depend_on_each_other_run_at_once`
-//! - what follows in the stream waits for the whole graph:
+//! - what follows a graph in its stream waits for the whole graph:
 //!   `graphs::what_follows_in_the_stream_waits_for_the_whole_graph`
 //! - a branch of a graph is not the stream that it was captured from:
 //!   `graphs::a_synchronisation_of_a_captured_stream_waits_for_no_graph`
-//! - graphs are captured and made ready in the set-up:
+//! - graphs are captured and instantiated in the set-up:
 //!   `graphs::capturing_and_instantiating_are_set_up`
 //! - each device has engines of its own:
 //!   `several_gpus::two_devices_copy_and_compute_at_once`
@@ -107,7 +107,7 @@
 //!   `several_gpus::a_peer_copy_does_not_occupy_the_link_to_the_host`
 //! - an event of another device takes longer to wait for:
 //!   `several_gpus::waiting_for_an_event_of_another_device_takes_longer`
-//! - and is not looked for in periods:
+//! - an event of another device is not polled for in periods:
 //!   `several_gpus::an_event_of_another_device_is_not_looked_for_in_periods`
 
 mod copies;

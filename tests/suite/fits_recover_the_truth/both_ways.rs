@@ -1,4 +1,4 @@
-//! What copies of both directions at once take longer.
+//! How much longer copies take when both directions are busy.
 
 use super::*;
 use hallway::samples::{WRITTEN_KEPT, WRITTEN_THROUGH};
@@ -7,8 +7,8 @@ fn shared(direction: Direction, bytes: Bytes) -> Quantity {
     Quantity::Shared { direction, bytes, footprint: WRITTEN_THROUGH }
 }
 
-/// What they take longer lies on a line from 1 MiB on, and on no line below that; and of two
-/// visits of some sizes, engines fell in step at one.
+/// The slowdown lies on a line from 1 MiB on, and on no line below that. At some sizes, the engines
+/// fell into step in one of the two visits.
 #[test]
 fn small_copies_both_ways_are_known_size_by_size() {
     let alone = |bytes: f64| 1_000.0 + bytes / 50.0;
@@ -43,7 +43,7 @@ fn small_copies_both_ways_are_known_size_by_size() {
     }
 }
 
-/// What lasts longer meets more of the others on the link.
+/// Longer copies meet more traffic of others on the link.
 #[test]
 fn each_byte_of_copies_both_ways_is_known_size_by_size() {
     let alone = |bytes: f64| 1_000.0 + bytes / 50.0;
@@ -73,7 +73,7 @@ fn each_byte_of_copies_both_ways_is_known_size_by_size() {
     }
 }
 
-/// Copies both ways are compared with those of the same visit.
+/// Copies both ways are compared with those of the other direction in the same visit.
 #[test]
 fn visits_of_copies_both_ways_are_kept_apart() {
     let alone = |bytes: u64| 1_000.0 + bytes as f64 / 50.0;
@@ -98,8 +98,8 @@ fn visits_of_copies_both_ways_are_kept_apart() {
     assert_within(both, (first + second) / 2.0, 0.01, "the rate of both visits");
 }
 
-/// What is usual, and what the best moments have, of copies both ways beside neighbours that are
-/// quiet now and then; and how much the first scatters.
+/// Copies both ways have neighbours that are quiet now and then. The fit finds the usual slowdown,
+/// its scatter, and the slowdown at the best moments.
 #[test]
 fn copies_both_ways_have_a_best_beside_the_usual() {
     let alone = |bytes: u64| 1_000.0 + bytes as f64 / 50.0;
@@ -110,7 +110,7 @@ fn copies_both_ways_have_a_best_beside_the_usual() {
             let ns = alone(bytes.get());
             let copy = Quantity::Copy { direction, bytes, registered: false };
             all.push(measured(copy, 1, vec![Span::from_nanos_f64(ns); 9]));
-            // Each byte takes 0.002 to 0.006 ns longer, a sample a visit.
+            // Each byte takes 0.002 to 0.006 ns longer, with one sample in each visit.
             for visit in 0..21 {
                 let longer = (0.002 + 0.0002 * f64::from(visit)) * bytes.as_f64();
                 let times = vec![Span::from_nanos_f64(ns + longer)];
@@ -124,17 +124,18 @@ fn copies_both_ways_have_a_best_beside_the_usual() {
         assert_within(shared.per_byte_ns, 0.004, 0.01, "usual");
         assert_within(shared.at_best_per_byte_ns.expect("known"), 0.0024, 0.01, "at best");
     }
-    // The median deviation is a quarter of what is usual.
+    // The median deviation is a quarter of the usual slowdown.
     assert_within(link.scatter, 1.4826 * 0.25, 0.05, "scatter");
 }
 
-/// What copies both ways take longer that go round more than a host's caches keep.
+/// How much longer copies both ways take whose working set is larger than what a host's caches
+/// keep.
 fn through(bytes: Bytes) -> f64 {
     1_000.0 + 0.004 * bytes.as_f64()
 }
 
-/// Large ones take so many times of that longer where the caches do keep what those to the host
-/// write, each direction by itself. Of what goes round 16 MiB, a quarter goes on to memory.
+/// A machine on which large copies take `kept` times that slowdown, by direction, where the caches
+/// keep what copies to the host write. Of a working set of 16 MiB, a quarter goes on to memory.
 fn machine_that_keeps(kept: [f64; 2]) -> Profile {
     let alone = |bytes: Bytes| 1_000.0 + bytes.as_f64() / 50.0;
     let mut all = Vec::new();
@@ -165,7 +166,7 @@ const SIZES: [Bytes; 5] =
 
 #[test]
 fn what_is_written_to_the_host_may_stay_in_its_caches() {
-    // Where copies to the device take no longer, nothing tells how much is kept.
+    // If copies to the device are no slower without the caches, nothing tells how much these keep.
     for (kept, is_told) in [([0.7, 0.75], true), ([1.05, 0.75], false)] {
         let profile = machine_that_keeps(kept);
         let cases = [(1, 0.0), (8, 0.0), (16, 0.25), (256, 1.0), (4_096, 1.0)];

@@ -1,16 +1,16 @@
-//! Others on the host are in the way, for a visit or at every one.
+//! Fits where others on the host disturb the measurement, during some visits or during all.
 
 use super::*;
 use hallway::profile::Warmth;
 use hallway::samples::{Handing, MOST_OF_ONE_CORE, ONE_TEAM, ONE_THREAD, Taker};
 use rand::seq::SliceRandom;
 
-/// Nanoseconds of so many copies, one after the other, at 55 GB/s.
+/// Nanoseconds of `count` copies one after the other, at 55 GB/s.
 fn row(count: u64, bytes: u64) -> f64 {
     2_000.0 + count as f64 * bytes as f64 / 55.0
 }
 
-/// Others use the link now and then, throughout a visit: each size has one without them.
+/// Others use the link now and then, for a whole visit. Each size has one visit without them.
 #[test]
 fn disturbed_visits_move_nothing() {
     let mut clock = Clock::new(0.002, 0.0);
@@ -18,7 +18,7 @@ fn disturbed_visits_move_nothing() {
     let sizes: Vec<u64> = (20..=28).map(|power| 1 << power).collect();
     for visit in 0..2 {
         for (place, &bytes) in sizes.iter().enumerate() {
-            // Of the largest, the second.
+            // Every second size is disturbed in the first visit, and the others in the second.
             let slower = if place % 2 == visit { 1.3 } else { 1.0 };
             for count in [2, 26] {
                 let ns = slower * (10_000.0 + count as f64 * bytes as f64 / 55.0);
@@ -33,13 +33,14 @@ fn disturbed_visits_move_nothing() {
         let found = profile.copy(DOWN, Bytes::new(bytes)).expect("measured").nanos_f64();
         assert_within(found, bytes as f64 / 55.0, 0.01, bytes);
     }
-    // What a thread takes is what it takes: either way counts.
+    // For the time of a host thread both visits count, the slower one too.
     let launch = profile.calls.launch.expect("measured");
     assert!([launch.ns, launch.other.map_or(0.0, |other| other.ns)].iter().any(|ns| *ns > 3_500.0));
 }
 
-/// At one visit somebody came while the longer row was under way, at another while the shorter one
-/// was: a difference of the two is of no state of the link, and may go beyond what it carries.
+/// In one visit somebody came during the longer row, and in another during the shorter one. The
+/// difference of two such rows is the time of no state of the link, and may imply a rate beyond
+/// what it carries.
 #[test]
 fn rows_are_only_compared_with_those_of_their_own_visit() {
     let mut clock = Clock::new(0.0005, 0.0);
@@ -54,7 +55,7 @@ fn rows_are_only_compared_with_those_of_their_own_visit() {
         }
         fitted(all)
     };
-    // At one visit there was nobody, and at none.
+    // In the first case one visit was undisturbed, in the second none was.
     let cases: [&[[f64; 2]]; 2] = [&[[1.0, 1.0], [1.025, 1.05]], &[[1.0, 1.05], [1.07, 1.0]]];
     for slower in cases {
         let profile = found(slower, &mut clock);
@@ -65,8 +66,8 @@ fn rows_are_only_compared_with_those_of_their_own_visit() {
     }
 }
 
-/// All along a calibration others take up to a twentieth of the link, at every second copy: what it
-/// carries is what it carries without them.
+/// During the whole calibration others take up to a twentieth of the link, at every second copy.
+/// The fit still finds what the link carries without them.
 #[test]
 fn others_on_the_link_take_nothing_from_what_it_carries() {
     let mut clock = Clock::new(0.001, 0.0);
@@ -86,7 +87,8 @@ fn others_on_the_link_take_nothing_from_what_it_carries() {
     assert_within(rate, 55e9, 0.005, "rate");
 }
 
-/// Copies of one size had a neighbour on the link at every visit, smaller and larger ones had none.
+/// Copies of one size shared the link with a neighbour in every visit; smaller and larger copies
+/// did not.
 #[test]
 fn a_size_that_was_never_left_alone_is_told_by_others() {
     for hindered in [1 << 17, 1 << 21, 1 << 24] {
@@ -110,7 +112,7 @@ fn a_size_that_was_never_left_alone_is_told_by_others() {
     }
 }
 
-/// A step over two sizes is the link's own, as is one that a table has.
+/// A step over two sizes belongs to the link itself, and so does any step in a table.
 #[test]
 fn steps_of_the_link_itself_stay() {
     let mut clock = Clock::new(0.002, 0.0);
@@ -130,7 +132,7 @@ fn steps_of_the_link_itself_stay() {
     assert_within(found(&both[..1], Stop::Elsewhere).nanos_f64(), 1.5 * truth, 0.02, "a table");
 }
 
-/// At some visits the core was not to be had alone: as long as there are others, they tell.
+/// In some visits the core was shared with others; if there are visits without, only those count.
 #[test]
 fn visits_on_a_shared_core_count_where_there_are_no_others() {
     let mut clock = Clock::new(0.01, 0.0);
@@ -145,8 +147,8 @@ fn visits_on_a_shared_core_count_where_there_are_no_others() {
     assert_within(launch(&[&shared]), 5_000.0, 0.02, "none alone");
 }
 
-/// Kernels take a fourteenth longer in half the streams: how many samples happened to be
-/// taken in which is not what a kernel takes.
+/// Kernels take a fourteenth longer in half of the streams. How many samples happened to come from
+/// these must not decide what a kernel takes.
 #[test]
 fn streams_that_lie_far_off_count_with_their_share() {
     let found = |far: usize| {
@@ -171,8 +173,8 @@ fn streams_that_lie_far_off_count_with_their_share() {
 
 const SCALE: Variant = Variant { kernel: Kernel::Scale, extent: 0 };
 
-/// At one size, every copy behind the eighth stands still for a millisecond, on all visits:
-/// seen on one host, with copies of 16 MiB.
+/// At one size, every copy behind the eighth stands still for a millisecond, in all visits. This
+/// was seen on one host, with copies of 16 MiB.
 #[test]
 fn rows_that_were_held_up_are_not_believed() {
     let mut clock = Clock::new(0.002, 0.0);
@@ -192,9 +194,9 @@ fn rows_that_were_held_up_are_not_believed() {
     }
 }
 
-/// Whether copies of pageable memory of 64 MiB stay in the last-level cache changes from
-/// visit to visit. Those of 128 MiB never do, though a straight line from 32 to 256 MiB is
-/// within what the visits leave open.
+/// Whether pageable copies of 64 MiB stay in the last-level cache changes from visit to visit.
+/// Copies of 128 MiB never stay there, though a straight line from 32 to 256 MiB would be within
+/// the scatter of the visits.
 #[test]
 fn what_is_in_no_cache_is_known_where_its_neighbour_is_unsure() {
     let mut clock = Clock::new(0.002, 0.0);
@@ -223,7 +225,7 @@ fn what_is_in_no_cache_is_known_where_its_neighbour_is_unsure() {
     assert_within(misses(128), 1.0, 0.05, "128 MiB");
 }
 
-/// A core keeps up to 2 MiB: what stands out below that is noise, and is shared out.
+/// A core keeps up to 2 MiB. A peak below that is noise, and is averaged out.
 #[test]
 fn a_core_misses_ever_more_and_what_stands_out_is_noise() {
     let (variant, elements) = ONE_THREAD;
@@ -240,7 +242,7 @@ fn a_core_misses_ever_more_and_what_stands_out_is_noise() {
     }
 }
 
-/// Sixteen threads on cores that two of them share keep 16 MiB together.
+/// Sixteen threads on eight cores, two on each, keep 16 MiB together.
 #[test]
 fn a_team_keeps_what_its_cores_keep() {
     let (variant, elements) = ONE_TEAM;
@@ -255,12 +257,12 @@ fn a_team_keeps_what_its_cores_keep() {
         let found = caches.own(Bytes::mib(mib), 16).expect("measured");
         assert!((found - share).abs() < 0.03, "{mib} MiB: {found} for {share}");
     }
-    // Of one thread, nothing is known.
+    // For a single thread nothing is known.
     assert_eq!(caches.own(Bytes::mib(1), 1), None);
 }
 
-/// At two visits of five a team finds everything, and in the time of a visit it goes round three
-/// times as often then: most samples are fast, and most visits slow.
+/// In two visits of five, a team finds everything in its caches, and so takes three times as many
+/// samples in a visit. Most samples are fast then, but most visits are slow.
 #[test]
 fn visits_count_alike_however_many_samples_they_have() {
     let (variant, elements) = ONE_TEAM;
@@ -311,7 +313,8 @@ fn what_handing_data_over_costs_is_told_by_kernels_of_ones_own() {
     assert_within(helpers.written_ns_per_byte, 0.0034, 0.05, "written behind helpers");
 }
 
-/// Among others, launches are beside data for a fifth of the time: 64 KiB at 55 GB/s, one in 6 us.
+/// Among other calls, a launch runs beside a copy's data for a fifth of the time: 64 KiB at 55
+/// GB/s, once in 6 us.
 #[test]
 fn launches_beside_copies_are_told_from_those_beside_none() {
     let mut clock = Clock::new(0.01, 0.02);
@@ -334,7 +337,8 @@ fn launches_beside_copies_are_told_from_those_beside_none() {
     assert_within(calls.launch.expect("measured").ns, 3_300.0 - 99.3, 0.005, "beside none");
 }
 
-/// A launch takes 2.1 us in a row and 3.2 us among others, and cuBLAS makes one in 9.4 us in a row.
+/// A launch takes 2.1 us in a row of launches, and 3.2 us among other calls. A launch by cuBLAS
+/// takes 9.4 us in a row.
 #[test]
 fn what_a_library_does_besides_is_told_from_a_launch() {
     let mut clock = Clock::new(0.01, 0.02);
@@ -356,7 +360,7 @@ fn what_a_library_does_besides_is_told_from_a_launch() {
     assert!(unknown.contains("the host cost of a launch by cuFFT"), "{unknown}");
 }
 
-/// Copies of pageable memory of which all, or nothing, is in the caches of their core.
+/// Pageable copies whose data is wholly in the caches of their core, or not at all.
 #[test]
 fn copies_are_known_by_where_their_data_is() {
     let mut clock = Clock::new(0.002, 0.0);
@@ -378,8 +382,8 @@ fn copies_are_known_by_where_their_data_is() {
     }
 }
 
-/// For a quarter of the time everything on the host takes longer by 30%, and what is visited
-/// twice may have been visited twice then.
+/// For a quarter of the time, everything on the host takes 30% longer. Both visits of a quantity
+/// may fall into that time.
 #[test]
 fn what_a_moment_does_to_everything_is_taken_out() {
     let truth = |elements: u64, extent: u32| 2_000.0 + 0.01 * elements as f64 * f64::from(extent);

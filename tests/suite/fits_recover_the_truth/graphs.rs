@@ -1,4 +1,4 @@
-//! CUDA graphs.
+//! Fits of CUDA graphs.
 
 use super::*;
 use hallway::samples::{GraphCall, LONG_COPY, ROTATED_IN_GRAPH, ROWS, TRIP_ELEMENTS, TripPart};
@@ -7,14 +7,14 @@ fn copy_out(bytes: Bytes) -> Quantity {
     Quantity::Copy { direction: Direction::DeviceToHost, bytes, registered: false }
 }
 
-/// What the host and the device do with graphs, from times of whole graphs.
+/// The costs of host and device come from times of whole graphs.
 #[test]
 fn graphs_are_taken_apart_into_launches_nodes_and_hand_overs() {
     use GraphCall::{Capture, Instantiate, Launch};
     let mut clock = Clock::new(0.02, 0.02);
     let mut all = Vec::new();
     let mut add = |quantity, count, ns| all.push(measured(quantity, count, clock.times(ns, 40)));
-    // Calls: so much for each graph, and for each node.
+    // Each call takes a time for the graph, and a time for each node.
     let calls = [(Capture, 1_500.0, 900.0), (Instantiate, 6e3, 400.0), (Launch, 2_800.0, 120.0)];
     for (call, per_graph, per_node) in calls {
         for nodes in [3, 24, 96] {
@@ -23,8 +23,8 @@ fn graphs_are_taken_apart_into_launches_nodes_and_hand_overs() {
         }
     }
     add(Quantity::Call { call: TimedCall::Synchronize }, 1, 1_200.0);
-    // Operations of 2 us in a stream. A trip of one of 6.5 us is 5 us longer than the launch,
-    // the operation and the way back.
+    // In a stream, operations take 2 us. A trip of an operation of 6.5 us takes 5 us more than the
+    // launch, the operation and the way back.
     let variant = Variant { kernel: hallway::kernels::Kernel::Polynomial, extent: 1024 };
     for (first, what, size) in [
         (Link::CopyIn, copy(LONG_COPY.get()), LONG_COPY.get()),
@@ -41,7 +41,7 @@ fn graphs_are_taken_apart_into_launches_nodes_and_hand_overs() {
         let ns = 9_000.0 + 1_300.0 * count as f64;
         add(Quantity::GraphChain { links: vec![Link::Kernel] }, count, ns);
     }
-    // Three hand-overs of 4 us on the way round.
+    // A turn has three hand-overs of 4 us.
     for links in CYCLES {
         for count in [2, 26] {
             let ns = 9_000.0 + (5_300.0 + 12_000.0) * count as f64;
@@ -71,7 +71,7 @@ fn graphs_are_taken_apart_into_launches_nodes_and_hand_overs() {
     }
 }
 
-/// Copies in the branches of a graph, of which the engine takes one after the other.
+/// Copies in the branches of a graph, which the engine takes in turn.
 #[test]
 fn an_engine_pays_for_going_from_branch_to_branch() {
     let mut clock = Clock::new(0.005, 0.02);
@@ -88,7 +88,7 @@ fn an_engine_pays_for_going_from_branch_to_branch() {
     assert_within(switch(Direction::HostToDevice, 4).expect("known"), 900.0, 0.05, "a switch");
     assert_eq!(switch(Direction::HostToDevice, 1), Ok(0.0));
     switch(Direction::DeviceToHost, 4).expect_err("measured neither here nor between streams");
-    // What kernels in the other branches cost is no part of it.
+    // What kernels in other branches cost does not belong to the change of branches.
     for (kernels, ns) in [(true, 7_200.0), (false, 6_500.0)] {
         let quantity =
             Quantity::CopyBesideKernels { direction: Direction::HostToDevice, bytes, kernels };
@@ -98,8 +98,8 @@ fn an_engine_pays_for_going_from_branch_to_branch() {
     assert_within(switch, 200.0, 0.2, "a switch");
 }
 
-/// Rows of kernels of 12 us: a wait costs 0.8 us, the kernel behind it 0.25 more, and one behind
-/// a kernel that a copy waits for 0.06.
+/// Rows of kernels of 12 us. A wait costs 0.8 us, a kernel behind one that waited 0.25 us more, and
+/// a kernel behind one that a copy waits for 0.06 us more.
 #[test]
 fn gaps_at_branches_are_taken_apart() {
     let mut clock = Clock::new(0.0005, 0.02);

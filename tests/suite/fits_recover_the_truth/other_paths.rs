@@ -1,5 +1,5 @@
-//! Paths besides plain copies, calls on an idle device, set-up, and what copies and
-//! other work cost each other.
+//! Fits of paths besides plain copies, of calls on an idle device, of set-up, and of how much
+//! copies and other work slow each other.
 
 use super::{Clock, DOWN, assert_within, bimodal, copy, fitted, machine, measured};
 use hallway::kernels::{Kernel, Variant};
@@ -11,8 +11,8 @@ use hallway::samples::{
 };
 use hallway::units::{Bytes, Span};
 
-/// Of rows of 24, with a kernel behind each copy and without, of which every eighth was
-/// disturbed: at one visit everything takes 4% longer, but not what is between the two.
+/// Rows of 24 copies, with a kernel behind each and without; every eighth sample was disturbed. In
+/// one visit everything takes 4% longer, but the difference between the two stays.
 #[test]
 fn what_copies_take_longer_beside_kernels_is_told_from_what_the_visit_does() {
     let mut clock = Clock::new(0.004, 0.125);
@@ -34,7 +34,7 @@ fn what_copies_take_longer_beside_kernels_is_told_from_what_the_visit_does() {
         let found = link.beside_kernels(DOWN, Bytes::new(bytes));
         assert!((found - longer).abs() < 40.0, "{found} for {longer} of {bytes} bytes");
     }
-    // As of the largest, and as of the smallest.
+    // Beyond the known sizes, the largest and the smallest apply.
     assert!(link.beside_kernels(DOWN, Bytes::mib(64)) < 40.0);
     assert!((link.beside_kernels(DOWN, Bytes::new(4)) - 600.0).abs() < 40.0);
     assert_eq!(link.beside_kernels(Direction::DeviceToHost, Bytes::kib(4)), 0.0);
@@ -42,7 +42,7 @@ fn what_copies_take_longer_beside_kernels_is_told_from_what_the_visit_does() {
 
 const SIZES: [u64; 4] = [1 << 12, 1 << 18, 1 << 22, 1 << 26];
 
-/// Chains of two and of ten, each with 10 us around it.
+/// Chains of two and of ten, each with 10 us for starting and ending.
 fn chains(clock: &mut Clock, quantity: &Quantity, ns: f64) -> [Measurement; 2] {
     [2, 10].map(|count| {
         let times = clock.times(10_000.0 + count as f64 * ns, 51);
@@ -71,7 +71,7 @@ fn every_path_gets_its_own_curve() {
         }
     }
     let profile = fitted(all);
-    // Registered memory is no pinned memory.
+    // Registered memory does not count as pinned memory.
     assert!(profile.copies.is_empty());
     for bytes in [1 << 12, 1 << 15, 1 << 20, 3 << 20, 1 << 28].map(Bytes::new) {
         for path in TransferPath::ALL {
@@ -87,7 +87,7 @@ fn every_path_gets_its_own_curve() {
 }
 
 #[test]
-fn idle_calls_and_set_up_keep_both_of_their_ways() {
+fn idle_calls_and_set_up_keep_both_modes() {
     let (mut clock, truth) = (Clock::new(0.02, 0.02), machine());
     let mut all = Vec::new();
     let busy = bimodal(&mut clock, [2_000.0, 6_000.0], 0.3, 101);
@@ -105,13 +105,13 @@ fn idle_calls_and_set_up_keep_both_of_their_ways() {
         let times = clock.times(ns.expect("known").ns, 21);
         all.push(measured(Quantity::Setup { step }, 1, times));
     }
-    // Where a device has room for one context only, nothing is known of others.
+    // If a device has room for only one context, nothing is known of further ones.
     let refused = fitted(vec![
         measured(Quantity::Setup { step: SetupStep::Context }, 1, Vec::new()),
         measured(Quantity::Setup { step: SetupStep::Event }, 1, vec![Span::from_nanos(300)]),
     ]);
     assert!(refused.setup.context.is_none() && refused.setup.event.is_some());
-    // A free that now and then gives memory back to the system.
+    // This free now and then returns memory to the system.
     let (work, bytes) = (MemoryWork::PinnedFree, Bytes::mib(1));
     let times = bimodal(&mut clock, [80_000.0, 200_000.0], 0.25, 100);
     all.push(measured(Quantity::Memory { work, bytes }, 1, times));
@@ -133,8 +133,8 @@ fn idle_calls_and_set_up_keep_both_of_their_ways() {
     assert!(profile.memory.pinned_free.is_some() && profile.memory.device_free.is_none());
 }
 
-/// What copies and a load take that begin at once, `count` of each, if together each
-/// is slowed down and what lasts longer ends alone.
+/// How long `count` copies and as much of a load take that begin at once, if each slows the other
+/// and the longer one ends alone.
 fn together(alone: [f64; 2], slow: [f64; 2], count: f64) -> [f64; 2] {
     let work = alone.map(|ns| count * ns);
     let both = (work[0] * slow[0]).min(work[1] * slow[1]);
@@ -148,7 +148,7 @@ fn beside(profile: &Profile, direction: Direction, load: Load) -> &Interference 
 
 #[test]
 fn what_copies_and_loads_cost_each_other_is_found_whichever_ends_first() {
-    // Nanoseconds of a copy, as long as its load, or much shorter or longer.
+    // Nanoseconds of a copy: as long as its load, much shorter, or much longer.
     for (copy_ns, scatter) in [(1e6, 0.0), (3e5, 0.01), (4e6, 0.01)] {
         let (mut clock, truth) = (Clock::new(scatter, 0.0), machine());
         let load_ns = 1e6;
@@ -207,7 +207,7 @@ fn disturbed_measurements_count_and_are_counted() {
     all[2].disturbed = Some(slow.clone());
     let conditions = vec![usual.clone(), at(1_950)];
     let samples = Samples { measurements: all, conditions, ..Samples::none(machine().machine) };
-    // As a file has it.
+    // The samples must survive being written to a file.
     let mut text = Vec::new();
     hallway::samples::Recorder::new(&mut text, &samples).expect("a vector takes everything");
     let folder = tempfile::tempdir().expect("a folder");
@@ -225,9 +225,9 @@ fn disturbed_measurements_count_and_are_counted() {
     assert_eq!(Profile::load(&path).expect("a profile"), profile);
 }
 
-/// Kernels that wait in three streams slow copies by 0.5% for each that a stream holds, up to
-/// sixteen; in two, they do not. A rotation of copies with a kernel behind each has that in it,
-/// too, and is free of it when it says what going from stream to stream takes.
+/// Kernels that wait in three streams slow copies by 0.5% for each kernel that a stream holds, up
+/// to sixteen. In two streams, they do not. A rotation of copies with a kernel behind each contains
+/// this slowdown, which must not count as the cost of changing streams.
 #[test]
 fn what_waiting_kernels_cost_copies_is_told_from_changing_streams() {
     let alone = 20_000.0;
@@ -246,7 +246,7 @@ fn what_waiting_kernels_cost_copies_is_told_from_changing_streams() {
     }
     for streams in [2, 4, 8] {
         for turns in [2, 10] {
-            // Behind the copies of each turn, kernels of all turns to come wait.
+            // While the copies of one turn run, the kernels of all later turns wait.
             let turn = |held| streams as f64 * (alone * slowdown(streams, held) + 700.0);
             let ns = 9_000.0 + (1..=turns).map(turn).sum::<f64>();
             let quantity =
@@ -284,8 +284,8 @@ fn what_waiting_kernels_cost_copies_is_known_as_a_whole_or_not_at_all() {
     }
 }
 
-/// Four loads one after the other take 90 ns longer each; where nothing stays in the device's
-/// cache, it makes no difference.
+/// Four loads one after the other take 90 ns longer each. Where nothing stays in the device's cache
+/// anyway, there is no difference.
 #[test]
 fn what_kernels_take_longer_on_data_that_was_just_copied() {
     let variant = Variant { kernel: Kernel::Scale, extent: 0 };
@@ -313,14 +313,14 @@ fn what_kernels_take_longer_on_data_that_was_just_copied() {
         let ratio = time(&profile, elements, true) / time(&profile, elements, false);
         assert_within(ratio, 1.0, 0.01, elements);
     }
-    // Where that was not measured, all data is as near.
+    // If it was not measured, all data counts as near.
     all.retain(|one| !matches!(one.quantity, Quantity::JustCopied { .. }));
     let bare = fitted(all);
     assert_eq!(time(&bare, 1 << 14, true), time(&bare, 1 << 14, false));
 }
 
-/// What is in no cache takes a microsecond longer to come, and a kernel that has had half of it
-/// go by waits half as long.
+/// Data in no cache takes a microsecond longer to arrive. A kernel of whose data the caches hold
+/// half waits half as long.
 #[test]
 fn what_kernels_take_longer_on_data_in_memory() {
     let variant = Variant { kernel: Kernel::Scale, extent: 0 };
@@ -354,11 +354,12 @@ fn what_kernels_take_longer_on_data_in_memory() {
             assert!((longer - expected).abs() < 60.0, "{longer} of {elements} round {mib} MiB");
         }
     }
-    // Its own two arrays are as near as where they were measured; one, in place, is no farther.
+    // A kernel over its own two arrays finds them as near as when it was measured; one that works
+    // in place finds them no farther away.
     let whole = 1 << 24;
     assert_within(time(&profile, whole, Bytes::mib(128)), usual(whole), 0.02, whole);
     assert_within(time(&profile, whole, Bytes::mib(64)), usual(whole), 0.02, whole);
-    // Where that was not measured, a piece takes its share of the whole.
+    // If it was not measured, a piece takes its share of the whole.
     all.retain(|one| !matches!(one.quantity, Quantity::KernelAround { .. }));
     let bare = fitted(all);
     assert_within(time(&bare, many, Bytes::mib(128)), usual(many), 0.02, many);

@@ -1,9 +1,9 @@
-//! In every measurement of a whole calibration the machine once does something else for a
-//! tenth of a second.
+//! In every measurement of a whole calibration, the machine once does something else for a tenth of
+//! a second.
 
 use super::*;
 
-/// A calibration, and the profiles of it without spikes and with them.
+/// A calibration, with its profiles without and with spikes.
 struct Spiked {
     samples: Samples,
     before: Profile,
@@ -16,7 +16,8 @@ impl Spiked {
         let samples = Samples::load(&folder.join("samples.jsonl")).expect("committed");
         let mut spoilt = samples.clone();
         for measurement in &mut spoilt.measurements {
-            // Memory management of hundreds of milliseconds is timed three times at least.
+            // Each measurement has a spike, since even memory management of hundreds of
+            // milliseconds is timed at least three times.
             let middle = measurement.times.len() / 2;
             measurement.times.insert(middle, Span::from_millis(100));
         }
@@ -24,8 +25,8 @@ impl Spiked {
         Self { samples, before, after }
     }
 
-    /// The medians of all visits. Two visits may find a CPU in two states: half of all
-    /// times are of each, and the median of both can be anywhere in between.
+    /// The median of each visit. Two visits may find a CPU in two states. Then each state has half
+    /// of all times, and the median of both visits can be anywhere in between.
     fn visits(&self, what: &Quantity) -> Vec<f64> {
         let visits = self.samples.measurements.iter().filter(|one| one.quantity == *what);
         let middle = |one: &Measurement| {
@@ -35,7 +36,7 @@ impl Spiked {
         visits.map(middle).collect()
     }
 
-    /// How far those of a round trip lie apart.
+    /// How far apart the visits of a round trip lie.
     fn apart(&self, links: &[Link], across: bool) -> f64 {
         let links = links.to_vec();
         let visits = self.visits(&Quantity::RoundTrip { links, across, long: true });
@@ -78,7 +79,7 @@ fn a_single_spike_moves_no_call_and_no_copy() {
         });
         let apart = spiked.apart(&links, a.across_streams) + spiked.apart(&links[..1], false);
         assert_stays("a hand-over", a.first.ns, b.first.ns, apart);
-        // Unless it is that of round trips, it is from chains of the device's own.
+        // A queued hand-over that differs from the first one comes from chains on the device.
         let apart = if a.queued.ns == a.first.ns { apart } else { 0.0 };
         assert_stays("a queued hand-over", a.queued.ns, b.queued.ns, apart);
     }
@@ -112,7 +113,7 @@ fn a_single_spike_moves_no_kernel_and_no_twin() {
             let variant = Variant { kernel, extent: kernel.extent().map_or(0, |_| 64) };
             let visits = spiked.visits(&Quantity::Twin { variant, elements, footprint });
             if visits.is_empty() {
-                // Between sizes that were measured, and so between their times.
+                // The size was not measured itself, so it lies between two that were.
                 continue;
             }
             let times = [visits, vec![time(before)]].concat();

@@ -1,4 +1,4 @@
-//! Trips of one and of two operations.
+//! Fits of trips of one operation and of two.
 
 use super::*;
 use hallway::profile::{Latencies, OperationKind};
@@ -19,7 +19,7 @@ const COPIES: [u64; 10] = [
 ];
 const DEGREES: [u64; 6] = [64, 512, 1024, 2048, 4096, 6144];
 
-/// Nanoseconds of calls, of the way to the device, and of waking up.
+/// Nanoseconds of each kind of call; of the way to the device; and of waking up the host.
 const CALL: [f64; 3] = [1_100.0, 1_200.0, 2_800.0];
 const START: f64 = 2_400.0;
 const SYNCHRONIZE: f64 = 1_300.0;
@@ -32,12 +32,14 @@ fn service(link: Link, size: u64) -> f64 {
     }
 }
 
-/// What a machine does on which an operation that comes too early waits for so long.
+/// Samples of a machine on which an operation that comes `late` nanoseconds too early waits for
+/// `wait(late)`.
 fn samples(clock: &mut Clock, wait: impl Fn(f64) -> f64) -> Vec<Measurement> {
     samples_of_pairs(clock, |_, _, late| wait(late))
 }
 
-/// The same where that depends on what it has to follow, and on what it is.
+/// Samples of a machine on which the wait also depends on what the operation follows and on what it
+/// is.
 fn samples_of_pairs(clock: &mut Clock, wait: impl Fn(Link, Link, f64) -> f64) -> Vec<Measurement> {
     let mut all = Vec::new();
     let mut add = |quantity, ns| all.push(measured(quantity, 1, clock.times(ns, 51)));
@@ -67,7 +69,7 @@ fn samples_of_pairs(clock: &mut Clock, wait: impl Fn(Link, Link, f64) -> f64) ->
     for (first, call) in Link::OF_ONE_DEVICE.into_iter().zip(CALL) {
         let sizes = if first == Link::Kernel { &DEGREES[..] } else { &COPIES };
         for &size in sizes {
-            // The driver takes along the data of small copies to the device.
+            // The driver sends the data of small copies to the device along with the command.
             let inline = first == Link::CopyIn && size <= 24 * KIB;
             let called = call + if inline { size as f64 / 16.0 } else { 0.0 };
             let end = called + START + service(first, size);
@@ -90,8 +92,8 @@ fn samples_of_pairs(clock: &mut Clock, wait: impl Fn(Link, Link, f64) -> f64) ->
     all
 }
 
-/// What the same machine does with graphs of one node and of two, of which each takes a
-/// microsecond to launch.
+/// Samples of that machine with graphs of one node and of two. Each node takes a microsecond to
+/// launch.
 fn of_graphs(clock: &mut Clock, wait: impl Fn(f64) -> f64) -> Vec<Measurement> {
     let mut all = Vec::new();
     let mut add = |quantity, ns| all.push(measured(quantity, 1, clock.times(ns, 51)));
@@ -99,7 +101,7 @@ fn of_graphs(clock: &mut Clock, wait: impl Fn(f64) -> f64) -> Vec<Measurement> {
         let sizes = if first == Link::Kernel { [1024, 4096] } else { [256 * KIB, 512 * KIB] };
         for size in sizes {
             let trip = |next, part| Quantity::Trip { first, size, next, part, in_graph: true };
-            // From the return of the launch on.
+            // Times count from the return of the launch.
             let end = START + service(first, size);
             add(trip(None, TripPart::FirstCall), 1_500.0);
             add(trip(None, TripPart::Rest), end + SYNCHRONIZE);
@@ -152,9 +154,9 @@ fn the_time_between_two_looks_and_from_when_it_counts() {
     }
 }
 
-/// The later a copy to the host comes, the more of the other's data is ahead of its command.
+/// The later a copy to the host comes, the more data of the other copy is ahead of its command.
 #[test]
-fn from_when_periods_count_of_what_comes_late() {
+fn periods_of_late_operations_begin_later() {
     let looks =
         |late: f64, after: f64| after + ((late - after) / 8_200.0).ceil().max(1.0) * 8_200.0;
     let (first, next, pause) = (Link::CopyIn, Link::CopyOut, 4_000.0);
@@ -179,15 +181,16 @@ fn from_when_periods_count_of_what_comes_late() {
     assert_eq!((pair.from, pair.to), (OperationKind::CopyIn, OperationKind::CopyOut));
     assert_eq!(others.len(), 5);
     let knots = &pair.under_way.as_ref().expect("known").knots;
-    // Both take as long to the device, so that one is behind the other by its call, and the pause.
+    // Both take equally long to the device, so the second arrives later by its call and the pause.
     for ((time, after), truth) in knots.iter().zip([(call, 1_200.0), (pause + call, 3_100.0)]) {
         assert_within(*time, truth.0, 0.05, "under way");
         assert!((after - truth.1).abs() <= 300.0, "{after} for {}", truth.1);
     }
 }
 
-/// Calls take up to 600 ns more or less, so that of the same two operations some come in time
-/// and others do not. Which is told by the trip itself; a millisecond lost in one tells nothing.
+/// Calls take up to 600 ns more or less. So the same two operations arrive in time on some trips
+/// and too early on others, and each trip shows which. A millisecond lost in one of them proves
+/// nothing.
 #[test]
 fn how_much_too_early_each_pair_of_operations_may_come() {
     let truth = |first, next| match (first, next) {
@@ -212,7 +215,8 @@ fn how_much_too_early_each_pair_of_operations_may_come() {
                 continue;
             }
             let call = call + 2_000.0;
-            // The first ends about as long after the second arrives as decides.
+            // The first operation is long enough for about half of the second ones to come too
+            // early.
             let longer = call + truth(first, next);
             let size = match first {
                 Link::Kernel => ((longer - 2_000.0) / 4.0) as u64,
@@ -272,7 +276,8 @@ fn up_to_which_size_copies_go_along_with_their_command() {
     }
 }
 
-/// Launches take a quarter more or less, evenly: their estimate is that of many together.
+/// Launches take up to a quarter more or less, uniformly. Their estimate is that of many launches
+/// together.
 #[test]
 fn how_far_single_launches_lie_apart() {
     let mut random = ChaCha8Rng::seed_from_u64(7);
@@ -293,8 +298,8 @@ fn how_far_single_launches_lie_apart() {
     }
 }
 
-/// One launch of two hundred takes a thousand times as long, which is no part of what they take
-/// together.
+/// One launch in two hundred takes a thousand times as long. That does not belong to what launches
+/// take together.
 #[test]
 fn launches_that_take_very_long_make_no_others_shorter() {
     let mut all = samples(&mut Clock::new(0.02, 0.0), |_| 0.0);
@@ -312,16 +317,16 @@ fn launches_that_take_very_long_make_no_others_shorter() {
 }
 
 #[test]
-fn what_comes_behind_a_wait_takes_longer_for_it() {
+fn calls_right_behind_a_wait_are_told_from_others() {
     let mut clock = Clock::new(0.02, 0.05);
     let mut all = Vec::new();
-    // Behind a wait, a launch takes 150 ns longer and a copy to the host 50.
+    // Behind a wait, a launch takes 150 ns longer, and a copy to the host 50 ns.
     let times = [
         (TimedCall::CopyIn, 1_300.0, 1_300.0),
         (TimedCall::Launch, 3_200.0, 3_350.0),
         (TimedCall::CopyOut, 1_400.0, 1_450.0),
     ];
-    // A clock makes each call 45 ns longer.
+    // Reading the clock makes each call 45 ns longer.
     let mut add = |call: Option<TimedCall>, one_stream, ns| {
         let ns = ns + if call.is_some() { 45.0 } else { 0.0 };
         all.push(measured(Quantity::CallInTurn { call, one_stream }, 1, clock.times(ns, 201)));

@@ -1,4 +1,4 @@
-//! One copy at a time in each direction; the two directions slow each other.
+//! An engine carries one copy at a time in each direction, and the two directions slow each other.
 
 use super::*;
 use crate::machines::{FREE, contention, machine};
@@ -6,11 +6,11 @@ use hallway::profile::{Contention, Curve, Profile, Refetch};
 
 #[test]
 fn copies_of_one_direction_take_turns() {
-    // Arrivals at 4000 and 5000; each takes 1000 + 5000, whatever its stream.
+    // The copies arrive at 4000 and 5000. Each takes 1000 + 5000, whatever its stream.
     let body = vec![copy_in(0, PINNED, 5_000), copy_in(1, PINNED, 5_000)];
     let timeline = run(body, &machine());
     assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 10_000), (10_000, 16_000)]);
-    // Out: issued at 1500 and 3000, latency 5000.
+    // Copies out are issued at 1500 and 3000, with a latency of 5000.
     let body = vec![copy_out(0, PINNED, 5_000), copy_out(1, PINNED, 5_000)];
     let timeline = run(body, &machine());
     assert_eq!(spans(&timeline, Lane::CopyOut), [(6_500, 12_500), (12_500, 18_500)]);
@@ -20,17 +20,17 @@ fn copies_of_one_direction_take_turns() {
 fn directions_overlap_and_slow_each_other() {
     let body = vec![copy_in(0, PINNED, 8_000), copy_out(1, PINNED, 4_000)];
     let timeline = run(body, &machine());
-    // In takes 9000 from 4000 on. Out arrives at 7500 (issued 2500, latency 5000),
-    // where in has 5500 left, which takes 11/9 of that from now on: until 14223.
-    // Out is delayed by 1000 and then takes 9/5: in the 5723 that are left it does
-    // 3179.4 of its 5000. The rest it does alone.
+    // The copy in takes 9000 from 4000 on. The copy out is issued at 2500 and arrives at 7500. By
+    // then the copy in has 5500 left, which takes 11/9 of that from there, until 14223. The copy
+    // out is delayed by 1000, and then its data takes 9/5 of its time: in the 5723 that the copy in
+    // still lasts it does 3179.4 of its 5000, and the rest alone.
     assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 14_223)]);
     assert_eq!(spans(&timeline, Lane::CopyOut), [(7_500, 16_044)]);
 }
 
 #[test]
 fn a_copy_slows_nobody_before_it_starts_or_after_it_ends() {
-    // In ends at 7500, at the very moment at which out begins.
+    // The copy in ends at 7500, at the very moment at which the copy out begins.
     let body = vec![copy_in(0, PINNED, 2_500), copy_out(1, PINNED, 4_000)];
     let timeline = run(body, &machine());
     assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 7_500)]);
@@ -41,7 +41,7 @@ fn a_copy_slows_nobody_before_it_starts_or_after_it_ends() {
 fn a_copy_beside_others_pays_for_itself_and_for_its_bytes() {
     let mut machine = machine();
     machine.link.down_shared = FREE;
-    // 700 more for the copy and half a nanosecond more for an element.
+    // A copy takes 700 longer, and each element half a nanosecond.
     machine.link.up_shared = Some(contention(700.0, 0.125));
     for elements in [10, 1_000, 12_000] {
         let body = vec![copy_in(0, PINNED, 50_000), copy_out(1, PINNED, elements)];
@@ -53,12 +53,13 @@ fn a_copy_beside_others_pays_for_itself_and_for_its_bytes() {
 }
 
 #[test]
-fn what_each_byte_beside_others_pays_goes_by_the_size() {
+fn what_each_byte_pays_beside_others_depends_on_the_size() {
     let mut machine = machine();
     machine.link.down_shared = FREE;
     let per_byte = Some(Curve { knots: vec![(4_000.0, 0.05), (40_000.0, 0.125)], scatter: 0.0 });
     machine.link.up_shared = Some(Contention { per_byte, ..contention(700.0, 0.125) });
-    // Of 40, 22,000 and 48,000 bytes: as the smallest that is known, between both, as the largest.
+    // The copies have 40, 22,000 and 48,000 bytes: they go by the smallest known size, by both, and
+    // by the largest.
     for (elements, longer) in [(10, 2), (5_500, 1_925), (12_000, 6_000)] {
         let body = vec![copy_in(0, PINNED, 50_000), copy_out(1, PINNED, elements)];
         let end = 7_500 + 1_000 + 700 + elements + longer;
@@ -66,9 +67,9 @@ fn what_each_byte_beside_others_pays_goes_by_the_size() {
     }
 }
 
-/// The memory that copies to the host write is that of the machine's plans: some 200 KB.
+/// The copy to the host counts as writing its whole allocation, whatever its own size.
 #[test]
-fn what_the_hosts_caches_keep_is_in_nobodys_way() {
+fn data_kept_in_the_hosts_caches_slows_copies_less() {
     let mut machine = machine();
     machine.link.down_shared = FREE;
     machine.link.up_shared = Some(contention(700.0, 0.125));
@@ -80,12 +81,12 @@ fn what_the_hosts_caches_keep_is_in_nobodys_way() {
         let (start, end) = spans(&run(body, machine), Lane::CopyOut)[0];
         end - start - 1_000 - elements
     };
-    // Of misses nothing is known; then none, all, and half of them.
+    // The share of misses is unknown at first, and then none, all, and half.
     assert_eq!(longer(&machine, 12_000), 6_700);
     for (misses, expected) in [(0.0, 3_300), (1.0, 6_700), (0.5, 5_000)] {
         machine.caches.written_misses = Some(vec![(1.0, misses), (1e9, misses)]);
         assert_eq!(longer(&machine, 12_000), expected, "{misses}");
-        // Smaller than any that is known of.
+        // This copy is smaller than any known size of the kept kind.
         assert_eq!(longer(&machine, 4_000), 700 + 2_000, "{misses}");
     }
 }
@@ -110,8 +111,8 @@ fn a_copy_waits_for_no_more_data_than_the_other_direction_has() {
     let mut machine = machine();
     machine.link.down_shared = FREE;
     machine.link.up_shared = Some(contention(700.0, 0.0));
-    // The last 1000 of the copy in are taken to carry nothing; at 7500 that leaves much data,
-    // 300 of it, or none.
+    // The last 1000 of the copy in are taken to carry no data. At 7500 that leaves much data, 300
+    // of it, or none.
     for (elements, late) in [(50_000, 700), (3_800, 300), (3_000, 0)] {
         let body = vec![copy_in(0, PINNED, elements), copy_out(1, PINNED, 2_000)];
         let timeline = run(body, &machine);
@@ -124,8 +125,9 @@ fn copies_in_rows_wait_for_each_other_whatever_they_carry() {
     let mut machine = machine();
     machine.link.down_shared = FREE;
     machine.link.up_shared = Some(contention(700.0, 0.0));
-    // Each takes 1000 + 2000. At 15500 and at 18500 the copy in has nothing but its last 500 to
-    // go: that delays the first copy out by nothing, and the one that is behind it at once.
+    // Each copy in takes 1000 + 2000. At 15500 and at 18500, the copy in has only its last 500
+    // left, which carry no data. This delays the first copy out by nothing, but delays the second
+    // fully, because it follows the first without a pause.
     let ins = (0..9).map(|_| copy_in(0, PINNED, 2_000));
     let outs = (0..2).map(|_| copy_out(1, PINNED, 2_000));
     let timeline = run(ins.chain(outs).collect(), &machine);
@@ -133,13 +135,14 @@ fn copies_in_rows_wait_for_each_other_whatever_they_carry() {
 }
 
 #[test]
-fn waiting_is_no_data() {
+fn a_copy_that_waits_carries_no_data() {
     let mut machine = machine();
     machine.link.down_shared = Some(contention(700.0, 0.0));
     machine.link.up_shared = FREE;
     let switch = Curve { knots: vec![(1.0, 0.0), (2.0, 5_000.0)], scatter: 0.0 };
     machine.link.up_switch = Some(switch);
-    // From 7510 on, the engine goes to another stream, for a copy of ten elements from 8000 on.
+    // From 7510 on, the engine changes streams, for a copy of ten elements that starts its work at
+    // 8000.
     let outs = [copy_out(0, PINNED, 10), copy_out(1, PINNED, 10)];
     let ins = [copy_in(2, PINNED, 1_000), copy_in(2, PINNED, 1_000)];
     let timeline = run(outs.into_iter().chain(ins).collect(), &machine);
@@ -160,7 +163,7 @@ fn a_link_that_carries_both_slows_neither() {
 fn copies_and_kernels_do_not_slow_each_other() {
     let timeline = run(vec![copy_in(0, PINNED, 50_000), launch(1, 50_000)], &machine());
     assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 55_000)]);
-    // Issued at 3000, arrives at 7000, gap 1000.
+    // The kernel is issued at 3000 and arrives at 7000; its gap is 1000.
     assert_eq!(spans(&timeline, Lane::Kernels), [(8_000, 58_000)]);
 }
 
@@ -175,7 +178,7 @@ fn with_kernels_in_the_way() -> Profile {
 #[test]
 fn a_copy_beside_kernels_takes_longer_once() {
     let machine = with_kernels_in_the_way();
-    // Kernels arrive at 7000 and later, when the copy is under way, one behind the other.
+    // The kernels arrive from 7000 on, one after the other, while the copy is under way.
     for kernels in [1, 2, 5] {
         let copy = std::iter::once(copy_in(0, PINNED, 50_000));
         let body = copy.chain((0..kernels).map(|_| launch(1, 9_000))).collect();
@@ -183,14 +186,14 @@ fn a_copy_beside_kernels_takes_longer_once() {
         assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 55_700)], "{kernels} kernels");
         assert_eq!(spans(&timeline, Lane::Kernels)[0], (8_000, 17_000));
     }
-    // Its gap begins at 6000, as the first copy does, and at 9000 it is over.
+    // The kernel's gap begins at 6000, as the first copy does. At 9000 the kernel is over.
     let body = vec![launch(1, 10), copy_in(0, PINNED, 2_500), copy_in(0, PINNED, 500)];
     let timeline = run(body, &machine);
     assert_eq!(spans(&timeline, Lane::CopyIn), [(6_000, 10_200), (10_200, 11_700)]);
-    // Its own stream's come behind it.
+    // A kernel of the copy's own stream comes after the copy.
     let body = vec![copy_in(0, PINNED, 2_000), launch(0, 2_000), copy_out(1, PINNED, 10)];
     assert_eq!(spans(&run(body, &machine), Lane::CopyIn), [(4_000, 7_000)]);
-    // Of the other direction nothing was measured.
+    // For the other direction, nothing was measured.
     let body = vec![copy_out(0, PINNED, 50_000), launch(1, 9_000)];
     assert_eq!(spans(&run(body, &machine), Lane::CopyOut), [(6_500, 57_500)]);
 }
@@ -200,14 +203,15 @@ fn what_kernels_and_the_other_direction_cost_a_copy_is_waited_for_at_once() {
     for (of_the_other, of_both) in [(250.0, 700), (700.0, 700), (900.0, 900)] {
         let mut machine = with_kernels_in_the_way();
         machine.link.down_shared = Some(contention(of_the_other, 0.0));
-        // Out from 6500 on; the kernel's gap begins at 7500, as the copy in does.
+        // The copy out runs from 6500 on. The kernel's gap begins at 7500, as the copy in does.
         let body = vec![copy_out(1, PINNED, 50_000), launch(2, 20_000), copy_in(0, PINNED, 8_000)];
         let timeline = run(body, &machine);
         assert_eq!(spans(&timeline, Lane::CopyIn), [(7_500, 16_500 + of_both)], "{of_the_other}");
     }
 }
 
-/// Both ways at once, both take twice as long for their bytes, and not for kernels.
+/// Beside each other, both copies take twice as long for their bytes, but not for what kernels
+/// cost.
 #[test]
 fn what_kernels_cost_a_copy_is_the_same_at_any_speed() {
     let mut machine = with_kernels_in_the_way();
@@ -223,12 +227,14 @@ fn what_kernels_cost_a_copy_is_the_same_at_any_speed() {
     assert_eq!(end(2), end(1));
 }
 
-/// What a copy waits for kernels is none of the data that one the other way waits for.
+/// Time that a copy loses to kernels carries no data, so a copy in the other direction does not
+/// wait for it.
 #[test]
-fn waiting_for_kernels_is_no_data() {
+fn time_lost_to_kernels_carries_no_data() {
     let mut machine = with_kernels_in_the_way();
     machine.link.up_shared = Some(contention(700.0, 0.0));
-    // In until 11000, with the kernel's gap from 7000 on: at 9500 none of its data is to come.
+    // The copy in lasts until 11000, with the kernel's gap from 7000 on: at 9500 none of its data
+    // is left.
     let body = vec![copy_in(0, PINNED, 5_300), launch(1, 9_000), copy_out(2, PINNED, 2_000)];
     let timeline = run(body, &machine);
     assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 11_000)]);
@@ -237,7 +243,7 @@ fn waiting_for_kernels_is_no_data() {
 
 #[test]
 fn a_small_pageable_copy_in_needs_no_engine() {
-    // It goes along with the commands: from its return at 1000 + 8010 on.
+    // The copy travels along with the commands, from its return at 1000 + 8010 on.
     let body = vec![copy_in(0, PINNED, 50_000), copy_in(1, PAGEABLE, 10)];
     let timeline = run(body, &machine());
     assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 55_000), (9_010, 11_010)]);
@@ -245,8 +251,8 @@ fn a_small_pageable_copy_in_needs_no_engine() {
 
 #[test]
 fn an_engine_stays_with_a_stream_that_has_more_for_it() {
-    // Stream 1 is ready at 5000, long before stream 0 has its second copy ready,
-    // which is when the first ends: at 10000. Stream 0 keeps the engine.
+    // The copy of stream 1 is ready at 5000. The second copy of stream 0 is ready only at 10000,
+    // when the first ends. Still, stream 0 keeps the engine.
     let body = vec![
         copy_in(0, PINNED, 5_000),
         copy_in(1, PINNED, 2_000),
@@ -263,34 +269,36 @@ fn an_engine_stays_with_a_stream_that_has_more_for_it() {
 #[test]
 fn going_to_another_stream_takes_an_engine_a_while() {
     let mut machine = machine();
-    // 200 where two streams keep the engine busy, 300 where three do.
+    // Changing takes 200 where two streams keep the engine busy, and 300 where three do.
     let knots = vec![(2.0, 200.0), (3.0, 300.0)];
     machine.link.down_switch = Some(Curve { knots, scatter: 0.0 });
     let copies = |streams: &[usize]| {
         let body = streams.iter().map(|&stream| copy_in(stream, PINNED, 5_000)).collect();
         spans(&run(body, &machine), Lane::CopyIn)
     };
-    // Each takes 1000 + 5000, and the second stream's engine time is longer.
+    // Each copy takes 1000 + 5000, and longer if the engine changes streams for it.
     assert_eq!(copies(&[0, 0]), [(4_000, 10_000), (10_000, 16_000)]);
     assert_eq!(copies(&[0, 1]), [(4_000, 10_000), (10_000, 16_200)]);
     assert_eq!(copies(&[0, 1, 0])[0], (4_000, 10_000));
     let three = [(4_000, 10_000), (10_000, 16_300), (16_300, 22_600)];
     assert_eq!(copies(&[0, 1, 2]), three);
-    // The second arrives when half of the time has gone by with nothing to do, or all of it.
+    // The second copy arrives when half of the change, or all of it, has passed while the engine
+    // was idle.
     let later = |by: u64| {
         let body = vec![copy_in(0, PINNED, 5_000), compute(4_000 + by), copy_in(1, PINNED, 5_000)];
         spans(&run(body, &machine), Lane::CopyIn)[1]
     };
     assert_eq!(later(100), (10_100, 16_200));
     assert_eq!(later(300), (10_300, 16_300));
-    // The other direction has a model of its own, and streams of its own.
+    // The other direction has a model of its own, and counts only its own streams.
     let body = vec![copy_in(0, PINNED, 10), copy_out(1, PINNED, 5_000), copy_out(2, PINNED, 10)];
     let out = spans(&run(body, &machine), Lane::CopyOut);
     assert_eq!(out, [(7_500, 13_500), (13_500, 14_510)]);
 }
 
-/// A machine on which copies to the device take longer by a tenth for each kernel that each
-/// of three streams holds, up to three, and half as much longer for two streams.
+/// A machine on which waiting kernels slow copies to the device. With three streams, a copy takes a
+/// tenth longer for each kernel that a stream holds, up to three kernels; with two streams, half as
+/// much longer.
 fn refetching() -> Profile {
     let refetch = |streams, tenth| Refetch {
         streams,
@@ -303,8 +311,9 @@ fn refetching() -> Profile {
 
 #[test]
 fn kernels_that_wait_in_several_streams_slow_copies_to_the_device() {
-    // What the second copy takes while others hold kernels that wait for its end: as many
-    // each as said. The first, from 4000 to 55000, starts before any is launched.
+    // Returns what the second copy takes while other streams hold as many kernels as `held` says,
+    // which wait for that copy's end. The first copy, from 4000 to 55000, starts before any kernel
+    // is launched.
     let takes = |held: &[usize]| {
         let mut body = vec![copy_in(0, PINNED, 50_000), copy_in(0, PINNED, 9_000), record(0, 0)];
         for (stream, &kernels) in (1..).zip(held) {
@@ -321,7 +330,7 @@ fn kernels_that_wait_in_several_streams_slow_copies_to_the_device() {
     assert_eq!(takes(&[3]), 10_000);
     assert_eq!(takes(&[1, 1]), 10_500);
     assert_eq!(takes(&[1, 1, 1]), 11_000);
-    // Two each on average; three and more are no different.
+    // Each stream holds two on average. More than three make no difference.
     assert_eq!(takes(&[1, 1, 4]), 12_000);
     assert_eq!(takes(&[5, 5, 5]), 13_000);
     assert_eq!(takes(&[1, 1, 1, 1]), 11_000);
@@ -331,7 +340,8 @@ fn kernels_that_wait_in_several_streams_slow_copies_to_the_device() {
 fn kernels_that_wait_slow_no_copy_from_the_device() {
     let mut machine = refetching();
     (machine.link.down_shared, machine.link.up_shared) = (FREE, FREE);
-    // One to it meanwhile is slowed, and the one from it that starts later is not.
+    // Meanwhile a copy to the device is slowed, but the copy from the device that starts later is
+    // not.
     let mut body = vec![copy_out(0, PINNED, 50_000), copy_out(0, PINNED, 9_000), record(0, 0)];
     body.extend((1..=2).flat_map(|stream| [wait(stream, 0), launch(stream, 10)]));
     body.push(copy_in(3, PINNED, 30_000));
@@ -343,21 +353,21 @@ fn kernels_that_wait_slow_no_copy_from_the_device() {
 
 #[test]
 fn kernels_wait_behind_those_that_run() {
-    // Two streams of two rounds each. Copies in go at 4000, 14000, 24000 and so on without
-    // what waits; each takes 1000 + 9000.
+    // Two streams make two rounds each. Without waiting kernels, copies in would start at 4000,
+    // 14000, 24000 and so on; each takes 1000 + 9000.
     let round = |stream| [copy_in(stream, PINNED, 9_000), launch(stream, 10)];
     let body: Vec<Call> = [0, 1, 0, 1].into_iter().flat_map(round).collect();
     let copies = spans(&run(body, &refetching()), Lane::CopyIn);
     let takes: Vec<u64> = copies.iter().map(|span| span.1 - span.0).collect();
-    // The first starts when no kernel is launched. At the second, that of the first stream
-    // runs, but one waits behind it: two streams with two and one. At the third, two with one
-    // each. At the fourth, the last of the first stream has nothing more to wait for.
+    // When the first copy starts, no kernel has been launched. At the second, the kernel of the
+    // first stream runs and one waits behind it. At the third, both streams hold one that waits. At
+    // the fourth, the last kernel of the first stream has nothing more to wait for.
     assert_eq!(takes, [10_000, 10_750, 10_500, 10_000]);
 }
 
 #[test]
 fn kernels_that_run_one_after_the_other_slow_no_copy() {
-    // Each stream has kernels that wait for nothing but the one before.
+    // Each stream holds kernels that wait only for the one before.
     let mut body: Vec<Call> = (0..2).flat_map(|_| [launch(1, 20_000), launch(2, 20_000)]).collect();
     body.extend([copy_in(0, PINNED, 2_000), copy_in(0, PINNED, 9_000)]);
     let copies = spans(&run(body, &refetching()), Lane::CopyIn);

@@ -1,18 +1,18 @@
-//! A graph is one launch to the host and one item to its stream; inside, only
-//! what depends on something waits for it.
+//! A graph is one launch to the host and one item to its stream. Inside it, only what depends on
+//! something waits for it.
 
 use super::*;
 use crate::machines::{FREE, contention, machine};
 use hallway::profile::{Curve, GraphCosts, Polling, Refetch};
 use hallway::simulate::setup_time;
 
-/// The calls as a graph of stream 0.
+/// These calls as a graph that stream 0 launches.
 fn graph(calls: Vec<Call>) -> Vec<Call> {
     let replay = Call::Replay { stream: StreamId(0), calls: calls.len() };
     std::iter::once(replay).chain(calls).collect()
 }
 
-/// The machine with a link wide enough for both directions.
+/// The machine with a link that is wide enough for both directions.
 fn wide_machine() -> Profile {
     let mut machine = machine();
     (machine.link.down_shared, machine.link.up_shared) = (FREE, FREE);
@@ -32,7 +32,7 @@ fn two_branches() -> Vec<Call> {
 fn the_host_pays_a_launch_for_each_graph_and_a_little_for_each_node() {
     let host = |calls| spans(&run(graph(calls), &machine()), Lane::Host);
     assert_eq!(host(vec![copy_out(0, PINNED, 10); 20]), [(0, 2_500 + 20 * 50)]);
-    // Records and waits are no nodes.
+    // Records and waits are not nodes.
     assert_eq!(host(two_branches()), [(0, 2_500 + 2 * 50)]);
 }
 
@@ -40,7 +40,8 @@ fn the_host_pays_a_launch_for_each_graph_and_a_little_for_each_node() {
 fn kernels_right_behind_each_other_are_launched_as_one() {
     let host = |calls| spans(&run(graph(calls), &machine()), Lane::Host);
     assert_eq!(host(vec![launch(0, 10); 20]), [(0, 2_500 + 50)]);
-    // What others wait for does not part them; what they have to follow does.
+    // Kernels stay together if others wait for one of them, but not if one of them has to follow
+    // something else.
     let watched = vec![launch(0, 10), record(0, 0), launch(0, 10)];
     assert_eq!(host(watched), [(0, 2_500 + 50)]);
     let parted = vec![launch(0, 10), copy_out(0, PINNED, 10), launch(0, 10)];
@@ -57,10 +58,10 @@ fn going_to_another_branch_takes_an_engine_a_while_of_its_own() {
         let body = copy_in_beside(copy_in(1, PINNED, 5_000));
         [body.clone(), graph(body)].map(|body| spans(&run(body, &machine), Lane::CopyIn)[1])
     };
-    // Each takes 1000 + 5000, the second the while, too; the first starts at 4300, and at 6050 in
-    // the graph.
+    // Each copy takes 1000 + 5000, and the second also the time of a change. The first starts at
+    // 4300, and in the graph at 6050.
     assert_eq!(copies(700.0, Some(200.0)), [(10_300, 17_000), (12_050, 18_250)]);
-    // Where it was not measured in graphs, it is as between streams.
+    // If the change was not measured in graphs, it takes as long as between streams.
     assert_eq!(copies(700.0, None)[1], (12_050, 18_750));
 }
 
@@ -71,16 +72,17 @@ fn a_small_copy_that_depends_on_nothing_goes_along_with_the_launch() {
         let timeline = run(graph(calls), &machine);
         [Lane::Host, Lane::CopyIn].map(|lane| spans(&timeline, lane))
     };
-    // Its call takes 500 more than that of others, and the launch with it; 1500 after that it
-    // is complete. The launch of a graph with no node takes 2500, a node 50.
+    // The copy's call takes 500 longer than other calls, so the launch does too. The copy is
+    // complete 1500 after the launch. Launching a graph without nodes takes 2500, and each node
+    // adds 50.
     let [host, copy] = copies(vec![copy_in(0, PINNED, 1_000)]);
     assert_eq!((host[0], copy[0]), ((0, 3_050), (3_050, 4_550)));
-    // One behind it goes its usual way, and so does one that is too large.
+    // A second copy behind it goes through the engine, and so does a copy that is too large.
     let [host, copy] = copies(vec![copy_in(0, PINNED, 1_000), copy_in(0, PINNED, 1_000)]);
     assert_eq!((host[0].1, copy[1].1 - copy[1].0), (3_100, 2_000));
     let [host, _] = copies(vec![copy_in(0, PINNED, 2_000)]);
     assert_eq!(host[0].1, 2_550);
-    // Each branch has a root of its own, unless it waits for another.
+    // Each branch has a first node of its own, unless it waits for another branch.
     let [host, _] = copies(copy_in_beside(copy_in(1, PINNED, 1_000)));
     assert_eq!(host[0].1, 2_600 + 500);
     let first = [launch(0, 10), record(0, 0), wait(1, 0), copy_in(1, PINNED, 1_000)];
@@ -99,7 +101,7 @@ fn a_kernel_of_a_graph_pays_nothing_for_branches_that_wait() {
         let kernels = spans(&run(body, &machine), Lane::Kernels);
         kernels[1].0 - kernels[0].1
     };
-    // A kernel's gap, 1000 in streams and 800 in a graph.
+    // Between kernels lies a gap, of 1000 in streams and of 800 in a graph.
     assert_eq!([body.clone(), graph(body)].map(between), [1_300, 800]);
 }
 
@@ -126,11 +128,11 @@ fn nodes_of_a_chain_follow_each_other() {
     body.truncate(3);
     let body = graph(body).into_iter().chain([synchronize(0)]).collect();
     let timeline = run(body, &machine());
-    // The first is issued at 2550, while the launch goes on, and on its way for 3500.
+    // The first copy is issued at 2550, while the launch still goes on, with a latency of 3500.
     assert_eq!(spans(&timeline, Lane::CopyIn), [(6_050, 12_050)]);
-    // A hand-over of 500 and a gap of 1000, then 4000.
+    // Before the kernel come a hand-over of 500 and a gap of 1000; it takes 4000.
     assert_eq!(spans(&timeline, Lane::Kernels), [(13_550, 17_550)]);
-    // A hand-over of 600.
+    // Before the copy out comes a hand-over of 600.
     assert_eq!(spans(&timeline, Lane::CopyOut), [(18_150, 24_150)]);
     assert_eq!(spans(&timeline, Lane::Host), [(0, 2_650), (2_650, 24_150 + 6_000)]);
 }
@@ -150,7 +152,7 @@ fn kernels_of_a_chain_have_a_gap_of_their_own_in_a_graph() {
 #[test]
 fn nodes_that_do_not_depend_on_each_other_run_at_once() {
     let timeline = run(graph(two_branches()), &wide_machine());
-    // Issued at 2550 and 2600, on their way for 3500 and 5500.
+    // The copies are issued at 2550 and 2600, with latencies of 3500 and 5500.
     assert_eq!(spans(&timeline, Lane::CopyIn), [(6_050, 12_050)]);
     assert_eq!(spans(&timeline, Lane::CopyOut), [(8_100, 14_100)]);
     let chain = graph(vec![copy_in(0, PINNED, 5_000), copy_out(0, PINNED, 5_000)]);
@@ -165,29 +167,30 @@ fn copies_of_a_graph_wait_for_each_other_as_if_in_rows() {
     calls[2] = copy_in(0, PINNED, 2_000);
     let timeline = run(graph(calls), &machine);
     assert_eq!(spans(&timeline, Lane::CopyIn), [(6_050, 9_050)]);
-    // All of its data is there by then.
+    // All data of the copy in has arrived by then.
     assert_eq!(spans(&timeline, Lane::CopyOut), [(8_100, 14_800)]);
 }
 
 #[test]
 fn what_follows_in_the_stream_waits_for_the_whole_graph() {
     let mut body = graph(two_branches());
-    // The first to the stream of the graph, the second to one that was captured.
+    // The first launch goes to the stream of the graph, the second to a stream that was captured.
     body.extend([launch(0, 1_000), launch(1, 1_000)]);
     let timeline = simulate(&tiny(body), &wide_machine()).expect("known");
     let start = |call: usize| {
         let found = timeline.lane(Lane::Kernels).find(|activity| activity.call == call);
         found.expect("it ran").start.since_start().nanos()
     };
-    // Behind the copy out, which ends at 14100, and a gap.
+    // It follows the copy out, which ends at 14100, and a gap.
     assert_eq!(start(7), 15_100);
-    // Issued at 2600 + 4000, latency 4000, gap 1000: a branch is not the stream.
+    // It is issued at 2600 + 4000, with a latency of 4000 and a gap of 1000: a branch of
+    // the graph is not the stream that it was captured from.
     assert_eq!(start(8), 11_600);
 }
 
 #[test]
 fn a_graph_follows_what_was_in_its_stream() {
-    // The copy ends at 55000: a hand-over of 500, and a gap of 1000.
+    // The copy ends at 55000. Then come a hand-over of 500 and a gap of 1000.
     let start = |calls: Vec<Call>| {
         let mut body = vec![copy_in(0, PINNED, 50_000)];
         body.extend(graph(calls));
@@ -243,7 +246,7 @@ fn what_was_not_measured_of_graphs_is_named() {
     machine.graph.instantiate = None;
     let set_up = setup_time(&tiny(graph(two_branches())), &machine).expect_err("unknown");
     assert!(set_up.to_string().contains("instantiating a graph"), "{set_up}");
-    // Nor does a graph need the calls that it stands for.
+    // A graph does not need the prices of the calls that it replaces.
     (machine.calls.launch, machine.latency.start_kernel) = (None, None);
     simulate(&tiny(graph(vec![launch(0, 4_000)])), &machine).expect("known");
 }

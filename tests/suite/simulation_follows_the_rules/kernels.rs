@@ -1,13 +1,14 @@
-//! Kernels run side by side as far as the multiprocessors go.
+//! Kernels run side by side as far as there are multiprocessors for them.
 
 use super::*;
 use crate::machines::machine;
 
-/// Elements of a kernel that fills the machine once: 100 multiprocessors hold
-/// 8 blocks of 256 threads each, and a thread works on 4 elements.
+/// Elements of a kernel that fills the machine once: 100 multiprocessors hold 8 blocks of 256
+/// threads each, and a thread works on 4 elements.
 const WAVE: u64 = 100 * 8 * 256 * 4;
 
-/// Blocks last 2000, and wait for nothing that others have to wait for.
+/// A machine whose blocks last 2000 and do not wait for anything that kernels share, such as memory
+/// bandwidth.
 fn waves() -> Profile {
     let mut machine = machine();
     machine.calls.launch = Some(exactly(500.0));
@@ -25,8 +26,8 @@ fn waves() -> Profile {
     machine
 }
 
-/// Kernels launched in quick succession: issued at 500 and 1000, they arrive at
-/// 4500 and 5000, and their blocks are ready at 5500 and 6000.
+/// When two kernels end that are launched in quick succession. They are issued at 500 and 1000 and
+/// arrive at 4500 and 5000; their blocks are ready at 5500 and 6000.
 fn ends(streams: [usize; 2], elements: [u64; 2]) -> Vec<u64> {
     let body = streams.into_iter().zip(elements).map(|(s, n)| launch(s, n)).collect();
     spans(&run(body, &waves()), Lane::Kernels).iter().map(|span| span.1).collect()
@@ -38,25 +39,26 @@ fn small_kernels_of_two_streams_overlap() {
 }
 
 #[test]
-fn full_kernels_of_two_streams_do_not() {
-    // The second has no room before the first ends.
+fn full_kernels_of_two_streams_do_not_overlap() {
+    // The second kernel has no room before the first ends.
     assert_eq!(ends([0, 1], [WAVE, 2_000]), [7_500, 9_500]);
     assert_eq!(ends([0, 1], [WAVE, WAVE]), [7_500, 9_500]);
 }
 
 #[test]
 fn a_kernel_runs_beside_the_tail_of_the_one_before() {
-    // The second wave, from 7500 on, leaves half of the machine to the other kernel.
+    // The second wave of the first kernel, from 7500 on, leaves half of the machine to the other
+    // kernel.
     assert_eq!(ends([0, 1], [WAVE * 3 / 2, 2_000]), [9_500, 9_500]);
-    // Only half: what is a whole wave alone then takes two turns.
+    // Half of the machine is too little for a full wave, which takes two turns there.
     assert_eq!(ends([0, 1], [WAVE * 3 / 2, WAVE]), [9_500, 11_500]);
 }
 
 #[test]
 fn only_the_first_kernel_in_the_queue_is_dispatched() {
-    // The third would fit beside the first, but the second is before it, whose blocks go in four
-    // halves of the machine: beside the first, in its place, and each time after those before.
-    // The third comes when two of them are left.
+    // The third kernel would fit beside the first, but the second comes before it. The second's
+    // blocks run in four parts, each half of the machine: beside the first kernel, in its place,
+    // and then whenever an earlier part ends. The third kernel starts when the third part ends.
     let body = vec![launch(0, WAVE / 2), launch(1, WAVE * 2), launch(2, 2_000)];
     let spans = spans(&run(body, &waves()), Lane::Kernels);
     assert_eq!(spans, [(5_500, 7_500), (6_000, 11_500), (10_000, 12_000)]);
@@ -64,9 +66,9 @@ fn only_the_first_kernel_in_the_queue_is_dispatched() {
 
 #[test]
 fn a_kernel_that_finds_no_room_keeps_back_smaller_ones_behind_it() {
-    // The first leaves room for one of its own blocks, an eighth of a
-    // multiprocessor. The second needs a quarter, of which the third would fit in
-    // a half.
+    // The first kernel leaves room for one of its own blocks, which is an eighth of a
+    // multiprocessor. The second needs a quarter. The third needs only an
+    // eighth, and would fit.
     let Call::Launch { stream, mut step } = launch(1, 4_096) else { panic!("a launch") };
     step.kernel = Kernel::Fft;
     step.arguments.extent = 16;
@@ -77,7 +79,7 @@ fn a_kernel_that_finds_no_room_keeps_back_smaller_ones_behind_it() {
 
 #[test]
 fn kernels_of_one_stream_never_overlap() {
-    // The second begins its gap when the first has ended.
+    // The gap of the second begins when the first has ended.
     assert_eq!(ends([0, 0], [1_000, 1_000]), [7_500, 7_500 + 1_000 + 2_000]);
 }
 
@@ -97,13 +99,13 @@ fn a_kernel_of_higher_priority_goes_before_blocks_that_wait() {
         let timeline = simulate(&plan, &waves()).expect("known");
         spans(&timeline, Lane::Kernels).into_iter().find(|span| span.1 - span.0 == 2_000)
     };
-    // Behind four waves, or as soon as the first one is over.
+    // It starts after the four waves of both other kernels, or as soon as the first wave is over.
     assert_eq!(third(0), Some((13_500, 15_500)));
     assert_eq!(third(-1), Some((7_500, 9_500)));
 }
 
-/// Memory is all that 20000 elements wait for, but for the 3000 until their first loads come: for
-/// these, others have it.
+/// A kernel of 20000 elements waits 3000 for its first loads, and otherwise for memory alone.
+/// During the 3000, other kernels have the memory.
 #[test]
 fn what_a_kernel_waits_for_first_it_waits_for_beside_others() {
     let mut machine = machine();
@@ -134,12 +136,12 @@ fn the_first_to_read_what_was_copied_takes_longer() {
         let spans = spans(&run(body, &machine), Lane::Kernels);
         spans.iter().map(|(start, end)| end - start).collect::<Vec<_>>()
     };
-    // The second finds it where the first has left it, and so does one that nothing was copied
-    // for, or only out of the device.
+    // The second kernel finds the data where the first has left it. So does a kernel whose data was
+    // not copied, or only copied out of the device.
     let copied = vec![copy_in(0, PINNED, 4_000), launch(0, 4_000), launch(0, 4_000)];
     assert_eq!(times(copied.clone()), [4_300, 4_000]);
     assert_eq!(times([copied.clone(), copied].concat()), [4_300, 4_000, 4_300, 4_000]);
     assert_eq!(times(vec![copy_out(0, PINNED, 4_000), launch(0, 4_000)]), [4_000]);
-    // Nor is more than was measured found anywhere near.
+    // Beyond the largest measured size, just-copied data makes no difference.
     assert_eq!(times(vec![copy_in(0, PINNED, 4_000), launch(0, 2_000_000)]), [2_000_000]);
 }

@@ -1,4 +1,4 @@
-//! What holds for every plan of every workload.
+//! Laws that hold for every plan of every workload.
 
 mod bytes;
 
@@ -17,7 +17,7 @@ use proptest::prelude::{
 };
 use proptest::strategy::Strategy as Generator;
 
-/// All candidates of a workload with few chunks, so that small ones have them too.
+/// All candidates of a workload, with few chunks so that small workloads have chunked plans too.
 fn plans(workload: &Workload) -> Vec<Plan> {
     let mut workload = workload.clone();
     workload.plans.chunks = vec![2, 5];
@@ -32,7 +32,7 @@ fn bytes(value: &impl serde::Serialize) -> Vec<u8> {
     serde_json::to_vec(value).expect("plain data")
 }
 
-/// Bodies that no family would build: calls as they come.
+/// Bodies that no family would build: random calls.
 fn any_body() -> impl Generator<Value = Vec<Call>> {
     let call = (0..7_usize, 0..3_usize, 0..3_usize, 1..20_000_u64);
     let call = call.prop_map(|(kind, stream, event, elements)| match kind {
@@ -47,7 +47,7 @@ fn any_body() -> impl Generator<Value = Vec<Call>> {
     prop::collection::vec(call, 1..60)
 }
 
-/// The same with some calls in the middle as a graph.
+/// Random bodies in which some calls in the middle form a graph.
 fn any_body_with_a_graph() -> impl Generator<Value = Vec<Call>> {
     (any_body(), 0..60_usize, 0..60_usize, 0..3_usize).prop_map(|(mut body, one, two, stream)| {
         let (start, end) = (one.min(two).min(body.len()), one.max(two).min(body.len()));
@@ -59,7 +59,7 @@ fn any_body_with_a_graph() -> impl Generator<Value = Vec<Call>> {
     })
 }
 
-/// Kinds of three streams, one of which may be the legacy default stream.
+/// Kinds for three streams, one of which may be the legacy default stream.
 fn any_kinds() -> impl Generator<Value = [StreamKind; 3]> {
     use StreamKind::{Blocking, LegacyDefault, NonBlocking};
     prop::sample::select(vec![
@@ -70,8 +70,8 @@ fn any_kinds() -> impl Generator<Value = [StreamKind; 3]> {
     ])
 }
 
-/// Lanes are in order, the host and the copy engines do one thing at a time, and
-/// everything has its place.
+/// Checks that lanes are in order, that the host and the copy engines do one thing at a time, and
+/// that everything is in the lane it belongs to.
 fn check_lanes(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError> {
     for lane in Lane::ALL {
         prop_assert!(timeline.busy(lane) <= timeline.makespan, "{lane}");
@@ -101,7 +101,7 @@ fn check_lanes(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Nothing starts before what its stream, an event or the host has it wait for.
+/// Checks that nothing starts before what its stream, an event or the host makes it wait for.
 fn check_order(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError> {
     let lanes = plan.lanes();
     let mut ends = vec![Instant::START; plan.lane_count()];
@@ -115,7 +115,7 @@ fn check_order(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError> {
     };
     for (index, call) in plan.body.iter().enumerate() {
         let Some(lane) = lanes[index] else { continue };
-        // A graph's launch is none of its nodes, and no barrier holds back a branch.
+        // The launch of a graph is not one of its nodes, and no barrier holds back a branch.
         let is_work = !matches!(call, Call::Synchronize { .. } | Call::Replay { .. });
         for other in 0..plan.streams.len() {
             if is_work && waits_for(lane, other) {
@@ -143,13 +143,13 @@ fn check_order(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The critical path accounts for all of the makespan, and each of its stretches
-/// lies behind the one before.
+/// Checks that the critical path accounts for all of the makespan, and that each of its stretches
+/// comes after the one before.
 fn check_path(timeline: &Timeline) -> Result<(), TestCaseError> {
     let path = timeline.critical_path();
     let lanes: u64 = Lane::ALL.iter().map(|&lane| path.on(lane).nanos()).sum();
     prop_assert_eq!(lanes + path.gaps().nanos(), makespan(timeline), "{:?}", path);
-    // The launch of a graph goes on while its first nodes run.
+    // The launch of a graph is left out, because it goes on while the first nodes run.
     let on_device = path.stretches.iter().filter(|stretch| stretch.activity.lane != Lane::Host);
     prop_assert!(on_device.map(|stretch| stretch.activity.end).is_sorted(), "{path:?}");
     let starts = path.stretches.iter().map(|stretch| stretch.activity.start);
@@ -166,7 +166,7 @@ fn check_bound(plan: &Plan, timeline: &Timeline, machine: &Profile) -> Result<()
     Ok(())
 }
 
-/// Whatever the plan does.
+/// Checks all laws that hold whatever the plan does.
 fn check_all(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError> {
     check_lanes(plan, timeline)?;
     check_order(plan, timeline)?;
@@ -175,10 +175,11 @@ fn check_all(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError> {
     check_bound(plan, timeline, &machine())
 }
 
-/// A timeline is simulated with every question asked, a makespan without those that do not arise
-/// in the program. On the first machine, hardly any does unless several streams launch kernels; on
-/// the second, copies slow each other; on the third, engines look; on the fourth, kernels that wait
-/// slow copies, and on the fifth those that run.
+/// Checks that a makespan, which is simulated without the questions that a plain program makes
+/// unnecessary, equals that of the timeline, which is simulated with all of them. On the first
+/// machine hardly any question matters unless several streams launch kernels. On the second copies
+/// slow each other, on the third engines poll, on the fourth waiting kernels slow copies, and on
+/// the fifth running kernels do.
 fn check_questions(workload: &Workload) {
     let [mut quiet, mut looking, mut waiting, mut running] = [(); 4].map(|()| machine());
     for machine in [&mut quiet, &mut looking] {
@@ -219,7 +220,7 @@ proptest! {
         check_questions(&workload);
     }
 
-    /// Both of a root that is in nobody's way and of one that slows all.
+    /// With a root that limits nobody, and with one that slows everything.
     #[test]
     fn timelines_of_plans_over_two_devices_are_consistent(workload in any_workload()) {
         let mut workload = workload;
@@ -282,7 +283,7 @@ proptest! {
             places.swap(left - 1, order % left);
             order /= left;
         }
-        // The same calls, on other parts of the host's buffers.
+        // The same calls then use other parts of the host's buffers.
         let mut moved = plan.clone();
         for call in &mut moved.body {
             if let Call::Copy { from, to, .. } = call {
@@ -376,7 +377,7 @@ fn a_forecast_without_scatter_is_a_point() {
     }
 }
 
-/// Half of them take less than 0.6 of it, and yet the mean is what the profile says.
+/// Half of the launches take less than 0.6 of the mean, and yet the mean is what the profile says.
 #[test]
 fn each_launch_of_a_draw_takes_a_time_of_its_own() {
     let text =
@@ -392,7 +393,7 @@ fn each_launch_of_a_draw_takes_a_time_of_its_own() {
     assert!(mean.abs_diff(exact) < exact / 50, "{mean} for {exact}");
     draws.sort_unstable();
     draws.dedup();
-    // Some of four hundred meet within ten microseconds, to the nanosecond.
+    // Of four hundred draws within ten microseconds, some agree to the nanosecond.
     assert!(draws.len() > 360, "{} different", draws.len());
     let launches = spans(&forecast.timeline, Lane::Host);
     let mut times: Vec<u64> = launches[..16].iter().map(|(start, end)| end - start).collect();

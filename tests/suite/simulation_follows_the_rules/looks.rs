@@ -1,26 +1,27 @@
-//! What came too early goes on when its engine looks again.
+//! An operation that came too early goes on when its engine polls again. Polls are called looks
+//! here.
 
 use super::*;
 use crate::machines::machine;
 use hallway::profile::{LooksAfter, OperationKind};
 
-/// The machine, whose engines look again after so long.
+/// The machine, with engines that poll again after `period`.
 fn looking(period: f64) -> Profile {
     let mut machine = machine();
     machine.latency.looks = Some(looks(period));
     machine
 }
 
-/// The look behind one that counts from then, of engines that look again after 6000: at the
-/// eighth edge of their clock. Without luck, the edges are at 375, 1125, 1875 and so on, and what
-/// looks count from is what they do in the mean, half a tick early.
+/// The poll that comes a period after `from`, for engines with a period of 6000: at the eighth edge
+/// of their clock. Without random draws, the edges are at 375, 1125, 1875 and so on, and periods
+/// count from the moment fitted for the average, which is half a tick early.
 fn look(from: u64) -> u64 {
     let edges = (0..).map(|edge| 375 + 750 * edge);
     edges.filter(|&edge| edge > from + 375).nth(7).expect("they go on for ever")
 }
 
-/// When the first kernel behind the copy that ends at 10000 is dispatched, a gap of 1000
-/// after it was found. It arrives at 7000, and the host goes on at 3000.
+/// When the first kernel is dispatched, a gap of 1000 after its engine found it. It arrives at
+/// 7000, while the host goes on at 3000 with `more`; the copy that it follows ends at 10000.
 fn dispatched(more: Vec<Call>) -> u64 {
     let mut body = vec![copy_in(0, PINNED, 5_000), launch(0, 4_000)];
     body.extend(more);
@@ -30,25 +31,26 @@ fn dispatched(more: Vec<Call>) -> u64 {
 }
 
 #[test]
-fn what_comes_too_early_looks_again_after_whole_periods() {
-    // With edges at 100, 300, 500 and so on.
+fn what_comes_too_early_goes_on_after_whole_periods() {
+    // The edges of the clock are at 100, 300, 500 and so on.
     let machine = looking(1_600.0);
-    // The copy ends at 10000; the launch is issued at 4000 + 1 an element.
+    // The copy ends at 10000. The launch is issued at 4000, and one nanosecond later for each
+    // element computed.
     let dispatched = |elements| {
         let body = vec![copy_in(0, PINNED, 5_000), compute(elements), launch(0, 4_000)];
         spans(&run(body, &machine), Lane::Kernels)[0].0
     };
-    // Arrives at 8100, looks again at the eighth edge behind 8200, at 9700, and at 11300; then
-    // the gap.
+    // The kernel arrives at 8100. Its engine polls at the eighth edge after 8200, which is at 9700,
+    // and then at 11300, when it finds the kernel; then comes the gap.
     assert_eq!(dispatched(100), 12_300);
-    // Arrives at 8950, looks again at the eighth behind 9050.
+    // The kernel arrives at 8950, and the engine polls at the eighth edge after 9050.
     assert_eq!(dispatched(950), 11_500);
-    // Arrives at 11200 and finds the way clear.
+    // The kernel arrives at 11200 and finds the way clear.
     assert_eq!(dispatched(3_200), 12_200);
 }
 
 #[test]
-fn periods_may_count_from_later_on() {
+fn periods_may_begin_some_time_after_the_arrival() {
     let mut machine = looking(6_000.0);
     let looks = machine.latency.looks.as_mut().expect("it looks");
     looks.grace = exactly(2_000.0);
@@ -61,16 +63,17 @@ fn periods_may_count_from_later_on() {
         let body = vec![copy_in(0, PINNED, elements), launch(0, 4_000)];
         spans(&run(body, &machine), Lane::Kernels)[0].0 - 1_000
     };
-    // It arrives at 7000. The copy ends at 9000: soon enough.
+    // The kernel arrives at 7000. The copy ends at 9000, which is soon enough.
     assert_eq!(found(4_000), 9_000);
-    // At 9400, when none has begun: a period later.
+    // The copy ends at 9400, before any period has begun; the kernel goes on a period after that.
     assert_eq!(found(4_400), look(9_400 - 375));
-    // At 10000, and at 15800: a period after 9500, and two.
+    // The copy ends at 10000 and at 15800, so the kernel goes on one and two periods after 9500.
     assert_eq!(found(5_000), look(9_500));
     assert_eq!(found(10_800), look(9_500) + 6_000);
 }
 
-/// A command stands behind the copy's data, of which more and more is under way.
+/// A command queues behind the copy's data, and the longer the copy is under way, the more of its
+/// data is ahead.
 #[test]
 fn periods_count_the_later_the_longer_the_copy_is_under_way() {
     let mut machine = looking(6_000.0);
@@ -85,10 +88,10 @@ fn periods_count_the_later_the_longer_the_copy_is_under_way() {
         let body = vec![copy_in(0, PINNED, bytes), compute(meanwhile), launch(0, 4_000)];
         spans(&run(body, &machine), Lane::Kernels)[0].0 - 1_000
     };
-    // The copy begins at 4000. The kernel comes 5000 after that, and 9000.
+    // The copy begins at 4000. The kernel arrives 5000 after that, or 9000.
     assert_eq!(found(11_000, 1_000), look(9_000 + 2_000));
     assert_eq!(found(15_000, 5_000), look(13_000 + 2_500));
-    // One that waits for something else stands behind no more than what is left.
+    // A kernel that waits for something else queues only behind what is left of the copy's data.
     let found = |bytes| {
         let body = vec![
             launch(1, 20_000),
@@ -101,7 +104,8 @@ fn periods_count_the_later_the_longer_the_copy_is_under_way() {
         spans(&run(body, &machine), Lane::CopyOut)[0].0
     };
     let behind_nothing = found(9_000);
-    // What was over when it came; with about 1500 left, and with much more; in ticks of 750.
+    // The copy was over when the kernel came; then it had about 1500 left, and then much more.
+    // Times are in ticks of 750.
     assert_eq!(found(10_250), behind_nothing + 1_500);
     assert_eq!(found(30_000), behind_nothing + 2_250);
 }
@@ -114,15 +118,15 @@ fn what_comes_a_little_too_early_does_not_wait() {
         let timeline = run(vec![launch(0, 2_000), copy_out(0, PINNED, 500)], &machine);
         (spans(&timeline, Lane::Kernels)[0].1, spans(&timeline, Lane::CopyOut)[0].0)
     };
-    // The copy arrives at 8500, the kernel ends at 9000.
+    // The copy arrives at 8500, and the kernel ends at 9000.
     assert_eq!(found(500.0), (9_000, 9_000));
     assert_eq!(found(499.0), (9_000, look(8_500)));
 }
 
-/// What is known of a copy behind a kernel is known of pinned memory and of one stream, and of
-/// no other pair.
+/// The tolerance known for a copy behind a kernel holds for pinned memory in one stream, and for no
+/// other pair.
 #[test]
-fn how_little_depends_on_what_it_is_and_what_it_follows() {
+fn how_early_an_operation_may_come_depends_on_what_it_follows() {
     let found = |from, body| {
         let mut machine = looking(6_000.0);
         let looks = machine.latency.looks.as_mut().expect("it looks");
@@ -134,28 +138,28 @@ fn how_little_depends_on_what_it_is_and_what_it_follows() {
     let pair = || vec![launch(0, 2_000), copy_out(0, PINNED, 500)];
     assert_eq!(found(OperationKind::Kernel, pair()), 9_000);
     assert_eq!(found(OperationKind::CopyIn, pair()), look(8_500));
-    // It arrives at 8800.
+    // The copy arrives at 8800.
     let across = vec![launch(0, 2_000), record(0, 0), wait(1, 0), copy_out(1, PINNED, 500)];
     assert_eq!(found(OperationKind::Kernel, across), look(8_800));
-    // Issued too late to have the engine look.
+    // The staged copy is issued too late to make the engine poll.
     let staged = vec![compute(10_000), copy_out(2, PAGEABLE, 60_000)];
     assert_eq!(found(OperationKind::Kernel, [pair(), staged].concat()), look(8_500));
 }
 
 #[test]
-fn an_engine_looks_when_work_arrives_for_it() {
+fn an_engine_polls_when_work_arrives_for_it() {
     assert_eq!(dispatched(vec![]), look(7_000) + 1_000);
-    // Issued at 7000 in another stream, it arrives at 11000.
+    // The other kernel is issued at 7000 in another stream and arrives at 11000.
     assert_eq!(dispatched(vec![compute(1_000), launch(1, 10)]), 12_000);
-    // It makes no difference to another engine.
+    // A copy arrives at another engine, and so makes no difference.
     assert_eq!(dispatched(vec![compute(1_000), copy_out(1, PINNED, 10)]), look(7_000) + 1_000);
 }
 
-/// For copies out it takes 600 to be back at what waits.
+/// After other work has come, the engine for copies out takes 600 to be back at what waits.
 #[test]
 fn an_engine_is_back_at_what_waits_a_while_after_other_work_came() {
-    // A kernel ends at 7000 and 1 an element; the copy behind it arrives at 8500. Another copy
-    // arrives at 12000 and has to wait itself; its doorbell rings at 10700.
+    // A kernel ends at 7000 plus 1 for each element; the copy behind it arrives at 8500. Another
+    // copy arrives at 12000 and has to wait, too; its doorbell rings at 10700.
     let found = |elements: u64| {
         let body = vec![
             launch(0, elements),
@@ -172,52 +176,53 @@ fn an_engine_is_back_at_what_waits_a_while_after_other_work_came() {
     assert!(found(5_650) > 12_000 + 600);
 }
 
-/// 1300 before the commands arrive.
+/// A doorbell rings 1300 before its commands arrive.
 #[test]
 fn what_is_ready_as_a_doorbell_rings_does_not_wait_for_the_commands() {
-    // Issued at 8000 in another stream, at 8200 in its own: it rings at 10700 and at 10900.
+    // The other kernel is issued at 8000 in another stream, or at 8200 in the same one. Its
+    // doorbell rings at 10700 or at 10900.
     assert_eq!(dispatched(vec![compute(2_000), launch(1, 10)]), 10_700 + 1_000);
     assert_eq!(dispatched(vec![compute(2_200), launch(0, 10)]), 10_900 + 1_000);
 }
 
-/// Where it lies behind what waits, in the same stream.
+/// The new kernel lies behind the waiting one, in the same stream.
 #[test]
-fn a_doorbell_starts_the_period_anew_in_the_first_half_of_a_tick() {
-    // It rings at 9500, 125 behind an edge: the eighth edge counts from there. Its commands,
-    // which arrive at 10800, are not looked at.
+fn a_doorbell_restarts_the_period_in_the_first_half_of_a_tick() {
+    // The doorbell rings at 9500, 125 after an edge, so the eighth edge counts from there. Its
+    // commands, which arrive at 10800, are not looked at.
     assert_eq!(dispatched(vec![compute(800), launch(0, 10)]), look(9_500 - 375) + 1_000);
-    // It rings at 9750, 375 behind an edge: too late.
+    // The doorbell rings at 9750, 375 after an edge, which is too late.
     assert_eq!(dispatched(vec![compute(1_050), launch(0, 10)]), look(7_000) + 1_000);
 }
 
 #[test]
-fn a_look_that_finds_nothing_starts_the_period_anew() {
-    // Issued at 5000, the other kernel arrives at 9000, and looks count from there, whatever
+fn a_poll_that_finds_nothing_restarts_the_period() {
+    // The other kernel is issued at 5000 and arrives at 9000. Periods count from there, whatever
     // becomes of it.
     assert_eq!(dispatched(vec![launch(1, 10)]), look(9_000) + 1_000);
     assert_eq!(dispatched(vec![launch(1, 4_000)]), look(9_000) + 1_000);
 }
 
-/// When the kernel behind a copy from 6000 to 12000 is dispatched, after another one that
-/// begins at 7000 in another stream. It arrives at 9000.
+/// When the kernel behind a copy from 6000 to 12000 is dispatched. It arrives at 9000. Another
+/// kernel, of `elements`, begins at 7000 in another stream.
 fn dispatched_behind(elements: u64) -> u64 {
     let body = vec![launch(1, elements), copy_in(0, PINNED, 5_000), launch(0, 4_000)];
     spans(&run(body, &looking(6_000.0)), Lane::Kernels)[1].0
 }
 
 #[test]
-fn an_engine_that_is_done_does_not_look_for_others() {
-    // At 14000, that is: looks count from 9000.
+fn the_end_of_an_operation_makes_no_engine_poll() {
+    // The other kernel ends at 14000, so periods count from 9000.
     assert_eq!(dispatched_behind(7_000), look(9_000) + 1_000);
 }
 
 #[test]
-fn what_an_engine_has_done_starts_the_period_anew() {
-    // At 11000.
+fn the_end_of_an_operation_restarts_the_period() {
+    // The other kernel ends at 11000.
     assert_eq!(dispatched_behind(4_000), look(11_000) + 1_000);
 }
 
-/// What graphs are made of arrives with their launch.
+/// The nodes of a graph arrive with its launch.
 #[test]
 fn nodes_of_a_graph_look_for_themselves() {
     let chain = vec![copy_in(0, PINNED, 5_000), launch(0, 4_000)];
@@ -225,7 +230,7 @@ fn nodes_of_a_graph_look_for_themselves() {
         std::iter::once(Call::Replay { stream: StreamId(0), calls: calls.len() }).chain(calls)
     };
     let alone: Vec<Call> = replay(chain.clone()).collect();
-    // The copy ends at 12050. The kernel, issued at 2600, arrives 4500 later: at 7100.
+    // The copy ends at 12050. The kernel is issued at 2600 and arrives 4500 later, at 7100.
     let kernels = |body| spans(&run(body, &looking(6_000.0)), Lane::Kernels);
     assert_eq!(kernels(alone)[0].0, look(7_100) + 1_000);
     let mut later = looking(6_000.0);
@@ -241,7 +246,8 @@ fn nodes_of_a_graph_look_for_themselves() {
     assert_eq!(kernels(twice)[0].0, look(7_100) + 1_000);
 }
 
-/// What was measured of a copy out and what is behind it was measured where a graph begins so.
+/// The delay after a copy out was measured with graphs that begin with one, so it applies only to
+/// those.
 #[test]
 fn a_copy_out_in_the_middle_of_a_graph_is_no_beginning() {
     let ends = |calls: &[Call], behind_copy_out| {
@@ -261,7 +267,7 @@ fn a_copy_out_in_the_middle_of_a_graph_is_no_beginning() {
     assert!(ends(&calls[1..], 3_000.0) > ends(&calls[1..], 700.0) + 1_500);
 }
 
-/// Its branches come part by part while it is launched, 3000 for each.
+/// The branches arrive one by one while the graph is launched, which takes 3000 for each node.
 #[test]
 fn a_branch_of_a_graph_has_an_engine_look_for_others() {
     let mut machine = looking(6_000.0);
@@ -281,14 +287,14 @@ fn a_branch_of_a_graph_has_an_engine_look_for_others() {
         record(1, 1),
         wait(0, 1),
     ];
-    // The copy ends at 15050; the kernel arrives at 13000, and the one that follows it in
-    // another branch at 16000.
+    // The copy ends at 15050. The kernel arrives at 13000, and the one that follows it, in another
+    // branch, at 16000.
     assert_eq!(kernel(&branches[..2]), look(13_000) + 1_000);
     assert_eq!(kernel(&branches), 16_000 + 1_000);
 }
 
 #[test]
-fn an_engine_looks_at_what_is_next_in_a_stream_while_it_is_busy_with_what_is_before() {
+fn a_busy_engine_already_looks_at_the_next_operation_of_the_stream() {
     // The second copy arrives at 7300 and has to wait for a kernel that ends at 11000.
     let copies = |elements| {
         let body = vec![
@@ -301,15 +307,15 @@ fn an_engine_looks_at_what_is_next_in_a_stream_while_it_is_busy_with_what_is_bef
         let copies = spans(&run(body, &looking(6_000.0)), Lane::CopyIn);
         (copies[0].1, copies[1].0)
     };
-    // A look at 13125 has found the way clear before the first copy ends.
+    // A poll at 13125 finds the way clear before the first copy ends.
     assert_eq!(copies(20_000), (27_100, 27_100));
     assert_eq!(copies(9_000), (16_100, 16_100));
-    // Or not.
+    // Here the first copy ends before that poll.
     assert_eq!(copies(5_000), (12_100, look(7_300)));
 }
 
 #[test]
-fn copies_that_are_under_way_put_off_looks() {
+fn copies_under_way_delay_polls() {
     use OperationKind::{CopyIn, CopyOut, Kernel};
     let mut machine = looking(6_000.0);
     let after = |from, time| {
@@ -318,8 +324,8 @@ fn copies_that_are_under_way_put_off_looks() {
     };
     machine.latency.looks.as_mut().expect("it looks").after =
         vec![after(CopyIn, 2_500.0), after(CopyOut, 700.0)];
-    // When the kernel is dispatched that arrives at 8800 and has to wait for a copy from the
-    // device, which is under way from 7500 on.
+    // Returns when the engine finds the kernel. It arrives at 8800 and has to wait for a copy from
+    // the device that is under way from 7500 on.
     let found = |elements| {
         let body = vec![
             copy_in(2, PINNED, elements),

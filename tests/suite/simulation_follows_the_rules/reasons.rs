@@ -1,4 +1,4 @@
-//! Why things happened when they did, and what could not have gone faster.
+//! Why things happened when they did, and how much faster they could be at best.
 
 use super::*;
 use crate::machines::{FREE, machine};
@@ -6,7 +6,8 @@ use hallway::simulate::lower_bound;
 use hallway::timeline::{Activity, Cause, Reason};
 use hallway::units::Span;
 
-/// The calls of the critical path with the reason of each, first to last.
+/// The calls of the critical path, first to last, each with the reason why it did not start
+/// earlier.
 fn path(timeline: &Timeline) -> Vec<(Lane, usize, Option<Reason>)> {
     let path = timeline.critical_path();
     let step = |stretch: &hallway::timeline::Stretch<'_>| {
@@ -27,14 +28,15 @@ fn the_path_of_one_stream_goes_through_all_of_it() {
     ];
     assert_eq!(path(&timeline), expected);
     let path = timeline.critical_path();
-    // The call, then 3000 on the way, 300 and 1000 before the kernel, 400 after it.
+    // The gaps are 3000 after the call, 300 and 1000 before the kernel, and 400 after it.
     assert_eq!(path.gaps().nanos(), 3_000 + 1_300 + 400);
     assert_eq!(path.on(Lane::Host).nanos(), 1_000 + 6_000);
     assert_eq!(path.on(Lane::CopyIn).nanos(), 6_000);
     assert_eq!(path.on(Lane::Kernels).nanos(), 4_000);
 }
 
-/// Whatever has the multiprocessors: what waits for room on them waits for kernels.
+/// Whichever kernel holds the multiprocessors, a kernel that waits for room on them waits for
+/// kernels.
 #[test]
 fn waiting_for_an_engine_is_no_gap() {
     let kernel = |call, from, to, cause| Activity {
@@ -44,7 +46,7 @@ fn waiting_for_an_engine_is_no_gap() {
         end: Instant::START + Span::from_micros(to),
         cause,
     };
-    // The first two begin at once; there is room for the third when the second is over.
+    // The first two kernels begin at once; the third finds room when the second is over.
     let engine = Some(Cause { reason: Reason::Engine, after: 0 });
     let activities =
         vec![kernel(0, 0, 10, None), kernel(1, 0, 30, None), kernel(2, 30, 40, engine)];
@@ -87,10 +89,10 @@ fn no_schedule_beats_a_chain_or_an_engine() {
     let mut machine = machine();
     (machine.link.down_shared, machine.link.up_shared) = (FREE, FREE);
     let bound = |body| lower_bound(&tiny(body), &machine).expect("known").nanos();
-    // A chain: without hand-overs, but with the call, the way and the gap.
+    // A chain: the bound leaves out hand-overs, but not the call, the latency and the gap.
     let body = vec![copy_in(0, PINNED, 5_000), launch(0, 4_000)];
     assert_eq!(bound(body), 4_000 + 6_000 + 1_000 + 4_000);
-    // An engine: three copies one after the other, whatever their streams.
+    // An engine: three copies run one after the other, whatever their streams.
     let body = (0..3).map(|stream| copy_in(stream, PINNED, 5_000)).collect();
     assert_eq!(bound(body), 4_000 + 3 * 6_000);
     // The host: calls take as long as they take.

@@ -1,4 +1,4 @@
-//! Each device has engines and multiprocessors of its own; what they share slows them.
+//! Each device has engines and multiprocessors of its own; what devices share slows them.
 
 use super::*;
 use crate::machines::{machine, machine_of_two};
@@ -6,12 +6,12 @@ use hallway::plan::DeviceId;
 use hallway::profile::OperationKind;
 use hallway::simulate::lower_bound;
 
-/// A root that is in nobody's way.
+/// The rates of a root that limits nobody.
 const WIDE: [f64; 3] = [8.0, 8.0, 16.0];
 
 const OTHER: AllocationId = AllocationId(3);
 
-/// Streams 0 and 2 are of the first device, stream 1 is of the second.
+/// A plan over two devices: streams 0 and 2 belong to the first, and stream 1 to the second.
 fn over_two(body: Vec<Call>) -> Plan {
     let mut plan = tiny(body);
     plan.streams[1].device = DeviceId(1);
@@ -31,7 +31,7 @@ fn run_over_two(body: Vec<Call>, machine: &Profile) -> Timeline {
     timeline
 }
 
-/// To the second device.
+/// A copy to the second device.
 fn copy_in_there(elements: u64) -> Call {
     let (from, to) = (slice(PINNED, elements), slice(OTHER, elements));
     Call::Copy { stream: StreamId(1), direction: Direction::HostToDevice, from, to }
@@ -53,13 +53,13 @@ const BACK: [AllocationId; 2] = [OTHER, DEVICE];
 #[test]
 fn two_devices_copy_and_compute_at_once() {
     let machine = machine_of_two(WIDE);
-    // Arrivals at 4000 and 5000; each takes 1000 + 5000.
+    // The copies arrive at 4000 and 5000. Each takes 1000 + 5000.
     let timeline = run_over_two(vec![copy_in(0, PINNED, 5_000), copy_in_there(5_000)], &machine);
     assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 10_000), (5_000, 11_000)]);
-    // Both fill their device; after the gap of 1000 they run at once.
+    // Each kernel fills its device. After the gap of 1000, they run at once.
     let timeline = run_over_two(vec![launch(0, 4_000), launch(1, 4_000)], &machine);
     assert_eq!(spans(&timeline, Lane::Kernels), [(7_000, 11_000), (9_000, 13_000)]);
-    // Copies of opposite directions slow each other on one device only.
+    // Copies in opposite directions slow each other only on one device.
     let timeline = run_over_two(vec![copy_in(0, PINNED, 8_000), copy_out_there(4_000)], &machine);
     assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 13_000)]);
     assert_eq!(spans(&timeline, Lane::CopyOut), [(7_500, 12_500)]);
@@ -67,29 +67,29 @@ fn two_devices_copy_and_compute_at_once() {
 
 #[test]
 fn a_shared_root_slows_both_devices_alike() {
-    // Alone, each copies 20000 bytes in 6000: ten thirds a nanosecond. Of 5 that the
-    // root carries down, two get 2.5 each, and so three quarters of their speed.
+    // Alone, each copies 20000 bytes in 6000, at 10/3 bytes a nanosecond. The root carries 5 down,
+    // so two copies get 2.5 each, which is three quarters of their speed.
     let down = machine_of_two([5.0, 8.0, 16.0]);
     let body = vec![copy_in(0, PINNED, 5_000), copy_in_there(5_000)];
-    // The first has 5000 left at 5000, which takes 6666.7 from there. The second does
-    // three quarters of that meanwhile, and the rest alone.
+    // At 5000, the first has 5000 left, which take 6666.7 from there. Meanwhile the second does
+    // three quarters of as much, and the rest alone.
     let expected = [(4_000, 11_667), (5_000, 12_667)];
     assert_eq!(spans(&run_over_two(body.clone(), &down), Lane::CopyIn), expected);
-    // Up is another matter.
+    // A narrow root upwards does not slow copies down.
     let up = machine_of_two([8.0, 5.0, 16.0]);
     let unhindered = [(4_000, 10_000), (5_000, 11_000)];
     assert_eq!(spans(&run_over_two(body.clone(), &up), Lane::CopyIn), unhindered);
     let both = machine_of_two([8.0, 8.0, 5.0]);
     assert_eq!(spans(&run_over_two(body, &both), Lane::CopyIn), expected);
-    // In has 2500 left at 7500, which takes 3333.3; out does 2500.5 meanwhile.
+    // At 7500, the copy in has 2500 left, which take 3333.3; meanwhile the copy out does 2500.5.
     let timeline = run_over_two(vec![copy_in(0, PINNED, 5_000), copy_out_there(5_000)], &both);
     assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 10_834)]);
     assert_eq!(spans(&timeline, Lane::CopyOut), [(7_500, 14_334)]);
 }
 
-/// Its own link is measured with the root behind it.
+/// The device's own link was measured together with the root behind it.
 #[test]
-fn a_device_that_copies_alone_knows_of_no_root() {
+fn no_root_limits_a_device_that_copies_alone() {
     let narrow = machine_of_two([0.1, 0.1, 0.1]);
     let body = vec![copy_in(0, PINNED, 8_000), copy_out(2, PINNED, 4_000), launch(1, 10)];
     let there = run_over_two(body.clone(), &narrow);
@@ -102,12 +102,12 @@ fn a_device_that_copies_alone_knows_of_no_root() {
 #[test]
 fn a_peer_copy_does_not_occupy_the_link_to_the_host() {
     let machine = machine_of_two(WIDE);
-    // Issued at 2200, arrives at 5700, takes 1000 + 8000 / 4.
+    // The peer copy is issued at 2200, arrives at 5700, and takes 1000 + 8000 / 4.
     let body = vec![copy_in(0, PINNED, 5_000), peer_copy(2, THERE, 8_000)];
     let timeline = run_over_two(body, &machine);
     assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 10_000)]);
     assert_eq!(spans(&timeline, Lane::PeerCopy), [(5_700, 8_700)]);
-    // One at a time of a device: the second is there at 5900.
+    // A device makes one peer copy at a time. The second arrives at 5900.
     let body = vec![peer_copy(0, THERE, 8_000), peer_copy(0, THERE, 4_000)];
     let timeline = run_over_two(body, &machine);
     assert_eq!(spans(&timeline, Lane::PeerCopy), [(4_700, 7_700), (7_700, 9_700)]);
@@ -115,9 +115,9 @@ fn a_peer_copy_does_not_occupy_the_link_to_the_host() {
 
 #[test]
 fn peer_copies_both_ways_share_what_lies_between() {
-    // Alone, each copies 32000 bytes in 3000: of 16 a nanosecond, two get three
-    // quarters of their speed. The first has 1800 left at 5900, for 2400; of the
-    // second, 1200 are left then.
+    // Alone, each copies 32000 bytes in 3000. The link carries 16 bytes a nanosecond both ways
+    // together, so two copies get three quarters of their speed. At 5900, the first has 1800 left,
+    // which take 2400; by then, the second has 1200 left.
     let body = vec![peer_copy(0, THERE, 8_000), peer_copy(1, BACK, 8_000)];
     let timeline = run_over_two(body, &machine_of_two(WIDE));
     assert_eq!(spans(&timeline, Lane::PeerCopy), [(4_700, 8_300), (5_900, 9_500)]);
@@ -130,12 +130,12 @@ fn waiting_for_an_event_of_another_device_takes_longer() {
         let body = vec![launch(0, 4_000), record(0, 0), wait(stream, 0), launch(stream, 4_000)];
         spans(&run_over_two(body, &machine), Lane::Kernels)[1]
     };
-    // The first ends at 11000; the second has a gap of 1000.
+    // The first kernel ends at 11000; the second has a gap of 1000.
     assert_eq!(second(2), (12_000, 16_000));
     assert_eq!(second(1), (14_000, 18_000));
 }
 
-/// A device looks at what it does itself.
+/// A device polls only for what it does itself.
 #[test]
 fn an_event_of_another_device_is_not_looked_for_in_periods() {
     let mut machine = machine_of_two(WIDE);
@@ -145,28 +145,29 @@ fn an_event_of_another_device_is_not_looked_for_in_periods() {
             vec![copy_in(0, PINNED, 5_000), record(0, 0), wait(stream, 0), launch(stream, 4_000)];
         spans(&run_over_two(body, &machine), Lane::Kernels)[0].0
     };
-    // The copy ends at 10000. The kernel arrives at 7300, looks again at the eighth edge behind
-    // 7400, at 8900, and at 10500; then the gap.
+    // The copy ends at 10000. The kernel arrives at 7300. Its engine polls at the eighth edge after
+    // 7400, which is at 8900, and again at 10500; then comes the gap.
     assert_eq!(dispatched(2), 11_500);
-    // The hand-over of 700 and the crossing of 2000.
+    // Here come a hand-over of 700 and the crossing of 2000.
     assert_eq!(dispatched(1), 13_700);
 }
 
 #[test]
 fn small_copies_go_along_with_their_commands_on_each_device() {
     let machine = with_small_copies_inline(machine_of_two(WIDE));
-    // The last finds the one before still there: its engine starts 3000 after its return.
+    // The last copy finds the one before it unfinished, so its engine starts it 3000 after its
+    // return.
     let body = vec![copy_in(0, PINNED, 1_000), copy_in_there(1_000), copy_in_there(1_000)];
     let timeline = run_over_two(body, &machine);
     assert_eq!(spans(&timeline, Lane::CopyIn), [(1_500, 3_000), (3_000, 4_500), (7_000, 9_000)]);
-    // What comes behind such a copy comes from where kernels are launched.
+    // What follows an inline copy is handed over from where kernels are launched.
     let passed_on = [copy_in(0, PINNED, 1_000), peer_copy(0, THERE, 10)];
     let mut less = machine.clone();
     let kernel_to_peer = (OperationKind::Kernel, OperationKind::PeerCopy);
     less.hand_overs.retain(|one| (one.from, one.to) != kernel_to_peer);
     let error = simulate(&over_two(passed_on.to_vec()), &less).expect_err("not known").to_string();
     assert!(error.contains("from a kernel to a copy between GPUs"), "{error}");
-    // Of copies between GPUs, only plans that have them ask.
+    // Only plans with copies between GPUs need prices for them.
     less.hand_overs.retain(|one| ![one.from, one.to].contains(&OperationKind::PeerCopy));
     simulate(&over_two(vec![copy_in(0, PINNED, 1_000), copy_in_there(1_000)]), &less)
         .expect("there are none");
@@ -180,7 +181,7 @@ fn going_to_another_context_is_a_call() {
     assert_eq!(spans(&timeline, Lane::CopyIn), [(4_050, 10_050)]);
 }
 
-/// Twelve streams over two devices are six each: no two share a channel.
+/// Twelve streams over two devices are six on each, so none share a channel.
 #[test]
 fn each_device_has_channels_of_its_own() {
     let start = |devices: usize| {
@@ -188,14 +189,14 @@ fn each_device_has_channels_of_its_own() {
         let device = |stream| DeviceId(stream % devices);
         let traits = |stream| StreamTraits { device: device(stream), ..StreamTraits::default() };
         plan.streams = (0..12).map(traits).collect();
-        // On one device stream 8 comes to lie behind stream 0, whose kernel waits.
+        // On one device, stream 8 shares the channel of stream 0, whose kernel waits.
         let held = [copy_in(2, PINNED, 50_000), record(2, 0), wait(0, 0), launch(0, 10)];
         plan.body = held.into_iter().chain([launch(8, 10)]).collect();
         let timeline = simulate(&plan, &machine_of_two(WIDE)).expect("known");
         let last = timeline.lane(Lane::Kernels).find(|kernel| kernel.call == 4).expect("it ran");
         last.start.since_start().nanos()
     };
-    // Issued at 5300, arrives 4000 later; a gap of 1000.
+    // The kernel is issued at 5300 and arrives 4000 later; its gap is 1000.
     assert_eq!(start(2), 10_300);
     assert!(start(1) > 50_000);
 }

@@ -1,4 +1,4 @@
-//! A stream is a FIFO; events order streams; passing on costs a hand-over.
+//! A stream is a FIFO, events order streams, and going from engine to engine costs a hand-over.
 
 use super::*;
 use crate::machines::{FREE, machine};
@@ -7,11 +7,12 @@ use hallway::profile::{Curve, Polling};
 #[test]
 fn a_stream_does_one_thing_after_another() {
     let timeline = run(there_and_back(), &machine());
-    // Issued at 1000, 3000 and 4500; only the first waits for its own latency.
+    // The calls are issued at 1000, 3000 and 4500. Only the first operation waits for its own
+    // latency.
     assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 10_000)]);
-    // Hand-over 300 and gap 1000, then 4000.
+    // Before the kernel come a hand-over of 300 and a gap of 1000; it takes 4000.
     assert_eq!(spans(&timeline, Lane::Kernels), [(11_300, 15_300)]);
-    // Hand-over 400.
+    // Before the copy out comes a hand-over of 400.
     assert_eq!(spans(&timeline, Lane::CopyOut), [(15_700, 21_700)]);
     assert_eq!(makespan(&timeline), 27_700);
 }
@@ -19,7 +20,7 @@ fn a_stream_does_one_thing_after_another() {
 #[test]
 fn streams_do_not_wait_for_each_other_by_themselves() {
     let timeline = run(vec![copy_in(0, PINNED, 5_000), launch(1, 4_000)], &machine());
-    // Issued at 3000, latency 4000, gap 1000.
+    // The kernel is issued at 3000, with a latency of 4000 and a gap of 1000.
     assert_eq!(spans(&timeline, Lane::Kernels), [(8_000, 12_000)]);
 }
 
@@ -27,14 +28,14 @@ fn streams_do_not_wait_for_each_other_by_themselves() {
 fn an_event_makes_another_stream_wait() {
     let body = vec![copy_in(0, PINNED, 5_000), record(0, 0), wait(1, 0), launch(1, 4_000)];
     let timeline = run(body, &machine());
-    // The copy ends at 10000; across streams the hand-over is 700, then the gap.
+    // The copy ends at 10000. Across streams the hand-over is 700; then comes the gap.
     assert_eq!(spans(&timeline, Lane::Kernels), [(11_700, 15_700)]);
 }
 
 #[test]
 fn a_hand_over_is_paid_by_what_is_there_and_waits() {
-    // The copy ends at 10000. The launch is issued at 4300 + 1 an element that is
-    // computed before it, and arrives 4000 later.
+    // The copy ends at 10000. The launch is issued at 4300, and one nanosecond later for each
+    // element that is computed before it. It arrives 4000 later.
     let dispatched = |elements| {
         let body = vec![
             copy_in(0, PINNED, 5_000),
@@ -45,11 +46,12 @@ fn a_hand_over_is_paid_by_what_is_there_and_waits() {
         ];
         spans(&run(body, &machine()), Lane::Kernels)[0].0
     };
-    // Arrived at 8400: the whole of 700, then the gap.
+    // The kernel arrives at 8400: it pays the whole hand-over of 700, then the gap.
     assert_eq!(dispatched(100), 11_700);
-    // Arrives at 10400, on nine tenths of its way when the copy ends: 630 of 700.
+    // The kernel arrives at 10400 and has done nine tenths of its way when the copy ends: it pays
+    // 630 of 700.
     assert_eq!(dispatched(2_100), 11_630);
-    // Issued at 10300: nothing to wait for, arrives at 14300.
+    // The launch is issued at 10300, when it has nothing to wait for. It arrives at 14300.
     assert_eq!(dispatched(6_000), 15_300);
 }
 
@@ -57,12 +59,12 @@ fn a_hand_over_is_paid_by_what_is_there_and_waits() {
 fn a_small_copy_into_an_empty_stream_goes_along_with_its_command() {
     let machine = with_small_copies_inline(machine());
     let twice = run(vec![copy_in(0, PINNED, 1_000), copy_in(0, PINNED, 1_000)], &machine);
-    // The second finds the first still there when it is called at 1500: issued at
-    // 2500, latency 3000.
+    // The second copy is called at 1500 and finds the first one unfinished. So it is issued at
+    // 2500, with a latency of 3000.
     assert_eq!(spans(&twice, Lane::CopyIn), [(1_500, 3_000), (5_500, 7_500)]);
     let larger = run(vec![copy_in(0, PINNED, 2_000)], &machine);
     assert_eq!(spans(&larger, Lane::CopyIn), [(4_000, 7_000)]);
-    // Called at 4500, when the stream is empty again.
+    // The second copy is called at 4500, when the stream is empty again.
     let late =
         run(vec![copy_in(0, PINNED, 1_000), compute(2_000), copy_in(0, PINNED, 1_000)], &machine);
     assert_eq!(spans(&late, Lane::CopyIn), [(1_500, 3_000), (6_000, 7_500)]);
@@ -70,8 +72,8 @@ fn a_small_copy_into_an_empty_stream_goes_along_with_its_command() {
 
 #[test]
 fn a_busy_engine_pays_no_hand_over() {
-    // The kernel is issued at 3500, arrives at 7500 and ends at 12500; the copy
-    // behind it has been there since 10000. Another stream's copy starts at 6500.
+    // The kernel is issued at 3500, arrives at 7500 and ends at 12500. The copy behind it has been
+    // there since 10000. A copy of another stream starts at 6500.
     let behind = |elements| {
         let body =
             vec![copy_out(1, PINNED, elements), launch(0, 4_000), copy_out(0, PINNED, 5_000)];
@@ -79,9 +81,10 @@ fn a_busy_engine_pays_no_hand_over() {
         assert_eq!(spans(&timeline, Lane::Kernels), [(8_500, 12_500)]);
         spans(&timeline, Lane::CopyOut)[1]
     };
-    // The engine is done at 12400 and idle when the kernel ends: hand-over 400.
+    // The engine finishes at 12400 and is idle when the kernel ends, so the copy pays a hand-over
+    // of 400.
     assert_eq!(behind(4_900), (12_900, 18_900));
-    // Done at 12600, and goes on at once.
+    // The engine finishes at 12600 and goes on at once.
     assert_eq!(behind(5_100), (12_600, 18_600));
 }
 
@@ -101,17 +104,18 @@ fn only_the_first_of_its_kind_in_an_emptied_stream_pays_the_first_hand_over() {
         launch(0, 4_000),
     ];
     let timeline = run(body, &machine);
-    // The third copy is issued at 33400, when the host has woken up at 32400.
+    // The host wakes up at 32400, and issues the third copy at 33400.
     let copies = [(4_000, 10_000), (15_300, 21_300), (36_400, 42_400)];
     assert_eq!(spans(&timeline, Lane::CopyIn), copies);
-    // Hand-over 300 and gap 1000; then 100, being queued; then 300 again.
+    // The first kernel pays a hand-over of 300 and a gap of 1000. The second pays 100, because it
+    // was queued, and the third 300 again.
     let kernels = [(11_300, 15_300), (22_400, 26_400), (43_700, 47_700)];
     assert_eq!(spans(&timeline, Lane::Kernels), kernels);
 }
 
 #[test]
 fn an_event_stands_for_what_was_issued_before_it() {
-    // The second copy is not covered by the event.
+    // The event does not cover the second copy.
     let body = vec![
         copy_in(0, PINNED, 5_000),
         record(0, 0),
@@ -137,15 +141,16 @@ fn a_wait_holds_up_only_what_comes_after_it_in_its_stream() {
         let found = timeline.lane(Lane::Kernels).find(|activity| activity.call == call);
         found.expect("it ran").end.since_start().nanos()
     };
-    // Issued at 3100 and 7300, then latency 4000, gap 1000 and 2000.
+    // The kernels are issued at 3100 and 7300. Then come a latency of 4000, a gap of 1000, and 2000
+    // for the kernel.
     assert_eq!((kernel(2), kernel(5)), (10_100, 14_300));
-    // The copy ends at 25000; hand-over 700, gap 1000, and 2000.
+    // The copy ends at 25000. Then come a hand-over of 700, a gap of 1000, and 2000 for the kernel.
     assert_eq!(kernel(4), 28_700);
 }
 
 #[test]
 fn an_event_passes_on_what_its_own_stream_waits_for() {
-    // Stream 1 does nothing between its wait and its record.
+    // Stream 1 has nothing between its wait and its record.
     let body = vec![
         copy_in(0, PINNED, 5_000),
         record(0, 0),
@@ -160,13 +165,13 @@ fn an_event_passes_on_what_its_own_stream_waits_for() {
 #[test]
 fn a_wait_for_an_event_never_recorded_waits_for_nothing() {
     let body = vec![wait(1, 0), launch(1, 4_000), copy_in(0, PINNED, 5_000), record(0, 0)];
-    // Issued at 2200, latency 4000, gap 1000.
+    // The kernel is issued at 2200, with a latency of 4000 and a gap of 1000.
     assert_eq!(spans(&run(body, &machine()), Lane::Kernels), [(7_200, 11_200)]);
 }
 
 #[test]
 fn a_wait_is_for_the_record_before_it() {
-    // The event is recorded again, behind the very wait.
+    // The event is recorded again right after the wait.
     let body = vec![
         copy_in(0, PINNED, 5_000),
         record(0, 0),
@@ -178,7 +183,7 @@ fn a_wait_is_for_the_record_before_it() {
     ];
     let timeline = run(body, &machine());
     assert_eq!(spans(&timeline, Lane::Kernels), [(11_700, 15_700)]);
-    // Hand-over 900 from the kernel.
+    // The hand-over from the kernel is 900.
     assert_eq!(spans(&timeline, Lane::CopyOut), [(16_600, 22_600)]);
 }
 
@@ -196,12 +201,12 @@ fn a_kernel_behind_a_kernel_pays_for_streams_that_wait() {
     let delay = Curve { knots: vec![(0.0, 0.0), (1.0, 300.0), (2.0, 900.0)], scatter: 0.0 };
     machine.polling = vec![Polling { copies: [false, false], delay }];
     let second = |others: usize| {
-        // Each of the others holds a kernel that waits for the last in stream 0.
+        // Each of the other streams holds a kernel that waits for the last kernel of stream 0.
         let mut body = vec![launch(0, 20_000), launch(0, 20_000), record(0, 0)];
         body.extend((1..=others).flat_map(|stream| [wait(stream, 0), launch(stream, 4_000)]));
         spans(&run(body, &machine), Lane::Kernels)[1].0
     };
-    // The first runs from 2000 + 4000 + 1000 to 27000; then the gap of the second.
+    // The first kernel runs from 2000 + 4000 + 1000 to 27000. Then comes the gap of the second.
     assert_eq!(second(0), 28_000);
     assert_eq!(second(1), 28_300);
     assert_eq!(second(2), 28_900);
@@ -209,7 +214,7 @@ fn a_kernel_behind_a_kernel_pays_for_streams_that_wait() {
 
 #[test]
 fn more_streams_than_channels_depend_on_each_other_falsely() {
-    // A kernel in stream 0 waits for a copy; later, one is launched elsewhere.
+    // A kernel in stream 0 waits for a copy. Later, a kernel is launched in another stream.
     let started = |other: usize, streams: usize| {
         let body = vec![
             copy_in(1, PINNED, 50_000),
@@ -224,7 +229,7 @@ fn more_streams_than_channels_depend_on_each_other_falsely() {
         let start = spans.into_iter().find(|&(call, _)| call == 4).expect("it ran").1;
         start.since_start().nanos()
     };
-    // Issued at 5300, latency 4000, gap 1000.
+    // The kernel is issued at 5300, with a latency of 4000 and a gap of 1000.
     assert_eq!(started(7, 9), 10_300);
     // Stream 8 shares the channel of stream 0, whose kernel waits until 55000.
     assert_eq!(started(8, 9), 55_000 + 700 + 1_000);
@@ -232,7 +237,8 @@ fn more_streams_than_channels_depend_on_each_other_falsely() {
 
 #[test]
 fn what_needs_no_kernel_does_not_hold_up_a_channel() {
-    // The copy travels among the commands; the kernel behind it is the first of its channel.
+    // The copy travels along with the commands, and the kernel behind it is the first of its
+    // channel.
     let body = vec![copy_in(0, PAGEABLE, 10), launch(0, 10), synchronize(0)];
     let [few, many] = [2, 9].map(|streams| {
         let plan = Plan { streams: vec![StreamTraits::default(); streams], ..tiny(body.clone()) };
@@ -252,10 +258,10 @@ fn the_legacy_default_stream_is_a_barrier_for_blocking_streams() {
         assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 10_000)]);
         (spans(&timeline, Lane::Kernels)[0].0, spans(&timeline, Lane::CopyOut)[0].0)
     };
-    // As if events lay between: hand-overs of 700 and, with the gap before it,
-    // 4000 for the kernel and 900.
+    // The barrier acts as if events lay between. Before the kernel come a hand-over of 700 and the
+    // gap, and it takes 4000; before the copy comes a hand-over of 900.
     assert_eq!(after([Blocking, LegacyDefault, Blocking]), (11_700, 16_600));
-    // Issued at 3000 and 4500, on their way for 4000 and 5000; then the gap.
+    // Both are issued at 3000 and 4500, with latencies of 4000 and 5000; the kernel also has a gap.
     assert_eq!(after([NonBlocking, LegacyDefault, NonBlocking]), (8_000, 9_500));
     assert_eq!(after([Blocking, LegacyDefault, NonBlocking]), (11_700, 9_500));
     assert_eq!(after([Blocking; 3]), (8_000, 9_500));

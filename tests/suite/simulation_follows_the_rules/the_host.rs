@@ -1,4 +1,4 @@
-//! One host thread issues calls in order, each at its own cost.
+//! One host thread issues calls in order, and each call has its own cost.
 
 use super::*;
 use crate::machines::{machine, per_element_of_bytes};
@@ -10,11 +10,11 @@ use hallway::units::Span;
 fn issuing_binds_many_small_calls() {
     let mut machine = machine();
     let body = || (0..100).map(|_| launch(0, 1_000)).chain([synchronize(0)]).collect();
-    // A kernel of 3000 (a gap of 1000, then 2000) outlasts a launch of 2000: after
-    // the first launch and its latency the device is never without work.
+    // A kernel takes 3000 (a gap of 1000, then 2000) and outlasts a launch of 2000. So after the
+    // first launch and its latency, the device always has work.
     let timeline = run(body(), &machine);
     assert_eq!(makespan(&timeline), 2_000 + 4_000 + 100 * 3_000 + 6_000);
-    // Launches of 10000 do not keep it busy: the last is issued after a million.
+    // Launches of 10000 do not keep the device busy: the last is issued after a million.
     machine.calls.launch = Some(exactly(10_000.0));
     let timeline = run(body(), &machine);
     assert_eq!(makespan(&timeline), 100 * 10_000 + 4_000 + 3_000 + 6_000);
@@ -47,7 +47,8 @@ fn a_synchronisation_waits_for_its_stream_and_wakes_up() {
 
 #[test]
 fn a_synchronisation_of_an_idle_stream_only_costs_its_call() {
-    // The second finds the stream drained, the third a stream never used.
+    // The second synchronisation finds its stream drained; the third is of a stream that was never
+    // used.
     let body = vec![copy_in(0, PINNED, 5_000), synchronize(0), synchronize(0), synchronize(1)];
     let timeline = run(body, &machine());
     let host = spans(&timeline, Lane::Host);
@@ -58,22 +59,22 @@ fn a_synchronisation_of_an_idle_stream_only_costs_its_call() {
 fn a_synchronisation_does_not_wait_for_other_streams() {
     let body = vec![copy_in(0, PINNED, 50_000), copy_out(1, PINNED, 10), synchronize(1)];
     let timeline = run(body, &machine());
-    // Out: issued at 2500, arrives at 7500 and takes 1010, 1000 more beside the
-    // other and 10 more for its bytes; the host wakes up 6000 later.
+    // The copy out is issued at 2500, arrives at 7500 and takes 1010. Beside the other copy it
+    // takes 1000 longer, and 10 more for its bytes. The host wakes up 6000 later.
     assert_eq!(spans(&timeline, Lane::CopyOut), [(7_500, 9_520)]);
     assert_eq!(spans(&timeline, Lane::Host)[2].1, 15_520);
-    // The makespan is the end of everything all the same.
+    // The makespan still ends when everything has ended.
     assert!(makespan(&timeline) > 54_000);
 }
 
 #[test]
 fn a_pageable_copy_holds_the_host_until_its_last_piece_is_staged() {
-    // 20000 elements are more than 64 KiB. Complete after 10000 + 20000, returned
-    // 2000 earlier; the device has it from 4000 on (the call 1000, latency 3000).
+    // 20000 elements are more than 64 KiB. The copy is complete after 10000 + 20000 and returns
+    // 2000 earlier. The device has it from 4000 on (1000 for the call, and a latency of 3000).
     let timeline = run(vec![copy_in(0, PAGEABLE, 20_000), record(0, 0)], &machine());
     assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 30_000)]);
     assert_eq!(spans(&timeline, Lane::Host), [(0, 28_000), (28_000, 28_100)]);
-    // Out: 12000 + 3 * 20000 until it is complete, and not returned before.
+    // A copy out takes 12000 + 3 * 20000 until it is complete, and does not return before.
     let timeline = run(vec![copy_out(0, PAGEABLE, 20_000), record(0, 0)], &machine());
     assert_eq!(spans(&timeline, Lane::CopyOut), [(6_500, 72_000)]);
     assert_eq!(spans(&timeline, Lane::Host), [(0, 72_000), (72_000, 72_100)]);
@@ -84,16 +85,16 @@ fn a_pageable_copy_waits_for_its_stream_but_a_small_one_in_returns_early() {
     // The kernel of 90000 ends at 2000 + 4000 + 1000 + 90000 = 97000.
     let busy = |copy| run(vec![launch(0, 90_000), copy, record(0, 0)], &machine());
     let host_end = |timeline: &Timeline| spans(timeline, Lane::Host)[1].1;
-    // 64 KiB are 16384 elements: staged at once, 2000 + 8000 + 16384.
+    // 64 KiB are 16384 elements. They are staged at once, in 2000 + 8000 + 16384.
     let small = busy(copy_in(0, PAGEABLE, 16_384));
     assert_eq!(host_end(&small), 26_384);
-    // What is left to do on the device, 2000, follows the kernel.
+    // The rest of the copy, 2000 on the device, follows the kernel.
     assert_eq!(spans(&small, Lane::CopyIn), [(97_000, 99_000)]);
-    // One element more: after the kernel, all but the call and latency of 4000.
+    // With one element more, all but the call and a latency of 4000 comes after the kernel.
     let large = busy(copy_in(0, PAGEABLE, 16_385));
     assert_eq!(spans(&large, Lane::CopyIn), [(97_000, 97_000 + 26_385 - 4_000)]);
     assert_eq!(host_end(&large), 97_000 + 26_385 - 4_000 - 2_000);
-    // Out, there is no such exception: 12000 + 20, less 1500 + 5000.
+    // For copies out there is no such exception: the copy takes 12000 + 30, less 1500 + 5000.
     let out = busy(copy_out(0, PAGEABLE, 10));
     assert_eq!(spans(&out, Lane::CopyOut), [(97_400, 97_400 + 12_030 - 6_500)]);
     assert_eq!(host_end(&out), 97_400 + 12_030 - 6_500);
@@ -101,7 +102,7 @@ fn a_pageable_copy_waits_for_its_stream_but_a_small_one_in_returns_early() {
 
 #[test]
 fn what_the_caches_cannot_hold_is_cold() {
-    // What a kernel uses, another one used before it, and so much else since.
+    // The kernel uses what another kernel used before it, with `others` bytes used in between.
     let behind = |others: Bytes| {
         let mut step = step(PAGEABLE, others.as_f32_count());
         (step.inputs[0].offset, step.output.offset) =
@@ -114,9 +115,9 @@ fn what_the_caches_cannot_hold_is_cold() {
         let calls = spans(&simulate(plan, &machine()).expect("known"), Lane::Host);
         [calls[0], calls[1]]
     };
-    // Twins: 1000 + 2 an element in the shared cache, 5 in memory. Copies: 8000 + 1
-    // an element hot, 2 cold. In between they go by the share of misses: half of
-    // them half a MiB after the first.
+    // A twin takes 1000, and for each element 2 from the shared cache or 5 from memory. A copy
+    // takes 8000, and for each element 1 if hot or 2 if cold. In between, the share of misses
+    // decides: it is one half at half a MiB after misses begin.
     for (kib, twin, copy) in [
         (1_024, 21_000, 28_000),
         (1_536, 21_000, 38_000),
@@ -129,21 +130,21 @@ fn what_the_caches_cannot_hold_is_cold() {
         plan.body = behind(Bytes::kib(kib) - Bytes::of_f32(10_000));
         assert_eq!(on_host(&plan), [(0, twin), (twin, twin + copy)], "{kib} KiB");
     }
-    // Two halves that follow each other: what lies beside them is not used.
+    // Two adjacent halves are used; the memory beside them does not count.
     plan.body = behind(Bytes::of_f32(20_000));
     assert_eq!(on_host(&plan)[0], (0, 21_000));
-    // Device memory is not in the host's caches.
+    // Device memory does not take room in the host's caches.
     plan.allocations[DEVICE.0].bytes = Bytes::mib(64);
     assert_eq!(on_host(&plan)[0], (0, 21_000));
-    // A twin that uses everything itself finds it again: 1 an element.
+    // A twin that uses everything itself finds it again, at 1 for each element.
     plan.body = vec![compute(10_000), copy_in(0, PAGEABLE, 20_000)];
     assert_eq!(on_host(&plan)[0], (0, 11_000));
 }
 
 #[test]
 fn what_a_core_has_of_its_own_is_near_to_read_and_in_the_way_to_write() {
-    // It has all that a pass reads up to 64 KiB, and nothing from 128 KiB on. Out, an element
-    // takes 3 more if the core has its place, and none less.
+    // The core holds everything that a pass reads up to 64 KiB, and nothing from 128 KiB on. A copy
+    // out takes 3 more for each element whose place is in the core's cache.
     let mut machine = machine();
     machine.caches.own_misses = Some(vec![(65_536.0, 0.0), (131_072.0, 1.0)]);
     let model = |direction| move |model: &&mut StagingModel| model.direction == direction;
@@ -174,7 +175,7 @@ fn what_a_core_has_of_its_own_is_near_to_read_and_in_the_way_to_write() {
         let takes = out(vec![copy_in(), synchronize(0), copy_out()], kib) as f64 / f64::from(n);
         assert!((takes - slope).abs() < 0.01, "{kib} KiB: {takes}");
     }
-    // What is never read is in no cache, however small.
+    // Memory that is never read is in no cache, however small it is.
     assert_eq!(out(vec![copy_out()], 65), 3 * u64::from(n));
 }
 
@@ -184,14 +185,14 @@ fn copies_out_to_one_place_will_do_where_no_others_were_measured() {
     machine.staging.retain(|model| model.found == Warmth::Same);
     let host = spans(&run(vec![copy_out(0, PAGEABLE, 20_000)], &machine), Lane::Host);
     assert_eq!(host, [(0, 12_000 + 2 * 20_000)]);
-    // What they wrote is in no cache, and reading that was not measured.
+    // What copies out wrote is in no cache, and reading such data was not measured.
     let there_and_back = vec![copy_out(0, PAGEABLE, 20_000), copy_in(0, PAGEABLE, 20_000)];
     simulate(&tiny(there_and_back), &machine).expect_err("refused");
 }
 
 #[test]
 fn a_pageable_copy_out_takes_longer_to_be_issued() {
-    // The smallest takes 20000, of which the way to the device is 5000, the copy 1000, and
+    // The smallest copy takes 20000. Of these, the way to the device takes 5000, the copy 1000, and
     // the way back 6000.
     let mut machine = machine();
     for model in &mut machine.staging {
@@ -203,14 +204,14 @@ fn a_pageable_copy_out_takes_longer_to_be_issued() {
 
 #[test]
 fn fresh_memory_is_paid_for_by_whoever_touches_it_first() {
-    // Renewing takes 20000. The team touches at 1 an element, one thread at 3.
+    // Renewing takes 20000. The first touch takes the team 1 for each element, and one thread 3.
     let renew = || Call::Renew(PAGEABLE);
     let timeline = run(vec![renew(), compute(10_000)], &machine());
     assert_eq!(spans(&timeline, Lane::Host), [(0, 20_000), (20_000, 20_000 + 21_000 + 10_000)]);
     let timeline = run(vec![renew(), copy_out(0, PAGEABLE, 10_000)], &machine());
     let staged = 12_000 + 3 * 10_000 + 3 * 10_000;
     assert_eq!(spans(&timeline, Lane::Host), [(0, 20_000), (20_000, 20_000 + staged)]);
-    // A copy from it does not touch it.
+    // A copy that reads the memory does not touch it.
     let timeline = run(vec![renew(), copy_in(0, PAGEABLE, 20_000)], &machine());
     assert_eq!(spans(&timeline, Lane::Host)[1], (20_000, 48_000));
 }
@@ -218,8 +219,8 @@ fn fresh_memory_is_paid_for_by_whoever_touches_it_first() {
 #[test]
 fn set_up_is_the_sum_of_its_calls() {
     let mut plan = tiny(Vec::new());
-    // Device memory costs 10000; pinned 100000 and locking 50000, both with 1 an
-    // element; pageable memory is touched by the team, 1 an element.
+    // Device memory costs 10000. Pinned memory costs 100000 and page-locking 50000, both with 1
+    // more for each element. The team touches pageable memory, at 1 for each element.
     plan.setup = vec![
         Call::Allocate(DEVICE),
         Call::Allocate(PINNED),
@@ -263,14 +264,16 @@ fn launches_take_longer_while_data_is_on_the_link() {
         let spans = spans(&run(body.collect(), &machine), Lane::Host);
         [1, 2, 3, 5].map(|call| spans[call].1 - spans[call].0)
     };
-    // The copy's call ends at 1000 and it begins at 4000: the first launch is over by then, of
-    // the second, half is not. Of 10000 that it takes, its data is on the link for 9000.
+    // The copy's call ends at 1000, and the copy begins at 4000. By then the first launch is over,
+    // and half of the second is left. The copy takes 10000, and its data is on the link for 9000 of
+    // that.
     assert_eq!(host(copy_in(0, PINNED, 9_000)), [2_000, 2_000 + 225, 2_000 + 450, 2_000]);
-    // The other way it begins at 6500, in the middle of the third; of 5000, 4000.
+    // The copy from the device begins at 6500, in the middle of the third launch. Its data takes
+    // 4000 of 5000.
     assert_eq!(host(copy_out(0, PINNED, 4_000)), [2_000, 2_000, 2_000 + 80, 2_000]);
-    // What waits for nobody and moves nothing costs what it costs.
+    // Calls that wait for nobody and move nothing cost what they always cost.
     assert_eq!(host(record(0, 0)), [2_000; 4]);
-    // Both ways together are no worse than the worse of them.
+    // Copies both ways cost a launch no more than the costlier direction alone.
     let body = vec![copy_in(0, PINNED, 99_000), copy_out(1, PINNED, 99_000)];
     let body = body.into_iter().chain((0..9).map(|_| launch(2, 10))).collect();
     let (start, end) = spans(&run(body, &machine), Lane::Host)[10];
@@ -280,7 +283,7 @@ fn launches_take_longer_while_data_is_on_the_link() {
 #[test]
 fn copies_of_pageable_memory_in_a_row_are_staged_without_a_break() {
     let mut machine = machine();
-    // The last of a copy is still under way for 20000 after its call.
+    // The last part of a copy is still under way for 20000 after its call has returned.
     for model in &mut machine.staging {
         let is_in = model.direction == Direction::HostToDevice && model.found == Warmth::Same;
         model.until_complete = per_element_of_bytes(if is_in { 28_000.0 } else { 12_000.0 }, 1.0);
@@ -296,7 +299,7 @@ fn copies_of_pageable_memory_in_a_row_are_staged_without_a_break() {
     let bound = lower_bound(&tiny(vec![copy_in(0, PAGEABLE, n); 3]), &machine).expect("known");
     assert!(bound <= timeline.makespan, "{bound:?}");
     assert!(ins.windows(2).all(|pair| pair[0].1 <= pair[1].0), "one behind the other");
-    // Behind a kernel, and out of the device, they have to wait.
+    // A copy behind a kernel has to wait, and so does a copy from the device.
     let body = vec![launch(0, 50_000), copy_in(0, PAGEABLE, n)];
     let (_, kernel_ends) = spans(&run(body.clone(), &machine), Lane::Kernels)[0];
     assert!(spans(&run(body, &machine), Lane::Host)[1].1 >= kernel_ends + n);
@@ -315,7 +318,7 @@ fn what_other_threads_used_before_takes_longer() {
     };
     machine.caches.handed_to_one = cost(0.25, 0.5);
     machine.caches.handed_to_team = cost(0.0, 0.0625);
-    // In place: it is not read besides.
+    // The kernel works in place, so it reads nothing besides what it writes.
     let [few, many] = [100, ROOM];
     assert_eq!([few, many].map(|n| step(PAGEABLE, n).is_shared(Bytes::ZERO)), [false, true]);
     let times = |body: Vec<Call>| {
@@ -325,12 +328,14 @@ fn what_other_threads_used_before_takes_longer() {
     let own = times(vec![compute(few), compute(few)]);
     let handed = times(vec![compute(many), compute(few)]);
     assert_eq!(handed[1] - own[0], 2 * few);
-    // The pass before ended with one thread, but on little of what the first works on.
+    // The pass before ended with one thread, but that used little of what the first kernel works
+    // on.
     assert_eq!(handed[0], times(vec![compute(many)])[0]);
-    // What the device wrote meanwhile is in no cache.
+    // What the device has written in between is in no cache.
     let body = vec![compute(many), copy_out(0, PAGEABLE, few), compute(few)];
     assert_eq!(times(body)[2], own[0]);
-    // Arithmetic is shared out sooner: of as much, the whole team finds all handed over.
+    // Arithmetic is shared out at smaller sizes, so with equally many elements the team finds all
+    // of the data handed over.
     let mut arithmetic = step(PAGEABLE, few);
     (arithmetic.kernel, arithmetic.arguments.extent) = (Kernel::Polynomial, 100_000);
     assert!(arithmetic.is_shared(Bytes::ZERO));
@@ -340,7 +345,8 @@ fn what_other_threads_used_before_takes_longer() {
     assert_eq!([handed[0] - alone[0], handed[1] - own[0]], [few / 4, 2 * few]);
 }
 
-/// Arithmetic is worth helping with; who works on its own share finds some of it elsewhere then.
+/// Threads help each other with arithmetic. A thread that then works on its own share finds parts
+/// of it in other cores.
 #[test]
 fn what_helpers_used_before_takes_longer() {
     let mut machine = machine();
@@ -354,7 +360,7 @@ fn what_helpers_used_before_takes_longer() {
     let own_shares = step(PAGEABLE, ROOM);
     assert!(arithmetic.is_shared(Bytes::ZERO) && !arithmetic.keeps_shares(threads));
     assert!(own_shares.is_shared(Bytes::ZERO) && own_shares.keeps_shares(threads));
-    // To another place than it reads.
+    // This kernel writes elsewhere than it reads.
     let moved = Step { output: slice(PINNED, ROOM), ..own_shares.clone() };
     let times = |steps: [&Step; 2]| {
         let body = steps.map(|step| Call::Compute { step: step.clone() }).to_vec();
@@ -369,7 +375,7 @@ fn what_helpers_used_before_takes_longer() {
 }
 
 #[test]
-fn who_comes_behind_a_wait_takes_longer_for_it() {
+fn calls_right_behind_a_wait_take_longer() {
     let mut patient = machine();
     patient.calls.launch_behind_wait = Some(exactly(150.0));
     patient.calls.copy_out_behind_wait = Some(exactly(50.0));
@@ -377,7 +383,7 @@ fn who_comes_behind_a_wait_takes_longer_for_it() {
         record(0, 0),
         wait(1, 0),
         wait(1, 0),
-        // Another stream has not been made to wait.
+        // No other stream was made to wait.
         launch(0, 10),
         record(1, 1),
         launch(1, 10),
@@ -387,7 +393,7 @@ fn who_comes_behind_a_wait_takes_longer_for_it() {
         wait(2, 0),
         copy_out(2, PINNED, 10),
         copy_out(2, PINNED, 10),
-        // Who is waited for has nothing to wait for.
+        // A synchronisation leaves nothing to wait for.
         wait(1, 0),
         synchronize(1),
         launch(1, 10),
@@ -399,7 +405,7 @@ fn who_comes_behind_a_wait_takes_longer_for_it() {
     let times = [&patient, &machine()].map(times);
     let longer = times[0].iter().zip(&times[1]).map(|(here, there)| *here as i64 - *there as i64);
     let mut longer: Vec<i64> = longer.collect();
-    // A synchronisation ends with what it waits for.
+    // How long the synchronisation takes depends on what it waits for.
     longer.remove(13);
     assert_eq!(longer, [0, 0, 0, 0, 0, 150, 0, 0, 0, 0, 50, 0, 0, 0]);
 }

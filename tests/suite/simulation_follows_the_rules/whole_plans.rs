@@ -1,4 +1,4 @@
-//! Plans of real families, in closed form.
+//! Plans of real families, checked against closed forms.
 
 use super::*;
 use crate::machines::{FREE, machine};
@@ -9,7 +9,7 @@ use hallway::samples::Extent;
 use hallway::scenario::Home;
 use hallway::simulate::lower_bound;
 
-/// A multiple of 32, at which chunks are cut.
+/// A multiple of 32, so that chunks can be cut there.
 const CHUNK: u64 = 9_600;
 
 fn planned(family: Family, elements: u64) -> Plan {
@@ -17,7 +17,7 @@ fn planned(family: Family, elements: u64) -> Plan {
     build(&workload, pinned(family)).expect("fits")
 }
 
-/// The machine with a link wide enough for both directions.
+/// The machine with a link that is wide enough for both directions.
 fn wide_machine() -> Profile {
     let mut machine = machine();
     machine.link.down_shared = FREE;
@@ -40,8 +40,8 @@ fn by_engine_fills_runs_and_drains() {
     for chunks in [1, 2, 3, 8, 20] {
         let plan = planned(Family::ByEngine { chunks }, chunks * CHUNK);
         let timeline = simulate(&plan, &wide_machine()).expect("known");
-        // Copy in, kernel and copy out of a chunk last equally long, and longer
-        // than the 5200 that the host needs to issue a chunk.
+        // Copy in, kernel and copy out of a chunk take equally long, and longer than the 5200 that
+        // the host needs to issue a chunk.
         let part = 1_000 + CHUNK;
         let fill = 1_000 + 3_000;
         let drain = 700 + part + 900 + part + 6_000;
@@ -52,7 +52,7 @@ fn by_engine_fills_runs_and_drains() {
 #[test]
 fn the_slowest_engine_is_the_bottleneck() {
     let mut machine = wide_machine();
-    // Copies out at a third of the speed: every chunk's takes 1000 + 3 * 9600.
+    // Copies out run at a third of the speed: that of each chunk takes 1000 + 3 * 9600.
     let out = &mut machine.copies[Direction::DeviceToHost as usize];
     assert_eq!(out.direction, Direction::DeviceToHost);
     for knot in &mut out.time.knots {
@@ -68,28 +68,29 @@ fn the_slowest_engine_is_the_bottleneck() {
 
 #[test]
 fn a_ring_of_one_runs_chunk_by_chunk() {
-    // Inputs and outputs have one buffer each: a chunk can be copied in while the
-    // one before is copied out, but not while it is worked on.
+    // Inputs and outputs have one buffer each. A chunk can be copied in while the one before is
+    // copied out, but not while it is worked on.
     let (chunks, part) = (6, 1_000 + CHUNK);
     let plan = planned(Family::Buffered { chunks, ring: 1 }, chunks * CHUNK);
     let timeline = simulate(&plan, &wide_machine()).expect("known");
-    // In, hand-over, kernel; then the next copy in at once, beside the copy out,
-    // which began 900 later and holds up the next kernel's output buffer.
+    // Copy in, hand-over, kernel. Then the next copy in starts at once, beside the copy out, which
+    // begins 900 later and keeps the next kernel from its output buffer.
     let kernel_ends = spans(&timeline, Lane::Kernels).iter().map(|span| span.1).collect::<Vec<_>>();
     assert_eq!(kernel_ends[0], 4_000 + part + 700 + part);
     for pair in kernel_ends.windows(2) {
-        // Copy out after 900, or copy in and hand-over of 700: the later decides.
+        // The later of the two decides: the copy out after 900, or the copy in with a hand-over of
+        // 700.
         assert_eq!(pair[1] - pair[0], (900 + part).max(part + 700) + part);
     }
 }
 
 #[test]
 fn the_cpu_is_the_sum_of_its_twins() {
-    // A task that uses all memory of the plan finds it as it did when measured.
+    // A task that uses all memory of the plan finds it as it did in the calibration.
     let timeline = simulate(&planned(Family::Cpu, 30_000), &machine()).expect("known");
     assert_eq!((makespan(&timeline), timeline.activities.len()), (1_000 + 30_000, 1));
-    // Other batches push it further away: two of 480 kB into the shared cache, at
-    // 2 an element; twenty into memory, at 5.
+    // Other batches push the data out: two of 480 kB into the shared cache, at 2 for each element,
+    // and twenty into memory, at 5.
     for (batches, slope) in [(2, 2), (20, 5)] {
         let workload = simple(Kernel::Scale, 60_000, &format!("batches = {batches}"));
         let plan = build(&workload, pinned(Family::Cpu)).expect("fits");
@@ -98,12 +99,12 @@ fn the_cpu_is_the_sum_of_its_twins() {
     }
 }
 
-/// However they are cut: pieces that go round all of it are as far away as it is, and blocks
-/// that there is room for do not make memory faster.
+/// However a kernel is cut, pieces of a working set are as far away as the whole, and free room for
+/// blocks does not make memory faster.
 #[test]
 fn pieces_of_what_stays_on_the_device_are_no_faster_than_the_whole() {
     let mut machine = machine();
-    // What stays in the caches is ten times as fast.
+    // Data that stays in the caches is ten times as fast.
     let elements = 1 << 20;
     let stays = elements as f64 / 16.0;
     let slow = |elements: f64| 1_500.0 + (elements - stays) + stays / 10.0;
@@ -116,7 +117,7 @@ fn pieces_of_what_stays_on_the_device_are_no_faster_than_the_whole() {
     let misses = |bytes: u64| Some(vec![(8.0, 0.0), (bytes as f64, 1.0)]);
     let waits =
         |until: f64| Some(Curve { knots: vec![(1.0, 900.0), (until, 900.0)], scatter: 0.0 });
-    // Whatever is known of what waits for memory, and up to whatever size.
+    // This must hold whatever is known about waiting for memory, and up to whichever size.
     for (misses, waits) in [
         (None, None),
         (misses(elements), None),
@@ -150,7 +151,7 @@ fn pieces_of_what_stays_on_the_device_are_no_faster_than_the_whole() {
     }
 }
 
-/// Copies of other chunks that are issued before a kernel come behind it all the same.
+/// Copies of other chunks that are issued before a kernel still run after it.
 #[test]
 fn what_was_just_copied_is_near_whatever_was_issued_since() {
     let mut machine = wide_machine();
@@ -167,8 +168,8 @@ fn what_was_just_copied_is_near_whatever_was_issued_since() {
     assert_eq!(busy(Issue::BreadthFirst), busy(Issue::DepthFirst));
 }
 
-/// Of arrays larger than any that was measured again and again, caches keep no more than of the
-/// largest: what comes on top takes as long as data in memory.
+/// For arrays larger than any that was measured repeatedly, the caches keep no more than of the
+/// largest one. What exceeds it takes as long as data in memory.
 #[test]
 fn caches_keep_no_more_of_more_data() {
     let mut machine = machine();
@@ -183,7 +184,8 @@ fn caches_keep_no_more_of_more_data() {
     assert_eq!([1_000_000, 3_000_000].map(takes), [1_001_000.0, 1_001_000.0 + 5.0 * 2e6]);
 }
 
-/// A machine on which few sizes of options were measured, and more of what is shared out.
+/// A machine on which black-scholes was measured at two sizes only, and scale at more sizes that
+/// threads share.
 fn sparse_machine() -> Profile {
     let mut machine = machine();
     let mut set = |kernel: Kernel, found: Warmth, knots: &[(f64, f64)]| {
@@ -208,8 +210,8 @@ fn takes(machine: &Profile, kernel: Kernel, elements: u64) -> f64 {
     machine.twin(kernel, &Arguments::default(), elements, around).expect("known").round()
 }
 
-/// Where few sizes were measured, one thread goes on from its last, and a team from what sharing
-/// out takes. Outside of what was measured, curves are what they were.
+/// Between few measured sizes, one thread continues from its last size, and a team from the cost of
+/// sharing. Outside of the measured sizes, the curves are unchanged.
 #[test]
 fn one_thread_and_a_team_are_not_taken_for_one_curve() {
     let mut machine = sparse_machine();
@@ -218,23 +220,25 @@ fn one_thread_and_a_team_are_not_taken_for_one_curve() {
     assert_eq!(options(&machine, 100_000), 4e3 + (2e6 - 4e3) / 10.0);
     assert_eq!(options(&machine, 500), 2e4);
     assert_eq!(takes(&machine, Kernel::Scale, 90_000), 4e3);
-    // Sixteen threads do a million in a quarter of the time: most of what one takes is fixed.
+    // Sixteen threads do a million in a quarter of the time, because most of the time of one thread
+    // is fixed.
     let mut twins = machine.twins.iter_mut();
     let twin = twins.find(|one| one.variant.kernel == Kernel::BlackScholes);
     twin.expect("one").time.knots[1].1 = 5e5;
     assert_eq!(options(&machine, 8_000), (2e4 + 16.0_f64 * (5e5 - 4e3) / 1e6 * 7e3).round());
-    // Whoever measured elsewhere may share out in another way.
+    // Measurements from elsewhere may share work differently.
     machine.machine.extent = Extent::Elsewhere;
     assert_eq!(options(&machine, 8_000), (2e4 + 4.8e5_f64 * 7e3 / 999e3).round());
 }
 
-/// From farther away, nothing takes less, also where only near sizes were measured in between.
+/// Data that is farther away never takes less time, even where only near sizes were measured in
+/// between.
 #[test]
 fn what_is_far_away_takes_no_less() {
     let machine = sparse_machine();
     let footprint = Bytes::mib(1024);
     let sizes = (0..=60).map(|step| (1e3 * 10_f64.powf(f64::from(step) / 20.0)) as u64);
-    // In between, a team has those that are far away, and one thread those that are near.
+    // Between these sizes, the team is known far away, and one thread only nearby.
     for elements in sizes.filter(|size| !(7_500..=11_029).contains(size)) {
         let bytes = Bytes::new(16 * elements);
         let far = Around {
@@ -249,7 +253,7 @@ fn what_is_far_away_takes_no_less() {
     }
 }
 
-/// Whoever fills in a table need not come back for each of them.
+/// Someone who fills in a table learns everything that is missing at once.
 #[test]
 fn all_that_a_profile_lacks_is_named_at_once() {
     let mut machine = machine();

@@ -1,10 +1,10 @@
-//! What copies carry.
+//! Laws about the bytes that copies carry.
 
 use super::*;
 
-/// What crosses the link is what the calls ask for: each lane carries the bytes of
-/// its direction, and at the rate that each copy has, alone or beside one of the
-/// other direction, it has moved all of its bytes when it ends and not before.
+/// Checks that each lane carries the bytes that the calls of its direction ask for, and that each
+/// copy has moved all of its bytes exactly when it ends, given the rate that it has alone or beside
+/// the other direction.
 pub fn check_bytes(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError> {
     let copy = |call: usize| match &plan.body[call] {
         Call::Copy { direction, from, to, .. } => Some((*direction, from, to)),
@@ -39,9 +39,9 @@ pub fn check_bytes(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError
     Ok(())
 }
 
-/// A copy's rate over its time is its bytes, to the nanosecond that times are
-/// rounded to. Beside the other direction it has its share of the link (see
-/// `machines.rs`), which is what calibration found such a copy to be slowed to.
+/// Checks that a copy's rate, summed over its time, gives its bytes, within a nanosecond of
+/// rounding. Beside the other direction, a copy has its share of the link (see `machines.rs`),
+/// which is the slowdown that calibration found.
 fn check_fluid(
     plan: &Plan,
     (call, copy): (usize, &Activity),
@@ -61,8 +61,9 @@ fn check_fluid(
     };
     let both: f64 = others.iter().map(|(_, other)| beside(other)).sum();
     let all = nanos(copy.end) - nanos(copy.start);
-    // What finds the other direction busy starts later, and waits at the full rate: surely if
-    // that has far more data to come, perhaps if it has any.
+    // A copy that finds the other direction busy starts later, and during that wait counts at the
+    // full rate. It is certain to if the other has far more data left, and may if the other has
+    // any.
     let late = |more: f64| {
         let goes_on = |other: &Activity| nanos(other.end) > nanos(copy.start) + more;
         let is_met = others.iter().any(|(_, other)| other.start <= copy.start && goes_on(other));
