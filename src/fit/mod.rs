@@ -27,7 +27,7 @@ use lookup::Lookup;
 
 /// The error of fitting samples that hold no measurement.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no measurement in the samples: calibrate again, or add rows")]
+#[error("the samples hold no measurement: calibrate again, or add rows to the table")]
 pub struct FitError;
 
 /// Fits every model of a machine that the samples support.

@@ -236,7 +236,7 @@ impl<'a> Costs<'a> {
             Call::Compute { step } => {
                 let (kernel, n) = (step.kernel, step.elements());
                 let touch = self.touch_time(&step.output, MemoryCost::FirstTouchTeam)?;
-                let what = || Unknown::new("kernels on the CPU in a set-up");
+                let what = || Unknown::new("the cost of CPU kernels in a plan's set-up");
                 let around = *data.around.ok_or_else(what)?;
                 let time = profile.twin(kernel, &step.arguments, n, around)? + touch;
                 on_host(Span::from_nanos_f64(time.max(0.0)))

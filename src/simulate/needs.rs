@@ -157,7 +157,7 @@ pub(super) fn crossing(program: &Program<'_>) -> Result<f64, Unknown> {
 /// # Errors
 /// If they lie in several: what an engine pays for going from one to another was not measured.
 pub(super) fn one_stream_of_peer_copies(streams: usize) -> Result<(), Unknown> {
-    let what = "what copies from a GPU to others pay that lie in several streams".to_owned();
+    let what = "what copies from one GPU to others cost in several streams".to_owned();
     if streams > 1 { Err(Unknown { what }) } else { Ok(()) }
 }
 
@@ -173,7 +173,7 @@ pub(super) fn pairs(program: &Program<'_>) -> Result<Vec<[DeviceId; 2]>, Unknown
             continue;
         };
         if program.device_of(item.stream) != way[0].0 {
-            let what = "copies between GPUs in a stream of that which they go to".to_owned();
+            let what = "copies between GPUs that the receiving GPU's stream makes".to_owned();
             return Err(Unknown { what });
         }
         if ways.iter().any(|other| other[0] != way[0] && other[1] == way[1]) {

@@ -226,7 +226,7 @@ fn what_is_not_known_of_several_devices_is_refused() {
         m.multi_gpu.peers.iter_mut().for_each(|peer| peer.both_bytes_per_second = None);
     };
     says(refused(&both_ways, &one_way), "between GPUs 0 and 1 both ways");
-    says(refused(&[peer_copy(1, THERE, 10)], &|_| ()), "that which they go to");
+    says(refused(&[peer_copy(1, THERE, 10)], &|_| ()), "that the receiving GPU's stream makes");
     let two_streams = [peer_copy(0, THERE, 10), peer_copy(2, THERE, 10)];
     says(refused(&two_streams, &|_| ()), "in several streams");
     let crossing = [launch(0, 10), record(0, 0), wait(1, 0), launch(1, 10)];
