@@ -190,7 +190,7 @@ pub(super) fn staging(lookup: &Lookup<'_>, calls: &CallCosts) -> Vec<StagingMode
                 until_return.iter_mut().for_each(straighten);
                 straighten(&mut until_complete);
             }
-            // The end was seen by a synchronisation behind it, which has a cost of its own.
+            // A synchronisation behind the copy saw its end, and has a cost of its own.
             for knot in &mut until_complete.knots {
                 knot.1 = (knot.1 - calls.synchronize.map_or(0.0, |cost| cost.ns)).max(0.0);
             }

@@ -84,6 +84,7 @@ pub struct Variant {
 }
 
 impl Variant {
+    /// The variant of `kernel` that these arguments select.
     pub fn of(kernel: Kernel, arguments: &Arguments) -> Self {
         let extent = kernel.extent().map_or(0, |_| arguments.extent);
         Self { kernel, extent }

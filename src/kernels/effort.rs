@@ -45,6 +45,7 @@ pub struct Effort {
 }
 
 impl Effort {
+    /// The effort of one element, with the data in a near cache.
     pub fn of(kernel: Kernel, arguments: &Arguments) -> Self {
         let counts = kernel == Kernel::Histogram;
         let bins = if counts { arguments.extent as usize } else { 0 };

@@ -82,6 +82,7 @@ pub enum Library {
 }
 
 impl Library {
+    /// The name as NVIDIA writes it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Cublas => "cuBLAS",
@@ -91,6 +92,7 @@ impl Library {
 }
 
 impl Kernel {
+    /// All kernels, in the order in which tables list them.
     pub const ALL: [Self; 11] = [
         Self::Scale,
         Self::Saxpy,
@@ -116,6 +118,7 @@ impl Kernel {
         most
     };
 
+    /// The name of the kernel in scenarios and files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Scale => "scale",
@@ -132,6 +135,7 @@ impl Kernel {
         }
     }
 
+    /// The kernel with this name; `None` if there is no such kernel.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kernel| kernel.name() == name)
     }
@@ -187,6 +191,7 @@ impl Kernel {
         self.along().last().expect("every kernel goes along an input")
     }
 
+    /// How the number of output elements relates to that of input elements.
     pub const fn shape(self) -> Shape {
         match self {
             Self::Sum | Self::Histogram => Shape::Reduction,

@@ -31,7 +31,7 @@ pub(super) struct Channels {
 }
 
 impl Channels {
-    /// Forgets everything but its memory.
+    /// Clears all state but keeps the allocated memory.
     pub fn reset(&mut self, program: &Program<'_>) {
         let needed = if program.places.is_empty() { 0 } else { CHANNELS * program.devices() };
         self.channels.resize_with(needed, Channel::default);

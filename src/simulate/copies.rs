@@ -236,7 +236,7 @@ impl Default for Engine {
 }
 
 impl Copies {
-    /// Forgets everything but its memory.
+    /// Clears all state but keeps the allocated memory.
     pub fn reset(&mut self, program: &Program<'_>) {
         (self.changed, self.next) = (false, Instant::NEVER);
         if self.capacities == program.shares.capacities {

@@ -136,7 +136,7 @@ impl<'a> Costs<'a> {
     /// it follows as a node of that graph.
     ///
     /// # Errors
-    /// If the profile does not know it.
+    /// If the profile does not know one of the prices.
     pub fn class(
         &self,
         call: &Call,

@@ -57,7 +57,7 @@ pub(super) struct Delays {
 }
 
 impl Delays {
-    /// Forgets everything but its memory.
+    /// Clears all state but keeps the allocated memory.
     pub fn reset(&mut self) {
         self.list.clear();
         (self.from, self.delay) = (0, Span::ZERO);

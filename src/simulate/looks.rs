@@ -84,7 +84,7 @@ pub(super) struct Looks {
 }
 
 impl Looks {
-    /// Forgets everything but its memory.
+    /// Clears all state but keeps the allocated memory.
     pub fn reset(&mut self, program: &Program<'_>) {
         self.next = Instant::NEVER;
         self.engines.resize_with(program.devices() * OperationKind::COUNT, Engine::default);
@@ -231,7 +231,7 @@ struct Coming {
     /// When the doorbell rings for it; `arrival` is when its commands arrive.
     ring: Instant,
     arrival: Instant,
-    /// Whether it does come to this engine.
+    /// Whether it comes to this engine at all.
     comes: bool,
     /// Whether it lies in its stream behind something that the engine has not finished yet.
     behind: bool,

@@ -183,7 +183,7 @@ impl Default for Processors {
 }
 
 impl Processors {
-    /// Forgets everything but its memory.
+    /// Clears all state but keeps the allocated memory.
     pub fn reset(&mut self, devices: usize, multiprocessors: u32) {
         self.next = Instant::NEVER;
         self.devices.resize_with(devices, Device::default);
@@ -236,7 +236,7 @@ impl Processors {
 }
 
 impl Device {
-    /// Forgets everything but its memory.
+    /// Clears all state but keeps the allocated memory.
     fn reset(&mut self, multiprocessors: u32) {
         self.parts = all_parts(multiprocessors);
         self.free = self.parts;

@@ -17,7 +17,7 @@ impl<E> Default for Queue<E> {
 }
 
 impl<E: Copy> Queue<E> {
-    /// Forgets everything but its memory.
+    /// Clears all state but keeps the allocated memory.
     pub fn reset(&mut self) {
         self.events.clear();
     }

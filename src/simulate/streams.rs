@@ -119,10 +119,10 @@ pub(super) struct Next<'p> {
 }
 
 impl Streams {
-    /// Forgets everything but its memory.
+    /// Clears all state but keeps the allocated memory.
     pub fn reset(&mut self, program: &Program<'_>) {
         self.delays.reset();
-        // All of these are written before they are read.
+        // Every ending is written before it is read, so old ones need no clearing.
         self.endings.resize(program.entries.list.len(), Ending::START);
         self.inline.clear();
         if program.classes.iter().any(|class| class.may_go_inline) {

@@ -35,6 +35,7 @@ pub struct Forecast {
 }
 
 impl Forecast {
+    /// The predicted time of one pass: the makespan of the median draw.
     pub fn makespan(&self) -> Span {
         self.timeline.makespan
     }

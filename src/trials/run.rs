@@ -27,6 +27,7 @@ const fn workloads(extent: Extent) -> usize {
 const PAGEABLE: usize = 1;
 const PINNED: usize = 3;
 
+/// A trial whose plan did not run, or computed a wrong result.
 #[derive(Debug, thiserror::Error)]
 #[error("trial `{workload}`: {source}")]
 pub struct TrialError {

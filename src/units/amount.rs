@@ -20,10 +20,12 @@ impl Bytes {
         Self(count)
     }
 
+    /// `count` times 1024 bytes.
     pub const fn kib(count: u64) -> Self {
         Self(count << 10)
     }
 
+    /// `count` times 1024² bytes.
     pub const fn mib(count: u64) -> Self {
         Self(count << 20)
     }

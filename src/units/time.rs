@@ -58,6 +58,7 @@ impl Span {
         self.0 as f64 * 1e-9
     }
 
+    /// The difference, or zero if `other` is longer.
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
