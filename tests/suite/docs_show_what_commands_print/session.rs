@@ -1,0 +1,205 @@
+//! Runs the commands of a page, one after the other, in a copy of what they read.
+
+use super::page::{Block, Kind, Page, root};
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock};
+use std::time::SystemTime;
+
+/// What commands read. They run in a copy, so that nothing they write ends up in the tree.
+const COPIED: [&str; 3] = ["calibration", "scenarios", "plots"];
+
+/// What a script printed, on both outputs in the order of a terminal, and its exit code.
+#[derive(Debug)]
+struct Printed {
+    text: String,
+    exit: Option<i32>,
+    /// Files in the folder are others than before.
+    leaves_files: bool,
+}
+
+/// What was done before in the folder and has left something there, and the script.
+type Past = Vec<String>;
+type Known = HashMap<Past, Arc<OnceLock<Printed>>>;
+
+/// Many pages show other lines of the same output: each such command is run once.
+static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
+
+/// The page as it should be: with the output that its commands print now, and files as they are.
+///
+/// # Panics
+/// With all that is wrong in the page and cannot be put right by writing it again.
+pub fn regenerated(page: &Page) -> String {
+    let mut session = Session::default();
+    let mut printed = None;
+    let mut lines: Vec<String> = Vec::new();
+    let mut copied = 0;
+    for block in &page.blocks {
+        let place = page.place(block);
+        let body = page.body(block);
+        let new = match &block.kind {
+            Kind::Commands { exit } => {
+                printed = Some(session.run(&script(&body), *exit, &place));
+                None
+            }
+            Kind::Output { keep } => {
+                let output = printed.as_ref().unwrap_or_else(|| {
+                    panic!("{place}: no command prints this; a drawing is a ```text drawing")
+                });
+                Some(kept(output, keep, Some("..."), &place))
+            }
+            Kind::Markdown { command, keep } => {
+                let output = session.run(&script(command), 0, &place);
+                Some(kept(&output, keep, None, &place))
+            }
+            Kind::Written { file, .. } => {
+                session.write(file, &body);
+                None
+            }
+            Kind::Shown { file } => {
+                let text = fs::read_to_string(root().join(file));
+                Some(text.unwrap_or_else(|error| panic!("{place}: {file}: {error}")))
+            }
+            Kind::NeedsGpu | Kind::OtherTools => {
+                printed = None;
+                None
+            }
+            Kind::Drawing | Kind::Scenario | Kind::TomlPart | Kind::Code => None,
+        };
+        if let Some(new) = new {
+            lines.extend_from_slice(&page.lines[copied..block.body.start]);
+            lines.extend(new.lines().map(|line| line.trim_end().to_owned()));
+            copied = block.body.end;
+        }
+    }
+    lines.extend_from_slice(&page.lines[copied..]);
+    lines.join("\n") + "\n"
+}
+
+/// The commands as a test runs them: with the binary that was built with it.
+fn script(commands: &str) -> String {
+    commands.replace("cargo run --release --", "hallway")
+}
+
+/// The lines that contain one of the phrases, or all; `gap` stands for each run of others.
+fn kept(output: &str, phrases: &[String], gap: Option<&str>, place: &str) -> String {
+    if phrases.is_empty() {
+        return output.to_owned();
+    }
+    for phrase in phrases {
+        assert!(output.contains(phrase), "{place}: no line has {phrase:?} any more in\n{output}");
+    }
+    let mut kept: Vec<&str> = Vec::new();
+    for line in output.lines() {
+        if phrases.iter().any(|phrase| line.contains(phrase)) {
+            kept.push(line);
+        } else if let Some(gap) = gap.filter(|gap| kept.last() != Some(gap)) {
+            kept.push(gap);
+        }
+    }
+    kept.iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// A folder with what commands read, made when it is first needed.
+#[derive(Default)]
+struct Session {
+    folder: Option<tempfile::TempDir>,
+    past: Past,
+}
+
+impl Session {
+    fn folder(&mut self) -> PathBuf {
+        let made = self.folder.get_or_insert_with(|| {
+            let folder = tempfile::tempdir().expect("a folder");
+            for name in COPIED {
+                copy(&root().join(name), &folder.path().join(name));
+            }
+            folder
+        });
+        made.path().to_owned()
+    }
+
+    fn write(&mut self, file: &str, text: &str) {
+        let path = self.folder().join(file);
+        fs::create_dir_all(path.parent().expect("below the folder")).expect("a folder");
+        fs::write(path, text).expect("written");
+        self.past.push(format!("{file}\n{text}"));
+    }
+
+    /// What the commands print.
+    fn run(&mut self, script: &str, exit: i32, place: &str) -> String {
+        let past: Past = self.past.iter().cloned().chain([script.to_owned()]).collect();
+        let known = Arc::clone(KNOWN.lock().expect("whole").entry(past.clone()).or_default());
+        let folder = self.folder();
+        let mut is_run_here = false;
+        let printed = known.get_or_init(|| {
+            is_run_here = true;
+            run(script, &folder)
+        });
+        if printed.leaves_files {
+            // Another page's run has left its files elsewhere.
+            if !is_run_here {
+                run(script, &folder);
+            }
+            self.past = past;
+        }
+        assert_eq!(printed.exit, Some(exit), "{place}: {script}{}", printed.text);
+        printed.text.clone()
+    }
+}
+
+fn run(script: &str, folder: &Path) -> Printed {
+    let binary = Path::new(env!("CARGO_BIN_EXE_hallway"));
+    let path = std::env::var("PATH").unwrap_or_default();
+    let path = format!("{}:{path}", binary.parent().expect("in a folder").display());
+    let before = files(folder);
+    let output = Command::new("sh")
+        .args(["-euc", &format!("exec 2>&1\n{script}")])
+        .current_dir(folder)
+        .env("PATH", path)
+        .env("NO_COLOR", "1")
+        .env_remove("COLUMNS")
+        .stdin(Stdio::null())
+        .output()
+        .expect("a shell");
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    Printed { text, exit: output.status.code(), leaves_files: before != files(folder) }
+}
+
+/// Every file below a folder with its size and age.
+fn files(folder: &Path) -> Vec<(PathBuf, u64, SystemTime)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).expect("readable") {
+        let path = entry.expect("readable").path();
+        let about = fs::metadata(&path).expect("readable");
+        if about.is_dir() {
+            found.extend(files(&path));
+        } else {
+            found.push((path, about.len(), about.modified().expect("known")));
+        }
+    }
+    found.sort();
+    found
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a folder");
+    for entry in fs::read_dir(from).expect("readable") {
+        let path = entry.expect("readable").path();
+        let target = to.join(path.file_name().expect("a name"));
+        if path.is_dir() {
+            copy(&path, &target);
+        } else {
+            fs::copy(&path, &target).expect("copied");
+        }
+    }
+}
+
+/// The commands in a block, one a line, without comments.
+pub fn commands(page: &Page, block: &Block) -> Vec<String> {
+    let text = page.body(block).replace("\\\n", "");
+    let lines = text.lines().map(str::trim);
+    lines.filter(|line| !line.is_empty() && !line.starts_with('#')).map(str::to_owned).collect()
+}
