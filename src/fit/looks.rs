@@ -15,17 +15,18 @@ use crate::stats::{mad, median};
 struct Wait {
     /// The operation that had to be followed, and the one that arrived too early.
     pair: [Link; 2],
-    /// From its arrival to the end of the operation it has to follow. Below 0 if it arrived later.
+    /// From the arrival of the operation that came too early to the end of the one it has to
+    /// follow. Below 0 if it arrived after that end.
     late: f64,
-    /// How much longer it took than if it had arrived in time.
+    /// How much longer the operation took than if it had arrived in time.
     extra: f64,
-    /// How long the operation it has to follow had been running when it arrived.
+    /// How long the earlier operation had been running when the later one arrived.
     under_way: f64,
 }
 
 impl Wait {
-    /// Whether it started so long after the end of the operation it has to follow that it missed a
-    /// poll.
+    /// Whether the operation started so long after the end of the one it has to follow that it
+    /// missed a poll.
     fn has_waited(&self, period: f64) -> bool {
         self.extra - self.late.max(0.0) > period / 2.0
     }

@@ -16,7 +16,7 @@ pub(super) struct Antithetic {
 }
 
 impl Antithetic {
-    /// The sequence with this number.
+    /// The sequence with this number among those of `seed`.
     pub fn new(seed: u64, number: usize) -> Self {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         random.set_stream(number as u64 / 2);

@@ -43,27 +43,27 @@ use std::collections::VecDeque;
 pub(super) const ENGINES: usize = 3;
 pub(super) const PEER_ENGINE: usize = 2;
 
-/// A copy that waits for its engine.
+/// A copy that waits in the queue of a copy engine.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Asked {
     pub entry: EntryId,
     pub stream: u16,
-    /// Its time with nothing beside it.
+    /// The copy's time with nothing beside it.
     pub alone: Span,
 }
 
 /// A copy engine of a device.
 struct Engine {
-    /// The copies that it has been asked for: the first in line, and those behind it.
+    /// The copies that the engine has been asked for: the first in line, and those behind it.
     first: Option<Asked>,
     rest: VecDeque<Asked>,
-    /// The stream that it stays with, the copy under way or finished last, and the copy before
-    /// that.
+    /// The stream that the engine stays with, the copy under way or finished last, and the copy
+    /// before that.
     serving: Option<u16>,
     entry: EntryId,
     before: EntryId,
     started: Instant,
-    /// Since when it has gone from copy to copy without a pause, and until when.
+    /// Since when the engine has gone from copy to copy without a pause, and until when.
     row: [Instant; 2],
     /// When the copy under way ends if nothing else happens; [`Instant::NEVER`] if the engine is
     /// idle.
@@ -93,9 +93,9 @@ impl Engine {
         self.row[1] = self.row[1].max(until);
     }
 
-    /// Whether it came to the copy under way directly from another, or has more nodes of a graph in
-    /// hand. (Staging pageable memory extends the row, too, but no plan stages while this engine
-    /// copies.)
+    /// Whether the engine came to the copy under way directly from another one, or has more nodes
+    /// of a graph in hand. (Staging pageable memory extends the row, too, but no plan stages while
+    /// this engine copies.)
     fn is_back_to_back(&self) -> bool {
         self.row[0] < self.started || self.met.is_some_and(|met| met.in_graph)
     }

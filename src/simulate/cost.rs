@@ -150,7 +150,7 @@ impl<'a> Costs<'a> {
         }
     }
 
-    /// The launch of a graph.
+    /// The class of a call that launches a graph.
     fn graph(&self, graph: &Graph) -> Result<Class, Unknown> {
         let launch = |nodes| self.profile.graph_call(GraphCall::Launch, nodes);
         let calls = self.plan.body[graph.calls.clone()].iter().zip(&graph.before);

@@ -17,13 +17,13 @@ pub(super) type EntryId = u32;
 /// Something that a stream has to do.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Entry {
-    /// When it is issued if the host never waits.
+    /// When the entry is issued if the host never waits.
     pub issued: Span,
-    /// The call that issues it.
+    /// The call that issues the entry.
     pub item: ItemId,
     pub class: u32,
-    /// The end of its waits in [`Entries::waits`]; they begin where those of the entry before it
-    /// end.
+    /// The end of the entry's waits in [`Entries::waits`]; they begin where those of the entry
+    /// before end.
     pub waits: u32,
     pub stream: u16,
     /// An operation, or a record or waits that are an entry of their own.
@@ -50,9 +50,9 @@ impl Entry {
 /// A wait for an event.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wait {
-    /// When it is issued if the host never waits.
+    /// When the wait is issued if the host never waits.
     pub issued: Span,
-    /// The call that issues it.
+    /// The call that issues the wait.
     pub item: ItemId,
     pub until: Recording,
 }
@@ -60,9 +60,10 @@ pub(super) struct Wait {
 /// A recording of an event.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Recording {
-    /// The call that makes it.
+    /// The call that makes the recording.
     pub item: ItemId,
-    /// The entry whose end it marks, and that entry's stream; [`NONE`] if it was never made.
+    /// The entry whose end the recording marks, and that entry's stream; [`NONE`] if it was never
+    /// made.
     pub entry: EntryId,
     pub stream: u16,
 }

@@ -15,7 +15,8 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// Works it out for a machine with as many CPU threads as that of the profile.
+    /// Finds the data of all kernels of a plan, for a machine with as many CPU threads as that of
+    /// the profile.
     pub fn new(plan: &Plan, profile: &Profile) -> Self {
         let around = around(plan, profile.machine.cpu_threads.max(1));
         Self { around, on_device: on_device(plan) }

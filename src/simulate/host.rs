@@ -11,7 +11,7 @@ use crate::units::{Instant, Span};
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Blocked {
     No,
-    /// It waits until a stream has drained; waking up takes `wake`.
+    /// The host waits until a stream has drained; waking up takes `wake`.
     Draining {
         stream: u16,
         wake: Span,

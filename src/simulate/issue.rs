@@ -11,8 +11,8 @@ use crate::units::{Instant, Span};
 /// Calls that the host makes one after the other without waiting.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stretch {
-    /// The call behind them, which depends on what the device does, or the end of the plan. The
-    /// next stretch begins behind that call, and counts no time for it.
+    /// The call behind the stretch, which depends on what the device does, or the end of the plan.
+    /// The next stretch begins behind that call, and counts no time for it.
     pub until: ItemId,
     /// The time from the first call of the plan to the start of this stretch, and to its end,
     /// without the time that the host waits.

@@ -43,7 +43,7 @@ pub(super) struct Launches<'p> {
 /// When an engine works on its copies, if it takes each as it arrives.
 #[derive(Clone, Copy, Default)]
 struct Copying {
-    /// When its last row of copies without a pause begins; `until` is when the row ends.
+    /// When the engine's last row of copies without a pause begins; `until` is when that row ends.
     from: Span,
     until: Span,
     /// When the row before that ends.

@@ -51,12 +51,12 @@ impl FlowId {
 /// What a flow asks for.
 #[derive(Debug, Clone, Copy)]
 pub struct Flow<'a> {
-    /// Its share relative to others on the same full link; above 0.
+    /// The flow's share relative to others on the same full link; above 0.
     pub weight: f64,
-    /// The highest rate that it may have: at least 0, infinite for no limit.
+    /// The highest rate that the flow may have: at least 0, infinite for no limit.
     pub cap: f64,
-    /// How much of each link it uses per unit of its rate: at least 0, each link once, and at most
-    /// [`MOST_LINKS`] of them with more than 0. A flow that uses no link needs a finite cap.
+    /// How much of each link the flow uses per unit of its rate: at least 0, each link once, and at
+    /// most [`MOST_LINKS`] of them with more than 0. A flow that uses no link needs a finite cap.
     pub uses: &'a [(LinkId, f64)],
 }
 
@@ -80,22 +80,22 @@ struct Link {
     entries: Vec<Entry>,
     /// Whether the link is in `Links::reached`.
     reached: bool,
-    /// The level at which it is full, used while flows are being filled.
+    /// The level at which the link is full, used while flows are being filled.
     full: f64,
 }
 
 /// A flow, or the place of one that was removed.
 struct Slot {
     weight: f64,
-    /// Its own cap, or the highest rate that its links allow it alone, if that is less.
+    /// The flow's own cap, or the highest rate that its links allow it alone, if that is less.
     cap: f64,
-    /// The level at which it runs at its cap.
+    /// The level at which the flow runs at its cap.
     full: f64,
     rate: f64,
     links: [u32; MOST_LINKS],
     used: u8,
     lives: bool,
-    /// Whether it is in `Links::open`, so that its rate is still to be found.
+    /// Whether the flow is in `Links::open`, so that its rate is still to be found.
     open: bool,
 }
 
@@ -114,14 +114,14 @@ pub struct Links {
 }
 
 impl Link {
-    /// Whether its flows can fill it, all running at their caps.
+    /// Whether the link's flows can fill it, all running at their caps.
     fn can_fill_up(&self) -> bool {
         self.demand > WHOLE
     }
 
-    /// The level at which it is full: what its finished flows leave, divided by weight among its
-    /// open flows. The sums are formed anew each time, since a running difference would keep the
-    /// rounding of flows that have left.
+    /// The level at which the link is full: what its finished flows leave, divided by weight among
+    /// its open flows. The sums are formed anew each time, since a running difference would keep
+    /// the rounding of flows that have left.
     fn full(&self, slots: &[Slot]) -> f64 {
         let mut left = self.capacity;
         let mut load = 0.0;
@@ -138,7 +138,7 @@ impl Link {
 }
 
 impl Slot {
-    /// Ends the search for its rate; returns whether the rate differs from the previous one.
+    /// Ends the search for the flow's rate; returns whether the rate differs from the previous one.
     fn finish(&mut self, rate: f64) -> bool {
         let changes = rate.to_bits() != self.rate.to_bits();
         self.rate = rate;

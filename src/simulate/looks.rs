@@ -152,7 +152,7 @@ impl Looks {
         }
     }
 
-    /// Adds to `found` the operations that polls due now find able to go on.
+    /// Adds to `found` the operations that an engine polling now finds able to go on.
     pub fn collect(&mut self, now: Instant, found: &mut Vec<EntryId>) {
         self.next = Instant::NEVER;
         for engine in &mut self.engines {
@@ -228,12 +228,12 @@ impl Engine {
 
 /// Work that comes to an engine.
 struct Coming {
-    /// When the doorbell rings for it; `arrival` is when its commands arrive.
+    /// When the doorbell rings for this work; `arrival` is when its commands arrive.
     ring: Instant,
     arrival: Instant,
-    /// Whether it comes to this engine at all.
+    /// Whether the work comes to this engine at all.
     comes: bool,
-    /// Whether it lies in its stream behind something that the engine has not finished yet.
+    /// Whether the work lies in its stream behind something that the engine has not finished yet.
     behind: bool,
 }
 

@@ -83,7 +83,8 @@ pub(super) fn hand_overs(program: &Program<'_>) -> Result<HandOvers, Unknown> {
     Ok(table)
 }
 
-/// Where hand-overs may take time, by what the later operation is and by what ties the two.
+/// For each kind of the later operation and each tie between the two, whether a hand-over may take
+/// time.
 pub(super) fn takes_time(program: &Program<'_>) -> [[bool; 3]; OperationKind::COUNT] {
     let crosses = program.crossing > 0.0;
     program.hand_overs.map(|to| to.map(|from| crosses || from.iter().any(Option::is_some)))

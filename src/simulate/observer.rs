@@ -9,7 +9,7 @@ use crate::units::{Instant, Span};
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cause {
     pub reason: Reason,
-    /// The item that it came after for that reason.
+    /// The item that caused the wait.
     pub before: ItemId,
     /// The time from which there was nothing else to wait for.
     pub ready: Instant,

@@ -28,8 +28,8 @@ pub(super) enum Work {
         bytes: Bytes,
         fixed: Span,
     },
-    /// Holds its device's engine for copies to other devices, for `alone` if nothing goes the other
-    /// way.
+    /// Holds its device's engine for copies to other devices, for the time `alone` if nothing goes
+    /// the other way.
     PeerCopy {
         way: [DeviceId; 2],
         alone: Span,

@@ -89,18 +89,18 @@ impl Blocks {
         blocks
     }
 
-    /// How many waves they take with the device to themselves.
+    /// How many waves the blocks take with the device to themselves.
     fn waves(&self, multiprocessors: u32) -> f64 {
         let at_once = (all_parts(multiprocessors) / u64::from(self.parts)).max(1);
         u64::from(self.count).div_ceil(at_once).max(1) as f64
     }
 
-    /// How long they take with the device to themselves, rounded down.
+    /// How long the blocks take with the device to themselves, rounded down.
     pub fn alone(&self, multiprocessors: u32) -> Span {
         Span::from_nanos((self.waves(multiprocessors) * self.each) as u64) + self.tail
     }
 
-    /// Nanoseconds that they would take if they could fill the whole device all the time.
+    /// Nanoseconds that the blocks would take if they could fill the whole device all the time.
     pub fn load(&self, multiprocessors: u32) -> f64 {
         f64::from(self.count) * f64::from(self.parts) * self.each
             / all_parts(multiprocessors) as f64
@@ -122,9 +122,9 @@ struct Kernel {
 
 struct Batch {
     end: Instant,
-    /// Parts of multiprocessors that it holds.
+    /// Parts of multiprocessors that the batch holds.
     parts: u64,
-    /// How much later its kernel ends if this is the kernel's last batch.
+    /// How much later the batch's kernel ends if this is its last batch.
     tail: Span,
     of: BatchOf,
 }

@@ -65,13 +65,13 @@ pub(super) enum Waits {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Item {
     pub class: u32,
-    /// The recording that it makes or waits for. A wait for an event that was never recorded waits
-    /// for nothing.
+    /// The recording that the call makes or waits for. A wait for an event that was never recorded
+    /// waits for nothing.
     pub recording: u32,
     /// The stream, for calls that have one. Branches of graphs count as streams.
     pub stream: u16,
     pub sort: Sort,
-    /// Whether it is part of another entry of its stream: see [`super::entries`].
+    /// Whether the item is part of another entry of its stream: see [`super::entries`].
     pub is_part: bool,
 }
 
@@ -154,7 +154,7 @@ pub struct Program<'p> {
     /// Where a hand-over may take time, by the kind of the later operation and by what ties the
     /// two.
     pub(super) takes_time: [[bool; 3]; OperationKind::COUNT],
-    /// How many nanoseconds longer it takes to wait for an event of another device.
+    /// How many nanoseconds longer a wait for an event takes if another device records it.
     pub(super) crossing: f64,
     /// How engines poll; `None` if hand-overs have prices instead.
     pub(super) looks: Option<LookTimes>,

@@ -14,16 +14,16 @@ pub(super) struct Start<'e> {
     pub kind: OperationKind,
     pub device: u16,
     pub engines: Engines<'e>,
-    /// Whether it is the first of its kind since its stream was last empty.
+    /// Whether the operation is the first of its kind since its stream was last empty.
     pub is_first: bool,
-    /// When it was issued, and when it reaches the device.
+    /// When the operation was issued, and when it reaches the device.
     pub arrival: (Instant, Instant),
-    /// What came before it in its stream. If that used the same engine and was under way when this
-    /// one arrived, `since` is when it started.
+    /// What came before the operation in its stream. If that used the same engine and was under way
+    /// when this operation arrived, `since` is when it started.
     pub last: &'e Ending,
     pub since: Option<Instant>,
     pub time: Instant,
-    /// Set if its engine has polled too early and gone on; polling periods then count from here.
+    /// Set if the engine has polled too early and gone on; polling periods then count from here.
     pub missed: Option<Instant>,
     pub cause: Cause,
 }

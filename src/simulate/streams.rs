@@ -29,7 +29,7 @@ use following::Behind;
 pub(super) const NOBODY: u16 = u16::MAX;
 
 struct Stream {
-    /// The entry at its head, as an index of all entries.
+    /// The entry at the stream's head, as an index of all entries.
     head: EntryId,
     /// Among the entries from `passed` on and before `launched`, `held` are kernels that were
     /// launched and that the head has not passed, as of the last time this was asked.
@@ -44,7 +44,7 @@ struct Stream {
     held_back: bool,
     /// Kinds of operations that were issued since the stream was last empty.
     seen: [bool; OperationKind::COUNT],
-    /// What the head is, once it has been given to its engine.
+    /// The kind of the head, once it has been given to its engine.
     kind: OperationKind,
     /// When the stream's last entry so far was over.
     cleared: Instant,
@@ -78,7 +78,7 @@ pub(super) struct Streams {
     endings: Vec<Ending>,
     /// For each entry, whether its data travelled along with its command; empty if no copy can.
     inline: Vec<bool>,
-    /// The calls before this one have been issued.
+    /// The first call that has not been issued.
     until: ItemId,
     /// The first stream in the list of those that may go on; the latest comes first.
     to_do: u16,
@@ -114,7 +114,7 @@ pub(super) type Ready = (Instant, EntryId);
 pub(super) struct Next<'p> {
     pub time: Instant,
     pub class: &'p Class,
-    /// Whether its engine has to find out by polling.
+    /// Whether the engine has to find out by polling that the operation may start.
     pub is_missed: bool,
 }
 

@@ -146,9 +146,9 @@ fn scores_apart(
     Some(vec![score(one?, second), score(other?, first)])
 }
 
-/// How far both ends of a range would have to move for one of them to lie exactly at `measured`, in
-/// nanoseconds. Above 0, outwards: the logarithm of a factor. Below 0, inwards: the share of the
-/// way to the prediction.
+/// How far both ends of a range would have to move for one of them to lie exactly at the time
+/// `measured`, which is in nanoseconds. Above 0, outwards: the logarithm of a factor. Below 0,
+/// inwards: the share of the way to the prediction.
 fn score(forecast: &Forecast, measured: f64) -> f64 {
     let middle = forecast.makespan().nanos_f64();
     let (low, high) = forecast.interval();

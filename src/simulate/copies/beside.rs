@@ -17,16 +17,17 @@ pub(super) struct Met {
     pub delay: f64,
     /// The part of that delay that it was given.
     pub delayed: f64,
-    /// Nanoseconds that it takes longer, at full speed, if kernels run while it is under way; 0
-    /// once it was given them. They are not added to the delay: the larger of both counts. (Rows of
-    /// 36 KiB to an H100 took 3.2 us a copy, 4.2 beside as many to the host, 4.0 to 4.3 beside
+    /// Nanoseconds that the copy takes longer, at full speed, if kernels run while it is under way;
+    /// 0 once it was given them. They are not added to the delay: the larger of both counts. (Rows
+    /// of 36 KiB to an H100 took 3.2 us a copy, 4.2 beside as many to the host, 4.0 to 4.3 beside
     /// kernels and 4.5 beside both.)
     pub beside_kernels: f64,
-    /// Nanoseconds for which its data is on the link.
+    /// Nanoseconds for which the copy's data is on the link.
     pub data: f64,
-    /// Nanoseconds after the last of its data.
+    /// Nanoseconds that the copy still takes after the last of its data.
     pub fixed: f64,
-    /// Whether it is a node of a graph. The engine then has the commands behind it in hand as well.
+    /// Whether the copy is a node of a graph. The engine then has the commands behind it in hand as
+    /// well.
     pub in_graph: bool,
 }
 

@@ -95,10 +95,10 @@ impl LookTimes {
         })
     }
 
-    /// From its arrival at `then` to when polling periods of an operation that came too early begin
-    /// to count. A command comes down the link behind the data that is under way (on an H200, any
-    /// kernel launched beside a copy to the device starts 2.0 us later). A small part of that time
-    /// is there without any copies.
+    /// How long after its arrival at `then` the polling periods of an operation begin to count, if
+    /// it came too early. A command comes down the link behind the data that is under way (on an
+    /// H200, any kernel launched beside a copy to the device starts 2.0 us later). A small part of
+    /// that time is there without any copies.
     pub fn after(
         &self,
         copies: &Copies,
@@ -119,9 +119,9 @@ impl LookTimes {
         Direction::BOTH.into_iter().filter_map(beside).fold(alone, Span::max)
     }
 
-    /// From its arrival to when polling periods of a node behind another node begin to count, as
-    /// measured with graphs of two nodes. A copy to the host with which a graph begins holds up
-    /// what is behind it (by 1.2 us on an H200).
+    /// How long after its arrival the polling periods of a graph's node behind another node begin
+    /// to count, as measured with graphs of two nodes. A copy to the host with which a graph begins
+    /// holds up what is behind it (by 1.2 us on an H200).
     pub fn after_node(&self, (from, node): (OperationKind, ItemId), kind: OperationKind) -> Span {
         if from == OperationKind::CopyOut && !self.first_out.contains(&node) {
             return self.behind_out[kind as usize];

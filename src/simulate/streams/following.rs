@@ -16,9 +16,9 @@ pub(super) struct Behind<'p> {
     pub entry: &'p Entry,
     pub class: &'p Class,
     pub kind: OperationKind,
-    /// Whether it is the first of its kind since its stream was last empty.
+    /// Whether the operation is the first of its kind since its stream was last empty.
     pub is_first: bool,
-    /// When it was issued, and when it reaches the device.
+    /// When the operation was issued, and when it reaches the device.
     pub arrival: (Instant, Instant),
 }
 
