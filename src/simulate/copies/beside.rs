@@ -12,10 +12,10 @@ use crate::units::{Instant, Span};
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Met {
     pub flow: FlowId,
-    /// The longest delay in nanoseconds, at its speed beside the other direction, that it gets if
-    /// the other direction is busy when it starts.
+    /// The longest delay that the copy gets if the other direction is busy when it starts, in
+    /// nanoseconds at the copy's speed beside that direction.
     pub delay: f64,
-    /// The part of that delay that it was given.
+    /// The part of `delay` that the copy was given.
     pub delayed: f64,
     /// Nanoseconds that the copy takes longer, at full speed, if kernels run while it is under way;
     /// 0 once it was given them. They are not added to the delay: the larger of both counts. (Rows
