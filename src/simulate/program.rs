@@ -1,5 +1,4 @@
-//! A plan prepared for the engine: every call becomes a small item, and every cost is looked up
-//! once.
+//! A plan prepared for the engine: calls become small items, and costs are looked up once.
 
 use super::antithetic::Antithetic;
 use super::channels::CHANNELS;
@@ -46,8 +45,7 @@ pub(super) struct Class {
     pub waits: Waits,
     /// Whether the call is in a graph, where the host makes only the graph's launch.
     pub in_graph: bool,
-    /// If so and the call finds its stream empty, the next class applies instead: the data travels
-    /// along with the command.
+    /// Whether the next class applies if the stream is empty: the data travels with the command.
     pub may_go_inline: bool,
 }
 
@@ -97,8 +95,7 @@ impl Sort {
                 Self::Operation(OperationKind::of_copy(*direction))
             }
             Work::PeerCopy { .. } => Self::Operation(OperationKind::PeerCopy),
-            // An inline copy comes from where kernels are launched, so nothing is handed over
-            // between the two.
+            // An inline copy comes from where kernels are launched, so nothing is handed over.
             Work::Kernel { .. } | Work::Inline { .. } => Self::Operation(OperationKind::Kernel),
         }
     }
@@ -110,8 +107,7 @@ impl Sort {
 pub(super) struct Price {
     pub first: f64,
     pub queued: f64,
-    /// Set where engines poll instead: how much too early the later operation may arrive and still
-    /// go on at once.
+    /// Set where engines poll: how much too early the later operation may come without waiting.
     pub looks: Option<Span>,
 }
 
@@ -151,8 +147,7 @@ pub struct Program<'p> {
     pub(super) places: Vec<u32>,
     pub(super) recordings: usize,
     pub(super) hand_overs: HandOvers,
-    /// Where a hand-over may take time, by the kind of the later operation and by what ties the
-    /// two.
+    /// Whether a hand-over may take time, by the later operation's kind and by the tie.
     pub(super) takes_time: [[bool; 3]; OperationKind::COUNT],
     /// How many nanoseconds longer a wait for an event takes if another device records it.
     pub(super) crossing: f64,
@@ -164,8 +159,7 @@ pub struct Program<'p> {
     pub(super) kernels_delay_copies: bool,
     /// The legacy default stream and the streams that it is a barrier for; empty if it is not used.
     pub(super) barrier: Vec<u16>,
-    /// What each stream was created as. Branches of graphs count as non-blocking, since no barrier
-    /// holds them back.
+    /// The traits of each stream. Branches of graphs are non-blocking: no barrier holds them back.
     pub(super) traits: Vec<StreamTraits>,
     /// The channel of each stream.
     pub(super) channels: Vec<u16>,
@@ -248,8 +242,7 @@ impl<'p> Program<'p> {
     ) -> Result<(), Unknown> {
         let costs = Costs::new(plan, self.profile);
         let mut known: BTreeMap<(Key, Option<Before>), Option<u32>> = BTreeMap::new();
-        // A wait is for the latest record before it, whatever becomes of the event later:
-        // `cuStreamWaitEvent`.
+        // `cuStreamWaitEvent`: a wait is for the latest record before it.
         let mut latest = vec![NONE; plan.events];
         let lanes = plan.lanes();
         let mut missing = Vec::new();
@@ -362,8 +355,8 @@ impl<'p> Program<'p> {
         (0..).zip(launches).filter_map(|(stream, launches)| launches.then_some(stream)).collect()
     }
 
-    /// What changing streams costs each copy engine. It costs more, the more streams the engine
-    /// takes copies from.
+    /// What changing streams costs each copy engine: the more, the more streams it takes copies
+    /// from.
     fn switches(&self) -> Result<Vec<[f64; ENGINES]>, Unknown> {
         let mut copying = vec![[false; ENGINES]; self.streams()];
         let mut outside_graphs = vec![[false; ENGINES]; self.devices()];

@@ -70,8 +70,8 @@ fn any_kinds() -> impl Generator<Value = [StreamKind; 3]> {
     ])
 }
 
-/// Checks that lanes are in order, that the host and the copy engines do one thing at a time, and
-/// that everything is in the lane it belongs to.
+/// Checks that lanes are in order, that the host and each copy engine do one thing at a time, and
+/// that everything is in its own lane.
 fn check_lanes(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError> {
     for lane in Lane::ALL {
         prop_assert!(timeline.busy(lane) <= timeline.makespan, "{lane}");
@@ -143,8 +143,7 @@ fn check_order(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Checks that the critical path accounts for all of the makespan, and that each of its stretches
-/// comes after the one before.
+/// Checks that the critical path fills the makespan, with its stretches one after another.
 fn check_path(timeline: &Timeline) -> Result<(), TestCaseError> {
     let path = timeline.critical_path();
     let lanes: u64 = Lane::ALL.iter().map(|&lane| path.on(lane).nanos()).sum();
@@ -175,11 +174,10 @@ fn check_all(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError> {
     check_bound(plan, timeline, &machine())
 }
 
-/// Checks that a makespan, which is simulated without the questions that a plain program makes
-/// unnecessary, equals that of the timeline, which is simulated with all of them. On the first
-/// machine hardly any question matters unless several streams launch kernels. On the second copies
-/// slow each other, on the third engines poll, on the fourth waiting kernels slow copies, and on
-/// the fifth running kernels do.
+/// Checks that a makespan equals that of the timeline, which is simulated with every question
+/// asked. A makespan leaves out those that a plain program makes unnecessary. The machines are
+/// quiet; with copies that slow each other; with polling engines; with waiting kernels that slow
+/// copies; and with running kernels that do.
 fn check_questions(workload: &Workload) {
     let [mut quiet, mut looking, mut waiting, mut running] = [(); 4].map(|()| machine());
     for machine in [&mut quiet, &mut looking] {
