@@ -369,10 +369,9 @@ impl<'a> Costs<'a> {
         Ok(Class { latency, work, waits: Waits::Staging, ..on_host(host) })
     }
 
-    /// Bytes of host memory among which a staged copy finds its data: everything that copies read
-    /// and write in a pass, because what they write takes room in the caches too, though little of
-    /// it is found there. `None` means that no cache has the data: it is read after another copy
-    /// staged it to the host, or it is written where no copy to the device reads it.
+    /// Bytes of host memory in which a staged copy looks for its data: all that copies use in a
+    /// pass, as written data takes room in the caches, too. `None` if no cache has it: a copy to
+    /// the host staged the data before, or no copy to the device reads what this copy overwrites.
     fn found_of(&self, direction: Direction, ashore: &Slice) -> Option<Bytes> {
         let [is_read, is_written] = self.copied.each_ref().map(|all| all[ashore.allocation.0]);
         let past_caches = match direction {
