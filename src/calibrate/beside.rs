@@ -9,7 +9,7 @@ use crate::samples::{Load, STREAMING_KERNEL, STREAMING_TWIN};
 use crate::units::{Bytes, Span};
 
 impl Rig<'_> {
-    /// Times of `count` copies and of as many turns of a load, begun at once.
+    /// Times of `count` copies and of as many runs of a load, started at once.
     pub fn beside(
         &mut self,
         direction: Direction,
@@ -29,7 +29,7 @@ impl Rig<'_> {
         bytes: Bytes,
         count: u64,
     ) -> Result<[Span; 2], GpuError> {
-        // Other arrays than those that copies use.
+        // Not the arrays that copies use.
         let [from, to] = [2, 3].map(|at| self.arrays[at].address());
         let kernel = self.streaming(from, to, Bytes::of_f32(STREAMING_KERNEL.1))?;
         let (copying, running) = (&self.streams[0], &self.streams[1]);
@@ -40,7 +40,7 @@ impl Rig<'_> {
         running.record(&self.marks[2])?;
         let issued = (0..count).try_for_each(|index| {
             self.copy_turn(copying, direction, bytes, index)?;
-            // SAFETY: all memory is the rig's and outlives the stream's work.
+            // SAFETY: all memory belongs to the context and outlives the stream's work.
             unsafe { running.launch(&kernel) }
         });
         let marked = copying.record(&self.marks[1]).and(running.record(&self.marks[3]));
@@ -49,7 +49,8 @@ impl Rig<'_> {
         Ok([self.marks[1].since(&self.marks[0])?, self.marks[3].since(&self.marks[2])?])
     }
 
-    /// The copies are issued first, which takes next to nothing of their time.
+    /// Times of copies and of CPU twins. The copies are issued first, which takes next to
+    /// none of their time.
     fn beside_twins(
         &mut self,
         direction: Direction,

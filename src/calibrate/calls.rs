@@ -8,9 +8,9 @@ use crate::samples::{Link, SHORT_COPY, TimedCall};
 use crate::units::{Bytes, Span};
 use std::time::{Duration, Instant};
 
-/// Under way for longer than a few dozen calls take, at up to 400 GB/s.
+/// A copy of this size lasts longer than a few dozen calls, at up to 400 GB/s.
 const BESIDE: Bytes = Bytes::mib(64);
-/// Enough for a short kernel to be done, or for a copy to begin.
+/// Long enough for a short kernel to finish, or for a copy to start.
 const A_WHILE: Duration = Duration::from_micros(30);
 
 fn wait_a_while() {
@@ -21,8 +21,8 @@ fn wait_a_while() {
 }
 
 impl Rig<'_> {
-    /// Host time of `count` calls to a stream that is held, so that none of
-    /// them waits for the device.
+    /// Host time of `count` calls to a held stream, so that none of them waits for the
+    /// device.
     pub fn call(&mut self, call: TimedCall, count: u64) -> Result<Span, GpuError> {
         let piece = self.piece(false)?;
         if call == TimedCall::Synchronize {
@@ -31,14 +31,15 @@ impl Rig<'_> {
         let library = self.library_launch(call)?;
         let launch = library.as_ref().unwrap_or(&piece.kernel);
         self.blocker.hold(&self.streams[0])?;
-        // An event that has not happened: waiting for one that has is no work.
+        // The event has not happened: to wait for one that has is no work.
         self.streams[0].record(&self.ordering[0])?;
         let (stream, other) = (&self.streams[0], &self.streams[1]);
         let (array, from, to) =
             (self.arrays[0].address(), self.pinned[0].as_mut_ptr(), self.pinned[1].as_mut_ptr());
         let time = clocked(|| {
             (0..count as usize).try_for_each(|at| match call {
-                // SAFETY: all memory is the rig's and outlives the stream's work.
+                // SAFETY: all memory belongs to the context and outlives the stream's
+                // work.
                 TimedCall::Launch | TimedCall::Multiply | TimedCall::Transform => unsafe {
                     stream.launch(launch)
                 },
@@ -64,26 +65,29 @@ impl Rig<'_> {
         time
     }
 
-    /// What a library is called for, which it has been called for before: at first, it might wait
-    /// for the device, and a held stream would never let it go on. `None` of other calls.
+    /// The launch by a library that `call` times, after a first such launch has
+    /// completed. A first launch may wait for the device; on a held stream it would wait
+    /// for ever. `None` for other calls.
     fn library_launch(&self, call: TimedCall) -> Result<Option<Launch>, GpuError> {
         let Some((variant, elements)) = call.of_library() else { return Ok(None) };
         let launch = self.launch_of(variant, elements)?;
-        // SAFETY: the arrays are larger and outlive the wait.
+        // SAFETY: the arrays are larger, and they outlive the launch, which is waited
+        // for.
         unsafe { self.streams[0].launch(&launch)? };
         self.streams[0].synchronize()?;
         Ok(Some(launch))
     }
 
-    /// Of the array that kernels write: in those that they read they would find zeros.
+    /// Clears part of the array that kernels write. Clearing an array that they read
+    /// would feed them zeros.
     fn clear(&self, stream: &Stream) -> Result<(), GpuError> {
         let array = &self.arrays[Kernel::MOST_INPUTS];
-        // SAFETY: the array is the rig's and outlives the stream's work.
+        // SAFETY: the array belongs to the context and outlives the stream's work.
         unsafe { stream.clear(array.address(), SHORT_COPY) }
     }
 
-    /// Host time of `count` launches beside nothing, beside a copy to the device and beside one
-    /// from it: each comes first in turn.
+    /// Host times of `count` launches beside no copy, beside a copy to the device and
+    /// beside one from it. The order rotates from sample to sample.
     pub fn launches_beside(&mut self, count: u64) -> Result<[Span; 3], GpuError> {
         let piece = self.piece(false)?;
         let [to_device, to_host] = self.pinned.each_mut().map(|memory| memory.as_mut_ptr());
@@ -104,8 +108,8 @@ impl Rig<'_> {
         Ok(times)
     }
 
-    /// Host time of `count` synchronisations, each behind an operation that has ended
-    /// a while ago. Of a stream that is known to be empty, one can be much quicker.
+    /// Host time of `count` synchronisations, each behind an operation that has finished
+    /// a while ago. Synchronising a stream that is known to be empty can be much quicker.
     fn synchronize_behind(&self, piece: &Piece, count: u64) -> Result<Span, GpuError> {
         let stream = &self.streams[0];
         let mut sum = Span::ZERO;
@@ -117,8 +121,8 @@ impl Rig<'_> {
         Ok(sum)
     }
 
-    /// Host time of `count` calls to an idle device: the end of what each began is
-    /// waited for, untimed.
+    /// Host time of `count` calls to an idle device. What each call starts is waited for,
+    /// untimed.
     pub fn idle_call(&mut self, call: TimedCall, count: u64) -> Result<Span, GpuError> {
         let piece = self.piece(false)?;
         let (stream, other) = (&self.streams[0], &self.streams[1]);
@@ -130,7 +134,9 @@ impl Rig<'_> {
             other.synchronize()?;
             sum += clocked(|| match call {
                 TimedCall::Launch => self.issue(stream, Link::Kernel, &piece),
-                TimedCall::Multiply | TimedCall::Transform => unreachable!("no probe has them"),
+                TimedCall::Multiply | TimedCall::Transform => {
+                    unreachable!("no probe times these on an idle device")
+                }
                 TimedCall::CopyIn => self.issue(stream, Link::CopyIn, &piece),
                 TimedCall::CopyOut => self.issue(stream, Link::CopyOut, &piece),
                 TimedCall::Clear => self.clear(stream),

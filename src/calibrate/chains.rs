@@ -11,9 +11,10 @@ use crate::units::{Bytes, Span};
 const MEANWHILE: Bytes = Bytes::mib(32);
 
 impl Rig<'_> {
+    /// Issues one short operation of a kind to a stream.
     pub fn issue(&self, stream: &Stream, link: Link, piece: &Piece) -> Result<(), GpuError> {
         let (array, bytes) = (self.arrays[0].address(), piece.bytes);
-        // SAFETY: all memory is the rig's and outlives the stream's work.
+        // SAFETY: all memory belongs to the context and outlives the stream's work.
         unsafe {
             match link {
                 Link::CopyIn => stream.copy_in(self.pinned[0].as_mut_ptr(), array, bytes),
@@ -27,8 +28,9 @@ impl Rig<'_> {
         }
     }
 
-    /// Device time of the pattern, `count` times, each operation after the one
-    /// before; across streams through an event each.
+    /// Device time of `count` repetitions of the pattern, each operation after the one
+    /// before. With `across`, consecutive operations are in different streams and ordered
+    /// by events.
     pub fn chain(&mut self, links: &[Link], across: bool, count: u64) -> Result<Span, GpuError> {
         let piece = self.piece(false)?;
         self.held(|rig| {
@@ -45,8 +47,9 @@ impl Rig<'_> {
         })
     }
 
-    /// Device time of `count` copies in each of several streams, or branches of a graph,
-    /// which the engine has to take in turn: behind each copy lies a kernel.
+    /// Device time of `count` copies in each of several streams, or branches of a graph.
+    /// The engine has to take the streams in turn, because a kernel lies behind each
+    /// copy.
     pub fn rotation(
         &mut self,
         copy: (Direction, Bytes),
@@ -61,7 +64,7 @@ impl Rig<'_> {
         let issue = || self.issue_turns(copy, streams, count, &piece);
         let graph = Graph::capture(&self.streams[0], issue)?.instantiate()?;
         self.warm_up(&graph)?;
-        // SAFETY: all memory is the rig's and outlives the stream's work.
+        // SAFETY: all memory belongs to the context and outlives the stream's work.
         self.held(|rig| unsafe { rig.streams[0].replay(&graph) })
     }
 
@@ -87,8 +90,9 @@ impl Rig<'_> {
         self.rejoin(streams)
     }
 
-    /// Device time of `count` kernels in the first stream while others wait for
-    /// its end to run one kernel each, with copies under way or not.
+    /// Device time of `count` kernels in the first stream. Meanwhile `others` streams
+    /// wait for their end, to run one kernel each. `copies` says whether long copies to
+    /// the device, and from it, are under way.
     pub fn polled(
         &mut self,
         others: usize,
@@ -116,8 +120,9 @@ impl Rig<'_> {
         Ok(time)
     }
 
-    /// Device time of `count` copies to the device in the first stream while others each
-    /// hold kernels that wait for its end, with a copy from the device behind each.
+    /// Device time of `count` copies to the device in the first stream. Meanwhile other
+    /// streams hold kernels that wait for the last copy, each with a copy from the device
+    /// behind it.
     pub fn refetched(
         &mut self,
         bytes: Bytes,
@@ -140,7 +145,7 @@ impl Rig<'_> {
         Ok(time)
     }
 
-    /// Makes the first stream, which the clock is on, wait for the others.
+    /// Makes the first stream, in which the time is taken, wait for the others.
     fn rejoin(&self, streams: usize) -> Result<(), GpuError> {
         for (index, stream) in self.streams[..streams].iter().enumerate().skip(1) {
             let event = &self.ordering[self.ordering.len() - index];

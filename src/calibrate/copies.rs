@@ -1,4 +1,4 @@
-//! Copies of page-locked memory, one way and both ways.
+//! Copies of pinned memory, one way and both ways.
 
 use super::probes::LARGEST;
 use super::rig::{Piece, Rig};
@@ -8,7 +8,7 @@ use crate::samples::{Link, SHORT_COPY};
 use crate::units::{Bytes, Span};
 
 impl Rig<'_> {
-    /// Device time of `count` copies, one after the other, each of other bytes.
+    /// Device time of `count` copies in a row, each of a window of its own.
     pub fn copies(
         &mut self,
         direction: Direction,
@@ -22,9 +22,9 @@ impl Rig<'_> {
         self.held(|rig| rig.row(0, (direction, bytes), ashore, start..start + count))
     }
 
-    /// Copies in a held stream, one after the other. The clock starts behind a short one
-    /// before them: the engine finds out at its next look that the blocker is over, and that
-    /// wait would be shared out among them.
+    /// Issues copies in a row to a held stream. The time starts behind a short copy in
+    /// front of them. Without it, the time would include how long the engine takes to
+    /// notice, at its next poll, that the stream was released.
     pub fn row(
         &self,
         stream: usize,
@@ -38,8 +38,9 @@ impl Rig<'_> {
         places.try_for_each(|place| self.copy_at(copying, direction, ashore, bytes, place))
     }
 
-    /// Device times of `count` copies, one after the other, with a small kernel in another stream
-    /// that waits for each, as in a pipeline, and without. (Waits alone cost them nothing.)
+    /// Device times of `count` copies in a row: first with a small kernel for each in
+    /// another stream that waits for it, as in a pipeline, and then without. (Waits alone
+    /// cost copies nothing.)
     pub fn copies_beside_kernels(
         &mut self,
         (direction, bytes): (Direction, Bytes),
@@ -48,7 +49,7 @@ impl Rig<'_> {
         let start = self.turn * count;
         let piece = self.piece(false)?;
         let beside = self.held(|rig| {
-            // Not of the bytes that are copied without kernels.
+            // Not the memory that is copied without kernels.
             let ashore = rig.pinned[1].as_mut_ptr();
             rig.row_beside(1, &piece, (direction, bytes), ashore, start..start + count)
         })?;
@@ -56,8 +57,8 @@ impl Rig<'_> {
         Ok([beside, self.copies(direction, bytes, false, count)?])
     }
 
-    /// Copies one after the other in the first stream, and in the stream `running` a kernel for
-    /// each that waits for it.
+    /// Issues copies in a row to the first stream, and for each of them a kernel to the
+    /// stream `running` that waits for it.
     fn row_beside(
         &self,
         running: usize,
@@ -77,9 +78,9 @@ impl Rig<'_> {
         })
     }
 
-    /// Device times of `count` copies each way, both ways at once, each way round `footprint`; with
-    /// a small kernel in a third stream that waits for each to the device, as plans that copy both
-    /// ways have kernels at work.
+    /// Device times of `count` copies each way, both ways at once. Each way goes round
+    /// `footprint`. A small kernel in a third stream waits for each copy to the device,
+    /// because plans that copy both ways have kernels running.
     pub fn shared_copies(
         &mut self,
         (bytes, footprint): (Bytes, Bytes),
@@ -108,6 +109,8 @@ impl Rig<'_> {
         Ok([self.marks[1].since(&self.marks[0])?, self.marks[3].since(&self.marks[2])?])
     }
 
+    /// Issues a copy between window `index` of host memory from `ashore` on and the
+    /// direction's array.
     pub fn copy_at(
         &self,
         stream: &Stream,
@@ -119,8 +122,8 @@ impl Rig<'_> {
         let offset = self.window(LARGEST, bytes, index);
         let array = &self.arrays[direction as usize];
         let there = array.address() + 4 * offset as u64;
-        // SAFETY: the window lies within memory of the largest size on both
-        // sides, and the rig outlives the stream's work.
+        // SAFETY: the window lies within memory of the largest size on both sides, which
+        // outlives the stream's work.
         unsafe {
             match direction {
                 Direction::HostToDevice => stream.copy_in(ashore.add(offset), there, bytes),

@@ -1,4 +1,5 @@
-//! The order in which everything is measured, and how far along it one has come.
+//! The measurement schedule: the order in which everything is measured, and how far along
+//! it some samples are.
 
 use super::probes::{Counts, Probe, device_probes, host_probes, managed_probes};
 use super::several;
@@ -12,28 +13,30 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-/// Every probe of a calibration in its order, pass by pass: the same for the same
-/// seed, extent, version and libraries that kernels need.
+/// A calibration's measurement schedule: every probe in its order, pass by pass. It is
+/// determined by seed, extent, version of hallway, and which libraries for kernels are
+/// there.
 pub struct Course {
     pub(super) passes: Vec<Vec<Probe>>,
 }
 
-/// Measurements that do not come from this course.
+/// The measurements do not follow this schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("measurement {number} is not what this calibration measures there")]
+#[error("measurement {number} is not what this calibration measures at that place")]
 pub struct OtherCourse {
-    /// Counted from 1.
+    /// The first measurement that differs, counted from 1.
     pub number: usize,
 }
 
 impl Course {
-    /// What is measured on such a machine.
+    /// The schedule of a full calibration of this machine.
     pub fn new(machine: &Provenance) -> Self {
         let sizes = Sizes::new(machine.extent);
         let mut random = ChaCha8Rng::seed_from_u64(machine.seed);
         let mut pass = |_| {
-            // The device's among the host's: a CPU whose threads all work for a minute
-            // on end is slower than the same CPU in a plan that now and then needs it.
+            // Probes of device and host are shuffled together. A CPU whose threads all
+            // work for a minute on end is slower than in a plan that needs it now and
+            // then.
             let host = host_probes(&sizes, machine.cpu_threads);
             let mut probes = [device_probes(&sizes), host].concat();
             probes.extend(managed_probes(&sizes, machine.managed_bytes));
@@ -47,20 +50,21 @@ impl Course {
         Self { passes: (0..sizes.passes).map(&mut pass).collect() }
     }
 
-    /// How often everything is measured.
+    /// How many passes there are.
     pub fn passes(&self) -> usize {
         self.passes.len()
     }
 
-    /// How many probes there are in so many passes from the first on.
+    /// How many probes the first `passes` passes have.
     pub fn probes_until(&self, passes: usize) -> usize {
         self.passes[..passes].iter().map(Vec::len).sum()
     }
 
-    /// The quickest and most telling probes: whether the machine is what it was.
+    /// A short schedule of the quickest and most telling probes, to check whether the
+    /// machine is still what it was.
     pub fn telling(machine: &Provenance) -> Self {
         let sizes = Sizes::new(machine.extent);
-        // What the host does varies more.
+        // Host probes come twice, because they vary more.
         let host = host_probes(&sizes, machine.cpu_threads);
         let mut probes = [device_probes(&sizes), host.clone(), host].concat();
         probes.extend(several::probes(machine));
@@ -69,7 +73,7 @@ impl Course {
         Self { passes: vec![probes] }
     }
 
-    /// What each measurement is of, probe by probe.
+    /// The quantities of the measurements, probe by probe.
     pub fn quantities(&self) -> impl Iterator<Item = Vec<&Quantity>> {
         let of = |probe: &'_ Probe| match probe.counts {
             Counts::Once | Counts::Of(_) => 1,
@@ -79,11 +83,11 @@ impl Course {
         probes.map(move |probe| (0..of(probe)).flat_map(|_| &probe.quantities).collect())
     }
 
-    /// How many probes the measurements are whole of, and how many measurements
-    /// those are: of the last probe there may be only some.
+    /// How many probes the measurements complete, and how many measurements those probes
+    /// have. The last probe may be incomplete.
     ///
     /// # Errors
-    /// If they are measurements of something else, or in another order.
+    /// If the measurements are of something else, or in another order.
     pub fn done(&self, measurements: &[Measurement]) -> Result<(usize, usize), OtherCourse> {
         let (mut probes, mut taken) = (0, 0);
         for expected in self.quantities() {
@@ -103,9 +107,9 @@ impl Course {
     }
 }
 
-/// How often in a pass a quantity is measured. A core may be a third slower for seconds,
-/// for what its neighbour does, and others may use the link; every plan is made of these:
-/// they are better met at many moments than for long at one.
+/// How often a pass measures a quantity. An SMT sibling may slow a core by a third for
+/// seconds, and others may use the link. Every plan is made of these quantities, so it is
+/// better to measure them at many moments than for long at one.
 pub(super) fn visits(quantity: &Quantity, extent: Extent) -> usize {
     match (quantity, extent) {
         (
@@ -118,11 +122,11 @@ pub(super) fn visits(quantity: &Quantity, extent: Extent) -> usize {
         ) => 2,
         (_, Extent::Quick) => 1,
         (Quantity::Call { .. }, _) => 5,
-        // A difference of a tenth of what is measured: with five in a pass, launches took 0.26 and
-        // 0.72 us longer beside copies within minutes.
+        // This is a difference of a tenth of what is measured. With 5 visits a pass,
+        // launches took 0.26 us and 0.72 us longer beside copies, within minutes.
         (Quantity::LaunchBeside { .. }, _) => 16,
-        // They take a tenth more or less from visit to visit, and all of a plan comes from
-        // them: with five in a pass, a launch was found at 3.48 and 3.94 us within minutes.
+        // Calls differ by a tenth from visit to visit, and all calls of a plan come from
+        // here. With 5 visits a pass, a launch took 3.48 us and 3.94 us, within minutes.
         (Quantity::CallInTurn { .. }, _) => 48,
         (
             Quantity::CopyBesideKernels { .. }
@@ -132,38 +136,38 @@ pub(super) fn visits(quantity: &Quantity, extent: Extent) -> usize {
             | Quantity::Handed { .. },
             _,
         ) => 3,
-        // Others on the link take from these what they use, now more and now less. Of copies both
-        // ways, all of them count: within a minute they went at 32 to 43 GB/s, and with half as
-        // many visits, the middle was known to a hundredth at best.
+        // Others on the link take what they need, which changes. For copies both ways,
+        // all moments count: they went at 32 to 43 GB/s within a minute, and with half as
+        // many visits the median was known to a hundredth at best.
         (Quantity::Shared { .. }, _) if quantity.is_of_rate() => 64,
-        // What engines make of each other differs from visit to visit by a twentieth, and of large
-        // ones, what footprints differ by is as little.
+        // How the engines affect each other differs by a twentieth from visit to visit.
+        // For large copies, the footprints differ by as little.
         (Quantity::Shared { bytes, .. }, _) if *bytes >= LEAST_KEPT => 4,
         (Quantity::Shared { .. }, _) => 2,
-        // Of all GPUs together as well: with eight in a pass, calibrations within minutes were 3%
-        // apart.
+        // Copies of all GPUs at once vary, too: with 8 visits a pass, calibrations a few
+        // minutes apart differed by 3%.
         (Quantity::Concurrent { .. }, _) if quantity.is_of_rate() => 16,
         _ if quantity.is_of_rate() => 3,
-        // Between what the cores of a team keep and what they do not lie few sizes, and at
-        // these they keep now more and now less of it.
+        // Few sizes lie between what the cores of a team keep in cache and what they do
+        // not, and at these sizes the part that they keep varies.
         (Quantity::Twin { variant, elements, footprint }, _)
             if (*variant, *elements) == ONE_TEAM && *footprint < SHARED_FOOTPRINT =>
         {
             5
         }
-        // Two visits find the same 4 to 8% apart, every fourth time 15, and caches of this
-        // size are soon warm.
+        // Two visits differ by 4 to 8%, every fourth time by 15%, and caches of this size
+        // are soon warm.
         (Quantity::Staged { bytes, .. }, _) if *bytes <= SOON_WARM => 3,
         (Quantity::Twin { footprint, .. }, _) if *footprint <= SOON_WARM => 3,
         _ => 1,
     }
 }
 
-/// What is staged, or gone round, within a few milliseconds a score of times.
+/// A footprint that takes a few milliseconds to go round twenty times.
 const SOON_WARM: Bytes = Bytes::mib(8);
 
-/// One of each kind that a prediction leans on, at sizes that take milliseconds:
-/// where a fixed cost counts, and where a rate does.
+/// One of each kind of quantity that predictions lean on, at sizes that take
+/// milliseconds: where a fixed cost counts, and where a rate does.
 fn is_telling(quantity: &Quantity, sizes: &Sizes) -> bool {
     match quantity {
         Quantity::Call { .. } => true,

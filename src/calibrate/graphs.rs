@@ -1,40 +1,42 @@
-//! Graphs of operations, one after the other: what the host pays for them,
-//! and how the device goes from node to node.
+//! Graphs of dependent operations: what they cost the host, and how the device goes from
+//! node to node.
 
 use super::rig::{Rig, clocked};
 use crate::gpu::{Blocker, ExecutableGraph, GpuError, Graph, Stream};
 use crate::samples::{CYCLES, Link};
 use crate::units::Span;
 
-/// Launches of a graph before one that counts.
+/// Launches of a graph before the one that counts.
 const WARM_UP: usize = 3;
 
 impl Rig<'_> {
-    /// Device time of a graph that has been launched before: the first time takes longer.
+    /// Device time of a graph launch. The graph has been launched before, because the
+    /// first launch takes longer.
     fn replayed(&mut self, captured: &Graph) -> Result<Span, GpuError> {
         let graph = captured.instantiate()?;
         self.warm_up(&graph)?;
-        // SAFETY: all memory is the rig's and outlives the stream's work.
+        // SAFETY: all memory belongs to the context and outlives the stream's work.
         self.held(|rig| unsafe { rig.streams[0].replay(&graph) })
     }
 
-    /// A graph of these operations, each after the one before.
+    /// Captures these operations, each after the one before.
     fn capture<'l>(&self, mut links: impl Iterator<Item = &'l Link>) -> Result<Graph, GpuError> {
         let (stream, piece) = (&self.streams[0], self.piece(false)?);
         Graph::capture(stream, || links.try_for_each(|&link| self.issue(stream, link, &piece)))
     }
 
-    /// Launches it a few times, as plans do again and again.
+    /// Launches a graph a few times, as plans launch theirs again and again.
     pub fn warm_up(&self, graph: &ExecutableGraph) -> Result<(), GpuError> {
         (0..WARM_UP).try_for_each(|_| {
-            // SAFETY: all memory is the rig's and outlives the stream's work.
+            // SAFETY: all memory belongs to the context and outlives the launch, which is
+            // waited for.
             unsafe { self.streams[0].replay(graph)? };
             Blocker::finish(&self.streams[0])
         })
     }
 
-    /// Host times of capturing calls, of making a graph of them ready, and of
-    /// launching it into a stream that is idle.
+    /// Host times of capturing `nodes` calls, of instantiating the graph, and of
+    /// launching it into an idle stream.
     pub fn graph_calls(&mut self, nodes: u64) -> Result<[Span; 3], GpuError> {
         let links = || CYCLES[0].iter().cycle().take(nodes as usize);
         let mut captured = None;
@@ -42,17 +44,19 @@ impl Rig<'_> {
         let mut executable = None;
         let captured = captured.expect("the capture has not failed");
         let instantiate = clocked(|| captured.instantiate().map(|graph| executable = Some(graph)))?;
-        let executable = executable.expect("nor has this");
+        let executable = executable.expect("the instantiation has not failed");
         self.warm_up(&executable)?;
         let stream = &self.streams[0];
-        // SAFETY: all memory is the rig's and outlives the stream's work.
+        // SAFETY: all memory belongs to the context and outlives the launch, which is
+        // waited for.
         let launch = clocked(|| unsafe { stream.replay(&executable) })?;
         Blocker::finish(stream)?;
         Ok([capture, instantiate, launch])
     }
 
-    /// Device time of a graph with a branch of `count` rows of long kernels. The copies that
-    /// they wait for, and those that wait for them, are short, and in branches of their own.
+    /// Device time of a graph whose main branch has `count` rows of long kernels. The
+    /// short copies that the rows wait for, and those that wait for the rows, have
+    /// branches of their own.
     pub fn graph_rows(
         &mut self,
         kernels: u64,
@@ -63,7 +67,8 @@ impl Rig<'_> {
         let [rows, ins, outs] = [0, 1, 2].map(|at| &self.streams[at]);
         let mut events = self.ordering.iter();
         let mut follow = |from: &Stream, to: &Stream| {
-            let event = events.next().expect("two for each row, and two for each other branch");
+            let event =
+                events.next().expect("two events for each row, and two for each other branch");
             from.record(event)?;
             to.wait(event)
         };
@@ -87,7 +92,7 @@ impl Rig<'_> {
         self.replayed(&graph)
     }
 
-    /// Device time of a graph of the pattern, `count` times.
+    /// Device time of a graph of `count` repetitions of the pattern.
     pub fn graph_chain(&mut self, links: &[Link], count: u64) -> Result<Span, GpuError> {
         let graph = self.capture((0..count).flat_map(|_| links))?;
         self.replayed(&graph)

@@ -8,7 +8,7 @@ use crate::samples::Link;
 use crate::units::{Bytes, Span};
 
 impl Rig<'_> {
-    /// Device time of `count` launches, one after the other.
+    /// Device time of `count` launches in a row.
     pub fn kernels(
         &mut self,
         variant: Variant,
@@ -16,21 +16,23 @@ impl Rig<'_> {
         count: u64,
     ) -> Result<Span, GpuError> {
         let launch = self.launch_of(variant, elements)?;
-        // Never while the stream is held: it would wait for a release that is not
-        // to come before it is through.
+        // A library's first launch may wait for the device, so it must not happen on a
+        // held stream: that is released only after all launches have been issued.
         if variant.kernel.library().is_some() {
-            // SAFETY: the arrays are of the largest size and outlive the wait.
+            // SAFETY: the arrays have the largest size, and they outlive the launch,
+            // which is waited for.
             unsafe { self.streams[0].launch(&launch)? };
             self.streams[0].synchronize()?;
         }
         self.held(|rig| {
-            // SAFETY: the arrays are of the largest size and outlive the stream's work.
+            // SAFETY: the arrays have the largest size and outlive the stream's work.
             (0..count).try_for_each(|_| unsafe { rig.streams[0].launch(&launch) })
         })
     }
 
-    /// Device time of `count` launches, one after the other, each the first to read its part
-    /// of what copies have brought. How soon the first kernel follows the copies is not in it.
+    /// Device time of `count` launches in a row. Each is the first to read its part of
+    /// what copies have brought. How soon the first kernel follows the copies is not
+    /// included.
     pub fn kernels_behind_copies(
         &mut self,
         variant: Variant,
@@ -42,7 +44,8 @@ impl Rig<'_> {
         let first = self.piece(false)?;
         self.held(|rig| {
             let stream = &rig.streams[0];
-            // SAFETY: parts of arrays that are larger and outlive the stream's work.
+            // SAFETY: the launches use parts of arrays that are larger and outlive the
+            // stream's work.
             unsafe {
                 for array in &rig.arrays[..variant.kernel.inputs()] {
                     stream.copy_in(rig.pinned[0].as_mut_ptr(), array.address(), part * count)?;
@@ -54,8 +57,9 @@ impl Rig<'_> {
         })
     }
 
-    /// Device time of `count` launches, one after the other, each on its part of the arrays: all
-    /// of them were used before another kernel went through the rest of `footprint`.
+    /// Device time of `count` launches in a row, each on its part of the arrays. All
+    /// parts were used once before, and then another kernel went through the rest of
+    /// `footprint`.
     pub fn kernels_around(
         &mut self,
         (variant, elements): (Variant, u64),
@@ -70,7 +74,8 @@ impl Rig<'_> {
         let between = self.launch_at(other, elements, Bytes::new(half))?;
         self.held(|rig| {
             let stream = &rig.streams[0];
-            // SAFETY: parts of arrays that are larger and outlive the stream's work.
+            // SAFETY: the launches use parts of arrays that are larger and outlive the
+            // stream's work.
             unsafe {
                 launches.iter().try_for_each(|launch| stream.launch(launch))?;
                 stream.launch(&between)?;
@@ -80,7 +85,7 @@ impl Rig<'_> {
         })
     }
 
-    /// Launches on one part of the arrays after the other.
+    /// Launches on consecutive parts of the arrays.
     fn launches(
         &self,
         variant: Variant,

@@ -1,4 +1,4 @@
-//! Taking, pinning and touching memory.
+//! Allocating, pinning and touching memory.
 
 use super::rig::{Rig, clocked};
 use super::run::CalibrateError;
@@ -10,8 +10,8 @@ use crate::samples::MemoryWork;
 use crate::units::{Bytes, Span};
 
 impl Rig<'_> {
-    /// Time of one piece of memory management; where it takes something, that of
-    /// giving it back as well.
+    /// Time of one piece of memory management. Where it takes something, the time of
+    /// giving it back follows.
     pub fn memory(&mut self, work: MemoryWork, bytes: Bytes) -> Result<Vec<Span>, CalibrateError> {
         let device = self.device;
         let time = match work {
@@ -23,7 +23,7 @@ impl Rig<'_> {
             }
             MemoryWork::Register | MemoryWork::Unregister => {
                 let touched = self.touched(bytes).as_mut_ptr();
-                // SAFETY: the registration is given back before the pool goes.
+                // SAFETY: the registration is dropped before the pool.
                 return taken_and_given_back(|| unsafe {
                     Ok(Registration::new(device, touched, bytes)?)
                 });
@@ -51,8 +51,8 @@ impl Rig<'_> {
         Ok(vec![time])
     }
 
-    /// Time to add up a part of the write-combined memory, or to fill it out of
-    /// ordinary memory.
+    /// Time to sum a part of the write-combined memory, or to fill it from ordinary
+    /// memory.
     fn use_combined(
         &mut self,
         bytes: Bytes,
@@ -62,7 +62,7 @@ impl Rig<'_> {
         let offset = self.window(COMBINED, bytes, self.turn);
         let start = self.combined()?.as_mut_ptr();
         let count = bytes.as_usize() / 4;
-        // SAFETY: the window lies within the memory, which no copy uses now.
+        // SAFETY: the window lies within the memory, and no copy uses that now.
         let combined = unsafe { std::slice::from_raw_parts_mut(start.add(offset), count) };
         let team = if team { self.team } else { &self.one_thread };
         let [from, .., out] = &mut self.pools;
@@ -77,15 +77,15 @@ impl Rig<'_> {
         })
     }
 
-    /// Memory whose pages are there. To make them for every sample would take more time than
-    /// all that is timed of memory together.
+    /// Memory whose pages have been touched. Allocating it for every sample would take
+    /// longer than everything that is timed about memory.
     fn touched(&mut self, bytes: Bytes) -> &mut [f32] {
         let [.., out] = &mut self.pools;
         &mut out.as_mut_slice()[..bytes.as_usize() / 4]
     }
 }
 
-/// Time to write once to everything.
+/// Time to write everything once.
 fn touch(values: &mut [f32], team: Option<&Team>) -> Span {
     let time = clocked(|| {
         match team {
@@ -97,7 +97,7 @@ fn touch(values: &mut [f32], team: Option<&Team>) -> Span {
     time.unwrap_or_else(|never| match never {})
 }
 
-/// What the CPU does with memory.
+/// How the CPU uses memory.
 #[derive(Debug, Clone, Copy)]
 enum Access {
     Read,

@@ -1,11 +1,11 @@
-//! From a device to samples: what is measured, in which order, and when a
-//! measurement is good enough.
+//! From a machine to samples: what is measured, in which order, and when a measurement
+//! has enough samples.
 //!
-//! Invariant: nothing here fits or predicts anything. Every figure that was
-//! taken is kept. What is timed on the device is timed between two events
-//! around a chain that was queued up while the stream was held, so that it
-//! runs as fast as the device can and not as fast as the host issues. Only copies
-//! beside work of the CPU are not: they are few and large, and issued in no time.
+//! Invariant: nothing here fits or predicts anything, and every time that was taken is
+//! kept. Device work is timed between two events around a chain that was queued up while
+//! the stream was held. So the chain runs as fast as the device can, not as fast as the
+//! host issues. Only copies beside CPU work are not held back: they are few and large,
+//! and take next to no time to issue.
 
 mod beside;
 mod calls;

@@ -1,4 +1,4 @@
-//! The list of everything that is measured.
+//! The list of everything that a calibration measures.
 
 use super::sizes::{Points, Sizes};
 use crate::gpu::supports;
@@ -13,12 +13,12 @@ use crate::samples::{
 use crate::units::Bytes;
 use std::ops::Range;
 
-/// Something that is measured in one go; it may give several quantities.
+/// What is measured in one go. It may give several quantities.
 #[derive(Debug, Clone)]
 pub(super) struct Probe {
     pub quantities: Vec<Quantity>,
-    /// How many repetitions make a sample. Two counts: both are measured, and
-    /// their difference is free of what starting and ending cost.
+    /// How many repetitions make a sample. With two counts both are measured, and their
+    /// difference is free of the cost of starting and ending.
     pub counts: Counts,
 }
 
@@ -27,33 +27,34 @@ pub(super) enum Counts {
     Once,
     Of(u64),
     Both(u64, u64),
-    /// Few and many, so chosen that many take a few milliseconds.
+    /// Few and many, where many are chosen so that they take a few milliseconds.
     ByDuration,
 }
 
-/// Pageable memory of an operand.
+/// The size of a pool: the pageable memory of one operand.
 pub(super) const POOL: Bytes = MEMORY_FOOTPRINT;
 /// The largest copy, and the largest array of a kernel.
 pub(super) const LARGEST: Bytes = Bytes::mib(256);
 
-/// Copies both ways at once: a millisecond of large ones, for others on the host take now more
-/// and now less of that.
+/// Copies both ways at once move this much: a millisecond of large ones, because others
+/// on the host use the link more and less.
 const AT_ONCE: Bytes = Bytes::mib(64);
 
-/// Copies in a row, both ways at once, if there is room for as many: the first score of them may
-/// go in step, and hide their starts behind each other, as later ones and those of plans do not.
+/// The most copies in a row, both ways at once. The first twenty or so may run in step
+/// and hide their starts behind each other; later ones do not, nor do those of plans.
 const IN_A_ROW: u64 = 96;
 
 /// Copies in a row beside kernels.
 const BESIDE_KERNELS: u64 = 24;
 
-/// The most streams that a measurement deals work over.
+/// The most streams that a measurement uses for its work.
 pub(super) const MOST_STREAMS: usize = 8;
 
-/// Streams that wait while another runs kernels: all but that and two for copies.
+/// How many streams wait while another one runs kernels. The largest number leaves that
+/// one and two for copies.
 const POLLING_STREAMS: [usize; 4] = [1, 2, 3, MOST_STREAMS - 3];
 
-/// Everything on the device and on the way to it.
+/// The probes of the device and of the link to it.
 pub(super) fn device_probes(sizes: &Sizes) -> Vec<Probe> {
     let mut probes = call_probes();
     probes.extend(chain_probes());
@@ -119,13 +120,13 @@ pub(super) fn device_probes(sizes: &Sizes) -> Vec<Probe> {
     probes
 }
 
-/// How many kernels in a row each have a part of their own: as many as find what they read in
-/// the device's cache, where copies left it, and room for what they write.
+/// How many kernels run in a row, each on a part of its own. There are as many as find
+/// their input in the device's cache, where copies left it, with room for their output.
 fn parts(elements: u64) -> Counts {
     if elements <= 1 << 18 { Counts::Both(2, 10) } else { Counts::Both(1, 3) }
 }
 
-/// Everything that needs the CPU's attention: staging, twins, memory management.
+/// The probes that need the CPU: pageable copies, twins, memory management.
 pub(super) fn host_probes(sizes: &Sizes, threads: usize) -> Vec<Probe> {
     let mut probes = Vec::new();
     for direction in Direction::BOTH {
@@ -145,7 +146,7 @@ pub(super) fn host_probes(sizes: &Sizes, threads: usize) -> Vec<Probe> {
             probes.push(twin(variant, elements, Bytes::ZERO));
         }
         for elements in coarse {
-            // A larger run is around its own data wherever it is said to be.
+            // A larger run goes round its own data, whatever footprint is asked for.
             if Bytes::new(variant.bytes(elements)) < SHARED_FOOTPRINT {
                 probes.push(twin(variant, elements, SHARED_FOOTPRINT));
             }
@@ -175,8 +176,8 @@ pub(super) fn host_probes(sizes: &Sizes, threads: usize) -> Vec<Probe> {
     probes
 }
 
-/// Copies of pageable memory that are not taken along at once, and find something in the
-/// caches of their core only if little else was used in between.
+/// Pageable copies that the driver does not take along with the call, and that find their
+/// data in the core's own caches only if little else was used in between.
 const LEAVES_CORE: Range<Bytes> = Bytes::kib(65)..MOST_OF_ONE_CORE;
 
 fn memory_probes(sizes: &Sizes) -> Vec<Probe> {
@@ -210,7 +211,7 @@ fn memory_probes(sizes: &Sizes) -> Vec<Probe> {
     probes
 }
 
-/// Managed memory, up to so much of it.
+/// The probes of managed memory, up to `most` bytes of it.
 pub(super) fn managed_probes(sizes: &Sizes, most: Bytes) -> Vec<Probe> {
     let fits = |probe: &Probe| match probe.quantities[0] {
         Quantity::Transfer { bytes, .. } => bytes <= most,
@@ -222,7 +223,7 @@ pub(super) fn managed_probes(sizes: &Sizes, most: Bytes) -> Vec<Probe> {
 
 fn transfers(sizes: &Sizes, path: TransferPath) -> Vec<Probe> {
     let counts = match path {
-        // Once at a time: pages that have moved must be moved back.
+        // Once per sample, because pages that have moved must be moved back.
         TransferPath::ManagedFault
         | TransferPath::ManagedPrefetchIn
         | TransferPath::ManagedPrefetchOut => Counts::Once,
@@ -250,16 +251,16 @@ fn staged(direction: Direction, bytes: Bytes, footprint: Bytes) -> Probe {
     Probe { quantities: vec![quantity(false), quantity(true)], counts: Counts::Once }
 }
 
-/// How many arrays a kernel goes along.
+/// How many arrays a kernel reads and writes element by element.
 pub(super) fn arrays(variant: Variant) -> u64 {
     variant.kernel.bytes_per_element() / 4
 }
 
-/// Going round `footprint`, or over the same data again and again if that is more.
+/// A twin that goes round `footprint`, or round its own data if that is more.
 fn twin(variant: Variant, elements: u64, footprint: Bytes) -> Probe {
     let footprint = footprint.max(Bytes::new(variant.bytes(elements)));
-    // A team that is left alone for a moment goes to sleep, and a plan does not
-    // leave it alone: small runs are measured many at a time.
+    // A team that is left alone for a moment goes to sleep, which does not happen in a
+    // plan. So small runs are measured many at a time.
     let flops = variant.kernel.flops_per_element(&variant.arguments());
     let work = elements * (4 + flops as u64 / 16);
     let count = ((1 << 25) / work).clamp(1, 64);
@@ -281,7 +282,7 @@ fn call_probes() -> Vec<Probe> {
     };
     let calls = calls.into_iter().chain([Multiply, Transform].into_iter().filter(is_supported));
     let call = |call| one(Quantity::Call { call }, Counts::Of(32));
-    // On an idle device each is taken alone: nothing follows it.
+    // On an idle device, each call is timed alone: nothing follows it.
     let alone = [Launch, CopyIn, CopyOut, Clear, Record, Wait, Synchronize];
     let idle = |call| one(Quantity::IdleCall { call }, Counts::Of(16));
     fn in_turn(one_stream: bool, of: &[(TimedCall, usize)]) -> impl Iterator<Item = Quantity> {
@@ -298,8 +299,8 @@ fn call_probes() -> Vec<Probe> {
     calls.map(call).chain(alone.map(idle)).chain([in_turn, beside]).collect()
 }
 
-/// Trips of operations of several sizes: alone, to see where small copies change
-/// their ways, and with another behind them, to see when that one starts.
+/// Trips of operations of several sizes: alone, to see where small copies change their
+/// mechanism, and with another operation behind them, to see when that one starts.
 fn trip_probes(sizes: &Sizes) -> Vec<Probe> {
     use Link::{CopyIn as I, CopyOut as O, Kernel as K};
     let mut probes = Vec::new();
@@ -328,20 +329,20 @@ fn late_trip((first, size): (Link, u64), next: Link) -> Probe {
     Probe { quantities: TripPart::all(true).iter().map(quantity).collect(), counts: Counts::Once }
 }
 
-/// Copies of this size are still under way when the next operation is there.
+/// Copies from this size on are still under way when the next operation arrives.
 const LONG_TRIP: Bytes = Bytes::kib(32);
 
-/// And copies of this size when it comes late; smaller ones would be over. (Commands for kernels
-/// take as long whether the data has just begun to come or has come for a while; those for copies
-/// to the host do not.)
+/// Copies from this size on are still under way when the next operation comes late.
+/// (Commands for kernels take equally long whether the data has just begun to arrive or
+/// has been arriving for a while; those for copies to the host do not.)
 const LATE_TRIP: Bytes = Bytes::kib(512);
 
-/// Nodes of the graphs whose calls are timed: what each node costs, and what the
-/// graph costs besides.
+/// Nodes of the graphs whose calls are timed, to separate what each node costs from what
+/// the graph costs besides.
 const NODES: [u64; 3] = [3, 24, 96];
 
-/// First nodes of graphs of one and of two: bytes of copies in and out, degrees of
-/// polynomials. All but the smallest outlast the arrival of what is behind them.
+/// Sizes of the first node in graphs of one and of two nodes: bytes of copies in and out,
+/// degrees of polynomials. All but the smallest still run when the next node arrives.
 const NODE_SIZES: [&[u64]; 3] = [NODE_COPIES, NODE_COPIES, &[1024, 4096]];
 const NODE_COPIES: &[u64] = &[32 << 10, 256 << 10, 512 << 10];
 
@@ -374,7 +375,7 @@ fn graph_probes() -> Vec<Probe> {
     probes
 }
 
-/// Operations one after the other: of one kind, of two, and of several streams.
+/// Dependent operations in a row: of one kind, of two kinds, and across several streams.
 fn chain_probes() -> Vec<Probe> {
     use Link::{CopyIn as I, CopyOut as O, Kernel as K};
     let mut probes = Vec::new();

@@ -1,4 +1,4 @@
-//! What the measurements are made with: memory, streams, events, a clock.
+//! The measurement context: the memory, streams, events and clock that measurements use.
 
 use super::probes::{LARGEST, MOST_STREAMS, POOL};
 use super::several::Member;
@@ -15,32 +15,35 @@ use std::time::Instant;
 
 use super::run::CalibrateError;
 
-/// Events that only order, for chains across streams.
+/// Ordering events, for chains across streams.
 const ORDERING_EVENTS: usize = 128;
-/// Streams to choose from, and how many are made from one of them to the next. What the
-/// driver keeps for some twenty streams that are made one after the other lies together in
-/// the device's memory, near to where it is needed or far: on an H200, kernels that follow
-/// each other take 1.42 to 1.49 us each in a near one and 1.53 to 1.63 in a far one, always
-/// the same in one stream.
+/// `PLACES` is the number of streams that measurements choose from. They are
+/// `SIDE_BY_SIDE` apart in creation order. The driver allocates what it keeps for some
+/// twenty consecutive streams together in device memory, near to where it is needed or
+/// far from it. On an H200, kernels in a row take 1.42 to 1.49 us each in a near stream
+/// and 1.53 to 1.63 us in a far one, always the same in one stream.
 const PLACES: usize = 24;
 const SIDE_BY_SIDE: usize = 23;
-/// The driver deals streams out to eight channels in turn, and those of one measurement, up
-/// to eight in a row, are not to share any.
+/// The driver deals streams out to eight channels in turn. The streams of one measurement
+/// are up to eight in a row, and no two of them may share a channel.
 const _: () = assert!(PLACES.is_multiple_of(MOST_STREAMS) && SIDE_BY_SIDE % 2 == 1);
-/// Room for what the blocks of a reduction combine. Each kernel has its own: a
-/// sum leaves parts behind where a histogram must find zeros.
+/// Workspace of one reduction kernel. Each kernel has its own: a sum leaves partial
+/// results where a histogram needs zeros.
 const WORKSPACE: Bytes = Bytes::kib(32);
 
-/// Pools, what is registered or write-combined, and pinned memory for both directions.
+/// Host memory of a context: the pools, the registered and the write-combined memory, and
+/// pinned memory for both directions.
 const HOST_MEMORY: Bytes =
     Bytes::new(POOL.get() * (Kernel::MOST_INPUTS as u64 + 1) + 4 * LARGEST.get());
 
+/// What measurements are made with: a measurement context. It holds all memory, streams
+/// and events, which are created once and reused by every probe.
 pub(super) struct Rig<'d> {
     pub device: &'d Device,
     pub team: &'d Team,
-    /// The calling thread alone.
+    /// A team of the calling thread alone.
     pub one_thread: Team,
-    /// One in each of [`PLACES`]; the next sample begins with the first.
+    /// One stream in each of [`PLACES`]; the next sample uses them from the first one on.
     pub streams: Vec<Stream>,
     /// Which place comes first now, and how often that has changed.
     place: usize,
@@ -48,30 +51,36 @@ pub(super) struct Rig<'d> {
     pub marks: [Event; 4],
     pub ordering: Vec<Event>,
     pub blocker: Blocker,
-    /// Page-locked memory to copy from and to.
+    /// Pinned memory to copy from and to, one buffer for each direction.
     pub pinned: [PinnedMemory; 2],
-    /// Memory that was touched and then registered, for comparison.
+    /// Keeps `registered` pinned. It was touched before it was registered.
     _registration: Registration,
     pub registered: PageMemory,
-    /// Made when something first needs it.
+    /// Created when first needed.
     pub combined: Option<PinnedMemory>,
     pub managed: Option<ManagedMemory>,
-    /// Inputs and an output.
+    /// Device arrays: a kernel's inputs and its output.
     pub arrays: [DeviceMemory; Kernel::MOST_INPUTS + 1],
     pub workspace: DeviceMemory,
-    /// The GPUs that are calibrated together, this one first; none if it is alone.
+    /// The GPUs that are calibrated together, this one first; empty if it is calibrated
+    /// alone.
     pub members: Vec<Member<'d>>,
-    /// Inputs and an output on the host, pageable and touched.
+    /// A kernel's inputs and its output on the host: pageable memory that has been
+    /// touched.
     pub pools: [PageMemory; Kernel::MOST_INPUTS + 1],
-    /// Counts samples, to go round memory.
+    /// Counts samples. Each sample uses the next windows of the memory.
     pub turn: u64,
-    /// Where the thread is that issues calls, as in a run of a plan.
+    /// Pins the issuing thread to a CPU, as a run of a plan does.
     pub cpu: OneCpu,
 }
 
 impl<'d> Rig<'d> {
+    /// Creates everything, fills the memory with random data and runs every kernel once.
+    ///
+    /// # Errors
+    /// If there is too little host memory, or a device or the system refuses something.
     pub fn new(device: &'d Device, team: &'d Team, devices: usize) -> Result<Self, CalibrateError> {
-        // Whoever takes the last page may be stopped by the system, without a word.
+        // Check first: the system may kill, without a word, whoever takes the last page.
         let others = if devices > 1 { 2 * devices as u64 } else { 0 };
         let needs = HOST_MEMORY + LARGEST * others;
         if let Some(has) = available_memory().filter(|&has| has < needs) {
@@ -84,7 +93,7 @@ impl<'d> Rig<'d> {
         let array = || DeviceMemory::new(device, LARGEST);
         let mut registered = PageMemory::new(LARGEST)?;
         team.fill_random(registered.as_mut_slice(), 1);
-        // SAFETY: the registration is dropped before the memory: field order.
+        // SAFETY: the registration is dropped before the memory, as fields drop in order.
         let registration = unsafe { Registration::new(device, registered.as_mut_ptr(), LARGEST)? };
         let pool = || PageMemory::new(POOL);
         let mut pools = [pool()?, pool()?, pool()?, pool()?];
@@ -103,7 +112,8 @@ impl<'d> Rig<'d> {
             ordering: ordering.collect::<Result<_, _>>()?,
             blocker: Blocker::new(device)?,
             pinned: [pinned()?, pinned()?],
-            // In this order: cut off below, what comes later is dropped first.
+            // In this order: if a step below fails, what was created later is dropped
+            // first.
             registered,
             _registration: registration,
             combined: None,
@@ -120,12 +130,14 @@ impl<'d> Rig<'d> {
         Ok(rig)
     }
 
-    /// Random data on the devices, and on the host in what is copied to them: zeros can be faster
-    /// than what users have, or slower, as where all that a histogram counts is in one bin.
+    /// Fills the device arrays and the pinned memory with random data. Zeros can be
+    /// faster than users' data, or slower: in a histogram they would all fall into one
+    /// bin.
     fn fill(&self) -> Result<(), GpuError> {
         let random = self.registered.as_ptr();
         let fill = |stream: &Stream, arrays: &[DeviceMemory], pinned: &[PinnedMemory; 2]| {
-            // SAFETY: all are of the largest size and outlive the copies.
+            // SAFETY: all memory has the largest size and outlives the copies, which are
+            // waited for.
             unsafe {
                 for array in arrays {
                     stream.copy_in(random, array.address(), LARGEST)?;
@@ -143,26 +155,27 @@ impl<'d> Rig<'d> {
         self.device.make_current()?;
         let stream = &self.streams[0];
         fill(stream, &self.arrays, &self.pinned)?;
-        // SAFETY: the workspace is of that size.
+        // SAFETY: the workspace is that long and outlives the call, which is waited for.
         unsafe { stream.clear(self.workspace.address(), self.workspace.bytes())? };
         stream.synchronize()
     }
 
-    /// Runs every kernel once: a first launch may load code, which can wait
-    /// for the device, and a held stream would never let it go on.
+    /// Runs every kernel once. A first launch may load code, which can wait for the
+    /// device; on a held stream it would wait for ever.
     fn load_kernels(&self) -> Result<(), GpuError> {
         for kernel in Kernel::ALL.into_iter().filter(|&kernel| supports(kernel).is_ok()) {
             let extent = kernel.extent().map_or(0, |extent| extent.default);
             let variant = Variant { kernel, extent };
             let launch = self.launch_of(variant, kernel.grain(&variant.arguments()))?;
-            // SAFETY: the arrays are larger and outlive the wait.
+            // SAFETY: the arrays are larger, and they outlive the launch, which is waited
+            // for.
             unsafe { self.streams[0].launch(&launch)? };
         }
         self.streams[0].synchronize()
     }
 
-    /// Takes one sample: the times of `count` repetitions, one for each of the
-    /// probe's quantities.
+    /// Takes one sample of a probe: the times of `count` repetitions, one time for each
+    /// of its quantities.
     pub fn sample(&mut self, what: &Quantity, count: u64) -> Result<Vec<Span>, CalibrateError> {
         self.turn += 1;
         if !stays(what) {
@@ -179,7 +192,7 @@ impl<'d> Rig<'d> {
             &Quantity::GraphRows { kernels, waits, awaited } => {
                 vec![self.graph_rows(kernels, (waits, awaited), count)?]
             }
-            Quantity::HandOver { .. } => unreachable!("only tables have it"),
+            Quantity::HandOver { .. } => unreachable!("only tables have hand-overs"),
             &Quantity::Rotation { direction, bytes, streams, in_graph } => {
                 vec![self.rotation((direction, bytes), streams, in_graph, count)?]
             }
@@ -238,8 +251,8 @@ impl<'d> Rig<'d> {
         })
     }
 
-    /// A plan's streams are new ones, and which channels of the device they come to lie
-    /// on, and where, is not the plan's to choose.
+    /// Rotates to other streams. A plan uses new streams, and cannot choose which
+    /// channels and which device memory they get, so measurements have to sample these.
     pub fn change_streams(&mut self, what: &Quantity) {
         let among = match what {
             Quantity::Kernel { variant, .. } if variant.kernel.library().is_some() => MOST_STREAMS,
@@ -252,12 +265,12 @@ impl<'d> Rig<'d> {
         self.streams.rotate_left(self.place);
     }
 
-    /// A kernel on the rig's arrays.
+    /// A launch of a kernel on the context's arrays.
     pub fn launch_of(&self, variant: Variant, elements: u64) -> Result<Launch, GpuError> {
         self.launch_at(variant, elements, Bytes::ZERO)
     }
 
-    /// The same on what lies so far into each of them.
+    /// A launch of a kernel on the part of each array that starts at `offset`.
     pub fn launch_at(
         &self,
         variant: Variant,
@@ -270,14 +283,14 @@ impl<'d> Rig<'d> {
         Launch::new(self.device, kernel, &[x, y, z], (out, workspace), (elements, elements, 0))
     }
 
-    /// What the links of a chain are.
+    /// The operations of a chain: short ones, or long ones.
     pub fn piece(&self, long: bool) -> Result<Piece, GpuError> {
         let (variant, elements) = if long { LONG_KERNEL } else { SHORT_KERNEL };
         let bytes = if long { LONG_COPY } else { SHORT_COPY };
         Ok(Piece { kernel: self.launch_of(variant, elements)?, bytes })
     }
 
-    /// Times on the device what `issue` puts into the first stream while it is held.
+    /// Times, on the device, what `issue` puts into the first stream while that is held.
     pub fn held(
         &mut self,
         issue: impl FnOnce(&Self) -> Result<(), GpuError>,
@@ -291,8 +304,8 @@ impl<'d> Rig<'d> {
         self.marks[1].since(&self.marks[0])
     }
 
-    /// Where in a pool of `pool` bytes this sample's window of `bytes` starts,
-    /// in elements: the next place each time, round and round.
+    /// Where window `index` of `bytes` starts in a pool of `pool` bytes, counted in
+    /// elements. Consecutive indices go round the pool.
     pub fn window(&self, pool: Bytes, bytes: Bytes, index: u64) -> usize {
         let places = (pool.get() / bytes.get().max(64)).max(1);
         let start = (index % places) * bytes.get().max(64);
@@ -300,7 +313,7 @@ impl<'d> Rig<'d> {
     }
 }
 
-/// The kernel and the size of the copies in a chain.
+/// The kernel and the copy size of a chain's operations.
 pub(super) struct Piece {
     pub kernel: Launch,
     pub bytes: Bytes,
@@ -313,16 +326,17 @@ pub(super) fn clocked<T, E>(work: impl FnOnce() -> Result<T, E>) -> Result<Span,
     Ok(start.elapsed().into())
 }
 
-/// The place that comes first after so many changes: one farther each time, and one more
-/// after each round, so that whatever has every second change comes to all places as well.
+/// The place that comes first after `changes` changes. It advances by one each time, and
+/// by one more after each round, so that a quantity with every second change also gets to
+/// all places.
 const fn place(changes: usize, among: usize) -> usize {
     (changes + changes / among) % among
 }
 
-/// Whether a sample is taken in the streams of the one before. On an H200, an engine that
-/// comes to another channel than it was at last takes half a microsecond longer, and the
-/// driver's calls a twentieth; a plan comes back to where it was. (What copies of several
-/// streams pay, taken in turn, is measured as such: [`Quantity::Rotation`].)
+/// Whether a sample reuses the streams of the one before. On an H200, an engine that
+/// switches to another channel takes half a microsecond longer, and the driver's calls a
+/// twentieth; a plan stays in the streams that it has. (What copies pay for several
+/// streams used in turn is measured separately: [`Quantity::Rotation`].)
 const fn stays(what: &Quantity) -> bool {
     matches!(
         what,
@@ -341,7 +355,8 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// Rows of few and of many take turns.
+    /// Quantities with few and with many samples between changes must all get to every
+    /// place.
     #[test]
     fn whoever_has_every_so_many_changes_comes_to_all_places() {
         for among in [MOST_STREAMS, PLACES] {

@@ -1,4 +1,4 @@
-//! Carrying the list out: order, warm-up and when to stop.
+//! Carrying out a calibration: its order, warm-up, and when each measurement stops.
 
 use super::course::{Course, OtherCourse, visits};
 use super::probes::{Counts, POOL, Probe};
@@ -27,36 +27,38 @@ pub enum CalibrateError {
     #[error(transparent)]
     OtherCourse(#[from] OtherCourse),
     #[error(
-        "calibrating takes {needs} of host memory and {has} can be had: end what else takes \
-         memory, or raise the limit of the container or the batch system"
+        "calibrating needs {needs} of host memory, but only {has} is available: end what else \
+         uses memory, or raise the limit of the container or the batch system"
     )]
     LittleMemory { needs: Bytes, has: Bytes },
-    #[error("of the GPUs that are calibrated together: {0}; `--gpus 1` leaves the others out")]
+    #[error("while preparing several GPUs: {0}; `--gpus 1` leaves the others out")]
     Several(GpuError),
     #[error("interrupted after {done} of {total} probes")]
     Interrupted { done: usize, total: usize },
 }
 
-/// How far a calibration has come.
+/// Told how far a calibration has come, and asked whether to go on.
 pub trait Progress {
-    /// `done` of `total` probes are measured, of a pass perhaps all; whether to go on.
+    /// `done` of `total` probes are measured, over all passes. Breaking ends the
+    /// calibration after the current probe.
     fn advance(&mut self, done: usize, total: usize) -> ControlFlow<()>;
 }
 
-/// How much time things get in a pass.
+/// Time limits of a pass and of its measurements.
 struct Patience {
     extent: Extent,
-    /// For one measurement, after which it stops where it is. What the CPU and its
-    /// memory do varies more, and in longer waves, than what a device does: it is
-    /// better measured several times than for long.
+    /// The time limit of one measurement: of device work, and of host work. Host work
+    /// varies more and in longer waves, so it is better measured several times than for
+    /// long.
     device: Duration,
     host: Duration,
-    /// Samples of the host's part even so.
+    /// Samples that host work gets at least, even beyond its time limit.
     fewest: usize,
-    /// Before the first sample that counts, for the CPU's threads to wake up.
+    /// The least warm-up before the first sample that counts, for the CPU's threads to
+    /// wake up.
     least_warm_up: Duration,
-    /// For a team, and for one thread, to go round a footprint until caches hold
-    /// what they will hold.
+    /// The most warm-up, in which a team or one thread goes round a footprint until the
+    /// caches hold what they will hold.
     team_warm_up: Duration,
     thread_warm_up: Duration,
 }
@@ -79,15 +81,15 @@ impl Patience {
     }
 }
 
-/// A chain measured by its duration lasts about this long.
+/// About how long a chain lasts whose repetitions are chosen by its duration.
 const CHAIN: Span = Span::from_millis(2);
 
-/// Measures what of a pass of the course is not in the samples yet, writing as it goes.
-/// Of the passes before it, everything is.
+/// Measures whatever `pass` of the course is not in the samples yet, and writes each
+/// measurement as it comes. All passes before it must be complete.
 ///
 /// # Errors
-/// If the samples are not of this calibration, the device fails, the samples
-/// cannot be written, or it is told to stop; what was written until then is usable.
+/// If the samples belong to another calibration, a device fails, the samples cannot be
+/// written, or `progress` breaks. What was written until then stays usable.
 pub fn calibrate<W: Write>(
     device: &Device,
     team: &Team,
@@ -114,10 +116,12 @@ pub fn calibrate<W: Write>(
         samples.conditions.push(condition);
         Ok::<_, CalibrateError>(())
     };
-    // Made anew: where memory lies is drawn again, as for another calibration.
+    // A new context for each pass: memory is placed anew, as another calibration would
+    // find it.
     let mut rig = Rig::new(device, team, samples.machine.devices)?;
     warm_up(&mut rig)?;
-    // Some devices lower their clocks when they have nothing to do: usual is what they have now.
+    // Some devices lower their clocks when idle, so the usual state is read after the
+    // warm-up.
     let mut watch = Watch::new(device);
     note(&mut samples, recorder, &watch)?;
     for probe in left {
@@ -136,7 +140,7 @@ pub fn calibrate<W: Write>(
     Ok(samples)
 }
 
-/// Brings clocks up: an idle device runs at a fraction of its speed.
+/// Brings the clocks up: an idle device runs at a fraction of its speed.
 fn warm_up(rig: &mut Rig<'_>) -> Result<(), CalibrateError> {
     let start = Instant::now();
     let variant = Variant { kernel: Kernel::Polynomial, extent: 256 };
@@ -146,7 +150,7 @@ fn warm_up(rig: &mut Rig<'_>) -> Result<(), CalibrateError> {
     Ok(())
 }
 
-/// All measurements of a probe: one for each quantity and count.
+/// Takes all measurements of a probe: one for each quantity and count.
 fn measure(
     rig: &mut Rig<'_>,
     probe: &Probe,
@@ -154,7 +158,8 @@ fn measure(
     before: &Samples,
 ) -> Result<Vec<Measurement>, CalibrateError> {
     let what = &probe.quantities[0];
-    // A plan may be issued from any CPU, and calls differ from one to another.
+    // A plan may be issued from any CPU, and calls cost differently from one CPU to the
+    // next.
     if what.doer() == Doer::OneThread {
         rig.cpu.choose();
     } else {
@@ -164,7 +169,7 @@ fn measure(
     if matches!(what, Quantity::Setup { step: SetupStep::Context })
         && !ExtraContext::is_allowed(rig.device)?
     {
-        // It stays unknown, and all else is measured.
+        // The quantity stays unknown; everything else is measured.
         return Ok(vec![Measurement::new(what.clone(), 1, Vec::new(), Stop::Capped)]);
     }
     let counts = match probe.counts {
@@ -174,13 +179,14 @@ fn measure(
         Counts::ByDuration => {
             let one = rig.sample(what, 2)?.first().map_or(1, |span| span.nanos() / 2).max(1);
             let now = 2 + (CHAIN.nanos() / one).clamp(2, 32);
-            // As at the visit before, for times of the same thing.
+            // Use the count of earlier visits, so that their samples measure the same
+            // thing.
             let visits = before.measurements.iter().filter(|one| one.quantity == *what);
             vec![2, visits.map(|one| one.count).max().unwrap_or(now)]
         }
     };
-    // Untimed: whatever is set up at a first use, and a CPU's last-level cache,
-    // which takes many passes to learn what is worth keeping.
+    // Untimed warm-up. It covers what is set up at a first use, and a CPU's last-level
+    // cache, which takes many rounds to settle on what to keep.
     let start = Instant::now();
     let (least, most, samples) = patience.warm_up_of(what, counts[0]);
     for taken in 0.. {
@@ -204,15 +210,15 @@ fn measure(
     Ok(keys.zip(taken.times.into_iter().zip(taken.beside)).map(measurement).collect())
 }
 
-/// The samples of each quantity and count.
+/// The samples of each quantity and count, in the probe's order.
 #[derive(Default)]
 struct Taken {
     times: Vec<Vec<Span>>,
-    /// Those during which something else used the core.
+    /// Samples during which something else used the core.
     beside: Vec<Vec<Span>>,
 }
 
-/// Samples until there is a reason to stop.
+/// Takes samples until there is a reason to stop.
 fn sampled(
     rig: &mut Rig<'_>,
     what: &Quantity,
@@ -229,7 +235,7 @@ fn sampled(
     let start = Instant::now();
     loop {
         if needs_core && rig.cpu.settle() {
-            // Its caches know nothing of this yet.
+            // The new CPU's caches are cold, so one sample does not count.
             sample(rig)?;
         }
         let spans = sample(rig)?;
@@ -252,29 +258,29 @@ fn sampled(
     }
 }
 
-/// On a CPU that they come to anew, calls take 3% longer for a millisecond.
+/// After the thread moves to another CPU, calls take 3% longer for about a millisecond.
 const CALLS_WARM_UP: Duration = Duration::from_millis(2);
 
-/// Threads that have slept share cores for a while: plans on the CPU of 7 to 15 us took an eighth
-/// longer behind one millisecond than behind three.
+/// Threads that have slept share cores for a while. CPU plans of 7 to 15 us took an
+/// eighth longer after one millisecond of warm-up than after three.
 const TEAM_WAKES: Duration = Duration::from_millis(3);
 
-/// To pin or touch them takes tens of milliseconds.
+/// From here on, pinning or touching memory takes tens of milliseconds.
 const MANY_PAGES: Bytes = Bytes::mib(64);
 
-/// Rounds through a footprint after which caches hold what they will hold.
+/// Rounds through a footprint after which the caches hold what they will hold.
 const ROUNDS_TO_LEARN: u64 = 20;
 
 impl Patience {
-    /// The least and the most time, and the number of samples in between, before
-    /// the first that counts.
+    /// The warm-up before the first sample that counts: the least time, the most time,
+    /// and the number of samples to take within these.
     fn warm_up_of(&self, what: &Quantity, count: u64) -> (Duration, Duration, u64) {
         let rounds = |footprint: Bytes, bytes: Bytes| {
             (ROUNDS_TO_LEARN * footprint.get()).div_ceil(bytes.get().max(1))
         };
         let least = self.least_warm_up / visits(what, self.extent) as u32;
         match what {
-            // Nothing of the largest footprint stays: there is nothing to learn.
+            // No cache keeps any of the largest footprint, so there is nothing to warm.
             Quantity::Staged { footprint, .. } | Quantity::Twin { footprint, .. }
                 if *footprint >= POOL =>
             {
@@ -291,11 +297,11 @@ impl Patience {
             Quantity::Call { .. } | Quantity::CallInTurn { .. } | Quantity::LaunchBeside { .. } => {
                 (CALLS_WARM_UP, Duration::MAX, 1)
             }
-            // What is set up at a first use is nothing beside as many pages.
+            // Beside that many pages, what is set up at a first use does not matter.
             Quantity::Memory { work, bytes } if *bytes >= MANY_PAGES && takes_pages(*work) => {
                 (Duration::ZERO, Duration::ZERO, 0)
             }
-            // The device has been opened, and its modules loaded, before.
+            // The device was opened, and its module loaded, before.
             Quantity::Setup { step: SetupStep::Context | SetupStep::Module } => {
                 (Duration::ZERO, Duration::ZERO, 0)
             }
@@ -303,7 +309,8 @@ impl Patience {
         }
     }
 
-    /// The time after which a measurement stops, and the samples it takes even so.
+    /// The time after which a measurement stops, and the samples that it takes in any
+    /// case.
     fn limits(&self, what: &Quantity) -> (Duration, usize) {
         let visits = visits(what, self.extent);
         let [device, host] = [self.device, self.host].map(|limit| limit / visits as u32);
@@ -315,25 +322,25 @@ impl Patience {
             | Quantity::Setup { step: SetupStep::Stream | SetupStep::Event } => {
                 (self.device / 2, 5)
             }
-            // Many of them, and a line or a staircase through all.
+            // There are many of these, and a line or a staircase is fitted through all.
             Quantity::Trip { .. } | Quantity::LateTrip { .. } => (device / 4, 5),
-            // They repeat themselves within a thousandth.
+            // These repeat within a thousandth.
             Quantity::Kernel { .. } => (device / 12, 5),
-            // Each is a mean over some forty kernels.
+            // Each of these is a mean over some forty kernels.
             Quantity::Polled { .. } => (device / 2, 5),
-            // A difference of a tenth of a kernel or a copy, or more.
+            // These are differences of a tenth of a kernel or a copy, or more.
             Quantity::CopyBesideKernels { .. }
             | Quantity::JustCopied { .. }
             | Quantity::KernelAround { .. } => (device / 8, 5),
-            // A context takes a quarter of a second.
+            // Creating a context takes a quarter of a second.
             Quantity::Setup { step: SetupStep::Context } => (self.device, 1),
             Quantity::Setup { .. } => (self.device, 2),
-            // 128 MiB take a sixteenth of a second to pin.
+            // Pinning 128 MiB takes a sixteenth of a second.
             Quantity::Memory { .. } => (self.device / 2, 3),
             Quantity::Staged { .. } | Quantity::Twin { .. } | Quantity::Handed { .. } => {
                 (host, self.fewest.div_ceil(visits))
             }
-            // The best of their moments count, too.
+            // The fit also uses the best moments of these, so they need more time.
             Quantity::Shared { .. } if what.is_of_rate() => (2 * device, 3),
             _ if what.is_of_rate() => (device, 5_usize.div_ceil(visits)),
             _ => (device, 5),
@@ -341,7 +348,7 @@ impl Patience {
     }
 }
 
-/// Whether it goes page by page of the host's memory.
+/// Whether the work goes through host memory page by page.
 const fn takes_pages(work: MemoryWork) -> bool {
     !matches!(work, MemoryWork::DeviceAllocate | MemoryWork::DeviceFree) && !is_of_combined(work)
 }
@@ -351,10 +358,10 @@ const fn is_of_combined(work: MemoryWork) -> bool {
     matches!(work, CombinedRead | CombinedReadTeam | CombinedWrite | CombinedWriteTeam)
 }
 
-/// Describes the machine under the calibration of so many of its GPUs.
+/// Describes the machine for a calibration of `devices` of its GPUs.
 ///
 /// # Errors
-/// If a device does not answer, or there are fewer.
+/// If a device does not answer, or there are fewer than `devices`.
 pub fn provenance(
     device: &Device,
     team: &Team,

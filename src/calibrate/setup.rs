@@ -1,4 +1,4 @@
-//! Making what a plan needs before it can run.
+//! Creating what a plan needs before it can run.
 
 use super::rig::{Rig, clocked};
 use crate::gpu::{Event, ExtraContext, ExtraModule, GpuError, Stream};
@@ -6,7 +6,7 @@ use crate::samples::SetupStep;
 use crate::units::Span;
 
 impl Rig<'_> {
-    /// Time of making `count` of something; they are given back untimed.
+    /// Time of creating `count` of something. Destroying them is not timed.
     pub fn setup(&mut self, step: SetupStep, count: u64) -> Result<Span, GpuError> {
         let device = self.device;
         match step {

@@ -7,13 +7,13 @@ use crate::plan::{DeviceId, Direction};
 use crate::samples::{Extent, LONG_COPY, LONG_KERNEL, Link, Provenance, Quantity, TimedCall};
 use crate::units::{Bytes, Span};
 
-/// So many GPUs are calibrated together at most.
+/// The most GPUs that are calibrated together.
 pub const MOST_DEVICES: usize = 8;
 
-/// Copies by which GPUs are compared.
+/// The size of the copies by which GPUs are compared.
 const COMPARED: Bytes = Bytes::mib(64);
 
-/// What is measured where several GPUs are calibrated: nothing where there is one.
+/// The probes of several GPUs; none where a single one is calibrated.
 pub(super) fn probes(machine: &Provenance) -> Vec<Probe> {
     if machine.devices < 2 {
         return Vec::new();
@@ -52,8 +52,9 @@ fn compared() -> [Quantity; 3] {
     [copy(Direction::HostToDevice), copy(Direction::DeviceToHost), kernel]
 }
 
-/// Calls, and what comes before and after copies between GPUs. Where these go through
-/// the host, no plan with them is predicted.
+/// The calls, and the order of copies between GPUs and their neighbours. Where such
+/// copies go through the host (not `direct`), no plan with them is predicted, so little
+/// is measured.
 fn order_probes(direct: bool) -> Vec<Probe> {
     use Link::{CopyIn as I, CopyOut as O, Kernel as K, PeerCopy as P};
     let call = |call| one(Quantity::Call { call }, Counts::Of(32));
@@ -77,11 +78,11 @@ fn order_probes(direct: bool) -> Vec<Probe> {
     probes
 }
 
-/// Copies between two GPUs, each way alone and both at once.
+/// Copies between two GPUs, each way alone and both ways at once.
 fn peer_probes([one_end, other]: [DeviceId; 2], direct: bool, quick: bool) -> Vec<Probe> {
     let ways = [[one_end, other], [other, one_end]];
     let powers: &[u32] = match (direct, quick) {
-        // No plan with such copies is predicted: what they cost is to be seen, no more.
+        // No plan with such copies is predicted. These only show what they cost.
         (false, _) => &[12, 20, 28],
         (true, true) => &[12, 18, 24, 28],
         (true, false) => &[2, 12, 14, 16, 18, 20, 22, 24, 26, 28],
@@ -105,23 +106,24 @@ fn peer_probes([one_end, other]: [DeviceId; 2], direct: bool, quick: bool) -> Ve
     probes
 }
 
-/// The stream of a GPU for copies to others, behind one for each direction.
+/// Index of a GPU's stream for copies to others. It follows those of the two directions.
 const ONWARD: usize = 2;
 
-/// One of several GPUs, with what is measured on it.
+/// One of several GPUs, with what measurements use on it.
 pub(super) struct Member<'d> {
     pub device: &'d Device,
     pub streams: [Stream; 3],
-    /// Before and after what each of the streams does.
+    /// Events before and after the work of each stream.
     marks: [[Event; 2]; 3],
-    /// To copy from and to; every GPU has other memory.
+    /// Pinned memory to copy from and to. Every GPU has its own.
     pub pinned: [PinnedMemory; 2],
     pub arrays: [DeviceMemory; 2],
     kernel: Launch,
 }
 
 impl<'d> Member<'d> {
-    /// The first GPU and the others; none of them where only one is calibrated.
+    /// The GPUs that are calibrated together, the first one first. Empty where a single
+    /// one is calibrated.
     pub fn all(first: &'d Device, devices: usize) -> Result<Vec<Self>, GpuError> {
         if devices < 2 {
             return Ok(Vec::new());
@@ -157,14 +159,15 @@ impl<'d> Member<'d> {
         })
     }
 
-    /// A first use may load code or map memory, which waits for devices, and a held
-    /// stream would never let it go on.
+    /// Uses everything once. A first use may load code or map memory, which waits for
+    /// devices; on a held stream it would wait for ever.
     fn use_once(&self, members: &[Self]) -> Result<(), GpuError> {
         self.device.make_current()?;
         for direction in Direction::BOTH {
             self.copy(direction, LARGEST, 0)?;
         }
-        // SAFETY: the arrays are larger and outlive the wait.
+        // SAFETY: the arrays are larger, and they outlive the launch, which is waited
+        // for.
         unsafe { self.streams[0].launch(&self.kernel)? };
         for other in members.iter().filter(|other| !std::ptr::eq(*other, self)) {
             self.copy_to(other, LONG_COPY, 0)?;
@@ -172,12 +175,13 @@ impl<'d> Member<'d> {
         self.streams.iter().try_for_each(Stream::synchronize)
     }
 
-    /// Copies a window of the host's memory, or to it, in the stream of the direction.
+    /// Copies a window of host memory, in the stream of the direction. `offset` counts
+    /// elements.
     fn copy(&self, direction: Direction, bytes: Bytes, offset: usize) -> Result<(), GpuError> {
         let (stream, at) = (&self.streams[direction as usize], direction as usize);
         let there = self.arrays[at].address() + 4 * offset as u64;
-        // SAFETY: the window lies within memory of the largest size on both sides,
-        // which outlives the stream's work.
+        // SAFETY: the window lies within memory of the largest size on both sides, which
+        // outlives the stream's work.
         unsafe {
             let ashore = self.pinned[at].as_mut_ptr().add(offset);
             match direction {
@@ -190,17 +194,18 @@ impl<'d> Member<'d> {
     fn copy_to(&self, other: &Self, bytes: Bytes, offset: usize) -> Result<(), GpuError> {
         let offset = 4 * offset as u64;
         let [from, to] = [self.arrays[0].address(), other.arrays[1].address()].map(|a| a + offset);
-        // SAFETY: as in `copy`.
+        // SAFETY: the window lies within arrays of the largest size on both GPUs, which
+        // outlive the stream's work.
         unsafe { self.streams[ONWARD].copy_to_peer(from, (other.device, to), bytes) }
     }
 }
 
-/// A GPU's place among the members, and one of its streams.
+/// A GPU's index among the members, and that of one of its streams.
 type Lane = (usize, usize);
 
 impl Rig<'_> {
-    /// Device times of what is put into streams of several GPUs, all of which begin
-    /// at once.
+    /// Device times of work that `issue` puts into streams of several GPUs. All streams
+    /// start at once.
     fn at_once(
         &mut self,
         lanes: &[Lane],
@@ -231,8 +236,8 @@ impl Rig<'_> {
         lanes.iter().map(time).collect()
     }
 
-    /// Times of `count` copies on each of so many GPUs: for each direction that of the
-    /// slowest.
+    /// Device times of `count` copies on each of `devices` GPUs: for each direction, the
+    /// time of the slowest GPU.
     pub fn concurrent(
         &mut self,
         directions: &[Direction],
@@ -253,8 +258,8 @@ impl Rig<'_> {
         Ok(times.chunks(devices).map(slowest).collect())
     }
 
-    /// Times of `count` copies from one GPU to another, one after the other; each way
-    /// if there are two.
+    /// Device times of `count` copies in a row from one GPU to another, and of as many
+    /// the other way at once if `ways` has two.
     pub fn peer_copies(
         &mut self,
         ways: &[[DeviceId; 2]],
@@ -272,8 +277,8 @@ impl Rig<'_> {
         })
     }
 
-    /// Device time of a pinned copy or of the compared kernel on one of the GPUs, one
-    /// after the other.
+    /// Device time of `count` pinned copies, or runs of the compared kernel, in a row on
+    /// one GPU.
     pub fn on(
         &mut self,
         device: DeviceId,
@@ -291,14 +296,14 @@ impl Rig<'_> {
                 Quantity::Copy { direction, bytes, .. } => {
                     member.copy(direction, bytes, rig.window(LARGEST, bytes, index))
                 }
-                // SAFETY: the arrays are the member's and outlive the stream's work.
+                // SAFETY: the arrays belong to the member and outlive the stream's work.
                 _ => unsafe { member.streams[at].launch(&member.kernel) },
             })
         })
     }
 
-    /// Host time from issuing a long kernel, and one on the second GPU that depends
-    /// on it, to the return of a synchronisation.
+    /// Host time from issuing a long kernel, and one on the second GPU that depends on
+    /// it, to the return of a synchronisation.
     pub fn crossing(&self) -> Result<Span, GpuError> {
         let piece = self.piece(true)?;
         let (event, other) = (&self.ordering[0], &self.members[1]);
@@ -307,7 +312,8 @@ impl Rig<'_> {
             self.streams[0].record(event)?;
             other.device.make_current()?;
             other.streams[0].wait(event)?;
-            // SAFETY: the arrays are the member's and outlive the stream's work.
+            // SAFETY: the arrays belong to the member and outlive the launch, which is
+            // waited for.
             unsafe { other.streams[0].launch(&other.kernel)? };
             other.streams[0].synchronize()
         });

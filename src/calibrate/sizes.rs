@@ -1,11 +1,11 @@
-//! The sizes at which things are measured, for each extent of a calibration.
+//! The sizes at which a calibration measures things, for each extent.
 
 use crate::kernels::{Kernel, Variant};
 use crate::samples::{Extent, Load, SetupStep, TransferPath, WRITTEN_KEPT, WRITTEN_THROUGH};
 use crate::units::Bytes;
 
-/// Whether a kernel is measured at many sizes. The others are at few: a calibration
-/// would take twice as long.
+/// Whether a kernel is measured at many sizes. The other kernels are measured at few,
+/// because the calibration would take twice as long.
 pub(super) const fn is_measured_closely(kernel: Kernel) -> bool {
     use Kernel::{Polynomial, Saxpy, Scale, Stencil, Sum};
     matches!(kernel, Scale | Saxpy | Polynomial | Sum | Stencil)
@@ -13,12 +13,13 @@ pub(super) const fn is_measured_closely(kernel: Kernel) -> bool {
 
 const KIB: u64 = 1024;
 const MIB: u64 = 1024 * KIB;
-/// The largest copy of pageable memory that is in no cache: beyond, they go at one rate.
+/// The largest pageable copy whose data is in no cache. Beyond it, copies run at a
+/// constant rate.
 const STEADY: Bytes = Bytes::mib(64);
 
-/// Bytes of copies both ways. Small ones are of whole lines of a cache, as a plan's chunks are, and
-/// no multiples of 16 KiB, as a plan's hardly ever are: on H100s, such take 2 to 5% less than what
-/// lies between.
+/// Bytes of copies both ways. Small ones are whole cache lines, as a plan's chunks are,
+/// but no multiples of 16 KiB, which a plan's chunks hardly ever are: on H100s, multiples
+/// take 2 to 5% less time than the sizes between.
 const BOTH_WAYS: [u64; 14] = [
     4_224,
     10_112,
@@ -36,46 +37,52 @@ const BOTH_WAYS: [u64; 14] = [
     64 * MIB,
 ];
 
+/// The sizes for one extent of calibration.
 pub(super) struct Sizes {
     /// Copies of pinned and of pageable memory.
     pub copies: Vec<Bytes>,
-    /// Copies of pageable memory of which nothing is in the caches: there, sizes
-    /// make less of a difference.
+    /// Pageable copies of which nothing is in the caches. There, time depends less on
+    /// size.
     pub cold_copies: Vec<Bytes>,
-    /// Copies of memory that was registered, to compare.
+    /// Copies of registered memory, to compare with pinned.
     pub registered: Vec<Bytes>,
-    /// First operations of trips: bytes of copies in and out, degrees of polynomials.
+    /// First operations of trips: bytes of copies in and of copies out, degrees of
+    /// polynomials.
     pub trips: [&'static [u64]; 3],
     /// Bytes of copies both ways at once.
     pub shared: &'static [u64],
-    /// What copies both ways go round to find out how much of what they write a host's caches keep.
+    /// Footprints, in MiB, of copies both ways. They show how much of the written data
+    /// the host's caches keep.
     pub written_mib: &'static [u64],
-    /// Powers of two of the bytes of copies beside kernels.
+    /// Copies beside kernels, as powers of two of their bytes.
     pub beside_powers: &'static [u32],
-    /// Of kernels that have one: between two, times are interpolated.
+    /// The extents at which a kernel is measured, if it has one; between two, times are
+    /// interpolated.
     pub extents: fn(Kernel) -> &'static [u32],
-    /// Of kernels that are measured closely, and of the others.
+    /// Sizes of the closely measured kernels, and of the others.
     closely: Powers,
     apart: Powers,
-    /// What one thread goes round to find out how much stays in its core's caches.
+    /// Footprints, in KiB, of one thread. They show how much a core's own caches keep.
     pub own_footprints_kib: &'static [u64],
-    /// What all threads go round for that, between what surely stays and what does not.
+    /// Footprints, in MiB, of all threads, between what the cores surely keep and what
+    /// they surely do not.
     pub team_footprints_mib: &'static [u64],
-    /// What kernels on the device go round to find out how much stays in its caches.
+    /// Footprints, in MiB, of kernels on the device. They show how much its caches keep.
     pub device_footprints_mib: &'static [u64],
-    /// What a twin goes round for that.
+    /// Footprints, in MiB, of a twin. They show how much the host's last-level cache
+    /// keeps.
     pub footprints_mib: &'static [u64],
     pub memory: Vec<Bytes>,
-    /// What the CPU reads and writes of write-combined memory.
+    /// Bytes of write-combined memory that the CPU reads and writes.
     pub combined: &'static [u64],
-    /// Powers of two of the bytes that go along other paths than plain copies.
+    /// Bytes of transfers along other paths than plain copies, as powers of two.
     pub transfer_powers: fn(TransferPath) -> &'static [u32],
-    /// What goes on beside copies.
+    /// What runs beside copies.
     pub loads: &'static [Load],
     pub setup_steps: &'static [SetupStep],
-    /// How often everything is measured, at times far apart: neighbours on a shared
-    /// machine come and go, and how far apart two passes find a parameter says how
-    /// sure it is.
+    /// How many passes measure everything. They lie far apart, because neighbours on a
+    /// shared machine come and go, and how much two passes differ in a parameter tells
+    /// how certain it is.
     pub passes: usize,
 }
 
@@ -119,17 +126,20 @@ impl Sizes {
             beside_powers: &[12, 15, 17, 18, 19, 20],
             extents: |kernel| match kernel {
                 Kernel::Polynomial => &[4, 16, 64, 256, 1024],
-                // Where memory bounds it, where arithmetic begins to, where it does.
+                // Where memory bounds it, where arithmetic starts to, and where
+                // arithmetic does.
                 Kernel::Convolution => &[5, 33, 257],
-                // Blocks meet in few counters, or have many to add up.
+                // With few bins, blocks contend for counters; with many, there is much to
+                // add up.
                 Kernel::Histogram => &[16, 256, 4096],
-                // A library takes another way from one to the next.
+                // cuBLAS and cuFFT choose other algorithms from one size to the next.
                 Kernel::Matmul => &[64, 256, 1024, 2048],
                 Kernel::Fft => &[64, 1024, 8192],
                 _ => ends(kernel),
             },
             closely: Powers {
-                // With both sides of where data no longer stays in a core's first cache.
+                // Both sides of the size from which data no longer stays in a core's L1
+                // cache.
                 elements: &[10, 12, 14, 16, 18, 20, 22, 24, 26, 13, 15, 17, 19, 21, 23, 25],
                 on_device: &[],
                 coarse: &[10, 13, 14, 18, 22, 26],
@@ -161,12 +171,12 @@ impl Sizes {
         }
     }
 
-    /// Some of the full sizes: fixed costs, rates, and both sides of what is known
-    /// to be a step. The ends lie where a curve goes on straight.
+    /// Some of the full sizes: fixed costs, rates, and both sides of known steps. The
+    /// curves run straight beyond the first and the last size.
     fn quick() -> Self {
         let powers = [2, 12, 16, 18, 20, 22, 25, 26, 27];
         let mut copies: Vec<Bytes> = powers.map(|power| Bytes::new(1 << power)).to_vec();
-        // Larger copies of pageable memory are staged another way than those of 64 KiB.
+        // Pageable copies beyond 64 KiB are staged in another way.
         copies.push(Bytes::kib(96));
         Self {
             cold_copies: copies.iter().copied().filter(|&size| size <= STEADY).collect(),
@@ -225,14 +235,17 @@ impl Sizes {
     }
 }
 
-/// Copies from this size on are measured where a host's caches keep what they write to it, too.
+/// From this size on, copies both ways are also measured where the host's caches keep
+/// what they write.
 pub(super) const LEAST_KEPT: Bytes = Bytes::mib(1);
-/// Copies of this size are, at footprints between, to find out how much caches keep.
+/// Copies of this size are also measured at footprints between, to find how much the
+/// caches keep.
 pub(super) const PROBING: Bytes = Bytes::mib(4);
 
 impl Sizes {
-    /// Sizes of copies both ways, and what each way goes round: all of them more than a host's
-    /// caches keep; those of some MiB what they do keep, too; and one size what lies between.
+    /// Sizes of copies both ways, each with the footprint of either way. All have a
+    /// footprint larger than a host's caches. Those of some MiB also have one that caches
+    /// keep, and a single size also has the footprints between.
     pub fn both_ways(&self) -> impl Iterator<Item = (Bytes, Bytes)> {
         let copies = || self.shared.iter().map(|&bytes| Bytes::new(bytes));
         let through = copies().map(|bytes| (bytes, WRITTEN_THROUGH));
@@ -242,15 +255,15 @@ impl Sizes {
         through.chain(kept).chain(between)
     }
 
-    /// Every variant of every kernel, and where it is measured.
+    /// Every variant of every kernel, with the sizes at which it is measured.
     pub fn points(&self) -> Vec<Points> {
         let of_kernel = |kernel: Kernel| {
             let extents = if kernel.extent().is_some() { (self.extents)(kernel) } else { &[0] };
             let powers = if is_measured_closely(kernel) { &self.closely } else { &self.apart };
             let points = move |(index, &extent): (usize, &u32)| {
                 let mut points = powers.points(Variant { kernel, extent });
-                // Where there are many extents, every other one tells how much slower
-                // data is that is further away, and the last.
+                // Of many extents, every other one and the last are enough to tell how
+                // much slower data from further away is.
                 if extents.len() > 3 && index % 2 == 1 && index + 1 < extents.len() {
                     points.coarse.clear();
                 }
@@ -262,35 +275,38 @@ impl Sizes {
     }
 }
 
-/// Where a variant is measured.
+/// The numbers of elements at which a variant is measured.
 pub(super) struct Points {
     pub variant: Variant,
-    /// Numbers of elements, on the device and on the CPU.
+    /// On the device and on the CPU.
     pub elements: Vec<u64>,
-    /// Those on the device besides.
+    /// On the device only.
     pub on_device: Vec<u64>,
-    /// On the CPU, the most that one thread does and the fewest that are shared out, where others
-    /// are far apart: the time jumps there.
+    /// On the CPU only: the most elements that one thread works on alone, and the fewest
+    /// that are shared out. The time jumps there. Closely measured kernels have none,
+    /// because their sizes lie close enough.
     pub edges: Vec<u64>,
-    /// Those on the CPU with the data further away.
+    /// On the CPU with data from further away.
     pub coarse: Vec<u64>,
-    /// Those on the device with the data just copied.
+    /// On the device with data that was just copied there.
     pub just_copied: Vec<u64>,
-    /// Those on the device with the data in none of its caches.
+    /// On the device with data that is in none of its caches.
     pub in_memory: Vec<u64>,
 }
 
-/// Powers of two of the elements of kernels and of their twins.
+/// Numbers of elements, as powers of two.
 struct Powers {
     elements: &'static [u32],
-    /// On the device besides, where a plan's chunks lie: there, sizes take little time.
+    /// On the device only, at the sizes of a plan's chunks. Such sizes take little time
+    /// there.
     on_device: &'static [u32],
-    /// Those of twins whose data is further away.
+    /// On the CPU with data from further away.
     coarse: &'static [u32],
-    /// Those of kernels whose data was just copied: from where they wait for it to where they
-    /// would find little of it in the device's cache anyway.
+    /// On the device with data that was just copied there: from sizes at which kernels
+    /// wait for it to sizes of which its cache would hold little anyway.
     just_copied: &'static [u32],
-    /// Those of kernels whose data is in none of the device's caches, likewise.
+    /// On the device with data that is in none of its caches, over the range of
+    /// `just_copied`.
     in_memory: &'static [u32],
 }
 
@@ -298,19 +314,20 @@ impl Powers {
     fn points(&self, variant: Variant) -> Points {
         let grain = variant.kernel.grain(&variant.arguments());
         let most = match variant.kernel {
-            // More rows take longer in proportion, and the CPU very long.
+            // More rows take proportionally longer, and very long on the CPU.
             Kernel::Matmul => 1 << 22,
-            // Hundreds of operations an element go on at one rate, wherever the data is.
+            // With hundreds of operations per element, the rate is constant wherever the
+            // data is.
             Kernel::Polynomial if variant.extent >= 256 => 1 << 23,
             _ => u64::MAX,
         };
         let whole = |powers: &[u32]| -> Vec<u64> {
-            // The smallest is one row where that is more.
+            // The smallest size is at least one grain, such as one row.
             let counts = powers.iter().map(|power| grain.max(1 << power));
             counts.filter(|&count| count <= most).collect()
         };
-        // A library may wait for the device when it is first called, and so for ever where the
-        // stream is held for the copies to come first.
+        // A library may wait for the device when it is first called. On a stream that is
+        // held for the copies to come first, it would wait for ever.
         let can_be_held = variant.kernel.library().is_none();
         let held = |powers: &'static [u32]| whole(if can_be_held { powers } else { &[] });
         Points {
@@ -325,15 +342,15 @@ impl Powers {
     }
 }
 
-/// Where a variant's work on the CPU begins to be shared out: the numbers of elements on either
-/// side, in whole grains.
+/// The numbers of elements on either side of the point from which a variant's CPU work is
+/// shared out, in whole grains.
 fn edges(variant: Variant) -> Vec<u64> {
     let grain = variant.kernel.grain(&variant.arguments());
     let is_shared = |grains: &u64| {
         let elements = grains * grain;
         variant.is_shared(elements, variant.bytes(elements))
     };
-    let first = (1..).find(is_shared).expect("enough is shared out");
+    let first = (1..).find(is_shared).expect("enough elements are shared out");
     let edges = [first - 1, first].map(|grains| grains * grain);
     edges.into_iter().filter(|&elements| elements > 0).collect()
 }
@@ -341,7 +358,7 @@ fn edges(variant: Variant) -> Vec<u64> {
 /// The extents without which a kernel's times cannot be interpolated.
 fn ends(kernel: Kernel) -> &'static [u32] {
     match kernel {
-        // Where arithmetic takes over lies in between.
+        // The point where arithmetic takes over lies between these.
         Kernel::Polynomial => &[4, 64, 1024],
         Kernel::Convolution => &[5, 257],
         Kernel::Histogram => &[16, 4096],
@@ -352,14 +369,15 @@ fn ends(kernel: Kernel) -> &'static [u32] {
     }
 }
 
-/// From 4 B, with both sides of where staging changes its ways, to where it has long
-/// gone at one rate.
+/// From 4 B to where the rate has long been constant, with both sides of where staging
+/// changes its mechanism.
 fn cold_sizes() -> Vec<Bytes> {
     let powers = (2..=26).step_by(2).chain([25]);
     powers.map(|power| Bytes::new(1 << power)).chain([Bytes::kib(96)]).collect()
 }
 
-/// From 4 B to 256 MiB, closer where staging and the engine change their ways.
+/// From 4 B to 256 MiB, closer together where staging and the copy engine change their
+/// mechanism.
 fn copy_sizes() -> Vec<Bytes> {
     let mut sizes: Vec<u64> = (2..=28).step_by(2).map(|power| 1 << power).collect();
     sizes.extend([1 << 13, 1 << 15, 1 << 17, 1 << 19, 1 << 21, 1 << 23, 1 << 25, 1 << 27]);
@@ -373,7 +391,7 @@ mod tests {
     use super::*;
     use crate::kernels::{Effort, VALUES_PER_BIN};
 
-    /// The last that one thread does, and the first that has two blocks at least.
+    /// One thread does the last size below; the first size above has at least two blocks.
     #[test]
     fn edges_lie_on_either_side() {
         for extent in [Extent::Full, Extent::Quick] {
@@ -395,7 +413,8 @@ mod tests {
         }
     }
 
-    /// What caches keep is told from where they surely do, surely do not, and between.
+    /// How much caches keep is found from footprints that they surely keep, surely do
+    /// not, and between.
     #[test]
     fn copies_both_ways_go_round_little_and_much() {
         for extent in [Extent::Full, Extent::Quick] {

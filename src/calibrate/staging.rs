@@ -1,4 +1,4 @@
-//! Copies of pageable memory, by the host's clock.
+//! Pageable copies, timed by the host's clock.
 
 use super::rig::Rig;
 use crate::gpu::GpuError;
@@ -9,7 +9,8 @@ use std::time::Instant;
 
 impl Rig<'_> {
     /// Times from the call to its return, and from the call to the end of a
-    /// synchronisation behind it. Each copy is of the next place in the footprint.
+    /// synchronisation behind it. Consecutive copies use consecutive windows of the
+    /// footprint.
     pub fn staged(
         &mut self,
         direction: Direction,
@@ -23,13 +24,15 @@ impl Rig<'_> {
         let there = self.arrays[0].address();
         let stream = &self.streams[0];
         if direction == Direction::DeviceToHost && footprint <= bytes && bytes <= MOST_OF_ONE_CORE {
-            // As in a plan that reads what it got: its core has it, and that is in the way.
+            // As in a plan that reads what it has received, the core's caches hold the
+            // target, which slows the copy.
             // SAFETY: the window lies within the pool, which outlives the copy.
             unsafe { stream.copy_in(pool.as_ptr().add(offset), there, bytes)? };
         }
-        // And its thread has made other calls meanwhile: the same one again and again finds all
-        // of itself in the core's first caches.
-        // SAFETY: the memory is the rig's and outlives the wait.
+        // The thread makes other calls before, as in a plan: a single call made again and
+        // again would find all its code and data in the core's L1 caches.
+        // SAFETY: the memory belongs to the context and outlives the work, which is
+        // waited for.
         unsafe {
             stream.launch(&kernel.kernel)?;
             if direction == Direction::HostToDevice {

@@ -6,29 +6,29 @@ use crate::stats::{Steadiness, relative_half_width};
 use crate::units::Span;
 use std::time::Duration;
 
-/// A measurement has settled when the 95% confidence interval of its median is
-/// within this share of the median on either side: then that of two passes together
-/// is within 0.5%.
+/// A measurement has settled when the 95% confidence interval of its median lies within
+/// this share of the median on either side. The interval of two passes together then lies
+/// within 0.5%.
 const SETTLED: f64 = 0.007;
-/// No interval is narrower than with so many samples.
+/// Even the narrowest interval takes this many samples.
 pub(super) const FEWEST: usize = 7;
 const MOST: usize = 201;
-/// What takes so many limits of time has few samples that are each a mean over many moments:
-/// from then on, the least number of them is enough.
+/// A measurement longer than this many time limits has few samples, each a mean over many
+/// moments. From then on, `FEWEST_OF_LONG` samples are enough.
 const LONG: u32 = 5;
 const FEWEST_OF_LONG: usize = 3;
-/// So many times as many samples are taken, if they do not take long, where somebody gets in the
-/// way of some.
+/// If somebody else disturbs samples, up to this many times as many are taken, unless
+/// they take long.
 const MADE_UP_FOR: usize = 2;
-/// So many samples show of what kind the scatter is, and how often a quantity takes
-/// which of two values.
+/// After this many samples it is clear what kind the scatter is, and how often a bimodal
+/// quantity takes each of its values.
 const FEWEST_TO_REST: usize = 100;
-/// A spread that stays within this share of itself has come to rest.
+/// A spread has come to rest when it stays within this share of itself.
 const REST: f64 = 0.1;
 
-/// Looks at samples as they come.
+/// Decides, sample by sample, whether to stop.
 pub(super) struct Stopping {
-    /// The time after which it is enough, with so many samples.
+    /// The time limit, after which `fewest` samples are enough.
     limit: Duration,
     fewest: usize,
     seen: usize,
@@ -40,8 +40,9 @@ impl Stopping {
         Self { limit, fewest, seen: 0, steadiness: Vec::new() }
     }
 
-    /// Why to stop, if there is a reason: `times` are all samples so far of each
-    /// quantity, at most one more than before, taken within `elapsed`.
+    /// The reason to stop, if there is one. `times` holds all samples so far of each
+    /// quantity, at most one more than at the last call; they were taken within
+    /// `elapsed`.
     pub fn reason(&mut self, times: &[Vec<Span>], elapsed: Duration) -> Option<Stop> {
         let values: Vec<Vec<f64>> = times.iter().map(|one| nanos(one)).collect();
         let taken = values.first().map_or(0, Vec::len);
@@ -54,9 +55,9 @@ impl Stopping {
         let widths: Vec<Option<f64>> =
             values.iter().map(|values| relative_half_width(values)).collect();
         let is_settled = |width: &Option<f64>| width.is_some_and(|width| width < SETTLED);
-        // The interval narrows with the root of the number of samples: where as many
-        // as there may be would not settle it either, scatter at rest is all there is
-        // to see. Two quantities may differ in this.
+        // The interval narrows with the square root of the number of samples. If even the
+        // most samples would not settle it, there is nothing to see beyond a scatter that
+        // has come to rest. Each quantity is judged by itself.
         let is_in_vain = |width: &Option<f64>| {
             width.is_some_and(|width| width * (taken as f64 / MOST as f64).sqrt() > SETTLED)
         };
@@ -76,8 +77,8 @@ impl Stopping {
         }
     }
 
-    /// Why to stop although others use the core: so many samples were taken with a core to
-    /// itself, of so many.
+    /// The reason to stop although others use the core, if there is one: `alone` of `all`
+    /// samples were taken with the core to themselves.
     pub fn gives_up(&self, (alone, all): (usize, usize), elapsed: Duration) -> Option<Stop> {
         let fewest = self.fewest_within(elapsed);
         let is_long = elapsed > self.limit * LONG;
@@ -102,7 +103,7 @@ fn nanos(times: &[Span]) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    /// Samples until it stops, and why.
+    /// The number of samples until it stops, and the reason.
     fn stops(time: impl Fn(usize) -> f64, limit: Duration) -> (usize, Stop) {
         let mut stopping = Stopping::new(limit, 5);
         let mut times = vec![Vec::new()];
@@ -116,7 +117,8 @@ mod tests {
         }
     }
 
-    /// Evenly over 0 to 1 in an order that shows no trend (van der Corput's sequence).
+    /// Evenly distributed over 0 to 1, in an order without a trend (van der Corput's
+    /// sequence).
     fn even(index: usize) -> f64 {
         (index as u32).reverse_bits() as f64 / 4_294_967_296.0
     }
@@ -137,7 +139,7 @@ mod tests {
 
     #[test]
     fn what_would_settle_goes_on_until_it_has() {
-        // 0.7% either way with 201 samples, not with 100.
+        // The interval reaches 0.7% with 201 samples, but not with 100.
         let (taken, stop) = stops(|i| 1e6 * (1.0 + 0.084 * even(i)), FOR_EVER);
         assert_eq!(stop, Stop::Settled);
         assert!(taken > FEWEST_TO_REST, "{taken}");
@@ -145,15 +147,15 @@ mod tests {
 
     #[test]
     fn what_takes_long_has_fewer_samples_than_others() {
-        // Each of the samples takes a millisecond.
+        // Each sample takes a millisecond.
         let scattered = |i| 1e6 * (1.0 + even(i));
         assert_eq!(stops(scattered, Duration::from_micros(900)), (5, Stop::Capped));
         assert_eq!(stops(scattered, Duration::from_micros(300)), (3, Stop::Capped));
     }
 
-    /// A sample that somebody got in the way of is made up for. After twice as many, or a long
-    /// time, those that nobody did count alone if they are half of what there should be, and
-    /// otherwise all.
+    /// A disturbed sample is made up for. After twice as many samples, or a long time,
+    /// the undisturbed ones count alone if they are half of what there should be;
+    /// otherwise all count.
     #[test]
     fn who_shares_a_core_does_not_wait_for_ever() {
         let stopping = Stopping::new(Duration::from_millis(2), 5);

@@ -1,5 +1,5 @@
-//! Data on other ways than plain copies: write-combined memory, the device's own,
-//! host memory that kernels use across the link, managed memory.
+//! Data on other paths than plain copies: write-combined memory, copies on the device,
+//! host memory that kernels access across the link, managed memory.
 
 use super::probes::LARGEST;
 use super::rig::{Rig, clocked};
@@ -9,15 +9,15 @@ use crate::plan::Direction;
 use crate::samples::TransferPath;
 use crate::units::{Bytes, Span};
 
-/// Write-combined memory, of which copies and the CPU go round.
+/// Size of the write-combined memory. Copies and the CPU go round it.
 pub(super) const COMBINED: Bytes = Bytes::mib(64);
 
-/// How much managed memory a calibration may use, as a power of two: up to 256 MiB
-/// and a sixteenth of the device memory that is free beside its arrays.
+/// How much managed memory a calibration may use: a power of two, at most 256 MiB and at
+/// most a sixteenth of the device memory that its arrays leave free.
 ///
 /// # Errors
-/// [`GpuError::NoManagedMemory`] if its pages do not move by themselves,
-/// [`GpuError::LittleMemory`] if not even a mebibyte is left.
+/// [`GpuError::NoManagedMemory`] if the device does not migrate pages on demand,
+/// [`GpuError::LittleMemory`] if the limit is below 1 MiB.
 pub fn managed_bytes(device: &Device) -> Result<Bytes, GpuError> {
     ManagedMemory::check(device)?;
     let free = device.free_memory()?;
@@ -28,7 +28,7 @@ pub fn managed_bytes(device: &Device) -> Result<Bytes, GpuError> {
 }
 
 impl Rig<'_> {
-    /// Time of `count` transfers, one after the other.
+    /// Time of `count` transfers in a row.
     pub fn transfer(
         &mut self,
         path: TransferPath,
@@ -61,11 +61,13 @@ impl Rig<'_> {
         })
     }
 
-    /// The write-combined memory. Most calibrations that only check need none.
+    /// The write-combined memory, allocated at its first use: most quick checks need
+    /// none.
     pub fn combined(&mut self) -> Result<&PinnedMemory, GpuError> {
         if self.combined.is_none() {
             let memory = PinnedMemory::write_combined(self.device, COMBINED)?;
-            // SAFETY: just allocated, of that size. Nobody reads it before this.
+            // SAFETY: the memory was just allocated with that size, and nobody else uses
+            // it yet.
             unsafe { memory.as_mut_ptr().write_bytes(0x3f, COMBINED.as_usize() / 4) };
             self.combined = Some(memory);
         }
@@ -84,7 +86,8 @@ impl Rig<'_> {
         })
     }
 
-    /// Kernels that read or write pinned memory across the link, each of other bytes.
+    /// Time of kernels that read or write pinned memory across the link, each a window of
+    /// its own.
     fn mapped(&mut self, path: TransferPath, bytes: Bytes, count: u64) -> Result<Span, GpuError> {
         let start = self.turn * count;
         let [there, _, _, back] = self.arrays.each_ref().map(|array| array.address());
@@ -100,13 +103,13 @@ impl Rig<'_> {
         });
         let launches = launches.collect::<Result<Vec<_>, _>>()?;
         self.held(|rig| {
-            // SAFETY: all memory is the rig's and outlives the stream's work.
+            // SAFETY: all memory belongs to the context and outlives the stream's work.
             launches.iter().try_for_each(|launch| unsafe { rig.streams[0].launch(launch) })
         })
     }
 
-    /// A kernel that only moves so many bytes. With unified addressing, pinned and
-    /// managed memory have the same address on the device as on the host.
+    /// A launch of a kernel that only moves `bytes` bytes. With unified addressing, the
+    /// host's addresses of pinned and managed memory are valid on the device.
     pub fn streaming(&self, from: u64, to: u64, bytes: Bytes) -> Result<Launch, GpuError> {
         let variant = Variant { kernel: Kernel::Scale, extent: 0 };
         let elements = bytes.as_f32_count();
@@ -115,13 +118,14 @@ impl Rig<'_> {
         Launch::new(self.device, kernel, &[from], (to, workspace), (elements, elements, 0))
     }
 
-    /// The managed memory, all of it written by the CPU once.
+    /// The managed memory, at least `bytes` of it, which the CPU has written once.
     fn managed(&mut self, bytes: Bytes) -> Result<&ManagedMemory, GpuError> {
         let is_enough = |memory: &ManagedMemory| memory.bytes() >= bytes;
         if !self.managed.as_ref().is_some_and(is_enough) {
             self.managed = None;
             let memory = ManagedMemory::new(self.device, bytes)?;
-            // SAFETY: just allocated, of that size, and the device does not use it yet.
+            // SAFETY: the memory was just allocated with that size, and the device does
+            // not use it yet.
             unsafe { (memory.address() as *mut u8).write_bytes(0x3f, bytes.as_usize()) };
             self.managed = Some(memory);
         }
@@ -137,13 +141,13 @@ impl Rig<'_> {
         let launch = self.reading_managed(bytes)?;
         self.move_managed(bytes, Residence::Device)?;
         self.held(|rig| {
-            // SAFETY: all memory is the rig's and outlives the stream's work.
+            // SAFETY: all memory belongs to the context and outlives the stream's work.
             (0..count).try_for_each(|_| unsafe { rig.streams[0].launch(&launch) })
         })
     }
 
-    /// Pages on the move, by the host's clock: the host has a part in moving them,
-    /// and what is issued ahead of a held stream may wait for it.
+    /// Host time of migrating pages. The host takes part in migration, so calls issued
+    /// behind a held stream might wait for it.
     fn migration(&mut self, path: TransferPath, bytes: Bytes) -> Result<Span, GpuError> {
         let launch = self.reading_managed(bytes)?;
         let (before, after) = match path {
@@ -154,7 +158,8 @@ impl Rig<'_> {
         if path == TransferPath::ManagedFault {
             let stream = &self.streams[0];
             return clocked(|| {
-                // SAFETY: all memory is the rig's and outlives the wait.
+                // SAFETY: all memory belongs to the context and outlives the launch,
+                // which is waited for.
                 unsafe { stream.launch(&launch)? };
                 stream.synchronize()
             });
@@ -162,9 +167,9 @@ impl Rig<'_> {
         clocked(|| self.move_managed(bytes, after))
     }
 
-    /// Moves the pages to one side, and waits until they are there.
+    /// Moves the pages to one side, and waits until they have arrived.
     fn move_managed(&self, bytes: Bytes, to: Residence) -> Result<(), GpuError> {
-        let memory = self.managed.as_ref().expect("a launch that reads it was made");
+        let memory = self.managed.as_ref().expect("the launch that reads it allocated it");
         memory.prefetch(&self.streams[0], bytes, to)?;
         self.streams[0].synchronize()
     }

@@ -1,4 +1,4 @@
-//! Calls as a plan makes them, and trips of one or two operations.
+//! Calls as a plan makes them, and trips to the device of one or two operations.
 
 use super::rig::{Piece, Rig, clocked};
 use crate::gpu::{GpuError, Graph, PinnedMemory, Stream};
@@ -11,17 +11,18 @@ use crate::samples::{
 use crate::units::{Bytes, Span};
 use std::time::{Duration, Instant};
 
-/// Makes a call of a kind.
+/// Makes one call of a kind, and may time it.
 type Make<'m> =
     dyn FnMut(TimedCall, &dyn Fn() -> Result<(), GpuError>) -> Result<(), GpuError> + 'm;
-/// Kinds of calls, and how often a turn has each.
+/// The kinds of calls in one turn, and how many of each the turn has.
 type Kinds = &'static [(TimedCall, usize)];
-/// The calls of a piece, by its number.
+/// Makes all calls of one turn, which takes one piece of data through the device.
 type Turn<'r> = fn(&Rig<'r>, &Piece, u64, &mut Make<'_>) -> Result<(), GpuError>;
 
 impl<'r> Rig<'r> {
-    /// Host time of `count` calls of each kind of [`IN_TURN`], each among the others and with a
-    /// clock of its own, and of as many turns without; and then of [`IN_ONE_STREAM`].
+    /// Host time of calls among others, over `count` turns of a pipeline. For each kind
+    /// of [`IN_TURN`] it gives the sum over its calls, each with a clock of its own; then
+    /// the time of as many turns without clocks; and then both for [`IN_ONE_STREAM`].
     pub fn calls_in_turn(&mut self, count: u64) -> Result<Vec<Span>, GpuError> {
         let piece = Piece { bytes: IN_TURN_COPY, ..self.piece(false)? };
         let mut times = Vec::new();
@@ -33,7 +34,7 @@ impl<'r> Rig<'r> {
                 let time = clocked(call)?;
                 let mut of_kinds = sums.iter_mut().zip(kinds);
                 let sum = of_kinds.find(|(_, (one, _))| *one == kind);
-                *sum.expect("turns have calls of these kinds").0 += time;
+                *sum.expect("a turn makes only calls of these kinds").0 += time;
                 Ok(())
             };
             (0..count).try_for_each(|at| turn(self, &piece, at, &mut each))?;
@@ -47,7 +48,7 @@ impl<'r> Rig<'r> {
         Ok(times)
     }
 
-    /// Of a pipeline with a stream for every engine.
+    /// The calls of a pipeline that has a stream for each engine.
     fn across_streams(&self, piece: &Piece, at: u64, make: &mut Make<'_>) -> Result<(), GpuError> {
         let [ins, kernels, outs] = [&self.streams[0], &self.streams[1], &self.streams[2]];
         let [to_device, to_host] = self.pinned.each_ref().map(PinnedMemory::as_mut_ptr);
@@ -62,7 +63,8 @@ impl<'r> Rig<'r> {
         make(TimedCall::CopyOut, &|| copy(outs, Direction::DeviceToHost, to_host))
     }
 
-    /// Of one with all of a piece in a stream, and so many streams.
+    /// The calls of a pipeline over three streams in which each piece stays in one
+    /// stream.
     fn in_one_stream(&self, piece: &Piece, at: u64, make: &mut Make<'_>) -> Result<(), GpuError> {
         let stream = &self.streams[at as usize % 3];
         let [to_device, to_host] = self.pinned.each_ref().map(PinnedMemory::as_mut_ptr);
@@ -72,7 +74,8 @@ impl<'r> Rig<'r> {
         make(TimedCall::CopyOut, &|| copy(Direction::DeviceToHost, to_host))
     }
 
-    /// Host time of the parts of a trip: each call, and the rest.
+    /// Host times of the parts of a trip: each call, and the rest up to the end of the
+    /// synchronisation.
     pub fn trip(
         &mut self,
         first: (Link, u64),
@@ -86,12 +89,14 @@ impl<'r> Rig<'r> {
         }
     }
 
-    /// The same where the second call comes when the first operation is well under way.
+    /// Host times of the parts of a trip whose second call comes when the first operation
+    /// is well under way.
     pub fn late_trip(&mut self, first: (Link, u64), next: Link) -> Result<Vec<Span>, GpuError> {
         self.trip_by_calls(first, Some(next), LATE)
     }
 
-    /// Of a trip by calls, the second `late` after the return of the first.
+    /// A trip that is made by calls. The second call comes `late` after the return of the
+    /// first.
     fn trip_by_calls(
         &mut self,
         first: (Link, u64),
@@ -103,7 +108,7 @@ impl<'r> Rig<'r> {
         stream.synchronize()?;
         let (start, mut ends) = (Instant::now(), Vec::new());
         for (link, piece) in &operations {
-            // A trip that has nothing to wait for reads no clock between its calls.
+            // Without a delay, no clock is read between the calls.
             if let Some(&before) = ends.last().filter(|_| !late.is_zero()) {
                 while start.elapsed() < before + late {
                     std::hint::spin_loop();
@@ -117,7 +122,7 @@ impl<'r> Rig<'r> {
         Ok(parts(&ends))
     }
 
-    /// Of nodes of a graph, which have one call.
+    /// A trip of graph nodes, which are launched by a single call.
     fn trip_in_graph(
         &mut self,
         first: (Link, u64),
@@ -130,15 +135,16 @@ impl<'r> Rig<'r> {
         let graph = Graph::capture(stream, issue)?.instantiate()?;
         self.warm_up(&graph)?;
         let start = Instant::now();
-        // SAFETY: all memory is the rig's and outlives the wait.
+        // SAFETY: all memory belongs to the context and outlives the launch, which is
+        // waited for.
         unsafe { stream.replay(&graph)? };
         let launched = start.elapsed();
         stream.synchronize()?;
         Ok(parts(&[launched, start.elapsed()]))
     }
 
-    /// What a trip is of: the first operation, and a short one if there is a next; a short copy
-    /// is of so many bytes.
+    /// The operations of a trip: the first one, and a short one if there is a next. A
+    /// short copy has `bytes` bytes.
     fn on_trip(
         &self,
         (first, size): (Link, u64),
@@ -151,7 +157,7 @@ impl<'r> Rig<'r> {
                 Piece { bytes: Bytes::new(size), ..self.piece(false)? }
             }
             Link::Kernel => {
-                let extent = u32::try_from(size).expect("a degree");
+                let extent = u32::try_from(size).expect("a degree fits 32 bits");
                 let variant = Variant { kernel: Kernel::Polynomial, extent };
                 Piece { kernel: self.launch_of(variant, TRIP_ELEMENTS)?, bytes }
             }
@@ -160,7 +166,7 @@ impl<'r> Rig<'r> {
     }
 }
 
-/// From each end to the next, and to the first from the start.
+/// The durations between consecutive ends, the first one from the start.
 fn parts(ends: &[Duration]) -> Vec<Span> {
     let starts = std::iter::once(Duration::ZERO).chain(ends.iter().copied());
     ends.iter().zip(starts).map(|(&end, start)| (end - start).into()).collect()

@@ -9,7 +9,8 @@ use crate::units::{Bytes, Span};
 use std::time::Instant;
 
 impl Rig<'_> {
-    /// Time of `count` runs on all threads, each at the next place in the footprint.
+    /// Time of `count` runs on all threads. Consecutive runs use consecutive windows of
+    /// the footprint.
     pub fn twin(&mut self, variant: Variant, elements: u64, footprint: Bytes, count: u64) -> Span {
         let bytes = Bytes::of_f32(elements);
         let arguments = variant.arguments();
@@ -40,13 +41,15 @@ impl Rig<'_> {
         clock.elapsed().into()
     }
 
-    /// Times of `count` kernels, as [`Quantity::Handed`](crate::samples::Quantity::Handed) has
-    /// them: for each taker with data of its own, with what it reads and with what it writes
-    /// handed over.
+    /// Times of `count` kernels whose data other threads used before
+    /// ([`Quantity::Handed`](crate::samples::Quantity::Handed)). Each taker has three
+    /// times: with data of its own, with input that others wrote, and with output that
+    /// others read.
     pub fn handed(&mut self, count: u64) -> [Span; Taker::ALL.len() * Handing::ALL.len()] {
         use Handing::{Nothing, Read, Written};
         use Taker::{One, Team, TeamBehindHelpers};
-        // Who runs a kernel, from which array to the next, and which of the times that is.
+        // For each sequence: who runs which kernel, on which array (writing the next),
+        // and which of the times that is.
         let [one, all] = [(&self.one_thread, MAP), (self.team, ARITHMETIC)];
         let sharing = (self.team, MAP);
         let threads = self.team.threads();
@@ -71,7 +74,8 @@ impl Rig<'_> {
                     let arguments = variant.arguments();
                     let clock = Instant::now();
                     team.run(variant.kernel, &arguments, &input, output, 0);
-                    // The first time, what was before is in the way.
+                    // The first turn does not count: it evicts what was in the caches
+                    // before.
                     if let (Some((taker, part)), true) = (timed, turn > 0) {
                         let index = taker as usize * Handing::ALL.len() + part as usize;
                         times[index] += clock.elapsed().into();
@@ -83,8 +87,9 @@ impl Rig<'_> {
     }
 }
 
-/// What one thread runs of data that is handed over, and a team in which each keeps to its own
-/// share.
+/// The kernel of one thread that takes over data, and of a team in which each thread
+/// keeps to its own share.
 const MAP: Variant = Variant { kernel: Kernel::Scale, extent: 0 };
-/// What all run: so much arithmetic that even little data is shared out, and that it pays to help.
+/// The kernel of a team. It has so much arithmetic that even little data is shared out,
+/// and that helping pays.
 const ARITHMETIC: Variant = Variant { kernel: Kernel::Polynomial, extent: 256 };

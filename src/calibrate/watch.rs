@@ -4,16 +4,17 @@ use crate::gpu::{Device, Monitor, Reading};
 use crate::samples::{Condition, Quantity};
 use std::time::{Duration, Instant};
 
-/// Looks after the device between measurements, if NVML is there.
+/// Watches the device between measurements, if NVML is there.
 pub(super) struct Watch {
     monitor: Option<Monitor>,
-    /// What the device was like when its clocks had been brought up.
+    /// The device's state when its clocks had come up.
     usual: Condition,
     started: Instant,
     spent: Duration,
 }
 
-/// Looks take up to this share of the time: how long one takes is the driver's matter.
+/// Looking at the device may take up to one part in this many of the time. How long a
+/// look takes is up to the driver.
 const SHARE: u32 = 100;
 
 impl Watch {
@@ -23,13 +24,13 @@ impl Watch {
         Self { monitor, usual, started: Instant::now(), spent: Duration::ZERO }
     }
 
-    /// The whole state now; `None` without NVML.
+    /// The whole state at this moment; `None` without NVML.
     pub fn condition(&self) -> Option<Condition> {
         self.monitor.as_ref().map(|monitor| condition(monitor.read()))
     }
 
-    /// Why a measurement that has just ended was disturbed, if it was. What only the
-    /// host does is not.
+    /// Why the measurement that has just ended was disturbed, if it was. Work of the host
+    /// alone is never counted as disturbed.
     pub fn disturbance(&mut self, what: &Quantity) -> Option<String> {
         let monitor = self.monitor.as_ref()?;
         let is_due = self.spent * SHARE <= self.started.elapsed();
