@@ -43,13 +43,17 @@ impl Rig<'_> {
                 TimedCall::Launch | TimedCall::Multiply | TimedCall::Transform => unsafe {
                     stream.launch(launch)
                 },
+                // SAFETY: all memory belongs to the context and outlives the stream's work.
                 TimedCall::CopyIn => unsafe { stream.copy_in(from, array, SHORT_COPY) },
+                // SAFETY: all memory belongs to the context and outlives the stream's work.
                 TimedCall::CopyOut => unsafe { stream.copy_out(array, to, SHORT_COPY) },
                 TimedCall::Clear => self.clear(stream),
+                // SAFETY: all memory belongs to the context and outlives the stream's work.
                 TimedCall::LaunchAndRecord => unsafe {
                     stream.launch(&piece.kernel)?;
                     stream.record(&self.ordering[1 + at])
                 },
+                // SAFETY: all memory belongs to the context and outlives the stream's work.
                 TimedCall::WaitAndLaunch => unsafe {
                     other.wait(&self.ordering[0])?;
                     other.launch(&piece.kernel)

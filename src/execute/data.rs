@@ -1,21 +1,21 @@
-//! What is in a workload's buffers before a plan, and what must be after it.
+//! What a workload's buffers hold before a plan, and must hold after it.
 
 use crate::host::{Operand, Team};
 use crate::kernels::Shape;
 use crate::scenario::{BufferId, Home, Task, Workload};
 use rayon::prelude::*;
 
-/// The contents of every buffer, all batches one after the other.
+/// The contents of every buffer. A buffer's batches lie one behind the other.
 #[derive(Debug, Clone)]
 pub struct Contents {
     buffers: Vec<Vec<f32>>,
 }
 
-/// An output that is not what the CPU twins compute.
+/// An output that differs from what the CPU twins compute.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error(
-    "`{buffer}` is wrong at element {element}: {found} where the CPU twin has {expected}; \
-     this is a bug in hallway or a fault of the device"
+    "`{buffer}` is wrong at element {element}: it is {found}, but the CPU twin computes \
+     {expected}; this is a bug in hallway or a fault of the device"
 )]
 pub struct Mismatch {
     pub buffer: String,
@@ -24,12 +24,12 @@ pub struct Mismatch {
     pub expected: f32,
 }
 
-/// Deviation, relative to the largest value of the output, up to which two
-/// orders of floating-point additions are the same answer.
+/// Up to this deviation, relative to the output's largest value, two results are equal:
+/// they may differ in the order of floating-point additions.
 const TOLERANCE: f32 = 1e-4;
 
 impl Contents {
-    /// Random inputs, the same for the same seed; everything else is not a number.
+    /// Random inputs, determined by the seed. Everything else is NaN.
     pub fn random(workload: &Workload, team: &Team, seed: u64) -> Self {
         let mut buffers = Vec::new();
         for (index, buffer) in workload.buffers.iter().enumerate() {
@@ -43,8 +43,8 @@ impl Contents {
         Self { buffers }
     }
 
-    /// What the buffers hold after the workload: every task on the whole of
-    /// every batch, without any plan.
+    /// What the buffers hold after the workload. Every task is computed on the whole of
+    /// every batch, without a plan.
     #[must_use]
     pub fn computed(&self, workload: &Workload, team: &Team) -> Self {
         let mut after = self.clone();
@@ -72,7 +72,8 @@ impl Contents {
         &mut self.buffers[id.0][batch * length..(batch + 1) * length]
     }
 
-    /// Compares one output with what it must be; gives the largest deviation.
+    /// Compares one output with what it must be. Returns the largest deviation, relative
+    /// to the output's largest value.
     ///
     /// # Errors
     /// The first element that deviates by more than rounding can explain.
@@ -80,7 +81,7 @@ impl Contents {
         let expected = self.of(id);
         let finite = expected.par_iter().map(|value| value.abs()).filter(|value| value.is_finite());
         let largest = finite.reduce(|| f32::MIN_POSITIVE, f32::max);
-        // Equal infinities have no difference.
+        // The difference of equal infinities would be NaN.
         let deviation = |(&found, &expected): (&f32, &f32)| {
             if found == expected { 0.0 } else { (found - expected).abs() / largest }
         };
@@ -98,8 +99,9 @@ impl Contents {
     }
 }
 
-/// The output of a task. Every iteration finds that of the one before in the
-/// operand that the task updates in place, or else where its kernel has it.
+/// The output of a task. Each iteration reads the output of the one before: in the
+/// operand that the task updates in place, or otherwise in the operand that its kernel
+/// iterates on.
 fn iterated(task: &Task, mut inputs: Vec<Vec<f32>>, team: &Team) -> Vec<f32> {
     let in_place = task.reads.contains(&task.writes);
     let mut output = Vec::new();
@@ -123,7 +125,7 @@ fn iterated(task: &Task, mut inputs: Vec<Vec<f32>>, team: &Team) -> Vec<f32> {
     output
 }
 
-/// Buffers that somebody asks for after the workload.
+/// The buffers that are outputs of the workload and outlive it.
 pub(super) fn asked_for(workload: &Workload) -> impl Iterator<Item = BufferId> {
     (0..workload.buffers.len())
         .map(BufferId)

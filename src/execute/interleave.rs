@@ -1,8 +1,9 @@
-//! A plan's data flow on the CPU, in a random order that its streams, events
-//! and synchronisations allow: the third interpreter of a plan.
+//! Runs a plan's data flow on the CPU, in a random order that its streams, events and
+//! synchronisations allow. It is the third interpreter of a plan, beside the simulator
+//! and the executor.
 //!
-//! If a plan forgets a wait, some legal order computes something else; enough
-//! random orders find it without a GPU.
+//! If a plan lacks a wait, some legal order computes something else. Enough random orders
+//! find it, without a GPU.
 
 use super::data::{Contents, Mismatch, asked_for};
 use crate::host::{Operand, Team};
@@ -13,11 +14,11 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::collections::VecDeque;
 
-/// How often a lane's rank is drawn anew.
+/// The probability that a lane gets a new rank after a step.
 const REDRAWN: f64 = 1.0 / 16.0;
 
-/// Runs the plan's body once, choosing among everything that may happen next
-/// with the seed's luck, and compares the outputs with `after`.
+/// Runs the plan's body once and compares the outputs with `after`. The seed decides what
+/// happens next among everything that may.
 ///
 /// # Errors
 /// The first output that is wrong.
@@ -30,17 +31,17 @@ pub fn run_in_random_order(
 ) -> Result<(), Mismatch> {
     let mut machine = Machine::new(plan, before);
     let mut random = ChaCha8Rng::seed_from_u64(seed);
-    // Lanes have random ranks, of those that can go on the foremost does, and now
-    // and then it gets a new rank. Drawn evenly at each step, no lane would fall
-    // as far behind as a race may need (Burckhardt et al., "A randomized scheduler
-    // with probabilistic guarantees of finding bugs", ASPLOS 2010).
+    // Lanes have random ranks. Of the lanes that can go on, the one with the highest rank
+    // does, and now and then gets a new rank. If the lane were drawn evenly at each step,
+    // none would fall as far behind as a race may need (Burckhardt et al., "A randomized
+    // scheduler with probabilistic guarantees of finding bugs", ASPLOS 2010).
     let (host, lanes_of) = (plan.lane_count(), plan.lanes());
     let mut ranks: Vec<u32> = (0..=host).map(|_| random.random()).collect();
     let mut issued = 0;
-    // Outputs count as they are when the host is through: what it has not
-    // waited for by then may come too late.
+    // The outputs count as they are when the host is done: what it has not waited for by
+    // then may come too late.
     while let Some(next) = plan.body.get(issued) {
-        // The one after the last lane of the device is the host.
+        // The host's lane follows those of the device.
         let mut lanes: Vec<usize> = (0..host).filter(|&s| machine.can_run(s)).collect();
         let host_may_go_on = match next {
             Call::Synchronize { stream } => machine.lanes[stream.0].is_empty(),
@@ -49,8 +50,8 @@ pub fn run_in_random_order(
         if host_may_go_on {
             lanes.push(host);
         }
-        // An event that is waited for was recorded before, so something can go on.
-        let lane = lanes.into_iter().max_by_key(|&lane| ranks[lane]).expect("a lane goes on");
+        // Every event that is waited for was recorded before, so some lane can go on.
+        let lane = lanes.into_iter().max_by_key(|&lane| ranks[lane]).expect("some lane can go on");
         if random.random_bool(REDRAWN) {
             ranks[lane] = random.random();
         }
@@ -63,22 +64,27 @@ pub fn run_in_random_order(
     }
     for id in asked_for(workload) {
         let holder = plan.allocations.iter().position(|a| a.holds == Some(id));
-        let holder = holder.expect("a buffer that is asked for has a home");
+        let holder = holder.expect("an output buffer is held by an allocation");
         after.check(workload, id, &machine.memory[holder])?;
     }
     Ok(())
 }
 
-/// Plain memory for every allocation, and what every stream still has to do.
+/// Plain memory for every allocation, and what each lane still has to do. A lane is a
+/// stream, or a branch of a graph.
 struct Machine {
     memory: Vec<Vec<f32>>,
-    /// Of those lanes that are streams: all but the branches of graphs.
+    /// Traits of the lanes that are streams. Branches of graphs follow them and have
+    /// none.
     traits: Vec<StreamTraits>,
-    /// With each call its position in the body.
+    /// The issued calls of each lane that have not run, each with its position in the
+    /// body.
     lanes: Vec<VecDeque<(usize, Call)>>,
-    /// For each event, the number of its latest record and of the last that has happened.
+    /// For each event, the number of its latest record, and that of the last record that
+    /// has happened.
     events: Vec<(usize, usize)>,
-    /// For each waiting call in a stream: which record of its event it waits for.
+    /// For each waiting call of a lane, the event and the number of the record that it
+    /// waits for.
     awaited: Vec<VecDeque<(EventId, usize)>>,
 }
 
@@ -97,6 +103,7 @@ impl Machine {
         }
     }
 
+    /// Whether the first call of a lane may run now.
     fn can_run(&self, lane: usize) -> bool {
         match self.lanes[lane].front() {
             None => false,
@@ -109,7 +116,8 @@ impl Machine {
         }
     }
 
-    /// By the legacy default stream, or by those that it waits for.
+    /// Whether earlier calls have to run first because of the legacy default stream: this
+    /// lane waits for it, or is it and waits for the others.
     fn is_held_back(&self, lane: usize, number: usize) -> bool {
         let earlier = |other: &VecDeque<(usize, Call)>| other.front().is_some_and(|c| c.0 < number);
         let Some(mine) = self.traits.get(lane) else { return false };
@@ -117,6 +125,8 @@ impl Machine {
         others.any(|(theirs, other)| mine.waits_for(theirs) && earlier(other))
     }
 
+    /// Makes a call on the host: puts it into its lane, or runs it if it is the host's
+    /// own.
     fn issue(&mut self, (number, call): (usize, &Call), lane: usize, team: &Team) {
         match call {
             Call::Compute { step } => self.compute(step, team),
@@ -143,6 +153,7 @@ impl Machine {
         }
     }
 
+    /// Runs the first call of a lane.
     fn run_head(&mut self, lane: usize, team: &Team) {
         match self.lanes[lane].pop_front().map(|(_, call)| call) {
             Some(Call::Copy { from, to, .. } | Call::PeerCopy { from, to, .. }) => {

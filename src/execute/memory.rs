@@ -11,11 +11,11 @@ use std::borrow::Cow;
 use std::slice;
 
 pub(super) enum Memory {
-    /// Not taken yet.
+    /// Not allocated yet.
     None,
     Pageable(PageMemory),
-    /// Pageable memory, page-locked as long as the registration lives: it is
-    /// first of the two, so that it is dropped first.
+    /// Pageable memory, pinned as long as the registration lives. The registration is
+    /// declared first, so it is dropped first.
     Registered {
         _registration: Registration,
         pages: PageMemory,
@@ -25,7 +25,7 @@ pub(super) enum Memory {
 }
 
 impl Memory {
-    /// Where the CPU finds it.
+    /// The address for the CPU, or `None` if the CPU cannot access the memory.
     pub fn host_address(&mut self) -> Option<*mut f32> {
         match self {
             Self::Pageable(pages) | Self::Registered { pages, .. } => Some(pages.as_mut_ptr()),
@@ -34,7 +34,7 @@ impl Memory {
         }
     }
 
-    /// Where the device finds it.
+    /// The address on the device, or `None` for host memory.
     pub fn device_address(&self) -> Option<u64> {
         match self {
             Self::Device(memory) => Some(memory.address()),
@@ -43,11 +43,11 @@ impl Memory {
     }
 }
 
-/// All memory of a plan, by allocation.
+/// All memory of a plan, indexed by allocation.
 pub(super) struct Memories(pub Vec<Memory>);
 
 impl Memories {
-    /// What exists before the plan: the workload's buffers, with their contents.
+    /// Allocates what exists before the plan: the workload's buffers with their contents.
     pub fn before(
         device: Option<&Device>,
         workload: &Workload,
@@ -65,14 +65,15 @@ impl Memories {
                 Home::Device => device_memory(need(device)?, allocation, values)?,
                 Home::Host(HostMemory::Pinned) if plan.needs_device() => {
                     let pinned = PinnedMemory::new(need(device)?, allocation.bytes)?;
-                    // SAFETY: just allocated with room for all values.
+                    // SAFETY: the memory was just allocated with room for all values, and
+                    // nobody else uses it.
                     unsafe {
                         let target = pinned.as_mut_ptr();
                         target.copy_from_nonoverlapping(values.as_ptr(), values.len());
                     }
                     Memory::Pinned(pinned)
                 }
-                // To the CPU alone, pinned memory is memory like any other.
+                // For the CPU alone, pinned memory is like any other.
                 Home::Host(_) | Home::Scratch => {
                     let mut pages = PageMemory::new(allocation.bytes)?;
                     pages.as_mut_slice()[..values.len()].copy_from_slice(values);
@@ -83,7 +84,7 @@ impl Memories {
         Ok(Self(memories))
     }
 
-    /// Carries out a set-up call.
+    /// Makes an allocation of the plan's set-up.
     pub fn allocate(
         &mut self,
         device: Option<&Device>,
@@ -106,13 +107,13 @@ impl Memories {
         Ok(())
     }
 
-    /// Page-locks memory that exists already.
+    /// Pins memory that is allocated already.
     pub fn pin(&mut self, device: Option<&Device>, index: usize) -> Result<(), ExecuteError> {
         let memory = std::mem::replace(&mut self.0[index], Memory::None);
         self.0[index] = match memory {
             Memory::Pageable(mut pages) => {
                 let bytes = Bytes::new(4 * pages.as_slice().len() as u64);
-                // SAFETY: the pages stay mapped behind the registration.
+                // SAFETY: the pages stay mapped for longer than the registration lives.
                 let registration =
                     unsafe { Registration::new(need(device)?, pages.as_mut_ptr(), bytes)? };
                 Memory::Registered { _registration: registration, pages }
@@ -144,8 +145,8 @@ impl Memories {
         start.expect("a checked plan uses device memory on the device") + slice.offset.get()
     }
 
-    /// Puts what there was before the plan where it was, and what is no number wherever else the
-    /// body writes.
+    /// Restores the contents from before the plan, and writes NaN to everything else that
+    /// the body writes.
     pub fn begin_anew(
         &mut self,
         device: Option<&Device>,
@@ -153,7 +154,8 @@ impl Memories {
         contents: &Contents,
     ) -> Result<(), ExecuteError> {
         let nothing = vec![f32::NAN; 1 << 20];
-        // A reduction leaves its workspace as set-up has cleared it.
+        // A workspace that set-up has cleared stays as it is: a reduction leaves it ready
+        // for the next launch.
         let cleared = |index: usize| {
             plan.setup.iter().any(|call| match call {
                 Call::Clear { target, .. } => target.allocation.0 == index,
@@ -167,11 +169,12 @@ impl Memories {
                 None if cleared(index) => continue,
                 None => &nothing[..length.min(nothing.len())],
             };
-            // Over and over, where they are fewer.
+            // If there are fewer values than elements, they are repeated.
             for start in (0..length).step_by(values.len().max(1)) {
                 let values = &values[..values.len().min(length - start)];
                 if let Some(address) = self.0[index].host_address() {
-                    // SAFETY: the allocation holds so many values, and is borrowed.
+                    // SAFETY: the allocation holds that many values and is borrowed
+                    // exclusively.
                     let target = unsafe { slice::from_raw_parts_mut(address, length) };
                     target[start..start + values.len()].copy_from_slice(values);
                 }
@@ -185,7 +188,7 @@ impl Memories {
         Ok(device.map_or(Ok(()), Device::make_current)?)
     }
 
-    /// The contents of an allocation, wherever it is.
+    /// Reads the contents of an allocation, wherever it is.
     pub fn read(
         &mut self,
         device: Option<&Device>,
@@ -193,14 +196,16 @@ impl Memories {
         length: usize,
     ) -> Result<Cow<'_, [f32]>, ExecuteError> {
         if let Some(address) = self.0[index].host_address() {
-            // SAFETY: the allocation holds at least so many values, and is borrowed.
+            // SAFETY: the allocation holds at least that many values and is borrowed
+            // exclusively.
             return Ok(Cow::Borrowed(unsafe { slice::from_raw_parts(address, length) }));
         }
         let mut values = vec![f32::NAN; length];
         if let Some(address) = self.0[index].device_address() {
             let stream = Stream::new(need(device)?)?;
             let bytes = Bytes::of_f32(length as u64);
-            // SAFETY: both sides hold so many values until the wait is over.
+            // SAFETY: both sides hold that many values until the copy has been waited
+            // for.
             unsafe { stream.copy_out(address, values.as_mut_ptr(), bytes)? };
             stream.synchronize()?;
         }
@@ -218,7 +223,7 @@ fn device_memory(
     Ok(Memory::Device(memory))
 }
 
-/// Copies values to the place of the element `start`.
+/// Copies values to the device, to the elements from `start` on.
 fn write(
     device: &Device,
     memory: &DeviceMemory,
@@ -228,9 +233,9 @@ fn write(
     device.make_current()?;
     let stream = Stream::new(device)?;
     let [offset, bytes] = [start, values.len()].map(|length| Bytes::of_f32(length as u64));
-    assert!(offset + bytes <= memory.bytes(), "more values than there is room for");
+    assert!(offset + bytes <= memory.bytes(), "the values exceed the allocation");
     let target = memory.address() + offset.get();
-    // SAFETY: both sides hold so many bytes until the wait is over.
+    // SAFETY: both sides hold that many bytes until the copy has been waited for.
     unsafe { stream.copy_in(values.as_ptr(), target, bytes)? };
     stream.synchronize()
 }

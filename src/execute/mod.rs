@@ -1,7 +1,8 @@
-//! Runs plans for real, and their data flow in any legal order without a GPU.
+//! Runs plans for real, and checks their data flow without a GPU, in any order that their
+//! waits allow.
 //!
-//! Invariant: nothing here sees a prediction or a profile. The makespan is
-//! taken by the host's clock around a pass with no instrumentation in it.
+//! Invariant: nothing here sees a prediction or a profile. The makespan is taken by the
+//! host's clock around a pass without any instrumentation.
 
 mod data;
 mod interleave;

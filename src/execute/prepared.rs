@@ -1,5 +1,5 @@
-//! A plan's body with every name resolved to an address or a handle, so that
-//! running it is one driver call after the other.
+//! A plan's body with every name resolved to an address or a handle, so that running it
+//! is one driver call after another.
 
 use super::memory::{Memories, need};
 use super::run::ExecuteError;
@@ -36,7 +36,8 @@ impl Handles {
     }
 }
 
-/// For each event the device that records it: it has to be made there.
+/// For each event, the device that records it. An event has to be created in that
+/// device's context.
 fn recorders(plan: &Plan) -> Vec<DeviceId> {
     let mut devices = vec![DeviceId::FIRST; plan.events];
     for call in &plan.body {
@@ -47,7 +48,8 @@ fn recorders(plan: &Plan) -> Vec<DeviceId> {
     devices
 }
 
-/// Lets devices that copy to each other do so with no way round.
+/// Enables peer access between devices that copy to each other, so that the copies bypass
+/// host memory.
 fn enable_access(first: &Device, plan: &Plan) -> Result<(), GpuError> {
     for call in &plan.body {
         if let Call::PeerCopy { from, to, .. } = call {
@@ -60,7 +62,7 @@ fn enable_access(first: &Device, plan: &Plan) -> Result<(), GpuError> {
     Ok(())
 }
 
-/// One call, ready to be made.
+/// One call with its handles and addresses, ready to be made.
 pub(super) enum Prepared<'d> {
     Use(&'d Device),
     Renew(usize),
@@ -99,7 +101,7 @@ pub(super) enum Prepared<'d> {
         stream: usize,
         event: usize,
     },
-    /// `None` until the calls behind it have been captured.
+    /// Launches a graph. It is `None` until the graph's calls have been captured.
     Replay {
         stream: usize,
         graph: Option<ExecutableGraph>,
@@ -110,14 +112,14 @@ pub(super) enum Prepared<'d> {
     Compute(Computation),
 }
 
-/// A step on the CPU: where its operands are.
+/// A step on the CPU, with the addresses and lengths of its operands.
 pub(super) struct Computation {
     kernel: Kernel,
     arguments: Arguments,
     inputs: Vec<(*const f32, usize)>,
     output: (*mut f32, usize),
     lead: usize,
-    /// Host memory that the plan goes round.
+    /// Size of the host memory that the plan uses in a pass.
     footprint: Bytes,
 }
 
@@ -140,18 +142,20 @@ impl Computation {
 
     pub fn run(&self, team: &Team) {
         let (start, length) = self.output;
-        // SAFETY: the slices lie within live allocations; an input that is the
-        // output itself is passed as such, and a checked plan has no others
-        // that overlap it.
+        // SAFETY: the slices lie within live allocations. An input that is the output
+        // itself is passed as `Operand::Output`, and a checked plan has no other input
+        // that overlaps it.
         let output = unsafe { std::slice::from_raw_parts_mut(start, length) };
         let operand = |&(input, length): &(*const f32, usize)| {
             if std::ptr::eq(input, start) {
                 Operand::Output
             } else {
+                // SAFETY: the slice lies within a live allocation.
                 Operand::Array(unsafe { std::slice::from_raw_parts(input, length) })
             }
         };
-        // An allocation would take a thirtieth of the time of a small kernel.
+        // An array on the stack: an allocation would take a thirtieth of the time of a
+        // small kernel.
         let inputs: [_; Kernel::MOST_INPUTS] =
             std::array::from_fn(|index| self.inputs.get(index).map_or(Operand::Output, operand));
         let inputs = &inputs[..self.inputs.len()];
@@ -169,7 +173,7 @@ impl<'d> Prepared<'d> {
     ) -> Result<Self, ExecuteError> {
         Ok(match call {
             Call::Allocate(_) | Call::Pin(_) => {
-                unreachable!("set-up calls are carried out by the set-up")
+                unreachable!("the stage makes the set-up calls itself")
             }
             Call::Renew(id) => Self::Renew(id.0),
             Call::Clear { stream, target } => Self::Clear {
@@ -224,8 +228,8 @@ impl<'d> Prepared<'d> {
         team: &Team,
     ) -> Result<(), ExecuteError> {
         let stream = |index: &usize| &handles.streams[*index];
-        // SAFETY: addresses are of the plan's live allocations, and every pass
-        // ends with a wait for all that it has issued.
+        // SAFETY: the addresses lie in the plan's live allocations, and every pass ends
+        // with a wait for everything that it has issued.
         unsafe {
             match self {
                 Self::CopyIn { stream: s, from, to, bytes } => {
@@ -242,7 +246,7 @@ impl<'d> Prepared<'d> {
                 Self::Record { stream: s, event } => stream(s).record(&handles.events[*event])?,
                 Self::Wait { stream: s, event } => stream(s).wait(&handles.events[*event])?,
                 Self::Replay { stream: s, graph } => {
-                    let graph = graph.as_ref().expect("captured in the set-up");
+                    let graph = graph.as_ref().expect("graphs are captured during set-up");
                     stream(s).replay(graph)?;
                 }
                 Self::Synchronize { stream: s } => stream(s).synchronize()?,

@@ -23,7 +23,7 @@ pub enum ExecuteError {
     NeedsDevice,
 }
 
-/// Runs plans of one workload on one machine.
+/// Runs the plans of one workload on one machine, and checks their outputs.
 pub struct Executor<'a> {
     pub(super) device: Option<&'a Device>,
     pub(super) team: &'a Team,
@@ -35,23 +35,25 @@ pub struct Executor<'a> {
 /// How long a plan is run.
 #[derive(Debug, Clone, Copy)]
 pub struct Effort {
-    /// Plans that are run together take turns so often; all else is of a turn. Where a turn
-    /// is too short for the passes of a warm-up, a plan has the time of several at once.
+    /// How many turns each plan has, if several plans run in turn; everything below is
+    /// per turn. If a turn is too short for the passes of a warm-up, a plan has the time
+    /// of several turns at once.
     pub turns: usize,
-    /// Before timing starts, clocks rise and page tables fill.
+    /// The least warm-up before timing: clocks rise and page tables fill.
     pub(super) warm_up: Duration,
-    /// Instead, of a plan for the CPU alone: clocks of a core that it comes to anew rise for longer
-    /// than calls show. (On hosts of H100s, sums of 0.8 us took 0.9 behind one millisecond.) And of
-    /// one with steps that threads share out: those that have slept wake up where the system put
-    /// them, perhaps two on a core, and it takes a while to move one.
+    /// The least warm-up of plans in which the CPU computes, instead. The clock of a core
+    /// that the thread has just come to rises for longer than driver calls show. (On
+    /// hosts of H100s, sums of 0.8 us took 0.9 us after one millisecond.) Threads that
+    /// have slept wake up where the system puts them, perhaps two on a core, and it takes
+    /// a while until one is moved.
     pub(super) compute_warm_up: Duration,
-    /// The CPU's last-level cache takes a score of passes to learn what is worth keeping; plans
-    /// whose data the CPU does not go through need fewer.
+    /// The CPU's last-level cache takes about twenty passes to settle on what to keep.
+    /// Plans whose data the CPU does not go through need fewer.
     pub(super) warm_up_passes: usize,
-    /// What takes longer than this has forgotten at the end of a pass how it began.
+    /// The most warm-up. A pass that takes longer than this has displaced, by its end,
+    /// whatever its start left in the caches.
     pub(super) longest_warm_up: Duration,
-    /// Timed passes stop after this time or the largest number, but not before
-    /// the fewest.
+    /// Timed passes stop after this time or after `most` passes, but not before `fewest`.
     pub(super) timed: Duration,
     pub(super) fewest: usize,
     pub(super) most: usize,
@@ -68,9 +70,10 @@ impl Effort {
         fewest: 7,
         most: 101,
     };
-    /// Where many plans matter more than one. What a plan takes of some microseconds differs by
-    /// 7% from turn to turn in the middle, and by 2% within one: many short turns tell more. With
-    /// two rounds of 16, a half of all passes differed by 1.3 to 2.6% from the other.
+    /// For many plans, where no single one matters much. A plan of some microseconds
+    /// differs by 7% from turn to turn in the median, and by 2% within a turn, so many
+    /// short turns tell more. With two rounds of 16 turns, one half of all passes
+    /// differed by 1.3 to 2.6% from the other.
     pub const SHORT: Self = Self {
         turns: 24,
         warm_up: Duration::from_millis(1),
@@ -82,8 +85,8 @@ impl Effort {
         ..Self::FULL
     };
 
-    /// How many turns a plan has at once whose passes last so long: so many that none are
-    /// left over in the end.
+    /// How many turns at once a plan has whose passes take `pass`. The number divides
+    /// `turns`, so none is left over.
     pub(super) fn at_once(&self, pass: Duration) -> usize {
         let warm_up = pass.as_secs_f64() * self.warm_up_passes as f64;
         let turns = (warm_up / self.longest_warm_up.as_secs_f64()).ceil() as usize;
@@ -92,8 +95,8 @@ impl Effort {
         whole.next().unwrap_or(self.turns)
     }
 
-    /// What so many turns at once come to: whoever has several needs half as many passes for
-    /// a middle, and is long enough to take time from all others.
+    /// The effort of `turns` turns at once. Half as many passes are enough for a median
+    /// then, and keep a long plan from taking time from all others.
     pub(super) fn times(self, turns: usize) -> Self {
         let longer = |time: Duration| time * u32::try_from(turns).unwrap_or(u32::MAX);
         Self {
@@ -107,15 +110,15 @@ impl Effort {
 }
 
 impl<'a> Executor<'a> {
-    /// Draws inputs and computes what the outputs must be.
+    /// Draws the inputs and computes what the outputs must be.
     pub fn new(
         device: Option<&'a Device>,
         team: &'a Team,
         workload: &'a Workload,
         seed: u64,
     ) -> Self {
-        // Outputs are checked with all threads. Whoever is started while the issuing thread
-        // keeps to one CPU keeps to it, too.
+        // Starts rayon's threads, which check the outputs. Threads that are started while
+        // the issuing thread is pinned to a CPU would inherit that affinity.
         rayon::current_num_threads();
         let before = Contents::random(workload, team, seed);
         let after = before.computed(workload, team);
@@ -132,10 +135,11 @@ impl<'a> Executor<'a> {
         Ok(plans.finish()?.remove(0))
     }
 
-    /// Sets plans up, all at once, to be run turn by turn.
+    /// Sets up several plans at once, to be run turn by turn.
     ///
     /// # Errors
-    /// As for [`Executor::run`], or if memory does not suffice for all of them.
+    /// If a call fails, memory does not suffice for all plans together, or an output is
+    /// wrong.
     pub fn set_up<'s>(
         &'s self,
         plans: &'s [Plan],
@@ -149,25 +153,25 @@ impl<'a> Executor<'a> {
     /// Runs a plan with a clock on every call.
     ///
     /// # Errors
-    /// As for [`Executor::run`].
+    /// If a call fails, memory does not suffice, or an output is wrong.
     pub fn trace(&self, plan: &Plan) -> Result<Trace, ExecuteError> {
         let mut cpu = OneCpu::quietest();
         Stage::new(self, plan)?.trace(&mut cpu)
     }
 }
 
-/// Plans of a workload that are set up. What driver calls take differs by a tenth from CPU to
-/// CPU, and from second to second: a plan that is run for a short time is better run at
-/// several, and others, of this workload or another, meanwhile.
+/// Plans of a workload that are set up and take turns. The time of driver calls differs
+/// by a tenth from CPU to CPU, and from second to second. So a plan that gets little time
+/// is better run on several CPUs and at several moments, with other plans in between.
 pub struct InTurn<'a> {
     stages: Vec<Stage<'a>>,
     effort: Effort,
-    /// Those they have had.
+    /// How many turns the plans have had.
     turns: usize,
 }
 
 impl InTurn<'_> {
-    /// Gives each plan a turn, unless they have had all; whether it did.
+    /// Gives each plan a turn and returns true, or returns false if they have had all.
     ///
     /// # Errors
     /// If a call fails.
@@ -182,10 +186,10 @@ impl InTurn<'_> {
         Ok(true)
     }
 
-    /// What came of it, plan by plan.
+    /// Checks the outputs once more, and returns the run of each plan.
     ///
     /// # Errors
-    /// If an output is wrong.
+    /// If an output is wrong, or a call fails.
     pub fn finish(self) -> Result<Vec<Run>, ExecuteError> {
         self.stages.into_iter().map(|stage| stage.finish(self.effort)).collect()
     }
@@ -195,14 +199,14 @@ impl InTurn<'_> {
 mod tests {
     use super::*;
 
-    /// A warm-up has 3 ms in a turn: twenty passes, here.
+    /// The warm-up of a turn is limited to 3 ms: twenty passes of 150 us.
     #[test]
     fn longer_plans_have_several_turns_at_once() {
         let at_once = |micros| Effort::SHORT.at_once(Duration::from_micros(micros));
         assert_eq!([0, 20, 150, 151, 300].map(at_once), [1, 1, 1, 2, 2]);
-        // Three and four come out even, five do not; nor nine.
+        // 24 turns can be taken three or four at a time, but neither five nor nine.
         assert_eq!([301, 600, 601, 1_200, 1_201].map(at_once), [3, 4, 6, 8, 12]);
-        // All of them, however long it is; and a single turn is all there is to have.
+        // However long a pass is, there are no more than all turns at once.
         assert_eq!(at_once(1_000_000), 24);
         assert_eq!(Effort::FULL.at_once(Duration::from_secs(9)), 1);
         let Effort { longest_warm_up, timed, fewest, most, .. } = Effort::SHORT.times(4);

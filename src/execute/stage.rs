@@ -1,4 +1,5 @@
-//! A plan that is set up: a checked pass, then warm-up and timed passes.
+//! A plan that is set up and run: a checked pass, then warm-up and timed passes, then
+//! another checked pass.
 
 use super::data::asked_for;
 use super::memory::{Memories, Memory};
@@ -15,53 +16,56 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::time::{Duration, Instant};
 
-/// A shorter pass is timed along with others, as many as fit in: to read the clock, and to
-/// find the way back to the plan, takes a tenth of the shortest.
+/// Shorter passes are timed several at a time, as many as fit into this. Reading the
+/// clock and getting back to the plan takes a tenth of the shortest pass.
 const SHORTEST: Duration = Duration::from_micros(20);
 
-/// The longest pause before a timed pass. Engines look for work at the edges of a clock of some
-/// microseconds, and a pass ends soon after one: without a pause of its own length each, all
-/// passes would begin at the same place between two edges, and a plan that just catches one, or
-/// just misses it, would do so every time. What a program does between passes is of any length.
-/// (Passes so short that several are timed at once begin that way only with the first.)
+/// The longest pause before a timed pass. Copy engines poll for work at a period of some
+/// microseconds, and a pass ends soon after a poll. Without a pause of random length,
+/// every pass would start at the same point of the period, and a plan that just catches a
+/// poll, or just misses it, would do so every time. In a real program the time between
+/// passes is arbitrary. (Where several short passes are timed at once, only the first one
+/// has a pause.)
 const LONGEST_PAUSE: Duration = Duration::from_micros(8);
 
-/// Passes after which the caches of another core know the plan.
+/// Passes after which another core's caches have warmed up to the plan.
 const PASSES_TO_SETTLE: usize = 2;
 
-/// Passes after which the device, and the caches of this core, know a plan whose data the CPU
-/// neither computes nor stages.
+/// Passes after which the device and this core's caches have warmed up to a plan, if the
+/// CPU neither computes on its data nor stages it.
 const PASSES_TO_KNOW: usize = 3;
 
 /// A plan that is set up.
 ///
-/// The fields are dropped in this order: handles before the memory they use.
+/// Fields are dropped in this order: handles before the memory they use.
 pub(super) struct Stage<'a> {
     executor: &'a Executor<'a>,
     plan: &'a Plan,
     body: Vec<Prepared<'a>>,
-    /// Positions of the calls that the host makes: all but those in graphs.
+    /// Positions of the calls that the host makes: all calls of the body but those in
+    /// graphs.
     made: Vec<usize>,
     handles: Handles,
     memories: Memories,
     setup: Span,
-    /// Whether other threads of the plan's own never work beside the one that issues calls.
+    /// Whether only the issuing thread works for the plan. Then its passes need a core to
+    /// themselves.
     works_alone: bool,
-    /// How often a timed pass goes over the body.
+    /// How often a timed pass goes through the body.
     rounds: u32,
-    /// How long a pass took before timing began.
+    /// How long a pass took before timing started.
     lasts: Duration,
-    /// For pauses.
+    /// Draws the pauses.
     random: ChaCha8Rng,
-    /// Timed so far, and timed while something else used the core of this thread:
-    /// predictions are for a core of one's own, as calibration is.
+    /// Passes timed so far, and passes timed while something else used this thread's
+    /// core. Predictions are for a core to itself, as calibration is.
     passes: Vec<Span>,
     beside: Vec<Span>,
     worst_error: f64,
 }
 
 impl<'a> Stage<'a> {
-    /// Sets the plan up, and makes and checks a first pass.
+    /// Sets the plan up, makes a first pass and checks its outputs.
     pub fn new(executor: &'a Executor<'_>, plan: &'a Plan) -> Result<Self, ExecuteError> {
         let device = executor.device;
         check_room(device, plan)?;
@@ -121,14 +125,14 @@ impl<'a> Stage<'a> {
         let Executor { device, workload, after, .. } = self.executor;
         for id in asked_for(workload) {
             let holder = self.plan.allocations.iter().position(|a| a.holds == Some(id));
-            let holder = holder.expect("a buffer that is asked for has a home");
+            let holder = holder.expect("an output buffer is held by an allocation");
             let found = self.memories.read(*device, holder, after.of(id).len())?;
             self.worst_error = self.worst_error.max(after.check(workload, id, &found)?);
         }
         Ok(())
     }
 
-    /// Warms up and times passes, unless this turn was had along with an earlier one.
+    /// Warms up and times passes, unless an earlier call already took this turn along.
     pub fn turn(
         &mut self,
         turn: usize,
@@ -146,9 +150,10 @@ impl<'a> Stage<'a> {
         self.time(effort, cpu)
     }
 
-    /// What came of it.
+    /// Checks a last pass and returns the run.
     pub fn finish(mut self, effort: Effort) -> Result<Run, ExecuteError> {
-        // It must still be right at full speed, with nothing left of what was right before.
+        // The outputs must still be right at full speed, and nothing may be left of those
+        // that were right before.
         self.memories.begin_anew(self.executor.device, self.plan, &self.executor.before)?;
         self.rounds = 1;
         self.pass()?;
@@ -156,7 +161,7 @@ impl<'a> Stage<'a> {
         let (mut passes, mut beside) =
             (std::mem::take(&mut self.passes), std::mem::take(&mut self.beside));
         if passes.len() < effort.times(effort.turns).fewest.div_ceil(2) {
-            // A core was hardly ever to be had alone.
+            // The core was hardly ever free, so the other passes have to count, too.
             passes.append(&mut beside);
         }
         Ok(Run {
@@ -169,7 +174,7 @@ impl<'a> Stage<'a> {
         })
     }
 
-    /// A pass with a clock on every call.
+    /// Makes one pass with a clock on every call.
     pub fn trace(mut self, cpu: &mut OneCpu) -> Result<Trace, ExecuteError> {
         cpu.settle();
         self.warm_up(Effort::FULL)?;
@@ -180,7 +185,7 @@ impl<'a> Stage<'a> {
         Ok(Trace { identity: plan.identity(), timeline })
     }
 
-    /// Makes graphs of the calls that the plan has in them.
+    /// Captures the plan's graphs and puts their launches into the body.
     fn capture(&mut self) -> Result<(), ExecuteError> {
         let start = Instant::now();
         for graph in self.plan.graphs() {
@@ -197,7 +202,8 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
-    /// One pass over the body, timed by the host's clock: of short ones, the mean of several.
+    /// Makes one pass over the body, timed by the host's clock. Of short passes, it makes
+    /// several and returns their mean.
     fn pass(&mut self) -> Result<Span, ExecuteError> {
         let start = Instant::now();
         for _ in 0..self.rounds {
@@ -212,7 +218,8 @@ impl<'a> Stage<'a> {
         self.handles.streams.is_empty()
     }
 
-    /// Lets some time pass, of another length up to the longest each time, where engines look.
+    /// Pauses for a random time before a pass, for plans that use a device; see
+    /// [`LONGEST_PAUSE`].
     fn pause(&mut self) {
         if self.needs_no_device() {
             return;
@@ -265,7 +272,8 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// Caches of the CPU learn only of what it goes through itself.
+/// How many warm-up passes a plan needs. The CPU's caches only learn of data that the CPU
+/// itself goes through.
 fn warm_up_passes(plan: &Plan, effort: Effort) -> usize {
     let computes = |call: &Call| matches!(call, Call::Compute { .. });
     let is_staged = |at: &Allocation| at.place == Place::Host(HostMemory::Pageable);
@@ -275,14 +283,14 @@ fn warm_up_passes(plan: &Plan, effort: Effort) -> usize {
     effort.warm_up_passes.min(PASSES_TO_KNOW)
 }
 
-/// Before anything is taken: whoever takes the last page may be stopped by the
-/// system, without a word.
+/// Checks that the plan fits into what is free, before anything is allocated: the system
+/// may kill, without a word, whoever takes the last page.
 fn check_room(device: Option<&Device>, plan: &Plan) -> Result<(), ExecuteError> {
     let free = |device: &Device| {
         let devices = (0..plan.devices().max(1)).map(|index| device.nth(index)?.free_memory());
         devices.collect::<Result<Vec<_>, _>>()
     };
-    // The most that the plan takes of any device has to fit where least is left.
+    // What the plan takes of any device has to fit on the one with the least free memory.
     let device = device.map(free).transpose()?.and_then(|free| free.into_iter().min());
     let host = available_memory();
     let there_is = Capacities { device, pinned: host, host };
@@ -294,8 +302,8 @@ fn check_room(device: Option<&Device>, plan: &Plan) -> Result<(), ExecuteError> 
 
 impl Drop for Stage<'_> {
     fn drop(&mut self) {
-        // A pass that failed halfway may have left another device's context current,
-        // and work behind that uses the memory.
+        // A pass that failed halfway may have left another device's context current, and
+        // may have left work behind that uses the memory.
         let _ = self.executor.device.map(Device::make_current);
         for stream in &self.handles.streams {
             let _ = stream.synchronize();
@@ -328,8 +336,8 @@ mod tests {
         Workload::from_toml("w.toml", &text).expect("valid")
     }
 
-    /// A step that is not worth sharing out is done by the thread that issues calls, and so is
-    /// every step where there is no other.
+    /// The issuing thread does the steps that are not worth sharing out, and every step
+    /// if there is no other thread.
     #[test]
     fn whose_passes_need_a_core_of_their_own() {
         for (threads, elements, works_alone) in
@@ -344,7 +352,8 @@ mod tests {
         }
     }
 
-    /// Nobody else has a cache to fill, and so many passes take most of a turn.
+    /// Device-only plans warm up in few passes: they have no CPU cache to fill, and more
+    /// passes would take most of a turn.
     #[test]
     fn whose_data_the_cpu_goes_through_warms_up_longer() {
         let workload = saxpy_into("z", 1_000);
@@ -356,10 +365,11 @@ mod tests {
         }
     }
 
-    /// Its last pass is checked by itself: what was right before is gone by then.
+    /// The last pass is checked by itself: by then, earlier outputs that were right have
+    /// been overwritten.
     #[test]
     fn a_plan_that_stops_working_is_found_out() {
-        // In place, and not.
+        // A task that works in place, and one that does not.
         for output in ["y", "z"] {
             let workload = saxpy_into(output, 1_000);
             let plan = &build(&workload, ON_CPU).expect("it can be done");

@@ -1,4 +1,4 @@
-//! A pass with a clock on every call, for pictures of where time goes.
+//! A pass with a clock on every call, for timelines of where the time goes.
 
 use super::memory::need;
 use super::prepared::{Handles, Prepared};
@@ -18,8 +18,8 @@ struct Marks {
     after: Event,
 }
 
-/// Makes every call once, with timing events around those that keep an engine
-/// busy. In a graph, they are nodes of their own.
+/// Makes every call once, with timing events around those that keep an engine busy. In a
+/// graph, the events are nodes of their own.
 pub(super) fn timeline(
     device: Option<&Device>,
     plan: &Plan,
@@ -38,7 +38,8 @@ pub(super) fn timeline(
     for index in made {
         let start = now();
         match graphs.get(&index) {
-            // SAFETY: as for the graph that it stands for.
+            // SAFETY: the graph accesses the memory of the plan's own graph, which is
+            // alive; the pass waits for it.
             Some((stream, graph)) => unsafe { handles.streams[*stream].replay(graph)? },
             None => marked(&body[index], handles, marks.get(&index), Stream::record, &mut make)?,
         }
@@ -57,7 +58,7 @@ pub(super) fn timeline(
     Ok(Timeline { activities: in_turn(plan, activities), makespan })
 }
 
-/// The marks of all calls that have any, by their positions in the body.
+/// Creates the events of all calls that have any, by their positions in the body.
 fn marks(device: Option<&Device>, plan: &Plan) -> Result<BTreeMap<usize, Marks>, ExecuteError> {
     let mut marks = BTreeMap::new();
     for (index, call) in plan.body.iter().enumerate() {
@@ -70,7 +71,7 @@ fn marks(device: Option<&Device>, plan: &Plan) -> Result<BTreeMap<usize, Marks>,
     Ok(marks)
 }
 
-/// Makes a call between its marks, if it has any.
+/// Makes a call between its timing events, if it has any.
 fn marked(
     call: &Prepared<'_>,
     handles: &Handles,
@@ -88,8 +89,8 @@ fn marked(
     Ok(())
 }
 
-/// The plan's graphs with marks in them, by the positions of their launches, each
-/// with its stream. They have been launched once: the first time takes longer.
+/// The plan's graphs with timing events in them, by the positions of their launches, each
+/// with its stream. Each has been launched once, because the first launch takes longer.
 fn marked_graphs(
     plan: &Plan,
     body: &[Prepared<'_>],
@@ -106,7 +107,7 @@ fn marked_graphs(
                 .try_for_each(|at| marked(&body[at], handles, marks.get(&at), Stream::mark, make))
         })?;
         let executable = captured.instantiate()?;
-        // SAFETY: the plan's memory outlives the wait.
+        // SAFETY: the plan's memory outlives the launch, which is waited for.
         unsafe { stream.replay(&executable)? };
         stream.synchronize()?;
         graphs.insert(graph.launch, (graph.origin.0, executable));
@@ -114,9 +115,9 @@ fn marked_graphs(
     Ok(graphs)
 }
 
-/// For each device, an event with the host's time at which it happened: halfway
-/// between asking for it and hearing of it. No event says how long ago one of
-/// another device was.
+/// For each device, an event and the host's time at which it happened, which is halfway
+/// between recording it and the return of the wait. Every device needs its own, because
+/// events of different devices cannot be compared.
 fn origins(
     device: Option<&Device>,
     plan: &Plan,
@@ -147,8 +148,9 @@ fn engine_of(call: &Call) -> Option<(StreamId, Lane)> {
     }
 }
 
-/// An event in front of a copy fires when its stream gets there, not when the
-/// engine does: a copy starts when the one before it on its engine has ended.
+/// Corrects the start of copies. An event in front of a copy fires when its stream gets
+/// there, not when the engine does: a copy starts no earlier than the one before it on
+/// its engine ends.
 fn in_turn(plan: &Plan, mut activities: Vec<Activity>) -> Vec<Activity> {
     let engine = |activity: &Activity| {
         let device = plan.body[activity.call].stream().map(|stream| plan.device_of(stream));

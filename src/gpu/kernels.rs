@@ -131,9 +131,9 @@ unsafe fn newest_known(own: u32) -> Option<u32> {
 /// # Safety
 /// The program must be alive.
 unsafe fn log_of(program: nvrtc_sys::nvrtcProgram) -> String {
-    // SAFETY: the caller promises that the program is alive; NVRTC terminates the log
-    // with a zero.
+    // SAFETY: the caller promises that the program is alive.
     match unsafe { nvrtc::get_program_log(program) } {
+        // SAFETY: NVRTC terminates the log with a zero.
         Ok(log) => unsafe { CStr::from_ptr(log.as_ptr()) }.to_string_lossy().into_owned(),
         Err(_) => "NVRTC gave no log".to_owned(),
     }
