@@ -17,8 +17,8 @@ use std::ops::Range;
 #[derive(Debug, Clone)]
 pub(super) struct Probe {
     pub quantities: Vec<Quantity>,
-    /// How many repetitions make a sample. With two counts both are measured, and their
-    /// difference is free of the cost of starting and ending.
+    /// How many repetitions make a sample. With two counts both are measured, and their difference
+    /// is free of the cost of starting and ending.
     pub counts: Counts,
 }
 
@@ -36,12 +36,12 @@ pub(super) const POOL: Bytes = MEMORY_FOOTPRINT;
 /// The largest copy, and the largest array of a kernel.
 pub(super) const LARGEST: Bytes = Bytes::mib(256);
 
-/// Copies both ways at once move this much: a millisecond of large ones, because others
-/// on the host use the link more and less.
+/// Copies both ways at once move this much: a millisecond of large ones, because others on the host
+/// use the link more and less.
 const AT_ONCE: Bytes = Bytes::mib(64);
 
-/// The most copies in a row, both ways at once. The first twenty or so may run in step
-/// and hide their starts behind each other; later ones do not, nor do those of plans.
+/// The most copies in a row, both ways at once. The first twenty or so may run in step and hide
+/// their starts behind each other; later ones do not, nor do those of plans.
 const IN_A_ROW: u64 = 96;
 
 /// Copies in a row beside kernels.
@@ -50,8 +50,8 @@ const BESIDE_KERNELS: u64 = 24;
 /// The most streams that a measurement uses for its work.
 pub(super) const MOST_STREAMS: usize = 8;
 
-/// How many streams wait while another one runs kernels. The largest number leaves that
-/// one and two for copies.
+/// How many streams wait while another one runs kernels. The largest number leaves that one and two
+/// for copies.
 const POLLING_STREAMS: [usize; 4] = [1, 2, 3, MOST_STREAMS - 3];
 
 /// The probes of the device and of the link to it.
@@ -120,8 +120,8 @@ pub(super) fn device_probes(sizes: &Sizes) -> Vec<Probe> {
     probes
 }
 
-/// How many kernels run in a row, each on a part of its own. There are as many as find
-/// their input in the device's cache, where copies left it, with room for their output.
+/// How many kernels run in a row, each on a part of its own. There are as many as find their input
+/// in the device's cache, where copies left it, with room for their output.
 fn parts(elements: u64) -> Counts {
     if elements <= 1 << 18 { Counts::Both(2, 10) } else { Counts::Both(1, 3) }
 }
@@ -176,8 +176,8 @@ pub(super) fn host_probes(sizes: &Sizes, threads: usize) -> Vec<Probe> {
     probes
 }
 
-/// Pageable copies that the driver does not take along with the call, and that find their
-/// data in the core's own caches only if little else was used in between.
+/// Pageable copies that the driver does not take along with the call, and that find their data in
+/// the core's own caches only if little else was used in between.
 const LEAVES_CORE: Range<Bytes> = Bytes::kib(65)..MOST_OF_ONE_CORE;
 
 fn memory_probes(sizes: &Sizes) -> Vec<Probe> {
@@ -259,8 +259,8 @@ pub(super) fn arrays(variant: Variant) -> u64 {
 /// A twin that goes round `footprint`, or round its own data if that is more.
 fn twin(variant: Variant, elements: u64, footprint: Bytes) -> Probe {
     let footprint = footprint.max(Bytes::new(variant.bytes(elements)));
-    // A team that is left alone for a moment goes to sleep, which does not happen in a
-    // plan. So small runs are measured many at a time.
+    // A team that is left alone for a moment goes to sleep, which does not happen in a plan. So
+    // small runs are measured many at a time.
     let flops = variant.kernel.flops_per_element(&variant.arguments());
     let work = elements * (4 + flops as u64 / 16);
     let count = ((1 << 25) / work).clamp(1, 64);
@@ -299,8 +299,8 @@ fn call_probes() -> Vec<Probe> {
     calls.map(call).chain(alone.map(idle)).chain([in_turn, beside]).collect()
 }
 
-/// Trips of operations of several sizes: alone, to see where small copies change their
-/// mechanism, and with another operation behind them, to see when that one starts.
+/// Trips of operations of several sizes: alone, to see where small copies change their mechanism,
+/// and with another operation behind them, to see when that one starts.
 fn trip_probes(sizes: &Sizes) -> Vec<Probe> {
     use Link::{CopyIn as I, CopyOut as O, Kernel as K};
     let mut probes = Vec::new();
@@ -332,17 +332,17 @@ fn late_trip((first, size): (Link, u64), next: Link) -> Probe {
 /// Copies from this size on are still under way when the next operation arrives.
 const LONG_TRIP: Bytes = Bytes::kib(32);
 
-/// Copies from this size on are still under way when the next operation comes late.
-/// (Commands for kernels take equally long whether the data has just begun to arrive or
-/// has been arriving for a while; those for copies to the host do not.)
+/// Copies from this size on are still under way when the next operation comes late. (Commands for
+/// kernels take equally long whether the data has just begun to arrive or has been arriving for a
+/// while; those for copies to the host do not.)
 const LATE_TRIP: Bytes = Bytes::kib(512);
 
-/// Nodes of the graphs whose calls are timed, to separate what each node costs from what
-/// the graph costs besides.
+/// Nodes of the graphs whose calls are timed, to separate what each node costs from what the graph
+/// costs besides.
 const NODES: [u64; 3] = [3, 24, 96];
 
-/// Sizes of the first node in graphs of one and of two nodes: bytes of copies in and out,
-/// degrees of polynomials. All but the smallest still run when the next node arrives.
+/// Sizes of the first node in graphs of one and of two nodes: bytes of copies in and out, degrees
+/// of polynomials. All but the smallest still run when the next node arrives.
 const NODE_SIZES: [&[u64]; 3] = [NODE_COPIES, NODE_COPIES, &[1024, 4096]];
 const NODE_COPIES: &[u64] = &[32 << 10, 256 << 10, 512 << 10];
 

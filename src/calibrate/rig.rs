@@ -17,27 +17,27 @@ use super::run::CalibrateError;
 
 /// Ordering events, for chains across streams.
 const ORDERING_EVENTS: usize = 128;
-/// `PLACES` is the number of streams that measurements choose from. They are
-/// `SIDE_BY_SIDE` apart in creation order. The driver allocates what it keeps for some
-/// twenty consecutive streams together in device memory, near to where it is needed or
-/// far from it. On an H200, kernels in a row take 1.42 to 1.49 us each in a near stream
-/// and 1.53 to 1.63 us in a far one, always the same in one stream.
+/// `PLACES` is the number of streams that measurements choose from. They are `SIDE_BY_SIDE` apart
+/// in creation order. The driver allocates what it keeps for some twenty consecutive streams
+/// together in device memory, near to where it is needed or far from it. On an H200, kernels in a
+/// row take 1.42 to 1.49 us each in a near stream and 1.53 to 1.63 us in a far one, always the same
+/// in one stream.
 const PLACES: usize = 24;
 const SIDE_BY_SIDE: usize = 23;
-/// The driver deals streams out to eight channels in turn. The streams of one measurement
-/// are up to eight in a row, and no two of them may share a channel.
+/// The driver deals streams out to eight channels in turn. The streams of one measurement are up to
+/// eight in a row, and no two of them may share a channel.
 const _: () = assert!(PLACES.is_multiple_of(MOST_STREAMS) && SIDE_BY_SIDE % 2 == 1);
-/// Workspace of one reduction kernel. Each kernel has its own: a sum leaves partial
-/// results where a histogram needs zeros.
+/// Workspace of one reduction kernel. Each kernel has its own: a sum leaves partial results where a
+/// histogram needs zeros.
 const WORKSPACE: Bytes = Bytes::kib(32);
 
-/// Host memory of a context: the pools, the registered and the write-combined memory, and
-/// pinned memory for both directions.
+/// Host memory of a context: the pools, the registered and the write-combined memory, and pinned
+/// memory for both directions.
 const HOST_MEMORY: Bytes =
     Bytes::new(POOL.get() * (Kernel::MOST_INPUTS as u64 + 1) + 4 * LARGEST.get());
 
-/// What measurements are made with: a measurement context. It holds all memory, streams
-/// and events, which are created once and reused by every probe.
+/// What measurements are made with: a measurement context. It holds all memory, streams and events,
+/// which are created once and reused by every probe.
 pub(super) struct Rig<'d> {
     pub device: &'d Device,
     pub team: &'d Team,
@@ -62,11 +62,9 @@ pub(super) struct Rig<'d> {
     /// Device arrays: a kernel's inputs and its output.
     pub arrays: [DeviceMemory; Kernel::MOST_INPUTS + 1],
     pub workspace: DeviceMemory,
-    /// The GPUs that are calibrated together, this one first; empty if it is calibrated
-    /// alone.
+    /// The GPUs that are calibrated together, this one first; empty if it is calibrated alone.
     pub members: Vec<Member<'d>>,
-    /// A kernel's inputs and its output on the host: pageable memory that has been
-    /// touched.
+    /// A kernel's inputs and its output on the host: pageable memory that has been touched.
     pub pools: [PageMemory; Kernel::MOST_INPUTS + 1],
     /// Counts samples. Each sample uses the next windows of the memory.
     pub turn: u64,
@@ -112,8 +110,7 @@ impl<'d> Rig<'d> {
             ordering: ordering.collect::<Result<_, _>>()?,
             blocker: Blocker::new(device)?,
             pinned: [pinned()?, pinned()?],
-            // In this order: if a step below fails, what was created later is dropped
-            // first.
+            // In this order: if a step below fails, what was created later is dropped first.
             registered,
             _registration: registration,
             combined: None,
@@ -130,14 +127,13 @@ impl<'d> Rig<'d> {
         Ok(rig)
     }
 
-    /// Fills the device arrays and the pinned memory with random data. Zeros can be
-    /// faster than users' data, or slower: in a histogram they would all fall into one
-    /// bin.
+    /// Fills the device arrays and the pinned memory with random data. Zeros can be faster than
+    /// users' data, or slower: in a histogram they would all fall into one bin.
     fn fill(&self) -> Result<(), GpuError> {
         let random = self.registered.as_ptr();
         let fill = |stream: &Stream, arrays: &[DeviceMemory], pinned: &[PinnedMemory; 2]| {
-            // SAFETY: all memory has the largest size and outlives the copies, which are
-            // waited for.
+            // SAFETY: all memory has the largest size and outlives the copies, which are waited
+            // for.
             unsafe {
                 for array in arrays {
                     stream.copy_in(random, array.address(), LARGEST)?;
@@ -160,22 +156,21 @@ impl<'d> Rig<'d> {
         stream.synchronize()
     }
 
-    /// Runs every kernel once. A first launch may load code, which can wait for the
-    /// device; on a held stream it would wait for ever.
+    /// Runs every kernel once. A first launch may load code, which can wait for the device; on a
+    /// held stream it would wait for ever.
     fn load_kernels(&self) -> Result<(), GpuError> {
         for kernel in Kernel::ALL.into_iter().filter(|&kernel| supports(kernel).is_ok()) {
             let extent = kernel.extent().map_or(0, |extent| extent.default);
             let variant = Variant { kernel, extent };
             let launch = self.launch_of(variant, kernel.grain(&variant.arguments()))?;
-            // SAFETY: the arrays are larger, and they outlive the launch, which is waited
-            // for.
+            // SAFETY: the arrays are larger, and they outlive the launch, which is waited for.
             unsafe { self.streams[0].launch(&launch)? };
         }
         self.streams[0].synchronize()
     }
 
-    /// Takes one sample of a probe: the times of `count` repetitions, one time for each
-    /// of its quantities.
+    /// Takes one sample of a probe: the times of `count` repetitions, one time for each of its
+    /// quantities.
     pub fn sample(&mut self, what: &Quantity, count: u64) -> Result<Vec<Span>, CalibrateError> {
         self.turn += 1;
         if !stays(what) {
@@ -251,8 +246,8 @@ impl<'d> Rig<'d> {
         })
     }
 
-    /// Rotates to other streams. A plan uses new streams, and cannot choose which
-    /// channels and which device memory they get, so measurements have to sample these.
+    /// Rotates to other streams. A plan uses new streams, and cannot choose which channels and
+    /// which device memory they get, so measurements have to sample these.
     pub fn change_streams(&mut self, what: &Quantity) {
         let among = match what {
             Quantity::Kernel { variant, .. } if variant.kernel.library().is_some() => MOST_STREAMS,
@@ -304,8 +299,8 @@ impl<'d> Rig<'d> {
         self.marks[1].since(&self.marks[0])
     }
 
-    /// Where window `index` of `bytes` starts in a pool of `pool` bytes, counted in
-    /// elements. Consecutive indices go round the pool.
+    /// Where window `index` of `bytes` starts in a pool of `pool` bytes, counted in elements.
+    /// Consecutive indices go round the pool.
     pub fn window(&self, pool: Bytes, bytes: Bytes, index: u64) -> usize {
         let places = (pool.get() / bytes.get().max(64)).max(1);
         let start = (index % places) * bytes.get().max(64);
@@ -326,17 +321,16 @@ pub(super) fn clocked<T, E>(work: impl FnOnce() -> Result<T, E>) -> Result<Span,
     Ok(start.elapsed().into())
 }
 
-/// The place that comes first after `changes` changes. It advances by one each time, and
-/// by one more after each round, so that a quantity with every second change also gets to
-/// all places.
+/// The place that comes first after `changes` changes. It advances by one each time, and by one
+/// more after each round, so that a quantity with every second change also gets to all places.
 const fn place(changes: usize, among: usize) -> usize {
     (changes + changes / among) % among
 }
 
-/// Whether a sample reuses the streams of the one before. On an H200, an engine that
-/// switches to another channel takes half a microsecond longer, and the driver's calls a
-/// twentieth; a plan stays in the streams that it has. (What copies pay for several
-/// streams used in turn is measured separately: [`Quantity::Rotation`].)
+/// Whether a sample reuses the streams of the one before. On an H200, an engine that switches to
+/// another channel takes half a microsecond longer, and the driver's calls a twentieth; a plan
+/// stays in the streams that it has. (What copies pay for several streams used in turn is measured
+/// separately: [`Quantity::Rotation`].)
 const fn stays(what: &Quantity) -> bool {
     matches!(
         what,
@@ -355,10 +349,9 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// Quantities with few and with many samples between changes must all get to every
-    /// place.
+    /// Quantities with few and with many samples between changes must all get to every place.
     #[test]
-    fn whoever_has_every_so_many_changes_comes_to_all_places() {
+    fn every_nth_change_comes_to_all_places() {
         for among in [MOST_STREAMS, PLACES] {
             for every in 1..=4 {
                 for first in 0..every {

@@ -39,26 +39,24 @@ pub enum CalibrateError {
 
 /// Told how far a calibration has come, and asked whether to go on.
 pub trait Progress {
-    /// `done` of `total` probes are measured, over all passes. Breaking ends the
-    /// calibration after the current probe.
+    /// `done` of `total` probes are measured, over all passes. Breaking ends the calibration after
+    /// the current probe.
     fn advance(&mut self, done: usize, total: usize) -> ControlFlow<()>;
 }
 
 /// Time limits of a pass and of its measurements.
 struct Patience {
     extent: Extent,
-    /// The time limit of one measurement: of device work, and of host work. Host work
-    /// varies more and in longer waves, so it is better measured several times than for
-    /// long.
+    /// The time limit of one measurement: of device work, and of host work. Host work varies more
+    /// and in longer waves, so it is better measured several times than for long.
     device: Duration,
     host: Duration,
     /// Samples that host work gets at least, even beyond its time limit.
     fewest: usize,
-    /// The least warm-up before the first sample that counts, for the CPU's threads to
-    /// wake up.
+    /// The least warm-up before the first sample that counts, for the CPU's threads to wake up.
     least_warm_up: Duration,
-    /// The most warm-up, in which a team or one thread goes round a footprint until the
-    /// caches hold what they will hold.
+    /// The most warm-up, in which a team or one thread goes round a footprint until the caches hold
+    /// what they will hold.
     team_warm_up: Duration,
     thread_warm_up: Duration,
 }
@@ -84,12 +82,12 @@ impl Patience {
 /// About how long a chain lasts whose repetitions are chosen by its duration.
 const CHAIN: Span = Span::from_millis(2);
 
-/// Measures whatever `pass` of the course is not in the samples yet, and writes each
-/// measurement as it comes. All passes before it must be complete.
+/// Measures whatever `pass` of the course is not in the samples yet, and writes each measurement as
+/// it comes. All passes before it must be complete.
 ///
 /// # Errors
-/// If the samples belong to another calibration, a device fails, the samples cannot be
-/// written, or `progress` breaks. What was written until then stays usable.
+/// If the samples belong to another calibration, a device fails, the samples cannot be written, or
+/// `progress` breaks. What was written until then stays usable.
 pub fn calibrate<W: Write>(
     device: &Device,
     team: &Team,
@@ -116,12 +114,10 @@ pub fn calibrate<W: Write>(
         samples.conditions.push(condition);
         Ok::<_, CalibrateError>(())
     };
-    // A new context for each pass: memory is placed anew, as another calibration would
-    // find it.
+    // A new context for each pass: memory is placed anew, as another calibration would find it.
     let mut rig = Rig::new(device, team, samples.machine.devices)?;
     warm_up(&mut rig)?;
-    // Some devices lower their clocks when idle, so the usual state is read after the
-    // warm-up.
+    // Some devices lower their clocks when idle, so the usual state is read after the warm-up.
     let mut watch = Watch::new(device);
     note(&mut samples, recorder, &watch)?;
     for probe in left {
@@ -158,8 +154,7 @@ fn measure(
     before: &Samples,
 ) -> Result<Vec<Measurement>, CalibrateError> {
     let what = &probe.quantities[0];
-    // A plan may be issued from any CPU, and calls cost differently from one CPU to the
-    // next.
+    // A plan may be issued from any CPU, and calls cost differently from one CPU to the next.
     if what.doer() == Doer::OneThread {
         rig.cpu.choose();
     } else {
@@ -179,14 +174,13 @@ fn measure(
         Counts::ByDuration => {
             let one = rig.sample(what, 2)?.first().map_or(1, |span| span.nanos() / 2).max(1);
             let now = 2 + (CHAIN.nanos() / one).clamp(2, 32);
-            // Use the count of earlier visits, so that their samples measure the same
-            // thing.
+            // Use the count of earlier visits, so that their samples measure the same thing.
             let visits = before.measurements.iter().filter(|one| one.quantity == *what);
             vec![2, visits.map(|one| one.count).max().unwrap_or(now)]
         }
     };
-    // Untimed warm-up. It covers what is set up at a first use, and a CPU's last-level
-    // cache, which takes many rounds to settle on what to keep.
+    // Untimed warm-up. It covers what is set up at a first use, and a CPU's last-level cache, which
+    // takes many rounds to settle on what to keep.
     let start = Instant::now();
     let (least, most, samples) = patience.warm_up_of(what, counts[0]);
     for taken in 0.. {
@@ -261,8 +255,8 @@ fn sampled(
 /// After the thread moves to another CPU, calls take 3% longer for about a millisecond.
 const CALLS_WARM_UP: Duration = Duration::from_millis(2);
 
-/// Threads that have slept share cores for a while. CPU plans of 7 to 15 us took an
-/// eighth longer after one millisecond of warm-up than after three.
+/// Threads that have slept share cores for a while. CPU plans of 7 to 15 us took an eighth longer
+/// after one millisecond of warm-up than after three.
 const TEAM_WAKES: Duration = Duration::from_millis(3);
 
 /// From here on, pinning or touching memory takes tens of milliseconds.
@@ -272,8 +266,8 @@ const MANY_PAGES: Bytes = Bytes::mib(64);
 const ROUNDS_TO_LEARN: u64 = 20;
 
 impl Patience {
-    /// The warm-up before the first sample that counts: the least time, the most time,
-    /// and the number of samples to take within these.
+    /// The warm-up before the first sample that counts: the least time, the most time, and the
+    /// number of samples to take within these.
     fn warm_up_of(&self, what: &Quantity, count: u64) -> (Duration, Duration, u64) {
         let rounds = |footprint: Bytes, bytes: Bytes| {
             (ROUNDS_TO_LEARN * footprint.get()).div_ceil(bytes.get().max(1))
@@ -309,8 +303,7 @@ impl Patience {
         }
     }
 
-    /// The time after which a measurement stops, and the samples that it takes in any
-    /// case.
+    /// The time after which a measurement stops, and the samples that it takes in any case.
     fn limits(&self, what: &Quantity) -> (Duration, usize) {
         let visits = visits(what, self.extent);
         let [device, host] = [self.device, self.host].map(|limit| limit / visits as u32);

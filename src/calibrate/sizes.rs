@@ -4,8 +4,8 @@ use crate::kernels::{Kernel, Variant};
 use crate::samples::{Extent, Load, SetupStep, TransferPath, WRITTEN_KEPT, WRITTEN_THROUGH};
 use crate::units::Bytes;
 
-/// Whether a kernel is measured at many sizes. The other kernels are measured at few,
-/// because the calibration would take twice as long.
+/// Whether a kernel is measured at many sizes. The other kernels are measured at few, because the
+/// calibration would take twice as long.
 pub(super) const fn is_measured_closely(kernel: Kernel) -> bool {
     use Kernel::{Polynomial, Saxpy, Scale, Stencil, Sum};
     matches!(kernel, Scale | Saxpy | Polynomial | Sum | Stencil)
@@ -13,13 +13,12 @@ pub(super) const fn is_measured_closely(kernel: Kernel) -> bool {
 
 const KIB: u64 = 1024;
 const MIB: u64 = 1024 * KIB;
-/// The largest pageable copy whose data is in no cache. Beyond it, copies run at a
-/// constant rate.
+/// The largest pageable copy whose data is in no cache. Beyond it, copies run at a constant rate.
 const STEADY: Bytes = Bytes::mib(64);
 
-/// Bytes of copies both ways. Small ones are whole cache lines, as a plan's chunks are,
-/// but no multiples of 16 KiB, which a plan's chunks hardly ever are: on H100s, multiples
-/// take 2 to 5% less time than the sizes between.
+/// Bytes of copies both ways. Small ones are whole cache lines, as a plan's chunks are, but no
+/// multiples of 16 KiB, which a plan's chunks hardly ever are: on H100s, multiples take 2 to 5%
+/// less time than the sizes between.
 const BOTH_WAYS: [u64; 14] = [
     4_224,
     10_112,
@@ -41,36 +40,30 @@ const BOTH_WAYS: [u64; 14] = [
 pub(super) struct Sizes {
     /// Copies of pinned and of pageable memory.
     pub copies: Vec<Bytes>,
-    /// Pageable copies of which nothing is in the caches. There, time depends less on
-    /// size.
+    /// Pageable copies of which nothing is in the caches. There, time depends less on size.
     pub cold_copies: Vec<Bytes>,
     /// Copies of registered memory, to compare with pinned.
     pub registered: Vec<Bytes>,
-    /// First operations of trips: bytes of copies in and of copies out, degrees of
-    /// polynomials.
+    /// First operations of trips: bytes of copies in and of copies out, degrees of polynomials.
     pub trips: [&'static [u64]; 3],
     /// Bytes of copies both ways at once.
     pub shared: &'static [u64],
-    /// Footprints, in MiB, of copies both ways. They show how much of the written data
-    /// the host's caches keep.
+    /// Footprints, in MiB, of copies both ways: how much of what they write the host's caches keep.
     pub written_mib: &'static [u64],
     /// Copies beside kernels, as powers of two of their bytes.
     pub beside_powers: &'static [u32],
-    /// The extents at which a kernel is measured, if it has one; between two, times are
-    /// interpolated.
+    /// The extents at which a kernel is measured, if it has one; times between are interpolated.
     pub extents: fn(Kernel) -> &'static [u32],
     /// Sizes of the closely measured kernels, and of the others.
     closely: Powers,
     apart: Powers,
     /// Footprints, in KiB, of one thread. They show how much a core's own caches keep.
     pub own_footprints_kib: &'static [u64],
-    /// Footprints, in MiB, of all threads, between what the cores surely keep and what
-    /// they surely do not.
+    /// Footprints, in MiB, of all threads, between what cores surely keep and surely do not.
     pub team_footprints_mib: &'static [u64],
     /// Footprints, in MiB, of kernels on the device. They show how much its caches keep.
     pub device_footprints_mib: &'static [u64],
-    /// Footprints, in MiB, of a twin. They show how much the host's last-level cache
-    /// keeps.
+    /// Footprints, in MiB, of a twin. They show how much the host's last-level cache keeps.
     pub footprints_mib: &'static [u64],
     pub memory: Vec<Bytes>,
     /// Bytes of write-combined memory that the CPU reads and writes.
@@ -80,9 +73,8 @@ pub(super) struct Sizes {
     /// What runs beside copies.
     pub loads: &'static [Load],
     pub setup_steps: &'static [SetupStep],
-    /// How many passes measure everything. They lie far apart, because neighbours on a
-    /// shared machine come and go, and how much two passes differ in a parameter tells
-    /// how certain it is.
+    /// How many passes measure everything. They lie far apart, because neighbours on a shared
+    /// machine come and go, and how much two passes differ in a parameter tells how certain it is.
     pub passes: usize,
 }
 
@@ -126,11 +118,9 @@ impl Sizes {
             beside_powers: &[12, 15, 17, 18, 19, 20],
             extents: |kernel| match kernel {
                 Kernel::Polynomial => &[4, 16, 64, 256, 1024],
-                // Where memory bounds it, where arithmetic starts to, and where
-                // arithmetic does.
+                // Where memory bounds it, where arithmetic starts to, and where arithmetic does.
                 Kernel::Convolution => &[5, 33, 257],
-                // With few bins, blocks contend for counters; with many, there is much to
-                // add up.
+                // With few bins, blocks contend for counters; with many, there is much to add up.
                 Kernel::Histogram => &[16, 256, 4096],
                 // cuBLAS and cuFFT choose other algorithms from one size to the next.
                 Kernel::Matmul => &[64, 256, 1024, 2048],
@@ -138,8 +128,7 @@ impl Sizes {
                 _ => ends(kernel),
             },
             closely: Powers {
-                // Both sides of the size from which data no longer stays in a core's L1
-                // cache.
+                // Both sides of the size from which data no longer stays in a core's L1 cache.
                 elements: &[10, 12, 14, 16, 18, 20, 22, 24, 26, 13, 15, 17, 19, 21, 23, 25],
                 on_device: &[],
                 coarse: &[10, 13, 14, 18, 22, 26],
@@ -171,8 +160,8 @@ impl Sizes {
         }
     }
 
-    /// Some of the full sizes: fixed costs, rates, and both sides of known steps. The
-    /// curves run straight beyond the first and the last size.
+    /// Some of the full sizes: fixed costs, rates, and both sides of known steps. The curves run
+    /// straight beyond the first and the last size.
     fn quick() -> Self {
         let powers = [2, 12, 16, 18, 20, 22, 25, 26, 27];
         let mut copies: Vec<Bytes> = powers.map(|power| Bytes::new(1 << power)).to_vec();
@@ -235,17 +224,15 @@ impl Sizes {
     }
 }
 
-/// From this size on, copies both ways are also measured where the host's caches keep
-/// what they write.
+/// From here on, copies both ways are also measured where the host's caches keep what they write.
 pub(super) const LEAST_KEPT: Bytes = Bytes::mib(1);
-/// Copies of this size are also measured at footprints between, to find how much the
-/// caches keep.
+/// Copies of this size are also measured at footprints between, to find how much the caches keep.
 pub(super) const PROBING: Bytes = Bytes::mib(4);
 
 impl Sizes {
-    /// Sizes of copies both ways, each with the footprint of either way. All have a
-    /// footprint larger than a host's caches. Those of some MiB also have one that caches
-    /// keep, and a single size also has the footprints between.
+    /// Sizes of copies both ways, each with the footprint of either way. All have a footprint
+    /// larger than a host's caches. Those of some MiB also have one that caches keep, and a single
+    /// size also has the footprints between.
     pub fn both_ways(&self) -> impl Iterator<Item = (Bytes, Bytes)> {
         let copies = || self.shared.iter().map(|&bytes| Bytes::new(bytes));
         let through = copies().map(|bytes| (bytes, WRITTEN_THROUGH));
@@ -262,8 +249,7 @@ impl Sizes {
             let powers = if is_measured_closely(kernel) { &self.closely } else { &self.apart };
             let points = move |(index, &extent): (usize, &u32)| {
                 let mut points = powers.points(Variant { kernel, extent });
-                // Of many extents, every other one and the last are enough to tell how
-                // much slower data from further away is.
+                // Of many extents, every other one and the last tell how much slower far data is.
                 if extents.len() > 3 && index % 2 == 1 && index + 1 < extents.len() {
                     points.coarse.clear();
                 }
@@ -282,9 +268,8 @@ pub(super) struct Points {
     pub elements: Vec<u64>,
     /// On the device only.
     pub on_device: Vec<u64>,
-    /// On the CPU only: the most elements that one thread works on alone, and the fewest
-    /// that are shared out. The time jumps there. Closely measured kernels have none,
-    /// because their sizes lie close enough.
+    /// On the CPU only: the most elements that one thread works on alone, and the fewest that are
+    /// shared out. The time jumps there. Closely measured kernels need none of these.
     pub edges: Vec<u64>,
     /// On the CPU with data from further away.
     pub coarse: Vec<u64>,
@@ -297,16 +282,14 @@ pub(super) struct Points {
 /// Numbers of elements, as powers of two.
 struct Powers {
     elements: &'static [u32],
-    /// On the device only, at the sizes of a plan's chunks. Such sizes take little time
-    /// there.
+    /// On the device only, at the sizes of a plan's chunks. Such sizes take little time there.
     on_device: &'static [u32],
     /// On the CPU with data from further away.
     coarse: &'static [u32],
-    /// On the device with data that was just copied there: from sizes at which kernels
-    /// wait for it to sizes of which its cache would hold little anyway.
+    /// On the device with data that was just copied there: from sizes at which kernels wait for it
+    /// to sizes of which its cache would hold little anyway.
     just_copied: &'static [u32],
-    /// On the device with data that is in none of its caches, over the range of
-    /// `just_copied`.
+    /// On the device with data that is in none of its caches, over the range of `just_copied`.
     in_memory: &'static [u32],
 }
 
@@ -316,8 +299,7 @@ impl Powers {
         let most = match variant.kernel {
             // More rows take proportionally longer, and very long on the CPU.
             Kernel::Matmul => 1 << 22,
-            // With hundreds of operations per element, the rate is constant wherever the
-            // data is.
+            // With hundreds of operations per element, the rate is constant wherever the data is.
             Kernel::Polynomial if variant.extent >= 256 => 1 << 23,
             _ => u64::MAX,
         };
@@ -326,8 +308,8 @@ impl Powers {
             let counts = powers.iter().map(|power| grain.max(1 << power));
             counts.filter(|&count| count <= most).collect()
         };
-        // A library may wait for the device when it is first called. On a stream that is
-        // held for the copies to come first, it would wait for ever.
+        // A library may wait for the device when it is first called. On a stream that is held for
+        // the copies to come first, it would wait for ever.
         let can_be_held = variant.kernel.library().is_none();
         let held = |powers: &'static [u32]| whole(if can_be_held { powers } else { &[] });
         Points {
@@ -342,8 +324,7 @@ impl Powers {
     }
 }
 
-/// The numbers of elements on either side of the point from which a variant's CPU work is
-/// shared out, in whole grains.
+/// The numbers of elements just below and just above which a variant's CPU work is shared out.
 fn edges(variant: Variant) -> Vec<u64> {
     let grain = variant.kernel.grain(&variant.arguments());
     let is_shared = |grains: &u64| {
@@ -369,15 +350,13 @@ fn ends(kernel: Kernel) -> &'static [u32] {
     }
 }
 
-/// From 4 B to where the rate has long been constant, with both sides of where staging
-/// changes its mechanism.
+/// From 4 B to where the rate is constant, with both sides of where staging changes its mechanism.
 fn cold_sizes() -> Vec<Bytes> {
     let powers = (2..=26).step_by(2).chain([25]);
     powers.map(|power| Bytes::new(1 << power)).chain([Bytes::kib(96)]).collect()
 }
 
-/// From 4 B to 256 MiB, closer together where staging and the copy engine change their
-/// mechanism.
+/// From 4 B to 256 MiB, closer together where staging and the copy engine change their mechanism.
 fn copy_sizes() -> Vec<Bytes> {
     let mut sizes: Vec<u64> = (2..=28).step_by(2).map(|power| 1 << power).collect();
     sizes.extend([1 << 13, 1 << 15, 1 << 17, 1 << 19, 1 << 21, 1 << 23, 1 << 25, 1 << 27]);
@@ -413,8 +392,7 @@ mod tests {
         }
     }
 
-    /// How much caches keep is found from footprints that they surely keep, surely do
-    /// not, and between.
+    /// Footprints that caches surely keep, surely do not, and between show how much they keep.
     #[test]
     fn copies_both_ways_go_round_little_and_much() {
         for extent in [Extent::Full, Extent::Quick] {

@@ -157,7 +157,7 @@ mod tests {
     /// the undisturbed ones count alone if they are half of what there should be;
     /// otherwise all count.
     #[test]
-    fn who_shares_a_core_does_not_wait_for_ever() {
+    fn a_measurement_on_a_shared_core_ends() {
         let stopping = Stopping::new(Duration::from_millis(2), 5);
         let [soon, late, later] = [3, 5, 11].map(Duration::from_millis);
         assert_eq!(stopping.gives_up((0, 20), soon), None);

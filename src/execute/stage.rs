@@ -339,7 +339,7 @@ mod tests {
     /// The issuing thread does the steps that are not worth sharing out, and every step
     /// if there is no other thread.
     #[test]
-    fn whose_passes_need_a_core_of_their_own() {
+    fn passes_of_a_single_thread_need_a_core_of_their_own() {
         for (threads, elements, works_alone) in
             [(2, 1_000, true), (2, 1 << 20, false), (1, 1 << 20, true)]
         {
@@ -355,7 +355,7 @@ mod tests {
     /// Device-only plans warm up in few passes: they have no CPU cache to fill, and more
     /// passes would take most of a turn.
     #[test]
-    fn whose_data_the_cpu_goes_through_warms_up_longer() {
+    fn plans_whose_data_the_cpu_goes_through_warm_up_longer() {
         let workload = saxpy_into("z", 1_000);
         let round_trip = |memory| Strategy { family: Family::RoundTrip, memory, graph: false };
         let [pageable, pinned] = [HostMemory::Pageable, HostMemory::Pinned].map(round_trip);
@@ -368,7 +368,7 @@ mod tests {
     /// The last pass is checked by itself: by then, earlier outputs that were right have
     /// been overwritten.
     #[test]
-    fn a_plan_that_stops_working_is_found_out() {
+    fn a_plan_that_stops_working_is_found() {
         // A task that works in place, and one that does not.
         for output in ["y", "z"] {
             let workload = saxpy_into(output, 1_000);

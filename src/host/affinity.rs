@@ -191,14 +191,14 @@ mod tests {
     }
 
     #[test]
-    fn the_next_that_is_alone_is_taken() {
+    fn the_next_cpu_with_a_free_core_is_taken() {
         assert_eq!(settled([1_000, 1_700, 1_050, 1_000], 0, 1_000), (1_000, 2));
         assert_eq!(settled([1_000, 1_700, 1_600, 1_700], 1, 1_000), (1_000, 0));
         assert_eq!(settled([1_000, 1_700, 990, 1_000], 0, 1_000), (990, 2));
     }
 
     #[test]
-    fn where_none_is_alone_the_fastest_sets_the_pace() {
+    fn where_no_core_is_free_the_fastest_sets_the_pace() {
         assert_eq!(settled([1_900, 1_700, 1_400, 1_500], 0, 1_000), (1_400, 2));
     }
 
@@ -214,7 +214,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn one_within_anothers_life_is_as_free_and_gives_its_place_back() {
+    fn a_nested_one_cpu_is_as_free_and_restores_the_affinity() {
         let outer = OneCpu::quietest();
         let inner = OneCpu::quietest();
         assert_eq!(inner.cpus, outer.cpus);

@@ -1,19 +1,18 @@
-//! A fork-join thread pool that shares out a job within a few microseconds. The type is
-//! called [`Crew`]; its members are the calling thread and the pool's own threads.
+//! A fork-join thread pool that shares out a job within a few microseconds. The type is called
+//! [`Crew`]; its members are the calling thread and the pool's own threads.
 //!
-//! A CPU twin may take only a few microseconds, so the pool has to start faster than
-//! that. Like OpenMP's threads, which the libraries that people compare with use, its
-//! threads spin for a while before they sleep: waking a thread takes ten times as long as
-//! signalling a spinning one.
+//! A CPU twin may take only a few microseconds, so the pool has to start faster than that. Like
+//! OpenMP's threads, which the libraries that people compare with use, its threads spin for a while
+//! before they sleep: waking a thread takes ten times as long as signalling a spinning one.
 //!
-//! Each member starts with its own share, the same one in every job, so that its caches
-//! hold the data from the job before. Then it helps the others, but not at once where
-//! that would carry their data off. Data that a helper has touched is in the helper's
-//! caches next time, so its owner is late again, and so on: a job of 5 us took 8 us in
-//! every second process, and two of 14 us took 21 us.
+//! Each member starts with its own share, the same one in every job, so that its caches hold the
+//! data from the job before. Then it helps the others, but not at once where that would carry their
+//! data off. Data that a helper has touched is in the helper's caches next time, so its owner is
+//! late again, and so on: a job of 5 us took 8 us in every second process, and two of 14 us took 21
+//! us.
 //!
-//! A member that finds no work left is not waited for. A thread that has lost its CPU to
-//! another one would turn a job of 5 us into 17 us.
+//! A member that finds no work left is not waited for. A thread that has lost its CPU to another
+//! one would turn a job of 5 us into 17 us.
 
 use super::HostError;
 use super::cut::Cut;
@@ -67,9 +66,9 @@ struct Shared {
     bell: Condvar,
 }
 
-// SAFETY: `job` is the only field that is not `Sync`. It is written while no member is at
-// work, before `latest` announces the job. It is read only by members that have marked
-// themselves as at work and have then seen that the job is not over.
+// SAFETY: `job` is the only field that is not `Sync`. It is written while no member is at work,
+// before `latest` announces the job. It is read only by members that have marked themselves as at
+// work and have then seen that the job is not over.
 unsafe impl Sync for Shared {}
 // SAFETY: the job's pointer is followed only while `Crew::each` keeps its target alive.
 unsafe impl Send for Shared {}
@@ -106,16 +105,15 @@ impl Crew {
             let (shared, up) = (Arc::clone(&crew.shared), up.clone());
             let thread = std::thread::Builder::new().name(format!("host-{member}"));
             let thread = thread.spawn(move || {
-                // The send fails only if a later thread could not be started and `new`
-                // has returned.
+                // The send fails only if a later thread could not be started and `new` has
+                // returned.
                 let _ = up.send(());
                 shared.serve(member);
             });
             crew.threads
                 .push(thread.map_err(|source| HostError::Threads { threads: members, source })?);
         }
-        // Threads start in the background. Wait for them, so that the first kernel has
-        // them all.
+        // Threads start in the background. Wait for them, so that the first kernel has them all.
         ups.iter().take(members - 1).for_each(drop);
         Ok(crew)
     }
@@ -125,9 +123,9 @@ impl Crew {
         self.threads.len() + 1
     }
 
-    /// Calls `work` once with every number below `parts`, and returns when all calls have
-    /// returned. A member that has finished its share helps others only after `patience`.
-    /// `work` must not call this function itself.
+    /// Calls `work` once with every number below `parts`, and returns when all calls have returned.
+    /// A member that has finished its share helps others only after `patience`. `work` must not
+    /// call this function itself.
     ///
     /// # Panics
     /// If `work` panics.
@@ -137,8 +135,8 @@ impl Crew {
         for (member, place) in shared.places.iter().enumerate() {
             place.next.store(share(member, self.members(), parts), Ordering::Relaxed);
         }
-        // SAFETY: no member is at work now, and none is when this function returns, so
-        // the pointer is never followed after `work` is gone.
+        // SAFETY: no member is at work now, and none is when this function returns, so the pointer
+        // is never followed after `work` is gone.
         unsafe {
             let work = std::mem::transmute::<
                 &(dyn Fn(usize) + Sync),
@@ -149,9 +147,8 @@ impl Crew {
         shared.latest.fetch_add(1, Ordering::SeqCst);
         shared.ring();
         shared.take_part(0);
-        // All parts are taken by now; they are done when whoever took them is. A late
-        // thread either sees that the job is over, or has marked itself as at work and is
-        // seen here.
+        // All parts are taken by now; they are done when whoever took them is. A late thread either
+        // sees that the job is over, or has marked itself as at work and is seen here.
         shared.latest.fetch_add(1, Ordering::SeqCst);
         let mut looks = 0;
         for place in &shared.places {
@@ -165,8 +162,7 @@ impl Crew {
         }
     }
 
-    /// Calls `work` with the start and the elements of every piece of `all` that is not
-    /// empty.
+    /// Calls `work` with the start and the elements of every piece of `all` that is not empty.
     pub fn each_piece<T: Send>(
         &self,
         all: &mut [T],
@@ -254,8 +250,8 @@ impl Shared {
         }
     }
 
-    /// Waits until all parts are taken, but no longer than the job's patience. Returns
-    /// whether parts are left by then.
+    /// Waits until all parts are taken, but no longer than the job's patience. Returns whether
+    /// parts are left by then.
     fn is_needed(&self, job: &Job) -> bool {
         let is_left = |(member, place): (usize, &Place)| {
             place.next.load(Ordering::Relaxed) < share(member + 1, self.places.len(), job.parts)
@@ -296,8 +292,8 @@ impl Shared {
         }
     }
 
-    /// Wakes sleeping threads. A thread that is about to sleep either sees the new job's
-    /// number first, or has counted itself as asleep and is seen here.
+    /// Wakes sleeping threads. A thread that is about to sleep either sees the new job's number
+    /// first, or has counted itself as asleep and is seen here.
     fn ring(&self) {
         if self.asleep.load(Ordering::SeqCst) > 0 {
             let _bed = unpoisoned(&self.bed);
@@ -345,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_comes_late_takes_part_in_nothing_that_is_over() {
+    fn a_thread_that_comes_late_takes_no_part_in_a_finished_job() {
         let crew = Crew::new(4).expect("threads");
         for parts in (0..=3).cycle().take(40_000) {
             let counts: [AtomicUsize; 3] = Default::default();
@@ -356,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_left_to_whoever_they_belong_to_while_there_is_patience() {
+    fn shares_are_left_to_their_owners_while_there_is_patience() {
         let crew = Crew::new(2).expect("threads");
         let done_by = Mutex::new([None; 8]);
         for _ in 0..100 {
@@ -370,12 +366,11 @@ mod tests {
     }
 
     #[test]
-    fn whoever_does_not_get_on_is_helped_in_the_end() {
+    fn a_member_that_is_stuck_is_helped_in_the_end() {
         let crew = Crew::new(2).expect("threads");
         let last_is_done = AtomicBool::new(false);
         crew.each(4, Duration::from_millis(1), &|part| match part {
-            // The first part of the second share. Only the other thread can do the part
-            // behind it.
+            // The first part of the second share. Only the other thread can do the part behind it.
             2 => {
                 while !last_is_done.load(Ordering::SeqCst) {
                     std::hint::spin_loop();
@@ -388,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_cover_all_and_know_where_they_begin() {
+    fn pieces_cover_everything_and_know_where_they_start() {
         let crew = Crew::new(3).expect("threads");
         for (parts, multiple) in [(1, 1), (6, 1), (101, 10), (6, 64), (60, 64)] {
             let mut values = vec![usize::MAX; 1001];
@@ -407,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_comes_back_to_the_caller_and_leaves_a_crew_that_works() {
+    fn a_panic_reaches_the_caller_and_leaves_a_working_pool() {
         let crew = Crew::new(2).expect("threads");
         let all = || crew.each(50, EAGER, &|part| assert!(part != 33, "part 33"));
         assert!(catch_unwind(AssertUnwindSafe(all)).is_err());

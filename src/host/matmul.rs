@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_through_finds_another_block() {
+    fn a_thread_that_finishes_early_finds_another_block() {
         for members in 2..=64 {
             for (side, fewest) in [(316, 1.0), (1_000, 3.0), (3_162, 6.0), (10_000, 10.0)] {
                 let (each, all) = cut([side, side], members);

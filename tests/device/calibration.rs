@@ -1,4 +1,5 @@
-//! The calibrator from outside: how long it takes, and what is left when it ends early.
+//! The calibrator as a user runs it: how long it takes, and what is left when it ends
+//! early.
 
 use super::on_a_gpu;
 use hallway::calibrate::managed_bytes;
@@ -27,7 +28,7 @@ pub fn said(output: &Output) -> String {
     text(&output.stdout) + &text(&output.stderr)
 }
 
-/// Waits until the child has written so many lines more, and sends it a signal.
+/// Waits until the child has written `lines` more lines, and then sends it a signal.
 fn end_after(child: &Child, growing: &Path, lines: usize, signal: i32) {
     let grown = || std::fs::read(growing).unwrap_or_default();
     let count = || grown().iter().filter(|&&byte| byte == b'\n').count();
@@ -37,7 +38,7 @@ fn end_after(child: &Child, growing: &Path, lines: usize, signal: i32) {
     }
     assert!(count() >= lines, "no {lines} lines in a minute");
     let id = i32::try_from(child.id()).expect("a process id");
-    // SAFETY: the child has not been waited for, so that the id is its own.
+    // SAFETY: the child has not been waited for, so the id is still its own.
     assert_eq!(unsafe { libc::kill(id, signal) }, 0);
 }
 
@@ -60,7 +61,7 @@ fn a_quick_calibration_is_quick_and_survives_its_end() {
         let old = || [&profile, &samples].map(|path| std::fs::read(path).expect("there"));
         let before = old();
 
-        // Ended by Ctrl-C, and then, gone on with, by force.
+        // The first run is ended by Ctrl-C. Then it is resumed, and killed.
         let child = calibrate(folder, &QUICK).spawn().expect("started");
         end_after(&child, &growing, 20, libc::SIGINT);
         let output = child.wait_with_output().expect("ended");
@@ -76,13 +77,13 @@ fn a_quick_calibration_is_quick_and_survives_its_end() {
         let killed = Samples::load(&growing).expect("usable").measurements;
         assert!(killed.len() > interrupted.len());
 
-        // Not with another seed; with the same one to the end.
+        // It cannot be resumed with another seed. With its own seed, it runs to the end.
         let (output, _) = run(folder, &[&resume[..], &["--seed", "2"]].concat());
         assert_eq!(output.status.code(), Some(2), "{}", said(&output));
         let (output, _) = run(folder, &resume);
         assert_eq!(output.status.code(), Some(0), "{}", said(&output));
         let all = Samples::load(&samples).expect("whole").measurements;
-        // All but those of a probe that was under way.
+        // All samples are kept but those of the probe that was under way.
         let kept = killed.len() - 4;
         assert_eq!(all[..kept], killed[..kept]);
         assert!(!growing.exists() && old() != before);
@@ -90,7 +91,7 @@ fn a_quick_calibration_is_quick_and_survives_its_end() {
     });
 }
 
-/// What intervals promise, on the machine itself.
+/// Tests the promise of the intervals on the machine itself.
 #[test]
 fn two_calibrations_in_one_sitting_agree() {
     on_a_gpu("two_calibrations_in_one_sitting_agree", |_| {
@@ -122,7 +123,7 @@ fn a_machine_that_was_just_calibrated_has_hardly_changed() {
         let answers = |answer| text.lines().filter(|line| line.ends_with(answer)).count();
         let (same, changed) = (answers(" same"), answers(" changed"));
         assert_eq!(output.status.code() == Some(1), changed > 0, "{text}");
-        // A neighbour on a shared host may have come or gone.
+        // A neighbour on a shared host may come or go meanwhile.
         assert!(same > 0 && 5 * changed < same, "{text}");
         Ok(())
     });
@@ -131,7 +132,8 @@ fn a_machine_that_was_just_calibrated_has_hardly_changed() {
 #[test]
 fn a_calibration_knows_every_path_and_what_the_device_was_like() {
     on_a_gpu("a_calibration_knows_every_path_and_what_the_device_was_like", |device| {
-        // Where pages do not move by themselves, that is said, and nothing is measured.
+        // Where the device does not migrate managed pages, hallway says so and measures
+        // nothing.
         managed_bytes(device)?;
         let folder = tempfile::tempdir().expect("a folder");
         let (output, _) = run(folder.path(), &[&QUICK[..], &["--managed"]].concat());
@@ -143,7 +145,8 @@ fn a_calibration_knows_every_path_and_what_the_device_was_like() {
             let is_known = paths.contains(&path);
             assert_eq!(is_known, path != TransferPath::MappedBoth, "{path:?}\n{text}");
         }
-        // Nothing crosses the link faster than a large copy, nor memory slower.
+        // Nothing crosses the link faster than a large copy, and memory is never slower
+        // than the link.
         let rate = |path| {
             let model = profile.transfers.iter().find(|model| model.path == path).expect("known");
             1.0 / model.time.slope().expect("two sizes")

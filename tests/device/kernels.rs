@@ -1,11 +1,12 @@
-//! Every kernel computes what its CPU twin does.
+//! Every kernel on the device computes what its CPU twin does.
 
 use super::{download, on_a_gpu, random, upload};
 use hallway::gpu::{Device, DeviceMemory, GpuError, Launch, Stream};
 use hallway::host::{Operand, Team};
 use hallway::kernels::{Arguments, Kernel, Shape};
 
-/// A map on the device over inputs with `lead` elements in front.
+/// Runs a map on the device over inputs with `lead` elements in front of the first
+/// output.
 fn map_on_device(
     device: &Device,
     (kernel, arguments): (Kernel, Arguments),
@@ -20,7 +21,7 @@ fn map_on_device(
     let sizes = (count as u64, inputs[0].len() as u64, lead as u64);
     let launch =
         Launch::new(device, (kernel, arguments), &addresses, (output.address(), 0), sizes)?;
-    // SAFETY: the arrays hold what the sizes say, until the download is over.
+    // SAFETY: the arrays have the stated sizes and live until the download is done.
     unsafe { stream.launch(&launch)? };
     download(&stream, &output, count)
 }
@@ -32,7 +33,7 @@ fn every_map_equals_its_twin_at_odd_sizes_and_leads() {
         let arguments = Arguments { a: 1.75, extent: 9 };
         let maps = Kernel::ALL.into_iter().filter(|kernel| kernel.shape() == Shape::Map);
         for kernel in maps.filter(|kernel| kernel.grain(&arguments) == 1) {
-            // Only a kernel with a halo is ever given more input than output.
+            // Only a kernel with a halo ever gets more input than output.
             let margins: &[(usize, usize)] = if kernel.halo(&arguments) > 0 {
                 &[(0, 0), (1, 0), (0, 1), (3, 2)]
             } else {
@@ -52,7 +53,8 @@ fn every_map_equals_its_twin_at_odd_sizes_and_leads() {
                     let given = (kernel, arguments);
                     let found = map_on_device(device, given, &inputs, (count, lead))?;
                     for (found, truth) in found.iter().zip(&truth) {
-                        // An option is a difference of values up to the price.
+                        // An option's value is a difference of numbers as large as its
+                        // price.
                         let size = if kernel == Kernel::BlackScholes { 1.0 } else { truth.abs() };
                         let close = (found - truth).abs() <= 2e-6 * size;
                         assert!(close, "{kernel} {count} lead {lead}: {found} is not {truth}");
@@ -81,7 +83,8 @@ fn a_transposition_equals_its_twin() {
     });
 }
 
-/// Where a library is missing, the message says which.
+/// Compares a library's kernel with its twin. Where the library is missing, the message
+/// names it.
 fn equals_its_twin(
     device: &Device,
     kernel: Kernel,
@@ -126,7 +129,7 @@ fn a_sum_equals_its_twin_and_can_be_repeated() {
     on_a_gpu("a_sum_equals_its_twin_and_can_be_repeated", |device| {
         let team = Team::new(2).expect("two threads");
         let stream = Stream::new(device)?;
-        // Cleared once: each launch leaves the counter in it at zero again.
+        // The workspace is cleared once: each launch leaves the counter in it at zero.
         let workspace = upload(device, &stream, &[0.0; 2048])?;
         for count in [1, 2, 255, 1025, 100_003, 3_000_017] {
             let values = random(count, 3);
@@ -140,7 +143,8 @@ fn a_sum_equals_its_twin_and_can_be_repeated() {
                 let kernel = (Kernel::Sum, Arguments::default());
                 let sizes = (count as u64, count as u64, 0);
                 let launch = Launch::new(device, kernel, &[input.address()], addresses, sizes)?;
-                // SAFETY: the arrays hold what the sizes say, until the download is over.
+                // SAFETY: the arrays have the stated sizes and live until the download is
+                // done.
                 unsafe { stream.launch(&launch)? };
                 let found = download(&stream, &output, 1)?[0];
                 let close = (found - truth[0]).abs() <= 1e-5 * truth[0];
@@ -158,7 +162,7 @@ fn a_histogram_equals_its_twin_and_can_be_repeated() {
         let stream = Stream::new(device)?;
         for (count, bins) in [(1, 1), (255, 3), (100_003, 256), (3_000_017, 4096)] {
             let arguments = Arguments { extent: bins, ..Arguments::default() };
-            // Cleared once: each launch leaves zeros in it again.
+            // The workspace is cleared once: each launch leaves zeros in it.
             let workspace = upload(device, &stream, &vec![0.0; bins as usize + 1])?;
             let values = random(count, 3);
             let mut truth = vec![f32::NAN; bins as usize];
@@ -171,7 +175,8 @@ fn a_histogram_equals_its_twin_and_can_be_repeated() {
                 let kernel = (Kernel::Histogram, arguments);
                 let sizes = (count as u64, count as u64, 0);
                 let launch = Launch::new(device, kernel, &[input.address()], addresses, sizes)?;
-                // SAFETY: the arrays hold what the sizes say, until the download is over.
+                // SAFETY: the arrays have the stated sizes and live until the download is
+                // done.
                 unsafe { stream.launch(&launch)? };
                 assert_eq!(download(&stream, &output, bins as usize)?, truth, "{count} in {bins}");
             }

@@ -1,5 +1,5 @@
-//! What only a GPU can show. Without one, every test says that it was skipped
-//! and why, on standard error where no test harness hides it.
+//! What only a GPU can show. Without one, each test says on standard error that it was
+//! skipped and why; no test harness hides that.
 
 mod calibration;
 mod kernels;
@@ -20,10 +20,10 @@ use std::io::Write;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Tests take turns: some of them measure time.
+/// Tests run one at a time, because some of them measure time.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// Runs a test if this machine has what it takes, and says so if it has not.
+/// Runs a test if this machine has what it needs; otherwise says why it was skipped.
 fn on_a_gpu(name: &str, test: impl FnOnce(&Device) -> Result<(), GpuError>) {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     match Device::open(0).and_then(|device| test(&device)) {
@@ -41,11 +41,11 @@ fn random(count: usize, seed: u64) -> Vec<f32> {
     values
 }
 
-/// An array on the device with these values.
+/// Allocates an array on the device with these values.
 fn upload(device: &Device, stream: &Stream, values: &[f32]) -> Result<DeviceMemory, GpuError> {
     let bytes = Bytes::of_f32(values.len() as u64);
     let memory = DeviceMemory::new(device, bytes)?;
-    // SAFETY: both sides hold so many bytes until the wait is over.
+    // SAFETY: both sides hold that many bytes until the copy has been waited for.
     unsafe { stream.copy_in(values.as_ptr(), memory.address(), bytes)? };
     stream.synchronize()?;
     Ok(memory)
@@ -54,24 +54,24 @@ fn upload(device: &Device, stream: &Stream, values: &[f32]) -> Result<DeviceMemo
 fn download(stream: &Stream, memory: &DeviceMemory, count: usize) -> Result<Vec<f32>, GpuError> {
     let mut values = vec![f32::NAN; count];
     let bytes = Bytes::of_f32(count as u64);
-    // SAFETY: both sides hold so many bytes until the wait is over.
+    // SAFETY: both sides hold that many bytes until the copy has been waited for.
     unsafe { stream.copy_out(memory.address(), values.as_mut_ptr(), bytes)? };
     stream.synchronize()?;
     Ok(values)
 }
 
-/// Copies a pattern of every kind of bits there and back through page-locked memory.
+/// Copies a pattern with every kind of bits to the device and back through pinned memory.
 ///
 /// # Safety
-/// Both addresses must be good for `count` elements.
+/// Both addresses must be valid for `count` elements.
 unsafe fn round_trip(
     device: &Device,
     (from, to): (*mut f32, *mut f32),
     count: usize,
 ) -> Result<(), GpuError> {
-    // An odd multiplier reaches every pattern: infinities, NaNs, subnormals.
+    // An odd multiplier reaches every bit pattern: infinities, NaNs, subnormals.
     let pattern = |index: usize| (index as u32).wrapping_mul(0x9e37_79b1);
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises that the address is valid for `count` elements.
     let (source, target) = unsafe {
         (
             std::slice::from_raw_parts_mut(from.cast::<u32>(), count),
@@ -85,7 +85,7 @@ unsafe fn round_trip(
     let bytes = Bytes::of_f32(count as u64);
     let stream = Stream::new(device)?;
     let memory = DeviceMemory::new(device, bytes)?;
-    // SAFETY: all three hold so many bytes until the wait is over.
+    // SAFETY: all three hold that many bytes until the copies have been waited for.
     unsafe {
         stream.copy_in(from, memory.address(), bytes)?;
         stream.copy_out(memory.address(), to, bytes)?;
@@ -115,7 +115,8 @@ fn a_round_trip_through_registered_memory_keeps_every_bit() {
         let bytes = Bytes::of_f32(count as u64);
         let pages = || PageMemory::new(bytes).expect("little memory");
         let (mut from, mut to) = (pages(), pages());
-        // SAFETY: the registrations are dropped before the pages, which are older.
+        // SAFETY: the registrations are dropped before the pages, which were created
+        // first.
         let _registrations = unsafe {
             let from = Registration::new(device, from.as_mut_ptr(), bytes)?;
             (from, Registration::new(device, to.as_mut_ptr(), bytes)?)
@@ -132,11 +133,11 @@ fn events_measure_a_known_delay() {
         let stream = Stream::new(device)?;
         let (before, after) = (Event::timing(device)?, Event::timing(device)?);
         let mut blocker = Blocker::new(device)?;
-        // Twice: the first round loads what the driver loads at a first use.
+        // Two rounds: in the first one the driver loads what it needs at a first use.
         for _ in 0..2 {
             let start = Instant::now();
             stream.record(&before)?;
-            // The first event is over for certain before the delay begins.
+            // The first event has certainly happened before the delay starts.
             stream.synchronize()?;
             blocker.hold(&stream)?;
             stream.record(&after)?;
@@ -164,7 +165,7 @@ fn a_gpu_that_is_not_there_is_an_error() {
     });
 }
 
-/// Small workloads that between them use every kind of buffer and kernel.
+/// Small workloads that together use every kind of buffer and kernel.
 const WORKLOADS: [&str; 6] = [
     r#"
 batches = 2

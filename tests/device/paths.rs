@@ -1,5 +1,5 @@
-//! Paths of data besides plain copies, what is made before a plan can run, the
-//! blocker's timeout and what the device says of itself.
+//! Paths of data other than plain copies, extra contexts and modules, the blocker's
+//! timeout, and what the device tells about itself.
 
 use super::{download, on_a_gpu, random, upload};
 use hallway::calibrate::managed_bytes;
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 const COUNT: usize = 100_003;
 
-/// Doubles so many elements at one address into another.
+/// A launch that doubles `COUNT` elements at one address into another.
 fn doubled(device: &Device, from: u64, to: u64) -> Result<Launch, GpuError> {
     let variant = Variant { kernel: Kernel::Scale, extent: 0 };
     let mut arguments = variant.arguments();
@@ -28,8 +28,11 @@ fn is_double(values: &[f32], of: &[f32]) -> bool {
 }
 
 /// # Safety
-/// The memory must hold so many values, written before, and nobody may use it.
+/// The memory must hold `COUNT` values that have been written, and nobody else may use it
+/// meanwhile.
 unsafe fn values_of(memory: *const f32) -> Vec<f32> {
+    // SAFETY: the caller promises that the memory holds that many values and that nobody
+    // else uses it.
     unsafe { std::slice::from_raw_parts(memory, COUNT) }.to_vec()
 }
 
@@ -39,7 +42,7 @@ fn a_copy_on_the_device_keeps_every_value() {
         let (stream, values) = (Stream::new(device)?, random(COUNT, 1));
         let from = upload(device, &stream, &values)?;
         let to = DeviceMemory::new(device, from.bytes())?;
-        // SAFETY: both hold so many bytes until the wait is over.
+        // SAFETY: both hold that many bytes until the copies have been waited for.
         unsafe { stream.copy_on_device(from.address(), to.address(), from.bytes())? };
         assert_eq!(download(&stream, &to, COUNT)?, values);
         Ok(())
@@ -53,7 +56,7 @@ fn write_combined_memory_arrives_as_it_was_written() {
         let bytes = Bytes::of_f32(COUNT as u64);
         let from = PinnedMemory::write_combined(device, bytes)?;
         let to = DeviceMemory::new(device, bytes)?;
-        // SAFETY: all three hold so many values until the wait is over.
+        // SAFETY: all three hold that many values until the copies have been waited for.
         unsafe {
             from.as_mut_ptr().copy_from_nonoverlapping(values.as_ptr(), COUNT);
             stream.copy_in(from.as_mut_ptr(), to.address(), bytes)?;
@@ -70,7 +73,8 @@ fn kernels_read_and_write_pinned_memory_in_place() {
         let bytes = Bytes::of_f32(COUNT as u64);
         let (from, to) = (PinnedMemory::new(device, bytes)?, PinnedMemory::new(device, bytes)?);
         let launch = doubled(device, from.as_mut_ptr() as u64, to.as_mut_ptr() as u64)?;
-        // SAFETY: both hold so many values, and nobody else uses them until the wait is over.
+        // SAFETY: both hold that many values, and nobody else uses them until the kernel
+        // has been waited for.
         let found = unsafe {
             from.as_mut_ptr().copy_from_nonoverlapping(values.as_ptr(), COUNT);
             stream.launch(&launch)?;
@@ -94,7 +98,8 @@ fn managed_memory_is_the_same_wherever_its_pages_are() {
         assert_eq!((from.bytes(), to.bytes()), (bytes, bytes));
         let launch = doubled(device, from.address(), to.address())?;
         for residence in [None, Some(Residence::Host), Some(Residence::Device)] {
-            // SAFETY: both hold so many values, and the stream is idle before and after.
+            // SAFETY: both hold that many values, and the stream is idle before and
+            // after.
             let found = unsafe {
                 (from.address() as *mut f32).copy_from_nonoverlapping(values.as_ptr(), COUNT);
                 if let Some(to) = residence {
@@ -112,8 +117,8 @@ fn managed_memory_is_the_same_wherever_its_pages_are() {
 }
 
 #[test]
-fn what_is_made_besides_leaves_everything_as_it_was() {
-    on_a_gpu("what_is_made_besides_leaves_everything_as_it_was", |device| {
+fn extra_contexts_and_modules_leave_everything_as_it_was() {
+    on_a_gpu("extra_contexts_and_modules_leave_everything_as_it_was", |device| {
         let (stream, values) = (Stream::new(device)?, random(COUNT, 5));
         let from = upload(device, &stream, &values)?;
         let to = DeviceMemory::new(device, from.bytes())?;
@@ -121,9 +126,9 @@ fn what_is_made_besides_leaves_everything_as_it_was() {
             drop(ExtraContext::new(device)?);
         }
         drop(ExtraModule::new(device)?);
-        // In the first context and out of the first module.
+        // The first context is current again, and the first module still runs.
         let launch = doubled(device, from.address(), to.address())?;
-        // SAFETY: both hold so many values until the wait is over.
+        // SAFETY: both hold that many values until the kernel has been waited for.
         unsafe { stream.launch(&launch)? };
         assert!(is_double(&download(&stream, &to, COUNT)?, &values));
         Ok(())
@@ -131,8 +136,8 @@ fn what_is_made_besides_leaves_everything_as_it_was() {
 }
 
 #[test]
-fn a_hold_that_nobody_releases_ends_by_itself_and_is_told() {
-    on_a_gpu("a_hold_that_nobody_releases_ends_by_itself_and_is_told", |device| {
+fn a_hold_that_nobody_releases_ends_by_itself_and_is_reported() {
+    on_a_gpu("a_hold_that_nobody_releases_ends_by_itself_and_is_reported", |device| {
         let stream = Stream::new(device)?;
         let (before, after) = (Event::timing(device)?, Event::timing(device)?);
         let mut blocker = Blocker::new(device)?;
@@ -149,7 +154,7 @@ fn a_hold_that_nobody_releases_ends_by_itself_and_is_told() {
         assert!(held + Span::from(slack) >= Span::from(Blocker::TIMEOUT), "held for {held}");
         let error = blocker.end(&[&stream]).expect_err("nothing behind it was held");
         assert_eq!(error, GpuError::HeldTooLong { seconds: Blocker::TIMEOUT.as_secs() });
-        // The next hold is as good as the first.
+        // The next hold works like the first one.
         blocker.hold(&stream)?;
         assert!(!stream.is_done()?);
         blocker.end(&[&stream])?;

@@ -1,5 +1,5 @@
-//! Plans whose order comes from something else than events: what the rules of the
-//! simulator say of it is what the device does.
+//! Plans whose order comes from something other than events. The device must order them
+//! as the simulator's rules say.
 
 use super::on_a_gpu;
 use hallway::execute::{Effort, Executor};
@@ -11,7 +11,7 @@ use hallway::scenario::{HostMemory, Workload};
 use hallway::timeline::{Activity, Lane, Timeline};
 use hallway::units::{Bytes, Instant, Span};
 
-/// An array through a kernel. A chunk of it takes far longer than a launch does.
+/// An array through a kernel. A chunk of it takes far longer than a launch.
 fn workload(kernel: Kernel, home: &str, arguments: &str) -> Workload {
     let text = format!(
         "schema_version = 1\nname = \"w\"\nquestion = \"?\"\n\
@@ -29,7 +29,7 @@ fn planned(workload: &Workload, family: Family, graph: bool) -> Plan {
     build(workload, strategy).expect("fits")
 }
 
-/// Runs the plan, which checks what it computes, and traces a pass of it.
+/// Runs the plan, which checks its outputs, and traces one pass.
 fn traced(device: &Device, workload: &Workload, plan: &Plan) -> Timeline {
     let team = Team::new(4).expect("four threads");
     let executor = Executor::new(Some(device), &team, workload, 5);
@@ -37,19 +37,19 @@ fn traced(device: &Device, workload: &Workload, plan: &Plan) -> Timeline {
     executor.trace(plan).expect("it ran before").timeline
 }
 
-/// What the device did of each kind, in the order of its calls.
+/// What the device did in one lane, in the order of its calls.
 fn done(timeline: &Timeline, lane: Lane) -> Vec<&Activity> {
     let mut done: Vec<&Activity> = timeline.lane(lane).collect();
     done.sort_by_key(|activity| activity.call);
     done
 }
 
-/// What came in, what was computed and what went out.
+/// The copies in, the kernels and the copies out.
 fn on_engines(timeline: &Timeline) -> [Vec<&Activity>; 3] {
     [Lane::CopyIn, Lane::Kernels, Lane::CopyOut].map(|lane| done(timeline, lane))
 }
 
-/// Timing events are this exact (CUDA Driver API, `cuEventElapsedTime`).
+/// The resolution of timing events (CUDA Driver API, `cuEventElapsedTime`).
 const RESOLUTION: Span = Span::from_micros(1);
 
 fn comes_before(one: &Activity, other: &Activity) {
@@ -61,7 +61,7 @@ fn the_legacy_default_stream_orders_blocking_streams() {
     on_a_gpu("the_legacy_default_stream_orders_blocking_streams", |device| {
         let workload = workload(Kernel::Scale, "host", "");
         let mut plan = planned(&workload, Family::ByEngine { chunks: 4 }, false);
-        // In place of events, kernels go to the stream that all others wait for.
+        // Instead of events, the kernels use the stream that all others wait for.
         plan.body.retain(|call| !matches!(call, Call::Wait { .. } | Call::Record { .. }));
         let kinds = [StreamKind::Blocking, StreamKind::LegacyDefault, StreamKind::Blocking];
         for (stream, kind) in plan.streams.iter_mut().zip(kinds) {
@@ -93,10 +93,10 @@ fn blocks_of_a_higher_priority_go_before_those_that_wait() {
             let timeline = traced(device, &workload, plan);
             done(&timeline, Lane::Kernels).iter().map(|kernel| kernel.end).collect()
         };
-        // Alike, they are dispatched in the order of their launches.
+        // With equal priorities, kernels are dispatched in the order of their launches.
         let alike = ends(&plan);
         assert!(alike[0] < alike[2], "{alike:?}");
-        // Counted as the nearest that the device has.
+        // The driver clamps priorities that the device does not have.
         plan.streams[2].priority = -100;
         let urgent = ends(&plan);
         assert!(urgent[2] < urgent[0] && urgent[2] < urgent[1], "{urgent:?}");
@@ -115,14 +115,14 @@ fn nodes_of_a_graph_wait_for_what_they_depend_on_and_for_nothing_else() {
             comes_before(copies_in[chunk], kernels[chunk]);
             comes_before(kernels[chunk], copies_out[chunk]);
         }
-        // Both directions at once.
+        // Copies in both directions run at once.
         let (out, last) = (copies_out[0], copies_in[3]);
         assert!(out.start < last.end, "{out:?} waits for {last:?}");
-        // The host makes two calls, the second of which waits for all of the graph.
+        // The host makes two calls; the second one waits for the whole graph.
         let host = done(&timeline, Lane::Host);
         assert_eq!(host.len(), 2, "{host:?}");
         let ends = [&copies_in, &kernels, &copies_out].map(|lane| lane[3].end);
-        // The clocks of the host and the device are set by a round trip.
+        // A round trip aligns the clocks of host and device, which is not exact.
         let leeway = Span::from_micros(50);
         assert!(ends.iter().all(|&end| end <= host[1].end + leeway), "{ends:?} {host:?}");
         Ok(())
@@ -140,7 +140,7 @@ fn a_capture_that_is_not_joined_is_an_error_and_leaves_nothing_behind() {
             Graph::capture(&origin, || {
                 origin.record(&fork)?;
                 other.wait(&fork)?;
-                // SAFETY: the memory outlives the wait for the graph.
+                // SAFETY: the memory outlives the graph, which is waited for.
                 unsafe { other.clear(memory.address(), bytes)? };
                 if joined {
                     other.record(&join)?;
@@ -152,7 +152,7 @@ fn a_capture_that_is_not_joined_is_an_error_and_leaves_nothing_behind() {
         let error = clear(false).err().expect("it is not joined").to_string();
         assert!(error.contains("cuStreamEndCapture"), "{error}");
         let graph = clear(true)?.instantiate()?;
-        // SAFETY: the memory outlives the wait.
+        // SAFETY: the memory outlives the copy, which is waited for.
         unsafe { origin.replay(&graph)? };
         origin.synchronize()?;
         let values = super::download(&origin, &memory, bytes.as_usize() / 4)?;

@@ -1,5 +1,5 @@
-//! What only several GPUs can show: copies between them, plans over them, and how
-//! long it takes to calibrate them together.
+//! What only several GPUs can show: copies between them, plans over them, and how long it
+//! takes to calibrate them together.
 
 use super::calibration::{run, said};
 use super::{WORKLOADS, download, on_a_gpu, random, upload};
@@ -14,7 +14,7 @@ use hallway::timeline::Lane;
 use hallway::units::{Bytes, Span};
 use std::time::Duration;
 
-/// Runs a test if this machine has two GPUs, and says so if it has not.
+/// Runs a test if this machine has two GPUs; otherwise says that it was skipped.
 fn on_two_gpus(name: &str, test: impl FnOnce(&Device, &Device) -> Result<(), GpuError>) {
     on_a_gpu(name, |first| {
         let second = first.nth(1)?;
@@ -27,12 +27,12 @@ fn on_two_gpus(name: &str, test: impl FnOnce(&Device, &Device) -> Result<(), Gpu
 #[test]
 fn a_copy_to_another_gpu_and_back_keeps_every_bit() {
     on_two_gpus("a_copy_to_another_gpu_and_back_keeps_every_bit", |first, second| {
-        // Through the host, and then directly if they reach each other.
+        // Through host memory first, and then directly if the GPUs have peer access.
         for round in 0..2 {
             if round == 1 {
                 first.enable_access(second)?;
                 second.enable_access(first)?;
-                // Twice is no mistake.
+                // Enabling access twice is no mistake.
                 first.enable_access(second)?;
             }
             for count in [1, 1023, 1_048_577] {
@@ -42,13 +42,15 @@ fn a_copy_to_another_gpu_and_back_keeps_every_bit() {
                 let from = upload(first, &stream, &values)?;
                 let there = DeviceMemory::new(second, bytes)?;
                 let back = upload(first, &stream, &vec![0.0; count])?;
-                // SAFETY: all three hold so many bytes until the waits are over.
+                // SAFETY: all three hold that many bytes until the copies have been
+                // waited for.
                 unsafe { stream.copy_to_peer(from.address(), (second, there.address()), bytes)? };
                 stream.synchronize()?;
                 second.make_current()?;
                 let theirs = Stream::new(second)?;
                 assert_eq!(download(&theirs, &there, count)?, values);
-                // SAFETY: as above.
+                // SAFETY: all three hold that many bytes until the copies have been
+                // waited for.
                 unsafe { theirs.copy_to_peer(there.address(), (first, back.address()), bytes)? };
                 theirs.synchronize()?;
                 first.make_current()?;
@@ -100,7 +102,7 @@ fn plans_over_two_gpus_execute_and_pass() {
                 assert_eq!(trace.lane(Lane::Host).count(), plan.body.len());
                 ran += 1;
             }
-            // And one GPU is as it was.
+            // A plan for one GPU still runs afterwards.
             let plan = &candidates_over(&workload, &[]).plans[1];
             assert!(executor.run(plan, Effort::SHORT).expect("it runs").makespan() > Span::ZERO);
         }

@@ -1,4 +1,5 @@
-//! Whatever ends a calibration, the old files stay and the samples so far are good.
+//! Whatever ends a calibration, the old files stay as they were and the samples taken so
+//! far are usable.
 
 use super::machines::machine;
 use hallway::calibrate::{Course, OtherCourse};
@@ -13,7 +14,8 @@ fn measured(quantity: &Quantity) -> Measurement {
     Measurement::new(quantity.clone(), 1, times, Stop::Settled)
 }
 
-/// What a calibration of the machine measures first, and what of those probes each is.
+/// The first measurements of a calibration of the machine, and where each probe's
+/// measurements end.
 fn first(machine: &Provenance, probes: usize) -> (Vec<Measurement>, Vec<usize>) {
     let course = Course::new(machine);
     let quantities: Vec<_> = course.quantities().take(probes).collect();
@@ -38,18 +40,18 @@ fn what_was_measured_is_found_again_probe_by_probe() {
 }
 
 #[test]
-fn measurements_of_another_order_are_none_of_this_course() {
+fn measurements_in_another_order_are_refused() {
     let machine = machine().machine;
     let (mut measurements, _) = first(&machine, 50);
     let other = Course::new(&Provenance { seed: machine.seed + 1, ..machine.clone() });
     assert!(other.done(&measurements).is_err());
-    // One is missing in the middle.
+    // One measurement in the middle is missing.
     let alike = |at: usize| measurements[at].quantity == measurements[at + 1].quantity;
     let at = (20..).find(|&at| !alike(at)).expect("most differ from the next");
     measurements.remove(at);
     let course = Course::new(&machine);
     assert_eq!(course.done(&measurements), Err(OtherCourse { number: at + 1 }));
-    // And there are none after the last.
+    // Nothing may follow the last measurement.
     let total = course.quantities().count();
     let (mut all, _) = first(&machine, total);
     assert_eq!(course.done(&all), Ok((total, all.len())));
@@ -80,7 +82,7 @@ fn a_last_line_may_be_torn_anywhere_and_no_other() {
         let samples = load(&text[..cut]).expect("all but the last line are whole");
         assert_eq!(samples.measurements, measurements[..measurements.len() - 1], "at {cut}");
     }
-    // Whole, with or without the end of the line.
+    // The last line is complete, with or without a newline.
     for cut in [text.len() - 1, text.len()] {
         assert_eq!(load(&text[..cut]).expect("whole").measurements, measurements);
     }
@@ -100,7 +102,7 @@ fn what_there_is_can_be_fitted() {
         let measurements = measurements[..taken].to_vec();
         let profile =
             fit(&Samples { measurements, ..Samples::none(machine.clone()) }).expect("samples");
-        // It can be written and read, whatever is missing.
+        // The profile can be written and read, whatever is missing in it.
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("profile.toml");
         profile.save(&path).expect("written");
@@ -121,7 +123,7 @@ fn a_file_that_grows_leaves_the_old_one_until_it_is_whole() {
     let (measurements, _) = first(&samples.machine, 3);
     for (index, measurement) in measurements.iter().enumerate() {
         recorder.add(measurement).expect("written");
-        // Every line is there at once, with the program still at work.
+        // Every line is in the file at once, while the program still runs.
         let grown = Samples::load(&growing).expect("whole lines");
         assert_eq!(grown.measurements, measurements[..=index]);
         assert_eq!(std::fs::read(&path).expect("there"), b"old");
@@ -150,7 +152,7 @@ fn two_calibrations_do_not_write_to_one_file() {
     assert_eq!(error.kind(), std::io::ErrorKind::ResourceBusy);
     first.write_all(b"more\n").expect("written");
     assert_eq!(std::fs::read_to_string(&growing).expect("there"), "one\nmore\n");
-    // Whoever was interrupted is not in the way.
+    // A calibration that was interrupted does not block the next one.
     drop(first);
     hallway::files::begin(&growing, b"three\n").expect("nobody writes it");
     assert_eq!(std::fs::read_to_string(&growing).expect("there"), "three\n");

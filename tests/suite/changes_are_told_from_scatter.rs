@@ -1,4 +1,4 @@
-//! A check says *changed* of what changed, *same* of what did not, and *unsure*
+//! A check answers *changed* for what changed, *same* for what did not, and *unsure*
 //! where the samples cannot tell.
 
 use super::machines::machine;
@@ -13,13 +13,13 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::collections::BTreeSet;
 
-/// So many times of a quantity with this median and relative scatter.
+/// Draws `samples` times of a quantity with this median and relative scatter.
 fn times(random: &mut ChaCha8Rng, median: f64, scatter: f64, samples: usize) -> Vec<f64> {
     let mut normal = || (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0;
     (0..samples).map(|_| median * (1.0 + scatter * normal())).collect()
 }
 
-/// The answers of a hundred pairs of sittings: same, changed, unsure.
+/// The answers for a hundred pairs of sittings: same, changed, unsure.
 fn answers((ratio, scatter): (f64, f64), (before, now): (usize, usize)) -> [usize; 3] {
     let random = &mut ChaCha8Rng::seed_from_u64(5);
     let mut count = [0; 3];
@@ -37,10 +37,10 @@ fn the_same_machine_is_the_same() {
     for scatter in [0.0, 0.005, 0.02] {
         assert_eq!(answers((1.0, scatter), (100, 60)), [100, 0, 0], "{scatter}");
     }
-    // Not the same to the last bit, but for every purpose.
+    // Not equal to the last bit, but equal for every purpose.
     assert_eq!(answers((1.03, 0.005), (100, 60)), [100, 0, 0]);
     assert_eq!(answers((0.97, 0.005), (100, 60)), [100, 0, 0]);
-    // However wide the scatter and few the samples: no false alarm.
+    // There is no false alarm, however wide the scatter and few the samples.
     for scatter in [0.05, 0.1, 0.2] {
         for samples in [(60, 9), (200, 200), (9, 9)] {
             let [_, changed, _] = answers((1.0, scatter), samples);
@@ -59,10 +59,10 @@ fn another_machine_has_changed() {
 
 #[test]
 fn what_the_samples_leave_open_is_left_open() {
-    // On the edge of the margin.
+    // The ratio lies on the edge of the margin.
     let [same, changed, unsure] = answers((1.05, 0.02), (100, 30));
     assert!(unsure > 80, "{same} same, {changed} changed, {unsure} unsure");
-    // Seven times give no interval of 99%, eight do.
+    // Seven samples give no 99% interval; eight do.
     assert_eq!(answers((1.0, 0.0), (7, 100)), [0, 0, 100]);
     assert_eq!(answers((1.0, 0.0), (100, 7)), [0, 0, 100]);
     assert_eq!(answers((1.0, 0.0), (8, 8)), [100, 0, 0]);
@@ -82,7 +82,7 @@ fn wild_times_change_nothing() {
 
 #[test]
 fn the_margin_grows_with_the_scatter_before() {
-    // Deviations of 10% either way, whose median is 10%.
+    // Two thirds of the values deviate by 10%, so the median deviation is 10%.
     let before: Vec<f64> = (0..99).map(|at| [90.0, 100.0, 110.0][at % 3]).collect();
     let drift = Drift::between(&before, &[112.0; 20]).expect("times");
     assert!((drift.margin - 2.0 * 0.148_260_221_850_560_2).abs() < 1e-12, "{drift:?}");

@@ -6,8 +6,8 @@ use hallway::plan::Direction;
 use hallway::profile::Profile;
 use hallway::units::Bytes;
 
-/// What copies find that go round more memory than they use is told by none that use as much at
-/// once, however much that is.
+/// Rows for copies with a large footprint say how the caches miss. A copy that itself
+/// uses as much at once says nothing about that, however large it is.
 #[test]
 fn of_larger_copies_of_pageable_memory() {
     let mib = 1 << 20;
@@ -47,15 +47,15 @@ fn of_a_kernel_with_more_data() {
     assert_eq!(models(&(rows + &row(1 << 28, ""))), 2);
 }
 
-/// What copies take longer beside each other goes by what the smallest takes, which need not be
-/// known where they never meet.
+/// The slowdown of copies beside each other is relative to the time of the smallest copy.
+/// Plans whose copies never run at once do not need that time.
 #[test]
 fn of_small_copies_if_there_are_large_ones() {
     let table = example();
     let rows = table.lines().filter(|line| !line.starts_with("H2D,pinned,4096,"));
     let rows: String = rows.map(|line| format!("{line}\n")).collect();
     assert_ne!(rows.len(), table.len());
-    // What the smallest takes of a trip is told another way.
+    // The smallest copy's part of a trip is given by another row.
     let profile = fit(&read(&(rows + ",,,,,,copy-in,copy-in,2.8e-6\n")).expect("right"));
     let profile = profile.expect("rows");
     assert!(profile.copy(Direction::HostToDevice, Bytes::new(1)).is_err());

@@ -1,5 +1,5 @@
-//! Every plan orders what touches the same bytes, and computes what the CPU
-//! computes in any order that it allows; a plan that forgets a wait does not.
+//! Every plan orders the calls that touch the same bytes, and computes what the CPU
+//! computes in any order that it allows. A plan that lacks a wait does neither.
 
 mod in_graphs;
 mod over_several_gpus;
@@ -19,7 +19,7 @@ use hallway::units::Bytes;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// A workload with its contents before and after.
+/// A workload with the contents of its buffers before and after.
 struct Case {
     workload: Workload,
     team: Team,
@@ -41,9 +41,9 @@ impl Case {
             .map_err(|mismatch| format!("{}, seed {seed}: {mismatch}", plan.strategy))
     }
 
-    /// What the search finds, and every family with numbers of chunks that
-    /// divide nothing evenly. A family refuses what it cannot do before it
-    /// builds a plan that races.
+    /// The plans that the search finds, and plans of every family with numbers of chunks
+    /// that divide nothing evenly. A family refuses what it cannot do before it builds a
+    /// plan with a race.
     fn plans(&self) -> Vec<Plan> {
         let mut found = candidates(&self.workload);
         for strategy in strategies() {
@@ -58,7 +58,7 @@ impl Case {
         found.plans
     }
 
-    /// Checks every plan by proof and by running it in some orders.
+    /// Checks every plan by proof, and by running it in some orders.
     fn check(&self, seeds: u64) -> Result<usize, String> {
         let plans = self.plans();
         for plan in &plans {
@@ -99,7 +99,7 @@ fn pinned(family: Family) -> Strategy {
 
 #[test]
 fn every_plan_of_every_scenario_computes_what_the_cpu_does() {
-    // A prime: no number of chunks divides it.
+    // A prime, so that no number of chunks divides it.
     for workload in committed(1009) {
         let case = Case::new(workload);
         let checked = case.check(3).unwrap_or_else(|e| panic!("{}: {e}", case.workload.name));
@@ -124,7 +124,8 @@ fn every_plan_uses_all_memory_that_it_takes() {
     }
 }
 
-/// Or the GPU would win for not having to copy pageable memory. The CPU's own data stays as it is.
+/// Otherwise the GPU would win only because it need not copy pageable memory. The CPU's
+/// own data stays where it is.
 #[test]
 fn the_cpu_may_have_what_is_on_the_device_copied_to_pinned_memory() {
     let own = simple(Kernel::Scale, 4096, "");
@@ -170,8 +171,8 @@ proptest! {
     }
 }
 
-/// A task that updates its first operand runs again on what it wrote, and
-/// leaves the other operand as it was.
+/// A task that updates its first operand runs again on what it has written, and leaves
+/// the other operand as it was.
 #[test]
 fn iterations_in_place_repeat_the_task() {
     for (reads, expected) in [
@@ -204,8 +205,8 @@ fn iterations_in_place_repeat_the_task() {
     }
 }
 
-/// Intermediate iterations of a stencil reach beyond their chunk, so they must
-/// not be left in an array that the chunks share.
+/// Intermediate iterations of a stencil reach beyond their chunk, so they must not be
+/// kept in an array that the chunks share.
 #[test]
 fn chunks_whose_iterations_overlap_at_home_are_refused() {
     let mut workload = simple(Kernel::Stencil, 300, "");
@@ -219,7 +220,7 @@ fn chunks_whose_iterations_overlap_at_home_are_refused() {
     build(&workload, pinned(Family::ByEngine { chunks: 4 })).expect("each writes its own");
 }
 
-/// Places in a plan's body whose call is of a kind.
+/// Positions in a plan's body of the calls of a kind.
 fn places(plan: &Plan, wanted: impl Fn(&Call) -> bool) -> Vec<usize> {
     (0..plan.body.len()).filter(|&index| wanted(&plan.body[index])).collect()
 }
@@ -230,7 +231,7 @@ fn without(plan: &Plan, index: usize) -> Plan {
     plan
 }
 
-/// Both ways of finding a mistake find it.
+/// Asserts that both methods, proof and random orders, find a mistake.
 fn is_found(case: &Case, plan: &Plan, what: &str) {
     assert!(check_hazards(plan).is_err(), "{}: {what} is not missed by proof", plan.strategy);
     let found = (0..400).any(|seed| case.runs(plan, seed).is_err());
@@ -265,7 +266,7 @@ fn every_forgotten_wait_record_and_synchronisation_is_found() {
     }
 }
 
-/// A record that a later wait needs.
+/// Whether a later wait needs this record.
 fn is_awaited_record(plan: &Plan, call: &Call) -> bool {
     let waited_for = |wanted: EventId| {
         let waits = |call: &Call| matches!(call, Call::Wait { event, .. } if *event == wanted);
@@ -288,8 +289,8 @@ fn every_forgotten_synchronisation_of_a_chunked_plan_is_found() {
     }
 }
 
-/// Chunks of a reduction meet in one number: without a wait before it is added
-/// up, parts are missing from it.
+/// The chunks of a reduction meet in one number. Without a wait before the final
+/// addition, parts are missing from it.
 #[test]
 fn a_reduction_waits_for_all_its_parts() {
     let mut workload = simple(Kernel::Scale, 101, "");
@@ -315,7 +316,7 @@ fn rows() -> Workload {
     )
 }
 
-/// Weights belong to all chunks of a batch, and cross the link once for it.
+/// All chunks of a batch use its weights, which therefore cross the link once per batch.
 #[test]
 fn what_is_read_whole_comes_once_for_each_batch() {
     let case = Case::new(rows());
@@ -330,13 +331,14 @@ fn what_is_read_whole_comes_once_for_each_batch() {
         let weights = Bytes::of_f32(64);
         let comes = |call: &Call| matches!(call, Call::Copy { from, .. } if from.length == weights);
         assert_eq!(places(&plan, comes).len(), 2, "{}", plan.strategy);
-        // Breadth-first, a stream that waits for the next batch's has waited for this one's.
+        // Breadth-first, a stream that waits for the next batch's weights has already
+        // waited for this batch's.
         let every_wait_counts = !plan.strategy.to_string().contains("breadth");
         for index in places(&plan, |call| every_wait_counts && matches!(call, Call::Wait { .. })) {
             is_found(&case, &without(&plan, index), &format!("wait {index}"));
         }
     }
-    // No row is cut.
+    // Rows are never cut.
     let refusal = build(&case.workload, pinned(Family::ByEngine { chunks: 11 })).expect_err("ten");
     assert!(refusal.to_string().contains("8 of which stay together"), "{refusal}");
 }
@@ -376,13 +378,13 @@ fn limits_are_refused_with_both_figures() {
     assert!(text.contains("needs 8 KiB of pinned memory and may use 6 KiB"), "{text}");
     let pageable = Strategy { memory: HostMemory::Pageable, ..pinned(Family::Resident) };
     build(&workload, pageable).expect("pageable memory has no limit");
-    // A ring bounds device memory where memory for every chunk does not fit.
+    // Where device memory does not hold every chunk, a ring of buffers still fits.
     workload.limits = Limits { device_memory: Some(Bytes::kib(3)), ..Limits::default() };
     build(&workload, pinned(Family::ByEngine { chunks: 8 })).expect_err("8 KiB");
     build(&workload, pinned(Family::Buffered { chunks: 8, ring: 2 })).expect("2 KiB");
 }
 
-/// In place of its events, a plan may lean on the legacy default stream.
+/// Instead of events, a plan may rely on the legacy default stream.
 #[test]
 fn the_legacy_default_stream_orders_what_events_would() {
     let case = Case::new(simple(Kernel::Scale, 101, ""));

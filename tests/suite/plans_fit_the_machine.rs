@@ -1,5 +1,5 @@
-//! A plan that takes more memory than there is, is refused alike by whoever would
-//! build, predict or run it: with both figures, and what to do about it.
+//! A plan that takes more memory than there is gets refused in the same words by whoever
+//! would build, predict or run it: with both figures, and with what to do about it.
 
 use super::machines::machine;
 use super::workloads::{read, simple};
@@ -44,7 +44,7 @@ fn copies_each_way_have_a_footprint_of_their_own() {
         [&[ins][..], &[outs], &[ins, outs]].map(|ways| plan.copied_footprint(ways))
     };
     assert_eq!(footprints(&["x", "y", "z"], "z"), [8, 4, 12].map(Bytes::mib));
-    // What is read and written counts once.
+    // A buffer that is both read and written counts once.
     assert_eq!(footprints(&["x", "y"], "y"), [8, 4, 8].map(Bytes::mib));
 }
 
@@ -61,7 +61,8 @@ fn limits_of_a_scenario_say_what_to_raise() {
     (workload.limits.device_memory, workload.limits.pinned_memory) = (None, Some(Bytes::kib(6)));
     let text = resident(&workload).expect_err("8 KiB");
     assert!(text.ends_with("raise `pinned_memory` in [limits], or make the buffers smaller"));
-    // Nothing is advised that a plan does already, or that the scenario keeps out.
+    // A refusal advises nothing that the plan does already or that the scenario rules
+    // out.
     for refusal in candidates(&workload).refused {
         assert!(!refusal.reason.contains("take a plan"), "{refusal}");
     }
@@ -97,12 +98,12 @@ fn a_plan_larger_than_the_machine_is_predicted_by_nobody() {
             assert!(matches!(error, SimulateError::DoesNotFit(_)), "{error}");
             assert!(error.to_string().starts_with(&expected), "{error}");
         }
-        // The search refuses it among the others, which it goes on to rank.
+        // The search refuses this plan and ranks the others.
         let ranking = rank(candidates(&workload()), &small, 2, 1);
         let refused = ranking.refused.iter().find(|one| one.strategy == plan.strategy);
         let refused = refused.expect("it is said why");
         assert!(refused.reason.starts_with(&expected), "{refused}");
-        // Nor does the CPU find room in less memory than the data takes.
+        // The CPU does not fit, either, into less host memory than its data takes.
         let on_cpu = ranking.refused.iter().find(|one| one.strategy.family == Family::Cpu);
         let on_cpu = on_cpu.map(|one| one.reason.split(" and").next().expect("a beginning"));
         let host_is_small = matches!(place, Place::Host(_));
@@ -112,7 +113,7 @@ fn a_plan_larger_than_the_machine_is_predicted_by_nobody() {
     }
 }
 
-/// No GPU is needed to see that no machine has so much to lock.
+/// Even without a GPU it is clear that no machine can pin that much.
 #[test]
 fn a_plan_larger_than_the_machine_is_not_begun() {
     let workload = workload();
@@ -129,10 +130,10 @@ fn a_plan_larger_than_the_machine_is_not_begun() {
     assert!(text.contains("all that the host has left: make the buffers"), "{text}");
 }
 
-/// Where threads share a step out, all cores are each other's company. Of what one thread does,
-/// passes beside others are told apart.
+/// A plan whose steps are shared out uses all cores, so its passes are never set apart.
+/// Passes of a single thread are, if something else used its core.
 #[test]
-fn of_plans_that_are_set_up_together_each_is_run() {
+fn plans_that_are_set_up_together_are_each_run() {
     for (elements, is_shared) in [(1024, false), (1 << 20, true)] {
         each_is_run(&simple(Kernel::Scale, elements, ""), is_shared);
     }
@@ -153,7 +154,8 @@ fn each_is_run(workload: &Workload, is_shared: bool) {
     assert_eq!(runs.len(), plans.len());
     for (run, plan) in runs.iter().zip(&plans) {
         assert_eq!(run.identity, plan.identity());
-        // One to three in each turn, and half as many where a plan has several turns at once.
+        // One to three passes in each turn, and half as many where a plan has several
+        // turns at once.
         let turns = Effort::SHORT.turns;
         let (alone, beside) = (run.passes_ns.len(), run.beside_ns.len());
         assert!(alone + beside >= turns / 2, "{alone} and {beside}");
@@ -164,7 +166,8 @@ fn each_is_run(workload: &Workload, is_shared: bool) {
     assert!(none.finish().expect("nothing done").is_empty());
 }
 
-/// Updates in place begin with what was there before, for the pass that is checked in the end.
+/// Data that is updated in place must start from its first contents in the pass that is
+/// checked last.
 #[test]
 fn what_is_updated_in_place_begins_anew_for_the_last_check() {
     let buffer = |name: &str| {
@@ -185,9 +188,10 @@ fn what_is_updated_in_place_begins_anew_for_the_last_check() {
     assert!(run.passes_ns.len() > 1 && run.worst_error < 1e-6, "{}", run.worst_error);
 }
 
-/// Rather than an empty table: which memory, how much of it, and what to do.
+/// Instead of an empty table, the report says which memory is short, by how much, and
+/// what to do.
 #[test]
-fn a_side_that_no_plan_of_fits_is_told_what_it_lacks() {
+fn a_side_none_of_whose_plans_fit_is_told_what_it_lacks() {
     let mut workload = workload();
     let assess = |workload: &Workload, host: Bytes| {
         let mut machine = machine();
@@ -208,14 +212,14 @@ fn a_side_that_no_plan_of_fits_is_told_what_it_lacks() {
         assert!(sentence.contains(words), "{sentence}");
     }
     assert!(sentence.ends_with("raise `device_memory` in [limits], or make the buffers smaller."));
-    // What the scenario itself keeps out may be let in.
+    // It also says what would fit if the scenario allowed it.
     workload.plans.families = vec!["cpu".to_owned(), "resident".to_owned()];
     let sentence = assess(&workload, Bytes::kib(64)).verdict.sentence;
     assert!(sentence.ends_with("; or add `buffered` to `families` in [plans]."), "{sentence}");
     workload.tasks[0].splittable = false;
     let sentence = assess(&workload, Bytes::kib(64)).verdict.sentence;
     assert!(sentence.contains("; or let task `") && sentence.ends_with("with `split`."));
-    // Neither side, each with what it lacks.
+    // If neither side fits, it says what each of them lacks.
     let both = assess(&workload, Bytes::kib(4));
     assert_eq!(both.no_room.iter().map(|one| one.on_cpu).collect::<Vec<_>>(), [true, false]);
     let sentence = &both.verdict.sentence;

@@ -1,4 +1,5 @@
-//! A quick calibration measures fewer sizes, but answers what a full one answers.
+//! A quick calibration measures fewer sizes, but its profile answers what that of a full
+//! one does.
 
 use hallway::calibrate::Course;
 use hallway::fit::fit;
@@ -18,8 +19,8 @@ fn committed() -> Samples {
     Samples::load(&repository.join("calibration/h200/samples.jsonl")).expect("committed")
 }
 
-/// What of these samples a quick calibration would have taken: in one round, and
-/// for half as long.
+/// The part of these samples that a quick calibration would have taken: one pass, and half
+/// the time for each measurement.
 fn quick(full: &Samples) -> Samples {
     let machine = Provenance { extent: Extent::Quick, ..full.machine.clone() };
     let course = Course::new(&machine);
@@ -81,12 +82,12 @@ fn a_quick_calibration_predicts_like_a_full_one() {
     let mut differences = Vec::new();
     for entry in std::fs::read_dir(folder).expect("readable") {
         let workload = Workload::load(&entry.expect("readable").path()).expect("valid");
-        // Here, a calibration would go on without them.
+        // A calibration of this machine would lack these kernels.
         if workload.tasks.iter().any(|task| supports(task.kernel).is_err()) {
             continue;
         }
         let plans = candidates(&workload).plans.into_iter();
-        // The committed samples may be older than graphs.
+        // The committed samples may be older than hallway's graphs.
         let knows_graphs = full.graph != GraphCosts::default();
         for plan in plans.filter(|plan| knows_graphs || !plan.strategy.graph) {
             let time =

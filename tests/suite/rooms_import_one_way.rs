@@ -1,12 +1,14 @@
-//! The rules of the house, read from the sources: rooms import one way, files
-//! and functions stay short, and dependencies come from the registry.
+//! The rules of the house, read from the sources: rooms import one way, files and
+//! functions stay short, and dependencies come from the registry.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// Every room with the rooms that it may import, each below those it imports.
+/// Every room with the rooms that it may import. A room stands below all rooms that it
+/// imports.
 ///
-/// Nouns come before verbs: what holds data knows nothing of who makes or prints it.
+/// Nouns come before verbs: a room that holds data knows nothing of those that make or
+/// print it.
 const ROOMS: [(&str, &[&str]); 21] = [
     ("units", &[]),
     ("files", &[]),
@@ -74,21 +76,22 @@ const LONGEST_LINE: usize = 100;
 const LONGEST_FILE: usize = 420;
 const LONGEST_FUNCTION: usize = 75;
 
-/// A source file of ours.
+/// A source file of this repository.
 struct Source {
-    /// Below the repository, with slashes.
+    /// Path relative to the repository, with slashes.
     path: String,
     text: String,
 }
 
 impl Source {
-    /// Lines of code with their numbers, without what only comments say.
+    /// Lines of code with their numbers, without comments.
     fn code(&self) -> impl Iterator<Item = (usize, &str)> {
         let lines = self.text.lines().enumerate().map(|(index, line)| (index + 1, line));
         lines.map(|(number, line)| (number, line.split("//").next().unwrap_or(line)))
     }
 
-    /// The room of a file below `src/` and how many modules deep in it the file is.
+    /// The room of a file below `src/`, and how many modules deep in the room the file
+    /// is.
     fn room(&self) -> Option<(&str, usize)> {
         let (room, rest) = self.path.strip_prefix("src/")?.split_once('/')?;
         let modules = rest.split('/').filter(|part| *part != "mod.rs").count();
@@ -129,7 +132,7 @@ fn everything() -> Vec<Source> {
     all
 }
 
-/// Collects what is wrong, so that one run of the test shows all of it.
+/// Collects all violations, so that one run of the test shows every one.
 #[derive(Default)]
 struct Complaints(String);
 
@@ -144,7 +147,7 @@ impl Complaints {
     }
 }
 
-/// What follows each occurrence of `prefix` in a line, as far as it is a name.
+/// The names that follow each occurrence of `prefix` in a line.
 fn names_after<'a>(line: &'a str, prefix: &'a str) -> impl Iterator<Item = &'a str> {
     line.match_indices(prefix).map(move |(at, _)| {
         let rest = &line[at + prefix.len()..];
@@ -179,7 +182,8 @@ fn rooms_import_what_the_table_allows() {
                     complaints.add(&source, line, format!("`{room}` must not import `{import}`"));
                 }
             }
-            // The way out of a room is by its name, so that it is seen here.
+            // A file must import from another room by that room's name, so that this test
+            // sees it.
             if code.contains(&"super::".repeat(modules + 1)) {
                 complaints.add(&source, line, "leaves the room through `super`");
             }
@@ -239,8 +243,8 @@ fn lines_files_and_functions_are_short() {
     complaints.none();
 }
 
-/// Lines of the function that begins on the first line, or 0 if none does. As
-/// rustfmt has it, a function ends at the first closing brace of its own indent.
+/// The number of lines of the function that starts on the first line, or 0 if none does.
+/// In rustfmt's layout, a function ends at the first closing brace with its own indent.
 fn function_length(lines: &[&str]) -> usize {
     let indent = |line: &str| line.len() - line.trim_start().len();
     let before_name = lines[0].split("fn ").next().unwrap_or_default();
@@ -267,7 +271,7 @@ fn function_lengths_are_counted_right() {
 
 #[test]
 fn nothing_is_left_undone() {
-    // Put together here, so that this file does not find itself.
+    // The words are put together here, so that this file does not find itself.
     let macros = ["todo", "unimplemented", "dbg"].map(|name| format!("{name}!("));
     let attribute = format!("#[{}", "ignore");
     let mut complaints = Complaints::default();
@@ -331,7 +335,7 @@ fn manifest_packages() -> Vec<toml::Table> {
     packages.map(|package| package.as_table().expect("a table").clone()).collect()
 }
 
-/// Pictures must come out the same on a machine without fonts.
+/// Pictures must be the same on a machine without fonts.
 #[test]
 fn plots_need_no_fonts_of_the_system() {
     let manifest = manifest("Cargo.toml");

@@ -1,5 +1,5 @@
-//! The search tries plans that overlap however many batches there are, and what it says of other
-//! sizes agrees with the verdict.
+//! The search tries plans that overlap, however many batches there are. Where it says
+//! that the GPU wins at other sizes, that agrees with the verdict.
 
 use super::workloads::{read, simple};
 use hallway::kernels::Kernel;
@@ -21,8 +21,8 @@ fn batches_overlap_however_many_there_are_and_however_small() {
     }
 }
 
-/// At the scenario's own size, the sizes at which the GPU wins say what the verdict says, within
-/// `[limits]` or without them.
+/// At the scenario's own size, the break-even sizes agree with the verdict, with
+/// `[limits]` and without.
 #[test]
 fn break_even_agrees_with_the_verdict() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -52,8 +52,9 @@ fn break_even_agrees_with_the_verdict() {
     assert!(told >= 6, "{told} verdicts");
 }
 
-/// Nor where times jump: from some 75,000 elements on, and again at a million, the CPU takes less
-/// for more of them, and the sides change more often than powers of two are apart.
+/// Break-even also agrees with the verdict where times jump. From some 75,000 elements
+/// on, and again at a million, the CPU takes less time for more elements, and the winner
+/// changes more often than at every power of two.
 #[test]
 fn break_even_agrees_with_the_verdict_where_times_jump() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -108,7 +109,8 @@ fn what_stays_on_the_device_is_called_resident() {
     assert!(plans.iter().any(|plan| plan.strategy.family == Family::RoundTrip));
 }
 
-/// What is asked for and has no plan is said, with what would make one.
+/// A family that the scenario asks for but that has no plan is named, with what would
+/// give one.
 #[test]
 fn families_without_a_sensible_number_of_chunks_are_refused_by_name() {
     let workload = simple(Kernel::Scale, 16, "[plans]\nfamilies = [\"by-engine\", \"cpu\"]");
@@ -117,7 +119,7 @@ fn families_without_a_sensible_number_of_chunks_are_refused_by_name() {
     let [refusal] = &found.refused[..] else { panic!("{:?}", found.refused) };
     assert_eq!(refusal.strategy.family.name(), "by-engine");
     assert!(refusal.reason.contains("fewer than 4096 elements") && !refusal.is_too_large);
-    // However large they are, two pieces need no ring of two.
+    // Two chunks need no ring of two buffers, however large they are.
     let more = "[plans]\nfamilies = [\"buffered\"]\nchunks = [2]";
     let found = candidates(&simple(Kernel::Scale, 1 << 20, more));
     let [refusal] = &found.refused[..] else { panic!("{:?}", found.refused) };
@@ -126,7 +128,7 @@ fn families_without_a_sensible_number_of_chunks_are_refused_by_name() {
     assert!(candidates(&simple(Kernel::Scale, 16, more)).refused.is_empty());
 }
 
-/// What there is no plan of, or what is not known, has not lost.
+/// A side without a plan, or whose time is not known, has not lost.
 #[test]
 fn break_even_says_nothing_where_one_side_is_missing() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -143,9 +145,9 @@ fn break_even_says_nothing_where_one_side_is_missing() {
     }
 }
 
-/// Only what would be too long to go through is left out, and said.
+/// Only plans with too many calls to simulate are left out, and each is named.
 #[test]
-fn of_long_plans_those_of_few_chunks_are_tried() {
+fn only_plans_with_too_many_calls_are_left_out() {
     let mut workload = simple(Kernel::Stencil, 1_000_000, "");
     workload.tasks[0].iterations = 1_000;
     workload.plans.families = vec!["by-engine".to_owned()];

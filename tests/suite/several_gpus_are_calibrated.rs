@@ -1,4 +1,4 @@
-//! What is measured on several GPUs gives their costs back, and one GPU is
+//! A fit of what is measured on several GPUs finds their true costs, and one GPU is
 //! calibrated as if there were no others.
 
 use super::machines::machine;
@@ -21,17 +21,17 @@ fn two_gpus() -> Provenance {
     Provenance { devices: 2, peer_access: true, ..machine().machine }
 }
 
-/// Two H200 of one host: bytes a nanosecond of one alone, of both in one direction,
-/// and of both in both; and between them.
+/// Bandwidths of two H200s of one host, in bytes per nanosecond: one alone, both in one
+/// direction, both in both directions, and between the two.
 const ALONE: f64 = 55.0;
 const TOGETHER: f64 = 103.0;
 const BOTH_WAYS: f64 = 138.0;
-/// Of which the copies to the host get more, and so are done first.
+/// Copies to the host get a larger share, so they finish first.
 const UP_BESIDE_DOWN: f64 = 82.0;
 const BETWEEN: f64 = 391.0;
 const BETWEEN_BOTH_WAYS: f64 = 600.0;
 
-/// Nanoseconds that such a quantity takes.
+/// The true time of a quantity, in nanoseconds.
 fn truth(quantity: &Quantity) -> Option<f64> {
     let copy = |bytes: &Bytes, rate: f64| 2_600.0 + bytes.as_f64() / rate;
     let long = |link: &Link| match link {
@@ -44,7 +44,7 @@ fn truth(quantity: &Quantity) -> Option<f64> {
         Quantity::Call { call: TimedCall::UseDevice } => 110.0,
         Quantity::Call { .. } => 2_000.0,
         Quantity::Chain { links, across: false } if links.len() == 1 => 2_700.0,
-        // The call, the way there, the copy and the way back.
+        // The call, the way to the device, the copy and the way back.
         Quantity::RoundTrip { links, long: false, .. } if links.len() == 1 => {
             2_000.0 + 4_000.0 + 2_700.0 + 2_000.0 + 1_000.0 * f64::from(links[0] == Link::PeerCopy)
         }
@@ -72,7 +72,7 @@ fn truth(quantity: &Quantity) -> Option<f64> {
     })
 }
 
-/// What a calibration of two GPUs measures, as far as the truth is known.
+/// The samples of a calibration of two GPUs, as far as the true times are known.
 fn samples() -> Samples {
     let machine = two_gpus();
     let course = Course::new(&machine);
@@ -101,7 +101,7 @@ fn costs_of_several_gpus_come_back() {
     let found = &profile.multi_gpu;
     assert_within(found.use_device.expect("known").ns, 110.0, 0.001);
     assert_within(found.peer_copy.expect("known").ns, 3_000.0, 0.001);
-    // It takes 1000 longer from end to end, and so does its call.
+    // It takes 1000 ns longer from end to end, and its call takes as much longer.
     assert_within(found.start_peer_copy.expect("known").ns, 4_000.0, 0.001);
     assert_within(found.crossing.expect("known").ns, 2_300.0, 0.001);
     for way in [[0, 1], [1, 0]].map(|way| way.map(DeviceId)) {
@@ -138,7 +138,7 @@ fn a_profile_of_several_gpus_is_read_as_it_was_written() {
     assert!(!one.contains("multi_gpu"), "{one}");
 }
 
-/// Both GPUs at once take as long as they were measured to.
+/// A simulation of copies on both GPUs takes as long as the measurement did.
 #[test]
 fn a_simulation_of_what_was_measured_takes_as_long() {
     let profile = fitted();
@@ -153,7 +153,7 @@ fn a_simulation_of_what_was_measured_takes_as_long() {
     });
     let plan = Plan { body: copies.cloned().collect(), ..plan.clone() };
     let time = simulate(&plan, &profile).expect("known").makespan.nanos_f64();
-    // From the first call to the end: one starts some microseconds after the other.
+    // From the first call to the end: one copy starts some microseconds after the other.
     assert_within(time, f64::from(1 << 26) / (TOGETHER / 2.0) + 10_000.0, 0.01);
 }
 
@@ -172,9 +172,10 @@ fn one_gpu_is_measured_as_if_there_were_no_others() {
         quantities.len()
     };
     let more = different(&two) - different(&one);
-    // In two passes, a twentieth of a second each at most, but for what scatters.
+    // Two passes take at most a twentieth of a second for each, apart from those that
+    // scatter.
     assert!(more > 20 && more <= 60, "{more} probes more");
-    // Copies that go through the host are looked at, and nothing is built on them.
+    // Copies that go through the host are measured, but no prediction uses them.
     let through_host = Course::new(&Provenance { peer_access: false, ..two_gpus() });
     let is_direct = |quantity: &&Quantity| match quantity {
         Quantity::PeerCopy { direct, .. } => *direct,
@@ -214,7 +215,7 @@ fn samples_of_several_gpus_are_written_and_found_again() {
         course.done(&read.measurements).map(|(_, lines)| lines),
         Ok(read.measurements.len())
     );
-    // Not to be gone on with where fewer are visible.
+    // Such samples cannot be resumed on a machine that shows fewer GPUs.
     let here = Provenance { devices: 1, peer_access: false, ..machine };
     assert!(read.machine.differences(&here).iter().any(|text| text.contains("devices: 2 there")));
     let telling = Course::telling(&read.machine);
@@ -222,8 +223,8 @@ fn samples_of_several_gpus_are_written_and_found_again() {
     assert!(telling.quantities().flatten().any(|quantity| is_between(&quantity)));
 }
 
-/// Plans over GPUs that were not calibrated are no candidates, and one that was asked
-/// for by name is refused.
+/// Plans over more GPUs than were calibrated are no candidates. If a scenario asks for
+/// one by name, it is refused.
 #[test]
 fn the_search_knows_how_many_gpus_there_are() {
     let mut workload = simple(Kernel::Scale, 1 << 20, "");
@@ -238,7 +239,7 @@ fn the_search_knows_how_many_gpus_there_are() {
     let found = candidates_over(&workload, &[]);
     assert!(found.plans.is_empty());
     assert!(found.refused[0].reason.contains("calibrated together first"));
-    // A copy of what no chunk reads whole has no other GPU to come from.
+    // Only a buffer that every chunk reads whole can come from another GPU.
     let plans = candidates_over(&workload, &[2]).plans;
     let goes_between = |plan: &&Plan| plan.strategy.to_string().contains("peers");
     assert!(!plans.is_empty() && !plans.iter().any(|plan| goes_between(&plan)));

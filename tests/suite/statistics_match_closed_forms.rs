@@ -1,4 +1,4 @@
-//! Every statistic against a case that can be worked out by hand.
+//! Every statistic against a case that can be computed by hand.
 
 use hallway::stats::*;
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ fn assert_close(value: f64, truth: f64) {
     assert!((value - truth).abs() <= tolerance, "{value} is not {truth}");
 }
 
-/// 1, 2, .., n, from the outside in.
+/// The numbers 1 to n, from the outside in.
 fn shuffled(n: u32) -> Vec<f64> {
     (0..n).map(|i| f64::from(if i % 2 == 0 { n - i / 2 } else { i / 2 + 1 })).collect()
 }
@@ -19,7 +19,7 @@ fn medians_and_quantiles() {
     assert_eq!(median(&[7.0]), Some(7.0));
     assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
     assert_eq!(median(&[4.0, 1.0, 3.0, 2.0]), Some(2.5));
-    // Type 7 of 1..=n puts the q quantile at 1 + q (n - 1).
+    // Quantiles of type 7: the q quantile of 1..=n is 1 + q (n - 1).
     for n in [1, 2, 5, 10, 101] {
         for q in [0.0, 0.05, 0.25, 0.5, 0.9, 1.0] {
             assert_close(quantile(&shuffled(n), q).unwrap(), 1.0 + q * f64::from(n - 1));
@@ -37,7 +37,7 @@ fn a_nan_is_a_mistake() {
 
 #[test]
 fn spreads() {
-    // Deviations from 3: 2 1 0 1 97, whose median is 1.
+    // The deviations from 3 are 2 1 0 1 97, and their median is 1.
     let values = [1.0, 2.0, 3.0, 4.0, 100.0];
     assert_close(mad(&values).unwrap(), 1.482_602_218_505_602);
     assert_close(relative_spread(&values).unwrap(), 1.482_602_218_505_602 / 3.0);
@@ -49,20 +49,21 @@ fn spreads() {
 }
 
 #[test]
-fn a_mean_in_which_the_far_count_less() {
+fn far_values_count_less_in_a_biweight_mean() {
     assert_eq!(biweight_mean(&[], 0.1), None);
     assert_eq!(biweight_mean(&[7.0], 0.1), Some(7.0));
-    // Most are the same, and nothing else is near.
+    // Most values are equal, and no other value is near.
     assert_close(biweight_mean(&[5.0, 5.0, 5.0, 9.0], 0.0).unwrap(), 5.0);
     assert_close(biweight_mean(&[1.0, 2.0, 3.0, 4.0, 5.0], 0.0).unwrap(), 3.0);
-    // Far beyond the others, and so not there.
+    // The far value lies beyond the others and does not count at all.
     let without = biweight_mean(&[10.0, 10.0, 10.5], 0.2).unwrap();
     for far in [13.0, 1e6] {
         assert_close(biweight_mean(&[10.0, 10.0, 10.5, 10.0, far], 0.2).unwrap(), {
             biweight_mean(&[10.0, 10.0, 10.5, 10.0], 0.2).unwrap()
         });
     }
-    // Of two values, m is where 2 (m - 10) (1 - ((m - 10) / 2)^2)^2 = (10.5 - m) (..)^2.
+    // The mean m of these solves
+    // 2 (m - 10) (1 - ((m - 10) / 2)^2)^2 = (10.5 - m) (1 - ((10.5 - m) / 2)^2)^2.
     let pull = |value: f64| (value - without) * (1.0 - ((value - without) / 2.0).powi(2)).powi(2);
     assert!((2.0 * pull(10.0) + pull(10.5)).abs() < 1e-12, "{without}");
 }
@@ -81,11 +82,11 @@ fn mad_estimates_the_deviation_of_a_normal_distribution() {
 fn deviates() {
     assert_eq!(deviate(0.25, || 0.5), 1.0);
     assert_eq!(deviate(0.25, || 0.75), 1.75);
-    // However far below.
+    // It never falls below a fifth.
     assert_eq!(deviate(0.25, || 0.0), 0.2);
 }
 
-/// The ranks of the 95% interval of the median, as printed in tables of the sign test.
+/// The ranks of the median's 95% interval, as printed in tables of the sign test.
 #[test]
 fn confidence_of_the_median() {
     for (n, low, high) in [(6, 1, 6), (10, 2, 9), (20, 6, 15), (50, 18, 33), (100, 40, 61)] {
@@ -97,13 +98,13 @@ fn confidence_of_the_median() {
     }
     assert_eq!(relative_half_width(&[3.0; 9]), Some(0.0));
     assert_eq!(relative_half_width(&[0.0; 9]), None);
-    // It narrows as one over the root of the count: 1.96 / sqrt(n) of the half range.
+    // The interval narrows as 1 / sqrt(n): 1.96 / sqrt(n) of half the range.
     let wide = relative_half_width(&shuffled(100_000)).unwrap();
     assert!((wide - 1.96 / 100_000f64.sqrt()).abs() < 1e-4, "{wide}");
 }
 
-/// Of `n` values and one more, all orders are equally likely: the value of rank `k` is
-/// not exceeded with probability `k / (n + 1)`.
+/// All orders of `n` values and one more are equally likely, so the new value exceeds the
+/// value of rank `k` with probability `1 - k / (n + 1)`.
 #[test]
 fn conformal_quantiles() {
     for (n, probability, rank) in
@@ -124,7 +125,7 @@ fn theil_sen_ignores_outliers() {
     assert_close(line.slope, 2.0);
     assert_close(line.intercept, 3.0);
     assert_close(line.at(100.0), 203.0);
-    // Slopes 1, 2 and 3/2; intercepts -1/2, 0 and 0.
+    // The slopes are 1, 2 and 3/2; the intercepts -1/2, 0 and 0.
     let line = theil_sen(&[(1.0, 1.0), (2.0, 3.0), (3.0, 4.0)]).unwrap();
     assert_close(line.slope, 1.5);
     assert_close(line.intercept, -0.5);
@@ -152,19 +153,19 @@ fn small_segmentations() {
     assert_eq!(segment(&[(1.0, 2.0)], 0.1), [(1.0, 2.0)]);
     let straight: Vec<_> = (0..20).map(|x| (f64::from(x), 5.0 + f64::from(x))).collect();
     assert_eq!(segment(&straight, 1e-9), [straight[0], straight[19]]);
-    // A step of 10% is one piece or three, as the tolerance wants.
+    // The tolerance decides whether a step of 10% is one piece or three.
     let step = [(0.0, 1.0), (1.0, 1.0), (2.0, 1.1), (3.0, 1.1)];
     assert_eq!(segment(&step, 0.04), [step[0], step[3]]);
     assert_eq!(segment(&step, 0.001), step);
 }
 
-/// Curves of rising and falling slopes whose knots lie on the points.
+/// Curves with rising and falling slopes whose knots lie on the points.
 fn curves() -> impl Strategy<Value = Vec<(f64, f64)>> {
     prop::collection::vec((3..8u32, 0.5..2.0f64, any::<bool>()), 1..5).prop_map(|pieces| {
         let mut knots = vec![(0.0, 100.0)];
         let mut slope = 0.0;
         for (points, turn, up) in pieces {
-            // Every knot is a bend of at least one half.
+            // The slope changes by at least one half at every knot.
             slope += if up || slope > 3.0 { -turn } else { turn };
             let (x, y) = knots[knots.len() - 1];
             knots.push((x + f64::from(points), y + slope * f64::from(points)));
@@ -202,17 +203,17 @@ proptest! {
 fn values_that_something_raised_do_not_count() {
     assert_eq!(unraised_mean(&[], 0.01), None);
     assert_eq!(unraised_mean(&[3.0], 0.01), Some(3.0));
-    // A clock that does not tell some of them apart.
+    // A coarse clock makes some of the values equal.
     let ties = [1.20, 1.20, 1.21, 1.21, 1.22];
     assert_close(unraised_mean(&ties, 0.0).unwrap(), 1.20);
     assert_close(unraised_mean(&ties, 0.02).unwrap(), biweight_mean(&ties, 0.0).unwrap());
-    // Evenly around 10, and twice as many that something made longer, by whatever it was.
+    // Values evenly around 10, and twice as many that some disturbance made longer.
     let around: Vec<f64> = (0..21).map(|i| 9.9 + 0.01 * f64::from(i)).collect();
     assert_close(unraised_mean(&around, 0.0).unwrap(), 10.0);
     let raised = (0..42).map(|i| 10.5 + 0.1 * f64::from(i));
     let all: Vec<f64> = around.iter().copied().chain(raised).collect();
     assert_close(unraised_mean(&all, 0.0).unwrap(), 10.0);
-    // Of normal values, the mean.
+    // Of normally distributed values, it is the mean.
     let normal = statrs::distribution::Normal::standard();
     let normal = |i| statrs::distribution::ContinuousCDF::inverse_cdf(&normal, i);
     let values: Vec<f64> = (0..1001).map(|i| normal((f64::from(i) + 0.5) / 1001.0)).collect();
@@ -229,14 +230,14 @@ fn a_spread_comes_to_rest_where_values_only_scatter() {
         history.has_come_to_rest(0.05)
     };
     assert!(!Steadiness::default().has_come_to_rest(0.05));
-    // Of 9, 10, 11, 9, .. the quartiles are 9 and 11.
+    // The quartiles of 9, 10, 11, 9, .. are 9 and 11.
     assert!(at_rest(&(0..60).map(|i| 9.0 + f64::from(i % 3)).collect::<Vec<_>>()));
-    // Of 1, 2, .., n they are (n - 1) / 2 apart: it drifts.
+    // The quartiles of 1, 2, .., n are (n - 1) / 2 apart, so the spread drifts.
     assert!(!at_rest(&(1..=99).map(f64::from).collect::<Vec<_>>()));
-    // A third of the values is on another level than those before.
+    // A third of the values lies on another level than those before.
     let level = |i| if i < 40 { 10.0 } else { 20.0 };
     assert!(!at_rest(&(0..60).map(level).collect::<Vec<_>>()));
-    // It scatters ever more.
+    // The scatter keeps growing.
     let wider = |i: i32| 100.0 + f64::from(if i % 2 == 0 { i } else { -i });
     assert!(!at_rest(&(0..60).map(wider).collect::<Vec<_>>()));
     // Without any scatter there is nothing to wait for.

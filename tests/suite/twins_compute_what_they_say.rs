@@ -1,4 +1,4 @@
-//! The CPU twins against the plainest `f64` code, at every size, offset and team.
+//! The CPU twins against plain `f64` code, at every size, offset and team size.
 
 use hallway::host::{Operand, PageMemory, Team, describe};
 use hallway::kernels::{Arguments, BlackScholes, Kernel, Shape};
@@ -7,7 +7,7 @@ use statrs::function::erf::erfc;
 
 const SIZES: [usize; 9] = [0, 1, 2, 3, 17, 128, 1000, 4099, 100_003];
 
-/// What a kernel says it computes, element `i` of a map, in `f64`.
+/// What a kernel is documented to compute: element `i` of a map, in `f64`.
 fn truth(kernel: Kernel, arguments: &Arguments, inputs: &[&[f32]], i: usize) -> f64 {
     let at = |array: usize, i: usize| f64::from(inputs[array][i]);
     let a = f64::from(arguments.a);
@@ -50,7 +50,7 @@ fn truth(kernel: Kernel, arguments: &Arguments, inputs: &[&[f32]], i: usize) -> 
     }
 }
 
-/// The value of a call, from the integral of the normal distribution itself.
+/// The value of a call option, by the integral of the normal distribution.
 fn call(inputs: [f64; 3]) -> f64 {
     let [s, k, t] = inputs.map(|input| input.max(f64::from(BlackScholes::LEAST)));
     let (rate, sigma) = (f64::from(BlackScholes::RATE), f64::from(BlackScholes::VOLATILITY));
@@ -59,8 +59,9 @@ fn call(inputs: [f64; 3]) -> f64 {
     s * normal(d1) - k * (-rate * t).exp() * normal(d1 - sigma * t.sqrt())
 }
 
-/// To the last bits of what the operands are; an option is the difference of two
-/// values as large as its price, and so exact to a share of that.
+/// Asserts equality up to rounding, relative to the size of the operands. An option's
+/// value is the difference of two numbers as large as its price, so its error is relative
+/// to that.
 fn assert_close(kernel: Kernel, value: f32, truth: f64) {
     let size = if kernel == Kernel::BlackScholes { 1.0 } else { truth.abs() };
     let deviation = (f64::from(value) - truth).abs();
@@ -77,7 +78,7 @@ fn random(team: &Team, count: usize, seed: u64) -> Vec<f32> {
     values
 }
 
-/// An input of every kernel, `count` elements long unless it is read whole.
+/// Inputs for every kernel, each `count` elements long unless the kernel reads it whole.
 fn inputs(team: &Team, kernel: Kernel, arguments: &Arguments, count: usize) -> Vec<Vec<f32>> {
     let length = |input| kernel.whole(input, arguments).map_or(count, |whole| whole as usize);
     (0..kernel.inputs()).map(|input| random(team, length(input), input as u64)).collect()
@@ -170,7 +171,8 @@ fn products_and_transforms_of_any_number_of_rows() {
             let mut output = vec![f32::NAN; count];
             team.run(kernel, &arguments, &operands, &mut output, 0);
             for (i, &value) in output.iter().enumerate() {
-                // Terms cancel in a transform: it is exact to a share of their sum.
+                // Terms cancel in a transform, so its error is relative to the sum of
+                // their sizes.
                 let off = (f64::from(value) - truth(kernel, &arguments, &inputs, i)).abs();
                 assert!(off <= 2e-6 * f64::from(extent), "{kernel} {extent}: {value} off by {off}");
             }
@@ -198,7 +200,7 @@ fn in_place_equals_out_of_place() {
             }
         }
     }
-    // Both operands of saxpy at once.
+    // Both operands of saxpy are the same memory.
     let team = Team::new(2).unwrap();
     let mut values = vec![3.0; 1001];
     let both = [Operand::Output, Operand::Output];
@@ -247,12 +249,13 @@ fn histograms_count_everything_and_are_the_same_for_every_team() {
         let arguments = Arguments { extent: bins, ..Arguments::default() };
         for team in teams() {
             let mut x = random(&team, size, 8);
-            // Whatever lies outside, or is no number, has its place too.
+            // Values outside the range, and NaN, fall into a bin, too.
             let odd = [-1.0, 2.0, f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1.0, -0.0];
             x.iter_mut().step_by(100).zip(odd).for_each(|(x, odd)| *x = odd);
             let mut truth = vec![0.0; bins as usize];
             for value in &x {
-                // By rounding down: the product is exact to the bit that decides.
+                // Rounding down gives the bin: the product is exact to the bit that
+                // decides.
                 let bin = (value * bins as f32).floor().clamp(0.0, bins as f32 - 1.0);
                 truth[if bin.is_nan() { 0 } else { bin as usize }] += 1.0;
             }
@@ -263,7 +266,7 @@ fn histograms_count_everything_and_are_the_same_for_every_team() {
     }
 }
 
-/// Only here are arrays large enough to be stored past the caches.
+/// Only this test has arrays large enough for non-temporal stores.
 #[test]
 fn arrays_larger_than_any_cache() {
     let team = Team::new(2).unwrap();
@@ -295,7 +298,7 @@ fn random_values_depend_on_the_seed_alone() {
     assert!(values[0].iter().all(|value| (0.0..1.0).contains(value)));
     let mean = values[0].iter().map(|&value| f64::from(value)).sum::<f64>() / count as f64;
     assert!((mean - 0.5).abs() < 0.005, "{mean}");
-    // One stream that started over in every block would repeat itself.
+    // If every block started the same random stream, values would repeat.
     assert_ne!(values[0][..16], values[0][1 << 14..][..16]);
 }
 

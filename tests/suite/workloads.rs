@@ -1,4 +1,4 @@
-//! Small workloads for tests about plans and predictions.
+//! Small workloads for tests of plans and predictions.
 
 use hallway::kernels::{Arguments, Kernel, Shape};
 use hallway::scenario::{Task, Workload};
@@ -6,14 +6,15 @@ use proptest::prelude::*;
 use std::fmt::Write;
 use std::path::Path;
 
-/// The workload that a scenario's text describes.
+/// Parses the workload that a scenario's text describes.
 #[track_caller]
 pub fn read(text: &str) -> Workload {
     Workload::from_toml("test.toml", text).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// Every committed scenario, its largest buffer cut down to `elements` or as many as make whole
-/// rows, and the others in proportion, with at most three batches and small extents.
+/// Every committed scenario in small: its largest buffer has `elements` elements, or the
+/// nearest whole rows, the others are in proportion, and there are at most three batches
+/// and small extents.
 pub fn committed(elements: u64) -> Vec<Workload> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
     let files = std::fs::read_dir(folder).expect("scenarios/ is there");
@@ -46,7 +47,7 @@ pub fn committed(elements: u64) -> Vec<Workload> {
     paths.iter().map(small).collect()
 }
 
-/// `out = kernel(x)` with everything on the host, that can be cut.
+/// `out = kernel(x)`, with everything on the host, in chunks if need be.
 pub fn simple(kernel: Kernel, elements: u64, more: &str) -> Workload {
     read(&format!(
         "schema_version = 1\nname = \"simple\"\nquestion = \"?\"\n{more}\n\
@@ -57,11 +58,11 @@ pub fn simple(kernel: Kernel, elements: u64, more: &str) -> Workload {
     ))
 }
 
-/// One task of a generated workload, before names are given.
+/// One task of a generated workload, before it has a name.
 #[derive(Debug, Clone)]
 struct Draft {
     kernel: Kernel,
-    /// Which of the buffers so far it reads.
+    /// Indices of the buffers that it reads, among those made before it.
     reads: [prop::sample::Index; 3],
     iterations: u64,
     in_place: bool,
@@ -89,12 +90,12 @@ fn draft() -> impl Strategy<Value = Draft> {
     )
 }
 
-/// Workloads of up to three tasks: chains, forks and joins, halos, reductions,
-/// iterations, updates in place, batches, every home that a buffer can have.
+/// Workloads of up to three tasks: chains, forks, joins, halos, reductions, iterations,
+/// updates in place, batches, and every home that a buffer can have.
 pub fn any_workload() -> impl Strategy<Value = Workload> {
     let drafts = prop::collection::vec(draft(), 1..4);
     let inputs = prop::array::uniform2(1..4_usize);
-    // Rows are of four elements.
+    // A row has four elements.
     let all = (1..4_u64, 18..100_u64, inputs, drafts);
     all.prop_filter_map("tasks in a circle", |(batches, rows, inputs, drafts)| {
         let elements = 4 * rows;
@@ -102,7 +103,7 @@ pub fn any_workload() -> impl Strategy<Value = Workload> {
     })
 }
 
-/// Arguments with which small arrays make sense.
+/// Arguments that make sense for small arrays.
 pub fn small_arguments(kernel: Kernel) -> Arguments {
     let extent = match kernel {
         Kernel::Convolution => 5,
@@ -120,7 +121,7 @@ fn argument_text(kernel: Kernel) -> String {
 }
 
 fn text(batches: u64, elements: u64, inputs: [usize; 2], drafts: &[Draft]) -> String {
-    // Name, elements and home of each buffer; arrays that tasks can read.
+    // Each buffer's name, elements and home, and the arrays that tasks can read.
     let mut buffers: Vec<(String, u64, usize)> = Vec::new();
     let mut arrays: Vec<usize> = Vec::new();
     for (index, home) in inputs.into_iter().enumerate() {
@@ -171,7 +172,7 @@ fn text(batches: u64, elements: u64, inputs: [usize; 2], drafts: &[Draft]) -> St
     );
     for (id, (name, elements, home)) in buffers.iter().enumerate() {
         let (is_read, is_written) = (read.contains(&id), written.contains(&id));
-        // Scratch that nobody reads would be a mistake; so would an unused input.
+        // A scenario must not have scratch that nobody reads, or an unused input.
         let home = if *home == 0 && !is_read { HOMES[2] } else { HOMES[*home] };
         if is_read || is_written {
             write!(

@@ -1,4 +1,5 @@
-//! The same for plans that are captured into a graph, and what cannot be.
+//! Plans that are captured into a graph are free of races, too, and what cannot be
+//! captured is refused.
 
 use super::*;
 use hallway::search::candidates_over;
@@ -7,8 +8,9 @@ fn captured(family: Family) -> Strategy {
     Strategy { graph: true, ..pinned(family) }
 }
 
-/// A graph has waits of its own, for its branches to begin and to end: what one
-/// of them is not needed for is right without it, in every order.
+/// A graph has waits of its own, where its branches start and end. A plan without a wait
+/// that is not needed must be right in every order; every other missing wait must be
+/// found.
 #[test]
 fn every_forgotten_wait_of_a_graph_is_found_if_it_counts() {
     let case = Case::new(simple(Kernel::Stencil, 101, "batches = 2"));
@@ -58,7 +60,7 @@ fn what_cannot_be_captured_is_refused_by_name() {
         let text = refused(&workload, strategy);
         assert!(text.starts_with(expected), "{text}");
     }
-    // The search does not try them, however it is asked.
+    // The search never tries these, whatever the scenario asks for.
     let mut only = workload.clone();
     (only.plans.families, only.plans.chunks) = (vec!["graph".to_owned()], vec![2, 4]);
     let found = candidates_over(&only, &[2]);

@@ -1,16 +1,17 @@
-//! The same for plans over several GPUs, and that each call is made where it belongs.
+//! Plans over several GPUs are free of races, too, and each call is made in the right
+//! context.
 
 use super::*;
 use hallway::plan::{DeviceId, Place};
 
-/// Chunks dealt over several GPUs in every way.
+/// The families that deal chunks over several GPUs, in every variant.
 pub fn over_several(chunks: u64, devices: usize) -> impl Iterator<Item = Family> {
     let each = [Each::ByEngine, Each::ByChunk { streams: 1 }, Each::ByChunk { streams: 2 }];
     let ways = each.into_iter().flat_map(|each| [Spread::Host, Spread::Peers].map(|s| (each, s)));
     ways.map(move |(each, spread)| Family::MultiGpu { chunks, devices, each, spread })
 }
 
-/// Each call is made in the context of its stream, on memory of its device.
+/// Checks that each call is made in the context of its stream, on memory of its device.
 pub fn check_contexts(plan: &Plan) -> Result<(), String> {
     let mut current = DeviceId::FIRST;
     for (index, call) in plan.body.iter().enumerate() {
@@ -35,8 +36,8 @@ pub fn check_contexts(plan: &Plan) -> Result<(), String> {
     if stays { Err(format!("{} ends in another context", plan.strategy)) } else { Ok(()) }
 }
 
-/// Over several GPUs, weights cross the link for each, or once and then go from one
-/// to the others; and each GPU waits for its own.
+/// Weights cross the link once for each GPU, or once altogether and then go from one GPU
+/// to the others. Each GPU waits for its own copy.
 #[test]
 fn what_is_read_whole_comes_to_every_gpu() {
     let case = Case::new(rows());
@@ -77,7 +78,7 @@ fn chunks_that_cannot_be_dealt_evenly_are_refused() {
     assert!(text.contains("`x` stays on one GPU"), "{text}");
 }
 
-/// A limit is of each GPU.
+/// A limit on device memory holds for each GPU.
 #[test]
 fn every_gpu_has_memory_of_its_own() {
     let mut workload = simple(Kernel::Scale, 1024, "");
