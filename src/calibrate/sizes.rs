@@ -324,7 +324,7 @@ impl Powers {
     }
 }
 
-/// The numbers of elements just below and just above which a variant's CPU work is shared out.
+/// Elements just below and just above where CPU work starts to be shared out, in whole grains.
 fn edges(variant: Variant) -> Vec<u64> {
     let grain = variant.kernel.grain(&variant.arguments());
     let is_shared = |grains: &u64| {

@@ -16,8 +16,8 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::time::{Duration, Instant};
 
-/// Shorter passes are timed several at a time, as many as fit into this. Reading the
-/// clock and getting back to the plan takes a tenth of the shortest pass.
+/// A pass that is shorter than this is timed together with others, as many as fit into it.
+/// Reading the clock and getting back to the plan takes a tenth of the shortest pass.
 const SHORTEST: Duration = Duration::from_micros(20);
 
 /// The longest pause before a timed pass. Copy engines poll for work at a period of some

@@ -320,7 +320,7 @@ impl Simulator {
         self.copies.enqueue((device, engine), copy);
     }
 
-    /// Runs an operation that occupies no engine, and lets the host go at the end of its part.
+    /// Runs an operation that occupies no engine, and releases the host when its part is done.
     #[cold]
     fn go_without_engine(
         &mut self,

@@ -382,7 +382,7 @@ impl Streams {
 
 impl Stream {
     /// Whether an operation of this kind, arriving at this time, finds its engine busy with the
-    /// operation before it here.
+    /// operation before it in this stream.
     fn is_behind_its_like(&self, kind: OperationKind, arrival: Instant) -> bool {
         self.last.kind == Some(kind) && self.last.time > arrival
     }

@@ -1,5 +1,5 @@
-//! A committed profile is what its samples say, and predicts what was tried along with them as
-//! well as it claims to.
+//! A committed profile equals a fit of its samples, and predicts the trials among them as well as
+//! it claims to.
 
 use hallway::kernels::{Kernel, Variant};
 use hallway::profile::Profile;
@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 use toml::Value;
 
-/// Numbers that a logarithm went into differ from one C library to another.
+/// Results of a logarithm differ from one C library to another.
 const CLOSE: f64 = 1e-9;
 
 #[test]
@@ -26,7 +26,7 @@ fn each_is_fitted_by_this_version_and_does_well_on_its_trials() {
             let text = std::fs::read_to_string(path).expect("there");
             text.parse::<toml::Table>().map(Value::Table).expect("profiles are TOML")
         });
-        assert!(is_close(&fitted, &found), "{name}: make it anew with `hallway fit`");
+        assert!(is_close(&fitted, &found), "{name}: fit it again with `hallway fit`");
         let profile = Profile::load(&committed).expect("committed");
         assert_eq!(profile.machine.devices, devices, "{name}");
         let accuracy = profile.accuracy.expect("it was tried");
@@ -35,9 +35,10 @@ fn each_is_fitted_by_this_version_and_does_well_on_its_trials() {
     }
 }
 
-/// Of what they took, nothing is known of the twins of today; of what these take, all is.
+/// Twins that have changed since a samples format are left out of its files: their times say
+/// nothing about the twins of today.
 #[test]
-fn twins_of_before_are_left_out_of_older_samples() {
+fn outdated_twins_are_left_out_of_older_samples() {
     let committed = Path::new(env!("CARGO_MANIFEST_DIR")).join("calibration/h200/samples.jsonl");
     let text = std::fs::read_to_string(&committed).expect("committed");
     let folder = tempfile::tempdir().expect("a folder");
@@ -68,9 +69,9 @@ fn twins_of_before_are_left_out_of_older_samples() {
     }
 }
 
-/// Those of before say nothing of it, and had more to go round than any cache keeps.
+/// Samples of older formats do not state the footprint. It was larger than any cache.
 #[test]
-fn copies_both_ways_of_older_samples_went_round_much() {
+fn copies_both_ways_of_older_samples_have_a_large_footprint() {
     let committed = Path::new(env!("CARGO_MANIFEST_DIR")).join("calibration/h200/samples.jsonl");
     let footprint = |one: &Measurement| match one.quantity {
         Quantity::Shared { footprint, .. } => Some(footprint),

@@ -1,5 +1,5 @@
-//! The committed calibration predicts the runs committed with it as well as we
-//! claim, and whoever scores them again gets the same bytes.
+//! The committed calibration predicts the runs committed with it as well as hallway claims, and
+//! scoring them again gives the same bytes.
 
 use hallway::report::Verification;
 use std::process::{Command, Output};
@@ -20,15 +20,15 @@ const SCENARIOS: [&str; 12] = [
     "scenarios/three-task-graph.toml",
 ];
 
-/// What is claimed, written out here so that it cannot move with the code.
+/// The claims, written out here so that they cannot move with the code.
 const MEDIAN_ERROR: f64 = 0.03;
 const P95_ERROR: f64 = 0.10;
 const REGRET: f64 = 0.03;
-/// So many scenarios have so many plans that were run, or more.
+/// At least this many scenarios have runs of at least `FULL_PLANS` plans.
 const FULL_SCENARIOS: usize = 11;
 const FULL_PLANS: usize = 12;
 
-/// Takes seconds, so the tests share one.
+/// Verification takes seconds, so the tests share one.
 static VERIFIED: LazyLock<Output> = LazyLock::new(verify);
 
 fn verify() -> Output {
@@ -41,14 +41,14 @@ fn verify() -> Output {
         .expect("the binary was built")
 }
 
-/// Reads the summary, and works it out again from the plans.
+/// Checks the summary, and computes it again from the plans.
 #[test]
 fn predictions_hold_against_the_recorded_runs() {
     let output = &*VERIFIED;
     let (out, err) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert_eq!(output.status.code(), Some(0), "{err}{out}");
-    let verification: Verification = serde_json::from_str(&out).expect("JSON of its own form");
+    let verification: Verification = serde_json::from_str(&out).expect("the JSON has its own form");
 
     assert_eq!(verification.scenarios.len(), SCENARIOS.len());
     let full = verification.scenarios.iter().filter(|one| one.plans.len() >= FULL_PLANS).count();
@@ -65,7 +65,7 @@ fn predictions_hold_against_the_recorded_runs() {
     assert_eq!(errors.len(), overall.plans);
     assert!(errors[errors.len() / 2] <= MEDIAN_ERROR, "the plans' own median error");
     let within = errors.iter().filter(|&&error| error <= P95_ERROR).count();
-    // One plan of leeway: a quantile lies between two of them.
+    // One plan of leeway, because a quantile lies between two plans.
     assert!((within + 1) * 20 >= errors.len() * 19, "{within} of {} within", errors.len());
 
     for one in &verification.scenarios {
@@ -82,7 +82,7 @@ fn scoring_again_gives_the_same_bytes() {
     assert_eq!(one.stdout, other.stdout);
 }
 
-/// A new scenario is scored as well.
+/// A new scenario must be added to the list, so that it is scored, too.
 #[test]
 fn every_scenario_is_listed() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
