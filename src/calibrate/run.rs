@@ -16,6 +16,7 @@ use std::io::Write;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
+/// Why a calibration ended early. Samples taken until then are kept.
 #[derive(Debug, thiserror::Error)]
 pub enum CalibrateError {
     #[error(transparent)]

@@ -58,6 +58,7 @@ impl Contents {
         after
     }
 
+    /// The contents of one buffer, all batches.
     pub fn of(&self, id: BufferId) -> &[f32] {
         &self.buffers[id.0]
     }

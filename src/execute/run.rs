@@ -9,6 +9,7 @@ use crate::runs::{Run, Trace};
 use crate::scenario::Workload;
 use std::time::Duration;
 
+/// Why a plan could not be run, or was run and computed something wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum ExecuteError {
     #[error(transparent)]
@@ -60,6 +61,7 @@ pub struct Effort {
 }
 
 impl Effort {
+    /// For plans that are run one at a time: a long warm-up, and many timed passes.
     pub const FULL: Self = Self {
         turns: 1,
         warm_up: Duration::from_millis(60),

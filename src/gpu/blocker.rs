@@ -57,8 +57,11 @@ pub struct Blocker {
 }
 
 impl Blocker {
+    /// How long a hold lasts if nobody releases it.
     pub const TIMEOUT: Duration = Duration::from_secs(2);
 
+    /// Creates the flag and looks up the kernel; nothing is held yet.
+    ///
     /// # Errors
     /// If the kernel library cannot be compiled or memory cannot be pinned.
     pub fn new(device: &Device) -> Result<Self, GpuError> {

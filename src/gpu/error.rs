@@ -4,6 +4,7 @@ use crate::units::Bytes;
 use cudarc::driver::sys::CUresult;
 use std::ffi::CStr;
 
+/// What is missing on this machine, or which call failed and how.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GpuError {
     #[error("no NVIDIA driver on this machine (libcuda was not found)")]

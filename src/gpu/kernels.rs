@@ -128,6 +128,8 @@ unsafe fn newest_known(own: u32) -> Option<u32> {
     before.filter(|_| !known.contains(&own))
 }
 
+/// What NVRTC said while it compiled a program.
+///
 /// # Safety
 /// The program must be alive.
 unsafe fn log_of(program: nvrtc_sys::nvrtcProgram) -> String {

@@ -97,6 +97,8 @@ impl Blas {
         BlasApi::get().map(|_| ())
     }
 
+    /// Creates a handle for a stream.
+    ///
     /// # Errors
     /// If the library is missing or has too little memory.
     pub fn new(stream: CUstream) -> Result<Self, GpuError> {
@@ -219,6 +221,8 @@ impl FftPlan {
         FftApi::get().map(|_| ())
     }
 
+    /// Plans transforms of `signals` contiguous signals of `length` complex points each.
+    ///
     /// # Errors
     /// If the library is missing, has too little memory, or the numbers exceed its 32-bit
     /// counts.

@@ -24,6 +24,8 @@ pub enum Residence {
 const CPU: sys::CUdevice = -1;
 
 impl ManagedMemory {
+    /// Allocates managed memory that both sides can use at once.
+    ///
     /// # Errors
     /// [`GpuError::NoManagedMemory`] if this device does not migrate pages on demand;
     /// otherwise what the driver says, such as that there is too little memory.
@@ -56,10 +58,12 @@ impl ManagedMemory {
         Ok(())
     }
 
+    /// The address, which is valid on host and device.
     pub fn address(&self) -> u64 {
         self.address
     }
 
+    /// The size that was asked for.
     pub fn bytes(&self) -> Bytes {
         self.bytes
     }

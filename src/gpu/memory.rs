@@ -14,6 +14,8 @@ pub struct DeviceMemory {
 }
 
 impl DeviceMemory {
+    /// Allocates memory on a device.
+    ///
     /// # Errors
     /// If the device has too little free memory.
     pub fn new(device: &Device, bytes: Bytes) -> Result<Self, GpuError> {
@@ -26,10 +28,12 @@ impl DeviceMemory {
         Ok(Self { context, address, bytes })
     }
 
+    /// The address on the device.
     pub fn address(&self) -> u64 {
         self.address
     }
 
+    /// The size that was asked for.
     pub fn bytes(&self) -> Bytes {
         self.bytes
     }
@@ -81,10 +85,12 @@ impl PinnedMemory {
         Ok(Self { address, bytes })
     }
 
+    /// The address on the host, which devices can use as well.
     pub fn as_mut_ptr(&self) -> *mut f32 {
         self.address.cast()
     }
 
+    /// The size that was asked for.
     pub fn bytes(&self) -> Bytes {
         self.bytes
     }

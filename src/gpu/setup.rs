@@ -20,6 +20,8 @@ impl ExtraContext {
         Ok(mode == sys::CUcomputemode::CU_COMPUTEMODE_DEFAULT as u32)
     }
 
+    /// Creates a context and makes it current.
+    ///
     /// # Errors
     /// If the device accepts no further context; see [`ExtraContext::is_allowed`].
     pub fn new(device: &Device) -> Result<Self, GpuError> {

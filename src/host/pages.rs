@@ -27,12 +27,14 @@ impl PageMemory {
         self.mapping.start()
     }
 
+    /// All values; they are zero until written.
     pub fn as_slice(&self) -> &[f32] {
         // SAFETY: the mapping holds `count` values, which are zero until written. It
         // lives as long as `self` and is borrowed only through `self`.
         unsafe { std::slice::from_raw_parts(self.mapping.start(), self.count) }
     }
 
+    /// All values, to be written; they are zero until then.
     pub fn as_mut_slice(&mut self) -> &mut [f32] {
         // SAFETY: the mapping holds `count` values and lives as long as `self`, which is
         // borrowed exclusively.

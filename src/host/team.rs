@@ -40,6 +40,7 @@ impl Team {
         Ok(Self { crew, last_level_cache, plans: Plans::default() })
     }
 
+    /// The number of threads, the calling one included.
     pub fn threads(&self) -> usize {
         self.crew.members()
     }

@@ -15,10 +15,14 @@ pub(super) const MAX_LANES: usize = 16;
 pub(super) trait Vector: Copy {
     const LANES: usize;
 
+    /// Loads a vector.
+    ///
     /// # Safety
     /// `LANES` values must be readable at `from`, at any alignment of `f32`.
     unsafe fn load(from: *const f32) -> Self;
 
+    /// Stores a vector through the caches.
+    ///
     /// # Safety
     /// `LANES` values must be writable at `to`, at any alignment of `f32`.
     unsafe fn store(self, to: *mut f32);
@@ -43,6 +47,8 @@ pub(super) trait Vector: Copy {
 pub(super) trait Loop {
     type Output;
 
+    /// Runs the loop on vectors of this type.
+    ///
     /// # Safety
     /// The CPU must have the instruction set of `V`. Implementations must be
     /// `#[inline(always)]`, so that they are compiled for that instruction set.

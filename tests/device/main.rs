@@ -148,8 +148,8 @@ fn events_measure_a_known_delay() {
             let most = Span::from(start.elapsed());
             assert!(held, "the stream was not held");
             let measured = after.since(&before)?;
-            assert!(measured >= Span::from(delay), "{measured} is less than the delay");
-            assert!(measured <= most, "{measured} is more than the {most} that passed");
+            assert!(measured >= Span::from(delay), "{measured} is shorter than the delay");
+            assert!(measured <= most, "{measured} is longer than the {most} that passed");
         }
         Ok(())
     });

@@ -152,7 +152,7 @@ fn a_hold_that_nobody_releases_ends_by_itself_and_is_reported() {
         assert!(waited <= Blocker::TIMEOUT + slack, "it ended after {waited:?}");
         let held = after.since(&before)?;
         assert!(held + Span::from(slack) >= Span::from(Blocker::TIMEOUT), "held for {held}");
-        let error = blocker.end(&[&stream]).expect_err("nothing behind it was held");
+        let error = blocker.end(&[&stream]).expect_err("the hold had ended by itself");
         assert_eq!(error, GpuError::HeldTooLong { seconds: Blocker::TIMEOUT.as_secs() });
         // The next hold works like the first one.
         blocker.hold(&stream)?;

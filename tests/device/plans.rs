@@ -149,14 +149,14 @@ fn a_capture_that_is_not_joined_is_an_error_and_leaves_nothing_behind() {
                 Ok::<_, GpuError>(())
             })
         };
-        let error = clear(false).err().expect("it is not joined").to_string();
+        let error = clear(false).err().expect("a stream was not joined").to_string();
         assert!(error.contains("cuStreamEndCapture"), "{error}");
         let graph = clear(true)?.instantiate()?;
         // SAFETY: the memory outlives the copy, which is waited for.
         unsafe { origin.replay(&graph)? };
         origin.synchronize()?;
         let values = super::download(&origin, &memory, bytes.as_usize() / 4)?;
-        assert!(values.iter().all(|&value| value == 0.0), "it has not run");
+        assert!(values.iter().all(|&value| value == 0.0), "the graph has not run");
         Ok(())
     });
 }

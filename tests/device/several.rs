@@ -74,7 +74,7 @@ fn a_stream_waits_for_an_event_of_another_gpu() {
         let waited = !theirs.is_done()?;
         blocker.release();
         Blocker::finish(&theirs)?;
-        assert!(waited, "it did not wait");
+        assert!(waited, "the second GPU did not wait");
         Ok(())
     });
 }

@@ -31,7 +31,7 @@ fn what_was_measured_is_found_again_probe_by_probe() {
     let machine = machine().machine;
     let course = Course::new(&machine);
     let (measurements, ends) = first(&machine, 100);
-    assert!(ends.windows(2).any(|pair| pair[1] > pair[0] + 1), "all probes have one line");
+    assert!(ends.windows(2).any(|pair| pair[1] > pair[0] + 1), "every probe has only one line");
     for taken in 0..=measurements.len() {
         let whole = ends.iter().filter(|&&end| end <= taken).count();
         let lines = if whole == 0 { 0 } else { ends[whole - 1] };
@@ -62,7 +62,7 @@ fn measurements_in_another_order_are_refused() {
 fn written(measurements: Vec<Measurement>) -> Vec<u8> {
     let mut text = Vec::new();
     let samples = Samples { measurements, ..Samples::none(machine().machine) };
-    Recorder::new(&mut text, &samples).expect("a vector takes everything");
+    Recorder::new(&mut text, &samples).expect("writing to a vector cannot fail");
     text
 }
 

@@ -167,7 +167,7 @@ proptest! {
     fn every_plan_of_any_workload_computes_what_the_cpu_does(workload in any_workload()) {
         let case = Case::new(workload);
         let plans = case.check(2).map_err(TestCaseError::fail)?;
-        prop_assert!(plans > 0, "even the CPU alone is a plan");
+        prop_assert!(plans > 0, "there is always a plan for the CPU");
     }
 }
 
@@ -233,9 +233,13 @@ fn without(plan: &Plan, index: usize) -> Plan {
 
 /// Asserts that both methods, proof and random orders, find a mistake.
 fn is_found(case: &Case, plan: &Plan, what: &str) {
-    assert!(check_hazards(plan).is_err(), "{}: {what} is not missed by proof", plan.strategy);
+    assert!(
+        check_hazards(plan).is_err(),
+        "{}: the proof does not notice that {what} is missing",
+        plan.strategy
+    );
     let found = (0..400).any(|seed| case.runs(plan, seed).is_err());
-    assert!(found, "{}: {what} is not missed in any order", plan.strategy);
+    assert!(found, "{}: no order shows that {what} is missing", plan.strategy);
 }
 
 #[test]
@@ -252,7 +256,7 @@ fn every_forgotten_wait_record_and_synchronisation_is_found() {
             Family::MultiGpu { chunks: 4, devices: 2, each: Each::ByEngine, spread: Spread::Host },
         ] {
             let plan = build(&case.workload, pinned(family)).expect("fits");
-            case.runs(&plan, 1).expect("right as it is");
+            case.runs(&plan, 1).expect("the unchanged plan is right");
             for index in places(&plan, |call| matches!(call, Call::Wait { .. })) {
                 is_found(&case, &without(&plan, index), &format!("wait {index}"));
             }
@@ -299,7 +303,7 @@ fn a_reduction_waits_for_all_its_parts() {
     workload.buffers[out.0].elements = 1;
     let case = Case::new(workload);
     let plan = build(&case.workload, pinned(Family::ByEngine { chunks: 3 })).expect("fits");
-    case.runs(&plan, 1).expect("right as it is");
+    case.runs(&plan, 1).expect("the unchanged plan is right");
     let waits = places(&plan, |call| matches!(call, Call::Synchronize { .. }));
     is_found(&case, &without(&plan, waits[0]), "the synchronisation before the host adds");
 }
@@ -327,7 +331,7 @@ fn what_is_read_whole_comes_once_for_each_batch() {
         Family::ByChunk { chunks: 5, streams: 3, issue: Issue::BreadthFirst },
     ] {
         let plan = build(&case.workload, pinned(family)).expect("ten rows");
-        case.runs(&plan, 1).expect("right as it is");
+        case.runs(&plan, 1).expect("the unchanged plan is right");
         let weights = Bytes::of_f32(64);
         let comes = |call: &Call| matches!(call, Call::Copy { from, .. } if from.length == weights);
         assert_eq!(places(&plan, comes).len(), 2, "{}", plan.strategy);
@@ -398,7 +402,7 @@ fn the_legacy_default_stream_orders_what_events_would() {
         stream.kind = if is_barrier { StreamKind::LegacyDefault } else { StreamKind::Blocking };
     }
     check_hazards(&bare).expect("every kernel is a barrier");
-    (0..100).try_for_each(|seed| case.runs(&bare, seed)).expect("in any order");
+    (0..100).try_for_each(|seed| case.runs(&bare, seed)).expect("right in any order");
     bare.streams[0].kind = StreamKind::NonBlocking;
     is_found(&case, &bare, "the barrier");
 }

@@ -101,7 +101,7 @@ fn a_plan_larger_than_the_machine_is_predicted_by_nobody() {
         // The search refuses this plan and ranks the others.
         let ranking = rank(candidates(&workload()), &small, 2, 1);
         let refused = ranking.refused.iter().find(|one| one.strategy == plan.strategy);
-        let refused = refused.expect("it is said why");
+        let refused = refused.expect("the refusal gives the reason");
         assert!(refused.reason.starts_with(&expected), "{refused}");
         // The CPU does not fit, either, into less host memory than its data takes.
         let on_cpu = ranking.refused.iter().find(|one| one.strategy.family == Family::Cpu);
@@ -141,7 +141,7 @@ fn plans_that_are_set_up_together_are_each_run() {
 
 fn each_is_run(workload: &Workload, is_shared: bool) {
     let plan = candidates(workload).plans.into_iter().find(|plan| !plan.needs_device());
-    let plan = plan.expect("one for the CPU");
+    let plan = plan.expect("there is a plan for the CPU");
     let team = Team::new(2).expect("two threads");
     let executor = Executor::new(None, &team, workload, 1);
     let plans = [plan.clone(), plan];
@@ -184,7 +184,9 @@ fn what_is_updated_in_place_begins_anew_for_the_last_check() {
     let plan = candidates(&workload).plans.into_iter().find(|plan| !plan.needs_device());
     let team = Team::new(2).expect("two threads");
     let executor = Executor::new(None, &team, &workload, 1);
-    let run = executor.run(&plan.expect("one for the CPU"), Effort::SHORT).expect("right results");
+    let run = executor
+        .run(&plan.expect("there is a plan for the CPU"), Effort::SHORT)
+        .expect("right results");
     assert!(run.passes_ns.len() > 1 && run.worst_error < 1e-6, "{}", run.worst_error);
 }
 

@@ -31,7 +31,10 @@ fn quick(full: &Samples) -> Samples {
     }
     let all = Course::new(&full.machine);
     let all: BTreeSet<&Quantity> = all.quantities().flatten().collect();
-    assert!(wanted.iter().all(|(quantity, _)| all.contains(quantity)), "not of a full one");
+    assert!(
+        wanted.iter().all(|(quantity, _)| all.contains(quantity)),
+        "a quick calibration measures something that a full one does not"
+    );
     let mut measurements = Vec::new();
     for (quantity, count) in wanted {
         let found = full.measurements.iter().filter(|m| m.quantity == quantity).take(count);

@@ -138,7 +138,8 @@ struct Complaints(String);
 
 impl Complaints {
     fn add(&mut self, source: &Source, line: usize, complaint: impl std::fmt::Display) {
-        writeln!(self.0, "{}:{line}: {complaint}", source.path).expect("a string takes everything");
+        writeln!(self.0, "{}:{line}: {complaint}", source.path)
+            .expect("writing to a string cannot fail");
     }
 
     #[track_caller]

@@ -117,7 +117,7 @@ fn costs_of_several_gpus_come_back() {
     }
     assert_within(profile.root_both(2).expect("known"), BOTH_WAYS, 0.01);
     assert!(profile.root(3, Direction::HostToDevice).is_err());
-    profile.alike(2).expect("1% is nothing");
+    profile.alike(2).expect("a difference of 1% is tolerated");
     for (from, to, across, truth) in [
         (OperationKind::CopyIn, OperationKind::PeerCopy, true, 2_000.0),
         (OperationKind::PeerCopy, OperationKind::Kernel, true, 2_000.0),

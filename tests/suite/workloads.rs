@@ -163,7 +163,7 @@ fn text(batches: u64, elements: u64, inputs: [usize; 2], drafts: &[Draft]) -> St
             argument_text(kernel),
             if kernel.can_be_cut() { "split = { along = \"elements\" }\n" } else { "" },
         )
-        .expect("a string takes everything");
+        .expect("writing to a string cannot fail");
         written.push(writes);
         read.extend(reads);
     }
@@ -179,7 +179,7 @@ fn text(batches: u64, elements: u64, inputs: [usize; 2], drafts: &[Draft]) -> St
                 text,
                 "[[buffer]]\nname = {name:?}\ntype = \"f32\"\nelements = {elements}\n{home}\n"
             )
-            .expect("a string takes everything");
+            .expect("writing to a string cannot fail");
         }
     }
     text + &tasks

@@ -20,8 +20,8 @@ fn every_forgotten_wait_of_a_graph_is_found_if_it_counts() {
         (Family::ByChunk { chunks: 2, streams: 3, issue: Issue::BreadthFirst }, 2),
     ] {
         let plan = build(&case.workload, captured(family)).expect("fits");
-        case.runs(&plan, 1).expect("right as it is");
-        let graph = plan.graphs().next().expect("it is one");
+        case.runs(&plan, 1).expect("the unchanged plan is right");
+        let graph = plan.graphs().next().expect("the plan has a graph");
         let mut found = 0;
         for index in places(&plan, |call| matches!(call, Call::Wait { .. })) {
             assert!(graph.calls.contains(&index), "{}: {index}", plan.strategy);
@@ -32,7 +32,9 @@ fn every_forgotten_wait_of_a_graph_is_found_if_it_counts() {
                 is_found(&case, &shorter, &format!("wait {index}"));
                 found += 1;
             } else {
-                (0..50).try_for_each(|seed| case.runs(&shorter, seed)).expect("not needed");
+                (0..50)
+                    .try_for_each(|seed| case.runs(&shorter, seed))
+                    .expect("right without a wait that is not needed");
             }
         }
         assert!(found >= least, "{}: {found}", plan.strategy);

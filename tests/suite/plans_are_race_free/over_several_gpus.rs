@@ -44,7 +44,7 @@ fn what_is_read_whole_comes_to_every_gpu() {
     for family in over_several(6, 3) {
         let Family::MultiGpu { spread, .. } = family else { unreachable!() };
         let plan = build(&case.workload, pinned(family)).expect("ten rows");
-        case.runs(&plan, 1).expect("right as it is");
+        case.runs(&plan, 1).expect("the unchanged plan is right");
         let weights = Bytes::of_f32(64);
         let comes = |call: &Call| matches!(call, Call::Copy { from, .. } if from.length == weights);
         let goes_on = |call: &Call| matches!(call, Call::PeerCopy { .. });
