@@ -59,7 +59,7 @@ impl Effort {
         }
     }
 
-    /// This effort in a plan whose working set on the host is `footprint` bytes.
+    /// The effort of the kernel in a plan whose working set on the host is `footprint` bytes.
     #[must_use]
     pub fn around(self, footprint: u64) -> Self {
         Self { is_far: footprint > CORE_KEEPS, ..self }
