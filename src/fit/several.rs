@@ -104,9 +104,9 @@ fn roots(lookup: &Lookup<'_>) -> Vec<RootModel> {
     counts.into_iter().map(model).collect()
 }
 
-/// The rate that both directions reach together while both are busy, from the rate of each
-/// direction alone and the rate of each until its own equal number of bytes was done. The slower
-/// direction had the link to itself at its end, which is taken out.
+/// The joint rate of both directions while both are busy. `alone` has the rate of each direction by
+/// itself, and `until_done` the rate of each until its own bytes were done, which are equally many.
+/// At its end the slower direction had the link to itself, which is taken out.
 fn while_both_go_on(alone: [f64; 2], until_done: [f64; 2]) -> f64 {
     let slower = usize::from(until_done[1] < until_done[0]);
     let [fast, slow] = [until_done[1 - slower], until_done[slower]];

@@ -18,7 +18,7 @@ pub(super) const CHANNELS: usize = 8;
 struct Channel {
     /// The place in the channel of the kernel that may start next.
     next: u32,
-    /// Kernels that are ready, but not next, with their places.
+    /// Ready kernels that still wait for others of the channel, with their places.
     parked: Vec<(u32, Ready)>,
     /// The latest time at which any kernel that has passed was ready.
     earliest: Instant,

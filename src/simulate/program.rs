@@ -73,7 +73,7 @@ pub(super) struct Item {
     pub is_part: bool,
 }
 
-/// What the engine has to know of an item immediately.
+/// What the engine needs to know of an item without looking up its class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sort {
     /// The call puts nothing into a stream.

@@ -59,8 +59,8 @@ struct Stream {
     /// The first stream whose head waits for something here. They are in order of what they wait
     /// for; of those that wait for the same thing, the latest comes first.
     waiter: u16,
-    /// What the head waits for elsewhere; `next` is the next stream in the list that this one is
-    /// in, either for that reason or because it may go on.
+    /// The recording in another stream that the head waits for. `next` links this stream into the
+    /// list of those that wait there, or of those that may go on.
     awaits: Recording,
     next: u16,
     /// Why the operation at the head could not start before it was ready, and when it was ready.
@@ -192,7 +192,7 @@ impl Streams {
         &program.classes[entry.class as usize + usize::from(self.is_inline::<PLAIN>(id))]
     }
 
-    /// When an entry is issued that has been issued already.
+    /// When an entry was issued; it must have been.
     pub fn issued(&self, entry: &Entry) -> Instant {
         self.delays.issued(entry.item, entry.issued)
     }
@@ -249,7 +249,7 @@ impl Streams {
         if is_next && kind == OperationKind::CopyIn { arrival } else { now }
     }
 
-    /// The engine took until `now` to find out that the head may go on.
+    /// Notes that the engine took until `now` to find out that the head may go on.
     pub fn found(&mut self, stream: u16, now: Instant) {
         self.streams[usize::from(stream)].cause.ready = now;
     }

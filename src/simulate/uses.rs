@@ -14,7 +14,7 @@ struct Use<B> {
 
 /// Non-overlapping ranges of bytes, each with its latest use.
 pub(super) struct Uses<B> {
-    /// By where the ranges begin.
+    /// The ranges, by where they begin.
     ranges: BTreeMap<(AllocationId, Bytes), Use<B>>,
     /// The bytes whose latest use has each number, summed as a tree in which the sum of any stretch
     /// takes a few steps (Fenwick, "A New Data Structure for Cumulative Frequency Tables",

@@ -18,7 +18,8 @@ type ByKinds = [[Span; OperationKind::COUNT]; OperationKind::COUNT];
 /// How engines poll, on a machine where that is known.
 #[derive(Debug, Clone)]
 pub(in crate::simulate) struct LookTimes {
-    /// From one edge of the clock to the next; `first_edge` is the first edge of the pass.
+    /// The time from one edge of the clock to the next; `first_edge` is when the first edge of the
+    /// pass comes.
     tick: Span,
     first_edge: Span,
     /// From the arrival of an operation to when its periods begin to count. The first index is the
