@@ -35,7 +35,7 @@ pub(super) fn open(names: &[&str]) -> Option<&'static Library> {
 type BlasHandle = *mut c_void;
 
 /// The functions of cuBLAS that hallway uses (cuBLAS documentation, "cuBLAS Helper
-/// Function Reference" and "cublas<t>gemm()").
+/// Function Reference" and "`cublas<t>gemm()`").
 struct BlasApi {
     create: unsafe extern "C" fn(*mut BlasHandle) -> c_int,
     destroy: unsafe extern "C" fn(BlasHandle) -> c_int,
