@@ -53,7 +53,7 @@ pub struct Agreement {
 }
 
 impl Agreement {
-    /// Compares two profiles with their intervals.
+    /// Compares the parameters of two profiles, each within its interval.
     pub fn of([one, other]: [&Profile; 2], intervals: [&Intervals; 2]) -> Self {
         let (mut pairs, mut unpaired) = (Vec::new(), Vec::new());
         let [ones, others] = [one, other].map(Profile::parameters);

@@ -147,7 +147,7 @@ pub struct NoRoom {
     pub needs_bytes: Bytes,
     /// What the scenario's limits, or else the machine, let it have.
     pub has_bytes: Bytes,
-    /// The same in words, and what to do about it.
+    /// Which memory is short and by how much, in words, and what to do about it.
     pub reason: String,
 }
 

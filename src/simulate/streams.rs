@@ -284,7 +284,7 @@ impl Streams {
         kind
     }
 
-    /// An entry is over: the streams that waited for it are to be looked at.
+    /// Marks the streams that waited for an entry to be looked at, when that entry is over.
     #[inline(always)]
     fn let_follow<const PLAIN: bool>(&mut self, program: &Program<'_>, index: u16, waiter: u16) {
         if waiter != NOBODY {

@@ -75,7 +75,7 @@ impl Simulator {
         stretch
     }
 
-    /// Lets streams that had nothing to do go on with what was issued before the call `until`.
+    /// Lets streams that had nothing to do start the work of calls before `until`.
     fn wake<O: Observer, const PLAIN: bool>(&mut self, program: &Program<'_>, until: ItemId) {
         while let Some(stream) = self.streams.next_issued(program, until) {
             self.advance::<O, PLAIN>(program, stream);
