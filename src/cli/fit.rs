@@ -24,8 +24,8 @@ A file whose name ends in .csv is a table of times taken elsewhere, in seconds. 
   ,,,,,,,kernel,copy-in,6.5e-6
 
 Lines that differ in nothing but their time are repetitions. What is not in it is not known,
-and `hallway evaluate` names the plans that it cannot predict for that reason. The README,
-under \"Samples from elsewhere\", has all columns and what each time is of.";
+and `hallway evaluate` names the plans that it cannot predict for that reason.
+docs/reference/table.md has all columns and what each time is of.";
 
 #[derive(Debug, Args)]
 #[command(after_long_help = TABLES, after_help = "`--help` shows how a table looks.")]

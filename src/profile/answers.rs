@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the profile does not know {what}: `hallway calibrate` measures that; what a table may have of \
-     it stands in the README, under \"Samples from elsewhere\""
+     it stands in docs/reference/table.md"
 )]
 pub struct Unknown {
     pub what: String,

@@ -116,8 +116,8 @@ const OPERATIONS: [(&str, Link); 4] = [
 /// Reads a table.
 ///
 /// # Errors
-/// If something in it is not as described in the README, with its line and its
-/// column and what to write instead.
+/// If something in it is not as described in docs/reference/table.md, with its line
+/// and its column and what to write instead.
 pub(super) fn read(path: &str, text: &str) -> Result<Samples, SamplesError> {
     let error = |(line, problem)| SamplesError::Table { path: path.to_owned(), line, problem };
     let mut reader = csv::ReaderBuilder::new()

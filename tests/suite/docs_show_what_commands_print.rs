@@ -8,8 +8,9 @@ mod session;
 
 use hallway::scenario::Workload;
 use page::{Kind, Page, root};
-use session::{commands, regenerated};
+use session::{Regenerated, commands, regenerated};
 use std::path::Path;
+use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn blesses() -> bool {
@@ -21,39 +22,34 @@ fn pages_show_what_their_commands_print() {
     let pages = Page::all();
     let next = AtomicUsize::new(0);
     let work = || {
-        let mut stale = Vec::new();
+        let mut wrong = Vec::new();
         while let Some(page) = pages.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let (now, new) = (page.lines.join("\n") + "\n", regenerated(page));
-            if now == new {
-                continue;
-            }
-            if blesses() {
-                std::fs::write(root().join(&page.path), new).expect("written");
-            } else {
-                stale.push(first_difference(&page.path, &now, &new));
-            }
+            wrong.extend(faults_of(page));
         }
-        stale
+        wrong
     };
-    let stale: Vec<String> = std::thread::scope(|scope| {
+    let wrong: Vec<String> = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..3).map(|_| scope.spawn(work)).collect();
-        let found = workers.into_iter().flat_map(|worker| match worker.join() {
-            Ok(stale) => stale,
-            Err(panic) => std::panic::resume_unwind(panic),
-        });
-        found.collect()
+        workers.into_iter().flat_map(|worker| worker.join().expect("no panic")).collect()
     });
-    let help = "write them again: BLESS=1 cargo test --test suite docs_show";
-    assert!(
-        stale.is_empty(),
-        "pages show what is not printed any more; {help}\n{}",
-        stale.concat()
-    );
+    assert!(wrong.is_empty(), "pages are not what they should be:\n{}", wrong.concat());
     let all = || pages.iter().flat_map(|page| &page.blocks);
     let skipped = all().filter(|block| block.kind == Kind::NeedsGpu).count();
     let run = all().filter(|block| matches!(block.kind, Kind::Commands { .. })).count();
     println!("{run} blocks of commands were run; {skipped} need a GPU and were not");
     assert!(run > 0, "no page has a command");
+}
+
+/// What is wrong in a page, after it was written again if it may be.
+fn faults_of(page: &Page) -> Vec<String> {
+    let now = page.lines.join("\n") + "\n";
+    let Regenerated { text, mut faults } = regenerated(page);
+    if now != text && blesses() {
+        std::fs::write(root().join(&page.path), text).expect("written");
+    } else if now != text {
+        faults.push(first_difference(&page.path, &now, &text));
+    }
+    faults
 }
 
 fn first_difference(path: &str, now: &str, new: &str) -> String {
@@ -62,7 +58,8 @@ fn first_difference(path: &str, now: &str, new: &str) -> String {
     let mut pairs = lines.zip(others).enumerate();
     let (at, (now, new)) = pairs.find(|(_, (now, new))| now != new).expect("they differ");
     let [now, new] = [now, new].map(|line| line.unwrap_or("(the end)"));
-    format!("{path}:{}:\n  shown    {now}\n  printed  {new}\n", at + 1)
+    let help = "BLESS=1 cargo test --test suite docs_show";
+    format!("{path}:{}: write it again: {help}\n  shown    {now}\n  printed  {new}\n", at + 1)
 }
 
 /// Nothing is left out of the test above by its mark alone.
@@ -98,12 +95,15 @@ fn hallway_in(command: &str) -> Option<&str> {
     names.into_iter().find_map(find)
 }
 
+/// What the pages calibrate exists only where there is a GPU.
+const CALIBRATED: &str = "calibration/my-machine";
+
 /// `doctor` runs anywhere, but what it prints is another thing on every machine.
 fn needs_gpu(command: &str) -> bool {
     let Some(arguments) = hallway_in(command) else { return false };
     let measures = arguments.starts_with("calibrate") || arguments.starts_with("verify");
     let is_elsewhere = ["--recorded", "--help"].iter().any(|flag| arguments.contains(flag));
-    (measures && !is_elsewhere) || arguments.starts_with("doctor")
+    (measures && !is_elsewhere) || arguments.starts_with("doctor") || arguments.contains(CALIBRATED)
 }
 
 #[test]
@@ -157,4 +157,82 @@ fn links_lead_somewhere() {
 fn has_anchor(path: &Path, anchor: &str) -> bool {
     let text = std::fs::read_to_string(path).expect("readable");
     Page::parse(&path.display().to_string(), &text).anchors().iter().any(|found| found == anchor)
+}
+
+/// The pictures that pages show are drawn from committed data.
+#[test]
+fn pictures_are_what_plot_draws() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let listed = std::fs::read_dir(root().join("scenarios")).expect("readable");
+    let paths = listed.map(|entry| entry.expect("readable").path());
+    let output = Command::new(env!("CARGO_BIN_EXE_hallway"))
+        .arg("plot")
+        .args(paths.filter(|path| path.extension().is_some_and(|extension| extension == "toml")))
+        .arg("--output")
+        .arg(folder.path())
+        .current_dir(root())
+        .output()
+        .expect("the binary was built");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let read = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
+    for entry in std::fs::read_dir(folder.path()).expect("readable") {
+        let drawn = entry.expect("readable");
+        let kept = root().join("plots").join(drawn.file_name());
+        if blesses() {
+            std::fs::copy(drawn.path(), &kept).expect("written");
+        }
+        let help = "draw it again: BLESS=1 cargo test --test suite docs_show";
+        assert!(read(&drawn.path()) == read(&kept), "{}: {help}", kept.display());
+    }
+}
+
+/// Whoever fills in a table, or reads a profile, finds every name in the reference.
+#[test]
+fn references_name_everything() {
+    let read = |path: &str| std::fs::read_to_string(root().join(path)).expect("readable");
+    let page = read("docs/reference/profile.md");
+    for profile in ["calibration/h200/profile.toml", "calibration/others/two-h200/profile.toml"] {
+        let tables: toml::Table = read(profile).parse().expect("TOML");
+        for name in tables.keys().filter(|name| *name != "schema_version") {
+            assert!(
+                page.contains(&format!("| `{name}` |")),
+                "{name} of {profile} is not explained"
+            );
+        }
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let table = folder.path().join("odd.csv");
+    std::fs::write(&table, "# gpu = G\nodd,seconds\n1,1e-6\n").expect("written");
+    let error = hallway::samples::Samples::load(&table).expect_err("no such column").to_string();
+    let page = read("docs/reference/table.md");
+    let known: Vec<&str> = error.split('`').skip(1).step_by(2).collect();
+    assert!(known.len() > 10, "the columns are not listed: {error}");
+    for column in known.into_iter().filter(|name| *name != "odd") {
+        assert!(page.contains(&format!("`{column}`")), "column {column} is not explained");
+    }
+}
+
+/// Each question has its scenario, and each page is found from the index.
+#[test]
+fn nothing_is_left_lying_about() {
+    let pages = Page::all();
+    let links = |path: &str| {
+        let page = pages.iter().find(|page| page.path == path).expect("there");
+        page.links().into_iter().map(|(_, target)| target).collect::<Vec<_>>()
+    };
+    let index = links("docs/README.md");
+    for page in pages.iter().filter_map(|page| page.path.strip_prefix("docs/")) {
+        let is_found = page == "README.md" || index.iter().any(|target| target == page);
+        assert!(is_found, "docs/README.md does not link {page}");
+    }
+    let questions = links("docs/faq.md");
+    for entry in std::fs::read_dir(root().join("scenarios/faq")).expect("readable") {
+        let name = entry.expect("readable").file_name().into_string().expect("UTF-8");
+        let target = format!("../scenarios/faq/{name}");
+        assert!(questions.contains(&target), "docs/faq.md does not link {name}");
+    }
+    let faq = pages.iter().find(|page| page.path == "docs/faq.md").expect("there");
+    assert!(faq.prose().filter(|(_, line)| line.starts_with("## ")).count() >= 15);
+    let readme = pages.iter().find(|page| page.path == "README.md").expect("there");
+    assert!(readme.lines.len() <= 140, "the README has {} lines", readme.lines.len());
 }

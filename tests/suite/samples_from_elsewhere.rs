@@ -25,11 +25,12 @@ pub(super) fn fitted(table: &str) -> Profile {
     fit(&read(&format!("{MACHINE}{table}")).expect("right")).expect("there are rows")
 }
 
-/// The table that the README shows.
+/// The table that the guide shows.
 pub(super) fn example() -> String {
-    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
-    let readme = std::fs::read_to_string(readme).expect("there");
-    let (_, rest) = readme.split_once("```csv\n").expect("an example");
+    let guide = "docs/guides/describe-a-machine-by-a-table.md";
+    let guide = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(guide));
+    let guide = guide.expect("there");
+    let (_, rest) = guide.split_once("```csv write=lab.csv\n").expect("an example");
     rest.split_once("```").expect("its end").0.to_owned()
 }
 

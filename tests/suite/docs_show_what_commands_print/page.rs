@@ -28,7 +28,7 @@ pub enum Kind {
     /// ```` ```sh other ````: commands of other tools, such as `cargo test`.
     OtherTools,
     /// ```` ```text ```` or ```` ```json ````: what the commands above print. `keep: A / B` shows
-    /// only the lines that contain `A` or `B`, and `...` for those left out.
+    /// only the lines that contain `A` or `B`, and `...` for those left out between them.
     Output { keep: Vec<String> },
     /// `<!-- printed by: COMMAND -->`: output that is Markdown itself; `<!-- keep: A / B -->`
     /// on the line above leaves out other lines.

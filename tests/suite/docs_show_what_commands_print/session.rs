@@ -27,32 +27,36 @@ type Known = HashMap<Past, Arc<OnceLock<Printed>>>;
 /// Many pages show other lines of the same output: each such command is run once.
 static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
 
-/// The page as it should be: with the output that its commands print now, and files as they are.
-///
-/// # Panics
-/// With all that is wrong in the page and cannot be put right by writing it again.
-pub fn regenerated(page: &Page) -> String {
+/// A page as it should be: with the output that its commands print now, and files as they are.
+#[derive(Debug)]
+pub struct Regenerated {
+    pub text: String,
+    /// What cannot be put right by writing the page again.
+    pub faults: Vec<String>,
+}
+
+pub fn regenerated(page: &Page) -> Regenerated {
     let mut session = Session::default();
+    // What the block of commands above the current one printed.
     let mut printed = None;
+    let mut faults = Vec::new();
     let mut lines: Vec<String> = Vec::new();
     let mut copied = 0;
     for block in &page.blocks {
-        let place = page.place(block);
         let body = page.body(block);
         let new = match &block.kind {
             Kind::Commands { exit } => {
-                printed = Some(session.run(&script(&body), *exit, &place));
+                printed = Some(session.run(&script(&body), *exit));
                 None
             }
-            Kind::Output { keep } => {
-                let output = printed.as_ref().unwrap_or_else(|| {
-                    panic!("{place}: no command prints this; a drawing is a ```text drawing")
-                });
-                Some(kept(output, keep, Some("..."), &place))
-            }
+            Kind::Output { keep } => Some(match &printed {
+                Some(Ok(output)) => kept(output, keep, Some("...")),
+                Some(Err(_)) => Ok(body),
+                None => Err("no command prints this; a drawing is a ```text drawing".to_owned()),
+            }),
             Kind::Markdown { command, keep } => {
-                let output = session.run(&script(command), 0, &place);
-                Some(kept(&output, keep, None, &place))
+                let output = session.run(&script(command), 0);
+                Some(output.and_then(|output| kept(&output, keep, None)))
             }
             Kind::Written { file, .. } => {
                 session.write(file, &body);
@@ -60,7 +64,7 @@ pub fn regenerated(page: &Page) -> String {
             }
             Kind::Shown { file } => {
                 let text = fs::read_to_string(root().join(file));
-                Some(text.unwrap_or_else(|error| panic!("{place}: {file}: {error}")))
+                Some(text.map_err(|error| format!("{file}: {error}")))
             }
             Kind::NeedsGpu | Kind::OtherTools => {
                 printed = None;
@@ -68,14 +72,22 @@ pub fn regenerated(page: &Page) -> String {
             }
             Kind::Drawing | Kind::Scenario | Kind::TomlPart | Kind::Code => None,
         };
-        if let Some(new) = new {
-            lines.extend_from_slice(&page.lines[copied..block.body.start]);
-            lines.extend(new.lines().map(|line| line.trim_end().to_owned()));
-            copied = block.body.end;
+        let failed = printed.as_mut().filter(|_| matches!(block.kind, Kind::Commands { .. }));
+        if let Some(Err(fault)) = failed {
+            faults.push(format!("{}: {fault}\n", page.place(block)));
+        }
+        match new {
+            Some(Ok(new)) => {
+                lines.extend_from_slice(&page.lines[copied..block.body.start]);
+                lines.extend(new.lines().map(|line| line.trim_end().to_owned()));
+                copied = block.body.end;
+            }
+            Some(Err(fault)) => faults.push(format!("{}: {fault}\n", page.place(block))),
+            None => {}
         }
     }
     lines.extend_from_slice(&page.lines[copied..]);
-    lines.join("\n") + "\n"
+    Regenerated { text: lines.join("\n") + "\n", faults }
 }
 
 /// The commands as a test runs them: with the binary that was built with it.
@@ -83,23 +95,28 @@ fn script(commands: &str) -> String {
     commands.replace("cargo run --release --", "hallway")
 }
 
-/// The lines that contain one of the phrases, or all; `gap` stands for each run of others.
-fn kept(output: &str, phrases: &[String], gap: Option<&str>, place: &str) -> String {
-    if phrases.is_empty() {
-        return output.to_owned();
+/// The lines that contain one of the phrases, or all; `gap` stands for those left out between
+/// two of them.
+fn kept(output: &str, phrases: &[String], gap: Option<&str>) -> Result<String, String> {
+    if let Some(phrase) = phrases.iter().find(|phrase| !output.contains(*phrase)) {
+        return Err(format!("no line has {phrase:?} any more in\n{output}"));
     }
-    for phrase in phrases {
-        assert!(output.contains(phrase), "{place}: no line has {phrase:?} any more in\n{output}");
+    if phrases.is_empty() {
+        return Ok(output.to_owned());
     }
     let mut kept: Vec<&str> = Vec::new();
+    let mut is_gap = false;
     for line in output.lines() {
         if phrases.iter().any(|phrase| line.contains(phrase)) {
+            kept.extend(gap.filter(|_| is_gap && !kept.is_empty()));
             kept.push(line);
-        } else if let Some(gap) = gap.filter(|gap| kept.last() != Some(gap)) {
-            kept.push(gap);
+            is_gap = false;
+        } else {
+            // Nobody misses empty lines and the rules of tables.
+            is_gap |= line.chars().any(|c| !c.is_whitespace() && c != '─');
         }
     }
-    kept.iter().map(|line| format!("{line}\n")).collect()
+    Ok(kept.iter().map(|line| format!("{line}\n")).collect())
 }
 
 /// A folder with what commands read, made when it is first needed.
@@ -129,7 +146,10 @@ impl Session {
     }
 
     /// What the commands print.
-    fn run(&mut self, script: &str, exit: i32, place: &str) -> String {
+    ///
+    /// # Errors
+    /// If they end with another exit code.
+    fn run(&mut self, script: &str, exit: i32) -> Result<String, String> {
         let past: Past = self.past.iter().cloned().chain([script.to_owned()]).collect();
         let known = Arc::clone(KNOWN.lock().expect("whole").entry(past.clone()).or_default());
         let folder = self.folder();
@@ -145,8 +165,12 @@ impl Session {
             }
             self.past = past;
         }
-        assert_eq!(printed.exit, Some(exit), "{place}: {script}{}", printed.text);
-        printed.text.clone()
+        if printed.exit == Some(exit) {
+            Ok(printed.text.clone())
+        } else {
+            let code = printed.exit.map_or("none".to_owned(), |code| code.to_string());
+            Err(format!("exit code {code}, not {exit}\n{script}\n{}", printed.text))
+        }
     }
 }
 

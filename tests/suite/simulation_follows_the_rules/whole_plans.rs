@@ -265,6 +265,6 @@ fn all_that_a_profile_lacks_is_named_at_once() {
         "the profile does not know kernel `scale` on the GPU; the host cost of a launch; the host \
          cost of a synchronisation; the host cost of an H2D copy's call: `hallway calibrate` \
          measures that; what a table may have of it \
-         stands in the README, under \"Samples from elsewhere\""
+         stands in docs/reference/table.md"
     );
 }
