@@ -9,7 +9,7 @@ mod session;
 use hallway::scenario::Workload;
 use page::{Kind, Page, root};
 use session::{Regenerated, commands, regenerated};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -164,10 +164,13 @@ fn has_anchor(path: &Path, anchor: &str) -> bool {
 fn pictures_are_what_plot_draws() {
     let folder = tempfile::tempdir().expect("a folder");
     let listed = std::fs::read_dir(root().join("scenarios")).expect("readable");
-    let paths = listed.map(|entry| entry.expect("readable").path());
+    let mut paths: Vec<PathBuf> = listed.map(|entry| entry.expect("readable").path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    // As a shell lists them: the picture of all plans goes by their order.
+    paths.sort();
     let output = Command::new(env!("CARGO_BIN_EXE_hallway"))
         .arg("plot")
-        .args(paths.filter(|path| path.extension().is_some_and(|extension| extension == "toml")))
+        .args(paths)
         .arg("--output")
         .arg(folder.path())
         .current_dir(root())
