@@ -18,13 +18,14 @@ mod verify;
 
 use crate::execute::ExecuteError;
 use crate::profile::ProfileError;
+use crate::report::Drawn;
 use crate::runs::RunsError;
 use crate::samples::SamplesError;
 use crate::trials::TrialError;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use miette::{Diagnostic, MietteDiagnostic, miette};
 use std::fmt::Display;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -163,6 +164,14 @@ impl From<TrialError> for Failure {
     }
 }
 
+/// For standard error: coloured only where that is a terminal whose user did not refuse.
+fn drawn(report: &miette::Report) -> String {
+    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let is_dumb = std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
+    let is_coloured = std::io::stderr().is_terminal() && !is_set("NO_COLOR") && !is_dumb;
+    Drawn::new(report.as_ref(), is_coloured).to_string().trim_end().to_owned()
+}
+
 /// Runs a command and reports what went wrong, if anything did.
 pub fn run(arguments: Arguments) -> ExitCode {
     let outcome = match arguments.command {
@@ -177,9 +186,9 @@ pub fn run(arguments: Arguments) -> ExitCode {
     let (code, message) = match outcome {
         Ok(Outcome::Done) => (0, None),
         Ok(Outcome::CheckFailed) => (1, None),
-        Err(Failure::Input(report)) => (2, Some(format!("{report:?}"))),
+        Err(Failure::Input(report)) => (2, Some(drawn(&report))),
         Err(Failure::NoGpu(why)) => (3, Some(format!("hallway: this needs a GPU: {why}"))),
-        Err(Failure::Machine(report)) => (4, Some(format!("{report:?}"))),
+        Err(Failure::Machine(report)) => (4, Some(drawn(&report))),
         // As the shell has it for programs that an interrupt ends: 128 and its number.
         Err(Failure::Interrupted(message)) => (130, Some(message)),
     };

@@ -5,6 +5,7 @@
 
 mod agreement;
 mod calibration;
+mod drawn;
 mod drift;
 mod evaluation;
 mod evaluation_text;
@@ -21,6 +22,7 @@ mod words;
 
 pub use agreement::agreement;
 pub use calibration::calibration;
+pub use drawn::Drawn;
 pub use drift::drifts;
 pub use evaluation::{AssessedPlan, Assessment, Busy, Evaluation, LeftOut, NoRoom, Threshold};
 pub use evaluation_text::Rows;

@@ -9,9 +9,10 @@ mod the_file;
 mod the_task_graph;
 
 use hallway::kernels::Kernel;
+use hallway::report::Drawn;
 use hallway::scenario::{Home, HostMemory, ScenarioError, Task, Workload};
 use hallway::units::Bytes;
-use miette::{Diagnostic, GraphicalReportHandler};
+use miette::Diagnostic;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use std::path::{Path, PathBuf};
@@ -98,11 +99,7 @@ fn refuses(text: &str, at: &str, message: &str, fix: &str) {
 
 /// The error as a terminal shows it.
 fn drawn(error: &ScenarioError) -> String {
-    let mut drawing = String::new();
-    GraphicalReportHandler::new_themed(miette::GraphicalTheme::unicode_nocolor())
-        .render_report(&mut drawing, error)
-        .expect("a report can be drawn");
-    drawing
+    Drawn::new(error, false).to_string()
 }
 
 fn repository() -> &'static Path {
