@@ -281,7 +281,7 @@ proptest! {
             places.swap(left - 1, order % left);
             order /= left;
         }
-        // The same calls then use other parts of the host's buffers.
+        // Moves all copies to other parts of the host's buffers.
         let mut moved = plan.clone();
         for call in &mut moved.body {
             if let Call::Copy { from, to, .. } = call {
