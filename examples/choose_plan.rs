@@ -125,8 +125,7 @@ const QUEUE: [Job; 10] = [
     Job { kind: "pricing", elements: 1_200_000 },
 ];
 
-// The test suite includes this file, and has a `main` of its own.
-#[allow(dead_code)]
+#[allow(dead_code, reason = "the test suite includes this file and has a `main` of its own")]
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut dispatcher = Dispatcher::new(

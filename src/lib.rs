@@ -1,7 +1,34 @@
-//! The CPU and the GPU are two offices joined by a narrow hallway. This crate
-//! says whether the walk pays for a workload, and how the walks should overlap,
-//! from measurements of the machine that will do it; and it runs the very plan
-//! it predicted, to show how far off it was.
+//! The CPU and the GPU are two offices joined by a narrow hallway. This crate says whether the
+//! trip through it pays for a workload, and how the trips should overlap. It knows from
+//! measurements of the machine that will do the work, and it can run the very plan that it
+//! predicted, to show how far off it was.
+//!
+//! # How to ask
+//!
+//! Load a workload and the profile of a machine, build the candidate plans and rank them:
+//!
+//! ```
+//! use hallway::profile::Profile;
+//! use hallway::scenario::Workload;
+//! use hallway::search::{candidates_over, rank};
+//! use std::path::Path;
+//!
+//! let workload = Workload::load(Path::new("scenarios/stencil-halo.toml"))?;
+//! let profile = Profile::load(Path::new("calibration/h200/profile.toml"))?;
+//!
+//! let candidates = candidates_over(&workload, &profile.gpu_counts());
+//! let (draws, seed) = (100, 1);
+//! let ranking = rank(candidates, &profile, draws, seed);
+//!
+//! let winner = ranking.winner().ok_or("nothing could be predicted")?;
+//! let (low, high) = winner.forecast.interval();
+//! println!("{}: {}, 90% between {low} and {high}", winner.plan.strategy, winner.makespan());
+//! # assert!(!winner.is_cpu(), "an H200 wins four stencils over 64 MiB");
+//! # assert!(low <= winner.makespan() && winner.makespan() <= high);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! `examples/choose_plan.rs` does so for every job of a queue.
 //!
 //! # The loop
 //!
@@ -13,16 +40,15 @@
 //!                                                         the machine
 //! ```
 //!
-//! A plan is a program: the ordered host calls of one way to do a workload. Two
-//! interpreters read it, the simulator and the executor, and nothing stands
-//! between them: the comparison is of one value with itself. A third follows
-//! its data on the CPU in any order that the waits allow, and so finds a
-//! missing one without a GPU.
+//! A plan is a program: the ordered host calls of one way to do a workload. The simulator and the
+//! executor read one and the same value, so a prediction and a measurement are of the same calls.
+//! A third reader follows the data on the CPU, in any order that the waits allow: it finds a missing
+//! wait without a GPU.
 //!
 //! # Rooms
 //!
-//! Each is below those that it imports, and none imports back. The exact table
-//! is in `tests/suite/rooms_import_one_way.rs`, which reads the sources.
+//! A room imports only rooms that stand above it here. The exact table is in
+//! `tests/suite/rooms_import_one_way.rs`, which reads the sources.
 //!
 //! | room | what it holds |
 //! |---|---|
@@ -50,24 +76,22 @@
 //!
 //! # What is not there
 //!
-//! Each room states its invariant on top. Those that hold the house up say what
-//! is absent:
+//! Each room states its invariant at its top. The most important ones say what is absent:
 //!
 //! - No prediction in [`execute`] and [`runs`], no measured run in [`fit`] and
 //!   [`simulate`]: neither side of a comparison can lean towards the other. What
 //!   [`trials`] find moves the ends of ranges and no prediction.
 //! - No guess in a [`profile`]: what was not measured is refused by name.
-//! - No profile behind the candidates of [`search`]: two machines are asked
-//!   about the same plans, and differ only in the answer.
+//! - No profile behind the candidates of [`search`]: two machines get the same plans, and differ
+//!   only in their answers.
 //! - No clock and no randomness of its own in [`simulate`]: intervals come from
 //!   seeded draws, and equal inputs give equal bytes with any number of threads.
 //! - No floating point in the time of plans, timelines and runs: it is whole
 //!   nanoseconds. Models are fitted in `f64` and rounded where they are used.
-//! - No CUDA outside [`gpu`], and none linked: the driver is looked for when it
-//!   is needed, so that everything else works on a machine without one.
-//! - No files in [`report`], and no terminal: who calls decides where a string goes.
-//! - No output file before every input was read and checked: a bad scenario
-//!   leaves nothing behind.
+//! - No CUDA outside [`gpu`], and none linked: the driver is loaded when it is needed, so that
+//!   everything else works on a machine without one.
+//! - No files in [`report`], and no terminal: the caller decides where a string goes.
+//! - No output file before every input was read and checked: a bad scenario leaves nothing behind.
 
 pub mod calibrate;
 pub mod cli;

@@ -7,7 +7,7 @@
 
 mod floor;
 #[path = "../../tests/suite/machines.rs"]
-#[allow(dead_code)]
+#[allow(dead_code, reason = "the suite uses the rest of it")]
 mod machines;
 mod memory;
 mod pipeline;

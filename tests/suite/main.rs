@@ -23,5 +23,6 @@ mod searches_say_where_the_gpu_wins;
 mod several_gpus_are_calibrated;
 mod simulation_follows_the_rules;
 mod statistics_match_closed_forms;
+mod the_example_decides;
 mod twins_compute_what_they_say;
 mod workloads;
