@@ -1,5 +1,6 @@
 //! `hallway calibrate`: measure and fit.
 
+use super::outputs::check_outputs;
 use super::profiles::{Found, SAMPLES, deliver, fitted, in_folder, profile_of};
 use super::{Failure, Outcome};
 use crate::calibrate::{
@@ -14,6 +15,7 @@ use crate::kernels::Kernel;
 use crate::profile::Profile;
 use crate::report;
 use crate::samples::{Extent, Provenance, Quantity, Recorder, Samples};
+use crate::scenario::Limits;
 use crate::trials::{Round, TrialError, Trials};
 use crate::units::Bytes;
 use clap::Args;
@@ -68,6 +70,9 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
     if let Some(profile) = &arguments.check {
         return check(arguments, &in_folder(profile));
     }
+    let target = arguments.output.join(SAMPLES);
+    let path = arguments.output.join("profile.toml");
+    check_outputs([], [target.as_path(), path.as_path()])?;
     let device = Device::open(arguments.gpu)?;
     let team = team(arguments.threads)?;
     let extent = if arguments.quick { Extent::Quick } else { Extent::Full };
@@ -75,7 +80,6 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
     let machine = provenance(&device, &team, arguments.seed, extent, gpus).map_err(plain)?;
     let managed_bytes = if arguments.managed { managed_bytes(&device)? } else { Bytes::ZERO };
     let machine = Provenance { managed_bytes, ..machine };
-    let target = arguments.output.join(SAMPLES);
     let growing = files::partial(&target);
     let so_far =
         if arguments.resume { interrupted(&growing, &machine)? } else { Samples::none(machine) };
@@ -84,11 +88,12 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
     }
     // The old samples stay until the new ones are whole.
     let mut beginning = Vec::new();
-    Recorder::new(&mut beginning, &so_far).map_err(Failure::machine)?;
+    let recorder = Recorder::new(&mut beginning, &so_far).map_err(Failure::machine)?;
+    let recorder = recorder.onto(std::io::sink());
     let file = files::begin(&growing, &beginning);
     let file = file.map_err(|error| Failure::unwritten(growing.display(), &error))?;
     let mut bar = Bar::new().map_err(Failure::machine)?;
-    let mut recorder = Recorder::after(file);
+    let mut recorder = recorder.onto(file);
     let course = Course::new(&so_far.machine);
     let mut trials = Trials::new(&so_far.machine, &device, &team);
     let measure = |mut samples: Samples| {
@@ -110,11 +115,11 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
     };
     let samples = measure(so_far);
     bar.shown.finish_and_clear();
-    let path = arguments.output.join("profile.toml");
     let fitted_to = |samples: &Samples| {
         let profile = profile_of(samples).map_err(Failure::machine)?;
         // In this order: cut off in between, `--resume` finds all samples and ends the same.
         profile.save(&path).map_err(Failure::machine)?;
+        recorder.end().map_err(Failure::machine)?;
         files::finish(&growing, &target).map_err(Failure::machine)?;
         Ok(profile)
     };
@@ -162,7 +167,7 @@ fn check(arguments: &CalibrateArguments, path: &Path) -> Result<Outcome, Failure
     let empty = Samples::none(here.clone());
     let course = Course::telling(&here);
     // Nobody wants these samples later.
-    let mut recorder = Recorder::after(std::io::sink());
+    let mut recorder = Recorder::new(std::io::sink(), &empty).map_err(Failure::machine)?;
     let now = calibrate(&device, &team, (&course, 0), empty, &mut recorder, &mut bar);
     bar.shown.finish_and_clear();
     let now = now.map_err(|error| failure(error, |e| format!("hallway: {e}; nothing is said")))?;
@@ -258,8 +263,11 @@ fn gpus(device: &Device, asked: Option<usize>) -> Result<usize, Failure> {
 /// The threads that run the CPU twins.
 pub(super) fn team(threads: Option<usize>) -> Result<Team, Failure> {
     let available = std::thread::available_parallelism().map_or(1, usize::from);
+    let most = Limits::MOST_CPU_THREADS;
     match threads {
-        Some(0) => Err(Failure::Input(miette::miette!("--threads 0: name at least one"))),
+        Some(threads) if !(1..=most).contains(&(threads as u64)) => {
+            Err(Failure::Input(miette!("--threads {threads}: name a number from 1 to {most}")))
+        }
         other => Team::new(other.unwrap_or(available)).map_err(Failure::machine),
     }
 }

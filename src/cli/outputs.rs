@@ -1,11 +1,12 @@
 //! Where results may go.
 
 use super::Failure;
+use crate::files;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Refuses to write over what the command reads, or two results to one file, before anything
-/// is computed that would be lost with it.
+/// Refuses places that cannot be written, to write over what the command reads, and two results
+/// in one file, all before anything is computed that would be lost.
 pub(super) fn check_outputs<'p>(
     inputs: impl IntoIterator<Item = &'p Path>,
     outputs: impl IntoIterator<Item = &'p Path>,
@@ -14,6 +15,8 @@ pub(super) fn check_outputs<'p>(
         inputs.into_iter().filter_map(|path| Some((file(path)?, path))).collect();
     let mut written: BTreeMap<PathBuf, &Path> = BTreeMap::new();
     for output in outputs {
+        let unwritten = |error| Failure::unwritten(output.display(), &error);
+        files::check_writable(output).map_err(unwritten)?;
         let Some(file) = file(output) else { continue };
         let refused = |of_what: &str, other: &Path| {
             Failure::Input(miette::miette!(

@@ -1,7 +1,7 @@
 //! `hallway plot`: pictures for design reviews.
 
 use super::outputs::check_outputs;
-use super::profiles::{Found, deliver, write_whole};
+use super::profiles::{Found, check_runs, deliver, write_whole};
 use super::verify::score;
 use super::{Failure, Outcome, Predicting};
 use crate::report::{Gantt, Measured, bandwidth, gantt, predicted_against_measured};
@@ -92,6 +92,7 @@ fn subjects(
         let is_run = found.runs_of(&workload).exists();
         let runs = is_run.then(|| found.saved_runs(&workload)).transpose()?;
         let ranking = predicting.ranking(&workload, found);
+        runs.as_ref().map_or(Ok(()), |runs| check_runs(&workload, &ranking, runs))?;
         Ok(Subject { workload, ranking, runs })
     };
     workloads.into_iter().map(subject).collect()

@@ -91,6 +91,40 @@ impl Found {
     }
 }
 
+/// Runs are of the scenario's plans, by what was done and by name: the scenario may have changed
+/// since, or a hand may have changed the file.
+pub(super) fn check_runs(
+    workload: &Workload,
+    ranking: &Ranking,
+    runs: &RunSet,
+) -> Result<(), Failure> {
+    let known = ranking.plans.iter().map(|ranked| &ranked.plan);
+    let known = known.chain(ranking.unknown.iter().map(|(plan, _)| plan));
+    let mut is_known = runs.runs.is_empty();
+    for plan in known {
+        let Some(run) = runs.run_of(&plan.identity()) else { continue };
+        is_known = true;
+        let name = plan.strategy.to_string();
+        if run.plan != name {
+            return Err(Failure::Input(miette::miette!(
+                help = "call it by its name in the file of runs, or run `hallway verify` again",
+                "{}: what is called `{}` is a run of `{name}`",
+                workload.name,
+                run.plan
+            )));
+        }
+    }
+    if is_known {
+        return Ok(());
+    }
+    Err(Failure::Input(miette::miette!(
+        help = "run `hallway verify` again on the profile's machine, or give the scenario another \
+                `name`",
+        "`{}` has changed since its plans were run: no run is of a plan that it has now",
+        workload.name
+    )))
+}
+
 /// File name of a calibration's samples, beside its profile.
 pub(super) const SAMPLES: &str = "samples.jsonl";
 
@@ -174,6 +208,10 @@ pub(super) fn fitted(path: &Path, samples: &Samples, profile: &Profile) -> Resul
     let mut head = format!("{}: {count} measurements\n{sure}\n", path.display());
     if let Some(unsteady) = report::unsteady_link(profile) {
         head += &format!("{unsteady}\n");
+    }
+    if samples.is_unfinished {
+        head += "The calibration is unfinished: the profile lacks what it had not measured yet. \
+                 `hallway calibrate --resume` goes on with it.\n";
     }
     if samples.outdated > 0 {
         head += &format!(

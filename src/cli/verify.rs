@@ -2,7 +2,7 @@
 
 use super::calibrate::team;
 use super::outputs::check_outputs;
-use super::profiles::{Found, deliver};
+use super::profiles::{Found, check_runs, deliver};
 use super::{Failure, Outcome, Predicting};
 use crate::compare::{Cell, Score};
 use crate::execute::{Effort, ExecuteError, Executor};
@@ -77,6 +77,7 @@ pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
     let mut scores = Vec::new();
     for (workload, runs) in workloads.iter().zip(&sets) {
         let ranking = arguments.predicting.ranking(workload, &found);
+        check_runs(workload, &ranking, runs)?;
         let score = score(workload, &ranking, runs);
         let (predicted, scored) = (ranking.plans.len(), score.cells.len());
         if scored < predicted {

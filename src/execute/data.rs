@@ -2,6 +2,7 @@
 
 use crate::host::{Operand, Team};
 use crate::kernels::Shape;
+use crate::runs::TOLERANCE;
 use crate::scenario::{BufferId, Home, Task, Workload};
 use rayon::prelude::*;
 
@@ -23,10 +24,6 @@ pub struct Mismatch {
     pub found: f32,
     pub expected: f32,
 }
-
-/// Up to this deviation, relative to the output's largest value, two results are equal:
-/// they may differ in the order of floating-point additions.
-const TOLERANCE: f32 = 1e-4;
 
 impl Contents {
     /// Random inputs, determined by the seed. Everything else is NaN.

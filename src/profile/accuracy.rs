@@ -6,62 +6,64 @@ use crate::scenario::HostMemory;
 use crate::units::Span;
 use serde::{Deserialize, Serialize};
 
-/// What calibration found by running plans that its models had not seen.
+/// How well a profile predicted trials: plans that ran during calibration and that no model was
+/// fitted to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Accuracy {
-    /// Plans of small random workloads that were run and predicted.
+    /// Number of trials: plans of small random workloads, each run and predicted.
     pub trials: usize,
-    /// Of their absolute relative errors.
+    /// Median of the absolute relative errors of the trials; `p95_error` is their 95% quantile.
     #[serde(deserialize_with = "not_negative")]
     pub median_error: f64,
     #[serde(deserialize_with = "not_negative")]
     pub p95_error: f64,
-    /// By what share the same trials took longer or less in the second half of their passes than in
-    /// the first, in the median: what part of the errors is the machine's own unsteadiness.
+    /// Median relative difference between the two halves of a trial's passes: how much of the error
+    /// is the machine's own unsteadiness.
     #[serde(default, deserialize_with = "if_known", skip_serializing_if = "Option::is_none")]
     pub repeatability: Option<f64>,
-    /// Share of trials inside 90% ranges whose margins came from other trials: where there were two
-    /// passes, inside ranges of the one pass in the other.
+    /// Share of trials whose measured time lies inside the 90% range, with margins taken from other
+    /// trials. With two passes, ranges come from one pass and times from the other.
     #[serde(deserialize_with = "not_negative")]
     pub coverage: f64,
     #[serde(rename = "margin")]
     pub margins: Vec<Margin>,
 }
 
-/// What both ends of the ranges of a kind of plan are moved by: outwards, or inwards.
+/// By how much both ends of the predicted range are moved, for one kind of plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Margin {
-    /// Left out: plans of every kind that has no margin of its own.
+    /// The kind of plan. Left out: every kind that has no margin of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handling: Option<Handling>,
-    /// Predicted to take this or more. Left out: however little.
+    /// For plans predicted to take this long or longer. Left out: no lower limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_ns: Option<Span>,
-    /// Predicted to take less than this. Left out: however long it takes.
+    /// For plans predicted to take less than this. Left out: no upper limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub below_ns: Option<Span>,
-    /// Trials behind it.
+    /// Number of trials that the margin comes from.
     pub trials: usize,
-    /// Outwards, the logarithm of the factor. Below 0 inwards, so much of the way to the
-    /// prediction: a range that is narrow already keeps its share of what it has.
+    /// Above 0: each end moves outwards by a factor of which this is the logarithm. Below 0: each
+    /// end moves inwards by this share of its distance to the prediction, so that a narrow range
+    /// never vanishes.
     #[serde(deserialize_with = "score")]
     pub score: f64,
 }
 
-/// How a plan goes about its work: what decides how well it can be predicted.
+/// The kinds of plans that differ in how well they can be predicted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Handling {
-    /// With no GPU.
+    /// Uses no GPU.
     Cpu,
     /// Copies pageable memory, through the driver's staging buffers.
     Pageable,
     /// Copies pinned memory, call by call.
     Pinned,
-    /// Launches all as one graph: how long calls take, and when they come, makes the ranges of
-    /// the others wide, and not of these.
+    /// Launches everything as one graph. The times of single calls, which widen the ranges of other
+    /// plans, hardly matter here.
     Graph,
 }
 
@@ -79,17 +81,17 @@ impl Handling {
 }
 
 impl Accuracy {
-    /// Latencies decide below the first, bandwidths above the second.
+    /// Plans shorter than the first are dominated by latencies, and plans longer than the second by
+    /// bandwidths.
     pub const SCALES: [Span; 2] = [Span::from_micros(50), Span::from_micros(250)];
 
-    /// The scale that a plan is on if it is predicted to take so long: from when on, and until
-    /// when.
+    /// The range of predicted times that a plan falls into: its lower and its upper limit.
     pub fn scale(makespan: Span) -> [Option<Span>; 2] {
         let from = Self::SCALES.into_iter().rfind(|&scale| scale <= makespan);
         [from, Self::SCALES.into_iter().find(|&scale| makespan < scale)]
     }
 
-    /// The first of the margins that is for such a plan; 0 if none is.
+    /// The score of the first margin that applies to such a plan; 0 if none does.
     pub fn margin_of(margins: &[Margin], handling: Handling, makespan: Span) -> f64 {
         let fits = |margin: &&Margin| {
             margin.handling.is_none_or(|wanted| wanted == handling)
@@ -99,7 +101,7 @@ impl Accuracy {
         margins.iter().find(fits).map_or(0.0, |margin| margin.score)
     }
 
-    /// The margin of a plan that is predicted to take so long.
+    /// The score for a plan with this predicted time.
     pub fn margin(&self, plan: &Plan, makespan: Span) -> f64 {
         Self::margin_of(&self.margins, Handling::of(plan), makespan)
     }

@@ -9,7 +9,7 @@ use crate::samples::MEANWHILE;
 use crate::units::{Bytes, Span};
 use std::collections::BTreeSet;
 
-/// A question that the profile has no measurement to answer.
+/// What a profile cannot answer because it was not measured.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the profile does not know {what}: `hallway calibrate` measures that; what a table may have of \
@@ -24,7 +24,7 @@ impl Unknown {
         Self { what: what.into() }
     }
 
-    /// All that two lack, for whoever fills in a table to see it at once.
+    /// Everything that two answers lack, so that whoever fills in a table sees all of it at once.
     pub(crate) fn and(self, other: Self) -> Self {
         let all: BTreeSet<&str> =
             [&self, &other].iter().flat_map(|one| one.what.split(BETWEEN)).collect();
@@ -41,7 +41,7 @@ impl Unknown {
     }
 }
 
-/// Between things that are not known.
+/// Separates the things that are not known.
 const BETWEEN: &str = "; ";
 
 /// A host call whose cost depends on nothing but its kind.
@@ -58,7 +58,7 @@ pub enum HostCall {
     UseDevice,
 }
 
-/// Memory management that a host call asks for, or that a first use brings with it.
+/// Memory management: done by a host call, or by the first use of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MemoryCost {
     DeviceAllocate,
@@ -69,7 +69,7 @@ pub enum MemoryCost {
     Renew,
 }
 
-/// Host cost, latencies and what happens between operations.
+/// Host calls, latencies and what happens between operations.
 impl Profile {
     /// Host time of one call, from entry to return, when it need not wait.
     ///
@@ -91,7 +91,7 @@ impl Profile {
         known(cost, || format!("the host cost of {name}"))
     }
 
-    /// The same of a kernel's launch, which may be a library's.
+    /// Host time of launching a kernel, from entry to return; a library may launch it.
     ///
     /// # Errors
     /// If it was not measured.
@@ -107,7 +107,7 @@ impl Profile {
         Ok(usual + longer)
     }
 
-    /// From the return of a call on an idle device to the start of its operation.
+    /// Time from the return of a call on an idle device to the start of its operation.
     ///
     /// # Errors
     /// If it was not measured.
@@ -121,7 +121,7 @@ impl Profile {
         known(latency, || format!("how long {} takes to start on an idle device", kind.name()))
     }
 
-    /// From the end of an operation to the return of the waiting host.
+    /// Time from the end of an operation to the return of the host call that waits for it.
     ///
     /// # Errors
     /// If it was not measured.
@@ -129,8 +129,8 @@ impl Profile {
         known(&self.latency.wake_host, || "how long a waiting host takes to wake up".to_owned())
     }
 
-    /// Nanoseconds that the smallest kernel takes on the device, one after the
-    /// other in a stream.
+    /// Nanoseconds that the smallest kernel takes on the device when many run back to back in a
+    /// stream.
     ///
     /// # Errors
     /// If it was not measured.
@@ -139,8 +139,8 @@ impl Profile {
         gap.ok_or_else(|| Unknown::new("the device time of the smallest kernel"))
     }
 
-    /// What a hand-over costs; `None` where it is part of the service time: from
-    /// one operation to another of its kind in the same stream.
+    /// What it costs to go from one operation to the next; `None` between two of a kind in one
+    /// stream, where it is part of their own time.
     ///
     /// # Errors
     /// If it was not measured.
@@ -161,15 +161,15 @@ impl Profile {
         found.map(Some).ok_or_else(unknown)
     }
 
-    /// What a kernel pays that follows another in its stream while `others`
-    /// streams wait with theirs: nothing if none do. See [`Profile::knows_polling`].
+    /// Extra nanoseconds of a kernel that follows another in its stream while `others` streams
+    /// wait; 0 if none do. See [`Profile::knows_polling`].
     pub fn polling(&self, others: usize, copies: [bool; 2]) -> f64 {
         let found = self.polling.iter().find(|model| model.copies == copies);
         found.filter(|_| others > 0).map_or(0.0, |model| model.delay.at(others as f64).max(0.0))
     }
 
-    /// Whether [`Profile::polling`] was measured, for a plan with `copies` to the
-    /// device, and from it, that may or may not be under way.
+    /// Checks that [`Profile::polling`] was measured for a plan in which H2D `copies`, and D2H
+    /// ones, may be under way.
     ///
     /// # Errors
     /// If it was not.
@@ -204,7 +204,7 @@ impl Profile {
 
 /// Copies and the link.
 impl Profile {
-    /// Engine time of a copy of pinned memory, with nothing in the other direction.
+    /// Engine time of a copy of pinned memory while the other direction is idle.
     ///
     /// # Errors
     /// If copies of such a size were not calibrated.
@@ -215,7 +215,7 @@ impl Profile {
         Ok(Span::from_nanos_f64(of_bytes(&model.time, bytes, &what)?.max(0.0)))
     }
 
-    /// What the other direction costs copies of this one.
+    /// How much longer copies of a direction take while the other direction is busy.
     ///
     /// # Errors
     /// If copies both ways at once were not calibrated.
@@ -228,10 +228,10 @@ impl Profile {
         shared.as_ref().ok_or_else(what)
     }
 
-    /// Nanoseconds that the other direction costs a copy of this one at most, for itself and for
-    /// its bytes, in a plan whose copies to the host write so many bytes. Copies that are smaller
-    /// than any measured where caches keep those are taken as where they do not: on an H100, 127 KB
-    /// in graphs that went round 16 MB took as in rows that went round 256.
+    /// The most nanoseconds that the other direction adds to a copy, for the copy itself and for
+    /// its bytes, in a plan whose D2H copies write `written` bytes. The second figure depends on
+    /// whether caches keep what they write. Copies smaller than any measured with caches count as
+    /// without: on an H100, 127 KB copies took the same whether 16 MB or 256 MB were used in turn.
     ///
     /// # Errors
     /// As for [`Profile::shared`].
@@ -258,12 +258,12 @@ impl Profile {
         Ok([0, 1].map(|part| blend(kept[part], through[part], misses)))
     }
 
-    /// Nanoseconds for which a copy engine stands still on going from one stream to another
-    /// while so many keep it busy, or from one branch of a graph: where that was not
-    /// measured, as between streams.
+    /// Nanoseconds that a copy engine idles when it switches between `streams` streams that keep it
+    /// busy, or between branches of a graph. Where branches were not measured, they count as
+    /// streams.
     ///
     /// # Errors
-    /// If there are several, and neither was measured.
+    /// If there are several and neither was measured.
     pub fn switch(
         &self,
         direction: Direction,
@@ -291,7 +291,7 @@ pub(super) fn known(
     estimate.as_ref().map(Estimate::span).ok_or_else(|| Unknown::new(what()))
 }
 
-/// A curve over bytes, as far as it reaches.
+/// The time of a curve over bytes, if the curve reaches so far.
 pub(super) fn of_bytes(curve: &Curve, bytes: Bytes, what: &str) -> Result<f64, Unknown> {
     let end = |size: f64| Bytes::new(size as u64).to_string();
     curve.known(bytes.as_f64()).map_err(|beyond| Unknown::new(beyond.of(what, end)))

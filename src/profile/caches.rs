@@ -1,4 +1,4 @@
-//! What caches keep of the data that a plan uses again.
+//! How much of the data that a plan uses again is still in caches.
 
 use super::Around;
 use super::checked::{misses, not_negative};
@@ -6,44 +6,46 @@ use crate::samples::SHARED_FOOTPRINT;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
-/// What the CPU's caches keep, and the device's: the share of data that is gone when it is
-/// used again, over the bytes that are used in between.
+/// Cache misses on the CPU and on the device: the share of data that is no longer cached when it is
+/// used again, over the bytes used in between.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CacheModel {
-    /// For the driver's thread that stages copies.
+    /// Misses of the driver's thread that stages copies of pageable memory.
     #[serde(default, deserialize_with = "misses")]
     pub staging_misses: Option<Vec<(f64, f64)>>,
-    /// For one thread, of what its core keeps for itself: how far times have gone
-    /// from [`Warmth::Same`](super::Warmth::Same) to [`Warmth::Shared`](super::Warmth::Shared).
+    /// Misses of one thread in the caches of its own core: how far times have moved from
+    /// [`Warmth::Same`](super::Warmth::Same) to [`Warmth::Shared`](super::Warmth::Shared).
     #[serde(default, deserialize_with = "misses", skip_serializing_if = "Option::is_none")]
     pub own_misses: Option<Vec<(f64, f64)>>,
-    /// The same for all threads at once, over what they go round together: two threads of a
-    /// core share what it keeps.
+    /// Misses of all threads at once in the caches of their own cores, over the bytes that they use
+    /// together: two threads of a core share its caches.
     #[serde(default, deserialize_with = "misses", skip_serializing_if = "Option::is_none")]
     pub own_team_misses: Option<Vec<(f64, f64)>>,
-    /// One thread on data that all used before, and all on data that one did.
+    /// Extra time of one thread on data that all threads used before; `handed_to_team` is of all
+    /// threads on data that one used before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handed_to_one: Option<Handed>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handed_to_team: Option<Handed>,
-    /// All, each on its share, on data of a kernel in which they helped each other.
+    /// Extra time of all threads, each on its share, on data of a kernel in which threads helped
+    /// with each other's shares.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handed_behind_helpers: Option<Handed>,
-    /// For the team of threads that runs twins.
+    /// Misses of the team of threads that runs CPU twins, in all caches.
     #[serde(default, deserialize_with = "misses")]
     pub twin_misses: Option<Vec<(f64, f64)>>,
-    /// For what copies to the host write, while others go to the device.
+    /// Misses for what D2H copies write, while H2D copies are under way.
     #[serde(default, deserialize_with = "misses", skip_serializing_if = "Option::is_none")]
     pub written_misses: Option<Vec<(f64, f64)>>,
-    /// For kernels on the device, over the bytes of its memory.
+    /// Misses of kernels on the device, over bytes of device memory.
     #[serde(default, deserialize_with = "misses", skip_serializing_if = "Option::is_none")]
     pub device_misses: Option<Vec<(f64, f64)>>,
     /// The footprint at which [`Warmth::Shared`](super::Warmth::Shared) was measured.
     pub shared_bytes: Bytes,
 }
 
-/// What a byte costs more that is in the caches of cores whose threads used it before.
+/// Extra time for each byte that is in the cache of another core, whose thread used it last.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Handed {
@@ -72,7 +74,7 @@ impl Default for CacheModel {
 }
 
 impl Handed {
-    /// Nanoseconds that it takes longer to read, and to write, so many bytes.
+    /// Extra nanoseconds of reading and writing these numbers of bytes.
     fn nanos(&self, [reads, writes]: [Bytes; 2]) -> f64 {
         reads.as_f64() * self.read_ns_per_byte + writes.as_f64() * self.written_ns_per_byte
     }
@@ -84,8 +86,8 @@ impl CacheModel {
         self.staging_misses.as_ref().map(|knots| share(knots, footprint))
     }
 
-    /// The same for one thread and the caches of its core, or for all of them at once, each
-    /// with its share.
+    /// Share of misses in the caches of single cores: of one thread that uses `footprint` bytes in
+    /// turn, or of all threads, each with its share; `None` if it was not measured.
     pub fn own(&self, footprint: Bytes, threads: u64) -> Option<f64> {
         let team = self.own_team_misses.as_ref().filter(|_| threads > 1);
         if let Some(knots) = team {
@@ -95,8 +97,8 @@ impl CacheModel {
         self.own_misses.as_ref().map(|knots| share(knots, each))
     }
 
-    /// Nanoseconds that it takes longer to read, and to write, what others used before; nothing
-    /// where that was not measured.
+    /// Extra nanoseconds of reading and writing what other threads used before; 0 where that was
+    /// not measured.
     pub(super) fn handing_over(&self, around: &Around, to_team: bool) -> f64 {
         let taken = if to_team { &self.handed_to_team } else { &self.handed_to_one };
         let parts = [(taken, around.handed), (&self.handed_behind_helpers, around.helped)];
@@ -108,12 +110,14 @@ impl CacheModel {
         self.twin_misses.as_ref().map(|knots| share(knots, footprint))
     }
 
-    /// The same for copies to the host that write so much.
+    /// Share of misses for what D2H copies write, `footprint` bytes in turn; `None` if it was not
+    /// measured.
     pub fn written(&self, footprint: Bytes) -> Option<f64> {
         self.written_misses.as_ref().map(|knots| share(knots, footprint))
     }
 
-    /// The same for kernels on the device.
+    /// Share of misses of kernels on the device when `footprint` bytes of its memory are used in
+    /// turn; `None` if it was not measured.
     pub fn device(&self, footprint: Bytes) -> Option<f64> {
         self.device_misses.as_ref().map(|knots| share(knots, footprint))
     }
@@ -123,19 +127,20 @@ fn share(knots: &[(f64, f64)], footprint: Bytes) -> f64 {
     crate::stats::interpolate(knots, footprint.as_f64()).clamp(0.0, 1.0)
 }
 
-/// The share of what is found `there` that is not found `here`: what is
-/// measured at a footprint has the misses of that footprint in it.
+/// Of the data still cached with the misses `there`, the share that is lost with the misses `here`.
+/// A time measured at a footprint already includes the misses of that footprint.
 pub(super) fn further(there: f64, here: f64) -> f64 {
     if there < 1.0 { ((here - there) / (1.0 - there)).max(0.0) } else { 0.0 }
 }
 
-/// The same of data that a core keeps, used again after so many times what is used at once.
+/// Like [`further`], but for the private caches of cores. `times` is how much is used between two
+/// uses of the data, over what is used at once.
 ///
-/// Where most is lost of what is used at once, by going round as much in small pieces, a kernel
-/// may still find all of it: on an H200's host, threads that went round 24 MiB found all or
-/// nothing from one time to the next, and a twin with 24 MiB of its own found all. So behind
-/// twice as much, no more than [`MOST_AT_ONCE`] counts as lost at once, and less than that in
-/// between.
+/// A kernel may still find all of its data where small pieces that add up to as much would lose
+/// most of it: on an H200's host, threads that used 24 MiB in small pieces found all or nothing
+/// from one time to the next, while a twin with 24 MiB of its own found all. So no more than
+/// [`MOST_AT_ONCE`] counts as lost within the kernel itself once twice as much is used in between,
+/// and less before that.
 pub(super) fn lost(at_once: f64, here: f64, times: f64) -> f64 {
     let ramp = (times - 1.0).clamp(0.0, 1.0);
     further(at_once, here).max(ramp * further(at_once.min(MOST_AT_ONCE), here))

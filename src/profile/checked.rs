@@ -1,8 +1,9 @@
-//! Numbers of a file that are checked as they are read: what is wrong has its place then.
+//! Numbers that are checked as they are read, so that an error has a place in the file.
 
 use serde::de::{Deserialize, Deserializer, Error};
 
-/// In nanoseconds, a quarter of an hour: a plan of many is still far from the end of time.
+/// In nanoseconds, a quarter of an hour. A plan with thousands of such operations still ends
+/// before 64 bits do.
 pub(super) const LONGEST: f64 = 1e12;
 
 /// A time, a slowdown or a scatter.
@@ -10,12 +11,13 @@ pub(super) fn not_negative<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D:
     number(from, |number| (0.0..LONGEST).contains(&number), "a number, and not below 0 or huge")
 }
 
-/// The same of what may be left out.
+/// Like [`not_negative`], for a key that may be left out.
 pub(super) fn if_known<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
     not_negative(from).map(Some)
 }
 
-/// What the ends of ranges are moved by: all the way to the prediction at most.
+/// By what the end of a predicted range is moved: a share of its distance to the prediction, all
+/// of it at most (-1), or above 0 the logarithm of a factor.
 pub(super) fn score<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     let expected = "the logarithm of a factor or below 0 a share, -1 to 10";
     number(from, |number| (-1.0..=10.0).contains(&number), expected)
@@ -31,9 +33,31 @@ fn number<'de, D: Deserializer<'de>>(
     is_right(number).then_some(number).ok_or_else(wrong)
 }
 
-type Pairs = Vec<(f64, f64)>;
+/// Two numbers. The `(f64, f64)` of serde passes over a third one in silence.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pair(pub f64, pub f64);
 
-/// Shares of misses over footprints.
+impl<'de> Deserialize<'de> for Pair {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let numbers = Vec::<f64>::deserialize(from)?;
+        let [first, second] = numbers[..] else {
+            return Err(D::Error::custom(format!(
+                "this should be a pair of numbers, not {}",
+                numbers.len()
+            )));
+        };
+        Ok(Self(first, second))
+    }
+}
+
+/// Pairs as readers want them.
+pub(super) fn plain(pairs: Vec<Pair>) -> Pairs {
+    pairs.into_iter().map(|Pair(first, second)| (first, second)).collect()
+}
+
+pub(super) type Pairs = Vec<(f64, f64)>;
+
+/// Pairs of a footprint in bytes and the share of data that caches have lost by then.
 pub(super) fn misses<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Pairs>, D::Error> {
     let is_right = |(footprint, share): (f64, f64)| {
         (0.0..1e18).contains(&footprint) && (0.0..=1.0).contains(&share)
@@ -41,20 +65,20 @@ pub(super) fn misses<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Pairs>
     pairs(from, is_right, "bytes, increasing, and a share of misses, 0 to 1")
 }
 
-/// Factors over the shares of cases that are below.
+/// Pairs of a share of cases and the factor that these stay below.
 pub(super) fn spread<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Pairs>, D::Error> {
     let is_right =
         |(share, factor): (f64, f64)| (0.0..=1.0).contains(&share) && (1e-6..1e6).contains(&factor);
     pairs(from, is_right, "a share, 0 to 1 and increasing, and a factor above 0")
 }
 
-/// One or more, in order of the first of each.
+/// One pair or more, in increasing order of their first numbers.
 fn pairs<'de, D: Deserializer<'de>>(
     from: D,
     is_right: impl Fn((f64, f64)) -> bool,
     expected: &str,
 ) -> Result<Option<Pairs>, D::Error> {
-    let pairs = Option::<Pairs>::deserialize(from)?;
+    let pairs = Option::<Vec<Pair>>::deserialize(from)?.map(plain);
     let are_right = |pairs: &Pairs| {
         let increase = pairs.is_sorted_by(|one, next| one.0 < next.0);
         !pairs.is_empty() && increase && pairs.iter().all(|&pair| is_right(pair))

@@ -1,6 +1,6 @@
-//! Numbers and functions of one variable that a fit found, with their scatter.
+//! Fitted numbers and fitted functions of a size, with their scatter.
 
-use super::checked::LONGEST;
+use super::checked::{LONGEST, Pair, plain};
 use crate::units::Span;
 use serde::{Deserialize, Serialize};
 
@@ -11,13 +11,13 @@ pub struct Estimate {
     pub ns: f64,
     /// Relative scatter of the samples: robust standard deviation over median.
     pub scatter: f64,
-    /// Where samples show two ways to go, `ns` and its scatter are of the one that
-    /// is gone more often, and this is the other.
+    /// Where samples take one of two values, `ns` and `scatter` are of the more frequent one, and
+    /// this is the other.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub other: Option<Other>,
 }
 
-/// The rarer of two values that a time has.
+/// The rarer of the two values of a time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Other {
@@ -53,20 +53,19 @@ impl TryFrom<RawEstimate> for Estimate {
 }
 
 impl Estimate {
-    /// A time with one way to go.
+    /// A time that does not have two values.
     pub const fn new(ns: f64, scatter: f64) -> Self {
         Self { ns, scatter, other: None }
     }
 
-    /// The time, but not more than so many nanoseconds.
+    /// The time, capped at `most` nanoseconds.
     #[must_use]
     pub fn at_most(self, most: f64) -> Self {
         let other = self.other.map(|other| Other { ns: other.ns.min(most), ..other });
         Self { ns: self.ns.min(most), other, ..self }
     }
 
-    /// What is left of it without a part that takes so many nanoseconds: nothing
-    /// if the part takes longer.
+    /// The time without a part of it that takes `part` nanoseconds; 0 if the part takes longer.
     #[must_use]
     pub fn without(self, part: f64) -> Self {
         let left = |ns: f64| (ns - part).max(0.0);
@@ -79,13 +78,13 @@ impl Estimate {
     }
 }
 
-/// Nanoseconds that decide nothing: a launch and the wait for it take as long.
+/// Nanoseconds that decide nothing: a launch and the wait for its end take as long.
 const NEGLIGIBLE: f64 = 10_000.0;
 
-/// Of the largest size: knots up to there are far from the last.
+/// Share of the largest size: a knot up to there is far enough from the last one for a slope.
 const FAR: f64 = 0.125;
 
-/// On which side a size lies beyond those that were measured, and the last of them.
+/// A size outside of what was measured: on which side, and where the measured sizes end.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Beyond {
     Below(f64),
@@ -93,7 +92,7 @@ pub enum Beyond {
 }
 
 impl Beyond {
-    /// What is not known, in words.
+    /// Says in words what is not known.
     pub(super) fn of(self, what: &str, end: impl Fn(f64) -> String) -> String {
         match self {
             Self::Below(first) => format!("{what} below {}", end(first)),
@@ -116,7 +115,7 @@ pub struct Curve {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawCurve {
-    knots: Vec<(f64, f64)>,
+    knots: Vec<Pair>,
     scatter: f64,
 }
 
@@ -124,23 +123,25 @@ impl TryFrom<RawCurve> for Curve {
     type Error = &'static str;
 
     fn try_from(raw: RawCurve) -> Result<Self, Self::Error> {
+        let knots = plain(raw.knots);
         let are_numbers =
             |&(x, y): &(f64, f64)| (0.0..1e18).contains(&x) && (0.0..LONGEST).contains(&y);
-        if raw.knots.is_empty() || !raw.knots.iter().all(are_numbers) {
+        if knots.is_empty() || !knots.iter().all(are_numbers) {
             return Err("a curve needs a knot, and numbers not below 0 or huge in all of them");
         }
         if !(0.0..1e6).contains(&raw.scatter) {
             return Err("the scatter of a curve is a number, and not below 0");
         }
-        if !raw.knots.is_sorted_by(|one, next| one.0 < next.0) {
+        if !knots.is_sorted_by(|one, next| one.0 < next.0) {
             return Err("the knots of a curve must go by increasing size");
         }
-        Ok(Self { knots: raw.knots, scatter: raw.scatter })
+        Ok(Self { knots, scatter: raw.scatter })
     }
 }
 
 impl Curve {
-    /// Nanoseconds at `size`; past the last knot along its last stretch, if that rises.
+    /// Nanoseconds at `size`. Past the last knot the curve continues along its last stretch, if
+    /// that rises.
     pub fn at(&self, size: f64) -> f64 {
         match self.last_stretch() {
             Some(stretch) if size > stretch[1].0 => crate::stats::interpolate(&stretch, size),
@@ -148,30 +149,29 @@ impl Curve {
         }
     }
 
-    /// The last knot, and the nearest before it that is far enough off for what both are wrong by
-    /// to matter little to the slope. (64 Mi elements that came out 10% short beside 32 Mi made
-    /// 256 Mi a third too short.)
+    /// The last knot and an earlier one that is far enough away, so that errors in both hardly
+    /// change the slope. (A knot at 64 Mi elements was 10% too low; with the knot at 32 Mi, that
+    /// made 256 Mi a third too low.)
     fn last_stretch(&self) -> Option<[(f64, f64); 2]> {
         let (&last, before) = self.knots.split_last()?;
         let far = before.iter().rfind(|knot| knot.0 <= FAR * last.0);
         Some([*far.or(before.first())?, last])
     }
 
-    /// The same between the first knot and the last, and beyond them what it is there.
+    /// Nanoseconds at `size`, level before the first knot and past the last one.
     pub fn within(&self, size: f64) -> f64 {
         self.at(size.clamp(self.knots[0].0, self.largest())).max(0.0)
     }
 
-    /// Nanoseconds at `size`, if what was measured says so.
+    /// Nanoseconds at `size`, if the measured sizes allow an answer.
     ///
-    /// Below its smallest size a curve is level. That is so where a fixed cost
-    /// makes up most of the time there, and off by little where the smallest takes
-    /// next to no time. Past its largest size it goes on along its last stretch: that is so where
-    /// most of the time there is in proportion to the size. A single size says
-    /// nothing of others.
+    /// Below its smallest size a curve is level: that is right where a fixed cost dominates, and
+    /// wrong by little where the smallest size takes hardly any time. Past its largest size it
+    /// continues along its last stretch, which is right where most of the time is proportional to
+    /// the size. A single size says nothing about others.
     ///
     /// # Errors
-    /// If the size lies beyond what was measured and none of this holds.
+    /// If the size lies outside of what was measured and neither rule applies.
     pub fn known(&self, size: f64) -> Result<f64, Beyond> {
         let first = self.knots[0];
         let last = self.knots[self.knots.len() - 1];
@@ -209,15 +209,15 @@ impl Curve {
         }
     }
 
-    /// By how much it lies above another at its knots: by nothing where it lies below.
+    /// How far this curve lies above another, at its own knots; 0 where it lies below.
     #[must_use]
     pub fn above(&self, other: &Self) -> Self {
         let above = |&(size, ns): &(f64, f64)| (size, (ns - other.at(size)).max(0.0));
         Self { knots: self.knots.iter().map(above).collect(), scatter: self.scatter }
     }
 
-    /// The curve with another on top of it, which is level below its first knot and gone at so
-    /// many times its last one at the latest.
+    /// The sum of this curve and another. The other one counts as level below its first knot, and
+    /// as 0 past its last one, which it reaches within `times` that knot's size.
     #[must_use]
     pub fn plus(&self, other: &Self, times: f64) -> Self {
         let [first, last] = [other.knots.first(), other.knots.last()]
@@ -251,7 +251,7 @@ mod tests {
         Curve { knots: knots.to_vec(), scatter: 0.0 }
     }
 
-    /// The last knot is a tenth too low: further on, the curve is as much too low, and no more.
+    /// The last knot is 10% too low. Past it the curve is 10% too low as well, and not more.
     #[test]
     fn past_the_last_knot_a_curve_goes_on_as_from_far_off() {
         let noisy = curve(&[(0.0, 0.0), (64.0, 64.0), (128.0, 115.2)]);

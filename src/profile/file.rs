@@ -1,19 +1,23 @@
 //! Reading and writing profiles.
 
-use super::{LooksAfter, Profile};
-use crate::files;
+use super::Profile;
+use crate::files::{self, Place};
 use miette::Diagnostic;
 use serde::Deserialize;
-use std::collections::BTreeSet;
 use std::path::Path;
+use toml::de::{DeTable, Deserializer, Error};
 
 /// Version of the file format.
 pub const SCHEMA_VERSION: u32 = 1;
 
+/// The last line of every profile. A file that was cut where a table ends would still be TOML,
+/// and a smaller profile.
+const END: &str = "# end of the profile";
+
 /// Bytes of a profile: hundreds of times what a calibration finds.
 const LARGEST: u64 = 64 << 20;
 
-/// How to come by a profile in place of one that is of no use.
+/// How to get a profile in place of one that cannot be used.
 const ANEW: &str = "make it anew from its samples, with `hallway fit SAMPLES --output FILE`, or \
                     with `hallway calibrate` on its machine";
 
@@ -27,9 +31,12 @@ pub enum ProfileError {
     Read { path: String, source: std::io::Error },
     #[error("cannot write {path}: {source}")]
     Write { path: String, source: std::io::Error },
-    #[error("{path} is not a profile: {source}")]
+    #[error("{path}:{place}: not a profile: {problem}")]
     #[diagnostic(help("{ANEW}"))]
-    Parse { path: String, source: Box<toml::de::Error> },
+    Parse { path: String, place: Place, problem: String },
+    #[error("{path}: {}", files::ends_early(END))]
+    #[diagnostic(help("{ANEW}, or add the line if you know that nothing is missing"))]
+    EndsEarly { path: String },
     #[error("{path} has schema version {found}; this hallway reads version {SCHEMA_VERSION}")]
     #[diagnostic(help("{ANEW}"))]
     Version { path: String, found: u32 },
@@ -69,49 +76,18 @@ impl Profile {
 
     fn read(path: &str, text: &str) -> Result<Self, ProfileError> {
         let path = path.to_owned();
-        let profile: Self = match toml::from_str(text) {
+        let is_profile = text.starts_with("schema_version") || text.contains("\n[machine]");
+        if is_profile && !text.trim_end().ends_with(END) {
+            return Err(ProfileError::EndsEarly { path });
+        }
+        let profile: Self = match decoded(text) {
             Ok(profile) => profile,
-            Err(source) => return Err(ProfileError::Parse { path, source: Box::new(source) }),
+            Err((place, problem)) => return Err(ProfileError::Parse { path, place, problem }),
         };
         match profile.problem() {
             Some(problem) => Err(ProfileError::Content { path, problem }),
             None => Ok(profile),
         }
-    }
-
-    /// What is wrong with numbers that are each right by themselves.
-    fn problem(&self) -> Option<String> {
-        if self.machine.multiprocessors == 0 {
-            return Some("`multiprocessors` of [machine] is 0, and must be at least 1".to_owned());
-        }
-        let several = &self.multi_gpu;
-        let looks = || self.latency.looks.iter();
-        let after = looks().flat_map(|looks| &looks.after);
-        let in_graphs = looks().flat_map(|looks| &looks.in_graphs);
-        let pair = |one: &LooksAfter| (one.from, one.to);
-        // Of two that say different things, it would depend on their order which is believed.
-        let twice = [
-            twice("copy", self.copies.iter().map(|one| one.direction)),
-            twice("registered_copy", self.registered_copies.iter().map(|one| one.direction)),
-            twice("staging", self.staging.iter().map(|one| (one.direction, one.found))),
-            twice("transfer", self.transfers.iter().map(|one| one.path)),
-            twice("kernel", self.kernels.iter().map(|one| one.variant)),
-            twice("twin", self.twins.iter().map(|one| (one.variant, one.found))),
-            twice("polling", self.polling.iter().map(|one| one.copies)),
-            twice(
-                "handover",
-                self.hand_overs.iter().map(|one| (one.from, one.to, one.across_streams)),
-            ),
-            twice("graph.handover", self.graph.hand_overs.iter().map(|one| (one.from, one.to))),
-            twice("latency.looks.after", after.map(pair)),
-            twice("latency.looks.in_graphs", in_graphs.map(pair)),
-            twice("link.refetches", self.link.refetches.iter().map(|one| one.streams)),
-            twice("interference", self.interference.iter().map(|one| (one.load, one.direction))),
-            twice("multi_gpu.peer", several.peers.iter().map(|one| (one.from, one.to))),
-            twice("multi_gpu.root", several.roots.iter().map(|one| one.devices)),
-            twice("multi_gpu.other", several.others.iter().map(|one| one.device)),
-        ];
-        twice.into_iter().flatten().next()
     }
 
     /// Writes the profile so that readers see the old file or the new one, whole.
@@ -122,7 +98,7 @@ impl Profile {
     pub fn save(&self, path: &Path) -> Result<(), ProfileError> {
         let name = path.display().to_string();
         let write = |source| ProfileError::Write { path: name.clone(), source };
-        let text = toml::to_string(self).expect("a profile is plain data");
+        let text = toml::to_string(self).expect("a profile is plain data") + "\n" + END + "\n";
         Self::read(&name, &text).map_err(|error| ProfileError::Unusable {
             path: name.clone(),
             problem: error.to_string(),
@@ -131,9 +107,16 @@ impl Profile {
     }
 }
 
-/// The complaint if two tables of an array are about the same.
-fn twice<K: Ord>(table: &str, mut keys: impl Iterator<Item = K>) -> Option<String> {
-    let mut seen = BTreeSet::new();
-    let is_twice = keys.any(|key| !seen.insert(key));
-    is_twice.then(|| format!("two tables [[{table}]] are about the same; leave one out"))
+/// The profile in a text, or what is wrong with it and where.
+fn decoded(text: &str) -> Result<Profile, (Place, String)> {
+    let place = |error: &Error| Place::at(text, error.span().map_or(0, |span| span.start));
+    let table = DeTable::parse(text);
+    let table = table.map_err(|error| (place(&error), error.message().to_owned()))?;
+    Profile::deserialize(Deserializer::from(table)).map_err(|error| {
+        // Without the text at hand, toml shows its message and then the key that it is about.
+        let shown = error.to_string();
+        let key = shown.strip_prefix(error.message()).unwrap_or_default().trim();
+        let key = if key.is_empty() { String::new() } else { format!(" ({key})") };
+        (place(&error), format!("{}{key}", error.message()))
+    })
 }

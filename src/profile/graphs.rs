@@ -1,4 +1,4 @@
-//! What graphs cost, and what a profile answers about them.
+//! What CUDA graphs cost, and what a profile answers about them.
 
 use super::answers::known;
 use super::{Curve, Estimate, OperationKind, Profile, Unknown};
@@ -6,8 +6,8 @@ use crate::samples::GraphCall;
 use crate::units::Span;
 use serde::{Deserialize, Serialize};
 
-/// Graphs of a machine: what the host pays for one instead of for its calls, and
-/// what differs on the device from the same operations in streams.
+/// Costs of CUDA graphs: what the host pays for a graph instead of for each call, and how nodes
+/// differ on the device from operations in streams.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GraphCosts {
@@ -19,20 +19,19 @@ pub struct GraphCosts {
     pub start_kernel: Option<Estimate>,
     pub start_copy_in: Option<Estimate>,
     pub start_copy_out: Option<Estimate>,
-    /// Device time of the smallest kernel, one after the other in a graph: what a
-    /// node costs the device before its blocks run.
+    /// Device time of the smallest kernel when many run back to back in a graph: what a node costs
+    /// the device before its blocks run.
     pub kernel_gap: Option<Estimate>,
-    /// How much longer that is of a kernel right behind one that had another branch to
-    /// wait for.
+    /// How much longer `kernel_gap` is right behind a kernel that had to wait for another branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gap_behind_waiting: Option<Estimate>,
-    /// And of one behind a kernel that another branch waits for.
+    /// How much longer `kernel_gap` is right behind a kernel that another branch waits for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gap_behind_awaited: Option<Estimate>,
     #[serde(default, rename = "handover")]
     pub hand_overs: Vec<NodeHandOver>,
-    /// Nanoseconds for which a copy engine stands still on going from one branch to
-    /// another, over the number of branches that keep it busy.
+    /// Nanoseconds that the H2D copy engine idles when it switches branches, over the number of
+    /// branches that keep it busy. `up_switch` is the D2H engine's.
     pub down_switch: Option<Curve>,
     pub up_switch: Option<Curve>,
 }
@@ -41,14 +40,14 @@ pub struct GraphCosts {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PerNode {
-    /// Of a graph without nodes, as far as a straight line tells.
+    /// The part that does not depend on the number of nodes: the intercept of a straight line.
     pub per_graph: Estimate,
-    /// Of a node that does not go to the device with the one before.
+    /// The part for each node that the launch does not send along with the node before it.
     pub per_node: Estimate,
 }
 
-/// From the end of one node to the start of one that depends on it, above what a
-/// chain on one engine in one stream costs.
+/// Time from the end of a node to the start of one that depends on it, beyond the gap between
+/// neighbours on one engine in one stream.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NodeHandOver {
@@ -58,7 +57,7 @@ pub struct NodeHandOver {
 }
 
 impl GraphCosts {
-    /// Whether nothing of it was measured.
+    /// Whether nothing about graphs was measured.
     pub(super) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -79,7 +78,7 @@ impl GraphCosts {
 }
 
 impl Profile {
-    /// Host time of a call about a graph of so many nodes.
+    /// Host time of a call on a graph with this many nodes.
     ///
     /// # Errors
     /// If it was not measured.
@@ -110,8 +109,8 @@ impl Profile {
         known(latency, || format!("how long {} takes to start in a graph", kind.name()))
     }
 
-    /// Nanoseconds that the smallest kernel takes on the device, one after the
-    /// other in a graph.
+    /// Nanoseconds that the smallest kernel takes on the device when many run back to back in a
+    /// graph.
     ///
     /// # Errors
     /// If it was not measured.
@@ -120,8 +119,8 @@ impl Profile {
         gap.ok_or_else(|| Unknown::new("the device time of the smallest kernel in a graph"))
     }
 
-    /// Nanoseconds that a kernel's gap is longer by in a graph, behind one that `has_waited` for
-    /// another branch, or that `is_awaited` by another; nothing where that was not measured.
+    /// Extra nanoseconds in a graph before a kernel that follows one that `has_waited` for another
+    /// branch, or that `is_awaited` by one; 0 where that was not measured.
     pub fn branch_gap(&self, has_waited: bool, is_awaited: bool) -> f64 {
         let GraphCosts { gap_behind_waiting, gap_behind_awaited, .. } = &self.graph;
         let gaps = [(has_waited, gap_behind_waiting), (is_awaited, gap_behind_awaited)];
@@ -129,8 +128,8 @@ impl Profile {
         gaps.map(|gap| gap.ns).sum()
     }
 
-    /// Nanoseconds from the end of one node to the start of one that depends on it;
-    /// nothing from one to another of its kind.
+    /// Nanoseconds from the end of a node to the start of one that depends on it; 0 between two of
+    /// the same kind.
     ///
     /// # Errors
     /// If it was not measured.

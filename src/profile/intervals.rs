@@ -4,11 +4,10 @@ use super::Parameter;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Intervals around the parameters that were measured in both passes of a
-/// calibration: another calibration of this machine in this sitting finds a
-/// parameter inside, 19 times of 20. That holds of a profile's parameters of a kind
-/// together, and as long as the machine changes no more from one calibration to the
-/// next than from pass to pass.
+/// 95% intervals around the parameters that were measured in both passes of a calibration. Another
+/// calibration of the machine in the same sitting finds 19 of 20 parameters inside, counted over
+/// all parameters of a kind, as long as the machine changes no more between calibrations than
+/// between passes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, try_from = "RawIntervals")]
 pub struct Intervals {
@@ -37,8 +36,8 @@ impl TryFrom<RawIntervals> for Intervals {
 }
 
 impl Intervals {
-    /// The half widths of the intervals around a parameter, size by size; `None` if
-    /// it was not measured twice.
+    /// The half widths of the intervals around a parameter, one for each size; `None` if it was not
+    /// measured in both passes.
     pub fn around(&self, parameter: &Parameter) -> Option<Parameter> {
         let widths = self.half_widths.get(&parameter.name)?;
         let sizes = parameter.points.iter().map(|point| point.0);

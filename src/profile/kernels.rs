@@ -1,4 +1,4 @@
-//! What kernels take, on the device and on the CPU, by where they find their data.
+//! How long kernels take on the device and on the CPU, depending on where they find their data.
 
 use super::answers::Unknown;
 use super::caches::{CacheModel, blend, further, lost};
@@ -11,26 +11,26 @@ use std::borrow::Cow;
 /// The most arrays that a kernel works on: what it reads, and what it writes.
 pub const MOST_OPERANDS: usize = Kernel::MOST_INPUTS + 1;
 
-/// What a plan does with host memory between two uses of the same data.
+/// Where a CPU twin finds its data: what a plan does with host memory between two uses of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Around {
     pub reuse: Reuse,
-    /// Host memory that the plan goes round.
+    /// Bytes of host memory that one pass of the plan uses.
     pub footprint: Bytes,
-    /// Bytes that the kernel reads, and those that it writes, which others used before it: all
-    /// threads if one runs it, one thread if all do.
+    /// Bytes that the kernel reads, and bytes that it writes, that other threads used last: all
+    /// threads if one runs the kernel, one thread if all run it.
     pub handed: [Bytes; 2],
-    /// The same of what all threads used in a kernel in which they helped each other, if each
-    /// keeps to its share of this one.
+    /// Bytes read, and bytes written, that were last used in a kernel whose threads helped each
+    /// other, if each thread keeps to its own share of this kernel.
     pub helped: [Bytes; 2],
 }
 
-/// What a kernel on the device takes.
+/// How long a kernel takes on the device.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct KernelTime {
     pub ns: f64,
-    /// Nanoseconds of as many elements where the device goes through them as fast as it can,
-    /// however many kernels have them: caches, memory and arithmetic are busy all the time.
+    /// Nanoseconds that as many elements take at the full rate of the device, when caches, memory
+    /// and arithmetic are busy throughout, however many kernels share the work.
     pub at_best: f64,
 }
 
@@ -38,18 +38,18 @@ pub struct KernelTime {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OnDevice {
     pub reuse: Reuse,
-    /// A copy has just brought what it reads, or some of that.
+    /// A copy has just brought what the kernel reads, or a part of it.
     pub is_just_copied: bool,
 }
 
-/// Of each array that a kernel works on, its bytes, and the bytes of all memory that was used
-/// since it was, with what the kernel itself uses.
+/// For each array that a kernel works on: its bytes, and the bytes of all memory used since the
+/// array was last used, including what the kernel itself uses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Reuse(pub [(Bytes, Bytes); MOST_OPERANDS]);
 
 impl Reuse {
-    /// The mean of what holds for each byte, by the memory that was used since it was; `None`
-    /// if that is not known.
+    /// The mean, over all bytes, of a function of the memory used since; `None` where the function
+    /// is not known.
     fn mean(&self, of: impl Fn(Bytes) -> Option<f64>) -> Option<f64> {
         let whole: Bytes = self.0.iter().map(|&(bytes, _)| bytes).sum();
         let used = self.0.iter().filter(|&&(bytes, _)| bytes > Bytes::ZERO);
@@ -59,8 +59,8 @@ impl Reuse {
 }
 
 impl Profile {
-    /// A kernel on the device. Where it was not measured what it costs that a copy has just
-    /// brought what it reads, that costs nothing.
+    /// How long a kernel takes on the device. Reading what a copy has just brought costs nothing
+    /// extra where that was not measured.
     ///
     /// # Errors
     /// If the kernel was not calibrated at such a size.
@@ -89,8 +89,8 @@ impl Profile {
         Ok(KernelTime { ns, at_best })
     }
 
-    /// Nanoseconds of a kernel's CPU twin in a plan that used so much host memory
-    /// since its data.
+    /// Nanoseconds of a kernel's CPU twin in a plan that has used this much host memory since the
+    /// twin's data.
     ///
     /// # Errors
     /// If the twin was not calibrated at such a size.
@@ -156,9 +156,10 @@ impl Profile {
         Ok(blend(near, far, further(there, around.reuse.mean(misses).ok_or_else(what)?)))
     }
 
-    /// The curve of a twin that so many elements lie on: where work begins to be shared out,
-    /// the time jumps, and each side goes on straight by itself. All of it where their side was
-    /// not measured near enough, and of others' code, for where that shares out is not known.
+    /// The part of a twin's curve that applies to this many elements. The time jumps where all
+    /// threads begin to share the work, so each side continues by itself. The whole curve where
+    /// that side was not measured near enough, and for a table's CPU code, since it is not known
+    /// from where on that is shared.
     fn branch<'m>(&self, model: &'m TwinModel, n: u64, is_shared: bool) -> Cow<'m, Curve> {
         let (time, size) = (&model.time, n as f64);
         if self.machine.extent == Extent::Elsewhere {
@@ -174,10 +175,10 @@ impl Profile {
         if reaches { Cow::Owned(side) } else { Cow::Borrowed(time) }
     }
 
-    /// Nanoseconds of so many elements between those that one thread was measured at and those
-    /// that a team was; `None` if they lie elsewhere. A team shares out, and each of its threads
-    /// does its part; one thread does as much as all of them where they are at their best, and for
-    /// each element takes no longer than at the size that it was measured at.
+    /// Nanoseconds for a number of elements between the largest size measured with one thread and
+    /// the smallest measured with all; `None` elsewhere. All threads pay for sharing the work and
+    /// then do a part each. One thread takes as long as all of them together at their best, but no
+    /// longer for each element than at the size where it was measured.
     fn between(&self, model: &TwinModel, n: u64, is_shared: bool) -> Option<f64> {
         let (knots, size) = (&model.time.knots, n as f64);
         let alone = knots.partition_point(|knot| !self.was_shared(model, knot.0));
@@ -202,7 +203,8 @@ impl Profile {
         })
     }
 
-    /// The same from farther away: longer than from near by as much as at the sizes around.
+    /// The time with data farther away: longer than with data near by as much as at the measured
+    /// sizes around.
     fn farther_between(
         &self,
         model: &TwinModel,
@@ -219,7 +221,8 @@ impl Profile {
         Some(near(n, is_shared)? + crate::stats::interpolate(&longer, n as f64))
     }
 
-    /// Nanoseconds that sharing out takes at most: the least that a twin took that was shared out.
+    /// The most that sharing work among threads can take, in nanoseconds: the shortest time of any
+    /// twin that was shared.
     fn sharing_out(&self) -> f64 {
         let first = |model: &TwinModel| {
             let mut knots = model.time.knots.iter();
@@ -228,7 +231,7 @@ impl Profile {
         self.twins.iter().filter_map(first).fold(f64::INFINITY, f64::min)
     }
 
-    /// Whether all threads had a share of so many elements where they were measured.
+    /// Whether all threads shared this many elements when they were measured.
     fn was_shared(&self, model: &TwinModel, elements: f64) -> bool {
         let (variant, elements) = (model.variant, elements as u64);
         let footprint = match model.found {
@@ -241,17 +244,17 @@ impl Profile {
 
 const ON_GPU: &str = "on the GPU";
 
-/// A kernel of so many elements, with the models of the extents around its own.
+/// A kernel on a number of elements, with the models of the two measured extents around its own.
 struct Launched<'p> {
     models: Vec<(Variant, &'p KernelModel)>,
     wanted: Variant,
     n: u64,
-    /// Nanoseconds that it takes again and again on the same data.
+    /// Nanoseconds when launched again and again on the same data.
     usual: f64,
 }
 
 impl Launched<'_> {
-    /// Nanoseconds of the same on other numbers of elements.
+    /// Nanoseconds on the same data again and again, for another number of elements.
     fn time(&self, n: u64, data: Data) -> Result<f64, Unknown> {
         let curves = self.models.iter().map(|&(variant, model)| (variant, model.on(data)));
         interpolated(curves, self.wanted, n, ON_GPU)
@@ -261,20 +264,21 @@ impl Launched<'_> {
         Bytes::new(self.wanted.bytes(self.n))
     }
 
-    /// The largest number of elements that all its models know.
+    /// The largest number of elements that all of its models were measured at.
     fn largest(&self) -> f64 {
         let largest = self.models.iter().map(|(_, model)| model.time.largest());
         largest.fold(f64::INFINITY, f64::min).max(self.n as f64)
     }
 
-    /// Elements of one that goes round so many bytes by itself.
+    /// The number of elements at which the kernel itself uses this many bytes.
     fn elements_within(&self, bytes: Bytes) -> f64 {
         let times = bytes.as_f64() / self.own().as_f64().max(1.0);
         (times * self.n as f64).clamp(1.0, self.largest())
     }
 
-    /// Nanoseconds where so many bytes were used since what it reads: no less than its share of
-    /// one that goes round as much, and what it waits for memory where that was measured.
+    /// Nanoseconds when this many bytes were used since the data that it reads: at least its share
+    /// of a kernel that uses as many bytes by itself, and the wait for memory where that was
+    /// measured.
     fn since(&self, bytes: Bytes, caches: &CacheModel) -> Option<f64> {
         let own = self.own();
         if bytes == own {
@@ -290,8 +294,9 @@ impl Launched<'_> {
         }
     }
 
-    /// Its share of one on so many elements, but for what does not depend on the size. In place,
-    /// it goes round less than where it was measured, and takes no longer; else, no less.
+    /// Its share of the time for this many elements, without the part that does not depend on the
+    /// size. A kernel in place uses less memory than where it was measured, so it takes no longer;
+    /// another one takes no less.
     fn share(&self, around: f64) -> Option<f64> {
         let (whole, n) = (self.time(around as u64, Data::Near).ok()?, self.n as f64);
         let fixed = self.time(1, Data::Near).unwrap_or_default().min(self.usual);
@@ -299,8 +304,8 @@ impl Launched<'_> {
         Some(if around < n { share.min(self.usual) } else { share.max(self.usual) })
     }
 
-    /// Nanoseconds, but for a `gap` before each, where so many bytes are gone round and more of
-    /// them leave none of the device waiting for the rest.
+    /// Nanoseconds without the `gap` before each launch, when this many bytes are used in turn and
+    /// there is always enough work to keep the whole device busy.
     fn at_best(&self, bytes: Bytes, gap: f64) -> f64 {
         let (least, most) = (self.elements_within(bytes).max(self.n as f64), self.largest());
         // There are one or two. For each launch of each draw, so without asking anew what is known.
@@ -322,7 +327,7 @@ impl Launched<'_> {
 /// Where a kernel on the device finds what it reads.
 #[derive(Clone, Copy)]
 enum Data {
-    /// Where it was when the same kernel used it before.
+    /// Where the same kernel left it, with nothing used in between.
     Near,
     JustCopied,
     InMemory,
@@ -342,8 +347,8 @@ impl KernelModel {
     }
 }
 
-/// The models of the two calibrated extents around the wanted one, or of the last two before it;
-/// of one alone if that is the wanted one: it says nothing of others.
+/// The models of the two measured extents around the wanted one, or of the last two before it. A
+/// single model is used only for its own extent: it says nothing about others.
 fn beside<M>(
     models: impl Iterator<Item = (Variant, M)>,
     wanted: Variant,
@@ -369,8 +374,8 @@ fn beside<M>(
     if chosen.is_empty() { Err(Unknown::new(what)) } else { Ok(chosen) }
 }
 
-/// Interpolates between the calibrated extents, and along them beyond: the time of a kernel is
-/// linear in its arithmetic wherever arithmetic bounds it, and constant where memory does.
+/// Interpolates between the measured extents and extrapolates beyond them: the time is linear in
+/// the arithmetic where that is the bound, and constant where memory is.
 fn interpolated<'c>(
     curves: impl Iterator<Item = (Variant, Cow<'c, Curve>)>,
     wanted: Variant,

@@ -1,48 +1,47 @@
-//! When engines look whether what came too early may go on.
+//! Engines poll: when they check again whether an operation that arrived too early may start.
 
 use super::{Curve, Estimate, OperationKind};
 use serde::{Deserialize, Serialize};
 
-/// When an engine looks whether an operation may go on that came before the end of what it
-/// has to follow on another engine.
+/// When an engine checks whether a waiting operation may start. An operation waits if it arrives
+/// before the one that it depends on, on another engine, has ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Looks {
-    /// Between two looks of an engine.
+    /// Time between two checks of an engine.
     pub period: Estimate,
-    /// An operation that comes so much too early still has nothing to wait for, wherever it
-    /// is not known for what it is and what it follows.
+    /// An operation that arrives too early by no more than this starts at once. Applies where no
+    /// tolerance was measured for its kind and for the kind it follows.
     pub grace: Estimate,
-    /// By the copy that is under way as an operation arrives (or `kernel`: none is), and what
-    /// the operation is.
+    /// When checks begin, by the copy that is under way when an operation arrives (`kernel`: none
+    /// is) and by the kind of the operation.
     pub after: Vec<LooksAfter>,
-    /// Of nodes of a graph, by what they follow.
+    /// When checks begin for nodes of a graph, by what they follow.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub in_graphs: Vec<LooksAfter>,
 }
 
-/// From the arrival of an operation that came too early to the moment from which periods
-/// count.
+/// Time from the arrival of an operation that is too early to the check from which periods are
+/// counted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LooksAfter {
     pub from: OperationKind,
     pub to: OperationKind,
     pub time: Estimate,
-    /// The same over the nanoseconds for which copies have been under way by its arrival: their
-    /// data comes after a while, and then there is more and more of it on the link ahead of a
-    /// command.
+    /// Like `time`, over the nanoseconds for which copies have been under way when the operation
+    /// arrives. Their data starts flowing after a while, and then ever more of it is queued on the
+    /// link ahead of a command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub under_way: Option<Curve>,
-    /// How much too early it may come and go on at once if it follows a `from` in its stream;
-    /// of pinned memory, and not in graphs.
+    /// How early an operation may arrive and still start at once if it follows a `from` in its
+    /// stream. For pinned memory, outside of graphs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grace: Option<Estimate>,
 }
 
 impl Looks {
-    /// How much too early an operation may come behind another in its stream and go on at
-    /// once.
+    /// How early an operation may arrive behind another one in its stream and still start at once.
     pub fn grace_behind(&self, from: OperationKind, to: OperationKind) -> &Estimate {
         let pair = self.after.iter().find(|pair| (pair.from, pair.to) == (from, to));
         pair.and_then(|pair| pair.grace.as_ref()).unwrap_or(&self.grace)

@@ -10,6 +10,7 @@ mod accuracy;
 mod answers;
 mod caches;
 mod checked;
+mod consistent;
 mod curve;
 mod file;
 mod graphs;

@@ -1,4 +1,4 @@
-//! Every cost model of a machine, as its file has it. What was not measured is not there.
+//! Every cost model of a machine, laid out as in its file. A model that was not measured is absent.
 
 use super::checked::{if_known, not_negative, spread};
 use super::{
@@ -19,7 +19,7 @@ pub struct Profile {
     pub machine: Provenance,
     #[serde(default)]
     pub calls: CallCosts,
-    /// The same calls, one at a time on an idle device.
+    /// Like `calls`, but each call is made alone on an idle device.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub idle_calls: CallCosts,
     #[serde(default, skip_serializing_if = "is_nothing")]
@@ -37,7 +37,7 @@ pub struct Profile {
     /// Left out where all copies of pinned memory go through a copy engine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inline: Option<InlineCopies>,
-    /// The same of memory that was registered.
+    /// Like `copies`, for host memory that was pinned in place (registered).
     #[serde(default, rename = "registered_copy", skip_serializing_if = "Vec::is_empty")]
     pub registered_copies: Vec<CopyModel>,
     #[serde(default, rename = "transfer", skip_serializing_if = "Vec::is_empty")]
@@ -78,29 +78,30 @@ fn is_nothing<T: Default + PartialEq>(costs: &T) -> bool {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CallCosts {
-    /// While no copy is under way.
+    /// A kernel launch while no copy is under way.
     pub launch: Option<Estimate>,
     /// How many times as long as its estimate a single launch takes, over the share of
     /// launches that take less.
     #[serde(default, deserialize_with = "spread", skip_serializing_if = "Option::is_none")]
     pub launch_spread: Option<Vec<(f64, f64)>>,
-    /// How much longer a launch takes while a copy to the device is under way.
+    /// How much longer a launch takes while an H2D copy is under way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub launch_beside_copy_in: Option<Estimate>,
-    /// And while one from the device is.
+    /// How much longer a launch takes while a D2H copy is under way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub launch_beside_copy_out: Option<Estimate>,
     /// How much longer a launch takes right behind a wait in its stream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub launch_behind_wait: Option<Estimate>,
-    /// And if cuBLAS makes it, which chooses a kernel for the shapes and may make two of one.
+    /// How much longer a launch takes if cuBLAS makes it: cuBLAS chooses a kernel for the shapes,
+    /// and may launch two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub launch_by_cublas: Option<Estimate>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub launch_by_cufft: Option<Estimate>,
     pub copy_in: Option<Estimate>,
     pub copy_out: Option<Estimate>,
-    /// How much longer a copy to the host takes there.
+    /// How much longer the call of a D2H copy takes right behind a wait in its stream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copy_out_behind_wait: Option<Estimate>,
     pub clear: Option<Estimate>,
@@ -119,10 +120,11 @@ pub struct Latencies {
     pub start_copy_in: Option<Estimate>,
     pub start_copy_out: Option<Estimate>,
     pub wake_host: Option<Estimate>,
-    /// Device time of the smallest kernel, one after the other in a stream:
-    /// what a launch costs the device before its blocks run.
+    /// Device time of the smallest kernel when many run back to back in a stream: what a launch
+    /// costs the device before its blocks run.
     pub kernel_gap: Option<Estimate>,
-    /// Left out: what came too early goes on when a [`HandOver`] is over.
+    /// When engines look for work that arrived too early. Left out: such work starts after its
+    /// [`HandOver`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub looks: Option<Looks>,
 }
@@ -133,7 +135,7 @@ pub struct Latencies {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InlineCopies {
-    /// Up to this size.
+    /// The largest copy that is sent this way.
     pub most_bytes: Bytes,
     /// Nanoseconds over bytes from entry until the call returns.
     pub until_return: Curve,
@@ -153,62 +155,62 @@ pub struct LinkModel {
     /// What copies each way suffer while the other direction is busy.
     pub down_shared: Option<Contention>,
     pub up_shared: Option<Contention>,
-    /// The same of copies of a MiB and more where a host's caches keep what those to it write.
+    /// How much longer H2D copies of a MiB or more take beside D2H copies whose data the host's
+    /// caches keep. Without it, `down_shared` holds there too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub down_shared_kept: Option<Contention>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub up_shared_kept: Option<Contention>,
-    /// Nanoseconds that a copy each way takes longer while kernels are at work, whatever they do,
-    /// over its bytes: on hosts with one H100 small ones by 0.1 to 0.5 us, on one with two those to
-    /// the device by 0.5 to 0.7, beside kernels of one block, too; from half a MiB on hardly. (It
-    /// may be that their commands come through the same part of the device as those of kernels,
-    /// where engines are dealt out that way: NVIDIA nvgpu, `ce_gv11b.c`, "Graphics Copy Engine (gr
-    /// host)".)
+    /// Nanoseconds that an H2D copy takes longer while kernels run, over its bytes. On hosts with
+    /// an H100, small copies take 0.1 to 0.7 us longer, also beside kernels of a single block;
+    /// copies of half a MiB or more hardly do. A likely cause is that some copy engines take their
+    /// commands through the graphics engine, as kernels do: NVIDIA nvgpu, `ce_gv11b.c`, "Graphics
+    /// Copy Engine (gr host)".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub down_beside_kernels: Option<Curve>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub up_beside_kernels: Option<Curve>,
-    /// Relative scatter of what large copies take longer that go both ways at once.
+    /// Relative scatter of the extra time that large copies take when both directions are busy.
     #[serde(default, deserialize_with = "not_negative")]
     pub scatter: f64,
-    /// Nanoseconds for which a copy engine stands still on going from one
-    /// stream to another, over the number of streams that keep it busy.
+    /// Nanoseconds that the H2D copy engine idles when it switches streams, over the number of
+    /// streams that keep it busy.
     pub down_switch: Option<Curve>,
     pub up_switch: Option<Curve>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refetches: Vec<Refetch>,
 }
 
-/// What a copy takes longer while the other direction is busy throughout: at most, where that
-/// one's data is soon over.
+/// How much longer a copy takes while the other direction is busy throughout. Where the other
+/// direction is busy for part of the time only, this is the most it can take longer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Contention {
-    /// Nanoseconds for each copy: on starting one, the engine asks for things
-    /// over the link, and the answers stand in line with the other's data.
+    /// Nanoseconds for each copy. To start one, the engine sends requests over the link, and the
+    /// answers queue behind the data of the other direction.
     #[serde(deserialize_with = "not_negative")]
     pub per_copy_ns: f64,
-    /// Nanoseconds for each byte of the largest copies: the link carries both.
+    /// Nanoseconds for each byte of the largest copies: both directions share the link.
     #[serde(deserialize_with = "not_negative")]
     pub per_byte_ns: f64,
-    /// The same over the bytes of a copy, where more than one size says so. Others who use the
-    /// link come and go: a copy of some microseconds mostly meets none of them, and one of a
-    /// millisecond its share.
+    /// Nanoseconds for each byte over the bytes of a copy, where several sizes were measured. Other
+    /// users of the link come and go: a copy of some microseconds mostly meets none of them, while
+    /// one of a millisecond meets its share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_byte: Option<Curve>,
-    /// The same in the best tenth of all moments: what the link leaves of each direction where
-    /// nothing else on the host reads or writes memory.
+    /// Nanoseconds for each byte in the best tenth of the measurements: what two directions cost
+    /// each other while nothing else on the host uses memory.
     #[serde(default, deserialize_with = "if_known", skip_serializing_if = "Option::is_none")]
     pub at_best_per_byte_ns: Option<f64>,
-    /// Instead of `per_copy_ns`, of copies of fewer bytes than its last knot has. By their own
-    /// size, though beside large ones of the other direction, rows of them take longer (of 4 B
-    /// to the host, 0.3 to 2.7 us on an H200): in plans, which have few in rows, that is less.
+    /// Replaces `per_copy_ns` for copies smaller than its last knot, over their own bytes. It is
+    /// measured beside copies of the same size: beside large ones, rows of small copies take longer
+    /// (4 B to the host: 0.3 to 2.7 us on an H200), but plans rarely make such rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_small_copy: Option<Curve>,
 }
 
 impl Contention {
-    /// Of copies that never meet one of the other direction.
+    /// For a link whose directions do not slow each other.
     pub const NONE: Self = Self {
         per_copy_ns: 0.0,
         per_byte_ns: 0.0,
@@ -217,34 +219,33 @@ impl Contention {
         per_small_copy: None,
     };
 
-    /// Nanoseconds for a copy, whatever its bytes take longer.
+    /// Extra nanoseconds of a copy that do not grow with its bytes.
     pub fn of_copy(&self, bytes: Bytes) -> f64 {
         let is_small = |curve: &&Curve| curve.knots.last().is_some_and(|k| bytes.as_f64() < k.0);
         let small = self.per_small_copy.as_ref().filter(is_small);
         small.map_or(self.per_copy_ns, |curve| curve.at(bytes.as_f64())).max(0.0)
     }
 
-    /// Nanoseconds for all bytes of a copy.
+    /// Extra nanoseconds of a copy for all of its bytes.
     pub fn of_bytes(&self, bytes: Bytes) -> f64 {
         let bytes = bytes.as_f64();
         self.per_byte.as_ref().map_or(self.per_byte_ns, |curve| curve.within(bytes)) * bytes
     }
 }
 
-/// What the stream with the running kernel pays for streams whose next kernel
-/// waits, for a copy or an event: the device looks after one kernel whether any
-/// of those may go on, and reads what they wait for across the link.
+/// What a stream pays while other streams wait for a copy or an event. After each kernel the device
+/// polls whether a waiting stream may go on, and it reads across the link what they wait for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Polling {
-    /// Whether copies to the device, and from it, are under way meanwhile.
+    /// Whether H2D copies, and D2H copies, are under way meanwhile.
     pub copies: [bool; 2],
-    /// Nanoseconds before the next kernel of the same stream, above
-    /// [`Latencies::kernel_gap`], over the number of streams that wait.
+    /// Nanoseconds before the next kernel of the running stream, beyond [`Latencies::kernel_gap`],
+    /// over the number of waiting streams.
     pub delay: Curve,
 }
 
-/// What kind of thing an operation keeps busy.
+/// What an operation is, and so which engine it keeps busy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OperationKind {
@@ -259,7 +260,7 @@ impl OperationKind {
     pub const ALL: [Self; Self::COUNT] =
         [Self::CopyIn, Self::CopyOut, Self::Kernel, Self::PeerCopy];
 
-    /// That of a copy on its engine.
+    /// The kind of a copy between host and device.
     pub const fn of_copy(direction: Direction) -> Self {
         match direction {
             Direction::HostToDevice => Self::CopyIn,
@@ -277,8 +278,8 @@ impl OperationKind {
     }
 }
 
-/// From the end of one operation to the start of one that depends on it, above
-/// what a chain on one engine in one stream costs anyway.
+/// Time from the end of an operation to the start of one that depends on it, beyond the gap between
+/// neighbours on one engine in one stream.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HandOver {
@@ -292,8 +293,8 @@ pub struct HandOver {
     pub queued: Estimate,
 }
 
-/// Copies between device and pinned memory: engine time over bytes, one copy
-/// after the other, nothing in the opposite direction.
+/// Copies between device and pinned memory: engine time over bytes, back to back, with nothing in
+/// the other direction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CopyModel {
@@ -307,8 +308,8 @@ pub struct CopyModel {
 #[serde(deny_unknown_fields)]
 pub struct StagingModel {
     pub direction: Direction,
-    /// Where the host data was that is read or, as far as its core had read it before,
-    /// overwritten: the driver writes past the caches, and what is in them is in its way.
+    /// Where the CPU had the host data before the copy. A D2H copy cares too: the driver writes
+    /// past the caches, and data that is still in them slows it.
     pub found: Warmth,
     /// Nanoseconds over bytes until the call returns, on an idle device.
     pub until_return: Option<Curve>,
@@ -316,17 +317,18 @@ pub struct StagingModel {
     pub until_complete: Curve,
 }
 
-/// A kernel on the device: nanoseconds over elements, one launch after the other.
+/// A kernel on the device: nanoseconds over elements, launched back to back.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KernelModel {
     pub variant: Variant,
     pub time: Curve,
-    /// Nanoseconds over elements that it takes longer where a copy has just brought what it
-    /// reads: one launch after the other on the same data finds that as near as can be.
+    /// Extra nanoseconds, over elements, where a copy has just brought what the kernel reads.
+    /// (`time` is of launches on the same data, which is then as close as it can be.)
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub just_copied: Option<Curve>,
-    /// The same where it reads what is in none of the device's caches.
+    /// Extra nanoseconds, over elements, where what the kernel reads is in none of the device's
+    /// caches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_memory: Option<Curve>,
 }
@@ -344,9 +346,9 @@ pub struct TwinModel {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Warmth {
-    /// As near as its size allows: nothing else was used in between.
+    /// In the caches, as far as it fits: nothing else was used in between.
     Same,
-    /// In the cache that all cores share, but not in their own.
+    /// In the cache that all cores share, but in no cache of a single core.
     Shared,
     /// In memory.
     Memory,
@@ -370,21 +372,23 @@ pub struct MemoryCosts {
     pub device_allocate: Option<Curve>,
     pub pinned_allocate: Option<Curve>,
     pub register: Option<Curve>,
-    /// One thread writing to fresh pages, above writing to touched ones.
+    /// One thread writing to fresh pages, beyond what writing to touched ones takes.
     pub first_touch: Option<Curve>,
-    /// The same by all threads of the team.
+    /// All threads writing to fresh pages together, beyond what writing to touched ones takes.
     pub first_touch_team: Option<Curve>,
     /// Giving pages back and mapping new ones.
     pub renew: Option<Curve>,
     pub device_free: Option<Curve>,
     pub pinned_free: Option<Curve>,
     pub unregister: Option<Curve>,
-    /// Adding up write-combined memory and filling it, by one thread and by all.
+    /// One thread summing write-combined memory. The three below: one thread filling it, all
+    /// threads summing it, all threads filling it.
     pub combined_read: Option<Curve>,
     pub combined_write: Option<Curve>,
     pub combined_read_team: Option<Curve>,
     pub combined_write_team: Option<Curve>,
-    /// Where the curves have one of two times in them.
+    /// Sizes at which memory management takes one of two times; the curves hold the more frequent
+    /// one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub two_ways: Vec<TwoWays>,
 }

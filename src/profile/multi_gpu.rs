@@ -1,5 +1,5 @@
-//! What a machine with several GPUs has besides one of them: copies between
-//! them, and what they share.
+//! What several GPUs of a machine add: copies between them, and the links and memory that they
+//! share.
 
 use super::checked::not_negative;
 use super::{Curve, Estimate, Profile, Unknown};
@@ -7,19 +7,19 @@ use crate::plan::{DeviceId, Direction};
 use crate::units::{Bandwidth, Bytes, Span};
 use serde::{Deserialize, Serialize};
 
-/// Costs of plans that use several GPUs. Only the first is calibrated in full; the
-/// others count as like it if they were found so.
+/// Costs of plans that use several GPUs. Only the first GPU is calibrated in full. The others are
+/// compared with it, and plans use them only if they are alike.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MultiGpu {
-    /// Host time of making the context of another GPU the current one.
+    /// Host time of switching to another GPU's context.
     pub use_device: Option<Estimate>,
     /// Host time of the call of a copy from GPU to GPU.
     pub peer_copy: Option<Estimate>,
-    /// From the return of that call on idle GPUs to the start of the copy.
+    /// Time from the return of the call of a peer copy, on idle GPUs, to the start of the copy.
     pub start_peer_copy: Option<Estimate>,
-    /// What waiting for an event of another GPU takes longer than waiting for one of
-    /// another stream of the same.
+    /// How much longer it takes to wait for an event of another GPU than for one of another stream
+    /// on the same GPU.
     pub crossing: Option<Estimate>,
     #[serde(default, rename = "peer")]
     pub peers: Vec<PeerModel>,
@@ -38,24 +38,23 @@ pub struct PeerModel {
     /// Whether they reach each other's memory; if not, the driver takes the data
     /// through host memory.
     pub direct: bool,
-    /// Nanoseconds over bytes, one copy after the other, nothing in the opposite
-    /// direction.
+    /// Nanoseconds over bytes, for copies back to back with nothing in the other direction.
     pub time: Curve,
     /// What the two carry in both directions together.
     pub both_bytes_per_second: Option<Bandwidth>,
 }
 
-/// What host memory and the links' common root carry for so many GPUs at once:
-/// each has a link of its own, but they meet there.
+/// What several GPUs together copy from and to host memory. Each has a link of its own, but all
+/// links meet at the root complex and in host memory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RootModel {
     pub devices: usize,
     pub down_bytes_per_second: Option<Bandwidth>,
     pub up_bytes_per_second: Option<Bandwidth>,
-    /// Both directions together.
+    /// Both directions at once, added up.
     pub both_bytes_per_second: Option<Bandwidth>,
-    /// Relative scatter of the copies behind these.
+    /// Relative scatter of the copies that these rates come from.
     #[serde(default, deserialize_with = "not_negative")]
     pub scatter: f64,
 }
@@ -77,23 +76,23 @@ pub struct OtherGpu {
 const ALIKE: f64 = 0.05;
 
 impl MultiGpu {
-    /// Nothing was measured: there is one GPU.
+    /// Whether nothing was measured, as with a single GPU.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// Several GPUs.
+/// What a profile answers about several GPUs.
 impl Profile {
-    /// How many GPUs plans may use besides one: so many were calibrated together.
+    /// The numbers of GPUs above one that plans may use: those that were calibrated together.
     pub fn gpu_counts(&self) -> Vec<usize> {
         self.multi_gpu.roots.iter().map(|root| root.devices).collect()
     }
 
-    /// Whether the other GPUs of a plan with so many are like the first.
+    /// Checks that the GPUs of a plan over `devices` of them are all like the first.
     ///
     /// # Errors
-    /// If they are not, or were not looked at.
+    /// If one of them differs or was not measured.
     pub fn alike(&self, devices: usize) -> Result<(), Unknown> {
         for device in (1..devices).map(DeviceId) {
             let found = self.multi_gpu.others.iter().find(|other| other.device == device);
@@ -128,7 +127,7 @@ impl Profile {
         Ok(Span::from_nanos_f64(super::answers::of_bytes(&model.time, bytes, &what)?.max(0.0)))
     }
 
-    /// Bytes a nanosecond that go between two GPUs, in both directions together.
+    /// Bytes per nanosecond between two GPUs, both directions added up.
     ///
     /// # Errors
     /// If copies both ways at once were not calibrated.
@@ -145,7 +144,7 @@ impl Profile {
         found.ok_or_else(what)
     }
 
-    /// Bytes a nanosecond that so many GPUs together copy in a direction.
+    /// Bytes per nanosecond that this many GPUs together copy in one direction.
     ///
     /// # Errors
     /// If that many were not calibrated.
@@ -156,7 +155,8 @@ impl Profile {
         })
     }
 
-    /// The same in both directions together.
+    /// Bytes per nanosecond that this many GPUs together copy, both directions at once and added
+    /// up.
     ///
     /// # Errors
     /// If that many were not calibrated.
@@ -175,7 +175,7 @@ impl Profile {
         Ok(found.and_then(capacity).ok_or_else(what)?.bytes_per_second() * 1e-9)
     }
 
-    /// Nanoseconds that waiting for an event of another GPU takes longer.
+    /// Extra nanoseconds of waiting for an event of another GPU.
     ///
     /// # Errors
     /// If it was not measured.

@@ -1,9 +1,8 @@
 //! The parameters of a profile by name, whatever its models are called.
 //!
-//! They are read from what the profile's file would have: a number with a decimal
-//! point was fitted, and so was the second of each pair in a list of pairs. Words,
-//! whole numbers and truth values say what a model is of, and so become part of
-//! the name. A model that is added to the profile needs nothing here.
+//! They are found in the profile's file form: a number with a decimal point was fitted, and so was
+//! the second number of each pair in a list of pairs. Words, whole numbers and truth values say
+//! what a model is about and become part of the name. So a new model needs no code here.
 
 use super::Profile;
 use serde_json::{Map, Value};
@@ -11,24 +10,24 @@ use std::collections::BTreeMap;
 
 /// Sections of the file that hold no model.
 const DESCRIPTIONS: [&str; 3] = ["machine", "accuracy", "intervals"];
-/// What is said about a parameter, rather than one: how much samples scatter, and
-/// what the rarer of two ways takes.
+/// Keys that describe a parameter and are none: how much its samples scatter, and the rarer of its
+/// two values.
 const REMARKS: [&str; 2] = ["scatter", "other"];
 
-/// A number that a fit found, or a curve of them.
+/// A fitted number or a fitted curve.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parameter {
-    /// Where it stands in the file, such as `calls.launch` or `kernel(saxpy).time`.
+    /// Its place in the file, such as `calls.launch` or `kernel(saxpy).time`.
     pub name: String,
     /// The section of the file.
     pub section: String,
-    /// Pairs of size and value, sizes increasing; one pair, of size 0, of a number.
+    /// Pairs of size and value, sizes increasing. A single number is one pair of size 0.
     pub points: Vec<(f64, f64)>,
     pub is_curve: bool,
 }
 
 impl Parameter {
-    /// Its value at a size; `None` outside of the sizes that a curve has.
+    /// The value at a size; `None` outside of the sizes of its curve.
     pub fn at(&self, size: f64) -> Option<f64> {
         let (first, last) = (self.points.first()?.0, self.points.last()?.0);
         (first..=last).contains(&size).then(|| crate::stats::interpolate(&self.points, size))
@@ -94,7 +93,7 @@ fn pair(value: &Value) -> Option<(f64, f64)> {
     }
 }
 
-/// What tells a table of a list from the others: words first.
+/// What distinguishes one table of a list from the others: its words, then its numbers.
 fn identity(fields: &Map<String, Value>) -> String {
     let (mut words, mut others) = (Vec::new(), Vec::new());
     for (key, value) in fields {
@@ -115,7 +114,7 @@ fn identity(fields: &Map<String, Value>) -> String {
     words.join(", ")
 }
 
-/// Whether there is a fitted number in it.
+/// Whether a value contains a fitted number.
 fn is_fitted(value: &Value) -> bool {
     match value {
         Value::Number(number) => number.is_f64(),
@@ -125,7 +124,7 @@ fn is_fitted(value: &Value) -> bool {
     }
 }
 
-/// Models that nothing tells apart are told apart by their place in the list.
+/// Numbers models that nothing else distinguishes by their place in the list.
 fn number_namesakes(found: &mut [Parameter]) {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     for parameter in found {

@@ -7,9 +7,9 @@ use crate::plan::Direction;
 use crate::units::{Bytes, Span};
 
 impl Profile {
-    /// Nanoseconds until a copy of pageable memory returns to the host and
-    /// until it is complete, on an idle device, in a plan that goes round
-    /// `footprint` bytes of host memory; `None`: of this, no cache has anything.
+    /// Nanoseconds until the call of a pageable copy returns and until the copy is complete, on an
+    /// idle device, in a plan that uses `footprint` bytes of host memory in turn. With `None`, no
+    /// cache has any of the data.
     ///
     /// # Errors
     /// If such copies were not calibrated.
@@ -37,7 +37,7 @@ impl Profile {
         };
         let Some(footprint) = footprint else {
             let past_caches = time(Warmth::Memory);
-            // Who measures by hand writes to the same place, and reads nothing there.
+            // Hand-made measurements usually write to one place and never read it.
             let is_out = direction == Direction::DeviceToHost;
             return if is_out { past_caches.or_else(|_| time(Warmth::Same)) } else { past_caches };
         };
@@ -51,10 +51,10 @@ impl Profile {
         let own = self.caches.own(bytes, 1).zip(self.caches.own(footprint, 1));
         let own = own.map(|(there, here)| further(there, here));
         if let (Direction::DeviceToHost, Some(misses)) = (direction, own) {
-            // What its core does not have any more is not in the way.
+            // Data that has left the core's caches no longer slows the driver's writes.
             return Ok(both(same, time(Warmth::Memory)?, misses));
         }
-        // Smaller ones than were measured there are staged another way.
+        // Copies smaller than any measured from the shared cache are staged another way.
         let shared = model(Warmth::Shared).and_then(|model| model.until_complete.knots.first());
         let is_known = shared.is_some_and(|first| first.0 <= bytes.as_f64());
         let near = match (own.filter(|_| is_known), time(Warmth::Shared)) {
@@ -65,9 +65,8 @@ impl Profile {
         Ok(both(near, time(Warmth::Memory)?, further(misses(bytes)?, misses(footprint)?)))
     }
 
-    /// From the call of a copy of pageable memory to the host to the command for its first
-    /// piece: what the smallest such copy takes besides the way to the device, the copy
-    /// itself and the way back.
+    /// Time from the call of a pageable D2H copy to the command for its first piece: what the
+    /// smallest such copy takes beyond reaching the device, copying and waking the host.
     ///
     /// # Errors
     /// If such copies were not calibrated.

@@ -1,4 +1,4 @@
-//! Paths of data besides plain copies, and what copies and other work cost each other.
+//! Ways for data other than plain copies, and how copies and other work slow each other.
 
 use super::checked::not_negative;
 use super::{Curve, Estimate, LinkModel, Profile, Unknown};
@@ -9,9 +9,8 @@ use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A path of data: nanoseconds over bytes, one after the other, nothing beside it.
-/// Of managed memory that moves, by the host's clock, with the call and the
-/// synchronisation behind it.
+/// A way for data: nanoseconds over bytes, back to back with nothing beside it. For managed memory
+/// that moves, this is host time including the call and the synchronisation after it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TransferModel {
@@ -19,8 +18,8 @@ pub struct TransferModel {
     pub time: Curve,
 }
 
-/// What large pinned copies of one direction and a load that uses memory at the
-/// same time cost each other: how many times longer each takes.
+/// How large pinned copies of one direction and other work that uses memory slow each other: how
+/// many times as long each takes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Interference {
@@ -35,24 +34,23 @@ pub struct Interference {
     pub scatter: f64,
 }
 
-/// What copies to the device suffer from kernels that wait in several streams. The device
-/// has the commands of few streams at hand: each of its readers works on one channel at a
-/// time, and leaves one that has to wait for another (NVIDIA open-gpu-doc, `dev_pbdma`,
-/// "Semaphore switch option"). With more streams than readers it goes round and round and
-/// reads the same commands again and again, and these come down the link that copies need.
-/// (This is how times of an H200 are understood: copies take longer with the number of streams
-/// from three on, and with the number of kernels in each; hardly so with two; copies from the
-/// device do not, nor do any beside kernels that wait in branches of a graph.)
+/// How much kernels that wait in several streams slow H2D copies. The device has few command
+/// readers, and each works on one channel at a time: it leaves a channel that has to wait for
+/// another one (NVIDIA open-gpu-doc, `dev_pbdma`, "Semaphore switch option"). With more waiting
+/// streams than readers, the device reads the same commands again and again, over the link that
+/// copies need. This explains what an H200 does: H2D copies take longer with the number of streams
+/// from three on and with the number of kernels in each, D2H copies do not, and neither do copies
+/// beside kernels that wait in branches of a graph.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, try_from = "RawRefetch")]
 pub struct Refetch {
-    /// Those that wait.
+    /// Number of streams that wait.
     pub streams: usize,
-    /// How many times longer copies take, over the kernels that each of them holds.
+    /// How many times as long copies take, over the number of kernels in each stream.
     pub slowdown: Curve,
 }
 
-/// The same as a file has it, before it is checked.
+/// A [`Refetch`] as a file has it, before it is checked.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawRefetch {
@@ -79,9 +77,9 @@ impl TryFrom<RawRefetch> for Refetch {
 pub struct SetupCosts {
     pub stream: Option<Estimate>,
     pub event: Option<Estimate>,
-    /// Beside one that is in use.
+    /// Making a context while another one is in use.
     pub context: Option<Estimate>,
-    /// From what NVRTC compiled, which the driver has seen before.
+    /// Loading a module that NVRTC compiled and that the driver has in its cache.
     pub module: Option<Estimate>,
 }
 
@@ -91,17 +89,16 @@ pub struct SetupCosts {
 pub struct TwoWays {
     pub work: MemoryWork,
     pub bytes: Bytes,
-    /// The time that is taken more often, and the other.
+    /// The more frequent of the two times, with the rarer one as its `other`.
     pub time: Estimate,
 }
 
-/// What the device said of itself during the calibration.
+/// The device's clocks and temperature as it reported them during the calibration.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Conditions {
     pub measurements: usize,
-    /// Those taken while clocks were held down or other than usual. They count
-    /// like all others.
+    /// Measurements taken while clocks were held down or unusual. They count like all others.
     pub disturbed: usize,
     pub before: Option<Condition>,
     pub after: Option<Condition>,
@@ -111,7 +108,7 @@ pub struct Conditions {
 }
 
 impl Conditions {
-    /// What the samples say; `None` if the device was not asked.
+    /// Summarises what the samples say; `None` if the device was not asked.
     pub fn of(samples: &Samples) -> Option<Self> {
         let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
         for reason in samples.measurements.iter().filter_map(|m| m.disturbed.as_ref()) {
@@ -128,8 +125,7 @@ impl Conditions {
 }
 
 impl LinkModel {
-    /// Nanoseconds that a copy takes longer while kernels are at work; none if that was not
-    /// measured.
+    /// Extra nanoseconds of a copy while kernels run; 0 if that was not measured.
     pub fn beside_kernels(&self, direction: Direction, bytes: Bytes) -> f64 {
         let curve = match direction {
             Direction::HostToDevice => &self.down_beside_kernels,
@@ -138,10 +134,10 @@ impl LinkModel {
         curve.as_ref().map_or(0.0, |curve| curve.within(bytes.as_f64()))
     }
 
-    /// How many times longer copies to the device take while kernels wait in so many
-    /// streams, `kernels` in each on average: no longer if they wait in one. More streams or
-    /// kernels than were measured are as the most of them, which the device's readers are
-    /// busy with all the time. See [`Profile::knows_refetching`].
+    /// How many times as long H2D copies take while kernels wait in `streams` streams, `kernels` in
+    /// each on average; 1 if they wait in one. More streams or kernels than were measured count as
+    /// the most that were: those keep the device's readers busy throughout. See
+    /// [`Profile::knows_refetching`].
     pub fn refetching(&self, streams: usize, kernels: f64) -> f64 {
         let slowdown = |model: &Refetch| {
             let most = model.slowdown.knots.last().map_or(0.0, |knot| knot.0);

@@ -1,13 +1,15 @@
-//! Measured runs of plans, with what is needed to score them later without a
-//! GPU: the plan's identity and the calibration they belong to.
+//! Measured runs of plans, with what it takes to score predictions later without a GPU: the
+//! identity of each plan, and the calibration that the runs belong to.
 //!
 //! Invariant: a run holds measurements only. No prediction is ever stored here.
 
-use crate::files;
+use crate::files::{self, Place};
 use crate::timeline::Timeline;
 use crate::units::Span;
 use miette::Diagnostic;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Version of the file format.
@@ -15,23 +17,27 @@ const FORMAT: u32 = 1;
 /// Bytes of a file of runs: a thousand times what `verify` writes of a scenario.
 const LARGEST: u64 = 256 << 20;
 
+/// Up to this deviation, relative to the output's largest value, two results are equal:
+/// they may differ in the order of floating-point additions.
+pub const TOLERANCE: f32 = 1e-4;
+
 /// One plan, run repeatedly.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
-    /// The strategy's name, for readers.
+    /// The name of the plan. Readers see it; the identity says what it means.
     pub plan: String,
-    /// [`crate::plan::Plan::identity`]: what was really run.
+    /// [`crate::plan::Plan::identity`] of the plan that ran.
     pub identity: String,
     /// Host time of each set-up.
     pub setups_ns: Vec<Span>,
     /// Host time of each pass over the body, after warm-up.
     pub passes_ns: Vec<Span>,
-    /// That of each pass during which something else used the core of the issuing thread,
-    /// if enough others could be had.
+    /// Host time of each pass during which something else used the core of the issuing thread.
+    /// Such passes are kept apart if there are enough undisturbed ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside_ns: Vec<Span>,
-    /// Largest deviation from the CPU twins' output, relative to its largest value.
+    /// Largest deviation from the output of the CPU twins, relative to the largest value there.
     pub worst_error: f64,
 }
 
@@ -54,15 +60,15 @@ impl Run {
         Span::from_nanos_f64(crate::stats::median(&passes).unwrap_or(0.0))
     }
 
-    /// Robust relative spread of the passes; one alone has none.
+    /// Robust relative spread of the passes; `None` for a single pass.
     pub fn spread(&self) -> Option<f64> {
         let passes: Vec<f64> = self.passes_ns.iter().map(|span| span.nanos_f64()).collect();
         crate::stats::relative_spread(&passes).filter(|_| passes.len() > 1)
     }
 }
 
-/// A pass of one plan that was timed call by call. Timing slows it: it shows
-/// where time goes, and is not what predictions are scored on.
+/// A pass of a plan that was timed call by call. The timing slows it down, so a trace shows where
+/// time goes, and predictions are not scored on it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trace {
@@ -82,12 +88,13 @@ pub struct RunSet {
     pub traces: Vec<Trace>,
 }
 
-/// How to come by runs in place of some that are of no use.
+/// How to get runs in place of some that cannot be used.
 const AGAIN: &str = "move it away, and make it anew with `hallway verify` without --recorded, on \
                      the profile's machine";
 
 /// What every version of the format has.
 #[derive(Deserialize)]
+#[serde(expecting = "an object with `hallway_runs`")]
 struct Versioned {
     hallway_runs: u32,
 }
@@ -100,15 +107,18 @@ pub enum RunsError {
     Read { path: String, source: std::io::Error },
     #[error("cannot write {path}: {source}")]
     Write { path: String, source: std::io::Error },
-    #[error("{path} is not a file of runs: {source}")]
+    #[error("{path}:{place}: not a file of runs: {problem}")]
     #[diagnostic(help("{AGAIN}"))]
-    Parse { path: String, source: serde_json::Error },
+    Parse { path: String, place: Place, problem: String },
+    #[error("{path} ends early, at {place}: part of the file is missing")]
+    #[diagnostic(help("{AGAIN}"))]
+    EndsEarly { path: String, place: Place },
     #[error("{path} has runs of format {found}; this hallway reads format {FORMAT}")]
     #[diagnostic(help("{AGAIN}"))]
     Format { path: String, found: u32 },
-    #[error("{path}: the passes of `{plan}` are none, or no times")]
+    #[error("{path}: {problem}")]
     #[diagnostic(help("{AGAIN}"))]
-    Passes { path: String, plan: String },
+    Content { path: String, problem: String },
 }
 
 impl RunSet {
@@ -122,25 +132,45 @@ impl RunSet {
         }
     }
 
+    /// Reads the runs of a scenario.
+    ///
     /// # Errors
-    /// If the file cannot be read or is not a file of runs of this format, with passes in each.
+    /// If the file cannot be read, is not a file of runs of this format, or has a run that cannot
+    /// have been one.
     pub fn load(path: &Path) -> Result<Self, RunsError> {
         let name = path.display().to_string();
         let read = |source| RunsError::Read { path: name.clone(), source };
         let text = files::read(path, LARGEST).map_err(read)?;
-        let parse = |source| RunsError::Parse { path: name.clone(), source };
-        let Versioned { hallway_runs: found } = serde_json::from_str(&text).map_err(parse)?;
+        let Versioned { hallway_runs: found } = decoded(&name, &text)?;
         if found != FORMAT {
             return Err(RunsError::Format { path: name, found });
         }
-        let set: Self = serde_json::from_str(&text).map_err(parse)?;
+        let set: Self = decoded(&name, &text)?;
+        match set.problem() {
+            Some(problem) => Err(RunsError::Content { path: name, problem }),
+            None => Ok(set),
+        }
+    }
+
+    /// What is wrong with runs whose every value is of the right type.
+    fn problem(&self) -> Option<String> {
         // Sums of longer ones would not fit into a span.
         let is_time = |pass: &Span| (1..1 << 55).contains(&pass.nanos());
-        let is_run = |run: &Run| !run.passes_ns.is_empty() && run.passes_ns.iter().all(is_time);
-        if let Some(run) = set.runs.iter().find(|run| !is_run(run)) {
-            return Err(RunsError::Passes { path: name, plan: run.plan.clone() });
-        }
-        Ok(set)
+        let mut seen = BTreeSet::new();
+        self.runs.iter().find_map(|run| {
+            let Run { plan, passes_ns, worst_error, .. } = run;
+            if passes_ns.is_empty() || !passes_ns.iter().all(is_time) {
+                return Some(format!("the passes of `{plan}` are none, or no times"));
+            }
+            if !(0.0..=f64::from(TOLERANCE)).contains(worst_error) {
+                return Some(format!(
+                    "`worst_error` of `{plan}` is {worst_error}, and must be 0 to {TOLERANCE}: its \
+                     output was wrong, or the file was changed"
+                ));
+            }
+            let is_new = seen.insert(&run.identity);
+            (!is_new).then(|| format!("the run of `{plan}` is there twice"))
+        })
     }
 
     /// Writes the runs so that readers see the old file or the new one, whole.
@@ -170,4 +200,15 @@ impl RunSet {
     pub fn trace_of(&self, identity: &str) -> Option<&Trace> {
         self.traces.iter().find(|trace| trace.identity == identity)
     }
+}
+
+/// What a text has, or where it stops making sense.
+fn decoded<T: DeserializeOwned>(path: &str, text: &str) -> Result<T, RunsError> {
+    serde_json::from_str(text).map_err(|error| {
+        let (place, path) = (Place::of_json(text, &error), path.to_owned());
+        if error.is_eof() {
+            return RunsError::EndsEarly { path, place };
+        }
+        RunsError::Parse { path, place, problem: files::json_problem(&error) }
+    })
 }

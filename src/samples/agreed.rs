@@ -1,51 +1,53 @@
-//! Sizes and numbers that who measures and who fits have to agree on.
+//! Sizes and counts that calibration and fit have to agree on.
 
 use super::{Link, TimedCall};
 use crate::kernels::{Kernel, Variant};
 use crate::units::Bytes;
 use std::time::Duration;
 
-/// More than the cores' own caches hold and less than the shared one does.
+/// A footprint larger than the private caches of the cores and smaller than the cache that they
+/// share.
 pub const SHARED_FOOTPRINT: Bytes = Bytes::mib(96);
-/// On going round so much or more, a CPU finds nothing in its caches.
+/// With this much memory used in turn, a CPU finds nothing in its caches.
 pub const MEMORY_FOOTPRINT: Bytes = Bytes::mib(1024);
-/// On going round so much or more, a device finds nothing in its caches.
+/// With this much memory used in turn, a device finds nothing in its caches.
 pub const DEVICE_FOOTPRINT: Bytes = Bytes::mib(256);
-/// What copies to the host write goes into its caches, and stays in a part of them: with Intel's
-/// Data Direct I/O, in two ways of the last-level cache (Farshin et al., "Reexamining direct cache
-/// access to optimize I/O intensive applications for multi-hundred-gigabit networks", USENIX ATC
-/// 2020). What does not fit goes on to memory, where it gets in the way of what copies to the
-/// device read. All of so much stays.
+/// D2H copies that write this much leave all of it in the host's caches. They may use a part of the
+/// caches: with Intel's Data Direct I/O, two ways of the last-level cache (Farshin et al.,
+/// "Reexamining direct cache access to optimize I/O intensive applications for
+/// multi-hundred-gigabit networks", USENIX ATC 2020). What does not fit goes to memory, where it
+/// competes with what H2D copies read.
 pub const WRITTEN_KEPT: Bytes = Bytes::mib(8);
-/// And of so much or more, nothing.
+/// D2H copies that write this much or more leave none of it in the host's caches.
 pub const WRITTEN_THROUGH: Bytes = Bytes::mib(256);
 
-/// What copies both ways went round that do not say so.
+/// The footprint of copies both ways in files that do not state it.
 pub(super) const fn written_through() -> Bytes {
     WRITTEN_THROUGH
 }
 
-/// What one thread runs, going round ever more memory, to find out how much of
-/// it its core keeps for itself. Beyond [`MOST_OF_ONE_CORE`], it keeps nothing.
+/// Kernel and elements that one thread runs over more and more memory, to find how much its core
+/// caches by itself. Beyond [`MOST_OF_ONE_CORE`] it caches nothing.
 pub const ONE_THREAD: (Variant, u64) = (Variant { kernel: Kernel::Scale, extent: 0 }, 1 << 12);
-/// What all threads run for that, up to [`SHARED_FOOTPRINT`].
+/// Kernel and elements that all threads run over up to [`SHARED_FOOTPRINT`], to find how much their
+/// cores cache by themselves.
 pub const ONE_TEAM: (Variant, u64) = (Variant { kernel: Kernel::Scale, extent: 0 }, 1 << 18);
 pub const MOST_OF_ONE_CORE: Bytes = Bytes::mib(8);
 pub const SHORT_COPY: Bytes = Bytes::kib(4);
 pub const LONG_COPY: Bytes = Bytes::kib(256);
-/// Of the second node of a graph: more than a launch takes along.
+/// Bytes of the copy in the second node of a graph: more than the launch itself carries.
 pub const SECOND_NODE: Bytes = Bytes::kib(64);
-/// What lies between the calls of a late trip: twice what it takes until a copy's data comes.
+/// Pause between the calls of a late trip: twice as long as a copy takes until its data flows.
 pub const LATE: Duration = Duration::from_micros(4);
-/// A kernel and its elements.
+/// The kernel of short chains, with its number of elements.
 pub const SHORT_KERNEL: (Variant, u64) = (Variant { kernel: Kernel::Scale, extent: 0 }, 32);
 pub const LONG_KERNEL: (Variant, u64) =
     (Variant { kernel: Kernel::Polynomial, extent: 1024 }, 1 << 18);
 
 impl TimedCall {
-    /// What a library is called for to find out how long that takes the host: neither the
-    /// smallest, of which there is nothing to cut into pieces, nor so much that the device is busy
-    /// for long. `None` of calls to the driver.
+    /// The kernel and the number of elements for which a library is called to time the call: not
+    /// the smallest, for which a library has nothing to split, and not so large that the device is
+    /// busy for long. `None` for calls to the driver.
     pub const fn of_library(self) -> Option<(Variant, u64)> {
         let kernel = match self {
             Self::Multiply => Kernel::Matmul,
@@ -56,8 +58,8 @@ impl TimedCall {
     }
 }
 
-/// The calls that are measured among each other, as in a pipeline with a stream for every
-/// engine, and how often a turn has them.
+/// Calls that are timed among each other, and how often each occurs in a turn, in a pipeline with
+/// one stream for each engine.
 pub const IN_TURN: [(TimedCall, usize); 5] = [
     (TimedCall::CopyIn, 1),
     (TimedCall::Launch, 1),
@@ -65,12 +67,13 @@ pub const IN_TURN: [(TimedCall, usize); 5] = [
     (TimedCall::Record, 2),
     (TimedCall::Wait, 2),
 ];
-/// The same of a pipeline that has all of a piece in one stream: nothing waits for an event.
+/// Calls that are timed among each other in a pipeline whose pieces have a stream each, so that
+/// nothing waits for an event.
 pub const IN_ONE_STREAM: [(TimedCall, usize); 3] =
     [(TimedCall::CopyIn, 1), (TimedCall::Launch, 1), (TimedCall::CopyOut, 1)];
-/// Of the copies among them: too large to go along with the commands themselves.
+/// Bytes of the copies among timed calls: too large to be sent along with the commands.
 pub const IN_TURN_COPY: Bytes = Bytes::kib(64);
-/// How many of each are timed together.
+/// Number of turns that are timed together.
 pub const TURNS: u64 = 16;
 /// Elements of the kernel that a trip begins with.
 pub const TRIP_ELEMENTS: u64 = 1 << 16;
@@ -85,25 +88,26 @@ pub const ROWS: [(u64, bool, bool); 5] =
 
 /// The size of copies that an engine takes from several streams in turn.
 pub const ROTATED: Bytes = Bytes::mib(1);
-/// The same in a graph, and the number of branches: enough to keep the engine busy with
-/// copies that are short, so that little is taken from little.
+/// Size of the copies that an engine takes from several branches of a graph in turn, and the number
+/// of branches. Copies are short, so that the pauses between them show, and branches are enough to
+/// keep the engine busy.
 pub const ROTATED_IN_GRAPH: (Bytes, usize) = (LONG_COPY, 4);
 
-/// Copies to the device beside kernels that wait.
+/// How H2D copies beside waiting kernels are measured.
 pub struct Waiting {
-    /// Of each copy.
+    /// Size of each copy.
     pub bytes: Bytes,
-    /// In how many streams they wait, and how many in each.
+    /// Numbers of streams in which kernels wait; `kernels` are the numbers in each.
     pub streams: [usize; 3],
     pub kernels: [u64; 3],
 }
 
-/// From few that find room in the device to more than it reads at a time.
+/// From few waiting streams, whose commands the device keeps, to more than it reads at a time.
 pub const REFETCHED: Waiting =
     Waiting { bytes: Bytes::mib(1), streams: [2, 3, 4], kernels: [1, 4, 16] };
 
 impl Waiting {
-    /// Streams, and kernels in each: none, and all there are.
+    /// Pairs of streams and kernels in each: none at all, then every combination.
     pub fn cases(&self) -> impl Iterator<Item = (usize, u64)> {
         let kernels = self.kernels;
         let some = self.streams.into_iter();
@@ -112,5 +116,5 @@ impl Waiting {
     }
 }
 
-/// Whether copies to the device, and from it, go on while kernels are timed.
+/// Whether H2D copies, and D2H ones, go on while kernels are timed: all four cases.
 pub const MEANWHILE: [[bool; 2]; 4] = [[false, false], [false, true], [true, false], [true, true]];

@@ -1,8 +1,8 @@
-//! The state that a device was in.
+//! The state of a device at one moment.
 
 use serde::{Deserialize, Serialize};
 
-/// What a device said of itself at one moment; what it did not say is left out.
+/// What a device reports about itself at one moment. What it does not report is left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Condition {
@@ -12,20 +12,21 @@ pub struct Condition {
     pub temperature: Option<u32>,
     /// From 0, full speed, to 15, idle: P0 to P15.
     pub power_state: Option<u32>,
-    /// Of the link to the host at this moment; it may sleep at a lower one.
+    /// PCIe generation of the link to the host. An idle link may report a lower one.
     pub pcie_generation: Option<u32>,
     pub pcie_width: Option<u32>,
-    /// What holds the clocks down, such as `software power cap`. Idleness does not.
+    /// Reasons why clocks are held down, such as `software power cap`. Being idle is none.
     #[serde(default)]
     pub throttled: Vec<String>,
 }
 
-/// Clocks go in steps of 15 MHz, and one step moves nothing.
+/// Share of the usual clock. Clocks move in steps of 15 MHz, and one step changes no time
+/// noticeably.
 const USUAL: f64 = 0.02;
 
 impl Condition {
-    /// Why what is measured now is not what is measured as a rule: clocks are held
-    /// down, or are not those of `usual`. `None` if nothing is known against it.
+    /// Why times measured now may differ from the usual ones: clocks are held down, or differ from
+    /// those of `usual`. `None` if nothing is wrong.
     pub fn disturbance(&self, usual: &Self) -> Option<String> {
         let mut reasons = self.throttled.clone();
         if let (Some(now), Some(usual)) = (self.sm_mhz, usual.sm_mhz)

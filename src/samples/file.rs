@@ -1,24 +1,23 @@
 //! Reading and writing samples.
 
-use super::{Condition, Measurement, Provenance, Quantity, Samples, Trial, table};
-use crate::files;
+use super::{Condition, Measurement, Provenance, Quantity, Samples, Trial, plausible, table};
+use crate::files::{self, Place};
 use crate::kernels::Kernel;
-use crate::units::Span;
 use miette::Diagnostic;
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::path::Path;
 
 /// Version of the file format.
-pub const FORMAT: u32 = 6;
-/// Format 3 adds visits that are [`Stop::Shared`](super::Stop::Shared), and 4 what copies both ways
-/// go round; they had no kernels beside them before. Formats 5 and 6 have other twins:
-/// [`is_outdated`].
+pub const FORMAT: u32 = 7;
+/// Format 3 adds visits that are [`Stop::Shared`](super::Stop::Shared). Format 4 says how much
+/// memory copies both ways go round, and has kernels beside them. Formats 5 and 6 time faster CPU
+/// twins: [`is_outdated`]. Format 7 adds the end mark; files of earlier formats were given one.
 const EARLIEST: u32 = 2;
 
-/// Whether it is of a twin that took longer when a file of that format was written: options came
-/// upon subnormal numbers, of which some processors take a hundred cycles for each, and whoever
-/// counted took a branch for each value.
+/// Whether a measurement is of a CPU twin that was slower when files of that format were written.
+/// `black-scholes` met subnormal numbers, which take some processors a hundred cycles each, and
+/// `histogram` branched for each value.
 fn is_outdated(quantity: &Quantity, format: u32) -> bool {
     let Quantity::Twin { variant, .. } = quantity else { return false };
     match variant.kernel {
@@ -32,6 +31,14 @@ fn is_outdated(quantity: &Quantity, format: u32) -> bool {
 struct Header {
     hallway_samples: u32,
     machine: Provenance,
+}
+
+/// The last line of a finished file. Without it, a file that was cut between two lines would be
+/// taken for a smaller calibration.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct End {
+    end_after_lines: usize,
 }
 
 /// What the header of every version has.
@@ -52,9 +59,21 @@ pub enum SamplesError {
     #[error("cannot read {path}: {source}")]
     #[diagnostic(help("give the path of what `hallway calibrate` wrote, or of a table (.csv)"))]
     File { path: String, source: std::io::Error },
-    #[error("{path}:{line}: not a line of samples: {source}")]
+    #[error("{path}:{place}: not a line of samples: {problem}")]
     #[diagnostic(help("put that line right, or calibrate again; a table's name ends in .csv"))]
-    Line { path: String, line: usize, source: serde_json::Error },
+    Line { path: String, place: Place, problem: String },
+    #[error("{path}: {problem}")]
+    #[diagnostic(help(
+        "calibrate again. Of a calibration that was interrupted, hallway keeps a file that is \
+         called `samples.partial.jsonl`, which may end anywhere"
+    ))]
+    End { path: String, problem: String },
+    #[error(
+        "{path}: lines {first} and {again} are the same measurement, and so are {pairs} pairs of \
+         lines: samples given twice seem twice as sure"
+    )]
+    #[diagnostic(help("leave one of each out, and let the last line count the lines before it"))]
+    Twice { path: String, first: usize, again: usize, pairs: usize },
     #[error(
         "{path} has samples of format {found}; this hallway reads formats {EARLIEST} to \
          {FORMAT}"
@@ -72,6 +91,7 @@ pub enum SamplesError {
 /// Writes measurements as they come.
 pub struct Recorder<W: Write> {
     to: W,
+    lines: usize,
 }
 
 impl<W: Write> Recorder<W> {
@@ -80,7 +100,7 @@ impl<W: Write> Recorder<W> {
     /// # Errors
     /// If it cannot be written.
     pub fn new(to: W, samples: &Samples) -> std::io::Result<Self> {
-        let mut recorder = Self { to };
+        let mut recorder = Self { to, lines: 0 };
         recorder.line(&Header { hallway_samples: FORMAT, machine: samples.machine.clone() })?;
         samples.measurements.iter().try_for_each(|measurement| recorder.add(measurement))?;
         samples.trials.iter().try_for_each(|trial| recorder.add_trial(trial))?;
@@ -88,9 +108,17 @@ impl<W: Write> Recorder<W> {
         Ok(recorder)
     }
 
-    /// Goes on with a file.
-    pub const fn after(to: W) -> Self {
-        Self { to }
+    /// Goes on elsewhere: in the file that what was written so far is the beginning of.
+    pub fn onto<V: Write>(self, to: V) -> Recorder<V> {
+        Recorder { to, lines: self.lines }
+    }
+
+    /// Writes the last line, which says that nothing is missing.
+    ///
+    /// # Errors
+    /// If the line cannot be written.
+    pub fn end(mut self) -> std::io::Result<()> {
+        self.line(&End { end_after_lines: self.lines })
     }
 
     /// # Errors
@@ -111,12 +139,12 @@ impl<W: Write> Recorder<W> {
         self.line(&Moment { condition: condition.clone() })
     }
 
-    /// In one piece, and not kept back: whatever ends the program, the lines
-    /// before are there.
+    /// Writes a line at once and whole: whatever ends the program, the lines before are there.
     fn line(&mut self, value: &impl Serialize) -> std::io::Result<()> {
         let mut line = serde_json::to_vec(value)?;
         line.push(b'\n');
         self.to.write_all(&line)?;
+        self.lines += 1;
         self.to.flush()
     }
 }
@@ -125,73 +153,130 @@ impl<W: Write> Recorder<W> {
 const LARGEST: u64 = 256 << 20;
 
 impl Samples {
-    /// Reads what a calibration wrote, or a table if the file's name ends in
-    /// `.csv`. A last line that was never finished is what an interrupted
-    /// calibration leaves: it is passed over.
+    /// Reads what a calibration wrote, or a table if the file's name ends in `.csv`.
+    ///
+    /// A finished file has an end mark, and is refused without it. A file that is still called as
+    /// one that grows, such as `samples.partial.jsonl`, may end anywhere: a last line that was not
+    /// finished is passed over, and [`Samples::is_unfinished`] says so.
     ///
     /// # Errors
-    /// If the file cannot be read or a line of it is not what it should be.
+    /// If the file cannot be read, ends early, has a line that is not what it should be, or has
+    /// measurements twice.
     pub fn load(path: &Path) -> Result<Self, SamplesError> {
         let name = path.display().to_string();
         let file = |source| SamplesError::File { path: name.clone(), source };
         let text = files::read(path, LARGEST).map_err(file)?;
-        // As spreadsheets begin a file.
+        // Spreadsheets begin a file with a byte-order mark.
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv")) {
             return table::read(&name, text);
         }
-        let bad = |line, source| SamplesError::Line { path: name.clone(), line, source };
-        let mut lines = text.split_inclusive('\n').enumerate();
-        let Some((_, first)) = lines.next() else {
+        let Some(first) = text.split_inclusive('\n').next() else {
             return Err(SamplesError::Empty { path: name });
         };
-        let version: Versioned = serde_json::from_str(first).map_err(|source| bad(1, source))?;
+        let bad = |fault: Fault| fault.in_line(&name, 1, first);
+        let version: Versioned = serde_json::from_str(first).map_err(|e| bad(e.into()))?;
         if !(EARLIEST..=FORMAT).contains(&version.hallway_samples) {
             return Err(SamplesError::Format { path: name, found: version.hallway_samples });
         }
-        let header: Header = serde_json::from_str(first).map_err(|source| bad(1, source))?;
-        let mut samples = Self::none(header.machine);
-        for (index, line) in lines {
-            let Err(source) = samples.take_in(line) else { continue };
-            if line.ends_with('\n') {
-                return Err(bad(index + 1, source));
-            }
+        let header: Header = serde_json::from_str(first).map_err(|e| bad(e.into()))?;
+        if let Some((_, problem)) = header.machine.problem() {
+            return Err(bad(Fault::Content(problem)));
         }
+        let mut samples = Self::none(header.machine);
+        samples.take_lines(&name, text, files::is_partial(path))?;
         let before = samples.measurements.len();
         samples.measurements.retain(|one| !is_outdated(&one.quantity, version.hallway_samples));
         samples.outdated = before - samples.measurements.len();
         Ok(samples)
     }
 
+    /// Takes in all lines but the first, and looks whether they are all there and there once.
+    fn take_lines(&mut self, name: &str, text: &str, may_be_cut: bool) -> Result<(), SamplesError> {
+        let wrong = |problem| SamplesError::End { path: name.to_owned(), problem };
+        let mut lines = text.split_inclusive('\n').enumerate().skip(1);
+        let mut places = Vec::new();
+        let end = loop {
+            let Some((before, line)) = lines.next() else { break None };
+            if let Ok(End { end_after_lines }) = serde_json::from_str(line) {
+                break Some((before, end_after_lines));
+            }
+            let measured = self.measurements.len();
+            match self.take_in(line) {
+                Ok(()) if self.measurements.len() > measured => places.push(before + 1),
+                Ok(()) => {}
+                // Its end is missing: so is that of the file.
+                Err(_) if !line.ends_with('\n') => break None,
+                Err(fault) => return Err(fault.in_line(name, before + 1, line)),
+            }
+        };
+        match end {
+            None if may_be_cut => self.is_unfinished = true,
+            None => return Err(wrong(files::ends_early("{\"end_after_lines\":..}"))),
+            Some((before, said)) if before != said => {
+                return Err(wrong(format!(
+                    "{said} lines should stand before its end, and there are {before}: part of the \
+                     file is missing or there twice"
+                )));
+            }
+            Some(_) if lines.next().is_some() => {
+                return Err(wrong("it goes on behind its end".to_owned()));
+            }
+            Some(_) => {}
+        }
+        match plausible::twice(&self.measurements) {
+            Some((first, again, pairs)) => Err(SamplesError::Twice {
+                path: name.to_owned(),
+                first: places[first],
+                again: places[again],
+                pairs,
+            }),
+            None => Ok(()),
+        }
+    }
+
     /// Takes in what a line has: a measurement, unless it has a key that only others have.
-    fn take_in(&mut self, line: &str) -> Result<(), serde_json::Error> {
+    fn take_in(&mut self, line: &str) -> Result<(), Fault> {
         if line.contains("\"scenario\"") {
             let trial: Trial = serde_json::from_str(line)?;
-            let is_run = !trial.passes.is_empty() && trial.passes.iter().all(is_time);
-            self.trials.push(is_run.then_some(trial).ok_or_else(|| wrong("`passes`"))?);
+            plausible::trial(&trial)?;
+            self.trials.push(trial);
         } else if line.contains("\"condition\"") {
             let Moment { condition } = serde_json::from_str(line)?;
             self.conditions.push(condition);
         } else {
             let one: Measurement = serde_json::from_str(line)?;
-            // What takes less than the clock can tell takes no time.
-            let are_times = one.times.iter().all(|time| is_time(time) || *time == Span::ZERO);
-            if one.count == 0 || !are_times {
-                return Err(wrong("`count` and `times`"));
-            }
+            plausible::measurement(&one)?;
             self.measurements.push(one);
         }
         Ok(())
     }
 }
 
-/// Of anything that a calibration waits for: less than a quarter of an hour.
-fn is_time(time: &Span) -> bool {
-    (1..1_000_000_000_000).contains(&time.nanos())
+/// What is wrong with a line.
+enum Fault {
+    Json(serde_json::Error),
+    Content(String),
 }
 
-fn wrong(what: &str) -> serde_json::Error {
-    serde::de::Error::custom(format!(
-        "{what} should be numbers above 0, times of less than 10^12 ns"
-    ))
+impl From<serde_json::Error> for Fault {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Json(error)
+    }
+}
+
+impl From<String> for Fault {
+    fn from(problem: String) -> Self {
+        Self::Content(problem)
+    }
+}
+
+impl Fault {
+    fn in_line(self, path: &str, line: usize, text: &str) -> SamplesError {
+        let (column, problem) = match self {
+            Self::Json(error) => (Place::of_json(text, &error).column, files::json_problem(&error)),
+            Self::Content(problem) => (1, problem),
+        };
+        SamplesError::Line { path: path.to_owned(), place: Place { line, column }, problem }
+    }
 }

@@ -2,14 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What others had to do with a kernel's data just before.
+/// What other threads did with a kernel's data just before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Handing {
     Nothing,
-    /// They wrote what it reads.
+    /// Other threads wrote what the kernel reads.
     Read,
-    /// They read what it writes.
+    /// Other threads read what the kernel writes.
     Written,
 }
 
@@ -17,24 +17,24 @@ pub enum Handing {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Taker {
-    /// One thread, after all.
+    /// One thread, on data that all threads used.
     One,
-    /// All threads, after one.
+    /// All threads, on data that one thread used.
     Team,
-    /// All threads, each on its share, after a kernel in which those that were through early
-    /// helped others with theirs.
+    /// All threads, each on its share, after a kernel in which threads that finished early helped
+    /// others with their shares.
     TeamBehindHelpers,
 }
 
 impl Taker {
     pub const ALL: [Self; 3] = [Self::One, Self::Team, Self::TeamBehindHelpers];
 
-    /// Elements that change hands with a team of so many threads: enough to tell the time, and
-    /// little enough for one core, or for all that have a share, to keep.
+    /// Number of elements for a team of this size: enough to be timed, and few enough to stay in
+    /// the caches of the cores that work on them.
     pub const fn elements(self, threads: usize) -> u64 {
         match self {
             Self::One | Self::Team => 1 << 15,
-            // Of so many, even two threads have a share each.
+            // Large enough for two threads to have a share each.
             Self::TeamBehindHelpers if threads < 8 => 1 << 17,
             Self::TeamBehindHelpers => (threads as u64) << 14,
         }

@@ -1,15 +1,17 @@
-//! Raw measurements: what was timed, how often, and every figure that came out.
+//! Raw measurements: what was timed, how often, and every time that was taken.
 //!
-//! Invariant: nothing here is fitted, smoothed or left out. A file is one line
-//! of provenance and then one line of JSON per measurement, written as they
-//! are taken, so that an interrupted calibration keeps what it has; or a table
-//! that somebody else's measurements were written into.
+//! Invariant: nothing here is fitted, smoothed or left out. A calibration writes one line of JSON
+//! about the machine, one line for each measurement as it is taken, and an end mark. So an
+//! interrupted calibration keeps what it has. A table (`.csv`) holds times that were measured
+//! elsewhere.
 
 mod agreed;
+mod calls;
 mod condition;
 mod file;
 mod handing;
 mod paths;
+mod plausible;
 mod provenance;
 mod table;
 mod timing;
@@ -23,6 +25,7 @@ pub use agreed::{
     ROTATED_IN_GRAPH, ROWS, SECOND_NODE, SHARED_FOOTPRINT, SHORT_COPY, SHORT_KERNEL, TRIP_ELEMENTS,
     TURNS, WRITTEN_KEPT, WRITTEN_THROUGH,
 };
+pub use calls::{GraphCall, MemoryWork, TimedCall};
 pub use condition::Condition;
 pub use file::{FORMAT, Recorder, SamplesError};
 pub use handing::{Handing, Taker};
@@ -41,141 +44,74 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Link {
-    /// A copy from pinned memory of [`SHORT_COPY`], or [`LONG_COPY`] if long.
+    /// An H2D copy of pinned memory: [`SHORT_COPY`] bytes, or [`LONG_COPY`] in a long chain.
     CopyIn,
-    /// A copy to pinned memory, likewise.
+    /// A D2H copy into pinned memory: [`SHORT_COPY`] bytes, or [`LONG_COPY`] in a long chain.
     CopyOut,
-    /// A kernel: [`SHORT_KERNEL`], or [`LONG_KERNEL`] if long.
+    /// A kernel: [`SHORT_KERNEL`], or [`LONG_KERNEL`] in a long chain.
     Kernel,
     /// A copy from the first GPU to the second, of as many bytes as the others.
     PeerCopy,
 }
 
 impl Link {
-    /// What there is with one device, and what cycles go through.
+    /// The operations that a single device has.
     pub const OF_ONE_DEVICE: [Self; 3] = [Self::CopyIn, Self::CopyOut, Self::Kernel];
     pub const ALL: [Self; 4] = [Self::CopyIn, Self::CopyOut, Self::Kernel, Self::PeerCopy];
 }
 
-/// A host API call whose duration is measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TimedCall {
-    Launch,
-    /// A launch by cuBLAS, and one by cuFFT.
-    Multiply,
-    Transform,
-    CopyIn,
-    CopyOut,
-    Clear,
-    /// A launch and a record of an event behind it.
-    LaunchAndRecord,
-    /// A wait for an event that has not happened, and a launch behind it.
-    WaitAndLaunch,
-    Record,
-    Wait,
-    Synchronize,
-    PeerCopy,
-    /// Making another GPU's context the current one.
-    UseDevice,
-}
-
-/// What the host does about a graph.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum GraphCall {
-    /// From the beginning of a capture to its end, with the calls captured.
-    Capture,
-    /// Making a captured graph ready to be launched.
-    Instantiate,
-    Launch,
-}
-
-impl GraphCall {
-    pub const ALL: [Self; 3] = [Self::Capture, Self::Instantiate, Self::Launch];
-}
-
-/// A kind of memory management.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum MemoryWork {
-    DeviceAllocate,
-    PinnedAllocate,
-    /// Page-locking memory that was touched before.
-    Register,
-    /// One thread writing to pages never touched.
-    FirstTouch,
-    /// One thread writing to pages that are there.
-    SecondTouch,
-    FirstTouchTeam,
-    SecondTouchTeam,
-    Renew,
-    DeviceFree,
-    PinnedFree,
-    /// Giving up page-locks of memory that was registered.
-    Unregister,
-    /// One thread adding up write-combined memory.
-    CombinedRead,
-    /// One thread filling it.
-    CombinedWrite,
-    CombinedReadTeam,
-    CombinedWriteTeam,
-}
-
-/// What was measured. Times are of `count` repetitions of it.
+/// What was measured. The times of a [`Measurement`] are of `count` repetitions of it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "what")]
 pub enum Quantity {
-    /// Host time of calls issued one after the other to a stream that is held.
+    /// Host time of calls made back to back to a stream that is held, so that nothing runs
+    /// meanwhile.
     Call {
         call: TimedCall,
     },
-    /// Host time from issuing operations to an idle device, each depending on
-    /// the one before, to the return of a synchronisation; `across`: each in
-    /// another stream than the one before; `long`: so long that the next one
-    /// is there and waits when one ends.
+    /// Host time from issuing dependent operations to an idle device until a synchronisation
+    /// returns. `across`: each is in another stream than the one before. `long`: each lasts until
+    /// the next one has arrived and waits.
     RoundTrip {
         links: Vec<Link>,
         across: bool,
         long: bool,
     },
-    /// Device time of a chain of short operations, queued up in advance, each
-    /// depending on the one before; `across`: each in another stream than the
-    /// one before.
+    /// Device time of a chain of short dependent operations that were all queued in advance.
+    /// `across`: each is in another stream than the one before.
     Chain {
         links: Vec<Link>,
         across: bool,
     },
-    /// Host time of a call about a graph of so many nodes, each depending on the
-    /// one before: short operations that go through the first of [`CYCLES`]. All three
-    /// are measured at once, the launch into an idle stream and behind others of the graph.
+    /// Host time of a call on a graph of dependent short operations, which repeat the first of
+    /// [`CYCLES`]. The three calls are measured together; launches go into an idle stream and
+    /// behind other launches of the graph.
     GraphCall {
         call: GraphCall,
         nodes: u64,
     },
-    /// As [`Quantity::Chain`], of operations that are the nodes of one graph.
+    /// Like [`Quantity::Chain`], with the operations as nodes of one graph.
     GraphChain {
         links: Vec<Link>,
     },
-    /// Device time of rows of so many long kernels, all in one branch of a graph; `waits`: each
-    /// row for a short copy to the device, which is in a second branch; `awaited`: by a short
-    /// copy from the device in a third.
+    /// Device time of rows of `kernels` long kernels in one branch of a graph. `waits`: each row
+    /// waits for a short H2D copy in a second branch. `awaited`: a short D2H copy in a third branch
+    /// waits for each row.
     GraphRows {
         kernels: u64,
         waits: bool,
         awaited: bool,
     },
-    /// Device time from the end of an operation to the start of one that depends
-    /// on it and waits, above what the operations themselves take; `across`: in
-    /// another stream. Only tables have it: hallway measures the whole way.
+    /// Device time from the end of an operation to the start of a dependent one that is already
+    /// waiting. `across`: that one is in another stream. Only tables have this; hallway measures
+    /// whole chains.
     HandOver {
         from: Link,
         to: Link,
         across: bool,
     },
-    /// Device time of copies that a copy engine takes from `streams` streams in
-    /// turn, or from as many branches of a graph, because in each a kernel lies between
-    /// one and the next.
+    /// Device time of copies that a copy engine takes in turn from `streams` streams, or from as
+    /// many branches of a graph: in each, a kernel separates one copy from the next.
     Rotation {
         direction: Direction,
         bytes: Bytes,
@@ -183,78 +119,77 @@ pub enum Quantity {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         in_graph: bool,
     },
-    /// Device time of small kernels, one after the other in a stream, while
-    /// `others` streams each hold a kernel that waits for an event; `copies`:
-    /// whether large copies to the device, and from it, go on meanwhile.
+    /// Device time of small kernels back to back in a stream, while each of `others` streams holds
+    /// a kernel that waits for an event. `copies`: whether large H2D copies, and D2H ones, go on
+    /// meanwhile.
     Polled {
         others: usize,
         copies: [bool; 2],
     },
-    /// Device time of pinned copies to the device, one after the other, while `streams`
-    /// streams each hold so many kernels that wait for the last of them, a small copy from
-    /// the device behind each.
+    /// Device time of pinned H2D copies back to back, while each of `streams` streams holds
+    /// `kernels` kernels that wait for the last of the copies, each with a small D2H copy behind
+    /// it.
     Refetched {
         bytes: Bytes,
         streams: usize,
         kernels: u64,
     },
-    /// Device time of pinned copies, one after the other.
+    /// Device time of pinned copies back to back.
     Copy {
         direction: Direction,
         bytes: Bytes,
         registered: bool,
     },
-    /// The same with a small kernel in another stream that waits for each, or with none. Both
-    /// are measured at once.
+    /// Device time of pinned copies back to back, with a small kernel in another stream that waits
+    /// for each copy (`kernels`), or without. The two are measured together.
     CopyBesideKernels {
         direction: Direction,
         bytes: Bytes,
         kernels: bool,
     },
-    /// Device time of the copies of one direction while as many go the other
-    /// way, and kernels are at work: both are measured at once, so their samples belong together.
-    /// Each way goes round host memory of `footprint` bytes.
+    /// Device time of the copies of one direction while as many go the other way and kernels run.
+    /// Both directions are measured together, sample by sample. Each uses `footprint` bytes of host
+    /// memory in turn.
     Shared {
         direction: Direction,
         bytes: Bytes,
         #[serde(default = "agreed::written_through")]
         footprint: Bytes,
     },
-    /// Host time of a copy of pageable memory until the call returns, or
-    /// (`complete`) until the copy is done; copies go round host memory of
-    /// `footprint` bytes.
+    /// Host time of a pageable copy until the call returns or, with `complete`, until the copy is
+    /// done. Copies use `footprint` bytes of host memory in turn.
     Staged {
         direction: Direction,
         bytes: Bytes,
         footprint: Bytes,
         complete: bool,
     },
-    /// Device time of a kernel, one after the other.
+    /// Device time of a kernel launched back to back on the same data.
     Kernel {
         variant: Variant,
         elements: u64,
     },
-    /// The same where each launch is on data of its own, and the first to read what copies to
-    /// the device have brought.
+    /// Device time of a kernel launched back to back, each launch on data of its own that an H2D
+    /// copy has brought and nothing has read yet.
     JustCopied {
         variant: Variant,
         elements: u64,
     },
-    /// The same where each launch is on data of its own, which was used before other kernels went
-    /// round the rest of `footprint` bytes of the device's memory.
+    /// Device time of a kernel launched back to back, each launch on data of its own that was last
+    /// used before other kernels used the rest of `footprint` bytes of device memory.
     KernelAround {
         variant: Variant,
         elements: u64,
         footprint: Bytes,
     },
-    /// Host time of a kernel's CPU twin; runs go round memory of `footprint` bytes.
+    /// Host time of a kernel's CPU twin. Runs use `footprint` bytes of memory in turn.
     Twin {
         variant: Variant,
         elements: u64,
         footprint: Bytes,
     },
-    /// Host time of a kernel on so many elements in which others had a part just before.
-    /// All are measured at once.
+    /// Host time of a CPU twin whose data was last touched by other threads. Every `taker` and
+    /// `part` is measured together.
     Handed {
         taker: Taker,
         part: Handing,
@@ -264,25 +199,26 @@ pub enum Quantity {
         work: MemoryWork,
         bytes: Bytes,
     },
-    /// Host time of calls among others as a plan makes them, in several streams of a
-    /// device that works on them meanwhile: all of a piece in the same one, or copies and
-    /// kernels in streams of their own that wait for each other. Without a call, of a whole
-    /// turn of them with no clock in between, or not measured where each call's time comes
-    /// without that of its clock. All are measured at once.
+    /// Host time of calls among others, as a plan makes them, while the device works on what they
+    /// issue. `one_stream`: each piece has all of its operations in one stream; otherwise copies
+    /// and kernels have streams of their own that wait for each other. Without a `call`, the time
+    /// of a whole turn of calls with no clock between them; it is left out where reading the clock
+    /// is already subtracted from each call. All calls are measured together.
     CallInTurn {
         call: Option<TimedCall>,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         one_stream: bool,
     },
-    /// Host time of launches while a long copy to the device is under way, or one from it, or
-    /// none. All are measured at once.
+    /// Host time of launches while a long copy of a direction is under way, or none. All cases are
+    /// measured together.
     LaunchBeside {
         copy: Option<Direction>,
     },
-    /// Host time of a part of a trip: issuing an operation to an idle device, and a
-    /// short one behind it in its stream if there is a `next`, and synchronising. All
-    /// parts are measured at once. `size`: bytes of a copy, or the degree of a
-    /// polynomial over [`TRIP_ELEMENTS`]. Nodes of a graph have one call, its launch.
+    /// Host time of a part of a trip: an operation is issued to an idle device, a short one behind
+    /// it in its stream if there is a `next`, and then the host synchronises. All parts are
+    /// measured together. `size`: bytes of a copy, or the degree of a polynomial over
+    /// [`TRIP_ELEMENTS`]. `in_graph`: the operations are nodes, and the launch of the graph is the
+    /// only call.
     Trip {
         first: Link,
         size: u64,
@@ -291,42 +227,41 @@ pub enum Quantity {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         in_graph: bool,
     },
-    /// The same of a trip whose second call comes [`LATE`] after the first has returned: its
-    /// operation reaches the device when the first is well under way. What lies between the calls
-    /// is in the time of the second.
+    /// Like [`Quantity::Trip`], with the second call made [`LATE`] after the first has returned, so
+    /// that the first operation is well under way. The pause is part of the time of the second
+    /// call.
     LateTrip {
         first: Link,
         size: u64,
         next: Link,
         part: TripPart,
     },
-    /// Host time of calls that are made one by one on an idle device: the end of
-    /// what each began is waited for, untimed.
+    /// Host time of calls made one at a time on an idle device. The wait for what each call started
+    /// is not timed.
     IdleCall {
         call: TimedCall,
     },
-    /// Device time of moving so many bytes, one after the other; of managed memory
-    /// that moves, host time from the call to the return of a synchronisation.
-    /// Where a kernel reads and writes, as many bytes go each way.
+    /// Device time of moving `bytes` back to back. For managed memory that moves, host time from
+    /// the call until a synchronisation returns. Where a kernel reads and writes, as many bytes go
+    /// each way.
     Transfer {
         path: TransferPath,
         bytes: Bytes,
     },
-    /// Device time of pinned copies beside a load, and the time of the load, both
-    /// begun at once: they are measured together, so their samples belong together.
+    /// Device time of pinned copies beside a load, or the time of that load. Both start together
+    /// and are measured together, sample by sample.
     Beside {
         direction: Direction,
         bytes: Bytes,
         load: Load,
         of: Side,
     },
-    /// Host time of making something.
+    /// Host time of creating something that a plan needs.
     Setup {
         step: SetupStep,
     },
-    /// Device time of copies from GPU to GPU, one after the other; `direct`: they
-    /// reach each other's memory; `both`: while as many go the other way, which is
-    /// measured at once.
+    /// Device time of copies from GPU to GPU back to back. `direct`: the GPUs reach each other's
+    /// memory. `both`: as many copies go the other way, and both ways are measured together.
     PeerCopy {
         from: DeviceId,
         to: DeviceId,
@@ -334,22 +269,21 @@ pub enum Quantity {
         direct: bool,
         both: bool,
     },
-    /// Device time of as many pinned copies on each of so many GPUs at once, until
-    /// those of the slowest are through; `both`: while as many go the other way on
-    /// each, which is measured at once.
+    /// Device time of pinned copies on each of `devices` GPUs at once, until the slowest GPU is
+    /// done. `both`: as many copies go the other way on each, and both ways are measured together.
     Concurrent {
         direction: Direction,
         bytes: Bytes,
         devices: usize,
         both: bool,
     },
-    /// Host time from issuing a long kernel to one GPU and another that depends on it
-    /// to a second, to the return of a synchronisation. Not `whole`: what waiting for
-    /// another GPU's event takes longer than for one of the same, which only tables have.
+    /// Host time from issuing a long kernel to one GPU, and one that depends on it to a second GPU,
+    /// until a synchronisation returns. Not `whole`: only how much longer waiting for another GPU's
+    /// event takes than for an event of the same GPU, which only tables have.
     Crossing {
         whole: bool,
     },
-    /// The same on one of several GPUs, to compare them.
+    /// Another quantity, measured on one of several GPUs to compare them.
     On {
         device: DeviceId,
         of: Box<Quantity>,
@@ -362,15 +296,15 @@ pub enum Quantity {
 pub enum Stop {
     /// The confidence interval of the median is narrow enough.
     Settled,
-    /// It is not, but the scatter has stayed what it is for a while: that many more
-    /// samples as would be taken do not narrow it enough.
+    /// The confidence interval is wider, but the scatter has settled, and as many samples as may
+    /// still be taken would not narrow it enough.
     Stable,
-    /// The time or the number of samples ran out first.
+    /// The limit of time or of samples was reached first.
     Capped,
-    /// So did the time, and something else used the core during most of the samples: these are
-    /// all of them.
+    /// The limit of time was reached, and something else used the core during most samples. All of
+    /// them are kept.
     Shared,
-    /// A table does not say.
+    /// Unknown: the times come from a table.
     Elsewhere,
 }
 
@@ -383,23 +317,23 @@ pub struct Measurement {
     /// The time of each sample, in the order in which they were taken.
     pub times: Vec<Span>,
     pub stop: Stop,
-    /// The time of each sample during which something else used the core of the thread
-    /// that was timed, if enough others could be had.
+    /// Times of samples during which something else used the core of the timed thread. They are
+    /// kept apart if there are enough undisturbed ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<Span>,
-    /// Why the machine was not as usual when they were taken, if it was not.
+    /// Why the machine was not in its usual state, if it was not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disturbed: Option<String>,
 }
 
 impl Measurement {
-    /// One that nothing disturbed.
+    /// A measurement that nothing disturbed.
     pub const fn new(quantity: Quantity, count: u64, times: Vec<Span>, stop: Stop) -> Self {
         Self { quantity, count, times, stop, beside: Vec::new(), disturbed: None }
     }
 }
 
-/// A calibration's measurements with where they come from.
+/// A calibration's measurements and the machine that they are of.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Samples {
     pub machine: Provenance,
@@ -407,14 +341,18 @@ pub struct Samples {
     pub trials: Vec<Trial>,
     /// The device's state at the beginning and the end of every sitting.
     pub conditions: Vec<Condition>,
-    /// Measurements that an earlier hallway took of what is another by now: they are left out.
+    /// How many measurements were left out because hallway's own code that they timed is another
+    /// by now.
     pub outdated: usize,
+    /// Whether the calibration was interrupted: what it had not reached is missing.
+    pub is_unfinished: bool,
 }
 
 impl Samples {
-    /// None yet, of this machine.
+    /// Samples of a machine that has not been measured yet.
     pub fn none(machine: Provenance) -> Self {
         let (measurements, trials, conditions) = (Vec::new(), Vec::new(), Vec::new());
-        Self { machine, measurements, trials, conditions, outdated: 0 }
+        let is_unfinished = false;
+        Self { machine, measurements, trials, conditions, outdated: 0, is_unfinished }
     }
 }

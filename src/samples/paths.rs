@@ -13,15 +13,14 @@ pub enum TransferPath {
     WriteCombined,
     /// A copy from device memory to device memory (D2D).
     OnDevice,
-    /// A kernel reads pinned host memory across the link (zero-copy), writes to it,
-    /// or reads some and writes other.
+    /// A kernel reads pinned host memory across the link (zero-copy). `MappedWrite` writes to it,
+    /// and `MappedBoth` reads some and writes other.
     MappedRead,
     MappedWrite,
     MappedBoth,
-    /// A kernel reads managed memory that was on the host, and its pages follow one
-    /// fault after the other.
+    /// A kernel reads managed memory that was on the host: pages move fault by fault.
     ManagedFault,
-    /// Managed memory that is asked for in advance, to the device and back.
+    /// Managed memory that is prefetched to the device; `ManagedPrefetchOut` is back to the host.
     ManagedPrefetchIn,
     ManagedPrefetchOut,
     /// A kernel reads managed memory that is on the device.
@@ -71,7 +70,7 @@ impl TransferPath {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Load {
-    /// [`STREAMING_KERNEL`]s, one after the other.
+    /// [`STREAMING_KERNEL`]s back to back.
     Kernel,
     /// [`STREAMING_TWIN`]s on all threads, over memory that no cache holds.
     Cpu,
@@ -85,16 +84,16 @@ pub enum Side {
     Load,
 }
 
-/// A kernel that device memory bounds, and its elements.
+/// A kernel that is bound by device memory, with its number of elements.
 pub const STREAMING_KERNEL: (Variant, u64) =
     (Variant { kernel: Kernel::Scale, extent: 0 }, 1 << 24);
-/// A twin that host memory bounds.
+/// A CPU twin that is bound by host memory, with its number of elements.
 pub const STREAMING_TWIN: (Variant, u64) = (Variant { kernel: Kernel::Scale, extent: 0 }, 1 << 24);
 
 impl Load {
     pub const ALL: [Self; 2] = [Self::Kernel, Self::Cpu];
 
-    /// The size of the copies that go on beside it: they take about as long.
+    /// The size of the copies beside this load: they take about as long.
     pub const fn copy(self) -> Bytes {
         match self {
             Self::Kernel => Bytes::mib(4),
@@ -115,12 +114,11 @@ impl Load {
 #[serde(rename_all = "kebab-case")]
 pub enum SetupStep {
     Stream,
-    /// An event that only orders.
+    /// An event that orders streams and takes no time stamp.
     Event,
-    /// A context beside the one that is in use.
+    /// A context, while another one is in use.
     Context,
-    /// Loading the kernel library as NVRTC left it, which the driver has seen before:
-    /// what it makes of it is in its cache.
+    /// Loading the kernel library that NVRTC compiled and that the driver has in its cache.
     Module,
 }
 

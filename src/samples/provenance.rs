@@ -1,21 +1,30 @@
 //! The machine under a calibration, and how much of it was measured.
 
+use crate::files::{code_point, unprintable};
 use crate::plan::Capacities;
+use crate::scenario::Limits;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
+
+/// More than any machine has, by far: a larger number is a slip, and would be computed with.
+const MOST_MULTIPROCESSORS: u64 = 10_000;
+const MOST_COPY_ENGINES: u64 = 1_000;
+pub(super) const MOST_GPUS: u64 = 1_000;
+/// Bytes or elements of anything.
+pub(super) const MOST_BYTES: u64 = 1 << 50;
 
 /// Where and when the samples behind a profile were taken.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Provenance {
     pub gpu: String,
-    /// What tells this GPU from others like it, where NVML does.
+    /// The unique id of the GPU, where NVML tells it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpu_uuid: Option<String>,
     pub compute_capability: String,
     pub multiprocessors: u32,
     pub device_memory_bytes: Bytes,
-    /// All memory of the host; older files do not say.
+    /// All memory of the host. Files of early versions do not have it.
     #[serde(default)]
     pub host_memory_bytes: Option<Bytes>,
     pub copy_engines: u32,
@@ -28,51 +37,95 @@ pub struct Provenance {
     /// Seconds since 1970 at the start of the calibration.
     pub unix_time: u64,
     pub hallway_version: String,
-    /// The order in which quantities were measured was drawn with this seed.
+    /// Seed of the order in which quantities were measured.
     pub seed: u64,
-    /// Older files do not say: theirs were full.
+    /// Files of early versions do not have it: those calibrations were full.
     #[serde(default)]
     pub extent: Extent,
-    /// Up to how much managed memory was measured; 0 if none was.
+    /// The most managed memory that was measured; 0 if none was.
     #[serde(default)]
     pub managed_bytes: Bytes,
-    /// Version of NVML, or that it was not found. Older files do not say.
+    /// Version of NVML, or a note that it was not found. Files of early versions do not have it.
     #[serde(default)]
     pub nvml: Option<String>,
-    /// The CPUs and the NUMA nodes of the host that are next to the GPU, such as
-    /// `0-15`, where NVML tells.
+    /// CPUs of the host that are next to the GPU, such as `0-15`, where NVML tells.
     #[serde(default)]
     pub gpu_cpus: Option<String>,
     #[serde(default)]
     pub gpu_numa_nodes: Option<String>,
-    /// GPUs that were measured together, of which this is the first.
+    /// Number of GPUs that were measured together; `gpu` is the first.
     #[serde(default = "one")]
     pub devices: usize,
-    /// Whether the first and each of the others reach each other's memory.
+    /// Whether the first GPU and each of the others reach each other's memory.
     #[serde(default)]
     pub peer_access: bool,
 }
 
-/// As many as older files have.
+/// The number of GPUs in files of early versions.
 const fn one() -> usize {
     1
 }
 
 impl Provenance {
-    /// What stands in place of a word that a table leaves out.
+    /// Stands in for a word that a table leaves out.
     pub const NOT_SAID: &str = "not said";
-    /// What stands in place of one that the system keeps to itself.
+    /// Stands in for a word that the system does not show.
     pub const NOT_SHOWN: &str = "not shown by the system";
 
-    /// The most that plans may take of its memories.
+    /// How much of each memory plans may use.
     pub const fn capacities(&self) -> Capacities {
         let host = self.host_memory_bytes;
         Capacities { device: Some(self.device_memory_bytes), pinned: host, host }
     }
 
-    /// What differs from another sitting on what should be the same machine, in
-    /// words. The time does of course, the link's speed goes by its load, and what there
-    /// is of the host's memory by limits. What one of both does not say is no difference.
+    /// What no machine has: the key, and what is wrong with it in words.
+    pub fn problem(&self) -> Option<(&'static str, String)> {
+        // A table may leave these out.
+        let least = if self.extent == Extent::Elsewhere { 0 } else { 1 };
+        let memory = self.device_memory_bytes.get();
+        let counts = [
+            ("multiprocessors", u64::from(self.multiprocessors), 1..=MOST_MULTIPROCESSORS),
+            ("copy_engines", u64::from(self.copy_engines), least..=MOST_COPY_ENGINES),
+            ("cpu_threads", self.cpu_threads as u64, least..=Limits::MOST_CPU_THREADS),
+            ("numa_nodes", self.numa_nodes as u64, 0..=Limits::MOST_CPU_THREADS),
+            ("devices", self.devices as u64, 1..=MOST_GPUS),
+            ("device_memory_bytes", memory, 1..=MOST_BYTES),
+            ("managed_bytes", self.managed_bytes.get(), 0..=MOST_BYTES),
+            ("host_memory_bytes", self.host_memory_bytes.map_or(1, Bytes::get), 1..=MOST_BYTES),
+        ];
+        let wrong = counts.into_iter().find(|(_, count, range)| !range.contains(count));
+        let wrong = wrong.map(|(key, count, range)| {
+            let (least, most) = range.into_inner();
+            (key, format!("`{key}` is {count}, and must be {least} to {most}"))
+        });
+        wrong.or_else(|| self.unprintable())
+    }
+
+    /// A word with a character that cannot be printed: words stand in pictures, which are no XML
+    /// with such a character in them, and on terminals, which obey some of them.
+    fn unprintable(&self) -> Option<(&'static str, String)> {
+        let words = [
+            ("gpu", Some(&self.gpu)),
+            ("gpu_uuid", self.gpu_uuid.as_ref()),
+            ("compute_capability", Some(&self.compute_capability)),
+            ("link", Some(&self.link)),
+            ("driver", Some(&self.driver)),
+            ("cuda", Some(&self.cuda)),
+            ("cpu", Some(&self.cpu)),
+            ("hallway_version", Some(&self.hallway_version)),
+            ("nvml", self.nvml.as_ref()),
+            ("gpu_cpus", self.gpu_cpus.as_ref()),
+            ("gpu_numa_nodes", self.gpu_numa_nodes.as_ref()),
+        ];
+        words.into_iter().find_map(|(key, word)| {
+            let code = code_point(unprintable(word?)?);
+            Some((key, format!("`{key}` has the character {code}, which cannot be printed")))
+        })
+    }
+
+    /// What differs from another sitting on what should be the same machine, in words. The time,
+    /// the link's speed (which depends on its load) and the host's memory (which depends on limits)
+    /// may differ. Something that only one of the two has is no difference.
     pub fn differences(&self, here: &Self) -> Vec<String> {
         let alike = Self {
             unix_time: here.unix_time,
@@ -102,6 +155,6 @@ pub enum Extent {
     Full,
     /// Fewer sizes, and what belongs to the CPU only once.
     Quick,
-    /// Whatever a table has that was not measured by hallway.
+    /// Whatever a table has: hallway did not measure it.
     Elsewhere,
 }

@@ -18,10 +18,10 @@ use crate::plan::Direction;
 use crate::units::{Bytes, Span};
 use std::collections::BTreeMap;
 
-/// Of anything, more than any memory holds.
+/// Bytes or elements: more than any memory holds.
 const LARGEST: u64 = 1 << 50;
 
-/// The columns of which a row fills in one, and what may go with it.
+/// The columns of which a row fills in exactly one, each with the columns that may go with it.
 const SORTS: [(&str, &[&str]); 4] = [
     ("path", &["memory", "bytes", "until", "footprint", "concurrent", "gpu", "gpus", "from", "to"]),
     (
@@ -50,7 +50,7 @@ fn known_columns() -> Vec<&'static str> {
     };
     let mut names = Vec::new();
     for name in SORTS.into_iter().flat_map(of_sort).chain(["seconds"]) {
-        // Several sorts may have one.
+        // A column may belong to several sorts.
         if !names.contains(&name) {
             names.push(name);
         }
@@ -72,7 +72,7 @@ const CALLS: [(&str, TimedCall); 11] = [
     ("use-device", TimedCall::UseDevice),
 ];
 
-/// What lies between where a copy comes from and where it goes.
+/// Where a copy comes from and where it goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Path {
     ToOrFromHost(Direction),
@@ -87,14 +87,14 @@ const PATHS: [(&str, Path); 4] = [
     ("P2P", Path::BetweenDevices),
 ];
 
-/// How the host's side of a copy is held.
+/// The kind of host memory of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Memory {
     Pinned,
     Pageable,
     Registered,
     WriteCombined,
-    /// No copy, but a kernel that uses it across the link.
+    /// Not copied: a kernel uses it across the link.
     Mapped,
 }
 
@@ -144,8 +144,8 @@ pub(super) fn read(path: &str, text: &str) -> Result<Samples, SamplesError> {
     Ok(Samples { measurements, ..Samples::none(machine) })
 }
 
-/// The line of the record that is read from a position on, the first if there is
-/// none: empty lines and comments before it are passed over.
+/// The line of the record that begins at or after a position, past empty lines and comments; the
+/// first record if there is no position.
 fn line_of(text: &str, position: Option<&csv::Position>) -> usize {
     let start = position.map_or(0, |position| position.byte() as usize);
     let (before, rest) = text.split_at_checked(start).unwrap_or((text, ""));
@@ -290,7 +290,7 @@ impl<'r> Row<'r> {
         Ok(Quantity::Twin { variant, elements, footprint })
     }
 
-    /// What is gone round, `own` bytes if it is not said.
+    /// The bytes used in turn: `own` if the row does not say.
     fn footprint(&self, own: Bytes) -> Result<Bytes, String> {
         match self.bytes("footprint")? {
             Some(less) if less < own => Err(format!(
@@ -301,7 +301,7 @@ impl<'r> Row<'r> {
         }
     }
 
-    /// The kernel's own whole-number argument, and none of another's.
+    /// The kernel's whole-number argument. Columns for arguments of other kernels must be empty.
     fn extent(&self, kernel: Kernel) -> Result<u32, String> {
         let own = kernel.extent();
         let names = Kernel::ALL.into_iter().filter_map(Kernel::extent).map(|extent| extent.name);

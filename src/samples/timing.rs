@@ -1,4 +1,4 @@
-//! Whose time a quantity is, and so who else may be in it.
+//! Who does the timed work, and so what else may disturb it.
 
 use super::{MemoryWork, Quantity};
 use crate::units::Bytes;
@@ -6,16 +6,16 @@ use crate::units::Bytes;
 /// Who does what is timed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Doer {
-    /// The device by itself; the host has no part but to issue it.
+    /// The device alone: the host only issues the work.
     Device,
-    /// One thread of the host, half as long again if something else uses its core.
+    /// One host thread. It takes half as long again if something else uses its core.
     OneThread,
-    /// Several at once. Where all cores work, they are each other's company.
+    /// Several host threads at once. If all cores work, they disturb each other anyway.
     Several,
 }
 
 impl Quantity {
-    /// Who does it.
+    /// Who does the work that is timed.
     pub fn doer(&self) -> Doer {
         use MemoryWork::{CombinedReadTeam, CombinedWriteTeam, FirstTouchTeam, SecondTouchTeam};
         match self {
@@ -55,8 +55,8 @@ impl Quantity {
         }
     }
 
-    /// Whether it is of copies across the host's link so large that next to all of their time is
-    /// its rate.
+    /// Whether it is about copies over the host's link that are so large that nearly all of their
+    /// time is set by the link's rate.
     pub fn is_of_rate(&self) -> bool {
         match self {
             Self::Copy { bytes, .. }
@@ -67,5 +67,5 @@ impl Quantity {
     }
 }
 
-/// Of which a few last a millisecond and more.
+/// A few copies of this size last a millisecond or more.
 const LARGE_COPY: Bytes = Bytes::mib(16);

@@ -113,6 +113,11 @@ pub struct PlanChoice {
     pub chunks: Vec<u64>,
 }
 
+impl Limits {
+    /// More threads than any host has.
+    pub const MOST_CPU_THREADS: u64 = 1 << 16;
+}
+
 impl Workload {
     /// The most calls that a plan may make. Those that are simulated a hundred times each are
     /// gone through in one or two minutes then; from some hundreds on, more say no more.

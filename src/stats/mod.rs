@@ -1,9 +1,8 @@
 //! Numbers about numbers: robust summaries, straight lines and segmentation.
 //!
-//! Invariant: plain `f64` in and out, without units, without randomness of its own and
-//! without any idea of what was measured. Every formula names its source and has
-//! a closed-form test. Values are finite: whoever measures or parses checks that,
-//! and a NaN that gets here is our own mistake.
+//! Invariant: functions take and give plain `f64`, without units, randomness or knowledge of what
+//! was measured. Every formula names its source and has a closed-form test. Values are finite:
+//! measuring and parsing code checks that, and a NaN that gets here is a bug.
 
 mod deviate;
 mod isotonic;

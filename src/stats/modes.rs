@@ -1,30 +1,30 @@
-//! Quantities that take one of two values: this way or that way.
+//! Quantities that take one of two values.
 
 use super::{mad, median, order::sorted};
 
-/// One of the values that a quantity has.
+/// One of the two values of a quantity.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mode {
-    /// The median of the values that belong to it.
+    /// The median of the samples that belong to it.
     pub center: f64,
-    /// Their scatter, as [`mad`] has it.
+    /// The [`mad`] of the samples that belong to it.
     pub spread: f64,
-    /// The share of all values that belong to it.
+    /// The share of all samples that belong to it.
     pub share: f64,
 }
 
-/// Fewer values show no second mode that another sample would show again.
+/// With fewer samples, a second mode may be chance.
 const FEWEST: usize = 20;
-/// Fewer than this are what a disturbed machine did, not another way to go.
+/// A smaller share is a disturbance, not a second mode.
 const SMALLEST_SHARE: f64 = 0.1;
-/// How far apart the modes lie in terms of their own scatter: Ashman's D (Ashman,
-/// Bird and Zepf, "Detecting bimodality in astronomical datasets", AJ 108, 1994).
-/// They call modes separate above 2 where a mixture is fitted; a plain cut puts
-/// the halves of one normal distribution at 2.7, and those of a uniform one at 3.5.
+/// The least distance between modes in units of their own scatter: Ashman's D (Ashman, Bird and
+/// Zepf, "Detecting bimodality in astronomical datasets", AJ 108, 1994). They call modes separate
+/// above 2 where a mixture is fitted; a plain cut puts the halves of one normal distribution at
+/// 2.7, and those of a uniform one at 3.5.
 const APART: f64 = 6.0;
-/// Modes nearer than this are one for any purpose here.
+/// The least ratio between modes: closer ones count as one.
 const DISTANCE: f64 = 1.1;
-/// Between modes there is nothing, over this share of their distance at least.
+/// The least gap without any sample between modes, as a share of their distance.
 const EMPTY: f64 = 0.25;
 
 /// The two modes of positive values, the larger first, or `None` if there is one.
@@ -39,7 +39,8 @@ pub fn modes(values: &[f64]) -> Option<[Mode; 2]> {
     }
     let mut sums = vec![0.0];
     sorted.iter().for_each(|value| sums.push(sums[sums.len() - 1] + value));
-    // Of an ascending range: what lies above the middle less what lies below it.
+    // The absolute deviations from the median of an ascending range add up to its upper half less
+    // its lower half.
     let deviations = |from: usize, to: usize| {
         let half = (to - from) / 2;
         (sums[to] - sums[to - half]) - (sums[from + half] - sums[from])

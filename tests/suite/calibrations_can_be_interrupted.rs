@@ -68,7 +68,7 @@ fn written(measurements: Vec<Measurement>) -> Vec<u8> {
 
 fn load(text: &[u8]) -> Result<Samples, String> {
     let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("samples.jsonl");
+    let path = folder.path().join("samples.partial.jsonl");
     std::fs::write(&path, text).expect("written");
     Samples::load(&path).map_err(|error| error.to_string())
 }
@@ -118,8 +118,11 @@ fn a_file_that_grows_leaves_the_old_one_until_it_is_whole() {
     let growing = hallway::files::partial(&path);
     assert_eq!(growing, folder.path().join("new/samples.partial.jsonl"));
     let samples = Samples::none(machine().machine);
-    let file = hallway::files::begin(&growing, &written(Vec::new())).expect("writable");
-    let mut recorder = Recorder::after(file);
+    let mut beginning = Vec::new();
+    let recorder = Recorder::new(&mut beginning, &samples).expect("a vector takes everything");
+    let recorder = recorder.onto(std::io::sink());
+    let file = hallway::files::begin(&growing, &beginning).expect("writable");
+    let mut recorder = recorder.onto(file);
     let (measurements, _) = first(&samples.machine, 3);
     for (index, measurement) in measurements.iter().enumerate() {
         recorder.add(measurement).expect("written");
@@ -128,6 +131,8 @@ fn a_file_that_grows_leaves_the_old_one_until_it_is_whole() {
         assert_eq!(grown.measurements, measurements[..=index]);
         assert_eq!(std::fs::read(&path).expect("there"), b"old");
     }
+    assert!(Samples::load(&growing).expect("whole lines").is_unfinished);
+    recorder.end().expect("written");
     hallway::files::finish(&growing, &path).expect("renamed");
     assert_eq!(Samples::load(&path).expect("whole").measurements, measurements);
     assert!(!growing.exists());

@@ -320,10 +320,14 @@ fn a_missing_profile_is_explained_with_the_fix() {
 #[test]
 fn a_profile_that_is_none_is_refused() {
     let desk = Desk::new(VALID);
+    std::fs::write(desk.path("profile.toml"), "version = 1\n").expect("written");
+    let outcome = desk.run(&EVALUATE);
+    outcome.failed_cleanly(2);
+    outcome.says(&["profile.toml:1:1: not a profile"]);
     std::fs::write(desk.path("profile.toml"), "schema_version = 1\n").expect("written");
     let outcome = desk.run(&EVALUATE);
     outcome.failed_cleanly(2);
-    outcome.says(&["profile.toml is not a profile"]);
+    outcome.says(&["profile.toml: it ends early"]);
     let mut newer = machine();
     newer.schema_version += 1;
     newer.save(&desk.path("profile.toml")).expect("written");

@@ -17,7 +17,7 @@ const ROOMS: [(&str, &[&str]); 21] = [
     ("scenario", &["units", "files", "kernels"]),
     ("plan", &["units", "kernels", "scenario"]),
     ("timeline", &["units", "plan"]),
-    ("samples", &["units", "files", "kernels", "plan"]),
+    ("samples", &["units", "files", "kernels", "scenario", "plan"]),
     ("profile", &["units", "files", "stats", "kernels", "scenario", "plan", "samples"]),
     ("runs", &["units", "files", "stats", "plan", "timeline"]),
     ("fit", &["units", "stats", "kernels", "plan", "samples", "profile"]),

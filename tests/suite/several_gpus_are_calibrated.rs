@@ -205,7 +205,7 @@ fn samples_of_several_gpus_are_written_and_found_again() {
     let measurements: Vec<_> = course.quantities().flatten().map(measured).collect();
     let samples = Samples { measurements, ..Samples::none(machine.clone()) };
     let mut text = Vec::new();
-    Recorder::new(&mut text, &samples).expect("memory");
+    Recorder::new(&mut text, &samples).and_then(Recorder::end).expect("memory");
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("samples.jsonl");
     std::fs::write(&path, text).expect("written");

@@ -1,11 +1,11 @@
-//! The lines of comment above a table, which say what machine it was.
+//! The comment lines above a table, which describe its machine.
 
 use super::listed;
 use crate::samples::{Extent, Provenance};
 use crate::units::Bytes;
 use std::collections::BTreeMap;
 
-/// What the lines of comment say of the machine, by key, with their lines.
+/// What the comment lines say about the machine: for each key, its line number and its value.
 type Said<'t> = BTreeMap<&'t str, (usize, &'t str)>;
 
 const KEYS: [&str; 12] = [
@@ -54,14 +54,14 @@ pub(super) fn machine(text: &str, has_twins: bool) -> Result<Provenance, (usize,
     let word = |key| said.get(key).map_or(Provenance::NOT_SAID, |said| said.1).to_owned();
     let memory = |key, (line, value): (usize, &str)| {
         let bytes = value.parse::<Bytes>().map_err(|error| (line, format!("{key}: {error}")))?;
-        // Nobody has so little: it was meant in another unit.
+        // No machine has so little: another unit was meant.
         let less =
             || (line, format!("`# {key} = {value}` is {bytes}: write the unit, as in 141 GiB"));
         (bytes >= Bytes::mib(1)).then_some(bytes).ok_or_else(less)
     };
     let device_memory_bytes = memory("device_memory", needs("device_memory", "141 GiB")?)?;
     let host_memory = said.get("host_memory").map(|&value| memory("host_memory", value));
-    Ok(Provenance {
+    let machine = Provenance {
         gpu: needs("gpu", "NVIDIA H200")?.1.to_owned(),
         gpu_uuid: None,
         compute_capability: word("compute_capability"),
@@ -85,5 +85,9 @@ pub(super) fn machine(text: &str, has_twins: bool) -> Result<Provenance, (usize,
         gpu_numa_nodes: None,
         devices: 1,
         peer_access: false,
-    })
+    };
+    match machine.problem() {
+        Some((key, problem)) => Err((said.get(key).map_or(1, |&(line, _)| line), problem)),
+        None => Ok(machine),
+    }
 }

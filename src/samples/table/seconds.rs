@@ -1,16 +1,17 @@
-//! The column of times, which are in seconds: those that no machine takes are in another unit.
+//! The column of times, in seconds. A time that no machine takes was probably written in another
+//! unit.
 
 use super::Row;
 use crate::samples::Quantity;
 use crate::units::{Bytes, Span};
 
-/// Bytes a second, more than any memory has, or all caches of a device together.
+/// Bytes per second: more than any memory or all caches of a device carry.
 const FASTEST: f64 = 5e13;
-/// Bytes a second, less than any link carries.
+/// Bytes per second: less than any link carries.
 const SLOWEST: f64 = 1e7;
-/// Operations a second, or bytes, that any processor gets through.
+/// Operations or bytes per second: less than any processor manages.
 const LEAST_WORK: f64 = 1e8;
-/// Seconds that nothing takes besides, however far away the device is.
+/// Seconds on top of that: more than any fixed cost, however far away the device is.
 const LONGEST: f64 = 0.01;
 
 impl Row<'_> {
@@ -35,7 +36,7 @@ impl Row<'_> {
     }
 }
 
-/// What a copy is of.
+/// The bytes of a copy; `None` if it is none.
 const fn copied(of: &Quantity) -> Option<Bytes> {
     match of {
         Quantity::Copy { bytes, .. }
@@ -49,7 +50,7 @@ const fn copied(of: &Quantity) -> Option<Bytes> {
     }
 }
 
-/// The same, or what a kernel reads and writes at least.
+/// The bytes of a copy, or the least that a kernel reads and writes.
 fn moved(of: &Quantity) -> Option<Bytes> {
     match of {
         Quantity::Kernel { variant, elements } | Quantity::Twin { variant, elements, .. } => {
@@ -60,7 +61,7 @@ fn moved(of: &Quantity) -> Option<Bytes> {
     }
 }
 
-/// Seconds that it takes at most, wherever it was measured.
+/// The most seconds that a quantity takes on any machine.
 fn longest(of: &Quantity) -> f64 {
     let work = match of {
         Quantity::On { of, .. } => return longest(of),

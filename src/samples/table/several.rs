@@ -5,14 +5,15 @@ use crate::plan::{DeviceId, Direction};
 use crate::samples::{Link, Provenance, Quantity};
 use crate::units::Bytes;
 
-/// In place of a number of streams: the second operation is another GPU's.
+/// Value of the column `streams` for two operations on two GPUs.
 pub(super) const OF_TWO_GPUS: &str = "gpus";
 
-/// No machine has as many GPUs.
+/// More GPUs than any machine has.
 const TOO_MANY: usize = 1_000;
 
 impl Row<'_> {
-    /// A copy between GPUs that reach each other's memory, alone or beside the other way.
+    /// A copy between GPUs that reach each other's memory, alone or with as many copies the other
+    /// way.
     pub(super) fn peer_copy(&self) -> Result<Quantity, String> {
         let foreign = ["memory", "until", "footprint", "gpu", "gpus"];
         self.leave_empty(&foreign, "not of P2P copies")?;
@@ -47,7 +48,7 @@ impl Row<'_> {
         }
     }
 
-    /// What was measured, on one of several GPUs if the row says so.
+    /// The quantity on the GPU that the row names, if it names one.
     pub(super) fn on(&self, of: Quantity) -> Result<Quantity, String> {
         Ok(match self.gpu("gpu")? {
             Some(device) => Quantity::On { device, of: Box::new(of) },
@@ -55,7 +56,7 @@ impl Row<'_> {
         })
     }
 
-    /// What it takes longer to wait for an event of another GPU.
+    /// How much longer it takes to wait for an event of another GPU.
     pub(super) fn crossing(&self, to: Link) -> Result<Quantity, String> {
         if (self.get("after"), to) != (Some("kernel"), Link::Kernel) {
             return Err(format!(
@@ -75,7 +76,7 @@ impl Row<'_> {
     }
 }
 
-/// The machine with as many GPUs as its quantities are of.
+/// The machine, with as many GPUs as the rows are about.
 pub(super) fn among<'q>(
     quantities: impl Iterator<Item = &'q Quantity>,
     machine: Provenance,

@@ -1,4 +1,4 @@
-//! Rows of copies that are no plain copies of pinned or pageable memory.
+//! Rows about copies other than those of pinned or pageable memory, and about host calls.
 
 use super::{MEMORIES, Memory, Row};
 use crate::plan::Direction;
@@ -6,7 +6,7 @@ use crate::samples::{Quantity, TransferPath};
 use crate::units::Bytes;
 
 impl Row<'_> {
-    /// A copy on the device, or of memory of that kind.
+    /// A D2D copy, or a copy of registered, write-combined or mapped memory.
     pub(super) fn transfer(
         &self,
         direction: Option<Direction>,
@@ -40,7 +40,7 @@ impl Row<'_> {
         }
     }
 
-    /// A call on the host: to a stream that has work, or one at a time.
+    /// A host call: to a stream that has work, or one at a time on an idle device.
     pub(super) fn call(&self) -> Result<Quantity, String> {
         let call = self.one_of("call", &super::CALLS)?;
         let idle = match self.get("device") {

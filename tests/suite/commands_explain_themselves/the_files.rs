@@ -129,7 +129,7 @@ fn runs_of_no_use_are_refused_with_how_to_get_some() {
     let newer = runs("demo", time).replace("\"hallway_runs\":1", "\"hallway_runs\":2,\"x\":0");
     std::fs::create_dir(desk.path("runs")).expect("made");
     for (text, words) in [
-        ("[]".to_owned(), "runs/demo.json is not a file of runs"),
+        ("[]".to_owned(), "runs/demo.json:1:2: not a file of runs"),
         (newer, "runs/demo.json has runs of format 2; this hallway reads format 1"),
         (runs("other", time), "runs/demo.json has runs of `other`, not of `demo`"),
         (runs("demo", time + 1), "the runs of `demo` belong to another calibration"),

@@ -209,7 +209,8 @@ fn disturbed_measurements_count_and_are_counted() {
     let samples = Samples { measurements: all, conditions, ..Samples::none(machine().machine) };
     // The samples must survive being written to a file.
     let mut text = Vec::new();
-    hallway::samples::Recorder::new(&mut text, &samples).expect("a vector takes everything");
+    let recorder = hallway::samples::Recorder::new(&mut text, &samples);
+    recorder.and_then(hallway::samples::Recorder::end).expect("a vector takes everything");
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("samples.jsonl");
     std::fs::write(&path, text).expect("written");

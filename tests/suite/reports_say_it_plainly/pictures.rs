@@ -165,7 +165,7 @@ fn bandwidth_stands_beside_what_the_link_could_carry() {
 fn calibrate(folder: &Path, workload: &Workload) {
     machine().save(&folder.join("profile.toml")).expect("written");
     let file = std::fs::File::create(folder.join("samples.jsonl")).expect("created");
-    Recorder::new(file, &samples()).expect("written");
+    Recorder::new(file, &samples()).and_then(Recorder::end).expect("written");
     let ranking = predicted(workload);
     let mut runs = RunSet::new(&workload.name, machine().machine.unix_time);
     runs.runs = ranking.plans.iter().map(run_of).collect();

@@ -1,0 +1,151 @@
+//! Whether numbers of a profile that are each possible make a machine together.
+
+use super::{Curve, LooksAfter, Profile};
+use std::collections::BTreeSet;
+
+/// Measured times of neighbouring sizes scatter, but a larger size does not take less than this
+/// share of the time of a smaller one.
+const FALLEN: f64 = 0.5;
+
+/// Of what a curve is, and how far it may come down.
+struct Timed<'p> {
+    what: String,
+    time: &'p Curve,
+    /// On how many threads: from some size on, all of them share the work, and that takes as many
+    /// times less at best.
+    threads: usize,
+}
+
+impl Profile {
+    /// The first contradiction, in words.
+    pub(super) fn problem(&self) -> Option<String> {
+        let machine = || self.machine.problem().map(|(_, problem)| format!("[machine]: {problem}"));
+        let fallen = || self.times().find_map(|timed| timed.problem());
+        machine()
+            .or_else(|| self.threads())
+            .or_else(|| self.gpus())
+            .or_else(|| self.twice())
+            .or_else(fallen)
+    }
+
+    /// What runs on all threads of the CPU was measured with some.
+    fn threads(&self) -> Option<String> {
+        let is_missing = self.machine.cpu_threads == 0 && !self.twins.is_empty();
+        is_missing.then(|| {
+            "`cpu_threads` of [machine] is 0, and there are [[twin]] tables: write how many \
+             threads they ran on"
+                .to_owned()
+        })
+    }
+
+    /// A table about GPUs that the machine does not have.
+    fn gpus(&self) -> Option<String> {
+        let (several, devices) = (&self.multi_gpu, self.machine.devices);
+        let others = several.others.iter().map(|other| ("other", other.device));
+        let peers = several.peers.iter().map(|peer| ("peer", peer.from.max(peer.to)));
+        let roots = several.roots.iter().map(|root| root.devices);
+        let has = format!("but [machine] has `devices = {devices}`");
+        let foreign = others.chain(peers).find(|(_, device)| device.0 >= devices);
+        let foreign = foreign.map(|(table, device)| {
+            format!("a table [[multi_gpu.{table}]] is of GPU {}, counted from 0, {has}", device.0)
+        });
+        foreign.or_else(|| {
+            let more = roots.into_iter().find(|root| !(1..=devices).contains(root))?;
+            Some(format!("a table [[multi_gpu.root]] is of {more} GPUs, {has}"))
+        })
+    }
+
+    /// Two tables about one thing: it would depend on their order which is believed.
+    fn twice(&self) -> Option<String> {
+        let several = &self.multi_gpu;
+        let looks = || self.latency.looks.iter();
+        let after = looks().flat_map(|looks| &looks.after);
+        let in_graphs = looks().flat_map(|looks| &looks.in_graphs);
+        let pair = |one: &LooksAfter| (one.from, one.to);
+        let hand_overs = self.hand_overs.iter().map(|one| (one.from, one.to, one.across_streams));
+        let twice = [
+            twice("copy", self.copies.iter().map(|one| one.direction)),
+            twice("registered_copy", self.registered_copies.iter().map(|one| one.direction)),
+            twice("staging", self.staging.iter().map(|one| (one.direction, one.found))),
+            twice("transfer", self.transfers.iter().map(|one| one.path)),
+            twice("kernel", self.kernels.iter().map(|one| one.variant)),
+            twice("twin", self.twins.iter().map(|one| (one.variant, one.found))),
+            twice("polling", self.polling.iter().map(|one| one.copies)),
+            twice("handover", hand_overs),
+            twice("graph.handover", self.graph.hand_overs.iter().map(|one| (one.from, one.to))),
+            twice("latency.looks.after", after.map(pair)),
+            twice("latency.looks.in_graphs", in_graphs.map(pair)),
+            twice("link.refetches", self.link.refetches.iter().map(|one| one.streams)),
+            twice("interference", self.interference.iter().map(|one| (one.load, one.direction))),
+            twice("multi_gpu.peer", several.peers.iter().map(|one| (one.from, one.to))),
+            twice("multi_gpu.root", several.roots.iter().map(|one| one.devices)),
+            twice("multi_gpu.other", several.others.iter().map(|one| one.device)),
+        ];
+        twice.into_iter().flatten().next()
+    }
+
+    /// Every curve that is the whole time of something.
+    fn times(&self) -> impl Iterator<Item = Timed<'_>> {
+        let of = |what: String, time| Timed { what, time, threads: 1 };
+        let copies = self.copies.iter();
+        let copies = copies.map(move |m| of(format!("[[copy]] of {}", m.direction), &m.time));
+        let registered = self.registered_copies.iter().map(move |model| {
+            of(format!("[[registered_copy]] of {}", model.direction), &model.time)
+        });
+        let inline =
+            self.inline.iter().flat_map(|model| [&model.until_return, &model.until_complete]);
+        let inline = inline.map(move |time| of("[inline]".to_owned(), time));
+        let staged = self.staging.iter().flat_map(move |model| {
+            let times = model.until_return.iter().chain([&model.until_complete]);
+            times.map(move |time| of(format!("[[staging]] of {}", model.direction), time))
+        });
+        let transfers = self.transfers.iter();
+        let transfers =
+            transfers.map(move |m| of(format!("[[transfer]] of a {}", m.path.name()), &m.time));
+        let kernels = self.kernels.iter();
+        let kernels =
+            kernels.map(move |m| of(format!("[[kernel]] of `{}`", m.variant.kernel), &m.time));
+        let peers = self.multi_gpu.peers.iter();
+        let peers = peers.map(move |m| of("[[multi_gpu.peer]]".to_owned(), &m.time));
+        let twins = self.twins.iter().map(|model| Timed {
+            what: format!("[[twin]] of `{}`", model.variant.kernel),
+            time: &model.time,
+            threads: self.machine.cpu_threads.max(1),
+        });
+        copies
+            .chain(registered)
+            .chain(inline)
+            .chain(staged)
+            .chain(transfers)
+            .chain(kernels)
+            .chain(peers)
+            .chain(twins)
+    }
+}
+
+impl Timed<'_> {
+    fn problem(&self) -> Option<String> {
+        let knots = &self.time.knots;
+        let &(largest, longest) = knots.last()?;
+        let what = &self.what;
+        if longest <= 0.0 {
+            return Some(format!("the times of a {what} are 0 up to its largest size, {largest}"));
+        }
+        let fallen = FALLEN / self.threads as f64;
+        (0..knots.len()).find_map(|at| {
+            let (size, ns) = knots[at];
+            let before = knots[..at].iter().find(|before| ns < fallen * before.1)?;
+            Some(format!(
+                "the times of a {what} fall: {ns} ns at {size}, after {} ns at {}",
+                before.1, before.0
+            ))
+        })
+    }
+}
+
+/// The complaint if two tables of an array are about the same.
+fn twice<K: Ord>(table: &str, mut keys: impl Iterator<Item = K>) -> Option<String> {
+    let mut seen = BTreeSet::new();
+    let is_twice = keys.any(|key| !seen.insert(key));
+    is_twice.then(|| format!("two tables [[{table}]] are about the same; leave one out"))
+}
