@@ -13,6 +13,7 @@ pub use bandwidth::bandwidth;
 pub use gantt::{Gantt, Measured, gantt};
 pub use scatter::predicted_against_measured;
 
+use super::words;
 use axis::Chart;
 use plotters::chart::SeriesLabelPosition;
 use plotters::coord::Shift;
@@ -82,17 +83,7 @@ fn wrapped(text: &str, width: i32) -> Vec<String> {
     /// So many letters of [`BODY`] size fit into 100 pixels in every common font.
     const LETTERS: i32 = 12;
     let columns = ((width - 48) * LETTERS / 100) as usize;
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ') {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + word.chars().count() < columns => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
+    words::wrapped(text, columns)
 }
 
 /// Names the series of a chart in a box.

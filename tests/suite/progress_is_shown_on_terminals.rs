@@ -1,0 +1,172 @@
+//! Whoever waits at a terminal for longer than a second sees how far it is; nobody else does,
+//! and an interrupt ends the command at once.
+
+use super::predicted::repository;
+use std::fs::{File, OpenOptions};
+use std::io::Read;
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+/// Minutes of work: 250 iterations, 1,000 batches.
+const LONG: &str = r#"schema_version = 1
+name = "long"
+question = "How long?"
+batches = 1000
+
+[[buffer]]
+name = "x"
+type = "f32"
+elements = 100_000
+home = "host"
+
+[[buffer]]
+name = "out"
+type = "f32"
+elements = 100_000
+home = "host"
+
+[[task]]
+name = "smooth"
+kernel = "stencil"
+reads = ["x"]
+writes = ["out"]
+iterations = 250
+"#;
+
+fn folder() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("long.toml");
+    std::fs::write(&path, LONG).expect("written");
+    (folder, path)
+}
+
+fn evaluate(scenario: &Path, draws: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hallway"));
+    command.current_dir(repository()).env("TERM", "xterm").stdout(Stdio::null());
+    command.arg("evaluate").arg(scenario).args(["--draws", draws]);
+    command
+}
+
+/// Both ends of a new pseudo-terminal: what a user looks at, and what a command writes to.
+fn terminal() -> (File, File) {
+    // SAFETY: each call is given what the one before returned, and a buffer of the size it says.
+    let (master, name) = unsafe {
+        let master = libc::posix_openpt(libc::O_RDWR | libc::O_NOCTTY);
+        assert!(master >= 0, "no pseudo-terminal");
+        let master = File::from_raw_fd(master);
+        assert_eq!(libc::grantpt(master.as_raw_fd()), 0);
+        assert_eq!(libc::unlockpt(master.as_raw_fd()), 0);
+        let mut name = [0; 128];
+        assert_eq!(libc::ptsname_r(master.as_raw_fd(), name.as_mut_ptr(), name.len()), 0);
+        (master, std::ffi::CStr::from_ptr(name.as_ptr()).to_str().expect("a path").to_owned())
+    };
+    (master, OpenOptions::new().read(true).write(true).open(name).expect("its other end"))
+}
+
+/// What comes in, piece by piece, with the time at which it did.
+fn read_along(mut from: impl Read + Send + 'static) -> Receiver<(Instant, String)> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        let mut buffer = [0; 4096];
+        // A terminal whose other end is closed says so with an error.
+        while let Ok(count @ 1..) = from.read(&mut buffer) {
+            let text = String::from_utf8_lossy(&buffer[..count]).into_owned();
+            if sender.send((Instant::now(), text)).is_err() {
+                break;
+            }
+        }
+    });
+    receiver
+}
+
+/// Interrupts a command as Ctrl-C does; how long it took to end, and by which signal.
+fn interrupt(child: &mut Child) -> (Duration, Option<i32>) {
+    let begun = Instant::now();
+    let id = i32::try_from(child.id()).expect("an id");
+    // SAFETY: the child has not been waited for, so that its id is still its own.
+    assert_eq!(unsafe { libc::kill(id, libc::SIGINT) }, 0);
+    let status = child.wait().expect("it was started");
+    (begun.elapsed(), status.signal())
+}
+
+/// A busy machine may take its time.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[test]
+fn long_work_shows_a_bar_on_a_terminal() {
+    let (_folder, scenario) = folder();
+    let (master, slave) = terminal();
+    let begun = Instant::now();
+    let mut child = evaluate(&scenario, "10000").stderr(slave).spawn().expect("it was built");
+    let seen = read_along(master);
+    let mut text = String::new();
+    let mut first = None;
+    while !(text.contains("long") && text.contains('%')) {
+        let rest = PATIENCE.saturating_sub(begun.elapsed());
+        let (when, piece) = seen.recv_timeout(rest).unwrap_or_else(|e| panic!("{e}: {text:?}"));
+        first.get_or_insert(when);
+        text += &piece;
+    }
+    let quiet = first.expect("something was seen").duration_since(begun);
+    assert!(quiet >= Duration::from_millis(900), "shown after {quiet:?} already");
+    let (took, signal) = interrupt(&mut child);
+    assert_eq!(signal, Some(libc::SIGINT), "it listens to interrupts");
+    assert!(took < Duration::from_secs(10), "it took {took:?} to end");
+}
+
+#[test]
+fn what_is_left_is_shown() {
+    let (_folder, scenario) = folder();
+    let (master, slave) = terminal();
+    let begun = Instant::now();
+    // Short enough to come to its end, and long enough to be seen on the way.
+    let scenario_text = LONG.replace("batches = 1000", "batches = 20");
+    std::fs::write(&scenario, scenario_text).expect("written");
+    let mut child = evaluate(&scenario, "300").stderr(slave).spawn().expect("it was built");
+    let seen = read_along(master);
+    let mut text = String::new();
+    let mut status = None;
+    while status.is_none() && begun.elapsed() < 5 * PATIENCE {
+        if let Ok((_, piece)) = seen.recv_timeout(Duration::from_millis(100)) {
+            text += &piece;
+        }
+        status = child.try_wait().expect("it was started");
+    }
+    text.extend(seen.try_iter().map(|(_, piece)| piece));
+    assert!(status.is_some_and(|status| status.success()), "{status:?}: {text:?}");
+    if begun.elapsed() > Duration::from_secs(3) {
+        assert!(text.contains(" left"), "{text:?}");
+        // The bar is gone at the end: the line that it stood on has been cleared.
+        assert!(text.trim_end().ends_with("\u{1b}[2K"), "{text:?}");
+    }
+}
+
+#[test]
+fn off_a_terminal_there_is_no_bar() {
+    let (_folder, scenario) = folder();
+    let mut command = evaluate(&scenario, "10000");
+    let mut child = command.stderr(Stdio::piped()).spawn().expect("it was built");
+    let seen = read_along(child.stderr.take().expect("it is piped"));
+    std::thread::sleep(Duration::from_secs(4));
+    let (_, signal) = interrupt(&mut child);
+    assert_eq!(signal, Some(libc::SIGINT), "it had ended before");
+    let text: String = seen.iter().map(|(_, piece)| piece).collect();
+    assert_eq!(text, "");
+}
+
+#[test]
+fn short_work_shows_no_bar_even_on_a_terminal() {
+    let (master, slave) = terminal();
+    let begun = Instant::now();
+    let scenario = repository().join("scenarios/small-scale.toml");
+    let status = evaluate(&scenario, "10").stderr(slave).status().expect("it was built");
+    let took = begun.elapsed();
+    assert!(status.success());
+    let text: String = read_along(master).iter().map(|(_, piece)| piece).collect();
+    // On a busy machine even that can take longer than a second.
+    assert!(text.is_empty() || took > Duration::from_millis(950), "{took:?}: {text:?}");
+}
