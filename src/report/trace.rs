@@ -117,25 +117,22 @@ impl<'a> Process<'a> {
     }
 
     fn events(&self) -> Vec<Value> {
-        let (pid, name) = (self.pid, &self.name);
-        let about = |what: &str, args: Value| json!({ "ph": "M", "name": what, "pid": pid, "tid": self.tid(0), "ts": 0, "args": args });
+        let about = |what: &str, tid: usize, args: Value| {
+            json!({
+                "ph": "M", "name": what, "pid": self.pid, "tid": tid, "ts": 0, "args": args,
+            })
+        };
+        let main = self.tid(0);
         let mut events = vec![
-            about("process_name", json!({ "name": name })),
-            about("process_labels", json!({ "labels": self.how })),
-            about("process_sort_index", json!({ "sort_index": pid })),
+            about("process_name", main, json!({ "name": self.name })),
+            about("process_labels", main, json!({ "labels": self.how })),
+            about("process_sort_index", main, json!({ "sort_index": self.pid })),
             self.pass(),
         ];
         for (index, row) in self.rows().iter().enumerate() {
             let tid = self.tid(index);
-            for (what, args) in [
-                ("thread_name", json!({ "name": row.name })),
-                ("thread_sort_index", json!({ "sort_index": index })),
-            ] {
-                let ts = 0;
-                events.push(json!({
-                    "ph": "M", "name": what, "pid": pid, "tid": tid, "ts": ts, "args": args,
-                }));
-            }
+            events.push(about("thread_name", tid, json!({ "name": row.name })));
+            events.push(about("thread_sort_index", tid, json!({ "sort_index": index })));
             for activity in &row.activities {
                 events.push(self.span(row.kind, tid, activity));
                 if row.kind == Kind::Stream {
@@ -182,10 +179,9 @@ impl<'a> Process<'a> {
         for ((device, lane), activities) in engines {
             let gpu =
                 if self.plan.devices() > 1 { format!("GPU {device} ") } else { String::new() };
-            let engine = if lane == Lane::Kernels { "multiprocessors" } else { "copy engine" };
             let name = match lane {
-                Lane::Kernels => format!("{gpu}{engine}"),
-                _ => format!("{gpu}{lane} {engine}"),
+                Lane::Kernels => format!("{gpu}multiprocessors"),
+                _ => format!("{gpu}{lane} copy engine"),
             };
             rows.extend(apart(&name, Kind::Engine, activities));
         }
