@@ -218,22 +218,30 @@ fn holistic_trace_analysis_reads_them() {
         return;
     };
     let folder = tempfile::tempdir().expect("a folder");
-    let script = repository().join("tests/suite/traces_open_elsewhere/analyse.py");
+    let (mut paths, mut expected) = (Vec::new(), Vec::new());
     for (workload, ranking) in &*RANKED {
         let runs = runs(workload);
         let ranked = ranking.best_on_gpu().expect("a plan");
         let measured = runs.trace_of(&ranked.plan.identity()).map(|trace| trace.timeline.clone());
         let traced = traced(workload, ranked, measured);
-        let path = folder.path().join(format!("{}.json", workload.name));
-        std::fs::write(&path, trace(&PROFILE.machine, &[traced.clone()])).expect("written");
-        let kernels = ranked.forecast.timeline.lane(Lane::Kernels).count();
         let processes = 1 + usize::from(traced.measured.is_some());
-        let output =
-            Command::new(&python).arg(&script).arg(&path).output().expect("it has just been found");
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{}: {said}", workload.name);
-        let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-        assert_eq!(found["kernels"], kernels * processes, "{}: {found}", workload.name);
+        expected.push(processes * ranked.forecast.timeline.lane(Lane::Kernels).count());
+        let path = folder.path().join(format!("{}.json", workload.name));
+        std::fs::write(&path, trace(&PROFILE.machine, &[traced])).expect("written");
+        paths.push(path);
+    }
+    let script = repository().join("tests/suite/traces_open_elsewhere/analyse.py");
+    let output = Command::new(&python).arg(&script).args(&paths).output();
+    let output = output.expect("it has just been found");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let found: Vec<Value> = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(found.len(), expected.len());
+    for ((found, kernels), (workload, _)) in found.iter().zip(expected).zip(&*RANKED) {
+        assert_eq!(found["kernels"], kernels, "{}: {found}", workload.name);
         assert!(found["busy_us"].as_f64() > Some(0.0), "{}: {found}", workload.name);
+        for kind in ["MEMORY", "COMPUTATION"] {
+            assert!(found["kinds"][kind].as_f64() > Some(0.0), "{}: {found}", workload.name);
+        }
     }
 }

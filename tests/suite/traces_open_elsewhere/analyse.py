@@ -1,4 +1,4 @@
-"""Loads a trace in Holistic Trace Analysis and prints what it makes of it."""
+"""Loads traces in Holistic Trace Analysis and prints what it makes of each of them."""
 
 import json
 import logging
@@ -8,24 +8,25 @@ logging.disable(logging.WARNING)
 
 from hta.trace_analysis import TraceAnalysis  # noqa: E402
 
-analysis = TraceAnalysis(trace_files={0: sys.argv[1]})
-spent = analysis.get_temporal_breakdown(visualize=False)
-kinds, kernels = analysis.get_gpu_kernel_breakdown(
-    visualize=False, include_memory_kernels=True, num_kernels=1000, duration_ratio=1.0
-)
-analysis.get_idle_time_breakdown(visualize=False)
-analysis.get_comm_comp_overlap(visualize=False)
-analysis.get_queue_length_summary()
-analysis.get_memory_bw_summary()
-trace = analysis.t.traces[0]
-symbols = analysis.t.symbol_table.get_sym_table()
-is_kernel = trace["cat"].map(lambda number: symbols[number] == "kernel")
-print(
-    json.dumps(
-        {
-            "kernels": int(is_kernel.sum()),
-            "busy_us": float(spent["kernel_time(us)"].iloc[0] - spent["idle_time(us)"].iloc[0]),
-            "kinds": dict(zip(kinds["kernel_type"], map(float, kinds["sum"]))),
-        }
+
+def analyse(path):
+    analysis = TraceAnalysis(trace_files={0: path})
+    spent = analysis.get_temporal_breakdown(visualize=False)
+    kinds, _ = analysis.get_gpu_kernel_breakdown(
+        visualize=False, include_memory_kernels=True, num_kernels=1000, duration_ratio=1.0
     )
-)
+    analysis.get_idle_time_breakdown(visualize=False)
+    analysis.get_comm_comp_overlap(visualize=False)
+    analysis.get_queue_length_summary()
+    analysis.get_memory_bw_summary()
+    trace = analysis.t.traces[0]
+    symbols = analysis.t.symbol_table.get_sym_table()
+    is_kernel = trace["cat"].map(lambda number: symbols[number] == "kernel")
+    return {
+        "kernels": int(is_kernel.sum()),
+        "busy_us": float(spent["kernel_time(us)"].iloc[0] - spent["idle_time(us)"].iloc[0]),
+        "kinds": dict(zip(kinds["kernel_type"], map(float, kinds["sum"]))),
+    }
+
+
+print(json.dumps([analyse(path) for path in sys.argv[1:]]))
