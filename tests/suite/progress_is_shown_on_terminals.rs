@@ -11,11 +11,14 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-/// Minutes of work: 250 iterations, 1,000 batches.
-const LONG: &str = r#"schema_version = 1
+/// Minutes of work with many draws: about as many calls as a plan may have, as iterations and as
+/// batches.
+const LONG_ONES: [(u64, u64); 2] = [(250, 60), (13, 1_000)];
+
+const SHORT: &str = r#"schema_version = 1
 name = "long"
 question = "How long?"
-batches = 1000
+batches = 20
 
 [[buffer]]
 name = "x"
@@ -37,10 +40,12 @@ writes = ["out"]
 iterations = 250
 "#;
 
-fn folder() -> (tempfile::TempDir, PathBuf) {
+fn folder(iterations: u64, batches: u64) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("long.toml");
-    std::fs::write(&path, LONG).expect("written");
+    let text = SHORT.replace("= 250", &format!("= {iterations}"));
+    let text = text.replace("batches = 20", &format!("batches = {batches}"));
+    std::fs::write(&path, text).expect("written");
     (folder, path)
 }
 
@@ -98,7 +103,13 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 #[test]
 fn long_work_shows_a_bar_on_a_terminal() {
-    let (_folder, scenario) = folder();
+    for (iterations, batches) in LONG_ONES {
+        shows_a_bar(iterations, batches);
+    }
+}
+
+fn shows_a_bar(iterations: u64, batches: u64) {
+    let (_folder, scenario) = folder(iterations, batches);
     let (master, slave) = terminal();
     let begun = Instant::now();
     let mut child = evaluate(&scenario, "10000").stderr(slave).spawn().expect("it was built");
@@ -120,12 +131,10 @@ fn long_work_shows_a_bar_on_a_terminal() {
 
 #[test]
 fn what_is_left_is_shown() {
-    let (_folder, scenario) = folder();
+    // Short enough to come to its end, and long enough to be seen on the way.
+    let (_folder, scenario) = folder(250, 20);
     let (master, slave) = terminal();
     let begun = Instant::now();
-    // Short enough to come to its end, and long enough to be seen on the way.
-    let scenario_text = LONG.replace("batches = 1000", "batches = 20");
-    std::fs::write(&scenario, scenario_text).expect("written");
     let mut child = evaluate(&scenario, "300").stderr(slave).spawn().expect("it was built");
     let seen = read_along(master);
     let mut text = String::new();
@@ -147,7 +156,7 @@ fn what_is_left_is_shown() {
 
 #[test]
 fn off_a_terminal_there_is_no_bar() {
-    let (_folder, scenario) = folder();
+    let (_folder, scenario) = folder(250, 60);
     let mut command = evaluate(&scenario, "10000");
     let mut child = command.stderr(Stdio::piped()).spawn().expect("it was built");
     let seen = read_along(child.stderr.take().expect("it is piped"));

@@ -141,7 +141,7 @@ fn the_validator_finds_what_is_wrong() {
     );
     broken(|e| e["ph"] == "s", |e| e["ts"] = json!(1e9), "in no call");
     broken(|e| e["ph"] == "f", |e| e["bp"] = json!("s"), "binds");
-    broken(|e| e["cat"] == "cuda_runtime", |e| e["dur"] = json!(1e9), "overlaps");
+    broken(|e| e["name"] == "cudaStreamSynchronize", |e| e["dur"] = json!(1e9), "overlaps");
     broken(|e| e["cat"] == "gpu_memcpy", |e| e["args"]["correlation"] = json!(0), "correlation");
     broken(|e| e["name"] == "thread_name", |e| e["tid"] = json!(5), "no name");
     broken(|e| e["cat"] == "engine", |e| e["ts"] = json!(0.25), "engine");
