@@ -240,8 +240,8 @@ fn holistic_trace_analysis_reads_them() {
     for ((found, kernels), (workload, _)) in found.iter().zip(expected).zip(&*RANKED) {
         assert_eq!(found["kernels"], kernels, "{}: {found}", workload.name);
         assert!(found["busy_us"].as_f64() > Some(0.0), "{}: {found}", workload.name);
-        for kind in ["MEMORY", "COMPUTATION"] {
-            assert!(found["kinds"][kind].as_f64() > Some(0.0), "{}: {found}", workload.name);
-        }
+        // Such as `COMPUTATION overlapping MEMORY`.
+        let kinds: String = found["kinds"].as_object().expect("kinds").keys().cloned().collect();
+        assert!(kinds.contains("MEMORY") && kinds.contains("COMPUTATION"), "{kinds}");
     }
 }
