@@ -27,6 +27,7 @@ mod simulation_follows_the_rules;
 mod statistics_match_closed_forms;
 mod the_example_decides;
 mod tables_fit_the_terminal;
+mod terminals;
 mod traces_open_elsewhere;
 mod twins_compute_what_they_say;
 mod workloads;

@@ -2,13 +2,10 @@
 //! and an interrupt ends the command at once.
 
 use super::predicted::repository;
-use std::fs::{File, OpenOptions};
-use std::io::Read;
-use std::os::fd::{AsRawFd, FromRawFd};
+use super::terminals::{read_along, terminal};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 /// Minutes of work with many draws: about as many calls as a plan may have, as iterations and as
@@ -56,38 +53,6 @@ fn evaluate(scenario: &Path, draws: &str) -> Command {
     command
 }
 
-/// Both ends of a new pseudo-terminal: what a user looks at, and what a command writes to.
-fn terminal() -> (File, File) {
-    // SAFETY: each call is given what the one before returned, and a buffer of the size it says.
-    let (master, name) = unsafe {
-        let master = libc::posix_openpt(libc::O_RDWR | libc::O_NOCTTY);
-        assert!(master >= 0, "no pseudo-terminal");
-        let master = File::from_raw_fd(master);
-        assert_eq!(libc::grantpt(master.as_raw_fd()), 0);
-        assert_eq!(libc::unlockpt(master.as_raw_fd()), 0);
-        let mut name = [0; 128];
-        assert_eq!(libc::ptsname_r(master.as_raw_fd(), name.as_mut_ptr(), name.len()), 0);
-        (master, std::ffi::CStr::from_ptr(name.as_ptr()).to_str().expect("a path").to_owned())
-    };
-    (master, OpenOptions::new().read(true).write(true).open(name).expect("its other end"))
-}
-
-/// What comes in, piece by piece, with the time at which it did.
-fn read_along(mut from: impl Read + Send + 'static) -> Receiver<(Instant, String)> {
-    let (sender, receiver) = channel();
-    std::thread::spawn(move || {
-        let mut buffer = [0; 4096];
-        // A terminal whose other end is closed says so with an error.
-        while let Ok(count @ 1..) = from.read(&mut buffer) {
-            let text = String::from_utf8_lossy(&buffer[..count]).into_owned();
-            if sender.send((Instant::now(), text)).is_err() {
-                break;
-            }
-        }
-    });
-    receiver
-}
-
 /// Interrupts a command as Ctrl-C does; how long it took to end, and by which signal.
 fn interrupt(child: &mut Child) -> (Duration, Option<i32>) {
     let begun = Instant::now();
@@ -110,7 +75,7 @@ fn long_work_shows_a_bar_on_a_terminal() {
 
 fn shows_a_bar(iterations: u64, batches: u64) {
     let (_folder, scenario) = folder(iterations, batches);
-    let (master, slave) = terminal();
+    let (master, slave) = terminal(100);
     let begun = Instant::now();
     let mut child = evaluate(&scenario, "10000").stderr(slave).spawn().expect("it was built");
     let seen = read_along(master);
@@ -133,7 +98,7 @@ fn shows_a_bar(iterations: u64, batches: u64) {
 fn what_is_left_is_shown() {
     // Short enough to come to its end, and long enough to be seen on the way.
     let (_folder, scenario) = folder(250, 20);
-    let (master, slave) = terminal();
+    let (master, slave) = terminal(100);
     let begun = Instant::now();
     let mut child = evaluate(&scenario, "300").stderr(slave).spawn().expect("it was built");
     let seen = read_along(master);
@@ -169,7 +134,7 @@ fn off_a_terminal_there_is_no_bar() {
 
 #[test]
 fn short_work_shows_no_bar_even_on_a_terminal() {
-    let (master, slave) = terminal();
+    let (master, slave) = terminal(100);
     let begun = Instant::now();
     let scenario = repository().join("scenarios/small-scale.toml");
     let status = evaluate(&scenario, "10").stderr(slave).status().expect("it was built");

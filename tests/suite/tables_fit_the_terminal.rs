@@ -2,6 +2,7 @@
 //! `--help` states, and what decides stays.
 
 use super::predicted::{PROFILE, RANKED, ranked, repository};
+use super::terminals::{read_along, terminal};
 use super::workloads::simple;
 use hallway::compare::{Cell, Score};
 use hallway::kernels::Kernel;
@@ -179,7 +180,7 @@ fn the_kernels_fit_too() {
     }
 }
 
-fn evaluate(arguments: &[&str], columns: Option<&str>) -> String {
+fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hallway"));
     command.current_dir(repository()).env_remove("COLUMNS").args([
         "evaluate",
@@ -187,6 +188,23 @@ fn evaluate(arguments: &[&str], columns: Option<&str>) -> String {
         "--draws",
         "10",
     ]);
+    command
+}
+
+#[test]
+fn on_a_terminal_the_table_is_as_wide_as_that() {
+    for columns in [60, 100] {
+        let (master, slave) = terminal(columns);
+        let seen = read_along(master);
+        assert!(command().stdout(slave).status().expect("it was built").success());
+        let text: String = seen.iter().map(|(_, piece)| piece).collect();
+        assert!(text.contains("one run"), "{text}");
+        keeps_to(columns.into(), &text.replace('\r', ""));
+    }
+}
+
+fn evaluate(arguments: &[&str], columns: Option<&str>) -> String {
+    let mut command = command();
     if let Some(columns) = columns {
         command.env("COLUMNS", columns);
     }
