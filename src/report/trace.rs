@@ -31,7 +31,7 @@ pub fn trace(machine: &Provenance, plans: &[TracedPlan]) -> String {
         let both = [("predicted", Some(&traced.predicted)), ("measured", traced.measured.as_ref())];
         for (how, timeline) in both {
             let Some(timeline) = timeline else { continue };
-            let first_id = processes.last().map_or(0, |p| p.first_id + p.plan.body.len());
+            let first_id = processes.last().map_or(FIRST_ID, |p| p.first_id + p.plan.body.len());
             let pid = processes.len() + 1;
             processes.push(Process::new(pid, first_id, (traced, how), timeline));
         }
@@ -89,8 +89,11 @@ enum Kind {
     Engine,
 }
 
-/// Of a row of the trace: numbers of rows go on in the next process.
+/// A process has fewer rows than this, so that its number and theirs make a unique one.
 const ROWS: usize = 1_000;
+/// Calls are numbered from here on. Holistic Trace Analysis keeps positions of events in
+/// integers that are only as wide as the largest of these numbers.
+const FIRST_ID: usize = 1 << 16;
 
 impl<'a> Process<'a> {
     fn new(
