@@ -168,7 +168,7 @@ fn long_names_break_no_table() {
         let one = (workload.clone(), ranked(&workload, &PROFILE));
         for width in WIDTHS {
             keeps_to(width, &evaluation([&one]).text_within(Rows::All, Some(width)));
-            keeps_to(width, &verification(&[one.clone()]).text_within(Some(width)));
+            keeps_to(width, &verification(std::slice::from_ref(&one)).text_within(Some(width)));
         }
     }
 }
