@@ -18,6 +18,7 @@ pub static PROFILE: LazyLock<Profile> = LazyLock::new(|| {
 pub static RANKED: LazyLock<Vec<(Workload, Ranking)>> = LazyLock::new(|| {
     let folder = std::fs::read_dir(repository().join("scenarios")).expect("readable");
     let mut paths: Vec<PathBuf> = folder.map(|entry| entry.expect("readable").path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
     paths.sort();
     let workloads = paths.iter().map(|path| Workload::load(path).expect("a scenario"));
     workloads.map(|workload| (workload.clone(), ranked(&workload, &PROFILE))).collect()

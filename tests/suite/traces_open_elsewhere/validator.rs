@@ -123,7 +123,7 @@ impl<'a> Events<'a> {
         for spans in rows.values_mut() {
             spans.sort_by_key(|span| (start(span), -end(span)));
             let mut open: Vec<&Value> = Vec::new();
-            for span in spans.iter() {
+            for &span in &*spans {
                 open.retain(|outer| end(outer) > start(span));
                 if let Some(outer) = open.last().filter(|outer| end(outer) < end(span)) {
                     found.push(format!("{span} overlaps with {outer}"));
