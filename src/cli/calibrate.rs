@@ -2,6 +2,7 @@
 
 use super::outputs::check_outputs;
 use super::profiles::{Found, SAMPLES, deliver, fitted, in_folder, profile_of};
+use super::terminal::width;
 use super::{Failure, Outcome};
 use crate::calibrate::{
     CalibrateError, Course, MOST_DEVICES, Progress, calibrate, managed_bytes, provenance,
@@ -177,11 +178,12 @@ fn check(arguments: &CalibrateArguments, path: &Path) -> Result<Outcome, Failure
         Some((quantity.clone(), drift))
     };
     let drifts: Vec<_> = quantities.into_iter().filter_map(drift).collect();
-    let mut text = report::drifts(&drifts);
+    let width = width(None, None);
+    let mut text = report::drifts(&drifts, width);
     for difference in there.differences(&here) {
         text += &format!("Other than before: {difference}\n");
     }
-    deliver(&text, None)?;
+    deliver(&report::folded(&text, width), None)?;
     let changed = drifts.iter().any(|(_, drift)| drift.answer == DriftAnswer::Changed);
     Ok(if changed { Outcome::CheckFailed } else { Outcome::Done })
 }

@@ -1,6 +1,7 @@
 //! `hallway compare`: two profiles, parameter by parameter.
 
 use super::profiles::{deliver, in_folder};
+use super::terminal::width;
 use super::{Failure, Outcome};
 use crate::compare::Agreement;
 use crate::profile::{Intervals, Profile};
@@ -33,11 +34,12 @@ pub(super) fn run(arguments: &CompareArguments) -> Result<Outcome, Failure> {
     let (before, now) = (before?, now?);
     let both = [intervals(&before, &arguments.before)?, intervals(&now, &arguments.now)?];
     let found = Agreement::of([&before, &now], both);
-    let mut text = report::agreement(&found, if arguments.all { usize::MAX } else { SHOWN });
+    let (most, width) = (if arguments.all { usize::MAX } else { SHOWN }, width(None, None));
+    let mut text = report::agreement(&found, most, width);
     for difference in before.machine.differences(&now.machine) {
         text += &format!("Other than before: {difference}\n");
     }
-    deliver(&text, None)?;
+    deliver(&report::folded(&text, width), None)?;
     let is_same = found.share().is_some_and(|share| share >= SAME);
     Ok(if is_same { Outcome::Done } else { Outcome::CheckFailed })
 }

@@ -1,17 +1,29 @@
 //! `hallway evaluate`: predict and rank.
 
 use super::outputs::check_outputs;
-use super::profiles::deliver;
+use super::profiles::{Found, deliver, write_whole};
+use super::progress::Progress;
+use super::terminal::{NARROWEST, width};
+use super::traces::traced;
 use super::{Failure, Format, Outcome, Predicting};
 use crate::kernels::Kernel;
-use crate::report::{Assessment, Evaluation, Origin, Rows};
-use crate::search::{break_even, shortages};
+use crate::report::{Assessment, Evaluation, Origin, Rows, trace};
+use crate::scenario::Workload;
+use crate::search::{Ranking, break_even_counted, shortages};
+use crate::simulate::Tally;
 use crate::trials::TRIAL_KERNELS;
 use clap::Args;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+/// Shown below the arguments.
+const NARROW: &str = "\
+In a narrow terminal the table loses columns in this order: H2D, kern and D2H; set-up; the whole
+program's time. Then names of plans are folded, and if need be, the bound, the comparison with the
+best plan and the range go too. Rank, plan and time always stay.";
+
 #[derive(Debug, Args)]
+#[command(after_help = NARROW)]
 pub(super) struct EvaluateArguments {
     #[command(flatten)]
     predicting: Predicting,
@@ -23,41 +35,77 @@ pub(super) struct EvaluateArguments {
     all: bool,
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
+    /// Fit the table into so many columns [default: as COLUMNS says, or the terminal; any number
+    /// elsewhere]
+    #[arg(long, value_name = "COLUMNS",
+        value_parser = clap::value_parser!(u16).range(i64::from(NARROWEST)..))]
+    width: Option<u16>,
     /// Write here instead of to standard output
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Also write the predicted timeline of one plan of each scenario, for Perfetto or Holistic
+    /// Trace Analysis: the fastest on the GPU
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    /// Trace this plan instead, by its name in the table
+    #[arg(long, value_name = "NAME", requires = "trace")]
+    plan: Option<String>,
 }
 
 pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
     let predicting = &arguments.predicting;
     let found = predicting.profile()?;
     let workloads = predicting.workloads()?;
-    check_outputs(predicting.inputs(&found), arguments.output.as_deref())?;
-    let assess = |workload| {
-        let ranking = predicting.ranking(workload, &found);
-        let runs = arguments.runs.unwrap_or(workload.runs);
-        let sizes = break_even(workload, &found.profile);
-        let short_of = shortages(workload, &ranking, &found.profile);
-        let assessment = Assessment::new(workload, runs, &ranking, sizes).short_of(&short_of);
-        if found.profile.accuracy.is_none() {
-            return assessment;
+    let outputs = [&arguments.output, &arguments.trace].into_iter().flatten();
+    check_outputs(predicting.inputs(&found), outputs.map(PathBuf::as_path))?;
+    let progress = Progress::of(workloads.len());
+    let (mut scenarios, mut traces) = (Vec::new(), Vec::new());
+    for workload in &workloads {
+        let ranking = predicting.ranking(workload, &found, (&progress, BREAK_EVEN));
+        if arguments.trace.is_some() {
+            traces.push(traced((&ranking, workload), arguments.plan.as_deref(), None)?);
         }
-        let kernels: BTreeSet<Kernel> = workload.tasks.iter().map(|task| task.kernel).collect();
-        assessment.without_trials_of(kernels.into_iter().filter(|one| !TRIAL_KERNELS.contains(one)))
-    };
+        let runs = arguments.runs.unwrap_or(workload.runs);
+        scenarios.push(assess((workload, runs), &ranking, &found, progress.tally()));
+    }
+    drop(progress);
     let evaluation = Evaluation {
         profile: Origin::new(&found.path.display().to_string(), &found.profile),
         seed: predicting.seed,
         draws: predicting.draws.into(),
         trials: found.profile.accuracy.as_ref().map_or(0, |found| found.trials),
         context_ns: found.profile.setup.context.map(|context| context.span()),
-        scenarios: workloads.iter().map(assess).collect(),
+        scenarios,
     };
     let text = match arguments.format {
-        Format::Table if arguments.all => evaluation.text(Rows::All),
-        Format::Table => evaluation.text(Rows::Notable),
+        Format::Table => {
+            let rows = if arguments.all { Rows::All } else { Rows::Notable };
+            evaluation.text_within(rows, width(arguments.width, arguments.output.as_deref()))
+        }
         Format::Json => evaluation.json(),
     };
+    if let Some(path) = &arguments.trace {
+        write_whole(path, &trace(&found.profile.machine, &traces))?;
+    }
     deliver(&text, arguments.output.as_deref())?;
     Ok(Outcome::Done)
+}
+
+/// How often each plan is simulated to find the break-even, about: at every size, and between two.
+const BREAK_EVEN: u64 = 30;
+
+fn assess(
+    (workload, runs): (&Workload, u64),
+    ranking: &Ranking,
+    found: &Found,
+    done: &Tally,
+) -> Assessment {
+    let sizes = break_even_counted(workload, &found.profile, done);
+    let short_of = shortages(workload, ranking, &found.profile);
+    let assessment = Assessment::new(workload, runs, ranking, sizes).short_of(&short_of);
+    if found.profile.accuracy.is_none() {
+        return assessment;
+    }
+    let kernels: BTreeSet<Kernel> = workload.tasks.iter().map(|task| task.kernel).collect();
+    assessment.without_trials_of(kernels.into_iter().filter(|one| !TRIAL_KERNELS.contains(one)))
 }

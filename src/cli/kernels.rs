@@ -1,10 +1,11 @@
 //! `hallway kernels`: what a task of a scenario can be.
 
 use super::profiles::deliver;
+use super::terminal::width;
 use super::{Failure, Outcome};
 use crate::report::library;
 
 pub(super) fn run() -> Result<Outcome, Failure> {
-    deliver(&library(), None)?;
+    deliver(&library(width(None, None)), None)?;
     Ok(Outcome::Done)
 }

@@ -14,6 +14,9 @@ mod kernels;
 mod outputs;
 mod plot;
 mod profiles;
+mod progress;
+mod terminal;
+mod traces;
 mod verify;
 
 use crate::execute::ExecuteError;

@@ -2,6 +2,7 @@
 
 use super::outputs::check_outputs;
 use super::profiles::{Found, check_runs, deliver, write_whole};
+use super::progress::Progress;
 use super::verify::score;
 use super::{Failure, Outcome, Predicting};
 use crate::report::{Gantt, Measured, bandwidth, gantt, predicted_against_measured};
@@ -50,14 +51,18 @@ pub(super) fn run(arguments: &PlotArguments) -> Result<Outcome, Failure> {
     let made: Vec<PathBuf> = made.map(|name| arguments.output.join(name)).collect();
     let inputs = arguments.predicting.inputs(&found).chain(inputs);
     check_outputs(inputs, made.iter().map(PathBuf::as_path))?;
-    let subjects = subjects(workloads, &arguments.predicting, &found)?;
+    // One more for the samples and the drawing.
+    let progress = Progress::of(workloads.len() + 1);
+    let subjects = subjects(workloads, &arguments.predicting, &found, &progress)?;
+    progress.begin("drawing", 1);
     let samples = samples.exists().then(|| Samples::load(&samples)).transpose()?;
     // By name of file. Nothing is written before everything could be read.
     let mut pictures = BTreeMap::new();
     for subject in &subjects {
         let Some(picture) = draw(subject) else {
             let name = &subject.workload.name;
-            eprintln!("{name}: no plan can be predicted; `hallway evaluate` tells why");
+            progress
+                .note(&format!("{name}: no plan can be predicted; `hallway evaluate` tells why"));
             continue;
         };
         pictures.insert(timeline_of(&subject.workload), picture);
@@ -73,6 +78,7 @@ pub(super) fn run(arguments: &PlotArguments) -> Result<Outcome, Failure> {
     if let Some(samples) = &samples {
         pictures.insert(BANDWIDTH.to_owned(), bandwidth(&found.profile, samples));
     }
+    drop(progress);
     let mut written = String::new();
     for (name, picture) in &pictures {
         let path = arguments.output.join(name);
@@ -87,11 +93,12 @@ fn subjects(
     workloads: Vec<Workload>,
     predicting: &Predicting,
     found: &Found,
+    progress: &Progress,
 ) -> Result<Vec<Subject>, Failure> {
     let subject = |workload: Workload| {
         let is_run = found.runs_of(&workload).exists();
         let runs = is_run.then(|| found.saved_runs(&workload)).transpose()?;
-        let ranking = predicting.ranking(&workload, found);
+        let ranking = predicting.ranking(&workload, found, (progress, 0));
         runs.as_ref().map_or(Ok(()), |runs| check_runs(&workload, &ranking, runs))?;
         Ok(Subject { workload, ranking, runs })
     };

@@ -1,5 +1,7 @@
 //! Finding profiles, scenarios and the files that belong to them.
 
+use super::progress::Progress;
+use super::terminal::width;
 use super::{Failure, Predicting};
 use crate::files;
 use crate::fit::{FitError, fit, fit_passes, intervals};
@@ -8,8 +10,8 @@ use crate::report;
 use crate::runs::RunSet;
 use crate::samples::{Extent, Samples};
 use crate::scenario::Workload;
-use crate::search::{Ranking, candidates_over, rank};
-use crate::trials::assess;
+use crate::search::{Ranking, candidates_over, rank_counted};
+use crate::trials::assess_counted;
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -172,10 +174,21 @@ impl Predicting {
         Ok(workloads)
     }
 
-    /// Predicts and ranks the plans of a workload.
-    pub fn ranking(&self, workload: &Workload, found: &Found) -> Ranking {
+    /// Predicts and ranks the plans of a workload, as the next stage of some work: one in which
+    /// each plan is simulated so many times more.
+    pub fn ranking(
+        &self,
+        workload: &Workload,
+        found: &Found,
+        (progress, more): (&Progress, u64),
+    ) -> Ranking {
+        progress.begin(&workload.name, u64::MAX);
         let candidates = candidates_over(workload, &found.profile.gpu_counts());
-        rank(candidates, &found.profile, self.draws.into(), self.seed)
+        let calls: u64 = candidates.plans.iter().map(|plan| plan.body.len() as u64).sum();
+        // One more for its timeline.
+        progress.expect(calls * (u64::from(self.draws) + 1 + more));
+        let draws = (self.draws.into(), self.seed);
+        rank_counted(candidates, &found.profile, draws, progress.tally())
     }
 }
 
@@ -193,9 +206,14 @@ pub(super) fn deliver(text: &str, output: Option<&Path>) -> Result<(), Failure> 
 
 /// Fits a profile and says of it how sure it is and how far off it was on trials.
 pub(super) fn profile_of(samples: &Samples) -> Result<Profile, FitError> {
+    let progress = Progress::of(4);
+    progress.begin("fitting", 1);
     let profile = fit(samples)?;
+    progress.begin("fitting each pass", 1);
     let passes = fit_passes(samples);
-    let accuracy = assess(&profile, passes.as_ref(), samples);
+    progress.begin("predicting trials", samples.trials.len() as u64);
+    let accuracy = assess_counted(&profile, passes.as_ref(), samples, progress.tally());
+    progress.begin("finding intervals", 1);
     let intervals = passes.and_then(|passes| intervals(samples, &profile, &passes));
     Ok(Profile { accuracy, intervals, ..profile })
 }
@@ -233,7 +251,8 @@ pub(super) fn fitted(path: &Path, samples: &Samples, profile: &Profile) -> Resul
             "Of {trials} trials, {known} can be predicted: ranges are as wide as these need.\n"
         );
     }
-    deliver(&(head + &report::calibration(profile)), None)
+    let width = width(None, None);
+    deliver(&report::folded(&(head + &report::calibration(profile, width)), width), None)
 }
 
 /// As [`files::write_whole`], for a file that the user named.

@@ -2,21 +2,31 @@
 
 use super::calibrate::team;
 use super::outputs::check_outputs;
-use super::profiles::{Found, check_runs, deliver};
+use super::profiles::{Found, check_runs, deliver, write_whole};
+use super::progress::Progress;
+use super::terminal::{NARROWEST, width};
+use super::traces::traced;
 use super::{Failure, Outcome, Predicting};
 use crate::compare::{Cell, Score};
 use crate::execute::{Effort, ExecuteError, Executor};
 use crate::gpu::Device;
 use crate::host::Team;
 use crate::plan::{Family, Plan, Whose, check_fits};
-use crate::report::{Origin, Verification};
+use crate::report::{Origin, Verification, trace};
 use crate::runs::RunSet;
 use crate::scenario::Workload;
 use crate::search::{Candidates, Ranking, candidates_over};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
+/// Shown below the arguments.
+const NARROW: &str = "\
+In a narrow terminal the tables lose columns in this order: of plans, the spread, whether the time
+lies in the range, and, with names folded, the range itself; of the summary, the number of plans,
+the share in range, the worst error, and, with names folded, both winners.";
+
 #[derive(Debug, Args)]
+#[command(after_help = NARROW)]
 pub(super) struct VerifyArguments {
     #[command(flatten)]
     predicting: Predicting,
@@ -26,12 +36,24 @@ pub(super) struct VerifyArguments {
     /// Which GPU, counted from 0
     #[arg(long, default_value_t = 0)]
     gpu: usize,
-    /// Also time every call of this plan, by its name in the table, for the
-    /// picture of it; the fastest plan on the GPU is always timed so
+    /// Also time every call of this plan, by its name in the table, for pictures and traces of
+    /// it; the calls of the fastest plan on the GPU are always timed
     #[arg(long, value_name = "PLAN", conflicts_with = "recorded")]
-    trace: Vec<String>,
+    time_calls: Vec<String>,
+    /// Also write the timeline of one plan of each scenario, predicted and measured, for Perfetto
+    /// or Holistic Trace Analysis: the fastest on the GPU whose calls were timed
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    /// Trace this plan instead, by its name in the table, and time its calls
+    #[arg(long, value_name = "NAME", requires = "trace")]
+    plan: Option<String>,
     #[arg(long, value_enum, default_value = "table")]
     format: Style,
+    /// Fit the table into so many columns [default: as COLUMNS says, or the terminal; any number
+    /// elsewhere]
+    #[arg(long, value_name = "COLUMNS",
+        value_parser = clap::value_parser!(u16).range(i64::from(NARROWEST)..))]
+    width: Option<u16>,
     /// Write here instead of to standard output
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -52,52 +74,96 @@ pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
     let runs: Vec<PathBuf> = workloads.iter().map(|workload| found.runs_of(workload)).collect();
     let runs = || runs.iter().map(PathBuf::as_path);
     let (inputs, output) = (arguments.predicting.inputs(&found), arguments.output.as_deref());
+    let written = output.into_iter().chain(arguments.trace.as_deref());
     match arguments.recorded {
-        true => check_outputs(inputs.chain(runs()), output),
-        false => check_outputs(inputs, runs().chain(output)),
+        true => check_outputs(inputs.chain(runs()), written),
+        false => check_outputs(inputs, runs().chain(written)),
     }?;
     let sets = if arguments.recorded {
         workloads.iter().map(|workload| found.saved_runs(workload)).collect::<Result<_, _>>()?
     } else {
-        let device = Device::open(arguments.gpu)?;
-        let threads = found.profile.machine.cpu_threads;
-        let team = team((threads > 0).then_some(threads))?;
-        let time = found.profile.machine.unix_time;
-        let mut sets: Vec<RunSet> = workloads.iter().map(|w| RunSet::new(&w.name, time)).collect();
-        let executed = execute((&device, &team), (&workloads, &mut sets), &found, &arguments.trace);
-        for (workload, runs) in workloads.iter().zip(&sets) {
-            let path = found.runs_of(workload);
-            // What there is by then is better than nothing, and no better than all.
-            if !runs.runs.is_empty() && (executed.is_ok() || !path.exists()) {
-                runs.save(&path)?;
-            }
-        }
-        executed.map(|()| sets)?
+        run_all(arguments, &workloads, &found)?
     };
-    let mut scores = Vec::new();
+    let progress = Progress::of(workloads.len());
+    let (mut scores, mut traces) = (Vec::new(), Vec::new());
     for (workload, runs) in workloads.iter().zip(&sets) {
-        let ranking = arguments.predicting.ranking(workload, &found);
+        let ranking = arguments.predicting.ranking(workload, &found, (&progress, 0));
         check_runs(workload, &ranking, runs)?;
         let score = score(workload, &ranking, runs);
         let (predicted, scored) = (ranking.plans.len(), score.cells.len());
         if scored < predicted {
             let name = &workload.name;
-            eprintln!("{name}: of {predicted} plans that are predicted, {scored} were run");
+            progress.note(&format!(
+                "{name}: of {predicted} plans that are predicted, {scored} were run"
+            ));
         }
         scores.push(score);
+        if arguments.trace.is_some() {
+            let plan = arguments.plan.as_deref();
+            let traced = traced((&ranking, workload), plan, Some(runs))?;
+            if traced.measured.is_none() {
+                let (name, plan) = (&workload.name, traced.plan.strategy);
+                progress.note(&format!(
+                    "{name}: the calls of `{plan}` were not timed: its trace is predicted"
+                ));
+            }
+            traces.push(traced);
+        }
     }
+    drop(progress);
     let origin = Origin::new(&found.path.display().to_string(), &found.profile);
     let verification = Verification::new(origin, &scores);
     let text = match arguments.format {
-        Style::Table => verification.text(),
+        Style::Table => verification.text_within(width(arguments.width, output)),
         Style::Markdown => verification.markdown(),
         Style::Json => verification.json(),
     };
+    if let Some(path) = &arguments.trace {
+        write_whole(path, &trace(&found.profile.machine, &traces))?;
+    }
     deliver(&text, arguments.output.as_deref())?;
     if let (false, Some(path)) = (verification.passed(), &arguments.output) {
         eprintln!("not all checks passed: they stand at the end of {}", path.display());
     }
     Ok(if verification.passed() { Outcome::Done } else { Outcome::CheckFailed })
+}
+
+/// Runs all plans on this machine and keeps the runs beside the profile.
+fn run_all(
+    arguments: &VerifyArguments,
+    workloads: &[Workload],
+    found: &Found,
+) -> Result<Vec<RunSet>, Failure> {
+    let timed: Vec<String> = arguments.time_calls.iter().chain(&arguments.plan).cloned().collect();
+    check_names(&timed, workloads, found)?;
+    let device = Device::open(arguments.gpu)?;
+    let threads = found.profile.machine.cpu_threads;
+    let team = team((threads > 0).then_some(threads))?;
+    let time = found.profile.machine.unix_time;
+    let mut sets: Vec<RunSet> = workloads.iter().map(|w| RunSet::new(&w.name, time)).collect();
+    let executed = execute((&device, &team), (workloads, &mut sets), found, &timed);
+    for (workload, runs) in workloads.iter().zip(&sets) {
+        let path = found.runs_of(workload);
+        // What there is by then is better than nothing, and no better than all.
+        if !runs.runs.is_empty() && (executed.is_ok() || !path.exists()) {
+            runs.save(&path)?;
+        }
+    }
+    executed.map(|()| sets)
+}
+
+/// Refuses a plan that no scenario has before minutes are spent on the others.
+fn check_names(names: &[String], workloads: &[Workload], found: &Found) -> Result<(), Failure> {
+    let gpus = found.profile.gpu_counts();
+    let plans = || workloads.iter().flat_map(|one| candidates_over(one, &gpus).plans);
+    let unknown = |name: &&String| plans().all(|plan| plan.strategy.to_string() != **name);
+    match names.iter().find(unknown) {
+        None => Ok(()),
+        Some(name) => Err(Failure::Input(miette::miette!(
+            help = "`hallway evaluate --all` lists all plans; quote the name as a whole",
+            "no scenario has a plan that is called `{name}`"
+        ))),
+    }
 }
 
 /// How often every plan of every scenario is run: in rounds, so that what a
@@ -110,9 +176,10 @@ fn execute(
     (device, team): (&Device, &Team),
     (workloads, sets): (&[Workload], &mut [RunSet]),
     found: &Found,
-    trace: &[String],
+    timed: &[String],
 ) -> Result<(), Failure> {
     let machine = &found.profile.machine;
+    let progress = Progress::of(ROUNDS * workloads.len());
     for round in 1..=ROUNDS {
         for (workload, set) in workloads.iter().zip(&mut *sets) {
             let gpus = found.profile.gpu_counts();
@@ -121,19 +188,21 @@ fn execute(
             let fits = |plan: &Plan| check_fits(plan, machine.capacities(), Whose::Machine).is_ok();
             plans.retain(fits);
             let executor = Executor::new(Some(device), team, workload, machine.seed);
+            progress.begin(&format!("running {}", workload.name), plans.len() as u64);
             for plan in &plans {
                 match executor.run(plan, Effort::FULL) {
                     Ok(run) => set.add(run),
                     Err(error @ ExecuteError::DoesNotFit { .. }) if round == 1 => {
-                        eprintln!("{}: left out: {error}", workload.name);
+                        progress.note(&format!("{}: left out: {error}", workload.name));
                     }
                     Err(ExecuteError::DoesNotFit { .. }) => {}
                     Err(ExecuteError::Gpu(error)) => return Err(error.into()),
                     Err(other) => return Err(Failure::machine(other)),
                 }
+                progress.tally().add(1);
             }
             if round == ROUNDS {
-                follow(&executor, &plans, set, trace)?;
+                follow(&executor, &plans, set, timed)?;
             }
         }
     }
@@ -145,14 +214,14 @@ fn follow(
     executor: &Executor<'_>,
     plans: &[Plan],
     set: &mut RunSet,
-    trace: &[String],
+    timed: &[String],
 ) -> Result<(), Failure> {
     let on_gpu = plans.iter().filter(|plan| plan.strategy.family != Family::Cpu);
     let runs = on_gpu.filter_map(|plan| set.run_of(&plan.identity()));
     let fastest = runs.min_by_key(|run| run.makespan()).map(|run| run.plan.clone());
     for plan in plans {
         let name = plan.strategy.to_string();
-        if plan.needs_device() && (trace.contains(&name) || Some(name) == fastest) {
+        if plan.needs_device() && (timed.contains(&name) || Some(name) == fastest) {
             set.traces.push(executor.trace(plan).map_err(Failure::machine)?);
         }
     }

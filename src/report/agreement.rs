@@ -1,21 +1,29 @@
 //! Which parameters two profiles agree on.
 
 use super::sureness::kind_name;
-use super::table::table;
-use super::words::{fine_percent, plural, signed_percent};
+use super::table::{Column, table};
+use super::words::{fine_percent, folded, plural, signed_percent};
 use crate::compare::{Agreement, Pair};
 use crate::stats::median;
 use std::collections::BTreeMap;
 
 /// A table by kind, the parameters that changed, `most` of them at most, and what
-/// it comes to.
-pub fn agreement(found: &Agreement, most: usize) -> String {
+/// it comes to, in so many columns if a number is given.
+pub fn agreement(found: &Agreement, most: usize, width: Option<usize>) -> String {
     let changed: Vec<&Pair> = found.pairs.iter().filter(|pair| !pair.is_same()).collect();
-    let mut text = by_kind(&found.pairs);
+    let mut text = by_kind(&found.pairs, width);
     if !changed.is_empty() {
-        let header = ["changed", "before", "now", "change", "95% interval", "times as far"];
+        let header = [
+            Column::words("changed"),
+            Column::number("before").if_room(2),
+            Column::number("now").if_room(2),
+            Column::number("change"),
+            Column::number("95% interval").if_room(1),
+            Column::number("times as far"),
+        ];
+        let rows: Vec<_> = changed.iter().take(most).map(|pair| row(pair)).collect();
         text += "\n";
-        text += &table(&header, &[0], changed.iter().take(most).map(|pair| row(pair)).collect());
+        text += &table(&header, &rows, width);
     }
     if changed.len() > most {
         text += &format!("and {} more; --all shows them\n", changed.len() - most);
@@ -29,10 +37,10 @@ pub fn agreement(found: &Agreement, most: usize) -> String {
         let unpaired = plural(found.unpaired.len() as u64, "parameter");
         text += &format!("{unpaired} left out: not in both, or measured in one pass only.\n");
     }
-    text
+    folded(&text, width)
 }
 
-fn by_kind(pairs: &[Pair]) -> String {
+fn by_kind(pairs: &[Pair], width: Option<usize>) -> String {
     let mut kinds: BTreeMap<&str, Vec<&Pair>> = BTreeMap::new();
     for pair in pairs {
         kinds.entry(kind_name(&pair.section)).or_default().push(pair);
@@ -54,9 +62,16 @@ fn by_kind(pairs: &[Pair]) -> String {
             of_all(&|pair| pair.half_widths[0] / pair.values[0].abs()),
         ]
     };
-    let header =
-        ["kind", "parameters", "same", "changed", "same", "median change", "interval \u{b1}"];
-    table(&header, &[0], kinds.into_iter().map(row).collect())
+    let header = [
+        Column::words("kind"),
+        Column::number("parameters").if_room(1),
+        Column::number("same").if_room(2),
+        Column::number("changed"),
+        Column::number("same"),
+        Column::number("median change"),
+        Column::number("interval \u{b1}").if_room(3),
+    ];
+    table(&header, &kinds.into_iter().map(row).collect::<Vec<_>>(), width)
 }
 
 fn row(pair: &Pair) -> Vec<String> {

@@ -1,20 +1,27 @@
 //! What a calibration found, beyond what predictions show: the paths that data can
 //! take, what they cost beside other work, and in what state the device was.
 
-use super::table::table;
-use super::words::{fine_percent, percent, plural, times};
+use super::table::{Column, table};
+use super::words::{fine_percent, folded, percent, plural, times};
 use crate::plan::Direction;
 use crate::profile::{Accuracy, Conditions, Curve, Interference, LinkModel, Profile};
 use crate::samples::Condition;
 use crate::units::{Bandwidth, Bytes, Span};
 use std::fmt::Write;
 
-/// A few lines and a table; empty if there is nothing to tell.
-pub fn calibration(profile: &Profile) -> String {
+/// A table and a few lines, in so many columns if a number is given; empty if there is nothing
+/// to tell.
+pub fn calibration(profile: &Profile, width: Option<usize>) -> String {
     let mut text = String::new();
     let rows = paths(profile);
     if !rows.is_empty() {
-        text += &table(&["path", "smallest", "takes", "large ones at"], &[0], rows);
+        let header = [
+            Column::words("path"),
+            Column::number("smallest").if_room(1),
+            Column::number("takes").if_room(2),
+            Column::number("large ones at"),
+        ];
+        text += &table(&header, &rows, width);
     }
     for line in both_ways(&profile.link) {
         writeln!(text, "{line}").expect("a string takes everything");
@@ -22,7 +29,7 @@ pub fn calibration(profile: &Profile) -> String {
     for found in &profile.interference {
         writeln!(text, "{}", interference(found)).expect("a string takes everything");
     }
-    text + &tried(profile.accuracy.as_ref()) + &state(profile)
+    folded(&(text + &tried(profile.accuracy.as_ref()) + &state(profile)), width)
 }
 
 /// How far off predictions were of plans that were run along.

@@ -1,14 +1,21 @@
 //! What a check of a profile found, quantity by quantity.
 
-use super::table::table;
-use super::words::{percent, plural, signed_percent};
+use super::table::{Column, table};
+use super::words::{folded, percent, plural, signed_percent};
 use crate::compare::{Drift, DriftAnswer};
 use crate::samples::Quantity;
 use crate::units::Span;
 
-/// One line for each quantity, and what they come to.
-pub fn drifts(found: &[(Quantity, Drift)]) -> String {
-    let header = ["quantity", "before", "now", "change", "same within", "answer"];
+/// One line for each quantity, and what they come to, in so many columns if a number is given.
+pub fn drifts(found: &[(Quantity, Drift)], width: Option<usize>) -> String {
+    let header = [
+        Column::words("quantity"),
+        Column::number("before").if_room(2),
+        Column::number("now").if_room(2),
+        Column::number("change"),
+        Column::number("same within").if_room(1),
+        Column::words("answer"),
+    ];
     let time = |ns: f64| Span::from_nanos_f64(ns.max(0.0)).to_string();
     let row = |(quantity, drift): &(Quantity, Drift)| {
         vec![
@@ -31,10 +38,9 @@ pub fn drifts(found: &[(Quantity, Drift)]) -> String {
         "Nothing shows that the machine has changed."
     };
     let quantities = plural(found.len() as u64, "time");
-    format!(
-        "{}\n{quantities}: {sums}. {advice}\n",
-        table(&header, &[0, 5], found.iter().map(row).collect())
-    )
+    let rows: Vec<_> = found.iter().map(row).collect();
+    let text = format!("{}\n{quantities}: {sums}. {advice}\n", table(&header, &rows, width));
+    folded(&text, width)
 }
 
 const fn word(answer: DriftAnswer) -> &'static str {

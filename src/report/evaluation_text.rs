@@ -1,9 +1,9 @@
 //! An evaluation for the terminal: the answer first, then the ranking behind it.
 
 use super::evaluation::{AssessedPlan, Assessment, Evaluation, LeftOut, Threshold};
-use super::table::table;
+use super::table::{Column, table};
 use super::verdict::{Answer, CLEARLY};
-use super::words::{count, percent, plural, quoted, range, signed_percent, times};
+use super::words::{columns, count, folded, percent, plural, quoted, range, signed_percent, times};
 use crate::search::Sizes;
 use crate::units::Span;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,7 +23,13 @@ const FASTEST: usize = 10;
 const NAMED: usize = 3;
 
 impl Evaluation {
+    /// The report, as wide as it needs to be.
     pub fn text(&self, rows: Rows) -> String {
+        self.text_within(rows, None)
+    }
+
+    /// The report in lines of at most so many columns, if a number is given.
+    pub fn text_within(&self, rows: Rows, width: Option<usize>) -> String {
         let mut text = format!("{}\n", self.profile);
         let draws = plural(self.draws as u64, "draw");
         let trials = plural(self.trials as u64, "trial");
@@ -39,19 +45,19 @@ impl Evaluation {
         }
         for assessment in &self.scenarios {
             text.push('\n');
-            text.push_str(&assessment.text(rows));
+            text.push_str(&assessment.text(rows, width));
         }
-        text
+        folded(&text, width)
     }
 }
 
 impl Assessment {
-    fn text(&self, rows: Rows) -> String {
-        let mut text = heading(&self.scenario, &self.question);
+    fn text(&self, rows: Rows, width: Option<usize>) -> String {
+        let mut text = heading(&self.scenario, &self.question, width);
         let _ = writeln!(text, "\n{}\n", self.verdict.sentence);
         let shown = self.shown(rows);
         if !shown.is_empty() {
-            let _ = writeln!(text, "{}", ranking(&shown, self.runs));
+            let _ = writeln!(text, "{}", ranking(&shown, self.runs, width));
         }
         let notes = [
             self.hidden(shown.len()),
@@ -182,26 +188,28 @@ impl Threshold {
 }
 
 /// A scenario's name, underlined, and its question.
-pub(super) fn heading(scenario: &str, question: &str) -> String {
-    let line = "─".repeat(scenario.chars().count());
+pub(super) fn heading(scenario: &str, question: &str, width: Option<usize>) -> String {
+    let line = "─".repeat(columns(scenario).min(width.unwrap_or(usize::MAX)));
     let question = if question.is_empty() { String::new() } else { format!("{question}\n") };
     format!("{scenario}\n{line}\n{question}")
 }
 
-fn ranking(plans: &[&AssessedPlan], runs: u64) -> String {
-    let program = format!("and {}", plural(runs, "run"));
+/// The table of plans. Where it is too wide, columns go in the order of their numbers: how busy
+/// lanes are, set-up, the whole program; then, with names folded, what bounds the plan, how it
+/// compares with the best one, and its range. Rank, name and time always stay.
+fn ranking(plans: &[&AssessedPlan], runs: u64, width: Option<usize>) -> String {
     let header = [
-        "#",
-        "plan",
-        "one run",
-        "90% range",
-        "vs best",
-        "H2D",
-        "kern",
-        "D2H",
-        "bound by",
-        "set-up",
-        &program,
+        Column::number("#"),
+        Column::words("plan"),
+        Column::number("one run"),
+        Column::number("90% range").if_folded(3),
+        Column::number("vs best").if_folded(2),
+        Column::number("H2D").if_room(1),
+        Column::number("kern").if_room(1),
+        Column::number("D2H").if_room(1),
+        Column::words("bound by").if_folded(1),
+        Column::number("set-up").if_room(2),
+        Column::number(&format!("and {}", plural(runs, "run"))).if_room(3),
     ];
     let row = |plan: &&AssessedPlan| {
         vec![
@@ -218,7 +226,7 @@ fn ranking(plans: &[&AssessedPlan], runs: u64) -> String {
             time(plan.program_ns),
         ]
     };
-    table(&header, &[1, 8], plans.iter().map(row).collect())
+    table(&header, &plans.iter().map(row).collect::<Vec<_>>(), width)
 }
 
 fn time(known: Option<Span>) -> String {

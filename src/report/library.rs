@@ -1,13 +1,20 @@
 //! The kernel library as a table.
 
-use super::table::table;
+use super::table::{Column, table};
+use super::words::folded;
 use crate::kernels::{Arguments, Extent, Kernel, Shape};
 
 /// Every kernel with what it takes, reads and writes, and what an element costs
-/// on paper with the default arguments.
-pub fn library() -> String {
-    const HEADER: [&str; 6] =
-        ["kernel", "reads", "writes", "arguments", "bytes per element", "flop per element"];
+/// on paper with the default arguments, in so many columns if a number is given.
+pub fn library(width: Option<usize>) -> String {
+    let header = [
+        Column::words("kernel"),
+        Column::words("reads"),
+        Column::words("writes"),
+        Column::words("arguments"),
+        Column::number("bytes per element").if_room(1),
+        Column::number("flop per element").if_room(1),
+    ];
     let row = |kernel: Kernel| {
         let extent = kernel.extent().map_or(0, |extent| extent.default);
         let arguments = Arguments { extent, ..Arguments::default() };
@@ -20,7 +27,7 @@ pub fn library() -> String {
             format!("{}", kernel.flops_per_element(&arguments)),
         ]
     };
-    let rows = Kernel::ALL.into_iter().map(row).collect();
+    let rows: Vec<_> = Kernel::ALL.into_iter().map(row).collect();
     let notes = [
         "",
         "Arguments stand with the value that they have where a task does not say, and the",
@@ -28,7 +35,7 @@ pub fn library() -> String {
         "Any task but a transposition may have a `split`.",
         "",
     ];
-    table(&HEADER, &[0, 1, 2, 3], rows) + &notes.join("\n")
+    folded(&(table(&header, &rows, width) + &notes.join("\n")), width)
 }
 
 /// `x and its neighbours; all of weights: taps`

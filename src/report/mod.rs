@@ -15,6 +15,7 @@ mod origin;
 mod plot;
 mod sureness;
 mod table;
+mod trace;
 mod verdict;
 mod verification;
 mod verification_text;
@@ -31,12 +32,13 @@ pub use library::library;
 pub use origin::Origin;
 pub use plot::{Gantt, Measured, bandwidth, gantt, predicted_against_measured};
 pub use sureness::{sureness, unsteady_link};
+pub use trace::{TracedPlan, trace};
 pub use verdict::{Answer, Verdict};
 pub use verification::{
     Check, ErrorFigures, MEDIAN_ERROR_LIMIT, P95_ERROR_LIMIT, REGRET_LIMIT, ScoredPlan,
     ScoredScenario, Verification,
 };
-pub use words::date;
+pub use words::{date, folded};
 
 /// The pretty JSON form of a report, with a newline at its end.
 fn json(report: &impl serde::Serialize) -> String {

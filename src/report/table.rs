@@ -1,27 +1,121 @@
 //! Tables for terminals and code blocks.
+//!
+//! A table that is given a width never exceeds it as long as its lasting columns fit. It gives
+//! way in this order: columns of [`Keep::IfRoom`] go, lowest number first; then words are
+//! folded into several lines; then columns of [`Keep::IfFolded`] go, lowest number first.
 
-use comfy_table::{Cell, CellAlignment, Table};
+use super::words::{columns, wrapped};
+use std::collections::BTreeSet;
 
-/// A table without borders, its header underlined: it reads the same in a
-/// terminal, a log and a README. Columns in `left` hold words, the others numbers.
-pub(super) fn table(header: &[&str], left: &[usize], rows: Vec<Vec<String>>) -> String {
-    /// In the order of comfy-table's components, only the line under the header.
-    const UNDERLINED: &str = "     ──            ";
-    let mut table = Table::new();
-    table.load_preset(UNDERLINED);
-    let alignment = |column: usize| {
-        if left.contains(&column) { CellAlignment::Left } else { CellAlignment::Right }
-    };
-    let aligned = |cells: Vec<String>| -> Vec<Cell> {
-        let cells = cells.into_iter().enumerate();
-        cells.map(|(at, text)| Cell::new(text).set_alignment(alignment(at))).collect()
-    };
-    table.set_header(aligned(header.iter().map(|&title| title.to_owned()).collect()));
-    table.add_rows(rows.into_iter().map(aligned));
-    for column in table.column_iter_mut() {
-        column.set_padding((0, 1));
+/// When a column is left out of a table that is too wide.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Keep {
+    Always,
+    /// It goes before any word is folded.
+    IfRoom(u8),
+    /// It goes only if folding words is not enough.
+    IfFolded(u8),
+}
+
+/// How one column is titled, aligned and given up.
+#[derive(Debug, Clone)]
+pub(super) struct Column {
+    pub title: String,
+    /// Words are aligned to the left and may be folded; numbers are neither.
+    pub is_words: bool,
+    keep: Keep,
+}
+
+impl Column {
+    pub fn words(title: &str) -> Self {
+        Self { title: title.to_owned(), is_words: true, keep: Keep::Always }
     }
-    // Padding at the end of a line is seen by nobody but diff tools.
-    let lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
-    lines.join("\n") + "\n"
+
+    pub fn number(title: &str) -> Self {
+        Self { is_words: false, ..Self::words(title) }
+    }
+
+    /// Left out where there is no room; lower numbers go first.
+    pub fn if_room(self, order: u8) -> Self {
+        Self { keep: Keep::IfRoom(order), ..self }
+    }
+
+    /// Left out where there is no room even with folded words; lower numbers go first.
+    pub fn if_folded(self, order: u8) -> Self {
+        Self { keep: Keep::IfFolded(order), ..self }
+    }
+}
+
+/// Between two columns.
+const GAP: usize = 2;
+/// Words are not folded into columns narrower than this, unless they are all shorter.
+const NARROWEST: usize = 16;
+
+/// A table without borders, its header underlined: it reads the same in a terminal, a log and
+/// a code block. Without a width it is as wide as its contents.
+pub(super) fn table(of: &[Column], rows: &[Vec<String>], width: Option<usize>) -> String {
+    let (shown, widths) = layout(of, rows, width.unwrap_or(usize::MAX));
+    let titles: Vec<String> = of.iter().map(|column| column.title.clone()).collect();
+    let line = |cells: &[String]| -> String {
+        let folded: Vec<Vec<String>> =
+            shown.iter().zip(&widths).map(|(&at, &wide)| wrapped(&cells[at], wide)).collect();
+        let height = folded.iter().map(Vec::len).max().unwrap_or(0);
+        let mut text = String::new();
+        for row in 0..height {
+            let mut line = String::new();
+            for ((&at, &wide), cell) in shown.iter().zip(&widths).zip(&folded) {
+                let piece = cell.get(row).map_or("", String::as_str);
+                let blank = " ".repeat(wide.saturating_sub(columns(piece)));
+                let gap = if line.is_empty() && at == shown[0] { 0 } else { GAP };
+                line += &" ".repeat(gap);
+                line += &if of[at].is_words { piece.to_owned() + &blank } else { blank + piece };
+            }
+            // Padding at the end of a line is seen by nobody but diff tools.
+            text += line.trim_end();
+            text.push('\n');
+        }
+        text
+    };
+    let under = "─".repeat(total(&widths));
+    let body: String = rows.iter().map(|row| line(row)).collect();
+    format!("{}{under}\n{body}", line(&titles))
+}
+
+/// Which columns are shown, and how wide each of them is.
+fn layout(of: &[Column], rows: &[Vec<String>], most: usize) -> (Vec<usize>, Vec<usize>) {
+    let cells = |at: usize| rows.iter().map(move |row| &row[at]).chain([&of[at].title]);
+    let natural = |at: usize| cells(at).map(|cell| columns(cell)).max().unwrap_or(0);
+    let narrowest = |at: usize| {
+        let words = cells(at).flat_map(|cell| cell.split(' ')).map(columns).max().unwrap_or(0);
+        if of[at].is_words { words.min(NARROWEST) } else { natural(at) }
+    };
+    let fits = |shown: &[usize], width: &dyn Fn(usize) -> usize| {
+        total(&shown.iter().map(|&at| width(at)).collect::<Vec<_>>()) <= most
+    };
+    let mut shown: Vec<usize> = (0..of.len()).collect();
+    let orders = |pick: fn(Keep) -> Option<u8>| -> BTreeSet<u8> {
+        of.iter().filter_map(|column| pick(column.keep)).collect()
+    };
+    for order in orders(|keep| if let Keep::IfRoom(order) = keep { Some(order) } else { None }) {
+        if !fits(&shown, &natural) {
+            shown.retain(|&at| of[at].keep != Keep::IfRoom(order));
+        }
+    }
+    for order in orders(|keep| if let Keep::IfFolded(order) = keep { Some(order) } else { None }) {
+        if !fits(&shown, &narrowest) {
+            shown.retain(|&at| of[at].keep != Keep::IfFolded(order));
+        }
+    }
+    let mut widths: Vec<usize> = shown.iter().map(|&at| natural(at)).collect();
+    while total(&widths) > most {
+        // The widest column has the most room to give.
+        let foldable = (0..shown.len()).filter(|&at| widths[at] > narrowest(shown[at]));
+        let Some(widest) = foldable.max_by_key(|&at| widths[at]) else { break };
+        widths[widest] -= 1;
+    }
+    (shown, widths)
+}
+
+fn total(widths: &[usize]) -> usize {
+    widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)
 }

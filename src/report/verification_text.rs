@@ -1,40 +1,47 @@
 //! A verification for the terminal and for a README.
 
 use super::evaluation_text::heading;
-use super::table::table;
+use super::table::{Column, table};
 use super::verification::{ErrorFigures, ScoredPlan, ScoredScenario, Verification};
-use super::words::{fine_percent, percent, range, signed_percent};
+use super::words::{fine_percent, folded, percent, range, signed_percent};
 use crate::stats::median;
 use std::fmt::Write;
 
-/// Titles of the summary, and which of them stand over words.
-const SUMMARY: [&str; 10] = [
-    "scenario",
-    "plans",
-    "median error",
-    "95%",
-    "worst",
-    "in range",
-    "predicted winner",
-    "measured winner",
-    "regret",
-    "verdict",
-];
-const WORDS: [usize; 4] = [0, 6, 7, 9];
+/// Columns of the summary, in the order in which a narrow terminal loses them: how many plans
+/// there are, how many lie in range, the worst error; then, with names folded, both winners.
+fn summary_columns() -> [Column; 10] {
+    [
+        Column::words("scenario"),
+        Column::number("plans").if_room(1),
+        Column::number("median error"),
+        Column::number("95%"),
+        Column::number("worst").if_room(3),
+        Column::number("in range").if_room(2),
+        Column::words("predicted winner").if_folded(1),
+        Column::words("measured winner").if_folded(1),
+        Column::number("regret"),
+        Column::words("verdict"),
+    ]
+}
 
 impl Verification {
-    /// Every plan of every scenario, then the summary and what was checked.
+    /// Every plan of every scenario, then the summary and what was checked, as wide as they are.
     pub fn text(&self) -> String {
+        self.text_within(None)
+    }
+
+    /// The report in lines of at most so many columns, if a number is given.
+    pub fn text_within(&self, width: Option<usize>) -> String {
         let mut text = format!("{}\n", self.profile);
         for scenario in &self.scenarios {
-            let _ = write!(text, "\n{}\n", heading(&scenario.scenario, ""));
-            text.push_str(&cells(&scenario.plans));
+            let _ = write!(text, "\n{}\n", heading(&scenario.scenario, "", width));
+            text.push_str(&cells(&scenario.plans, width));
         }
-        let _ = write!(text, "\n{}\n", table(&SUMMARY, &WORDS, self.summary()));
+        let _ = write!(text, "\n{}\n", table(&summary_columns(), &self.summary(), width));
         text.push_str(&self.passes_beside());
         text.push_str(&self.on_cpu(""));
         text.push_str(&self.check_lines(""));
-        text
+        folded(&text, width)
     }
 
     /// How many passes do not count; nothing if all do.
@@ -76,9 +83,11 @@ impl Verification {
 
     /// The summary and the checks in Markdown.
     pub fn markdown(&self) -> String {
-        let mut text = format!("| {} |\n|", SUMMARY.join(" | "));
-        for column in 0..SUMMARY.len() {
-            text.push_str(if WORDS.contains(&column) { " :-- |" } else { " --: |" });
+        let columns = summary_columns();
+        let titles: Vec<&str> = columns.iter().map(|column| column.title.as_str()).collect();
+        let mut text = format!("| {} |\n|", titles.join(" | "));
+        for column in &columns {
+            text.push_str(if column.is_words { " :-- |" } else { " --: |" });
         }
         text.push('\n');
         for row in self.summary() {
@@ -104,7 +113,7 @@ impl Verification {
         if self.scenarios.len() > 1 {
             let mut row = vec!["all".to_owned()];
             row.extend(figures(self.overall.as_ref()));
-            row.resize(SUMMARY.len(), String::new());
+            row.resize(summary_columns().len(), String::new());
             rows.push(row);
         }
         rows
@@ -142,8 +151,18 @@ fn figures(errors: Option<&ErrorFigures>) -> Vec<String> {
     ]
 }
 
-fn cells(plans: &[ScoredPlan]) -> String {
-    let header = ["plan", "predicted", "90% range", "measured", "spread", "error", "in range"];
+/// The table of runs. Where it is too wide, the spread of the passes goes first, then whether
+/// the time lies in the range; with names folded, the range itself.
+fn cells(plans: &[ScoredPlan], width: Option<usize>) -> String {
+    let header = [
+        Column::words("plan"),
+        Column::number("predicted"),
+        Column::number("90% range").if_folded(1),
+        Column::number("measured"),
+        Column::number("spread").if_room(1),
+        Column::number("error"),
+        Column::number("in range").if_room(2),
+    ];
     let row = |plan: &ScoredPlan| {
         vec![
             plan.plan.clone(),
@@ -155,5 +174,5 @@ fn cells(plans: &[ScoredPlan]) -> String {
             if plan.is_covered() { "yes" } else { "no" }.to_owned(),
         ]
     };
-    table(&header, &[0], plans.iter().map(row).collect())
+    table(&header, &plans.iter().map(row).collect::<Vec<_>>(), width)
 }

@@ -1,6 +1,7 @@
 //! How figures are put into words.
 
 use crate::units::Span;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// `5.71 to 6.11 ms`, with both units where they differ.
 pub(super) fn range(low: Span, high: Span) -> String {
@@ -70,6 +71,62 @@ pub(super) fn plural(number: u64, noun: &str) -> String {
 pub(super) fn quoted(names: impl IntoIterator<Item: std::fmt::Display>) -> Vec<String> {
     names.into_iter().map(|name| format!("`{name}`")).collect()
 }
+
+/// How many columns of a terminal a text takes.
+pub(super) fn columns(text: &str) -> usize {
+    text.width()
+}
+
+/// Breaks a line between words into lines of at most so many columns; a word that is longer
+/// than a line is broken too. There is always a line, if an empty one.
+pub(super) fn wrapped(line: &str, most: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut reached = 0;
+    for (at, word) in line.split(' ').enumerate() {
+        let gap = usize::from(at > 0);
+        if reached + gap + columns(word) <= most || (at > 0 && word.is_empty()) {
+            lines.last_mut().expect("there is one").push_str(&" "[..gap]);
+            reached += gap;
+        } else if reached > 0 {
+            lines.push(String::new());
+            reached = 0;
+        }
+        for letter in word.chars() {
+            let wide = letter.width().unwrap_or(0);
+            if reached > 0 && reached + wide > most {
+                lines.push(String::new());
+                reached = 0;
+            }
+            lines.last_mut().expect("there is one").push(letter);
+            reached += wide;
+        }
+    }
+    lines.iter().map(|line| line.trim_end().to_owned()).collect()
+}
+
+/// Breaks the lines of a text that are longer than the width, if one is asked for. What follows
+/// a label, such as `Profile  `, stays to the right of it.
+pub fn folded(text: &str, width: Option<usize>) -> String {
+    let Some(most) = width else { return text.to_owned() };
+    let fold = |line: &str| -> String {
+        if columns(line) <= most {
+            return format!("{line}\n");
+        }
+        let bare = line.trim_start();
+        let indent = line.len() - bare.len();
+        let label = bare.find("  ").filter(|&end| end < LONGEST_LABEL);
+        let hang = label.map_or(indent, |end| line.len() - bare[end..].trim_start().len());
+        let (head, rest) = line.split_at(hang);
+        let pieces = wrapped(rest, most.saturating_sub(columns(head)).max(1));
+        let blank = " ".repeat(columns(head));
+        let heads = std::iter::once(head).chain(std::iter::repeat(blank.as_str()));
+        heads.zip(pieces).map(|(head, piece)| format!("{head}{piece}\n")).collect()
+    };
+    text.lines().map(fold).collect()
+}
+
+/// Bytes of a label at the start of a line; two spaces further right are no label's end.
+const LONGEST_LABEL: usize = 12;
 
 /// Rounded so that a file shows what is known, not what a division left over.
 pub(super) fn rounded(value: f64) -> f64 {

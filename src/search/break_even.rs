@@ -5,7 +5,7 @@ use crate::kernels::Shape;
 use crate::plan::{Family, Strategy};
 use crate::profile::Profile;
 use crate::scenario::{Buffer, BufferId, Task, Workload};
-use crate::simulate::{SimulateError, simulate};
+use crate::simulate::{SimulateError, Tally, simulate};
 use crate::timeline::Timeline;
 use crate::units::Span;
 use rayon::prelude::*;
@@ -30,13 +30,22 @@ const CLEARLY: f64 = 0.05;
 /// does not fit has lost. `None` where the profile does not know what it takes, or the workload
 /// has no plan of one of the two kinds.
 pub fn break_even(workload: &Workload, profile: &Profile) -> Option<Vec<Sizes>> {
+    break_even_counted(workload, profile, &Tally::default())
+}
+
+/// Like [`break_even`]. Counts the calls of each plan that is simulated.
+pub fn break_even_counted(
+    workload: &Workload,
+    profile: &Profile,
+    done: &Tally,
+) -> Option<Vec<Sizes>> {
     let mut tried: Vec<u64> = TRIED.map(|power| 1 << power).collect();
     // Its own size is on the side that its own verdict has it on, though times may jump between
     // two powers: where a kernel is shared out over all threads, say.
     tried.push(largest(workload));
     tried.sort_unstable();
     tried.dedup();
-    let lead = |elements: u64| lead(workload, profile, elements);
+    let lead = |elements: u64| lead(workload, profile, elements, done);
     let leads: Vec<Lead> = tried.par_iter().map(|&elements| lead(elements)).collect();
     let mut known = tried.into_iter().zip(leads).take_while(|(_, lead)| *lead != Lead::NoPlan);
     let (mut last, Lead::Of(first)) = known.next()? else { return None };
@@ -81,7 +90,7 @@ enum Lead {
     Unknown,
 }
 
-fn lead(workload: &Workload, profile: &Profile, elements: u64) -> Lead {
+fn lead(workload: &Workload, profile: &Profile, elements: u64, done: &Tally) -> Lead {
     let Some(scaled) = scaled(workload, elements) else { return Lead::Unknown };
     let candidates = candidates_over(&scaled, &profile.gpu_counts());
     let side_of = |strategy: Strategy| usize::from(strategy.family != Family::Cpu);
@@ -93,6 +102,7 @@ fn lead(workload: &Workload, profile: &Profile, elements: u64) -> Lead {
     let knows_cpu = candidates.other_threads(profile).is_none();
     for plan in &candidates.plans {
         let side = side_of(plan.strategy);
+        done.add(plan.body.len() as u64);
         match simulate(plan, profile) {
             Ok(_) if side == 0 && !knows_cpu => unknown[side] = true,
             Ok(Timeline { makespan, .. }) => {

@@ -9,7 +9,7 @@ mod candidates;
 mod ranking;
 mod room;
 
-pub use break_even::{Sizes, break_even, keeps_size, largest_scaled};
+pub use break_even::{Sizes, break_even, break_even_counted, keeps_size, largest_scaled};
 pub use candidates::{Candidates, candidates, candidates_over};
-pub use ranking::{Ranked, Ranking, rank};
+pub use ranking::{Ranked, Ranking, rank, rank_counted};
 pub use room::{Shortage, shortages};

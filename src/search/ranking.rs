@@ -3,7 +3,7 @@
 use super::candidates::Candidates;
 use crate::plan::{Family, Plan, Refusal};
 use crate::profile::{Profile, Unknown};
-use crate::simulate::{Forecast, SimulateError, forecast_all, lower_bound, setup_time};
+use crate::simulate::{Forecast, SimulateError, Tally, forecast_counted, lower_bound, setup_time};
 use crate::units::Span;
 
 /// A plan with its forecast.
@@ -73,11 +73,21 @@ impl Candidates {
 
 /// Predicts and ranks candidates. The same seed gives the same ranking.
 pub fn rank(candidates: Candidates, profile: &Profile, draws: usize, seed: u64) -> Ranking {
+    rank_counted(candidates, profile, (draws, seed), &Tally::default())
+}
+
+/// Like [`rank`]. Counts what is simulated as [`forecast_counted`] does.
+pub fn rank_counted(
+    candidates: Candidates,
+    profile: &Profile,
+    (draws, seed): (usize, u64),
+    done: &Tally,
+) -> Ranking {
     let other_threads = candidates.other_threads(profile);
     let mut ranking =
         Ranking { plans: Vec::new(), refused: candidates.refused, unknown: Vec::new() };
     let plans = candidates.plans;
-    let forecasts = forecast_all(&plans, profile, draws, seed);
+    let forecasts = forecast_counted(&plans, profile, (draws, seed), done);
     let calibrated = profile.machine.cpu_threads;
     for (plan, forecast) in plans.into_iter().zip(forecasts) {
         if let (Some(threads), Family::Cpu) = (other_threads, plan.strategy.family) {

@@ -36,6 +36,7 @@ mod setup;
 mod shares;
 mod start;
 mod streams;
+mod tally;
 mod uncertainty;
 mod uses;
 
@@ -43,4 +44,5 @@ pub use bound::lower_bound;
 pub use engine::{Simulator, simulate};
 pub use program::{Program, SimulateError};
 pub use setup::setup_time;
-pub use uncertainty::{DRAWS, Forecast, forecast, forecast_all};
+pub use tally::Tally;
+pub use uncertainty::{DRAWS, Forecast, forecast, forecast_all, forecast_counted};

@@ -5,6 +5,7 @@ use super::antithetic::Antithetic;
 use super::engine::Simulator;
 use super::found::Found;
 use super::program::{Program, SimulateError};
+use super::tally::Tally;
 use crate::plan::Plan;
 use crate::profile::{Estimate, MemoryCosts, MultiGpu, Profile, RootModel};
 use crate::stats::{deviate, quantile};
@@ -86,7 +87,7 @@ pub fn forecast(
     seed: u64,
 ) -> Result<Forecast, SimulateError> {
     let machines = drawn_machines(profile, draws, seed);
-    forecast_on(plan, profile, &machines)
+    forecast_on(plan, profile, &machines, &Tally::default())
 }
 
 /// Predicts several plans under the same draws, on all CPU threads. The results are in the order of
@@ -97,14 +98,26 @@ pub fn forecast_all(
     draws: usize,
     seed: u64,
 ) -> Vec<Result<Forecast, SimulateError>> {
+    forecast_counted(plans, profile, (draws, seed), &Tally::default())
+}
+
+/// Like [`forecast_all`]. Counts the calls of a plan whenever it has been simulated: once for
+/// each draw, and once for its timeline.
+pub fn forecast_counted(
+    plans: &[Plan],
+    profile: &Profile,
+    (draws, seed): (usize, u64),
+    done: &Tally,
+) -> Vec<Result<Forecast, SimulateError>> {
     let machines = drawn_machines(profile, draws, seed);
-    plans.par_iter().map(|plan| forecast_on(plan, profile, &machines)).collect()
+    plans.par_iter().map(|plan| forecast_on(plan, profile, &machines, done)).collect()
 }
 
 fn forecast_on(
     plan: &Plan,
     profile: &Profile,
     machines: &[Machine],
+    done: &Tally,
 ) -> Result<Forecast, SimulateError> {
     let mut simulator = Simulator::default();
     let found = Found::new(plan, profile);
@@ -113,12 +126,17 @@ fn forecast_on(
         Program::with_luck(plan, &found, profile, Some(luck.clone()))
     };
     let mut ranks: Vec<usize> = (0..machines.len()).collect();
-    let makespan = |number: &usize| Ok(simulator.makespan(&program(number)?));
+    let makespan = |number: &usize| {
+        let makespan = simulator.makespan(&program(number)?);
+        done.add(plan.body.len() as u64);
+        Ok(makespan)
+    };
     let draws = ranks.iter().map(makespan).collect::<Result<Vec<Span>, SimulateError>>()?;
     ranks.sort_by_key(|&number| draws[number]);
     let middle = ranks.get(ranks.len() / 2);
     let timeline =
         simulator.timeline(&middle.map_or_else(|| Program::new(plan, profile), program)?);
+    done.add(plan.body.len() as u64);
     let accuracy = profile.accuracy.as_ref();
     let margin = accuracy.map_or(0.0, |found| found.margin(plan, timeline.makespan));
     Ok(Forecast { timeline, draws, margin })

@@ -10,36 +10,36 @@ pub struct Stretch<'t> {
     pub activity: &'t Activity,
     /// Why it could not begin, or return, any sooner; `None` at the start of the plan.
     pub reason: Option<Reason>,
-    /// What passed between the end of the one before and its start: hand-over,
-    /// latency on the way to the device, or waking up.
+    /// Time between the end of the previous activity and the start of this one: hand-over,
+    /// latency on the way to the device, or the host thread waking up.
     pub gap: Span,
-    /// How long it was all that the makespan waited for.
+    /// The part of the makespan that this activity accounts for.
     pub time: Span,
 }
 
-/// The chain of activities, first to last, of which each had to wait for the
-/// one before; together with the gaps between them they add up to the makespan.
+/// A chain of activities, first to last, each of which had to wait for the one before it.
+/// With the gaps between them, their times add up to the makespan.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CriticalPath<'t> {
     pub stretches: Vec<Stretch<'t>>,
 }
 
 impl CriticalPath<'_> {
-    /// Time of the path that a lane accounts for.
+    /// Time on the path that a lane accounts for.
     pub fn on(&self, lane: Lane) -> Span {
         let here = self.stretches.iter().filter(|stretch| stretch.activity.lane == lane);
         here.map(|stretch| stretch.time).sum()
     }
 
-    /// Time of the path in which nothing runs that it waits for.
+    /// Time on the path during which none of its activities runs.
     pub fn gaps(&self) -> Span {
         self.stretches.iter().map(|stretch| stretch.gap).sum()
     }
 }
 
 impl Timeline {
-    /// Follows causes back from the end. Empty for a timeline without causes:
-    /// a measured one does not say why things happened.
+    /// Follows causes back from the end. The path is empty for a timeline without causes:
+    /// a measured timeline does not say why things happened.
     pub fn critical_path(&self) -> CriticalPath<'_> {
         let mut by_call: BTreeMap<(usize, bool), &Activity> = BTreeMap::new();
         for activity in &self.activities {
@@ -50,7 +50,7 @@ impl Timeline {
             self.activities.len() == 1 || self.activities.iter().any(|a| a.cause.is_some());
         let mut next = last.filter(|_| explained);
         let mut stretches = Vec::new();
-        // Up to where the path is accounted for, from the end backwards.
+        // All of the makespan after this point is accounted for.
         let mut reached = self.makespan;
         while let Some(activity) = next {
             let start = activity.start.since_start();
@@ -58,9 +58,9 @@ impl Timeline {
             let reason = before.and(activity.cause).map(|cause| cause.reason);
             let end_before = before.map_or(Span::ZERO, |before| before.end.since_start());
             let from = match reason {
-                // A call that waits for the device counts from when that was done.
+                // A call that waits for the device counts from the end of what it waits for.
                 Some(Reason::Device) => end_before,
-                // Its engine was at something else all the while, perhaps at several things.
+                // The engine was busy until then, perhaps with several other operations.
                 Some(Reason::Engine) => start.min(end_before),
                 _ => start,
             };
@@ -79,7 +79,7 @@ impl Timeline {
     }
 }
 
-/// What an activity had to follow.
+/// The activity that another one had to wait for.
 fn before<'t>(
     by_call: &BTreeMap<(usize, bool), &'t Activity>,
     activity: &Activity,
@@ -88,7 +88,7 @@ fn before<'t>(
     let on_host = by_call.get(&(after, true)).copied();
     let before = match reason {
         Reason::Issue => on_host,
-        // An event that found nothing before it happened when it was issued.
+        // An event recorded in an idle stream happens as it is issued: only the host shows it.
         _ => by_call.get(&(after, false)).copied().or(on_host),
     };
     before.filter(|before| !std::ptr::eq(*before, activity))

@@ -12,8 +12,7 @@ use crate::units::{Instant, Span};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Something that does one thing after another. Of several devices, the lanes of a
-/// kind are one.
+/// A resource, shown as one row. Lanes of the same kind on several devices count as one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Lane {
@@ -57,15 +56,15 @@ impl fmt::Display for Lane {
     }
 }
 
-/// One thing that a lane did.
+/// Something that a lane did, from start to end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Activity {
     pub lane: Lane,
-    /// Position in the plan's body of the call that caused it.
+    /// Position in the plan's body of the call that it belongs to.
     pub call: usize,
     pub start: Instant,
     pub end: Instant,
-    /// What it had to follow last of all, where that is known.
+    /// What it waited for last, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
 }
@@ -74,7 +73,7 @@ pub struct Activity {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cause {
     pub reason: Reason,
-    /// The call that came before for that reason.
+    /// Position in the plan's body of the call that it waited for.
     pub after: usize,
 }
 
@@ -85,7 +84,7 @@ pub enum Reason {
     Issue,
     /// The operation before it in its stream had to end.
     Stream,
-    /// Something in another stream had to end, through an event.
+    /// An operation in another stream had to end: an event says so.
     Event,
     /// Its engine was doing something else.
     Engine,
@@ -106,8 +105,8 @@ impl Timeline {
         self.activities.iter().filter(move |activity| activity.lane == lane)
     }
 
-    /// Time during which the lane does something; kernels that run side by
-    /// side count once.
+    /// Time during which the lane does something. Activities that overlap, such as kernels that
+    /// run side by side, count once.
     pub fn busy(&self, lane: Lane) -> Span {
         let mut total = Span::ZERO;
         let mut reached = Instant::START;

@@ -18,7 +18,7 @@ use crate::profile::{Accuracy, Handling, Margin, Profile};
 use crate::samples::{Samples, Trial};
 use crate::scenario::Workload;
 use crate::search::candidates;
-use crate::simulate::{DRAWS, Forecast, SimulateError, forecast_all};
+use crate::simulate::{DRAWS, Forecast, SimulateError, Tally, forecast_all};
 use crate::stats::{conformal_quantile, median, quantile};
 use crate::units::Span;
 
@@ -48,7 +48,17 @@ pub fn assess(
     passes: Option<&[Profile; 2]>,
     samples: &Samples,
 ) -> Option<Accuracy> {
-    let trials = scored(profile, passes, samples);
+    assess_counted(profile, passes, samples, &Tally::default())
+}
+
+/// Like [`assess`]. Counts trials as they are predicted.
+pub fn assess_counted(
+    profile: &Profile,
+    passes: Option<&[Profile; 2]>,
+    samples: &Samples,
+    done: &Tally,
+) -> Option<Accuracy> {
+    let trials = scored(profile, passes, samples, done);
     if trials.is_empty() {
         return None;
     }
@@ -95,7 +105,12 @@ fn middle(passes: &[Span]) -> Option<f64> {
     median(&passes.iter().map(|pass| pass.nanos_f64()).collect::<Vec<f64>>())
 }
 
-fn scored(profile: &Profile, passes: Option<&[Profile; 2]>, samples: &Samples) -> Vec<Scored> {
+fn scored(
+    profile: &Profile,
+    passes: Option<&[Profile; 2]>,
+    samples: &Samples,
+    done: &Tally,
+) -> Vec<Scored> {
     let bare = |profile: &Profile| Profile { accuracy: None, ..profile.clone() };
     let (profile, passes) = (bare(profile), passes.map(|passes| passes.each_ref().map(bare)));
     let mut scored = Vec::new();
@@ -112,6 +127,7 @@ fn scored(profile: &Profile, passes: Option<&[Profile; 2]>, samples: &Samples) -
         let by = |profile| forecast_all(&plans, profile, DRAWS, samples.machine.seed);
         let (forecasts, apart) =
             (by(&profile), passes.as_ref().map(|both| both.each_ref().map(by)));
+        done.add(plans.len() as u64);
         for (at, (plan, trial)) in plans.iter().zip(trials).enumerate() {
             let (Ok(forecast), Some(measured)) = (&forecasts[at], middle(&trial.passes)) else {
                 continue;

@@ -7,6 +7,6 @@ mod accuracy;
 mod drawn;
 mod run;
 
-pub use accuracy::assess;
+pub use accuracy::{assess, assess_counted};
 pub use drawn::{TRIAL_KERNELS, scenarios};
 pub use run::{Round, TrialError, Trials};

@@ -116,11 +116,11 @@ fn the_report_has_a_line_for_each_and_a_sum() {
     let copy = |direction| Quantity::Copy { direction, bytes: Bytes::mib(1), registered: false };
     let drift = |now: f64| Drift::between(&[20_000.0; 20], &[now; 20]).expect("times");
     let [down, up] = Direction::BOTH.map(copy);
-    let text = drifts(&[(down.clone(), drift(20_100.0)), (up, drift(30_000.0))]);
+    let text = drifts(&[(down.clone(), drift(20_100.0)), (up, drift(30_000.0))], None);
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[2].contains("H2D copy of 1 MiB, pinned") && lines[2].ends_with("same"), "{text}");
     assert!(lines[3].contains("+50.0%") && lines[3].ends_with("changed"), "{text}");
     assert!(text.contains("2 times: 1 same, 1 changed, 0 unsure. The machine is not what it was"));
-    assert!(drifts(&[(down, drift(20_100.0))]).contains("Nothing shows"), "{text}");
-    assert!(drifts(&[]).contains("Too little to tell"));
+    assert!(drifts(&[(down, drift(20_100.0))], None).contains("Nothing shows"), "{text}");
+    assert!(drifts(&[], None).contains("Too little to tell"));
 }

@@ -344,7 +344,7 @@ fn a_comparison_names_what_changed_and_by_how_much() {
     assert_eq!(names, ["copy(host-to-device).time", "calls.launch"]);
     assert_eq!((changed[0].size, changed[1].size), (Some(4e6), None));
     assert_eq!(found.unpaired, ["memory.renew"]);
-    let text = agreement(&found, 20);
+    let text = agreement(&found, 20, None);
     for words in [
         "copy(host-to-device).time at 4000000",
         "+100.0%",
@@ -355,7 +355,7 @@ fn a_comparison_names_what_changed_and_by_how_much() {
     ] {
         assert!(text.contains(words), "no `{words}` in {text}");
     }
-    assert!(agreement(&found, 1).contains("and 1 more; --all"), "{text}");
+    assert!(agreement(&found, 1, None).contains("and 1 more; --all"), "{text}");
     assert_eq!(sureness(&before).lines().count(), 1);
     assert!(sureness(&before).starts_with("95% intervals: ±10.0% in the median; widest: "));
 }

@@ -70,7 +70,7 @@ fn evaluation(workload: &Workload, ranking: &Ranking) -> Evaluation {
 #[test]
 fn a_calibration_says_what_paths_cost_and_what_was_disturbed() {
     let mut profile = machine();
-    let text = report::calibration(&profile);
+    let text = report::calibration(&profile, None);
     for words in [
         "H2D copy, pinned",
         "D2H copy, registered",
@@ -88,7 +88,7 @@ fn a_calibration_says_what_paths_cost_and_what_was_disturbed() {
     let origin = |profile: &Profile| Origin::new("profile.toml", profile).to_string();
     assert!(!text.contains("NVML") && !origin(&profile).contains("Clocks"), "{text}");
     profile.machine.nvml = Some("not found: nobody looked".to_owned());
-    assert!(report::calibration(&profile).ends_with("NVML not found: nobody looked.\n"));
+    assert!(report::calibration(&profile, None).ends_with("NVML not found: nobody looked.\n"));
     let state = |sm_mhz, temperature| {
         Some(Condition { sm_mhz: Some(sm_mhz), temperature, ..Condition::default() })
     };
@@ -99,7 +99,7 @@ fn a_calibration_says_what_paths_cost_and_what_was_disturbed() {
         after: state(1_965, None),
         reasons: [("software power cap".to_owned(), 3)].into(),
     });
-    let text = report::calibration(&profile);
+    let text = report::calibration(&profile, None);
     for words in [
         "Before: SM clock 1980 MHz, 41 degrees Celsius.\nAfter: SM clock 1965 MHz.\n",
         "3 of 200 measurements (2%) were disturbed:\n  3 by software power cap\n",
@@ -112,7 +112,7 @@ fn a_calibration_says_what_paths_cost_and_what_was_disturbed() {
 #[test]
 fn a_calibration_says_how_far_off_its_profile_is() {
     let mut profile = machine();
-    assert!(!report::calibration(&profile).contains("Tried"));
+    assert!(!report::calibration(&profile, None).contains("Tried"));
     let (median_error, p95_error, coverage) = (0.0211, 0.0804, 0.917);
     let accuracy = |repeatability| {
         let margins = Vec::new();
@@ -121,10 +121,10 @@ fn a_calibration_says_how_far_off_its_profile_is() {
     let said = "Tried on 120 plans of small random workloads: 2.1% off in the median, 95% by at \
                 most 8.0%, and 92% within their 90% ranges.";
     profile.accuracy = Some(accuracy(None));
-    assert!(report::calibration(&profile).contains(&format!("{said}\n")));
+    assert!(report::calibration(&profile, None).contains(&format!("{said}\n")));
     profile.accuracy = Some(accuracy(Some(0.0149)));
     let apart = "By themselves they differ by 1.5% from one half of their passes to the other.";
-    assert!(report::calibration(&profile).contains(&format!("{said} {apart}\n")));
+    assert!(report::calibration(&profile, None).contains(&format!("{said} {apart}\n")));
 }
 
 /// Everything on the round machine.

@@ -51,7 +51,7 @@ pub(super) fn chart<'a>(area: &Area<'a>, margins: Margins, x: Axis, y: Axis) -> 
     Ok(chart)
 }
 
-/// An axis knows its own marks and labels: those of plotters are counted, not placed.
+/// The axis places its marks itself: plotters can be told how many there are, but not where.
 impl Ranged for Axis {
     type FormatOption = NoDefaultFormatting;
     type ValueType = f64;
@@ -84,7 +84,7 @@ impl Axis {
     }
 }
 
-/// The decades between two powers of ten, and 2 and 5 of each where there are few.
+/// Marks at powers of ten between two exponents, and at 2 and 5 times each where there are few.
 fn decades(low: f64, high: f64) -> Vec<f64> {
     let steps: &[f64] = if high - low < 2.0 { &[1.0, 2.0, 5.0] } else { &[1.0] };
     let decades = low.floor() as i32..=high.ceil() as i32;
@@ -110,7 +110,7 @@ fn time(nanos: f64) -> String {
 /// Nanoseconds in the unit of the longest time on the axis: `0.5 ms`.
 pub(super) fn time_like(longest: f64, nanos: f64) -> String {
     let units = [(1e9, "s"), (1e6, "ms"), (1e3, "us")];
-    // A power of ten is worth its unit even where a logarithm missed it by a hair.
+    // Rounding in a logarithm must not turn `1 ms` into `1000 us`.
     let found = units.into_iter().find(|&(scale, _)| longest >= scale * (1.0 - 1e-9));
     let (scale, unit) = found.unwrap_or((1.0, "ns"));
     format!("{} {unit}", (nanos / scale * 1e3).round() / 1e3)

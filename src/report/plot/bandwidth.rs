@@ -1,4 +1,4 @@
-//! What the link carries at which size of copy, and what it could carry on paper.
+//! The bandwidth of copies over their size, beside what the link could carry on paper.
 
 use super::axis::{Axis, Chart, Margins, chart, even_marks, extent};
 use super::{
@@ -17,7 +17,7 @@ use plotters::style::text_anchor::HPos;
 use std::collections::BTreeMap;
 
 const WIDTH: i32 = 1200;
-/// Without the lines above the chart.
+/// Height of the chart, without the lines of text above it.
 const HEIGHT: i32 = 650;
 /// Points of a fitted curve for each doubling of the size.
 const STEPS: u32 = 16;
@@ -26,16 +26,16 @@ const STEPS: u32 = 16;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Pinned,
-    /// By where the host's data is.
+    /// Whether the same data is copied again, and so lies in a cache, or other data each time.
     Pageable(Warmth),
-    /// Pinned so that the CPU's caches pass it by.
+    /// Pinned, and written past the CPU's caches.
     WriteCombined,
     /// Not copied, but read or written by a kernel.
     Mapped,
 }
 
 impl Kind {
-    /// Kinds that older samples lack are shown only where they were measured.
+    /// The last two are drawn only if there are samples of them: older calibrations have none.
     const ALL: [Self; 5] = [
         Self::Pinned,
         Self::Pageable(Warmth::Same),
@@ -44,7 +44,7 @@ impl Kind {
         Self::Mapped,
     ];
 
-    /// The path that is no plain copy, if it is one.
+    /// The path of a kind that is not a plain copy.
     const fn path(self, direction: Direction) -> Option<TransferPath> {
         match (self, direction) {
             (Self::WriteCombined, Direction::HostToDevice) => Some(TransferPath::WriteCombined),
@@ -135,7 +135,7 @@ fn lines(profile: &Profile, theory: Option<f64>) -> Vec<String> {
 struct Series<'a> {
     kind: Kind,
     direction: Direction,
-    /// Powers of two that are bytes, and gigabytes per second.
+    /// The logarithm to base two of a size in bytes, and gigabytes per second.
     points: Vec<(f64, f64)>,
     curve: Option<&'a Curve>,
 }
@@ -149,7 +149,7 @@ impl Series<'_> {
             (_, Direction::HostToDevice) => BLUE,
             (_, Direction::DeviceToHost) => GREEN,
         };
-        // Not past its knots: there nothing was measured.
+        // The curve is drawn between its knots only: nothing was measured beyond them.
         let ends =
             self.curve.and_then(|curve| extent(curve.knots.iter().map(|knot| knot.0.log2())));
         let (low, high) = ends.map_or((0.0, 0.0), |ends| (ends.0.max(low), ends.1.min(high)));
@@ -212,7 +212,7 @@ fn footprint(measurement: &Measurement) -> Option<Bytes> {
 }
 
 /// The size of the copy that a quantity is of, if it is of the wanted kind.
-/// Copies that go round the largest footprint meet other data each time.
+/// Copies that cycle through the largest footprint meet other data each time.
 fn size(quantity: &Quantity, wanted: (Kind, Direction), largest: Bytes) -> Option<Bytes> {
     let (kind, direction, bytes) = match *quantity {
         Quantity::Transfer { path, bytes } if wanted.0.path(wanted.1) == Some(path) => {
@@ -232,8 +232,8 @@ fn size(quantity: &Quantity, wanted: (Kind, Direction), largest: Bytes) -> Optio
     ((kind, direction) == wanted && bytes > Bytes::ZERO).then_some(bytes)
 }
 
-/// Nanoseconds of one copy: what the largest count takes more than the
-/// smallest, shared out, is free of what starting and ending cost.
+/// Nanoseconds of one copy: the difference between the largest and the smallest number of
+/// copies, divided by how many more there were. Fixed costs of a measurement cancel out.
 fn time_of_one(measurements: &[&Measurement]) -> Option<f64> {
     let time = |measurement: &Measurement| {
         let times: Vec<f64> = measurement.times.iter().map(|span| span.nanos_f64()).collect();
@@ -247,7 +247,7 @@ fn time_of_one(measurements: &[&Measurement]) -> Option<f64> {
     }
 }
 
-/// Gigabytes per second; `None` where a time is lost in its own noise.
+/// Gigabytes per second; `None` if noise has made the time zero or negative.
 fn rate(bytes: f64, nanos: f64) -> Option<f64> {
     let rate = bytes / nanos;
     (rate.is_finite() && rate > 0.0).then_some(rate)

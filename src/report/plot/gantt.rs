@@ -23,7 +23,7 @@ pub struct Gantt<'a> {
     pub measured: Option<Measured<'a>>,
 }
 
-/// A pass that was timed call by call, and the passes that were not.
+/// A pass in which every call was timed, and the run whose passes were timed as a whole.
 #[derive(Debug, Clone, Copy)]
 pub struct Measured<'a> {
     pub timeline: &'a Timeline,
@@ -36,7 +36,7 @@ const LANE: i32 = 38;
 const FOOT: i32 = 46;
 /// Room for the lanes' names on the left, and for their busy shares on the right.
 const SIDES: (i32, i32) = (96, 94);
-/// Kernels that run side by side are drawn in so many rows of their lane at most.
+/// Kernels that run side by side are drawn in at most this many rows of their lane.
 const ROWS: usize = 4;
 
 /// Draws the plan.
@@ -81,11 +81,11 @@ impl Gantt<'_> {
         let choice = if is_drawn(self.ranking.winner()) {
             ""
         } else if is_drawn(self.ranking.best_on_gpu()) {
-            "Drawn is the best plan on the GPU. "
+            "This is the best plan on the GPU. "
         } else {
-            "Drawn is the GPU plan that was run call by call; its range meets the best one's. "
+            "This is the GPU plan whose calls were timed; its range overlaps the best plan's. "
         };
-        let legend = "Shades tell operations apart; a pale host waits.";
+        let legend = "Alternating shades separate operations. Light grey: the host is waiting.";
         let mut lines = wrapped(&verdict, WIDTH);
         lines.extend(wrapped(&format!("{choice}{legend}"), WIDTH));
         lines
@@ -98,7 +98,7 @@ struct Panel<'a> {
 }
 
 impl Panel<'_> {
-    /// Copies between devices have a lane where there are any.
+    /// The lane of copies between devices is left out if there are none.
     fn lanes(&self) -> Vec<Lane> {
         let is_drawn =
             |lane: &Lane| *lane != Lane::PeerCopy || self.timeline.lane(*lane).next().is_some();
@@ -143,9 +143,8 @@ impl Panel<'_> {
         Ok(())
     }
 
-    /// One rectangle for each activity that can be seen, a pixel wide at least.
-    /// What would lie within a pixel that is drawn already is left out, and so
-    /// are gaps of less than a pixel.
+    /// One rectangle for each visible activity, at least a pixel wide. An activity within a
+    /// pixel that is drawn already is left out, and gaps narrower than a pixel are closed.
     fn bars(&self, plan: &Plan, lane: Lane, bottom: f64, pixel: f64) -> Vec<Rectangle<(f64, f64)>> {
         let activities: Vec<&Activity> = self.timeline.lane(lane).collect();
         let rows = rows(&activities);
@@ -163,7 +162,7 @@ impl Panel<'_> {
             }
             let end = end.max(start + pixel);
             reached[row] = end;
-            // Hairlines are lost in a lighter shade.
+            // A thin bar would be invisible in a lighter shade.
             let is_thin = end - start < 3.0 * pixel;
             let shade = match index % 2 {
                 _ if is_waiting(plan, activity) => 0.2,
@@ -187,8 +186,7 @@ fn colour(lane: Lane) -> RGBColor {
     }
 }
 
-/// For each activity the first row that is free at its start; the last one
-/// takes what finds none.
+/// For each activity, the first row that is free when it starts, or the last row if none is.
 fn rows(activities: &[&Activity]) -> Vec<usize> {
     let mut free = [Instant::START; ROWS];
     let mut place = |activity: &&Activity| {

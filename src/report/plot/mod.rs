@@ -1,8 +1,8 @@
 //! Pictures as SVG text, and how all of them look.
 //!
 //! Invariant: equal values give equal bytes, on a machine without fonts too.
-//! Text keeps its words in an SVG and is set by whoever shows it, so nothing
-//! here needs a font; widths of text are estimates, and the layouts leave room.
+//! An SVG holds text as text, which the viewer renders, so nothing here needs a font. Widths
+//! of text are estimates, and the layouts leave room for their error.
 
 mod axis;
 mod bandwidth;
@@ -13,6 +13,7 @@ pub use bandwidth::bandwidth;
 pub use gantt::{Gantt, Measured, gantt};
 pub use scatter::predicted_against_measured;
 
+use super::words;
 use axis::Chart;
 use plotters::chart::SeriesLabelPosition;
 use plotters::coord::Shift;
@@ -22,8 +23,8 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Drawn<T = ()> = Result<T, DrawingAreaErrorKind<std::io::Error>>;
 
-/// Colours that stay apart for colour-blind readers, of Okabe and Ito, "Color
-/// Universal Design" (2008). Their yellow is left out: it is lost on white.
+/// Colours that colour-blind readers can tell apart: Okabe and Ito, "Color Universal Design"
+/// (2008), without their yellow, which is hard to see on white.
 const BLUE: RGBColor = RGBColor(0, 114, 178);
 const ORANGE: RGBColor = RGBColor(230, 159, 0);
 const GREEN: RGBColor = RGBColor(0, 158, 115);
@@ -42,7 +43,7 @@ const BODY: u32 = 18;
 const TITLE_HEIGHT: i32 = 50;
 const LINE_HEIGHT: i32 = 24;
 
-/// Draws on a white ground of so many pixels.
+/// Draws on a white background of so many pixels.
 fn svg((width, height): (i32, i32), draw: impl FnOnce(&Area<'_>) -> Drawn) -> String {
     let mut text = String::new();
     {
@@ -65,7 +66,7 @@ fn heading(lines: &[String]) -> i32 {
     TITLE_HEIGHT + LINE_HEIGHT * lines.len() as i32
 }
 
-/// A title and the lines below it; gives the area that is left.
+/// Draws a title and the lines below it, and returns the area that is left.
 fn titled<'a>(area: &Area<'a>, title: &str, lines: &[String]) -> Drawn<Area<'a>> {
     let style = ("sans-serif", TITLE).into_font().style(FontStyle::Bold).color(&INK);
     let style = style.pos(Pos::new(HPos::Left, VPos::Center));
@@ -79,20 +80,10 @@ fn titled<'a>(area: &Area<'a>, title: &str, lines: &[String]) -> Drawn<Area<'a>>
 
 /// Breaks text into lines that a picture of so many pixels can hold.
 fn wrapped(text: &str, width: i32) -> Vec<String> {
-    /// So many letters of [`BODY`] size fit into 100 pixels in every common font.
+    /// In every common font, at least this many letters of [`BODY`] size fit into 100 pixels.
     const LETTERS: i32 = 12;
     let columns = ((width - 48) * LETTERS / 100) as usize;
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ') {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + word.chars().count() < columns => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
+    words::wrapped(text, columns)
 }
 
 /// Names the series of a chart in a box.
@@ -108,7 +99,7 @@ fn legend(chart: &mut Chart<'_>, position: SeriesLabelPosition) -> Drawn {
         .draw()
 }
 
-/// What stands for a measurement.
+/// The shape of a data point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Marker {
     Dot,

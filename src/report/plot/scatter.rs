@@ -1,4 +1,4 @@
-//! Predictions against runs, and what is left between them.
+//! Predicted against measured times, and the errors.
 
 use super::axis::{Axis, Chart, Margins, chart, even_marks, extent};
 use super::{
@@ -12,7 +12,7 @@ use plotters::prelude::*;
 
 /// One colour for each scenario, in the order in which they are given.
 const COLOURS: [RGBColor; 7] = [BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY, INK];
-/// The lines on both sides of a right prediction.
+/// Grey lines are drawn at this relative error, on both sides of a perfect prediction.
 const BAND: f64 = 0.10;
 const SIZE: (i32, i32) = (1000, 1120);
 /// Height of the lower part.

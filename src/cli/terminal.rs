@@ -1,0 +1,24 @@
+//! How much room a result has.
+
+use std::io::{IsTerminal, stdout};
+use std::path::Path;
+use terminal_size::{Width, terminal_size_of};
+
+/// Fewer columns than this hold no table.
+pub(super) const NARROWEST: u16 = 40;
+
+/// How many columns a result may take: as many as were asked for, or as `COLUMNS` says, or as
+/// the terminal has that it goes to. Elsewhere there is no limit: a file has no edge.
+pub(super) fn width(asked: Option<u16>, output: Option<&Path>) -> Option<usize> {
+    let variable = || std::env::var("COLUMNS").ok()?.trim().parse().ok().filter(|&wide| wide > 0);
+    let terminal = || {
+        let size = if output.is_none() && stdout().is_terminal() {
+            terminal_size_of(stdout())
+        } else {
+            None
+        };
+        size.map(|(Width(wide), _)| wide)
+    };
+    let found = asked.or_else(variable).or_else(terminal);
+    found.map(|wide| usize::from(wide.max(NARROWEST)))
+}

@@ -1,0 +1,54 @@
+//! Which plan a trace is of.
+
+use super::Failure;
+use crate::report::TracedPlan;
+use crate::runs::RunSet;
+use crate::scenario::Workload;
+use crate::search::{Ranked, Ranking};
+
+/// The plan that was named, as the table names it.
+pub(super) fn named<'r>(
+    ranking: &'r Ranking,
+    workload: &Workload,
+    name: &str,
+) -> Result<&'r Ranked, Failure> {
+    let found = ranking.plans.iter().find(|ranked| ranked.plan.strategy.to_string() == name);
+    found.ok_or_else(|| {
+        Failure::Input(miette::miette!(
+            help = "`hallway evaluate --all` lists all plans; quote the name as a whole",
+            "no plan of `{}` that can be predicted is called `{name}`",
+            workload.name
+        ))
+    })
+}
+
+/// The plan that was named; or, since one on the CPU is a single bar, the fastest on the GPU
+/// if there is one. Among those, one whose calls were timed goes before others.
+pub(super) fn traced(
+    (ranking, workload): (&Ranking, &Workload),
+    name: Option<&str>,
+    runs: Option<&RunSet>,
+) -> Result<TracedPlan, Failure> {
+    let timed = |ranked: &Ranked| runs?.trace_of(&ranked.plan.identity());
+    let on_gpu = || ranking.plans.iter().filter(|ranked| !ranked.is_cpu());
+    let chosen = match name {
+        Some(name) => named(ranking, workload, name)?,
+        None => {
+            let found = on_gpu().find(|ranked| timed(ranked).is_some());
+            let found = found.or(ranking.best_on_gpu()).or(ranking.winner());
+            found.ok_or_else(|| {
+                Failure::Input(miette::miette!(
+                    help = "`hallway evaluate` says why not",
+                    "no plan of `{}` can be predicted, so there is no trace of one",
+                    workload.name
+                ))
+            })?
+        }
+    };
+    Ok(TracedPlan {
+        scenario: workload.name.clone(),
+        plan: chosen.plan.clone(),
+        predicted: chosen.forecast.timeline.clone(),
+        measured: timed(chosen).map(|trace| trace.timeline.clone()),
+    })
+}

@@ -1,0 +1,388 @@
+//! Timelines in Chrome's Trace Event Format, as PyTorch's profiler writes it: they open in
+//! Perfetto, and Holistic Trace Analysis loads them.
+//!
+//! A timeline is a process with a row for the host thread, one for each stream and one for each
+//! engine. An operation stands in two rows: in its stream's, as a `kernel`, `gpu_memcpy` or
+//! `gpu_memset` that an arrow leads to from the call that issued it; and in its engine's, under
+//! a category that no tool counts. Calls go by the names of the CUDA runtime, which is what
+//! tools look for. Numbers of processes, rows, streams and calls are unique in a file.
+
+use crate::plan::{AllocationId, Call, Direction, Place, Plan, Slice, Step};
+use crate::samples::Provenance;
+use crate::timeline::{Activity, Lane, Timeline};
+use crate::units::{Instant, Span};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+/// A plan with what is known of a pass over it.
+#[derive(Debug, Clone)]
+pub struct TracedPlan {
+    pub scenario: String,
+    pub plan: Plan,
+    pub predicted: Timeline,
+    /// The same pass on the machine, with a clock on every call.
+    pub measured: Option<Timeline>,
+}
+
+/// The trace of some plans on a machine, one event a line.
+pub fn trace(machine: &Provenance, plans: &[TracedPlan]) -> String {
+    let mut processes: Vec<Process<'_>> = Vec::new();
+    for traced in plans {
+        let both = [("predicted", Some(&traced.predicted)), ("measured", traced.measured.as_ref())];
+        for (how, timeline) in both {
+            let Some(timeline) = timeline else { continue };
+            let first_id = processes.last().map_or(FIRST_ID, |p| p.first_id + p.plan.body.len());
+            let pid = processes.len() + 1;
+            processes.push(Process::new(pid, first_id, (traced, how), timeline));
+        }
+    }
+    let events: Vec<Value> = processes.iter().flat_map(Process::events).collect();
+    let lines: Vec<String> = events.iter().map(Value::to_string).collect();
+    let devices = plans.iter().map(|traced| traced.plan.devices()).max().unwrap_or(0);
+    let device = |id: usize| {
+        json!({
+            "id": id,
+            "name": machine.gpu,
+            "numSms": machine.multiprocessors,
+            "totalGlobalMem": machine.device_memory_bytes,
+        })
+    };
+    let devices: Vec<Value> = (0..devices).map(device).collect();
+    format!(
+        "{{\n\"schemaVersion\": 1,\n\"displayTimeUnit\": \"ns\",\n\"otherData\": {},\n\
+         \"deviceProperties\": {},\n\"distributedInfo\": {{\"rank\": 0, \"world_size\": 1}},\n\
+         \"traceEvents\": [\n{}\n]\n}}\n",
+        json!({ "tool": "hallway", "version": env!("CARGO_PKG_VERSION") }),
+        Value::from(devices),
+        lines.join(",\n")
+    )
+}
+
+/// One timeline: one process of the trace.
+struct Process<'a> {
+    pid: usize,
+    name: String,
+    how: &'static str,
+    plan: &'a Plan,
+    timeline: &'a Timeline,
+    /// Calls are numbered from one after this.
+    first_id: usize,
+    /// The FIFO that each call goes to: its stream, or a branch of a graph.
+    lanes: Vec<Option<usize>>,
+    /// The launch of the graph that a captured call is in.
+    launches: BTreeMap<usize, usize>,
+    /// When the host began each call that it made.
+    begun: BTreeMap<usize, Instant>,
+}
+
+/// Spans that do not overlap, under a name.
+struct Row<'a> {
+    name: String,
+    kind: Kind,
+    activities: Vec<&'a Activity>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Host,
+    Stream,
+    Engine,
+}
+
+/// A process has fewer rows than this, so that its number and theirs make a unique one.
+const ROWS: usize = 1_000;
+/// Calls are numbered from here on. Holistic Trace Analysis keeps positions of events in
+/// integers that are only as wide as the largest of these numbers.
+const FIRST_ID: usize = 1 << 16;
+
+impl<'a> Process<'a> {
+    fn new(
+        pid: usize,
+        first_id: usize,
+        (traced, how): (&'a TracedPlan, &'static str),
+        timeline: &'a Timeline,
+    ) -> Self {
+        let TracedPlan { scenario, plan, .. } = traced;
+        let graphs = plan.graphs();
+        let launches =
+            graphs.flat_map(|graph| graph.calls.clone().map(move |call| (call, graph.launch)));
+        Self {
+            pid,
+            name: format!("{scenario}, {how}: {}", plan.strategy),
+            how,
+            plan,
+            timeline,
+            first_id,
+            lanes: plan.lanes(),
+            launches: launches.collect(),
+            begun: timeline.lane(Lane::Host).map(|one| (one.call, one.start)).collect(),
+        }
+    }
+
+    fn events(&self) -> Vec<Value> {
+        let about = |what: &str, tid: usize, args: Value| {
+            json!({
+                "ph": "M", "name": what, "pid": self.pid, "tid": tid, "ts": 0, "args": args,
+            })
+        };
+        let main = self.tid(0);
+        let mut events = vec![
+            about("process_name", main, json!({ "name": self.name })),
+            about("process_labels", main, json!({ "labels": self.how })),
+            about("process_sort_index", main, json!({ "sort_index": self.pid })),
+            self.pass(),
+        ];
+        for (index, row) in self.rows().iter().enumerate() {
+            let tid = self.tid(index);
+            events.push(about("thread_name", tid, json!({ "name": row.name })));
+            events.push(about("thread_sort_index", tid, json!({ "sort_index": index })));
+            for activity in &row.activities {
+                events.push(self.span(row.kind, tid, activity));
+                if row.kind == Kind::Stream {
+                    events.extend(self.flow(tid, activity));
+                }
+            }
+        }
+        events
+    }
+
+    fn tid(&self, row: usize) -> usize {
+        self.pid * ROWS + row
+    }
+
+    /// The whole pass, under the name that tools know iterations by.
+    fn pass(&self) -> Value {
+        json!({
+            "ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "pid": self.pid,
+            "tid": self.tid(0), "ts": 0, "dur": micros(self.timeline.makespan),
+            "args": { "plan": self.plan.strategy.to_string(), "identity": self.plan.identity() },
+        })
+    }
+
+    /// The host's first; streams before engines.
+    fn rows(&self) -> Vec<Row<'a>> {
+        let on_host = self.timeline.lane(Lane::Host).collect();
+        let mut rows =
+            vec![Row { name: "host thread".to_owned(), kind: Kind::Host, activities: on_host }];
+        let (mut streams, mut engines) = (BTreeMap::new(), BTreeMap::new());
+        let on_device = self.timeline.activities.iter().filter(|one| one.lane != Lane::Host);
+        for activity in on_device {
+            let stream = self.lanes[activity.call].unwrap_or(0);
+            streams.entry(stream).or_insert_with(Vec::new).push(activity);
+            let engine = (self.device_of(activity), activity.lane);
+            engines.entry(engine).or_insert_with(Vec::new).push(activity);
+        }
+        for (stream, activities) in streams {
+            let name = match stream.checked_sub(self.plan.streams.len()) {
+                None => format!("stream {}", stream + 1),
+                Some(branch) => format!("graph branch {}", branch + 1),
+            };
+            rows.extend(apart(&name, Kind::Stream, activities));
+        }
+        for ((device, lane), activities) in engines {
+            let gpu =
+                if self.plan.devices() > 1 { format!("GPU {device} ") } else { String::new() };
+            let name = match lane {
+                Lane::Kernels => format!("{gpu}multiprocessors"),
+                _ => format!("{gpu}{lane} copy engine"),
+            };
+            rows.extend(apart(&name, Kind::Engine, activities));
+        }
+        rows
+    }
+
+    fn device_of(&self, activity: &Activity) -> usize {
+        let stream = self.plan.body[activity.call].stream();
+        stream.map_or(0, |stream| self.plan.device_of(stream).0)
+    }
+
+    fn span(&self, kind: Kind, tid: usize, activity: &Activity) -> Value {
+        let call = &self.plan.body[activity.call];
+        let (cat, name) = match kind {
+            Kind::Host => on_host(call),
+            Kind::Stream => on_device(self.plan, call),
+            Kind::Engine => ("engine", on_device(self.plan, call).1),
+        };
+        let mut args = describe(self.plan, call);
+        args.insert("call".to_owned(), activity.call.into());
+        let time = activity.end.since(activity.start);
+        match kind {
+            Kind::Host => {
+                args.insert("correlation".to_owned(), self.id(activity.call).into());
+                if let Some(stream) = call.stream() {
+                    args.insert("on stream".to_owned(), (stream.0 + 1).into());
+                }
+            }
+            Kind::Stream => {
+                let issued_by = self.issuer(activity.call);
+                args.insert("correlation".to_owned(), self.id(issued_by).into());
+                args.insert("device".to_owned(), self.device_of(activity).into());
+                args.insert("context".to_owned(), 1.into());
+                // Tools tell streams apart by this alone, whatever the process.
+                let stream = self.lanes[activity.call].unwrap_or(0) + 1;
+                args.insert("stream".to_owned(), (stream + (self.pid - 1) * ROWS).into());
+                if let (Some(bytes), true) = (bytes(call), time > Span::ZERO) {
+                    let rate = bytes as f64 / time.nanos_f64();
+                    args.insert("memory bandwidth (GB/s)".to_owned(), rate.into());
+                }
+            }
+            Kind::Engine => {}
+        }
+        if let (Some(cause), true) = (activity.cause, kind != Kind::Engine) {
+            args.insert("waited for".to_owned(), json!(cause.reason));
+            args.insert("of call".to_owned(), cause.after.into());
+        }
+        json!({
+            "ph": "X", "cat": cat, "name": name, "pid": self.pid, "tid": tid,
+            "ts": since_start(activity.start), "dur": micros(time), "args": args,
+        })
+    }
+
+    /// An arrow from the call that issued an operation to its start.
+    fn flow(&self, tid: usize, operation: &Activity) -> Vec<Value> {
+        let Some(&begun) = self.begun.get(&self.issuer(operation.call)) else { return Vec::new() };
+        let event = |ph: &str, tid: usize, at: Instant| {
+            json!({
+                "ph": ph, "cat": "ac2g", "name": "ac2g", "id": self.id(operation.call),
+                "pid": self.pid, "tid": tid, "ts": since_start(at),
+            })
+        };
+        let mut end = event("f", tid, operation.start);
+        end["bp"] = json!("e");
+        vec![event("s", self.tid(0), begun), end]
+    }
+
+    fn id(&self, call: usize) -> usize {
+        self.first_id + call + 1
+    }
+
+    /// The call that the host made for it: the launch of its graph if it is in one.
+    fn issuer(&self, call: usize) -> usize {
+        self.launches.get(&call).copied().unwrap_or(call)
+    }
+}
+
+/// As many rows as it takes for no two spans of one to overlap.
+fn apart<'a>(name: &str, kind: Kind, mut activities: Vec<&'a Activity>) -> Vec<Row<'a>> {
+    activities.sort_by_key(|activity| (activity.start, activity.end, activity.call));
+    let mut rows: Vec<Row<'a>> = Vec::new();
+    for activity in activities {
+        let is_free = |row: &&mut Row<'_>| {
+            row.activities.last().is_none_or(|last| last.end <= activity.start)
+        };
+        if let Some(row) = rows.iter_mut().find(is_free) {
+            row.activities.push(activity);
+        } else {
+            let number = rows.len() + 1;
+            let name = if number == 1 { name.to_owned() } else { format!("{name} (row {number})") };
+            rows.push(Row { name, kind, activities: vec![activity] });
+        }
+    }
+    rows
+}
+
+/// Category and name of a call.
+fn on_host(call: &Call) -> (&'static str, String) {
+    let name = match call {
+        Call::Allocate(_) => "cudaMalloc",
+        Call::Pin(_) => "cudaHostRegister",
+        Call::Clear { .. } => "cudaMemsetAsync",
+        Call::Copy { .. } => "cudaMemcpyAsync",
+        Call::PeerCopy { .. } => "cudaMemcpyPeerAsync",
+        Call::Launch { .. } => "cudaLaunchKernel",
+        Call::Record { .. } => "cudaEventRecord",
+        Call::Wait { .. } => "cudaStreamWaitEvent",
+        Call::Synchronize { .. } => "cudaStreamSynchronize",
+        Call::Use(_) => "cudaSetDevice",
+        Call::Replay { .. } => "cudaGraphLaunch",
+        Call::Renew(_) => return ("cpu_op", "new host memory".to_owned()),
+        Call::Compute { step } => return ("cpu_op", format!("{} on the CPU", step.kernel)),
+    };
+    ("cuda_runtime", name.to_owned())
+}
+
+/// Category and name of the operation that a call has the device do.
+fn on_device(plan: &Plan, call: &Call) -> (&'static str, String) {
+    match call {
+        Call::Copy { direction, from, to, .. } => {
+            let way = match direction {
+                Direction::HostToDevice => "HtoD",
+                Direction::DeviceToHost => "DtoH",
+            };
+            let [from, to] = [from, to].map(|side| memory(plan, side.allocation));
+            ("gpu_memcpy", format!("Memcpy {way} ({from} -> {to})"))
+        }
+        Call::PeerCopy { .. } => ("gpu_memcpy", "Memcpy PtoP (Device -> Device)".to_owned()),
+        Call::Clear { .. } => ("gpu_memset", "Memset (Device)".to_owned()),
+        Call::Launch { step, .. } => ("kernel", step.kernel.to_string()),
+        other => ("engine", on_host(other).1),
+    }
+}
+
+fn memory(plan: &Plan, id: AllocationId) -> String {
+    match plan.allocation(id).place {
+        Place::Device(_) => "Device".to_owned(),
+        Place::Host(memory) => {
+            let name = memory.to_string();
+            name[..1].to_uppercase() + &name[1..]
+        }
+    }
+}
+
+/// How many bytes a call moves or writes, if that is what it does.
+fn bytes(call: &Call) -> Option<u64> {
+    match call {
+        Call::Copy { from, .. } | Call::PeerCopy { from, .. } => Some(from.length.get()),
+        Call::Clear { target, .. } => Some(target.length.get()),
+        _ => None,
+    }
+}
+
+/// What a call works on.
+fn describe(plan: &Plan, call: &Call) -> Map<String, Value> {
+    let name = |slice: &Slice| plan.allocation(slice.allocation).name.clone();
+    let mut args = Map::new();
+    let mut tell = |key: &str, value: Value| args.insert(key.to_owned(), value);
+    let mut side = |key: &str, slice: &Slice| {
+        tell(key, name(slice).into());
+        tell(&format!("{key} offset"), slice.offset.get().into());
+    };
+    match call {
+        Call::Copy { from, to, .. } | Call::PeerCopy { from, to, .. } => {
+            side("from", from);
+            side("to", to);
+        }
+        Call::Clear { target, .. } => side("to", target),
+        Call::Launch { step, .. } | Call::Compute { step } => {
+            let Step { kernel, inputs, output, .. } = step;
+            side("writes", output);
+            tell("kernel", kernel.to_string().into());
+            tell("elements", step.elements().into());
+            tell("reads", inputs.iter().map(name).collect::<Vec<_>>().into());
+        }
+        Call::Record { event, .. } | Call::Wait { event, .. } => {
+            tell("event", (event.0 + 1).into());
+        }
+        Call::Replay { calls, .. } => {
+            tell("calls", (*calls).into());
+        }
+        Call::Allocate(id) | Call::Pin(id) | Call::Renew(id) => {
+            tell("buffer", plan.allocation(*id).name.clone().into());
+            tell("bytes", plan.allocation(*id).bytes.get().into());
+        }
+        Call::Synchronize { .. } | Call::Use(_) => {}
+    }
+    if let Some(bytes) = bytes(call) {
+        tell("bytes", bytes.into());
+    }
+    args
+}
+
+/// Traces count in microseconds.
+fn micros(time: Span) -> f64 {
+    time.nanos_f64() / 1e3
+}
+
+fn since_start(at: Instant) -> f64 {
+    micros(at.since_start())
+}

@@ -1,0 +1,228 @@
+//! Reports keep to the width they are given: no line is longer, columns go in the order that
+//! `--help` states, and what decides stays.
+
+use super::predicted::{PROFILE, RANKED, ranked, repository};
+use super::terminals::{read_along, terminal};
+use super::workloads::simple;
+use hallway::compare::{Cell, Score};
+use hallway::kernels::Kernel;
+use hallway::report::{Assessment, Evaluation, Origin, Rows, Verification, library};
+use hallway::scenario::Workload;
+use hallway::search::{Ranking, break_even};
+use std::process::Command;
+use unicode_width::UnicodeWidthStr;
+
+const WIDTHS: [usize; 4] = [60, 80, 100, 140];
+
+fn evaluation<'a>(of: impl IntoIterator<Item = &'a (Workload, Ranking)>) -> Evaluation {
+    let assess = |(workload, ranking): &(Workload, Ranking)| {
+        let sizes = break_even(workload, &PROFILE);
+        Assessment::new(workload, workload.runs, ranking, sizes)
+            .without_trials_of(workload.tasks.first().map(|task| task.kernel).into_iter())
+    };
+    Evaluation {
+        profile: Origin::new("calibration/h200/profile.toml", &PROFILE),
+        seed: 1,
+        draws: 10,
+        trials: 120,
+        context_ns: PROFILE.setup.context.map(|context| context.span()),
+        scenarios: of.into_iter().map(assess).collect(),
+    }
+}
+
+fn verification(of: &[(Workload, Ranking)]) -> Verification {
+    let score = |(workload, ranking): &(Workload, Ranking)| {
+        let cell = |ranked: &hallway::search::Ranked| {
+            let (low, high) = ranked.forecast.interval();
+            Cell {
+                plan: ranked.plan.strategy.to_string(),
+                on_cpu: ranked.is_cpu(),
+                predicted: ranked.makespan(),
+                low,
+                high,
+                measured: ranked.makespan() * 2,
+                spread: Some(0.01),
+                passes: 90,
+                beside: 9,
+            }
+        };
+        Score { scenario: workload.name.clone(), cells: ranking.plans.iter().map(cell).collect() }
+    };
+    let scores: Vec<Score> = of.iter().map(score).collect();
+    Verification::new(Origin::new("calibration/h200/profile.toml", &PROFILE), &scores)
+}
+
+#[track_caller]
+fn keeps_to(width: usize, text: &str) {
+    for line in text.lines() {
+        assert!(line.width() <= width, "{} columns, not {width}: {line}", line.width());
+    }
+}
+
+/// The words of a text, wherever its lines end.
+fn words(text: &str) -> Vec<&str> {
+    text.split_whitespace().collect()
+}
+
+#[test]
+fn no_line_of_an_evaluation_is_longer_than_the_terminal() {
+    let evaluation = evaluation(&*RANKED);
+    for width in WIDTHS {
+        for rows in [Rows::Notable, Rows::All] {
+            keeps_to(width, &evaluation.text_within(rows, Some(width)));
+        }
+    }
+}
+
+#[test]
+fn no_line_of_a_verification_is_longer_than_the_terminal() {
+    let verification = verification(&RANKED);
+    for width in WIDTHS {
+        keeps_to(width, &verification.text_within(Some(width)));
+    }
+}
+
+#[test]
+fn in_80_columns_all_that_decides_is_there() {
+    for one in &*RANKED {
+        let evaluation = evaluation([one]);
+        let text = evaluation.text_within(Rows::All, Some(80));
+        let header = text.lines().find(|line| line.contains("vs best")).expect("a table");
+        for title in ["#", "plan", "one run", "90% range", "vs best", "bound by"] {
+            assert!(header.contains(title), "no `{title}`: {header}");
+        }
+        let joined = words(&text).join(" ");
+        let assessment = &evaluation.scenarios[0];
+        assert!(joined.contains(&words(&assessment.verdict.sentence).join(" ")), "{text}");
+        let table: Vec<&str> = text.lines().skip_while(|line| *line != header).skip(2).collect();
+        for plan in &assessment.plans {
+            let rank = format!("{}  ", plan.rank);
+            let block: String = table
+                .iter()
+                .skip_while(|line| !line.trim_start().starts_with(&rank))
+                .enumerate()
+                .take_while(|(at, line)| *at == 0 || line.starts_with("   "))
+                .map(|(_, line)| format!("{line} "))
+                .collect();
+            assert!(!block.is_empty(), "no plan {rank}: {text}");
+            for word in plan.plan.split(' ') {
+                assert!(block.contains(word), "no `{word}` of `{}`: {block}", plan.plan);
+            }
+            for cell in [plan.predicted_ns.to_string(), plan.bottleneck.to_string()] {
+                assert!(block.contains(&cell), "no `{cell}`: {block}");
+            }
+        }
+    }
+}
+
+/// As `evaluate --help` states it.
+#[test]
+fn columns_go_in_the_stated_order() {
+    let order: [&[&str]; 6] = [
+        &["H2D", "kern", "D2H"],
+        &["set-up"],
+        &["and 100 runs"],
+        &["bound by"],
+        &["vs best"],
+        &["90% range"],
+    ];
+    let one = RANKED.iter().find(|(workload, _)| workload.name == "stencil-halo");
+    let evaluation = evaluation(one);
+    let mut gone_before = 0;
+    for width in (40..=160).rev() {
+        let text = evaluation.text_within(Rows::Notable, Some(width));
+        let header = text.lines().find(|line| line.contains("one run")).expect("a table");
+        let is_there = |titles: &&[&str]| titles.iter().all(|title| header.contains(title));
+        let gone = order.iter().take_while(|titles| !is_there(titles)).count();
+        assert!(order[gone..].iter().all(is_there), "out of order in {width}: {header}");
+        assert!(gone >= gone_before, "{width} columns have one that a wider table had not");
+        gone_before = gone;
+    }
+    assert!(gone_before >= 4, "40 columns hold nearly everything");
+}
+
+#[test]
+fn without_a_width_nothing_is_left_out_or_folded() {
+    let evaluation = evaluation(&*RANKED);
+    let text = evaluation.text(Rows::All);
+    for assessment in &evaluation.scenarios {
+        assert!(text.contains(&assessment.verdict.sentence));
+        for plan in &assessment.plans {
+            assert!(text.contains(&format!("  {}  ", plan.plan)), "{}", plan.plan);
+        }
+    }
+    assert_eq!(text, evaluation.text_within(Rows::All, Some(10_000)));
+    let longest = text.lines().map(UnicodeWidthStr::width).max();
+    assert!(longest > Some(140), "nothing here would have to be folded");
+}
+
+#[test]
+fn long_names_break_no_table() {
+    let long = "ein-sehr-langer-name-".repeat(12);
+    let wide = "計算".repeat(60);
+    for name in [&long, &wide] {
+        let mut workload = simple(Kernel::Scale, 100_000, "");
+        workload.name.clone_from(name);
+        workload.question = format!("{name} {name}?");
+        workload.buffers[0].name = name.repeat(3);
+        let one = (workload.clone(), ranked(&workload, &PROFILE));
+        for width in WIDTHS {
+            keeps_to(width, &evaluation([&one]).text_within(Rows::All, Some(width)));
+            keeps_to(width, &verification(std::slice::from_ref(&one)).text_within(Some(width)));
+        }
+    }
+}
+
+#[test]
+fn the_kernels_fit_too() {
+    for width in WIDTHS {
+        keeps_to(width, &library(Some(width)));
+    }
+}
+
+fn command() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hallway"));
+    command.current_dir(repository()).env_remove("COLUMNS").args([
+        "evaluate",
+        "scenarios/small-scale.toml",
+        "--draws",
+        "10",
+    ]);
+    command
+}
+
+#[test]
+fn on_a_terminal_the_table_is_as_wide_as_that() {
+    for columns in [60, 100] {
+        let (master, slave) = terminal(columns);
+        let seen = read_along(master);
+        assert!(command().stdout(slave).status().expect("it was built").success());
+        let text: String = seen.iter().map(|(_, piece)| piece).collect();
+        assert!(text.contains("one run"), "{text}");
+        keeps_to(columns.into(), &text.replace('\r', ""));
+    }
+}
+
+fn evaluate(arguments: &[&str], columns: Option<&str>) -> String {
+    let mut command = command();
+    if let Some(columns) = columns {
+        command.env("COLUMNS", columns);
+    }
+    let output = command.args(arguments).output().expect("the binary was built");
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+#[test]
+fn off_a_terminal_only_who_asks_gets_narrow_tables() {
+    let full = evaluate(&[], None);
+    assert!(full.lines().any(|line| line.width() > 100), "{full}");
+    keeps_to(80, &evaluate(&["--width", "80"], None));
+    keeps_to(70, &evaluate(&[], Some("70")));
+    // The argument is closer than the variable; one that is no number says nothing.
+    keeps_to(60, &evaluate(&["--width", "60"], Some("200")));
+    assert_eq!(evaluate(&[], Some("wide")), full);
+    // JSON has no columns.
+    let json = ["--format", "json"];
+    assert_eq!(evaluate(&json, Some("60")), evaluate(&json, None));
+}
