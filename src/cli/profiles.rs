@@ -204,7 +204,8 @@ pub(super) fn write_whole(path: &Path, text: &str) -> Result<(), Failure> {
     files::write_whole(path, text.as_bytes()).map_err(failure)
 }
 
-fn load(path: &Path) -> Result<Workload, Failure> {
+/// Reads a scenario, and says so if it is something else.
+pub(super) fn load(path: &Path) -> Result<Workload, Failure> {
     Workload::load(path).map_err(|error| {
         let is_profile = Profile::load(path).is_ok();
         if is_profile {
@@ -223,7 +224,8 @@ fn mixed_up(path: &Path, is: &str, not: &str) -> Failure {
     ))
 }
 
-fn newest(folder: &Path) -> Result<PathBuf, Failure> {
+/// The profile with the latest calibration date in the folders of a folder.
+pub(super) fn newest(folder: &Path) -> Result<PathBuf, Failure> {
     let none = || {
         Failure::Input(miette::miette!(
             help = "name one with --profile, run from hallway's folder, or run `hallway calibrate`",

@@ -91,6 +91,34 @@ impl Fault {
     }
 }
 
+/// Every mistake that was found, in the order in which they were.
+#[derive(Debug, Default)]
+pub(super) struct Faults(Vec<Fault>);
+
+impl Faults {
+    pub fn note(&mut self, fault: Fault) {
+        self.0.push(fault);
+    }
+
+    /// What was found, unless it is a mistake, which is noted.
+    pub fn keep<T>(&mut self, found: Result<T, Fault>) -> Option<T> {
+        found.map_err(|fault| self.note(fault)).ok()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Puts the mistakes in the order of the file.
+    pub fn sort(&mut self) {
+        self.0.sort_by_key(|fault| fault.labels.first().map(|(span, _)| span.start));
+    }
+
+    pub fn in_file(self, name: &str, text: &str) -> Vec<ScenarioError> {
+        self.0.into_iter().map(|fault| fault.in_file(name, text)).collect()
+    }
+}
+
 /// The part of a span on its first line: that of a whole table would bury its
 /// label. The ends are moved to where characters begin.
 fn within_line(text: &str, span: Range<usize>) -> Range<usize> {
@@ -115,28 +143,12 @@ pub(super) fn unknown(kind: &str, name: &str, span: Range<usize>, known: &[&str]
 }
 
 /// The known name that looks most like a slip of the one given.
-fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+pub(super) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let slips = |other: &str| name.chars().count().max(other.chars().count()).div_ceil(3);
     known
         .iter()
-        .map(|other| (edit_distance(name, other), *other))
+        .map(|other| (strsim::levenshtein(name, other), *other))
         .filter(|&(distance, other)| distance <= slips(other))
         .min_by_key(|&(distance, _)| distance)
         .map(|(_, other)| other)
-}
-
-/// How many characters to insert, delete or replace (Levenshtein), row by row.
-fn edit_distance(from: &str, to: &str) -> usize {
-    let to: Vec<char> = to.chars().collect();
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (i, a) in from.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, &b) in to.iter().enumerate() {
-            let replaced = diagonal + usize::from(a != b);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[to.len()]
 }

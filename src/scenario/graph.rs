@@ -3,7 +3,7 @@
 //! At most one task writes a buffer, so edges from writer to reader say all.
 //! A task that works in place does not wait for itself.
 
-use super::error::Fault;
+use super::error::{Fault, Faults};
 use super::raw::RawScenario;
 use super::{Buffer, Home, Task};
 use petgraph::Direction::{Incoming, Outgoing};
@@ -23,44 +23,45 @@ pub(super) fn check_flow(
     raw: &RawScenario,
     buffers: &[Buffer],
     tasks: &[Task],
-) -> Result<(), Fault> {
-    let uses = uses(raw, buffers, tasks)?;
+    faults: &mut Faults,
+) {
+    let uses = uses(raw, buffers, tasks, faults);
     for (id, (buffer, uses)) in buffers.iter().zip(&uses).enumerate() {
         let scratch = buffer.home == Home::Scratch;
         let starts_empty = scratch || buffer.fresh;
         match (uses.writer, uses.readers.as_slice()) {
-            (None, []) => return Err(unused(raw, id)),
+            (None, []) => faults.note(unused(raw, id)),
             (None, [reader, ..]) if starts_empty => {
-                return Err(empty_input(raw, id, *reader, "a buffer nobody writes"));
+                faults.note(empty_input(raw, id, *reader, "a buffer nobody writes"));
             }
             (Some(writer), readers) if starts_empty && readers.contains(&writer) => {
-                return Err(empty_input(raw, id, writer, "which is empty before this task"));
+                let problem = "which is empty before this task";
+                faults.note(empty_input(raw, id, writer, problem));
             }
-            (Some(writer), []) if scratch => return Err(never_read(raw, id, writer)),
+            (Some(writer), []) if scratch => faults.note(never_read(raw, id, writer)),
             _ => {}
         }
     }
-    Ok(())
 }
 
-fn uses(raw: &RawScenario, buffers: &[Buffer], tasks: &[Task]) -> Result<Vec<Uses>, Fault> {
+fn uses(raw: &RawScenario, buffers: &[Buffer], tasks: &[Task], faults: &mut Faults) -> Vec<Uses> {
     let mut uses = vec![Uses::default(); buffers.len()];
     for (place, task) in tasks.iter().enumerate() {
         if let Some(first) = uses[task.writes.0].writer.replace(place) {
             let (one, other) = (&tasks[first].name, &task.name);
-            return Err(Fault::new(
+            let fault = Fault::new(
                 format!("tasks `{one}` and `{other}` write the same buffer"),
                 raw.tasks[place].writes.span(),
                 "written again here",
                 "give each task a buffer of its own in `writes`",
-            )
-            .and(raw.tasks[first].writes.span(), "first written here"));
+            );
+            faults.note(fault.and(raw.tasks[first].writes.span(), "first written here"));
         }
         for read in &task.reads {
             uses[read.0].readers.push(place);
         }
     }
-    Ok(uses)
+    uses
 }
 
 fn unused(raw: &RawScenario, buffer: usize) -> Fault {

@@ -2,6 +2,7 @@
 
 use crate::kernels::{Arguments, Kernel};
 use crate::units::Bytes;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -50,8 +51,11 @@ pub enum Home {
     Scratch,
 }
 
-/// How host memory is held. The order is that of tables.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+/// A kind of host memory.
+// The order is that of rows in tables.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum HostMemory {
     /// Ordinary memory: the driver stages copies through pinned memory of its own.
