@@ -138,7 +138,7 @@ impl Monitor {
             b"nvmlDeviceGetComputeRunningProcesses\0",
         ];
         // SAFETY: functions of these names have this type.
-        let mut found = names.iter().map(|name| unsafe { self.library.get::<Count>(name) });
+        let mut found = names.into_iter().map(|name| unsafe { self.library.get::<Count>(name) });
         let ask = found.find_map(Result::ok)?;
         let mut count = 0;
         // SAFETY: the word is written; a list of no entries is allowed to be null.

@@ -2,8 +2,11 @@
 //! and every mistake at once.
 
 mod a_new_scenario;
+mod a_plan_in_words;
 mod every_mistake_at_once;
 mod mistakes;
+mod reference;
+mod the_machine;
 mod the_schema;
 
 use std::path::{Path, PathBuf};

@@ -7,7 +7,7 @@ use std::ops::Range;
 pub(super) enum Piece {
     /// The call at this position.
     Call(usize),
-    /// Calls that are left out: those before them, `period` at a time, so many times more.
+    /// Calls that are left out: as the `period` calls before them, so many times more.
     More { calls: Range<usize>, period: usize, times: usize },
 }
 
@@ -15,7 +15,7 @@ pub(super) enum Piece {
 const OFTEN: usize = 4;
 
 /// Shortens a list in which equal keys mean calls of one sort. Of what repeats itself, the
-/// first two times and the last are kept.
+/// first time and the last are kept.
 pub(super) fn shortened<K: Eq>(keys: &[K]) -> Vec<Piece> {
     let mut pieces = Vec::new();
     shorten(keys, 0..keys.len(), &mut pieces);
@@ -31,10 +31,9 @@ fn shorten<K: Eq>(keys: &[K], range: Range<usize>, pieces: &mut Vec<Piece>) {
             continue;
         };
         let end = at + period * times;
-        let left_out = at + 2 * period..end - period;
+        let left_out = at + period..end - period;
         shorten(keys, at..at + period, pieces);
-        shorten(keys, at + period..at + 2 * period, pieces);
-        pieces.push(Piece::More { calls: left_out, period, times: times - 3 });
+        pieces.push(Piece::More { calls: left_out, period, times: times - 2 });
         shorten(keys, end - period..end, pieces);
         at = end;
     }
@@ -76,15 +75,15 @@ mod tests {
 
     #[test]
     fn of_what_comes_more_often_the_ends_are_shown() {
-        assert_eq!(shown("aaaa"), "aa(1 x 1)a");
-        assert_eq!(shown("xabababababy"), "xabab(2 x 2)aby");
-        assert_eq!(shown("aaaaaaaaab"), "aa(1 x 6)ab");
+        assert_eq!(shown("aaaa"), "a(1 x 2)a");
+        assert_eq!(shown("xabababababy"), "xab(2 x 3)aby");
+        assert_eq!(shown("aaaaaaaaab"), "a(1 x 7)ab");
     }
 
     #[test]
     fn what_repeats_itself_within_is_shortened_too() {
         let one = format!("c{}d", "k".repeat(100));
-        let within = "ckk(1 x 97)kd";
-        assert_eq!(shown(&one.repeat(64)), format!("{within}{within}(102 x 61){within}"));
+        let within = "ck(1 x 98)kd";
+        assert_eq!(shown(&one.repeat(64)), format!("{within}(102 x 62){within}"));
     }
 }

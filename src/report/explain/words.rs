@@ -9,8 +9,9 @@ use std::collections::BTreeMap;
 pub(super) fn what_it_does(workload: &Workload, plan: &Plan) -> Vec<String> {
     let mut sentences = Vec::new();
     if workload.batches > 1 {
-        let batches = plural(workload.batches, "batch");
-        sentences.push(format!("One pass goes over {batches}. They do not depend on each other."));
+        let batches = workload.batches;
+        sentences
+            .push(format!("One pass goes over {batches} batches, each independent of the rest."));
     }
     sentences.extend(family(workload, plan));
     if plan.strategy.graph {
