@@ -1,4 +1,4 @@
-//! `hallway evaluate`: predict and rank.
+//! `hallway evaluate`: predict and rank every plan.
 
 use super::outputs::check_outputs;
 use super::profiles::deliver;
@@ -15,15 +15,15 @@ use std::path::PathBuf;
 pub(super) struct EvaluateArguments {
     #[command(flatten)]
     predicting: Predicting,
-    /// Passes over the workload in one program: 1 to 1000000 [default: as the scenario says]
+    /// Passes over the workload in one program, 1 to 1000000 [default: the scenario's `runs`]
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     runs: Option<u64>,
-    /// Show every plan, not only the fastest and the best of each kind
+    /// Show every plan, not only the fastest ones and the best of each kind
     #[arg(long)]
     all: bool,
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
-    /// Write here instead of to standard output
+    /// Write to this file instead of to standard output
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
 }

@@ -30,13 +30,20 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+/// Shown below the commands.
+const EXIT_CODES: &str = "\
+New here?
+  hallway init my.toml      write a scenario to start from
+  hallway evaluate my.toml  does the GPU pay, and which plan wins?
+
+Exit codes: 0 done; 1 a check did not hold; 2 bad input or arguments; 3 no GPU where one is
+needed; 4 the GPU or the machine failed; 130 interrupted.";
+
 /// Predicts whether a GPU pays for a workload, and which plan of copies and
 /// kernels wins, from measurements of a real machine.
 #[derive(Debug, Parser)]
 #[command(name = "hallway", version, max_term_width = 100)]
-#[command(after_help = "Exit codes: 0 done, 1 a check did not hold, 2 bad input or arguments, \
-                        3 no GPU where one is needed, 4 the GPU or the machine failed, \
-                        130 interrupted.")]
+#[command(after_help = EXIT_CODES)]
 pub struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -52,9 +59,9 @@ enum Command {
     Check(check::CheckArguments),
     /// Measure this machine and fit its profile
     Calibrate(calibrate::CalibrateArguments),
-    /// Fit a profile to samples that were taken before
+    /// Fit a profile to existing samples
     Fit(fit::FitArguments),
-    /// Say which parameters of two profiles differ by more than calibrations do
+    /// Show which parameters of two profiles differ by more than two calibrations do
     Compare(compare::CompareArguments),
     /// Predict every plan of a scenario: does the GPU pay, and which plan wins?
     Evaluate(evaluate::EvaluateArguments),
@@ -72,7 +79,7 @@ enum Command {
     Plot(plot::PlotArguments),
 }
 
-/// What every command that predicts takes.
+/// Arguments of every command that predicts.
 #[derive(Debug, Args)]
 struct Predicting {
     /// Scenario files
@@ -81,10 +88,10 @@ struct Predicting {
     /// Profile of the machine to predict, or its folder [default: the newest in calibration/*/]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     profile: Option<PathBuf>,
-    /// Seed of the draws behind every interval
+    /// Seed of the random draws that ranges come from
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Draws behind every interval: 10 to 10000
+    /// Number of random draws that ranges come from, 10 to 10000
     #[arg(long, default_value_t = crate::simulate::DRAWS as u16,
         value_parser = clap::value_parser!(u16).range(10..=10_000))]
     draws: u16,
@@ -98,14 +105,14 @@ impl Predicting {
     }
 }
 
-/// How results are written.
+/// Format of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
     Table,
     Json,
 }
 
-/// What a command comes to when nothing failed.
+/// The result of a command that did not fail.
 enum Outcome {
     Done,
     /// The answer is "no".

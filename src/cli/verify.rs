@@ -20,10 +20,10 @@ use std::path::PathBuf;
 pub(super) struct VerifyArguments {
     #[command(flatten)]
     predicting: Predicting,
-    /// Score runs that were saved before instead of running: needs no GPU
+    /// Score the runs that an earlier `verify` saved, instead of running; needs no GPU
     #[arg(long)]
     recorded: bool,
-    /// Which GPU, counted from 0
+    /// GPU to run on, counted from 0
     #[arg(long, default_value_t = 0)]
     gpu: usize,
     /// Also time every call of this plan, by its name in the table, for the
@@ -32,12 +32,12 @@ pub(super) struct VerifyArguments {
     trace: Vec<String>,
     #[arg(long, value_enum, default_value = "table")]
     format: Style,
-    /// Write here instead of to standard output
+    /// Write to this file instead of to standard output
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
-/// How the scores are written.
+/// Format of the scores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Style {
     Table,
@@ -67,7 +67,7 @@ pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
         let executed = execute((&device, &team), (&workloads, &mut sets), &found, &arguments.trace);
         for (workload, runs) in workloads.iter().zip(&sets) {
             let path = found.runs_of(workload);
-            // What there is by then is better than nothing, and no better than all.
+            // After a failure, an incomplete set is kept only if there was none.
             if !runs.runs.is_empty() && (executed.is_ok() || !path.exists()) {
                 runs.save(&path)?;
             }
@@ -81,7 +81,7 @@ pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
         let (predicted, scored) = (ranking.plans.len(), score.cells.len());
         if scored < predicted {
             let name = &workload.name;
-            eprintln!("{name}: of {predicted} plans that are predicted, {scored} were run");
+            eprintln!("{name}: {scored} of {predicted} predicted plans were run");
         }
         scores.push(score);
     }
@@ -94,17 +94,17 @@ pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
     };
     deliver(&text, arguments.output.as_deref())?;
     if let (false, Some(path)) = (verification.passed(), &arguments.output) {
-        eprintln!("not all checks passed: they stand at the end of {}", path.display());
+        eprintln!("not all checks passed: see the end of {}", path.display());
     }
     Ok(if verification.passed() { Outcome::Done } else { Outcome::CheckFailed })
 }
 
-/// How often every plan of every scenario is run: in rounds, so that what a
-/// machine does for a minute falls on all plans alike.
+/// How often every plan of every scenario is run. Going round all plans spreads a minute's
+/// disturbance over all of them.
 const ROUNDS: usize = 3;
 
-/// Runs every candidate of every workload, but those for which there is no room. Nothing here
-/// has seen a prediction.
+/// Runs every candidate of every workload that fits into memory. Nothing here has seen a
+/// prediction.
 fn execute(
     (device, team): (&Device, &Team),
     (workloads, sets): (&[Workload], &mut [RunSet]),
@@ -116,7 +116,7 @@ fn execute(
         for (workload, set) in workloads.iter().zip(&mut *sets) {
             let gpus = found.profile.gpu_counts();
             let Candidates { mut plans, .. } = candidates_over(workload, &gpus);
-            // They are not predicted either.
+            // Plans too large for the machine are not predicted either.
             let fits = |plan: &Plan| check_fits(plan, machine.capacities(), Whose::Machine).is_ok();
             plans.retain(fits);
             let executor = Executor::new(Some(device), team, workload, machine.seed);
@@ -139,7 +139,7 @@ fn execute(
     Ok(())
 }
 
-/// Times every call of the fastest plan on the GPU, and of those asked for.
+/// Times every call of the fastest plan on the GPU, and of the plans that were asked for.
 fn follow(
     executor: &Executor<'_>,
     plans: &[Plan],
@@ -158,7 +158,7 @@ fn follow(
     Ok(())
 }
 
-/// Sets predictions beside the runs of the same plans.
+/// Pairs each prediction with the runs of its plan.
 pub(super) fn score(workload: &Workload, ranking: &Ranking, runs: &RunSet) -> Score {
     let mut cells = Vec::new();
     for ranked in &ranking.plans {

@@ -1,4 +1,4 @@
-//! From the scenario as written to the checked workload, one rule a function.
+//! From the raw scenario to the checked workload. Each function checks one rule.
 
 use super::error::{Fault, Faults, ScenarioError, unknown};
 use super::graph;
@@ -16,12 +16,12 @@ use toml::Spanned;
 pub(super) const FAMILIES: [&str; 8] =
     ["cpu", "round-trip", "resident", "by-chunk", "by-engine", "buffered", "multi-gpu", "graph"];
 
-/// No count is larger, so that times multiplied by counts stay within 64 bits.
+/// The largest count. It keeps times multiplied by counts within 64 bits.
 pub(super) const LARGEST_COUNT: i64 = 1_000_000;
 
-/// Bytes of a scenario: thousands of tasks.
+/// The largest scenario in bytes: room for thousands of tasks.
 const LARGEST: u64 = 4 << 20;
-/// Names stand in tables, plots and file names.
+/// In characters: names appear in tables, plots and file names.
 pub(super) const LONGEST_NAME: usize = 64;
 
 impl Workload {
@@ -132,7 +132,7 @@ fn name(name: &Spanned<String>) -> Result<(), Fault> {
     ))
 }
 
-/// Checks names and says at which place in the file each stands.
+/// Checks names, and gives each its index in the file.
 fn unique_names<'a>(
     kind: &str,
     names: impl Iterator<Item = &'a Spanned<String>>,
@@ -165,7 +165,7 @@ fn positive(what: &str, value: &Spanned<i64>) -> Result<u64, Fault> {
     })
 }
 
-/// A number of times or pieces, where one is given.
+/// Checks a count, if the scenario gives one.
 pub(super) fn count(what: &str, value: Option<&Spanned<i64>>) -> Result<Option<u64>, Fault> {
     let Some(value) = value else { return Ok(None) };
     if *value.get_ref() > LARGEST_COUNT {
@@ -203,7 +203,7 @@ fn buffer(raw: &RawBuffer) -> Result<Buffer, Fault> {
     })
 }
 
-/// All batches of all buffers are counted in signed 64-bit bytes, here and in CUDA.
+/// The bytes of all batches of all buffers fit into a signed 64-bit number, as in CUDA.
 fn total_size(raw: &[RawBuffer], buffers: &[Buffer], batches: u64) -> Result<(), Fault> {
     let mut room = i64::MAX as u64;
     for (raw, buffer) in raw.iter().zip(buffers) {
@@ -224,17 +224,18 @@ fn total_size(raw: &[RawBuffer], buffers: &[Buffer], batches: u64) -> Result<(),
     Ok(())
 }
 
-/// Plans are small enough to be gone through, at least those of whole batches and of as many
-/// chunks as the scenario names.
+/// Plans of whole batches, and of as many chunks as the scenario names, have few enough calls to
+/// be simulated.
 fn calls(raw: &RawScenario, workload: &Workload) -> Result<(), Fault> {
     const MOST: u64 = Workload::MOST_CALLS;
     let too_many = |span, chunks: u64| {
         let calls = workload.calls(chunks);
         let help = format!(
-            "use fewer `iterations`, `batches` or `chunks`: multiplied they may come to {MOST} \
-             calls, with 3 around the launches of each piece; more of the same say no more"
+            "use fewer `iterations`, `batches` or `chunks`: together they may come to {MOST} \
+             calls, counting 3 around the launches of each piece; a smaller number gives the same \
+             answer"
         );
-        let message = format!("a plan would make {calls} calls, too many to go through");
+        let message = format!("a plan would make {calls} calls, too many to simulate");
         Fault::new(message, span, "too many", help)
     };
     if workload.calls(1) > MOST {

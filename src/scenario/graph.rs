@@ -1,6 +1,6 @@
-//! The task graph: who writes what others read, and in which order tasks can run.
+//! The task graph: which task writes what others read, and in which order tasks can run.
 //!
-//! At most one task writes a buffer, so edges from writer to reader say all.
+//! At most one task writes a buffer, so edges from writer to reader are enough.
 //! A task that works in place does not wait for itself.
 
 use super::error::{Fault, Faults};
@@ -11,14 +11,14 @@ use petgraph::graph::{DiGraph, NodeIndex};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// The tasks that use a buffer, by their places in the file.
+/// The tasks that use a buffer, by their index in the file.
 #[derive(Debug, Default, Clone)]
 struct Uses {
     writer: Option<usize>,
     readers: Vec<usize>,
 }
 
-/// Checks that each buffer has contents when it is read, and a reason to be there.
+/// Checks that each buffer has contents when it is read, and that some task uses it.
 pub(super) fn check_flow(
     raw: &RawScenario,
     buffers: &[Buffer],
@@ -102,8 +102,8 @@ fn never_read(raw: &RawScenario, buffer: usize, writer: usize) -> Fault {
     .and(raw.tasks[writer].writes.span(), "written here")
 }
 
-/// Puts the tasks in an order in which each comes after those it reads from.
-/// Of several that could be next, the first in the file is.
+/// Sorts the tasks so that each comes after those that it reads from. Of several tasks that could
+/// come next, the first one in the file does.
 pub(super) fn in_order(tasks: &[Task], raw: &RawScenario) -> Result<Vec<Task>, Fault> {
     let graph = dependencies(tasks);
     let mut waits_for: Vec<usize> =
@@ -142,8 +142,8 @@ fn dependencies(tasks: &[Task]) -> DiGraph<(), ()> {
     graph
 }
 
-/// Each task that could not be placed waits for another such task, so walking
-/// back from one to the next must come round.
+/// Finds a circle. Each task that could not be placed waits for another such task, so going from
+/// one to the next must come back to a task that was seen.
 fn cycle(
     raw: &RawScenario,
     graph: &DiGraph<(), ()>,

@@ -1,4 +1,4 @@
-//! The text of a scenario as the raw types, with every mistake that can be told from its shape.
+//! Decodes the text of a scenario into the raw types, and finds every mistake in its shape.
 //!
 //! Tables are decoded one by one, and what is wrong in one is taken out and told, so that the
 //! mistakes of the others are found, too.

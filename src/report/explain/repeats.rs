@@ -1,5 +1,6 @@
 //! What repeats itself in a list of calls, so that a page can show a plan of thousands.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// A piece of a shortened list.
@@ -16,39 +17,56 @@ const OFTEN: usize = 4;
 
 /// Shortens a list in which equal keys mean calls of one sort. Of what repeats itself, the
 /// first time and the last are kept.
-pub(super) fn shortened<K: Eq>(keys: &[K]) -> Vec<Piece> {
+pub(super) fn shortened<K: Ord>(keys: &[K]) -> Vec<Piece> {
+    let mut numbers = BTreeMap::new();
+    let mut number = |key| {
+        let next = numbers.len();
+        *numbers.entry(key).or_insert(next)
+    };
+    let keys: Vec<usize> = keys.iter().map(&mut number).collect();
     let mut pieces = Vec::new();
-    shorten(keys, 0..keys.len(), &mut pieces);
+    shorten(&keys, 0..keys.len(), &mut pieces);
     pieces
 }
 
-fn shorten<K: Eq>(keys: &[K], range: Range<usize>, pieces: &mut Vec<Piece>) {
-    let mut at = range.start;
-    while at < range.end {
-        let Some((period, times)) = repetition(&keys[at..range.end]) else {
-            pieces.push(Piece::Call(at));
-            at += 1;
-            continue;
-        };
-        let end = at + period * times;
-        let left_out = at + period..end - period;
-        shorten(keys, at..at + period, pieces);
-        pieces.push(Piece::More { calls: left_out, period, times: times - 2 });
-        shorten(keys, end - period..end, pieces);
-        at = end;
-    }
+fn shorten(keys: &[usize], range: Range<usize>, pieces: &mut Vec<Piece>) {
+    let Some(Repetition { start, period, times }) = longest(&keys[range.clone()]) else {
+        pieces.extend(range.map(Piece::Call));
+        return;
+    };
+    let start = range.start + start;
+    let end = start + period * times;
+    shorten(keys, range.start..start, pieces);
+    shorten(keys, start..start + period, pieces);
+    pieces.push(Piece::More { calls: start + period..end - period, period, times: times - 2 });
+    shorten(keys, end - period..end, pieces);
+    shorten(keys, end..range.end, pieces);
 }
 
-/// The repetition at the beginning that covers most, if there is one: how long a group is and
-/// how many times it comes. Of equal ones, that of the shortest group.
-fn repetition<K: Eq>(keys: &[K]) -> Option<(usize, usize)> {
-    let times = |period: usize| {
-        let alike = keys.iter().zip(&keys[period..]).take_while(|(one, other)| one == other);
-        1 + alike.count() / period
-    };
-    let found = (1..=keys.len() / OFTEN).map(|period| (period, times(period)));
-    let often = found.filter(|&(_, times)| times >= OFTEN);
-    often.rev().max_by_key(|(period, times)| period * times)
+/// `times` groups of `period` calls, one behind the other.
+struct Repetition {
+    start: usize,
+    period: usize,
+    times: usize,
+}
+
+/// The repetition that covers most, if there is one. Of equal ones, the first one with the
+/// shortest group.
+fn longest(keys: &[usize]) -> Option<Repetition> {
+    let mut best: Option<Repetition> = None;
+    let mut most = 0;
+    for period in 1..=keys.len() / OFTEN {
+        let mut alike = 0;
+        for at in 0..keys.len() - period {
+            alike = if keys[at] == keys[at + period] { alike + 1 } else { 0 };
+            let times = 1 + alike / period;
+            if times >= OFTEN && times * period > most {
+                most = times * period;
+                best = Some(Repetition { start: at + 1 - alike, period, times });
+            }
+        }
+    }
+    best
 }
 
 #[cfg(test)]
