@@ -69,7 +69,7 @@ impl Found {
         let path = self.samples();
         let refused = |why: &str| {
             Failure::Input(miette::miette!(
-                help = "keep a profile in the folder where `hallway calibrate` wrote it, with its samples",
+                help = "leave a profile where `hallway calibrate` wrote it, beside its samples",
                 "{why} {}",
                 path.display()
             ))

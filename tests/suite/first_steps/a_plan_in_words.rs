@@ -19,7 +19,7 @@ fn of_each_plan_of_each_scenario_fits_on_a_few_pages() {
         for plan in candidates(&workload).plans {
             let text = explain(&workload, &plan, Calls::Shortened);
             let name = format!("{} of {}", plan.strategy, workload.name);
-            assert!(text.lines().count() < 200, "{name}:\n{text}");
+            assert!(text.lines().count() < 250, "{name}:\n{text}");
             for allocation in &plan.allocations {
                 assert!(text.contains(&allocation.name), "{name}: no {}", allocation.name);
             }

@@ -11,7 +11,7 @@ const HEAD: &str = "<!-- Generated: `BLESS=1 cargo test --test suite reference` 
 /// Help fits into a terminal of 100 columns, and the page is what is shown.
 #[test]
 fn of_the_command_line_is_its_help() {
-    let mut page = format!("{HEAD}\n# Command line\n\n```text\n");
+    let mut page = format!("{HEAD}\n# Command line\n\n```text drawing\n");
     let mut command = hallway::cli::Arguments::command();
     command = command.term_width(100);
     command.build();
@@ -22,7 +22,7 @@ fn of_the_command_line_is_its_help() {
     assert!(names.len() >= 10, "{names:?}");
     for name in names {
         let subcommand = command.find_subcommand_mut(&name).expect("one of them");
-        let _ = write!(page, "\n## hallway {name}\n\n```text\n{}```\n", help(subcommand));
+        let _ = write!(page, "\n## hallway {name}\n\n```text drawing\n{}```\n", help(subcommand));
     }
     for line in page.lines() {
         assert!(line.chars().count() <= 100, "too wide: {line}");
