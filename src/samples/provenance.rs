@@ -2,6 +2,7 @@
 
 use crate::plan::Capacities;
 use crate::units::Bytes;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Where and when the samples behind a profile were taken.
@@ -95,9 +96,10 @@ impl Provenance {
 }
 
 /// How much was measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Extent {
+    /// Every size, in two passes.
     #[default]
     Full,
     /// Fewer sizes, and what belongs to the CPU only once.

@@ -6,6 +6,7 @@ mod a_plan_in_words;
 mod every_mistake_at_once;
 mod mistakes;
 mod reference;
+mod the_json;
 mod the_machine;
 mod the_schema;
 
