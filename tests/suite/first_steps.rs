@@ -35,11 +35,19 @@ fn stderr(output: &Output) -> &str {
     std::str::from_utf8(&output.stderr).expect("text")
 }
 
+/// Scenarios that have recorded runs.
 fn shipped_scenarios() -> Vec<PathBuf> {
-    let files = std::fs::read_dir(repository().join("scenarios")).expect("scenarios/ is there");
-    let mut paths: Vec<PathBuf> = files.map(|file| file.expect("readable").path()).collect();
-    paths.sort();
+    let paths = scenarios_in("scenarios");
     assert!(paths.len() >= 12, "{paths:?}");
+    paths
+}
+
+/// Those of a folder, without those of folders in it.
+fn scenarios_in(folder: &str) -> Vec<PathBuf> {
+    let files = std::fs::read_dir(repository().join(folder)).expect("the folder is there");
+    let paths = files.map(|file| file.expect("readable").path());
+    let mut paths: Vec<PathBuf> = paths.filter(|path| path.is_file()).collect();
+    paths.sort();
     paths
 }
 
