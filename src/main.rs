@@ -1,8 +1,7 @@
 //! The `hallway` command.
 
-use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    hallway::cli::run(hallway::cli::Arguments::parse())
+    hallway::cli::main()
 }

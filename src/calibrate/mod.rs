@@ -29,6 +29,7 @@ mod twins;
 mod watch;
 
 pub use course::{Course, OtherCourse};
+pub use rig::HOST_MEMORY;
 pub use run::{CalibrateError, Progress, calibrate, provenance};
 pub use several::MOST_DEVICES;
 pub use transfers::managed_bytes;

@@ -33,7 +33,7 @@ const WORKSPACE: Bytes = Bytes::kib(32);
 
 /// Host memory of a context: the pools, the registered and the write-combined memory, and pinned
 /// memory for both directions.
-const HOST_MEMORY: Bytes =
+pub const HOST_MEMORY: Bytes =
     Bytes::new(POOL.get() * (Kernel::MOST_INPUTS as u64 + 1) + 4 * LARGEST.get());
 
 /// What measurements are made with: a measurement context. It holds all memory, streams and events,

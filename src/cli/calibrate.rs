@@ -36,33 +36,32 @@ pub(super) struct CalibrateArguments {
     /// Folder for the samples and the profile
     #[arg(long, value_name = "FOLDER", default_value = "calibration/this-machine")]
     output: PathBuf,
-    /// Go on with the calibration that was interrupted in the folder
+    /// Continue the calibration that was interrupted in that folder
     #[arg(long)]
     resume: bool,
-    /// Measure fewer sizes, in one pass instead of two, and so without
-    /// intervals: within 15 seconds
+    /// Measure fewer sizes, and in one pass instead of two: takes about 15 seconds, but parameters
+    /// get no intervals
     #[arg(long)]
     quick: bool,
-    /// Measure managed memory too: 256 MiB of it at most, and a sixteenth of what is free
+    /// Also measure managed memory: up to 256 MiB, and at most a sixteenth of free device memory
     #[arg(long)]
     managed: bool,
-    /// Only say, within seconds, whether the machine is what it was when this profile (or that in
-    /// this folder) was made: each time is the same, changed or unsure; if any changed, the exit
-    /// code is 1
+    /// Only check, within seconds, whether the machine still takes the times that this profile (or
+    /// the one in this folder) was fitted to; the exit code is 1 if any has changed
     #[arg(long, value_name = "PROFILE")]
     #[arg(conflicts_with_all = ["output", "resume", "quick", "managed", "gpus", "threads", "seed"])]
     check: Option<PathBuf>,
-    /// Which GPU, counted from 0
+    /// GPU to calibrate, counted from 0
     #[arg(long, default_value_t = 0)]
     gpu: usize,
-    /// How many GPUs, that one among them, are calibrated together: copies between
-    /// them and what they do at once, within 15 seconds more [default: all, up to 8]
+    /// Number of GPUs to calibrate together, this one included: copies between them, and work at
+    /// the same time; up to 15 seconds more [default: all, up to 8]
     #[arg(long, value_name = "NUMBER")]
     gpus: Option<usize>,
-    /// CPU threads of the twins [default: all]
+    /// CPU threads that run the CPU side of each kernel [default: all]
     #[arg(long)]
     threads: Option<usize>,
-    /// Seed of the order in which quantities are measured
+    /// Seed of the order of measurements
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
@@ -85,9 +84,9 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
     let so_far =
         if arguments.resume { interrupted(&growing, &machine)? } else { Samples::none(machine) };
     for error in Kernel::ALL.into_iter().filter_map(|kernel| supports(kernel).err()) {
-        let _ = writeln!(std::io::stderr(), "hallway: without one kernel: {error}");
+        let _ = writeln!(std::io::stderr(), "hallway: one kernel is left out: {error}");
     }
-    // The old samples stay until the new ones are whole.
+    // Old samples stay in place until the new ones are complete.
     let mut beginning = Vec::new();
     let recorder = Recorder::new(&mut beginning, &so_far).map_err(Failure::machine)?;
     let recorder = recorder.onto(std::io::sink());
@@ -118,7 +117,8 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
     bar.shown.finish_and_clear();
     let fitted_to = |samples: &Samples| {
         let profile = profile_of(samples).map_err(Failure::machine)?;
-        // In this order: cut off in between, `--resume` finds all samples and ends the same.
+        // The profile comes first. If the process ends before the samples are renamed, `--resume`
+        // finds all of them and fits the same profile.
         profile.save(&path).map_err(Failure::machine)?;
         recorder.end().map_err(Failure::machine)?;
         files::finish(&growing, &target).map_err(Failure::machine)?;
@@ -129,7 +129,7 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
         Failure::Machine(report) if has_measurements(&growing) => {
             let how = going_on(arguments, &growing);
             Failure::Machine(miette!(
-                help = format!("what was measured is kept\n{how}"),
+                help = format!("the measurements so far are kept\n{how}"),
                 "{report}"
             ))
         }
@@ -139,7 +139,7 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
-/// Of what nobody interrupts.
+/// The failure of work that does not listen to interrupts.
 fn plain(error: CalibrateError) -> Failure {
     failure(error, ToString::to_string)
 }
@@ -152,8 +152,7 @@ fn failure(error: CalibrateError, interrupted: impl Fn(&CalibrateError) -> Strin
     }
 }
 
-/// Measures a little and says whether the machine is what it was when the samples
-/// behind the profile were taken.
+/// Repeats a few measurements, and compares them with the samples that the profile was fitted to.
 fn check(arguments: &CalibrateArguments, path: &Path) -> Result<Outcome, Failure> {
     let found = Found { profile: Profile::load(path)?, path: path.into() };
     let before = found.own_samples()?;
@@ -167,11 +166,12 @@ fn check(arguments: &CalibrateArguments, path: &Path) -> Result<Outcome, Failure
     let mut bar = Bar::new().map_err(Failure::machine)?;
     let empty = Samples::none(here.clone());
     let course = Course::telling(&here);
-    // Nobody wants these samples later.
+    // These samples serve only this comparison.
     let mut recorder = Recorder::new(std::io::sink(), &empty).map_err(Failure::machine)?;
     let now = calibrate(&device, &team, (&course, 0), empty, &mut recorder, &mut bar);
     bar.shown.finish_and_clear();
-    let now = now.map_err(|error| failure(error, |e| format!("hallway: {e}; nothing is said")))?;
+    let now =
+        now.map_err(|error| failure(error, |e| format!("hallway: {e}; the check has no result")))?;
     let quantities: BTreeSet<&Quantity> = now.measurements.iter().map(|m| &m.quantity).collect();
     let drift = |quantity: &Quantity| {
         let drift = Drift::between(&times_of(&before, quantity), &times_of(&now, quantity))?;
@@ -181,18 +181,18 @@ fn check(arguments: &CalibrateArguments, path: &Path) -> Result<Outcome, Failure
     let width = width(None, None);
     let mut text = report::drifts(&drifts, width);
     for difference in there.differences(&here) {
-        text += &format!("Other than before: {difference}\n");
+        text += &format!("Differs from the calibration: {difference}\n");
     }
     deliver(&report::folded(&text, width), None)?;
     let changed = drifts.iter().any(|(_, drift)| drift.answer == DriftAnswer::Changed);
     Ok(if changed { Outcome::CheckFailed } else { Outcome::Done })
 }
 
-/// What an interrupted calibration of the same machine left, as far as it is whole.
+/// The complete probes that an interrupted calibration of this machine left behind.
 fn interrupted(growing: &Path, here: &Provenance) -> Result<Samples, Failure> {
     if !growing.exists() {
         return Err(Failure::Input(miette!(
-            help = "leave out --resume to begin one, or name the folder with --output",
+            help = "leave out --resume to start one, or name another folder with --output",
             "no calibration was interrupted here: there is no {}",
             growing.display()
         )));
@@ -200,8 +200,8 @@ fn interrupted(growing: &Path, here: &Provenance) -> Result<Samples, Failure> {
     let mut samples = Samples::load(growing)?;
     let refused = |why: String| {
         Failure::Input(miette!(
-            help = "calibrate with what it began with, or begin anew without --resume",
-            "cannot go on with {}: {why}",
+            help = "use the same machine and options as before, or start again without --resume",
+            "cannot continue {}: {why}",
             growing.display()
         ))
     };
@@ -212,14 +212,14 @@ fn interrupted(growing: &Path, here: &Provenance) -> Result<Samples, Failure> {
     let done = Course::new(&samples.machine).done(&samples.measurements);
     let (_, whole) = done.map_err(|error| refused(error.to_string()))?;
     samples.measurements.truncate(whole);
-    // They go quickly, and are not written before the rest is whole.
+    // Trials are quick, and belong to a complete round: they are run again.
     samples.trials.clear();
     Ok(samples)
 }
 
 fn how_to_go_on(error: &CalibrateError, arguments: &CalibrateArguments, growing: &Path) -> String {
     let how = going_on(arguments, growing);
-    format!("hallway: {error}; an older profile is as it was\n{how}")
+    format!("hallway: {error}; an older profile is unchanged\n{how}")
 }
 
 fn has_measurements(growing: &Path) -> bool {
@@ -242,8 +242,8 @@ fn going_on(arguments: &CalibrateArguments, growing: &Path) -> String {
         options += &format!(" --threads {threads}");
     }
     format!(
-        "To go on: hallway calibrate {options}\n\
-         To fit what there is: hallway fit {} --output PROFILE",
+        "To continue: hallway calibrate {options}\n\
+         To fit what was measured so far: hallway fit {} --output PROFILE",
         growing.display()
     )
 }
@@ -256,30 +256,34 @@ fn gpus(device: &Device, asked: Option<usize>) -> Result<usize, Failure> {
             device.nth(gpus - 1)?;
             Ok(gpus)
         }
-        Some(gpus) => {
-            Err(Failure::Input(miette!("--gpus {gpus}: name a number from 1 to {MOST_DEVICES}")))
-        }
+        Some(gpus) => Err(Failure::Input(miette!(
+            help = format!("write a number from 1 to {MOST_DEVICES}"),
+            "--gpus {gpus}: no such number of GPUs is calibrated together"
+        ))),
     }
 }
 
-/// The threads that run the CPU twins.
+/// The threads that run the CPU side of every kernel.
 pub(super) fn team(threads: Option<usize>) -> Result<Team, Failure> {
     let available = std::thread::available_parallelism().map_or(1, usize::from);
     let most = Limits::MOST_CPU_THREADS;
     match threads {
         Some(threads) if !(1..=most).contains(&(threads as u64)) => {
-            Err(Failure::Input(miette!("--threads {threads}: name a number from 1 to {most}")))
+            Err(Failure::Input(miette::miette!(
+                help = "write a number in this range, or leave --threads out to use all",
+                "--threads {threads}: it must be from 1 to {most}"
+            )))
         }
         other => Team::new(other.unwrap_or(available)).map_err(Failure::machine),
     }
 }
 
-/// A pass and the trials that are run along with it: the machine of one minute is not that
-/// of the next, and both are to meet it in all its moods.
+/// A calibration pass with trials run in between. A shared machine changes from minute to minute:
+/// spread out like this, measurements and trials meet it in the same conditions.
 struct WithTrials<'a, 's> {
     bar: &'a mut Bar,
     round: &'a mut Round<'s>,
-    /// Of the pass, counted from the first of all.
+    /// The probes of this pass, counted over all passes.
     probes: Range<usize>,
     failed: Option<TrialError>,
 }
@@ -299,7 +303,7 @@ impl Progress for WithTrials<'_, '_> {
     }
 }
 
-/// Shows how far it has come, and hears when the user wants no more.
+/// A progress bar that also notices when the user interrupts.
 struct Bar {
     shown: ProgressBar,
     is_stopped: Arc<AtomicBool>,
@@ -312,7 +316,7 @@ impl Bar {
         shown.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         let is_stopped = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM] {
-            // The second one ends the program at once, as if nobody listened.
+            // The second signal ends the program at once.
             flag::register_conditional_default(signal, Arc::clone(&is_stopped))?;
             flag::register(signal, Arc::clone(&is_stopped))?;
         }

@@ -1,4 +1,4 @@
-//! `hallway compare`: two profiles, parameter by parameter.
+//! `hallway compare`: compare two profiles, parameter by parameter.
 
 use super::profiles::{deliver, in_folder};
 use super::terminal::width;
@@ -9,21 +9,21 @@ use crate::report;
 use clap::Args;
 use std::path::{Path, PathBuf};
 
-/// The share of parameters that two calibrations of one machine in one sitting
-/// find inside each other's 95% intervals.
+/// Two calibrations of one machine in one sitting find this share of parameters inside each
+/// other's 95% intervals.
 const SAME: f64 = 0.95;
 
-/// Parameters that are shown unless all are wanted.
+/// Number of parameters shown without `--all`.
 const SHOWN: usize = 20;
 
 #[derive(Debug, Args)]
 pub(super) struct CompareArguments {
-    /// Profile of an earlier calibration, or its folder
+    /// Earlier profile, or its folder
     before: PathBuf,
-    /// Profile of a later one: if fewer than 95% of the parameters lie inside each
-    /// other's 95% intervals, the exit code is 1
+    /// Later profile, or its folder; the exit code is 1 if fewer than 95% of the parameters lie
+    /// inside each other's 95% intervals
     now: PathBuf,
-    /// Show every parameter that changed, not only those furthest outside
+    /// Show every parameter that changed, not only those furthest outside their intervals
     #[arg(long)]
     all: bool,
 }
@@ -37,7 +37,7 @@ pub(super) fn run(arguments: &CompareArguments) -> Result<Outcome, Failure> {
     let (most, width) = (if arguments.all { usize::MAX } else { SHOWN }, width(None, None));
     let mut text = report::agreement(&found, most, width);
     for difference in before.machine.differences(&now.machine) {
-        text += &format!("Other than before: {difference}\n");
+        text += &format!("Differs from before: {difference}\n");
     }
     deliver(&report::folded(&text, width), None)?;
     let is_same = found.share().is_some_and(|share| share >= SAME);
@@ -47,9 +47,9 @@ pub(super) fn run(arguments: &CompareArguments) -> Result<Outcome, Failure> {
 fn intervals<'p>(profile: &'p Profile, path: &Path) -> Result<&'p Intervals, Failure> {
     let missing = || {
         Failure::Input(miette::miette!(
-            help = "`hallway calibrate` measures in two passes unless it is told --quick; what an \
-                    older one measured twice, `hallway fit` finds intervals for",
-            "{} has no intervals: they take what was measured in two passes",
+            help = "calibrate without --quick, which measures in one pass; for samples of two \
+                    passes that an older hallway took, `hallway fit` finds the intervals",
+            "{} has no intervals: only a calibration in two passes gives them",
             path.display()
         ))
     };

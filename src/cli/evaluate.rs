@@ -1,4 +1,4 @@
-//! `hallway evaluate`: predict and rank.
+//! `hallway evaluate`: predict and rank every plan.
 
 use super::outputs::check_outputs;
 use super::profiles::{Found, deliver, write_whole};
@@ -27,10 +27,10 @@ best plan and the range go too. Rank, plan and time always stay.";
 pub(super) struct EvaluateArguments {
     #[command(flatten)]
     predicting: Predicting,
-    /// Passes over the workload in one program: 1 to 1000000 [default: as the scenario says]
+    /// Passes over the workload in one program, 1 to 1000000 [default: the scenario's `runs`]
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     runs: Option<u64>,
-    /// Show every plan, not only the fastest and the best of each kind
+    /// Show every plan, not only the fastest ones and the best of each kind
     #[arg(long)]
     all: bool,
     #[arg(long, value_enum, default_value = "table")]
@@ -40,7 +40,7 @@ pub(super) struct EvaluateArguments {
     #[arg(long, value_name = "COLUMNS",
         value_parser = clap::value_parser!(u16).range(i64::from(NARROWEST)..))]
     width: Option<u16>,
-    /// Write here instead of to standard output
+    /// Write to this file instead of to standard output
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Also write the predicted timeline of one plan of each scenario, for Perfetto or Holistic

@@ -1,4 +1,4 @@
-//! `hallway fit`: a profile from samples that were taken before.
+//! `hallway fit`: fit a profile to existing samples.
 
 use super::outputs::check_outputs;
 use super::profiles::{fitted, profile_of};
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 /// Shown below the arguments.
 const TABLES: &str = "\
-A file whose name ends in .csv is a table of times taken elsewhere, in seconds. Some lines of one:
+A file whose name ends in .csv is a table of times, in seconds, that other tools measured:
 
   # gpu = NVIDIA H200
   # multiprocessors = 132
@@ -23,16 +23,16 @@ A file whose name ends in .csv is a table of times taken elsewhere, in seconds. 
   ,,,,,,,kernel,,8.9e-6
   ,,,,,,,kernel,copy-in,6.5e-6
 
-Lines that differ in nothing but their time are repetitions. What is not in it is not known,
-and `hallway evaluate` names the plans that it cannot predict for that reason.
-docs/reference/table.md has all columns and what each time is of.";
+Lines that differ only in their time are repetitions. What is missing from the table stays
+unknown: `hallway evaluate` names the plans that it cannot predict for that reason.
+docs/reference/table.md says what is in each column and what each time is of.";
 
 #[derive(Debug, Args)]
-#[command(after_long_help = TABLES, after_help = "`--help` shows how a table looks.")]
+#[command(after_long_help = TABLES, after_help = "`--help` shows what a table looks like.")]
 pub(super) struct FitArguments {
-    /// What `hallway calibrate` wrote, finished or not, or a table of samples taken elsewhere
+    /// Samples of `hallway calibrate`, finished or not, or a table (.csv) of times taken elsewhere
     samples: PathBuf,
-    /// Where the profile goes
+    /// Where to write the profile
     #[arg(long, value_name = "FILE")]
     output: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! `hallway kernels`: what a task of a scenario can be.
+//! `hallway kernels`: list the kernels that a task can use.
 
 use super::profiles::deliver;
 use super::terminal::width;

@@ -7,38 +7,46 @@
 //! Invariant: every input is read and checked before anything is written.
 
 mod calibrate;
+mod check;
 mod compare;
+mod completions;
+mod doctor;
 mod evaluate;
+mod explain;
+mod failure;
 mod fit;
+mod init;
 mod kernels;
 mod outputs;
 mod plot;
 mod profiles;
 mod progress;
+mod schema;
 mod terminal;
 mod traces;
 mod verify;
 
-use crate::execute::ExecuteError;
-use crate::profile::ProfileError;
-use crate::report::Drawn;
-use crate::runs::RunsError;
-use crate::samples::SamplesError;
-use crate::trials::TrialError;
-use clap::{Args, Parser, Subcommand, ValueEnum};
-use miette::{Diagnostic, MietteDiagnostic, miette};
-use std::fmt::Display;
-use std::io::{self, ErrorKind, IsTerminal, Write};
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use failure::{Failure, Style};
+use std::ffi::OsString;
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
+
+/// Shown below the commands.
+const EXIT_CODES: &str = "\
+New here?
+  hallway init my.toml      write a scenario to start from
+  hallway evaluate my.toml  does the GPU pay, and which plan wins?
+
+Exit codes: 0 done; 1 a check did not hold; 2 bad input or arguments; 3 no GPU where one is
+needed; 4 the GPU or the machine failed; 130 interrupted.";
 
 /// Predicts whether a GPU pays for a workload, and which plan of copies and
 /// kernels wins, from measurements of a real machine.
 #[derive(Debug, Parser)]
 #[command(name = "hallway", version, max_term_width = 100)]
-#[command(after_help = "Exit codes: 0 done, 1 a check did not hold, 2 bad input or arguments, \
-                        3 no GPU where one is needed, 4 the GPU or the machine failed, \
-                        130 interrupted.")]
+#[command(after_help = EXIT_CODES)]
 pub struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -46,158 +54,125 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Write a commented scenario to start from, and the JSON Schema that editors check it by
+    Init(init::InitArguments),
+    /// Say what this machine has of what hallway needs, and what anything missing costs
+    Doctor(doctor::DoctorArguments),
+    /// Find every mistake in scenarios, profiles and tables
+    Check(check::CheckArguments),
     /// Measure this machine and fit its profile
     Calibrate(calibrate::CalibrateArguments),
-    /// Fit a profile to samples that were taken before
+    /// Fit a profile to existing samples
     Fit(fit::FitArguments),
-    /// Say which parameters of two profiles differ by more than calibrations do
+    /// Show which parameters of two profiles differ by more than two calibrations do
     Compare(compare::CompareArguments),
     /// Predict every plan of a scenario: does the GPU pay, and which plan wins?
     Evaluate(evaluate::EvaluateArguments),
+    /// Say what a plan does, the memory it needs and what waits for what, and list its calls
+    Explain(explain::ExplainArguments),
     /// Run the plans on the GPU and score the predictions
     Verify(verify::VerifyArguments),
     /// List the kernels that a scenario can use
     Kernels,
+    /// Print the JSON Schema of scenarios
+    Schema,
+    /// Print what a shell needs to complete commands, options and files
+    Completions(completions::CompletionsArguments),
     /// Draw the winning plan, the predictions against the runs, and the bandwidth curve
     Plot(plot::PlotArguments),
 }
 
-/// What every command that predicts takes.
+/// Arguments of every command that predicts.
 #[derive(Debug, Args)]
 struct Predicting {
     /// Scenario files
-    #[arg(required = true, value_name = "SCENARIO")]
+    #[arg(required = true, value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
     scenarios: Vec<PathBuf>,
     /// Profile of the machine to predict, or its folder [default: the newest in calibration/*/]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     profile: Option<PathBuf>,
-    /// Seed of the draws behind every interval
+    /// Seed of the random draws that ranges come from
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Draws behind every interval: 10 to 10000
+    /// Number of random draws that ranges come from, 10 to 10000
     #[arg(long, default_value_t = crate::simulate::DRAWS as u16,
         value_parser = clap::value_parser!(u16).range(10..=10_000))]
     draws: u16,
 }
 
-/// How results are written.
+impl Predicting {
+    /// One scenario, as a command predicts it that is told nothing else.
+    fn of(scenario: PathBuf, profile: Option<PathBuf>) -> Self {
+        let draws = crate::simulate::DRAWS as u16;
+        Self { scenarios: vec![scenario], profile, seed: 1, draws }
+    }
+}
+
+/// Format of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
     Table,
     Json,
 }
 
-/// What a command comes to when nothing failed.
+/// The result of a command that did not fail.
 enum Outcome {
     Done,
+    /// The answer is "no".
     CheckFailed,
+    /// The answer is that the input is wrong.
+    BadInput,
+    /// The answer is that there is no GPU.
+    NoGpu,
 }
 
-/// A failure that ends a command: its exit code goes by its kind.
-#[derive(Debug)]
-enum Failure {
-    Input(miette::Report),
-    NoGpu(String),
-    Machine(miette::Report),
-    /// By the user, with what to say about it.
-    Interrupted(String),
-}
-
-impl Failure {
-    /// With the help that the error gives; its causes are in its message already.
-    fn input(error: &impl Diagnostic) -> Self {
-        let mut shown = MietteDiagnostic::new(error.to_string());
-        shown.help = error.help().map(|help| help.to_string());
-        Self::Input(miette::Report::new(shown))
-    }
-
-    /// A place that cannot be written is the user's to choose; one that is full is the machine's.
-    fn unwritten(path: impl Display, error: &io::Error) -> Self {
-        let report = miette!(
-            help = "name a place with room that you may write to",
-            "cannot write {path}: {error}"
-        );
-        match error.kind() {
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::Machine(report),
-            _ => Self::Input(report),
-        }
-    }
-
-    fn machine(error: impl std::error::Error + Send + Sync + 'static) -> Self {
-        Self::Machine(miette::Report::msg(error.to_string()))
-    }
-}
-
-impl From<crate::gpu::GpuError> for Failure {
-    fn from(error: crate::gpu::GpuError) -> Self {
-        if error.is_absence() { Self::NoGpu(error.to_string()) } else { Self::machine(error) }
-    }
-}
-
-impl From<ProfileError> for Failure {
-    fn from(error: ProfileError) -> Self {
-        match &error {
-            ProfileError::Write { path, source } => Self::unwritten(path, source),
-            other => Self::input(other),
+impl Outcome {
+    const fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::CheckFailed => 1,
+            Self::BadInput => 2,
+            Self::NoGpu => 3,
         }
     }
 }
 
-impl From<RunsError> for Failure {
-    fn from(error: RunsError) -> Self {
-        match &error {
-            RunsError::Write { path, source } => Self::unwritten(path, source),
-            other => Self::input(other),
-        }
-    }
-}
-
-impl From<SamplesError> for Failure {
-    fn from(error: SamplesError) -> Self {
-        Self::input(&error)
-    }
-}
-
-impl From<TrialError> for Failure {
-    fn from(error: TrialError) -> Self {
-        match error.source {
-            ExecuteError::Gpu(error) => Self::from(error),
-            _ => Self::machine(error),
-        }
-    }
-}
-
-/// For standard error: coloured only where that is a terminal whose user did not refuse.
-fn drawn(report: &miette::Report) -> String {
-    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    let is_dumb = std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
-    let is_coloured = std::io::stderr().is_terminal() && !is_set("NO_COLOR") && !is_dumb;
-    Drawn::new(report.as_ref(), is_coloured).to_string().trim_end().to_owned()
-}
-
-/// Runs a command and reports what went wrong, if anything did.
-pub fn run(arguments: Arguments) -> ExitCode {
-    let outcome = match arguments.command {
-        Command::Calibrate(arguments) => calibrate::run(&arguments),
-        Command::Compare(arguments) => compare::run(&arguments),
-        Command::Evaluate(arguments) => evaluate::run(&arguments),
-        Command::Fit(arguments) => fit::run(&arguments),
-        Command::Verify(arguments) => verify::run(&arguments),
-        Command::Kernels => kernels::run(),
-        Command::Plot(arguments) => plot::run(&arguments),
+/// Runs the command that the arguments of the process name, and reports what went wrong, if
+/// anything did.
+pub fn main() -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let style = Style::asked_for(&arguments);
+    let outcome = match Arguments::try_parse_from(&arguments) {
+        Ok(arguments) => run(&arguments.command),
+        // Help and the version are answers, and clap knows how to show them.
+        Err(error) if style == Style::Words || !error.use_stderr() => error.exit(),
+        Err(error) => Err(Failure::usage(&error)),
     };
-    let (code, message) = match outcome {
-        Ok(Outcome::Done) => (0, None),
-        Ok(Outcome::CheckFailed) => (1, None),
-        Err(Failure::Input(report)) => (2, Some(drawn(&report))),
-        Err(Failure::NoGpu(why)) => (3, Some(format!("hallway: this needs a GPU: {why}"))),
-        Err(Failure::Machine(report)) => (4, Some(drawn(&report))),
-        // As the shell has it for programs that an interrupt ends: 128 and its number.
-        Err(Failure::Interrupted(message)) => (130, Some(message)),
+    let code = match outcome {
+        Ok(outcome) => outcome.code(),
+        Err(failure) => {
+            // Whoever closed the other end does not want to know; the code still says it.
+            let _ = writeln!(std::io::stderr(), "{}", failure.shown(style));
+            failure.code()
+        }
     };
-    if let Some(message) = message {
-        // Whoever closed the other end does not want to know; the code still says it.
-        let _ = writeln!(std::io::stderr(), "{message}");
-    }
     ExitCode::from(code)
+}
+
+fn run(command: &Command) -> Result<Outcome, Failure> {
+    match command {
+        Command::Calibrate(arguments) => calibrate::run(arguments),
+        Command::Check(arguments) => check::run(arguments),
+        Command::Compare(arguments) => compare::run(arguments),
+        Command::Evaluate(arguments) => evaluate::run(arguments),
+        Command::Completions(arguments) => completions::run(arguments),
+        Command::Doctor(arguments) => doctor::run(arguments),
+        Command::Explain(arguments) => explain::run(arguments),
+        Command::Fit(arguments) => fit::run(arguments),
+        Command::Init(arguments) => init::run(arguments),
+        Command::Kernels => kernels::run(),
+        Command::Plot(arguments) => plot::run(arguments),
+        Command::Schema => schema::run(),
+        Command::Verify(arguments) => verify::run(arguments),
+    }
 }

@@ -5,8 +5,8 @@ use crate::files;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Refuses places that cannot be written, to write over what the command reads, and two results
-/// in one file, all before anything is computed that would be lost.
+/// Refuses places that cannot be written, and outputs that would overwrite an input or each other.
+/// Runs before any computation, so that none is lost.
 pub(super) fn check_outputs<'p>(
     inputs: impl IntoIterator<Item = &'p Path>,
     outputs: impl IntoIterator<Item = &'p Path>,
@@ -20,14 +20,14 @@ pub(super) fn check_outputs<'p>(
         let Some(file) = file(output) else { continue };
         let refused = |of_what: &str, other: &Path| {
             Failure::Input(miette::miette!(
-                help = "name another place with --output, or move the other file",
-                "{} would take the place of {of_what}, {}",
+                help = "choose another place with --output, or move the other file",
+                "{} would overwrite {of_what}, {}",
                 output.display(),
                 other.display()
             ))
         };
         if let Some(input) = read.get(&file) {
-            return Err(refused("what is read", input));
+            return Err(refused("an input", input));
         }
         if let Some(other) = written.insert(file, output) {
             return Err(refused("another result", other));
@@ -36,8 +36,8 @@ pub(super) fn check_outputs<'p>(
     Ok(())
 }
 
-/// The file behind a path, however it is spelled and whatever links lead to it, even if it is
-/// not there yet; `None` for a terminal or a pipe, which nothing is lost in.
+/// The file behind a path, with links resolved, even if it does not exist yet. `None` for a
+/// terminal or a pipe: writing there overwrites nothing.
 fn file(path: &Path) -> Option<PathBuf> {
     if path.exists() && !path.is_file() {
         return None;

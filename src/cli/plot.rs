@@ -1,4 +1,4 @@
-//! `hallway plot`: pictures for design reviews.
+//! `hallway plot`: draw pictures for design reviews.
 
 use super::outputs::check_outputs;
 use super::profiles::{Found, check_runs, deliver, write_whole};
@@ -19,21 +19,21 @@ use std::path::PathBuf;
 pub(super) struct PlotArguments {
     #[command(flatten)]
     predicting: Predicting,
-    /// Folder for the pictures
+    /// Folder to write the pictures to
     #[arg(long, value_name = "FOLDER", default_value = "plots")]
     output: PathBuf,
 }
 
-/// The picture that sets predictions against runs.
+/// File name of the picture of predictions against runs.
 const ERRORS: &str = "predicted-against-measured.svg";
 const BANDWIDTH: &str = "bandwidth.svg";
 
-/// File name of the picture of a plan.
+/// File name of the picture of a plan's timeline.
 fn timeline_of(workload: &Workload) -> String {
     format!("{}-gantt.svg", workload.name)
 }
 
-/// A scenario with everything that is known of it.
+/// A scenario with its predictions and, where there are any, its runs.
 struct Subject {
     workload: Workload,
     ranking: Ranking,
@@ -56,13 +56,13 @@ pub(super) fn run(arguments: &PlotArguments) -> Result<Outcome, Failure> {
     let subjects = subjects(workloads, &arguments.predicting, &found, &progress)?;
     progress.begin("drawing", 1);
     let samples = samples.exists().then(|| Samples::load(&samples)).transpose()?;
-    // By name of file. Nothing is written before everything could be read.
+    // By file name. Nothing is written before every input was read.
     let mut pictures = BTreeMap::new();
     for subject in &subjects {
         let Some(picture) = draw(subject) else {
             let name = &subject.workload.name;
             progress
-                .note(&format!("{name}: no plan can be predicted; `hallway evaluate` tells why"));
+                .note(&format!("{name}: no plan can be predicted; `hallway evaluate` says why"));
             continue;
         };
         pictures.insert(timeline_of(&subject.workload), picture);
@@ -105,8 +105,8 @@ fn subjects(
     workloads.into_iter().map(subject).collect()
 }
 
-/// The best plan on the GPU, since one on the CPU is a single bar. But among
-/// plans that cannot be told apart from it, the one that was run call by call.
+/// Draws the best plan on the GPU: a plan on the CPU is a single bar. Among plans that tie with
+/// it, one whose calls were timed is preferred, as it can be drawn beside its measurement.
 fn draw(subject: &Subject) -> Option<String> {
     let Subject { workload, ranking, runs } = subject;
     let best = ranking.best_on_gpu().or(ranking.winner())?;

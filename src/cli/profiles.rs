@@ -1,4 +1,4 @@
-//! Finding profiles, scenarios and the files that belong to them.
+//! Finding profiles, scenarios and the files that belong to them; writing results.
 
 use super::progress::Progress;
 use super::terminal::width;
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// A profile and where it came from.
+/// A profile and the path that it was read from.
 pub(super) struct Found {
     pub profile: Profile,
     pub path: PathBuf,
@@ -29,12 +29,12 @@ impl Found {
         folder.join("runs").join(format!("{}.json", workload.name))
     }
 
-    /// The runs that `verify` left there.
+    /// The runs that an earlier `verify` kept.
     pub fn saved_runs(&self, workload: &Workload) -> Result<RunSet, Failure> {
         let path = self.runs_of(workload);
         if !path.exists() {
             return Err(Failure::Input(miette::miette!(
-                help = "`hallway verify` without --recorded runs its plans, on its machine",
+                help = "run `hallway verify` without --recorded on the profile's machine",
                 "there are no runs of `{}` beside the profile: {}",
                 workload.name,
                 path.display()
@@ -44,7 +44,7 @@ impl Found {
         if runs.scenario != workload.name {
             return Err(Failure::Input(miette::miette!(
                 help = "move the file away, and run `hallway verify` on the profile's machine",
-                "{} has runs of `{}`, not of `{}`",
+                "{} holds runs of `{}`, not of `{}`",
                 path.display(),
                 runs.scenario,
                 workload.name
@@ -53,13 +53,13 @@ impl Found {
         self.check_sitting(&runs).map(|()| runs)
     }
 
-    /// Runs say something of a profile only if both are of one sitting.
+    /// Runs can only be compared with the profile of the calibration that they belong to.
     fn check_sitting(&self, runs: &RunSet) -> Result<(), Failure> {
         if runs.calibration_unix_time == self.profile.machine.unix_time {
             return Ok(());
         }
         Err(Failure::Input(miette::miette!(
-            help = "run `hallway verify` again with this profile, on its machine",
+            help = "run `hallway verify` again on this profile's machine",
             "the runs of `{}` belong to another calibration than {}",
             runs.scenario,
             self.path.display()
@@ -71,7 +71,7 @@ impl Found {
         let path = self.samples();
         let refused = |why: &str| {
             Failure::Input(miette::miette!(
-                help = "`hallway calibrate` leaves a profile with its samples beside it",
+                help = "leave a profile where `hallway calibrate` wrote it, beside its samples",
                 "{why} {}",
                 path.display()
             ))
@@ -130,7 +130,7 @@ pub(super) fn check_runs(
 /// File name of a calibration's samples, beside its profile.
 pub(super) const SAMPLES: &str = "samples.jsonl";
 
-/// A profile's path, of its folder that of the file within.
+/// The path of a profile that is named by its own path or by its folder.
 pub(super) fn in_folder(path: &Path) -> PathBuf {
     if path.is_dir() { path.join("profile.toml") } else { path.to_owned() }
 }
@@ -149,13 +149,13 @@ impl Predicting {
         Ok(Found { profile, path })
     }
 
-    /// The files that are read whatever the command.
+    /// The files that every predicting command reads.
     pub fn inputs<'p>(&'p self, found: &'p Found) -> impl Iterator<Item = &'p Path> {
         self.scenarios.iter().chain([&found.path]).map(PathBuf::as_path)
     }
 
-    /// What the scenarios say. Runs, pictures and reports go by name: of two that share one, the
-    /// second would take the place of the first.
+    /// Reads the scenarios. Two may not share a name: runs, pictures and reports are named after
+    /// them, and the second would overwrite the first.
     pub fn workloads(&self) -> Result<Vec<Workload>, Failure> {
         let workloads: Vec<Workload> =
             self.scenarios.iter().map(|path| load(path)).collect::<Result<_, _>>()?;
@@ -163,7 +163,7 @@ impl Predicting {
         for (workload, path) in workloads.iter().zip(&self.scenarios) {
             if let Some(first) = places.insert(&workload.name, path) {
                 return Err(Failure::Input(miette::miette!(
-                    help = "give one of them another `name`, or name one of them at a time",
+                    help = "change the `name` in one of them, or run the command once for each",
                     "two of the scenarios are called `{}`: {} and {}",
                     workload.name,
                     first.display(),
@@ -198,13 +198,13 @@ pub(super) fn deliver(text: &str, output: Option<&Path>) -> Result<(), Failure> 
         return write_whole(path, text);
     }
     match std::io::stdout().write_all(text.as_bytes()) {
-        // A reader that has seen enough, such as `head`, is no failure.
+        // A reader that stops reading, such as `head`, is no failure.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         written => written.map_err(Failure::machine),
     }
 }
 
-/// Fits a profile and says of it how sure it is and how far off it was on trials.
+/// Fits a profile with its intervals, and its accuracy on trials.
 pub(super) fn profile_of(samples: &Samples) -> Result<Profile, FitError> {
     let progress = Progress::of(4);
     progress.begin("fitting", 1);
@@ -218,8 +218,7 @@ pub(super) fn profile_of(samples: &Samples) -> Result<Profile, FitError> {
     Ok(Profile { accuracy, intervals, ..profile })
 }
 
-/// Says that there is a new profile, how sure it is, and what is in it that
-/// predictions do not show.
+/// Reports a new profile: how certain it is, and the parameters that no prediction shows.
 pub(super) fn fitted(path: &Path, samples: &Samples, profile: &Profile) -> Result<(), Failure> {
     let count = samples.measurements.len();
     let sure = report::sureness(profile);
@@ -233,22 +232,22 @@ pub(super) fn fitted(path: &Path, samples: &Samples, profile: &Profile) -> Resul
     }
     if samples.outdated > 0 {
         head += &format!(
-            "{} measurements of `black-scholes` and `histogram` on the CPU left out: they took \
-             longer with the hallway that took them. `hallway calibrate` measures them anew.\n",
+            "Left out: {} measurements of `black-scholes` and `histogram` on the CPU, which an \
+             older hallway ran more slowly. `hallway calibrate` measures them again.\n",
             samples.outdated
         );
     }
     let once = samples.measurements.iter().filter(|one| one.times.len() == 1).count();
     if samples.machine.extent == Extent::Elsewhere && once > 0 {
         head += &format!(
-            "Of {once} there is one time each: ranges do not know how these scatter, and are too \
+            "Quantities with only one time: {once}. Their scatter is unknown, so ranges are too \
              narrow.\n"
         );
     }
     let (trials, known) = (samples.trials.len(), profile.accuracy.as_ref().map_or(0, |a| a.trials));
     if known < trials {
         head += &format!(
-            "Of {trials} trials, {known} can be predicted: ranges are as wide as these need.\n"
+            "{known} of {trials} trials can be predicted. Ranges are as wide as these need.\n"
         );
     }
     let width = width(None, None);
@@ -261,7 +260,8 @@ pub(super) fn write_whole(path: &Path, text: &str) -> Result<(), Failure> {
     files::write_whole(path, text.as_bytes()).map_err(failure)
 }
 
-fn load(path: &Path) -> Result<Workload, Failure> {
+/// Reads a scenario, and says so if it is something else.
+pub(super) fn load(path: &Path) -> Result<Workload, Failure> {
     Workload::load(path).map_err(|error| {
         let is_profile = Profile::load(path).is_ok();
         if is_profile {
@@ -274,17 +274,19 @@ fn load(path: &Path) -> Result<Workload, Failure> {
 
 fn mixed_up(path: &Path, is: &str, not: &str) -> Failure {
     Failure::Input(miette::miette!(
-        help = "scenarios are named by themselves, and the profile with --profile",
+        help = "give scenarios as arguments, and the profile with --profile",
         "{} is a {is}, not a {not}",
         path.display()
     ))
 }
 
-fn newest(folder: &Path) -> Result<PathBuf, Failure> {
+/// The profile with the latest calibration date in the folders of a folder.
+pub(super) fn newest(folder: &Path) -> Result<PathBuf, Failure> {
     let none = || {
         Failure::Input(miette::miette!(
-            help = "name one with --profile, run from hallway's folder, or run `hallway calibrate`",
-            "there is no {}/*/profile.toml here",
+            help =
+                "name one with --profile, change to hallway's folder, or run `hallway calibrate`",
+            "no profile found: there is no {}/*/profile.toml here",
             folder.display()
         ))
     };

@@ -30,10 +30,10 @@ the share in range, the worst error, and, with names folded, both winners.";
 pub(super) struct VerifyArguments {
     #[command(flatten)]
     predicting: Predicting,
-    /// Score runs that were saved before instead of running: needs no GPU
+    /// Score the runs that an earlier `verify` saved, instead of running; needs no GPU
     #[arg(long)]
     recorded: bool,
-    /// Which GPU, counted from 0
+    /// GPU to run on, counted from 0
     #[arg(long, default_value_t = 0)]
     gpu: usize,
     /// Also time every call of this plan, by its name in the table, for pictures and traces of
@@ -54,12 +54,12 @@ pub(super) struct VerifyArguments {
     #[arg(long, value_name = "COLUMNS",
         value_parser = clap::value_parser!(u16).range(i64::from(NARROWEST)..))]
     width: Option<u16>,
-    /// Write here instead of to standard output
+    /// Write to this file instead of to standard output
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
-/// How the scores are written.
+/// Format of the scores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Style {
     Table,
@@ -93,9 +93,7 @@ pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
         let (predicted, scored) = (ranking.plans.len(), score.cells.len());
         if scored < predicted {
             let name = &workload.name;
-            progress.note(&format!(
-                "{name}: of {predicted} plans that are predicted, {scored} were run"
-            ));
+            progress.note(&format!("{name}: {scored} of {predicted} predicted plans were run"));
         }
         scores.push(score);
         if arguments.trace.is_some() {
@@ -123,7 +121,7 @@ pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
     }
     deliver(&text, arguments.output.as_deref())?;
     if let (false, Some(path)) = (verification.passed(), &arguments.output) {
-        eprintln!("not all checks passed: they stand at the end of {}", path.display());
+        eprintln!("not all checks passed: see the end of {}", path.display());
     }
     Ok(if verification.passed() { Outcome::Done } else { Outcome::CheckFailed })
 }
@@ -170,8 +168,8 @@ fn check_names(names: &[String], workloads: &[Workload], found: &Found) -> Resul
 /// machine does for a minute falls on all plans alike.
 const ROUNDS: usize = 3;
 
-/// Runs every candidate of every workload, but those for which there is no room. Nothing here
-/// has seen a prediction.
+/// Runs every candidate of every workload that fits into memory. Nothing here has seen a
+/// prediction.
 fn execute(
     (device, team): (&Device, &Team),
     (workloads, sets): (&[Workload], &mut [RunSet]),
@@ -184,7 +182,7 @@ fn execute(
         for (workload, set) in workloads.iter().zip(&mut *sets) {
             let gpus = found.profile.gpu_counts();
             let Candidates { mut plans, .. } = candidates_over(workload, &gpus);
-            // They are not predicted either.
+            // Plans too large for the machine are not predicted either.
             let fits = |plan: &Plan| check_fits(plan, machine.capacities(), Whose::Machine).is_ok();
             plans.retain(fits);
             let executor = Executor::new(Some(device), team, workload, machine.seed);
@@ -209,7 +207,7 @@ fn execute(
     Ok(())
 }
 
-/// Times every call of the fastest plan on the GPU, and of those asked for.
+/// Times every call of the fastest plan on the GPU, and of the plans that were asked for.
 fn follow(
     executor: &Executor<'_>,
     plans: &[Plan],
@@ -228,7 +226,7 @@ fn follow(
     Ok(())
 }
 
-/// Sets predictions beside the runs of the same plans.
+/// Pairs each prediction with the runs of its plan.
 pub(super) fn score(workload: &Workload, ranking: &Ranking, runs: &RunSet) -> Score {
     let mut cells = Vec::new();
     for ranked in &ranking.plans {

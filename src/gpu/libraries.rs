@@ -32,6 +32,12 @@ pub(super) fn open(names: &[&str]) -> Option<&'static Library> {
     Some(Box::leak(Box::new(found)))
 }
 
+pub(super) const CUBLAS: [&str; 4] =
+    ["libcublas.so", "libcublas.so.13", "libcublas.so.12", "libcublas.so.11"];
+/// cuFFT's version numbers are one behind those of CUDA.
+pub(super) const CUFFT: [&str; 4] =
+    ["libcufft.so", "libcufft.so.12", "libcufft.so.11", "libcufft.so.10"];
+
 type BlasHandle = *mut c_void;
 
 /// The functions of cuBLAS that hallway uses (cuBLAS documentation, "cuBLAS Helper
@@ -68,8 +74,7 @@ impl BlasApi {
     }
 
     fn load() -> Option<Self> {
-        let names = ["libcublas.so", "libcublas.so.13", "libcublas.so.12", "libcublas.so.11"];
-        let library = open(&names)?;
+        let library = open(&CUBLAS)?;
         // SAFETY: the types are those of the documentation.
         unsafe {
             Some(Self {
@@ -191,9 +196,7 @@ impl FftApi {
     }
 
     fn load() -> Option<Self> {
-        // cuFFT's version numbers are one behind those of CUDA.
-        let names = ["libcufft.so", "libcufft.so.12", "libcufft.so.11", "libcufft.so.10"];
-        let library = open(&names)?;
+        let library = open(&CUFFT)?;
         // SAFETY: the types are those of the documentation.
         unsafe {
             Some(Self {

@@ -16,6 +16,7 @@ mod memory;
 mod monitor;
 mod setup;
 mod stream;
+mod survey;
 
 pub use blocker::Blocker;
 pub use device::{Description, Device};
@@ -27,3 +28,4 @@ pub use memory::{DeviceMemory, PinnedMemory, Registration};
 pub use monitor::{Monitor, Place, Reading};
 pub use setup::{ExtraContext, ExtraModule};
 pub use stream::{Event, Stream};
+pub use survey::CudaLibrary;

@@ -11,6 +11,8 @@ use std::ffi::{CString, c_char, c_int, c_uint, c_ulong, c_ulonglong, c_void};
 
 const SUCCESS: c_int = 0;
 
+pub(super) const FILES: [&str; 2] = ["libnvidia-ml.so.1", "libnvidia-ml.so"];
+
 type Handle = *mut c_void;
 
 /// A function that writes one number about a device.
@@ -77,7 +79,7 @@ const MASK_WORDS: usize = 64;
 impl Monitor {
     /// `None` if the library is missing or does not know the device.
     pub fn new(device: &Device) -> Option<Self> {
-        let library = open(&["libnvidia-ml.so.1", "libnvidia-ml.so"])?;
+        let library = open(&FILES)?;
         let id = CString::new(device.pci_bus_id()?).ok()?;
         // SAFETY: the types are those of the documentation; the identifier is
         // zero-terminated, and `handle` is written on success.
@@ -123,6 +125,25 @@ impl Monitor {
         let ask = unsafe { self.library.get::<TextOf>(b"nvmlDeviceGetUUID\0").ok()? };
         // SAFETY: the buffer is as long as stated.
         text(|buffer, length| unsafe { ask(self.device, buffer, length) })
+    }
+
+    /// How many processes have a context on the device, this one included if it has one.
+    pub fn processes(&self) -> Option<usize> {
+        /// The list itself is not asked for, and its entries have grown from version to version.
+        type Count = unsafe extern "C" fn(Handle, *mut c_uint, *mut c_void) -> c_int;
+        const LIST_TOO_SHORT: c_int = 7;
+        let names: [&[u8]; 3] = [
+            b"nvmlDeviceGetComputeRunningProcesses_v3\0",
+            b"nvmlDeviceGetComputeRunningProcesses_v2\0",
+            b"nvmlDeviceGetComputeRunningProcesses\0",
+        ];
+        // SAFETY: functions of these names have this type.
+        let mut found = names.into_iter().map(|name| unsafe { self.library.get::<Count>(name) });
+        let ask = found.find_map(Result::ok)?;
+        let mut count = 0;
+        // SAFETY: the word is written; a list of no entries is allowed to be null.
+        let result = unsafe { ask(self.device, &raw mut count, std::ptr::null_mut()) };
+        matches!(result, SUCCESS | LIST_TOO_SHORT).then_some(count as usize)
     }
 
     fn text(&self, name: &[u8]) -> Option<String> {

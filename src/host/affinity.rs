@@ -102,6 +102,11 @@ impl OneCpu {
     }
 }
 
+/// The CPUs that this process may run on, where the system tells.
+pub(super) fn allowed_cpus() -> Vec<usize> {
+    OneCpu::free().cpus.clone()
+}
+
 fn is_alone(time: Duration, pace: Duration) -> bool {
     time.as_secs_f64() <= ALONE * pace.as_secs_f64()
 }

@@ -16,6 +16,7 @@ mod fft;
 mod histogram;
 mod matmul;
 mod pages;
+mod place;
 mod team;
 mod transpose;
 mod twins;
@@ -24,6 +25,7 @@ mod vector;
 pub use affinity::OneCpu;
 pub use cpu::{CpuDescription, available_memory, describe};
 pub use pages::PageMemory;
+pub use place::{governor, locked_limit, nodes_of_process, numbers};
 pub use team::{Operand, Team};
 
 use crate::units::Bytes;

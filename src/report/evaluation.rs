@@ -10,6 +10,7 @@ use crate::scenario::{BufferId, HostMemory, Workload};
 use crate::search::{Ranked, Ranking, Shortage, Sizes, keeps_size, largest_scaled};
 use crate::timeline::{Lane, Timeline};
 use crate::units::{Bytes, Span};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Everything that is said about some scenarios on one machine.
@@ -17,26 +18,32 @@ use serde::{Deserialize, Serialize};
 /// These names are the keys of the JSON form; they are stable. Times end in
 /// `_ns` and are whole nanoseconds; shares go from 0 to 1. Every key is always there: what is
 /// not known, or does not apply, is `null` and never a number.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Evaluation {
+    /// The profile that predictions are made from.
     pub profile: Origin,
-    /// Seed and number of the draws behind every range.
+    /// Seed of the draws behind every range.
     pub seed: u64,
+    /// Number of draws behind every range.
     pub draws: usize,
     /// Trials that decided how wide ranges are.
     pub trials: usize,
     /// What a process pays before all set-up that has not used the GPU yet.
     pub context_ns: Option<Span>,
+    /// The scenarios, in the order in which they were named.
     pub scenarios: Vec<Assessment>,
 }
 
 /// One scenario.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Assessment {
+    /// Its name.
     pub scenario: String,
+    /// What it asks.
     pub question: String,
     /// Passes over the workload in a whole program.
     pub runs: u64,
+    /// The answer.
     pub verdict: Verdict,
     /// Fastest body first.
     pub plans: Vec<AssessedPlan>,
@@ -44,6 +51,8 @@ pub struct Assessment {
     pub untried: Option<Vec<String>>,
     /// The plan that is fastest over a whole program, set-up included.
     pub program_winner: Option<String>,
+    /// At which sizes the GPU wins. `null` where the profile does not know what it takes, or no
+    /// size can be scaled.
     pub break_even: Option<Threshold>,
     /// A side none of whose plans fits into memory has an entry.
     pub no_room: Vec<NoRoom>,
@@ -56,55 +65,72 @@ pub struct Assessment {
 }
 
 /// A predicted plan.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AssessedPlan {
     /// Counted from 1.
     pub rank: usize,
+    /// Name of the plan.
     pub plan: String,
+    /// Digest of everything that the plan does: equal plans have equal digests.
     pub identity: String,
+    /// Family of the plan, as `families` of a scenario names it.
     pub family: String,
+    /// Kind of host memory that the plan works with.
     pub host_memory: HostMemory,
+    /// Whether all kernels run on the CPU.
     pub on_cpu: bool,
     /// Time of one pass over the body, in steady state.
     pub predicted_ns: Span,
-    /// The range that holds the true time nine times out of ten.
+    /// Lower end of the range that holds the true time nine times out of ten.
     pub low_ns: Span,
+    /// Upper end of that range.
     pub high_ns: Span,
     /// How many times as long as the fastest plan it takes.
     pub relative: f64,
     /// Whether scatter leaves open if it is slower than the fastest plan.
     pub ties_with_fastest: bool,
+    /// How busy each part of the machine is.
     pub busy: Busy,
+    /// What bounds the plan.
     pub bottleneck: Bottleneck,
+    /// What the longest chain of dependent work consists of.
     pub critical_path: Shares,
     /// What no schedule of the body's operations goes below.
     pub lower_bound_ns: Span,
-    /// `None` where the profile does not know what memory management costs.
+    /// Time of the set-up. `null` where the profile does not know what memory management costs.
     pub setup_ns: Option<Span>,
     /// Set-up once and the body as often as the program runs it.
     pub program_ns: Option<Span>,
 }
 
 /// Shares of the body's time during which each lane does something.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Busy {
     /// The host thread at work; waiting in a synchronisation does not count.
     pub host: f64,
+    /// Copies to the device.
     pub h2d: f64,
+    /// Kernels on the device.
     pub kernels: f64,
+    /// Copies to the host.
     pub d2h: f64,
 }
 
 /// Shares of the makespan that the critical path spends in each lane, and
 /// between activities: hand-overs, latencies and waking up.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Shares {
+    /// Calls and work of the host.
     pub host: f64,
+    /// Copies to the device.
     pub h2d: f64,
+    /// Kernels on the device.
     pub kernels: f64,
+    /// Copies to the host.
     pub d2h: f64,
     /// From GPU to GPU.
     pub p2p: f64,
+    /// Hand-overs, latencies and waking up.
     pub gaps: f64,
 }
 
@@ -125,25 +151,28 @@ impl Shares {
 }
 
 /// At which sizes the GPU wins.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Threshold {
-    /// None: the CPU wins at every size that was tried.
+    /// Ranges of sizes at which the GPU wins. Empty if it wins at none that was tried.
     pub gpu_wins: Vec<Sizes>,
-    /// The buffer whose elements are counted, the largest of those that are scaled, and how many
-    /// it has here.
+    /// The buffer whose elements are counted: the largest of those that are scaled.
     pub buffer: String,
+    /// How many elements it has in the scenario.
     pub elements: u64,
     /// Buffers that keep their size: what tasks read whole, and results of reductions.
     pub fixed: Vec<String>,
 }
 
 /// Of the plans on the CPU or on the GPU, none of which fits, the one that comes nearest.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NoRoom {
+    /// Whether it is about plans on the CPU.
     pub on_cpu: bool,
+    /// Name of the plan that comes nearest to fitting.
     pub plan: String,
-    /// `device`, `pinned` or `host`.
+    /// Which memory is short: `device`, `pinned` or `host`.
     pub memory: String,
+    /// How much of it the plan needs.
     pub needs_bytes: Bytes,
     /// What the scenario's limits, or else the machine, let it have.
     pub has_bytes: Bytes,
@@ -167,9 +196,11 @@ impl From<&Shortage> for NoRoom {
 }
 
 /// A plan that is missing, and why.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LeftOut {
+    /// Name of the plan.
     pub plan: String,
+    /// Why it is missing.
     pub reason: String,
 }
 

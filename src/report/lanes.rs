@@ -4,6 +4,7 @@ use crate::plan::{AllocationId, Call, Place, Plan};
 use crate::scenario::HostMemory;
 use crate::timeline::{Activity, Lane, Timeline};
 use crate::units::Span;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -11,7 +12,7 @@ use std::fmt;
 const BOUND: f64 = 0.85;
 
 /// The lane that bounds a plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bottleneck {
     /// The CPU's threads, computing.
@@ -20,11 +21,15 @@ pub enum Bottleneck {
     HostCalls,
     /// The host thread, held by copies of pageable memory.
     HostStaging,
+    /// Copies to the device.
     #[serde(rename = "h2d-link")]
     CopyIn,
+    /// Kernels on the device.
     Kernels,
+    /// Copies to the host.
     #[serde(rename = "d2h-link")]
     CopyOut,
+    /// Copies from GPU to GPU.
     #[serde(rename = "p2p-link")]
     PeerCopy,
     /// No lane: fixed costs and waiting for one another.

@@ -5,14 +5,18 @@
 
 mod agreement;
 mod calibration;
+mod checked;
+mod doctor;
 mod drawn;
 mod drift;
 mod evaluation;
 mod evaluation_text;
+mod explain;
 mod lanes;
 mod library;
 mod origin;
 mod plot;
+mod problem;
 mod sureness;
 mod table;
 mod trace;
@@ -23,14 +27,18 @@ mod words;
 
 pub use agreement::agreement;
 pub use calibration::calibration;
+pub use checked::{Checked, CheckedFile, FileKind};
+pub use doctor::{Diagnosis, Finding, GpuFound, State};
 pub use drawn::Drawn;
 pub use drift::drifts;
 pub use evaluation::{AssessedPlan, Assessment, Busy, Evaluation, LeftOut, NoRoom, Threshold};
 pub use evaluation_text::Rows;
+pub use explain::{Calls, explain, prediction};
 pub use lanes::Bottleneck;
 pub use library::library;
 pub use origin::Origin;
 pub use plot::{Gantt, Measured, bandwidth, gantt, predicted_against_measured};
+pub use problem::{Failed, Place, Problem, ProblemKind};
 pub use sureness::{sureness, unsteady_link};
 pub use trace::{TracedPlan, trace};
 pub use verdict::{Answer, Verdict};
@@ -40,8 +48,35 @@ pub use verification::{
 };
 pub use words::{date, folded};
 
+use serde::Serialize;
+
+/// Version of every JSON form. It goes up when a key changes its meaning or goes away, not when
+/// one is added.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// A report with what every JSON form begins with.
+#[derive(Serialize)]
+struct Versioned<'r, T> {
+    schema_version: u32,
+    hallway_version: &'static str,
+    #[serde(flatten)]
+    report: &'r T,
+}
+
+impl<'r, T: Serialize> Versioned<'r, T> {
+    const fn new(report: &'r T) -> Self {
+        let hallway_version = env!("CARGO_PKG_VERSION");
+        Self { schema_version: SCHEMA_VERSION, hallway_version, report }
+    }
+}
+
 /// The pretty JSON form of a report, with a newline at its end.
-fn json(report: &impl serde::Serialize) -> String {
-    let text = serde_json::to_string_pretty(report).expect("a report is plain data");
-    text + "\n"
+fn json(report: &impl Serialize) -> String {
+    let text = serde_json::to_string_pretty(&Versioned::new(report));
+    text.expect("a report is plain data") + "\n"
+}
+
+/// The JSON form of a report on one line, without a newline.
+fn json_line(report: &impl Serialize) -> String {
+    serde_json::to_string(&Versioned::new(report)).expect("a report is plain data")
 }

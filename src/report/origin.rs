@@ -3,21 +3,28 @@
 use super::words::date;
 use crate::profile::Profile;
 use crate::samples::{Extent, Provenance};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The profile behind a report. Keys are stable, and what nobody said is `null`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Origin {
     /// Path of the profile.
     pub path: String,
+    /// Name of the GPU.
     pub gpu: String,
+    /// Speed and width of the link to the host.
     pub link: Option<String>,
+    /// Version of the driver.
     pub driver: Option<String>,
+    /// Name of the CPU.
     pub cpu: Option<String>,
+    /// Threads that the CPU side of kernels ran on.
     pub cpu_threads: Option<usize>,
-    /// Start of the calibration in seconds since 1970, and its date in UTC.
+    /// Start of the calibration in seconds since 1970.
     pub calibration_unix_time: Option<u64>,
+    /// Date of the calibration in UTC.
     pub calibrated: Option<String>,
     /// How much was measured.
     #[serde(default)]

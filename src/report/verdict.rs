@@ -4,13 +4,16 @@ use super::words::{plural, times, with_range};
 use crate::scenario::HostMemory;
 use crate::search::{Ranked, Ranking};
 use crate::units::Span;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Where a workload should run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
+    /// The GPU is faster.
     Gpu,
+    /// The CPU is faster.
     Cpu,
     /// The machine's scatter does not settle which is faster.
     Tie,
@@ -19,9 +22,11 @@ pub enum Answer {
 }
 
 /// The answer and how it is said. Keys are stable; the wording is not.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
+    /// Where the workload should run.
     pub answer: Answer,
+    /// The answer in words. The wording may change from version to version.
     pub sentence: String,
 }
 

@@ -5,6 +5,7 @@ use super::Origin;
 use super::words::{fine_percent, rounded};
 use crate::compare::{Cell, Errors, Score};
 use crate::units::Span;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Largest median of the absolute relative errors over all plans.
@@ -19,21 +20,30 @@ pub const REGRET_LIMIT: f64 = 0.03;
 /// These names are the keys of the JSON form; they are stable. Times end in
 /// `_ns` and are whole nanoseconds; errors and shares are fractions, not percent. Every key is
 /// always there: what is not known, or does not apply, is `null` and never a number.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Verification {
+    /// The profile that predictions are made from.
     pub profile: Origin,
+    /// The scenarios, in the order in which they were named.
     pub scenarios: Vec<ScoredScenario>,
     /// Over the plans of all scenarios.
     pub overall: Option<ErrorFigures>,
+    /// What must hold, and whether it does.
     pub checks: Vec<Check>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// One scenario: predictions beside runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScoredScenario {
+    /// Its name.
     pub scenario: String,
+    /// The plans that were predicted and run.
     pub plans: Vec<ScoredPlan>,
+    /// Errors over its plans.
     pub errors: Option<ErrorFigures>,
+    /// The plan that was predicted to be the fastest.
     pub predicted_winner: Option<String>,
+    /// The plan that was measured to be the fastest.
     pub measured_winner: Option<String>,
     /// How much slower the chosen plan is than the best one measured.
     pub regret: Option<f64>,
@@ -41,40 +51,52 @@ pub struct ScoredScenario {
     pub verdict_right: Option<bool>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// A plan that was predicted and run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScoredPlan {
+    /// Name of the plan.
     pub plan: String,
+    /// Whether all kernels run on the CPU.
     pub on_cpu: bool,
+    /// Predicted time of one pass.
     pub predicted_ns: Span,
-    /// The range that the prediction gave with 90% confidence.
+    /// Lower end of the range that the prediction gave with 90% confidence.
     pub low_ns: Span,
+    /// Upper end of that range.
     pub high_ns: Span,
-    /// Median of the measured passes, and their robust relative spread: of one, there is none.
+    /// Median of the measured passes.
     pub measured_ns: Span,
+    /// Robust relative spread of the passes. `null` for a single pass.
     pub spread: Option<f64>,
-    /// How many passes, and how many besides during which something else used the core of
-    /// the issuing thread.
+    /// How many passes were measured.
     pub passes: usize,
+    /// How many passes do not count because something else used the core of the issuing thread.
     pub passes_beside: usize,
     /// Relative error of the prediction, positive where it was too slow.
     pub error: f64,
 }
 
 /// What a set of errors comes to; the first three are of absolute values.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorFigures {
+    /// Number of plans.
     pub plans: usize,
+    /// Median of the absolute relative errors.
     pub median: f64,
+    /// 95% quantile of the absolute relative errors.
     pub p95: f64,
+    /// Largest absolute relative error.
     pub worst: f64,
     /// Share of the measurements inside their predicted range.
     pub coverage: f64,
 }
 
 /// Something that must hold, and whether it does.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Check {
+    /// Whether it holds.
     pub passed: bool,
+    /// What was checked, and the figure that was found.
     pub what: String,
 }
 

@@ -4,6 +4,7 @@ use crate::files::{code_point, unprintable};
 use crate::plan::Capacities;
 use crate::scenario::Limits;
 use crate::units::Bytes;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// More than any machine has, by far: a larger number is a slip, and would be computed with.
@@ -148,9 +149,10 @@ impl Provenance {
 }
 
 /// How much was measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Extent {
+    /// Every size, in two passes.
     #[default]
     Full,
     /// Fewer sizes, and what belongs to the CPU only once.

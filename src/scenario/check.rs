@@ -1,8 +1,9 @@
-//! From the scenario as written to the checked workload, one rule a function.
+//! From the raw scenario to the checked workload. Each function checks one rule.
 
-use super::error::{Fault, ScenarioError, unknown};
+use super::error::{Fault, Faults, ScenarioError, unknown};
 use super::graph;
-use super::raw::{self, HostState, RawBuffer, RawHome, RawLimits, RawPlans};
+use super::raw::{HostState, RawBuffer, RawHome, RawLimits, RawPlans, RawScenario};
+use super::read::{Reading, read};
 use super::task::Scope;
 use super::{Buffer, Home, HostMemory, Limits, PlanChoice, Workload};
 use crate::files;
@@ -12,69 +13,113 @@ use std::path::Path;
 use toml::Spanned;
 
 /// Plan families that a scenario may name.
-const FAMILIES: [&str; 8] =
+pub(super) const FAMILIES: [&str; 8] =
     ["cpu", "round-trip", "resident", "by-chunk", "by-engine", "buffered", "multi-gpu", "graph"];
 
-/// No count is larger, so that times multiplied by counts stay within 64 bits.
-const LARGEST_COUNT: i64 = 1_000_000;
+/// The largest count. It keeps times multiplied by counts within 64 bits.
+pub(super) const LARGEST_COUNT: i64 = 1_000_000;
 
-/// Bytes of a scenario: thousands of tasks.
+/// The largest scenario in bytes: room for thousands of tasks.
 const LARGEST: u64 = 4 << 20;
-/// Names stand in tables, plots and file names.
-const LONGEST_NAME: usize = 64;
+/// In characters: names appear in tables, plots and file names.
+pub(super) const LONGEST_NAME: usize = 64;
 
 impl Workload {
     /// Reads a scenario; `file_name` is what errors call it.
+    ///
+    /// # Errors
+    /// The first mistake.
     pub fn from_toml(file_name: &str, text: &str) -> Result<Self, ScenarioError> {
-        raw::read(text).and_then(check).map_err(|fault| fault.in_file(file_name, text))
+        Self::checked(text).map_err(|faults| first(faults.in_file(file_name, text)))
     }
 
     /// Reads the scenario in a file.
+    ///
+    /// # Errors
+    /// The first mistake.
     pub fn load(path: &Path) -> Result<Self, ScenarioError> {
+        Self::load_or_list(path).map_err(first)
+    }
+
+    /// Reads the scenario in a file.
+    ///
+    /// # Errors
+    /// Every mistake that can be told from the others, in the order of the file.
+    pub fn load_or_list(path: &Path) -> Result<Self, Vec<ScenarioError>> {
         let text = files::read(path, LARGEST)
-            .map_err(|cause| ScenarioError::Unreadable { path: path.to_owned(), cause })?;
-        Self::from_toml(&path.display().to_string(), &text)
+            .map_err(|cause| vec![ScenarioError::Unreadable { path: path.to_owned(), cause }])?;
+        Self::checked(&text).map_err(|faults| faults.in_file(&path.display().to_string(), &text))
+    }
+
+    fn checked(text: &str) -> Result<Self, Faults> {
+        let mut faults = Faults::default();
+        let reading = read(text, &mut faults);
+        let workload = reading.and_then(|reading| check(reading, &mut faults));
+        match workload {
+            Some(workload) if faults.is_empty() => Ok(workload),
+            _ => Err(faults),
+        }
     }
 }
 
-fn check(raw: raw::RawScenario) -> Result<Workload, Fault> {
-    name(&raw.name)?;
-    let batches = count("`batches`", raw.batches.as_ref())?.unwrap_or(1);
-    let runs = count("`runs`", raw.runs.as_ref())?.unwrap_or(100);
-    let ids = unique_names("buffer", raw.buffers.iter().map(|buffer| &buffer.name))?;
-    let buffers = raw.buffers.iter().map(buffer).collect::<Result<Vec<_>, _>>()?;
-    total_size(&raw.buffers, &buffers, batches)?;
-    unique_names("task", raw.tasks.iter().map(|task| &task.name))?;
+fn first(errors: Vec<ScenarioError>) -> ScenarioError {
+    errors.into_iter().next().expect("a scenario is refused for a reason")
+}
+
+/// Checks all that does not depend on what is wrong already.
+fn check(reading: Reading, faults: &mut Faults) -> Option<Workload> {
+    let Reading { scenario, has_all_buffers, has_all_tasks } = reading;
+    let raw = scenario?;
+    faults.keep(name(&raw.name));
+    let batches = faults.keep(count("`batches`", raw.batches.as_ref()));
+    let runs = faults.keep(count("`runs`", raw.runs.as_ref()));
+    let ids = unique_names("buffer", raw.buffers.iter().map(|buffer| &buffer.name), faults);
+    unique_names("task", raw.tasks.iter().map(|task| &task.name), faults);
+    let (limits, plans) = (limits(&raw.limits, faults), plans(&raw.plans, faults));
+    let buffers = raw.buffers.iter().map(|raw| faults.keep(buffer(raw)));
+    let buffers = buffers.collect::<Vec<_>>().into_iter().collect::<Option<Vec<_>>>();
+    let (buffers, batches, runs) =
+        (buffers.filter(|_| has_all_buffers)?, batches?.unwrap_or(1), runs?.unwrap_or(100));
+    faults.keep(total_size(&raw.buffers, &buffers, batches))?;
     let scope = Scope { raw_buffers: &raw.buffers, buffers: &buffers, ids: &ids };
-    let tasks = raw.tasks.iter().map(|raw| scope.task(raw)).collect::<Result<Vec<_>, _>>()?;
+    let tasks = raw.tasks.iter().map(|raw| faults.keep(scope.task(raw)));
+    let tasks = tasks.collect::<Vec<_>>().into_iter().collect::<Option<Vec<_>>>();
+    let tasks = tasks.filter(|_| has_all_tasks)?;
     if tasks.is_empty() {
-        return Err(Fault::new(
+        faults.note(Fault::new(
             format!("the scenario `{}` has no task", raw.name),
             raw.name.span(),
             "computes nothing",
             "add a `[[task]]` table with `name`, `kernel`, `reads` and `writes`",
         ));
     }
-    graph::check_flow(&raw, &buffers, &tasks)?;
+    graph::check_flow(&raw, &buffers, &tasks, faults);
+    if !faults.is_empty() {
+        return None;
+    }
     let workload = Workload {
-        tasks: graph::in_order(&tasks, &raw)?,
-        limits: limits(&raw.limits)?,
-        plans: plans(&raw.plans)?,
+        tasks: faults.keep(graph::in_order(&tasks, &raw))?,
+        limits,
+        plans,
         name: raw.name.get_ref().clone(),
         question: raw.question.clone(),
         batches,
         runs,
         buffers,
     };
-    calls(&raw, &workload).map(|()| workload)
+    faults.keep(calls(&raw, &workload)).map(|()| workload)
 }
 
-fn name(name: &Spanned<String>) -> Result<(), Fault> {
-    let text = name.get_ref();
+/// Whether a scenario, a buffer or a task may have this name.
+pub(super) fn is_name(text: &str) -> bool {
     let visible = !text.trim().is_empty() && !text.contains(char::is_control);
     // The name becomes part of file names.
     let plain = !text.contains(['/', '\\']) && !text.starts_with('.');
-    if visible && plain && text.chars().count() <= LONGEST_NAME {
+    visible && plain && text.chars().count() <= LONGEST_NAME
+}
+
+fn name(name: &Spanned<String>) -> Result<(), Fault> {
+    if is_name(name.get_ref()) {
         return Ok(());
     }
     Err(Fault::new(
@@ -87,23 +132,25 @@ fn name(name: &Spanned<String>) -> Result<(), Fault> {
     ))
 }
 
-/// Checks names and says at which place in the file each stands.
+/// Checks names, and gives each its index in the file.
 fn unique_names<'a>(
     kind: &str,
     names: impl Iterator<Item = &'a Spanned<String>>,
-) -> Result<BTreeMap<&'a Spanned<String>, usize>, Fault> {
+    faults: &mut Faults,
+) -> BTreeMap<&'a Spanned<String>, usize> {
     let mut places: BTreeMap<&Spanned<String>, usize> = BTreeMap::new();
     for (place, spanned) in names.enumerate() {
-        name(spanned)?;
+        faults.keep(name(spanned));
         if let Some((first, _)) = places.get_key_value(spanned) {
             let message = format!("two {kind}s have the `name` `{spanned}`");
             let help = format!("give each {kind} a name of its own");
-            return Err(Fault::new(message, spanned.span(), "named again here", help)
-                .and(first.span(), "first named here"));
+            let fault = Fault::new(message, spanned.span(), "named again here", help);
+            faults.note(fault.and(first.span(), "first named here"));
+            continue;
         }
         places.insert(spanned, place);
     }
-    Ok(places)
+    places
 }
 
 /// A whole number from one up.
@@ -118,7 +165,7 @@ fn positive(what: &str, value: &Spanned<i64>) -> Result<u64, Fault> {
     })
 }
 
-/// A number of times or pieces, where one is given.
+/// Checks a count, if the scenario gives one.
 pub(super) fn count(what: &str, value: Option<&Spanned<i64>>) -> Result<Option<u64>, Fault> {
     let Some(value) = value else { return Ok(None) };
     if *value.get_ref() > LARGEST_COUNT {
@@ -156,7 +203,7 @@ fn buffer(raw: &RawBuffer) -> Result<Buffer, Fault> {
     })
 }
 
-/// All batches of all buffers are counted in signed 64-bit bytes, here and in CUDA.
+/// The bytes of all batches of all buffers fit into a signed 64-bit number, as in CUDA.
 fn total_size(raw: &[RawBuffer], buffers: &[Buffer], batches: u64) -> Result<(), Fault> {
     let mut room = i64::MAX as u64;
     for (raw, buffer) in raw.iter().zip(buffers) {
@@ -177,17 +224,18 @@ fn total_size(raw: &[RawBuffer], buffers: &[Buffer], batches: u64) -> Result<(),
     Ok(())
 }
 
-/// Plans are small enough to be gone through, at least those of whole batches and of as many
-/// chunks as the scenario names.
-fn calls(raw: &raw::RawScenario, workload: &Workload) -> Result<(), Fault> {
+/// Plans of whole batches, and of as many chunks as the scenario names, have few enough calls to
+/// be simulated.
+fn calls(raw: &RawScenario, workload: &Workload) -> Result<(), Fault> {
     const MOST: u64 = Workload::MOST_CALLS;
     let too_many = |span, chunks: u64| {
         let calls = workload.calls(chunks);
         let help = format!(
-            "use fewer `iterations`, `batches` or `chunks`: multiplied they may come to {MOST} \
-             calls, with 3 around the launches of each piece; more of the same say no more"
+            "use fewer `iterations`, `batches` or `chunks`: together they may come to {MOST} \
+             calls, counting 3 around the launches of each piece; a smaller number gives the same \
+             answer"
         );
-        let message = format!("a plan would make {calls} calls, too many to go through");
+        let message = format!("a plan would make {calls} calls, too many to simulate");
         Fault::new(message, span, "too many", help)
     };
     if workload.calls(1) > MOST {
@@ -204,13 +252,14 @@ fn calls(raw: &raw::RawScenario, workload: &Workload) -> Result<(), Fault> {
     Ok(())
 }
 
-fn limits(raw: &RawLimits) -> Result<Limits, Fault> {
-    let threads = count("`cpu_threads`", raw.cpu_threads.as_ref())?;
-    Ok(Limits {
-        device_memory: memory("device_memory", raw.device_memory.as_ref())?,
-        pinned_memory: memory("pinned_memory", raw.pinned_memory.as_ref())?,
+fn limits(raw: &RawLimits, faults: &mut Faults) -> Limits {
+    let threads = faults.keep(count("`cpu_threads`", raw.cpu_threads.as_ref())).flatten();
+    let mut of = |key, text: &Option<_>| faults.keep(memory(key, text.as_ref())).flatten();
+    Limits {
+        device_memory: of("device_memory", &raw.device_memory),
+        pinned_memory: of("pinned_memory", &raw.pinned_memory),
         cpu_threads: threads.and_then(|threads| usize::try_from(threads).ok()),
-    })
+    }
 }
 
 fn memory(key: &str, text: Option<&Spanned<String>>) -> Result<Option<Bytes>, Fault> {
@@ -225,14 +274,16 @@ fn memory(key: &str, text: Option<&Spanned<String>>) -> Result<Option<Bytes>, Fa
     })
 }
 
-fn plans(raw: &RawPlans) -> Result<PlanChoice, Fault> {
-    let known = |name: &&Spanned<String>| FAMILIES.contains(&name.get_ref().as_str());
-    if let Some(name) = raw.families.iter().find(|name| !known(name)) {
-        return Err(unknown("family", name.get_ref(), name.span(), &FAMILIES));
+fn plans(raw: &RawPlans, faults: &mut Faults) -> PlanChoice {
+    for name in &raw.families {
+        if !FAMILIES.contains(&name.get_ref().as_str()) {
+            faults.note(unknown("family", name.get_ref(), name.span(), &FAMILIES));
+        }
     }
-    let chunks = raw.chunks.iter().map(|chunks| count("a number of `chunks`", Some(chunks)));
-    Ok(PlanChoice {
+    let chunks = raw.chunks.iter();
+    let chunks = chunks.map(|chunks| faults.keep(count("a number of `chunks`", Some(chunks))));
+    PlanChoice {
         families: raw.families.iter().map(|name| name.get_ref().clone()).collect(),
-        chunks: chunks.filter_map(Result::transpose).collect::<Result<_, _>>()?,
-    })
+        chunks: chunks.flatten().flatten().collect(),
+    }
 }

@@ -1,4 +1,4 @@
-//! What is wrong with a scenario, where, and how to put it right.
+//! Mistakes in a scenario: what is wrong, where, and how to fix it.
 
 use miette::{Diagnostic, LabeledSpan, NamedSource};
 use std::io;
@@ -9,8 +9,8 @@ use thiserror::Error;
 
 /// Why a scenario was refused.
 ///
-/// `Display` is one line that begins with `file:line:column`, for logs and
-/// pipes; a miette handler draws the same with the lines of the file.
+/// `Display` gives one line that begins with `file:line:column`, for logs and pipes. A miette
+/// handler draws the error with the lines of the file.
 #[derive(Debug, Error, Diagnostic)]
 pub enum ScenarioError {
     #[error("cannot read the scenario {}: {cause}", path.display())]
@@ -26,7 +26,7 @@ pub enum ScenarioError {
         column: usize,
         #[source_code]
         file: Arc<NamedSource<String>>,
-        /// The first is where the mistake is; others show what it disagrees with.
+        /// The first label marks the mistake. Further labels mark what it disagrees with.
         #[label(collection)]
         labels: Vec<LabeledSpan>,
         #[help]
@@ -34,7 +34,7 @@ pub enum ScenarioError {
     },
 }
 
-/// A mistake at a place in a text whose name is not known yet.
+/// A mistake at a place in a text, before the name of its file is known.
 #[derive(Debug)]
 pub(super) struct Fault {
     message: String,
@@ -43,7 +43,7 @@ pub(super) struct Fault {
 }
 
 impl Fault {
-    /// What is wrong, where, a word or two to stand at that place, and the fix.
+    /// `label` is a word or two to show at the place; `help` is the fix.
     pub fn new(
         message: impl Into<String>,
         span: Range<usize>,
@@ -53,19 +53,19 @@ impl Fault {
         Self { message: message.into(), labels: vec![(span, label.into())], help: help.into() }
     }
 
-    /// Points at a second place too.
+    /// Also points at a second place.
     pub fn and(mut self, span: Range<usize>, label: impl Into<String>) -> Self {
         self.labels.push((span, label.into()));
         self
     }
 
-    /// Adds where it is to what is wrong.
+    /// Appends where the mistake is to the message.
     pub fn within(mut self, place: &str) -> Self {
         self.message.push_str(place);
         self
     }
 
-    /// Adds another way out to the fix.
+    /// Appends another way to fix it.
     pub fn or(mut self, help: &str) -> Self {
         self.help.push_str("; or ");
         self.help.push_str(help);
@@ -91,8 +91,36 @@ impl Fault {
     }
 }
 
-/// The part of a span on its first line: that of a whole table would bury its
-/// label. The ends are moved to where characters begin.
+/// Every mistake that was found, in the order in which they were.
+#[derive(Debug, Default)]
+pub(super) struct Faults(Vec<Fault>);
+
+impl Faults {
+    pub fn note(&mut self, fault: Fault) {
+        self.0.push(fault);
+    }
+
+    /// What was found, unless it is a mistake, which is noted.
+    pub fn keep<T>(&mut self, found: Result<T, Fault>) -> Option<T> {
+        found.map_err(|fault| self.note(fault)).ok()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Puts the mistakes in the order of the file.
+    pub fn sort(&mut self) {
+        self.0.sort_by_key(|fault| fault.labels.first().map(|(span, _)| span.start));
+    }
+
+    pub fn in_file(self, name: &str, text: &str) -> Vec<ScenarioError> {
+        self.0.into_iter().map(|fault| fault.in_file(name, text)).collect()
+    }
+}
+
+/// The part of a span that lies on its first line: marking a whole table would bury the label.
+/// Both ends are moved to character boundaries.
 fn within_line(text: &str, span: Range<usize>) -> Range<usize> {
     let boundary = |index: usize| {
         (0..=index.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
@@ -103,7 +131,7 @@ fn within_line(text: &str, span: Range<usize>) -> Range<usize> {
     start..start + line.len()
 }
 
-/// A name that is not one of those known, with the nearest of them.
+/// The mistake of an unknown name. The fix proposes the nearest known one.
 pub(super) fn unknown(kind: &str, name: &str, span: Range<usize>, known: &[&str]) -> Fault {
     let list = known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     let help = match nearest(name, known) {
@@ -114,29 +142,13 @@ pub(super) fn unknown(kind: &str, name: &str, span: Range<usize>, known: &[&str]
     Fault::new(format!("unknown {kind} `{name}`"), span, format!("no such {kind}"), help)
 }
 
-/// The known name that looks most like a slip of the one given.
-fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+/// The known name that is nearest to the given one, if it is near enough to be a slip.
+pub(super) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let slips = |other: &str| name.chars().count().max(other.chars().count()).div_ceil(3);
     known
         .iter()
-        .map(|other| (edit_distance(name, other), *other))
+        .map(|other| (strsim::levenshtein(name, other), *other))
         .filter(|&(distance, other)| distance <= slips(other))
         .min_by_key(|&(distance, _)| distance)
         .map(|(_, other)| other)
-}
-
-/// How many characters to insert, delete or replace (Levenshtein), row by row.
-fn edit_distance(from: &str, to: &str) -> usize {
-    let to: Vec<char> = to.chars().collect();
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (i, a) in from.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, &b) in to.iter().enumerate() {
-            let replaced = diagonal + usize::from(a != b);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[to.len()]
 }

@@ -1,9 +1,9 @@
-//! The task graph: who writes what others read, and in which order tasks can run.
+//! The task graph: which task writes what others read, and in which order tasks can run.
 //!
-//! At most one task writes a buffer, so edges from writer to reader say all.
+//! At most one task writes a buffer, so edges from writer to reader are enough.
 //! A task that works in place does not wait for itself.
 
-use super::error::Fault;
+use super::error::{Fault, Faults};
 use super::raw::RawScenario;
 use super::{Buffer, Home, Task};
 use petgraph::Direction::{Incoming, Outgoing};
@@ -11,56 +11,57 @@ use petgraph::graph::{DiGraph, NodeIndex};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// The tasks that use a buffer, by their places in the file.
+/// The tasks that use a buffer, by their index in the file.
 #[derive(Debug, Default, Clone)]
 struct Uses {
     writer: Option<usize>,
     readers: Vec<usize>,
 }
 
-/// Checks that each buffer has contents when it is read, and a reason to be there.
+/// Checks that each buffer has contents when it is read, and that some task uses it.
 pub(super) fn check_flow(
     raw: &RawScenario,
     buffers: &[Buffer],
     tasks: &[Task],
-) -> Result<(), Fault> {
-    let uses = uses(raw, buffers, tasks)?;
+    faults: &mut Faults,
+) {
+    let uses = uses(raw, buffers, tasks, faults);
     for (id, (buffer, uses)) in buffers.iter().zip(&uses).enumerate() {
         let scratch = buffer.home == Home::Scratch;
         let starts_empty = scratch || buffer.fresh;
         match (uses.writer, uses.readers.as_slice()) {
-            (None, []) => return Err(unused(raw, id)),
+            (None, []) => faults.note(unused(raw, id)),
             (None, [reader, ..]) if starts_empty => {
-                return Err(empty_input(raw, id, *reader, "a buffer nobody writes"));
+                faults.note(empty_input(raw, id, *reader, "a buffer nobody writes"));
             }
             (Some(writer), readers) if starts_empty && readers.contains(&writer) => {
-                return Err(empty_input(raw, id, writer, "which is empty before this task"));
+                let problem = "which is empty before this task";
+                faults.note(empty_input(raw, id, writer, problem));
             }
-            (Some(writer), []) if scratch => return Err(never_read(raw, id, writer)),
+            (Some(writer), []) if scratch => faults.note(never_read(raw, id, writer)),
             _ => {}
         }
     }
-    Ok(())
 }
 
-fn uses(raw: &RawScenario, buffers: &[Buffer], tasks: &[Task]) -> Result<Vec<Uses>, Fault> {
+fn uses(raw: &RawScenario, buffers: &[Buffer], tasks: &[Task], faults: &mut Faults) -> Vec<Uses> {
     let mut uses = vec![Uses::default(); buffers.len()];
     for (place, task) in tasks.iter().enumerate() {
         if let Some(first) = uses[task.writes.0].writer.replace(place) {
             let (one, other) = (&tasks[first].name, &task.name);
-            return Err(Fault::new(
+            let fault = Fault::new(
                 format!("tasks `{one}` and `{other}` write the same buffer"),
                 raw.tasks[place].writes.span(),
                 "written again here",
                 "give each task a buffer of its own in `writes`",
-            )
-            .and(raw.tasks[first].writes.span(), "first written here"));
+            );
+            faults.note(fault.and(raw.tasks[first].writes.span(), "first written here"));
         }
         for read in &task.reads {
             uses[read.0].readers.push(place);
         }
     }
-    Ok(uses)
+    uses
 }
 
 fn unused(raw: &RawScenario, buffer: usize) -> Fault {
@@ -101,8 +102,8 @@ fn never_read(raw: &RawScenario, buffer: usize, writer: usize) -> Fault {
     .and(raw.tasks[writer].writes.span(), "written here")
 }
 
-/// Puts the tasks in an order in which each comes after those it reads from.
-/// Of several that could be next, the first in the file is.
+/// Sorts the tasks so that each comes after those that it reads from. Of several tasks that could
+/// come next, the first one in the file does.
 pub(super) fn in_order(tasks: &[Task], raw: &RawScenario) -> Result<Vec<Task>, Fault> {
     let graph = dependencies(tasks);
     let mut waits_for: Vec<usize> =
@@ -141,8 +142,8 @@ fn dependencies(tasks: &[Task]) -> DiGraph<(), ()> {
     graph
 }
 
-/// Each task that could not be placed waits for another such task, so walking
-/// back from one to the next must come round.
+/// Finds a circle. Each task that could not be placed waits for another such task, so going from
+/// one to the next must come back to a task that was seen.
 fn cycle(
     raw: &RawScenario,
     graph: &DiGraph<(), ()>,

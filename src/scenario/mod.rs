@@ -8,10 +8,15 @@ mod check;
 mod error;
 mod graph;
 mod raw;
+mod read;
+mod schema;
 mod task;
+mod templates;
 mod workload;
 
 pub use error::ScenarioError;
+pub use schema::json_schema;
+pub use templates::Template;
 pub use workload::{
     Buffer, BufferId, Home, HostMemory, Limits, PlanChoice, Task, TaskId, Workload,
 };

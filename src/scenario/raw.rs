@@ -1,256 +1,209 @@
 //! A scenario as it is written, before anything is checked.
 //!
-//! What serde can refuse by itself (syntax, keys, types, words of a fixed list)
-//! is refused here; everything that needs to know a second thing is in `check`.
+//! These types say which keys there are and what types and words they take; `read` decodes
+//! them. Whatever needs to know a second thing is in `check`.
 
-use super::HostMemory;
-use super::error::{Fault, unknown};
+use super::{HostMemory, schema};
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
-use std::ops::Range;
 use toml::Spanned;
-use toml::de::{DeTable, DeValue, Deserializer};
 
 /// The version of the file format that this hallway reads.
-const SCHEMA_VERSION: i64 = 1;
+pub(super) const SCHEMA_VERSION: i64 = 1;
 
-/// In bytes.
-const LONGEST_LINE: usize = 10_000;
+// The doc comments below are the descriptions in the JSON Schema of scenarios, and so in
+// docs/reference/scenario.md: they are written for those who write a scenario.
 
-/// Looked at first: a file of another version would otherwise be blamed for its new keys.
-#[derive(Deserialize)]
-#[serde(expecting = "a scenario")]
-struct Versioned {
-    schema_version: Spanned<i64>,
-}
-
-#[derive(Deserialize)]
+/// A workload: buffers, and tasks that read and write them.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a scenario")]
+// Serde would take a scenario without tasks; `check` does not.
+#[schemars(rename = "Scenario")]
+#[schemars(extend("required" = ["schema_version", "name", "question", "task"]))]
 pub(super) struct RawScenario {
+    /// Version of the file format.
     #[serde(rename = "schema_version")]
+    #[schemars(extend("const" = SCHEMA_VERSION))]
     _schema_version: i64,
+    /// Name of the scenario. Reports, pictures and files with measured runs carry it.
+    #[schemars(schema_with = "schema::name")]
     pub name: Spanned<String>,
+    /// What the scenario asks, in one line. Reports show it above the answer.
     pub question: String,
+    /// Independent repetitions of all tasks, each with host data of its own. A plan may overlap
+    /// them. Default: 1.
+    #[schemars(schema_with = "schema::count")]
+    #[serde(default)]
     pub batches: Option<Spanned<i64>>,
+    /// How many times a program goes over the whole workload. Set-up is paid once, so it is
+    /// spread over this many passes. Default: 100.
+    #[schemars(schema_with = "schema::count")]
+    #[serde(default)]
     pub runs: Option<Spanned<i64>>,
+    /// The arrays that tasks read and write: one `[[buffer]]` table for each.
     #[serde(default, rename = "buffer")]
     pub buffers: Vec<RawBuffer>,
+    /// The kernels to run: one `[[task]]` table for each, in any order. A task runs after the
+    /// tasks that write what it reads.
     #[serde(default, rename = "task")]
+    #[schemars(length(min = 1))]
     pub tasks: Vec<RawTask>,
+    /// What a plan may use of the machine. Default: all of it.
     #[serde(default)]
     pub limits: RawLimits,
+    /// Which plans to consider. Default: a broad choice.
     #[serde(default)]
     pub plans: RawPlans,
 }
 
-#[derive(Deserialize)]
+/// An array of numbers.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a [[buffer]] table")]
+#[schemars(rename = "Buffer")]
 pub(super) struct RawBuffer {
+    /// Name of the buffer, by which tasks refer to it. No two buffers share one.
+    #[schemars(schema_with = "schema::name")]
     pub name: Spanned<String>,
+    /// Type of an element. All kernels work on `f32`: 4 bytes each.
     #[serde(rename = "type")]
     _element_type: ElementType,
+    /// Number of elements in one batch.
+    #[schemars(with = "i64", range(min = 1))]
     pub elements: Spanned<i64>,
+    /// Where the contents are before the workload, and must be after it.
     pub home: RawHome,
+    /// How the host holds the buffer. Only for `home = "host"`.
+    #[schemars(with = "Option<RawHost>")]
     pub host: Option<Spanned<RawHost>>,
 }
 
-/// All kernels work on `f32`; the key is there so that a file says so.
-#[derive(Deserialize)]
+/// The type of an element.
+#[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum ElementType {
+    /// IEEE 754 single precision, 4 bytes.
     F32,
 }
 
-#[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
+/// Where a buffer is at home.
+#[derive(Deserialize, JsonSchema, Clone, Copy, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(rename = "Home")]
 pub(super) enum RawHome {
+    /// In host memory: inputs start there, and results must end there.
     Host,
+    /// In the memory of the GPU, before and after the workload.
     Device,
+    /// Nowhere: an intermediate that nobody needs before or after.
     Scratch,
 }
 
-#[derive(Deserialize)]
+/// How the host holds a buffer.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table such as { memory = \"pinned\" }")]
+#[schemars(rename = "Host")]
 pub(super) struct RawHost {
+    /// Kind of host memory. Default: `pageable`. Plans may pin pageable memory; that is part of
+    /// their set-up.
     pub memory: Option<HostMemory>,
+    /// Whether the memory was in use before. Default: `reused`.
     pub state: Option<HostState>,
 }
 
-#[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
+/// Whether host memory was in use before.
+#[derive(Deserialize, JsonSchema, Clone, Copy, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum HostState {
+    /// The program keeps the memory from one run to the next.
     Reused,
+    /// New for every run, so that its pages are touched for the first time. Only for outputs.
     Fresh,
 }
 
-#[derive(Deserialize)]
+/// One kernel applied to buffers.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a [[task]] table")]
+#[schemars(rename = "Task", transform = schema::by_kernel)]
 pub(super) struct RawTask {
+    /// Name of the task. No two tasks share one.
+    #[schemars(schema_with = "schema::name")]
     pub name: Spanned<String>,
+    /// Which kernel of the library runs. `hallway kernels` lists them.
+    #[schemars(schema_with = "schema::kernel")]
     pub kernel: Spanned<String>,
+    /// Names of the buffers that the kernel reads, in the order in which it takes them.
+    #[schemars(with = "Vec<String>")]
     pub reads: Spanned<Vec<Spanned<String>>>,
+    /// Name of the buffer that the kernel writes: exactly one.
+    #[schemars(with = "Vec<String>", length(min = 1, max = 1))]
     pub writes: Spanned<Vec<Spanned<String>>>,
-    pub iterations: Option<Spanned<i64>>,
-    /// Which names and values are right depends on the kernel.
+    /// How many times the kernel runs. Each run reads what the one before wrote. Default: 1.
+    #[schemars(schema_with = "schema::count")]
     #[serde(default)]
+    pub iterations: Option<Spanned<i64>>,
+    /// Scalar arguments. Which ones there are depends on the kernel.
+    #[serde(default)]
+    #[schemars(schema_with = "schema::arguments")]
     pub arguments: BTreeMap<Spanned<String>, Spanned<f64>>,
+    /// Allows plans to cut the task into chunks. Default: it stays whole.
+    #[schemars(with = "Option<RawSplit>")]
     pub split: Option<Spanned<RawSplit>>,
 }
 
-#[derive(Deserialize)]
+/// How a task may be cut into chunks.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table such as { along = \"elements\" }")]
+#[schemars(rename = "Split")]
 pub(super) struct RawSplit {
+    /// What is cut.
     #[serde(rename = "along")]
     _along: Along,
+    /// Neighbours that each chunk reads beyond its own elements, on each side, in one iteration.
+    /// The kernel decides; the key is here so that the file can state it. Default: the kernel's.
+    #[schemars(with = "Option<i64>", range(min = 0))]
     pub halo: Option<Spanned<i64>>,
 }
 
-/// All buffers have one dimension; the key is there so that a file says so.
-#[derive(Deserialize)]
+/// What is cut. All buffers have one dimension.
+#[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum Along {
+    /// The elements of the buffers.
     Elements,
 }
 
-#[derive(Deserialize, Default)]
+/// What a plan may use of the machine.
+#[derive(Deserialize, JsonSchema, Default)]
 #[serde(deny_unknown_fields, expecting = "a [limits] table")]
+#[schemars(rename = "Limits")]
 pub(super) struct RawLimits {
+    /// Memory of each GPU, such as `"8 GiB"`. Default: all that the GPU has.
+    #[schemars(schema_with = "schema::memory")]
+    #[serde(default)]
     pub device_memory: Option<Spanned<String>>,
+    /// Pinned host memory, such as `"512 MiB"`. Default: all that the host has.
+    #[schemars(schema_with = "schema::memory")]
+    #[serde(default)]
     pub pinned_memory: Option<Spanned<String>>,
+    /// Threads of the plan on the CPU. A profile only predicts the number that it was calibrated
+    /// with. Default: that number.
+    #[schemars(schema_with = "schema::count")]
+    #[serde(default)]
     pub cpu_threads: Option<Spanned<i64>>,
 }
 
-#[derive(Deserialize, Default)]
+/// Which plans to consider.
+#[derive(Deserialize, JsonSchema, Default)]
 #[serde(deny_unknown_fields, expecting = "a [plans] table")]
+#[schemars(rename = "Plans")]
 pub(super) struct RawPlans {
+    /// Families of plans. Default: all of them.
     #[serde(default)]
+    #[schemars(schema_with = "schema::families")]
     pub families: Vec<Spanned<String>>,
+    /// Numbers of pieces into which plans cut each batch. Default: powers of two up to 64.
     #[serde(default)]
+    #[schemars(schema_with = "schema::chunks")]
     pub chunks: Vec<Spanned<i64>>,
-}
-
-/// Reads the text of a scenario; nothing in it has been checked yet.
-pub(super) fn read(text: &str) -> Result<RawScenario, Fault> {
-    lines_can_be_shown(text)?;
-    let document = DeTable::parse(text).map_err(|error| {
-        Fault::new(
-            format!("this is not TOML: {}", error.message()),
-            error.span().unwrap_or_default(),
-            "cannot be read",
-            "correct the syntax here or just before; https://toml.io/en/v1.0.0 describes it",
-        )
-    })?;
-    let version = decode::<Versioned>(&document)?.schema_version;
-    if *version.get_ref() != SCHEMA_VERSION {
-        return Err(Fault::new(
-            format!("`schema_version` {version} is not read by this version of hallway"),
-            version.span(),
-            "unknown version",
-            format!("only version {SCHEMA_VERSION} is read: set `schema_version = 1`"),
-        ));
-    }
-    brackets(document.get_ref())?;
-    decode(&document)
-}
-
-/// miette panics when it has to point beyond column 65 535 of a line.
-fn lines_can_be_shown(text: &str) -> Result<(), Fault> {
-    let mut start = 0;
-    for line in text.split_inclusive('\n') {
-        if line.len() > LONGEST_LINE {
-            return Err(Fault::new(
-                format!("this line has more than {LONGEST_LINE} bytes"),
-                start..start,
-                "starts here",
-                "break the line; no scenario needs such a long one",
-            ));
-        }
-        start += line.len();
-    }
-    Ok(())
-}
-
-/// Tells one pair of brackets from two, which serde would do in puzzling words.
-fn brackets(document: &DeTable<'_>) -> Result<(), Fault> {
-    for (key, repeated) in [("buffer", true), ("task", true), ("limits", false), ("plans", false)] {
-        let Some(value) = document.get(key) else {
-            continue;
-        };
-        let (found, fix) = match (value.get_ref(), repeated) {
-            (DeValue::Array(_), true) | (DeValue::Table(_), false) => continue,
-            (_, true) => ("is not a list of tables", format!("write `[[{key}]]` above each {key}")),
-            (_, false) => ("is not a single table", format!("write `[{key}]`, once")),
-        };
-        return Err(Fault::new(format!("`{key}` {found}"), value.span(), "wrong type", fix));
-    }
-    Ok(())
-}
-
-fn decode<T: DeserializeOwned>(document: &Spanned<DeTable<'_>>) -> Result<T, Fault> {
-    T::deserialize(Deserializer::from(document.clone())).map_err(|error| fault_of(&error))
-}
-
-/// Says in our words what serde says in its own.
-///
-/// serde hands over names only inside its message, between backquotes. Were its
-/// wording to change, the last branch would still show the message as it is.
-fn fault_of(error: &toml::de::Error) -> Fault {
-    let message = error.message();
-    let span = error.span().unwrap_or_default();
-    let path = key_path(error);
-    let mut names = message.split('`').skip(1).step_by(2);
-    let name = names.next().unwrap_or_default();
-    let known: Vec<&str> = names.collect();
-    if message.starts_with("unknown field `") {
-        let place = path.map(|path| format!(" in `{path}`")).unwrap_or_default();
-        unknown("key", name, span, &known).within(&place)
-    } else if message.starts_with("unknown variant `") {
-        let path = path.unwrap_or_default();
-        let key = path.rsplit('.').next().unwrap_or_default();
-        unknown(key, name, span, &known)
-    } else if message.starts_with("missing field `") {
-        let place = path.map_or_else(|| "scenario".to_owned(), |path| format!("`{path}`"));
-        let value = if name == "schema_version" { "1" } else { "..." };
-        Fault::new(
-            format!("this {place} has no `{name}`"),
-            span,
-            format!("`{name}` is missing here"),
-            format!("add `{name} = {value}`"),
-        )
-    } else {
-        let path = path.unwrap_or_else(|| "scenario".to_owned());
-        wrong_type(&path, message, span)
-    }
-}
-
-fn wrong_type(path: &str, message: &str, span: Range<usize>) -> Fault {
-    let array = match path.rsplit('.').next() {
-        Some("chunks") => "expected an array such as [4, 16]",
-        _ => "expected an array such as [\"x\"]",
-    };
-    let ours = [
-        ("expected i64", "expected a 64-bit whole number"),
-        ("expected f64", "expected a number"),
-        ("expected a sequence", array),
-        ("wanted string or table", "expected a word in quotation marks"),
-        ("invalid type: map", "invalid type: table"),
-    ];
-    let message =
-        ours.iter().fold(message.to_owned(), |message, (serde, ours)| message.replace(serde, ours));
-    let help = match message.rsplit_once("expected ") {
-        Some((_, expected)) => format!("write {expected} here"),
-        None => "write a value of the type that this key takes".to_owned(),
-    };
-    Fault::new(format!("`{path}`: {message}"), span, "wrong type", help)
-}
-
-/// The dotted path of the key that an error is about.
-///
-/// toml keeps the path to itself but prints it on the line after the message.
-fn key_path(error: &toml::de::Error) -> Option<String> {
-    let printed = error.to_string();
-    let rest = printed.strip_prefix(error.message())?;
-    let path = rest.trim().strip_prefix("in `")?.strip_suffix('`')?;
-    Some(path.to_owned())
 }

@@ -1,4 +1,4 @@
-//! One task, as written, against its kernel and the buffers it names.
+//! Checks one task against its kernel and the buffers that it names.
 
 use super::check::count;
 use super::error::{Fault, unknown};
@@ -8,16 +8,16 @@ use crate::kernels::{Arguments, Kernel, Shape};
 use std::collections::BTreeMap;
 use toml::Spanned;
 
-/// What the names in a task refer to.
+/// The buffers that the names in a task refer to.
 pub(super) struct Scope<'a> {
     pub raw_buffers: &'a [RawBuffer],
     pub buffers: &'a [Buffer],
-    /// Where in the file each buffer stands.
+    /// Index of each buffer by its name.
     pub ids: &'a BTreeMap<&'a Spanned<String>, usize>,
 }
 
 impl Scope<'_> {
-    /// Checks a task by itself; what it has to do with others is in `graph`.
+    /// Checks a task by itself. Its relations to other tasks are checked in `graph`.
     pub fn task(&self, raw: &RawTask) -> Result<Task, Fault> {
         let kernel = kernel(&raw.kernel)?;
         let task = Task {
@@ -71,7 +71,7 @@ impl Scope<'_> {
         }
     }
 
-    /// What the kernel goes along comes in whole rows.
+    /// Inputs that are read element by element consist of whole rows.
     fn rows_fit(&self, raw: &RawTask, task: &Task) -> Result<(), Fault> {
         let grain = task.kernel.grain(&task.arguments);
         for (input, id) in task.reads.iter().enumerate() {
@@ -95,7 +95,8 @@ impl Scope<'_> {
         Ok(())
     }
 
-    /// Inputs that are read whole have the size that the kernel's arguments say.
+    /// Inputs that every output needs in full, such as weights, have the size that the kernel's
+    /// arguments give.
     fn whole_inputs_fit(&self, raw: &RawTask, task: &Task) -> Result<(), Fault> {
         for (input, id) in task.reads.iter().enumerate() {
             let buffer = &self.buffers[id.0];
@@ -171,7 +172,7 @@ impl Scope<'_> {
     }
 }
 
-/// The kernel's whole-number argument as a scenario has it: `taps = 9`.
+/// The kernel's whole-number argument as a scenario writes it: `taps = 9`.
 fn said(task: &Task) -> String {
     let name = task.kernel.extent().map_or("", |extent| extent.name);
     format!("`{name} = {}`", task.arguments.extent)
@@ -210,7 +211,7 @@ fn arguments(raw: &RawTask, kernel: Kernel) -> Result<Arguments, Fault> {
             };
             arguments.extent = checked;
         } else {
-            // What is finite as written may not be so in the kernel's `f32`.
+            // A finite number in the file may overflow in the kernel's `f32`.
             if !(number as f32).is_finite() {
                 return refuse(
                     "finite as an f32".to_owned(),
@@ -262,7 +263,7 @@ fn split_where_possible(raw: &RawTask, kernel: Kernel) -> Result<(), Fault> {
     }
 }
 
-/// The halo belongs to the kernel; a scenario may state it for its reader.
+/// The kernel decides on the halo. A scenario may state it for its readers, if it is right.
 fn halo_is_the_kernels(raw: &RawTask, task: &Task) -> Result<(), Fault> {
     let (kernel, has) = (task.kernel, task.kernel.halo(&task.arguments));
     match raw.split.as_ref().and_then(|split| split.get_ref().halo.as_ref()) {

@@ -2,6 +2,7 @@
 
 use crate::kernels::{Arguments, Kernel};
 use crate::units::Bytes;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -13,14 +14,14 @@ pub struct BufferId(pub usize);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TaskId(pub usize);
 
-/// What is to be computed, how often, and within which limits.
+/// A computation: buffers, tasks, how often they run, and limits for plans.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Workload {
     pub name: String,
     pub question: String,
     /// Independent repetitions, each with host data of its own.
     pub batches: u64,
-    /// How often a program runs the whole workload, for the cost of set-up.
+    /// How many times a program runs the whole workload. The cost of set-up is spread over them.
     pub runs: u64,
     pub buffers: Vec<Buffer>,
     /// In an order that respects their dependencies.
@@ -36,8 +37,8 @@ pub struct Buffer {
     /// Elements per batch.
     pub elements: u64,
     pub home: Home,
-    /// Host memory that is new for every run of the workload and so never
-    /// touched before; only an output can be.
+    /// Whether every run of the workload gets new host memory, whose pages were never touched.
+    /// Only outputs can be fresh.
     pub fresh: bool,
 }
 
@@ -50,8 +51,11 @@ pub enum Home {
     Scratch,
 }
 
-/// How host memory is held. The order is that of tables.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+/// A kind of host memory.
+// The order is that of rows in tables.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum HostMemory {
     /// Ordinary memory: the driver stages copies through pinned memory of its own.
@@ -96,7 +100,7 @@ impl Task {
     }
 }
 
-/// What a plan may use of the machine; `None` is: all there is.
+/// What a plan may use of the machine. `None` means no limit but the machine's.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Limits {
     pub device_memory: Option<Bytes>,
@@ -104,10 +108,10 @@ pub struct Limits {
     pub cpu_threads: Option<usize>,
 }
 
-/// Which plans to consider; an empty list is: the search chooses.
+/// Which plans to consider. With an empty list, the search chooses.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PlanChoice {
-    /// Family names as on the command line, e.g. `by-engine`.
+    /// Names of families, such as `by-engine`.
     pub families: Vec<String>,
     /// Pieces into which each batch is cut.
     pub chunks: Vec<u64>,
@@ -119,13 +123,13 @@ impl Limits {
 }
 
 impl Workload {
-    /// The most calls that a plan may make. Those that are simulated a hundred times each are
-    /// gone through in one or two minutes then; from some hundreds on, more say no more.
+    /// The most calls that a plan may make. Simulating such a plan a hundred times takes one or two
+    /// minutes. Beyond some hundreds, more calls of one kind change nothing in the answer.
     pub const MOST_CALLS: u64 = 16_384;
 
-    /// How many calls it takes at least to go over each batch in so many chunks.
+    /// The least number of calls of a plan that cuts each batch into so many chunks.
     pub fn calls(&self, chunks: u64) -> u64 {
-        // A copy in, one out, and something that joins them with the launches between.
+        // A copy in, a copy out, and a call that joins them with the launches.
         const AROUND: u64 = 3;
         let launches: u64 = self.tasks.iter().map(|task| task.iterations).sum();
         (launches + AROUND).saturating_mul(self.batches).saturating_mul(chunks)
@@ -159,8 +163,8 @@ impl Workload {
         self.tasks.iter().any(reads)
     }
 
-    /// Elements that belong together in every task, such as a row: a chunk is a
-    /// whole number of them.
+    /// Number of elements that belong together in every task, such as a row. A chunk is a whole
+    /// number of such groups.
     pub fn grain(&self) -> u64 {
         let grains = self.tasks.iter().map(|task| task.kernel.grain(&task.arguments));
         grains.fold(1, |all, grain| match all % grain {

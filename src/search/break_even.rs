@@ -9,14 +9,17 @@ use crate::simulate::{SimulateError, Tally, simulate};
 use crate::timeline::Timeline;
 use crate::units::Span;
 use rayon::prelude::*;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
 /// Sizes of a workload, in elements of its largest buffer: from about so many on, and until
 /// about so many. What is left out is the end of what was tried.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Sizes {
+    /// The smallest size. `null`: the smallest that was tried.
     pub from: Option<u64>,
+    /// The largest size. `null`: the largest that was tried.
     pub until: Option<u64>,
 }
 

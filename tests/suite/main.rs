@@ -5,6 +5,7 @@ mod commands_explain_themselves;
 mod committed_profiles_come_from_their_samples;
 mod damaged_files_are_refused;
 mod docs_show_what_commands_print;
+mod first_steps;
 mod fits_recover_the_truth;
 mod input_at_the_edges_is_met;
 mod intervals_hold_what_they_promise;

@@ -13,7 +13,10 @@ fn two_scenarios_of_one_name_are_refused_with_both_places() {
         let files = ["scenario.toml", "copy.toml", "--profile", "profile.toml"];
         let outcome = desk.run(&[command, &files].concat());
         outcome.failed_cleanly(2);
-        outcome.says(&["`demo`: scenario.toml and copy.toml", "help: give one of them another"]);
+        outcome.says(&[
+            "`demo`: scenario.toml and copy.toml",
+            "help: change the `name` in one of them",
+        ]);
     }
 }
 
@@ -40,15 +43,15 @@ fn no_result_takes_the_place_of_what_is_read() {
     ] {
         let outcome = desk.run(&[command, &files, &[output]].concat());
         outcome.failed_cleanly(2);
-        let words = format!("{output} would take the place of what is read, {input}");
+        let words = format!("{output} would overwrite an input, {input}");
         let words = words.replacen(". ", "./demo-gantt.svg ", usize::from(output == "."));
-        outcome.says(&[&words, "help: name another place with --output"]);
+        outcome.says(&[&words, "help: choose another place with --output"]);
     }
     std::os::unix::fs::symlink(desk.path("lab.csv"), desk.path("lab.toml")).expect("made");
     for output in ["lab.csv", "runs/../lab.csv", "lab.toml"] {
         let outcome = desk.run(&["fit", "lab.csv", "--output", output]);
         outcome.failed_cleanly(2);
-        let words = format!("{output} would take the place of what is read, lab.csv");
+        let words = format!("{output} would overwrite an input, lab.csv");
         outcome.says(&[&words, "help"]);
     }
 }
@@ -61,7 +64,7 @@ fn no_result_takes_the_place_of_another() {
     let files = ["verify", "scenario.toml", "--profile", "profile.toml"];
     let outcome = desk.run(&[&files[..], &["--output", "./runs/demo.json"]].concat());
     outcome.failed_cleanly(2);
-    outcome.says(&["./runs/demo.json would take the place of another result, runs/demo.json"]);
+    outcome.says(&["./runs/demo.json would overwrite another result, runs/demo.json"]);
 }
 
 /// Nothing is lost in a terminal or a pipe, even if the scenario comes out of it.
@@ -131,7 +134,7 @@ fn runs_of_no_use_are_refused_with_how_to_get_some() {
     for (text, words) in [
         ("[]".to_owned(), "runs/demo.json:1:2: not a file of runs"),
         (newer, "runs/demo.json has runs of format 2; this hallway reads format 1"),
-        (runs("other", time), "runs/demo.json has runs of `other`, not of `demo`"),
+        (runs("other", time), "runs/demo.json holds runs of `other`, not of `demo`"),
         (runs("demo", time + 1), "the runs of `demo` belong to another calibration"),
     ] {
         std::fs::write(desk.path("runs/demo.json"), text).expect("written");

@@ -1,0 +1,42 @@
+//! `hallway completions`: what a shell needs to complete commands, options and files.
+
+use super::profiles::deliver;
+use super::{Arguments, Failure, Outcome};
+use clap::{Args, CommandFactory, ValueEnum};
+use clap_complete::{Shell as Known, generate};
+
+/// Shown below the arguments.
+const HOW: &str = "\
+For this session:
+  source <(hallway completions bash)
+  source <(hallway completions zsh)
+  hallway completions fish | source
+For every session, write them where your shell looks for completions, such as
+  ~/.local/share/bash-completion/completions/hallway
+  ~/.config/fish/completions/hallway.fish";
+
+#[derive(Debug, Args)]
+#[command(after_help = HOW)]
+pub(super) struct CompletionsArguments {
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Shell {
+    Bash,
+    Zsh,
+    Fish,
+}
+
+pub(super) fn run(arguments: &CompletionsArguments) -> Result<Outcome, Failure> {
+    let shell = match arguments.shell {
+        Shell::Bash => Known::Bash,
+        Shell::Zsh => Known::Zsh,
+        Shell::Fish => Known::Fish,
+    };
+    let mut script = Vec::new();
+    generate(shell, &mut Arguments::command(), "hallway", &mut script);
+    deliver(&String::from_utf8_lossy(&script), None)?;
+    Ok(Outcome::Done)
+}

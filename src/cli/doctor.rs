@@ -1,0 +1,230 @@
+//! `hallway doctor`: what this machine has of what hallway needs.
+
+use super::profiles::{deliver, newest};
+use super::{Failure, Format, Outcome};
+use crate::calibrate::HOST_MEMORY;
+use crate::gpu::{CudaLibrary, Device, GpuError, Monitor};
+use crate::host;
+use crate::profile::Profile;
+use crate::report::{Diagnosis, Finding, GpuFound, date};
+use clap::Args;
+use std::path::Path;
+
+/// Shown below the arguments.
+const CODES: &str = "\
+Exit codes: 0 if nothing is missing, 1 if something is that a command needs, 3 without a GPU.
+What is marked `attention` may disturb measurements and does not change the exit code.";
+
+#[derive(Debug, Args)]
+#[command(after_help = CODES)]
+pub(super) struct DoctorArguments {
+    #[arg(long, value_enum, default_value = "table")]
+    format: Format,
+}
+
+pub(super) fn run(arguments: &DoctorArguments) -> Result<Outcome, Failure> {
+    let mut findings: Vec<Finding> = CudaLibrary::ALL.into_iter().map(library).collect();
+    let gpus = match gpus() {
+        Ok(gpus) => {
+            findings.extend(gpus.iter().flat_map(gpu));
+            gpus
+        }
+        Err(error) => {
+            let (cost, fix) =
+                ("calibrate and verify are refused; evaluate works", "install or free a GPU");
+            findings.push(Finding::missing("GPU", error.to_string(), cost, fix));
+            Vec::new()
+        }
+    };
+    findings.extend([memory(), locked(), numa(&gpus), threads(), governor()]);
+    findings.push(profile(&gpus));
+    let diagnosis = Diagnosis { findings, gpus };
+    let text = match arguments.format {
+        Format::Table => diagnosis.text(),
+        Format::Json => diagnosis.json(),
+    };
+    deliver(&text, None)?;
+    Ok(match diagnosis.gpus.is_empty() {
+        true => Outcome::NoGpu,
+        false if diagnosis.lacks_something() => Outcome::CheckFailed,
+        false => Outcome::Done,
+    })
+}
+
+fn library(library: CudaLibrary) -> Finding {
+    let name = library.name();
+    let (cost, fix) = match library {
+        CudaLibrary::Driver => (
+            "nothing runs on a GPU: calibrate and verify are refused; evaluate works",
+            "install NVIDIA's driver, version 525 or later",
+        ),
+        CudaLibrary::Nvrtc => (
+            "hallway's own kernels cannot be compiled: calibrate and verify are refused",
+            "install libnvrtc of the CUDA toolkit, or name its folder in LD_LIBRARY_PATH",
+        ),
+        CudaLibrary::Cublas => (
+            "kernel `matmul` is not calibrated: plans with it are not predicted",
+            "install libcublas of the CUDA toolkit, or name its folder in LD_LIBRARY_PATH",
+        ),
+        CudaLibrary::Cufft => (
+            "kernel `fft` is not calibrated: plans with it are not predicted",
+            "install libcufft of the CUDA toolkit, or name its folder in LD_LIBRARY_PATH",
+        ),
+        CudaLibrary::Nvml => (
+            "clocks and other users of the GPU are not watched during a calibration",
+            "install libnvidia-ml, which belongs to the driver",
+        ),
+        // Profilers use it, and hallway does not.
+        CudaLibrary::Cupti => ("", ""),
+    };
+    match library.version() {
+        None if cost.is_empty() => Finding::ok(name, "not found; hallway does not need it"),
+        None => Finding::missing(name, "not found", cost, fix),
+        Some(version) if library == CudaLibrary::Driver => {
+            Finding::ok(name, format!("supports CUDA {version}"))
+        }
+        Some(version) if version.is_empty() => Finding::ok(name, "found"),
+        Some(version) => Finding::ok(name, version),
+    }
+}
+
+fn gpus() -> Result<Vec<GpuFound>, GpuError> {
+    let first = Device::open(0)?;
+    let describe = |index: usize| {
+        let device = first.nth(index)?;
+        let described = device.describe()?;
+        let monitor = Monitor::new(device);
+        // Its context makes this process one of them.
+        let processes = monitor.as_ref().and_then(Monitor::processes);
+        Ok(GpuFound {
+            index,
+            name: described.name,
+            uuid: monitor.as_ref().and_then(Monitor::uuid),
+            memory_bytes: described.memory,
+            free_bytes: device.free_memory().ok(),
+            compute_capability: described.compute_capability,
+            link: described.link,
+            numa_nodes: monitor.as_ref().and_then(|monitor| monitor.place().numa_nodes),
+            other_processes: processes.map(|all| all.saturating_sub(1)),
+        })
+    };
+    (0..first.visible()).map(describe).collect()
+}
+
+fn gpu(gpu: &GpuFound) -> Vec<Finding> {
+    let what = format!("GPU {}", gpu.index);
+    let link = gpu.link.as_deref().unwrap_or("not shown by the system");
+    let free = gpu.free_bytes.map_or(String::new(), |free| format!(" ({free} free)"));
+    let found = format!(
+        "{}, {}{free}, compute capability {}, link {link}",
+        gpu.name, gpu.memory_bytes, gpu.compute_capability
+    );
+    let mut findings = vec![Finding::ok(&what, found)];
+    findings.extend(match gpu.other_processes {
+        Some(0) => Some(Finding::ok("  others on it", "no other process")),
+        Some(others) => Some(Finding::attention(
+            "  others on it",
+            format!("{others} other processes"),
+            "they take some of the time that a calibration measures",
+            "end them, or calibrate another GPU with --gpu",
+        )),
+        None => None,
+    });
+    findings
+}
+
+fn memory() -> Finding {
+    const WHAT: &str = "host memory";
+    match host::available_memory() {
+        None => Finding::ok(WHAT, "not shown by the system"),
+        Some(has) if has < HOST_MEMORY => Finding::missing(
+            WHAT,
+            format!("{has} to be had, within the limits of the container or batch system"),
+            "a calibration takes 5 GiB, and is refused",
+            "end what else takes memory, or raise the limit",
+        ),
+        Some(has) => Finding::ok(WHAT, format!("{has} to be had")),
+    }
+}
+
+fn locked() -> Finding {
+    const WHAT: &str = "locked memory";
+    match host::locked_limit() {
+        None => Finding::ok(WHAT, "no limit"),
+        // CUDA's driver pins memory by itself, and is not held to it.
+        Some(most) => Finding::ok(WHAT, format!("{most} by `ulimit -l`, which CUDA goes around")),
+    }
+}
+
+fn numa(gpus: &[GpuFound]) -> Finding {
+    const WHAT: &str = "NUMA nodes";
+    let nodes = host::describe().numa_nodes;
+    let here = host::nodes_of_process();
+    let shown = here.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
+    let far = gpus.iter().find_map(|gpu| {
+        let near = host::numbers(gpu.numa_nodes.as_deref()?);
+        here.iter().any(|node| !near.contains(node)).then_some((gpu.index, near))
+    });
+    match far {
+        Some((gpu, near)) if nodes > 1 && !near.is_empty() => {
+            let near = near.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
+            Finding::attention(
+                WHAT,
+                format!(
+                    "{nodes}; this process may run on {shown}, and GPU {gpu} is next to {near}"
+                ),
+                "copies are slower from memory of a node that is far from the GPU",
+                &format!("numactl --cpunodebind={near} --membind={near} hallway ..."),
+            )
+        }
+        _ => Finding::ok(WHAT, format!("{nodes}; this process may run on {shown}")),
+    }
+}
+
+fn threads() -> Finding {
+    let cpu = host::describe();
+    Finding::ok("CPU", format!("{}, {} threads for this process", cpu.model, cpu.threads))
+}
+
+fn governor() -> Finding {
+    const WHAT: &str = "CPU governor";
+    match host::governor() {
+        None => Finding::ok(WHAT, "not shown by the system"),
+        Some(name) if name == "powersave" => Finding::attention(
+            WHAT,
+            name,
+            "the CPU's times and those of calls may scatter more",
+            "cpupower frequency-set --governor performance",
+        ),
+        Some(name) => Finding::ok(WHAT, name),
+    }
+}
+
+/// Whether commands that take the newest profile take one of this machine.
+fn profile(gpus: &[GpuFound]) -> Finding {
+    const WHAT: &str = "profile";
+    const CALIBRATE: &str = "hallway calibrate";
+    let found = newest(Path::new("calibration")).and_then(|path| {
+        let profile = Profile::load(&path)?;
+        Ok((path, profile.machine))
+    });
+    let Ok((path, machine)) = found else {
+        return Finding::attention(
+            WHAT,
+            "there is no calibration/*/profile.toml here",
+            "evaluate and verify need --profile",
+            CALIBRATE,
+        );
+    };
+    let (path, day) = (path.display(), date(machine.unix_time));
+    let found = format!("{path}, of {day}, is of {}", machine.gpu);
+    let is_here = |gpu: &GpuFound| match (&gpu.uuid, &machine.gpu_uuid) {
+        (Some(here), Some(there)) => here == there,
+        _ => gpu.name == machine.gpu,
+    };
+    if gpus.is_empty() || gpus.iter().any(is_here) {
+        return Finding::ok(WHAT, found);
+    }
+    let found = format!("{found}, and not of this machine");
+    Finding::attention(WHAT, found, "predictions are of that machine, not of this one", CALIBRATE)
+}

@@ -1,0 +1,107 @@
+//! `hallway explain`: what one plan does.
+
+use super::profiles::{deliver, load};
+use super::progress::Progress;
+use super::{Failure, Outcome, Predicting};
+use crate::plan::Plan;
+use crate::report::{Calls, explain, prediction};
+use crate::scenario::Workload;
+use crate::search::candidates_over;
+use clap::{Args, ValueHint};
+use std::path::PathBuf;
+
+/// Plans over more GPUs have to be asked for with a profile of such a machine.
+const MOST_GPUS: usize = 8;
+
+#[derive(Debug, Args)]
+pub(super) struct ExplainArguments {
+    /// Scenario file
+    #[arg(value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
+    scenario: PathBuf,
+    /// Name of the plan, as in the table of `evaluate --all` [default: the predicted winner]
+    #[arg(long, value_name = "NAME")]
+    plan: Option<String>,
+    /// Show every call, however often the same ones come again
+    #[arg(long)]
+    all: bool,
+    /// Profile that decides who wins, or its folder; not needed with --plan
+    /// [default: the newest in calibration/*/]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath)]
+    profile: Option<PathBuf>,
+}
+
+pub(super) fn run(arguments: &ExplainArguments) -> Result<Outcome, Failure> {
+    let calls = if arguments.all { Calls::All } else { Calls::Shortened };
+    let text = match &arguments.plan {
+        Some(name) => {
+            let workload = load(&arguments.scenario)?;
+            let plan = named(&workload, &gpu_counts(arguments)?, name)?;
+            explain(&workload, &plan, calls)
+        }
+        None => winner(arguments, calls)?,
+    };
+    deliver(&text, None)?;
+    Ok(Outcome::Done)
+}
+
+fn predicting(arguments: &ExplainArguments) -> Predicting {
+    Predicting::of(arguments.scenario.clone(), arguments.profile.clone())
+}
+
+/// How many GPUs a plan may be over: as many as the profile knows, if one is named.
+fn gpu_counts(arguments: &ExplainArguments) -> Result<Vec<usize>, Failure> {
+    match arguments.profile {
+        Some(_) => Ok(predicting(arguments).profile()?.profile.gpu_counts()),
+        None => Ok((2..=MOST_GPUS).collect()),
+    }
+}
+
+fn winner(arguments: &ExplainArguments, calls: Calls) -> Result<String, Failure> {
+    let predicting = predicting(arguments);
+    let found = predicting.profile()?;
+    let workload = load(&arguments.scenario)?;
+    let ranking = predicting.ranking(&workload, &found, (&Progress::of(1), 0));
+    let Some(best) = ranking.winner() else {
+        return Err(Failure::Input(miette::miette!(
+            help = "name a plan with --plan; `hallway evaluate` tells why none is predicted",
+            "no plan of `{}` can be predicted",
+            workload.name
+        )));
+    };
+    Ok(prediction(best) + &explain(&workload, &best.plan, calls))
+}
+
+/// The plan of this name. What comes after a comma may be left out where that is clear.
+fn named(workload: &Workload, gpus: &[usize], name: &str) -> Result<Plan, Failure> {
+    let found = candidates_over(workload, gpus);
+    if let Some(refusal) = found.refused.iter().find(|one| one.strategy.to_string() == name) {
+        return Err(Failure::Input(miette::miette!(
+            help = "`hallway evaluate --all` lists the plans that there are",
+            "`{}` has no plan `{name}`: {}",
+            workload.name,
+            refusal.reason
+        )));
+    }
+    let names: Vec<String> = found.plans.iter().map(|plan| plan.strategy.to_string()).collect();
+    let beginning = format!("{name}, ");
+    let exact = names.iter().position(|known| known == name);
+    let mut shortened = (0..names.len()).filter(|&at| names[at].starts_with(&beginning));
+    let only = shortened.next().filter(|_| shortened.next().is_none());
+    exact.or(only).and_then(|at| found.plans.into_iter().nth(at)).ok_or_else(|| {
+        let near = nearest(name, &names).join("`, `");
+        Failure::Input(miette::miette!(
+            help = format!("the nearest are `{near}`; `hallway evaluate --all` lists all of them"),
+            "`{}` has no plan `{name}`",
+            workload.name
+        ))
+    })
+}
+
+/// The few known names that look most like slips of the one given.
+fn nearest<'n>(name: &str, known: &'n [String]) -> Vec<&'n str> {
+    const SHOWN: usize = 3;
+    let mut known: Vec<&str> = known.iter().map(String::as_str).collect();
+    known.sort_by_key(|other| strsim::levenshtein(name, other));
+    known.truncate(SHOWN);
+    known
+}

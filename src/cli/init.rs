@@ -1,0 +1,85 @@
+//! `hallway init`: a first scenario.
+
+use super::profiles::{deliver, write_whole};
+use super::{Failure, Outcome};
+use crate::scenario::{Template, json_schema};
+use clap::{Args, ValueEnum, ValueHint};
+use std::path::{Path, PathBuf};
+
+/// File name of the JSON Schema, beside the scenario that names it.
+const SCHEMA: &str = "hallway-scenario.schema.json";
+
+#[derive(Debug, Args)]
+pub(super) struct InitArguments {
+    /// Where the scenario goes [default: the kind with .toml behind it]
+    #[arg(value_name = "PATH", value_hint = ValueHint::FilePath)]
+    path: Option<PathBuf>,
+    /// What the scenario is about
+    #[arg(long, value_enum, default_value = "kernel")]
+    kind: Kind,
+    /// Replace the files that are there already
+    #[arg(long)]
+    force: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    /// Batches come from the host and go through a few kernels
+    Loader,
+    /// One task
+    Kernel,
+    /// A chain of tasks, each reading what the one before wrote
+    Layers,
+}
+
+impl From<Kind> for Template {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Loader => Self::Loader,
+            Kind::Kernel => Self::Kernel,
+            Kind::Layers => Self::Layers,
+        }
+    }
+}
+
+pub(super) fn run(arguments: &InitArguments) -> Result<Outcome, Failure> {
+    let template = Template::from(arguments.kind);
+    let default = || PathBuf::from(format!("{}.toml", template.name()));
+    let path = arguments.path.clone().unwrap_or_else(default);
+    let taken = path.symlink_metadata().is_ok();
+    if taken && (!arguments.force || path.is_dir()) {
+        return Err(Failure::Input(miette::miette!(
+            help = "name another file; --force replaces a file that is there",
+            "{} is there already",
+            path.display()
+        )));
+    }
+    let name = path.file_stem().map(|stem| stem.to_string_lossy()).unwrap_or_default();
+    let schema = path.with_file_name(SCHEMA);
+    let kept = write_schema(&schema, arguments.force)?;
+    write_whole(&path, &template.text(&name, SCHEMA))?;
+    let (path, schema) = (path.display(), schema.display());
+    let of_schema = match kept {
+        true => "was there already, and differs: --force replaces it",
+        false => "editors that know Taplo check the scenario by it",
+    };
+    let text = format!(
+        "{path}: a scenario to start from\n{schema}: {of_schema}\n\n\
+         Next:\n  \
+         hallway evaluate {path}    which plan is fastest, and does the GPU pay?\n  \
+         hallway explain {path}     what does the fastest plan do?\n  \
+         hallway check {path}       is anything wrong with the file?\n"
+    );
+    deliver(&text, None)?;
+    Ok(Outcome::Done)
+}
+
+/// Whether another schema was there and was left alone.
+fn write_schema(path: &Path, force: bool) -> Result<bool, Failure> {
+    let text = json_schema();
+    match std::fs::read_to_string(path) {
+        Ok(there) if there == text => Ok(false),
+        _ if !force && path.symlink_metadata().is_ok() => Ok(true),
+        _ => write_whole(path, &text).map(|()| false),
+    }
+}

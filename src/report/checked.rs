@@ -1,0 +1,69 @@
+//! What `hallway check` found.
+
+use super::Problem;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Every mistake in some files.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Checked {
+    /// The files, in the order in which they were named.
+    pub files: Vec<CheckedFile>,
+    /// How many mistakes there are in all of them.
+    pub mistakes: usize,
+}
+
+/// One file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CheckedFile {
+    /// Its path, as it was named.
+    pub file: String,
+    /// What it was taken for.
+    pub kind: FileKind,
+    /// What is wrong with it. Empty where nothing is.
+    pub errors: Vec<Problem>,
+}
+
+/// What a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FileKind {
+    /// A workload.
+    Scenario,
+    /// A fitted machine.
+    Profile,
+    /// Samples, as `hallway calibrate` writes them.
+    Samples,
+    /// A table of times taken elsewhere.
+    Table,
+}
+
+impl Checked {
+    pub fn new(files: Vec<CheckedFile>) -> Self {
+        let mistakes = files.iter().map(|file| file.errors.len()).sum();
+        Self { files, mistakes }
+    }
+
+    /// The JSON form, with a newline at its end.
+    pub fn json(&self) -> String {
+        super::json(self)
+    }
+
+    /// In one line how it went.
+    pub fn summary(&self) -> String {
+        let are = |number: usize| match number {
+            1 => "1 file is fine".to_owned(),
+            number => format!("{number} files are fine"),
+        };
+        let wrong = self.files.iter().filter(|file| !file.errors.is_empty()).count();
+        if wrong == 0 {
+            return are(self.files.len()) + "\n";
+        }
+        let mistakes = super::words::plural(self.mistakes as u64, "mistake");
+        let files = super::words::plural(wrong as u64, "file");
+        match self.files.len() - wrong {
+            0 => format!("{mistakes} in {files}\n"),
+            fine => format!("{mistakes} in {files}; {}\n", are(fine)),
+        }
+    }
+}

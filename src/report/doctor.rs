@@ -1,0 +1,114 @@
+//! What `hallway doctor` found on a machine.
+
+use crate::units::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt::Write;
+
+/// What this machine has of what hallway needs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Diagnosis {
+    /// What was looked at, in a fixed order.
+    pub findings: Vec<Finding>,
+    /// The GPUs that the driver shows.
+    pub gpus: Vec<GpuFound>,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Finding {
+    /// What was looked at.
+    pub what: String,
+    /// How it is.
+    pub state: State,
+    /// What was found.
+    pub found: String,
+    /// What it costs, where something is missing or in the way.
+    pub cost: Option<String>,
+    /// What to do about it.
+    pub fix: Option<String>,
+}
+
+/// How something is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// As it should be.
+    Ok,
+    /// Nothing is missing, but measurements may suffer.
+    Attention,
+    /// It is missing, and something does not work without it.
+    Missing,
+}
+
+/// A GPU of this machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GpuFound {
+    /// Its number, counted from 0, as `--gpu` takes it.
+    pub index: usize,
+    /// What the driver calls it.
+    pub name: String,
+    /// What tells it from all others. `null` where NVML does not tell.
+    pub uuid: Option<String>,
+    /// All its memory.
+    pub memory_bytes: Bytes,
+    /// How much of it is free.
+    pub free_bytes: Option<Bytes>,
+    /// Compute capability, such as `9.0`.
+    pub compute_capability: String,
+    /// Speed and width of the link. `null` where the system does not show it.
+    pub link: Option<String>,
+    /// NUMA nodes of the host that are next to it, such as `0-1`. `null` where NVML does not tell.
+    pub numa_nodes: Option<String>,
+    /// Processes on it besides this one. `null` where NVML does not tell.
+    pub other_processes: Option<usize>,
+}
+
+impl Finding {
+    pub fn ok(what: &str, found: impl Into<String>) -> Self {
+        Self { what: what.to_owned(), state: State::Ok, found: found.into(), cost: None, fix: None }
+    }
+
+    /// Something that may disturb measurements.
+    pub fn attention(what: &str, found: impl Into<String>, cost: &str, fix: &str) -> Self {
+        let (cost, fix) = (Some(cost.to_owned()), Some(fix.to_owned()));
+        Self { state: State::Attention, cost, fix, ..Self::ok(what, found) }
+    }
+
+    pub fn missing(what: &str, found: impl Into<String>, cost: &str, fix: &str) -> Self {
+        Self { state: State::Missing, ..Self::attention(what, found, cost, fix) }
+    }
+}
+
+impl Diagnosis {
+    /// Whether something is missing.
+    pub fn lacks_something(&self) -> bool {
+        self.findings.iter().any(|finding| finding.state == State::Missing)
+    }
+
+    /// The JSON form, with a newline at its end.
+    pub fn json(&self) -> String {
+        super::json(self)
+    }
+
+    /// A line for each finding; below it what it costs and the fix, where there is something to
+    /// mend.
+    pub fn text(&self) -> String {
+        let width = self.findings.iter().map(|one| one.what.chars().count()).max().unwrap_or(0);
+        let mut text = String::new();
+        for Finding { what, state, found, cost, fix } in &self.findings {
+            let state = match state {
+                State::Ok => "ok",
+                State::Attention => "attention",
+                State::Missing => "missing",
+            };
+            let _ = writeln!(text, "{state:<9}  {what:<width$}  {found}");
+            for (word, said) in [("cost", cost), ("fix", fix)] {
+                if let Some(said) = said {
+                    let _ = writeln!(text, "{:11}{:<width$}  {said}", "", format!("  {word}:"));
+                }
+            }
+        }
+        text
+    }
+}

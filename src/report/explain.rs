@@ -1,0 +1,127 @@
+//! A plan in words, and call by call.
+
+mod calls;
+mod repeats;
+mod words;
+
+use super::table::{Column, table};
+use super::words::{plural, with_range};
+use crate::plan::{Call, Place, Plan};
+use crate::scenario::{HostMemory, Workload};
+use crate::search::Ranked;
+use calls::Names;
+use repeats::Piece;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// How much of a plan's calls to show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Calls {
+    /// Of what repeats itself, the first time and the last.
+    Shortened,
+    All,
+}
+
+/// What a plan does, the memory it needs, what waits for what, and its calls.
+pub fn explain(workload: &Workload, plan: &Plan, shown: Calls) -> String {
+    let names = Names::new(plan);
+    let mut text = format!("{}\n\n", plan.strategy);
+    text += &section("What it does", &words::what_it_does(workload, plan));
+    text += &section("What waits for what", &words::what_waits(plan));
+    let _ = write!(text, "Memory\n\n{}", memory(workload, plan, &names));
+    if !plan.setup.is_empty() {
+        let _ = write!(text, "\nSet-up, once: {}\n\n", plural(plan.setup.len() as u64, "call"));
+        text += &listing(plan, &names, &plan.setup, shown);
+    }
+    let calls = plural(plan.body.len() as u64, "call");
+    let _ = write!(text, "\nEach pass: {calls}\n\n");
+    text += &listing(plan, &names, &plan.body, shown);
+    let ranges = "\nRanges are bytes from..to, the end not included; [..] is all of it.\n";
+    text + ranges
+}
+
+/// What a plan was predicted to take that is explained because it wins.
+pub fn prediction(winner: &Ranked) -> String {
+    let (low, high) = winner.forecast.interval();
+    let time = with_range(winner.makespan(), low, high);
+    format!("Predicted to be the fastest plan, with {time} for a pass:\n\n")
+}
+
+fn section(title: &str, sentences: &[String]) -> String {
+    let lines = sentences.iter().map(|sentence| format!("- {sentence}\n"));
+    format!("{title}\n\n{}\n", lines.collect::<String>())
+}
+
+/// The allocations, those that differ only in their number as one row.
+fn memory(workload: &Workload, plan: &Plan, names: &Names) -> String {
+    let mut kinds: BTreeMap<_, u64> = BTreeMap::new();
+    let mut order = Vec::new();
+    for allocation in &plan.allocations {
+        let whose = match allocation.holds {
+            Some(id) => format!("buffer `{}` of the scenario", workload.buffer(id).name),
+            None => "the plan's own".to_owned(),
+        };
+        let kind = (names.kind(allocation), allocation.bytes, whose);
+        let count = kinds.entry(kind.clone()).or_default();
+        if *count == 0 {
+            order.push((kind, place(allocation.place)));
+        }
+        *count += 1;
+    }
+    let rows = order.into_iter().map(|(kind, place)| {
+        let count = kinds[&kind];
+        let (name, bytes, whose) = kind;
+        let bytes = if count == 1 { bytes.to_string() } else { format!("{count} x {bytes}") };
+        vec![name, place, bytes, whose]
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    let (words, number) = (Column::words, Column::number);
+    let of = [words("name"), words("where"), number("size"), words("whose")];
+    let mut text = table(&of, &rows, None);
+    let (host, pinned) = (plan.host_footprint(), plan.bytes_in(Place::Host(HostMemory::Pinned)));
+    let device = if plan.devices() > 1 { "on each GPU at most" } else { "on the GPU" };
+    let _ = writeln!(
+        text,
+        "\nIn all: {host} of host memory, {pinned} of it pinned; {} {device}.",
+        plan.device_bytes()
+    );
+    text
+}
+
+fn place(place: Place) -> String {
+    match place {
+        Place::Host(memory) => format!("host, {memory}"),
+        Place::Device(device) => format!("GPU {}", device.0),
+    }
+}
+
+fn listing(plan: &Plan, names: &Names, calls: &[Call], shown: Calls) -> String {
+    let pieces = match shown {
+        Calls::All => (0..calls.len()).map(Piece::Call).collect(),
+        Calls::Shortened => {
+            let keys: Vec<String> = calls.iter().map(|call| names.sort(plan, call)).collect();
+            repeats::shortened(&keys)
+        }
+    };
+    let width = calls.len().to_string().len();
+    let recorded = calls::recorded(calls);
+    let mut text = String::new();
+    for piece in pieces {
+        let _ = match piece {
+            Piece::Call(at) => {
+                let call = names.call(plan, &calls[at], recorded[at]);
+                writeln!(text, "{:>width$}  {call}", at + 1)
+            }
+            Piece::More { calls, period, times } => writeln!(
+                text,
+                "{:>width$}  calls {} to {}: as the {} before, {} more (`--all` shows them)",
+                "...",
+                calls.start + 1,
+                calls.end,
+                plural(period as u64, "call"),
+                plural(times as u64, "time"),
+            ),
+        };
+    }
+    text
+}

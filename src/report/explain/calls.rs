@@ -1,0 +1,141 @@
+//! One call of a plan on one line.
+
+use crate::kernels::Kernel;
+use crate::plan::{Allocation, Call, Place, Plan, Slice, Step};
+use crate::report::words::count;
+use std::collections::BTreeMap;
+
+/// What the allocations of a plan are called: `host:x`, `gpu:x`, `gpu:x#2` for the second of
+/// several.
+pub(super) struct Names {
+    names: Vec<String>,
+    several_gpus: bool,
+}
+
+impl Names {
+    pub fn new(plan: &Plan) -> Self {
+        let mut names = Self { names: Vec::new(), several_gpus: plan.devices() > 1 };
+        let mut seen: BTreeMap<String, (usize, usize)> = BTreeMap::new();
+        for allocation in &plan.allocations {
+            seen.entry(names.kind(allocation)).or_default().0 += 1;
+        }
+        for allocation in &plan.allocations {
+            let kind = names.kind(allocation);
+            let (of, number) = seen.get_mut(&kind).expect("counted");
+            *number += 1;
+            let name = if *of == 1 { kind } else { format!("{kind}#{number}") };
+            names.names.push(name);
+        }
+        names
+    }
+
+    /// Its name without the number.
+    pub fn kind(&self, allocation: &Allocation) -> String {
+        let place = match allocation.place {
+            Place::Host(_) => "host".to_owned(),
+            Place::Device(device) if self.several_gpus => format!("gpu{}", device.0),
+            Place::Device(_) => "gpu".to_owned(),
+        };
+        format!("{place}:{}", allocation.name)
+    }
+
+    /// Equal for calls that do the same to other pieces, in whichever stream.
+    pub fn sort(&self, plan: &Plan, call: &Call) -> String {
+        let kind = |slice: &Slice| &plan.allocation(slice.allocation).name;
+        match call {
+            Call::Copy { direction, from, .. } => format!("{direction} {}", kind(from)),
+            Call::PeerCopy { from, .. } => format!("peer {}", kind(from)),
+            Call::Launch { step, .. } | Call::Compute { step } => {
+                format!("{} {}", step.kernel, kind(&step.inputs[0]))
+            }
+            Call::Clear { target, .. } => format!("clear {}", kind(target)),
+            Call::Allocate(id) => format!("allocate {}", plan.allocation(*id).name),
+            Call::Pin(_) => "pin".to_owned(),
+            Call::Renew(_) => "renew".to_owned(),
+            Call::Record { .. } => "record".to_owned(),
+            Call::Wait { .. } => "wait".to_owned(),
+            Call::Synchronize { .. } => "synchronize".to_owned(),
+            Call::Use(_) => "use".to_owned(),
+            Call::Replay { .. } => "replay".to_owned(),
+        }
+    }
+
+    /// The call in words; `recorded`: which call recorded the event that it waits for.
+    pub fn call(&self, plan: &Plan, call: &Call, recorded: Option<usize>) -> String {
+        let lane = call.stream().map_or_else(|| "host".to_owned(), |id| format!("stream {}", id.0));
+        let what = match call {
+            Call::Allocate(id) => {
+                let bytes = plan.allocation(*id).bytes;
+                format!("allocate {} ({bytes})", self.names[id.0])
+            }
+            Call::Pin(id) => format!("pin {} ({})", self.names[id.0], plan.allocation(*id).bytes),
+            Call::Renew(id) => {
+                format!("take new memory for {} ({})", self.names[id.0], plan.allocation(*id).bytes)
+            }
+            Call::Clear { target, .. } => format!("set {} to zero", self.slice(plan, target)),
+            Call::Copy { direction, from, to, .. } => {
+                format!("copy {direction} {}", self.way(plan, from, to))
+            }
+            Call::PeerCopy { from, to, .. } => format!("copy P2P {}", self.way(plan, from, to)),
+            Call::Launch { step, .. } => format!("launch {}", self.step(plan, step)),
+            Call::Compute { step } => format!("compute {}", self.step(plan, step)),
+            Call::Record { event, .. } => format!("record event {}", event.0),
+            Call::Wait { event, .. } => match recorded {
+                Some(at) => format!("wait for event {}, recorded by call {}", event.0, at + 1),
+                None => format!("wait for event {}, recorded in the pass before", event.0),
+            },
+            Call::Synchronize { stream } => {
+                return format!("{:<9}wait until stream {} is done", "host", stream.0);
+            }
+            Call::Use(device) => format!("make the context of GPU {} current", device.0),
+            Call::Replay { calls, .. } => format!("launch the graph of the {calls} calls below"),
+        };
+        format!("{lane:<9}{what}")
+    }
+
+    fn way(&self, plan: &Plan, from: &Slice, to: &Slice) -> String {
+        let length = from.length;
+        format!("{length}: {} to {}", self.slice(plan, from), self.slice(plan, to))
+    }
+
+    fn slice(&self, plan: &Plan, slice: &Slice) -> String {
+        let name = &self.names[slice.allocation.0];
+        let all = slice.length == plan.allocation(slice.allocation).bytes;
+        if all {
+            format!("{name}[..]")
+        } else {
+            format!("{name}[{}..{}]", slice.offset.get(), slice.end().get())
+        }
+    }
+
+    fn step(&self, plan: &Plan, step: &Step) -> String {
+        let inputs = step.inputs.iter().map(|slice| self.slice(plan, slice));
+        let inputs = inputs.collect::<Vec<_>>().join(", ");
+        let (output, elements) = (self.slice(plan, &step.output), count(step.elements()));
+        format!("{}, {elements} elements: {inputs} to {output}", kernel(step))
+    }
+}
+
+/// The kernel with its argument: `scale (a = 2)`.
+fn kernel(step: &Step) -> String {
+    let Step { kernel, arguments, .. } = step;
+    match kernel.extent() {
+        Some(extent) => format!("{kernel} ({} = {})", extent.name, arguments.extent),
+        None if Kernel::has_factor(*kernel) => format!("{kernel} (a = {})", arguments.a),
+        None => kernel.to_string(),
+    }
+}
+
+/// For each call that waits for an event, which call before it recorded that.
+pub(super) fn recorded(calls: &[Call]) -> Vec<Option<usize>> {
+    let mut last = BTreeMap::new();
+    let recorded = calls.iter().enumerate().map(|(at, call)| match call {
+        Call::Record { event, .. } => {
+            last.insert(*event, at);
+            None
+        }
+        Call::Wait { event, .. } => last.get(event).copied(),
+        _ => None,
+    });
+    recorded.collect()
+}

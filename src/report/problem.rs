@@ -1,0 +1,113 @@
+//! What went wrong, for programs that read JSON.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What stands on standard error, on one line, where JSON was asked for and the command failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Failed {
+    /// What went wrong.
+    pub error: Problem,
+}
+
+/// What went wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Problem {
+    /// The exit code.
+    pub code: u8,
+    /// Whose fault it is.
+    pub kind: ProblemKind,
+    /// What is wrong, without the place.
+    pub message: String,
+    /// What to do about it.
+    pub help: Option<String>,
+    /// Where it is, if it is at one place of a file.
+    pub place: Option<Place>,
+}
+
+/// Whose fault it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProblemKind {
+    /// The arguments are wrong.
+    Usage,
+    /// A file or a value is wrong, or a place cannot be written.
+    Input,
+    /// There is no GPU, or something of CUDA is missing, and the command needs it.
+    NoGpu,
+    /// The GPU or the machine failed.
+    Machine,
+    /// A signal ended the command.
+    Interrupted,
+}
+
+/// A place in a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Place {
+    /// Path of the file, as it was named.
+    pub file: String,
+    /// Counted from 1.
+    pub line: usize,
+    /// In characters, counted from 1. `null` where only the line is known.
+    pub column: Option<usize>,
+}
+
+impl Failed {
+    /// The JSON form: one line.
+    pub fn json(&self) -> String {
+        super::json_line(self)
+    }
+}
+
+impl Problem {
+    /// A message of ours that is about a file begins with `file:line:column: ` or `file:line: `.
+    pub fn new(code: u8, kind: ProblemKind, message: &str, help: Option<String>) -> Self {
+        let (place, message) = match Place::before(message) {
+            Some((place, rest)) => (Some(place), rest),
+            None => (None, message),
+        };
+        Self { code, kind, message: message.to_owned(), help, place }
+    }
+}
+
+impl Place {
+    /// The place that a message begins with, and the rest of the message.
+    fn before(message: &str) -> Option<(Self, &str)> {
+        let is_place = |(at, _): (usize, &str)| {
+            let (head, rest) = (&message[..at], &message[at + 2..]);
+            let (file, last) = head.rsplit_once(':')?;
+            let last = last.parse().ok()?;
+            let line =
+                file.rsplit_once(':').and_then(|(file, line)| Some((file, line.parse().ok()?)));
+            let (file, line, column) = match line {
+                Some((file, line)) => (file, line, Some(last)),
+                None => (file, last, None),
+            };
+            let file = file.to_owned();
+            (!file.is_empty()).then_some((Self { file, line, column }, rest))
+        };
+        message.match_indices(": ").find_map(is_place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_parted_from_its_place() {
+        let found = |message| {
+            let Problem { place, message, .. } = Problem::new(2, ProblemKind::Input, message, None);
+            (place.map(|place| (place.file, place.line, place.column)), message)
+        };
+        let (place, message) = found("my: dir/a.toml:3:14: `x` is 1:2: no");
+        assert_eq!(place, Some(("my: dir/a.toml".to_owned(), 3, Some(14))));
+        assert_eq!(message, "`x` is 1:2: no");
+        let (place, message) = found("a.jsonl:7: not a line");
+        assert_eq!(place, Some(("a.jsonl".to_owned(), 7, None)));
+        assert_eq!(message, "not a line");
+        for plain in ["cannot read a.toml: no such file", ":3: x", "12: x", ""] {
+            assert_eq!(found(plain), (None, plain.to_owned()));
+        }
+    }
+}

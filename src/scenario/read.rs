@@ -1,0 +1,262 @@
+//! Decodes the text of a scenario into the raw types, and finds every mistake in its shape.
+//!
+//! Tables are decoded one by one, and what is wrong in one is taken out and told, so that the
+//! mistakes of the others are found, too.
+
+use super::error::{Fault, Faults, nearest, unknown};
+use super::raw::{RawBuffer, RawLimits, RawPlans, RawScenario, RawTask, SCHEMA_VERSION};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use std::collections::BTreeSet;
+use std::ops::Range;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue, Deserializer};
+
+/// In bytes.
+const LONGEST_LINE: usize = 10_000;
+
+/// Looked at first: a file of another version would otherwise be blamed for its new keys.
+#[derive(Deserialize)]
+#[serde(expecting = "a scenario")]
+struct Versioned {
+    schema_version: Spanned<i64>,
+}
+
+/// What could be read of a scenario.
+pub(super) struct Reading {
+    /// `None` where the keys above all tables are wrong.
+    pub scenario: Option<RawScenario>,
+    /// Whether every `[[buffer]]` is in it.
+    pub has_all_buffers: bool,
+    /// Whether every `[[task]]` is.
+    pub has_all_tasks: bool,
+}
+
+/// Reads the text of a scenario. `None` where there is no telling what is in it.
+pub(super) fn read(text: &str, faults: &mut Faults) -> Option<Reading> {
+    faults.keep(lines_can_be_shown(text))?;
+    let document = faults.keep(DeTable::parse(text).map_err(|error| {
+        Fault::new(
+            format!("this is not TOML: {}", error.message()),
+            error.span().unwrap_or_default(),
+            "cannot be read",
+            "correct the syntax here or just before; https://toml.io/en/v1.0.0 describes it",
+        )
+    }))?;
+    let span = document.span();
+    let version: Versioned = faults.keep(once(&document))?;
+    let version = version.schema_version;
+    if *version.get_ref() != SCHEMA_VERSION {
+        faults.note(Fault::new(
+            format!("`schema_version` {version} is not read by this version of hallway"),
+            version.span(),
+            "unknown version",
+            format!("only version {SCHEMA_VERSION} is read: set `schema_version = 1`"),
+        ));
+        return None;
+    }
+    let mut document = document.into_inner();
+    let buffers = list::<RawBuffer>(&mut document, "buffer", faults);
+    let tasks = list::<RawTask>(&mut document, "task", faults);
+    let limits = table::<RawLimits>(&mut document, "limits", faults);
+    let plans = table::<RawPlans>(&mut document, "plans", faults);
+    let mut scenario: Option<RawScenario> = decode(Spanned::new(span, document), "", faults);
+    let (has_all_buffers, has_all_tasks) = (buffers.is_some(), tasks.is_some());
+    if let Some(scenario) = &mut scenario {
+        scenario.buffers = buffers.unwrap_or_default();
+        scenario.tasks = tasks.unwrap_or_default();
+        scenario.limits = limits.unwrap_or_default();
+        scenario.plans = plans.unwrap_or_default();
+    }
+    faults.sort();
+    Some(Reading { scenario, has_all_buffers, has_all_tasks })
+}
+
+/// miette panics when it has to point beyond column 65 535 of a line.
+fn lines_can_be_shown(text: &str) -> Result<(), Fault> {
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        if line.len() > LONGEST_LINE {
+            return Err(Fault::new(
+                format!("this line has more than {LONGEST_LINE} bytes"),
+                start..start,
+                "starts here",
+                "break the line; no scenario needs such a long one",
+            ));
+        }
+        start += line.len();
+    }
+    Ok(())
+}
+
+/// Takes the tables of a `[[key]]` out of the document. `None` if any of them is wrong.
+fn list<T: DeserializeOwned>(
+    document: &mut DeTable<'_>,
+    key: &str,
+    faults: &mut Faults,
+) -> Option<Vec<T>> {
+    let Some(value) = document.remove(key) else { return Some(Vec::new()) };
+    let wrong = |span| {
+        let fix = format!("write `[[{key}]]` above each {key}");
+        Fault::new(format!("`{key}` is not a list of tables"), span, "wrong type", fix)
+    };
+    let span = value.span();
+    let DeValue::Array(items) = value.into_inner() else {
+        faults.note(wrong(span));
+        return None;
+    };
+    let mut found = Some(Vec::new());
+    for item in items {
+        let span = item.span();
+        let one = match item.into_inner() {
+            DeValue::Table(table) => decode(Spanned::new(span, table), key, faults),
+            _ => {
+                faults.note(wrong(span));
+                None
+            }
+        };
+        found = found.zip(one).map(|(mut found, one)| {
+            found.push(one);
+            found
+        });
+    }
+    found
+}
+
+/// Takes the table of a `[key]` out of the document. `None` if it is wrong.
+fn table<T: DeserializeOwned + Default>(
+    document: &mut DeTable<'_>,
+    key: &str,
+    faults: &mut Faults,
+) -> Option<T> {
+    let Some(value) = document.remove(key) else { return Some(T::default()) };
+    let span = value.span();
+    if let DeValue::Table(table) = value.into_inner() {
+        return decode(Spanned::new(span, table), key, faults);
+    }
+    // serde would say so in puzzling words.
+    let (message, fix) =
+        (format!("`{key}` is not a single table"), format!("write `[{key}]`, once"));
+    faults.note(Fault::new(message, span, "wrong type", fix));
+    None
+}
+
+fn once<T: DeserializeOwned>(document: &Spanned<DeTable<'_>>) -> Result<T, Fault> {
+    T::deserialize(Deserializer::from(document.clone())).map_err(|error| fault_of(&error, ""))
+}
+
+/// Decodes a table, taking out of it, and telling of, every entry that stands in the way. If
+/// none was needed, the rest is what was meant.
+fn decode<T: DeserializeOwned>(
+    mut table: Spanned<DeTable<'_>>,
+    within: &str,
+    faults: &mut Faults,
+) -> Option<T> {
+    let mut taken = BTreeSet::new();
+    let mut is_whole = true;
+    loop {
+        let error = match T::deserialize(Deserializer::from(table.clone())) {
+            Ok(found) => return is_whole.then_some(found),
+            Err(error) => error,
+        };
+        let message = error.message();
+        if let Some(rest) = message.strip_prefix("missing field `") {
+            // What was taken out, or has a slip in its name, is missing and was told of.
+            let name = rest.split('`').next().unwrap_or_default();
+            if !taken.iter().any(|taken: &String| nearest(taken, &[name]).is_some()) {
+                faults.note(fault_of(&error, within));
+            }
+            return None;
+        }
+        // Nobody needs a key that nobody knows.
+        is_whole &= message.starts_with("unknown field `");
+        faults.note(fault_of(&error, within));
+        taken.insert(take_out(table.get_mut(), &error.span()?)?);
+    }
+}
+
+/// Takes the innermost entry around a place out of a table; its key.
+fn take_out(table: &mut DeTable<'_>, place: &Range<usize>) -> Option<String> {
+    let is_around =
+        |span: Range<usize>| span.start <= place.start && place.end <= span.end && !span.is_empty();
+    for (_, value) in table.iter_mut() {
+        if let DeValue::Table(inner) = value.get_mut()
+            && let Some(key) = take_out(inner, place)
+        {
+            return Some(key);
+        }
+    }
+    let (key, _) =
+        table.iter().find(|(key, value)| is_around(key.span()) || is_around(value.span()))?;
+    let key = key.get_ref().to_string();
+    table.remove(key.as_str()).map(|_| key)
+}
+
+/// Says in our words what serde says in its own.
+///
+/// serde hands over names only inside its message, between backquotes. Were its
+/// wording to change, the last branch would still show the message as it is.
+fn fault_of(error: &toml::de::Error, within: &str) -> Fault {
+    let message = error.message();
+    let span = error.span().unwrap_or_default();
+    let path = key_path(error, within);
+    let mut names = message.split('`').skip(1).step_by(2);
+    let name = names.next().unwrap_or_default();
+    let known: Vec<&str> = names.collect();
+    if message.starts_with("unknown field `") {
+        let place = path.map(|path| format!(" in `{path}`")).unwrap_or_default();
+        unknown("key", name, span, &known).within(&place)
+    } else if message.starts_with("unknown variant `") {
+        let path = path.unwrap_or_default();
+        let key = path.rsplit('.').next().unwrap_or_default();
+        unknown(key, name, span, &known)
+    } else if message.starts_with("missing field `") {
+        let place = path.map_or_else(|| "scenario".to_owned(), |path| format!("`{path}`"));
+        let value = if name == "schema_version" { "1" } else { "..." };
+        Fault::new(
+            format!("this {place} has no `{name}`"),
+            span,
+            format!("`{name}` is missing here"),
+            format!("add `{name} = {value}`"),
+        )
+    } else {
+        let path = path.unwrap_or_else(|| "scenario".to_owned());
+        wrong_type(&path, message, span)
+    }
+}
+
+fn wrong_type(path: &str, message: &str, span: Range<usize>) -> Fault {
+    let array = match path.rsplit('.').next() {
+        Some("chunks") => "expected an array such as [4, 16]",
+        _ => "expected an array such as [\"x\"]",
+    };
+    let ours = [
+        ("expected i64", "expected a 64-bit whole number"),
+        ("expected f64", "expected a number"),
+        ("expected a sequence", array),
+        ("wanted string or table", "expected a word in quotation marks"),
+        ("invalid type: map", "invalid type: table"),
+    ];
+    let message =
+        ours.iter().fold(message.to_owned(), |message, (serde, ours)| message.replace(serde, ours));
+    let help = match message.rsplit_once("expected ") {
+        Some((_, expected)) => format!("write {expected} here"),
+        None => "write a value of the type that this key takes".to_owned(),
+    };
+    Fault::new(format!("`{path}`: {message}"), span, "wrong type", help)
+}
+
+/// The dotted path of the key that an error is about, below the table that was decoded.
+///
+/// toml keeps the path to itself but prints it on the line after the message.
+fn key_path(error: &toml::de::Error, within: &str) -> Option<String> {
+    let printed = error.to_string();
+    let rest = printed.strip_prefix(error.message())?;
+    let below = rest.trim().strip_prefix("in `").and_then(|path| path.strip_suffix('`'));
+    match (within, below) {
+        ("", None) => None,
+        ("", Some(path)) => Some(path.to_owned()),
+        (within, None) => Some(within.to_owned()),
+        (within, Some(path)) => Some(format!("{within}.{path}")),
+    }
+}

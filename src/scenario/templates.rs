@@ -1,0 +1,44 @@
+//! Scenarios to start from, each of them complete and commented.
+
+use super::check::is_name;
+
+/// What a new scenario looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Template {
+    /// Batches from the host go through a few kernels.
+    Loader,
+    /// One task.
+    Kernel,
+    /// A chain of tasks, each reading what the one before wrote.
+    Layers,
+}
+
+impl Template {
+    pub const ALL: [Self; 3] = [Self::Loader, Self::Kernel, Self::Layers];
+
+    /// What it is called until it has a name of its own.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Loader => "loader",
+            Self::Kernel => "kernel",
+            Self::Layers => "layers",
+        }
+    }
+
+    /// The text of a new scenario, for a file that stands beside its JSON Schema.
+    ///
+    /// A name that a scenario cannot have is not taken over.
+    pub fn text(self, name: &str, schema: &str) -> String {
+        let text = match self {
+            Self::Loader => include_str!("templates/loader.toml"),
+            Self::Kernel => include_str!("templates/kernel.toml"),
+            Self::Layers => include_str!("templates/layers.toml"),
+        };
+        let name = if is_name(name) { name } else { self.name() };
+        let default = format!("name = \"{}\"\n", self.name());
+        // What a name may contain is written the same way in TOML, but for quotation marks.
+        let named = format!("name = \"{}\"\n", name.replace('"', "\\\""));
+        // Taplo and the editors that use it look for the schema in the first line.
+        format!("#:schema ./{schema}\n{}", text.replacen(&default, &named, 1))
+    }
+}

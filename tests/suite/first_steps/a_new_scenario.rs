@@ -1,0 +1,64 @@
+//! `hallway init` writes a scenario that runs, and takes nothing from anybody.
+
+use super::*;
+use hallway::scenario::{Template, Workload};
+
+const PROFILE: &str = "calibration/h200/profile.toml";
+
+#[test]
+fn of_every_kind_is_answered() {
+    let profile = repository().join(PROFILE);
+    let profile = profile.to_str().expect("a path in UTF-8");
+    for template in Template::ALL {
+        let folder = tempfile::tempdir().expect("a folder");
+        let made = hallway(folder.path(), &["init", "mine.toml", "--kind", template.name()]);
+        assert_eq!(made.status.code(), Some(0), "{}", stderr(&made));
+        assert!(stdout(&made).contains("hallway evaluate mine.toml"), "{}", stdout(&made));
+        let text = std::fs::read_to_string(folder.path().join("mine.toml")).expect("written");
+        let first = text.lines().next().expect("a line");
+        assert_eq!(first, "#:schema ./hallway-scenario.schema.json");
+        let schema = folder.path().join("hallway-scenario.schema.json");
+        let schema = std::fs::read_to_string(schema).expect("written beside it");
+        assert_eq!(schema, hallway::scenario::json_schema());
+        assert_eq!(Workload::from_toml("mine.toml", &text).expect("valid").name, "mine");
+        let few = ["evaluate", "mine.toml", "--profile", profile, "--draws", "10"];
+        let answer = hallway(folder.path(), &few);
+        assert_eq!(answer.status.code(), Some(0), "{}", stderr(&answer));
+        let answers = ["GPU wins", "Stay on the CPU", "A tie"];
+        let text = stdout(&answer);
+        assert!(answers.iter().any(|answer| text.contains(answer)), "{text}");
+    }
+}
+
+#[test]
+fn replaces_nothing_unless_told_to() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("kernel.toml");
+    std::fs::write(&path, "mine").expect("written");
+    let refused = hallway(folder.path(), &["init"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(stderr(&refused).contains("kernel.toml is there already"), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("--force"), "{}", stderr(&refused));
+    assert_eq!(std::fs::read_to_string(&path).expect("there"), "mine");
+    assert_eq!(std::fs::read_dir(folder.path()).expect("readable").count(), 1);
+    assert_eq!(hallway(folder.path(), &["init", "--force"]).status.code(), Some(0));
+    assert!(std::fs::read_to_string(&path).expect("there").contains("[[task]]"));
+}
+
+#[test]
+fn leaves_another_schema_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let schema = folder.path().join("hallway-scenario.schema.json");
+    std::fs::write(&schema, "{}").expect("written");
+    let made = hallway(folder.path(), &["init"]);
+    assert!(stdout(&made).contains("was there already, and differs"), "{}", stdout(&made));
+    assert_eq!(std::fs::read_to_string(&schema).expect("there"), "{}");
+}
+
+#[test]
+fn has_a_name_even_where_its_file_has_none() {
+    for (file, name) in [("my \"net\"", "my \"net\""), (".hidden", "kernel")] {
+        let text = Template::Kernel.text(file, "schema.json");
+        assert_eq!(Workload::from_toml("new.toml", &text).expect("valid").name, name);
+    }
+}

@@ -1,0 +1,85 @@
+//! `hallway explain` says what a plan does, and does not take a thousand lines for it.
+
+use super::*;
+use hallway::plan::Call;
+use hallway::report::{Calls, explain};
+use hallway::scenario::Workload;
+use hallway::search::candidates;
+
+fn explained(arguments: &[&str]) -> String {
+    let output = hallway(repository(), &[&["explain"], arguments].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    stdout(&output).to_owned()
+}
+
+#[test]
+fn of_each_plan_of_each_scenario_fits_on_a_few_pages() {
+    for path in shipped_scenarios() {
+        let workload = Workload::load(&path).expect("valid");
+        for plan in candidates(&workload).plans {
+            let text = explain(&workload, &plan, Calls::Shortened);
+            let name = format!("{} of {}", plan.strategy, workload.name);
+            assert!(text.lines().count() < 250, "{name}:\n{text}");
+            for allocation in &plan.allocations {
+                assert!(text.contains(&allocation.name), "{name}: no {}", allocation.name);
+            }
+            let all = explain(&workload, &plan, Calls::All);
+            let calls = plan.setup.len() + plan.body.len();
+            assert!(all.lines().count() >= calls, "{name}: not all of {calls} calls");
+            assert!(!all.contains("--all"), "{name}");
+            let waits = |call: &&Call| matches!(call, Call::Wait { .. });
+            let waits = plan.body.iter().filter(waits).count();
+            assert_eq!(all.matches("wait for event").count(), waits, "{name}");
+        }
+    }
+}
+
+#[test]
+fn has_its_calls_with_streams_ranges_and_events() {
+    let text = explained(&["scenarios/stencil-halo.toml", "--plan", "by-engine 4, pinned"]);
+    for words in [
+        "Each batch is cut into 4 chunks.",
+        "The set-up pins 2 buffers",
+        "By event: a kernel after a copy to the GPU, 4 times in a pass.",
+        "The host waits only at the end of a pass",
+        // The last chunk begins four elements, the halo, before three quarters of 64 MiB.
+        "host:field[50331632..67108864] to gpu:field#4[0..16777232]",
+        "launch stencil",
+        "wait for event 0, recorded by call 2",
+        "of host memory",
+    ] {
+        assert!(text.contains(words), "no `{words}` in\n{text}");
+    }
+}
+
+#[test]
+fn is_of_the_winner_unless_one_is_named() {
+    let text = explained(&["scenarios/small-scale.toml", "--profile", "calibration/h200"]);
+    assert!(text.starts_with("Predicted to be the fastest plan, with "), "{text}");
+    assert!(text.contains("The CPU runs every task"), "{text}");
+}
+
+#[test]
+fn needs_no_profile_where_a_plan_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let scenario = repository().join("scenarios/small-scale.toml");
+    let scenario = scenario.to_str().expect("a path in UTF-8");
+    let output = hallway(folder.path(), &["explain", scenario, "--plan", "cpu"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let output = hallway(folder.path(), &["explain", scenario]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("--profile"), "{}", stderr(&output));
+}
+
+#[test]
+fn of_an_unknown_name_lists_the_nearest() {
+    let named = ["explain", "scenarios/stencil-halo.toml", "--plan", "by-engin 4, pined"];
+    let output = hallway(repository(), &named);
+    assert_eq!((output.status.code(), stdout(&output)), (Some(2), ""));
+    let told = stderr(&output).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("has no plan `by-engin 4, pined`"), "{told}");
+    assert!(told.contains("the nearest are `by-engine 4, pinned`"), "{told}");
+    // What comes after the comma may be left out where that is clear.
+    let text = explained(&["scenarios/stencil-halo.toml", "--plan", "by-engine 4"]);
+    assert!(text.starts_with("by-engine 4, pinned\n"), "{text}");
+}

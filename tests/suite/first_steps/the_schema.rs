@@ -1,0 +1,65 @@
+//! The JSON Schema of scenarios takes what hallway takes, and is the one in the docs.
+
+use super::*;
+use boon::{Compiler, SchemaIndex, Schemas};
+use hallway::scenario::{Template, json_schema};
+use serde_json::Value;
+
+/// The schema, ready to judge.
+pub(super) struct Judge {
+    schemas: Schemas,
+    index: SchemaIndex,
+}
+
+impl Judge {
+    pub fn new() -> Self {
+        const PLACE: &str = "https://example.com/scenario.schema.json";
+        let schema: Value = serde_json::from_str(&json_schema()).expect("JSON");
+        let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
+        compiler.add_resource(PLACE, schema).expect("a schema");
+        let index = compiler.compile(PLACE, &mut schemas).expect("a schema of draft 7");
+        Self { schemas, index }
+    }
+
+    /// What is wrong with a text, if it is TOML.
+    pub fn judge(&self, text: &str) -> Result<(), String> {
+        let value: toml::Table = text.parse().map_err(|error| format!("{error}"))?;
+        let value = serde_json::to_value(value).expect("plain data");
+        self.schemas.validate(&value, self.index).map_err(|error| format!("{error:#}"))
+    }
+}
+
+#[test]
+fn takes_every_shipped_scenario() {
+    let judge = Judge::new();
+    for path in shipped_scenarios().into_iter().chain(scenarios_in("scenarios/faq")) {
+        let text = std::fs::read_to_string(&path).expect("readable");
+        judge.judge(&text).unwrap_or_else(|why| panic!("{}: {why}", path.display()));
+    }
+    for template in Template::ALL {
+        judge.judge(&template.text("mine", "schema.json")).expect("valid");
+    }
+}
+
+#[test]
+fn is_what_the_command_prints_and_the_docs_have() {
+    let printed = hallway(repository(), &["schema"]);
+    assert_eq!(printed.status.code(), Some(0));
+    assert_eq!(stdout(&printed), json_schema());
+    stands_in_the_docs("docs/reference/scenario.schema.json", &json_schema());
+}
+
+#[test]
+fn describes_every_key() {
+    let schema: Value = serde_json::from_str(&json_schema()).expect("JSON");
+    let mut to_do = vec![("", &schema)];
+    let mut keys = 0;
+    while let Some((name, value)) = to_do.pop() {
+        let parts = ["definitions", "properties"];
+        let tables = parts.iter().filter_map(|part| value.get(part)?.as_object());
+        to_do.extend(tables.flatten().map(|(key, value)| (key.as_str(), value)));
+        assert!(value["description"].is_string(), "`{name}` is not described");
+        keys += 1;
+    }
+    assert!(keys > 30, "only {keys} keys");
+}
