@@ -61,8 +61,8 @@ impl Rig<'_> {
         })
     }
 
-    /// The write-combined memory, allocated at its first use: most quick checks need
-    /// none.
+    /// The write-combined memory. It is allocated at its first use, because a check of a
+    /// profile (`calibrate --check`) needs none.
     pub fn combined(&mut self) -> Result<&PinnedMemory, GpuError> {
         if self.combined.is_none() {
             let memory = PinnedMemory::write_combined(self.device, COMBINED)?;
