@@ -59,5 +59,9 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
         Format::Json => evaluation.json(),
     };
     deliver(&text, arguments.output.as_deref())?;
-    Ok(Outcome::Done)
+    let unanswered: Vec<&str> = evaluation.unanswered().collect();
+    for name in &unanswered {
+        eprintln!("{name}: no plan can be predicted; the notes under its name tell why");
+    }
+    Ok(if unanswered.is_empty() { Outcome::Done } else { Outcome::NoAnswer })
 }

@@ -1,6 +1,6 @@
 //! The command line: arguments, files, progress; one file per command.
 //!
-//! Exit codes: 0 done; 1 the answer is "no" (a check did not hold); 2 bad
+//! Exit codes: 0 done; 1 a check did not hold, or a scenario has no answer; 2 bad
 //! input or arguments; 3 no GPU where one is needed; 4 the GPU or the machine
 //! failed; 130 interrupted.
 //!
@@ -33,9 +33,9 @@ use std::process::ExitCode;
 /// kernels wins, from measurements of a real machine.
 #[derive(Debug, Parser)]
 #[command(name = "hallway", version, max_term_width = 100)]
-#[command(after_help = "Exit codes: 0 done, 1 a check did not hold, 2 bad input or arguments, \
-                        3 no GPU where one is needed, 4 the GPU or the machine failed, \
-                        130 interrupted.")]
+#[command(after_help = "Exit codes: 0 done, 1 a check did not hold or a scenario has no answer, \
+                        2 bad input or arguments, 3 no GPU where one is needed, 4 the GPU or the \
+                        machine failed, 130 interrupted.")]
 pub struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -88,6 +88,8 @@ enum Format {
 enum Outcome {
     Done,
     CheckFailed,
+    /// Of a scenario, no plan could be predicted.
+    NoAnswer,
 }
 
 /// A failure that ends a command: its exit code goes by its kind.
@@ -185,7 +187,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
     };
     let (code, message) = match outcome {
         Ok(Outcome::Done) => (0, None),
-        Ok(Outcome::CheckFailed) => (1, None),
+        Ok(Outcome::CheckFailed | Outcome::NoAnswer) => (1, None),
         Err(Failure::Input(report)) => (2, Some(drawn(&report))),
         Err(Failure::NoGpu(why)) => (3, Some(format!("hallway: this needs a GPU: {why}"))),
         Err(Failure::Machine(report)) => (4, Some(drawn(&report))),

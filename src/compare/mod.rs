@@ -48,6 +48,9 @@ impl Cell {
 pub struct Score {
     pub scenario: String,
     pub cells: Vec<Cell>,
+    /// Which of the cells has the plan that the prediction says to choose: not always the one with
+    /// the shortest prediction, for others may tie with it and be simpler.
+    pub chosen: Option<usize>,
 }
 
 /// What a set of errors comes to.
@@ -83,9 +86,9 @@ impl Score {
         Errors::of(&self.cells)
     }
 
-    /// The plan that the prediction calls the fastest.
+    /// The plan that the prediction says to choose.
     pub fn predicted_winner(&self) -> Option<&Cell> {
-        self.cells.iter().min_by_key(|cell| cell.predicted)
+        self.cells.get(self.chosen?)
     }
 
     /// The plan that was measured the fastest.

@@ -74,12 +74,14 @@ impl<'w> Builder<'w> {
         builder
     }
 
-    /// Makes the buffer's home known and, where the plan wants it pinned, pins it: not where all
-    /// work is on the CPU, and nothing is copied from there.
+    /// Makes the buffer's home known and, where the plan wants it pinned, pins it.
     fn add_home(&mut self, id: BufferId) -> Option<AllocationId> {
         let buffer = self.workload.buffer(id);
         let wanted = match self.plan.strategy.family {
+            // Nothing is copied from there.
             Family::Cpu => HostMemory::Pageable,
+            // New pages in every pass would have to be pinned in every pass.
+            _ if buffer.fresh => HostMemory::Pageable,
             _ => self.plan.strategy.memory,
         };
         let (place, pin) = match buffer.home {

@@ -1,11 +1,11 @@
 //! The families: strategies that turn a workload into a program.
 
+use super::ashore::Ashore;
 use super::builder::{Builder, Slot, room};
 use super::capacity::{Capacities, Whose, check_fits};
 use super::chunk::{Item, items, reduced};
 use super::graph::captured;
 use super::hazards::check_hazards;
-use super::partials::Partials;
 use super::program::{Call, DeviceId, Direction, Place, Plan, StreamId};
 use super::shared::Shared;
 use super::strategy::{Each, Family, Issue, Spread, Strategy};
@@ -87,7 +87,10 @@ fn check_memory_kind(workload: &Workload, strategy: Strategy) -> Result<(), Stri
             (Home::Host(HostMemory::Pinned), HostMemory::Pageable) => {
                 return Err(format!("`{}` is pinned already", buffer.name));
             }
-            (Home::Host(_), HostMemory::Pinned) if buffer.fresh => {
+            (Home::Host(home), HostMemory::Pinned)
+                if buffer.fresh
+                    && (home == HostMemory::Pinned || strategy.family == Family::RoundTrip) =>
+            {
                 return Err(format!("fresh `{}` would be pinned anew in every run", buffer.name));
             }
             _ => {}
@@ -187,11 +190,11 @@ fn copy_out(
     stream: StreamId,
     slot: &Slot,
     item: &Item,
-    partials: &[Partials],
+    ashore: &Ashore,
 ) {
     for id in builder.copied_out() {
         let home = builder.home(item, id).expect("the host is its home");
-        let target = Partials::target(partials, item, id).unwrap_or(home);
+        let target = ashore.target(builder, item, id).unwrap_or(home);
         let here = builder.residence(slot, item, id);
         builder.copy(stream, Direction::DeviceToHost, (here, target), &item.owns[id.0]);
     }
@@ -217,7 +220,7 @@ fn by_chunk(
     let room = room(&items);
     let slots: Vec<Slot> =
         (0..slots).map(|index| builder.slot(&room, Place::Device(device(index)))).collect();
-    let partials = Partials::new(&mut builder, chunks);
+    let ashore = Ashore::new(&mut builder, chunks);
     let work: Vec<(&Item, StreamId, &Slot)> = (0..items.len())
         .map(|i| (&items[i], streams[i % streams.len()], &slots[i % slots.len()]))
         .collect();
@@ -227,7 +230,7 @@ fn by_chunk(
                 shared.bring(&mut builder, stream, item);
                 copy_in(&mut builder, stream, slot, item);
                 builder.launch_all(stream, slot, item);
-                copy_out(&mut builder, stream, slot, item, &partials);
+                copy_out(&mut builder, stream, slot, item, &ashore);
             }
         }
         Issue::BreadthFirst => {
@@ -239,14 +242,14 @@ fn by_chunk(
                 builder.launch_all(stream, slot, item);
             }
             for &(item, stream, slot) in &work {
-                copy_out(&mut builder, stream, slot, item, &partials);
+                copy_out(&mut builder, stream, slot, item, &ashore);
             }
         }
     }
     for stream in streams {
         builder.issue(Call::Synchronize { stream });
     }
-    Partials::combine(&partials, &mut builder, &items);
+    ashore.bring_home(&mut builder, &items);
     Ok(builder.finish())
 }
 
@@ -277,7 +280,7 @@ fn by_engine(
     let room = room(&items);
     let slots: Vec<Slot> =
         (0..ring).map(|index| builder.slot(&room, Place::Device(device(index)))).collect();
-    let partials = Partials::new(&mut builder, chunks);
+    let ashore = Ashore::new(&mut builder, chunks);
     let (comes, goes) = (builder.copied_in(), builder.copied_out());
     let updates = comes.iter().any(|id| goes.contains(id));
     let (mut computed, mut left) = (Vec::new(), Vec::new());
@@ -303,7 +306,7 @@ fn by_engine(
         computed.push(builder.record(compute));
         if !goes.is_empty() {
             builder.issue(Call::Wait { stream: outward, event: computed[index] });
-            copy_out(&mut builder, outward, slot, item, &partials);
+            copy_out(&mut builder, outward, slot, item, &ashore);
             // Only what comes into this slot later has to wait for that.
             if index + ring < items.len() {
                 left.push(builder.record(outward));
@@ -314,6 +317,6 @@ fn by_engine(
         let last = if goes.is_empty() { compute } else { outward };
         builder.issue(Call::Synchronize { stream: last });
     }
-    Partials::combine(&partials, &mut builder, &items);
+    ashore.bring_home(&mut builder, &items);
     Ok(builder.finish())
 }

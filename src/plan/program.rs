@@ -301,6 +301,15 @@ impl Plan {
         &self.allocations[id.0]
     }
 
+    /// What the plan is called: its strategy, without the kind of host memory where it uses none.
+    pub fn name(&self) -> String {
+        if self.host_footprint() == Bytes::ZERO {
+            self.strategy.without_memory()
+        } else {
+            self.strategy.to_string()
+        }
+    }
+
     /// Whether the plan uses a GPU at all.
     pub fn needs_device(&self) -> bool {
         !self.streams.is_empty()
@@ -313,6 +322,16 @@ impl Plan {
 
     pub fn streams_of(&self, device: DeviceId) -> usize {
         self.streams.iter().filter(|stream| stream.device == device).count()
+    }
+
+    /// Whether the call at a position of the body copies pageable memory: the driver stages it
+    /// through pinned memory of its own.
+    pub fn is_staged(&self, call: usize) -> bool {
+        let Some(Call::Copy { direction, from, to, .. }) = self.body.get(call) else {
+            return false;
+        };
+        let ashore = self.allocation(direction.ashore(from, to).allocation);
+        ashore.place == Place::Host(HostMemory::Pageable)
     }
 
     /// The device of a stream.

@@ -9,6 +9,7 @@ mod drawn;
 mod drift;
 mod evaluation;
 mod evaluation_text;
+mod host_thread;
 mod lanes;
 mod library;
 mod origin;
@@ -24,8 +25,11 @@ pub use agreement::agreement;
 pub use calibration::calibration;
 pub use drawn::Drawn;
 pub use drift::drifts;
-pub use evaluation::{AssessedPlan, Assessment, Busy, Evaluation, LeftOut, NoRoom, Threshold};
+pub use evaluation::{
+    AssessedPlan, Assessment, Busy, Evaluation, LeftOut, NoRoom, PinningPrices, Threshold,
+};
 pub use evaluation_text::Rows;
+pub use host_thread::{HeldBy, HostThread};
 pub use lanes::Bottleneck;
 pub use library::library;
 pub use origin::Origin;

@@ -20,16 +20,30 @@ pub struct Sizes {
     pub until: Option<u64>,
 }
 
+/// What became of the sizes that were tried, with today's candidates: other plans may win, or fit,
+/// where none of these does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BreakEven {
+    /// Where the best plan on the GPU beats the one on the CPU: nowhere if there are none.
+    pub gpu_wins: Vec<Sizes>,
+    /// The smallest and the largest size tried.
+    pub tried: [u64; 2],
+    /// From about so many elements on, none of the plans on the GPU fits into memory, while one on
+    /// the CPU does.
+    pub too_large_for_gpu: Option<u64>,
+    /// The other way round.
+    pub too_large_for_cpu: Option<u64>,
+}
+
 /// Sizes of the largest buffer that are tried, as powers of two.
 const TRIED: RangeInclusive<u32> = 8..=28;
 /// Who is faster by less than this share has not won: ties would change sides many times.
 const CLEARLY: f64 = 0.05;
 
 /// The sizes at which the best GPU plan beats the CPU plan, of the workload with all its buffers
-/// scaled together but those that keep their size: none if the CPU wins throughout. A plan that
-/// does not fit has lost. `None` where the profile does not know what it takes, or the workload
-/// has no plan of one of the two kinds.
-pub fn break_even(workload: &Workload, profile: &Profile) -> Option<Vec<Sizes>> {
+/// scaled together but those that keep their size. A plan that does not fit has lost. `None` where
+/// the profile does not know what it takes, or the workload has no plan of one of the two kinds.
+pub fn break_even(workload: &Workload, profile: &Profile) -> Option<BreakEven> {
     let mut tried: Vec<u64> = TRIED.map(|power| 1 << power).collect();
     // Its own size is on the side that its own verdict has it on, though times may jump between
     // two powers: where a kernel is shared out over all threads, say.
@@ -38,7 +52,29 @@ pub fn break_even(workload: &Workload, profile: &Profile) -> Option<Vec<Sizes>> 
     tried.dedup();
     let lead = |elements: u64| lead(workload, profile, elements);
     let leads: Vec<Lead> = tried.par_iter().map(|&elements| lead(elements)).collect();
-    let mut known = tried.into_iter().zip(leads).take_while(|(_, lead)| *lead != Lead::NoPlan);
+    let known: Vec<(u64, Lead)> =
+        tried.into_iter().zip(leads).take_while(|(_, lead)| *lead != Lead::NoPlan).collect();
+    let (smallest, largest) = (known.first()?.0, known.last()?.0);
+    let starts = |wanted: f64| {
+        let at = known.iter().position(|(_, lead)| *lead == Lead::Of(wanted))?;
+        match at.checked_sub(1) {
+            Some(before) => change(known[before].0, known[at].0, |middle| {
+                Some(lead(middle) != Lead::Of(wanted))
+            }),
+            None => Some(smallest),
+        }
+    };
+    Some(BreakEven {
+        gpu_wins: gpu_wins(&known, lead)?,
+        tried: [smallest, largest],
+        too_large_for_gpu: starts(f64::NEG_INFINITY),
+        too_large_for_cpu: starts(f64::INFINITY),
+    })
+}
+
+/// Where the lead at the sizes that are known, and between them, is the GPU's.
+fn gpu_wins(known: &[(u64, Lead)], lead: impl Fn(u64) -> Lead) -> Option<Vec<Sizes>> {
+    let mut known = known.iter().copied();
     let (mut last, Lead::Of(first)) = known.next()? else { return None };
     let mut gpu_wins = first > 0.0;
     let mut found = if gpu_wins { vec![Sizes { from: None, until: None }] } else { Vec::new() };

@@ -26,4 +26,5 @@ mod simulation_follows_the_rules;
 mod statistics_match_closed_forms;
 mod the_example_decides;
 mod twins_compute_what_they_say;
+mod verdicts_do_not_mislead;
 mod workloads;
