@@ -17,7 +17,7 @@ use crate::scenario::{BufferId, Home, HostMemory, TaskId, Workload};
 pub struct Refusal {
     pub strategy: Strategy,
     pub reason: String,
-    /// There is no room for it: of a smaller workload there may be.
+    /// Whether memory is too small for it: a smaller workload may have such a plan.
     pub is_too_large: bool,
 }
 
@@ -58,12 +58,13 @@ pub fn build(workload: &Workload, strategy: Strategy) -> Result<Plan, Refusal> {
     Ok(plan)
 }
 
-/// How many GPUs chunks are dealt over, and how these come by what all chunks read.
+/// The number of GPUs that chunks are dealt over, and how each gets the operands that all chunks
+/// read.
 type Gpus = (usize, Spread);
 
 const ONE_GPU: Gpus = (1, Spread::Host);
 
-/// Each GPU has to get as many chunks of a batch as any other, or whole batches.
+/// Checks that all GPUs get equally many chunks of each batch, or whole batches.
 fn check_dealing(workload: &Workload, chunks: u64, devices: usize) -> Result<(), String> {
     let stays = workload.buffers.iter().find(|buffer| buffer.home == Home::Device);
     if let Some(buffer) = stays {
@@ -119,7 +120,7 @@ fn cpu(mut builder: Builder<'_>) -> Result<Plan, String> {
     Ok(builder.finish())
 }
 
-/// Brings buffers whose home is the device to the CPU, or takes them back.
+/// Copies buffers whose home is the device to the CPU, or the results back.
 fn fetch(
     builder: &mut Builder<'_>,
     stream: Option<StreamId>,
@@ -214,7 +215,7 @@ fn by_chunk(
     let mut shared = Shared::new(&mut builder, chunks, streams.len() > gpus.0, gpus);
     let slots = match issue {
         Issue::DepthFirst => streams.len(),
-        // The next chunk is copied in before the kernel of the last has run.
+        // All chunks are copied in before the first kernel is launched.
         Issue::BreadthFirst => items.len(),
     };
     let room = room(&items);
@@ -307,7 +308,7 @@ fn by_engine(
         if !goes.is_empty() {
             builder.issue(Call::Wait { stream: outward, event: computed[index] });
             copy_out(&mut builder, outward, slot, item, &ashore);
-            // Only what comes into this slot later has to wait for that.
+            // Nobody waits for the copies of the last chunk in each slot.
             if index + ring < items.len() {
                 left.push(builder.record(outward));
             }

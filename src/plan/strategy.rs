@@ -16,18 +16,18 @@ pub enum Issue {
 /// How each of several GPUs does its chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Each {
-    /// Dealt over so many streams, all calls of a chunk and then the next chunk.
+    /// Deals its chunks over so many streams, depth first.
     ByChunk { streams: usize },
     /// One stream per engine.
     ByEngine,
 }
 
-/// How several GPUs come by what all chunks read whole.
+/// How several GPUs get the operands that all chunks read whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Spread {
-    /// Each from the host.
+    /// Each GPU copies them from the host.
     Host,
-    /// The first from the host, and the others from the first.
+    /// The first GPU copies them from the host, and the others from the first.
     Peers,
 }
 
@@ -89,7 +89,7 @@ pub struct Strategy {
 }
 
 impl Strategy {
-    /// What scenarios call plans of this sort.
+    /// The name by which `families` in a scenario asks for such plans.
     pub const fn family_name(self) -> &'static str {
         if self.graph { "graph" } else { self.family.name() }
     }

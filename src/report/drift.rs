@@ -1,4 +1,4 @@
-//! What a check of a profile found, quantity by quantity.
+//! The text of `hallway calibrate --check`.
 
 use super::table::table;
 use super::words::{percent, plural, signed_percent};
@@ -6,7 +6,7 @@ use crate::compare::{Drift, DriftAnswer};
 use crate::samples::Quantity;
 use crate::units::Span;
 
-/// One line for each quantity, and what they come to.
+/// One line for each quantity, and a summary.
 pub fn drifts(found: &[(Quantity, Drift)]) -> String {
     let header = ["quantity", "before", "now", "change", "same within", "answer"];
     let time = |ns: f64| Span::from_nanos_f64(ns.max(0.0)).to_string();

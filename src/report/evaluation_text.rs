@@ -18,9 +18,9 @@ pub enum Rows {
     All,
 }
 
-/// So many of the fastest plans are notable.
+/// How many of the fastest plans are notable.
 const FASTEST: usize = 10;
-/// So many names stand for a group of plans before the rest is only counted.
+/// How many plans of a group are named; the rest is counted.
 const NAMED: usize = 3;
 
 impl Evaluation {
@@ -62,7 +62,6 @@ impl Assessment {
             self.program_note(),
             self.first_use_note(),
             self.pinning_note(),
-            // Nobody wins where neither fits.
             self.break_even_note(),
             self.untried_note(),
             left_out("No such plan", &self.refused),
@@ -142,7 +141,7 @@ impl Assessment {
     fn untried_note(&self) -> Option<String> {
         let untried = self.untried.as_ref().filter(|names| !names.is_empty())?;
         let names = quoted(untried).join(" or ");
-        Some(format!("No trial had {names} in it: ranges go by other kernels."))
+        Some(format!("No trial had {names} in it: its ranges are as wide as other kernels'."))
     }
 
     fn break_even_note(&self) -> Option<String> {
@@ -300,7 +299,7 @@ fn against_best(plan: &AssessedPlan) -> String {
     }
 }
 
-/// One line for each reason, and after it the plans that it keeps out.
+/// One line for each reason, with the plans that it rules out.
 fn left_out(what: &str, missing: &[LeftOut]) -> Option<String> {
     let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for LeftOut { plan, reason } in missing {

@@ -3,8 +3,8 @@
 use super::table::table;
 use crate::kernels::{Arguments, Extent, Kernel, Shape};
 
-/// Every kernel with what it takes, reads and writes, and what an element costs
-/// on paper with the default arguments.
+/// For each kernel: its arguments, what it reads and writes, and the operations and bytes of one
+/// element with the default arguments.
 pub fn library() -> String {
     const HEADER: [&str; 6] =
         ["kernel", "reads", "writes", "arguments", "bytes per element", "flop per element"];
@@ -33,7 +33,7 @@ pub fn library() -> String {
 
 /// `x and its neighbours; all of weights: taps`
 fn reads(kernel: Kernel) -> String {
-    // Two extents tell a size that is the extent from one that is its square.
+    // With two values of the extent, a size that is the extent differs from one that is its square.
     const THREE: Arguments = Arguments { a: 0.0, extent: 3 };
     let extent = kernel.extent().map_or("", |extent| extent.name);
     let neighbours = if kernel.halo(&THREE) > 0 { " and its neighbours" } else { "" };

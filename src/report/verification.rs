@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 
 /// Largest median of the absolute relative errors over all plans.
 pub const MEDIAN_ERROR_LIMIT: f64 = 0.03;
-/// Largest 95% quantile of the same.
+/// Largest 95% quantile of the absolute relative errors over all plans.
 pub const P95_ERROR_LIMIT: f64 = 0.10;
-/// How much slower than the best plan measured the chosen one may be, in any scenario.
+/// Largest regret in any scenario: by which share the chosen plan may be slower than the fastest.
 pub const REGRET_LIMIT: f64 = 0.03;
 
 /// Predictions beside runs for some scenarios on one machine.
@@ -35,9 +35,9 @@ pub struct ScoredScenario {
     pub errors: Option<ErrorFigures>,
     pub predicted_winner: Option<String>,
     pub measured_winner: Option<String>,
-    /// How much slower the chosen plan is than the best one measured.
+    /// By which share the chosen plan is slower than the fastest one measured.
     pub regret: Option<f64>,
-    /// Whether GPU or CPU was called right; nothing where only one was tried.
+    /// Whether GPU or CPU was called right; `null` where only one side was tried.
     pub verdict_right: Option<bool>,
 }
 
@@ -49,18 +49,18 @@ pub struct ScoredPlan {
     /// The range that the prediction gave with 90% confidence.
     pub low_ns: Span,
     pub high_ns: Span,
-    /// Median of the measured passes, and their robust relative spread: of one, there is none.
+    /// Median of the measured passes, and their robust relative spread; `null` for a single pass.
     pub measured_ns: Span,
     pub spread: Option<f64>,
-    /// How many passes, and how many besides during which something else used the core of
-    /// the issuing thread.
+    /// How many passes count, and how many do not because something else used the core of the
+    /// issuing thread.
     pub passes: usize,
     pub passes_beside: usize,
     /// Relative error of the prediction, positive where it was too slow.
     pub error: f64,
 }
 
-/// What a set of errors comes to; the first three are of absolute values.
+/// A summary of prediction errors. `median`, `p95` and `worst` are of absolute relative errors.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ErrorFigures {
     pub plans: usize,

@@ -7,7 +7,7 @@ use super::words::{fine_percent, percent, range, signed_percent};
 use crate::stats::median;
 use std::fmt::Write;
 
-/// Titles of the summary, and which of them stand over words.
+/// Titles of the summary's columns, and which columns hold words.
 const SUMMARY: [&str; 10] = [
     "scenario",
     "plans",
@@ -37,7 +37,7 @@ impl Verification {
         text
     }
 
-    /// How many passes do not count; nothing if all do.
+    /// How many passes do not count; empty if all do.
     fn passes_beside(&self) -> String {
         let plans = || self.scenarios.iter().flat_map(|scenario| &scenario.plans);
         let beside: usize = plans().map(|plan| plan.passes_beside).sum();
@@ -52,7 +52,7 @@ impl Verification {
         )
     }
 
-    /// How far off the CPU's own plans are: few among many, and one side of each verdict.
+    /// How far off the CPU's plans are. They are few, but each decides a verdict.
     fn on_cpu(&self, bullet: &str) -> String {
         let plans = self.scenarios.iter().flat_map(|scenario| &scenario.plans);
         let mut errors: Vec<f64> =

@@ -66,12 +66,12 @@ pub(super) fn plural(number: u64, noun: &str) -> String {
     format!("{number} {noun}{ending}")
 }
 
-/// Names as they stand in a sentence.
+/// Names in backquotes.
 pub(super) fn quoted(names: impl IntoIterator<Item: std::fmt::Display>) -> Vec<String> {
     names.into_iter().map(|name| format!("`{name}`")).collect()
 }
 
-/// Rounded so that a file shows what is known, not what a division left over.
+/// Rounded to six decimals, so that files show no noise of divisions.
 pub(super) fn rounded(value: f64) -> f64 {
     (value * 1e6).round() / 1e6
 }

@@ -94,7 +94,7 @@ impl Ranking {
         self.plans.iter().find(|ranked| !ranked.is_cpu())
     }
 
-    /// The plan to choose of those that `is_meant`, each pass by itself.
+    /// The plan to choose for one pass, of those that `is_meant`.
     pub fn choice(&self, is_meant: impl Fn(&Ranked) -> bool) -> Option<&Ranked> {
         let fastest = self.plans.iter().find(|ranked| is_meant(ranked))?;
         let tied = |other: &&Ranked| {
@@ -103,8 +103,8 @@ impl Ranking {
         simplest(self.plans.iter().filter(|ranked| is_meant(ranked)).filter(tied))
     }
 
-    /// The plan to choose, of those that `is_meant`, for a program of so many passes. `None` if
-    /// one's set-up is not known: it might win.
+    /// The plan to choose for a program of so many passes, of those that `is_meant`. `None` if the
+    /// set-up of one of them is not known, for that one might win.
     pub fn choice_over(&self, runs: u64, is_meant: impl Fn(&Ranked) -> bool) -> Option<&Ranked> {
         let fastest = self.fastest_over(runs, &is_meant)?;
         let tied = |other: &&Ranked| {
@@ -138,7 +138,7 @@ fn simplest<'r>(plans: impl Iterator<Item = &'r Ranked>) -> Option<&'r Ranked> {
 }
 
 impl Candidates {
-    /// How many threads the CPU's plan is for, if a profile is of another number.
+    /// The number of threads that the workload allows the CPU, if the profile is of another one.
     pub(super) fn other_threads(&self, profile: &Profile) -> Option<usize> {
         self.cpu_threads.filter(|&threads| threads != profile.machine.cpu_threads)
     }

@@ -51,7 +51,7 @@ pub(super) fn chart<'a>(area: &Area<'a>, margins: Margins, x: Axis, y: Axis) -> 
     Ok(chart)
 }
 
-/// An axis knows its own marks and labels: those of plotters are counted, not placed.
+/// Places marks and labels itself: plotters lets a caller choose their number only.
 impl Ranged for Axis {
     type FormatOption = NoDefaultFormatting;
     type ValueType = f64;
@@ -110,7 +110,7 @@ fn time(nanos: f64) -> String {
 /// Nanoseconds in the unit of the longest time on the axis: `0.5 ms`.
 pub(super) fn time_like(longest: f64, nanos: f64) -> String {
     let units = [(1e9, "s"), (1e6, "ms"), (1e3, "us")];
-    // A power of ten is worth its unit even where a logarithm missed it by a hair.
+    // Rounding may leave a power of ten just below its unit.
     let found = units.into_iter().find(|&(scale, _)| longest >= scale * (1.0 - 1e-9));
     let (scale, unit) = found.unwrap_or((1.0, "ns"));
     format!("{} {unit}", (nanos / scale * 1e3).round() / 1e3)

@@ -17,7 +17,7 @@ use plotters::style::text_anchor::HPos;
 use std::collections::BTreeMap;
 
 const WIDTH: i32 = 1200;
-/// Without the lines above the chart.
+/// Height of the picture without the lines above the chart.
 const HEIGHT: i32 = 650;
 /// Points of a fitted curve for each doubling of the size.
 const STEPS: u32 = 16;
@@ -26,16 +26,16 @@ const STEPS: u32 = 16;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Pinned,
-    /// By where the host's data is.
+    /// Pageable, with the host's data in a cache or in memory.
     Pageable(Warmth),
-    /// Pinned so that the CPU's caches pass it by.
+    /// Write-combined: pinned memory that bypasses the CPU's caches.
     WriteCombined,
-    /// Not copied, but read or written by a kernel.
+    /// Mapped memory that a kernel reads or writes in place.
     Mapped,
 }
 
 impl Kind {
-    /// Kinds that older samples lack are shown only where they were measured.
+    /// Kinds that not every calibration measures are shown only where they were.
     const ALL: [Self; 5] = [
         Self::Pinned,
         Self::Pageable(Warmth::Same),
@@ -44,7 +44,7 @@ impl Kind {
         Self::Mapped,
     ];
 
-    /// The path that is no plain copy, if it is one.
+    /// The transfer path of a kind that is not a plain copy.
     const fn path(self, direction: Direction) -> Option<TransferPath> {
         match (self, direction) {
             (Self::WriteCombined, Direction::HostToDevice) => Some(TransferPath::WriteCombined),
@@ -149,7 +149,7 @@ impl Series<'_> {
             (_, Direction::HostToDevice) => BLUE,
             (_, Direction::DeviceToHost) => GREEN,
         };
-        // Not past its knots: there nothing was measured.
+        // Nothing was measured beyond the knots.
         let ends =
             self.curve.and_then(|curve| extent(curve.knots.iter().map(|knot| knot.0.log2())));
         let (low, high) = ends.map_or((0.0, 0.0), |ends| (ends.0.max(low), ends.1.min(high)));
@@ -211,8 +211,8 @@ fn footprint(measurement: &Measurement) -> Option<Bytes> {
     }
 }
 
-/// The size of the copy that a quantity is of, if it is of the wanted kind.
-/// Copies that go round the largest footprint meet other data each time.
+/// The size of a measured copy, if it is of the wanted kind. Of pageable copies, those with the
+/// largest footprint find their data in memory each time.
 fn size(quantity: &Quantity, wanted: (Kind, Direction), largest: Bytes) -> Option<Bytes> {
     let (kind, direction, bytes) = match *quantity {
         Quantity::Transfer { path, bytes } if wanted.0.path(wanted.1) == Some(path) => {
@@ -232,8 +232,8 @@ fn size(quantity: &Quantity, wanted: (Kind, Direction), largest: Bytes) -> Optio
     ((kind, direction) == wanted && bytes > Bytes::ZERO).then_some(bytes)
 }
 
-/// Nanoseconds of one copy: what the largest count takes more than the
-/// smallest, shared out, is free of what starting and ending cost.
+/// Nanoseconds of one copy: the difference between the largest count and the smallest, divided by
+/// the difference in copies, is free of what it costs to start and to end.
 fn time_of_one(measurements: &[&Measurement]) -> Option<f64> {
     let time = |measurement: &Measurement| {
         let times: Vec<f64> = measurement.times.iter().map(|span| span.nanos_f64()).collect();
@@ -247,7 +247,7 @@ fn time_of_one(measurements: &[&Measurement]) -> Option<f64> {
     }
 }
 
-/// Gigabytes per second; `None` where a time is lost in its own noise.
+/// Gigabytes per second; `None` where noise exceeds the time.
 fn rate(bytes: f64, nanos: f64) -> Option<f64> {
     let rate = bytes / nanos;
     (rate.is_finite() && rate > 0.0).then_some(rate)

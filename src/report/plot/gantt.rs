@@ -18,7 +18,7 @@ use plotters::style::text_anchor::HPos;
 pub struct Gantt<'a> {
     pub scenario: &'a str,
     pub ranking: &'a Ranking,
-    /// The one of them that is drawn.
+    /// The plan of the ranking that is drawn.
     pub drawn: &'a Ranked,
     pub measured: Option<Measured<'a>>,
 }
@@ -98,7 +98,7 @@ struct Panel<'a> {
 }
 
 impl Panel<'_> {
-    /// Copies between devices have a lane where there are any.
+    /// The lanes to draw. That of copies between devices is left out if there are none.
     fn lanes(&self) -> Vec<Lane> {
         let is_drawn =
             |lane: &Lane| *lane != Lane::PeerCopy || self.timeline.lane(*lane).next().is_some();
@@ -163,7 +163,7 @@ impl Panel<'_> {
             }
             let end = end.max(start + pixel);
             reached[row] = end;
-            // Hairlines are lost in a lighter shade.
+            // A bar a pixel wide would not be seen in a lighter shade.
             let is_thin = end - start < 3.0 * pixel;
             let shade = match index % 2 {
                 _ if is_waiting(plan, activity) => 0.2,
@@ -187,8 +187,7 @@ fn colour(lane: Lane) -> RGBColor {
     }
 }
 
-/// For each activity the first row that is free at its start; the last one
-/// takes what finds none.
+/// For each activity, the first row that is free at its start, or else the last row.
 fn rows(activities: &[&Activity]) -> Vec<usize> {
     let mut free = [Instant::START; ROWS];
     let mut place = |activity: &&Activity| {

@@ -108,7 +108,7 @@ fn legend(chart: &mut Chart<'_>, position: SeriesLabelPosition) -> Drawn {
         .draw()
 }
 
-/// What stands for a measurement.
+/// The shape that marks a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Marker {
     Dot,

@@ -12,7 +12,7 @@ use plotters::prelude::*;
 
 /// One colour for each scenario, in the order in which they are given.
 const COLOURS: [RGBColor; 7] = [BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY, INK];
-/// The lines on both sides of a right prediction.
+/// Relative errors at which guide lines are drawn on both sides of a right prediction.
 const BAND: f64 = 0.10;
 const SIZE: (i32, i32) = (1000, 1120);
 /// Height of the lower part.
@@ -49,7 +49,7 @@ fn cells(scores: &[Score]) -> impl Iterator<Item = &Cell> {
     scores.iter().flat_map(|score| &score.cells)
 }
 
-/// A time's place on the axes.
+/// A time's coordinate on the logarithmic axes.
 fn log(nanos: f64) -> f64 {
     nanos.max(1.0).log10()
 }
