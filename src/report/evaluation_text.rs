@@ -179,8 +179,8 @@ impl Assessment {
         let registered = (*register_ns)?;
         let instead = match (allocate_ns, copy_ns) {
             (Some(allocate), Some(copy)) => format!(
-                "Allocating pinned memory instead takes {allocate}, and {copy} each time that it is \
-                 filled or emptied."
+                "Allocating pinned memory instead takes {allocate}, and {copy} each time that it \
+                 is filled or emptied."
             ),
             (Some(allocate), None) => format!(
                 "Allocating pinned memory instead takes {allocate}, and filling it a copy that the \
@@ -194,8 +194,8 @@ impl Assessment {
     /// What is missing from what a process pays.
     fn first_use_note(&self) -> Option<String> {
         let unknown = self.plans.iter().any(|plan| plan.first_use_ns.is_none());
-        let said = "Programs are without what a process pays to use the GPU or memory for the first \
-                    time: the profile does not know all of it.";
+        let said = "Programs are without what a process pays to use the GPU or memory for the \
+                    first time: the profile does not know all of it.";
         unknown.then(|| said.to_owned())
     }
 }
@@ -213,16 +213,16 @@ impl Threshold {
         let bounded: Option<Vec<String>> = gpu_wins.iter().map(sizes).collect();
         let mut said = vec![match bounded.as_deref() {
             None => format!(
-                "The best of the plans tried on the GPU beats the CPU at every size of `{buffer}` \
-                 from {from} to {to} elements."
+                "The best of the plans tried on the GPU beats the CPU in a pass at every size of \
+                 `{buffer}` from {from} to {to} elements."
             ),
             Some([]) => format!(
-                "None of the plans tried on the GPU beats the CPU at any size of `{buffer}` from \
-                 {from} to {to} elements."
+                "None of the plans tried on the GPU beats the CPU in a pass at any size of \
+                 `{buffer}` from {from} to {to} elements."
             ),
             Some(sizes) => format!(
-                "Of the plans tried, one on the GPU wins where `{buffer}` has {} elements; here it \
-                 has {}.",
+                "Of the plans tried, one on the GPU wins a pass where `{buffer}` has {} elements; \
+                 here it has {}.",
                 sizes.join(", or "),
                 count(*elements)
             ),

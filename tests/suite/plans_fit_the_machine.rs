@@ -239,7 +239,7 @@ fn a_side_none_of_whose_plans_fit_is_told_what_it_lacks() {
         let scenarios = vec![assessment];
         let evaluation =
             Evaluation { profile, seed: 1, draws: 2, trials: 0, context_ns: None, scenarios };
-        evaluation.text(Rows::All).contains("beats the CPU at any size")
+        evaluation.text(Rows::All).contains("beats the CPU in a pass at any size")
     };
     assert!(says_who_wins(found) && !says_who_wins(both));
 }

@@ -6,6 +6,7 @@ mod host_thread;
 mod names;
 mod pinning;
 mod ties;
+mod what_was_tried;
 
 use super::workloads::read;
 use hallway::profile::Profile;

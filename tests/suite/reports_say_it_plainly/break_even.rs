@@ -25,8 +25,8 @@ fn break_even_is_said_in_elements() {
     let text = evaluation(&scaling(), &ranking).text(Rows::All);
     assert!(
         text.contains(
-            "Of the plans tried, one on the GPU wins where `x` has about 1.3 M and more elements; \
-             here it has 100 k."
+            "Of the plans tried, one on the GPU wins a pass where `x` has about 1.3 M and more \
+             elements; here it has 100 k."
         ),
         "{text}"
     );
@@ -39,13 +39,13 @@ fn break_even_is_said_in_elements() {
     for (found, words) in [
         (
             wins(vec![Sizes { from: None, until: None }]),
-            "best of the plans tried on the GPU beats the CPU at every size of `x` from 256 to \
-             268 M elements.",
+            "best of the plans tried on the GPU beats the CPU in a pass at every size of `x` from \
+             256 to 268 M elements.",
         ),
         (
             wins(vec![]),
-            "None of the plans tried on the GPU beats the CPU at any size of `x` from 256 to 268 M \
-             elements.",
+            "None of the plans tried on the GPU beats the CPU in a pass at any size of `x` from 256 \
+             to 268 M elements.",
         ),
         (
             wins([vec![until], from(20_000).gpu_wins].concat()),
