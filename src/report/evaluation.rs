@@ -163,7 +163,7 @@ impl Shares {
 /// At which sizes the GPU wins a pass, with the plans that were tried.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Threshold {
-    /// Empty: none of the plans tried on the GPU beats the CPU in a pass at any size that was tried.
+    /// Empty if none of the plans tried on the GPU beats the CPU at any size that was tried.
     pub gpu_wins: Vec<Sizes>,
     /// The smallest and the largest size tried.
     pub tried: [u64; 2],

@@ -44,8 +44,8 @@ fn break_even_is_said_in_elements() {
         ),
         (
             wins(vec![]),
-            "None of the plans tried on the GPU beats the CPU in a pass at any size of `x` from 256 \
-             to 268 M elements.",
+            "None of the plans tried on the GPU beats the CPU in a pass at any size of `x` from \
+             256 to 268 M elements.",
         ),
         (
             wins([vec![until], from(20_000).gpu_wins].concat()),
