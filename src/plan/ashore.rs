@@ -4,7 +4,7 @@
 use super::builder::{Builder, Residence};
 use super::chunk::{Item, reduced};
 use super::partials::Partials;
-use super::program::{AllocationId, Call, Place, Step};
+use super::program::{AllocationId, Call, Place, Step, StreamId};
 use crate::kernels::{Arguments, Kernel};
 use crate::scenario::{BufferId, Home, HostMemory};
 
@@ -50,13 +50,21 @@ impl Ashore {
         Partials::target(&self.partials, item, id).or(landing)
     }
 
-    /// Does on the CPU what is left to do once all streams are done.
-    pub fn bring_home(&self, builder: &mut Builder<'_>, items: &[Item]) {
+    /// Copies home what one item has left, while other streams bring more: waits for the stream
+    /// that brought it. Nothing to do if results come home by themselves.
+    pub fn bring_home_early(&self, builder: &mut Builder<'_>, stream: StreamId, item: &Item) {
+        if !self.landings.is_empty() {
+            builder.issue(Call::Synchronize { stream });
+            self.landings.iter().for_each(|landing| landing.bring_home(builder, item));
+        }
+    }
+
+    /// Does on the CPU what is left to do once all streams are done: `left` are the items whose
+    /// results have not come home.
+    pub fn bring_home(&self, builder: &mut Builder<'_>, items: &[Item], left: &[Item]) {
         Partials::combine(&self.partials, builder, items);
-        for landing in &self.landings {
-            for item in items.iter().filter(|item| item.piece == 0) {
-                landing.bring_home(builder, item);
-            }
+        for item in left {
+            self.landings.iter().for_each(|landing| landing.bring_home(builder, item));
         }
     }
 }
@@ -67,15 +75,15 @@ impl Landing {
         Residence { allocation: self.memory, first: 0, offset }
     }
 
-    /// Copies a batch by all threads of the CPU.
+    /// Copies an item's results home by all threads of the CPU.
     fn bring_home(&self, builder: &mut Builder<'_>, item: &Item) {
-        let all = 0..builder.workload.buffer(self.id).elements;
+        let range = &item.owns[self.id.0];
         let home = builder.home(item, self.id).expect("it goes back to the host");
         let step = Step {
             kernel: Kernel::Scale,
             arguments: Arguments { a: 1.0, ..Arguments::default() },
-            inputs: vec![self.residence(builder, item).slice(&all)],
-            output: home.slice(&all),
+            inputs: vec![self.residence(builder, item).slice(range)],
+            output: home.slice(range),
             workspace: None,
             lead: 0,
         };

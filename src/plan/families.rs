@@ -227,7 +227,10 @@ fn by_chunk(
         .collect();
     match issue {
         Issue::DepthFirst => {
-            for &(item, stream, slot) in &work {
+            for (index, &(item, stream, slot)) in work.iter().enumerate() {
+                if let Some(before) = index.checked_sub(streams.len()) {
+                    ashore.bring_home_early(&mut builder, stream, &items[before]);
+                }
                 shared.bring(&mut builder, stream, item);
                 copy_in(&mut builder, stream, slot, item);
                 builder.launch_all(stream, slot, item);
@@ -247,10 +250,14 @@ fn by_chunk(
             }
         }
     }
+    let left = match issue {
+        Issue::DepthFirst => &items[items.len() - streams.len()..],
+        Issue::BreadthFirst => &items[..],
+    };
     for stream in streams {
         builder.issue(Call::Synchronize { stream });
     }
-    ashore.bring_home(&mut builder, &items);
+    ashore.bring_home(&mut builder, &items, left);
     Ok(builder.finish())
 }
 
@@ -318,6 +325,6 @@ fn by_engine(
         let last = if goes.is_empty() { compute } else { outward };
         builder.issue(Call::Synchronize { stream: last });
     }
-    ashore.bring_home(&mut builder, &items);
+    ashore.bring_home(&mut builder, &items, &items);
     Ok(builder.finish())
 }

@@ -18,7 +18,9 @@ fn results_come_into_fresh_memory_through_pinned_memory() {
     assert!(!winner.is_cpu(), "{}", winner.plan.name());
     assert!(winner.plan.name().ends_with(", pinned"), "{}", winner.plan.name());
     let copies = winner.plan.body.iter().filter(|call| matches!(call, Call::Compute { .. }));
-    assert_eq!(copies.count(), 1, "all threads copy what has landed");
+    assert!(copies.count() > 1, "all threads copy what has landed, while more of it comes");
+    let cpu = ranking.fastest_on_cpu().expect("one");
+    assert!(winner.makespan() < cpu.makespan());
     let pins = |call: &Call| matches!(call, Call::Pin(_));
     for one in ranking.plans.iter().filter(|one| !one.is_cpu()) {
         assert!(!one.plan.setup.iter().any(pins), "{}", one.plan.name());
