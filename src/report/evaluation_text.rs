@@ -146,7 +146,7 @@ impl Assessment {
 
     fn break_even_note(&self) -> Option<String> {
         let found = self.break_even.as_ref().filter(|_| self.no_room.len() < 2)?;
-        Some(found.sentence(self.verdict.answer == Answer::Tie))
+        Some(found.sentence(self.verdict.pass_answer == Answer::Tie))
     }
 
     /// Said only where set-up changes which plan to choose.

@@ -46,7 +46,8 @@ fn task(kernel: &str, [x, y]: [&str; 2], elements: u64, more: &str) -> Workload 
     };
     read(&format!(
         "schema_version = 1\nname = \"w\"\nquestion = \"?\"\n{}{}\
-         [[task]]\nname = \"t\"\nkernel = \"{kernel}\"\nreads = [\"x\"]\nwrites = [\"y\"]\n{more}\n",
+         [[task]]\nname = \"t\"\nkernel = \"{kernel}\"\nreads = [\"x\"]\nwrites = [\"y\"]\n\
+         {more}\n",
         buffer("x", x),
         buffer("y", y),
     ))
