@@ -195,7 +195,7 @@ fn too_little_known(ranking: &Ranking) -> Option<String> {
     }
 }
 
-/// Where the GPU wins for memory that is pinned first, and would not with what the scenario has.
+/// Says who wins without pinning, where the GPU wins only by pinning memory first.
 fn without_pinning(ranking: &Ranking) -> Option<String> {
     let memory = |ranked: &Ranked| ranked.plan.strategy.memory;
     ranking.best_on_gpu().filter(|gpu| memory(gpu) == HostMemory::Pinned)?;
