@@ -88,7 +88,11 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
         write_whole(path, &trace(&found.profile.machine, &traces))?;
     }
     deliver(&text, arguments.output.as_deref())?;
-    Ok(Outcome::Done)
+    let unanswered: Vec<&str> = evaluation.unanswered().collect();
+    for name in &unanswered {
+        eprintln!("{name}: no plan can be predicted; the notes under its name tell why");
+    }
+    Ok(if unanswered.is_empty() { Outcome::Done } else { Outcome::NoAnswer })
 }
 
 /// How often each plan is simulated to find the break-even, about: at every size, and between two.

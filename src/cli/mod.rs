@@ -1,6 +1,6 @@
 //! The command line: arguments, files, progress; one file per command.
 //!
-//! Exit codes: 0 done; 1 the answer is "no" (a check did not hold); 2 bad
+//! Exit codes: 0 done; 1 a check did not hold, or a scenario has no answer; 2 bad
 //! input or arguments; 3 no GPU where one is needed; 4 the GPU or the machine
 //! failed; 130 interrupted.
 //!
@@ -39,8 +39,8 @@ New here?
   hallway init my.toml      write a scenario to start from
   hallway evaluate my.toml  does the GPU pay, and which plan wins?
 
-Exit codes: 0 done; 1 a check did not hold; 2 bad input or arguments; 3 no GPU where one is
-needed; 4 the GPU or the machine failed; 130 interrupted.";
+Exit codes: 0 done; 1 a check did not hold or a scenario has no answer; 2 bad input or arguments;
+3 no GPU where one is needed; 4 the GPU or the machine failed; 130 interrupted.";
 
 /// Predicts whether a GPU pays for a workload, and which plan of copies and
 /// kernels wins, from measurements of a real machine.
@@ -124,13 +124,15 @@ enum Outcome {
     BadInput,
     /// The answer is that there is no GPU.
     NoGpu,
+    /// Of a scenario, no plan could be predicted.
+    NoAnswer,
 }
 
 impl Outcome {
     const fn code(self) -> u8 {
         match self {
             Self::Done => 0,
-            Self::CheckFailed => 1,
+            Self::CheckFailed | Self::NoAnswer => 1,
             Self::BadInput => 2,
             Self::NoGpu => 3,
         }

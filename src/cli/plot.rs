@@ -79,6 +79,8 @@ pub(super) fn run(arguments: &PlotArguments) -> Result<Outcome, Failure> {
         pictures.insert(BANDWIDTH.to_owned(), bandwidth(&found.profile, samples));
     }
     drop(progress);
+    let is_drawn = |subject: &Subject| pictures.contains_key(&timeline_of(&subject.workload));
+    let is_complete = subjects.iter().all(is_drawn);
     let mut written = String::new();
     for (name, picture) in &pictures {
         let path = arguments.output.join(name);
@@ -86,7 +88,7 @@ pub(super) fn run(arguments: &PlotArguments) -> Result<Outcome, Failure> {
         let _ = writeln!(written, "{}", path.display());
     }
     deliver(&written, None)?;
-    Ok(Outcome::Done)
+    Ok(if is_complete { Outcome::Done } else { Outcome::NoAnswer })
 }
 
 fn subjects(

@@ -15,7 +15,7 @@ use crate::plan::{Family, Plan, Whose, check_fits};
 use crate::report::{Origin, Verification, trace};
 use crate::runs::RunSet;
 use crate::scenario::Workload;
-use crate::search::{Candidates, Ranking, candidates_over};
+use crate::search::{Candidates, Ranked, Ranking, candidates_over};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -218,7 +218,7 @@ fn follow(
     let runs = on_gpu.filter_map(|plan| set.run_of(&plan.identity()));
     let fastest = runs.min_by_key(|run| run.makespan()).map(|run| run.plan.clone());
     for plan in plans {
-        let name = plan.strategy.to_string();
+        let name = plan.name();
         if plan.needs_device() && (timed.contains(&name) || Some(name) == fastest) {
             set.traces.push(executor.trace(plan).map_err(Failure::machine)?);
         }
@@ -226,11 +226,17 @@ fn follow(
     Ok(())
 }
 
-/// Pairs each prediction with the runs of its plan.
+/// Sets predictions beside the runs of the same plans. Who was not run cannot be chosen.
 pub(super) fn score(workload: &Workload, ranking: &Ranking, runs: &RunSet) -> Score {
-    let mut cells = Vec::new();
+    let run_of = |ranked: &Ranked| runs.run_of(&ranked.plan.identity());
+    let is_run = |ranked: &Ranked| run_of(ranked).is_some();
+    let winner = ranking.choice(is_run);
+    let (mut cells, mut chosen) = (Vec::new(), None);
     for ranked in &ranking.plans {
-        let Some(run) = runs.run_of(&ranked.plan.identity()) else { continue };
+        let Some(run) = run_of(ranked) else { continue };
+        if winner.is_some_and(|winner| std::ptr::eq(winner, ranked)) {
+            chosen = Some(cells.len());
+        }
         let (low, high) = ranked.forecast.interval();
         cells.push(Cell {
             plan: run.plan.clone(),
@@ -244,5 +250,5 @@ pub(super) fn score(workload: &Workload, ranking: &Ranking, runs: &RunSet) -> Sc
             beside: run.beside_ns.len(),
         });
     }
-    Score { scenario: workload.name.clone(), cells }
+    Score { scenario: workload.name.clone(), cells, chosen }
 }

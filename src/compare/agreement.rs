@@ -1,24 +1,23 @@
-//! Two profiles, parameter by parameter: do they say the same of the machine?
+//! Compares two profiles, parameter by parameter.
 
 use crate::profile::{Intervals, Parameter, Profile};
 use std::collections::BTreeSet;
 
-/// A parameter, or a point of one that is a curve, that two profiles have with an
-/// interval.
+/// A parameter, or a point of a curve, that two profiles both have with an interval.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pair {
     pub name: String,
-    /// Of the file.
+    /// The section of the profile's file.
     pub section: String,
-    /// The size, of a curve.
+    /// The size that the point of a curve belongs to.
     pub size: Option<f64>,
     pub values: [f64; 2],
-    /// Of the intervals around them.
+    /// Half the width of the 95% interval around each value.
     pub half_widths: [f64; 2],
 }
 
 impl Pair {
-    /// How far the two lie apart: 1 is the half width of the narrower interval.
+    /// How far apart the values are, in half widths of the narrower interval.
     pub fn distance(&self) -> f64 {
         let [one, other] = self.values;
         let [width, other_width] = self.half_widths;
@@ -30,8 +29,8 @@ impl Pair {
         self.distance() <= 1.0
     }
 
-    /// What it has in common with the other places of a section where the same estimate stands, as
-    /// sure as there: fits write one that many models share into each of them.
+    /// A key that is equal for all places of a section that hold the same estimate: a fit writes an
+    /// estimate that several models share into each of them.
     fn estimate(&self) -> (String, [u64; 4]) {
         let [[one, other], widths] = [self.values, self.half_widths];
         (self.section.clone(), [one, other, widths[0], widths[1]].map(f64::to_bits))
@@ -46,9 +45,9 @@ impl Pair {
 /// What two profiles have in common.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Agreement {
-    /// Those furthest apart first.
+    /// Sorted by distance, the largest first.
     pub pairs: Vec<Pair>,
-    /// Names of parameters that only one of them has, or without an interval.
+    /// Names of parameters that only one profile has, or has without an interval.
     pub unpaired: Vec<String>,
 }
 
@@ -75,15 +74,15 @@ impl Agreement {
         Self { pairs, unpaired }
     }
 
-    /// The share of pairs that are the same; `None` of none.
+    /// The share of pairs that are the same; `None` if there are no pairs.
     pub fn share(&self) -> Option<f64> {
         let same = self.pairs.iter().filter(|pair| pair.is_same()).count();
         (!self.pairs.is_empty()).then(|| same as f64 / self.pairs.len() as f64)
     }
 }
 
-/// The points of the first that the second reaches: where a curve bends goes by the
-/// data, so that the two need not bend at the same sizes. `None` without intervals.
+/// The points of the first parameter that lie within the second one's sizes: two fits of a curve
+/// need not bend at the same sizes. `None` without intervals.
 fn paired(both: [&Parameter; 2], intervals: [&Intervals; 2]) -> Option<Vec<Pair>> {
     let [one, other] = both;
     let (width, other_width) = (intervals[0].around(one)?, intervals[1].around(other)?);
@@ -96,7 +95,7 @@ fn paired(both: [&Parameter; 2], intervals: [&Intervals; 2]) -> Option<Vec<Pair>
             half_widths: [width.at(size)?, other_width.at(size)?],
         })
     };
-    // What is nothing, or one, by definition says nothing.
+    // A value that is 0 or 1 by definition says nothing about a machine.
     let is_known = |pair: &Pair| pair.values[0] != pair.values[1] || pair.half_widths != [0.0; 2];
     Some(one.points.iter().filter_map(pair).filter(is_known).collect())
 }

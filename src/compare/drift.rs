@@ -1,17 +1,17 @@
-//! The same quantity in two sittings: has the machine changed?
+//! Has the machine changed? Compares one quantity's times of two sittings.
 
 use crate::stats::{median, median_interval, relative_spread};
 
-/// Whether a quantity is what it was.
+/// Whether a quantity has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
     Same,
     Changed,
-    /// The samples leave it open.
+    /// The samples do not settle it.
     Unsure,
 }
 
-/// A quantity's times of one repetition, before and now, and what they say.
+/// A quantity's median times, before and now, and whether they differ.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Drift {
     /// Medians in nanoseconds.
@@ -22,11 +22,11 @@ pub struct Drift {
     pub answer: Answer,
 }
 
-/// A change of less than this share is none to a prediction.
+/// A change of less than this share does not matter to a prediction.
 const MARGIN: f64 = 0.05;
-/// Where a machine scatters more, so many times its relative scatter before.
+/// On a machine that scatters more, the margin is so many times its earlier relative scatter.
 const SCATTERS: f64 = 2.0;
-/// Of the interval of either median.
+/// Confidence of the interval around each median.
 const CONFIDENCE: f64 = 0.99;
 
 impl Drift {

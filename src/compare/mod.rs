@@ -27,7 +27,8 @@ pub struct Cell {
     pub measured: Span,
     /// Robust relative spread of the measured passes, if there are several.
     pub spread: Option<f64>,
-    /// How many passes that is of, and how many were set apart.
+    /// How many passes the median is of, and how many were set apart because something else used
+    /// the core.
     pub passes: usize,
     pub beside: usize,
 }
@@ -48,13 +49,16 @@ impl Cell {
 pub struct Score {
     pub scenario: String,
     pub cells: Vec<Cell>,
+    /// Which of the cells has the plan that the prediction says to choose: not always the one with
+    /// the shortest prediction, for others may tie with it and be simpler.
+    pub chosen: Option<usize>,
 }
 
-/// What a set of errors comes to.
+/// A summary of prediction errors.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Errors {
     pub plans: usize,
-    /// Of the absolute relative errors.
+    /// Median of the absolute relative errors.
     pub median: f64,
     pub p95: f64,
     pub worst: f64,
@@ -63,7 +67,7 @@ pub struct Errors {
 }
 
 impl Errors {
-    /// `None` of no cells at all.
+    /// `None` if there are no cells.
     pub fn of<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Option<Self> {
         let cells: Vec<&Cell> = cells.into_iter().collect();
         let errors: Vec<f64> = cells.iter().map(|cell| cell.error().abs()).collect();
@@ -83,9 +87,9 @@ impl Score {
         Errors::of(&self.cells)
     }
 
-    /// The plan that the prediction calls the fastest.
+    /// The plan that the prediction says to choose.
     pub fn predicted_winner(&self) -> Option<&Cell> {
-        self.cells.iter().min_by_key(|cell| cell.predicted)
+        self.cells.get(self.chosen?)
     }
 
     /// The plan that was measured the fastest.
@@ -93,7 +97,7 @@ impl Score {
         self.cells.iter().min_by_key(|cell| cell.measured)
     }
 
-    /// How much slower the chosen plan is than the best one measured, relatively.
+    /// By which share the chosen plan is slower than the fastest one measured.
     pub fn regret(&self) -> Option<f64> {
         let chosen = self.predicted_winner()?.measured.nanos_f64();
         Some(chosen / self.measured_winner()?.measured.nanos_f64() - 1.0)

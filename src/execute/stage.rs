@@ -165,7 +165,7 @@ impl<'a> Stage<'a> {
             passes.append(&mut beside);
         }
         Ok(Run {
-            plan: self.plan.strategy.to_string(),
+            plan: self.plan.name(),
             identity: self.plan.identity(),
             setups_ns: vec![self.setup],
             passes_ns: passes,
@@ -295,7 +295,7 @@ fn check_room(device: Option<&Device>, plan: &Plan) -> Result<(), ExecuteError> 
     let host = available_memory();
     let there_is = Capacities { device, pinned: host, host };
     check_fits(plan, there_is, Whose::Now).map_err(|source| {
-        let plan = plan.strategy.to_string();
+        let plan = plan.name();
         ExecuteError::DoesNotFit { plan, source }
     })
 }

@@ -15,9 +15,9 @@ use std::ops::Range;
 #[derive(Clone, Copy)]
 pub(super) struct Residence {
     pub allocation: AllocationId,
-    /// The element of the batch that sits at `offset`.
+    /// Which element of the batch lies at `offset`.
     pub first: u64,
-    /// Elements in front of it in the allocation.
+    /// How many elements of the allocation lie in front of element `first`.
     pub offset: u64,
 }
 
@@ -45,12 +45,12 @@ pub(super) struct Slot {
 pub(super) struct Builder<'w> {
     pub workload: &'w Workload,
     pub plan: Plan,
-    /// For each buffer that has a home outside the plan: where that is.
+    /// For each buffer, the allocation of its home; `None` for scratch.
     homes: Vec<Option<AllocationId>>,
-    /// For each buffer that all chunks of a batch read whole: where they find it on
-    /// each device. Nowhere: it is no such buffer.
+    /// For each buffer, its copy on each device if all chunks of a batch read it whole; empty
+    /// for any other buffer.
     pub(super) shared: Vec<Vec<AllocationId>>,
-    /// Whose context is current where the next call is issued.
+    /// The device whose context is current when the next call is issued.
     current: DeviceId,
 }
 
@@ -74,12 +74,14 @@ impl<'w> Builder<'w> {
         builder
     }
 
-    /// Makes the buffer's home known and, where the plan wants it pinned, pins it: not where all
-    /// work is on the CPU, and nothing is copied from there.
+    /// Makes the buffer's home known and, where the plan wants it pinned, pins it.
     fn add_home(&mut self, id: BufferId) -> Option<AllocationId> {
         let buffer = self.workload.buffer(id);
         let wanted = match self.plan.strategy.family {
+            // Nothing is copied from there.
             Family::Cpu => HostMemory::Pageable,
+            // New pages in every pass would have to be pinned in every pass.
+            _ if buffer.fresh => HostMemory::Pageable,
             _ => self.plan.strategy.memory,
         };
         let (place, pin) = match buffer.home {
@@ -105,7 +107,7 @@ impl<'w> Builder<'w> {
         AllocationId(self.plan.allocations.len() - 1)
     }
 
-    /// Memory of the plan's own, taken in the set-up.
+    /// Adds memory for the plan's own use, allocated in the set-up.
     pub fn allocate(&mut self, name: String, place: Place, elements: u64) -> AllocationId {
         let bytes = Bytes::of_f32(elements);
         let id = self.add(Allocation { name, place, bytes, holds: None });
@@ -122,7 +124,8 @@ impl<'w> Builder<'w> {
         StreamId(self.plan.streams.len() - 1)
     }
 
-    /// Adds a call to the body, and before it what makes the right context current.
+    /// Adds a call to the body. If the call is about another device than the one before, a call
+    /// that makes that device's context current comes first.
     pub fn issue(&mut self, call: Call) {
         if let Some(stream) = call.stream() {
             self.make_current(self.plan.device_of(stream));
@@ -136,7 +139,7 @@ impl<'w> Builder<'w> {
         }
     }
 
-    /// The plan, once all calls are issued.
+    /// Returns the plan after all calls are issued.
     pub fn finish(mut self) -> Plan {
         self.make_current(DeviceId::FIRST);
         self.plan
@@ -150,9 +153,9 @@ impl<'w> Builder<'w> {
         event
     }
 
-    /// Memory in `place` for those buffers of any item that are `wanted` there and that there is
-    /// [`room`] for; those that are at home there need none. Good for copies: kernels may need
-    /// more, see [`Self::slot`].
+    /// Allocates memory in `place` for every `wanted` buffer that is not at home there, large
+    /// enough for any item (see [`room`]). That is enough for copies; kernels may need more, see
+    /// [`Self::slot`].
     pub fn storage(
         &mut self,
         room: &[u64],
@@ -169,7 +172,7 @@ impl<'w> Builder<'w> {
         Slot { place, buffers, spares: none.clone(), workspaces: none }
     }
 
-    /// Storage with what kernels need besides their buffers.
+    /// Allocates what [`Self::storage`] does, and the spare buffers and workspaces of kernels.
     pub fn slot(&mut self, room: &[u64], place: Place) -> Slot {
         let mut slot = self.storage(room, place, |_| true);
         for (index, task) in self.workload.tasks.iter().enumerate() {
@@ -204,20 +207,21 @@ impl<'w> Builder<'w> {
         }
     }
 
-    /// Where a buffer of an item is outside the slots.
+    /// Where an item's part of a buffer is at home.
     pub fn home(&self, item: &Item, id: BufferId) -> Option<Residence> {
         let offset = item.batch * self.workload.buffer(id).elements;
         self.homes[id.0].map(|allocation| Residence { allocation, first: 0, offset })
     }
 
-    /// Where the chunks of an item's batch find a buffer that they all read whole.
+    /// Where a device has its copy of a buffer that all chunks of the item's batch read whole.
     pub fn shared(&self, device: DeviceId, item: &Item, id: BufferId) -> Option<Residence> {
         let offset = item.batch * self.workload.buffer(id).elements;
         let allocation = *self.shared[id.0].get(device.0)?;
         Some(Residence { allocation, first: 0, offset })
     }
 
-    /// Where a buffer of an item is worked on.
+    /// Where kernels find an item's part of a buffer: in the slot, in a copy that all chunks
+    /// share, or at home.
     pub fn residence(&self, slot: &Slot, item: &Item, id: BufferId) -> Residence {
         match slot.buffers[id.0] {
             Some(allocation) => Residence { allocation, first: item.room[id.0].start, offset: 0 },
@@ -292,7 +296,7 @@ impl<'w> Builder<'w> {
         }
     }
 
-    /// Buffers of the host that the device has to be given, chunk by chunk.
+    /// Buffers in host memory that are copied to the device chunk by chunk.
     pub fn copied_in(&self) -> Vec<BufferId> {
         let chunked = |id: &BufferId| self.shared[id.0].is_empty();
         self.inputs_on_host().filter(chunked).collect()
@@ -304,14 +308,14 @@ impl<'w> Builder<'w> {
         all.filter(on_host).filter(|&id| self.workload.is_input(id))
     }
 
-    /// Buffers of the host that the device has to give back.
+    /// Buffers in host memory that are copied back from the device.
     pub fn copied_out(&self) -> Vec<BufferId> {
         let on_host = |&id: &BufferId| matches!(self.workload.buffer(id).home, Home::Host(_));
         let all = (0..self.workload.buffers.len()).map(BufferId);
         all.filter(on_host).filter(|&id| self.workload.is_output(id)).collect()
     }
 
-    /// Copies between two residences of the same elements.
+    /// Issues a copy of a range of elements between two places that hold them.
     pub fn copy(
         &mut self,
         stream: StreamId,
@@ -332,7 +336,7 @@ impl<'w> Builder<'w> {
     }
 }
 
-/// The most elements of each buffer that any item must have room for.
+/// For each buffer, the most elements that any of the items needs at once.
 pub(super) fn room(items: &[Item]) -> Vec<u64> {
     let mut room = vec![0; items.first().map_or(0, |item| item.room.len())];
     for item in items {

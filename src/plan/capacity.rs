@@ -4,10 +4,10 @@ use super::program::{Place, Plan};
 use crate::scenario::{HostMemory, Limits};
 use crate::units::Bytes;
 
-/// The most that plans may take of each memory; `None` is not known, or no limit.
+/// How much memory of each kind a plan may take. `None` means no limit, or not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Capacities {
-    /// Of each device that the plan uses.
+    /// On each device that the plan uses.
     pub device: Option<Bytes>,
     pub pinned: Option<Bytes>,
     /// Host memory, pinned or not.
@@ -20,14 +20,14 @@ impl From<&Limits> for Capacities {
     }
 }
 
-/// Whose capacities they are.
+/// Where the figures of some [`Capacities`] come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whose {
     /// `[limits]` of a scenario.
     Scenario,
     /// The machine of a profile.
     Machine,
-    /// What is left at the moment on the machine that the plan is to run on.
+    /// What is free right now on the machine that will run the plan.
     Now,
 }
 
@@ -53,7 +53,8 @@ impl DoesNotFit {
         }
     }
 
-    /// Not which other plan to take: whoever asked has tried those that the scenario allows.
+    /// What the user can do about it. Another plan is no advice: all that the scenario allows
+    /// are tried.
     fn fix(&self) -> String {
         let limit = match self.whose {
             Whose::Scenario => format!("raise `{}_memory` in [limits], or ", self.memory),

@@ -12,10 +12,10 @@ pub(super) struct Item {
     pub piece: u64,
     /// For each buffer, the elements that must be present for this item.
     pub needs: Vec<Range<u64>>,
-    /// For each buffer, the elements that this item is answerable for.
+    /// For each buffer, the elements that this item and no other one computes or copies back.
     pub owns: Vec<Range<u64>>,
-    /// For each buffer, the elements that memory must hold on the way there:
-    /// early iterations of a stencil are wider than its last.
+    /// For each buffer, the elements that memory must hold while the item is computed: early
+    /// iterations of a stencil are wider than its last one.
     pub room: Vec<Range<u64>>,
 }
 
@@ -86,7 +86,7 @@ pub(super) fn reduced(workload: &Workload, id: BufferId) -> bool {
     writer.is_some_and(|task| task.kernel.shape() == Shape::Reduction)
 }
 
-/// Whether every chunk has a range of its own of a buffer.
+/// Whether each chunk works on its own range of the buffer.
 fn is_cut(workload: &Workload, id: BufferId) -> bool {
     !reduced(workload, id) && !workload.is_read_whole(id)
 }
@@ -122,7 +122,8 @@ fn own_ranges(
         .collect()
 }
 
-/// Walks the tasks backwards, widening what each reads by its halo.
+/// Finds what an item needs: goes through the tasks backwards and widens what each one reads
+/// by its halo.
 fn needed_ranges(workload: &Workload, owns: &[Range<u64>]) -> Vec<Range<u64>> {
     let mut needs = owns.to_vec();
     for task in workload.tasks.iter().rev() {
@@ -153,15 +154,15 @@ fn room_ranges(workload: &Workload, needs: &[Range<u64>]) -> Vec<Range<u64>> {
     room
 }
 
-/// The range with `by` more elements on each side, as far as the buffer goes.
+/// Widens a range by `by` elements on each side, within a buffer of `length`.
 pub(super) fn widened(range: &Range<u64>, by: u64, length: u64) -> Range<u64> {
     range.start.saturating_sub(by)..(range.end + by).min(length)
 }
 
-/// A buffer that is updated in place cannot also be a neighbour's halo: the
-/// neighbour would read it before or after the update, as luck has it. Nor can
-/// chunks overlap in one that stays on the device, which all of them share:
-/// early iterations of one would write over the results of another.
+/// Refuses chunks that would race. A buffer that is updated in place cannot be a neighbouring
+/// chunk's halo: the neighbour might read it before the update or after it. Nor may chunks overlap
+/// in a buffer that stays on the device, which they all share: early iterations of one would
+/// overwrite the results of another.
 fn refuse_shared_updates(workload: &Workload, items: &[Item]) -> Result<(), String> {
     for (id, buffer) in workload.buffers.iter().enumerate() {
         if !workload.is_output(BufferId(id)) || buffer.home == Home::Scratch {

@@ -1,11 +1,11 @@
 //! The families: strategies that turn a workload into a program.
 
+use super::ashore::Ashore;
 use super::builder::{Builder, Slot, room};
 use super::capacity::{Capacities, Whose, check_fits};
 use super::chunk::{Item, items, reduced};
 use super::graph::captured;
 use super::hazards::check_hazards;
-use super::partials::Partials;
 use super::program::{Call, DeviceId, Direction, Place, Plan, StreamId};
 use super::shared::Shared;
 use super::strategy::{Each, Family, Issue, Spread, Strategy};
@@ -17,7 +17,7 @@ use crate::scenario::{BufferId, Home, HostMemory, TaskId, Workload};
 pub struct Refusal {
     pub strategy: Strategy,
     pub reason: String,
-    /// There is no room for it: of a smaller workload there may be.
+    /// Whether memory is too small for it: a smaller workload may have such a plan.
     pub is_too_large: bool,
 }
 
@@ -58,12 +58,13 @@ pub fn build(workload: &Workload, strategy: Strategy) -> Result<Plan, Refusal> {
     Ok(plan)
 }
 
-/// How many GPUs chunks are dealt over, and how these come by what all chunks read.
+/// The number of GPUs that chunks are dealt over, and how each gets the operands that all chunks
+/// read.
 type Gpus = (usize, Spread);
 
 const ONE_GPU: Gpus = (1, Spread::Host);
 
-/// Each GPU has to get as many chunks of a batch as any other, or whole batches.
+/// Checks that all GPUs get equally many chunks of each batch, or whole batches.
 fn check_dealing(workload: &Workload, chunks: u64, devices: usize) -> Result<(), String> {
     let stays = workload.buffers.iter().find(|buffer| buffer.home == Home::Device);
     if let Some(buffer) = stays {
@@ -87,7 +88,10 @@ fn check_memory_kind(workload: &Workload, strategy: Strategy) -> Result<(), Stri
             (Home::Host(HostMemory::Pinned), HostMemory::Pageable) => {
                 return Err(format!("`{}` is pinned already", buffer.name));
             }
-            (Home::Host(_), HostMemory::Pinned) if buffer.fresh => {
+            (Home::Host(home), HostMemory::Pinned)
+                if buffer.fresh
+                    && (home == HostMemory::Pinned || strategy.family == Family::RoundTrip) =>
+            {
                 return Err(format!("fresh `{}` would be pinned anew in every run", buffer.name));
             }
             _ => {}
@@ -116,7 +120,7 @@ fn cpu(mut builder: Builder<'_>) -> Result<Plan, String> {
     Ok(builder.finish())
 }
 
-/// Brings buffers whose home is the device to the CPU, or takes them back.
+/// Copies buffers whose home is the device to the CPU, or the results back.
 fn fetch(
     builder: &mut Builder<'_>,
     stream: Option<StreamId>,
@@ -187,11 +191,11 @@ fn copy_out(
     stream: StreamId,
     slot: &Slot,
     item: &Item,
-    partials: &[Partials],
+    ashore: &Ashore,
 ) {
     for id in builder.copied_out() {
         let home = builder.home(item, id).expect("the host is its home");
-        let target = Partials::target(partials, item, id).unwrap_or(home);
+        let target = ashore.target(builder, item, id).unwrap_or(home);
         let here = builder.residence(slot, item, id);
         builder.copy(stream, Direction::DeviceToHost, (here, target), &item.owns[id.0]);
     }
@@ -211,23 +215,26 @@ fn by_chunk(
     let mut shared = Shared::new(&mut builder, chunks, streams.len() > gpus.0, gpus);
     let slots = match issue {
         Issue::DepthFirst => streams.len(),
-        // The next chunk is copied in before the kernel of the last has run.
+        // All chunks are copied in before the first kernel is launched.
         Issue::BreadthFirst => items.len(),
     };
     let room = room(&items);
     let slots: Vec<Slot> =
         (0..slots).map(|index| builder.slot(&room, Place::Device(device(index)))).collect();
-    let partials = Partials::new(&mut builder, chunks);
+    let ashore = Ashore::new(&mut builder, chunks);
     let work: Vec<(&Item, StreamId, &Slot)> = (0..items.len())
         .map(|i| (&items[i], streams[i % streams.len()], &slots[i % slots.len()]))
         .collect();
     match issue {
         Issue::DepthFirst => {
-            for &(item, stream, slot) in &work {
+            for (index, &(item, stream, slot)) in work.iter().enumerate() {
+                if let Some(before) = index.checked_sub(streams.len()) {
+                    ashore.bring_home_early(&mut builder, stream, &items[before]);
+                }
                 shared.bring(&mut builder, stream, item);
                 copy_in(&mut builder, stream, slot, item);
                 builder.launch_all(stream, slot, item);
-                copy_out(&mut builder, stream, slot, item, &partials);
+                copy_out(&mut builder, stream, slot, item, &ashore);
             }
         }
         Issue::BreadthFirst => {
@@ -239,14 +246,18 @@ fn by_chunk(
                 builder.launch_all(stream, slot, item);
             }
             for &(item, stream, slot) in &work {
-                copy_out(&mut builder, stream, slot, item, &partials);
+                copy_out(&mut builder, stream, slot, item, &ashore);
             }
         }
     }
+    let left = match issue {
+        Issue::DepthFirst => &items[items.len() - streams.len()..],
+        Issue::BreadthFirst => &items[..],
+    };
     for stream in streams {
         builder.issue(Call::Synchronize { stream });
     }
-    Partials::combine(&partials, &mut builder, &items);
+    ashore.bring_home(&mut builder, &items, left);
     Ok(builder.finish())
 }
 
@@ -277,7 +288,7 @@ fn by_engine(
     let room = room(&items);
     let slots: Vec<Slot> =
         (0..ring).map(|index| builder.slot(&room, Place::Device(device(index)))).collect();
-    let partials = Partials::new(&mut builder, chunks);
+    let ashore = Ashore::new(&mut builder, chunks);
     let (comes, goes) = (builder.copied_in(), builder.copied_out());
     let updates = comes.iter().any(|id| goes.contains(id));
     let (mut computed, mut left) = (Vec::new(), Vec::new());
@@ -303,8 +314,8 @@ fn by_engine(
         computed.push(builder.record(compute));
         if !goes.is_empty() {
             builder.issue(Call::Wait { stream: outward, event: computed[index] });
-            copy_out(&mut builder, outward, slot, item, &partials);
-            // Only what comes into this slot later has to wait for that.
+            copy_out(&mut builder, outward, slot, item, &ashore);
+            // Nobody waits for the copies of the last chunk in each slot.
             if index + ring < items.len() {
                 left.push(builder.record(outward));
             }
@@ -314,6 +325,6 @@ fn by_engine(
         let last = if goes.is_empty() { compute } else { outward };
         builder.issue(Call::Synchronize { stream: last });
     }
-    Partials::combine(&partials, &mut builder, &items);
+    ashore.bring_home(&mut builder, &items, &items);
     Ok(builder.finish())
 }

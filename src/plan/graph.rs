@@ -21,41 +21,42 @@ pub struct Graph {
     pub calls: Range<usize>,
     /// How many of them are nodes.
     pub nodes: usize,
-    /// What stands before each call.
+    /// For each of these calls, what has to be done before it.
     pub before: Vec<Before>,
 }
 
-/// What stands before a call of a graph.
+/// What a call of a graph comes after. It decides what a node costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Before {
     pub behind: Behind,
-    /// Behind a kernel of its branch, which had another branch to wait for.
+    /// The call comes behind a kernel of its own branch that had to wait for another branch.
     pub has_waited: bool,
-    /// Behind a kernel of its branch of whose end an event tells another branch.
+    /// The call comes behind a kernel of its own branch that another branch waits for.
     pub is_awaited: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Behind {
-    /// Nothing that has to be done first: the call is a root of the graph.
+    /// The call depends on no other: it is a root of the graph.
     Nothing,
     Something,
-    /// A kernel of its branch, and it is one itself: the two go to the device as one.
+    /// A kernel of the same branch, and the call is a kernel, too: the driver hands both to the
+    /// device together.
     Kernel,
 }
 
 impl Graph {
-    /// What stands before the call at a position of the body, if it is one of these.
+    /// What the call at a position of the body comes after, if the call is in this graph.
     pub fn before(&self, at: usize) -> Option<Before> {
         at.checked_sub(self.calls.start).and_then(|at| self.before.get(at)).copied()
     }
 
-    /// Whether there are several: a branch begins with a wait for an event of another.
+    /// Whether the graph has several branches: each but the first begins with a wait.
     pub fn has_branches(&self) -> bool {
         self.nodes < self.calls.len()
     }
 
-    /// What goes to the device one by one.
+    /// How many pieces the driver hands to the device: a row of kernels counts as one.
     pub fn parts(&self) -> usize {
         self.nodes - self.before.iter().filter(|one| one.behind == Behind::Kernel).count()
     }
@@ -77,10 +78,9 @@ impl Plan {
         self.body.iter().enumerate().filter_map(graph)
     }
 
-    /// The number of the FIFO that each call of the body goes to, if it goes to
-    /// one. Most are streams. But what a graph captures from another stream than
-    /// its origin is no more than a branch of it, whatever else becomes of that
-    /// stream: branches have the numbers of their streams, counted behind them all.
+    /// For each call of the body, the queue that it goes into, if any. Streams are queues with
+    /// their own numbers. What a graph captures from a stream other than its origin is a branch of
+    /// the graph, not of the stream: branches are numbered like their streams, after all streams.
     pub fn lanes(&self) -> Vec<Option<usize>> {
         let stream = |call: &Call| call.stream().map(|stream| stream.0);
         let mut lanes: Vec<Option<usize>> = self.body.iter().map(stream).collect();
@@ -92,14 +92,14 @@ impl Plan {
         lanes
     }
 
-    /// How many numbers [`Plan::lanes`] has.
+    /// The number of queues that [`Plan::lanes`] counts: streams and branches of graphs.
     pub fn lane_count(&self) -> usize {
         self.streams.len() * if self.graphs().next().is_some() { 2 } else { 1 }
     }
 }
 
-/// For each call of a graph what stands before it. A kernel is behind another if nothing lies
-/// between the two but what others wait for.
+/// For each call of a graph, what it comes after. A kernel counts as right behind another if only
+/// event records lie between them.
 fn before(calls: &[Call]) -> Vec<Before> {
     let nothing =
         Branch { behind: Behind::Nothing, waits: false, has_waited: false, awaited: false };
@@ -137,19 +137,19 @@ fn before(calls: &[Call]) -> Vec<Before> {
     calls.iter().map(&mut before).collect()
 }
 
-/// What the next call of a branch finds.
+/// The state of a branch: what its next call comes after.
 #[derive(Clone, Copy)]
 struct Branch {
     behind: Behind,
-    /// For another branch, since its last operation.
+    /// Whether the branch has waited for another one since its last operation.
     waits: bool,
-    /// That operation did.
+    /// Whether the last operation had waited for another branch.
     has_waited: bool,
-    /// It was a kernel, and an event was recorded behind it.
+    /// Whether the last operation is a kernel with an event recorded behind it.
     awaited: bool,
 }
 
-/// The plan with everything up to its first synchronisation as one graph.
+/// Turns everything up to the plan's first synchronisation into one graph.
 ///
 /// # Errors
 /// What of it cannot be captured.

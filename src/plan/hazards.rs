@@ -1,4 +1,4 @@
-//! Proof that a plan's calls are ordered wherever they touch the same bytes.
+//! Checks that calls are ordered wherever they touch the same bytes.
 
 use super::program::{Call, Plan, Slice, Step};
 use crate::units::Bytes;
@@ -25,8 +25,8 @@ impl fmt::Display for Hazard {
 
 impl std::error::Error for Hazard {}
 
-/// What a lane (the host, a stream or a branch of a graph) knows to be finished: for each
-/// lane, how many of its operations (Lamport 1978; vector clocks: Fidge 1988, Mattern 1989).
+/// A vector clock: for each lane (the host, a stream or a branch of a graph), how many of its
+/// operations are known to be finished (Lamport 1978; Fidge 1988, Mattern 1989).
 type Clock = Vec<usize>;
 
 struct Access {
@@ -41,14 +41,14 @@ struct Access {
 /// The accesses to one allocation so far.
 #[derive(Default)]
 struct Accesses {
-    /// By where they begin, and in their order.
+    /// Sorted by where they begin, then by when they were issued.
     by_offset: BTreeMap<(Bytes, usize), Access>,
     count: usize,
     longest: Bytes,
 }
 
 impl Accesses {
-    /// Those that overlap with a slice, of all that begin near enough.
+    /// The accesses that overlap with a slice.
     fn overlapping(&self, slice: &Slice) -> impl Iterator<Item = (&(Bytes, usize), &Access)> {
         let first = Bytes::new(slice.offset.get().saturating_sub(self.longest.get()));
         let near = self.by_offset.range((first, 0)..(slice.end(), 0));
@@ -79,7 +79,7 @@ pub fn check_hazards(plan: &Plan) -> Result<(), Hazard> {
     let mut accesses: Vec<Accesses> =
         plan.allocations.iter().map(|_| Accesses::default()).collect();
     for (index, call) in plan.body.iter().enumerate() {
-        // Whatever is issued now comes after all that the host has waited for.
+        // A call comes after everything that the host has waited for before it.
         let lane = lanes[index].unwrap_or(host);
         let known = clocks[host].clone();
         join(&mut clocks[lane], &known);
@@ -111,8 +111,8 @@ pub fn check_hazards(plan: &Plan) -> Result<(), Hazard> {
     check_finished(plan, &clocks, &lanes)
 }
 
-/// What goes to the legacy default stream comes behind everything in blocking
-/// streams, and what goes to these behind everything in it.
+/// Orders calls by the legacy default stream: its operations come after all in blocking streams,
+/// and theirs after all of its own.
 fn pass_barrier(plan: &Plan, clocks: &mut [Clock], lane: usize) {
     let Some(mine) = plan.streams.get(lane) else { return };
     for (other, theirs) in plan.streams.iter().enumerate() {
@@ -186,7 +186,7 @@ fn note(plan: &Plan, clock: &Clock, earlier: &mut Accesses, access: Access) -> R
     Ok(())
 }
 
-/// The host must know every lane's last operation when the body ends.
+/// Checks that the host has waited for every lane's last operation when the body ends.
 fn check_finished(plan: &Plan, clocks: &[Clock], lanes: &[Option<usize>]) -> Result<(), Hazard> {
     let host = clocks.len() - 1;
     for (stream, clock) in clocks.iter().enumerate().take(host) {

@@ -5,6 +5,7 @@
 //! the same one, so a prediction and a run are of the same calls. [`build`]
 //! makes only plans that pass [`check_hazards`] and fit the workload's limits.
 
+mod ashore;
 mod builder;
 mod capacity;
 mod chunk;

@@ -1,4 +1,4 @@
-//! What the chunks of a reduction leave, and how it becomes one.
+//! Partial results: each chunk of a reduction leaves one, and the host adds them up.
 
 use super::builder::{Builder, Residence};
 use super::chunk::{Item, reduced};
@@ -17,7 +17,7 @@ pub(super) struct Partials {
 }
 
 impl Partials {
-    /// One set for each reduction that goes back to the host.
+    /// Takes memory for the partial results of each reduction whose result goes to the host.
     pub fn new(builder: &mut Builder<'_>, chunks: u64) -> Vec<Self> {
         if chunks == 1 {
             return Vec::new();
@@ -35,7 +35,7 @@ impl Partials {
         all
     }
 
-    /// Where the item's part goes, if the buffer is one of these.
+    /// Where an item's partial result goes, if the buffer is the result of a reduction.
     pub fn target(all: &[Self], item: &Item, id: BufferId) -> Option<Residence> {
         let found = all.iter().find(|partials| partials.id == id)?;
         let offset = (item.batch * found.chunks + item.piece) * found.length;

@@ -41,11 +41,11 @@ pub struct EventId(pub usize);
 /// synchronization behavior").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub enum StreamKind {
-    /// Takes no notice of it.
+    /// Does not synchronise with the default stream.
     #[default]
     NonBlocking,
-    /// Whatever is issued here comes behind all that was issued there, and the
-    /// other way round.
+    /// Work issued here waits for all work issued to the default stream before it, and the
+    /// default stream's work waits for this stream's.
     Blocking,
     /// The legacy default stream itself: a barrier for every blocking stream.
     LegacyDefault,
@@ -57,14 +57,14 @@ pub struct StreamTraits {
     pub kind: StreamKind,
     /// Blocks of the lowest number that waits are dispatched first, as in CUDA.
     pub priority: i32,
-    /// Whose engines do what is issued to it.
+    /// The device whose engines do the stream's work.
     #[serde(skip_serializing_if = "DeviceId::is_first")]
     pub device: DeviceId,
 }
 
 impl StreamTraits {
-    /// Whether what is issued to one waits for what was issued before to the other:
-    /// each device has a legacy default stream of its own.
+    /// Whether work issued to one of the two streams waits for work issued to the other before:
+    /// so it is between a device's legacy default stream and its blocking streams.
     pub fn waits_for(&self, other: &Self) -> bool {
         use StreamKind::{Blocking, LegacyDefault};
         let kinds = (self.kind, other.kind);
@@ -84,8 +84,8 @@ impl Place {
     pub const FIRST_DEVICE: Self = Self::Device(DeviceId::FIRST);
 }
 
-/// The first device goes by no number, as in plans that were recorded when there
-/// was no other.
+/// The first device is written without a number. Identities of recorded plans, which know one
+/// device only, stay as they are.
 impl Serialize for Place {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         const NAME: &str = "Place";
@@ -146,7 +146,7 @@ impl Direction {
         }
     }
 
-    /// The host's side of a copy.
+    /// Of a copy's two slices, the one in host memory.
     pub const fn ashore<'s>(self, from: &'s Slice, to: &'s Slice) -> &'s Slice {
         match self {
             Self::HostToDevice => from,
@@ -170,7 +170,7 @@ pub struct Step {
     pub output: Slice,
     /// Device memory in which a reduction combines its blocks.
     pub workspace: Option<Slice>,
-    /// Input elements in front of the one that the first output element is at.
+    /// How many input elements lie in front of the one that the first output element belongs to.
     pub lead: u64,
 }
 
@@ -183,13 +183,14 @@ impl Step {
         }
     }
 
-    /// Whether on the CPU a team of threads shares it out in a plan that goes round so much host
-    /// memory; one does it all if not.
+    /// Whether all threads of the CPU share the step, in a plan that uses so much host memory in a
+    /// pass. If not, one thread does it all.
     pub fn is_shared(&self, footprint: Bytes) -> bool {
         Variant::of(self.kernel, &self.arguments).is_shared(self.elements(), footprint.get())
     }
 
-    /// Whether each thread of a team of so many keeps to its share of the step.
+    /// Whether each of so many threads keeps to its own share of the step, rather than helping
+    /// others with theirs.
     pub fn keeps_shares(&self, threads: usize) -> bool {
         Effort::of(self.kernel, &self.arguments).keeps_shares(self.elements() as usize, threads)
     }
@@ -198,7 +199,7 @@ impl Step {
 /// One call of the host thread.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub enum Call {
-    /// Take memory for the plan's own use.
+    /// Allocate memory for the plan's own use.
     Allocate(AllocationId),
     /// Page-lock host memory that exists already.
     Pin(AllocationId),
@@ -237,12 +238,11 @@ pub enum Call {
     Synchronize {
         stream: StreamId,
     },
-    /// Make the context of a device the current one: all calls after this one that
-    /// name a stream name one of that device. The first device's is current before
-    /// and after the body.
+    /// Make a device's context current. Calls that follow name streams of that device only. The
+    /// first device's context is current before the body and after it.
     Use(DeviceId),
-    /// Launch, as one [`super::Graph`], the `calls` calls behind this one. The host
-    /// does not make them: they were captured in the set-up.
+    /// Launch the `calls` calls that follow as one [`super::Graph`]. They were captured in the
+    /// set-up; the host does not make them one by one.
     Replay {
         stream: StreamId,
         calls: usize,
@@ -274,8 +274,8 @@ impl Call {
     }
 }
 
-/// Streams with nothing special to them are identified by their number alone, as
-/// they were in plans that were recorded when there were no others.
+/// Streams without special traits are written as their number alone. Identities of recorded plans,
+/// which know no others, stay as they are.
 fn number_if_plain<S: Serializer>(streams: &[StreamTraits], to: S) -> Result<S::Ok, S::Error> {
     if streams.iter().all(|stream| *stream == StreamTraits::default()) {
         streams.len().serialize(to)
@@ -301,6 +301,15 @@ impl Plan {
         &self.allocations[id.0]
     }
 
+    /// What the plan is called: its strategy, without the kind of host memory where it uses none.
+    pub fn name(&self) -> String {
+        if self.host_footprint() == Bytes::ZERO {
+            self.strategy.without_memory()
+        } else {
+            self.strategy.to_string()
+        }
+    }
+
     /// Whether the plan uses a GPU at all.
     pub fn needs_device(&self) -> bool {
         !self.streams.is_empty()
@@ -313,6 +322,16 @@ impl Plan {
 
     pub fn streams_of(&self, device: DeviceId) -> usize {
         self.streams.iter().filter(|stream| stream.device == device).count()
+    }
+
+    /// Whether the call at a position of the body copies pageable memory: the driver stages it
+    /// through pinned memory of its own.
+    pub fn is_staged(&self, call: usize) -> bool {
+        let Some(Call::Copy { direction, from, to, .. }) = self.body.get(call) else {
+            return false;
+        };
+        let ashore = self.allocation(direction.ashore(from, to).allocation);
+        ashore.place == Place::Host(HostMemory::Pageable)
     }
 
     /// The device of a stream.
@@ -343,8 +362,8 @@ impl Plan {
         here.map(|allocation| allocation.bytes).sum()
     }
 
-    /// Bytes of host memory that one pass over the body goes round: what has to
-    /// stay in the CPU's caches for the next pass to find it there.
+    /// Bytes of host memory that one pass uses: all of it has to stay in the CPU's caches for the
+    /// next pass to find it there.
     pub fn host_footprint(&self) -> Bytes {
         let hosts = self.allocations.iter().filter(|a| matches!(a.place, Place::Host(_)));
         hosts.map(|allocation| allocation.bytes).sum()
@@ -361,7 +380,7 @@ impl Plan {
         copied
     }
 
-    /// The part of that memory that copies of these directions use.
+    /// Bytes of host memory that copies in the given directions use in a pass.
     pub fn copied_footprint(&self, directions: &[Direction]) -> Bytes {
         let copied = self.copied();
         let is_used = |at: usize| directions.iter().any(|&way| copied[way as usize][at]);
@@ -369,7 +388,7 @@ impl Plan {
         used.map(|(_, allocation)| allocation.bytes).sum()
     }
 
-    /// A digest of everything the plan does: equal plans, equal identities.
+    /// A digest of everything that the plan does. Equal plans have equal identities.
     pub fn identity(&self) -> String {
         let bytes = serde_json::to_vec(self).expect("a plan is plain data");
         Sha256::digest(bytes)[..8].iter().map(|byte| format!("{byte:02x}")).collect()

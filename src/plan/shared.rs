@@ -1,6 +1,5 @@
-//! Operands that all chunks of a batch read whole, such as weights: they come
-//! once for each batch, with its first chunk, and stay for the others. Of
-//! several devices, each has them.
+//! Operands that all chunks of a batch read whole, such as weights. They are copied to each device
+//! once a batch, with the first chunk there, and stay for the other chunks.
 
 use super::builder::Builder;
 use super::chunk::Item;
@@ -10,27 +9,27 @@ use crate::scenario::BufferId;
 
 pub(super) struct Shared {
     ids: Vec<BufferId>,
-    /// Whether the chunks of a device lie in several streams, which do not wait by
-    /// themselves.
+    /// Whether the chunks of a device lie in several streams, so that events have to order them
+    /// behind the copies.
     across: bool,
-    /// Of each device: the operands of the batch that came last.
+    /// For each device, the state of the operands that were copied to it last.
     there: Vec<There>,
-    /// The first device's stream of copies to the others, if they have the
-    /// operands from it.
+    /// The stream in which the first device copies the operands on to the others, if they get them
+    /// from there.
     onward: Option<StreamId>,
 }
 
 #[derive(Clone, Default)]
 struct There {
-    /// When all of them are there.
+    /// Recorded once all operands have arrived.
     arrival: Option<EventId>,
-    /// The streams that know that.
+    /// The streams that are ordered behind that event already.
     informed: Vec<StreamId>,
 }
 
 impl Shared {
-    /// Takes memory for all batches, so that none has to wait for another.
-    /// A batch that stays in one piece has its operands among its other buffers.
+    /// Allocates memory for all batches, so that none has to wait for another. Batches that are not
+    /// cut have their operands among their other buffers.
     pub fn new(
         builder: &mut Builder<'_>,
         chunks: u64,
@@ -54,9 +53,8 @@ impl Shared {
         Self { ids, across, there: vec![There::default(); devices], onward }
     }
 
-    /// Sees to it that what is issued to the stream from now on finds the
-    /// operands of the item's batch. Says whether they come with this item: the
-    /// first of its batch on its device.
+    /// Orders the stream behind the arrival of the operands of the item's batch. For the first item
+    /// of a batch on a device it also issues their copies, and returns `true`.
     pub fn bring(&mut self, builder: &mut Builder<'_>, stream: StreamId, item: &Item) -> bool {
         if self.ids.is_empty() {
             return false;
@@ -75,7 +73,7 @@ impl Shared {
         is_first
     }
 
-    /// From the host to the stream's device, and on to the others.
+    /// Copies the operands from the host to the stream's device, and on to the other devices.
     fn copy_in(&mut self, builder: &mut Builder<'_>, stream: StreamId, item: &Item) {
         let device = builder.plan.device_of(stream);
         for &id in &self.ids {

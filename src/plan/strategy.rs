@@ -16,18 +16,18 @@ pub enum Issue {
 /// How each of several GPUs does its chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Each {
-    /// Dealt over so many streams, all calls of a chunk and then the next chunk.
+    /// Deals its chunks over so many streams, depth first.
     ByChunk { streams: usize },
     /// One stream per engine.
     ByEngine,
 }
 
-/// How several GPUs come by what all chunks read whole.
+/// How several GPUs get the operands that all chunks read whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Spread {
-    /// Each from the host.
+    /// Each GPU copies them from the host.
     Host,
-    /// The first from the host, and the others from the first.
+    /// The first GPU copies them from the host, and the others from the first.
     Peers,
 }
 
@@ -65,6 +65,17 @@ impl Family {
             Self::MultiGpu { .. } => "multi-gpu",
         }
     }
+
+    /// Pieces into which each batch is cut.
+    pub const fn chunks(self) -> u64 {
+        match self {
+            Self::Cpu | Self::RoundTrip | Self::Resident => 1,
+            Self::ByChunk { chunks, .. }
+            | Self::ByEngine { chunks }
+            | Self::Buffered { chunks, .. }
+            | Self::MultiGpu { chunks, .. } => chunks,
+        }
+    }
 }
 
 /// A family with its parameters, its kind of host memory, and how it is issued.
@@ -78,21 +89,17 @@ pub struct Strategy {
 }
 
 impl Strategy {
-    /// What scenarios call plans of this sort.
+    /// The name by which `families` in a scenario asks for such plans.
     pub const fn family_name(self) -> &'static str {
         if self.graph { "graph" } else { self.family.name() }
     }
 }
 
-impl fmt::Display for Strategy {
-    /// Short and unique: `by-chunk 16 x4 depth, pinned`, `graph of resident, pinned`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Strategy {
+    /// The family with its parameters: `by-chunk 16 x4 depth`, `graph of resident`.
+    pub fn without_memory(&self) -> String {
         let name = self.family.name();
         let text = match self.family {
-            // Nothing is copied but what is at home on the device, if anything.
-            Family::Cpu if !self.graph && self.memory == HostMemory::Pageable => {
-                return f.pad(name);
-            }
             Family::Cpu | Family::RoundTrip | Family::Resident => name.to_owned(),
             Family::ByChunk { chunks, streams, issue } => {
                 let issue = match issue {
@@ -113,6 +120,18 @@ impl fmt::Display for Strategy {
             }
         };
         let how = if self.graph { "graph of " } else { "" };
-        f.pad(&format!("{how}{text}, {}", self.memory))
+        format!("{how}{text}")
+    }
+}
+
+impl fmt::Display for Strategy {
+    /// Short and unique: `by-chunk 16 x4 depth, pinned`, `graph of resident, pinned`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = self.without_memory();
+        // Memory of the CPU's is pageable unless something else is said.
+        if self.family == Family::Cpu && self.memory == HostMemory::Pageable {
+            return f.pad(&text);
+        }
+        f.pad(&format!("{text}, {}", self.memory))
     }
 }

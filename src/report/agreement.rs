@@ -1,4 +1,4 @@
-//! Which parameters two profiles agree on.
+//! The text of `hallway compare`: which parameters of two profiles agree.
 
 use super::sureness::kind_name;
 use super::table::{Column, table};
@@ -7,8 +7,8 @@ use crate::compare::{Agreement, Pair};
 use crate::stats::median;
 use std::collections::BTreeMap;
 
-/// A table by kind, the parameters that changed, `most` of them at most, and what
-/// it comes to, in so many columns if a number is given.
+/// A table by kind, at most `most` of the parameters that changed, and the summary, in at most
+/// `width` columns if a number is given.
 pub fn agreement(found: &Agreement, most: usize, width: Option<usize>) -> String {
     let changed: Vec<&Pair> = found.pairs.iter().filter(|pair| !pair.is_same()).collect();
     let mut text = by_kind(&found.pairs, width);
@@ -89,7 +89,7 @@ fn row(pair: &Pair) -> Vec<String> {
     ]
 }
 
-/// Four digits, as a person compares them.
+/// A number with four significant digits.
 fn significant(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();

@@ -32,7 +32,7 @@ pub fn calibration(profile: &Profile, width: Option<usize>) -> String {
     folded(&(text + &tried(profile.accuracy.as_ref()) + &state(profile)), width)
 }
 
-/// How far off predictions were of plans that were run along.
+/// How far off predictions were for the plans that were run during the calibration.
 fn tried(accuracy: Option<&Accuracy>) -> String {
     let Some(Accuracy { trials, median_error, p95_error, repeatability, coverage, .. }) = accuracy
     else {
@@ -51,8 +51,7 @@ fn tried(accuracy: Option<&Accuracy>) -> String {
     )
 }
 
-/// How each path does at the smallest size that was measured, and at which rate it
-/// goes on past the largest.
+/// For each path, its time at the smallest size measured, and its rate at the largest sizes.
 fn paths(profile: &Profile) -> Vec<Vec<String>> {
     let row = |name: String, curve: &Curve| {
         let (bytes, ns) = curve.knots[0];
@@ -71,7 +70,7 @@ fn paths(profile: &Profile) -> Vec<Vec<String>> {
     copies.chain(others).collect()
 }
 
-/// At which rates copies go whose other direction is busy.
+/// The rates of copies while the other direction of the link is busy.
 fn both_ways(link: &LinkModel) -> impl Iterator<Item = String> {
     let alone = [link.down_bytes_per_second, link.up_bytes_per_second];
     let found = Direction::BOTH.into_iter().zip(alone).zip([&link.down_shared, &link.up_shared]);

@@ -1,4 +1,4 @@
-//! What a check of a profile found, quantity by quantity.
+//! The text of `hallway calibrate --check`.
 
 use super::table::{Column, table};
 use super::words::{folded, percent, plural, signed_percent};
@@ -6,7 +6,7 @@ use crate::compare::{Drift, DriftAnswer};
 use crate::samples::Quantity;
 use crate::units::Span;
 
-/// One line for each quantity, and what they come to, in so many columns if a number is given.
+/// One line for each quantity, and a summary, in at most `width` columns if a number is given.
 pub fn drifts(found: &[(Quantity, Drift)], width: Option<usize>) -> String {
     let header = [
         Column::words("quantity"),

@@ -1,13 +1,15 @@
 //! What `hallway evaluate` found, as values: the table and the JSON show the same.
 
 use super::Origin;
-use super::lanes::{Bottleneck, bottleneck, host_share};
+use super::host_thread::HostThread;
+use super::lanes::{Bottleneck, bottleneck};
 use super::verdict::Verdict;
 use super::words::rounded;
 use crate::kernels::Kernel;
 use crate::plan::Family;
 use crate::scenario::{BufferId, HostMemory, Workload};
-use crate::search::{Ranked, Ranking, Shortage, Sizes, keeps_size, largest_scaled};
+use crate::search::{BreakEven, Ranked, Ranking, Shortage, Sizes, keeps_size, largest_scaled};
+use crate::simulate::Pinning;
 use crate::timeline::{Lane, Timeline};
 use crate::units::{Bytes, Span};
 use schemars::JsonSchema;
@@ -28,7 +30,8 @@ pub struct Evaluation {
     pub draws: usize,
     /// Trials that decided how wide ranges are.
     pub trials: usize,
-    /// What a process pays before all set-up that has not used the GPU yet.
+    /// What it takes to create a context on the GPU. It is in every `first_use_ns` of a plan whose
+    /// process has not used the GPU before.
     pub context_ns: Option<Span>,
     /// The scenarios, in the order in which they were named.
     pub scenarios: Vec<Assessment>,
@@ -45,11 +48,16 @@ pub struct Assessment {
     pub runs: u64,
     /// The answer.
     pub verdict: Verdict,
-    /// Fastest body first.
+    /// The plan to choose for one pass: the simplest of those that tie with the fastest. Simplest
+    /// is what has the fewest GPUs, streams, events, pinned bytes, chunks, graphs, bytes of device
+    /// memory and calls, compared in this order.
+    pub winner: Option<String>,
+    /// Fastest pass first.
     pub plans: Vec<AssessedPlan>,
     /// Kernels that no trial of a calibration has, if this one had any.
     pub untried: Option<Vec<String>>,
-    /// The plan that is fastest over a whole program, set-up included.
+    /// The plan to choose for a whole program of `runs` passes: the simplest of those that tie
+    /// with the fastest, set-up and first use included.
     pub program_winner: Option<String>,
     /// At which sizes the GPU wins. `null` where the profile does not know what it takes, or no
     /// size can be scaled.
@@ -91,23 +99,52 @@ pub struct AssessedPlan {
     pub ties_with_fastest: bool,
     /// How busy each part of the machine is.
     pub busy: Busy,
+    /// How long the host thread is held.
+    pub host_thread: HostThread,
     /// What bounds the plan.
     pub bottleneck: Bottleneck,
     /// What the longest chain of dependent work consists of.
     pub critical_path: Shares,
-    /// What no schedule of the body's operations goes below.
+    /// The least that this plan's calls take in the order that the plan has them in. Another plan
+    /// may take less.
     pub lower_bound_ns: Span,
+    /// What a process pays once, besides set-up, because it does something for the first time: it
+    /// creates a context, loads the kernels' module, touches its output. `null` where the profile
+    /// does not know one of these.
+    pub first_use_ns: Option<Span>,
     /// Time of the set-up. `null` where the profile does not know what memory management costs.
     pub setup_ns: Option<Span>,
-    /// Set-up once and the body as often as the program runs it.
+    /// `null` where set-up pins nothing.
+    pub pinning: Option<PinningPrices>,
+    /// First use (as far as it is known), set-up, and as many passes as the program has.
     pub program_ns: Option<Span>,
 }
 
-/// Shares of the body's time during which each lane does something.
+/// What it costs to have a plan's buffers in pinned memory, in two ways. `null` is what the profile
+/// does not know.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PinningPrices {
+    /// Of all buffers that set-up pins.
+    pub bytes: Bytes,
+    /// Registering them where they are. `setup_ns` has this.
+    pub register_ns: Option<Span>,
+    /// Allocating as much pinned memory instead.
+    pub allocate_ns: Option<Span>,
+    /// Copying all of them once into that memory, or out of it, by all threads of the CPU.
+    pub copy_ns: Option<Span>,
+}
+
+impl From<&Pinning> for PinningPrices {
+    fn from(pinning: &Pinning) -> Self {
+        let &Pinning { bytes, register, allocate, copy } = pinning;
+        Self { bytes, register_ns: register, allocate_ns: allocate, copy_ns: copy }
+    }
+}
+
+/// Shares of the pass during which each lane does something. A copy of pageable memory counts for
+/// as long as it is staged, though the link carries it in a part of that time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Busy {
-    /// The host thread at work; waiting in a synchronisation does not count.
-    pub host: f64,
     /// Copies to the device.
     pub h2d: f64,
     /// Kernels on the device.
@@ -150,11 +187,17 @@ impl Shares {
     }
 }
 
-/// At which sizes the GPU wins.
+/// At which sizes the GPU wins a pass, with the plans that were tried.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Threshold {
-    /// Ranges of sizes at which the GPU wins. Empty if it wins at none that was tried.
+    /// Empty if none of the plans tried on the GPU beats the CPU at any size that was tried.
     pub gpu_wins: Vec<Sizes>,
+    /// The smallest and the largest size tried.
+    pub tried: [u64; 2],
+    /// From about so many elements on, none of the plans tried on the GPU fits into memory.
+    pub too_large_for_gpu: Option<u64>,
+    /// From about so many elements on, none of the plans tried on the CPU fits into memory.
+    pub too_large_for_cpu: Option<u64>,
     /// The buffer whose elements are counted: the largest of those that are scaled.
     pub buffer: String,
     /// How many elements it has in the scenario.
@@ -209,6 +252,12 @@ impl Evaluation {
     pub fn json(&self) -> String {
         super::json(self)
     }
+
+    /// The scenarios of which nothing could be predicted.
+    pub fn unanswered(&self) -> impl Iterator<Item = &str> {
+        let nothing = self.scenarios.iter().filter(|one| one.plans.is_empty());
+        nothing.map(|one| one.scenario.as_str())
+    }
 }
 
 impl Assessment {
@@ -218,33 +267,34 @@ impl Assessment {
         workload: &Workload,
         runs: u64,
         ranking: &Ranking,
-        break_even: Option<Vec<Sizes>>,
+        break_even: Option<BreakEven>,
     ) -> Self {
-        let winner = ranking.winner();
+        let fastest = ranking.fastest();
         let plans = ranking.plans.iter().enumerate();
         let plans = plans.filter_map(|(index, ranked)| {
-            winner.map(|winner| AssessedPlan::new(index + 1, ranked, winner, runs))
+            fastest.map(|fastest| AssessedPlan::new(index + 1, ranked, fastest, runs))
         });
         let refused = ranking.refused.iter().map(|refusal| LeftOut {
             plan: refusal.strategy.to_string(),
             reason: refusal.reason.clone(),
         });
-        let unknown = ranking.unknown.iter().map(|(plan, unknown)| LeftOut {
-            plan: plan.strategy.to_string(),
-            reason: unknown.to_string(),
-        });
+        let unknown = ranking
+            .unknown
+            .iter()
+            .map(|(plan, unknown)| LeftOut { plan: plan.name(), reason: unknown.to_string() });
         let unknown_setup = ranking.plans.iter().filter_map(|ranked| {
             let reason = ranked.setup.as_ref().err()?.to_string();
-            Some(LeftOut { plan: ranked.plan.strategy.to_string(), reason })
+            Some(LeftOut { plan: ranked.plan.name(), reason })
         });
         Self {
             scenario: workload.name.clone(),
             question: workload.question.clone(),
             runs,
             verdict: Verdict::of(ranking).over(ranking, runs),
+            winner: ranking.winner().map(|best| best.plan.name()),
             plans: plans.collect(),
             untried: None,
-            program_winner: ranking.winner_over(runs).map(|best| best.plan.strategy.to_string()),
+            program_winner: ranking.winner_over(runs).map(|best| best.plan.name()),
             break_even: break_even.and_then(|found| Threshold::new(workload, found)),
             no_room: Vec::new(),
             refused: refused.collect(),
@@ -267,7 +317,8 @@ impl Assessment {
         for NoRoom { on_cpu, plan, reason, .. } in &self.no_room {
             let side = if *on_cpu { "CPU" } else { "GPU" };
             self.verdict.sentence += &format!(
-                " No plan on the {side} fits into memory: `{plan}`, which comes nearest, {reason}."
+                " None of the plans tried on the {side} fits into memory: `{plan}`, which comes \
+                 nearest, {reason}."
             );
         }
         self
@@ -275,15 +326,15 @@ impl Assessment {
 }
 
 impl AssessedPlan {
-    fn new(rank: usize, ranked: &Ranked, winner: &Ranked, runs: u64) -> Self {
-        let Ranked { plan, forecast, setup, bound } = ranked;
+    fn new(rank: usize, ranked: &Ranked, fastest: &Ranked, runs: u64) -> Self {
+        let Ranked { plan, forecast, setup, first_use, pinning, bound } = ranked;
         let timeline = &forecast.timeline;
         let (low_ns, high_ns) = forecast.interval();
-        let fastest = winner.makespan().nanos_f64().max(1.0);
+        let least = fastest.makespan().nanos_f64().max(1.0);
         let share = |lane| rounded(timeline.utilisation(lane));
         Self {
             rank,
-            plan: plan.strategy.to_string(),
+            plan: plan.name(),
             identity: plan.identity(),
             family: plan.strategy.family.name().to_owned(),
             host_memory: plan.strategy.memory,
@@ -291,29 +342,41 @@ impl AssessedPlan {
             predicted_ns: ranked.makespan(),
             low_ns,
             high_ns,
-            relative: rounded(ranked.makespan().nanos_f64() / fastest),
-            ties_with_fastest: rank > 1 && ranked.forecast.ties_with(&winner.forecast),
+            relative: rounded(ranked.makespan().nanos_f64() / least),
+            ties_with_fastest: rank > 1 && ranked.forecast.ties_with(&fastest.forecast),
             busy: Busy {
-                host: rounded(host_share(plan, timeline)),
                 h2d: share(Lane::CopyIn),
                 kernels: share(Lane::Kernels),
                 d2h: share(Lane::CopyOut),
             },
+            host_thread: HostThread::of(plan, timeline),
             bottleneck: bottleneck(plan, timeline),
             critical_path: Shares::of(timeline),
             lower_bound_ns: *bound,
+            first_use_ns: first_use.missing.is_none().then_some(first_use.known),
             setup_ns: setup.as_ref().ok().copied(),
+            pinning: pinning.as_ref().map(PinningPrices::from),
             program_ns: ranked.program(runs),
         }
     }
 }
 
 impl Threshold {
-    fn new(workload: &Workload, gpu_wins: Vec<Sizes>) -> Option<Self> {
+    fn new(workload: &Workload, found: BreakEven) -> Option<Self> {
+        let BreakEven { gpu_wins, tried, too_large_for_gpu, too_large_for_cpu } = found;
         let largest = largest_scaled(workload)?;
         let fixed = workload.buffers.iter().enumerate();
         let fixed = fixed.filter(|&(id, _)| keeps_size(workload, BufferId(id)));
         let fixed = fixed.map(|(_, buffer)| buffer.name.clone()).collect();
-        Some(Self { gpu_wins, buffer: largest.name.clone(), elements: largest.elements, fixed })
+        let (buffer, elements) = (largest.name.clone(), largest.elements);
+        Some(Self {
+            gpu_wins,
+            tried,
+            too_large_for_gpu,
+            too_large_for_cpu,
+            buffer,
+            elements,
+            fixed,
+        })
     }
 }

@@ -1,6 +1,7 @@
 //! An evaluation for the terminal: the answer first, then the ranking behind it.
 
-use super::evaluation::{AssessedPlan, Assessment, Evaluation, LeftOut, Threshold};
+use super::evaluation::{AssessedPlan, Assessment, Evaluation, LeftOut, PinningPrices, Threshold};
+use super::host_thread::HeldBy;
 use super::table::{Column, table};
 use super::verdict::{Answer, CLEARLY};
 use super::words::{columns, count, folded, percent, plural, quoted, range, signed_percent, times};
@@ -17,9 +18,9 @@ pub enum Rows {
     All,
 }
 
-/// So many of the fastest plans are notable.
+/// How many of the fastest plans are notable.
 const FASTEST: usize = 10;
-/// So many names stand for a group of plans before the rest is only counted.
+/// How many plans of a group are named; the rest is counted.
 const NAMED: usize = 3;
 
 impl Evaluation {
@@ -40,8 +41,8 @@ impl Evaluation {
         };
         let _ = writeln!(text, "Ranges   90% of {draws} from the profile's scatter{margins}");
         if let Some(context) = self.context_ns {
-            let once = "without what a process pays once to begin using the GPU";
-            let _ = writeln!(text, "Set-up   {once}: {context}");
+            let pays = "that has not used the GPU before pays for a context";
+            let _ = writeln!(text, "Process  one {pays}, {context}: programs below include it");
         }
         for assessment in &self.scenarios {
             text.push('\n');
@@ -62,9 +63,11 @@ impl Assessment {
         let notes = [
             self.hidden(shown.len()),
             self.tie_note(),
+            self.host_note(),
             self.path_note(),
             self.program_note(),
-            // Nobody wins where neither fits.
+            self.first_use_note(),
+            self.pinning_note(),
             self.break_even_note(),
             self.untried_note(),
             left_out("No such plan", &self.refused),
@@ -88,20 +91,38 @@ impl Assessment {
 
     fn hidden(&self, shown: usize) -> Option<String> {
         let hidden = self.plans.len().saturating_sub(shown);
-        let plans = plural(hidden as u64, "plan");
-        (hidden > 0).then(|| {
-            format!("Not shown: {plans}, slower than others of their kind (`--all` shows them).")
-        })
+        let plans = if hidden == 1 { "plan" } else { "plans" };
+        (hidden > 0).then(|| format!("{hidden} slower {plans} hidden; `--all` shows them."))
     }
 
     fn tie_note(&self) -> Option<String> {
         let ties = self.plans.iter().any(|plan| plan.ties_with_fastest);
-        ties.then(|| "Tie: scatter leaves open whether plan 1 or this one is faster.".to_owned())
+        ties.then(|| "`tie`: scatter leaves open whether this plan or plan 1 is faster.".to_owned())
     }
 
-    /// What the time of the fastest plan on the GPU consists of.
+    /// The plan on the GPU that the verdict names.
+    fn best_on_gpu(&self) -> Option<&AssessedPlan> {
+        let name = self.verdict.gpu_plan.as_ref()?;
+        self.plans.iter().find(|plan| plan.plan == *name)
+    }
+
+    /// For how long the best plan on the GPU holds the host thread, and the best one with pageable
+    /// memory, whose copies are asynchronous by name only.
+    fn host_note(&self) -> Option<String> {
+        let best = self.best_on_gpu()?;
+        let is_pageable = |plan: &&AssessedPlan| {
+            !plan.on_cpu
+                && matches!(plan.host_thread.held_by, HeldBy::Staging | HeldBy::WaitingCopies)
+        };
+        let pageable = self.plans.iter().find(is_pageable).filter(|plan| plan.plan != best.plan);
+        let said = std::iter::once(best).chain(pageable);
+        let said = said.map(|plan| plan.host_thread.sentence(&plan.plan, plan.predicted_ns));
+        Some(said.collect::<Vec<_>>().join(" "))
+    }
+
+    /// What the time of the best plan on the GPU consists of.
     fn path_note(&self) -> Option<String> {
-        let plan = self.plans.iter().find(|plan| !plan.on_cpu)?;
+        let plan = self.best_on_gpu()?;
         let path = &plan.critical_path;
         let mut parts = [
             (path.host, "host"),
@@ -115,7 +136,8 @@ impl Assessment {
         let part = |(share, what): &(f64, &str)| format!("{} {what}", percent(*share));
         let said: Vec<String> = parts.iter().filter(|part| part.0 >= 0.005).map(part).collect();
         Some(format!(
-            "Critical path of `{}`: {}. No schedule of its operations takes less than {}.",
+            "Critical path of `{}`: {}. In its own order, its calls take at least {}; other plans \
+             may take less.",
             plan.plan,
             said.join(", "),
             plan.lower_bound_ns
@@ -125,43 +147,69 @@ impl Assessment {
     fn untried_note(&self) -> Option<String> {
         let untried = self.untried.as_ref().filter(|names| !names.is_empty())?;
         let names = quoted(untried).join(" or ");
-        Some(format!("No trial had {names} in it: ranges go by other kernels."))
+        Some(format!("No trial had {names} in it: its ranges are as wide as other kernels'."))
     }
 
     fn break_even_note(&self) -> Option<String> {
         let found = self.break_even.as_ref().filter(|_| self.no_room.len() < 2)?;
-        Some(found.sentence(self.verdict.answer == Answer::Tie))
+        Some(found.sentence(self.verdict.pass_answer == Answer::Tie))
     }
 
     /// Said only where set-up changes which plan to choose.
     fn program_note(&self) -> Option<String> {
-        let winner = self.program_winner.as_ref()?;
-        let best = self.plans.iter().find(|plan| plan.plan == *winner)?;
-        let fastest = self.plans.first()?;
-        let [least, of_fastest] = [best, fastest].map(|plan| plan.program_ns.map(Span::nanos_f64));
-        // Of the other side, the verdict says so.
-        let matters = best.on_cpu == fastest.on_cpu && least? < (1.0 - CLEARLY) * of_fastest?;
-        (best.rank > 1 && matters).then(|| {
+        let find = |name: &Option<String>| {
+            let name = name.as_ref()?;
+            self.plans.iter().find(|plan| plan.plan == *name)
+        };
+        let (best, of_pass) = (find(&self.program_winner)?, find(&self.winner)?);
+        let [least, more] = [best, of_pass].map(|plan| plan.program_ns.map(Span::nanos_f64));
+        // If the other side wins, the verdict says so.
+        let matters = best.on_cpu == of_pass.on_cpu && least? < (1.0 - CLEARLY) * more?;
+        (best.plan != of_pass.plan && matters).then(|| {
             format!(
-                "Set-up and {} taken together, `{}` wins with {}; `{}` takes {}.",
+                "A program of {} is fastest with `{}`: {} against {} with `{}`, whose set-up \
+                 takes longer.",
                 plural(self.runs, "run"),
                 best.plan,
                 time(best.program_ns),
-                fastest.plan,
-                time(fastest.program_ns)
+                time(of_pass.program_ns),
+                of_pass.plan
             )
         })
+    }
+
+    /// What pinning means in the best plan on the GPU, and what it costs otherwise.
+    fn pinning_note(&self) -> Option<String> {
+        let PinningPrices { bytes, register_ns, allocate_ns, copy_ns } =
+            self.best_on_gpu()?.pinning.as_ref()?;
+        let registered = (*register_ns)?;
+        let instead = match (allocate_ns, copy_ns) {
+            (Some(allocate), Some(copy)) => format!(
+                "Allocating pinned memory instead takes {allocate}, and {copy} each time that it \
+                 is filled or emptied."
+            ),
+            (Some(allocate), None) => format!(
+                "Allocating pinned memory instead takes {allocate}, and filling it a copy that the \
+                 profile does not know."
+            ),
+            (None, _) => "What new pinned memory costs, the profile does not know.".to_owned(),
+        };
+        Some(format!("Set-up pins {bytes} where they are, by registering: {registered}. {instead}"))
+    }
+
+    /// What is missing from what a process pays.
+    fn first_use_note(&self) -> Option<String> {
+        let unknown = self.plans.iter().any(|plan| plan.first_use_ns.is_none());
+        let said = "Programs are without what a process pays to use the GPU or memory for the \
+                    first time: the profile does not know all of it.";
+        unknown.then(|| said.to_owned())
     }
 }
 
 impl Threshold {
     fn sentence(&self, ties_here: bool) -> String {
-        let Self { gpu_wins, buffer, elements, fixed } = self;
-        let fixed = match &quoted(fixed)[..] {
-            [] => String::new(),
-            names => format!(" (Size kept: {}.)", names.join(", ")),
-        };
-        let open = if ties_here { " Here, scatter leaves it open." } else { "" };
+        let Self { gpu_wins, buffer, elements, .. } = self;
+        let [from, to] = self.tried.map(count);
         let sizes = |sizes: &Sizes| match (sizes.from.map(count), sizes.until.map(count)) {
             (None, None) => None,
             (Some(from), None) => Some(format!("about {from} and more")),
@@ -169,21 +217,36 @@ impl Threshold {
             (Some(from), Some(until)) => Some(format!("about {from} to {until}")),
         };
         let bounded: Option<Vec<String>> = gpu_wins.iter().map(sizes).collect();
-        let found = match bounded.as_deref() {
-            None => {
-                format!("The GPU wins at every size of `{buffer}` that was tried, small ones too.")
-            }
-            Some([]) => {
-                format!("The CPU wins at every size of `{buffer}` that was tried, large ones too.")
-            }
+        let mut said = vec![match bounded.as_deref() {
+            None => format!(
+                "The best of the plans tried on the GPU beats the CPU in a pass at every size of \
+                 `{buffer}` from {from} to {to} elements."
+            ),
+            Some([]) => format!(
+                "None of the plans tried on the GPU beats the CPU in a pass at any size of \
+                 `{buffer}` from {from} to {to} elements."
+            ),
             Some(sizes) => format!(
-                "With plans as good as these the GPU wins where `{buffer}` has {} elements; \
+                "Of the plans tried, one on the GPU wins a pass where `{buffer}` has {} elements; \
                  here it has {}.",
                 sizes.join(", or "),
                 count(*elements)
             ),
-        };
-        found + open + &fixed
+        }];
+        if ties_here {
+            said.push("Here, scatter leaves it open.".to_owned());
+        }
+        for (side, too_large) in [("GPU", self.too_large_for_gpu), ("CPU", self.too_large_for_cpu)]
+        {
+            said.extend(too_large.map(|from| {
+                let from = count(from);
+                format!("From about {from} on, none of those on the {side} fits into memory.")
+            }));
+        }
+        if !self.fixed.is_empty() {
+            said.push(format!("(Size kept: {}.)", quoted(&self.fixed).join(", ")));
+        }
+        said.join(" ")
     }
 }
 
@@ -204,6 +267,7 @@ fn ranking(plans: &[&AssessedPlan], runs: u64, width: Option<usize>) -> String {
         Column::number("one run"),
         Column::number("90% range").if_folded(3),
         Column::number("vs best").if_folded(2),
+        Column::number("host").if_room(1),
         Column::number("H2D").if_room(1),
         Column::number("kern").if_room(1),
         Column::number("D2H").if_room(1),
@@ -218,6 +282,7 @@ fn ranking(plans: &[&AssessedPlan], runs: u64, width: Option<usize>) -> String {
             plan.predicted_ns.to_string(),
             range(plan.low_ns, plan.high_ns),
             against_best(plan),
+            percent(plan.host_thread.held),
             percent(plan.busy.h2d),
             percent(plan.busy.kernels),
             percent(plan.busy.d2h),
@@ -242,7 +307,7 @@ fn against_best(plan: &AssessedPlan) -> String {
     }
 }
 
-/// One line for each reason, and after it the plans that it keeps out.
+/// One line for each reason, with the plans that it rules out.
 fn left_out(what: &str, missing: &[LeftOut]) -> Option<String> {
     let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for LeftOut { plan, reason } in missing {

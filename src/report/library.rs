@@ -4,8 +4,8 @@ use super::table::{Column, table};
 use super::words::folded;
 use crate::kernels::{Arguments, Extent, Kernel, Shape};
 
-/// Every kernel with what it takes, reads and writes, and what an element costs
-/// on paper with the default arguments, in so many columns if a number is given.
+/// For each kernel: its arguments, what it reads and writes, and the operations and bytes of one
+/// element with the default arguments. In at most `width` columns if a number is given.
 pub fn library(width: Option<usize>) -> String {
     let header = [
         Column::words("kernel"),
@@ -40,7 +40,7 @@ pub fn library(width: Option<usize>) -> String {
 
 /// `x and its neighbours; all of weights: taps`
 fn reads(kernel: Kernel) -> String {
-    // Two extents tell a size that is the extent from one that is its square.
+    // With two values of the extent, a size that is the extent differs from one that is its square.
     const THREE: Arguments = Arguments { a: 0.0, extent: 3 };
     let extent = kernel.extent().map_or("", |extent| extent.name);
     let neighbours = if kernel.halo(&THREE) > 0 { " and its neighbours" } else { "" };

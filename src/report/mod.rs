@@ -12,6 +12,7 @@ mod drift;
 mod evaluation;
 mod evaluation_text;
 mod explain;
+mod host_thread;
 mod lanes;
 mod library;
 mod origin;
@@ -31,9 +32,12 @@ pub use checked::{Checked, CheckedFile, FileKind};
 pub use doctor::{Diagnosis, Finding, GpuFound, State};
 pub use drawn::Drawn;
 pub use drift::drifts;
-pub use evaluation::{AssessedPlan, Assessment, Busy, Evaluation, LeftOut, NoRoom, Threshold};
+pub use evaluation::{
+    AssessedPlan, Assessment, Busy, Evaluation, LeftOut, NoRoom, PinningPrices, Threshold,
+};
 pub use evaluation_text::Rows;
 pub use explain::{Calls, explain, prediction};
+pub use host_thread::{HeldBy, HostThread};
 pub use lanes::Bottleneck;
 pub use library::library;
 pub use origin::Origin;

@@ -1,4 +1,4 @@
-//! Which machine, and which file about it, a report speaks of.
+//! The machine that a report is about, and its profile.
 
 use super::words::date;
 use crate::profile::Profile;
@@ -26,11 +26,11 @@ pub struct Origin {
     pub calibration_unix_time: Option<u64>,
     /// Date of the calibration in UTC.
     pub calibrated: Option<String>,
-    /// How much was measured.
+    /// How much of the machine the calibration measured.
     #[serde(default)]
     pub extent: Extent,
-    /// Measurements behind it, of how many, that the device's clocks disturbed; `null`
-    /// where nobody watched them.
+    /// How many measurements were taken while the device's clocks were other than usual, and of how
+    /// many in all; `null` where clocks were not watched.
     pub disturbed: Option<(usize, usize)>,
 }
 

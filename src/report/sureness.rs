@@ -5,11 +5,10 @@ use crate::profile::Profile;
 use crate::stats::median;
 use std::collections::BTreeMap;
 
-/// Kinds that are named as the least sure.
+/// How many of the least sure kinds are named.
 const NAMED: usize = 3;
 
-/// The median half width of the 95% intervals, of all parameters and of the kinds
-/// where it is widest.
+/// The median half width of the 95% intervals: of all parameters, and of the kinds with the widest.
 pub fn sureness(profile: &Profile) -> String {
     let no_widths = BTreeMap::new();
     let half_widths = profile.intervals.as_ref().map_or(&no_widths, |found| &found.half_widths);
@@ -21,7 +20,7 @@ pub fn sureness(profile: &Profile) -> String {
         known += usize::from(widths.is_some());
         let shares = widths.into_iter().flatten().zip(&parameter.points);
         let shares = shares.map(|(width, point)| width / point.1.abs());
-        // Of nothing, there is no share to tell.
+        // A parameter that is 0 has no relative width.
         let shares = shares.filter(|share| share.is_finite());
         of_kinds.entry(parameter.section.clone()).or_default().extend(shares);
     }
@@ -47,8 +46,8 @@ pub fn sureness(profile: &Profile) -> String {
     )
 }
 
-/// That passes found other rates of large copies, if they did: on a link that others use, no
-/// plan of copies is known any better.
+/// A warning if the two passes of a calibration found different rates for large copies: then
+/// something else used the link, and predictions of copies are no better than that.
 pub fn unsteady_link(profile: &Profile) -> Option<String> {
     let widths = &profile.intervals.as_ref()?.half_widths;
     let rates = [
@@ -69,10 +68,11 @@ pub fn unsteady_link(profile: &Profile) -> Option<String> {
     })
 }
 
-/// On hosts of H200s whose link nobody else used, rates were known within 1.4 to 3%.
+/// Relative width from which on a link counts as unsteady. On quiet hosts of H200s, rates were
+/// known within 1.4 to 3%.
 const STEADY: f64 = 0.1;
 
-/// What the parameters of a section of the profile's file are.
+/// A readable name for a section of the profile's file.
 pub(super) fn kind_name(section: &str) -> &str {
     match section {
         "latency" => "latencies",

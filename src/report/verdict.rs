@@ -1,8 +1,13 @@
-//! The answer, in one plain sentence.
+//! The answer, in plain sentences.
+//!
+//! Two questions have an answer each: which side is faster in one pass, in steady state, and which
+//! side wins a program of some number of passes, which pays for set-up and for the first use of
+//! the GPU besides. Where the two differ, the program's answer is *the* answer, and comes first.
 
-use super::words::{plural, times, with_range};
+use super::words::{count, plural, times, with_range};
 use crate::scenario::HostMemory;
 use crate::search::{Ranked, Ranking};
+use crate::timeline::Lane;
 use crate::units::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,8 +29,18 @@ pub enum Answer {
 /// The answer and how it is said. Keys are stable; the wording is not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
-    /// Where the workload should run.
+    /// Of a whole program of as many passes as the scenario's `runs`, where that is known; else
+    /// of one pass.
     pub answer: Answer,
+    /// Of one pass in steady state: without set-up and first use.
+    pub pass_answer: Answer,
+    /// From how many passes on the side that wins a pass wins the program, too. `null` where the
+    /// answers are the same, or no number of passes is enough.
+    pub from_runs: Option<u64>,
+    /// The plan to choose on the GPU, for one pass.
+    pub gpu_plan: Option<String>,
+    /// The plan to choose on the CPU, for one pass.
+    pub cpu_plan: Option<String>,
     /// The answer in words. The wording may change from version to version.
     pub sentence: String,
 }
@@ -36,92 +51,152 @@ pub(super) const CLEARLY: f64 = 0.01;
 impl Verdict {
     /// Sets the best plan of one side against the best of the other, a pass of each.
     pub fn of(ranking: &Ranking) -> Self {
-        let (answer, sentence) = match (ranking.best_on_gpu(), ranking.best_on_cpu()) {
-            (Some(gpu), Some(cpu)) if gpu.forecast.ties_with(&cpu.forecast) => (
-                Answer::Tie,
-                format!(
-                    "A tie: `{}` takes {} and the CPU {}; the machine's own scatter is larger \
-                     than the difference.",
-                    gpu.plan.strategy,
-                    time(gpu),
-                    time(cpu)
-                ),
-            ),
-            (Some(gpu), Some(cpu)) if gpu.makespan() < cpu.makespan() => (
-                Answer::Gpu,
-                format!(
-                    "GPU wins: `{}` takes {}, {} times as fast as the CPU's {}.",
-                    gpu.plan.strategy,
-                    time(gpu),
-                    ratio(cpu, gpu),
-                    cpu.makespan()
-                ),
-            ),
-            (Some(gpu), Some(cpu)) => (
-                Answer::Cpu,
-                format!(
-                    "Stay on the CPU: it takes {}, {} times as fast as the best GPU plan, `{}` \
-                     with {}.",
-                    time(cpu),
-                    ratio(gpu, cpu),
-                    gpu.plan.strategy,
-                    gpu.makespan()
-                ),
-            ),
-            (Some(only), None) | (None, Some(only)) => (
-                Answer::NothingToCompare,
-                format!(
-                    "No plan on the {} to compare with: the fastest is `{}`, which takes {}.",
-                    if only.is_cpu() { "GPU" } else { "CPU" },
-                    only.plan.strategy,
-                    time(only)
-                ),
-            ),
-            (None, None) => {
-                (Answer::NothingToCompare, "No plan could be predicted: see below.".to_owned())
-            }
-        };
-        let unknown = ranking.unknown.iter().filter(|(plan, _)| plan.needs_device()).count();
-        let rest = match (answer, unknown) {
-            // It won without them.
-            (Answer::Gpu, _) | (_, 0) => String::new(),
-            (_, 1) => " Of another plan on the GPU the profile knows too little.".to_owned(),
-            _ => format!(" Of {unknown} other plans on the GPU the profile knows too little."),
-        };
-        let as_it_is = if answer == Answer::Gpu { without_pinning(ranking) } else { None };
-        Self { answer, sentence: sentence + &as_it_is.unwrap_or_default() + &rest }
+        let (gpu, cpu) = (ranking.best_on_gpu(), ranking.best_on_cpu());
+        let answer = pass_answer(ranking);
+        let name = |ranked: &Ranked| ranked.plan.name();
+        let said = [
+            Some(match (gpu, cpu) {
+                (Some(gpu), Some(cpu)) => pass_sentence(answer, gpu, cpu),
+                (Some(only), None) | (None, Some(only)) => alone(only),
+                (None, None) => "No plan could be predicted: see below.".to_owned(),
+            }),
+            tied(ranking, if answer == Answer::Cpu { cpu } else { gpu }),
+            cpu.and_then(copies_on_cpu),
+            without_pinning(ranking).filter(|_| answer == Answer::Gpu),
+            too_little_known(ranking).filter(|_| answer != Answer::Gpu),
+        ];
+        Self {
+            answer,
+            pass_answer: answer,
+            from_runs: None,
+            gpu_plan: gpu.map(name),
+            cpu_plan: cpu.map(name),
+            sentence: said.into_iter().flatten().collect::<Vec<_>>().join(" "),
+        }
     }
 
-    /// Says so if the other side wins a program of so many passes, which has set-up besides.
+    /// Answers for a program of so many passes. If another side wins it than wins a pass, or
+    /// neither does, that is said first.
     #[must_use]
     pub fn over(mut self, ranking: &Ranking, runs: u64) -> Self {
-        let [Some(pass), Some(program)] = [ranking.winner(), ranking.winner_over(runs)] else {
+        let side = |on_cpu: bool| ranking.choice_over(runs, |ranked| ranked.is_cpu() == on_cpu);
+        let (Some(gpu), Some(cpu)) = (side(false), side(true)) else { return self };
+        let [Some(of_gpu), Some(of_cpu)] = [gpu, cpu].map(|one| one.program(runs)) else {
             return self;
         };
-        // What wins a pass may not be what its side would make the program of.
-        let others = ranking.plans.iter().filter(|other| other.is_cpu() == pass.is_cpu());
-        let Some(other) = others.min_by_key(|other| other.program(runs)) else { return self };
-        let times = [program, pass, other].map(|one| one.program(runs));
-        let [Some(least), Some(of_pass), Some(of_other)] = times else { return self };
-        let beats = |time: Span| least.nanos_f64() < (1.0 - CLEARLY) * time.nanos_f64();
-        if pass.is_cpu() != program.is_cpu() && beats(of_pass) {
-            let said = |one: &Ranked, time| match one.is_cpu() {
-                true => format!("{time} on the CPU"),
-                false => format!("{time} with `{}`", one.plan.strategy),
-            };
-            let who = match (beats(of_other), program.is_cpu()) {
-                (false, _) => "neither wins",
-                (true, true) => "the CPU wins",
-                (true, false) => "the GPU wins",
-            };
-            self.sentence += &format!(
-                " But with set-up and {}, {who}: {} against {}.",
-                plural(runs, "run"),
-                said(program, least),
-                said(other, of_other)
-            );
+        let (less, more) = (of_gpu.min(of_cpu), of_gpu.max(of_cpu));
+        let is_clear = less.nanos_f64() < (1.0 - CLEARLY) * more.nanos_f64();
+        self.answer = match ranking.sides_tie_over(runs) {
+            Some(false) if is_clear && of_gpu < of_cpu => Answer::Gpu,
+            Some(false) if is_clear => Answer::Cpu,
+            _ => Answer::Tie,
+        };
+        if self.answer == self.pass_answer {
+            return self;
         }
+        self.from_runs = from_runs(ranking, self.pass_answer);
+        let many = plural(runs, "run");
+        let program = match self.answer {
+            Answer::Cpu => format!(
+                "Stay on the CPU for a program of {many}: it takes {of_cpu}, `{}` {}.",
+                gpu.plan.name(),
+                in_all(gpu, of_gpu)
+            ),
+            Answer::Gpu => format!(
+                "GPU wins a program of {many}: `{}` takes {}, the CPU {}.",
+                gpu.plan.name(),
+                in_all(gpu, of_gpu),
+                in_all(cpu, of_cpu)
+            ),
+            _ => format!(
+                "A tie for a program of {many}: `{}` takes {}, the CPU {}.",
+                gpu.plan.name(),
+                in_all(gpu, of_gpu),
+                in_all(cpu, of_cpu)
+            ),
+        };
+        let wins_from = self.from_runs.map(|from| {
+            let who = if self.pass_answer == Answer::Gpu { "GPU" } else { "CPU" };
+            format!(" The {who} wins from about {} runs on.", count(from))
+        });
+        let wins_from = wins_from.unwrap_or_default();
+        self.sentence = format!("{program}{wins_from} One pass alone: {}", self.sentence);
         self
+    }
+}
+
+/// Who wins a pass, by the fastest plan of each side.
+fn pass_answer(ranking: &Ranking) -> Answer {
+    match (ranking.fastest_on_gpu(), ranking.fastest_on_cpu()) {
+        (Some(gpu), Some(cpu)) if gpu.forecast.ties_with(&cpu.forecast) => Answer::Tie,
+        (Some(gpu), Some(cpu)) if gpu.makespan() < cpu.makespan() => Answer::Gpu,
+        (Some(_), Some(_)) => Answer::Cpu,
+        _ => Answer::NothingToCompare,
+    }
+}
+
+fn pass_sentence(answer: Answer, gpu: &Ranked, cpu: &Ranked) -> String {
+    let name = gpu.plan.name();
+    match answer {
+        Answer::Gpu => format!(
+            "GPU wins: `{name}` takes {}, {} times as fast as the CPU's {}.",
+            time(gpu),
+            ratio(cpu, gpu),
+            cpu.makespan()
+        ),
+        Answer::Cpu => format!(
+            "Stay on the CPU: it takes {}, {} times as fast as the best GPU plan, `{name}` with \
+             {}.",
+            time(cpu),
+            ratio(gpu, cpu),
+            gpu.makespan()
+        ),
+        Answer::Tie | Answer::NothingToCompare => format!(
+            "A tie: `{name}` takes {} and the CPU {}; the machine's own scatter is larger than \
+             the difference.",
+            time(gpu),
+            time(cpu)
+        ),
+    }
+}
+
+fn alone(only: &Ranked) -> String {
+    format!(
+        "No plan on the {} to compare with: the best is `{}`, which takes {}.",
+        if only.is_cpu() { "GPU" } else { "CPU" },
+        only.plan.name(),
+        time(only)
+    )
+}
+
+/// That the plan to choose is not the fastest of its side but as fast as can be told.
+fn tied(ranking: &Ranking, named: Option<&Ranked>) -> Option<String> {
+    let named = named?;
+    let mut side = ranking.plans.iter().filter(|ranked| ranked.is_cpu() == named.is_cpu());
+    let fastest = side.next().filter(|fastest| !std::ptr::eq(*fastest, named))?;
+    Some(format!(
+        "It ties with `{}` ({}), and is the simplest of all that do.",
+        fastest.plan.name(),
+        fastest.makespan()
+    ))
+}
+
+/// That the CPU has to fetch its data, or take it back, where it is at home on the device.
+fn copies_on_cpu(cpu: &Ranked) -> Option<String> {
+    let timeline = &cpu.forecast.timeline;
+    let copies = timeline.busy(Lane::CopyIn) + timeline.busy(Lane::CopyOut);
+    (copies > Span::ZERO).then(|| {
+        format!(
+            "Of the CPU's time, {copies} is copies from and to the device, where data is at home."
+        )
+    })
+}
+
+fn too_little_known(ranking: &Ranking) -> Option<String> {
+    match ranking.unknown.iter().filter(|(plan, _)| plan.needs_device()).count() {
+        0 => None,
+        1 => Some("The profile knows too little of another plan on the GPU.".to_owned()),
+        many => Some(format!("The profile knows too little of {many} other plans on the GPU.")),
     }
 }
 
@@ -129,17 +204,49 @@ impl Verdict {
 fn without_pinning(ranking: &Ranking) -> Option<String> {
     let memory = |ranked: &Ranked| ranked.plan.strategy.memory;
     ranking.best_on_gpu().filter(|gpu| memory(gpu) == HostMemory::Pinned)?;
-    let mut others = ranking.plans.iter().filter(|ranked| !ranked.is_cpu());
-    let (gpu, cpu) =
-        (others.find(|ranked| memory(ranked) == HostMemory::Pageable)?, ranking.best_on_cpu()?);
-    let wins = gpu.makespan() < cpu.makespan();
+    let is_pageable = |ranked: &Ranked| !ranked.is_cpu() && memory(ranked) == HostMemory::Pageable;
+    let (gpu, cpu) = (ranking.choice(is_pageable)?, ranking.fastest_on_cpu()?);
     let who = match gpu.forecast.ties_with(&cpu.forecast) {
-        false if wins => return None,
+        false if gpu.makespan() < cpu.makespan() => return None,
         false => "the CPU wins",
         true => "neither wins",
     };
-    let (strategy, took) = (&gpu.plan.strategy, gpu.makespan());
-    Some(format!(" Without pinning, {who}: `{strategy}` takes {took}."))
+    let (name, took) = (gpu.plan.name(), gpu.makespan());
+    Some(format!("Without pinning, {who}: `{name}` takes {took}."))
+}
+
+/// The fewest passes with which the side that wins a pass wins the program.
+fn from_runs(ranking: &Ranking, winner: Answer) -> Option<u64> {
+    let on_cpu = match winner {
+        Answer::Cpu => true,
+        Answer::Gpu => false,
+        Answer::Tie | Answer::NothingToCompare => return None,
+    };
+    let of_side = |wanted: bool| ranking.plans.iter().filter(move |one| one.is_cpu() == wanted);
+    let known =
+        |one: &Ranked| Some((one.before_first_pass()?.nanos_f64(), one.makespan().nanos_f64()));
+    // A plan has to beat each plan of the other side, and one that does is enough.
+    let beats = |one: &Ranked, other: &Ranked| {
+        let ((before, pass), (before_other, pass_other)) = (known(one)?, known(other)?);
+        let gain = pass_other - pass;
+        (gain > 0.0).then(|| ((before - before_other) / gain).floor().max(0.0) as u64 + 1)
+    };
+    let beats_all = |one: &Ranked| {
+        let needed = of_side(!on_cpu).map(|other| beats(one, other));
+        needed.collect::<Option<Vec<u64>>>()?.into_iter().max()
+    };
+    of_side(on_cpu).filter_map(beats_all).min()
+}
+
+/// A program's time, and what of it comes before the first pass.
+fn in_all(ranked: &Ranked, program: Span) -> String {
+    let setup = ranked.setup.as_ref().copied().unwrap_or_default();
+    let first_use = ranked.first_use.known;
+    match (setup > Span::ZERO, first_use > Span::ZERO) {
+        (false, false) => program.to_string(),
+        (true, false) => format!("{program} (set-up {setup})"),
+        (_, true) => format!("{program} (first use {first_use}, set-up {setup})"),
+    }
 }
 
 fn time(ranked: &Ranked) -> String {

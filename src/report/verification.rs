@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 
 /// Largest median of the absolute relative errors over all plans.
 pub const MEDIAN_ERROR_LIMIT: f64 = 0.03;
-/// Largest 95% quantile of the same.
+/// Largest 95% quantile of the absolute relative errors over all plans.
 pub const P95_ERROR_LIMIT: f64 = 0.10;
-/// How much slower than the best plan measured the chosen one may be, in any scenario.
+/// Largest regret in any scenario: by which share the chosen plan may be slower than the fastest.
 pub const REGRET_LIMIT: f64 = 0.03;
 
 /// Predictions beside runs for some scenarios on one machine.
@@ -45,9 +45,9 @@ pub struct ScoredScenario {
     pub predicted_winner: Option<String>,
     /// The plan that was measured to be the fastest.
     pub measured_winner: Option<String>,
-    /// How much slower the chosen plan is than the best one measured.
+    /// By which share the chosen plan is slower than the fastest one measured.
     pub regret: Option<f64>,
-    /// Whether GPU or CPU was called right; nothing where only one was tried.
+    /// Whether GPU or CPU was called right; `null` where only one side was tried.
     pub verdict_right: Option<bool>,
 }
 
@@ -76,7 +76,7 @@ pub struct ScoredPlan {
     pub error: f64,
 }
 
-/// What a set of errors comes to; the first three are of absolute values.
+/// A summary of prediction errors. `median`, `p95` and `worst` are of absolute relative errors.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorFigures {
     /// Number of plans.

@@ -44,7 +44,7 @@ impl Verification {
         folded(&text, width)
     }
 
-    /// How many passes do not count; nothing if all do.
+    /// How many passes do not count; empty if all do.
     fn passes_beside(&self) -> String {
         let plans = || self.scenarios.iter().flat_map(|scenario| &scenario.plans);
         let beside: usize = plans().map(|plan| plan.passes_beside).sum();
@@ -59,7 +59,7 @@ impl Verification {
         )
     }
 
-    /// How far off the CPU's own plans are: few among many, and one side of each verdict.
+    /// How far off the CPU's plans are. They are few, but each decides a verdict.
     fn on_cpu(&self, bullet: &str) -> String {
         let plans = self.scenarios.iter().flat_map(|scenario| &scenario.plans);
         let mut errors: Vec<f64> =

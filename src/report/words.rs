@@ -67,7 +67,7 @@ pub(super) fn plural(number: u64, noun: &str) -> String {
     format!("{number} {noun}{ending}")
 }
 
-/// Names as they stand in a sentence.
+/// Names in backquotes.
 pub(super) fn quoted(names: impl IntoIterator<Item: std::fmt::Display>) -> Vec<String> {
     names.into_iter().map(|name| format!("`{name}`")).collect()
 }
@@ -128,7 +128,7 @@ pub fn folded(text: &str, width: Option<usize>) -> String {
 /// Bytes of a label at the start of a line; two spaces further right are no label's end.
 const LONGEST_LABEL: usize = 12;
 
-/// Rounded so that a file shows what is known, not what a division left over.
+/// Rounded to six decimals, so that files show no noise of divisions.
 pub(super) fn rounded(value: f64) -> f64 {
     (value * 1e6).round() / 1e6
 }

@@ -13,8 +13,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
-/// Sizes of a workload, in elements of its largest buffer: from about so many on, and until
-/// about so many. What is left out is the end of what was tried.
+/// A range of sizes, in elements of a workload's largest buffer. An end that is left out is the end
+/// of what was tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Sizes {
     /// The smallest size. `null`: the smallest that was tried.
@@ -23,16 +23,32 @@ pub struct Sizes {
     pub until: Option<u64>,
 }
 
+/// At which sizes which side wins, with the plans that [`candidates_over`] tries. Other plans may
+/// win, or fit, where none of these does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BreakEven {
+    /// Where the best plan on the GPU beats the one on the CPU: nowhere if there are none.
+    pub gpu_wins: Vec<Sizes>,
+    /// The smallest and the largest size tried.
+    pub tried: [u64; 2],
+    /// From about so many elements on, none of the plans on the GPU fits into memory, while one on
+    /// the CPU does.
+    pub too_large_for_gpu: Option<u64>,
+    /// From about so many elements on, none of the plans on the CPU fits into memory, while one on
+    /// the GPU does.
+    pub too_large_for_cpu: Option<u64>,
+}
+
 /// Sizes of the largest buffer that are tried, as powers of two.
 const TRIED: RangeInclusive<u32> = 8..=28;
-/// Who is faster by less than this share has not won: ties would change sides many times.
+/// A lead of less than this share does not change the winner: near a tie it would change at every
+/// size.
 const CLEARLY: f64 = 0.05;
 
-/// The sizes at which the best GPU plan beats the CPU plan, of the workload with all its buffers
-/// scaled together but those that keep their size: none if the CPU wins throughout. A plan that
-/// does not fit has lost. `None` where the profile does not know what it takes, or the workload
-/// has no plan of one of the two kinds.
-pub fn break_even(workload: &Workload, profile: &Profile) -> Option<Vec<Sizes>> {
+/// Finds the sizes at which the best GPU plan beats the best CPU plan. All buffers are scaled
+/// together, but for those that keep their size. A plan that does not fit has lost. `None` if the
+/// profile does not know what a side takes, or the workload has no plan for a side.
+pub fn break_even(workload: &Workload, profile: &Profile) -> Option<BreakEven> {
     break_even_counted(workload, profile, &Tally::default())
 }
 
@@ -41,16 +57,39 @@ pub fn break_even_counted(
     workload: &Workload,
     profile: &Profile,
     done: &Tally,
-) -> Option<Vec<Sizes>> {
+) -> Option<BreakEven> {
     let mut tried: Vec<u64> = TRIED.map(|power| 1 << power).collect();
-    // Its own size is on the side that its own verdict has it on, though times may jump between
-    // two powers: where a kernel is shared out over all threads, say.
+    // The workload's own size is tried, too, so that the result agrees with its verdict: times may
+    // jump between two powers, for example where the CPU begins to use all threads.
     tried.push(largest(workload));
     tried.sort_unstable();
     tried.dedup();
     let lead = |elements: u64| lead(workload, profile, elements, done);
     let leads: Vec<Lead> = tried.par_iter().map(|&elements| lead(elements)).collect();
-    let mut known = tried.into_iter().zip(leads).take_while(|(_, lead)| *lead != Lead::NoPlan);
+    let known: Vec<(u64, Lead)> =
+        tried.into_iter().zip(leads).take_while(|(_, lead)| *lead != Lead::NoPlan).collect();
+    let (smallest, largest) = (known.first()?.0, known.last()?.0);
+    let starts = |wanted: f64| {
+        let at = known.iter().position(|(_, lead)| *lead == Lead::Of(wanted))?;
+        match at.checked_sub(1) {
+            Some(before) => change(known[before].0, known[at].0, |middle| {
+                Some(lead(middle) != Lead::Of(wanted))
+            }),
+            None => Some(smallest),
+        }
+    };
+    Some(BreakEven {
+        gpu_wins: gpu_wins(&known, lead)?,
+        tried: [smallest, largest],
+        too_large_for_gpu: starts(f64::NEG_INFINITY),
+        too_large_for_cpu: starts(f64::INFINITY),
+    })
+}
+
+/// The ranges of sizes at which the GPU leads, from the leads at sizes that were tried and, where
+/// they change, between them.
+fn gpu_wins(known: &[(u64, Lead)], lead: impl Fn(u64) -> Lead) -> Option<Vec<Sizes>> {
+    let mut known = known.iter().copied();
     let (mut last, Lead::Of(first)) = known.next()? else { return None };
     let mut gpu_wins = first > 0.0;
     let mut found = if gpu_wins { vec![Sizes { from: None, until: None }] } else { Vec::new() };
@@ -73,7 +112,7 @@ pub fn break_even_counted(
     Some(found)
 }
 
-/// About where something changes that holds at `low` and not at `high`.
+/// Finds about where a condition ends that holds at `low` and not at `high`.
 fn change(mut low: u64, mut high: u64, holds: impl Fn(u64) -> Option<bool>) -> Option<u64> {
     // Halving the ratio keeps the relative precision the same everywhere.
     while high > low + low / 16 {
@@ -83,12 +122,12 @@ fn change(mut low: u64, mut high: u64, holds: impl Fn(u64) -> Option<bool>) -> O
     Some(high)
 }
 
-/// Who is faster at a size.
+/// Which side is faster at a size.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Lead {
-    /// The GPU, by the logarithm of so many times; below 0, the CPU.
+    /// The logarithm of how many times as fast the GPU is; below 0, the CPU is faster.
     Of(f64),
-    /// Nothing fits into the machine.
+    /// No plan of either side fits into the machine.
     NoPlan,
     Unknown,
 }
@@ -97,7 +136,8 @@ fn lead(workload: &Workload, profile: &Profile, elements: u64, done: &Tally) -> 
     let Some(scaled) = scaled(workload, elements) else { return Lead::Unknown };
     let candidates = candidates_over(&scaled, &profile.gpu_counts());
     let side_of = |strategy: Strategy| usize::from(strategy.family != Family::Cpu);
-    // What a CPU plan and a GPU plan take; whether one is unknown, or there is no room for it.
+    // For the CPU and the GPU: the shortest time, whether a plan's time is unknown, and whether a
+    // plan does not fit.
     let (mut best, mut unknown, mut too_large) = ([None::<Span>; 2], [false; 2], [false; 2]);
     for refusal in candidates.refused.iter().filter(|refusal| refusal.is_too_large) {
         too_large[side_of(refusal.strategy)] = true;
@@ -125,14 +165,14 @@ fn lead(workload: &Workload, profile: &Profile, elements: u64, done: &Tally) -> 
     }
 }
 
-/// Whether a buffer's size is what arguments say, whatever others are scaled to: that of a
-/// reduction's results, or of what is read whole.
+/// Whether a buffer keeps its size when others are scaled, since arguments say how large it is: it
+/// holds a reduction's results, or is read whole.
 pub fn keeps_size(workload: &Workload, id: BufferId) -> bool {
     let writer = workload.writer_of(id).map(|task| workload.task(task).kernel.shape());
     writer == Some(Shape::Reduction) || workload.is_read_whole(id)
 }
 
-/// The largest buffer of the others; of equals the first, as a reader would pick it.
+/// The largest buffer that is scaled; of equals, the first in the scenario.
 pub fn largest_scaled(workload: &Workload) -> Option<&Buffer> {
     let buffers = workload.buffers.iter().enumerate().rev();
     let scaled = buffers.filter(|&(id, _)| !keeps_size(workload, BufferId(id)));
@@ -143,9 +183,9 @@ fn largest(workload: &Workload) -> u64 {
     largest_scaled(workload).map_or(1, |buffer| buffer.elements)
 }
 
-/// The workload with its largest buffer at `elements` and the others in
-/// proportion, but for those that stay as they are; and rows stay whole. `None`
-/// where a task goes along a buffer that has to stay.
+/// The workload with its largest buffer at `elements` and the others in proportion, in whole rows;
+/// buffers that keep their size stay. `None` if a task goes element by element through a buffer
+/// that keeps its size.
 fn scaled(workload: &Workload, elements: u64) -> Option<Workload> {
     let goes_along = |task: &Task| {
         let inputs = (0..task.reads.len()).filter(|&input| !task.reads_whole(input));

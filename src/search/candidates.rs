@@ -1,12 +1,12 @@
-//! Which strategies are worth a look for a workload.
+//! Which plans to try for a workload.
 
 use crate::plan::{Each, Family, Issue, Plan, Refusal, Spread, Strategy, build};
 use crate::scenario::{BufferId, Home, HostMemory, Workload};
 
-/// Pieces into which a batch is cut where the scenario does not say.
+/// Numbers of chunks to try where the scenario does not say.
 const CHUNKS: [u64; 7] = [1, 2, 4, 8, 16, 32, 64];
-/// Batches are not cut into more pieces than this in all, or into smaller ones: by then calls
-/// cost more than there is left to overlap.
+/// All batches together are cut into at most so many pieces of at least `SMALLEST_PIECE` elements:
+/// beyond that, calls cost more than overlap gains.
 const MOST_ITEMS: u64 = 128;
 const SMALLEST_PIECE: u64 = 4096;
 
@@ -19,12 +19,12 @@ pub struct Candidates {
     pub cpu_threads: Option<usize>,
 }
 
-/// Builds every plan for one GPU that the scenario asks for, or else a broad choice.
+/// Builds the plans for the CPU and one GPU that the scenario asks for, or else a broad choice.
 pub fn candidates(workload: &Workload) -> Candidates {
     candidates_over(workload, &[])
 }
 
-/// The same, and plans over several GPUs; `gpus`: how many of them may be.
+/// Builds what [`candidates`] does and plans over several GPUs, for each number in `gpus`.
 pub fn candidates_over(workload: &Workload, gpus: &[usize]) -> Candidates {
     let cpu_threads = workload.limits.cpu_threads;
     let mut found = Candidates { plans: Vec::new(), refused: Vec::new(), cpu_threads };
@@ -32,7 +32,7 @@ pub fn candidates_over(workload: &Workload, gpus: &[usize]) -> Candidates {
     found.refused.extend(too_small(workload, &strategies));
     for strategy in strategies {
         match build(workload, strategy) {
-            // Small workloads make some strategies the same plan.
+            // For small workloads, some strategies come to the same calls.
             Ok(plan) if found.plans.iter().any(|other| same_program(other, &plan)) => {}
             Ok(plan) => found.plans.push(plan),
             Err(refusal) => found.refused.push(refusal),
@@ -49,7 +49,7 @@ pub fn candidates_over(workload: &Workload, gpus: &[usize]) -> Candidates {
     found
 }
 
-/// Families that are asked for and cut a batch, of which there is nothing to try.
+/// Refusals of families that the scenario asks for but for which no number of chunks is sensible.
 fn too_small(workload: &Workload, tried: &[Strategy]) -> impl Iterator<Item = Refusal> {
     let families = [
         Family::ByChunk { chunks: 1, streams: 2, issue: Issue::DepthFirst },
@@ -83,7 +83,7 @@ fn strategies(workload: &Workload, gpus: &[usize]) -> Vec<Strategy> {
         let sensible = |chunks: &u64| {
             let items = chunks * workload.batches;
             let is_cut_well = items <= MOST_ITEMS && elements / chunks >= SMALLEST_PIECE;
-            // However many batches there are, and however small, they can overlap.
+            // Whole batches can overlap, however many and however small they are.
             items >= 2 && (is_cut_well || *chunks == 1)
         };
         CHUNKS.into_iter().filter(sensible).collect()
@@ -95,8 +95,8 @@ fn strategies(workload: &Workload, gpus: &[usize]) -> Vec<Strategy> {
         true if chosen.families.is_empty() => is_worth_capturing(strategy.family),
         _ => chosen.families.is_empty() || names(strategy.family_name()),
     };
-    // Of two that come to the same plan, the first has its name: what is at home on the device
-    // and is copied nowhere goes on no round trip.
+    // If two strategies come to the same calls, the first gives its name to the plan. Data that
+    // stays on the device makes no round trip, so `resident` comes first there.
     let is_there = workload.buffers.iter().any(|buffer| buffer.home == Home::Device);
     let whole = if is_there {
         [Family::Resident, Family::RoundTrip]
@@ -121,14 +121,14 @@ fn strategies(workload: &Workload, gpus: &[usize]) -> Vec<Strategy> {
     strategies
 }
 
-/// Where the host waits or computes between what the device does, there is no
-/// graph of the whole; and graphs of several GPUs are not calibrated.
+/// Whether a family's plans can be graphs. They cannot if the host waits or computes in the middle,
+/// and graphs over several GPUs are not calibrated.
 const fn can_be_captured(family: Family) -> bool {
     !matches!(family, Family::Cpu | Family::RoundTrip | Family::MultiGpu { .. })
 }
 
-/// A graph knows no streams, only what depends on what: of families that differ in
-/// little else, one is enough unless the scenario asks for them.
+/// Whether to try a family as a graph unless the scenario asks for it. A graph has dependencies
+/// instead of streams, so of families that differ in streams only, one is enough.
 const fn is_worth_capturing(family: Family) -> bool {
     match family {
         Family::Resident | Family::ByEngine { .. } => true,
@@ -141,19 +141,19 @@ const fn is_worth_capturing(family: Family) -> bool {
     }
 }
 
-/// Kinds of host memory to try: moving to page-locked memory is a change that a
-/// user can make, moving away from it is not one that pays.
+/// Kinds of host memory to try. A user can move from pageable memory to pinned memory; the other
+/// way never pays.
 fn memories(workload: &Workload, family: Family, typical: u64) -> Vec<HostMemory> {
     let has = |home| workload.buffers.iter().any(|buffer| buffer.home == home);
     match family {
-        // What is at home on the device has to be copied.
+        // Pinned memory is of use to the CPU only if data has to be copied from the device.
         Family::Cpu if !has(Home::Device) => vec![HostMemory::Pageable],
         _ if has(Home::Host(HostMemory::Pinned)) => vec![HostMemory::Pinned],
         Family::Cpu | Family::RoundTrip | Family::Resident => {
             vec![HostMemory::Pageable, HostMemory::Pinned]
         }
-        // Copies of pageable memory hold the host thread, so that nothing
-        // comes of a clever order: one chunked plan shows as much.
+        // Copies of pageable memory hold the host thread, so no order of calls makes them overlap.
+        // One chunked plan is enough to show it.
         Family::ByChunk { chunks, streams: 2, issue: Issue::DepthFirst } if chunks == typical => {
             vec![HostMemory::Pageable, HostMemory::Pinned]
         }
@@ -179,8 +179,8 @@ fn chunked(chunks: u64, batches: u64) -> Vec<Family> {
     families
 }
 
-/// Chunks dealt over so many GPUs. Numbers that cannot be shared out evenly are left
-/// out where others can.
+/// Families that deal chunks over so many GPUs. Numbers of chunks that cannot be dealt evenly are
+/// left out.
 fn over_several(workload: &Workload, chunks: &[u64], devices: usize) -> Vec<Family> {
     let is_dealt = |chunks: &&u64| {
         let evenly = **chunks == 1 || chunks.is_multiple_of(devices as u64);

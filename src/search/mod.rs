@@ -8,8 +8,12 @@ mod break_even;
 mod candidates;
 mod ranking;
 mod room;
+mod simplicity;
 
-pub use break_even::{Sizes, break_even, break_even_counted, keeps_size, largest_scaled};
+pub use break_even::{
+    BreakEven, Sizes, break_even, break_even_counted, keeps_size, largest_scaled,
+};
 pub use candidates::{Candidates, candidates, candidates_over};
 pub use ranking::{Ranked, Ranking, rank, rank_counted};
 pub use room::{Shortage, shortages};
+pub use simplicity::Simplicity;

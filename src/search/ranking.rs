@@ -1,9 +1,13 @@
 //! The candidates in order of their predicted time, and what that says.
 
 use super::candidates::Candidates;
+use super::simplicity::Simplicity;
 use crate::plan::{Family, Plan, Refusal};
 use crate::profile::{Profile, Unknown};
-use crate::simulate::{Forecast, SimulateError, Tally, forecast_counted, lower_bound, setup_time};
+use crate::simulate::{
+    FirstUse, Forecast, Pinning, SimulateError, Tally, first_use, forecast_counted, lower_bound,
+    pinning, setup_time,
+};
 use crate::units::Span;
 
 /// A plan with its forecast.
@@ -14,7 +18,10 @@ pub struct Ranked {
     /// Unknown where the profile has no memory management: what a pass takes
     /// does not depend on it.
     pub setup: Result<Span, Unknown>,
-    /// What no schedule of the body's operations goes below.
+    pub first_use: FirstUse,
+    /// Nothing if set-up pins nothing.
+    pub pinning: Option<Pinning>,
+    /// The least that the body's calls take in the order that this plan has them in.
     pub bound: Span,
 }
 
@@ -24,18 +31,34 @@ impl Ranked {
         self.forecast.makespan()
     }
 
-    /// Set-up once and the body `runs` times, if set-up is known.
+    /// What a process pays before its first pass, if set-up is known: set-up, and of the
+    /// first use of the GPU and of memory as much as is known.
+    pub fn before_first_pass(&self) -> Option<Span> {
+        Some(self.first_use.known + *self.setup.as_ref().ok()?)
+    }
+
+    /// What a process pays in all that goes over the body `runs` times, if set-up is known.
     pub fn program(&self, runs: u64) -> Option<Span> {
-        Some(*self.setup.as_ref().ok()? + self.makespan() * runs)
+        Some(self.before_first_pass()? + self.makespan() * runs)
     }
 
     pub fn is_cpu(&self) -> bool {
         self.plan.strategy.family == Family::Cpu
     }
+
+    /// Whether scatter leaves open which of two programs of `runs` passes is faster.
+    fn program_ties_with(&self, other: &Self, runs: u64) -> bool {
+        let before = [self, other].map(|one| one.before_first_pass().unwrap_or_default());
+        self.forecast.ties_over(&other.forecast, before, runs)
+    }
 }
 
 /// All plans that could be predicted, fastest body first, and the others with
 /// the reason why not.
+///
+/// Scatter leaves open which of some plans is the fastest, and the seed of the draws decides
+/// their order. So the plan to choose is not the first of them but the one that is
+/// [simplest](Simplicity) among all that tie with the fastest.
 #[derive(Debug, Clone)]
 pub struct Ranking {
     pub plans: Vec<Ranked>,
@@ -44,28 +67,78 @@ pub struct Ranking {
 }
 
 impl Ranking {
-    pub fn winner(&self) -> Option<&Ranked> {
+    pub fn fastest(&self) -> Option<&Ranked> {
         self.plans.first()
     }
 
+    /// The plan to choose, of all.
+    pub fn winner(&self) -> Option<&Ranked> {
+        self.choice(|_| true)
+    }
+
+    /// The plan to choose on the CPU.
     pub fn best_on_cpu(&self) -> Option<&Ranked> {
+        self.choice(Ranked::is_cpu)
+    }
+
+    /// The plan to choose on the GPU.
+    pub fn best_on_gpu(&self) -> Option<&Ranked> {
+        self.choice(|ranked| !ranked.is_cpu())
+    }
+
+    pub fn fastest_on_cpu(&self) -> Option<&Ranked> {
         self.plans.iter().find(|ranked| ranked.is_cpu())
     }
 
-    pub fn best_on_gpu(&self) -> Option<&Ranked> {
+    pub fn fastest_on_gpu(&self) -> Option<&Ranked> {
         self.plans.iter().find(|ranked| !ranked.is_cpu())
     }
 
-    /// The plan that is fastest with its set-up spread over `runs` passes, if
-    /// every set-up is known.
+    /// The plan to choose for one pass, of those that `is_meant`.
+    pub fn choice(&self, is_meant: impl Fn(&Ranked) -> bool) -> Option<&Ranked> {
+        let fastest = self.plans.iter().find(|ranked| is_meant(ranked))?;
+        let tied = |other: &&Ranked| {
+            std::ptr::eq(*other, fastest) || other.forecast.ties_with(&fastest.forecast)
+        };
+        simplest(self.plans.iter().filter(|ranked| is_meant(ranked)).filter(tied))
+    }
+
+    /// The plan to choose for a program of so many passes, of those that `is_meant`. `None` if the
+    /// set-up of one of them is not known, for that one might win.
+    pub fn choice_over(&self, runs: u64, is_meant: impl Fn(&Ranked) -> bool) -> Option<&Ranked> {
+        let fastest = self.fastest_over(runs, &is_meant)?;
+        let tied = |other: &&Ranked| {
+            std::ptr::eq(*other, fastest) || other.program_ties_with(fastest, runs)
+        };
+        simplest(self.plans.iter().filter(|ranked| is_meant(ranked)).filter(tied))
+    }
+
+    /// The plan to choose, of all, for a program of so many passes, if every set-up is known.
     pub fn winner_over(&self, runs: u64) -> Option<&Ranked> {
-        let known = self.plans.iter().all(|ranked| ranked.setup.is_ok());
-        self.plans.iter().filter(|_| known).min_by_key(|ranked| ranked.program(runs))
+        self.choice_over(runs, |_| true)
+    }
+
+    /// Whether scatter leaves open which side wins a program of so many passes. `None` if a
+    /// side has no plan, or one whose set-up is not known.
+    pub fn sides_tie_over(&self, runs: u64) -> Option<bool> {
+        let cpu = self.fastest_over(runs, &Ranked::is_cpu)?;
+        let gpu = self.fastest_over(runs, &|ranked| !ranked.is_cpu())?;
+        Some(gpu.program_ties_with(cpu, runs))
+    }
+
+    fn fastest_over(&self, runs: u64, is_meant: &impl Fn(&Ranked) -> bool) -> Option<&Ranked> {
+        let plans = || self.plans.iter().filter(|ranked| is_meant(ranked));
+        let known = plans().all(|ranked| ranked.setup.is_ok());
+        plans().filter(|_| known).min_by_key(|ranked| ranked.program(runs))
     }
 }
 
+fn simplest<'r>(plans: impl Iterator<Item = &'r Ranked>) -> Option<&'r Ranked> {
+    plans.min_by_key(|ranked| Simplicity::of(&ranked.plan))
+}
+
 impl Candidates {
-    /// How many threads the CPU's plan is for, if a profile is of another number.
+    /// The number of threads that the workload allows the CPU, if the profile is of another one.
     pub(super) fn other_threads(&self, profile: &Profile) -> Option<usize> {
         self.cpu_threads.filter(|&threads| threads != profile.machine.cpu_threads)
     }
@@ -98,9 +171,10 @@ pub fn rank_counted(
         let (setup, bound) = (setup_time(&plan, profile), lower_bound(&plan, profile));
         match forecast.and_then(|forecast| Ok((forecast, bound?))) {
             Ok((forecast, bound)) => {
-                // Of the machine without scatter; what is shown is the middle of the draws.
+                // The bound is of the machine without scatter, the forecast of the middle draw.
                 let bound = bound.min(forecast.makespan());
-                ranking.plans.push(Ranked { plan, forecast, setup, bound });
+                let (first_use, pinning) = (first_use(&plan, profile), pinning(&plan, profile));
+                ranking.plans.push(Ranked { plan, forecast, setup, first_use, pinning, bound });
             }
             Err(SimulateError::Unknown(unknown)) => ranking.unknown.push((plan, unknown)),
             Err(SimulateError::DoesNotFit(error)) => {

@@ -1,20 +1,20 @@
-//! Why a side has no plan at all: there is no room for any.
+//! What a side lacks if none of its plans fits into memory.
 
 use super::ranking::Ranking;
 use crate::plan::{Capacities, DoesNotFit, Family, Strategy, Whose, build, check_fits};
 use crate::profile::Profile;
 use crate::scenario::{Limits, Workload};
 
-/// Of all plans of one side, the one that comes nearest to fitting.
+/// That no plan of a side fits: the plan that comes nearest, and what it lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shortage {
     pub strategy: Strategy,
     pub lacks: DoesNotFit,
-    /// What the scenario could allow so that plans take less.
+    /// What to change in the scenario so that plans need less memory.
     pub way_out: Option<String>,
 }
 
-/// For the CPU and for the GPU, where no plan is left because none fits.
+/// The shortages of the CPU and of the GPU, if a side has no plan because none fits.
 pub fn shortages(workload: &Workload, ranking: &Ranking, profile: &Profile) -> Vec<Shortage> {
     let of_side = |on_cpu: bool| {
         let is_here = |strategy: Strategy| (strategy.family == Family::Cpu) == on_cpu;
@@ -37,7 +37,7 @@ pub fn shortages(workload: &Workload, ranking: &Ranking, profile: &Profile) -> V
     found.map(shortage).collect()
 }
 
-/// What a plan lacks that was refused for it: the refusal has it in words only.
+/// What a refused plan lacks. The refusal itself has that only in words.
 fn lack(workload: &Workload, strategy: Strategy, profile: &Profile) -> Option<DoesNotFit> {
     let limits = Limits { cpu_threads: workload.limits.cpu_threads, ..Limits::default() };
     let plan = build(&Workload { limits, ..workload.clone() }, strategy).ok()?;
@@ -46,7 +46,7 @@ fn lack(workload: &Workload, strategy: Strategy, profile: &Profile) -> Option<Do
     of_scenario.and_then(|()| of_machine()).err()
 }
 
-/// Plans that go round little device memory, where the scenario has kept them out.
+/// How to allow plans that need less device memory, if the scenario rules them out.
 fn way_out(workload: &Workload, lacks: &DoesNotFit) -> Option<String> {
     let families = &workload.plans.families;
     let whole = workload.tasks.iter().find(|task| !task.splittable);

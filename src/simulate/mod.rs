@@ -28,6 +28,7 @@ mod needs;
 mod observer;
 mod on_device;
 mod operation;
+mod pinning;
 mod plain;
 mod processors;
 mod program;
@@ -42,7 +43,8 @@ mod uses;
 
 pub use bound::lower_bound;
 pub use engine::{Simulator, simulate};
+pub use pinning::{Pinning, pinning};
 pub use program::{Program, SimulateError};
-pub use setup::setup_time;
+pub use setup::{FirstUse, first_use, setup_time};
 pub use tally::Tally;
 pub use uncertainty::{DRAWS, Forecast, forecast, forecast_all, forecast_counted};

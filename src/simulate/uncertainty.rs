@@ -60,12 +60,20 @@ impl Forecast {
     /// Whether the draws leave open which of the two is faster: neither is faster in nine draws of
     /// ten. Without draws, whether both take equally long.
     pub fn ties_with(&self, other: &Self) -> bool {
+        self.ties_over(other, [Span::ZERO; 2], 1)
+    }
+
+    /// Whether the draws do not settle which of two programs is faster that go `runs` times
+    /// through this body and the other, each after something that takes as long as `before`.
+    pub fn ties_over(&self, other: &Self, before: [Span; 2], runs: u64) -> bool {
+        let order =
+            |mine: Span, theirs: Span| (before[0] + mine * runs).cmp(&(before[1] + theirs * runs));
         if self.draws.is_empty() {
-            return self.makespan() == other.makespan();
+            return order(self.makespan(), other.makespan()) == Ordering::Equal;
         }
         let in_draws = |wanted: Ordering| {
             let pairs = self.draws.iter().zip(&other.draws);
-            pairs.filter(|(mine, theirs)| mine.cmp(theirs) == wanted).count()
+            pairs.filter(|&(&mine, &theirs)| order(mine, theirs) == wanted).count()
         };
         let most = in_draws(Ordering::Less).max(in_draws(Ordering::Greater));
         (most as f64) < SETTLED * self.draws.len() as f64

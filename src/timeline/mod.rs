@@ -108,16 +108,7 @@ impl Timeline {
     /// Time during which the lane does something. Activities that overlap, such as kernels that
     /// run side by side, count once.
     pub fn busy(&self, lane: Lane) -> Span {
-        let mut total = Span::ZERO;
-        let mut reached = Instant::START;
-        for activity in self.lane(lane) {
-            let start = activity.start.max(reached);
-            if activity.end > start {
-                total += activity.end.since(start);
-                reached = activity.end;
-            }
-        }
-        total
+        busy(self.lane(lane).map(|activity| (activity.start, activity.end)))
     }
 
     /// Busy time of the lane as a share of the makespan, 0 to 1.
@@ -127,4 +118,19 @@ impl Timeline {
         }
         self.busy(lane).nanos_f64() / self.makespan.nanos_f64()
     }
+}
+
+/// Time that at least one of some stretches of time covers, each given by its start and end.
+pub fn busy(stretches: impl IntoIterator<Item = (Instant, Instant)>) -> Span {
+    let mut stretches: Vec<(Instant, Instant)> = stretches.into_iter().collect();
+    stretches.sort_unstable();
+    let (mut total, mut reached) = (Span::ZERO, Instant::START);
+    for (start, end) in stretches {
+        let start = start.max(reached);
+        if end > start {
+            total += end.since(start);
+            reached = end;
+        }
+    }
+    total
 }

@@ -119,9 +119,8 @@ fn scored(
         // Samples of another version may hold scenarios that this version does not read.
         let Ok(workload) = Workload::from_toml("trial", &trials[0].scenario) else { continue };
         let candidates = candidates(&workload).plans;
-        let named = |trial: &Trial| {
-            candidates.iter().find(|plan| plan.strategy.to_string() == trial.plan).cloned()
-        };
+        let named =
+            |trial: &Trial| candidates.iter().find(|plan| plan.name() == trial.plan).cloned();
         let found = trials.iter().filter_map(|trial| Some((named(trial)?, trial)));
         let (plans, trials): (Vec<Plan>, Vec<&Trial>) = found.unzip();
         let by = |profile| forecast_all(&plans, profile, DRAWS, samples.machine.seed);

@@ -171,7 +171,7 @@ fn planned(count: usize, seed: u64) -> Vec<Planned> {
         let plans = chosen(candidates(&workload).plans, &mut random);
         let trial = |plan: &Plan| Trial {
             scenario: scenario.clone(),
-            plan: plan.strategy.to_string(),
+            plan: plan.name(),
             passes: Vec::new(),
             in_first: None,
             beside: Vec::new(),

@@ -32,4 +32,5 @@ mod terminals;
 mod the_example_decides;
 mod traces_open_elsewhere;
 mod twins_compute_what_they_say;
+mod verdicts_do_not_mislead;
 mod workloads;

@@ -9,7 +9,7 @@ use hallway::kernels::Kernel;
 use hallway::plan::{Direction, Family, Place, Plan, Strategy, build};
 use hallway::report::{Assessment, Evaluation, Origin, Rows};
 use hallway::scenario::{HostMemory, Workload};
-use hallway::search::{candidates, rank, shortages};
+use hallway::search::{BreakEven, candidates, rank, shortages};
 use hallway::simulate::{SimulateError, forecast, lower_bound, simulate};
 use hallway::units::{Bytes, Span};
 
@@ -200,7 +200,13 @@ fn a_side_none_of_whose_plans_fit_is_told_what_it_lacks() {
         machine.machine.host_memory_bytes = Some(host);
         let ranking = rank(candidates(workload), &machine, 2, 1);
         let short_of = shortages(workload, &ranking, &machine);
-        Assessment::new(workload, 1, &ranking, Some(Vec::new())).short_of(&short_of)
+        let nowhere = BreakEven {
+            gpu_wins: Vec::new(),
+            tried: [1, 2],
+            too_large_for_gpu: None,
+            too_large_for_cpu: None,
+        };
+        Assessment::new(workload, 1, &ranking, Some(nowhere)).short_of(&short_of)
     };
     assert_eq!(assess(&workload, Bytes::kib(64)).no_room, []);
     workload.limits.device_memory = Some(Bytes::kib(1));
@@ -209,8 +215,10 @@ fn a_side_none_of_whose_plans_fit_is_told_what_it_lacks() {
     assert!(!gpu.on_cpu && gpu.memory == "device" && gpu.has_bytes == Bytes::kib(1), "{gpu:?}");
     assert!(gpu.needs_bytes > gpu.has_bytes && gpu.needs_bytes <= Bytes::kib(8), "{gpu:?}");
     let sentence = &found.verdict.sentence;
-    for words in ["No plan on the GPU fits into memory: `", " of device memory and may use 1 KiB: "]
-    {
+    for words in [
+        "None of the plans tried on the GPU fits into memory: `",
+        " of device memory and may use 1 KiB: ",
+    ] {
         assert!(sentence.contains(words), "{sentence}");
     }
     assert!(sentence.ends_with("raise `device_memory` in [limits], or make the buffers smaller."));
@@ -231,7 +239,7 @@ fn a_side_none_of_whose_plans_fit_is_told_what_it_lacks() {
         let scenarios = vec![assessment];
         let evaluation =
             Evaluation { profile, seed: 1, draws: 2, trials: 0, context_ns: None, scenarios };
-        evaluation.text(Rows::All).contains("wins at every size")
+        evaluation.text(Rows::All).contains("beats the CPU in a pass at any size")
     };
     assert!(says_who_wins(found) && !says_who_wins(both));
 }

@@ -16,8 +16,8 @@ use hallway::report::{
 };
 use hallway::samples::Condition;
 use hallway::scenario::Workload;
-use hallway::search::{Ranked, Ranking, Sizes, candidates, rank};
-use hallway::simulate::Forecast;
+use hallway::search::{BreakEven, Ranked, Ranking, Sizes, candidates, rank};
+use hallway::simulate::{FirstUse, Forecast};
 use hallway::timeline::Timeline;
 use hallway::units::Span;
 
@@ -39,6 +39,8 @@ fn ranking(cpu: Option<&[u64]>, gpu: Option<&[u64]>) -> Ranking {
             plan: plan.clone(),
             forecast: Forecast { timeline, draws, margin: 0.0 },
             setup: Ok(setup),
+            first_use: FirstUse::default(),
+            pinning: None,
             bound: Span::ZERO,
         }
     };
@@ -215,8 +217,13 @@ fn kernels_that_no_trial_had_are_named() {
     assert!(text.contains("No trial had `matmul` or `fft` in it"), "{text}");
 }
 
-fn from(elements: u64) -> Vec<Sizes> {
-    vec![Sizes { from: Some(elements), until: None }]
+fn from(elements: u64) -> BreakEven {
+    wins(vec![Sizes { from: Some(elements), until: None }])
+}
+
+fn wins(gpu_wins: Vec<Sizes>) -> BreakEven {
+    let tried = [256, 268_435_456];
+    BreakEven { gpu_wins, tried, too_large_for_gpu: None, too_large_for_cpu: None }
 }
 
 #[test]
@@ -238,10 +245,10 @@ fn what_is_left_out_is_said_with_the_reason() {
     let mut profile = machine();
     profile.twins.clear();
     let text = evaluation(&workload, &rank(candidates(&workload), &profile, 5, 1)).text(Rows::All);
-    for words in ["No such plan: `", " more: fresh `out`", "Not predicted: `cpu`: the profile"] {
+    for words in ["No such plan: `", " more: taking memory", "Not predicted: `cpu`; `"] {
         assert!(text.contains(words), "no `{words}`: {text}");
     }
-    let reason = "fresh `out` would be pinned";
+    let reason = "taking memory cannot be captured";
     assert_eq!(text.matches(reason).count(), 1, "said once for all: {text}");
 }
 
@@ -320,7 +327,8 @@ fn cell(plan: &str, predicted: u64, measured: u64) -> Cell {
 }
 
 fn score(cells: Vec<Cell>) -> Score {
-    Score { scenario: "demo".to_owned(), cells }
+    let chosen = (0..cells.len()).min_by_key(|&cell| cells[cell].predicted);
+    Score { scenario: "demo".to_owned(), cells, chosen }
 }
 
 fn verification(scores: &[Score]) -> Verification {

@@ -34,7 +34,7 @@ fn break_even_agrees_with_the_verdict() {
         for pinned in [None, Some(Bytes::mib(16))] {
             let mut workload = unlimited.clone();
             workload.limits.pinned_memory = pinned;
-            let sizes = break_even(&workload, &machine).expect("known");
+            let sizes = break_even(&workload, &machine).expect("known").gpu_wins;
             let here = workload.buffers.iter().map(|b| b.elements).max().expect("some");
             let gpu_wins = sizes.iter().any(|sizes| {
                 sizes.from.is_none_or(|from| from <= here) && sizes.until.is_none_or(|to| here < to)
@@ -63,7 +63,7 @@ fn break_even_agrees_with_the_verdict_where_times_jump() {
     for elements in [70_000, 74_000, 80_000, 1_100_000, 1_200_000, 1_400_000] {
         let workload = pipeline(elements);
         let verdict = Verdict::of(&rank(candidates(&workload), &machine, 20, 1));
-        let sizes = break_even(&workload, &machine).expect("known");
+        let sizes = break_even(&workload, &machine).expect("known").gpu_wins;
         let gpu_wins = sizes.iter().any(|sizes| {
             sizes.from.is_none_or(|from| from <= elements)
                 && sizes.until.is_none_or(|until| elements < until)

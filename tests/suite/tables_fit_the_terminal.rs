@@ -46,7 +46,11 @@ fn verification(of: &[(Workload, Ranking)]) -> Verification {
                 beside: 9,
             }
         };
-        Score { scenario: workload.name.clone(), cells: ranking.plans.iter().map(cell).collect() }
+        Score {
+            scenario: workload.name.clone(),
+            cells: ranking.plans.iter().map(cell).collect(),
+            chosen: Some(0),
+        }
     };
     let scores: Vec<Score> = of.iter().map(score).collect();
     Verification::new(Origin::new("calibration/h200/profile.toml", &PROFILE), &scores)

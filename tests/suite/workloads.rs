@@ -19,6 +19,7 @@ pub fn committed(elements: u64) -> Vec<Workload> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
     let files = std::fs::read_dir(folder).expect("scenarios/ is there");
     let mut paths: Vec<_> = files.map(|file| file.expect("readable").path()).collect();
+    paths.retain(|path| path.is_file());
     paths.sort();
     let small = |path: &std::path::PathBuf| {
         let mut workload = Workload::load(path).expect("committed scenarios load");

@@ -30,7 +30,7 @@ enum Kind {
     Pageable(Warmth),
     /// Pinned, and written past the CPU's caches.
     WriteCombined,
-    /// Not copied, but read or written by a kernel.
+    /// Mapped memory that a kernel reads or writes in place.
     Mapped,
 }
 

@@ -3,7 +3,7 @@
 use super::axis::{Axis, Margins, chart, even_marks, time_like};
 use super::{Area, BLUE, BODY, Drawn, GREEN, GREY, ORANGE, heading, svg, titled, wrapped, write};
 use crate::plan::Plan;
-use crate::report::lanes::{host_share, is_waiting};
+use crate::report::host_thread::{HostThread, is_waiting};
 use crate::report::verdict::Verdict;
 use crate::report::words::{percent, plural, with_range};
 use crate::runs::Run;
@@ -18,7 +18,7 @@ use plotters::style::text_anchor::HPos;
 pub struct Gantt<'a> {
     pub scenario: &'a str,
     pub ranking: &'a Ranking,
-    /// The one of them that is drawn.
+    /// The plan of the ranking that is drawn.
     pub drawn: &'a Ranked,
     pub measured: Option<Measured<'a>>,
 }
@@ -57,7 +57,7 @@ pub fn gantt(of: &Gantt<'_>) -> String {
         panels.push(Panel { caption, timeline });
     }
     let longest = panels.iter().map(|panel| panel.timeline.makespan).max().unwrap_or_default();
-    let title = format!("{}: {}, {}", of.scenario, plan.strategy, of.drawn.makespan());
+    let title = format!("{}: {}, {}", of.scenario, plan.name(), of.drawn.makespan());
     let lines = of.lines();
     let height = |panel: &Panel<'_>| HEAD + LANE * panel.lanes().len() as i32 + FOOT;
     svg((WIDTH, heading(&lines) + panels.iter().map(height).sum::<i32>()), |area| {
@@ -134,7 +134,7 @@ impl Panel<'_> {
             let y = HEAD + LANE * index as i32 + LANE / 2;
             write(area, lane.name(), (left - 10, y), BODY, HPos::Right)?;
             let busy = match lane {
-                Lane::Host => host_share(plan, self.timeline),
+                Lane::Host => HostThread::of(plan, self.timeline).held,
                 _ => self.timeline.utilisation(lane),
             };
             let x = WIDTH - right + 10;

@@ -49,7 +49,7 @@ fn cells(scores: &[Score]) -> impl Iterator<Item = &Cell> {
     scores.iter().flat_map(|score| &score.cells)
 }
 
-/// A time's place on the axes.
+/// A time's coordinate on the logarithmic axes.
 fn log(nanos: f64) -> f64 {
     nanos.max(1.0).log10()
 }

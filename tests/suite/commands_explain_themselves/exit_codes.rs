@@ -48,3 +48,50 @@ fn the_same_codes_are_in_the_docs_and_in_the_help() {
     let listed = listed.split_whitespace().filter(|word| word.parse::<u8>().is_ok());
     assert_eq!(listed.collect::<Vec<_>>(), codes);
 }
+
+/// A script that goes by the exit code alone must not take silence for an answer.
+#[test]
+fn a_scenario_without_an_answer_is_no_success() {
+    let desk = Desk::new(VALID);
+    let mut nothing = machine();
+    (nothing.twins, nothing.kernels) = (Vec::new(), Vec::new());
+    nothing.save(&desk.path("nothing.toml")).expect("written");
+    for command in ["evaluate", "plot"] {
+        let desk_of = |profile| desk.run(&[command, "scenario.toml", "--profile", profile]);
+        let outcome = desk_of("nothing.toml");
+        assert_eq!(outcome.code, Some(1), "{}", outcome.shown);
+        outcome.says(&["demo: no plan can be predicted"]);
+        assert_eq!(desk_of("profile.toml").code, Some(0));
+    }
+    let json =
+        desk.run(&["evaluate", "scenario.toml", "--profile", "nothing.toml", "--format", "json"]);
+    assert_eq!(json.code, Some(1), "{}", json.shown);
+    serde_json::from_str::<serde_json::Value>(&json.stdout).expect("whole JSON");
+    // What is asked for by name needs several GPUs, and this profile is of one.
+    std::fs::write(desk.path("two.toml"), VALID.to_owned() + "[plans]\nfamilies = [\"multi-gpu\"]")
+        .expect("written");
+    let outcome = desk.run(&["evaluate", "two.toml", "--profile", "profile.toml"]);
+    assert_eq!(outcome.code, Some(1), "{}", outcome.shown);
+}
+
+#[test]
+fn a_family_that_nobody_knows_is_bad_input() {
+    let desk = Desk::new(&(VALID.to_owned() + "[plans]\nfamilies = [\"by-chunks\"]"));
+    let outcome = desk.run(&EVALUATE);
+    outcome.failed_cleanly(2);
+    outcome.says(&["by-chunks", "`by-chunk`", "round-trip", "multi-gpu"]);
+}
+
+/// As much as was written before a disk was full.
+#[test]
+fn a_profile_that_ends_early_is_no_success() {
+    let desk = Desk::new(VALID);
+    let whole = std::fs::read_to_string(desk.path("profile.toml")).expect("written");
+    let kernels = whole.find("[[kernel]]").expect("the machine has kernels");
+    let tables = whole[..kernels].match_indices("\n[").map(|(at, _)| at + 1);
+    for at in tables.step_by(4).chain([kernels]) {
+        std::fs::write(desk.path("cut.toml"), &whole[..at]).expect("written");
+        let outcome = desk.run(&["evaluate", "scenario.toml", "--profile", "cut.toml"]);
+        assert!(matches!(outcome.code, Some(1 | 2)), "{at}: {}", outcome.shown);
+    }
+}

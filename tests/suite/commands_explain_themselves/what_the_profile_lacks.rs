@@ -25,7 +25,7 @@ fn the_context_and_kernels_that_no_trial_had_are_named() {
     assert_eq!(json["scenarios"][0]["untried"], serde_json::json!(["fft"]));
     let context = json["context_ns"].as_u64().expect("measured") as f64 / 1e6;
     assert!(context > 1.0, "{json}");
-    assert!(text.contains(&format!("begin using the GPU: {context:.0} ms")), "{text}");
+    assert!(text.contains(&format!("pays for a context, {context:.0} ms: ")), "{text}");
     let (text, json) = evaluated(&desk, calibration, "scenario.toml");
     assert!(!text.contains("No trial"), "{text}");
     assert_eq!(json["scenarios"][0]["untried"], serde_json::json!([]));

@@ -24,7 +24,10 @@ fn break_even_is_said_in_elements() {
     let ranking = ranking(Some(SLOW), Some(FAST));
     let text = evaluation(&scaling(), &ranking).text(Rows::All);
     assert!(
-        text.contains("wins where `x` has about 1.3 M and more elements; here it has 100 k."),
+        text.contains(
+            "Of the plans tried, one on the GPU wins a pass where `x` has about 1.3 M and more \
+             elements; here it has 100 k."
+        ),
         "{text}"
     );
     let tie = self::ranking(Some(FAST), Some(FAST));
@@ -34,11 +37,23 @@ fn break_even_is_said_in_elements() {
     assert!(text.contains("here it has 100 k. (Size kept: `weights`.)"), "{text}");
     let until = Sizes { from: None, until: Some(5_000) };
     for (found, words) in [
-        (vec![Sizes { from: None, until: None }], "GPU wins at every"),
-        (vec![], "CPU wins at every"),
         (
-            [vec![until], from(20_000)].concat(),
+            wins(vec![Sizes { from: None, until: None }]),
+            "best of the plans tried on the GPU beats the CPU in a pass at every size of `x` from \
+             256 to 268 M elements.",
+        ),
+        (
+            wins(vec![]),
+            "None of the plans tried on the GPU beats the CPU in a pass at any size of `x` from \
+             256 to 268 M elements.",
+        ),
+        (
+            wins([vec![until], from(20_000).gpu_wins].concat()),
             "has up to about 5.0 k, or about 20 k and more elements;",
+        ),
+        (
+            BreakEven { too_large_for_gpu: Some(90_000), ..from(20_000) },
+            "From about 90 k on, none of those on the GPU fits into memory.",
         ),
     ] {
         let mut evaluation = evaluation(&scaling(), &ranking);

@@ -101,8 +101,8 @@ fn who_was_not_predicted_may_still_win() {
     let cpu_wins = || ranking(Some(FAST), Some(SLOW));
     for (count, end) in [
         (0, " with 20.1 ms."),
-        (1, " Of another plan on the GPU the profile knows too little."),
-        (7, " Of 7 other plans on the GPU the profile knows too little."),
+        (1, " The profile knows too little of another plan on the GPU."),
+        (7, " The profile knows too little of 7 other plans on the GPU."),
     ] {
         let sentence = missing(cpu_wins(), count);
         assert!(sentence.ends_with(end), "{sentence}");

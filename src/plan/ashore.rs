@@ -1,0 +1,92 @@
+//! Host memory of a plan's own that copies from the device land in, and how what lands there
+//! gets home.
+
+use super::builder::{Builder, Residence};
+use super::chunk::{Item, reduced};
+use super::partials::Partials;
+use super::program::{AllocationId, Call, Place, Step, StreamId};
+use crate::kernels::{Arguments, Kernel};
+use crate::scenario::{BufferId, Home, HostMemory};
+
+/// What a plan takes besides the homes of its buffers.
+pub(super) struct Ashore {
+    partials: Vec<Partials>,
+    landings: Vec<Landing>,
+}
+
+/// Pinned memory for a buffer that has new pages in every pass: to pin these each time would cost
+/// more than to copy into them.
+struct Landing {
+    id: BufferId,
+    memory: AllocationId,
+}
+
+impl Ashore {
+    pub fn new(builder: &mut Builder<'_>, chunks: u64) -> Self {
+        let partials = Partials::new(builder, chunks);
+        let (workload, memory) = (builder.workload, builder.plan.strategy.memory);
+        let is_combined = |id: BufferId| chunks > 1 && reduced(workload, id);
+        let needs_landing = |id: &BufferId| {
+            let buffer = workload.buffer(*id);
+            let is_pageable = buffer.home == Home::Host(HostMemory::Pageable);
+            memory == HostMemory::Pinned && buffer.fresh && is_pageable && !is_combined(*id)
+        };
+        let landings: Vec<BufferId> =
+            builder.copied_out().into_iter().filter(needs_landing).collect();
+        let mut landing = |id: BufferId| {
+            let buffer = workload.buffer(id);
+            let (name, elements) = (format!("{} landing", buffer.name), buffer.elements);
+            let place = Place::Host(HostMemory::Pinned);
+            Landing { id, memory: builder.allocate(name, place, elements * workload.batches) }
+        };
+        let landings = landings.into_iter().map(&mut landing).collect();
+        Self { partials, landings }
+    }
+
+    /// Where an item's copy to the host goes instead of to the buffer's home.
+    pub fn target(&self, builder: &Builder<'_>, item: &Item, id: BufferId) -> Option<Residence> {
+        let landing = self.landings.iter().find(|landing| landing.id == id);
+        let landing = landing.map(|landing| landing.residence(builder, item));
+        Partials::target(&self.partials, item, id).or(landing)
+    }
+
+    /// Copies home what one item has left, while other streams bring more: waits for the stream
+    /// that brought it. Nothing to do if results come home by themselves.
+    pub fn bring_home_early(&self, builder: &mut Builder<'_>, stream: StreamId, item: &Item) {
+        if !self.landings.is_empty() {
+            builder.issue(Call::Synchronize { stream });
+            self.landings.iter().for_each(|landing| landing.bring_home(builder, item));
+        }
+    }
+
+    /// Does on the CPU what is left to do once all streams are done: `left` are the items whose
+    /// results have not come home.
+    pub fn bring_home(&self, builder: &mut Builder<'_>, items: &[Item], left: &[Item]) {
+        Partials::combine(&self.partials, builder, items);
+        for item in left {
+            self.landings.iter().for_each(|landing| landing.bring_home(builder, item));
+        }
+    }
+}
+
+impl Landing {
+    fn residence(&self, builder: &Builder<'_>, item: &Item) -> Residence {
+        let offset = item.batch * builder.workload.buffer(self.id).elements;
+        Residence { allocation: self.memory, first: 0, offset }
+    }
+
+    /// Copies an item's results home by all threads of the CPU.
+    fn bring_home(&self, builder: &mut Builder<'_>, item: &Item) {
+        let range = &item.owns[self.id.0];
+        let home = builder.home(item, self.id).expect("it goes back to the host");
+        let step = Step {
+            kernel: Kernel::Scale,
+            arguments: Arguments { a: 1.0, ..Arguments::default() },
+            inputs: vec![self.residence(builder, item).slice(range)],
+            output: home.slice(range),
+            workspace: None,
+            lead: 0,
+        };
+        builder.issue(Call::Compute { step });
+    }
+}

@@ -1,0 +1,176 @@
+//! What the thread that issues calls does during a pass, and for how long it is held.
+
+use super::words::{percent, quoted, rounded};
+use crate::plan::{Call, Plan};
+use crate::timeline::{Activity, Lane, Reason, Timeline, busy};
+use crate::units::{Instant, Span};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What the host thread is busy with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum HostWork {
+    /// Kernels on the CPU.
+    Compute,
+    /// Calls that leave their work to the device.
+    Calls,
+    /// Copying pageable memory to or from pinned memory of the driver's.
+    Staging,
+}
+
+/// For how long the host thread works, and at what.
+pub(super) struct HostTimes {
+    /// All that it does. Waiting for the device does not count, not even inside a copy.
+    pub total: Span,
+    compute: Span,
+    calls: Span,
+    staging: Span,
+}
+
+impl HostTimes {
+    pub fn most(&self) -> HostWork {
+        let kinds = [
+            (self.calls, HostWork::Calls),
+            (self.staging, HostWork::Staging),
+            (self.compute, HostWork::Compute),
+        ];
+        let most = kinds.into_iter().max_by_key(|kind| kind.0);
+        most.map_or(HostWork::Calls, |(_, work)| work)
+    }
+}
+
+/// What the host thread works at in a pass.
+pub(super) fn host_work(plan: &Plan, timeline: &Timeline) -> HostTimes {
+    let (mut compute, mut calls, mut staging) = (Vec::new(), Vec::new(), Vec::new());
+    let copies = Staged::new(plan, timeline);
+    for activity in timeline.lane(Lane::Host) {
+        let span = (activity.start, activity.end);
+        match plan.body.get(activity.call) {
+            Some(Call::Synchronize { .. }) => {}
+            Some(Call::Compute { .. } | Call::Renew(_)) => compute.push(span),
+            _ if plan.is_staged(activity.call) => {
+                staging.push((copies.works_from(activity), activity.end));
+            }
+            _ => calls.push(span),
+        }
+    }
+    // While one copy is under way, the call of the next may wait for it.
+    staging.extend(copies.0.values().map(|copy| (copy.start, copy.end)));
+    let all = [&compute[..], &calls, &staging].concat();
+    HostTimes {
+        total: busy(all),
+        compute: busy(compute),
+        calls: busy(calls),
+        staging: busy(staging),
+    }
+}
+
+/// The copies of pageable memory, by their calls.
+struct Staged<'t>(BTreeMap<usize, &'t Activity>);
+
+impl<'t> Staged<'t> {
+    fn new(plan: &Plan, timeline: &'t Timeline) -> Self {
+        let copies = [Lane::CopyIn, Lane::CopyOut].into_iter().flat_map(|lane| timeline.lane(lane));
+        let copies = copies.filter(|copy| plan.is_staged(copy.call));
+        Self(copies.map(|copy| (copy.call, copy)).collect())
+    }
+
+    /// From when on a call works that stages its copy. Until what is ahead of the copy is done,
+    /// the call only waits.
+    fn works_from(&self, call: &Activity) -> Instant {
+        let waits =
+            |copy: &&&Activity| copy.cause.is_some_and(|cause| cause.reason != Reason::Issue);
+        let copy = self.0.get(&call.call).filter(waits);
+        copy.map_or(call.start, |copy| copy.start.max(call.start).min(call.end))
+    }
+}
+
+/// Whether the host does nothing but wait for the device in this activity.
+pub(super) fn is_waiting(plan: &Plan, activity: &Activity) -> bool {
+    activity.lane == Lane::Host
+        && matches!(plan.body.get(activity.call), Some(Call::Synchronize { .. }))
+}
+
+/// For how long a pass holds the thread that issues its calls.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HostThread {
+    /// The share of the pass that the thread spends inside calls. A copy of pageable memory holds
+    /// it until the copy is done, and so until all that is ahead of it in its stream is done,
+    /// whether or not it is called asynchronous. Synchronisations do not count.
+    pub held: f64,
+    /// What it does for most of that time.
+    pub held_by: HeldBy,
+    /// When the last call but synchronisations has returned: from then on the thread is free for
+    /// other work until it wants the results.
+    pub free_after_ns: Span,
+}
+
+/// What holds the host thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum HeldBy {
+    /// It computes.
+    Compute,
+    /// It issues calls.
+    Calls,
+    /// It stages copies of pageable memory.
+    Staging,
+    /// It waits inside copies of pageable memory for what is ahead of them.
+    WaitingCopies,
+}
+
+impl HostThread {
+    pub(super) fn of(plan: &Plan, timeline: &Timeline) -> Self {
+        let calls = || timeline.lane(Lane::Host).filter(|activity| !is_waiting(plan, activity));
+        let held = busy(calls().map(|call| (call.start, call.end)));
+        let free_after = calls().map(|call| call.end).max().unwrap_or(Instant::START);
+        let work = host_work(plan, timeline);
+        let copies = Staged::new(plan, timeline);
+        let staged = calls().filter(|call| plan.is_staged(call.call));
+        let waiting = busy(staged.map(|call| (call.start, copies.works_from(call))));
+        let most = work.compute.max(work.calls).max(work.staging);
+        let held_by = match work.most() {
+            _ if waiting > most => HeldBy::WaitingCopies,
+            HostWork::Compute => HeldBy::Compute,
+            HostWork::Calls => HeldBy::Calls,
+            HostWork::Staging => HeldBy::Staging,
+        };
+        Self {
+            held: rounded(held.nanos_f64() / timeline.makespan.nanos_f64().max(1.0)),
+            held_by,
+            free_after_ns: free_after.since_start(),
+        }
+    }
+
+    /// What a plan's user has to know of it, for a pass that takes so long.
+    pub(super) fn sentence(&self, plan: &str, makespan: Span) -> String {
+        let Self { held, held_by, free_after_ns } = *self;
+        let plan = quoted([plan]).concat();
+        let free = free_after_ns.nanos_f64() / makespan.nanos_f64().max(1.0);
+        if free < FREE {
+            return format!("The host thread is free after {free_after_ns} of a pass of {plan}.");
+        }
+        if held < HELD {
+            return format!(
+                "The host thread is inside calls for {} of a pass of {plan}, but free only after \
+                 {free_after_ns}: it waits for the device between calls.",
+                percent(held)
+            );
+        }
+        let why = match held_by {
+            HeldBy::Compute => "it computes",
+            HeldBy::Calls => "it issues calls",
+            HeldBy::Staging => "it stages copies of pageable memory",
+            HeldBy::WaitingCopies => {
+                "copies of pageable memory wait in their calls for what is ahead of them"
+            }
+        };
+        format!("The host thread is held for {} of a pass of {plan}: {why}.", percent(held))
+    }
+}
+
+/// Who is free after less than this share of the pass is free for most of it.
+const FREE: f64 = 0.5;
+/// Who is held for more than this share of the pass is held for most of it.
+const HELD: f64 = 0.5;

@@ -1,0 +1,54 @@
+//! What it costs to have a plan's buffers in pinned memory: there are two ways.
+
+use crate::kernels::{Arguments, Kernel};
+use crate::plan::{AllocationId, Call, Plan};
+use crate::profile::{Around, MOST_OPERANDS, MemoryCost, Profile, Reuse};
+use crate::units::{Bytes, Span};
+
+/// The prices of pinning the host memory that a plan's set-up pins. The plan has the first way;
+/// the second is for memory that cannot be registered, or comes anew each time. `None` is what
+/// the profile does not know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pinning {
+    pub bytes: Bytes,
+    /// Registering the memory where it is.
+    pub register: Option<Span>,
+    /// Allocating as much pinned memory beside it.
+    pub allocate: Option<Span>,
+    /// Copying all of it once, by all threads of the CPU, into the pinned memory or out of it.
+    pub copy: Option<Span>,
+}
+
+/// Prices what a plan pins; nothing if it pins nothing.
+pub fn pinning(plan: &Plan, profile: &Profile) -> Option<Pinning> {
+    let pinned = |call: &Call| match call {
+        Call::Pin(AllocationId(id)) => Some(plan.allocations[*id].bytes),
+        _ => None,
+    };
+    let sizes: Vec<Bytes> = plan.setup.iter().filter_map(pinned).collect();
+    if sizes.is_empty() {
+        return None;
+    }
+    let bytes: Bytes = sizes.iter().copied().sum();
+    let sum = |price: &dyn Fn(Bytes) -> Option<f64>| {
+        let all = sizes.iter().map(|&bytes| price(bytes)).sum::<Option<f64>>()?;
+        Some(Span::from_nanos_f64(all.max(0.0)))
+    };
+    let memory = |cost| sum(&|bytes| profile.memory(cost, bytes).ok());
+    Some(Pinning {
+        bytes,
+        register: memory(MemoryCost::Register),
+        allocate: memory(MemoryCost::PinnedAllocate),
+        // A pass goes through all of it, and through as much pinned memory.
+        copy: sum(&|one| copy(profile, one, bytes + bytes)),
+    })
+}
+
+/// Nanoseconds in which all threads copy so much: what reads one array and writes another.
+fn copy(profile: &Profile, bytes: Bytes, footprint: Bytes) -> Option<f64> {
+    let mut operands = [(Bytes::ZERO, Bytes::ZERO); MOST_OPERANDS];
+    operands[..2].fill((bytes, footprint));
+    let nothing = [Bytes::ZERO; 2];
+    let around = Around { reuse: Reuse(operands), footprint, handed: nothing, helped: nothing };
+    profile.twin(Kernel::Scale, &Arguments::default(), bytes.as_f32_count(), around).ok()
+}

@@ -1,0 +1,61 @@
+//! A verdict is right for whoever acts on it: each test here is of an answer that misled.
+
+mod few_runs;
+mod fresh_memory;
+mod host_thread;
+mod names;
+mod pinning;
+mod ties;
+mod what_was_tried;
+
+use super::workloads::read;
+use hallway::profile::Profile;
+use hallway::report::{AssessedPlan, Assessment};
+use hallway::scenario::Workload;
+use hallway::search::{Ranking, candidates, rank};
+use std::path::{Path, PathBuf};
+
+fn file(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+/// The committed calibration.
+fn h200() -> Profile {
+    Profile::load(&file("calibration/h200/profile.toml")).expect("committed")
+}
+
+fn scenario(name: &str) -> Workload {
+    Workload::load(&file("scenarios").join(name).with_extension("toml")).expect("committed")
+}
+
+fn ranked(workload: &Workload) -> Ranking {
+    rank(candidates(workload), &h200(), 40, 1)
+}
+
+fn assessed(workload: &Workload, runs: u64) -> Assessment {
+    Assessment::new(workload, runs, &ranked(workload), None)
+}
+
+/// One task that reads `x` and writes `y`.
+fn task(kernel: &str, [x, y]: [&str; 2], elements: u64, more: &str) -> Workload {
+    let buffer = |name: &str, home: &str| {
+        format!(
+            "[[buffer]]\nname = \"{name}\"\ntype = \"f32\"\nelements = {elements}\n\
+             home = {home}\n"
+        )
+    };
+    read(&format!(
+        "schema_version = 1\nname = \"w\"\nquestion = \"?\"\n{}{}\
+         [[task]]\nname = \"t\"\nkernel = \"{kernel}\"\nreads = [\"x\"]\nwrites = [\"y\"]\n\
+         {more}\n",
+        buffer("x", x),
+        buffer("y", y),
+    ))
+}
+
+#[track_caller]
+fn plan<'a>(assessment: &'a Assessment, name: &str) -> &'a AssessedPlan {
+    let plans = &assessment.plans;
+    let names = || plans.iter().map(|plan| plan.plan.as_str()).collect::<Vec<_>>();
+    plans.iter().find(|plan| plan.plan == name).unwrap_or_else(|| panic!("{name}: {:?}", names()))
+}

@@ -1,0 +1,97 @@
+//! A process that does its work once pays for its context as it pays for copies.
+
+use super::*;
+use hallway::report::{Answer, Evaluation, Origin, Rows, Verdict};
+use hallway::units::Span;
+
+fn verdict(workload: &Workload, runs: u64) -> Verdict {
+    let ranking = ranked(workload);
+    Verdict::of(&ranking).over(&ranking, runs)
+}
+
+/// A GPU that is several times as fast in a pass, and a context of 120 ms.
+#[test]
+fn one_run_is_not_worth_a_context() {
+    let workload = scenario("compute-polynomial");
+    let once = verdict(&workload, 1);
+    assert_eq!((once.answer, once.pass_answer), (Answer::Cpu, Answer::Gpu), "{}", once.sentence);
+    let start = "Stay on the CPU for a program of 1 run: it takes ";
+    assert!(once.sentence.starts_with(start), "{}", once.sentence);
+    for words in [" (first use 12", " One pass alone: GPU wins: `"] {
+        assert!(once.sentence.contains(words), "no {words} in {}", once.sentence);
+    }
+    let often = verdict(&workload, 100_000);
+    assert_eq!((often.answer, often.from_runs), (Answer::Gpu, None), "{}", often.sentence);
+    assert!(often.sentence.starts_with("GPU wins: `"), "{}", often.sentence);
+}
+
+#[test]
+fn the_number_of_runs_from_which_the_gpu_wins_is_right() {
+    for name in ["compute-polynomial", "stencil-halo", "option-pricing"] {
+        let workload = scenario(name);
+        let from = verdict(&workload, 1).from_runs.expect("the GPU wins a pass");
+        let words = format!("The GPU wins from about {from} runs on.");
+        if from < 1_000 {
+            assert!(verdict(&workload, 1).sentence.contains(&words));
+        }
+        // Within the scatter of either side's passes.
+        assert_ne!(verdict(&workload, from / 4).answer, Answer::Gpu, "{name}: {from}");
+        assert_ne!(verdict(&workload, 4 * from).answer, Answer::Cpu, "{name}: {from}");
+    }
+}
+
+#[test]
+fn a_program_is_first_use_and_set_up_and_its_passes() {
+    let assessment = assessed(&scenario("stencil-halo"), 7);
+    for plan in &assessment.plans {
+        let first_use = plan.first_use_ns.expect("known");
+        let sum = first_use + plan.setup_ns.expect("known") + plan.predicted_ns * 7;
+        assert_eq!(plan.program_ns, Some(sum), "{}", plan.plan);
+        // Nobody has written to the output, whoever writes to it.
+        let least = if plan.on_cpu { Span::from_micros(100) } else { Span::from_millis(120) };
+        assert!(first_use > least, "{}: {first_use}", plan.plan);
+    }
+}
+
+/// Where data is at home on the GPU, the process has used it already.
+#[test]
+fn data_on_the_device_comes_with_a_context() {
+    let workload = task("scale", ["\"device\"", "\"device\""], 1 << 20, "");
+    for plan in assessed(&workload, 1).plans {
+        assert_eq!(plan.first_use_ns, Some(Span::ZERO), "{}", plan.plan);
+    }
+}
+
+/// What is fresh in each pass is touched for the first time in each pass, and paid for there.
+#[test]
+fn fresh_memory_is_not_paid_for_twice() {
+    let fresh = "\"host\"\nhost = { state = \"fresh\" }";
+    let first_use = |home: &str| {
+        let assessment = assessed(&task("scale", ["\"host\"", home], 1 << 20, ""), 1);
+        plan(&assessment, "cpu").first_use_ns
+    };
+    assert_eq!(first_use(fresh), Some(Span::ZERO));
+    assert!(first_use("\"host\"") > Some(Span::from_micros(100)));
+}
+
+/// A table of measurements may have nothing about contexts.
+#[test]
+fn first_use_that_is_not_known_is_said_to_be_missing() {
+    let mut profile = h200();
+    profile.setup.context = None;
+    let workload = scenario("stencil-halo");
+    let ranking = rank(candidates(&workload), &profile, 40, 1);
+    let assessment = Assessment::new(&workload, 1, &ranking, None);
+    let gpu = assessment.plans.iter().find(|plan| !plan.on_cpu).expect("one");
+    assert!(gpu.first_use_ns.is_none() && gpu.program_ns.is_some());
+    let evaluation = Evaluation {
+        profile: Origin::new("p", &profile),
+        seed: 1,
+        draws: 40,
+        trials: 0,
+        context_ns: None,
+        scenarios: vec![assessment],
+    };
+    let text = evaluation.text(Rows::All);
+    assert!(text.contains("Programs are without what a process pays to use the GPU"), "{text}");
+}

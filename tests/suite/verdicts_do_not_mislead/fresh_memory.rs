@@ -1,0 +1,38 @@
+//! What a plan on the CPU does with data on the device, one on the GPU may do, too.
+
+use super::*;
+use hallway::plan::Call;
+
+/// From the device into fresh memory on the host.
+fn fresh() -> Workload {
+    let memory = "\"host\"\nhost = { state = \"fresh\" }";
+    task("scale", ["\"device\"", memory], 1 << 24, "split = { along = \"elements\" }")
+}
+
+/// The driver's one thread touches new pages slowly. A plan on the CPU copied into pinned memory
+/// first and had all threads touch them, and so it won, of which its name said nothing.
+#[test]
+fn results_come_into_fresh_memory_through_pinned_memory() {
+    let ranking = ranked(&fresh());
+    let winner = ranking.winner().expect("one");
+    assert!(!winner.is_cpu(), "{}", winner.plan.name());
+    assert!(winner.plan.name().ends_with(", pinned"), "{}", winner.plan.name());
+    let copies = winner.plan.body.iter().filter(|call| matches!(call, Call::Compute { .. }));
+    assert!(copies.count() > 1, "all threads copy what has landed, while more of it comes");
+    let cpu = ranking.fastest_on_cpu().expect("one");
+    assert!(winner.makespan() < cpu.makespan());
+    let pins = |call: &Call| matches!(call, Call::Pin(_));
+    for one in ranking.plans.iter().filter(|one| !one.is_cpu()) {
+        assert!(!one.plan.setup.iter().any(pins), "{}", one.plan.name());
+    }
+}
+
+#[test]
+fn the_cpu_says_how_much_of_its_time_is_copies_from_the_device() {
+    let copies = |workload: &Workload| {
+        let sentence = assessed(workload, 1).verdict.sentence;
+        sentence.contains("is copies from and to the device, where data is at home.")
+    };
+    assert!(copies(&fresh()));
+    assert!(!copies(&scenario("stencil-halo")));
+}

@@ -1,0 +1,77 @@
+//! What holds the host thread, and what of that bounds the plan.
+
+use super::*;
+use hallway::report::{Bottleneck, Evaluation, HeldBy, Origin, Rows};
+use hallway::units::Span;
+
+const PINNED: &str = "\"host\"\nhost = { memory = \"pinned\" }";
+const PAGEABLE: &str = "\"host\"\nhost = { memory = \"pageable\" }";
+
+fn text_of(assessment: Assessment) -> String {
+    let profile = Origin::new("p", &h200());
+    let scenarios = vec![assessment];
+    Evaluation { profile, seed: 1, draws: 40, trials: 0, context_ns: None, scenarios }
+        .text(Rows::All)
+}
+
+/// PyTorch issues 39694 and 48065: an asynchronous copy to pageable memory behind a kernel of half
+/// a second returns after the kernel. That holds the host, but it is the kernel that bounds.
+#[test]
+fn kernels_bound_a_copy_that_waits_for_them() {
+    let long =
+        "iterations = 300\narguments = { degree = 65536 }\n[plans]\nfamilies = [\"resident\"]";
+    let behind =
+        |memory: &str| assessed(&task("polynomial", ["\"device\"", memory], 1 << 20, long), 1);
+    let pageable = behind(PAGEABLE);
+    let held = plan(&pageable, "resident, pageable");
+    assert_eq!(held.bottleneck, Bottleneck::Kernels);
+    assert!(held.host_thread.held > 0.99, "{held:?}");
+    assert_eq!(held.host_thread.held_by, HeldBy::WaitingCopies);
+    assert!(plan(&pageable, "resident, pinned").host_thread.held < 0.01);
+    let pinned = behind(PINNED);
+    let free = plan(&pinned, "resident, pinned");
+    assert_eq!(free.bottleneck, Bottleneck::Kernels);
+    assert!(free.host_thread.held < 0.01);
+    assert!(free.host_thread.free_after_ns < Span::from_millis(2), "{free:?}");
+    let said = "The host thread is held for 100% of a pass of `resident, pageable`: copies of \
+                pageable memory wait in their calls for what is ahead of them.";
+    let text = text_of(pageable);
+    assert!(text.contains(said), "{text}");
+    let said = format!(
+        "The host thread is free after {} of a pass of `resident, pinned`.",
+        free.host_thread.free_after_ns
+    );
+    assert!(text_of(pinned.clone()).contains(&said));
+}
+
+/// The link could carry it in a quarter of the time. Which of the two was busy for longer was a
+/// matter of a percent.
+#[test]
+fn the_staging_thread_bounds_copies_of_pageable_memory() {
+    for power in [20, 22, 24, 26] {
+        for homes in [[PAGEABLE, "\"device\""], ["\"device\"", PAGEABLE]] {
+            let families = "[plans]\nfamilies = [\"resident\"]";
+            let assessment = assessed(&task("scale", homes, 1 << power, families), 1);
+            let staged = plan(&assessment, "resident, pageable");
+            assert_eq!(staged.bottleneck, Bottleneck::HostStaging, "{power}: {staged:?}");
+            assert_eq!(staged.host_thread.held_by, HeldBy::Staging);
+            let pinned = plan(&assessment, "resident, pinned");
+            assert_ne!(pinned.bottleneck, Bottleneck::HostStaging, "{power}: {pinned:?}");
+        }
+    }
+}
+
+#[test]
+fn the_host_has_a_column_and_keys() {
+    let assessment = assessed(&scenario("stencil-halo"), 1);
+    let text = text_of(assessment.clone());
+    let header = text.lines().find(|line| line.contains("bound by")).expect("a header");
+    assert!(header.split_whitespace().any(|word| word == "host"), "{header}");
+    let json = serde_json::to_value(&assessment).expect("plain data");
+    for (key, plan) in json["plans"].as_array().expect("a list").iter().enumerate() {
+        let held = plan["host_thread"]["held"].as_f64().expect("a share");
+        assert!((0.0..=1.0).contains(&held), "{key}: {plan}");
+        let free = plan["host_thread"]["free_after_ns"].as_u64().expect("a time");
+        assert!(free <= plan["predicted_ns"].as_u64().expect("a time"), "{plan}");
+    }
+}

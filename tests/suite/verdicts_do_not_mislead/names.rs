@@ -1,0 +1,42 @@
+//! A plan's name says what it does, and nothing else.
+
+use super::*;
+use std::collections::BTreeMap;
+
+#[test]
+fn plans_without_host_memory_name_none() {
+    let workload = task("scale", ["\"device\"", "\"device\""], 1 << 20, "");
+    let ranking = ranked(&workload);
+    let gpu: Vec<String> =
+        ranking.plans.iter().filter(|one| !one.is_cpu()).map(|one| one.plan.name()).collect();
+    assert!(gpu.contains(&"resident".to_owned()), "{gpu:?}");
+    assert!(gpu.iter().all(|name| !name.contains("page") && !name.contains("pinned")), "{gpu:?}");
+}
+
+/// Two names for one thing make a reader look for a difference that is not there.
+#[test]
+fn plans_that_differ_in_name_differ_in_what_they_do() {
+    let device = "\"device\"";
+    let host = "\"host\"";
+    let split = "split = { along = \"elements\" }";
+    let mut workloads: Vec<Workload> =
+        ["stencil-halo", "image-batches", "small-scale", "separable-blur", "reduce-sum"]
+            .map(scenario)
+            .into();
+    for homes in [[device, device], [device, host], [host, device], [host, host]] {
+        workloads.extend(["", split].map(|more| task("scale", homes, 1 << 20, more)));
+    }
+    for workload in workloads {
+        let mut names: BTreeMap<String, String> = BTreeMap::new();
+        for plan in candidates(&workload).plans {
+            let places: Vec<_> = plan
+                .allocations
+                .iter()
+                .map(|one| (format!("{:?}", one.place), one.bytes))
+                .collect();
+            let does = format!("{places:?} {:?} {:?}", plan.setup, plan.body);
+            let other = names.insert(does, plan.name());
+            assert_eq!(other, None, "{}: `{}` does the same", workload.name, plan.name());
+        }
+    }
+}

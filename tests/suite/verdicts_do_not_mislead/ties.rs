@@ -1,0 +1,55 @@
+//! Of plans that tie, the simplest is named, whatever the seed.
+
+use super::*;
+use hallway::search::Simplicity;
+use std::collections::BTreeSet;
+
+#[test]
+fn no_seed_decides_which_of_tied_plans_wins() {
+    let workload = scenario("stencil-halo");
+    let (mut fastest, mut named) = (BTreeSet::new(), BTreeSet::new());
+    for seed in 1..=8 {
+        let ranking = rank(candidates(&workload), &h200(), 40, seed);
+        fastest.insert(ranking.fastest().expect("one").plan.name());
+        named.insert(ranking.winner().expect("one").plan.name());
+    }
+    assert!(fastest.len() > 1, "the order of ties goes by the seed: {fastest:?}");
+    assert_eq!(named.len(), 1, "{named:?}");
+}
+
+#[test]
+fn the_winner_ties_with_the_fastest_and_is_the_simplest_that_does() {
+    for name in ["stencil-halo", "option-pricing", "three-task-graph", "separable-blur"] {
+        let ranking = ranked(&scenario(name));
+        let (fastest, winner) = (ranking.fastest().expect("one"), ranking.winner().expect("one"));
+        let ties = |forecast| fastest.forecast.ties_with(forecast);
+        assert!(std::ptr::eq(fastest, winner) || ties(&winner.forecast), "{name}");
+        let simplicity = Simplicity::of(&winner.plan);
+        for other in ranking.plans.iter().filter(|other| ties(&other.forecast)) {
+            assert!(simplicity <= Simplicity::of(&other.plan), "{name}: {}", other.plan.name());
+        }
+    }
+}
+
+/// No two candidates are equally simple: else their order would decide.
+#[test]
+fn simplicity_is_a_total_order() {
+    for name in ["stencil-halo", "image-batches", "separable-blur"] {
+        let plans = candidates(&scenario(name)).plans;
+        let all: BTreeSet<_> = plans.iter().map(Simplicity::of).collect();
+        assert_eq!(all.len(), plans.len(), "{name}");
+    }
+}
+
+#[test]
+fn a_winner_that_is_not_the_fastest_is_said_to_tie_with_it() {
+    let workload = scenario("stencil-halo");
+    let assessment = assessed(&workload, 1_000_000);
+    let (fastest, winner) = (&assessment.plans[0].plan, assessment.winner.as_ref().expect("one"));
+    assert_ne!(fastest, winner);
+    let sentence = &assessment.verdict.sentence;
+    for words in [format!("`{winner}` takes"), format!("It ties with `{fastest}`")] {
+        assert!(sentence.contains(&words), "no {words} in {sentence}");
+    }
+    assert_eq!(assessment.verdict.gpu_plan.as_ref(), Some(winner));
+}
