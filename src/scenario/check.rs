@@ -30,7 +30,10 @@ impl Workload {
     /// # Errors
     /// The first mistake.
     pub fn from_toml(file_name: &str, text: &str) -> Result<Self, ScenarioError> {
-        Self::checked(text).map_err(|faults| first(faults.in_file(file_name, text)))
+        let text = &files::with_line_feeds(text);
+        Self::checked(text).map_err(|faults| {
+            faults.first_in_file(file_name, text).expect("a scenario is refused for a reason")
+        })
     }
 
     /// Reads the scenario in a file.
@@ -38,7 +41,7 @@ impl Workload {
     /// # Errors
     /// The first mistake.
     pub fn load(path: &Path) -> Result<Self, ScenarioError> {
-        Self::load_or_list(path).map_err(first)
+        Self::from_toml(&path.display().to_string(), &read_file(path)?)
     }
 
     /// Reads the scenario in a file.
@@ -46,8 +49,7 @@ impl Workload {
     /// # Errors
     /// Every mistake that can be told from the others, in the order of the file.
     pub fn load_or_list(path: &Path) -> Result<Self, Vec<ScenarioError>> {
-        let text = files::read(path, LARGEST)
-            .map_err(|cause| vec![ScenarioError::Unreadable { path: path.to_owned(), cause }])?;
+        let text = read_file(path).map_err(|error| vec![error])?;
         Self::checked(&text).map_err(|faults| faults.in_file(&path.display().to_string(), &text))
     }
 
@@ -62,8 +64,9 @@ impl Workload {
     }
 }
 
-fn first(errors: Vec<ScenarioError>) -> ScenarioError {
-    errors.into_iter().next().expect("a scenario is refused for a reason")
+fn read_file(path: &Path) -> Result<String, ScenarioError> {
+    files::read(path, LARGEST)
+        .map_err(|cause| ScenarioError::Unreadable { path: path.to_owned(), cause })
 }
 
 /// Checks all that does not depend on what is wrong already.
@@ -71,6 +74,7 @@ fn check(reading: Reading, faults: &mut Faults) -> Option<Workload> {
     let Reading { scenario, has_all_buffers, has_all_tasks } = reading;
     let raw = scenario?;
     faults.keep(name(&raw.name));
+    faults.keep(question(&raw.question));
     let batches = faults.keep(count("`batches`", raw.batches.as_ref()));
     let runs = faults.keep(count("`runs`", raw.runs.as_ref()));
     let ids = unique_names("buffer", raw.buffers.iter().map(|buffer| &buffer.name), faults);
@@ -102,7 +106,7 @@ fn check(reading: Reading, faults: &mut Faults) -> Option<Workload> {
         limits,
         plans,
         name: raw.name.get_ref().clone(),
-        question: raw.question.clone(),
+        question: raw.question.get_ref().clone(),
         batches,
         runs,
         buffers,
@@ -110,25 +114,52 @@ fn check(reading: Reading, faults: &mut Faults) -> Option<Workload> {
     faults.keep(calls(&raw, &workload)).map(|()| workload)
 }
 
+/// Why no scenario, buffer or task may have this name; `None` if they may.
+fn name_problem(text: &str) -> Option<String> {
+    if let Some(character) = files::invisible(text) {
+        let code = files::code_point(character);
+        return Some(format!("has the character {code}, which cannot be seen"));
+    }
+    if text.is_empty() {
+        return Some("is empty".to_owned());
+    }
+    if text.trim().is_empty() {
+        return Some(format!("is nothing but spaces, {}", files::code_point(' ')));
+    }
+    // The name becomes part of file names.
+    if text.contains(['/', '\\']) || text.starts_with('.') {
+        return Some("is a path".to_owned());
+    }
+    let is_long = text.chars().count() > LONGEST_NAME;
+    is_long.then(|| format!("has more than {LONGEST_NAME} characters"))
+}
+
 /// Whether a scenario, a buffer or a task may have this name.
 pub(super) fn is_name(text: &str) -> bool {
-    let visible = !text.trim().is_empty() && !text.contains(char::is_control);
-    // The name becomes part of file names.
-    let plain = !text.contains(['/', '\\']) && !text.starts_with('.');
-    visible && plain && text.chars().count() <= LONGEST_NAME
+    name_problem(text).is_none()
 }
 
 fn name(name: &Spanned<String>) -> Result<(), Fault> {
-    if is_name(name.get_ref()) {
-        return Ok(());
-    }
+    let Some(problem) = name_problem(name.get_ref()) else { return Ok(()) };
     Err(Fault::new(
-        "`name` is empty, long, not a single line of text, or a path",
+        format!("`name` {problem}"),
         name.span(),
         "not a name",
         format!(
             "write 1 to {LONGEST_NAME} visible characters and no slash, such as \"image-batches\""
         ),
+    ))
+}
+
+/// A question is shown on terminals and in pictures.
+fn question(question: &Spanned<String>) -> Result<(), Fault> {
+    let Some(character) = files::unprintable(question.get_ref()) else { return Ok(()) };
+    let code = files::code_point(character);
+    Err(Fault::new(
+        format!("`question` has the character {code}, which cannot be printed"),
+        question.span(),
+        "not to be printed",
+        "write one line of visible characters",
     ))
 }
 
@@ -167,13 +198,18 @@ fn positive(what: &str, value: &Spanned<i64>) -> Result<u64, Fault> {
 
 /// Checks a count, if the scenario gives one.
 pub(super) fn count(what: &str, value: Option<&Spanned<i64>>) -> Result<Option<u64>, Fault> {
+    at_most(what, value, LARGEST_COUNT)
+}
+
+/// A whole number from one to `most`, where one is given.
+fn at_most(what: &str, value: Option<&Spanned<i64>>, most: i64) -> Result<Option<u64>, Fault> {
     let Some(value) = value else { return Ok(None) };
-    if *value.get_ref() > LARGEST_COUNT {
+    if *value.get_ref() > most {
         return Err(Fault::new(
-            format!("{what} is {value}, and must be at most {LARGEST_COUNT}"),
+            format!("{what} is {value}, and must be at most {most}"),
             value.span(),
             "too large",
-            format!("write a whole number from 1 to {LARGEST_COUNT}"),
+            format!("write a whole number from 1 to {most}"),
         ));
     }
     positive(what, value).map(Some)
@@ -253,7 +289,9 @@ fn calls(raw: &RawScenario, workload: &Workload) -> Result<(), Fault> {
 }
 
 fn limits(raw: &RawLimits, faults: &mut Faults) -> Limits {
-    let threads = faults.keep(count("`cpu_threads`", raw.cpu_threads.as_ref())).flatten();
+    let most = Limits::MOST_CPU_THREADS as i64;
+    let threads = at_most("`cpu_threads`", raw.cpu_threads.as_ref(), most);
+    let threads = faults.keep(threads).flatten();
     let mut of = |key, text: &Option<_>| faults.keep(memory(key, text.as_ref())).flatten();
     Limits {
         device_memory: of("device_memory", &raw.device_memory),

@@ -1,5 +1,6 @@
 //! Mistakes in a scenario: what is wrong, where, and how to fix it.
 
+use crate::files::{Place, without_controls};
 use miette::{Diagnostic, LabeledSpan, NamedSource};
 use std::io;
 use std::ops::Range;
@@ -78,15 +79,16 @@ impl Fault {
             .into_iter()
             .map(|(span, label)| LabeledSpan::new_with_span(Some(label), within_line(text, span)))
             .collect();
-        let before = &text[..labels.first().map_or(0, LabeledSpan::offset)];
-        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let Place { line, column } = Place::at(text, labels.first().map_or(0, LabeledSpan::offset));
+        // What is shown of the file must do nothing to a terminal.
+        let shown = without_controls(text);
         ScenarioError::Invalid {
-            message: self.message,
-            line: before.matches('\n').count() + 1,
-            column: before[line_start..].chars().count() + 1,
-            file: Arc::new(NamedSource::new(name, text.to_owned()).with_language("TOML")),
+            message: without_controls(&self.message),
+            line,
+            column,
+            file: Arc::new(NamedSource::new(name, shown).with_language("TOML")),
             labels,
-            help: self.help,
+            help: without_controls(&self.help),
         }
     }
 }
@@ -114,6 +116,24 @@ impl Faults {
         self.0.sort_by_key(|fault| fault.labels.first().map(|(span, _)| span.start));
     }
 
+    /// The first mistake. If that is an unknown key, all of these as one: they are usually slips
+    /// of the same kind.
+    pub fn first_in_file(self, name: &str, text: &str) -> Option<ScenarioError> {
+        let is_unknown = |fault: &Fault| fault.message.starts_with(UNKNOWN_KEY);
+        let mut faults = self.0.into_iter();
+        let first = faults.next()?;
+        if !is_unknown(&first) {
+            return Some(first.in_file(name, text));
+        }
+        let all = faults.filter(is_unknown).fold(first, |mut all, next| {
+            all.message += &format!("; {}", next.message);
+            all.help += &format!("\n{}", next.help);
+            all.labels.extend(next.labels);
+            all
+        });
+        Some(all.in_file(name, text))
+    }
+
     pub fn in_file(self, name: &str, text: &str) -> Vec<ScenarioError> {
         self.0.into_iter().map(|fault| fault.in_file(name, text)).collect()
     }
@@ -130,6 +150,9 @@ fn within_line(text: &str, span: Range<usize>) -> Range<usize> {
     let line = text[start..end].split(['\r', '\n']).next().unwrap_or_default();
     start..start + line.len()
 }
+
+/// How the message about an unknown key begins: see [`unknown`].
+const UNKNOWN_KEY: &str = "unknown key ";
 
 /// The mistake of an unknown name. The fix proposes the nearest known one.
 pub(super) fn unknown(kind: &str, name: &str, span: Range<usize>, known: &[&str]) -> Fault {

@@ -4,6 +4,7 @@
 //! that respects their dependencies, every name is resolved, every shape fits.
 //! Whatever was wrong with the file came back as a [`ScenarioError`] instead.
 
+mod brackets;
 mod check;
 mod error;
 mod graph;

@@ -30,7 +30,8 @@ pub(super) struct RawScenario {
     #[schemars(schema_with = "schema::name")]
     pub name: Spanned<String>,
     /// What the scenario asks, in one line. Reports show it above the answer.
-    pub question: String,
+    #[schemars(with = "String")]
+    pub question: Spanned<String>,
     /// Independent repetitions of all tasks, each with host data of its own. A plan may overlap
     /// them. Default: 1.
     #[schemars(schema_with = "schema::count")]
@@ -188,7 +189,7 @@ pub(super) struct RawLimits {
     pub pinned_memory: Option<Spanned<String>>,
     /// Threads of the plan on the CPU. A profile only predicts the number that it was calibrated
     /// with. Default: that number.
-    #[schemars(schema_with = "schema::count")]
+    #[schemars(schema_with = "schema::threads")]
     #[serde(default)]
     pub cpu_threads: Option<Spanned<i64>>,
 }

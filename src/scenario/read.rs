@@ -3,6 +3,7 @@
 //! Tables are decoded one by one, and what is wrong in one is taken out and told, so that the
 //! mistakes of the others are found, too.
 
+use super::brackets;
 use super::error::{Fault, Faults, nearest, unknown};
 use super::raw::{RawBuffer, RawLimits, RawPlans, RawScenario, RawTask, SCHEMA_VERSION};
 use serde::Deserialize;
@@ -36,12 +37,14 @@ pub(super) struct Reading {
 pub(super) fn read(text: &str, faults: &mut Faults) -> Option<Reading> {
     faults.keep(lines_can_be_shown(text))?;
     let document = faults.keep(DeTable::parse(text).map_err(|error| {
-        Fault::new(
-            format!("this is not TOML: {}", error.message()),
-            error.span().unwrap_or_default(),
-            "cannot be read",
-            "correct the syntax here or just before; https://toml.io/en/v1.0.0 describes it",
-        )
+        brackets::mixed_up(text).unwrap_or_else(|| {
+            Fault::new(
+                format!("this is not TOML: {}", error.message()),
+                error.span().unwrap_or_default(),
+                "cannot be read",
+                "correct the syntax here or just before; https://toml.io/en/v1.0.0 describes it",
+            )
+        })
     }))?;
     let span = document.span();
     let version: Versioned = faults.keep(once(&document))?;

@@ -4,6 +4,7 @@
 //! It tells the shape of a file. Whatever needs a second place to be judged, such as whether a
 //! buffer of that name exists, is for `check` to say.
 
+use super::Limits;
 use super::check::{FAMILIES, LARGEST_COUNT, LONGEST_NAME};
 use super::raw::RawScenario;
 use crate::kernels::{Extent, Kernel, Numbers};
@@ -67,6 +68,10 @@ pub(super) fn name(_: &mut SchemaGenerator) -> Schema {
 
 pub(super) fn count(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "integer", "minimum": 1, "maximum": LARGEST_COUNT })
+}
+
+pub(super) fn threads(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "integer", "minimum": 1, "maximum": Limits::MOST_CPU_THREADS })
 }
 
 pub(super) fn memory(_: &mut SchemaGenerator) -> Schema {

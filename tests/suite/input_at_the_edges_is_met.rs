@@ -6,6 +6,7 @@ mod positions;
 mod profiles;
 mod runs;
 mod samples;
+mod scenarios;
 mod sizes;
 
 use std::path::{Path, PathBuf};

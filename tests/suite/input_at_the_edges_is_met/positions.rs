@@ -1,9 +1,10 @@
 //! Lines end with a line feed, a carriage return or both, and each place is named once.
 
-use super::{committed, file};
+use super::{committed, file, hallway, refused};
 use hallway::profile::Profile;
 use hallway::runs::RunSet;
 use hallway::samples::Samples;
+use hallway::scenario::Workload;
 
 const ENDS: [&str; 3] = ["\n", "\r\n", "\r"];
 
@@ -15,6 +16,19 @@ fn says(error: &str, path: &std::path::Path, (line, column): (usize, usize), mes
     assert!(error.contains(&place), "not at {place}\n{error}");
     assert!(error.contains(message), "{error}");
     assert!(!error.contains(" at line ") && !error.contains("line 1,"), "twice: {error}");
+}
+
+#[test]
+fn in_a_scenario() {
+    let scenario = "schema_version = 1\nname = \"x\"\nquestion = \"?\"\n\nbatches = \u{e9}\n";
+    for end in ENDS {
+        let text = scenario.replace('\n', end);
+        let error = Workload::from_toml("x.toml", &text).expect_err("not TOML").to_string();
+        says(&error, "x.toml".as_ref(), (5, 11), "this is not TOML");
+        let text = scenario.replace('\u{e9}', "0").replace('\n', end);
+        let error = Workload::from_toml("x.toml", &text).expect_err("no batch").to_string();
+        says(&error, "x.toml".as_ref(), (5, 11), "`batches` is 0");
+    }
 }
 
 #[test]
@@ -73,4 +87,15 @@ fn in_runs() {
         let error = RunSet::load(&path).expect_err("no name").to_string();
         says(&error, &path, (3, 13), "invalid type: integer `7`");
     }
+}
+
+/// What is drawn around a place shows no control character of the file.
+#[test]
+fn what_a_terminal_shows_of_a_file_does_nothing_to_it() {
+    let (_folder, path) = file("x.toml", "schema_version = 1\nname = \"\u{1b}[31mred\"\n");
+    let error = refused(&hallway(["evaluate".as_ref(), path.as_os_str()]));
+    assert!(!error.contains('\u{1b}'), "{error}");
+    let (_folder, path) = file("x.toml", "schema_version = 1\n\"\\u001b[31m\" = 1\n");
+    let error = refused(&hallway(["evaluate".as_ref(), path.as_os_str()]));
+    assert!(!error.contains('\u{1b}'), "{error}");
 }

@@ -5,12 +5,12 @@ use super::*;
 #[test]
 fn is_visible_text() {
     let text = valid_but("\"demo\"", "\"  \"");
-    refuses(&text, "\"  \"", "`name` is empty", "\"image-batches\"");
+    refuses(&text, "\"  \"", "`name` is nothing but spaces", "\"image-batches\"");
     let text = valid_but("\"smooth\"", "\"a\\nb\"");
-    refuses(&text, "\"a\\nb\"", "not a single line", "visible characters");
+    refuses(&text, "\"a\\nb\"", "the character U+000A", "visible characters");
     let long = format!("\"{}\"", "n".repeat(65));
     let text = valid_but("name = \"x\"", &format!("name = {long}"));
-    refuses(&text, &long, "`name` is empty, long", "1 to 64");
+    refuses(&text, &long, "`name` has more than 64 characters", "1 to 64");
 }
 
 #[test]
