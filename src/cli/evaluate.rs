@@ -18,9 +18,9 @@ use std::path::PathBuf;
 
 /// Shown below the arguments.
 const NARROW: &str = "\
-In a narrow terminal the table loses columns in this order: H2D, kern and D2H; set-up; the whole
-program's time. Then names of plans are folded, and if need be, the bound, the comparison with the
-best plan and the range go too. Rank, plan and time always stay.";
+In a narrow terminal the table loses columns in this order: host, H2D, kern and D2H; set-up; the
+whole program's time. Then names of plans are folded, and if need be, the bound, the comparison with
+the best plan and the range go too. Rank, plan and time always stay.";
 
 #[derive(Debug, Args)]
 #[command(after_help = NARROW)]

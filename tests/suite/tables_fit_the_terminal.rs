@@ -123,7 +123,7 @@ fn in_80_columns_all_that_decides_is_there() {
 #[test]
 fn columns_go_in_the_stated_order() {
     let order: [&[&str]; 6] = [
-        &["H2D", "kern", "D2H"],
+        &["host", "H2D", "kern", "D2H"],
         &["set-up"],
         &["and 100 runs"],
         &["bound by"],
