@@ -11,6 +11,9 @@ use std::time::SystemTime;
 /// What commands read. They run in a copy, so that nothing they write ends up in the tree.
 const COPIED: [&str; 3] = ["calibration", "scenarios", "plots"];
 
+/// Columns of the terminal that commands believe to have: what a page can show without scrolling.
+const WIDTH: usize = 100;
+
 /// What a script printed, on both outputs in the order of a terminal, and its exit code.
 #[derive(Debug)]
 struct Printed {
@@ -98,25 +101,47 @@ fn script(commands: &str) -> String {
 /// The lines that contain one of the phrases, or all; `gap` stands for those left out between
 /// two of them.
 fn kept(output: &str, phrases: &[String], gap: Option<&str>) -> Result<String, String> {
-    if let Some(phrase) = phrases.iter().find(|phrase| !output.contains(*phrase)) {
-        return Err(format!("no line has {phrase:?} any more in\n{output}"));
-    }
     if phrases.is_empty() {
         return Ok(output.to_owned());
     }
+    let folded = unfolded(output);
+    let has = |lines: &[&str], phrase: &String| lines.join(" ").contains(phrase.as_str());
+    let is_there = |phrase: &&String| folded.iter().any(|lines| has(lines, phrase));
+    if let Some(phrase) = phrases.iter().find(|phrase| !is_there(phrase)) {
+        return Err(format!("no line has {phrase:?} any more in\n{output}"));
+    }
     let mut kept: Vec<&str> = Vec::new();
     let mut is_gap = false;
-    for line in output.lines() {
-        if phrases.iter().any(|phrase| line.contains(phrase)) {
+    for lines in folded {
+        if phrases.iter().any(|phrase| has(&lines, phrase)) {
             kept.extend(gap.filter(|_| is_gap && !kept.is_empty()));
-            kept.push(line);
+            kept.extend(lines);
             is_gap = false;
         } else {
             // Nobody misses empty lines and the rules of tables.
-            is_gap |= line.chars().any(|c| !c.is_whitespace() && c != '─');
+            is_gap |= lines[0].chars().any(|c| !c.is_whitespace() && c != '─');
         }
     }
     Ok(kept.iter().map(|line| format!("{line}\n")).collect())
+}
+
+/// Lines that were one before they were folded to [`WIDTH`].
+fn unfolded(output: &str) -> Vec<Vec<&str>> {
+    let mut all: Vec<Vec<&str>> = Vec::new();
+    for line in output.lines() {
+        let goes_on = |lines: &Vec<&str>| {
+            let Some(word) = line.split_whitespace().next() else { return false };
+            let before = lines.last().expect("never empty");
+            // Two spaces are between the columns of a table.
+            let is_full = before.chars().count() + 1 + word.chars().count() > WIDTH;
+            is_full && !before.contains("  ")
+        };
+        match all.last_mut().filter(|lines| goes_on(lines)) {
+            Some(lines) => lines.push(line),
+            None => all.push(vec![line]),
+        }
+    }
+    all
 }
 
 /// A folder with what commands read, made when it is first needed.
@@ -184,7 +209,7 @@ fn run(script: &str, folder: &Path) -> Printed {
         .current_dir(folder)
         .env("PATH", path)
         .env("NO_COLOR", "1")
-        .env_remove("COLUMNS")
+        .env("COLUMNS", WIDTH.to_string())
         .stdin(Stdio::null())
         .output()
         .expect("a shell");
