@@ -127,9 +127,8 @@ pub(super) fn twice(measurements: &[Measurement]) -> Option<(usize, usize, usize
     let mut pairs = Vec::new();
     let many = measurements.iter().enumerate().filter(|(_, one)| scatters(one));
     for (at, one) in many {
-        match seen.insert((&one.quantity, one.count, &one.times), at) {
-            Some(first) => pairs.push((first, at)),
-            None => {}
+        if let Some(first) = seen.insert((&one.quantity, one.count, &one.times), at) {
+            pairs.push((first, at));
         }
     }
     let is_file = pairs.len() >= FEWEST && pairs.len() as f64 > ALIKE * measurements.len() as f64;

@@ -82,7 +82,7 @@ impl Provenance {
     /// What no machine has: the key, and what is wrong with it in words.
     pub fn problem(&self) -> Option<(&'static str, String)> {
         // A table may leave these out.
-        let least = if self.extent == Extent::Elsewhere { 0 } else { 1 };
+        let least = u64::from(self.extent != Extent::Elsewhere);
         let memory = self.device_memory_bytes.get();
         let counts = [
             ("multiprocessors", u64::from(self.multiprocessors), 1..=MOST_MULTIPROCESSORS),
