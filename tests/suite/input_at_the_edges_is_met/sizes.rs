@@ -28,7 +28,8 @@ fn five_thousand_sizes_on_a_line() {
 /// Lines with a bend, and curves that no line follows, are no slower.
 #[test]
 fn five_thousand_sizes_on_other_curves() {
-    let curves: [(fn(f64) -> f64, f64); 3] = [
+    type Curve = fn(f64) -> f64;
+    let curves: [(Curve, f64); 3] = [
         (|x| if x < 2_500.0 { x } else { 2.0 * x - 2_500.0 }, 0.0),
         (|x| x.powf(1.3), 0.03),
         (|x| x * (1.0 + 0.02 * (x * 0.7).sin()), 0.03),
