@@ -288,8 +288,9 @@ fn intervals_are_kept_in_the_file_and_may_be_missing_there() {
     profile.save(&path).expect("written");
     assert_eq!(Profile::load(&path).expect("a profile"), profile);
     let text = std::fs::read_to_string(&path).expect("written");
-    let (older, _) = text.split_once("[intervals").expect("a section");
-    std::fs::write(&path, older).expect("written");
+    let (without, _) = text.split_once("[intervals").expect("a section");
+    let end = text.lines().last().expect("an end mark");
+    std::fs::write(&path, format!("{without}{end}\n")).expect("written");
     assert_eq!(Profile::load(&path).expect("a profile"), Profile { intervals: None, ..profile });
 }
 

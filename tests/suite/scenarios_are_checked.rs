@@ -108,7 +108,8 @@ fn repository() -> &'static Path {
 
 fn committed_scenarios() -> Vec<PathBuf> {
     let files = std::fs::read_dir(repository().join("scenarios")).expect("scenarios/ is there");
-    let mut paths: Vec<PathBuf> = files.map(|file| file.expect("readable").path()).collect();
+    let paths = files.map(|file| file.expect("readable").path());
+    let mut paths: Vec<PathBuf> = paths.filter(|path| path.is_file()).collect();
     paths.sort();
     paths
 }

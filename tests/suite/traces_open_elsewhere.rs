@@ -194,7 +194,7 @@ fn evaluate_and_verify_write_traces() {
         assert!(said.contains("`fastest`") && said.contains("--all"), "{said}");
         assert!(read("no.json").is_err(), "written all the same");
         let (code, said) = run(&arguments, &["--trace", one]);
-        assert!(code == Some(2) && said.contains("would take the place"), "{said}");
+        assert!(code == Some(2) && said.contains("would overwrite an input"), "{said}");
         let (code, _) = run(&arguments, &["--plan", "cpu"]);
         assert_eq!(code, Some(2), "a plan without a trace");
     }
