@@ -6,7 +6,7 @@
 ///
 /// The first and the last point are always knots. By dynamic programming over the last knot
 /// (Bellman, "On the approximation of curves by line segments using dynamic programming", CACM 4,
-/// 1961). What [`Reach`] keeps for each knot tells in constant time whether a line may stay within
+/// 1961). What `Reach` keeps for each knot tells in constant time whether a line may stay within
 /// the tolerance, and about what its errors sum up to. So errors are summed one by one only for
 /// the few lines that may be the best.
 ///
