@@ -105,7 +105,7 @@ fn predict(
     let other_side = if on_gpu { ranking.best_on_cpu() } else { ranking.best_on_gpu() };
     Ok(Decision {
         on_gpu,
-        plan: winner.plan.strategy.to_string(),
+        plan: winner.plan.name(),
         time: winner.makespan(),
         other_side: other_side.map(Ranked::makespan),
     })

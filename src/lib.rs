@@ -22,7 +22,7 @@
 //!
 //! let winner = ranking.winner().ok_or("nothing could be predicted")?;
 //! let (low, high) = winner.forecast.interval();
-//! println!("{}: {}, 90% between {low} and {high}", winner.plan.strategy, winner.makespan());
+//! println!("{}: {}, 90% between {low} and {high}", winner.plan.name(), winner.makespan());
 //! # assert!(!winner.is_cpu(), "an H200 wins four stencils over 64 MiB");
 //! # assert!(low <= winner.makespan() && winner.makespan() <= high);
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -2,9 +2,10 @@
 
 use super::profiles::{deliver, load};
 use super::progress::Progress;
+use super::terminal::width;
 use super::{Failure, Outcome, Predicting};
 use crate::plan::Plan;
-use crate::report::{Calls, explain, prediction};
+use crate::report::{Calls, explain, folded, prediction};
 use crate::scenario::Workload;
 use crate::search::candidates_over;
 use clap::{Args, ValueHint};
@@ -32,13 +33,14 @@ pub(super) struct ExplainArguments {
 
 pub(super) fn run(arguments: &ExplainArguments) -> Result<Outcome, Failure> {
     let calls = if arguments.all { Calls::All } else { Calls::Shortened };
+    let width = width(None, None);
     let text = match &arguments.plan {
         Some(name) => {
             let workload = load(&arguments.scenario)?;
             let plan = named(&workload, &gpu_counts(arguments)?, name)?;
-            explain(&workload, &plan, calls)
+            explain(&workload, &plan, calls, width)
         }
-        None => winner(arguments, calls)?,
+        None => winner(arguments, calls, width)?,
     };
     deliver(&text, None)?;
     Ok(Outcome::Done)
@@ -56,7 +58,11 @@ fn gpu_counts(arguments: &ExplainArguments) -> Result<Vec<usize>, Failure> {
     }
 }
 
-fn winner(arguments: &ExplainArguments, calls: Calls) -> Result<String, Failure> {
+fn winner(
+    arguments: &ExplainArguments,
+    calls: Calls,
+    width: Option<usize>,
+) -> Result<String, Failure> {
     let predicting = predicting(arguments);
     let found = predicting.profile()?;
     let workload = load(&arguments.scenario)?;
@@ -68,7 +74,7 @@ fn winner(arguments: &ExplainArguments, calls: Calls) -> Result<String, Failure>
             workload.name
         )));
     };
-    Ok(prediction(best) + &explain(&workload, &best.plan, calls))
+    Ok(folded(&prediction(best), width) + &explain(&workload, &best.plan, calls, width))
 }
 
 /// The plan of this name. What comes after a comma may be left out where that is clear.
@@ -82,7 +88,7 @@ fn named(workload: &Workload, gpus: &[usize], name: &str) -> Result<Plan, Failur
             refusal.reason
         )));
     }
-    let names: Vec<String> = found.plans.iter().map(|plan| plan.strategy.to_string()).collect();
+    let names: Vec<String> = found.plans.iter().map(|plan| plan.name()).collect();
     let beginning = format!("{name}, ");
     let exact = names.iter().position(|known| known == name);
     let mut shortened = (0..names.len()).filter(|&at| names[at].starts_with(&beginning));

@@ -123,5 +123,5 @@ fn draw(subject: &Subject) -> Option<String> {
         let timeline = &runs.trace_of(&identity)?.timeline;
         Some(Measured { timeline, run: runs.run_of(&identity)? })
     });
-    Some(gantt(&Gantt { scenario: &workload.name, ranking, drawn, measured }))
+    Some(gantt(&Gantt { scenario: &workload.name, runs: workload.runs, ranking, drawn, measured }))
 }

@@ -106,7 +106,7 @@ pub(super) fn check_runs(
     for plan in known {
         let Some(run) = runs.run_of(&plan.identity()) else { continue };
         is_known = true;
-        let name = plan.strategy.to_string();
+        let name = plan.name();
         if run.plan != name {
             return Err(Failure::Input(miette::miette!(
                 help = "call it by its name in the file of runs, or run `hallway verify` again",

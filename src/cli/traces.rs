@@ -12,7 +12,7 @@ pub(super) fn named<'r>(
     workload: &Workload,
     name: &str,
 ) -> Result<&'r Ranked, Failure> {
-    let found = ranking.plans.iter().find(|ranked| ranked.plan.strategy.to_string() == name);
+    let found = ranking.plans.iter().find(|ranked| ranked.plan.name() == name);
     found.ok_or_else(|| {
         Failure::Input(miette::miette!(
             help = "`hallway evaluate --all` lists all plans; quote the name as a whole",

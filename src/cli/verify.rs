@@ -100,7 +100,7 @@ pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
             let plan = arguments.plan.as_deref();
             let traced = traced((&ranking, workload), plan, Some(runs))?;
             if traced.measured.is_none() {
-                let (name, plan) = (&workload.name, traced.plan.strategy);
+                let (name, plan) = (&workload.name, traced.plan.name());
                 progress.note(&format!(
                     "{name}: the calls of `{plan}` were not timed: its trace is predicted"
                 ));
@@ -154,7 +154,7 @@ fn run_all(
 fn check_names(names: &[String], workloads: &[Workload], found: &Found) -> Result<(), Failure> {
     let gpus = found.profile.gpu_counts();
     let plans = || workloads.iter().flat_map(|one| candidates_over(one, &gpus).plans);
-    let unknown = |name: &&String| plans().all(|plan| plan.strategy.to_string() != **name);
+    let unknown = |name: &&String| plans().all(|plan| plan.name() != **name);
     match names.iter().find(unknown) {
         None => Ok(()),
         Some(name) => Err(Failure::Input(miette::miette!(

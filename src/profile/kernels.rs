@@ -48,8 +48,9 @@ pub struct OnDevice {
 pub struct Reuse(pub [(Bytes, Bytes); MOST_OPERANDS]);
 
 impl Reuse {
-    /// The mean, over all bytes, of a function of the memory used since; `None` where the function
-    /// is not known.
+    /// Applies `of` to the memory used since each array was last used, and averages the results,
+    /// weighted by the arrays' bytes. `None` if `of` is `None` for an array that has bytes, or if
+    /// none has.
     fn mean(&self, of: impl Fn(Bytes) -> Option<f64>) -> Option<f64> {
         let whole: Bytes = self.0.iter().map(|&(bytes, _)| bytes).sum();
         let used = self.0.iter().filter(|&&(bytes, _)| bytes > Bytes::ZERO);

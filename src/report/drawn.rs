@@ -1,7 +1,8 @@
 //! A failure for people: what is wrong, the lines of the file with a marker under each place, and
 //! the fix.
 //!
-//! It looks like a compiler's message. Nothing is wrapped, so that it can be searched and copied.
+//! It looks like a compiler's message. Nothing is wrapped, so that it can be searched and copied;
+//! of a very long line, only the surroundings of the place are shown.
 
 use miette::{Diagnostic, LabeledSpan};
 use std::fmt::{self, Display, Formatter};
@@ -39,16 +40,17 @@ impl<'e> Drawn<'e> {
         writeln!(f, "{margin} {bar}")?;
         let mut last = None;
         for mark in &marks {
-            if last.is_some_and(|last| last + 1 < mark.line) {
+            if last.is_some_and(|last: &Mark| last.line + 1 < mark.line) {
                 writeln!(f, "{}", self.paint(BLUE, "..."))?;
             }
-            if last != Some(mark.line) {
+            let is_shown = |last: &Mark| (last.line, &last.text) == (mark.line, &mark.text);
+            if !last.is_some_and(is_shown) {
                 let number = self.paint(BLUE, &format!("{:>digits$}", mark.line));
                 writeln!(f, "{number} {bar} {}", mark.text)?;
             }
             let sign = if mark.is_first { self.paint(RED, &mark.sign()) } else { mark.sign() };
             writeln!(f, "{margin} {bar} {}{sign} {}", mark.indent(), mark.label)?;
-            last = Some(mark.line);
+            last = Some(mark);
         }
         Ok(())
     }
@@ -70,12 +72,20 @@ impl Display for Drawn<'_> {
     }
 }
 
+/// A line of more characters is cut.
+const LONGEST_LINE: usize = 160;
+/// Characters of a cut line that are shown: before the place, and in all.
+const SHOWN_BEFORE: usize = 40;
+const SHOWN: usize = 120;
+const CUT: &str = "...";
+
 /// A place in a line, with what to say about it.
-struct Mark<'t> {
+struct Mark {
     /// Counted from one.
     line: usize,
-    text: &'t str,
-    /// In bytes of the line, from zero.
+    /// The line, or what is left of it around the place.
+    text: String,
+    /// In bytes of the text, from zero.
     column: usize,
     bytes: usize,
     label: String,
@@ -83,8 +93,8 @@ struct Mark<'t> {
     is_first: bool,
 }
 
-impl<'t> Mark<'t> {
-    fn new(text: &'t str, label: &LabeledSpan, is_first: bool) -> Self {
+impl Mark {
+    fn new(text: &str, label: &LabeledSpan, is_first: bool) -> Self {
         let boundary = |index: usize| {
             (0..=index.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
         };
@@ -94,13 +104,29 @@ impl<'t> Mark<'t> {
         let line = text[start..].split(['\n', '\r']).next().unwrap_or_default();
         let before = &text[..start];
         let breaks = before.matches(['\n', '\r']).count() - before.matches("\r\n").count();
-        Self {
+        let whole = Self {
             line: breaks + 1,
-            text: line,
+            text: line.to_owned(),
             column: at - start,
             bytes: end.min(start + line.len()) - at,
             label: label.label().unwrap_or_default().to_owned(),
             is_first,
+        };
+        if line.chars().count() > LONGEST_LINE { whole.cut() } else { whole }
+    }
+
+    fn cut(self) -> Self {
+        let (before, behind) = self.text.split_at(self.column);
+        let from = before.char_indices().rev().nth(SHOWN_BEFORE - 1).map_or(0, |(at, _)| at);
+        let rest = SHOWN - before[from..].chars().count();
+        let to = behind.char_indices().nth(rest).map_or(behind.len(), |(at, _)| at);
+        let ahead = if from > 0 { CUT } else { "" };
+        let tail = if to < behind.len() { CUT } else { "" };
+        Self {
+            text: format!("{ahead}{}{}{tail}", &before[from..], &behind[..to]),
+            column: ahead.len() + self.column - from,
+            bytes: self.bytes.min(to),
+            ..self
         }
     }
 
@@ -157,6 +183,33 @@ error: it is wrong
         or that
 ";
         assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn of_a_long_line_the_surroundings_of_each_place_are_shown() {
+        let text = format!("x = [{}wrong, {}]", "1, ".repeat(40_000), "2, ".repeat(40_000));
+        let expected = format!(
+            "\
+error: it is wrong
+  |
+1 | {x}...
+  | - of this
+1 | ...{ones}wrong, {twos}...
+  |    {blank}^^^^^ here
+  help: do this
+        or that
+",
+            x = &text[..SHOWN],
+            ones = &"1, ".repeat(14)[2..],
+            twos = &"2, ".repeat(25)[..SHOWN - SHOWN_BEFORE - "wrong, ".len()],
+            blank = " ".repeat(SHOWN_BEFORE),
+        );
+        assert_eq!(drawn(&text, &[("wrong", "here"), ("x", "of this")]), expected);
+        // All of it is wrong, and nothing has ends but letters.
+        let text = "é".repeat(1_000);
+        let shown = drawn(&text, &[(&text, "here")]);
+        assert!(shown.contains(&format!("1 | {}...\n", "é".repeat(SHOWN))), "{shown}");
+        assert!(shown.contains(&format!("  | {} here\n", "^".repeat(SHOWN))), "{shown}");
     }
 
     #[test]

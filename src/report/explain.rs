@@ -5,7 +5,7 @@ mod repeats;
 mod words;
 
 use super::table::{Column, table};
-use super::words::{plural, with_range};
+use super::words::{BULLET, folded, plural, with_range};
 use crate::plan::{Call, Place, Plan};
 use crate::scenario::{HostMemory, Workload};
 use crate::search::Ranked;
@@ -22,13 +22,14 @@ pub enum Calls {
     All,
 }
 
-/// What a plan does, the memory it needs, what waits for what, and its calls.
-pub fn explain(workload: &Workload, plan: &Plan, shown: Calls) -> String {
+/// What a plan does, the memory it needs, what waits for what, and its calls: in lines of at most
+/// so many columns, if a number is given.
+pub fn explain(workload: &Workload, plan: &Plan, shown: Calls, width: Option<usize>) -> String {
     let names = Names::new(plan);
-    let mut text = format!("{}\n\n", plan.strategy);
+    let mut text = format!("{}\n\n", plan.name());
     text += &section("What it does", &words::what_it_does(workload, plan));
     text += &section("What waits for what", &words::what_waits(plan));
-    let _ = write!(text, "Memory\n\n{}", memory(workload, plan, &names));
+    let _ = write!(text, "Memory\n\n{}", memory(workload, plan, &names, width));
     if !plan.setup.is_empty() {
         let _ = write!(text, "\nSet-up, once: {}\n\n", plural(plan.setup.len() as u64, "call"));
         text += &listing(plan, &names, &plan.setup, shown);
@@ -37,7 +38,7 @@ pub fn explain(workload: &Workload, plan: &Plan, shown: Calls) -> String {
     let _ = write!(text, "\nEach pass: {calls}\n\n");
     text += &listing(plan, &names, &plan.body, shown);
     let ranges = "\nRanges are bytes from..to, the end not included; [..] is all of it.\n";
-    text + ranges
+    folded(&(text + ranges), width)
 }
 
 /// What a plan was predicted to take that is explained because it wins.
@@ -48,12 +49,12 @@ pub fn prediction(winner: &Ranked) -> String {
 }
 
 fn section(title: &str, sentences: &[String]) -> String {
-    let lines = sentences.iter().map(|sentence| format!("- {sentence}\n"));
+    let lines = sentences.iter().map(|sentence| format!("{BULLET}{sentence}\n"));
     format!("{title}\n\n{}\n", lines.collect::<String>())
 }
 
 /// The allocations, those that differ only in their number as one row.
-fn memory(workload: &Workload, plan: &Plan, names: &Names) -> String {
+fn memory(workload: &Workload, plan: &Plan, names: &Names, width: Option<usize>) -> String {
     let mut kinds: BTreeMap<_, u64> = BTreeMap::new();
     let mut order = Vec::new();
     for allocation in &plan.allocations {
@@ -77,7 +78,7 @@ fn memory(workload: &Workload, plan: &Plan, names: &Names) -> String {
     let rows: Vec<Vec<String>> = rows.collect();
     let (words, number) = (Column::words, Column::number);
     let of = [words("name"), words("where"), number("size"), words("whose")];
-    let mut text = table(&of, &rows, None);
+    let mut text = table(&of, &rows, width);
     let (host, pinned) = (plan.host_footprint(), plan.bytes_in(Place::Host(HostMemory::Pinned)));
     let device = if plan.devices() > 1 { "on each GPU at most" } else { "on the GPU" };
     let _ = writeln!(

@@ -108,7 +108,7 @@ impl<'a> Process<'a> {
             graphs.flat_map(|graph| graph.calls.clone().map(move |call| (call, graph.launch)));
         Self {
             pid,
-            name: format!("{scenario}, {how}: {}", plan.strategy),
+            name: format!("{scenario}, {how}: {}", plan.name()),
             how,
             plan,
             timeline,
@@ -155,7 +155,7 @@ impl<'a> Process<'a> {
         json!({
             "ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "pid": self.pid,
             "tid": self.tid(0), "ts": 0, "dur": micros(self.timeline.makespan),
-            "args": { "plan": self.plan.strategy.to_string(), "identity": self.plan.identity() },
+            "args": { "plan": self.plan.name(), "identity": self.plan.identity() },
         })
     }
 

@@ -51,27 +51,15 @@ pub(super) const CLEARLY: f64 = 0.01;
 impl Verdict {
     /// Sets the best plan of one side against the best of the other, a pass of each.
     pub fn of(ranking: &Ranking) -> Self {
-        let (gpu, cpu) = (ranking.best_on_gpu(), ranking.best_on_cpu());
         let answer = pass_answer(ranking);
         let name = |ranked: &Ranked| ranked.plan.name();
-        let said = [
-            Some(match (gpu, cpu) {
-                (Some(gpu), Some(cpu)) => pass_sentence(answer, gpu, cpu),
-                (Some(only), None) | (None, Some(only)) => alone(only),
-                (None, None) => "No plan could be predicted: see below.".to_owned(),
-            }),
-            tied(ranking, if answer == Answer::Cpu { cpu } else { gpu }),
-            cpu.and_then(copies_on_cpu),
-            without_pinning(ranking).filter(|_| answer == Answer::Gpu),
-            too_little_known(ranking).filter(|_| answer != Answer::Gpu),
-        ];
         Self {
             answer,
             pass_answer: answer,
             from_runs: None,
-            gpu_plan: gpu.map(name),
-            cpu_plan: cpu.map(name),
-            sentence: said.into_iter().flatten().collect::<Vec<_>>().join(" "),
+            gpu_plan: ranking.best_on_gpu().map(name),
+            cpu_plan: ranking.best_on_cpu().map(name),
+            sentence: pass_in_words(ranking, answer, Opening::Answer),
         }
     }
 
@@ -120,7 +108,8 @@ impl Verdict {
             format!(" The {who} wins from about {} runs on.", count(from))
         });
         let wins_from = wins_from.unwrap_or_default();
-        self.sentence = format!("{program}{wins_from} One pass alone: {}", self.sentence);
+        let pass = pass_in_words(ranking, self.pass_answer, Opening::AfterProgram);
+        self.sentence = format!("{program}{wins_from} {pass}");
         self
     }
 }
@@ -135,25 +124,64 @@ fn pass_answer(ranking: &Ranking) -> Answer {
     }
 }
 
-fn pass_sentence(answer: Answer, gpu: &Ranked, cpu: &Ranked) -> String {
+/// How the words about a pass begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Opening {
+    /// They are the answer, for a program too.
+    Answer,
+    /// They stand behind a program's answer, which is another one.
+    AfterProgram,
+}
+
+impl Opening {
+    const fn words(self, answer: Answer) -> &'static str {
+        match (self, answer) {
+            (Self::Answer, Answer::Gpu) => "GPU wins",
+            (Self::Answer, Answer::Cpu) => "Stay on the CPU",
+            (Self::Answer, _) => "A tie",
+            (Self::AfterProgram, Answer::Gpu) => "After set-up, each pass is faster on the GPU",
+            (Self::AfterProgram, Answer::Cpu) => "After set-up, each pass is faster on the CPU",
+            (Self::AfterProgram, _) => "After set-up, each pass is a tie",
+        }
+    }
+}
+
+fn pass_in_words(ranking: &Ranking, answer: Answer, opening: Opening) -> String {
+    let (gpu, cpu) = (ranking.best_on_gpu(), ranking.best_on_cpu());
+    let said = [
+        Some(match (gpu, cpu) {
+            (Some(gpu), Some(cpu)) => {
+                format!("{}: {}", opening.words(answer), comparison(answer, gpu, cpu))
+            }
+            (Some(only), None) | (None, Some(only)) => alone(only),
+            (None, None) => "No plan could be predicted: see below.".to_owned(),
+        }),
+        tied(ranking, if answer == Answer::Cpu { cpu } else { gpu }),
+        cpu.and_then(copies_on_cpu),
+        without_pinning(ranking).filter(|_| answer == Answer::Gpu),
+        too_little_known(ranking).filter(|_| answer != Answer::Gpu),
+    ];
+    said.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+fn comparison(answer: Answer, gpu: &Ranked, cpu: &Ranked) -> String {
     let name = gpu.plan.name();
     match answer {
         Answer::Gpu => format!(
-            "GPU wins: `{name}` takes {}, {} times as fast as the CPU's {}.",
+            "`{name}` takes {}, {} times as fast as the CPU's {}.",
             time(gpu),
             ratio(cpu, gpu),
             cpu.makespan()
         ),
         Answer::Cpu => format!(
-            "Stay on the CPU: it takes {}, {} times as fast as the best GPU plan, `{name}` with \
-             {}.",
+            "it takes {}, {} times as fast as the best GPU plan, `{name}` with {}.",
             time(cpu),
             ratio(gpu, cpu),
             gpu.makespan()
         ),
         Answer::Tie | Answer::NothingToCompare => format!(
-            "A tie: `{name}` takes {} and the CPU {}; the machine's own scatter is larger than \
-             the difference.",
+            "`{name}` takes {} and the CPU {}; the machine's own scatter is larger than the \
+             difference.",
             time(gpu),
             time(cpu)
         ),

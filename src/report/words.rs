@@ -105,7 +105,7 @@ pub(super) fn wrapped(line: &str, most: usize) -> Vec<String> {
 }
 
 /// Breaks the lines of a text that are longer than the width, if one is asked for. What follows
-/// a label, such as `Profile  `, stays to the right of it.
+/// a label, such as `Profile  `, or a bullet, stays to the right of it.
 pub fn folded(text: &str, width: Option<usize>) -> String {
     let Some(most) = width else { return text.to_owned() };
     let fold = |line: &str| -> String {
@@ -115,7 +115,11 @@ pub fn folded(text: &str, width: Option<usize>) -> String {
         let bare = line.trim_start();
         let indent = line.len() - bare.len();
         let label = bare.find("  ").filter(|&end| end < LONGEST_LABEL);
-        let hang = label.map_or(indent, |end| line.len() - bare[end..].trim_start().len());
+        let hang = match label {
+            Some(end) => line.len() - bare[end..].trim_start().len(),
+            None if bare.starts_with(BULLET) => indent + BULLET.len(),
+            None => indent,
+        };
         let (head, rest) = line.split_at(hang);
         let pieces = wrapped(rest, most.saturating_sub(columns(head)).max(1));
         let blank = " ".repeat(columns(head));
@@ -124,6 +128,8 @@ pub fn folded(text: &str, width: Option<usize>) -> String {
     };
     text.lines().map(fold).collect()
 }
+
+pub(super) const BULLET: &str = "- ";
 
 /// Bytes of a label at the start of a line; two spaces further right are no label's end.
 const LONGEST_LABEL: usize = 12;

@@ -13,9 +13,6 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, Deserializer};
 
-/// In bytes.
-const LONGEST_LINE: usize = 10_000;
-
 /// Looked at first: a file of another version would otherwise be blamed for its new keys.
 #[derive(Deserialize)]
 #[serde(expecting = "a scenario")]
@@ -35,7 +32,6 @@ pub(super) struct Reading {
 
 /// Reads the text of a scenario. `None` where there is no telling what is in it.
 pub(super) fn read(text: &str, faults: &mut Faults) -> Option<Reading> {
-    faults.keep(lines_can_be_shown(text))?;
     let document = faults.keep(DeTable::parse(text).map_err(|error| {
         brackets::mixed_up(text).unwrap_or_else(|| {
             Fault::new(
@@ -73,23 +69,6 @@ pub(super) fn read(text: &str, faults: &mut Faults) -> Option<Reading> {
     }
     faults.sort();
     Some(Reading { scenario, has_all_buffers, has_all_tasks })
-}
-
-/// miette panics when it has to point beyond column 65 535 of a line.
-fn lines_can_be_shown(text: &str) -> Result<(), Fault> {
-    let mut start = 0;
-    for line in text.split_inclusive('\n') {
-        if line.len() > LONGEST_LINE {
-            return Err(Fault::new(
-                format!("this line has more than {LONGEST_LINE} bytes"),
-                start..start,
-                "starts here",
-                "break the line; no scenario needs such a long one",
-            ));
-        }
-        start += line.len();
-    }
-    Ok(())
 }
 
 /// Takes the tables of a `[[key]]` out of the document. `None` if any of them is wrong.

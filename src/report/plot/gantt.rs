@@ -17,6 +17,8 @@ use plotters::style::text_anchor::HPos;
 #[derive(Debug, Clone, Copy)]
 pub struct Gantt<'a> {
     pub scenario: &'a str,
+    /// Passes in one program, which the verdict is of.
+    pub runs: u64,
     pub ranking: &'a Ranking,
     /// The plan of the ranking that is drawn.
     pub drawn: &'a Ranked,
@@ -57,7 +59,7 @@ pub fn gantt(of: &Gantt<'_>) -> String {
         panels.push(Panel { caption, timeline });
     }
     let longest = panels.iter().map(|panel| panel.timeline.makespan).max().unwrap_or_default();
-    let title = format!("{}: {}, {}", of.scenario, plan.name(), of.drawn.makespan());
+    let title = format!("{}: {}, {} per pass", of.scenario, plan.name(), of.drawn.makespan());
     let lines = of.lines();
     let height = |panel: &Panel<'_>| HEAD + LANE * panel.lanes().len() as i32 + FOOT;
     svg((WIDTH, heading(&lines) + panels.iter().map(height).sum::<i32>()), |area| {
@@ -72,9 +74,11 @@ pub fn gantt(of: &Gantt<'_>) -> String {
 }
 
 impl Gantt<'_> {
-    /// The verdict, why this plan is drawn, and how to read the picture.
+    /// The verdict that `hallway evaluate` gives, why this plan is drawn, and how to read the
+    /// picture.
     fn lines(&self) -> Vec<String> {
-        let verdict = Verdict::of(self.ranking).sentence.replace('`', "\"");
+        let verdict = Verdict::of(self.ranking).over(self.ranking, self.runs);
+        let verdict = verdict.sentence.replace('`', "\"");
         let is_drawn = |best: Option<&Ranked>| {
             best.is_some_and(|best| best.plan.strategy == self.drawn.plan.strategy)
         };

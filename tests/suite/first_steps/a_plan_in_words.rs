@@ -17,13 +17,16 @@ fn of_each_plan_of_each_scenario_fits_on_a_few_pages() {
     for path in shipped_scenarios() {
         let workload = Workload::load(&path).expect("valid");
         for plan in candidates(&workload).plans {
-            let text = explain(&workload, &plan, Calls::Shortened);
+            let text = explain(&workload, &plan, Calls::Shortened, None);
             let name = format!("{} of {}", plan.strategy, workload.name);
             assert!(text.lines().count() < 250, "{name}:\n{text}");
             for allocation in &plan.allocations {
                 assert!(text.contains(&allocation.name), "{name}: no {}", allocation.name);
             }
-            let all = explain(&workload, &plan, Calls::All);
+            let narrow = explain(&workload, &plan, Calls::Shortened, Some(60));
+            let widest = narrow.lines().map(|line| line.chars().count()).max();
+            assert!(widest <= Some(60), "{name}:\n{narrow}");
+            let all = explain(&workload, &plan, Calls::All, None);
             let calls = plan.setup.len() + plan.body.len();
             assert!(all.lines().count() >= calls, "{name}: not all of {calls} calls");
             assert!(!all.contains("--all"), "{name}");
@@ -50,6 +53,17 @@ fn has_its_calls_with_streams_ranges_and_events() {
     ] {
         assert!(text.contains(words), "no `{words}` in\n{text}");
     }
+}
+
+#[test]
+fn is_folded_and_hangs_behind_bullets() {
+    let plan = ["explain", "scenarios/stencil-halo.toml", "--plan", "by-engine 4"];
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_hallway"));
+    let output = command.args(plan).current_dir(repository()).env("COLUMNS", "60").output();
+    let output = output.expect("the binary was built");
+    let text = stdout(&output);
+    let folded = "- There is one stream for copies in, one for kernels and one\n  for copies out.";
+    assert!(text.contains(folded), "{text}");
 }
 
 #[test]

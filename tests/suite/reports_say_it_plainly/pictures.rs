@@ -37,7 +37,7 @@ fn run_of(ranked: &Ranked) -> Run {
 fn drawn<'a>(ranking: &'a Ranking, run: Option<&'a Run>) -> String {
     let drawn = ranking.best_on_gpu().expect("a plan");
     let measured = run.map(|run| Measured { timeline: &drawn.forecast.timeline, run });
-    gantt(&Gantt { scenario: "demo <&>", ranking, drawn, measured })
+    gantt(&Gantt { scenario: "demo <&>", runs: 1, ranking, drawn, measured })
 }
 
 #[test]
@@ -50,6 +50,40 @@ fn a_gantt_chart_shows_every_lane() {
     }
     assert!(!picture.contains("measured"));
     assert_eq!(picture, drawn(&ranking, None));
+}
+
+/// The text of a picture, in one line and without its marks.
+fn words_of(picture: &str) -> String {
+    let texts = picture.split('<').filter_map(|part| part.strip_prefix("text ")?.split('>').nth(1));
+    let words = texts.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ");
+    words.replace("&quot;", "\"").replace("&apos;", "'").replace("&#39;", "'")
+}
+
+/// The CPU wins a program of 100 runs, but not a pass: a picture of a pass must not look like
+/// another answer.
+#[test]
+fn a_picture_gives_the_verdict_of_the_report() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = |arguments: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_hallway"))
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .args(arguments)
+            .args(["scenarios/stencil-halo.toml", "--profile", "calibration/h200"])
+            .output()
+            .expect("the binary was built");
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let report = run(&["evaluate", "--format", "json"]);
+    let report: serde_json::Value = serde_json::from_str(&report).expect("JSON");
+    let verdict = report["scenarios"][0]["verdict"]["sentence"].as_str().expect("a sentence");
+    assert!(verdict.starts_with("Stay on the CPU for a program of 100 runs: "), "{verdict}");
+    run(&["plot", "--output", folder.path().to_str().expect("a path in UTF-8")]);
+    let picture = std::fs::read_to_string(folder.path().join("stencil-halo-gantt.svg"));
+    let words = words_of(&picture.expect("written"));
+    let (title, _) = words.split_once(" per pass ").expect("the title says what takes so long");
+    assert!(title.starts_with("stencil-halo: by-engine 16, pinned, "), "{title}");
+    assert!(words.contains(&verdict.replace('`', "\"")), "{verdict}\n{words}");
 }
 
 #[test]
@@ -68,6 +102,7 @@ fn every_plan_can_be_drawn() {
     for ranked in &ranking.plans {
         is_whole(&gantt(&Gantt {
             scenario: "all",
+            runs: 1,
             ranking: &ranking,
             drawn: ranked,
             measured: None,

@@ -17,7 +17,7 @@ fn one_run_is_not_worth_a_context() {
     assert_eq!((once.answer, once.pass_answer), (Answer::Cpu, Answer::Gpu), "{}", once.sentence);
     let start = "Stay on the CPU for a program of 1 run: it takes ";
     assert!(once.sentence.starts_with(start), "{}", once.sentence);
-    for words in [" (first use 12", " One pass alone: GPU wins: `"] {
+    for words in [" (first use 12", " After set-up, each pass is faster on the GPU: `"] {
         assert!(once.sentence.contains(words), "no {words} in {}", once.sentence);
     }
     let often = verdict(&workload, 100_000);

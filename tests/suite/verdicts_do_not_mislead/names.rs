@@ -1,7 +1,12 @@
 //! A plan's name says what it does, and nothing else.
 
 use super::*;
+use hallway::plan::{Allocation, Place, Plan};
+use hallway::runs::{Run, RunSet};
+use hallway::scenario::HostMemory;
+use hallway::units::Span;
 use std::collections::BTreeMap;
+use std::process::Command;
 
 #[test]
 fn plans_without_host_memory_name_none() {
@@ -37,6 +42,73 @@ fn plans_that_differ_in_name_differ_in_what_they_do() {
             let does = format!("{places:?} {:?} {:?}", plan.setup, plan.body);
             let other = names.insert(does, plan.name());
             assert_eq!(other, None, "{}: `{}` does the same", workload.name, plan.name());
+            assert_eq!(kind_in_name(&plan), kind_in_use(&plan), "{}", plan.name());
         }
     }
+}
+
+/// The kind of host memory that a plan's name gives.
+fn kind_in_name(plan: &Plan) -> Option<HostMemory> {
+    match plan.name().rsplit_once(", ") {
+        Some((_, "pinned")) => Some(HostMemory::Pinned),
+        Some((_, "pageable")) => Some(HostMemory::Pageable),
+        _ => None,
+    }
+}
+
+/// The kind that it has, pinned if any of it is. The CPU works in whatever memory its data is, and
+/// that the rest is pageable goes without saying.
+fn kind_in_use(plan: &Plan) -> Option<HostMemory> {
+    let counts = |one: &&Allocation| plan.needs_device() || one.holds.is_none();
+    let has = |memory| {
+        let mut counted = plan.allocations.iter().filter(counts);
+        counted.any(|one| one.place == Place::Host(memory))
+    };
+    let pageable = plan.needs_device() && has(HostMemory::Pageable);
+    match has(HostMemory::Pinned) {
+        true => Some(HostMemory::Pinned),
+        false => pageable.then_some(HostMemory::Pageable),
+    }
+}
+
+/// Whoever copies a name out of a table gets that plan.
+#[test]
+fn commands_take_the_names_of_the_table() {
+    let scenario = "schema_version = 1\nname = \"stays\"\nquestion = \"?\"\n\
+                    [[buffer]]\nname = \"x\"\ntype = \"f32\"\nelements = 1024\nhome = \"device\"\n\
+                    [[task]]\nname = \"t\"\nkernel = \"scale\"\nreads = [\"x\"]\nwrites = [\"x\"]\n";
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("stays.toml"), scenario).expect("written");
+    let profile = h200();
+    profile.save(&folder.path().join("profile.toml")).expect("written");
+    let (workload, mut runs) = (read(scenario), RunSet::new("stays", profile.machine.unix_time));
+    runs.runs.extend(candidates(&workload).plans.iter().map(|plan| Run {
+        plan: plan.name(),
+        identity: plan.identity(),
+        setups_ns: vec![Span::from_micros(100); 3],
+        passes_ns: vec![Span::from_micros(10); 3],
+        beside_ns: Vec::new(),
+        worst_error: 0.0,
+    }));
+    runs.save(&folder.path().join("runs/stays.json")).expect("written");
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hallway"));
+        let output = command.args(arguments).current_dir(folder.path()).output();
+        let output = output.expect("the binary was built");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!said.contains("error"), "{arguments:?}: {said}");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let with = ["stays.toml", "--profile", "profile.toml"];
+    let shown = run(&[&["evaluate"][..], &with, &["--all"]].concat());
+    for name in ["resident", "graph of resident"] {
+        assert!(shown.contains(&format!("  {name}  ")), "{shown}");
+        let explained = run(&[&["explain"][..], &with, &["--plan", name]].concat());
+        assert!(explained.starts_with(&format!("{name}\n")), "{explained}");
+        run(&[&["evaluate"][..], &with, &["--trace", "t.json", "--plan", name]].concat());
+        let trace = std::fs::read_to_string(folder.path().join("t.json")).expect("written");
+        assert!(trace.contains(&format!("predicted: {name}\"")), "no {name}");
+    }
+    let verified = run(&[&["verify", "--recorded"][..], &with].concat());
+    assert!(verified.contains("stays"), "{verified}");
 }
