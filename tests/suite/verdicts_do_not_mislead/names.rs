@@ -1,7 +1,7 @@
 //! A plan's name says what it does, and nothing else.
 
 use super::*;
-use hallway::plan::{Allocation, Place, Plan};
+use hallway::plan::{Allocation, Family, Place, Plan};
 use hallway::runs::{Run, RunSet};
 use hallway::scenario::HostMemory;
 use hallway::units::Span;
@@ -59,29 +59,43 @@ fn kind_in_name(plan: &Plan) -> Option<HostMemory> {
 /// The kind that it has, pinned if any of it is. The CPU works in whatever memory its data is, and
 /// that the rest is pageable goes without saying.
 fn kind_in_use(plan: &Plan) -> Option<HostMemory> {
-    let counts = |one: &&Allocation| plan.needs_device() || one.holds.is_none();
+    let on_cpu = plan.strategy.family == Family::Cpu;
+    let counts = |one: &&Allocation| !on_cpu || one.holds.is_none();
     let has = |memory| {
         let mut counted = plan.allocations.iter().filter(counts);
         counted.any(|one| one.place == Place::Host(memory))
     };
-    let pageable = plan.needs_device() && has(HostMemory::Pageable);
+    let pageable = !on_cpu && has(HostMemory::Pageable);
     match has(HostMemory::Pinned) {
         true => Some(HostMemory::Pinned),
         false => pageable.then_some(HostMemory::Pageable),
     }
 }
 
+/// Uses no host memory on the GPU.
+const STAYS: &str = r#"schema_version = 1
+name = "stays"
+question = "?"
+[[buffer]]
+name = "x"
+type = "f32"
+elements = 1024
+home = "device"
+[[task]]
+name = "t"
+kernel = "scale"
+reads = ["x"]
+writes = ["x"]
+"#;
+
 /// Whoever copies a name out of a table gets that plan.
 #[test]
 fn commands_take_the_names_of_the_table() {
-    let scenario = "schema_version = 1\nname = \"stays\"\nquestion = \"?\"\n\
-                    [[buffer]]\nname = \"x\"\ntype = \"f32\"\nelements = 1024\nhome = \"device\"\n\
-                    [[task]]\nname = \"t\"\nkernel = \"scale\"\nreads = [\"x\"]\nwrites = [\"x\"]\n";
     let folder = tempfile::tempdir().expect("a folder");
-    std::fs::write(folder.path().join("stays.toml"), scenario).expect("written");
+    std::fs::write(folder.path().join("stays.toml"), STAYS).expect("written");
     let profile = h200();
     profile.save(&folder.path().join("profile.toml")).expect("written");
-    let (workload, mut runs) = (read(scenario), RunSet::new("stays", profile.machine.unix_time));
+    let (workload, mut runs) = (read(STAYS), RunSet::new("stays", profile.machine.unix_time));
     runs.runs.extend(candidates(&workload).plans.iter().map(|plan| Run {
         plan: plan.name(),
         identity: plan.identity(),
