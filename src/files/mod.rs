@@ -5,9 +5,11 @@
 //! that was there before stays until then. A file that takes long to write grows under a name of
 //! its own, which says that it is not whole yet.
 
+mod document;
 mod text;
 mod whole;
 
+pub use document::{Spanned, TomlError, decode, decode_table, parse};
 pub use text::{
     Place, code_point, ends_early, invisible, json_problem, read, unprintable, with_line_feeds,
     without_controls,

@@ -4,8 +4,8 @@ use super::Profile;
 use crate::files::{self, Place};
 use miette::Diagnostic;
 use serde::Deserialize;
+use serde_json::Value;
 use std::path::Path;
-use toml::de::{DeTable, Deserializer, Error};
 
 /// Version of the file format.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -58,6 +58,13 @@ struct Versioned {
 }
 
 impl Profile {
+    /// The profile as its file has it: names, numbers, words, lists and tables of them.
+    pub(super) fn plain(&self) -> Value {
+        let mut plain = serde_json::to_value(self).expect("a profile is plain data");
+        drop_nulls(&mut plain);
+        plain
+    }
+
     /// # Errors
     /// If the file cannot be read or is not a profile of this version.
     pub fn load(path: &Path) -> Result<Self, ProfileError> {
@@ -67,7 +74,7 @@ impl Profile {
         if text.starts_with("{\"hallway_samples\"") {
             return Err(ProfileError::Samples { path: name });
         }
-        let version = toml::from_str(&text).map(|found: Versioned| found.schema_version);
+        let version = files::decode(&text).map(|found: Versioned| found.schema_version);
         if let Some(found) = version.ok().filter(|&found| found != SCHEMA_VERSION) {
             return Err(ProfileError::Version { path: name, found });
         }
@@ -98,7 +105,8 @@ impl Profile {
     pub fn save(&self, path: &Path) -> Result<(), ProfileError> {
         let name = path.display().to_string();
         let write = |source| ProfileError::Write { path: name.clone(), source };
-        let text = toml::to_string(self).expect("a profile is plain data") + "\n" + END + "\n";
+        let text = toml::to_string(&self.plain()).expect("a profile is plain data");
+        let text = text + "\n" + END + "\n";
         Self::read(&name, &text).map_err(|error| ProfileError::Unusable {
             path: name.clone(),
             problem: error.to_string(),
@@ -107,16 +115,20 @@ impl Profile {
     }
 }
 
+/// Leaves out the keys without a value, for which TOML has no word.
+fn drop_nulls(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|_, field| !field.is_null());
+            fields.values_mut().for_each(drop_nulls);
+        }
+        Value::Array(items) => items.iter_mut().for_each(drop_nulls),
+        _ => {}
+    }
+}
+
 /// The profile in a text, or what is wrong with it and where.
 fn decoded(text: &str) -> Result<Profile, (Place, String)> {
-    let place = |error: &Error| Place::at(text, error.span().map_or(0, |span| span.start));
-    let table = DeTable::parse(text);
-    let table = table.map_err(|error| (place(&error), error.message().to_owned()))?;
-    Profile::deserialize(Deserializer::from(table)).map_err(|error| {
-        // Without the text at hand, toml shows its message and then the key that it is about.
-        let shown = error.to_string();
-        let key = shown.strip_prefix(error.message()).unwrap_or_default().trim();
-        let key = if key.is_empty() { String::new() } else { format!(" ({key})") };
-        (place(&error), format!("{}{key}", error.message()))
-    })
+    let placed = |error: files::TomlError| (Place::at(text, error.span.start), error.to_string());
+    files::decode(text).map_err(placed)
 }

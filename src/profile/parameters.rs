@@ -37,7 +37,7 @@ impl Parameter {
 impl Profile {
     /// Every parameter, in the same order for the same models.
     pub fn parameters(&self) -> Vec<Parameter> {
-        let Ok(Value::Object(sections)) = serde_json::to_value(self) else {
+        let Value::Object(sections) = self.plain() else {
             unreachable!("a profile is plain data with names")
         };
         let mut found = Vec::new();

@@ -53,34 +53,31 @@ pub use verification::{
 pub use words::{date, folded};
 
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 /// Version of every JSON form. It goes up when a key changes its meaning or goes away, not when
 /// one is added.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// A report with what every JSON form begins with.
-#[derive(Serialize)]
-struct Versioned<'r, T> {
-    schema_version: u32,
-    hallway_version: &'static str,
-    #[serde(flatten)]
-    report: &'r T,
-}
-
-impl<'r, T: Serialize> Versioned<'r, T> {
-    const fn new(report: &'r T) -> Self {
-        let hallway_version = env!("CARGO_PKG_VERSION");
-        Self { schema_version: SCHEMA_VERSION, hallway_version, report }
+/// A report as JSON, with what every JSON form begins with. Each type is compiled for a value alone,
+/// and not for every way to write one.
+fn versioned(report: &impl Serialize) -> Value {
+    let mut keys = Map::new();
+    keys.insert("schema_version".to_owned(), SCHEMA_VERSION.into());
+    keys.insert("hallway_version".to_owned(), env!("CARGO_PKG_VERSION").into());
+    match serde_json::to_value(report) {
+        Ok(Value::Object(report)) => keys.extend(report),
+        _ => unreachable!("a report is plain data with names"),
     }
+    Value::Object(keys)
 }
 
 /// The pretty JSON form of a report, with a newline at its end.
 fn json(report: &impl Serialize) -> String {
-    let text = serde_json::to_string_pretty(&Versioned::new(report));
-    text.expect("a report is plain data") + "\n"
+    format!("{:#}\n", versioned(report))
 }
 
 /// The JSON form of a report on one line, without a newline.
 fn json_line(report: &impl Serialize) -> String {
-    serde_json::to_string(&Versioned::new(report)).expect("a report is plain data")
+    versioned(report).to_string()
 }

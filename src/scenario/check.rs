@@ -6,11 +6,10 @@ use super::raw::{HostState, RawBuffer, RawHome, RawLimits, RawPlans, RawScenario
 use super::read::{Reading, read};
 use super::task::Scope;
 use super::{Buffer, Home, HostMemory, Limits, PlanChoice, Workload};
-use crate::files;
+use crate::files::{self, Spanned};
 use crate::units::Bytes;
 use std::collections::BTreeMap;
 use std::path::Path;
-use toml::Spanned;
 
 /// Plan families that a scenario may name.
 pub(super) const FAMILIES: [&str; 8] =

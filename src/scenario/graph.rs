@@ -84,7 +84,7 @@ fn empty_input(raw: &RawScenario, buffer: usize, reader: usize, problem: &str) -
     };
     Fault::new(
         format!("task `{}` `reads` buffer `{name}`, {problem}", task.name),
-        read.map_or_else(|| task.reads.span(), toml::Spanned::span),
+        read.map_or_else(|| task.reads.span(), crate::files::Spanned::span),
         "no contents to read",
         format!("let another task write `{name}` first, or {fix}"),
     )

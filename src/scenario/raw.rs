@@ -4,10 +4,10 @@
 //! them. Whatever needs to know a second thing is in `check`.
 
 use super::{HostMemory, schema};
+use crate::files::Spanned;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use toml::Spanned;
 
 /// The version of the file format that this hallway reads.
 pub(super) const SCHEMA_VERSION: i64 = 1;

@@ -6,12 +6,12 @@
 use super::brackets;
 use super::error::{Fault, Faults, nearest, unknown};
 use super::raw::{RawBuffer, RawLimits, RawPlans, RawScenario, RawTask, SCHEMA_VERSION};
+use crate::files::{self, Spanned, TomlError};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeSet;
 use std::ops::Range;
-use toml::Spanned;
-use toml::de::{DeTable, DeValue, Deserializer};
+use toml::de::{DeTable, DeValue};
 
 /// Looked at first: a file of another version would otherwise be blamed for its new keys.
 #[derive(Deserialize)]
@@ -32,22 +32,26 @@ pub(super) struct Reading {
 
 /// Reads the text of a scenario. `None` where there is no telling what is in it.
 pub(super) fn read(text: &str, faults: &mut Faults) -> Option<Reading> {
-    let document = faults.keep(DeTable::parse(text).map_err(|error| {
+    let document = faults.keep(files::parse(text).map_err(|error| {
         brackets::mixed_up(text).unwrap_or_else(|| {
             Fault::new(
-                format!("this is not TOML: {}", error.message()),
-                error.span().unwrap_or_default(),
+                format!("this is not TOML: {}", error.message),
+                error.span,
                 "cannot be read",
                 "correct the syntax here or just before; https://toml.io/en/v1.0.0 describes it",
             )
         })
     }))?;
     let span = document.span();
-    let version: Versioned = faults.keep(once(&document))?;
+    let version = files::decode_table(document.get_ref().clone(), span.clone());
+    let version: Versioned = faults.keep(version.map_err(|error| fault_of(&error, "")))?;
     let version = version.schema_version;
     if *version.get_ref() != SCHEMA_VERSION {
         faults.note(Fault::new(
-            format!("`schema_version` {version} is not read by this version of hallway"),
+            format!(
+                "`schema_version` {} is not read by this version of hallway",
+                version.get_ref()
+            ),
             version.span(),
             "unknown version",
             format!("only version {SCHEMA_VERSION} is read: set `schema_version = 1`"),
@@ -59,7 +63,7 @@ pub(super) fn read(text: &str, faults: &mut Faults) -> Option<Reading> {
     let tasks = list::<RawTask>(&mut document, "task", faults);
     let limits = table::<RawLimits>(&mut document, "limits", faults);
     let plans = table::<RawPlans>(&mut document, "plans", faults);
-    let mut scenario: Option<RawScenario> = decode(Spanned::new(span, document), "", faults);
+    let mut scenario: Option<RawScenario> = decode(document, span, "", faults);
     let (has_all_buffers, has_all_tasks) = (buffers.is_some(), tasks.is_some());
     if let Some(scenario) = &mut scenario {
         scenario.buffers = buffers.unwrap_or_default();
@@ -91,7 +95,7 @@ fn list<T: DeserializeOwned>(
     for item in items {
         let span = item.span();
         let one = match item.into_inner() {
-            DeValue::Table(table) => decode(Spanned::new(span, table), key, faults),
+            DeValue::Table(table) => decode(table, span, key, faults),
             _ => {
                 faults.note(wrong(span));
                 None
@@ -114,7 +118,7 @@ fn table<T: DeserializeOwned + Default>(
     let Some(value) = document.remove(key) else { return Some(T::default()) };
     let span = value.span();
     if let DeValue::Table(table) = value.into_inner() {
-        return decode(Spanned::new(span, table), key, faults);
+        return decode(table, span, key, faults);
     }
     // serde would say so in puzzling words.
     let (message, fix) =
@@ -123,25 +127,22 @@ fn table<T: DeserializeOwned + Default>(
     None
 }
 
-fn once<T: DeserializeOwned>(document: &Spanned<DeTable<'_>>) -> Result<T, Fault> {
-    T::deserialize(Deserializer::from(document.clone())).map_err(|error| fault_of(&error, ""))
-}
-
 /// Decodes a table, taking out of it, and telling of, every entry that stands in the way. If
 /// none was needed, the rest is what was meant.
 fn decode<T: DeserializeOwned>(
-    mut table: Spanned<DeTable<'_>>,
+    mut table: DeTable<'_>,
+    span: Range<usize>,
     within: &str,
     faults: &mut Faults,
 ) -> Option<T> {
     let mut taken = BTreeSet::new();
     let mut is_whole = true;
     loop {
-        let error = match T::deserialize(Deserializer::from(table.clone())) {
+        let error = match files::decode_table(table.clone(), span.clone()) {
             Ok(found) => return is_whole.then_some(found),
             Err(error) => error,
         };
-        let message = error.message();
+        let message = &error.message;
         if let Some(rest) = message.strip_prefix("missing field `") {
             // What was taken out, or has a slip in its name, is missing and was told of.
             let name = rest.split('`').next().unwrap_or_default();
@@ -153,7 +154,7 @@ fn decode<T: DeserializeOwned>(
         // Nobody needs a key that nobody knows.
         is_whole &= message.starts_with("unknown field `");
         faults.note(fault_of(&error, within));
-        taken.insert(take_out(table.get_mut(), &error.span()?)?);
+        taken.insert(take_out(&mut table, &error.span)?);
     }
 }
 
@@ -178,9 +179,9 @@ fn take_out(table: &mut DeTable<'_>, place: &Range<usize>) -> Option<String> {
 ///
 /// serde hands over names only inside its message, between backquotes. Were its
 /// wording to change, the last branch would still show the message as it is.
-fn fault_of(error: &toml::de::Error, within: &str) -> Fault {
-    let message = error.message();
-    let span = error.span().unwrap_or_default();
+fn fault_of(error: &TomlError, within: &str) -> Fault {
+    let message = error.message.as_str();
+    let span = error.span.clone();
     let path = key_path(error, within);
     let mut names = message.split('`').skip(1).step_by(2);
     let name = names.next().unwrap_or_default();
@@ -216,7 +217,6 @@ fn wrong_type(path: &str, message: &str, span: Range<usize>) -> Fault {
         ("expected i64", "expected a 64-bit whole number"),
         ("expected f64", "expected a number"),
         ("expected a sequence", array),
-        ("wanted string or table", "expected a word in quotation marks"),
         ("invalid type: map", "invalid type: table"),
     ];
     let message =
@@ -228,17 +228,10 @@ fn wrong_type(path: &str, message: &str, span: Range<usize>) -> Fault {
     Fault::new(format!("`{path}`: {message}"), span, "wrong type", help)
 }
 
-/// The dotted path of the key that an error is about, below the table that was decoded.
-///
-/// toml keeps the path to itself but prints it on the line after the message.
-fn key_path(error: &toml::de::Error, within: &str) -> Option<String> {
-    let printed = error.to_string();
-    let rest = printed.strip_prefix(error.message())?;
-    let below = rest.trim().strip_prefix("in `").and_then(|path| path.strip_suffix('`'));
-    match (within, below) {
-        ("", None) => None,
-        ("", Some(path)) => Some(path.to_owned()),
-        (within, None) => Some(within.to_owned()),
-        (within, Some(path)) => Some(format!("{within}.{path}")),
-    }
+/// The dotted path of the key that an error is about, which stands in a table of the name
+/// `within`.
+fn key_path(error: &TomlError, within: &str) -> Option<String> {
+    let keys = std::iter::once(within).chain(error.keys.iter().map(String::as_str));
+    let keys: Vec<&str> = keys.filter(|key| !key.is_empty()).collect();
+    (!keys.is_empty()).then(|| keys.join("."))
 }

@@ -4,9 +4,9 @@ use super::check::count;
 use super::error::{Fault, unknown};
 use super::raw::{RawBuffer, RawTask};
 use super::{Buffer, BufferId, Task};
+use crate::files::Spanned;
 use crate::kernels::{Arguments, Kernel, Shape};
 use std::collections::BTreeMap;
-use toml::Spanned;
 
 /// The buffers that the names in a task refer to.
 pub(super) struct Scope<'a> {

@@ -1,0 +1,218 @@
+//! One value of a document, as serde asks for it.
+
+use super::TomlError;
+use super::access::{Entries, Items, Variant};
+use super::spanned::SPANNED;
+use serde::de::{Deserializer, Error, Expected, Unexpected, Visitor};
+use std::borrow::Cow;
+use std::ops::Range;
+use toml::de::{DeTable, DeValue};
+
+/// A value with its place. serde asks it for what it is.
+pub(super) struct Decoder<'i> {
+    pub value: Value<'i>,
+    pub span: Range<usize>,
+}
+
+pub(super) enum Value<'i> {
+    Text(Cow<'i, str>),
+    /// Of 64 bits, with a sign or without.
+    Integer(i128),
+    Float(f64),
+    Boolean(bool),
+    Array(Vec<Decoder<'i>>),
+    /// Keys and values.
+    Table(Vec<(Decoder<'i>, Decoder<'i>)>),
+    /// What no type of ours takes, in words.
+    Other(&'static str),
+}
+
+impl<'i> From<toml::Spanned<DeValue<'i>>> for Decoder<'i> {
+    fn from(value: toml::Spanned<DeValue<'i>>) -> Self {
+        let span = value.span();
+        let value = match value.into_inner() {
+            DeValue::String(text) => Value::Text(text),
+            DeValue::Integer(number) => {
+                let value = i128::from_str_radix(number.as_str(), number.radix()).ok();
+                let fits = |value: &i128| (i64::MIN.into()..=u64::MAX.into()).contains(value);
+                let value = value.filter(fits);
+                value.map_or(Value::Other("number of more than 64 bits"), Value::Integer)
+            }
+            DeValue::Float(number) => match number.as_str().parse::<f64>() {
+                Ok(value) if value.is_finite() || number.as_str().ends_with(['f', 'n']) => {
+                    Value::Float(value)
+                }
+                _ => Value::Other("number of more than 64 bits"),
+            },
+            DeValue::Boolean(value) => Value::Boolean(value),
+            DeValue::Datetime(_) => Value::Other("date or time"),
+            DeValue::Array(items) => Value::Array(items.into_iter().map(Self::from).collect()),
+            DeValue::Table(table) => Value::of(table),
+        };
+        Self { value, span }
+    }
+}
+
+impl<'i> Value<'i> {
+    fn of(table: DeTable<'i>) -> Self {
+        let key = |key: toml::Spanned<Cow<'i, str>>| {
+            let span = key.span();
+            Decoder { value: Self::Text(key.into_inner()), span }
+        };
+        Self::Table(table.into_iter().map(|(name, value)| (key(name), value.into())).collect())
+    }
+}
+
+impl<'i> Decoder<'i> {
+    pub fn of(table: DeTable<'i>, span: Range<usize>) -> Self {
+        Self { value: Value::of(table), span }
+    }
+
+    /// Shows a visitor a value that is neither array nor table.
+    fn scalar<V: Visitor<'i>>(self, visitor: V) -> Result<V::Value, TomlError> {
+        match &self.value {
+            Value::Text(text) => visitor.visit_str(text),
+            Value::Integer(number) => match i64::try_from(*number) {
+                Ok(number) => visitor.visit_i64(number),
+                Err(_) => visitor.visit_u64(*number as u64),
+            },
+            Value::Float(number) => visitor.visit_f64(*number),
+            Value::Boolean(value) => visitor.visit_bool(*value),
+            Value::Array(_) | Value::Table(_) | Value::Other(_) => Err(self.wrong(&visitor)),
+        }
+        .map_err(|error: TomlError| error.or_at(&self.span))
+    }
+
+    pub fn array<V: Visitor<'i>>(self, visitor: V) -> Result<V::Value, TomlError> {
+        let Value::Array(items) = self.value else { return Err(self.wrong(&visitor)) };
+        visitor.visit_seq(Items::of(items)).map_err(|error| error.or_at(&self.span))
+    }
+
+    pub fn table<V: Visitor<'i>>(self, visitor: V) -> Result<V::Value, TomlError> {
+        let Value::Table(entries) = self.value else { return Err(self.wrong(&visitor)) };
+        visitor.visit_map(Entries::of(entries)).map_err(|error| error.or_at(&self.span))
+    }
+
+    /// Says that this is not of the type that is expected.
+    pub fn wrong(&self, expected: &dyn Expected) -> TomlError {
+        let found = match &self.value {
+            Value::Text(text) => Unexpected::Str(text),
+            Value::Integer(number) => match i64::try_from(*number) {
+                Ok(number) => Unexpected::Signed(number),
+                Err(_) => Unexpected::Unsigned(*number as u64),
+            },
+            Value::Float(number) => Unexpected::Float(*number),
+            Value::Boolean(value) => Unexpected::Bool(*value),
+            Value::Array(_) => Unexpected::Seq,
+            Value::Table(_) => Unexpected::Map,
+            Value::Other(words) => Unexpected::Other(words),
+        };
+        TomlError::invalid_type(found, expected).or_at(&self.span)
+    }
+}
+
+macro_rules! scalars {
+    ($($ask:ident)*) => {$(
+        fn $ask<V: Visitor<'i>>(self, visitor: V) -> Result<V::Value, TomlError> {
+            self.scalar(visitor)
+        }
+    )*};
+}
+
+/// Each way to ask leads to one kind of value, so that a type is compiled for that kind alone.
+impl<'i> Deserializer<'i> for Decoder<'i> {
+    type Error = TomlError;
+
+    fn deserialize_any<V: Visitor<'i>>(self, visitor: V) -> Result<V::Value, TomlError> {
+        match self.value {
+            Value::Array(_) => self.array(visitor),
+            Value::Table(_) => self.table(visitor),
+            _ => self.scalar(visitor),
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'i>>(self, visitor: V) -> Result<V::Value, TomlError> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'i>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, TomlError> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_seq<V: Visitor<'i>>(self, visitor: V) -> Result<V::Value, TomlError> {
+        self.array(visitor)
+    }
+
+    fn deserialize_tuple<V: Visitor<'i>>(
+        self,
+        _: usize,
+        visitor: V,
+    ) -> Result<V::Value, TomlError> {
+        self.array(visitor)
+    }
+
+    fn deserialize_tuple_struct<V: Visitor<'i>>(
+        self,
+        name: &'static str,
+        _: usize,
+        visitor: V,
+    ) -> Result<V::Value, TomlError> {
+        if name != SPANNED {
+            return self.array(visitor);
+        }
+        let Range { start, end } = self.span;
+        let at = |place: usize| Decoder { value: Value::Integer(place as i128), span: start..end };
+        Decoder { value: Value::Array(vec![at(start), at(end), self]), span: start..end }
+            .array(visitor)
+    }
+
+    fn deserialize_map<V: Visitor<'i>>(self, visitor: V) -> Result<V::Value, TomlError> {
+        self.table(visitor)
+    }
+
+    fn deserialize_struct<V: Visitor<'i>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, TomlError> {
+        self.table(visitor)
+    }
+
+    fn deserialize_enum<V: Visitor<'i>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, TomlError> {
+        let variant = match self.value {
+            Value::Text(_) => Variant { name: self, content: None },
+            Value::Table(mut entries) if entries.len() == 1 => {
+                let entry = entries.pop();
+                let (name, content) = entry.expect("a table with one entry has one");
+                Variant { name, content: Some(content) }
+            }
+            _ => return Err(self.wrong(&"a word in quotation marks")),
+        };
+        let span = variant.name.span.clone();
+        visitor.visit_enum(variant).map_err(|error| error.or_at(&span))
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'i>>(self, visitor: V) -> Result<V::Value, TomlError> {
+        visitor.visit_unit()
+    }
+
+    serde::forward_to_deserialize_any! {
+        <V: Visitor<'i>> bytes byte_buf unit unit_struct i128 u128
+    }
+
+    scalars! {
+        deserialize_bool deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64
+        deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_f32
+        deserialize_f64 deserialize_char deserialize_str deserialize_string deserialize_identifier
+    }
+}
