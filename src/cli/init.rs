@@ -2,12 +2,12 @@
 
 use super::profiles::{deliver, write_whole};
 use super::{Failure, Outcome};
-use crate::scenario::{Template, json_schema};
+use crate::scenario::{SCHEMA, Template};
 use clap::{Args, ValueEnum, ValueHint};
 use std::path::{Path, PathBuf};
 
 /// File name of the JSON Schema, beside the scenario that names it.
-const SCHEMA: &str = "hallway-scenario.schema.json";
+const SCHEMA_FILE: &str = "hallway-scenario.schema.json";
 
 #[derive(Debug, Args)]
 pub(super) struct InitArguments {
@@ -55,9 +55,9 @@ pub(super) fn run(arguments: &InitArguments) -> Result<Outcome, Failure> {
         )));
     }
     let name = path.file_stem().map(|stem| stem.to_string_lossy()).unwrap_or_default();
-    let schema = path.with_file_name(SCHEMA);
+    let schema = path.with_file_name(SCHEMA_FILE);
     let kept = write_schema(&schema, arguments.force)?;
-    write_whole(&path, &template.text(&name, SCHEMA))?;
+    write_whole(&path, &template.text(&name, SCHEMA_FILE))?;
     let (path, schema) = (path.display(), schema.display());
     let of_schema = match kept {
         true => "was there already, and differs: --force replaces it",
@@ -76,10 +76,9 @@ pub(super) fn run(arguments: &InitArguments) -> Result<Outcome, Failure> {
 
 /// Whether another schema was there and was left alone.
 fn write_schema(path: &Path, force: bool) -> Result<bool, Failure> {
-    let text = json_schema();
     match std::fs::read_to_string(path) {
-        Ok(there) if there == text => Ok(false),
+        Ok(there) if there == SCHEMA => Ok(false),
         _ if !force && path.symlink_metadata().is_ok() => Ok(true),
-        _ => write_whole(path, &text).map(|()| false),
+        _ => write_whole(path, SCHEMA).map(|()| false),
     }
 }

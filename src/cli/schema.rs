@@ -2,9 +2,9 @@
 
 use super::profiles::deliver;
 use super::{Failure, Outcome};
-use crate::scenario::json_schema;
+use crate::scenario::SCHEMA;
 
 pub(super) fn run() -> Result<Outcome, Failure> {
-    deliver(&json_schema(), None)?;
+    deliver(SCHEMA, None)?;
     Ok(Outcome::Done)
 }

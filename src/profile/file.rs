@@ -5,6 +5,7 @@ use crate::files::{self, Place};
 use miette::Diagnostic;
 use serde::Deserialize;
 use serde_json::Value;
+use std::fmt::Display;
 use std::path::Path;
 
 /// Version of the file format.
@@ -22,33 +23,48 @@ const ANEW: &str = "make it anew from its samples, with `hallway fit SAMPLES --o
                     with `hallway calibrate` on its machine";
 
 /// What can be wrong with a profile's file.
-#[derive(Debug, thiserror::Error, Diagnostic)]
+#[derive(Debug, thiserror::Error)]
 pub enum ProfileError {
     #[error("cannot read {path}: {source}")]
-    #[diagnostic(help(
-        "give the path of a profile: `hallway calibrate` and `hallway fit` make one"
-    ))]
     Read { path: String, source: std::io::Error },
     #[error("cannot write {path}: {source}")]
     Write { path: String, source: std::io::Error },
     #[error("{path}:{place}: not a profile: {problem}")]
-    #[diagnostic(help("{ANEW}"))]
     Parse { path: String, place: Place, problem: String },
     #[error("{path}: {}", files::ends_early(END))]
-    #[diagnostic(help("{ANEW}, or add the line if you know that nothing is missing"))]
     EndsEarly { path: String },
     #[error("{path} has schema version {found}; this hallway reads version {SCHEMA_VERSION}")]
-    #[diagnostic(help("{ANEW}"))]
     Version { path: String, found: u32 },
     #[error("{path} has samples, not a profile")]
-    #[diagnostic(help("`hallway fit {path} --output FILE` makes one of them"))]
     Samples { path: String },
     #[error("{path}: {problem}")]
-    #[diagnostic(help("put that right, or {ANEW}"))]
     Content { path: String, problem: String },
     #[error("{path} is not written, since nobody could read it: {problem}")]
-    #[diagnostic(help("some of the samples cannot be right: look for times far from others"))]
     Unusable { path: String, problem: String },
+}
+
+impl Diagnostic for ProfileError {
+    fn help<'a>(&'a self) -> Option<Box<dyn Display + 'a>> {
+        let help = match self {
+            Self::Read { .. } => {
+                "give the path of a profile: `hallway calibrate` and `hallway fit` make one"
+                    .to_owned()
+            }
+            Self::Write { .. } => return None,
+            Self::Parse { .. } | Self::Version { .. } => ANEW.to_owned(),
+            Self::EndsEarly { .. } => {
+                format!("{ANEW}, or add the line if you know that nothing is missing")
+            }
+            Self::Samples { path } => {
+                format!("`hallway fit {path} --output FILE` makes one of them")
+            }
+            Self::Content { .. } => format!("put that right, or {ANEW}"),
+            Self::Unusable { .. } => {
+                "some of the samples cannot be right: look for times far from others".to_owned()
+            }
+        };
+        Some(Box::new(help))
+    }
 }
 
 /// What every version of the format has.

@@ -1,11 +1,13 @@
 //! What `hallway check` found.
 
 use super::Problem;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Every mistake in some files.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Checked {
     /// The files, in the order in which they were named.
     pub files: Vec<CheckedFile>,
@@ -14,7 +16,8 @@ pub struct Checked {
 }
 
 /// One file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct CheckedFile {
     /// Its path, as it was named.
     pub file: String,
@@ -25,7 +28,8 @@ pub struct CheckedFile {
 }
 
 /// What a file is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum FileKind {
     /// A workload.

@@ -1,12 +1,14 @@
 //! What `hallway doctor` found on a machine.
 
 use crate::units::Bytes;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
 /// What this machine has of what hallway needs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Diagnosis {
     /// What was looked at, in a fixed order.
     pub findings: Vec<Finding>,
@@ -15,7 +17,8 @@ pub struct Diagnosis {
 }
 
 /// One thing that was looked at.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Finding {
     /// What was looked at.
     pub what: String,
@@ -30,7 +33,8 @@ pub struct Finding {
 }
 
 /// How something is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
     /// As it should be.
@@ -42,7 +46,8 @@ pub enum State {
 }
 
 /// A GPU of this machine.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct GpuFound {
     /// Its number, counted from 0, as `--gpu` takes it.
     pub index: usize,

@@ -12,6 +12,7 @@ use crate::search::{BreakEven, Ranked, Ranking, Shortage, Sizes, keeps_size, lar
 use crate::simulate::Pinning;
 use crate::timeline::{Lane, Timeline};
 use crate::units::{Bytes, Span};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +21,8 @@ use serde::{Deserialize, Serialize};
 /// These names are the keys of the JSON form; they are stable. Times end in
 /// `_ns` and are whole nanoseconds; shares go from 0 to 1. Every key is always there: what is
 /// not known, or does not apply, is `null` and never a number.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Evaluation {
     /// The profile that predictions are made from.
     pub profile: Origin,
@@ -38,7 +40,8 @@ pub struct Evaluation {
 }
 
 /// One scenario.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Assessment {
     /// Its name.
     pub scenario: String,
@@ -73,7 +76,8 @@ pub struct Assessment {
 }
 
 /// A predicted plan.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct AssessedPlan {
     /// Counted from 1.
     pub rank: usize,
@@ -122,7 +126,8 @@ pub struct AssessedPlan {
 
 /// What it costs to have a plan's buffers in pinned memory, in two ways. `null` is what the profile
 /// does not know.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct PinningPrices {
     /// Of all buffers that set-up pins.
     pub bytes: Bytes,
@@ -143,7 +148,8 @@ impl From<&Pinning> for PinningPrices {
 
 /// Shares of the pass during which each lane does something. A copy of pageable memory counts for
 /// as long as it is staged, though the link carries it in a part of that time.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Busy {
     /// Copies to the device.
     pub h2d: f64,
@@ -155,7 +161,8 @@ pub struct Busy {
 
 /// Shares of the makespan that the critical path spends in each lane, and
 /// between activities: hand-overs, latencies and waking up.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Shares {
     /// Calls and work of the host.
     pub host: f64,
@@ -188,7 +195,8 @@ impl Shares {
 }
 
 /// At which sizes the GPU wins a pass, with the plans that were tried.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Threshold {
     /// Empty if none of the plans tried on the GPU beats the CPU at any size that was tried.
     pub gpu_wins: Vec<Sizes>,
@@ -207,7 +215,8 @@ pub struct Threshold {
 }
 
 /// Of the plans on the CPU or on the GPU, none of which fits, the one that comes nearest.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct NoRoom {
     /// Whether it is about plans on the CPU.
     pub on_cpu: bool,
@@ -239,7 +248,8 @@ impl From<&Shortage> for NoRoom {
 }
 
 /// A plan that is missing, and why.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LeftOut {
     /// Name of the plan.
     pub plan: String,

@@ -4,6 +4,7 @@ use super::words::{percent, quoted, rounded};
 use crate::plan::{Call, Plan};
 use crate::timeline::{Activity, Lane, Reason, Timeline, busy};
 use crate::units::{Instant, Span};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -93,7 +94,8 @@ pub(super) fn is_waiting(plan: &Plan, activity: &Activity) -> bool {
 }
 
 /// For how long a pass holds the thread that issues its calls.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct HostThread {
     /// The share of the pass that the thread spends inside calls. A copy of pageable memory holds
     /// it until the copy is done, and so until all that is ahead of it in its stream is done,
@@ -107,7 +109,8 @@ pub struct HostThread {
 }
 
 /// What holds the host thread.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum HeldBy {
     /// It computes.

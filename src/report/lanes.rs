@@ -3,6 +3,7 @@
 use super::host_thread::{HostWork, host_work};
 use crate::plan::Plan;
 use crate::timeline::{Lane, Timeline, busy};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -13,7 +14,8 @@ const BOUND: f64 = 0.85;
 const WITHOUT_A_GAP: f64 = 0.99;
 
 /// What bounds a plan: the resource that it would have to use less to be faster.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Bottleneck {
     /// The CPU's threads, computing.

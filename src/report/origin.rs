@@ -3,12 +3,14 @@
 use super::words::date;
 use crate::profile::Profile;
 use crate::samples::{Extent, Provenance};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The profile behind a report. Keys are stable, and what nobody said is `null`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Origin {
     /// Path of the profile.
     pub path: String,

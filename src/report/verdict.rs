@@ -9,11 +9,13 @@ use crate::scenario::HostMemory;
 use crate::search::{Ranked, Ranking};
 use crate::timeline::Lane;
 use crate::units::Span;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Where a workload should run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
     /// The GPU is faster.
@@ -27,7 +29,8 @@ pub enum Answer {
 }
 
 /// The answer and how it is said. Keys are stable; the wording is not.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Verdict {
     /// Of a whole program of as many passes as the scenario's `runs`, where that is known; else
     /// of one pass.

@@ -5,6 +5,7 @@ use super::Origin;
 use super::words::{fine_percent, rounded};
 use crate::compare::{Cell, Errors, Score};
 use crate::units::Span;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +21,8 @@ pub const REGRET_LIMIT: f64 = 0.03;
 /// These names are the keys of the JSON form; they are stable. Times end in
 /// `_ns` and are whole nanoseconds; errors and shares are fractions, not percent. Every key is
 /// always there: what is not known, or does not apply, is `null` and never a number.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Verification {
     /// The profile that predictions are made from.
     pub profile: Origin,
@@ -33,7 +35,8 @@ pub struct Verification {
 }
 
 /// One scenario: predictions beside runs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ScoredScenario {
     /// Its name.
     pub scenario: String,
@@ -52,7 +55,8 @@ pub struct ScoredScenario {
 }
 
 /// A plan that was predicted and run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ScoredPlan {
     /// Name of the plan.
     pub plan: String,
@@ -77,7 +81,8 @@ pub struct ScoredPlan {
 }
 
 /// A summary of prediction errors. `median`, `p95` and `worst` are of absolute relative errors.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ErrorFigures {
     /// Number of plans.
     pub plans: usize,
@@ -92,7 +97,8 @@ pub struct ErrorFigures {
 }
 
 /// Something that must hold, and whether it does.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Check {
     /// Whether it holds.
     pub passed: bool,

@@ -10,6 +10,7 @@ use miette::Diagnostic;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
+use std::fmt::Display;
 use std::path::Path;
 
 /// Version of the file format.
@@ -100,25 +101,29 @@ struct Versioned {
 }
 
 /// What can be wrong with a file of runs.
-#[derive(Debug, thiserror::Error, Diagnostic)]
+#[derive(Debug, thiserror::Error)]
 pub enum RunsError {
     #[error("cannot read {path}: {source}")]
-    #[diagnostic(help("{AGAIN}"))]
     Read { path: String, source: std::io::Error },
     #[error("cannot write {path}: {source}")]
     Write { path: String, source: std::io::Error },
     #[error("{path}:{place}: not a file of runs: {problem}")]
-    #[diagnostic(help("{AGAIN}"))]
     Parse { path: String, place: Place, problem: String },
     #[error("{path} ends early, at {place}: part of the file is missing")]
-    #[diagnostic(help("{AGAIN}"))]
     EndsEarly { path: String, place: Place },
     #[error("{path} has runs of format {found}; this hallway reads format {FORMAT}")]
-    #[diagnostic(help("{AGAIN}"))]
     Format { path: String, found: u32 },
     #[error("{path}: {problem}")]
-    #[diagnostic(help("{AGAIN}"))]
     Content { path: String, problem: String },
+}
+
+impl Diagnostic for RunsError {
+    fn help<'a>(&'a self) -> Option<Box<dyn Display + 'a>> {
+        match self {
+            Self::Write { .. } => None,
+            _ => Some(Box::new(AGAIN)),
+        }
+    }
 }
 
 impl RunSet {

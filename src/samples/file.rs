@@ -5,6 +5,7 @@ use crate::files::{self, Place};
 use crate::kernels::Kernel;
 use miette::Diagnostic;
 use serde::{Deserialize, Serialize};
+use std::fmt::Display;
 use std::io::Write;
 use std::path::Path;
 
@@ -54,38 +55,51 @@ struct Moment {
 }
 
 /// What can be wrong with a file of samples.
-#[derive(Debug, thiserror::Error, Diagnostic)]
+#[derive(Debug, thiserror::Error)]
 pub enum SamplesError {
     #[error("cannot read {path}: {source}")]
-    #[diagnostic(help("give the path of what `hallway calibrate` wrote, or of a table (.csv)"))]
     File { path: String, source: std::io::Error },
     #[error("{path}:{place}: not a line of samples: {problem}")]
-    #[diagnostic(help("put that line right, or calibrate again; a table's name ends in .csv"))]
     Line { path: String, place: Place, problem: String },
     #[error("{path}: {problem}")]
-    #[diagnostic(help(
-        "calibrate again. Of a calibration that was interrupted, hallway keeps a file that is \
-         called `samples.partial.jsonl`, which may end anywhere"
-    ))]
     End { path: String, problem: String },
     #[error(
         "{path}: lines {first} and {again} are the same measurement, and so are {pairs} pairs of \
          lines: samples given twice seem twice as sure"
     )]
-    #[diagnostic(help("leave one of each out, and let the last line count the lines before it"))]
     Twice { path: String, first: usize, again: usize, pairs: usize },
     #[error(
         "{path} has samples of format {found}; this hallway reads formats {EARLIEST} to \
          {FORMAT}"
     )]
-    #[diagnostic(help("calibrate again, or fit them with the hallway that took them"))]
     Format { path: String, found: u32 },
     #[error("{path} is empty")]
-    #[diagnostic(help("calibrate again, or give the path of other samples"))]
     Empty { path: String },
     #[error("{path}:{line}: {problem}")]
-    #[diagnostic(help("`hallway fit --help` shows how a table looks"))]
     Table { path: String, line: usize, problem: String },
+}
+
+impl Diagnostic for SamplesError {
+    fn help<'a>(&'a self) -> Option<Box<dyn Display + 'a>> {
+        Some(Box::new(match self {
+            Self::File { .. } => {
+                "give the path of what `hallway calibrate` wrote, or of a table (.csv)"
+            }
+            Self::Line { .. } => {
+                "put that line right, or calibrate again; a table's name ends in .csv"
+            }
+            Self::End { .. } => {
+                "calibrate again. Of a calibration that was interrupted, hallway keeps a file that \
+                 is called `samples.partial.jsonl`, which may end anywhere"
+            }
+            Self::Twice { .. } => {
+                "leave one of each out, and let the last line count the lines before it"
+            }
+            Self::Format { .. } => "calibrate again, or fit them with the hallway that took them",
+            Self::Empty { .. } => "calibrate again, or give the path of other samples",
+            Self::Table { .. } => "`hallway fit --help` shows how a table looks",
+        }))
+    }
 }
 
 /// Writes measurements as they come.

@@ -4,6 +4,7 @@ use crate::files::{code_point, unprintable};
 use crate::plan::Capacities;
 use crate::scenario::Limits;
 use crate::units::Bytes;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -149,7 +150,8 @@ impl Provenance {
 }
 
 /// How much was measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Extent {
     /// Every size, in two passes.

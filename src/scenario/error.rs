@@ -1,7 +1,8 @@
 //! Mistakes in a scenario: what is wrong, where, and how to fix it.
 
 use crate::files::{Place, without_controls};
-use miette::{Diagnostic, LabeledSpan, NamedSource};
+use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
+use std::fmt::Display;
 use std::io;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -12,10 +13,9 @@ use thiserror::Error;
 ///
 /// `Display` gives one line that begins with `file:line:column`, for logs and pipes. A miette
 /// handler draws the error with the lines of the file.
-#[derive(Debug, Error, Diagnostic)]
+#[derive(Debug, Error)]
 pub enum ScenarioError {
     #[error("cannot read the scenario {}: {cause}", path.display())]
-    #[diagnostic(help("give the path of a TOML file in UTF-8 that you may read"))]
     Unreadable { path: PathBuf, cause: io::Error },
 
     #[error("{}:{line}:{column}: {message}", file.name())]
@@ -25,14 +25,36 @@ pub enum ScenarioError {
         line: usize,
         /// In characters, counted from one.
         column: usize,
-        #[source_code]
         file: Arc<NamedSource<String>>,
         /// The first label marks the mistake. Further labels mark what it disagrees with.
-        #[label(collection)]
         labels: Vec<LabeledSpan>,
-        #[help]
         help: String,
     },
+}
+
+impl Diagnostic for ScenarioError {
+    fn help<'a>(&'a self) -> Option<Box<dyn Display + 'a>> {
+        Some(match self {
+            Self::Unreadable { .. } => {
+                Box::new("give the path of a TOML file in UTF-8 that you may read")
+            }
+            Self::Invalid { help, .. } => Box::new(help),
+        })
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        match self {
+            Self::Unreadable { .. } => None,
+            Self::Invalid { file, .. } => Some(file),
+        }
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        match self {
+            Self::Unreadable { .. } => None,
+            Self::Invalid { labels, .. } => Some(Box::new(labels.iter().cloned())),
+        }
+    }
 }
 
 /// A mistake at a place in a text, before the name of its file is known.

@@ -10,14 +10,19 @@ mod error;
 mod graph;
 mod raw;
 mod read;
+#[cfg(feature = "schema")]
 mod schema;
 mod task;
 mod templates;
 mod workload;
 
 pub use error::ScenarioError;
-pub use schema::json_schema;
+#[cfg(feature = "schema")]
+pub use schema::derived_schema;
 pub use templates::Template;
 pub use workload::{
     Buffer, BufferId, Home, HostMemory, Limits, PlanChoice, Task, TaskId, Workload,
 };
+
+/// The JSON Schema of scenarios, for editors. A test holds it to the types that read them.
+pub const SCHEMA: &str = include_str!("../../docs/reference/scenario.schema.json");

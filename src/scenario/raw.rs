@@ -3,8 +3,11 @@
 //! These types say which keys there are and what types and words they take; `read` decodes
 //! them. Whatever needs to know a second thing is in `check`.
 
-use super::{HostMemory, schema};
+use super::HostMemory;
+#[cfg(feature = "schema")]
+use super::schema;
 use crate::files::Spanned;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -16,30 +19,31 @@ pub(super) const SCHEMA_VERSION: i64 = 1;
 // docs/reference/scenario.md: they are written for those who write a scenario.
 
 /// A workload: buffers, and tasks that read and write them.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a scenario")]
 // Serde would take a scenario without tasks; `check` does not.
-#[schemars(rename = "Scenario")]
-#[schemars(extend("required" = ["schema_version", "name", "question", "task"]))]
+#[cfg_attr(feature = "schema", schemars(rename = "Scenario"))]
+#[cfg_attr(feature = "schema", schemars(extend("required" = ["schema_version", "name", "question", "task"])))]
 pub(super) struct RawScenario {
     /// Version of the file format.
     #[serde(rename = "schema_version")]
-    #[schemars(extend("const" = SCHEMA_VERSION))]
+    #[cfg_attr(feature = "schema", schemars(extend("const" = SCHEMA_VERSION)))]
     _schema_version: i64,
     /// Name of the scenario. Reports, pictures and files with measured runs carry it.
-    #[schemars(schema_with = "schema::name")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "schema::name"))]
     pub name: Spanned<String>,
     /// What the scenario asks, in one line. Reports show it above the answer.
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub question: Spanned<String>,
     /// Independent repetitions of all tasks, each with host data of its own. A plan may overlap
     /// them. Default: 1.
-    #[schemars(schema_with = "schema::count")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "schema::count"))]
     #[serde(default)]
     pub batches: Option<Spanned<i64>>,
     /// How many times a program goes over the whole workload. Set-up is paid once, so it is
     /// spread over this many passes. Default: 100.
-    #[schemars(schema_with = "schema::count")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "schema::count"))]
     #[serde(default)]
     pub runs: Option<Spanned<i64>>,
     /// The arrays that tasks read and write: one `[[buffer]]` table for each.
@@ -48,7 +52,7 @@ pub(super) struct RawScenario {
     /// The kernels to run: one `[[task]]` table for each, in any order. A task runs after the
     /// tasks that write what it reads.
     #[serde(default, rename = "task")]
-    #[schemars(length(min = 1))]
+    #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub tasks: Vec<RawTask>,
     /// What a plan may use of the machine. Default: all of it.
     #[serde(default)]
@@ -59,28 +63,30 @@ pub(super) struct RawScenario {
 }
 
 /// An array of numbers.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a [[buffer]] table")]
-#[schemars(rename = "Buffer")]
+#[cfg_attr(feature = "schema", schemars(rename = "Buffer"))]
 pub(super) struct RawBuffer {
     /// Name of the buffer, by which tasks refer to it. No two buffers share one.
-    #[schemars(schema_with = "schema::name")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "schema::name"))]
     pub name: Spanned<String>,
     /// Type of an element. All kernels work on `f32`: 4 bytes each.
     #[serde(rename = "type")]
     _element_type: ElementType,
     /// Number of elements in one batch.
-    #[schemars(with = "i64", range(min = 1))]
+    #[cfg_attr(feature = "schema", schemars(with = "i64", range(min = 1)))]
     pub elements: Spanned<i64>,
     /// Where the contents are before the workload, and must be after it.
     pub home: RawHome,
     /// How the host holds the buffer. Only for `home = "host"`.
-    #[schemars(with = "Option<RawHost>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<RawHost>"))]
     pub host: Option<Spanned<RawHost>>,
 }
 
 /// The type of an element.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 enum ElementType {
     /// IEEE 754 single precision, 4 bytes.
@@ -88,9 +94,10 @@ enum ElementType {
 }
 
 /// Where a buffer is at home.
-#[derive(Deserialize, JsonSchema, Clone, Copy, PartialEq, Eq)]
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-#[schemars(rename = "Home")]
+#[cfg_attr(feature = "schema", schemars(rename = "Home"))]
 pub(super) enum RawHome {
     /// In host memory: inputs start there, and results must end there.
     Host,
@@ -101,9 +108,10 @@ pub(super) enum RawHome {
 }
 
 /// How the host holds a buffer.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a table such as { memory = \"pinned\" }")]
-#[schemars(rename = "Host")]
+#[cfg_attr(feature = "schema", schemars(rename = "Host"))]
 pub(super) struct RawHost {
     /// Kind of host memory. Default: `pageable`. Plans may pin pageable memory; that is part of
     /// their set-up.
@@ -113,7 +121,8 @@ pub(super) struct RawHost {
 }
 
 /// Whether host memory was in use before.
-#[derive(Deserialize, JsonSchema, Clone, Copy, PartialEq, Eq)]
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum HostState {
     /// The program keeps the memory from one run to the next.
@@ -123,51 +132,54 @@ pub(super) enum HostState {
 }
 
 /// One kernel applied to buffers.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a [[task]] table")]
-#[schemars(rename = "Task", transform = schema::by_kernel)]
+#[cfg_attr(feature = "schema", schemars(rename = "Task", transform = schema::by_kernel))]
 pub(super) struct RawTask {
     /// Name of the task. No two tasks share one.
-    #[schemars(schema_with = "schema::name")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "schema::name"))]
     pub name: Spanned<String>,
     /// Which kernel of the library runs. `hallway kernels` lists them.
-    #[schemars(schema_with = "schema::kernel")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "schema::kernel"))]
     pub kernel: Spanned<String>,
     /// Names of the buffers that the kernel reads, in the order in which it takes them.
-    #[schemars(with = "Vec<String>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
     pub reads: Spanned<Vec<Spanned<String>>>,
     /// Name of the buffer that the kernel writes: exactly one.
-    #[schemars(with = "Vec<String>", length(min = 1, max = 1))]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>", length(min = 1, max = 1)))]
     pub writes: Spanned<Vec<Spanned<String>>>,
     /// How many times the kernel runs. Each run reads what the one before wrote. Default: 1.
-    #[schemars(schema_with = "schema::count")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "schema::count"))]
     #[serde(default)]
     pub iterations: Option<Spanned<i64>>,
     /// Scalar arguments. Which ones there are depends on the kernel.
     #[serde(default)]
-    #[schemars(schema_with = "schema::arguments")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "schema::arguments"))]
     pub arguments: BTreeMap<Spanned<String>, Spanned<f64>>,
     /// Allows plans to cut the task into chunks. Default: it stays whole.
-    #[schemars(with = "Option<RawSplit>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<RawSplit>"))]
     pub split: Option<Spanned<RawSplit>>,
 }
 
 /// How a task may be cut into chunks.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a table such as { along = \"elements\" }")]
-#[schemars(rename = "Split")]
+#[cfg_attr(feature = "schema", schemars(rename = "Split"))]
 pub(super) struct RawSplit {
     /// What is cut.
     #[serde(rename = "along")]
     _along: Along,
     /// Neighbours that each chunk reads beyond its own elements, on each side, in one iteration.
     /// The kernel decides; the key is here so that the file can state it. Default: the kernel's.
-    #[schemars(with = "Option<i64>", range(min = 0))]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>", range(min = 0)))]
     pub halo: Option<Spanned<i64>>,
 }
 
 /// What is cut. All buffers have one dimension.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 enum Along {
     /// The elements of the buffers.
@@ -175,36 +187,38 @@ enum Along {
 }
 
 /// What a plan may use of the machine.
-#[derive(Deserialize, JsonSchema, Default)]
+#[derive(Deserialize, Default)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a [limits] table")]
-#[schemars(rename = "Limits")]
+#[cfg_attr(feature = "schema", schemars(rename = "Limits"))]
 pub(super) struct RawLimits {
     /// Memory of each GPU, such as `"8 GiB"`. Default: all that the GPU has.
-    #[schemars(schema_with = "schema::memory")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "schema::memory"))]
     #[serde(default)]
     pub device_memory: Option<Spanned<String>>,
     /// Pinned host memory, such as `"512 MiB"`. Default: all that the host has.
-    #[schemars(schema_with = "schema::memory")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "schema::memory"))]
     #[serde(default)]
     pub pinned_memory: Option<Spanned<String>>,
     /// Threads of the plan on the CPU. A profile only predicts the number that it was calibrated
     /// with. Default: that number.
-    #[schemars(schema_with = "schema::threads")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "schema::threads"))]
     #[serde(default)]
     pub cpu_threads: Option<Spanned<i64>>,
 }
 
 /// Which plans to consider.
-#[derive(Deserialize, JsonSchema, Default)]
+#[derive(Deserialize, Default)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a [plans] table")]
-#[schemars(rename = "Plans")]
+#[cfg_attr(feature = "schema", schemars(rename = "Plans"))]
 pub(super) struct RawPlans {
     /// Families of plans. Default: all of them.
     #[serde(default)]
-    #[schemars(schema_with = "schema::families")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "schema::families"))]
     pub families: Vec<Spanned<String>>,
     /// Numbers of pieces into which plans cut each batch. Default: powers of two up to 64.
     #[serde(default)]
-    #[schemars(schema_with = "schema::chunks")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "schema::chunks"))]
     pub chunks: Vec<Spanned<i64>>,
 }

@@ -12,7 +12,7 @@ use schemars::{Schema, SchemaGenerator, generate::SchemaSettings, json_schema};
 use serde_json::{Map, Value, json};
 
 /// The schema as it stands in a file, with a newline at its end.
-pub fn json_schema() -> String {
+pub fn derived_schema() -> String {
     let generator = SchemaSettings::draft07().into_generator();
     let mut schema = generator.into_root_schema_for::<RawScenario>().to_value();
     schema["title"] = json!("hallway scenario");

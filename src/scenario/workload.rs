@@ -2,6 +2,7 @@
 
 use crate::kernels::{Arguments, Kernel};
 use crate::units::Bytes;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -53,9 +54,8 @@ pub enum Home {
 
 /// A kind of host memory.
 // The order is that of rows in tables.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum HostMemory {
     /// Ordinary memory: the driver stages copies through pinned memory of its own.

@@ -9,13 +9,15 @@ use crate::simulate::{SimulateError, Tally, simulate};
 use crate::timeline::Timeline;
 use crate::units::Span;
 use rayon::prelude::*;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
 /// A range of sizes, in elements of a workload's largest buffer. An end that is left out is the end
 /// of what was tried.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Sizes {
     /// The smallest size. `null`: the smallest that was tried.
     pub from: Option<u64>,

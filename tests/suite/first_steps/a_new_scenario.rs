@@ -19,7 +19,7 @@ fn of_every_kind_is_answered() {
         assert_eq!(first, "#:schema ./hallway-scenario.schema.json");
         let schema = folder.path().join("hallway-scenario.schema.json");
         let schema = std::fs::read_to_string(schema).expect("written beside it");
-        assert_eq!(schema, hallway::scenario::json_schema());
+        assert_eq!(schema, hallway::scenario::derived_schema());
         assert_eq!(Workload::from_toml("mine.toml", &text).expect("valid").name, "mine");
         let few = ["evaluate", "mine.toml", "--profile", profile, "--draws", "10"];
         let answer = hallway(folder.path(), &few);

@@ -2,7 +2,7 @@
 
 use super::*;
 use clap::CommandFactory;
-use hallway::scenario::json_schema;
+use hallway::scenario::derived_schema;
 use serde_json::Value;
 use std::fmt::Write;
 
@@ -39,7 +39,7 @@ fn help(command: &mut clap::Command) -> String {
 
 #[test]
 fn of_scenarios_is_their_schema() {
-    let schema: Value = serde_json::from_str(&json_schema()).expect("JSON");
+    let schema: Value = serde_json::from_str(&derived_schema()).expect("JSON");
     let mut page = format!(
         "{HEAD}\n# Scenario\n\nA scenario is a TOML file. `hallway init` writes one to start from, \
          `hallway check` finds mistakes, and\n`hallway schema` prints the JSON Schema that this \
