@@ -11,7 +11,7 @@ use crate::samples::{
 use crate::units::Bytes;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
-use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_chacha::ChaCha8Rng;
 
 /// A calibration's measurement schedule: every probe in its order, pass by pass. It is
 /// determined by seed, extent, version of hallway, and which libraries for kernels are
@@ -32,7 +32,7 @@ impl Course {
     /// The schedule of a full calibration of this machine.
     pub fn new(machine: &Provenance) -> Self {
         let sizes = Sizes::new(machine.extent);
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(machine.seed);
+        let mut random = ChaCha8Rng::seed_from_u64(machine.seed);
         let mut pass = |_| {
             // Probes of device and host are shuffled together. A CPU whose threads all
             // work for a minute on end is slower than in a plan that needs it now and
@@ -69,7 +69,7 @@ impl Course {
         let mut probes = [device_probes(&sizes), host.clone(), host].concat();
         probes.extend(several::probes(machine));
         probes.retain(|probe| is_telling(&probe.quantities[0], &sizes));
-        probes.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(machine.seed));
+        probes.shuffle(&mut ChaCha8Rng::seed_from_u64(machine.seed));
         Self { passes: vec![probes] }
     }
 

@@ -11,7 +11,7 @@ use crate::plan::{Call, EventId, Plan, Slice, Step, StreamTraits};
 use crate::scenario::Workload;
 use crate::units::Bytes;
 use rand::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_chacha::ChaCha8Rng;
 use std::collections::VecDeque;
 
 /// The probability that a lane gets a new rank after a step.
@@ -30,7 +30,7 @@ pub fn run_in_random_order(
     seed: u64,
 ) -> Result<(), Mismatch> {
     let mut machine = Machine::new(plan, before);
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
     // Lanes have random ranks. Of the lanes that can go on, the one with the highest rank
     // does, and now and then gets a new rank. If the lane were drawn evenly at each step,
     // none would fall as far behind as a race may need (Burckhardt et al., "A randomized

@@ -13,7 +13,7 @@ use crate::runs::{Run, Trace};
 use crate::scenario::HostMemory;
 use crate::units::Span;
 use rand::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_chacha::ChaCha8Rng;
 use std::time::{Duration, Instant};
 
 /// A pass that is shorter than this is timed together with others, as many as fit into it.
@@ -56,7 +56,7 @@ pub(super) struct Stage<'a> {
     /// How long a pass took before timing started.
     lasts: Duration,
     /// Draws the pauses.
-    random: Xoshiro256PlusPlus,
+    random: ChaCha8Rng,
     /// Passes timed so far, and passes timed while something else used this thread's
     /// core. Predictions are for a core to itself, as calibration is.
     passes: Vec<Span>,
@@ -108,7 +108,7 @@ impl<'a> Stage<'a> {
             works_alone: executor.team.threads() == 1 || !plan.body.iter().any(is_shared),
             rounds: 1,
             lasts: Duration::ZERO,
-            random: Xoshiro256PlusPlus::seed_from_u64(0),
+            random: ChaCha8Rng::seed_from_u64(0),
             passes: Vec::new(),
             beside: Vec::new(),
             worst_error: 0.0,

@@ -20,7 +20,7 @@ use crate::samples::{Quantity, Samples};
 use crate::stats::{conformal_quantile, deviate, median, modes, relative_spread};
 use crate::units::Span;
 use rand::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::mem::{Discriminant, discriminant};
@@ -183,7 +183,7 @@ fn scales(
     profile: &Profile,
     scatters: &BTreeMap<&Quantity, f64>,
 ) -> Vec<Parameter> {
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(samples.machine.seed);
+    let mut random = ChaCha8Rng::seed_from_u64(samples.machine.seed);
     let mut factors = || {
         scatters.iter().map(|(&q, &scatter)| (q, deviate(scatter, || random.random()))).collect()
     };

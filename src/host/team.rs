@@ -10,7 +10,7 @@ use super::vector::{MAX_LANES, on_widest_vectors};
 use crate::kernels::{Arguments, BlackScholes, Effort, Kernel};
 use crate::units::Bytes;
 use rand::{RngCore, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_chacha::ChaCha8Rng;
 use std::ops::Add;
 use std::time::Duration;
 
@@ -123,8 +123,8 @@ impl Team {
     pub fn fill_random(&self, values: &mut [f32], seed: u64) {
         const BLOCK: usize = 1 << 14;
         let fill = |first: usize, block: &mut [f32]| {
-            let number = (first / BLOCK) as u64;
-            let mut random = Xoshiro256PlusPlus::seed_from_u64(seed.rotate_left(32) ^ number);
+            let mut random = ChaCha8Rng::seed_from_u64(seed);
+            random.set_stream((first / BLOCK) as u64);
             for value in block {
                 // 24 bits, as many as an `f32`'s significand has.
                 *value = (random.next_u32() >> 8) as f32 * (1.0 / 16_777_216.0);

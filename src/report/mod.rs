@@ -59,8 +59,8 @@ use serde_json::{Map, Value};
 /// one is added.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// A report as JSON, with what every JSON form begins with. Each type is compiled for a value alone,
-/// and not for every way to write one.
+/// A report as JSON, with what every JSON form begins with. Each type is compiled for this value
+/// alone, not for every way to write one.
 fn versioned(report: &impl Serialize) -> Value {
     let mut keys = Map::new();
     keys.insert("schema_version".to_owned(), SCHEMA_VERSION.into());

@@ -24,7 +24,10 @@ pub(super) const SCHEMA_VERSION: i64 = 1;
 #[serde(deny_unknown_fields, expecting = "a scenario")]
 // Serde would take a scenario without tasks; `check` does not.
 #[cfg_attr(feature = "schema", schemars(rename = "Scenario"))]
-#[cfg_attr(feature = "schema", schemars(extend("required" = ["schema_version", "name", "question", "task"])))]
+#[cfg_attr(
+    feature = "schema",
+    schemars(extend("required" = ["schema_version", "name", "question", "task"]))
+)]
 pub(super) struct RawScenario {
     /// Version of the file format.
     #[serde(rename = "schema_version")]

@@ -1,7 +1,7 @@
 //! Random draws in mirrored pairs.
 
 use rand::{RngCore, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_chacha::ChaCha8Rng;
 
 /// A sequence of random numbers of which every odd-numbered one mirrors the one before: where that
 /// has `u`, uniform from 0 to 1, it has 1 - `u` (antithetic variates: Hammersley and Morton, "A new
@@ -10,7 +10,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 /// fifth of their scatter, for all plans alike.
 #[derive(Debug, Clone)]
 pub(super) struct Antithetic {
-    random: Xoshiro256PlusPlus,
+    random: ChaCha8Rng,
     /// The mask that inverts the bits of a mirrored sequence; 0 for the others.
     mirror: u64,
 }
@@ -18,8 +18,8 @@ pub(super) struct Antithetic {
 impl Antithetic {
     /// The sequence with this number among those of `seed`.
     pub fn new(seed: u64, number: usize) -> Self {
-        // Seeds are far apart whose numbers are next to each other: the generator mixes them.
-        let random = Xoshiro256PlusPlus::seed_from_u64(seed.rotate_left(32) ^ (number as u64 / 2));
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        random.set_stream(number as u64 / 2);
         Self { random, mirror: if number.is_multiple_of(2) { 0 } else { u64::MAX } }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::kernels::{Kernel, Shape};
 use rand::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_chacha::ChaCha8Rng;
 use std::fmt::Write;
 
 /// The range of elements per buffer, from plans that are all latency to plans that are all
@@ -15,11 +15,11 @@ const BATCHES: [u64; 4] = [1, 1, 2, 4];
 /// Draws `count` workloads: chains of kernels over buffers of one size, which may be cut anywhere.
 /// A seed always gives the same texts.
 pub fn scenarios(count: usize, seed: u64) -> Vec<String> {
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
     (0..count).map(|number| scenario(number, &mut random)).collect()
 }
 
-fn scenario(number: usize, random: &mut Xoshiro256PlusPlus) -> String {
+fn scenario(number: usize, random: &mut ChaCha8Rng) -> String {
     let batches = BATCHES[random.random_range(0..BATCHES.len())];
     // All batches together stay within the largest size.
     let most = ELEMENTS.end / batches as f64;
@@ -72,7 +72,7 @@ pub const TRIAL_KERNELS: [Kernel; 5] =
     [Kernel::Scale, Kernel::Saxpy, Kernel::Stencil, Kernel::Polynomial, Kernel::Sum];
 
 /// Draws a kernel, a reduction only for the last task.
-fn kernel(is_last: bool, random: &mut Xoshiro256PlusPlus) -> Kernel {
+fn kernel(is_last: bool, random: &mut ChaCha8Rng) -> Kernel {
     let count = TRIAL_KERNELS.len() - usize::from(!is_last);
     TRIAL_KERNELS[random.random_range(0..count)]
 }

@@ -11,7 +11,7 @@ use crate::search::candidates;
 use crate::units::Span;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_chacha::ChaCha8Rng;
 use std::io::Write;
 
 /// How many workloads are tried. A quick calibration has no time for any.
@@ -165,7 +165,7 @@ struct Planned {
 
 /// Draws `count` workloads and chooses plans for each. A seed always gives the same result.
 fn planned(count: usize, seed: u64) -> Vec<Planned> {
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
     let plan = |scenario: String| {
         let workload = Workload::from_toml("trial", &scenario).expect("trials are scenarios");
         let plans = chosen(candidates(&workload).plans, &mut random);

@@ -10,7 +10,7 @@ use hallway::simulate::{DRAWS, forecast, forecast_all};
 use hallway::trials::{assess, scenarios};
 use hallway::units::{Bandwidth, Span};
 use rand::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_chacha::ChaCha8Rng;
 
 /// An approximately normal deviate.
 fn deviate(random: &mut impl Rng) -> f64 {
@@ -19,7 +19,7 @@ fn deviate(random: &mut impl Rng) -> f64 {
 
 /// Trials of a machine on which plans take `bias` times the prediction, give or take `scatter`.
 fn trials(profile: &Profile, count: usize, (bias, scatter): (f64, f64), seed: u64) -> Samples {
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut samples = Samples::none(profile.machine.clone());
     for scenario in scenarios(count, seed) {
         let workload = Workload::from_toml("trial", &scenario).expect("a scenario");

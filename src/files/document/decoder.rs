@@ -1,20 +1,22 @@
-//! One value of a document, as serde asks for it.
+//! The values of a document, as serde asks for them.
 
-use super::TomlError;
-use super::access::{Entries, Items, Variant};
+use super::error::TomlError;
 use super::spanned::SPANNED;
-use serde::de::{Deserializer, Error, Expected, Unexpected, Visitor};
+use serde::de::{
+    DeserializeSeed, Deserializer, EnumAccess, Error, Expected, MapAccess, SeqAccess, Unexpected,
+    VariantAccess, Visitor,
+};
 use std::borrow::Cow;
 use std::ops::Range;
 use toml::de::{DeTable, DeValue};
 
 /// A value with its place. serde asks it for what it is.
 pub(super) struct Decoder<'i> {
-    pub value: Value<'i>,
-    pub span: Range<usize>,
+    value: Value<'i>,
+    span: Range<usize>,
 }
 
-pub(super) enum Value<'i> {
+enum Value<'i> {
     Text(Cow<'i, str>),
     /// Of 64 bits, with a sign or without.
     Integer(i128),
@@ -83,18 +85,18 @@ impl<'i> Decoder<'i> {
         .map_err(|error: TomlError| error.or_at(&self.span))
     }
 
-    pub fn array<V: Visitor<'i>>(self, visitor: V) -> Result<V::Value, TomlError> {
+    fn array<V: Visitor<'i>>(self, visitor: V) -> Result<V::Value, TomlError> {
         let Value::Array(items) = self.value else { return Err(self.wrong(&visitor)) };
         visitor.visit_seq(Items::of(items)).map_err(|error| error.or_at(&self.span))
     }
 
-    pub fn table<V: Visitor<'i>>(self, visitor: V) -> Result<V::Value, TomlError> {
+    fn table<V: Visitor<'i>>(self, visitor: V) -> Result<V::Value, TomlError> {
         let Value::Table(entries) = self.value else { return Err(self.wrong(&visitor)) };
         visitor.visit_map(Entries::of(entries)).map_err(|error| error.or_at(&self.span))
     }
 
     /// Says that this is not of the type that is expected.
-    pub fn wrong(&self, expected: &dyn Expected) -> TomlError {
+    fn wrong(&self, expected: &dyn Expected) -> TomlError {
         let found = match &self.value {
             Value::Text(text) => Unexpected::Str(text),
             Value::Integer(number) => match i64::try_from(*number) {
@@ -214,5 +216,124 @@ impl<'i> Deserializer<'i> for Decoder<'i> {
         deserialize_bool deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64
         deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_f32
         deserialize_f64 deserialize_char deserialize_str deserialize_string deserialize_identifier
+    }
+}
+
+/// The items of an array, one after another.
+struct Items<'i>(std::vec::IntoIter<Decoder<'i>>);
+
+impl<'i> Items<'i> {
+    fn of(items: Vec<Decoder<'i>>) -> Self {
+        Self(items.into_iter())
+    }
+}
+
+impl<'i> SeqAccess<'i> for Items<'i> {
+    type Error = TomlError;
+
+    fn next_element_seed<S: DeserializeSeed<'i>>(
+        &mut self,
+        seed: S,
+    ) -> Result<Option<S::Value>, TomlError> {
+        self.0.next().map(|item| seed.deserialize(item)).transpose()
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.0.len())
+    }
+}
+
+/// The keys and values of a table, one after another.
+struct Entries<'i> {
+    left: std::vec::IntoIter<(Decoder<'i>, Decoder<'i>)>,
+    /// The value of the key that was handed out last, with that key.
+    value: Option<(String, Decoder<'i>)>,
+}
+
+impl<'i> Entries<'i> {
+    fn of(entries: Vec<(Decoder<'i>, Decoder<'i>)>) -> Self {
+        Self { left: entries.into_iter(), value: None }
+    }
+}
+
+impl<'i> MapAccess<'i> for Entries<'i> {
+    type Error = TomlError;
+
+    fn next_key_seed<S: DeserializeSeed<'i>>(
+        &mut self,
+        seed: S,
+    ) -> Result<Option<S::Value>, TomlError> {
+        let Some((key, value)) = self.left.next() else { return Ok(None) };
+        let name = match &key.value {
+            Value::Text(name) => name.to_string(),
+            _ => unreachable!("the keys of TOML are texts"),
+        };
+        self.value = Some((name, value));
+        let span = key.span.clone();
+        seed.deserialize(key).map(Some).map_err(|error| error.or_at(&span))
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'i>>(&mut self, seed: S) -> Result<S::Value, TomlError> {
+        let (name, value) = self.value.take().expect("serde asks for the key first");
+        let span = value.span.clone();
+        seed.deserialize(value).map_err(|error| {
+            let mut error = error.or_at(&span);
+            error.keys.insert(0, name);
+            error
+        })
+    }
+}
+
+/// The variant of an enum: a word, or a table whose one key is that word.
+struct Variant<'i> {
+    name: Decoder<'i>,
+    content: Option<Decoder<'i>>,
+}
+
+impl<'i> EnumAccess<'i> for Variant<'i> {
+    type Error = TomlError;
+    type Variant = Content<'i>;
+
+    fn variant_seed<S: DeserializeSeed<'i>>(
+        self,
+        seed: S,
+    ) -> Result<(S::Value, Content<'i>), TomlError> {
+        Ok((seed.deserialize(self.name)?, Content(self.content)))
+    }
+}
+
+/// What a variant holds.
+struct Content<'i>(Option<Decoder<'i>>);
+
+impl<'i> Content<'i> {
+    fn some(self) -> Result<Decoder<'i>, TomlError> {
+        self.0.ok_or_else(|| TomlError::custom("this word needs a table with what belongs to it"))
+    }
+}
+
+impl<'i> VariantAccess<'i> for Content<'i> {
+    type Error = TomlError;
+
+    fn unit_variant(self) -> Result<(), TomlError> {
+        match self.0 {
+            None => Ok(()),
+            Some(content) => Err(content.wrong(&"nothing with this word")),
+        }
+    }
+
+    fn newtype_variant_seed<S: DeserializeSeed<'i>>(self, seed: S) -> Result<S::Value, TomlError> {
+        seed.deserialize(self.some()?)
+    }
+
+    fn tuple_variant<V: Visitor<'i>>(self, _: usize, visitor: V) -> Result<V::Value, TomlError> {
+        self.some()?.array(visitor)
+    }
+
+    fn struct_variant<V: Visitor<'i>>(
+        self,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, TomlError> {
+        self.some()?.table(visitor)
     }
 }

@@ -199,7 +199,7 @@ fn how_much_too_early_each_pair_of_operations_may_come() {
         (Link::CopyOut, Link::Kernel) => 1_200.0,
         _ => 600.0,
     };
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(5);
+    let mut random = ChaCha8Rng::seed_from_u64(5);
     let wait = |first, next, late: f64| {
         let looks = (late / 8_200.0).ceil() * 8_200.0;
         if late > truth(first, next) { looks } else { late.max(0.0) }
@@ -280,7 +280,7 @@ fn up_to_which_size_copies_go_along_with_their_command() {
 /// together.
 #[test]
 fn how_far_single_launches_lie_apart() {
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(7);
+    let mut random = ChaCha8Rng::seed_from_u64(7);
     let mut all = samples(&mut Clock::new(0.02, 0.0), |_| 0.0);
     for one in &mut all {
         if let Quantity::Trip { first: Link::Kernel, part: TripPart::FirstCall, .. }
