@@ -35,12 +35,12 @@
 //! ```text
 //!  the machine ──calibrate──▶ samples ──fit──▶ profile ─┐
 //!                                                       ├─simulate─▶ timeline ─┐
-//!  scenario.toml ──▶ workload ──search──▶ plan ─────────┤                      ├─compare─▶ report
+//!  scenario.toml ──▶ workload ──search──▶ program ──────┤                      ├─compare─▶ report
 //!                                                       └─execute──▶ runs ─────┘
 //!                                                         the machine
 //! ```
 //!
-//! A plan is a program: the ordered host calls of one way to do a workload. The simulator and the
+//! Every plan is a program: the ordered host calls of one way to do a workload. The simulator and the
 //! executor read one and the same value, so a prediction and a measurement are of the same calls.
 //! A third reader follows the data on the CPU, in any order that the waits allow: it finds a
 //! missing wait without a GPU.
@@ -55,9 +55,11 @@
 //! | [`units`] | bytes, spans, instants, bandwidths; how people write them |
 //! | [`files`] | reading files up to a size, writing them whole or not at all |
 //! | [`stats`] | robust summaries, lines, segmentation |
+//! | [`machine`] | nouns of the hardware: devices, streams, directions, kinds of host memory |
 //! | [`kernels`] | which kernels there are, what they read, write and cost on paper |
+//! | [`program`] | the calls of one way to do some work, graphs, the proof that it has no race |
 //! | [`scenario`] | a TOML file, checked and resolved into a workload |
-//! | [`plan`] | the program, its builder, its families, graphs, the proof that it has no race |
+//! | [`families`] | workload to programs: the families of plans, one way to cut work each |
 //! | [`timeline`] | what happened when, whether predicted or measured |
 //! | [`samples`] | raw measurements and where they were taken |
 //! | [`profile`] | the fitted machine: each cost with its scatter |
@@ -97,13 +99,15 @@ pub mod calibrate;
 pub mod cli;
 pub mod compare;
 pub mod execute;
+pub mod families;
 pub mod files;
 pub mod fit;
 pub mod gpu;
 pub mod host;
 pub mod kernels;
-pub mod plan;
+pub mod machine;
 pub mod profile;
+pub mod program;
 pub mod report;
 pub mod runs;
 pub mod samples;

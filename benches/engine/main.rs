@@ -16,7 +16,7 @@ use criterion::{Criterion, criterion_group};
 use floor::floor;
 use hallway::profile::Profile;
 use hallway::search::candidates;
-use hallway::simulate::{Program, Simulator};
+use hallway::simulate::{CompiledProgram, Simulator};
 use pipeline::by_engine;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -39,7 +39,7 @@ fn engines(criterion: &mut Criterion) {
     let plan = by_engine(CHUNKS);
     for (name, shared) in [("engine", false), ("engine, shared link", true)] {
         let machine = machine(shared);
-        let program = Program::new(&plan, &machine).expect("known");
+        let program = CompiledProgram::new(&plan, &machine).expect("known");
         let mut simulator = Simulator::default();
         group.bench_function(name, |bencher| bencher.iter(|| simulator.makespan(&program)));
     }
@@ -54,7 +54,7 @@ const ROUNDS: usize = 15;
 struct Row<'p> {
     chunks: usize,
     /// Alone, and with a shared link.
-    programs: [Program<'p>; 2],
+    programs: [CompiledProgram<'p>; 2],
     simulators: [Simulator; 2],
     bytes: usize,
     floor: Duration,
@@ -65,7 +65,7 @@ impl<'p> Row<'p> {
     fn new(chunks: usize, machines: &'p [Profile; 2]) -> Self {
         let plan = by_engine(chunks);
         let before = memory::allocated();
-        let program = |machine| Program::new(&plan, machine).expect("known");
+        let program = |machine| CompiledProgram::new(&plan, machine).expect("known");
         let programs = [program(&machines[0]), program(&machines[1])];
         let mut row = Self {
             chunks,
@@ -132,15 +132,15 @@ fn search() {
     use rayon::prelude::*;
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/stream-saxpy.toml");
     let workload = hallway::scenario::Workload::load(path.as_ref()).expect("a scenario");
-    let plans = candidates(&workload).plans;
-    let plans: Vec<_> =
-        plans.into_iter().filter(|plan| plan.strategy.to_string().contains(" 64 ")).collect();
+    let plans = candidates(&workload).programs();
+    let plans: Vec<_> = plans.into_iter().filter(|plan| plan.label.contains(" 64 ")).collect();
     let machine = machine(true);
     let start = Instant::now();
     let total: u64 = (0..10_000)
         .into_par_iter()
         .map_init(Simulator::default, |simulator, index| {
-            let program = Program::new(&plans[index % plans.len()], &machine).expect("known");
+            let program =
+                CompiledProgram::new(&plans[index % plans.len()], &machine).expect("known");
             simulator.makespan(&program).nanos()
         })
         .sum();

@@ -1,18 +1,17 @@
 //! The pipeline that is raced: every chunk in, through a kernel, and out.
 
 use hallway::kernels::{Arguments, Kernel};
-use hallway::plan::{
-    Allocation, AllocationId, Call, Direction, EventId, Family, Place, Plan, Slice, Step, Strategy,
-    StreamId, StreamTraits,
+use hallway::machine::{Direction, HostMemory, StreamId};
+use hallway::program::{
+    Allocation, AllocationId, Call, EventId, Place, Program, Slice, Step, StreamTraits,
 };
-use hallway::scenario::HostMemory;
 use hallway::units::Bytes;
 
 /// Of a chunk.
 pub const ELEMENTS: u64 = 50_000;
 
 /// The by-engine plan of as many chunks: three streams, joined by two events a chunk.
-pub fn by_engine(chunks: usize) -> Plan {
+pub fn by_engine(chunks: usize) -> Program {
     let [home, input, output] = [0, 1, 2].map(AllocationId);
     let allocation = |name: &str, place| Allocation {
         name: name.to_owned(),
@@ -45,12 +44,8 @@ pub fn by_engine(chunks: usize) -> Plan {
         body.push(Call::Copy { stream: outward, direction, from, to });
     }
     body.push(Call::Synchronize { stream: outward });
-    Plan {
-        strategy: Strategy {
-            family: Family::ByEngine { chunks: chunks as u64 },
-            memory: HostMemory::Pinned,
-            graph: false,
-        },
+    Program {
+        label: format!("by-engine {chunks}"),
         allocations: vec![
             allocation("home", Place::Host(HostMemory::Pinned)),
             allocation("input", Place::FIRST_DEVICE),

@@ -4,7 +4,7 @@ use super::probes::{LARGEST, POOL};
 use super::rig::{Rig, clocked};
 use crate::gpu::{GpuError, Stream};
 use crate::host::Operand;
-use crate::plan::Direction;
+use crate::machine::Direction;
 use crate::samples::{Load, STREAMING_KERNEL, STREAMING_TWIN};
 use crate::units::{Bytes, Span};
 

@@ -3,7 +3,7 @@
 use super::rig::{Piece, Rig, clocked};
 use crate::gpu::{GpuError, Launch, Stream};
 use crate::kernels::Kernel;
-use crate::plan::Direction;
+use crate::machine::Direction;
 use crate::samples::{Link, SHORT_COPY, TimedCall};
 use crate::units::{Bytes, Span};
 use std::time::{Duration, Instant};

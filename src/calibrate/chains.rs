@@ -3,7 +3,7 @@
 use super::rig::{Piece, Rig};
 use super::several::Member;
 use crate::gpu::{GpuError, Graph, Stream};
-use crate::plan::Direction;
+use crate::machine::Direction;
 use crate::samples::Link;
 use crate::units::{Bytes, Span};
 

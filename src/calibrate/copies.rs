@@ -3,7 +3,7 @@
 use super::probes::LARGEST;
 use super::rig::{Piece, Rig};
 use crate::gpu::{GpuError, Stream};
-use crate::plan::Direction;
+use crate::machine::Direction;
 use crate::samples::{Link, SHORT_COPY};
 use crate::units::{Bytes, Span};
 

@@ -3,7 +3,7 @@
 use super::sizes::{Points, Sizes};
 use crate::gpu::supports;
 use crate::kernels::{Kernel, Variant};
-use crate::plan::Direction;
+use crate::machine::Direction;
 use crate::samples::{
     CYCLES, DEVICE_FOOTPRINT, GraphCall, Handing, IN_ONE_STREAM, IN_TURN, Link, Load, MEANWHILE,
     MEMORY_FOOTPRINT, MOST_OF_ONE_CORE, MemoryWork, ONE_TEAM, ONE_THREAD, Quantity, REFETCHED,

@@ -8,7 +8,7 @@ use crate::gpu::{
 };
 use crate::host::{OneCpu, PageMemory, Team, available_memory};
 use crate::kernels::{Kernel, Variant};
-use crate::plan::Direction;
+use crate::machine::Direction;
 use crate::samples::{LONG_COPY, LONG_KERNEL, Quantity, SHORT_COPY, SHORT_KERNEL};
 use crate::units::{Bytes, Span};
 use std::time::Instant;

@@ -3,7 +3,7 @@
 use super::probes::{Counts, LARGEST, Probe, one};
 use super::rig::{Rig, clocked};
 use crate::gpu::{Device, DeviceMemory, Event, GpuError, Launch, PinnedMemory, Stream};
-use crate::plan::{DeviceId, Direction};
+use crate::machine::{DeviceId, Direction};
 use crate::samples::{Extent, LONG_COPY, LONG_KERNEL, Link, Provenance, Quantity, TimedCall};
 use crate::units::{Bytes, Span};
 

@@ -2,7 +2,7 @@
 
 use super::rig::Rig;
 use crate::gpu::GpuError;
-use crate::plan::Direction;
+use crate::machine::Direction;
 use crate::samples::{MOST_OF_ONE_CORE, SHORT_COPY};
 use crate::units::{Bytes, Span};
 use std::time::Instant;

@@ -5,7 +5,7 @@ use super::probes::LARGEST;
 use super::rig::{Rig, clocked};
 use crate::gpu::{Device, GpuError, Launch, ManagedMemory, PinnedMemory, Residence};
 use crate::kernels::{Kernel, Variant};
-use crate::plan::Direction;
+use crate::machine::Direction;
 use crate::samples::TransferPath;
 use crate::units::{Bytes, Span};
 

@@ -3,7 +3,7 @@
 use super::rig::{Piece, Rig, clocked};
 use crate::gpu::{GpuError, Graph, PinnedMemory, Stream};
 use crate::kernels::{Kernel, Variant};
-use crate::plan::Direction;
+use crate::machine::Direction;
 use crate::samples::{
     IN_ONE_STREAM, IN_TURN, IN_TURN_COPY, LATE, Link, SECOND_NODE, SHORT_COPY, TRIP_ELEMENTS,
     TimedCall,

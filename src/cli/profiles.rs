@@ -184,7 +184,7 @@ impl Predicting {
     ) -> Ranking {
         progress.begin(&workload.name, u64::MAX);
         let candidates = candidates_over(workload, &found.profile.gpu_counts());
-        let calls: u64 = candidates.plans.iter().map(|plan| plan.body.len() as u64).sum();
+        let calls: u64 = candidates.plans.iter().map(|plan| plan.program.body.len() as u64).sum();
         // One more for its timeline.
         progress.expect(calls * (u64::from(self.draws) + 1 + more));
         let draws = (self.draws.into(), self.seed);

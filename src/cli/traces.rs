@@ -47,7 +47,7 @@ pub(super) fn traced(
     };
     Ok(TracedPlan {
         scenario: workload.name.clone(),
-        plan: chosen.plan.clone(),
+        program: chosen.plan.program.clone(),
         predicted: chosen.forecast.timeline.clone(),
         measured: timed(chosen).map(|trace| trace.timeline.clone()),
     })

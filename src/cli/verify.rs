@@ -11,11 +11,11 @@ use crate::compare::{Cell, Score};
 use crate::execute::{Effort, ExecuteError, Executor};
 use crate::gpu::Device;
 use crate::host::Team;
-use crate::plan::{Family, Plan, Whose, check_fits};
+use crate::program::{Program, Whose, check_fits};
 use crate::report::{Origin, Verification, trace};
 use crate::runs::RunSet;
 use crate::scenario::Workload;
-use crate::search::{Candidates, Ranked, Ranking, candidates_over};
+use crate::search::{Ranked, Ranking, candidates_over};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -100,7 +100,7 @@ pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
             let plan = arguments.plan.as_deref();
             let traced = traced((&ranking, workload), plan, Some(runs))?;
             if traced.measured.is_none() {
-                let (name, plan) = (&workload.name, traced.plan.name());
+                let (name, plan) = (&workload.name, &traced.program.label);
                 progress.note(&format!(
                     "{name}: the calls of `{plan}` were not timed: its trace is predicted"
                 ));
@@ -181,14 +181,15 @@ fn execute(
     for round in 1..=ROUNDS {
         for (workload, set) in workloads.iter().zip(&mut *sets) {
             let gpus = found.profile.gpu_counts();
-            let Candidates { mut plans, .. } = candidates_over(workload, &gpus);
+            let mut programs = candidates_over(workload, &gpus).programs();
             // Plans too large for the machine are not predicted either.
-            let fits = |plan: &Plan| check_fits(plan, machine.capacities(), Whose::Machine).is_ok();
-            plans.retain(fits);
+            programs.retain(|program| {
+                check_fits(program, machine.capacities(), Whose::Machine).is_ok()
+            });
             let executor = Executor::new(Some(device), team, workload, machine.seed);
-            progress.begin(&format!("running {}", workload.name), plans.len() as u64);
-            for plan in &plans {
-                match executor.run(plan, Effort::FULL) {
+            progress.begin(&format!("running {}", workload.name), programs.len() as u64);
+            for program in &programs {
+                match executor.run(program, Effort::FULL) {
                     Ok(run) => set.add(run),
                     Err(error @ ExecuteError::DoesNotFit { .. }) if round == 1 => {
                         progress.note(&format!("{}: left out: {error}", workload.name));
@@ -200,7 +201,7 @@ fn execute(
                 progress.tally().add(1);
             }
             if round == ROUNDS {
-                follow(&executor, &plans, set, timed)?;
+                follow(&executor, &programs, set, timed)?;
             }
         }
     }
@@ -210,17 +211,17 @@ fn execute(
 /// Times every call of the fastest plan on the GPU, and of the plans that were asked for.
 fn follow(
     executor: &Executor<'_>,
-    plans: &[Plan],
+    programs: &[Program],
     set: &mut RunSet,
     timed: &[String],
 ) -> Result<(), Failure> {
-    let on_gpu = plans.iter().filter(|plan| plan.strategy.family != Family::Cpu);
-    let runs = on_gpu.filter_map(|plan| set.run_of(&plan.identity()));
+    let on_gpu = programs.iter().filter(|program| !program.computes_on_cpu());
+    let runs = on_gpu.filter_map(|program| set.run_of(&program.identity()));
     let fastest = runs.min_by_key(|run| run.makespan()).map(|run| run.plan.clone());
-    for plan in plans {
-        let name = plan.name();
-        if plan.needs_device() && (timed.contains(&name) || Some(name) == fastest) {
-            set.traces.push(executor.trace(plan).map_err(Failure::machine)?);
+    for program in programs {
+        let is_fastest = fastest.as_ref() == Some(&program.label);
+        if program.needs_device() && (timed.contains(&program.label) || is_fastest) {
+            set.traces.push(executor.trace(program).map_err(Failure::machine)?);
         }
     }
     Ok(())

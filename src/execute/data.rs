@@ -2,8 +2,9 @@
 
 use crate::host::{Operand, Team};
 use crate::kernels::Shape;
+use crate::program::BufferId;
 use crate::runs::TOLERANCE;
-use crate::scenario::{BufferId, Home, Task, Workload};
+use crate::scenario::{Home, Task, Workload};
 use rayon::prelude::*;
 
 /// The contents of every buffer. A buffer's batches lie one behind the other.

@@ -7,7 +7,7 @@
 
 use super::data::{Contents, Mismatch, asked_for};
 use crate::host::{Operand, Team};
-use crate::plan::{Call, EventId, Plan, Slice, Step, StreamTraits};
+use crate::program::{Call, EventId, Program, Slice, Step, StreamTraits};
 use crate::scenario::Workload;
 use crate::units::Bytes;
 use rand::{Rng, SeedableRng};
@@ -24,7 +24,7 @@ const REDRAWN: f64 = 1.0 / 16.0;
 /// The first output that is wrong.
 pub fn run_in_random_order(
     workload: &Workload,
-    plan: &Plan,
+    plan: &Program,
     team: &Team,
     (before, after): (&Contents, &Contents),
     seed: u64,
@@ -89,7 +89,7 @@ struct Machine {
 }
 
 impl Machine {
-    fn new(plan: &Plan, before: &Contents) -> Self {
+    fn new(plan: &Program, before: &Contents) -> Self {
         let memory = plan.allocations.iter().map(|allocation| match allocation.holds {
             Some(id) => before.of(id).to_vec(),
             None => vec![f32::NAN; allocation.bytes.as_usize() / 4],

@@ -4,8 +4,9 @@ use super::data::Contents;
 use super::run::ExecuteError;
 use crate::gpu::{Device, DeviceMemory, GpuError, PinnedMemory, Registration, Stream};
 use crate::host::PageMemory;
-use crate::plan::{Allocation, Call, Place, Plan, Slice};
-use crate::scenario::{Home, HostMemory, Workload};
+use crate::machine::HostMemory;
+use crate::program::{Allocation, Call, Place, Program, Slice};
+use crate::scenario::{Home, Workload};
 use crate::units::Bytes;
 use std::borrow::Cow;
 use std::slice;
@@ -51,7 +52,7 @@ impl Memories {
     pub fn before(
         device: Option<&Device>,
         workload: &Workload,
-        plan: &Plan,
+        plan: &Program,
         contents: &Contents,
     ) -> Result<Self, ExecuteError> {
         let mut memories = Vec::new();
@@ -150,7 +151,7 @@ impl Memories {
     pub fn begin_anew(
         &mut self,
         device: Option<&Device>,
-        plan: &Plan,
+        plan: &Program,
         contents: &Contents,
     ) -> Result<(), ExecuteError> {
         let nothing = vec![f32::NAN; 1 << 20];

@@ -6,7 +6,8 @@ use super::run::ExecuteError;
 use crate::gpu::{Device, Event, ExecutableGraph, GpuError, Launch, Stream};
 use crate::host::{Operand, Team};
 use crate::kernels::{Arguments, Kernel};
-use crate::plan::{Call, DeviceId, Direction, Plan, Step, StreamKind, StreamTraits};
+use crate::machine::{DeviceId, Direction};
+use crate::program::{Call, Program, Step, StreamKind, StreamTraits};
 use crate::units::Bytes;
 
 /// Streams and events of a plan.
@@ -16,7 +17,7 @@ pub(super) struct Handles {
 }
 
 impl Handles {
-    pub fn new(device: Option<&Device>, plan: &Plan) -> Result<Self, ExecuteError> {
+    pub fn new(device: Option<&Device>, plan: &Program) -> Result<Self, ExecuteError> {
         let Some(device) = device.filter(|_| plan.needs_device()) else {
             return Ok(Self { streams: Vec::new(), events: Vec::new() });
         };
@@ -38,7 +39,7 @@ impl Handles {
 
 /// For each event, the device that records it. An event has to be created in that
 /// device's context.
-fn recorders(plan: &Plan) -> Vec<DeviceId> {
+fn recorders(plan: &Program) -> Vec<DeviceId> {
     let mut devices = vec![DeviceId::FIRST; plan.events];
     for call in &plan.body {
         if let Call::Record { stream, event } = call {
@@ -50,7 +51,7 @@ fn recorders(plan: &Plan) -> Vec<DeviceId> {
 
 /// Enables peer access between devices that copy to each other, so that the copies bypass
 /// host memory.
-fn enable_access(first: &Device, plan: &Plan) -> Result<(), GpuError> {
+fn enable_access(first: &Device, plan: &Program) -> Result<(), GpuError> {
     for call in &plan.body {
         if let Call::PeerCopy { from, to, .. } = call {
             let [DeviceId(from), DeviceId(to)] = plan.peers_of(from, to);
@@ -166,7 +167,7 @@ impl Computation {
 
 impl<'d> Prepared<'d> {
     pub fn new(
-        (plan, call): (&Plan, &Call),
+        (plan, call): (&Program, &Call),
         device: Option<&'d Device>,
         handles: &Handles,
         memories: &mut Memories,

@@ -4,7 +4,7 @@ use super::data::{Contents, Mismatch};
 use super::stage::Stage;
 use crate::gpu::{Device, GpuError};
 use crate::host::{HostError, OneCpu, Team};
-use crate::plan::{DoesNotFit, Plan};
+use crate::program::{DoesNotFit, Program};
 use crate::runs::{Run, Trace};
 use crate::scenario::Workload;
 use std::time::Duration;
@@ -131,7 +131,7 @@ impl<'a> Executor<'a> {
     ///
     /// # Errors
     /// If a call fails, memory does not suffice, or an output is wrong.
-    pub fn run(&self, plan: &Plan, effort: Effort) -> Result<Run, ExecuteError> {
+    pub fn run(&self, plan: &Program, effort: Effort) -> Result<Run, ExecuteError> {
         let mut plans = self.set_up(std::slice::from_ref(plan), effort)?;
         while plans.turn()? {}
         Ok(plans.finish()?.remove(0))
@@ -144,7 +144,7 @@ impl<'a> Executor<'a> {
     /// wrong.
     pub fn set_up<'s>(
         &'s self,
-        plans: &'s [Plan],
+        plans: &'s [Program],
         effort: Effort,
     ) -> Result<InTurn<'s>, ExecuteError> {
         let _cpu = OneCpu::quietest();
@@ -156,7 +156,7 @@ impl<'a> Executor<'a> {
     ///
     /// # Errors
     /// If a call fails, memory does not suffice, or an output is wrong.
-    pub fn trace(&self, plan: &Plan) -> Result<Trace, ExecuteError> {
+    pub fn trace(&self, plan: &Program) -> Result<Trace, ExecuteError> {
         let mut cpu = OneCpu::quietest();
         Stage::new(self, plan)?.trace(&mut cpu)
     }

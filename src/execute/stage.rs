@@ -8,9 +8,9 @@ use super::run::{Effort, ExecuteError, Executor};
 use super::trace;
 use crate::gpu::{Device, Graph};
 use crate::host::{OneCpu, available_memory};
-use crate::plan::{Allocation, Call, Capacities, Place, Plan, Whose, check_fits};
+use crate::machine::{Capacities, HostMemory};
+use crate::program::{Allocation, Call, Place, Program, Whose, check_fits};
 use crate::runs::{Run, Trace};
-use crate::scenario::HostMemory;
 use crate::units::Span;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -40,7 +40,7 @@ const PASSES_TO_KNOW: usize = 3;
 /// Fields are dropped in this order: handles before the memory they use.
 pub(super) struct Stage<'a> {
     executor: &'a Executor<'a>,
-    plan: &'a Plan,
+    plan: &'a Program,
     body: Vec<Prepared<'a>>,
     /// Positions of the calls that the host makes: all calls of the body but those in
     /// graphs.
@@ -66,7 +66,7 @@ pub(super) struct Stage<'a> {
 
 impl<'a> Stage<'a> {
     /// Sets the plan up, makes a first pass and checks its outputs.
-    pub fn new(executor: &'a Executor<'_>, plan: &'a Plan) -> Result<Self, ExecuteError> {
+    pub fn new(executor: &'a Executor<'_>, plan: &'a Program) -> Result<Self, ExecuteError> {
         let device = executor.device;
         check_room(device, plan)?;
         let mut memories = Memories::before(device, executor.workload, plan, &executor.before)?;
@@ -165,7 +165,7 @@ impl<'a> Stage<'a> {
             passes.append(&mut beside);
         }
         Ok(Run {
-            plan: self.plan.name(),
+            plan: self.plan.label.clone(),
             identity: self.plan.identity(),
             setups_ns: vec![self.setup],
             passes_ns: passes,
@@ -274,7 +274,7 @@ impl<'a> Stage<'a> {
 
 /// How many warm-up passes a plan needs. The CPU's caches only learn of data that the CPU
 /// itself goes through.
-fn warm_up_passes(plan: &Plan, effort: Effort) -> usize {
+fn warm_up_passes(plan: &Program, effort: Effort) -> usize {
     let computes = |call: &Call| matches!(call, Call::Compute { .. });
     let is_staged = |at: &Allocation| at.place == Place::Host(HostMemory::Pageable);
     if plan.body.iter().any(computes) || plan.allocations.iter().any(is_staged) {
@@ -285,7 +285,7 @@ fn warm_up_passes(plan: &Plan, effort: Effort) -> usize {
 
 /// Checks that the plan fits into what is free, before anything is allocated: the system
 /// may kill, without a word, whoever takes the last page.
-fn check_room(device: Option<&Device>, plan: &Plan) -> Result<(), ExecuteError> {
+fn check_room(device: Option<&Device>, plan: &Program) -> Result<(), ExecuteError> {
     let free = |device: &Device| {
         let devices = (0..plan.devices().max(1)).map(|index| device.nth(index)?.free_memory());
         devices.collect::<Result<Vec<_>, _>>()
@@ -295,7 +295,7 @@ fn check_room(device: Option<&Device>, plan: &Plan) -> Result<(), ExecuteError> 
     let host = available_memory();
     let there_is = Capacities { device, pinned: host, host };
     check_fits(plan, there_is, Whose::Now).map_err(|source| {
-        let plan = plan.name();
+        let plan = plan.label.clone();
         ExecuteError::DoesNotFit { plan, source }
     })
 }
@@ -315,9 +315,10 @@ impl Drop for Stage<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::families::{Family, Strategy, build};
     use crate::host::Team;
-    use crate::plan::{Family, Strategy, build};
-    use crate::scenario::{HostMemory, Workload};
+    use crate::machine::HostMemory;
+    use crate::scenario::Workload;
 
     const ON_CPU: Strategy =
         Strategy { family: Family::Cpu, memory: HostMemory::Pageable, graph: false };

@@ -4,7 +4,8 @@ use super::memory::need;
 use super::prepared::{Handles, Prepared};
 use super::run::ExecuteError;
 use crate::gpu::{Device, Event, ExecutableGraph, GpuError, Graph, Stream};
-use crate::plan::{Call, Plan, StreamId};
+use crate::machine::StreamId;
+use crate::program::{Call, Program};
 use crate::timeline::{Activity, Lane, Timeline};
 use crate::units::{Instant, Span};
 use std::collections::BTreeMap;
@@ -22,7 +23,7 @@ struct Marks {
 /// graph, the events are nodes of their own.
 pub(super) fn timeline(
     device: Option<&Device>,
-    plan: &Plan,
+    plan: &Program,
     body: &[Prepared<'_>],
     handles: &Handles,
     mut make: impl FnMut(&Prepared<'_>, &Handles) -> Result<(), ExecuteError>,
@@ -59,7 +60,7 @@ pub(super) fn timeline(
 }
 
 /// Creates the events of all calls that have any, by their positions in the body.
-fn marks(device: Option<&Device>, plan: &Plan) -> Result<BTreeMap<usize, Marks>, ExecuteError> {
+fn marks(device: Option<&Device>, plan: &Program) -> Result<BTreeMap<usize, Marks>, ExecuteError> {
     let mut marks = BTreeMap::new();
     for (index, call) in plan.body.iter().enumerate() {
         if let Some((stream, lane)) = engine_of(call) {
@@ -92,7 +93,7 @@ fn marked(
 /// The plan's graphs with timing events in them, by the positions of their launches, each
 /// with its stream. Each has been launched once, because the first launch takes longer.
 fn marked_graphs(
-    plan: &Plan,
+    plan: &Program,
     body: &[Prepared<'_>],
     handles: &Handles,
     marks: &BTreeMap<usize, Marks>,
@@ -120,7 +121,7 @@ fn marked_graphs(
 /// events of different devices cannot be compared.
 fn origins(
     device: Option<&Device>,
-    plan: &Plan,
+    plan: &Program,
     handles: &Handles,
 ) -> Result<Vec<(Event, Clock)>, ExecuteError> {
     let mut origins = Vec::new();
@@ -151,7 +152,7 @@ fn engine_of(call: &Call) -> Option<(StreamId, Lane)> {
 /// Corrects the start of copies. An event in front of a copy fires when its stream gets
 /// there, not when the engine does: a copy starts no earlier than the one before it on
 /// its engine ends.
-fn in_turn(plan: &Plan, mut activities: Vec<Activity>) -> Vec<Activity> {
+fn in_turn(plan: &Program, mut activities: Vec<Activity>) -> Vec<Activity> {
     let engine = |activity: &Activity| {
         let device = plan.body[activity.call].stream().map(|stream| plan.device_of(stream));
         (activity.lane, device.filter(|_| activity.lane != Lane::Host))

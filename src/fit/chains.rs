@@ -11,7 +11,7 @@
 //! again and again: one turn takes three service times and three hand-overs.
 
 use super::lookup::Lookup;
-use crate::plan::{DeviceId, Direction};
+use crate::machine::{DeviceId, Direction};
 use crate::profile::{Estimate, HandOver, OperationKind, Other};
 use crate::samples::{CYCLES, LONG_COPY, LONG_KERNEL, Link, Quantity};
 

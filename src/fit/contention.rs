@@ -1,7 +1,7 @@
 //! How much copies slow each other down, and how much other loads slow them down.
 
 use super::lookup::{Lookup, nanos};
-use crate::plan::Direction;
+use crate::machine::Direction;
 use crate::profile::{Contention, Curve};
 use crate::samples::{Measurement, Quantity};
 use crate::stats::{Line, median, quantile, relative_spread, theil_sen};

@@ -5,7 +5,7 @@ use super::contention::{beside_kernels, contention};
 use super::lookup::Lookup;
 use super::trips;
 use crate::kernels::{Kernel, Variant};
-use crate::plan::Direction;
+use crate::machine::Direction;
 use crate::profile::{
     CallCosts, CopyModel, Curve, Estimate, KernelModel, Latencies, LinkModel, Polling, Refetch,
 };

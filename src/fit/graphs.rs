@@ -4,7 +4,7 @@ use super::chains::{kind, mean_hop, service};
 use super::device;
 use super::lookup::Lookup;
 use super::trips;
-use crate::plan::Direction;
+use crate::machine::Direction;
 use crate::profile::{
     CallCosts, CopyModel, Estimate, GraphCosts, KernelModel, NodeHandOver, PerNode,
 };

@@ -2,7 +2,7 @@
 
 use super::lookup::Lookup;
 use crate::kernels::{Kernel, Variant};
-use crate::plan::Direction;
+use crate::machine::Direction;
 use crate::profile::{
     CacheModel, CallCosts, Curve, Handed, MemoryCosts, StagingModel, TwinModel, TwoWays, Warmth,
 };

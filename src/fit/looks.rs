@@ -6,7 +6,7 @@ use super::device::copy_time;
 use super::graces::{grace_of_pair, pooled_grace};
 use super::lookup::Lookup;
 use super::trips::{part, sizes};
-use crate::plan::Direction;
+use crate::machine::Direction;
 use crate::profile::{CopyModel, Curve, Estimate, GraphCosts, Latencies, Looks, LooksAfter};
 use crate::samples::{Link, Quantity, SECOND_NODE, SHORT_COPY, TripPart};
 use crate::stats::{mad, median};

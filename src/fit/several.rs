@@ -2,7 +2,7 @@
 
 use super::chains::{round_trip, service};
 use super::lookup::Lookup;
-use crate::plan::{DeviceId, Direction};
+use crate::machine::{DeviceId, Direction};
 use crate::profile::{CallCosts, MultiGpu, OtherGpu, PeerModel, RootModel};
 use crate::samples::{Link, Quantity, TimedCall};
 use crate::stats::{median, theil_sen};

@@ -4,7 +4,7 @@
 use super::contention::{at_once, slowdowns};
 use super::device::copy_time;
 use super::lookup::Lookup;
-use crate::plan::Direction;
+use crate::machine::Direction;
 use crate::profile::{
     CallCosts, CopyModel, Curve, Interference, KernelModel, SetupCosts, TransferModel, TwinModel,
     Warmth,

@@ -9,9 +9,7 @@ use std::fmt;
 pub struct Arguments {
     /// The factor of `scale` and `saxpy`.
     pub a: f32,
-    /// The whole number that [`Kernel::extent`] describes. Files call it `degree`, after the only
-    /// kernel that once had one: the digests by which runs are kept contain that name.
-    #[serde(rename = "degree")]
+    /// The whole number that [`Kernel::extent`] describes.
     pub extent: u32,
 }
 

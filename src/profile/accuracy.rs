@@ -1,8 +1,7 @@
 //! How far predictions from a profile are off.
 
 use super::checked::{if_known, not_negative, score};
-use crate::plan::{Family, Plan};
-use crate::scenario::HostMemory;
+use crate::program::Program;
 use crate::units::Span;
 use serde::{Deserialize, Serialize};
 
@@ -70,12 +69,15 @@ pub enum Handling {
 impl Handling {
     pub const ALL: [Self; 4] = [Self::Cpu, Self::Pageable, Self::Pinned, Self::Graph];
 
-    pub fn of(plan: &Plan) -> Self {
-        match (plan.strategy.family, plan.strategy.memory) {
-            (Family::Cpu, _) => Self::Cpu,
-            _ if plan.strategy.graph => Self::Graph,
-            (_, HostMemory::Pageable) => Self::Pageable,
-            (_, HostMemory::Pinned) => Self::Pinned,
+    pub fn of(plan: &Program) -> Self {
+        if plan.computes_on_cpu() {
+            Self::Cpu
+        } else if plan.has_graphs() {
+            Self::Graph
+        } else if plan.has_staged_copies() {
+            Self::Pageable
+        } else {
+            Self::Pinned
         }
     }
 }
@@ -102,7 +104,7 @@ impl Accuracy {
     }
 
     /// The score for a plan with this predicted time.
-    pub fn margin(&self, plan: &Plan, makespan: Span) -> f64 {
+    pub fn margin(&self, plan: &Program, makespan: Span) -> f64 {
         Self::margin_of(&self.margins, Handling::of(plan), makespan)
     }
 }

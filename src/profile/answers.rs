@@ -4,7 +4,7 @@
 use super::caches::blend;
 use super::{Contention, Curve, Estimate, HandOver, OperationKind, Profile};
 use crate::kernels::{Kernel, Library};
-use crate::plan::Direction;
+use crate::machine::Direction;
 use crate::samples::MEANWHILE;
 use crate::units::{Bytes, Span};
 use std::collections::BTreeSet;

@@ -6,7 +6,7 @@ use super::{
     MultiGpu, Refetch, SetupCosts, TransferModel, TwoWays,
 };
 use crate::kernels::Variant;
-use crate::plan::Direction;
+use crate::machine::Direction;
 use crate::samples::Provenance;
 use crate::units::{Bandwidth, Bytes};
 use serde::{Deserialize, Serialize};

@@ -3,7 +3,7 @@
 
 use super::checked::not_negative;
 use super::{Curve, Estimate, Profile, Unknown};
-use crate::plan::{DeviceId, Direction};
+use crate::machine::{DeviceId, Direction};
 use crate::units::{Bandwidth, Bytes, Span};
 use serde::{Deserialize, Serialize};
 

@@ -3,7 +3,7 @@
 use super::answers::of_bytes;
 use super::caches::{blend, further};
 use super::{OperationKind, Profile, StagingModel, Unknown, Warmth};
-use crate::plan::Direction;
+use crate::machine::Direction;
 use crate::units::{Bytes, Span};
 
 impl Profile {

@@ -2,7 +2,7 @@
 
 use super::checked::not_negative;
 use super::{Curve, Estimate, LinkModel, Profile, Unknown};
-use crate::plan::Direction;
+use crate::machine::Direction;
 use crate::samples::{Condition, Load, MemoryWork, Samples, TransferPath};
 use crate::stats::interpolate;
 use crate::units::Bytes;

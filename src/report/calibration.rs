@@ -3,7 +3,7 @@
 
 use super::table::{Column, table};
 use super::words::{fine_percent, folded, percent, plural, times};
-use crate::plan::Direction;
+use crate::machine::Direction;
 use crate::profile::{Accuracy, Conditions, Curve, Interference, LinkModel, Profile};
 use crate::samples::Condition;
 use crate::units::{Bandwidth, Bytes, Span};

@@ -6,8 +6,9 @@ use super::lanes::{Bottleneck, bottleneck};
 use super::verdict::Verdict;
 use super::words::rounded;
 use crate::kernels::Kernel;
-use crate::plan::Family;
-use crate::scenario::{BufferId, HostMemory, Workload};
+use crate::machine::HostMemory;
+use crate::program::BufferId;
+use crate::scenario::Workload;
 use crate::search::{BreakEven, Ranked, Ranking, Shortage, Sizes, keeps_size, largest_scaled};
 use crate::simulate::Pinning;
 use crate::timeline::{Lane, Timeline};
@@ -237,7 +238,7 @@ impl From<&Shortage> for NoRoom {
         let Shortage { strategy, lacks, way_out } = shortage;
         let way_out = way_out.as_ref().map_or(String::new(), |way| format!("; or {way}"));
         Self {
-            on_cpu: strategy.family == Family::Cpu,
+            on_cpu: strategy.is_on_cpu(),
             plan: strategy.to_string(),
             memory: lacks.memory.to_owned(),
             needs_bytes: lacks.needs,
@@ -359,8 +360,8 @@ impl AssessedPlan {
                 kernels: share(Lane::Kernels),
                 d2h: share(Lane::CopyOut),
             },
-            host_thread: HostThread::of(plan, timeline),
-            bottleneck: bottleneck(plan, timeline),
+            host_thread: HostThread::of(&plan.program, timeline),
+            bottleneck: bottleneck(&plan.program, timeline),
             critical_path: Shares::of(timeline),
             lower_bound_ns: *bound,
             first_use_ns: first_use.missing.is_none().then_some(first_use.known),

@@ -6,8 +6,10 @@ mod words;
 
 use super::table::{Column, table};
 use super::words::{BULLET, folded, plural, with_range};
-use crate::plan::{Call, Place, Plan};
-use crate::scenario::{HostMemory, Workload};
+use crate::machine::HostMemory;
+use crate::program::{Call, Place, Program};
+use crate::scenario::Workload;
+use crate::search::Plan;
 use crate::search::Ranked;
 use calls::Names;
 use repeats::Piece;
@@ -25,9 +27,11 @@ pub enum Calls {
 /// What a plan does, the memory it needs, what waits for what, and its calls: in lines of at most
 /// so many columns, if a number is given.
 pub fn explain(workload: &Workload, plan: &Plan, shown: Calls, width: Option<usize>) -> String {
+    let what_it_does = words::what_it_does(workload, plan);
+    let plan = &plan.program;
     let names = Names::new(plan);
-    let mut text = format!("{}\n\n", plan.name());
-    text += &section("What it does", &words::what_it_does(workload, plan));
+    let mut text = format!("{}\n\n", plan.label);
+    text += &section("What it does", &what_it_does);
     text += &section("What waits for what", &words::what_waits(plan));
     let _ = write!(text, "Memory\n\n{}", memory(workload, plan, &names, width));
     if !plan.setup.is_empty() {
@@ -54,7 +58,7 @@ fn section(title: &str, sentences: &[String]) -> String {
 }
 
 /// The allocations, those that differ only in their number as one row.
-fn memory(workload: &Workload, plan: &Plan, names: &Names, width: Option<usize>) -> String {
+fn memory(workload: &Workload, plan: &Program, names: &Names, width: Option<usize>) -> String {
     let mut kinds: BTreeMap<_, u64> = BTreeMap::new();
     let mut order = Vec::new();
     for allocation in &plan.allocations {
@@ -96,7 +100,7 @@ fn place(place: Place) -> String {
     }
 }
 
-fn listing(plan: &Plan, names: &Names, calls: &[Call], shown: Calls) -> String {
+fn listing(plan: &Program, names: &Names, calls: &[Call], shown: Calls) -> String {
     let pieces = match shown {
         Calls::All => (0..calls.len()).map(Piece::Call).collect(),
         Calls::Shortened => {

@@ -1,7 +1,7 @@
 //! What the thread that issues calls does during a pass, and for how long it is held.
 
 use super::words::{percent, quoted, rounded};
-use crate::plan::{Call, Plan};
+use crate::program::{Call, Program};
 use crate::timeline::{Activity, Lane, Reason, Timeline, busy};
 use crate::units::{Instant, Span};
 #[cfg(feature = "schema")]
@@ -42,7 +42,7 @@ impl HostTimes {
 }
 
 /// What the host thread works at in a pass.
-pub(super) fn host_work(plan: &Plan, timeline: &Timeline) -> HostTimes {
+pub(super) fn host_work(plan: &Program, timeline: &Timeline) -> HostTimes {
     let (mut compute, mut calls, mut staging) = (Vec::new(), Vec::new(), Vec::new());
     let copies = Staged::new(plan, timeline);
     for activity in timeline.lane(Lane::Host) {
@@ -71,7 +71,7 @@ pub(super) fn host_work(plan: &Plan, timeline: &Timeline) -> HostTimes {
 struct Staged<'t>(BTreeMap<usize, &'t Activity>);
 
 impl<'t> Staged<'t> {
-    fn new(plan: &Plan, timeline: &'t Timeline) -> Self {
+    fn new(plan: &Program, timeline: &'t Timeline) -> Self {
         let copies = [Lane::CopyIn, Lane::CopyOut].into_iter().flat_map(|lane| timeline.lane(lane));
         let copies = copies.filter(|copy| plan.is_staged(copy.call));
         Self(copies.map(|copy| (copy.call, copy)).collect())
@@ -88,7 +88,7 @@ impl<'t> Staged<'t> {
 }
 
 /// Whether the host does nothing but wait for the device in this activity.
-pub(super) fn is_waiting(plan: &Plan, activity: &Activity) -> bool {
+pub(super) fn is_waiting(plan: &Program, activity: &Activity) -> bool {
     activity.lane == Lane::Host
         && matches!(plan.body.get(activity.call), Some(Call::Synchronize { .. }))
 }
@@ -124,7 +124,7 @@ pub enum HeldBy {
 }
 
 impl HostThread {
-    pub(super) fn of(plan: &Plan, timeline: &Timeline) -> Self {
+    pub(super) fn of(plan: &Program, timeline: &Timeline) -> Self {
         let calls = || timeline.lane(Lane::Host).filter(|activity| !is_waiting(plan, activity));
         let held = busy(calls().map(|call| (call.start, call.end)));
         let free_after = calls().map(|call| call.end).max().unwrap_or(Instant::START);

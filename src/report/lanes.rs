@@ -1,7 +1,7 @@
 //! What keeps a plan from being faster, read off its timeline.
 
 use super::host_thread::{HostWork, host_work};
-use crate::plan::Plan;
+use crate::program::Program;
 use crate::timeline::{Lane, Timeline, busy};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -54,7 +54,7 @@ impl fmt::Display for Bottleneck {
     }
 }
 
-pub(super) fn bottleneck(plan: &Plan, timeline: &Timeline) -> Bottleneck {
+pub(super) fn bottleneck(plan: &Program, timeline: &Timeline) -> Bottleneck {
     let kernels = timeline.utilisation(Lane::Kernels);
     if kernels > WITHOUT_A_GAP {
         return Bottleneck::Kernels;

@@ -7,7 +7,8 @@
 //! a category that no tool counts. Calls go by the names of the CUDA runtime, which is what
 //! tools look for. Numbers of processes, rows, streams and calls are unique in a file.
 
-use crate::plan::{AllocationId, Call, Direction, Place, Plan, Slice, Step};
+use crate::machine::Direction;
+use crate::program::{AllocationId, Call, Place, Program, Slice, Step};
 use crate::samples::Provenance;
 use crate::timeline::{Activity, Lane, Timeline};
 use crate::units::{Instant, Span};
@@ -18,7 +19,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone)]
 pub struct TracedPlan {
     pub scenario: String,
-    pub plan: Plan,
+    pub program: Program,
     pub predicted: Timeline,
     /// The same pass on the machine, with a clock on every call.
     pub measured: Option<Timeline>,
@@ -31,14 +32,14 @@ pub fn trace(machine: &Provenance, plans: &[TracedPlan]) -> String {
         let both = [("predicted", Some(&traced.predicted)), ("measured", traced.measured.as_ref())];
         for (how, timeline) in both {
             let Some(timeline) = timeline else { continue };
-            let first_id = processes.last().map_or(FIRST_ID, |p| p.first_id + p.plan.body.len());
+            let first_id = processes.last().map_or(FIRST_ID, |p| p.first_id + p.program.body.len());
             let pid = processes.len() + 1;
             processes.push(Process::new(pid, first_id, (traced, how), timeline));
         }
     }
     let events: Vec<Value> = processes.iter().flat_map(Process::events).collect();
     let lines: Vec<String> = events.iter().map(Value::to_string).collect();
-    let devices = plans.iter().map(|traced| traced.plan.devices()).max().unwrap_or(0);
+    let devices = plans.iter().map(|traced| traced.program.devices()).max().unwrap_or(0);
     let device = |id: usize| {
         json!({
             "id": id,
@@ -63,7 +64,7 @@ struct Process<'a> {
     pid: usize,
     name: String,
     how: &'static str,
-    plan: &'a Plan,
+    program: &'a Program,
     timeline: &'a Timeline,
     /// Calls are numbered from one after this.
     first_id: usize,
@@ -102,18 +103,18 @@ impl<'a> Process<'a> {
         (traced, how): (&'a TracedPlan, &'static str),
         timeline: &'a Timeline,
     ) -> Self {
-        let TracedPlan { scenario, plan, .. } = traced;
-        let graphs = plan.graphs();
+        let TracedPlan { scenario, program, .. } = traced;
+        let graphs = program.graphs();
         let launches =
             graphs.flat_map(|graph| graph.calls.clone().map(move |call| (call, graph.launch)));
         Self {
             pid,
-            name: format!("{scenario}, {how}: {}", plan.name()),
+            name: format!("{scenario}, {how}: {}", program.label),
             how,
-            plan,
+            program,
             timeline,
             first_id,
-            lanes: plan.lanes(),
+            lanes: program.lanes(),
             launches: launches.collect(),
             begun: timeline.lane(Lane::Host).map(|one| (one.call, one.start)).collect(),
         }
@@ -155,7 +156,7 @@ impl<'a> Process<'a> {
         json!({
             "ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "pid": self.pid,
             "tid": self.tid(0), "ts": 0, "dur": micros(self.timeline.makespan),
-            "args": { "plan": self.plan.name(), "identity": self.plan.identity() },
+            "args": { "plan": self.program.label, "identity": self.program.identity() },
         })
     }
 
@@ -173,7 +174,7 @@ impl<'a> Process<'a> {
             engines.entry(engine).or_insert_with(Vec::new).push(activity);
         }
         for (stream, activities) in streams {
-            let name = match stream.checked_sub(self.plan.streams.len()) {
+            let name = match stream.checked_sub(self.program.streams.len()) {
                 None => format!("stream {}", stream + 1),
                 Some(branch) => format!("graph branch {}", branch + 1),
             };
@@ -181,7 +182,7 @@ impl<'a> Process<'a> {
         }
         for ((device, lane), activities) in engines {
             let gpu =
-                if self.plan.devices() > 1 { format!("GPU {device} ") } else { String::new() };
+                if self.program.devices() > 1 { format!("GPU {device} ") } else { String::new() };
             let name = match lane {
                 Lane::Kernels => format!("{gpu}multiprocessors"),
                 _ => format!("{gpu}{lane} copy engine"),
@@ -192,18 +193,18 @@ impl<'a> Process<'a> {
     }
 
     fn device_of(&self, activity: &Activity) -> usize {
-        let stream = self.plan.body[activity.call].stream();
-        stream.map_or(0, |stream| self.plan.device_of(stream).0)
+        let stream = self.program.body[activity.call].stream();
+        stream.map_or(0, |stream| self.program.device_of(stream).0)
     }
 
     fn span(&self, kind: Kind, tid: usize, activity: &Activity) -> Value {
-        let call = &self.plan.body[activity.call];
+        let call = &self.program.body[activity.call];
         let (cat, name) = match kind {
             Kind::Host => on_host(call),
-            Kind::Stream => on_device(self.plan, call),
-            Kind::Engine => ("engine", on_device(self.plan, call).1),
+            Kind::Stream => on_device(self.program, call),
+            Kind::Engine => ("engine", on_device(self.program, call).1),
         };
-        let mut args = describe(self.plan, call);
+        let mut args = describe(self.program, call);
         args.insert("call".to_owned(), activity.call.into());
         let time = activity.end.since(activity.start);
         match kind {
@@ -302,14 +303,14 @@ fn on_host(call: &Call) -> (&'static str, String) {
 }
 
 /// Category and name of the operation that a call has the device do.
-fn on_device(plan: &Plan, call: &Call) -> (&'static str, String) {
+fn on_device(program: &Program, call: &Call) -> (&'static str, String) {
     match call {
         Call::Copy { direction, from, to, .. } => {
             let way = match direction {
                 Direction::HostToDevice => "HtoD",
                 Direction::DeviceToHost => "DtoH",
             };
-            let [from, to] = [from, to].map(|side| memory(plan, side.allocation));
+            let [from, to] = [from, to].map(|side| memory(program, side.allocation));
             ("gpu_memcpy", format!("Memcpy {way} ({from} -> {to})"))
         }
         Call::PeerCopy { .. } => ("gpu_memcpy", "Memcpy PtoP (Device -> Device)".to_owned()),
@@ -319,8 +320,8 @@ fn on_device(plan: &Plan, call: &Call) -> (&'static str, String) {
     }
 }
 
-fn memory(plan: &Plan, id: AllocationId) -> String {
-    match plan.allocation(id).place {
+fn memory(program: &Program, id: AllocationId) -> String {
+    match program.allocation(id).place {
         Place::Device(_) => "Device".to_owned(),
         Place::Host(memory) => {
             let name = memory.to_string();
@@ -339,8 +340,8 @@ fn bytes(call: &Call) -> Option<u64> {
 }
 
 /// What a call works on.
-fn describe(plan: &Plan, call: &Call) -> Map<String, Value> {
-    let name = |slice: &Slice| plan.allocation(slice.allocation).name.clone();
+fn describe(program: &Program, call: &Call) -> Map<String, Value> {
+    let name = |slice: &Slice| program.allocation(slice.allocation).name.clone();
     let mut args = Map::new();
     let mut tell = |key: &str, value: Value| args.insert(key.to_owned(), value);
     let mut side = |key: &str, slice: &Slice| {
@@ -367,8 +368,8 @@ fn describe(plan: &Plan, call: &Call) -> Map<String, Value> {
             tell("calls", (*calls).into());
         }
         Call::Allocate(id) | Call::Pin(id) | Call::Renew(id) => {
-            tell("buffer", plan.allocation(*id).name.clone().into());
-            tell("bytes", plan.allocation(*id).bytes.get().into());
+            tell("buffer", program.allocation(*id).name.clone().into());
+            tell("bytes", program.allocation(*id).bytes.get().into());
         }
         Call::Synchronize { .. } | Call::Use(_) => {}
     }

@@ -5,7 +5,7 @@
 //! the GPU besides. Where the two differ, the program's answer is *the* answer, and comes first.
 
 use super::words::{count, plural, times, with_range};
-use crate::scenario::HostMemory;
+use crate::machine::HostMemory;
 use crate::search::{Ranked, Ranking};
 use crate::timeline::Lane;
 use crate::units::Span;
@@ -224,7 +224,7 @@ fn copies_on_cpu(cpu: &Ranked) -> Option<String> {
 }
 
 fn too_little_known(ranking: &Ranking) -> Option<String> {
-    match ranking.unknown.iter().filter(|(plan, _)| plan.needs_device()).count() {
+    match ranking.unknown.iter().filter(|(plan, _)| plan.program.needs_device()).count() {
         0 => None,
         1 => Some("The profile knows too little of another plan on the GPU.".to_owned()),
         many => Some(format!("The profile knows too little of {many} other plans on the GPU.")),

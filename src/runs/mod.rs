@@ -28,7 +28,7 @@ pub const TOLERANCE: f32 = 1e-4;
 pub struct Run {
     /// The name of the plan. Readers see it; the identity says what it means.
     pub plan: String,
-    /// [`crate::plan::Plan::identity`] of the plan that ran.
+    /// [`crate::program::Program::identity`] of the plan that ran.
     pub identity: String,
     /// Host time of each set-up.
     pub setups_ns: Vec<Span>,

@@ -36,7 +36,7 @@ pub use trial::Trial;
 pub use trips::TripPart;
 
 use crate::kernels::Variant;
-use crate::plan::{DeviceId, Direction};
+use crate::machine::{DeviceId, Direction};
 use crate::units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 

@@ -3,7 +3,7 @@
 
 use super::provenance::{MOST_BYTES, MOST_GPUS};
 use super::{Measurement, Quantity, Trial};
-use crate::plan::DeviceId;
+use crate::machine::DeviceId;
 use crate::units::{Bytes, Span};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;

@@ -1,7 +1,7 @@
 //! The machine under a calibration, and how much of it was measured.
 
 use crate::files::{code_point, unprintable};
-use crate::plan::Capacities;
+use crate::machine::Capacities;
 use crate::scenario::Limits;
 use crate::units::Bytes;
 #[cfg(feature = "schema")]

@@ -14,7 +14,7 @@ use self::several::OF_TWO_GPUS;
 use super::file::SamplesError;
 use super::{Link, Measurement, Quantity, Samples, Stop, TimedCall, WRITTEN_THROUGH};
 use crate::kernels::{Kernel, Variant};
-use crate::plan::Direction;
+use crate::machine::Direction;
 use crate::units::{Bytes, Span};
 use std::collections::BTreeMap;
 

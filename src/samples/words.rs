@@ -4,7 +4,7 @@ use super::{
     GraphCall, Handing, Link, Load, MemoryWork, Quantity, Side, Taker, TimedCall, TripPart,
 };
 use crate::kernels::Variant;
-use crate::plan::Direction;
+use crate::machine::Direction;
 use crate::units::Bytes;
 use std::fmt;
 

@@ -5,13 +5,14 @@ use super::graph;
 use super::raw::{HostState, RawBuffer, RawHome, RawLimits, RawPlans, RawScenario};
 use super::read::{Reading, read};
 use super::task::Scope;
-use super::{Buffer, Home, HostMemory, Limits, PlanChoice, Workload};
+use super::{Buffer, Home, Limits, PlanChoice, Workload};
 use crate::files::{self, Spanned};
+use crate::machine::HostMemory;
 use crate::units::Bytes;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Plan families that a scenario may name.
+/// Program families that a scenario may name.
 pub(super) const FAMILIES: [&str; 8] =
     ["cpu", "round-trip", "resident", "by-chunk", "by-engine", "buffered", "multi-gpu", "graph"];
 

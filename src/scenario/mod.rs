@@ -20,9 +20,7 @@ pub use error::ScenarioError;
 #[cfg(feature = "schema")]
 pub use schema::derived_schema;
 pub use templates::Template;
-pub use workload::{
-    Buffer, BufferId, Home, HostMemory, Limits, PlanChoice, Task, TaskId, Workload,
-};
+pub use workload::{Buffer, Home, Limits, PlanChoice, Task, TaskId, Workload};
 
 /// The JSON Schema of scenarios, for editors. A test holds it to the types that read them.
 pub const SCHEMA: &str = include_str!("../../docs/reference/scenario.schema.json");

@@ -3,10 +3,10 @@
 //! These types say which keys there are and what types and words they take; `read` decodes
 //! them. Whatever needs to know a second thing is in `check`.
 
-use super::HostMemory;
 #[cfg(feature = "schema")]
 use super::schema;
 use crate::files::Spanned;
+use crate::machine::HostMemory;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -3,9 +3,10 @@
 use super::check::count;
 use super::error::{Fault, unknown};
 use super::raw::{RawBuffer, RawTask};
-use super::{Buffer, BufferId, Task};
+use super::{Buffer, Task};
 use crate::files::Spanned;
 use crate::kernels::{Arguments, Kernel, Shape};
+use crate::program::BufferId;
 use std::collections::BTreeMap;
 
 /// The buffers that the names in a task refer to.

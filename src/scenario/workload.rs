@@ -1,15 +1,9 @@
 //! The checked form of a scenario.
 
 use crate::kernels::{Arguments, Kernel};
+use crate::machine::{Capacities, HostMemory};
+use crate::program::BufferId;
 use crate::units::Bytes;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use std::fmt;
-
-/// Index of a buffer in [`Workload::buffers`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct BufferId(pub usize);
 
 /// Index of a task in [`Workload::tasks`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -50,27 +44,6 @@ pub enum Home {
     Device,
     /// An intermediate: nobody asks for it before or after.
     Scratch,
-}
-
-/// A kind of host memory.
-// The order is that of rows in tables.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum HostMemory {
-    /// Ordinary memory: the driver stages copies through pinned memory of its own.
-    Pageable,
-    /// Page-locked: the copy engine reads and writes it directly.
-    Pinned,
-}
-
-impl fmt::Display for HostMemory {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Pageable => "pageable",
-            Self::Pinned => "pinned",
-        })
-    }
 }
 
 /// One kernel applied to buffers, `iterations` times over the same data.
@@ -115,6 +88,12 @@ pub struct PlanChoice {
     pub families: Vec<String>,
     /// Pieces into which each batch is cut.
     pub chunks: Vec<u64>,
+}
+
+impl From<&Limits> for Capacities {
+    fn from(limits: &Limits) -> Self {
+        Self { device: limits.device_memory, pinned: limits.pinned_memory, host: None }
+    }
 }
 
 impl Limits {

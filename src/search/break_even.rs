@@ -2,9 +2,9 @@
 
 use super::candidates::candidates_over;
 use crate::kernels::Shape;
-use crate::plan::{Family, Strategy};
 use crate::profile::Profile;
-use crate::scenario::{Buffer, BufferId, Task, Workload};
+use crate::program::BufferId;
+use crate::scenario::{Buffer, Task, Workload};
 use crate::simulate::{SimulateError, Tally, simulate};
 use crate::timeline::Timeline;
 use crate::units::Span;
@@ -137,18 +137,19 @@ enum Lead {
 fn lead(workload: &Workload, profile: &Profile, elements: u64, done: &Tally) -> Lead {
     let Some(scaled) = scaled(workload, elements) else { return Lead::Unknown };
     let candidates = candidates_over(&scaled, &profile.gpu_counts());
-    let side_of = |strategy: Strategy| usize::from(strategy.family != Family::Cpu);
+    let side_of = |is_on_cpu: bool| usize::from(!is_on_cpu);
     // For the CPU and the GPU: the shortest time, whether a plan's time is unknown, and whether a
     // plan does not fit.
     let (mut best, mut unknown, mut too_large) = ([None::<Span>; 2], [false; 2], [false; 2]);
     for refusal in candidates.refused.iter().filter(|refusal| refusal.is_too_large) {
-        too_large[side_of(refusal.strategy)] = true;
+        too_large[side_of(refusal.strategy.is_on_cpu())] = true;
     }
     let knows_cpu = candidates.other_threads(profile).is_none();
     for plan in &candidates.plans {
-        let side = side_of(plan.strategy);
-        done.add(plan.body.len() as u64);
-        match simulate(plan, profile) {
+        let program = &plan.program;
+        let side = side_of(program.computes_on_cpu());
+        done.add(program.body.len() as u64);
+        match simulate(program, profile) {
             Ok(_) if side == 0 && !knows_cpu => unknown[side] = true,
             Ok(Timeline { makespan, .. }) => {
                 best[side] = Some(best[side].map_or(makespan, |best| best.min(makespan)));

@@ -1,7 +1,9 @@
 //! Which plans to try for a workload.
 
-use crate::plan::{Each, Family, Issue, Plan, Refusal, Spread, Strategy, build};
-use crate::scenario::{BufferId, Home, HostMemory, Workload};
+use crate::families::{Each, Family, Issue, Refusal, Spread, Strategy, build};
+use crate::machine::HostMemory;
+use crate::program::{BufferId, Program};
+use crate::scenario::{Home, Workload};
 
 /// Numbers of chunks to try where the scenario does not say.
 const CHUNKS: [u64; 7] = [1, 2, 4, 8, 16, 32, 64];
@@ -10,6 +12,25 @@ const CHUNKS: [u64; 7] = [1, 2, 4, 8, 16, 32, 64];
 const MOST_ITEMS: u64 = 128;
 const SMALLEST_PIECE: u64 = 4096;
 
+/// One way to do a workload: a strategy, and the program that it makes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    pub strategy: Strategy,
+    pub program: Program,
+}
+
+impl Plan {
+    /// What reports call it.
+    pub fn name(&self) -> String {
+        self.program.label.clone()
+    }
+
+    /// What runs know its program by: see [`Program::identity`].
+    pub fn identity(&self) -> String {
+        self.program.identity()
+    }
+}
+
 /// The plans of a workload, and the strategies that have none, with the reason.
 #[derive(Debug, Clone)]
 pub struct Candidates {
@@ -17,6 +38,13 @@ pub struct Candidates {
     pub refused: Vec<Refusal>,
     /// CPU threads that the workload may use; `None` is all of them.
     pub cpu_threads: Option<usize>,
+}
+
+impl Candidates {
+    /// The programs of the plans.
+    pub fn programs(self) -> Vec<Program> {
+        self.plans.into_iter().map(|plan| plan.program).collect()
+    }
 }
 
 /// Builds the plans for the CPU and one GPU that the scenario asks for, or else a broad choice.
@@ -31,9 +59,10 @@ pub fn candidates_over(workload: &Workload, gpus: &[usize]) -> Candidates {
     let strategies = strategies(workload, gpus);
     found.refused.extend(too_small(workload, &strategies));
     for strategy in strategies {
-        match build(workload, strategy) {
+        match build(workload, strategy).map(|program| Plan { strategy, program }) {
             // For small workloads, some strategies come to the same calls.
-            Ok(plan) if found.plans.iter().any(|other| same_program(other, &plan)) => {}
+            Ok(plan)
+                if found.plans.iter().any(|other| same_program(&other.program, &plan.program)) => {}
             Ok(plan) => found.plans.push(plan),
             Err(refusal) => found.refused.push(refusal),
         }
@@ -72,7 +101,8 @@ fn too_small(workload: &Workload, tried: &[Strategy]) -> impl Iterator<Item = Re
     families.into_iter().filter(is_missing).map(refusal)
 }
 
-fn same_program(one: &Plan, other: &Plan) -> bool {
+/// Whether two programs differ in their label alone, if at all.
+fn same_program(one: &Program, other: &Program) -> bool {
     one.body == other.body && one.setup == other.setup && one.allocations == other.allocations
 }
 

@@ -13,7 +13,7 @@ mod simplicity;
 pub use break_even::{
     BreakEven, Sizes, break_even, break_even_counted, keeps_size, largest_scaled,
 };
-pub use candidates::{Candidates, candidates, candidates_over};
+pub use candidates::{Candidates, Plan, candidates, candidates_over};
 pub use ranking::{Ranked, Ranking, rank, rank_counted};
 pub use room::{Shortage, shortages};
 pub use simplicity::Simplicity;

@@ -1,9 +1,10 @@
 //! The candidates in order of their predicted time, and what that says.
 
-use super::candidates::Candidates;
+use super::candidates::{Candidates, Plan};
 use super::simplicity::Simplicity;
-use crate::plan::{Family, Plan, Refusal};
+use crate::families::Refusal;
 use crate::profile::{Profile, Unknown};
+use crate::program::Program;
 use crate::simulate::{
     FirstUse, Forecast, Pinning, SimulateError, Tally, first_use, forecast_counted, lower_bound,
     pinning, setup_time,
@@ -43,7 +44,7 @@ impl Ranked {
     }
 
     pub fn is_cpu(&self) -> bool {
-        self.plan.strategy.family == Family::Cpu
+        self.plan.program.computes_on_cpu()
     }
 
     /// Whether scatter leaves open which of two programs of `runs` passes is faster.
@@ -160,20 +161,22 @@ pub fn rank_counted(
     let mut ranking =
         Ranking { plans: Vec::new(), refused: candidates.refused, unknown: Vec::new() };
     let plans = candidates.plans;
-    let forecasts = forecast_counted(&plans, profile, (draws, seed), done);
+    let programs: Vec<&Program> = plans.iter().map(|plan| &plan.program).collect();
+    let forecasts = forecast_counted(&programs, profile, (draws, seed), done);
     let calibrated = profile.machine.cpu_threads;
     for (plan, forecast) in plans.into_iter().zip(forecasts) {
-        if let (Some(threads), Family::Cpu) = (other_threads, plan.strategy.family) {
+        let program = &plan.program;
+        if let (Some(threads), true) = (other_threads, program.computes_on_cpu()) {
             let what = format!("CPU kernels on {threads} threads, only on {calibrated}");
             ranking.unknown.push((plan, Unknown { what }));
             continue;
         }
-        let (setup, bound) = (setup_time(&plan, profile), lower_bound(&plan, profile));
+        let (setup, bound) = (setup_time(program, profile), lower_bound(program, profile));
         match forecast.and_then(|forecast| Ok((forecast, bound?))) {
             Ok((forecast, bound)) => {
                 // The bound is of the machine without scatter, the forecast of the middle draw.
                 let bound = bound.min(forecast.makespan());
-                let (first_use, pinning) = (first_use(&plan, profile), pinning(&plan, profile));
+                let (first_use, pinning) = (first_use(program, profile), pinning(program, profile));
                 ranking.plans.push(Ranked { plan, forecast, setup, first_use, pinning, bound });
             }
             Err(SimulateError::Unknown(unknown)) => ranking.unknown.push((plan, unknown)),

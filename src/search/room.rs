@@ -1,8 +1,10 @@
 //! What a side lacks if none of its plans fits into memory.
 
 use super::ranking::Ranking;
-use crate::plan::{Capacities, DoesNotFit, Family, Strategy, Whose, build, check_fits};
+use crate::families::{Strategy, build};
+use crate::machine::Capacities;
 use crate::profile::Profile;
+use crate::program::{DoesNotFit, Whose, check_fits};
 use crate::scenario::{Limits, Workload};
 
 /// That no plan of a side fits: the plan that comes nearest, and what it lacks.
@@ -17,14 +19,14 @@ pub struct Shortage {
 /// The shortages of the CPU and of the GPU, if a side has no plan because none fits.
 pub fn shortages(workload: &Workload, ranking: &Ranking, profile: &Profile) -> Vec<Shortage> {
     let of_side = |on_cpu: bool| {
-        let is_here = |strategy: Strategy| (strategy.family == Family::Cpu) == on_cpu;
         let others = ranking.plans.iter().map(|ranked| &ranked.plan);
         let mut others = others.chain(ranking.unknown.iter().map(|(plan, _)| plan));
-        if others.any(|plan| is_here(plan.strategy)) {
+        if others.any(|plan| plan.program.computes_on_cpu() == on_cpu) {
             return None;
         }
         let too_large = ranking.refused.iter().filter(|refusal| refusal.is_too_large);
-        let strategies = too_large.map(|refusal| refusal.strategy).filter(|&one| is_here(one));
+        let strategies = too_large.map(|refusal| refusal.strategy);
+        let strategies = strategies.filter(|strategy| strategy.is_on_cpu() == on_cpu);
         let lacking = strategies.filter_map(|one| Some((one, lack(workload, one, profile)?)));
         let share = |lacks: &DoesNotFit| lacks.needs.get() as f64 / lacks.has.get().max(1) as f64;
         lacking.min_by(|(_, one), (_, other)| share(one).total_cmp(&share(other)))
@@ -40,9 +42,9 @@ pub fn shortages(workload: &Workload, ranking: &Ranking, profile: &Profile) -> V
 /// What a refused plan lacks. The refusal itself has that only in words.
 fn lack(workload: &Workload, strategy: Strategy, profile: &Profile) -> Option<DoesNotFit> {
     let limits = Limits { cpu_threads: workload.limits.cpu_threads, ..Limits::default() };
-    let plan = build(&Workload { limits, ..workload.clone() }, strategy).ok()?;
-    let of_scenario = check_fits(&plan, Capacities::from(&workload.limits), Whose::Scenario);
-    let of_machine = || check_fits(&plan, profile.machine.capacities(), Whose::Machine);
+    let program = build(&Workload { limits, ..workload.clone() }, strategy).ok()?;
+    let of_scenario = check_fits(&program, Capacities::from(&workload.limits), Whose::Scenario);
+    let of_machine = || check_fits(&program, profile.machine.capacities(), Whose::Machine);
     of_scenario.and_then(|()| of_machine()).err()
 }
 

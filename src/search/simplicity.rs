@@ -1,7 +1,9 @@
 //! Which of two plans is the simpler one.
 
-use crate::plan::{Call, Place, Plan, Strategy};
-use crate::scenario::HostMemory;
+use super::candidates::Plan;
+use crate::families::Strategy;
+use crate::machine::HostMemory;
+use crate::program::{Call, Place};
 use crate::units::Bytes;
 
 /// How much there is to write, to debug and to keep in memory. Less is simpler.
@@ -26,16 +28,17 @@ pub struct Simplicity {
 
 impl Simplicity {
     pub fn of(plan: &Plan) -> Self {
+        let Plan { strategy, program } = plan;
         Self {
-            gpus: plan.devices(),
-            streams: plan.streams.len(),
-            events: plan.events,
-            pinned: plan.bytes_in(Place::Host(HostMemory::Pinned)),
-            chunks: plan.strategy.family.chunks(),
-            graphs: plan.body.iter().filter(|call| matches!(call, Call::Replay { .. })).count(),
-            device_memory: plan.device_bytes(),
-            calls: plan.body.len(),
-            strategy: plan.strategy,
+            gpus: program.devices(),
+            streams: program.streams.len(),
+            events: program.events,
+            pinned: program.bytes_in(Place::Host(HostMemory::Pinned)),
+            chunks: strategy.family.chunks(),
+            graphs: program.body.iter().filter(|call| matches!(call, Call::Replay { .. })).count(),
+            device_memory: program.device_bytes(),
+            calls: program.body.len(),
+            strategy: *strategy,
         }
     }
 }

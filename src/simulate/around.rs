@@ -2,15 +2,16 @@
 //! who used it.
 
 use super::uses::Uses;
-use crate::plan::{Call, Direction, Plan, Slice, Step};
+use crate::machine::Direction;
 use crate::profile::{Around, MOST_OPERANDS, Reuse};
+use crate::program::{Call, Program, Slice, Step};
 use crate::units::Bytes;
 use std::collections::BTreeMap;
 
 /// The surroundings of each kernel on the CPU, by its place in the body. The body repeats, so the
 /// first kernel follows the last. Memory that copies use on the host is left out: where a plan has
 /// both, the CPU does little.
-pub(super) fn around(plan: &Plan, threads: usize) -> BTreeMap<usize, Around> {
+pub(super) fn around(plan: &Program, threads: usize) -> BTreeMap<usize, Around> {
     let mut around = BTreeMap::new();
     let kernels = plan.body.iter().filter(|call| matches!(call, Call::Compute { .. })).count();
     if kernels == 0 {

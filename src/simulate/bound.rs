@@ -2,9 +2,10 @@
 
 use super::copies::{ENGINES, PEER_ENGINE};
 use super::operation::{NONE, Work};
-use super::program::{Class, Program, SimulateError, Sort, Waits};
-use crate::plan::{Direction, Plan};
+use super::program::{Class, CompiledProgram, SimulateError, Sort, Waits};
+use crate::machine::Direction;
 use crate::profile::Profile;
+use crate::program::Program;
 use crate::units::{Instant, Span};
 
 /// A time below which no schedule of the plan's calls and operations can go on this machine.
@@ -15,14 +16,14 @@ use crate::units::{Instant, Span};
 /// # Errors
 /// If the profile does not know what one of the calls costs, or the plan does not
 /// fit its machine.
-pub fn lower_bound(plan: &Plan, profile: &Profile) -> Result<Span, SimulateError> {
-    Ok(bound(&Program::new(plan, profile)?))
+pub fn lower_bound(plan: &Program, profile: &Profile) -> Result<Span, SimulateError> {
+    Ok(bound(&CompiledProgram::new(plan, profile)?))
 }
 
 /// The larger of two bounds: the longest chain of dependent operations and calls, and the load of
 /// the busiest engine from the first moment at which it can have work (Graham, "Bounds on
 /// Multiprocessing Timing Anomalies", 1969).
-fn bound(program: &Program<'_>) -> Span {
+fn bound(program: &CompiledProgram<'_>) -> Span {
     let multiprocessors = program.profile.machine.multiprocessors;
     let (mut host, mut launched) = (Instant::START, Instant::START);
     let mut streams = vec![Instant::START; program.streams()];

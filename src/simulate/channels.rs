@@ -2,9 +2,9 @@
 //! channels, streams come to depend on each other falsely.
 
 use super::operation::Work;
-use super::program::{Program, Sort};
+use super::program::{CompiledProgram, Sort};
 use super::streams::Ready;
-use crate::plan::StreamTraits;
+use crate::program::StreamTraits;
 use crate::units::Instant;
 
 /// The number of channels for kernels of a device, unless `CUDA_DEVICE_MAX_CONNECTIONS` says
@@ -32,7 +32,7 @@ pub(super) struct Channels {
 
 impl Channels {
     /// Clears all state but keeps the allocated memory.
-    pub fn reset(&mut self, program: &Program<'_>) {
+    pub fn reset(&mut self, program: &CompiledProgram<'_>) {
         let needed = if program.places.is_empty() { 0 } else { CHANNELS * program.devices() };
         self.channels.resize_with(needed, Channel::default);
         for channel in &mut self.channels {
@@ -44,7 +44,7 @@ impl Channels {
 
     /// Takes a kernel that its stream would let start. Adds to `out` the kernels that may start
     /// now, each at the latest time at which it and those before it in the channel were ready.
-    pub fn pass(&mut self, program: &Program<'_>, kernel: Ready, out: &mut Vec<Ready>) {
+    pub fn pass(&mut self, program: &CompiledProgram<'_>, kernel: Ready, out: &mut Vec<Ready>) {
         let Some(&place) = program.places.get(kernel.1 as usize) else {
             out.push(kernel);
             return;
@@ -62,7 +62,7 @@ impl Channels {
     }
 }
 
-impl Program<'_> {
+impl CompiledProgram<'_> {
     /// The channel of each stream: streams are assigned to the channels of their device in turn.
     pub(super) fn dealt_to_channels(&self) -> Vec<u16> {
         let mut dealt = vec![0; self.devices()];

@@ -34,8 +34,8 @@ use beside::{Met, delay_beside_each_other, meet};
 use super::entries::EntryId;
 use super::links::Links;
 use super::operation::NONE;
-use super::program::Program;
-use crate::plan::Direction;
+use super::program::CompiledProgram;
+use crate::machine::Direction;
 use crate::units::{Instant, Span};
 use std::collections::VecDeque;
 
@@ -237,7 +237,7 @@ impl Default for Engine {
 
 impl Copies {
     /// Clears all state but keeps the allocated memory.
-    pub fn reset(&mut self, program: &Program<'_>) {
+    pub fn reset(&mut self, program: &CompiledProgram<'_>) {
         (self.changed, self.next) = (false, Instant::NEVER);
         if self.capacities == program.shares.capacities {
             self.links.clear();
@@ -355,7 +355,7 @@ impl Copies {
     /// Gives each idle engine its next copy. Call it when everything that becomes ready at this
     /// moment has been enqueued.
     #[inline(always)]
-    pub fn fill<const PLAIN: bool>(&mut self, program: &Program<'_>, now: Instant) {
+    pub fn fill<const PLAIN: bool>(&mut self, program: &CompiledProgram<'_>, now: Instant) {
         self.changed = false;
         if !PLAIN && !program.shares.is_empty() {
             self.fill_links(program, now);
@@ -375,7 +375,7 @@ impl Copies {
 
     /// Gives idle engines their next copy where copies slow each other, and updates all speeds.
     #[inline(never)]
-    fn fill_links(&mut self, program: &Program<'_>, now: Instant) {
+    fn fill_links(&mut self, program: &CompiledProgram<'_>, now: Instant) {
         self.next = Instant::NEVER;
         // Accounts for the progress since the last change.
         for engine in running(&mut self.engines) {

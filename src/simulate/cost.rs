@@ -5,11 +5,11 @@ use super::operation::Work;
 use super::processors::Blocks;
 use super::program::{Class, Waits};
 use crate::kernels::{Grid, Variant};
-use crate::plan::{Before, Behind, Call, DeviceId, Direction, Graph, Place, Plan, Slice, Step};
+use crate::machine::{DeviceId, Direction, HostMemory};
 use crate::profile::{
     Around, GraphCall, HostCall, MemoryCost, OnDevice, OperationKind, Profile, Unknown,
 };
-use crate::scenario::HostMemory;
+use crate::program::{Before, Behind, Call, Graph, Place, Program, Slice, Step};
 use crate::units::{Bytes, Span};
 
 /// "For transfers from pageable host memory to device memory", copies up to this size return once
@@ -46,7 +46,7 @@ pub(super) enum MemoryCall {
 
 impl Key {
     /// The key of a call. `graph` is the graph that it launches or belongs to, if there is one.
-    pub fn of(plan: &Plan, call: &Call, data: &Data<'_>, graph: Option<&Graph>) -> Self {
+    pub fn of(plan: &Program, call: &Call, data: &Data<'_>, graph: Option<&Graph>) -> Self {
         let variant = |step: &Step| Variant::of(step.kernel, &step.arguments);
         match call {
             Call::Synchronize { .. } => Self::Synchronize,
@@ -87,7 +87,7 @@ pub(super) struct Data<'d> {
 
 /// Looks up the costs of one plan's calls.
 pub(super) struct Costs<'a> {
-    plan: &'a Plan,
+    plan: &'a Program,
     profile: &'a Profile,
     /// Bytes of host memory that copies use in a pass.
     copied_both_ways: Bytes,
@@ -105,7 +105,7 @@ pub(super) struct Costs<'a> {
 }
 
 impl<'a> Costs<'a> {
-    pub fn new(plan: &'a Plan, profile: &'a Profile) -> Self {
+    pub fn new(plan: &'a Program, profile: &'a Profile) -> Self {
         let mut fresh = vec![false; plan.allocations.len()];
         let mut copies = vec![[false; 2]; plan.devices()];
         let mut launches = vec![false; plan.devices()];

@@ -10,11 +10,11 @@ use super::looks::Looks;
 use super::observer::{Cause, Done, Observer, Recorder};
 use super::operation::{NONE, Work};
 use super::processors::Processors;
-use super::program::{Program, SimulateError};
+use super::program::{CompiledProgram, SimulateError};
 use super::queue::Queue;
 use super::streams::{Engines, Next, Ready, Streams};
-use crate::plan::Plan;
 use crate::profile::Profile;
+use crate::program::Program;
 use crate::timeline::{Reason, Timeline};
 use crate::units::{Instant, Span};
 
@@ -42,8 +42,8 @@ enum Event {
 /// # Errors
 /// If the profile does not know what one of the calls costs, or the plan does not
 /// fit its machine.
-pub fn simulate(plan: &Plan, profile: &Profile) -> Result<Timeline, SimulateError> {
-    Ok(Simulator::default().timeline(&Program::new(plan, profile)?))
+pub fn simulate(plan: &Program, profile: &Profile) -> Result<Timeline, SimulateError> {
+    Ok(Simulator::default().timeline(&CompiledProgram::new(plan, profile)?))
 }
 
 /// The discrete-event engine. It keeps its memory from one program to the next.
@@ -65,7 +65,7 @@ pub struct Simulator {
 
 impl Simulator {
     /// The time that one pass over the program takes.
-    pub fn makespan(&mut self, program: &Program<'_>) -> Span {
+    pub fn makespan(&mut self, program: &CompiledProgram<'_>) -> Span {
         if program.is_plain {
             self.run::<true>(program, &mut ())
         } else {
@@ -74,7 +74,7 @@ impl Simulator {
     }
 
     /// Everything that happens in one pass over the program.
-    pub fn timeline(&mut self, program: &Program<'_>) -> Timeline {
+    pub fn timeline(&mut self, program: &CompiledProgram<'_>) -> Timeline {
         let mut recorder = Recorder::default();
         let makespan = self.run::<false>(program, &mut recorder);
         recorder.timeline(makespan)
@@ -83,7 +83,7 @@ impl Simulator {
     /// `PLAIN`: for a plain program, see [`super::plain`].
     fn run<const PLAIN: bool>(
         &mut self,
-        program: &Program<'_>,
+        program: &CompiledProgram<'_>,
         observer: &mut impl Observer,
     ) -> Span {
         self.now = Instant::START;
@@ -119,7 +119,7 @@ impl Simulator {
     /// Sets what copies to each device that start now pay for waiting kernels. What changes while a
     /// copy is under way is left out.
     #[cold]
-    fn slow_down_copies(&mut self, program: &Program<'_>) {
+    fn slow_down_copies(&mut self, program: &CompiledProgram<'_>) {
         for device in 0..program.devices() {
             if self.copies.begins_down(device) {
                 let slowdown = self.streams.refetching(program, device, self.now);
@@ -130,7 +130,11 @@ impl Simulator {
 
     /// Handles everything that is due now: ends before beginnings.
     #[inline(always)]
-    fn step<O: Observer, const PLAIN: bool>(&mut self, program: &Program<'_>, observer: &mut O) {
+    fn step<O: Observer, const PLAIN: bool>(
+        &mut self,
+        program: &CompiledProgram<'_>,
+        observer: &mut O,
+    ) {
         self.copies.prepare::<PLAIN>(self.now);
         self.processors.prepare(self.now);
         while let Some(ended) = self.next_end::<PLAIN>() {
@@ -156,7 +160,7 @@ impl Simulator {
 
     /// Lets the blocks of a kernel run.
     #[inline(always)]
-    fn dispatch<const PLAIN: bool>(&mut self, program: &Program<'_>, id: EntryId) {
+    fn dispatch<const PLAIN: bool>(&mut self, program: &CompiledProgram<'_>, id: EntryId) {
         if let Work::Kernel { blocks, .. } = &self.streams.class_of::<PLAIN>(program, id).work {
             let stream = usize::from(program.entries.list[id as usize].stream);
             self.processors.start(self.now, (id, &program.traits[stream]), blocks);
@@ -167,7 +171,7 @@ impl Simulator {
     #[inline(never)]
     fn go_on_with<O: Observer, const PLAIN: bool>(
         &mut self,
-        program: &Program<'_>,
+        program: &CompiledProgram<'_>,
         event: Event,
         observer: &mut O,
     ) {
@@ -207,7 +211,11 @@ impl Simulator {
     /// Lets a stream go on, and then the streams that waited for it. What becomes ready joins its
     /// engine in the order in which it became ready.
     #[inline(always)]
-    fn advance<O: Observer, const PLAIN: bool>(&mut self, program: &Program<'_>, stream: u16) {
+    fn advance<O: Observer, const PLAIN: bool>(
+        &mut self,
+        program: &CompiledProgram<'_>,
+        stream: u16,
+    ) {
         let mut next = Some(stream);
         while let Some(stream) = next {
             if let Some(head) = self.streams.advance::<PLAIN>(program, stream) {
@@ -221,7 +229,7 @@ impl Simulator {
     #[inline(always)]
     fn start<O: Observer, const PLAIN: bool>(
         &mut self,
-        program: &Program<'_>,
+        program: &CompiledProgram<'_>,
         (id, entry): (EntryId, &Entry),
     ) {
         let Self { now, copies, processors, .. } = self;
@@ -240,7 +248,7 @@ impl Simulator {
 
     /// Leaves an operation that may go on to the next poll of its engine.
     #[cold]
-    fn miss(&mut self, program: &Program<'_>, id: EntryId) {
+    fn miss(&mut self, program: &CompiledProgram<'_>, id: EntryId) {
         if let Some(times) = &program.looks {
             self.looks.wait(program, times, (&self.streams, id), self.now);
         }
@@ -248,7 +256,7 @@ impl Simulator {
 
     /// Starts the operations that engines have just found able to go on, in the order in which they
     /// became so.
-    fn look(&mut self, program: &Program<'_>) {
+    fn look(&mut self, program: &CompiledProgram<'_>) {
         self.looks.collect(self.now, &mut self.found);
         for index in 0..self.found.len() {
             let id = self.found[index];
@@ -264,7 +272,7 @@ impl Simulator {
     #[inline(always)]
     fn set_off<const PLAIN: bool>(
         &mut self,
-        program: &Program<'_>,
+        program: &CompiledProgram<'_>,
         (time, id): Ready,
         (entry, work): (&Entry, &Work),
     ) {
@@ -280,7 +288,7 @@ impl Simulator {
 
     /// Launches the kernels that their channel lets pass now.
     #[cold]
-    fn pass_channel(&mut self, program: &Program<'_>, kernel: Ready) {
+    fn pass_channel(&mut self, program: &CompiledProgram<'_>, kernel: Ready) {
         self.channels.pass(program, kernel, &mut self.launched);
         for index in 0..self.launched.len() {
             let (time, id) = self.launched[index];
@@ -294,7 +302,12 @@ impl Simulator {
     /// Launches a kernel. Its gap has no effect on anything but copies that take longer beside
     /// kernels.
     #[inline(always)]
-    fn launch<const PLAIN: bool>(&mut self, program: &Program<'_>, (time, id): Ready, gap: Span) {
+    fn launch<const PLAIN: bool>(
+        &mut self,
+        program: &CompiledProgram<'_>,
+        (time, id): Ready,
+        gap: Span,
+    ) {
         let start = time.max(self.now);
         if !PLAIN && program.kernels_delay_copies {
             self.queue.schedule(start, Event::Begins(id));
@@ -305,7 +318,7 @@ impl Simulator {
     #[inline(always)]
     fn join<const PLAIN: bool>(
         &mut self,
-        program: &Program<'_>,
+        program: &CompiledProgram<'_>,
         (id, entry): (EntryId, &Entry),
         work: &Work,
     ) {
@@ -324,7 +337,7 @@ impl Simulator {
     #[cold]
     fn go_without_engine(
         &mut self,
-        program: &Program<'_>,
+        program: &CompiledProgram<'_>,
         (id, entry): (EntryId, &Entry),
         work: &Work,
     ) {
@@ -349,7 +362,7 @@ impl Simulator {
     #[inline(always)]
     fn finish<O: Observer, const PLAIN: bool>(
         &mut self,
-        program: &Program<'_>,
+        program: &CompiledProgram<'_>,
         ended: Ended,
         observer: &mut O,
     ) {
@@ -388,7 +401,7 @@ impl Simulator {
     }
 
     /// The last thing that kept an operation from starting earlier.
-    fn cause_of(&self, program: &Program<'_>, ended: &Ended) -> Cause {
+    fn cause_of(&self, program: &CompiledProgram<'_>, ended: &Ended) -> Cause {
         let &Ended { entry, started, before } = ended;
         let list = &program.entries.list;
         let cause = self.streams.cause(program, list[entry as usize].stream);

@@ -4,8 +4,8 @@
 use super::around::around;
 use super::cost::Data;
 use super::on_device::on_device;
-use crate::plan::Plan;
 use crate::profile::{Around, OnDevice, Profile};
+use crate::program::Program;
 use std::collections::BTreeMap;
 
 /// Where each kernel finds its data, by the kernel's place in the body.
@@ -17,7 +17,7 @@ pub(super) struct Found {
 impl Found {
     /// Finds the data of all kernels of a plan, for a machine with as many CPU threads as that of
     /// the profile.
-    pub fn new(plan: &Plan, profile: &Profile) -> Self {
+    pub fn new(plan: &Program, profile: &Profile) -> Self {
         let around = around(plan, profile.machine.cpu_threads.max(1));
         Self { around, on_device: on_device(plan) }
     }

@@ -3,7 +3,7 @@
 use super::issue::Stretch;
 use super::observer::{Cause, Done, Observer};
 use super::operation::ItemId;
-use super::program::Program;
+use super::program::CompiledProgram;
 use crate::timeline::Reason;
 use crate::units::{Instant, Span};
 
@@ -40,7 +40,7 @@ pub(super) struct Host {
 
 impl Host {
     /// The stretch that the next call is in, or right behind.
-    pub fn stretch(&mut self, program: &Program<'_>) -> Stretch {
+    pub fn stretch(&mut self, program: &CompiledProgram<'_>) -> Stretch {
         while program.stretches[self.stretch].until < self.next {
             self.stretch += 1;
         }
@@ -56,7 +56,7 @@ impl Host {
     /// Makes the calls of a stretch.
     pub fn make<O: Observer>(
         &mut self,
-        program: &Program<'_>,
+        program: &CompiledProgram<'_>,
         stretch: &Stretch,
         observer: &mut O,
     ) {

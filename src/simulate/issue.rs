@@ -5,7 +5,7 @@
 //! waited is worked out once for a program. A simulation only notes how much later the calls are.
 
 use super::operation::ItemId;
-use super::program::{Program, Waits, index};
+use super::program::{CompiledProgram, Waits, index};
 use crate::units::{Instant, Span};
 
 /// Calls that the host makes one after the other without waiting.
@@ -20,7 +20,7 @@ pub(super) struct Stretch {
 }
 
 /// The stretches of a plan, and when each call is issued if the host never waits.
-pub(super) fn stretches(program: &Program<'_>) -> (Vec<Stretch>, Vec<Span>) {
+pub(super) fn stretches(program: &CompiledProgram<'_>) -> (Vec<Stretch>, Vec<Span>) {
     let items = &program.items;
     let mut stretches = Vec::new();
     let mut issued = Vec::with_capacity(items.len());

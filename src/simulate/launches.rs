@@ -17,7 +17,7 @@
 use super::antithetic::Antithetic;
 use super::operation::Work;
 use super::program::{Class, Waits};
-use crate::plan::Direction;
+use crate::machine::Direction;
 use crate::profile::{Estimate, Profile};
 use crate::units::{Bandwidth, Span};
 use rand::Rng;

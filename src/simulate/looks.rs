@@ -38,7 +38,7 @@ pub(super) use times::LookTimes;
 
 use super::entries::EntryId;
 use super::operation::NONE;
-use super::program::Program;
+use super::program::CompiledProgram;
 use super::streams::Streams;
 use crate::profile::OperationKind;
 use crate::units::{Instant, Span};
@@ -85,7 +85,7 @@ pub(super) struct Looks {
 
 impl Looks {
     /// Clears all state but keeps the allocated memory.
-    pub fn reset(&mut self, program: &Program<'_>) {
+    pub fn reset(&mut self, program: &CompiledProgram<'_>) {
         self.next = Instant::NEVER;
         self.engines.resize_with(program.devices() * OperationKind::COUNT, Engine::default);
         for engine in &mut self.engines {
@@ -110,7 +110,7 @@ impl Looks {
     /// An operation may go on from now on, and its engine has not found out yet.
     pub fn wait(
         &mut self,
-        program: &Program<'_>,
+        program: &CompiledProgram<'_>,
         times: &LookTimes,
         (streams, id): (&Streams, EntryId),
         now: Instant,
@@ -138,7 +138,7 @@ impl Looks {
     /// waits.
     pub fn issued(
         &mut self,
-        program: &Program<'_>,
+        program: &CompiledProgram<'_>,
         times: &LookTimes,
         (streams, now): (&Streams, Instant),
     ) {
@@ -173,7 +173,7 @@ impl Engine {
     /// Returns when the next poll comes that issued work causes, by its doorbell or by its arrival.
     fn next_arrival(
         &mut self,
-        program: &Program<'_>,
+        program: &CompiledProgram<'_>,
         times: &LookTimes,
         at: usize,
         (streams, now): (&Streams, Instant),

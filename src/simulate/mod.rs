@@ -44,7 +44,7 @@ mod uses;
 pub use bound::lower_bound;
 pub use engine::{Simulator, simulate};
 pub use pinning::{Pinning, pinning};
-pub use program::{Program, SimulateError};
+pub use program::{CompiledProgram, SimulateError};
 pub use setup::{FirstUse, first_use, setup_time};
 pub use tally::Tally;
 pub use uncertainty::{DRAWS, Forecast, forecast, forecast_all, forecast_counted};

@@ -2,8 +2,8 @@
 //! may come to need a price.
 
 use super::operation::{NONE, Work};
-use super::program::{Class, HandOvers, Item, Price, Program, Sort, Tie, Waits};
-use crate::plan::{DeviceId, Direction};
+use super::program::{Class, CompiledProgram, HandOvers, Item, Price, Sort, Tie, Waits};
+use crate::machine::{DeviceId, Direction};
 use crate::profile::{HandOver, OperationKind, Profile, Unknown};
 use crate::units::Span;
 
@@ -39,7 +39,7 @@ fn listed(kinds: Kinds) -> impl Iterator<Item = OperationKind> {
 ///
 /// # Errors
 /// If the profile does not know one of them.
-pub(super) fn hand_overs(program: &Program<'_>) -> Result<HandOvers, Unknown> {
+pub(super) fn hand_overs(program: &CompiledProgram<'_>) -> Result<HandOvers, Unknown> {
     let mut table = HandOvers::default();
     let mut looked_up = [[[false; 3]; OperationKind::COUNT]; OperationKind::COUNT];
     let mut streams = vec![Behind::default(); program.streams()];
@@ -85,14 +85,14 @@ pub(super) fn hand_overs(program: &Program<'_>) -> Result<HandOvers, Unknown> {
 
 /// For each kind of the later operation and each tie between the two, whether a hand-over may take
 /// time.
-pub(super) fn takes_time(program: &Program<'_>) -> [[bool; 3]; OperationKind::COUNT] {
+pub(super) fn takes_time(program: &CompiledProgram<'_>) -> [[bool; 3]; OperationKind::COUNT] {
     let crosses = program.crossing > 0.0;
     program.hand_overs.map(|to| to.map(|from| crosses || from.iter().any(Option::is_some)))
 }
 
 /// Across the barrier of the legacy default stream, the last operations of other streams have to be
 /// followed.
-fn pass_barrier(program: &Program<'_>, streams: &mut [Behind], item: &Item) {
+fn pass_barrier(program: &CompiledProgram<'_>, streams: &mut [Behind], item: &Item) {
     if item.sort == Sort::HostOnly || !program.barrier.contains(&item.stream) {
         return;
     }
@@ -140,7 +140,7 @@ fn price_of(
 ///
 /// # Errors
 /// If the profile does not know it.
-pub(super) fn crossing(program: &Program<'_>) -> Result<f64, Unknown> {
+pub(super) fn crossing(program: &CompiledProgram<'_>) -> Result<f64, Unknown> {
     let mut made_on = vec![0; program.recordings];
     for item in program.items.iter().filter(|item| item.recording != NONE) {
         let (recording, device) = (item.recording as usize, program.device_of(item.stream));
@@ -167,7 +167,7 @@ pub(super) fn one_stream_of_peer_copies(streams: usize) -> Result<(), Unknown> {
 /// # Errors
 /// If a copy is issued elsewhere than on the device that it comes from, or if one device takes
 /// copies of several: neither was measured.
-pub(super) fn pairs(program: &Program<'_>) -> Result<Vec<[DeviceId; 2]>, Unknown> {
+pub(super) fn pairs(program: &CompiledProgram<'_>) -> Result<Vec<[DeviceId; 2]>, Unknown> {
     let mut ways: Vec<[DeviceId; 2]> = Vec::new();
     for item in &program.items {
         let Work::PeerCopy { way, .. } = program.classes[item.class as usize].work else {
@@ -193,7 +193,7 @@ pub(super) fn pairs(program: &Program<'_>) -> Result<Vec<[DeviceId; 2]>, Unknown
 ///
 /// # Errors
 /// If that is possible and the profile does not know the cost.
-pub(super) fn polling(program: &Program<'_>) -> Result<(), Unknown> {
+pub(super) fn polling(program: &CompiledProgram<'_>) -> Result<(), Unknown> {
     let mut launching: Vec<usize> =
         program.launching.iter().map(|&stream| program.device_of(stream)).collect();
     launching.sort_unstable();
@@ -214,7 +214,7 @@ pub(super) fn polling(program: &Program<'_>) -> Result<(), Unknown> {
 ///
 /// # Errors
 /// If the profile does not know what their waiting costs those copies.
-pub(super) fn refetched(program: &Program<'_>) -> Result<Vec<u16>, Unknown> {
+pub(super) fn refetched(program: &CompiledProgram<'_>) -> Result<Vec<u16>, Unknown> {
     let mut launches = vec![false; program.streams()];
     let mut is_copied_to = vec![false; program.devices()];
     for item in &program.items {

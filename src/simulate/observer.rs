@@ -1,7 +1,7 @@
 //! What a simulation reports while it runs.
 
 use super::operation::{ItemId, NONE, Work};
-use super::program::Program;
+use super::program::CompiledProgram;
 use crate::timeline::{self, Activity, Lane, Reason, Timeline};
 use crate::units::{Instant, Span};
 
@@ -39,14 +39,14 @@ pub(super) trait Observer {
     const LISTENS: bool;
 
     fn host(&mut self, done: Done);
-    fn device(&mut self, program: &Program<'_>, done: Done);
+    fn device(&mut self, program: &CompiledProgram<'_>, done: Done);
 }
 
 impl Observer for () {
     const LISTENS: bool = false;
 
     fn host(&mut self, _: Done) {}
-    fn device(&mut self, _: &Program<'_>, _: Done) {}
+    fn device(&mut self, _: &CompiledProgram<'_>, _: Done) {}
 }
 
 /// Records everything that it is told.
@@ -74,7 +74,7 @@ impl Observer for Recorder {
         self.note(Lane::Host, done);
     }
 
-    fn device(&mut self, program: &Program<'_>, done: Done) {
+    fn device(&mut self, program: &CompiledProgram<'_>, done: Done) {
         let lane = match program.class_of(done.item).work {
             Work::Copy { direction, .. } | Work::Staged { direction, .. } => Lane::of(direction),
             Work::Inline { .. } => Lane::CopyIn,

@@ -12,14 +12,15 @@
 
 use super::around::{operands, reuse};
 use super::uses::Uses;
-use crate::plan::{Call, Direction, Place, Plan, Slice};
+use crate::machine::Direction;
 use crate::profile::{MOST_OPERANDS, OnDevice};
+use crate::program::{Call, Place, Program, Slice};
 use crate::units::Bytes;
 use std::collections::BTreeMap;
 
 /// Where each kernel on a device finds its data, by the kernel's place in the body. The body
 /// repeats, so the first kernel follows the last.
-pub(super) fn on_device(plan: &Plan) -> BTreeMap<usize, OnDevice> {
+pub(super) fn on_device(plan: &Program) -> BTreeMap<usize, OnDevice> {
     let mut found = BTreeMap::new();
     // Each device has caches of its own.
     let device = |slice: &Slice| match plan.allocation(slice.allocation).place {

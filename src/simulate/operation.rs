@@ -1,7 +1,7 @@
 //! What a call puts into a stream, and when that ends.
 
 use super::processors::Blocks;
-use crate::plan::{DeviceId, Direction};
+use crate::machine::{DeviceId, Direction};
 use crate::profile::OperationKind;
 use crate::units::{Bytes, Instant, Span};
 

@@ -1,8 +1,8 @@
 //! What it costs to have a plan's buffers in pinned memory: there are two ways.
 
 use crate::kernels::{Arguments, Kernel};
-use crate::plan::{AllocationId, Call, Plan};
 use crate::profile::{Around, MOST_OPERANDS, MemoryCost, Profile, Reuse};
+use crate::program::{AllocationId, Call, Program};
 use crate::units::{Bytes, Span};
 
 /// The prices of pinning the host memory that a plan's set-up pins. The plan has the first way;
@@ -20,7 +20,7 @@ pub struct Pinning {
 }
 
 /// Prices what a plan pins; nothing if it pins nothing.
-pub fn pinning(plan: &Plan, profile: &Profile) -> Option<Pinning> {
+pub fn pinning(plan: &Program, profile: &Profile) -> Option<Pinning> {
     let pinned = |call: &Call| match call {
         Call::Pin(AllocationId(id)) => Some(plan.allocations[*id].bytes),
         _ => None,

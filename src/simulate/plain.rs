@@ -7,10 +7,10 @@
 //! engine is compiled a second time, without these questions (`PLAIN`), for plain programs. It
 //! still asks whether hand-overs take time.
 
-use super::program::{Program, Sort};
+use super::program::{CompiledProgram, Sort};
 
 /// Whether a program is plain. Call it when everything else about the program is known.
-pub(super) fn is_plain(program: &Program<'_>) -> bool {
+pub(super) fn is_plain(program: &CompiledProgram<'_>) -> bool {
     let list = &program.entries.list;
     program.devices() == 1
         && program.barrier.is_empty()

@@ -23,7 +23,7 @@ use super::copies::Ended;
 use super::entries::EntryId;
 use super::operation::NONE;
 use crate::kernels::Grid;
-use crate::plan::StreamTraits;
+use crate::program::StreamTraits;
 use crate::units::{Instant, Span};
 use std::collections::VecDeque;
 

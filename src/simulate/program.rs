@@ -14,11 +14,11 @@ use super::operation::{NONE, Work};
 use super::plain;
 use super::shares::Shares;
 use super::streams::NOBODY;
-use crate::plan::{
-    Before, Call, DeviceId, Direction, DoesNotFit, Graph, Plan, StreamKind, StreamTraits, Whose,
-    check_fits,
-};
+use crate::machine::{DeviceId, Direction};
 use crate::profile::{OperationKind, Profile, Unknown};
+use crate::program::{
+    Before, Call, DoesNotFit, Graph, Program, StreamKind, StreamTraits, Whose, check_fits,
+};
 use crate::units::Span;
 use rand::Rng;
 use std::collections::BTreeMap;
@@ -126,7 +126,7 @@ pub(super) enum Tie {
 
 /// A plan's body on a machine, ready to be simulated any number of times.
 #[derive(Debug, Clone)]
-pub struct Program<'p> {
+pub struct CompiledProgram<'p> {
     pub(super) profile: &'p Profile,
     pub(super) items: Vec<Item>,
     /// The host time of each call, if some calls differ from their class; otherwise empty.
@@ -170,19 +170,19 @@ pub struct Program<'p> {
     pub(super) is_plain: bool,
 }
 
-impl<'p> Program<'p> {
+impl<'p> CompiledProgram<'p> {
     /// Looks up what every call of the plan's body costs.
     ///
     /// # Errors
     /// If the profile does not know one of them, or the plan does not fit its machine.
-    pub fn new(plan: &Plan, profile: &'p Profile) -> Result<Self, SimulateError> {
+    pub fn new(plan: &Program, profile: &'p Profile) -> Result<Self, SimulateError> {
         Self::with_luck(plan, &Found::new(plan, profile), profile, None)
     }
 
     /// Prepares a plan under random conditions, if `luck` is given: launches take longer or shorter
     /// one by one, and the clock by which engines poll starts anywhere in a tick.
     pub(super) fn with_luck(
-        plan: &Plan,
+        plan: &Program,
         found: &Found,
         profile: &'p Profile,
         mut luck: Option<Antithetic>,
@@ -236,7 +236,7 @@ impl<'p> Program<'p> {
     /// Looks up each call of the body; calls that cost the same are looked up once.
     fn add_calls(
         &mut self,
-        plan: &Plan,
+        plan: &Program,
         found: &Found,
         mut launches: Launches<'_>,
     ) -> Result<(), Unknown> {
@@ -287,7 +287,7 @@ impl<'p> Program<'p> {
     }
 
     /// Sorts items into streams, which include branches of graphs, and streams into channels.
-    fn lay_out(&mut self, plan: &Plan) {
+    fn lay_out(&mut self, plan: &Program) {
         let branch =
             |traits: &StreamTraits| StreamTraits { kind: StreamKind::NonBlocking, ..*traits };
         let branches = plan.lane_count() - plan.streams.len();
@@ -394,7 +394,7 @@ const fn engine_of(work: &Work) -> Option<usize> {
 }
 
 /// The legacy default stream and those that it is a barrier for; empty if nothing goes to it.
-fn barrier(plan: &Plan) -> Vec<u16> {
+fn barrier(plan: &Program) -> Vec<u16> {
     if !plan.streams.iter().any(|stream| stream.kind == StreamKind::LegacyDefault) {
         return Vec::new();
     }

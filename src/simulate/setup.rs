@@ -2,9 +2,9 @@
 //! GPU and of memory, which a plan has no call for.
 
 use super::cost::{Costs, Data};
-use crate::plan::{Call, Direction, Place, Plan};
+use crate::machine::{Direction, HostMemory};
 use crate::profile::{Estimate, GraphCall, MemoryCost, Profile, Unknown};
-use crate::scenario::HostMemory;
+use crate::program::{Call, Place, Program};
 use crate::units::{Bytes, Span};
 
 /// Predicts the time of a plan's set-up: the calls that the host makes one after the other,
@@ -12,7 +12,7 @@ use crate::units::{Bytes, Span};
 ///
 /// # Errors
 /// If the profile does not know what one of the calls costs.
-pub fn setup_time(plan: &Plan, profile: &Profile) -> Result<Span, Unknown> {
+pub fn setup_time(plan: &Program, profile: &Profile) -> Result<Span, Unknown> {
     let costs = Costs::new(plan, profile);
     let calls =
         plan.setup.iter().map(|call| Ok(costs.class(call, &Data::default(), (None, None))?.host));
@@ -41,7 +41,7 @@ pub struct FirstUse {
 ///   the plan's own is touched in the set-up.)
 ///
 /// The first copy and the first launch of a process take longer, too; no calibration has that.
-pub fn first_use(plan: &Plan, profile: &Profile) -> FirstUse {
+pub fn first_use(plan: &Program, profile: &Profile) -> FirstUse {
     let parts = of_devices(plan, profile).into_iter().chain(of_memory(plan, profile));
     parts.fold(FirstUse::default(), |mut sum, part| {
         match part {
@@ -57,7 +57,7 @@ pub fn first_use(plan: &Plan, profile: &Profile) -> FirstUse {
     })
 }
 
-fn of_devices(plan: &Plan, profile: &Profile) -> Vec<Result<Span, Unknown>> {
+fn of_devices(plan: &Program, profile: &Profile) -> Vec<Result<Span, Unknown>> {
     let is_home = |place: Place| matches!(place, Place::Device(_));
     if plan.allocations.iter().any(|one| one.holds.is_some() && is_home(one.place)) {
         return Vec::new();
@@ -75,7 +75,7 @@ fn of_devices(plan: &Plan, profile: &Profile) -> Vec<Result<Span, Unknown>> {
     costs.map(cost).collect()
 }
 
-fn of_memory(plan: &Plan, profile: &Profile) -> Vec<Result<Span, Unknown>> {
+fn of_memory(plan: &Program, profile: &Profile) -> Vec<Result<Span, Unknown>> {
     let touched = first_touches(plan).into_iter();
     let cost = |(bytes, cost)| Ok(Span::from_nanos_f64(profile.memory(cost, bytes)?.max(0.0)));
     touched.map(cost).collect()
@@ -84,7 +84,7 @@ fn of_memory(plan: &Plan, profile: &Profile) -> Vec<Result<Span, Unknown>> {
 /// The buffers in host memory that the body writes before anybody has, and who does: all threads
 /// in a kernel on the CPU, one in a copy (the driver's own, or for memory that is registered the
 /// one that registers it).
-fn first_touches(plan: &Plan) -> Vec<(Bytes, MemoryCost)> {
+fn first_touches(plan: &Program) -> Vec<(Bytes, MemoryCost)> {
     // Nothing: untouched so far.
     let mut first: Vec<Option<Option<MemoryCost>>> = vec![None; plan.allocations.len()];
     let mut touch = |allocation: usize, cost| {

@@ -10,8 +10,8 @@
 use super::links::LinkId;
 use super::needs;
 use super::operation::Work;
-use super::program::Program;
-use crate::plan::{DeviceId, Direction};
+use super::program::CompiledProgram;
+use crate::machine::{DeviceId, Direction};
 use crate::profile::Unknown;
 use crate::units::{Bytes, Span};
 
@@ -36,7 +36,7 @@ pub(super) struct Shares {
 impl Shares {
     /// # Errors
     /// If the profile does not know how much one of them carries.
-    pub fn new(program: &Program<'_>) -> Result<Self, Unknown> {
+    pub fn new(program: &CompiledProgram<'_>) -> Result<Self, Unknown> {
         let (profile, devices) = (program.profile, program.devices());
         let pairs = needs::pairs(program)?;
         let meet_at_root = several_copy(program);
@@ -96,7 +96,7 @@ fn rate(bytes: Bytes, alone: Span) -> f64 {
 }
 
 /// Whether copies of page-locked memory use several devices.
-fn several_copy(program: &Program<'_>) -> bool {
+fn several_copy(program: &CompiledProgram<'_>) -> bool {
     let copies = program
         .items
         .iter()

@@ -3,7 +3,7 @@
 use super::looks::LookTimes;
 use super::observer::Cause;
 use super::operation::{Ending, NONE};
-use super::program::{Price, Program, Tie};
+use super::program::{CompiledProgram, Price, Tie};
 use super::streams::Engines;
 use crate::profile::OperationKind;
 use crate::timeline::Reason;
@@ -33,7 +33,7 @@ impl Start<'_> {
     #[inline(always)]
     pub fn follow(
         &mut self,
-        program: &Program<'_>,
+        program: &CompiledProgram<'_>,
         from: &Ending,
         tie: Tie,
         polling: f64,
@@ -57,7 +57,7 @@ impl Start<'_> {
     #[inline(always)]
     fn hand_over(
         &self,
-        program: &Program<'_>,
+        program: &CompiledProgram<'_>,
         from: &Ending,
         tie: Tie,
         polling: f64,
@@ -77,7 +77,7 @@ impl Start<'_> {
     #[inline(always)]
     fn take_over(
         &self,
-        program: &Program<'_>,
+        program: &CompiledProgram<'_>,
         price: &Price,
         from: &Ending,
         (tie, polling): (Tie, f64),

@@ -19,7 +19,7 @@ use super::issue::Delays;
 use super::observer::{Cause, Observer};
 use super::operation::{Ending, ItemId, NONE};
 use super::processors::Processors;
-use super::program::{Class, Program, Sort};
+use super::program::{Class, CompiledProgram, Sort};
 use crate::profile::OperationKind;
 use crate::timeline::Reason;
 use crate::units::Instant;
@@ -120,7 +120,7 @@ pub(super) struct Next<'p> {
 
 impl Streams {
     /// Clears all state but keeps the allocated memory.
-    pub fn reset(&mut self, program: &Program<'_>) {
+    pub fn reset(&mut self, program: &CompiledProgram<'_>) {
         self.delays.reset();
         // Every ending is written before it is read, so old ones need no clearing.
         self.endings.resize(program.entries.list.len(), Ending::START);
@@ -158,7 +158,7 @@ impl Streams {
         }));
     }
 
-    pub fn is_drained(&self, program: &Program<'_>, stream: u16) -> bool {
+    pub fn is_drained(&self, program: &CompiledProgram<'_>, stream: u16) -> bool {
         self.streams[usize::from(stream)].head_until(program, self.until).is_none()
     }
 
@@ -179,13 +179,13 @@ impl Streams {
         self.streams[usize::from(stream)].head > id
     }
 
-    pub fn is_issued(&self, program: &Program<'_>, id: EntryId) -> bool {
+    pub fn is_issued(&self, program: &CompiledProgram<'_>, id: EntryId) -> bool {
         program.entries.list[id as usize].item < self.until
     }
 
     pub fn class_of<'p, const PLAIN: bool>(
         &self,
-        program: &'p Program<'_>,
+        program: &'p CompiledProgram<'_>,
         id: EntryId,
     ) -> &'p Class {
         let entry = &program.entries.list[id as usize];
@@ -198,7 +198,7 @@ impl Streams {
     }
 
     /// When an operation that has been issued reaches the device.
-    pub fn arrival(&self, program: &Program<'_>, id: EntryId) -> Instant {
+    pub fn arrival(&self, program: &CompiledProgram<'_>, id: EntryId) -> Instant {
         let entry = &program.entries.list[id as usize];
         self.issued(entry) + self.class_of::<false>(program, id).latency
     }
@@ -209,7 +209,7 @@ impl Streams {
     }
 
     /// Why the operation at the head of a stream was not ready earlier.
-    pub fn cause(&self, program: &Program<'_>, stream: u16) -> Cause {
+    pub fn cause(&self, program: &CompiledProgram<'_>, stream: u16) -> Cause {
         let cause = self.streams[usize::from(stream)].cause;
         let is_record = |id: ItemId| program.items[id as usize].sort == Sort::Record;
         let is_call =
@@ -237,7 +237,7 @@ impl Streams {
     /// took 57 us until it returned and 19 us from then on.
     pub fn staged_since(
         &self,
-        program: &Program<'_>,
+        program: &CompiledProgram<'_>,
         (id, entry): (EntryId, &Entry),
         now: Instant,
     ) -> Instant {
@@ -256,7 +256,7 @@ impl Streams {
 
     /// Moves on to the next call before `until` that is at the head of its stream, and returns that
     /// stream.
-    pub fn next_issued(&mut self, program: &Program<'_>, until: ItemId) -> Option<u16> {
+    pub fn next_issued(&mut self, program: &CompiledProgram<'_>, until: ItemId) -> Option<u16> {
         let next = |(index, stream): (u16, &Stream)| {
             let (_, entry) = stream.head_until(program, until)?;
             (entry.item >= self.until).then_some((entry.item, index))
@@ -270,7 +270,7 @@ impl Streams {
     #[inline(always)]
     pub fn end<const PLAIN: bool>(
         &mut self,
-        program: &Program<'_>,
+        program: &CompiledProgram<'_>,
         entry: &Entry,
         (started, time): (Instant, Instant),
     ) -> OperationKind {
@@ -286,7 +286,12 @@ impl Streams {
 
     /// Marks the streams that waited for an entry to be looked at, when that entry is over.
     #[inline(always)]
-    fn let_follow<const PLAIN: bool>(&mut self, program: &Program<'_>, index: u16, waiter: u16) {
+    fn let_follow<const PLAIN: bool>(
+        &mut self,
+        program: &CompiledProgram<'_>,
+        index: u16,
+        waiter: u16,
+    ) {
         if waiter != NOBODY {
             self.free(index, waiter);
         }
@@ -307,7 +312,7 @@ impl Streams {
     #[inline(always)]
     pub fn advance<'p, const PLAIN: bool>(
         &mut self,
-        program: &'p Program<'_>,
+        program: &'p CompiledProgram<'_>,
         index: u16,
     ) -> Option<(EntryId, &'p Entry)> {
         let (id, entry) = self.head::<PLAIN>(program, index)?;
@@ -322,7 +327,7 @@ impl Streams {
     #[inline(always)]
     fn head<'p, const PLAIN: bool>(
         &mut self,
-        program: &'p Program<'_>,
+        program: &'p CompiledProgram<'_>,
         index: u16,
     ) -> Option<(EntryId, &'p Entry)> {
         if !PLAIN && !program.barrier.is_empty() && self.holds_back(program, index) {
@@ -344,7 +349,7 @@ impl Streams {
     #[inline(always)]
     pub fn start<'p, O: Observer, const PLAIN: bool>(
         &mut self,
-        program: &'p Program<'_>,
+        program: &'p CompiledProgram<'_>,
         (id, entry): (EntryId, &'p Entry),
         engines: Engines<'_>,
     ) -> Next<'p> {
@@ -403,7 +408,7 @@ impl Stream {
     /// The head, if it is issued before the call `until`.
     fn head_until<'p>(
         &self,
-        program: &'p Program<'_>,
+        program: &'p CompiledProgram<'_>,
         until: ItemId,
     ) -> Option<(EntryId, &'p Entry)> {
         let entry = &program.entries.list[self.head as usize];

@@ -4,15 +4,16 @@
 use super::antithetic::Antithetic;
 use super::engine::Simulator;
 use super::found::Found;
-use super::program::{Program, SimulateError};
+use super::program::{CompiledProgram, SimulateError};
 use super::tally::Tally;
-use crate::plan::Plan;
 use crate::profile::{Estimate, MemoryCosts, MultiGpu, Profile, RootModel};
+use crate::program::Program;
 use crate::stats::{deviate, quantile};
 use crate::timeline::Timeline;
 use crate::units::{Bandwidth, Span};
 use rand::Rng;
 use rayon::prelude::*;
+use std::borrow::Borrow;
 use std::cmp::Ordering;
 
 /// The number of draws behind a range, unless the caller says otherwise; margins are computed with
@@ -89,7 +90,7 @@ const SETTLED: f64 = 0.9;
 /// If the profile does not know what one of the calls costs, or the plan does not
 /// fit its machine.
 pub fn forecast(
-    plan: &Plan,
+    plan: &Program,
     profile: &Profile,
     draws: usize,
     seed: u64,
@@ -100,8 +101,8 @@ pub fn forecast(
 
 /// Predicts several plans under the same draws, on all CPU threads. The results are in the order of
 /// the plans.
-pub fn forecast_all(
-    plans: &[Plan],
+pub fn forecast_all<P: Borrow<Program> + Sync>(
+    plans: &[P],
     profile: &Profile,
     draws: usize,
     seed: u64,
@@ -111,18 +112,18 @@ pub fn forecast_all(
 
 /// Like [`forecast_all`]. Counts the calls of a plan whenever it has been simulated: once for
 /// each draw, and once for its timeline.
-pub fn forecast_counted(
-    plans: &[Plan],
+pub fn forecast_counted<P: Borrow<Program> + Sync>(
+    plans: &[P],
     profile: &Profile,
     (draws, seed): (usize, u64),
     done: &Tally,
 ) -> Vec<Result<Forecast, SimulateError>> {
     let machines = drawn_machines(profile, draws, seed);
-    plans.par_iter().map(|plan| forecast_on(plan, profile, &machines, done)).collect()
+    plans.par_iter().map(|plan| forecast_on(plan.borrow(), profile, &machines, done)).collect()
 }
 
 fn forecast_on(
-    plan: &Plan,
+    plan: &Program,
     profile: &Profile,
     machines: &[Machine],
     done: &Tally,
@@ -131,7 +132,7 @@ fn forecast_on(
     let found = Found::new(plan, profile);
     let program = |&number: &usize| {
         let Machine { profile, luck } = &machines[number];
-        Program::with_luck(plan, &found, profile, Some(luck.clone()))
+        CompiledProgram::with_luck(plan, &found, profile, Some(luck.clone()))
     };
     let mut ranks: Vec<usize> = (0..machines.len()).collect();
     let makespan = |number: &usize| {
@@ -143,7 +144,7 @@ fn forecast_on(
     ranks.sort_by_key(|&number| draws[number]);
     let middle = ranks.get(ranks.len() / 2);
     let timeline =
-        simulator.timeline(&middle.map_or_else(|| Program::new(plan, profile), program)?);
+        simulator.timeline(&middle.map_or_else(|| CompiledProgram::new(plan, profile), program)?);
     done.add(plan.body.len() as u64);
     let accuracy = profile.accuracy.as_ref();
     let margin = accuracy.map_or(0.0, |found| found.margin(plan, timeline.makespan));

@@ -1,6 +1,6 @@
 //! What was used since a range of memory was last used, byte by byte.
 
-use crate::plan::{AllocationId, Slice};
+use crate::program::{AllocationId, Slice};
 use crate::units::Bytes;
 use std::collections::BTreeMap;
 

@@ -7,7 +7,7 @@ mod critical;
 
 pub use critical::{CriticalPath, Stretch};
 
-use crate::plan::Direction;
+use crate::machine::Direction;
 use crate::units::{Instant, Span};
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -13,8 +13,8 @@
 //! one kind have very different widths: if one ratio moved them all, nothing would be left of the
 //! narrow ones.
 
-use crate::plan::Plan;
 use crate::profile::{Accuracy, Handling, Margin, Profile};
+use crate::program::Program;
 use crate::samples::{Samples, Trial};
 use crate::scenario::Workload;
 use crate::search::candidates;
@@ -118,11 +118,11 @@ fn scored(
     for (index, trials) in trials.enumerate() {
         // Samples of another version may hold scenarios that this version does not read.
         let Ok(workload) = Workload::from_toml("trial", &trials[0].scenario) else { continue };
-        let candidates = candidates(&workload).plans;
+        let programs = candidates(&workload).programs();
         let named =
-            |trial: &Trial| candidates.iter().find(|plan| plan.name() == trial.plan).cloned();
+            |trial: &Trial| programs.iter().find(|program| program.label == trial.plan).cloned();
         let found = trials.iter().filter_map(|trial| Some((named(trial)?, trial)));
-        let (plans, trials): (Vec<Plan>, Vec<&Trial>) = found.unzip();
+        let (plans, trials): (Vec<Program>, Vec<&Trial>) = found.unzip();
         let by = |profile| forecast_all(&plans, profile, DRAWS, samples.machine.seed);
         let (forecasts, apart) =
             (by(&profile), passes.as_ref().map(|both| both.each_ref().map(by)));

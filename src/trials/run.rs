@@ -4,9 +4,11 @@ use super::drawn::scenarios;
 use crate::execute::{Effort, ExecuteError, Executor, InTurn};
 use crate::gpu::Device;
 use crate::host::Team;
-use crate::plan::{Family, Plan};
+use crate::machine::HostMemory;
+use crate::program::Program;
 use crate::samples::{Extent, Provenance, Recorder, Samples, Trial};
-use crate::scenario::{HostMemory, Workload};
+use crate::scenario::Workload;
+use crate::search::Plan;
 use crate::search::candidates;
 use crate::units::Span;
 use rand::seq::IndexedRandom;
@@ -159,7 +161,7 @@ impl Round<'_> {
 /// A workload, the plans chosen from it, and their trials so far.
 struct Planned {
     workload: Workload,
-    plans: Vec<Plan>,
+    plans: Vec<Program>,
     trials: Vec<Trial>,
 }
 
@@ -176,7 +178,9 @@ fn planned(count: usize, seed: u64) -> Vec<Planned> {
             in_first: None,
             beside: Vec::new(),
         };
-        Planned { trials: plans.iter().map(trial).collect(), workload, plans }
+        let trials = plans.iter().map(trial).collect();
+        let plans = plans.into_iter().map(|plan| plan.program).collect();
+        Planned { workload, plans, trials }
     };
     scenarios(count, seed).into_iter().map(plan).collect()
 }
@@ -184,7 +188,7 @@ fn planned(count: usize, seed: u64) -> Vec<Planned> {
 /// The CPU's plan, and a random choice of the others.
 fn chosen(plans: Vec<Plan>, random: &mut impl Rng) -> Vec<Plan> {
     let (cpu, gpu): (Vec<Plan>, Vec<Plan>) =
-        plans.into_iter().partition(|plan| plan.strategy.family == Family::Cpu);
+        plans.into_iter().partition(|plan| plan.program.computes_on_cpu());
     let pinned = |plan: &Plan| plan.strategy.memory == HostMemory::Pinned;
     let (pinned, pageable): (Vec<Plan>, Vec<Plan>) = gpu.into_iter().partition(pinned);
     let mut chosen = cpu;

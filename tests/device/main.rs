@@ -251,17 +251,17 @@ fn every_candidate_executes_and_passes() {
             let mut workload = Workload::from_toml("w.toml", &text).expect("valid");
             workload.plans.chunks = vec![3];
             let executor = Executor::new(Some(device), &team, &workload, 5);
-            let plans = candidates(&workload).plans;
+            let plans = candidates(&workload).programs();
             assert!(plans.len() >= 4, "only {} plans", plans.len());
             for plan in &plans {
                 let run = executor.run(plan, Effort::SHORT).unwrap_or_else(|error| {
-                    panic!("{} of\n{text}\n{error}", plan.strategy);
+                    panic!("{} of\n{text}\n{error}", plan.label);
                 });
                 assert_eq!(run.identity, plan.identity());
                 assert!(run.makespan() > Span::ZERO);
                 let trace = executor.trace(plan).expect("it ran before").timeline;
                 for lane in Lane::ALL {
-                    assert!(trace.busy(lane) <= trace.makespan, "{}: {lane}", plan.strategy);
+                    assert!(trace.busy(lane) <= trace.makespan, "{}: {lane}", plan.label);
                 }
                 let captured: usize = plan.graphs().map(|graph| graph.calls.len()).sum();
                 assert_eq!(trace.lane(Lane::Host).count(), plan.body.len() - captured);

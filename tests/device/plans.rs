@@ -3,11 +3,13 @@
 
 use super::on_a_gpu;
 use hallway::execute::{Effort, Executor};
+use hallway::families::{Family, Issue, Strategy, build};
 use hallway::gpu::{Device, DeviceMemory, Event, GpuError, Graph, Stream};
 use hallway::host::Team;
 use hallway::kernels::Kernel;
-use hallway::plan::{Call, Family, Issue, Plan, Strategy, StreamKind, build, check_hazards};
-use hallway::scenario::{HostMemory, Workload};
+use hallway::machine::HostMemory;
+use hallway::program::{Call, Program, StreamKind, check_hazards};
+use hallway::scenario::Workload;
 use hallway::timeline::{Activity, Lane, Timeline};
 use hallway::units::{Bytes, Instant, Span};
 
@@ -24,16 +26,16 @@ fn workload(kernel: Kernel, home: &str, arguments: &str) -> Workload {
     Workload::from_toml("w.toml", &text).expect("valid")
 }
 
-fn planned(workload: &Workload, family: Family, graph: bool) -> Plan {
+fn planned(workload: &Workload, family: Family, graph: bool) -> Program {
     let strategy = Strategy { family, memory: HostMemory::Pinned, graph };
     build(workload, strategy).expect("fits")
 }
 
 /// Runs the plan, which checks its outputs, and traces one pass.
-fn traced(device: &Device, workload: &Workload, plan: &Plan) -> Timeline {
+fn traced(device: &Device, workload: &Workload, plan: &Program) -> Timeline {
     let team = Team::new(4).expect("four threads");
     let executor = Executor::new(Some(device), &team, workload, 5);
-    executor.run(plan, Effort::SHORT).unwrap_or_else(|error| panic!("{}: {error}", plan.strategy));
+    executor.run(plan, Effort::SHORT).unwrap_or_else(|error| panic!("{}: {error}", plan.label));
     executor.trace(plan).expect("it ran before").timeline
 }
 
@@ -89,7 +91,7 @@ fn blocks_of_a_higher_priority_go_before_those_that_wait() {
         let workload = workload(Kernel::Polynomial, "device", "arguments = { degree = 1024 }\n");
         let family = Family::ByChunk { chunks: 3, streams: 3, issue: Issue::DepthFirst };
         let mut plan = planned(&workload, family, false);
-        let ends = |plan: &Plan| -> Vec<Instant> {
+        let ends = |plan: &Program| -> Vec<Instant> {
             let timeline = traced(device, &workload, plan);
             done(&timeline, Lane::Kernels).iter().map(|kernel| kernel.end).collect()
         };

@@ -89,21 +89,21 @@ fn plans_over_two_gpus_execute_and_pass() {
             let mut workload = Workload::from_toml("w.toml", &text).expect("valid");
             workload.plans.chunks = vec![1, 2, 6];
             let executor = Executor::new(Some(device), &team, &workload, 5);
-            let plans = candidates_over(&workload, &[2]).plans;
+            let plans = candidates_over(&workload, &[2]).programs();
             for plan in plans.iter().filter(|plan| plan.devices() > 1) {
                 let run = executor.run(plan, Effort::SHORT).unwrap_or_else(|error| {
-                    panic!("{} of\n{text}\n{error}", plan.strategy);
+                    panic!("{} of\n{text}\n{error}", plan.label);
                 });
                 assert_eq!(run.identity, plan.identity());
                 let trace = executor.trace(plan).expect("it ran before").timeline;
                 for lane in Lane::ALL {
-                    assert!(trace.busy(lane) <= trace.makespan, "{}: {lane}", plan.strategy);
+                    assert!(trace.busy(lane) <= trace.makespan, "{}: {lane}", plan.label);
                 }
                 assert_eq!(trace.lane(Lane::Host).count(), plan.body.len());
                 ran += 1;
             }
             // A plan for one GPU still runs afterwards.
-            let plan = &candidates_over(&workload, &[]).plans[1];
+            let plan = &candidates_over(&workload, &[]).programs()[1];
             assert!(executor.run(plan, Effort::SHORT).expect("it runs").makespan() > Span::ZERO);
         }
         assert!(ran > 10, "only {ran} plans over two GPUs");

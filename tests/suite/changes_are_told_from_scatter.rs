@@ -5,7 +5,7 @@ use super::machines::machine;
 use hallway::calibrate::Course;
 use hallway::compare::{Drift, DriftAnswer};
 use hallway::kernels::Kernel;
-use hallway::plan::Direction;
+use hallway::machine::Direction;
 use hallway::report::drifts;
 use hallway::samples::{Extent, Provenance, Quantity};
 use hallway::units::Bytes;

@@ -11,7 +11,7 @@ mod trips;
 use super::machines::machine;
 use hallway::fit::fit;
 use hallway::kernels::{Kernel, Variant};
-use hallway::plan::Direction;
+use hallway::machine::Direction;
 use hallway::profile::{Around, OnDevice, OperationKind, Profile, Reuse};
 use hallway::samples::{CYCLES, Link, Measurement, Quantity, Samples, Stop, TimedCall};
 use hallway::simulate::forecast;
@@ -199,13 +199,14 @@ fn a_bimodal_chain_gives_a_bimodal_hand_over() {
 
 #[test]
 fn draws_choose_modes_by_their_shares() {
-    use hallway::plan::{Call, StreamId};
+    use hallway::machine::StreamId;
+    use hallway::program::Call;
     let mut profile = machine();
     let launch = profile.calls.synchronize.as_mut().expect("known");
     (launch.ns, launch.scatter) = (1_000.0, 0.0);
     launch.other = Some(hallway::profile::Other { ns: 50_000.0, share: 0.25 });
     let workload = super::workloads::committed(1 << 12).swap_remove(0);
-    let mut plan = hallway::search::candidates(&workload).plans.swap_remove(1);
+    let mut plan = hallway::search::candidates(&workload).programs().swap_remove(1);
     plan.streams.truncate(1);
     plan.body = vec![Call::Synchronize { stream: StreamId(0) }];
     let draws = forecast(&plan, &profile, 1_000, 1).expect("known").draws;

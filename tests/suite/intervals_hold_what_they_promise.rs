@@ -7,7 +7,7 @@ use hallway::calibrate::Course;
 use hallway::compare::{Agreement, Pair};
 use hallway::fit::{fit, fit_passes, intervals};
 use hallway::kernels::{Kernel, Variant};
-use hallway::plan::Direction;
+use hallway::machine::Direction;
 use hallway::profile::{Intervals, Profile};
 use hallway::report::{agreement, sureness, unsteady_link};
 use hallway::samples::{Extent, Measurement, Provenance, Quantity, Samples, Stop, TimedCall};

@@ -4,7 +4,7 @@
 //! element takes one nanosecond wherever possible.
 
 use hallway::kernels::{Kernel, Variant};
-use hallway::plan::{DeviceId, Direction};
+use hallway::machine::{DeviceId, Direction};
 use hallway::profile::{
     CacheModel, CallCosts, Contention, CopyModel, Curve, Estimate, GraphCosts, HandOver,
     Interference, KernelModel, Latencies, LinkModel, MemoryCosts, MultiGpu, NodeHandOver,

@@ -2,7 +2,7 @@
 
 use super::samples_from_elsewhere::{buffers, example, fitted, ranked, read};
 use hallway::fit::fit;
-use hallway::plan::Direction;
+use hallway::machine::Direction;
 use hallway::profile::Profile;
 use hallway::units::Bytes;
 

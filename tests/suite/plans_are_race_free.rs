@@ -7,13 +7,12 @@ mod over_several_gpus;
 use self::over_several_gpus::{check_contexts, over_several};
 use super::workloads::{any_workload, committed, read, simple};
 use hallway::execute::{Contents, run_in_random_order};
+use hallway::families::{Each, Family, Issue, Spread, Strategy, build};
 use hallway::host::Team;
 use hallway::kernels::Kernel;
-use hallway::plan::{
-    Call, Each, EventId, Family, Issue, Place, Plan, Spread, Strategy, StreamKind, build,
-    check_hazards,
-};
-use hallway::scenario::{Home, HostMemory, Limits, Workload};
+use hallway::machine::HostMemory;
+use hallway::program::{Call, EventId, Place, Program, StreamKind, check_hazards};
+use hallway::scenario::{Home, Limits, Workload};
 use hallway::search::candidates;
 use hallway::units::Bytes;
 use proptest::prelude::*;
@@ -35,34 +34,36 @@ impl Case {
         Self { workload, team, before, after }
     }
 
-    fn runs(&self, plan: &Plan, seed: u64) -> Result<(), String> {
+    fn runs(&self, plan: &Program, seed: u64) -> Result<(), String> {
         let contents = (&self.before, &self.after);
         run_in_random_order(&self.workload, plan, &self.team, contents, seed)
-            .map_err(|mismatch| format!("{}, seed {seed}: {mismatch}", plan.strategy))
+            .map_err(|mismatch| format!("{}, seed {seed}: {mismatch}", plan.label))
     }
 
     /// The plans that the search finds, and plans of every family with numbers of chunks
     /// that divide nothing evenly. A family refuses what it cannot do before it builds a
     /// plan with a race.
-    fn plans(&self) -> Vec<Plan> {
+    fn plans(&self) -> Vec<Program> {
         let mut found = candidates(&self.workload);
+        let mut refused = std::mem::take(&mut found.refused);
+        let mut programs = found.programs();
         for strategy in strategies() {
             match build(&self.workload, strategy) {
-                Ok(plan) => found.plans.push(plan),
-                Err(refusal) => found.refused.push(refusal),
+                Ok(program) => programs.push(program),
+                Err(refusal) => refused.push(refusal),
             }
         }
-        for refusal in &found.refused {
+        for refusal in &refused {
             assert!(!refusal.reason.contains("nothing orders them"), "{refusal}");
         }
-        found.plans
+        programs
     }
 
     /// Checks every plan by proof, and by running it in some orders.
     fn check(&self, seeds: u64) -> Result<usize, String> {
         let plans = self.plans();
         for plan in &plans {
-            check_hazards(plan).map_err(|hazard| format!("{}: {hazard}", plan.strategy))?;
+            check_hazards(plan).map_err(|hazard| format!("{}: {hazard}", plan.label))?;
             check_contexts(plan)?;
             (0..seeds).try_for_each(|seed| self.runs(plan, seed))?;
         }
@@ -118,7 +119,7 @@ fn every_plan_uses_all_memory_that_it_takes() {
             let used: BTreeSet<usize> = plan.body.iter().flat_map(allocations_of).collect();
             for (index, allocation) in plan.allocations.iter().enumerate() {
                 let name = &allocation.name;
-                assert!(used.contains(&index), "{} never uses {name}", plan.strategy);
+                assert!(used.contains(&index), "{} never uses {name}", plan.label);
             }
         }
     }
@@ -130,11 +131,11 @@ fn every_plan_uses_all_memory_that_it_takes() {
 fn the_cpu_may_have_what_is_on_the_device_copied_to_pinned_memory() {
     let own = simple(Kernel::Scale, 4096, "");
     let kinds = |workload: &Workload| {
-        let plans = candidates(workload).plans.into_iter();
-        let plans = plans.filter(|plan| plan.strategy.family == Family::Cpu);
-        let kind = |plan: Plan| {
+        let plans = candidates(workload).programs().into_iter();
+        let plans = plans.filter(Program::computes_on_cpu);
+        let kind = |plan: Program| {
             let places = plan.allocations.iter().map(|allocation| allocation.place);
-            (plan.strategy.to_string(), places.collect::<Vec<_>>())
+            (plan.label.clone(), places.collect::<Vec<_>>())
         };
         plans.map(kind).collect::<Vec<_>>()
     };
@@ -221,25 +222,25 @@ fn chunks_whose_iterations_overlap_at_home_are_refused() {
 }
 
 /// Positions in a plan's body of the calls of a kind.
-fn places(plan: &Plan, wanted: impl Fn(&Call) -> bool) -> Vec<usize> {
+fn places(plan: &Program, wanted: impl Fn(&Call) -> bool) -> Vec<usize> {
     (0..plan.body.len()).filter(|&index| wanted(&plan.body[index])).collect()
 }
 
-fn without(plan: &Plan, index: usize) -> Plan {
+fn without(plan: &Program, index: usize) -> Program {
     let mut plan = plan.clone();
     plan.body.remove(index);
     plan
 }
 
 /// Asserts that both methods, proof and random orders, find a mistake.
-fn is_found(case: &Case, plan: &Plan, what: &str) {
+fn is_found(case: &Case, plan: &Program, what: &str) {
     assert!(
         check_hazards(plan).is_err(),
         "{}: the proof does not notice that {what} is missing",
-        plan.strategy
+        plan.label
     );
     let found = (0..400).any(|seed| case.runs(plan, seed).is_err());
-    assert!(found, "{}: no order shows that {what} is missing", plan.strategy);
+    assert!(found, "{}: no order shows that {what} is missing", plan.label);
 }
 
 #[test]
@@ -271,7 +272,7 @@ fn every_forgotten_wait_record_and_synchronisation_is_found() {
 }
 
 /// Whether a later wait needs this record.
-fn is_awaited_record(plan: &Plan, call: &Call) -> bool {
+fn is_awaited_record(plan: &Program, call: &Call) -> bool {
     let waited_for = |wanted: EventId| {
         let waits = |call: &Call| matches!(call, Call::Wait { event, .. } if *event == wanted);
         plan.body.iter().any(waits)
@@ -334,10 +335,10 @@ fn what_is_read_whole_comes_once_for_each_batch() {
         case.runs(&plan, 1).expect("the unchanged plan is right");
         let weights = Bytes::of_f32(64);
         let comes = |call: &Call| matches!(call, Call::Copy { from, .. } if from.length == weights);
-        assert_eq!(places(&plan, comes).len(), 2, "{}", plan.strategy);
+        assert_eq!(places(&plan, comes).len(), 2, "{}", plan.label);
         // Breadth-first, a stream that waits for the next batch's weights has already
         // waited for this batch's.
-        let every_wait_counts = !plan.strategy.to_string().contains("breadth");
+        let every_wait_counts = !plan.label.contains("breadth");
         for index in places(&plan, |call| every_wait_counts && matches!(call, Call::Wait { .. })) {
             is_found(&case, &without(&plan, index), &format!("wait {index}"));
         }

@@ -4,11 +4,13 @@
 use super::machines::machine;
 use super::workloads::{read, simple};
 use hallway::execute::{Effort, ExecuteError, Executor};
+use hallway::families::{Family, Strategy, build};
 use hallway::host::Team;
 use hallway::kernels::Kernel;
-use hallway::plan::{Direction, Family, Place, Plan, Strategy, build};
+use hallway::machine::{Direction, HostMemory};
+use hallway::program::{Place, Program};
 use hallway::report::{Assessment, Evaluation, Origin, Rows};
-use hallway::scenario::{HostMemory, Workload};
+use hallway::scenario::Workload;
 use hallway::search::{BreakEven, candidates, rank, shortages};
 use hallway::simulate::{SimulateError, forecast, lower_bound, simulate};
 use hallway::units::{Bytes, Span};
@@ -21,7 +23,7 @@ fn workload() -> Workload {
     simple(Kernel::Scale, 1024, "")
 }
 
-fn resident(workload: &Workload) -> Result<Plan, String> {
+fn resident(workload: &Workload) -> Result<Program, String> {
     let (family, memory) = (Family::Resident, HostMemory::Pinned);
     let strategy = Strategy { family, memory, graph: false };
     build(workload, strategy).map_err(|refusal| refusal.to_string())
@@ -100,7 +102,7 @@ fn a_plan_larger_than_the_machine_is_predicted_by_nobody() {
         }
         // The search refuses this plan and ranks the others.
         let ranking = rank(candidates(&workload()), &small, 2, 1);
-        let refused = ranking.refused.iter().find(|one| one.strategy == plan.strategy);
+        let refused = ranking.refused.iter().find(|one| one.strategy.to_string() == plan.label);
         let refused = refused.expect("the refusal gives the reason");
         assert!(refused.reason.starts_with(&expected), "{refused}");
         // The CPU does not fit, either, into less host memory than its data takes.
@@ -109,7 +111,7 @@ fn a_plan_larger_than_the_machine_is_predicted_by_nobody() {
         let host_is_small = matches!(place, Place::Host(_));
         assert_eq!(on_cpu, host_is_small.then_some("needs 8 KiB of host memory"));
         assert!(ranking.best_on_cpu().is_some() != host_is_small && ranking.unknown.is_empty());
-        assert!(ranking.plans.iter().all(|ranked| ranked.plan.strategy != plan.strategy));
+        assert!(ranking.plans.iter().all(|ranked| ranked.plan.name() != plan.label));
     }
 }
 
@@ -140,7 +142,7 @@ fn plans_that_are_set_up_together_are_each_run() {
 }
 
 fn each_is_run(workload: &Workload, is_shared: bool) {
-    let plan = candidates(workload).plans.into_iter().find(|plan| !plan.needs_device());
+    let plan = candidates(workload).programs().into_iter().find(|plan| !plan.needs_device());
     let plan = plan.expect("there is a plan for the CPU");
     let team = Team::new(2).expect("two threads");
     let executor = Executor::new(None, &team, workload, 1);
@@ -181,7 +183,7 @@ fn what_is_updated_in_place_begins_anew_for_the_last_check() {
         buffer("x"),
         buffer("y")
     ));
-    let plan = candidates(&workload).plans.into_iter().find(|plan| !plan.needs_device());
+    let plan = candidates(&workload).programs().into_iter().find(|plan| !plan.needs_device());
     let team = Team::new(2).expect("two threads");
     let executor = Executor::new(None, &team, &workload, 1);
     let run = executor

@@ -93,14 +93,14 @@ fn a_quick_calibration_predicts_like_a_full_one() {
         if workload.tasks.iter().any(|task| supports(task.kernel).is_err()) {
             continue;
         }
-        let plans = candidates(&workload).plans.into_iter();
+        let plans = candidates(&workload).programs().into_iter();
         // The committed samples may be older than hallway's graphs.
         let knows_graphs = full.graph != GraphCosts::default();
-        for plan in plans.filter(|plan| knows_graphs || !plan.strategy.graph) {
+        for plan in plans.filter(|plan| knows_graphs || !plan.has_graphs()) {
             let time =
                 |profile: &Profile| simulate(&plan, profile).map(|timeline| timeline.makespan);
             let full = time(&full).expect("calibrated").nanos_f64();
-            let quick = time(&quick).unwrap_or_else(|e| panic!("{}: {e}", plan.strategy));
+            let quick = time(&quick).unwrap_or_else(|e| panic!("{}: {e}", plan.label));
             differences.push((quick.nanos_f64() / full - 1.0).abs());
         }
     }

@@ -1,8 +1,9 @@
 //! Ranges are as wide as trials found predictions to be off, and hold nine of ten other trials.
 
 use super::machines::machine;
-use hallway::plan::{Call, Plan, StreamId};
+use hallway::machine::StreamId;
 use hallway::profile::{Accuracy, Estimate, Handling, LinkModel, Other, Profile};
+use hallway::program::{Call, Program};
 use hallway::samples::{Samples, Trial};
 use hallway::scenario::Workload;
 use hallway::search::candidates;
@@ -23,14 +24,14 @@ fn trials(profile: &Profile, count: usize, (bias, scatter): (f64, f64), seed: u6
     let mut samples = Samples::none(profile.machine.clone());
     for scenario in scenarios(count, seed) {
         let workload = Workload::from_toml("trial", &scenario).expect("a scenario");
-        let plans: Vec<_> = candidates(&workload).plans.into_iter().step_by(7).collect();
+        let plans: Vec<_> = candidates(&workload).programs().into_iter().step_by(7).collect();
         let forecasts = forecast_all(&plans, profile, DRAWS, profile.machine.seed);
         for (plan, forecast) in plans.iter().zip(forecasts) {
             let ratio = bias * (scatter * deviate(&mut random)).exp();
             let pass = forecast.expect("known").makespan().nanos_f64() * ratio;
             samples.trials.push(Trial {
                 scenario: scenario.clone(),
-                plan: plan.strategy.to_string(),
+                plan: plan.label.clone(),
                 passes: vec![Span::from_nanos_f64(pass)],
                 in_first: None,
                 beside: Vec::new(),
@@ -52,7 +53,7 @@ fn trials_are_scenarios_with_plans_for_both_sides() {
     for text in texts {
         let workload =
             Workload::from_toml("trial", &text).unwrap_or_else(|e| panic!("{e}\n{text}"));
-        let plans = candidates(&workload).plans;
+        let plans = candidates(&workload).programs();
         for handling in Handling::ALL {
             assert!(
                 plans.iter().any(|plan| Handling::of(plan) == handling),
@@ -74,8 +75,8 @@ fn ranges_hold_with(errors: (f64, f64)) {
         let profile = with(found);
         for trial in trials(&machine(), 40, errors, unseen).trials {
             let workload = Workload::from_toml("trial", &trial.scenario).expect("a scenario");
-            let plans = candidates(&workload).plans;
-            let plan = plans.iter().find(|plan| plan.strategy.to_string() == trial.plan);
+            let plans = candidates(&workload).programs();
+            let plan = plans.iter().find(|plan| plan.label == trial.plan);
             let forecast = forecast(plan.expect("a plan"), &profile, DRAWS, 1).expect("known");
             let (low, high) = forecast.interval();
             inside += usize::from((low..=high).contains(&trial.passes[0]));
@@ -172,8 +173,8 @@ fn ranges_hold_at_another_time() {
         let unseen = of_half.iter().flat_map(|at| trials(at, 20, (1.0, 0.001), 2).trials);
         let is_inside = |trial: Trial| {
             let workload = Workload::from_toml("trial", &trial.scenario).expect("a scenario");
-            let plans = candidates(&workload).plans;
-            let plan = plans.iter().find(|plan| plan.strategy.to_string() == trial.plan);
+            let plans = candidates(&workload).programs();
+            let plan = plans.iter().find(|plan| plan.label == trial.plan);
             let forecast = forecast(plan.expect("a plan"), &profile, DRAWS, 1).expect("known");
             let (low, high) = forecast.interval();
             (low..=high).contains(&trial.passes[0])
@@ -202,7 +203,7 @@ fn without_trials_ranges_are_those_of_the_models() {
 #[test]
 fn ranges_that_are_too_wide_keep_a_share_of_their_width() {
     let workload = Workload::from_toml("trial", &scenarios(1, 3)[0]).expect("a scenario");
-    let plan = &candidates(&workload).plans[0];
+    let plan = &candidates(&workload).programs()[0];
     let mut forecast = forecast(plan, &machine(), DRAWS, 1).expect("known");
     let mut widths = |margin: f64| {
         forecast.margin = margin;
@@ -222,7 +223,7 @@ fn ranges_that_are_too_wide_keep_a_share_of_their_width() {
 fn trials_move_no_prediction() {
     let scenario = &scenarios(1, 3)[0];
     let workload = Workload::from_toml("trial", scenario).expect("a scenario");
-    let plan = &candidates(&workload).plans[0];
+    let plan = &candidates(&workload).programs()[0];
     let found = assess(&machine(), None, &trials(&machine(), 20, (1.5, 0.1), 1)).expect("trials");
     let (bare, wide) = (
         forecast(plan, &machine(), 40, 1).expect("known"),
@@ -235,12 +236,12 @@ fn trials_move_no_prediction() {
 
 /// A plan of one synchronisation, and a machine on which that takes 50 us in this share of cases,
 /// and 1 us otherwise.
-fn synchronizing(share: f64) -> (Plan, Profile) {
+fn synchronizing(share: f64) -> (Program, Profile) {
     let mut profile = machine();
     let call = profile.calls.synchronize.as_mut().expect("known");
     *call = Estimate { ns: 1_000.0, scatter: 0.0, other: Some(Other { ns: 50_000.0, share }) };
     let workload = Workload::from_toml("trial", &scenarios(1, 3)[0]).expect("a scenario");
-    let mut plan = candidates(&workload).plans.swap_remove(1);
+    let mut plan = candidates(&workload).programs().swap_remove(1);
     plan.streams.truncate(1);
     plan.body = vec![Call::Synchronize { stream: StreamId(0) }];
     (plan, profile)

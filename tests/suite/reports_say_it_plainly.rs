@@ -30,7 +30,8 @@ fn scaling() -> Workload {
 fn ranking(cpu: Option<&[u64]>, gpu: Option<&[u64]>) -> Ranking {
     let plans = candidates(&scaling()).plans;
     let ranked = |on_cpu: bool, micros: &[u64]| {
-        let plan = plans.iter().find(|plan| plan.needs_device() != on_cpu).expect("one of each");
+        let plan =
+            plans.iter().find(|plan| plan.program.needs_device() != on_cpu).expect("one of each");
         let makespan = Span::from_micros(micros[0]);
         let draws = micros.iter().map(|&micros| Span::from_micros(micros)).collect();
         let timeline = Timeline { activities: Vec::new(), makespan };

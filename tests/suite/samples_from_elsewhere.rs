@@ -3,7 +3,7 @@
 
 use hallway::fit::fit;
 use hallway::kernels::{Kernel, Variant};
-use hallway::plan::Direction;
+use hallway::machine::Direction;
 use hallway::profile::{HostCall, OnDevice, OperationKind, Profile};
 use hallway::samples::{Extent, Quantity, Samples, TransferPath};
 use hallway::scenario::Workload;
@@ -207,10 +207,7 @@ fn a_plan_is_asked_for_what_it_may_come_to_and_for_no_more() {
     // It waits for its copies before it launches a kernel.
     let names: Vec<String> = ranking.plans.iter().map(|r| r.plan.strategy.to_string()).collect();
     assert_eq!(names, ["round-trip, pinned"]);
-    let resident = |(plan, _): &&(_, _)| {
-        let plan: &hallway::plan::Plan = plan;
-        plan.strategy.to_string() == "resident, pinned"
-    };
+    let resident = |(plan, _): &&(hallway::search::Plan, _)| plan.name() == "resident, pinned";
     let (_, unknown) = ranking.unknown.iter().find(resident).expect("not predicted");
     assert!(unknown.what.contains("hand-over from an H2D copy to a kernel"), "{unknown}");
 }

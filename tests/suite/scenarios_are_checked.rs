@@ -9,8 +9,9 @@ mod the_file;
 mod the_task_graph;
 
 use hallway::kernels::Kernel;
+use hallway::machine::HostMemory;
 use hallway::report::Drawn;
-use hallway::scenario::{Home, HostMemory, ScenarioError, Task, Workload};
+use hallway::scenario::{Home, ScenarioError, Task, Workload};
 use hallway::units::Bytes;
 use miette::Diagnostic;
 use proptest::prelude::*;

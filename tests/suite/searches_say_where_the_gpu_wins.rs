@@ -2,8 +2,8 @@
 //! that the GPU wins at other sizes, that agrees with the verdict.
 
 use super::workloads::{read, simple};
+use hallway::families::Family;
 use hallway::kernels::Kernel;
-use hallway::plan::Family;
 use hallway::profile::Profile;
 use hallway::report::{Answer, Verdict};
 use hallway::scenario::Workload;

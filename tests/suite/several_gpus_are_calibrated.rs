@@ -4,14 +4,15 @@
 use super::machines::machine;
 use super::workloads::simple;
 use hallway::calibrate::Course;
+use hallway::families::{Each, Family, Spread, Strategy, build};
 use hallway::fit::fit;
 use hallway::kernels::Kernel;
-use hallway::plan::{Call, DeviceId, Direction, Each, Family, Plan, Spread, Strategy, build};
+use hallway::machine::{DeviceId, Direction, HostMemory};
 use hallway::profile::{OperationKind, Profile};
+use hallway::program::{Call, Program};
 use hallway::samples::{
     LONG_COPY, Link, Measurement, Provenance, Quantity, Recorder, Samples, Stop, TimedCall,
 };
-use hallway::scenario::HostMemory;
 use hallway::search::candidates_over;
 use hallway::simulate::simulate;
 use hallway::units::{Bytes, Span};
@@ -151,7 +152,7 @@ fn a_simulation_of_what_was_measured_takes_as_long() {
     let copies = plan.body.iter().filter(|call| {
         matches!(call, Call::Copy { direction: Direction::HostToDevice, .. } | Call::Use(_))
     });
-    let plan = Plan { body: copies.cloned().collect(), ..plan.clone() };
+    let plan = Program { body: copies.cloned().collect(), ..plan.clone() };
     let time = simulate(&plan, &profile).expect("known").makespan.nanos_f64();
     // From the first call to the end: one copy starts some microseconds after the other.
     assert_within(time, f64::from(1 << 26) / (TOGETHER / 2.0) + 10_000.0, 0.01);
@@ -229,7 +230,7 @@ fn samples_of_several_gpus_are_written_and_found_again() {
 fn the_search_knows_how_many_gpus_there_are() {
     let mut workload = simple(Kernel::Scale, 1 << 20, "");
     let over_several = |gpus: &[usize]| {
-        let plans = candidates_over(&workload, gpus).plans;
+        let plans = candidates_over(&workload, gpus).programs();
         plans.into_iter().map(|plan| plan.devices()).filter(|&devices| devices > 1).max()
     };
     assert_eq!(over_several(&machine().gpu_counts()), None);
@@ -240,8 +241,8 @@ fn the_search_knows_how_many_gpus_there_are() {
     assert!(found.plans.is_empty());
     assert!(found.refused[0].reason.contains("calibrated together first"));
     // Only a buffer that every chunk reads whole can come from another GPU.
-    let plans = candidates_over(&workload, &[2]).plans;
-    let goes_between = |plan: &&Plan| plan.strategy.to_string().contains("peers");
+    let plans = candidates_over(&workload, &[2]).programs();
+    let goes_between = |plan: &&Program| plan.label.contains("peers");
     assert!(!plans.is_empty() && !plans.iter().any(|plan| goes_between(&plan)));
 }
 

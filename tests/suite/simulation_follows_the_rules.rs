@@ -121,13 +121,13 @@ mod streams;
 mod the_host;
 mod whole_plans;
 
+use hallway::families::{Family, Strategy};
 use hallway::kernels::{Arguments, Kernel};
-use hallway::plan::{
-    Allocation, AllocationId, Call, Direction, EventId, Family, Place, Plan, Slice, Step, Strategy,
-    StreamId, StreamKind, StreamTraits,
-};
+use hallway::machine::{Direction, HostMemory, StreamId};
 use hallway::profile::{Curve, Estimate, InlineCopies, Looks, Profile};
-use hallway::scenario::HostMemory;
+use hallway::program::{
+    Allocation, AllocationId, Call, EventId, Place, Program, Slice, Step, StreamKind, StreamTraits,
+};
 use hallway::simulate::simulate;
 use hallway::timeline::{Lane, Timeline};
 use hallway::units::{Bytes, Instant};
@@ -140,7 +140,7 @@ const DEVICE: AllocationId = AllocationId(2);
 const ROOM: u64 = 100_000;
 
 /// A plan with one allocation of each kind, whose body is written call by call.
-fn tiny(body: Vec<Call>) -> Plan {
+fn tiny(body: Vec<Call>) -> Program {
     let places =
         [Place::Host(HostMemory::Pinned), Place::Host(HostMemory::Pageable), Place::FIRST_DEVICE];
     let allocations = places.map(|place| Allocation {
@@ -150,9 +150,8 @@ fn tiny(body: Vec<Call>) -> Plan {
         holds: None,
     });
     let allocations = allocations.to_vec();
-    let strategy = pinned(Family::Resident);
-    Plan {
-        strategy,
+    Program {
+        label: "of the test".to_owned(),
         allocations,
         streams: vec![StreamTraits::default(); 3],
         events: 3,
@@ -216,9 +215,9 @@ fn there_and_back() -> Vec<Call> {
 }
 
 /// A plan whose streams are of these kinds.
-fn tiny_with(kinds: [StreamKind; 3], body: Vec<Call>) -> Plan {
+fn tiny_with(kinds: [StreamKind; 3], body: Vec<Call>) -> Program {
     let streams = kinds.map(|kind| StreamTraits { kind, ..StreamTraits::default() }).to_vec();
-    Plan { streams, ..tiny(body) }
+    Program { streams, ..tiny(body) }
 }
 
 fn run(body: Vec<Call>, machine: &Profile) -> Timeline {

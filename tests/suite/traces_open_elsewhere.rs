@@ -4,10 +4,11 @@
 mod validator;
 
 use super::predicted::{PROFILE, RANKED, ranked, repository, runs};
-use hallway::plan::Family;
+use hallway::families::Family;
+use hallway::machine::HostMemory;
 use hallway::profile::Profile;
 use hallway::report::{TracedPlan, trace};
-use hallway::scenario::{HostMemory, Workload};
+use hallway::scenario::Workload;
 use hallway::search::{Ranked, Ranking};
 use hallway::timeline::{Lane, Timeline};
 use serde_json::{Value, json};
@@ -20,7 +21,7 @@ use validator::{check, problems};
 fn traced(workload: &Workload, ranked: &Ranked, measured: Option<Timeline>) -> TracedPlan {
     TracedPlan {
         scenario: workload.name.clone(),
-        plan: ranked.plan.clone(),
+        program: ranked.plan.program.clone(),
         predicted: ranked.forecast.timeline.clone(),
         measured,
     }

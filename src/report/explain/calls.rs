@@ -1,7 +1,7 @@
 //! One call of a plan on one line.
 
 use crate::kernels::Kernel;
-use crate::plan::{Allocation, Call, Place, Plan, Slice, Step};
+use crate::program::{Allocation, Call, Place, Program, Slice, Step};
 use crate::report::words::count;
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    pub fn new(plan: &Plan) -> Self {
+    pub fn new(plan: &Program) -> Self {
         let mut names = Self { names: Vec::new(), several_gpus: plan.devices() > 1 };
         let mut seen: BTreeMap<String, (usize, usize)> = BTreeMap::new();
         for allocation in &plan.allocations {
@@ -40,7 +40,7 @@ impl Names {
     }
 
     /// Equal for calls that do the same to other pieces, in whichever stream.
-    pub fn sort(&self, plan: &Plan, call: &Call) -> String {
+    pub fn sort(&self, plan: &Program, call: &Call) -> String {
         let kind = |slice: &Slice| &plan.allocation(slice.allocation).name;
         match call {
             Call::Copy { direction, from, .. } => format!("{direction} {}", kind(from)),
@@ -61,7 +61,7 @@ impl Names {
     }
 
     /// The call in words; `recorded`: which call recorded the event that it waits for.
-    pub fn call(&self, plan: &Plan, call: &Call, recorded: Option<usize>) -> String {
+    pub fn call(&self, plan: &Program, call: &Call, recorded: Option<usize>) -> String {
         let lane = call.stream().map_or_else(|| "host".to_owned(), |id| format!("stream {}", id.0));
         let what = match call {
             Call::Allocate(id) => {
@@ -93,12 +93,12 @@ impl Names {
         format!("{lane:<9}{what}")
     }
 
-    fn way(&self, plan: &Plan, from: &Slice, to: &Slice) -> String {
+    fn way(&self, plan: &Program, from: &Slice, to: &Slice) -> String {
         let length = from.length;
         format!("{length}: {} to {}", self.slice(plan, from), self.slice(plan, to))
     }
 
-    fn slice(&self, plan: &Plan, slice: &Slice) -> String {
+    fn slice(&self, plan: &Program, slice: &Slice) -> String {
         let name = &self.names[slice.allocation.0];
         let all = slice.length == plan.allocation(slice.allocation).bytes;
         if all {
@@ -108,7 +108,7 @@ impl Names {
         }
     }
 
-    fn step(&self, plan: &Plan, step: &Step) -> String {
+    fn step(&self, plan: &Program, step: &Step) -> String {
         let inputs = step.inputs.iter().map(|slice| self.slice(plan, slice));
         let inputs = inputs.collect::<Vec<_>>().join(", ");
         let (output, elements) = (self.slice(plan, &step.output), count(step.elements()));

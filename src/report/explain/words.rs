@@ -1,9 +1,12 @@
 //! What a plan does and what waits in it, in sentences.
 
 use super::calls::recorded;
-use crate::plan::{Call, Each, Family, Issue, Place, Plan, Spread, StreamId};
+use crate::families::{Each, Family, Issue, Spread};
+use crate::machine::{HostMemory, StreamId};
+use crate::program::{Call, Place, Program};
 use crate::report::words::plural;
-use crate::scenario::{Home, HostMemory, Workload};
+use crate::scenario::{Home, Workload};
+use crate::search::Plan;
 use std::collections::BTreeMap;
 
 pub(super) fn what_it_does(workload: &Workload, plan: &Plan) -> Vec<String> {
@@ -103,10 +106,10 @@ fn cut(chunks: u64) -> String {
     }
 }
 
-fn host_memory(plan: &Plan) -> Option<String> {
-    let pins = plan.setup.iter().filter(|call| matches!(call, Call::Pin(_))).count() as u64;
-    let copies = plan.body.iter().any(|call| matches!(call, Call::Copy { .. }));
-    match plan.strategy.memory {
+fn host_memory(Plan { strategy, program }: &Plan) -> Option<String> {
+    let pins = program.setup.iter().filter(|call| matches!(call, Call::Pin(_))).count() as u64;
+    let copies = program.body.iter().any(|call| matches!(call, Call::Copy { .. }));
+    match strategy.memory {
         HostMemory::Pinned if pins > 0 => {
             let buffers = plural(pins, "buffer");
             Some(format!(
@@ -128,7 +131,7 @@ fn host_memory(plan: &Plan) -> Option<String> {
     }
 }
 
-pub(super) fn what_waits(plan: &Plan) -> Vec<String> {
+pub(super) fn what_waits(plan: &Program) -> Vec<String> {
     let mut sentences = Vec::new();
     if !plan.needs_device() {
         return vec!["Each call of the host waits for the one before it.".to_owned()];
@@ -154,7 +157,7 @@ pub(super) fn what_waits(plan: &Plan) -> Vec<String> {
 }
 
 /// How many times which operations wait for which, by way of an event.
-fn waits_by_event(plan: &Plan) -> BTreeMap<(&'static str, &'static str), u64> {
+fn waits_by_event(plan: &Program) -> BTreeMap<(&'static str, &'static str), u64> {
     let mut found = BTreeMap::new();
     let recorded = recorded(&plan.body);
     for (at, call) in plan.body.iter().enumerate() {
@@ -173,7 +176,7 @@ fn waits_by_event(plan: &Plan) -> BTreeMap<(&'static str, &'static str), u64> {
 }
 
 /// What a call has the device do in a stream.
-fn operation(plan: &Plan, call: &Call, wanted: StreamId) -> Option<&'static str> {
+fn operation(plan: &Program, call: &Call, wanted: StreamId) -> Option<&'static str> {
     let to_host = |id| matches!(plan.allocation(id).place, Place::Host(_));
     match call {
         _ if call.stream() != Some(wanted) => None,

@@ -5,7 +5,7 @@ use super::{
     BLUE, BODY, Drawn, GREEN, INK, Marker, ORANGE, SKY, VERMILLION, heading, legend, svg, titled,
     wrapped, write,
 };
-use crate::plan::Direction;
+use crate::machine::Direction;
 use crate::profile::{Curve, Profile, StagingModel, Warmth};
 use crate::report::words::{percent, rounded};
 use crate::samples::{Measurement, Quantity, Samples, TransferPath};

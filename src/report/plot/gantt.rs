@@ -2,7 +2,7 @@
 
 use super::axis::{Axis, Margins, chart, even_marks, time_like};
 use super::{Area, BLUE, BODY, Drawn, GREEN, GREY, ORANGE, heading, svg, titled, wrapped, write};
-use crate::plan::Plan;
+use crate::program::Program;
 use crate::report::host_thread::{HostThread, is_waiting};
 use crate::report::verdict::Verdict;
 use crate::report::words::{percent, plural, with_range};
@@ -66,7 +66,7 @@ pub fn gantt(of: &Gantt<'_>) -> String {
         let mut rest = titled(area, &title, &lines)?;
         for panel in &panels {
             let (area, below) = rest.split_vertically(height(panel));
-            panel.draw(&area, plan, longest)?;
+            panel.draw(&area, &plan.program, longest)?;
             rest = below;
         }
         Ok(())
@@ -79,9 +79,8 @@ impl Gantt<'_> {
     fn lines(&self) -> Vec<String> {
         let verdict = Verdict::of(self.ranking).over(self.ranking, self.runs);
         let verdict = verdict.sentence.replace('`', "\"");
-        let is_drawn = |best: Option<&Ranked>| {
-            best.is_some_and(|best| best.plan.strategy == self.drawn.plan.strategy)
-        };
+        let is_drawn =
+            |best: Option<&Ranked>| best.is_some_and(|best| std::ptr::eq(best, self.drawn));
         let choice = if is_drawn(self.ranking.winner()) {
             ""
         } else if is_drawn(self.ranking.best_on_gpu()) {
@@ -109,7 +108,7 @@ impl Panel<'_> {
         Lane::ALL.into_iter().filter(is_drawn).collect()
     }
 
-    fn draw(&self, area: &Area<'_>, plan: &Plan, longest: Span) -> Drawn {
+    fn draw(&self, area: &Area<'_>, plan: &Program, longest: Span) -> Drawn {
         write(area, &self.caption, (24, HEAD / 2 + 2), BODY, HPos::Left)?;
         let (left, right) = SIDES;
         let end = longest.nanos_f64().max(1.0);
@@ -149,7 +148,13 @@ impl Panel<'_> {
 
     /// One rectangle for each visible activity, at least a pixel wide. An activity within a
     /// pixel that is drawn already is left out, and gaps narrower than a pixel are closed.
-    fn bars(&self, plan: &Plan, lane: Lane, bottom: f64, pixel: f64) -> Vec<Rectangle<(f64, f64)>> {
+    fn bars(
+        &self,
+        plan: &Program,
+        lane: Lane,
+        bottom: f64,
+        pixel: f64,
+    ) -> Vec<Rectangle<(f64, f64)>> {
         let activities: Vec<&Activity> = self.timeline.lane(lane).collect();
         let rows = rows(&activities);
         let height = 0.72 / (1 + rows.iter().max().copied().unwrap_or(0)) as f64;

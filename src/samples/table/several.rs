@@ -1,7 +1,7 @@
 //! Rows about several GPUs.
 
 use super::Row;
-use crate::plan::{DeviceId, Direction};
+use crate::machine::{DeviceId, Direction};
 use crate::samples::{Link, Provenance, Quantity};
 use crate::units::Bytes;
 

@@ -1,7 +1,7 @@
 //! Rows about copies other than those of pinned or pageable memory, and about host calls.
 
 use super::{MEMORIES, Memory, Row};
-use crate::plan::Direction;
+use crate::machine::Direction;
 use crate::samples::{Quantity, TransferPath};
 use crate::units::Bytes;
 

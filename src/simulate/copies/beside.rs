@@ -4,7 +4,7 @@ use super::{Copies, ENGINES, Engine, running};
 use crate::simulate::entries::EntryId;
 use crate::simulate::links::{Flow, FlowId, Links};
 use crate::simulate::operation::Work;
-use crate::simulate::program::{Class, Program};
+use crate::simulate::program::{Class, CompiledProgram};
 use crate::simulate::shares::MOST_SLOWDOWN;
 use crate::units::{Instant, Span};
 
@@ -34,7 +34,7 @@ pub(super) struct Met {
 /// Adds the copy that an engine has just started to the links, as a flow.
 pub(super) fn meet(
     links: &mut Links,
-    program: &Program<'_>,
+    program: &CompiledProgram<'_>,
     (entry, device): (EntryId, usize),
 ) -> Met {
     let Class { work, in_graph, .. } = program.class_in(entry);

@@ -6,14 +6,14 @@ use crate::simulate::host::{Blocked, Host};
 use crate::simulate::issue::Stretch;
 use crate::simulate::observer::Observer;
 use crate::simulate::operation::ItemId;
-use crate::simulate::program::{Program, Sort, Waits};
+use crate::simulate::program::{CompiledProgram, Sort, Waits};
 use crate::units::Instant;
 
 impl Simulator {
     /// Runs the host ahead until it has to wait for the device.
     pub(super) fn issue<O: Observer, const PLAIN: bool>(
         &mut self,
-        program: &Program<'_>,
+        program: &CompiledProgram<'_>,
         observer: &mut O,
     ) {
         loop {
@@ -61,7 +61,7 @@ impl Simulator {
     /// stretch they form.
     fn run_ahead<O: Observer, const PLAIN: bool>(
         &mut self,
-        program: &Program<'_>,
+        program: &CompiledProgram<'_>,
         observer: &mut O,
     ) -> Stretch {
         let stretch = self.host.stretch(program);
@@ -76,7 +76,11 @@ impl Simulator {
     }
 
     /// Lets streams that had nothing to do start the work of calls before `until`.
-    fn wake<O: Observer, const PLAIN: bool>(&mut self, program: &Program<'_>, until: ItemId) {
+    fn wake<O: Observer, const PLAIN: bool>(
+        &mut self,
+        program: &CompiledProgram<'_>,
+        until: ItemId,
+    ) {
         while let Some(stream) = self.streams.next_issued(program, until) {
             self.advance::<O, PLAIN>(program, stream);
         }

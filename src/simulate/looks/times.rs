@@ -1,12 +1,13 @@
 //! When the engines of a program poll: the data that polling depends on.
 
 use super::engine_of;
-use crate::plan::{Behind, Direction, Graph};
+use crate::machine::Direction;
 use crate::profile::{Curve, LooksAfter, OperationKind};
+use crate::program::{Behind, Graph};
 use crate::simulate::copies::Copies;
 use crate::simulate::entries::EntryId;
 use crate::simulate::operation::{ItemId, NONE};
-use crate::simulate::program::{Program, Sort};
+use crate::simulate::program::{CompiledProgram, Sort};
 use crate::simulate::streams::Streams;
 use crate::units::{Instant, Span};
 
@@ -47,7 +48,7 @@ pub(in crate::simulate) struct LookTimes {
 impl LookTimes {
     /// The polling of a program whose entries are known; `None` if the profile does not know any.
     /// `phase`, from 0 to 1, is how far into a tick of the engines' clock a pass begins.
-    pub fn new(program: &Program<'_>, phase: f64) -> Option<Self> {
+    pub fn new(program: &CompiledProgram<'_>, phase: f64) -> Option<Self> {
         let looks = program.profile.latency.looks.as_ref()?;
         let [mut after, in_graphs] = [&looks.after, &looks.in_graphs].map(|pairs| {
             let mut after = ByKinds::default();
@@ -174,7 +175,7 @@ fn behind_out(pairs: &[LooksAfter]) -> [Span; OperationKind::COUNT] {
 }
 
 /// Whether a call is a copy to the host with which a graph begins.
-fn is_first_out(program: &Program<'_>, id: ItemId) -> bool {
+fn is_first_out(program: &CompiledProgram<'_>, id: ItemId) -> bool {
     let before = |graph: &Graph| graph.before(id as usize);
     program.items[id as usize].sort == Sort::Operation(OperationKind::CopyOut)
         && program.graph_at(id as usize).and_then(before).map(|b| b.behind) == Some(Behind::Nothing)
@@ -183,7 +184,7 @@ fn is_first_out(program: &Program<'_>, id: ItemId) -> bool {
 /// Whether an operation arrives at the device by itself, not together with the one before. A
 /// graph's branches go to several channels, part by part as the launch proceeds. A graph with one
 /// branch goes to one channel, as a whole.
-fn comes_by_itself(program: &Program<'_>, id: EntryId) -> bool {
+fn comes_by_itself(program: &CompiledProgram<'_>, id: EntryId) -> bool {
     let class = program.class_in(id);
     let call = program.entries.list[id as usize].item as usize;
     let has_branches = || program.graph_at(call).is_some_and(Graph::has_branches);

@@ -2,12 +2,12 @@
 
 use super::Streams;
 use crate::simulate::operation::NONE;
-use crate::simulate::program::Program;
+use crate::simulate::program::CompiledProgram;
 
 impl Streams {
     /// Marks the streams held back at the barrier to be looked at again.
     #[cold]
-    pub(super) fn let_go(&mut self, program: &Program<'_>) {
+    pub(super) fn let_go(&mut self, program: &CompiledProgram<'_>) {
         for &other in &program.barrier {
             let stream = &mut self.streams[usize::from(other)];
             if std::mem::take(&mut stream.held_back) {
@@ -19,7 +19,7 @@ impl Streams {
     /// Whether the head of a stream has to stay behind the barrier of the legacy default stream. If
     /// not, it has to follow what came before it across the barrier.
     #[cold]
-    pub(super) fn holds_back(&mut self, program: &Program<'_>, index: u16) -> bool {
+    pub(super) fn holds_back(&mut self, program: &CompiledProgram<'_>, index: u16) -> bool {
         let stream = &self.streams[usize::from(index)];
         let id = program.entries.list[stream.head as usize].item;
         if id >= self.until {

@@ -6,7 +6,7 @@ use super::{Engines, Streams};
 use crate::profile::OperationKind;
 use crate::simulate::entries::Entry;
 use crate::simulate::observer::{Cause, Observer};
-use crate::simulate::program::{Class, Program, Tie};
+use crate::simulate::program::{Class, CompiledProgram, Tie};
 use crate::simulate::start::Start;
 use crate::timeline::Reason;
 use crate::units::Instant;
@@ -26,7 +26,11 @@ impl Streams {
     /// When an operation of a plain program may start, if no hand-over to it takes time: as soon as
     /// everything that it follows is over.
     #[inline(always)]
-    pub(super) fn follow_at_once(&self, program: &Program<'_>, behind: &Behind<'_>) -> Instant {
+    pub(super) fn follow_at_once(
+        &self,
+        program: &CompiledProgram<'_>,
+        behind: &Behind<'_>,
+    ) -> Instant {
         let &Behind { entry, arrival, .. } = behind;
         let stream = &self.streams[usize::from(entry.stream)];
         let mut time = arrival.1.max(stream.last.time);
@@ -43,7 +47,7 @@ impl Streams {
     #[inline(never)]
     pub(super) fn follow_at_a_price<O: Observer>(
         &mut self,
-        program: &Program<'_>,
+        program: &CompiledProgram<'_>,
         behind: &Behind<'_>,
         engines: Engines<'_>,
     ) -> (Instant, Option<Instant>) {
@@ -55,7 +59,7 @@ impl Streams {
     #[inline(always)]
     pub(super) fn follow<O: Observer>(
         &mut self,
-        program: &Program<'_>,
+        program: &CompiledProgram<'_>,
         behind: &Behind<'_>,
         (polling, engines): (f64, Engines<'_>),
     ) -> (Instant, Option<Instant>) {

@@ -3,7 +3,7 @@
 use super::Streams;
 use crate::simulate::entries::{Entry, EntryId, Wait};
 use crate::simulate::operation::Ending;
-use crate::simulate::program::{Program, Sort};
+use crate::simulate::program::{CompiledProgram, Sort};
 use crate::units::Instant;
 
 impl Streams {
@@ -12,7 +12,7 @@ impl Streams {
     #[cold]
     pub(super) fn advance_past<'p>(
         &mut self,
-        program: &'p Program<'_>,
+        program: &'p CompiledProgram<'_>,
         index: u16,
         mut mark: &'p Entry,
     ) -> Option<(EntryId, &'p Entry)> {
@@ -26,7 +26,7 @@ impl Streams {
         }
     }
 
-    fn pass_mark(&mut self, program: &Program<'_>, index: u16, entry: &Entry) {
+    fn pass_mark(&mut self, program: &CompiledProgram<'_>, index: u16, entry: &Entry) {
         let issued = self.issued(entry);
         let stream = &mut self.streams[usize::from(index)];
         stream.find(issued);

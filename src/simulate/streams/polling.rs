@@ -3,7 +3,7 @@
 use super::{Engines, Streams};
 use crate::profile::OperationKind;
 use crate::simulate::entries::EntryId;
-use crate::simulate::program::{Program, Sort};
+use crate::simulate::program::{CompiledProgram, Sort};
 use crate::units::Instant;
 
 impl Streams {
@@ -12,7 +12,7 @@ impl Streams {
     #[cold]
     pub(super) fn polling(
         &mut self,
-        program: &Program<'_>,
+        program: &CompiledProgram<'_>,
         index: u16,
         engines: Engines<'_>,
     ) -> f64 {
@@ -37,7 +37,12 @@ impl Streams {
     /// How many times longer a copy to a device takes because of kernels that wait in its streams.
     /// Where some kernels run first, those behind them wait for nearly all of the copy.
     #[cold]
-    pub fn refetching(&mut self, program: &Program<'_>, device: usize, now: Instant) -> f64 {
+    pub fn refetching(
+        &mut self,
+        program: &CompiledProgram<'_>,
+        device: usize,
+        now: Instant,
+    ) -> f64 {
         let (mut streams, mut kernels) = (0, 0);
         for &stream in &program.refetched {
             if program.device_of(stream) == device {
@@ -53,7 +58,7 @@ impl Streams {
     /// Two numbers of kernels in a stream: how many have been launched by `now` and not ended, and
     /// how many of these, from the head on, wait for nothing but each other. The time `now` must
     /// never go back from call to call.
-    fn held(&mut self, program: &Program<'_>, index: u16, now: Instant) -> (u32, u32) {
+    fn held(&mut self, program: &CompiledProgram<'_>, index: u16, now: Instant) -> (u32, u32) {
         let Self { streams, delays, until, .. } = self;
         let stream = &mut streams[usize::from(index)];
         let Some((head, entry)) = stream.head_until(program, *until) else { return (0, 0) };

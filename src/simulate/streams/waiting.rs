@@ -3,13 +3,18 @@
 use super::{NOBODY, Streams};
 use crate::simulate::entries::{Recording, Wait};
 use crate::simulate::operation::NONE;
-use crate::simulate::program::Program;
+use crate::simulate::program::CompiledProgram;
 use std::ops::Range;
 
 impl Streams {
     /// Passes a wait of a stream's head, if what it waits for has happened.
     #[inline(always)]
-    pub(super) fn pass_wait(&mut self, program: &Program<'_>, index: u16, wait: u32) -> bool {
+    pub(super) fn pass_wait(
+        &mut self,
+        program: &CompiledProgram<'_>,
+        index: u16,
+        wait: u32,
+    ) -> bool {
         let Wait { issued, item, ref until } = program.entries.waits[wait as usize];
         let issued = self.delays.issued(item, issued);
         let mut left = issued;
@@ -57,7 +62,7 @@ impl Streams {
     #[cold]
     pub(super) fn pass_waits(
         &mut self,
-        program: &Program<'_>,
+        program: &CompiledProgram<'_>,
         index: u16,
         mut waits: Range<u32>,
     ) -> bool {

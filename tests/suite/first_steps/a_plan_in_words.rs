@@ -1,7 +1,7 @@
 //! `hallway explain` says what a plan does, and does not take a thousand lines for it.
 
 use super::*;
-use hallway::plan::Call;
+use hallway::program::Call;
 use hallway::report::{Calls, explain};
 use hallway::scenario::Workload;
 use hallway::search::candidates;
@@ -18,20 +18,20 @@ fn of_each_plan_of_each_scenario_fits_on_a_few_pages() {
         let workload = Workload::load(&path).expect("valid");
         for plan in candidates(&workload).plans {
             let text = explain(&workload, &plan, Calls::Shortened, None);
-            let name = format!("{} of {}", plan.strategy, workload.name);
+            let name = format!("{} of {}", plan.name(), workload.name);
             assert!(text.lines().count() < 250, "{name}:\n{text}");
-            for allocation in &plan.allocations {
+            for allocation in &plan.program.allocations {
                 assert!(text.contains(&allocation.name), "{name}: no {}", allocation.name);
             }
             let narrow = explain(&workload, &plan, Calls::Shortened, Some(60));
             let widest = narrow.lines().map(|line| line.chars().count()).max();
             assert!(widest <= Some(60), "{name}:\n{narrow}");
             let all = explain(&workload, &plan, Calls::All, None);
-            let calls = plan.setup.len() + plan.body.len();
+            let calls = plan.program.setup.len() + plan.program.body.len();
             assert!(all.lines().count() >= calls, "{name}: not all of {calls} calls");
             assert!(!all.contains("--all"), "{name}");
             let waits = |call: &&Call| matches!(call, Call::Wait { .. });
-            let waits = plan.body.iter().filter(waits).count();
+            let waits = plan.program.body.iter().filter(waits).count();
             assert_eq!(all.matches("wait for event").count(), waits, "{name}");
         }
     }

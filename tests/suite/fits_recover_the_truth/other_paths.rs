@@ -3,7 +3,7 @@
 
 use super::{Clock, DOWN, assert_within, bimodal, copy, fitted, machine, measured};
 use hallway::kernels::{Kernel, Variant};
-use hallway::plan::Direction;
+use hallway::machine::Direction;
 use hallway::profile::{CopyModel, Curve, Interference, OnDevice, Profile};
 use hallway::samples::{
     Condition, Load, MEMORY_FOOTPRINT, Measurement, MemoryWork, Quantity, REFETCHED, ROTATED,

@@ -24,7 +24,7 @@ fn every_forgotten_wait_of_a_graph_is_found_if_it_counts() {
         let graph = plan.graphs().next().expect("the plan has a graph");
         let mut found = 0;
         for index in places(&plan, |call| matches!(call, Call::Wait { .. })) {
-            assert!(graph.calls.contains(&index), "{}: {index}", plan.strategy);
+            assert!(graph.calls.contains(&index), "{}: {index}", plan.label);
             let mut shorter = without(&plan, index);
             let calls = graph.calls.len() - 1;
             shorter.body[graph.launch] = Call::Replay { stream: graph.origin, calls };
@@ -37,9 +37,9 @@ fn every_forgotten_wait_of_a_graph_is_found_if_it_counts() {
                     .expect("right without a wait that is not needed");
             }
         }
-        assert!(found >= least, "{}: {found}", plan.strategy);
+        assert!(found >= least, "{}: {found}", plan.label);
         let last = places(&plan, |call| matches!(call, Call::Synchronize { .. }));
-        assert_eq!(last.len(), 1, "{}", plan.strategy);
+        assert_eq!(last.len(), 1, "{}", plan.label);
         is_found(&case, &without(&plan, last[0]), "the synchronisation");
     }
 }
@@ -67,5 +67,5 @@ fn what_cannot_be_captured_is_refused_by_name() {
     (only.plans.families, only.plans.chunks) = (vec!["graph".to_owned()], vec![2, 4]);
     let found = candidates_over(&only, &[2]);
     assert!(found.plans.len() >= 8, "{} plans, {:?}", found.plans.len(), found.refused);
-    assert!(found.plans.iter().all(|plan| plan.graphs().count() == 1));
+    assert!(found.plans.iter().all(|plan| plan.program.graphs().count() == 1));
 }

@@ -2,7 +2,8 @@
 //! context.
 
 use super::*;
-use hallway::plan::{DeviceId, Place};
+use hallway::machine::DeviceId;
+use hallway::program::Place;
 
 /// The families that deal chunks over several GPUs, in every variant.
 pub fn over_several(chunks: u64, devices: usize) -> impl Iterator<Item = Family> {
@@ -12,14 +13,14 @@ pub fn over_several(chunks: u64, devices: usize) -> impl Iterator<Item = Family>
 }
 
 /// Checks that each call is made in the context of its stream, on memory of its device.
-pub fn check_contexts(plan: &Plan) -> Result<(), String> {
+pub fn check_contexts(plan: &Program) -> Result<(), String> {
     let mut current = DeviceId::FIRST;
     for (index, call) in plan.body.iter().enumerate() {
         if let Call::Use(device) = call {
             current = *device;
         }
         if call.stream().is_some_and(|stream| plan.device_of(stream) != current) {
-            return Err(format!("{}: call {index} is made in another context", plan.strategy));
+            return Err(format!("{}: call {index} is made in another context", plan.label));
         }
         for place in allocations_of(call).into_iter().map(|id| plan.allocations[id].place) {
             let is_right = match (place, call) {
@@ -28,12 +29,12 @@ pub fn check_contexts(plan: &Plan) -> Result<(), String> {
                 (place, _) => place == Place::Device(current),
             };
             if !is_right {
-                return Err(format!("{}: call {index} uses memory {place:?}", plan.strategy));
+                return Err(format!("{}: call {index} uses memory {place:?}", plan.label));
             }
         }
     }
     let stays = current != DeviceId::FIRST;
-    if stays { Err(format!("{} ends in another context", plan.strategy)) } else { Ok(()) }
+    if stays { Err(format!("{} ends in another context", plan.label)) } else { Ok(()) }
 }
 
 /// Weights cross the link once for each GPU, or once altogether and then go from one GPU
@@ -50,7 +51,7 @@ fn what_is_read_whole_comes_to_every_gpu() {
         let goes_on = |call: &Call| matches!(call, Call::PeerCopy { .. });
         let expected = if spread == Spread::Peers { (2, 4) } else { (6, 0) };
         let found = (places(&plan, comes).len(), places(&plan, goes_on).len());
-        assert_eq!(found, expected, "{}", plan.strategy);
+        assert_eq!(found, expected, "{}", plan.label);
         for index in places(&plan, |call| matches!(call, Call::Wait { .. })) {
             is_found(&case, &without(&plan, index), &format!("wait {index}"));
         }

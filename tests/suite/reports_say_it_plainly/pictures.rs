@@ -2,7 +2,7 @@
 
 use super::{cell, predicted, scaling, score};
 use crate::machines::machine;
-use hallway::plan::Direction;
+use hallway::machine::Direction;
 use hallway::report::{Gantt, Measured, bandwidth, gantt, predicted_against_measured};
 use hallway::runs::{Run, RunSet, Trace};
 use hallway::samples::{Measurement, Quantity, Recorder, Samples, Stop, TransferPath};

@@ -1,8 +1,8 @@
 //! Set-up has a column of its own, and can change the answer.
 
 use super::*;
-use hallway::plan::Plan;
-use hallway::scenario::HostMemory;
+use hallway::machine::HostMemory;
+use hallway::search::Plan;
 
 #[test]
 fn set_up_can_change_which_plan_to_choose() {
@@ -47,7 +47,7 @@ fn who_wins_without_pinning_is_said_where_it_is_another() {
         let mut ranking = ranking(Some(SLOW), Some(FAST));
         let plans = candidates(&scaling()).plans;
         let [pinned, pageable] = [HostMemory::Pinned, HostMemory::Pageable].map(|memory| {
-            let fits = |plan: &&Plan| plan.needs_device() && plan.strategy.memory == memory;
+            let fits = |plan: &&Plan| plan.program.needs_device() && plan.strategy.memory == memory;
             plans.iter().find(fits).expect("one of each").clone()
         });
         ranking.plans[0].plan = pinned;

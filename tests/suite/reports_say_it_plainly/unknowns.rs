@@ -2,7 +2,6 @@
 //! qualifies what is said.
 
 use super::*;
-use hallway::plan::Plan;
 use hallway::profile::Unknown;
 use hallway::runs::Run;
 use hallway::samples::{Extent, Provenance};
@@ -92,7 +91,8 @@ fn of_a_plan_have_the_keys_of_what_is_known() {
 #[test]
 fn who_was_not_predicted_may_still_win() {
     let missing = |mut ranking: Ranking, count| {
-        let plan = candidates(&scaling()).plans.into_iter().find(Plan::needs_device);
+        let plan =
+            candidates(&scaling()).plans.into_iter().find(|plan| plan.program.needs_device());
         let plan = plan.expect("one of them");
         let why = Unknown { what: "something".to_owned() };
         ranking.unknown = vec![(plan, why); count];

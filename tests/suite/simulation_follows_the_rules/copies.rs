@@ -320,7 +320,7 @@ fn kernels_that_wait_in_several_streams_slow_copies_to_the_device() {
             body.push(wait(stream, 0));
             body.extend((0..kernels).map(|_| launch(stream, 10)));
         }
-        let plan = Plan { streams: vec![StreamTraits::default(); 5], ..tiny(body) };
+        let plan = Program { streams: vec![StreamTraits::default(); 5], ..tiny(body) };
         let timeline = simulate(&plan, &refetching()).expect("known");
         let copies = spans(&timeline, Lane::CopyIn);
         assert_eq!(copies[0], (4_000, 55_000));
@@ -345,7 +345,7 @@ fn kernels_that_wait_slow_no_copy_from_the_device() {
     let mut body = vec![copy_out(0, PINNED, 50_000), copy_out(0, PINNED, 9_000), record(0, 0)];
     body.extend((1..=2).flat_map(|stream| [wait(stream, 0), launch(stream, 10)]));
     body.push(copy_in(3, PINNED, 30_000));
-    let plan = Plan { streams: vec![StreamTraits::default(); 4], ..tiny(body) };
+    let plan = Program { streams: vec![StreamTraits::default(); 4], ..tiny(body) };
     let timeline = simulate(&plan, &machine).expect("known");
     let took = |lane| spans(&timeline, lane).last().map(|span| span.1 - span.0);
     assert_eq!([took(Lane::CopyIn), took(Lane::CopyOut)], [Some(32_550), Some(10_000)]);

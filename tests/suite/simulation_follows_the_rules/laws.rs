@@ -6,11 +6,13 @@ use self::bytes::check_bytes;
 use super::*;
 use crate::machines::{FREE, machine, machine_of_two, machine_with_bandwidth};
 use crate::workloads::{any_workload, committed, simple};
-use hallway::plan::{DeviceId, Graph, Issue, build};
+use hallway::families::{Issue, build};
+use hallway::machine::DeviceId;
 use hallway::profile::Curve;
+use hallway::program::Graph;
 use hallway::scenario::Workload;
 use hallway::search::{candidates, candidates_over};
-use hallway::simulate::{Program, Simulator, forecast, forecast_all, lower_bound};
+use hallway::simulate::{CompiledProgram, Simulator, forecast, forecast_all, lower_bound};
 use hallway::timeline::Activity;
 use proptest::prelude::{
     ProptestConfig, TestCaseError, prop, prop_assert, prop_assert_eq, proptest,
@@ -18,13 +20,13 @@ use proptest::prelude::{
 use proptest::strategy::Strategy as Generator;
 
 /// All candidates of a workload, with few chunks so that small workloads have chunked plans too.
-fn plans(workload: &Workload) -> Vec<Plan> {
+fn plans(workload: &Workload) -> Vec<Program> {
     let mut workload = workload.clone();
     workload.plans.chunks = vec![2, 5];
-    candidates(&workload).plans
+    candidates(&workload).programs()
 }
 
-fn predicted(plan: &Plan) -> Timeline {
+fn predicted(plan: &Program) -> Timeline {
     simulate(plan, &machine()).expect("the machine knows everything")
 }
 
@@ -72,7 +74,7 @@ fn any_kinds() -> impl Generator<Value = [StreamKind; 3]> {
 
 /// Checks that lanes are in order, that the host and each copy engine do one thing at a time, and
 /// that everything is in its own lane.
-fn check_lanes(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError> {
+fn check_lanes(plan: &Program, timeline: &Timeline) -> Result<(), TestCaseError> {
     for lane in Lane::ALL {
         prop_assert!(timeline.busy(lane) <= timeline.makespan, "{lane}");
         let spans = spans(timeline, lane);
@@ -102,7 +104,7 @@ fn check_lanes(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError> {
 }
 
 /// Checks that nothing starts before what its stream, an event or the host makes it wait for.
-fn check_order(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError> {
+fn check_order(plan: &Program, timeline: &Timeline) -> Result<(), TestCaseError> {
     let lanes = plan.lanes();
     let mut ends = vec![Instant::START; plan.lane_count()];
     let waits_for = |lane: usize, other: usize| {
@@ -159,14 +161,18 @@ fn check_path(timeline: &Timeline) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-fn check_bound(plan: &Plan, timeline: &Timeline, machine: &Profile) -> Result<(), TestCaseError> {
+fn check_bound(
+    plan: &Program,
+    timeline: &Timeline,
+    machine: &Profile,
+) -> Result<(), TestCaseError> {
     let bound = lower_bound(plan, machine).expect("known");
     prop_assert!(bound <= timeline.makespan, "{bound} and {}", timeline.makespan);
     Ok(())
 }
 
 /// Checks all laws that hold whatever the plan does.
-fn check_all(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError> {
+fn check_all(plan: &Program, timeline: &Timeline) -> Result<(), TestCaseError> {
     check_lanes(plan, timeline)?;
     check_order(plan, timeline)?;
     check_bytes(plan, timeline)?;
@@ -193,11 +199,11 @@ fn check_questions(workload: &Workload) {
     let mut simulator = Simulator::default();
     for machine in [quiet, machine(), looking, waiting, running] {
         for plan in plans(workload) {
-            let program = Program::new(&plan, &machine).expect("known");
+            let program = CompiledProgram::new(&plan, &machine).expect("known");
             let makespan = simulator.makespan(&program);
-            assert_eq!(makespan, simulator.timeline(&program).makespan, "{}", plan.strategy);
+            assert_eq!(makespan, simulator.timeline(&program).makespan, "{}", plan.label);
             let bound = lower_bound(&plan, &machine).expect("known");
-            assert!(bound <= makespan, "{}: {bound} and {makespan}", plan.strategy);
+            assert!(bound <= makespan, "{}: {bound} and {makespan}", plan.label);
         }
     }
 }
@@ -223,7 +229,7 @@ proptest! {
     fn timelines_of_plans_over_two_devices_are_consistent(workload in any_workload()) {
         let mut workload = workload;
         workload.plans.chunks = vec![1, 2, 4];
-        let plans = candidates_over(&workload, &[2]).plans;
+        let plans = candidates_over(&workload, &[2]).programs();
         for machine in [[8.0, 8.0, 16.0], [4.5, 5.5, 7.0]].map(machine_of_two) {
             for plan in plans.iter().filter(|plan| plan.devices() == 2) {
                 let timeline = simulate(plan, &machine).expect("known");
@@ -258,7 +264,7 @@ proptest! {
         let mut simulator = Simulator::default();
         for body in bodies {
             let plan = tiny(body);
-            let program = Program::new(&plan, &machine).expect("known");
+            let program = CompiledProgram::new(&plan, &machine).expect("known");
             let alone = predicted(&plan);
             prop_assert_eq!(simulator.makespan(&program), alone.makespan);
             prop_assert_eq!(simulator.timeline(&program), alone);
@@ -319,11 +325,11 @@ proptest! {
 #[test]
 fn timelines_of_the_scenarios_are_consistent() {
     for workload in committed(1_000_003) {
-        for plan in candidates(&workload).plans {
+        for plan in candidates(&workload).programs() {
             let timeline = predicted(&plan);
             let checked =
                 check_lanes(&plan, &timeline).and_then(|()| check_order(&plan, &timeline));
-            checked.unwrap_or_else(|error| panic!("{}, {}: {error}", workload.name, plan.strategy));
+            checked.unwrap_or_else(|error| panic!("{}, {}: {error}", workload.name, plan.label));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::machines::{machine, machine_of_two};
-use hallway::plan::DeviceId;
+use hallway::machine::DeviceId;
 use hallway::profile::OperationKind;
 use hallway::simulate::lower_bound;
 
@@ -12,7 +12,7 @@ const WIDE: [f64; 3] = [8.0, 8.0, 16.0];
 const OTHER: AllocationId = AllocationId(3);
 
 /// A plan over two devices: streams 0 and 2 belong to the first, and stream 1 to the second.
-fn over_two(body: Vec<Call>) -> Plan {
+fn over_two(body: Vec<Call>) -> Program {
     let mut plan = tiny(body);
     plan.streams[1].device = DeviceId(1);
     let other = Allocation {

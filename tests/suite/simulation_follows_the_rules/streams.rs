@@ -223,7 +223,7 @@ fn more_streams_than_channels_depend_on_each_other_falsely() {
             launch(0, 10),
             launch(other, 10),
         ];
-        let plan = Plan { streams: vec![StreamTraits::default(); streams], ..tiny(body) };
+        let plan = Program { streams: vec![StreamTraits::default(); streams], ..tiny(body) };
         let timeline = simulate(&plan, &machine()).expect("known");
         let spans = timeline.lane(Lane::Kernels).map(|kernel| (kernel.call, kernel.start));
         let start = spans.into_iter().find(|&(call, _)| call == 4).expect("it ran").1;
@@ -241,7 +241,8 @@ fn what_needs_no_kernel_does_not_hold_up_a_channel() {
     // channel.
     let body = vec![copy_in(0, PAGEABLE, 10), launch(0, 10), synchronize(0)];
     let [few, many] = [2, 9].map(|streams| {
-        let plan = Plan { streams: vec![StreamTraits::default(); streams], ..tiny(body.clone()) };
+        let plan =
+            Program { streams: vec![StreamTraits::default(); streams], ..tiny(body.clone()) };
         simulate(&plan, &machine()).expect("known")
     });
     assert_eq!(few, many);

@@ -111,7 +111,7 @@ fn what_the_caches_cannot_hold_is_cold() {
     };
     let mut plan = tiny(Vec::new());
     plan.allocations[PINNED.0].bytes = Bytes::ZERO;
-    let on_host = |plan: &Plan| {
+    let on_host = |plan: &Program| {
         let calls = spans(&simulate(plan, &machine()).expect("known"), Lane::Host);
         [calls[0], calls[1]]
     };

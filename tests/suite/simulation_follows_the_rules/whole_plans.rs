@@ -3,7 +3,7 @@
 use super::*;
 use crate::machines::{FREE, machine};
 use crate::workloads::simple;
-use hallway::plan::{Issue, build};
+use hallway::families::{Issue, build};
 use hallway::profile::{Around, MOST_OPERANDS, Reuse, Warmth};
 use hallway::samples::Extent;
 use hallway::scenario::Home;
@@ -12,7 +12,7 @@ use hallway::simulate::lower_bound;
 /// A multiple of 32, so that chunks can be cut there.
 const CHUNK: u64 = 9_600;
 
-fn planned(family: Family, elements: u64) -> Plan {
+fn planned(family: Family, elements: u64) -> Program {
     let workload = simple(Kernel::Scale, elements, "");
     build(&workload, pinned(family)).expect("fits")
 }

@@ -1,7 +1,7 @@
 //! What a plan on the CPU does with data on the device, one on the GPU may do, too.
 
 use super::*;
-use hallway::plan::Call;
+use hallway::program::Call;
 
 /// From the device into fresh memory on the host.
 fn fresh() -> Workload {
@@ -17,13 +17,14 @@ fn results_come_into_fresh_memory_through_pinned_memory() {
     let winner = ranking.winner().expect("one");
     assert!(!winner.is_cpu(), "{}", winner.plan.name());
     assert!(winner.plan.name().ends_with(", pinned"), "{}", winner.plan.name());
-    let copies = winner.plan.body.iter().filter(|call| matches!(call, Call::Compute { .. }));
+    let copies =
+        winner.plan.program.body.iter().filter(|call| matches!(call, Call::Compute { .. }));
     assert!(copies.count() > 1, "all threads copy what has landed, while more of it comes");
     let cpu = ranking.fastest_on_cpu().expect("one");
     assert!(winner.makespan() < cpu.makespan());
     let pins = |call: &Call| matches!(call, Call::Pin(_));
     for one in ranking.plans.iter().filter(|one| !one.is_cpu()) {
-        assert!(!one.plan.setup.iter().any(pins), "{}", one.plan.name());
+        assert!(!one.plan.program.setup.iter().any(pins), "{}", one.plan.name());
     }
 }
 

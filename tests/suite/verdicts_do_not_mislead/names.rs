@@ -1,9 +1,9 @@
 //! A plan's name says what it does, and nothing else.
 
 use super::*;
-use hallway::plan::{Allocation, Family, Place, Plan};
+use hallway::machine::HostMemory;
+use hallway::program::{Allocation, Place, Program};
 use hallway::runs::{Run, RunSet};
-use hallway::scenario::HostMemory;
 use hallway::units::Span;
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -33,23 +33,23 @@ fn plans_that_differ_in_name_differ_in_what_they_do() {
     }
     for workload in workloads {
         let mut names: BTreeMap<String, String> = BTreeMap::new();
-        for plan in candidates(&workload).plans {
+        for plan in candidates(&workload).programs() {
             let places: Vec<_> = plan
                 .allocations
                 .iter()
                 .map(|one| (format!("{:?}", one.place), one.bytes))
                 .collect();
             let does = format!("{places:?} {:?} {:?}", plan.setup, plan.body);
-            let other = names.insert(does, plan.name());
-            assert_eq!(other, None, "{}: `{}` does the same", workload.name, plan.name());
-            assert_eq!(kind_in_name(&plan), kind_in_use(&plan), "{}", plan.name());
+            let other = names.insert(does, plan.label.clone());
+            assert_eq!(other, None, "{}: `{}` does the same", workload.name, plan.label);
+            assert_eq!(kind_in_name(&plan), kind_in_use(&plan), "{}", plan.label);
         }
     }
 }
 
 /// The kind of host memory that a plan's name gives.
-fn kind_in_name(plan: &Plan) -> Option<HostMemory> {
-    match plan.name().rsplit_once(", ") {
+fn kind_in_name(plan: &Program) -> Option<HostMemory> {
+    match plan.label.rsplit_once(", ") {
         Some((_, "pinned")) => Some(HostMemory::Pinned),
         Some((_, "pageable")) => Some(HostMemory::Pageable),
         _ => None,
@@ -58,8 +58,8 @@ fn kind_in_name(plan: &Plan) -> Option<HostMemory> {
 
 /// The kind that it has, pinned if any of it is. The CPU works in whatever memory its data is, and
 /// that the rest is pageable goes without saying.
-fn kind_in_use(plan: &Plan) -> Option<HostMemory> {
-    let on_cpu = plan.strategy.family == Family::Cpu;
+fn kind_in_use(plan: &Program) -> Option<HostMemory> {
+    let on_cpu = plan.computes_on_cpu();
     let counts = |one: &&Allocation| !on_cpu || one.holds.is_none();
     let has = |memory| {
         let mut counted = plan.allocations.iter().filter(counts);
@@ -96,8 +96,8 @@ fn commands_take_the_names_of_the_table() {
     let profile = h200();
     profile.save(&folder.path().join("profile.toml")).expect("written");
     let (workload, mut runs) = (read(STAYS), RunSet::new("stays", profile.machine.unix_time));
-    runs.runs.extend(candidates(&workload).plans.iter().map(|plan| Run {
-        plan: plan.name(),
+    runs.runs.extend(candidates(&workload).programs().iter().map(|plan| Run {
+        plan: plan.label.clone(),
         identity: plan.identity(),
         setups_ns: vec![Span::from_micros(100); 3],
         passes_ns: vec![Span::from_micros(10); 3],

@@ -6,9 +6,9 @@
 #[path = "../../../engine/pipeline.rs"]
 mod pipeline;
 
-use hallway::plan::Direction;
+use hallway::machine::Direction;
 use hallway::profile::{Curve, Profile};
-use hallway::simulate::{Program, Simulator};
+use hallway::simulate::{CompiledProgram, Simulator};
 use hallway::units::Bytes;
 use pipeline::{ELEMENTS, by_engine};
 use std::time::Instant;
@@ -25,7 +25,7 @@ fn main() {
     };
     let plan = by_engine(usize::try_from(chunks).expect("a size"));
     let profile = profile([copy_in, kernel, copy_out]);
-    let program = Program::new(&plan, &profile).expect("everything is calibrated");
+    let program = CompiledProgram::new(&plan, &profile).expect("everything is calibrated");
     let mut simulator = Simulator::default();
     let (mut makespan, mut best) = (0, f64::INFINITY);
     for _ in 0..RUNS {

@@ -5,7 +5,7 @@ use super::*;
 /// Checks that each lane carries the bytes that the calls of its direction ask for, and that each
 /// copy has moved all of its bytes exactly when it ends, given the rate that it has alone or beside
 /// the other direction.
-pub fn check_bytes(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError> {
+pub fn check_bytes(plan: &Program, timeline: &Timeline) -> Result<(), TestCaseError> {
     let copy = |call: usize| match &plan.body[call] {
         Call::Copy { direction, from, to, .. } => Some((*direction, from, to)),
         _ => None,
@@ -43,7 +43,7 @@ pub fn check_bytes(plan: &Plan, timeline: &Timeline) -> Result<(), TestCaseError
 /// rounding. Beside the other direction, a copy has its share of the link (see `machines.rs`),
 /// which is the slowdown that calibration found.
 fn check_fluid(
-    plan: &Plan,
+    plan: &Program,
     (call, copy): (usize, &Activity),
     others: &[(usize, &Activity)],
 ) -> Result<(), TestCaseError> {

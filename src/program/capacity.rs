@@ -1,24 +1,8 @@
 //! How much memory a plan takes, and how much there is.
 
-use super::program::{Place, Plan};
-use crate::scenario::{HostMemory, Limits};
+use super::program::{Place, Program};
+use crate::machine::{Capacities, HostMemory};
 use crate::units::Bytes;
-
-/// How much memory of each kind a plan may take. `None` means no limit, or not known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Capacities {
-    /// On each device that the plan uses.
-    pub device: Option<Bytes>,
-    pub pinned: Option<Bytes>,
-    /// Host memory, pinned or not.
-    pub host: Option<Bytes>,
-}
-
-impl From<&Limits> for Capacities {
-    fn from(limits: &Limits) -> Self {
-        Self { device: limits.device_memory, pinned: limits.pinned_memory, host: None }
-    }
-}
 
 /// Where the figures of some [`Capacities`] come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +52,7 @@ impl DoesNotFit {
 ///
 /// # Errors
 /// The first memory that does not suffice.
-pub fn check_fits(plan: &Plan, there_is: Capacities, whose: Whose) -> Result<(), DoesNotFit> {
+pub fn check_fits(plan: &Program, there_is: Capacities, whose: Whose) -> Result<(), DoesNotFit> {
     let memories = [
         ("device", there_is.device, plan.device_bytes()),
         ("pinned", there_is.pinned, plan.bytes_in(Place::Host(HostMemory::Pinned))),

@@ -2,14 +2,12 @@
 
 use super::ashore::Ashore;
 use super::builder::{Builder, Slot, room};
-use super::capacity::{Capacities, Whose, check_fits};
 use super::chunk::{Item, items, reduced};
-use super::graph::captured;
-use super::hazards::check_hazards;
-use super::program::{Call, DeviceId, Direction, Place, Plan, StreamId};
 use super::shared::Shared;
 use super::strategy::{Each, Family, Issue, Spread, Strategy};
-use crate::scenario::{BufferId, Home, HostMemory, TaskId, Workload};
+use crate::machine::{Capacities, DeviceId, Direction, HostMemory, StreamId};
+use crate::program::{BufferId, Call, Place, Program, Whose, captured, check_fits, check_hazards};
+use crate::scenario::{Home, TaskId, Workload};
 
 /// Why a strategy has no plan for a workload.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -21,16 +19,16 @@ pub struct Refusal {
     pub is_too_large: bool,
 }
 
-/// Builds the plan of a strategy.
+/// Builds the program of a strategy.
 ///
 /// # Errors
 /// If the strategy does not fit the workload (it cannot be cut, say) or the
 /// plan does not fit the workload's limits.
-pub fn build(workload: &Workload, strategy: Strategy) -> Result<Plan, Refusal> {
+pub fn build(workload: &Workload, strategy: Strategy) -> Result<Program, Refusal> {
     let refuse = |reason| Refusal { strategy, reason, is_too_large: false };
     check_memory_kind(workload, strategy).map_err(refuse)?;
     let builder = Builder::new(workload, strategy);
-    let plan = match strategy.family {
+    let mut program = match strategy.family {
         Family::Cpu => cpu(builder),
         Family::RoundTrip => round_trip(builder),
         Family::Resident => by_chunk(builder, (1, ONE_GPU), 1, Issue::DepthFirst),
@@ -52,10 +50,11 @@ pub fn build(workload: &Workload, strategy: Strategy) -> Result<Plan, Refusal> {
     .and_then(|plan| if strategy.graph { captured(plan) } else { Ok(plan) })
     .map_err(refuse)?;
     let limits = Capacities::from(&workload.limits);
-    check_fits(&plan, limits, Whose::Scenario)
+    check_fits(&program, limits, Whose::Scenario)
         .map_err(|error| Refusal { is_too_large: true, ..refuse(error.to_string()) })?;
-    check_hazards(&plan).map_err(|hazard| refuse(hazard.to_string()))?;
-    Ok(plan)
+    check_hazards(&program).map_err(|hazard| refuse(hazard.to_string()))?;
+    program.label = strategy.name_of(&program);
+    Ok(program)
 }
 
 /// The number of GPUs that chunks are dealt over, and how each gets the operands that all chunks
@@ -100,9 +99,9 @@ fn check_memory_kind(workload: &Workload, strategy: Strategy) -> Result<(), Stri
     Ok(())
 }
 
-fn cpu(mut builder: Builder<'_>) -> Result<Plan, String> {
+fn cpu(mut builder: Builder<'_>) -> Result<Program, String> {
     let items = items(builder.workload, 1)?;
-    let slot = builder.slot(&room(&items), Place::Host(builder.plan.strategy.memory));
+    let slot = builder.slot(&room(&items), Place::Host(builder.strategy.memory));
     let on_device: Vec<BufferId> = (0..builder.workload.buffers.len())
         .map(BufferId)
         .filter(|&id| builder.workload.buffer(id).home == Home::Device)
@@ -147,14 +146,14 @@ fn fetch(
     builder.issue(Call::Synchronize { stream });
 }
 
-fn round_trip(mut builder: Builder<'_>) -> Result<Plan, String> {
+fn round_trip(mut builder: Builder<'_>) -> Result<Program, String> {
     let workload = builder.workload;
     let items = items(workload, 1)?;
     let stream = builder.stream();
     let room = room(&items);
     let slot = builder.slot(&room, Place::FIRST_DEVICE);
     let travels = |id: BufferId| workload.buffer(id).home != Home::Device;
-    let ashore = builder.storage(&room, Place::Host(builder.plan.strategy.memory), travels);
+    let ashore = builder.storage(&room, Place::Host(builder.strategy.memory), travels);
     for item in &items {
         for (index, task) in workload.tasks.iter().enumerate() {
             for &id in task.reads.iter().filter(|&&id| travels(id)) {
@@ -206,7 +205,7 @@ fn by_chunk(
     (chunks, gpus): (u64, Gpus),
     streams: usize,
     issue: Issue,
-) -> Result<Plan, String> {
+) -> Result<Program, String> {
     let items = chunked_items(&builder, chunks)?;
     let streams = streams.min(items.len());
     let device = |index: usize| DeviceId(index % gpus.0);
@@ -275,7 +274,7 @@ fn by_engine(
     mut builder: Builder<'_>,
     (chunks, gpus): (u64, Gpus),
     ring: Option<usize>,
-) -> Result<Plan, String> {
+) -> Result<Program, String> {
     let items = chunked_items(&builder, chunks)?;
     let ring = ring.unwrap_or(items.len());
     if ring > items.len() {

@@ -5,8 +5,8 @@
 //! waits say so and are no nodes themselves (CUDA C++ Programming Guide,
 //! "Creating a Graph Using Stream Capture").
 
-use super::program::{Call, Direction, EventId, Place, Plan, StreamId, StreamKind};
-use crate::scenario::HostMemory;
+use super::program::{Call, EventId, Place, Program, StreamKind};
+use crate::machine::{Direction, HostMemory, StreamId};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -62,7 +62,7 @@ impl Graph {
     }
 }
 
-impl Plan {
+impl Program {
     /// The graphs of the body, in order.
     pub fn graphs(&self) -> impl Iterator<Item = Graph> {
         let graph = |(launch, call): (usize, &Call)| match *call {
@@ -92,7 +92,7 @@ impl Plan {
         lanes
     }
 
-    /// The number of queues that [`Plan::lanes`] counts: streams and branches of graphs.
+    /// The number of queues that [`Program::lanes`] counts: streams and branches of graphs.
     pub fn lane_count(&self) -> usize {
         self.streams.len() * if self.graphs().next().is_some() { 2 } else { 1 }
     }
@@ -153,7 +153,7 @@ struct Branch {
 ///
 /// # Errors
 /// What of it cannot be captured.
-pub(super) fn captured(mut plan: Plan) -> Result<Plan, String> {
+pub fn captured(mut plan: Program) -> Result<Program, String> {
     if plan.streams.iter().any(|stream| stream.kind == StreamKind::LegacyDefault) {
         return Err("the legacy default stream cannot be captured".to_owned());
     }
@@ -203,7 +203,7 @@ pub(super) fn captured(mut plan: Plan) -> Result<Plan, String> {
     Ok(plan)
 }
 
-fn check(plan: &Plan, call: &Call) -> Result<(), String> {
+fn check(plan: &Program, call: &Call) -> Result<(), String> {
     let what = match call {
         Call::Copy { direction, from, to, .. } => {
             let ashore = match direction {

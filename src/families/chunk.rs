@@ -1,7 +1,8 @@
 //! Cutting a workload into items: which elements of which buffer each needs.
 
 use crate::kernels::Shape;
-use crate::scenario::{BufferId, Home, Task, Workload};
+use crate::program::BufferId;
+use crate::scenario::{Home, Task, Workload};
 use std::ops::Range;
 
 /// One independent piece of work: a range of elements of one batch.

@@ -1,13 +1,13 @@
 //! The pieces that every family is put together from.
 
 use super::chunk::{Item, iteration_range, widened};
-use super::program::{
-    Allocation, AllocationId, Call, DeviceId, Direction, EventId, Place, Plan, Slice, Step,
-    StreamId, StreamTraits,
-};
 use super::strategy::{Family, Strategy};
 use crate::kernels::{Grid, Shape};
-use crate::scenario::{BufferId, Home, HostMemory, Task, TaskId, Workload};
+use crate::machine::{DeviceId, Direction, HostMemory, StreamId};
+use crate::program::{
+    Allocation, AllocationId, BufferId, Call, EventId, Place, Program, Slice, Step, StreamTraits,
+};
+use crate::scenario::{Home, Task, TaskId, Workload};
 use crate::units::Bytes;
 use std::ops::Range;
 
@@ -44,7 +44,8 @@ pub(super) struct Slot {
 
 pub(super) struct Builder<'w> {
     pub workload: &'w Workload,
-    pub plan: Plan,
+    pub strategy: Strategy,
+    pub plan: Program,
     /// For each buffer, the allocation of its home; `None` for scratch.
     homes: Vec<Option<AllocationId>>,
     /// For each buffer, its copy on each device if all chunks of a batch read it whole; empty
@@ -56,8 +57,8 @@ pub(super) struct Builder<'w> {
 
 impl<'w> Builder<'w> {
     pub fn new(workload: &'w Workload, strategy: Strategy) -> Self {
-        let plan = Plan {
-            strategy,
+        let plan = Program {
+            label: String::new(),
             allocations: Vec::new(),
             streams: Vec::new(),
             events: 0,
@@ -66,7 +67,7 @@ impl<'w> Builder<'w> {
         };
         let shared = vec![Vec::new(); workload.buffers.len()];
         let (homes, current) = (Vec::new(), DeviceId::FIRST);
-        let mut builder = Self { workload, plan, homes, shared, current };
+        let mut builder = Self { workload, strategy, plan, homes, shared, current };
         for index in 0..workload.buffers.len() {
             let home = builder.add_home(BufferId(index));
             builder.homes.push(home);
@@ -77,12 +78,12 @@ impl<'w> Builder<'w> {
     /// Makes the buffer's home known and, where the plan wants it pinned, pins it.
     fn add_home(&mut self, id: BufferId) -> Option<AllocationId> {
         let buffer = self.workload.buffer(id);
-        let wanted = match self.plan.strategy.family {
+        let wanted = match self.strategy.family {
             // Nothing is copied from there.
             Family::Cpu => HostMemory::Pageable,
             // New pages in every pass would have to be pinned in every pass.
             _ if buffer.fresh => HostMemory::Pageable,
-            _ => self.plan.strategy.memory,
+            _ => self.strategy.memory,
         };
         let (place, pin) = match buffer.home {
             Home::Scratch => return None,
@@ -140,7 +141,7 @@ impl<'w> Builder<'w> {
     }
 
     /// Returns the plan after all calls are issued.
-    pub fn finish(mut self) -> Plan {
+    pub fn finish(mut self) -> Program {
         self.make_current(DeviceId::FIRST);
         self.plan
     }

@@ -3,9 +3,9 @@
 
 use super::builder::Builder;
 use super::chunk::Item;
-use super::program::{Call, DeviceId, Direction, EventId, Place, StreamId};
 use super::strategy::Spread;
-use crate::scenario::BufferId;
+use crate::machine::{DeviceId, Direction, StreamId};
+use crate::program::{BufferId, Call, EventId, Place};
 
 pub(super) struct Shared {
     ids: Vec<BufferId>,

@@ -1,6 +1,6 @@
 //! Checks that calls are ordered wherever they touch the same bytes.
 
-use super::program::{Call, Plan, Slice, Step};
+use super::program::{Call, Program, Slice, Step};
 use crate::units::Bytes;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -72,7 +72,7 @@ impl Accesses {
 ///
 /// # Errors
 /// The first pair that is not ordered.
-pub fn check_hazards(plan: &Plan) -> Result<(), Hazard> {
+pub fn check_hazards(plan: &Program) -> Result<(), Hazard> {
     let (host, lanes) = (plan.lane_count(), plan.lanes());
     let mut clocks: Vec<Clock> = vec![vec![0; host + 1]; host + 1];
     let mut events: Vec<Option<Clock>> = vec![None; plan.events];
@@ -113,7 +113,7 @@ pub fn check_hazards(plan: &Plan) -> Result<(), Hazard> {
 
 /// Orders calls by the legacy default stream: its operations come after all in blocking streams,
 /// and theirs after all of its own.
-fn pass_barrier(plan: &Plan, clocks: &mut [Clock], lane: usize) {
+fn pass_barrier(plan: &Program, clocks: &mut [Clock], lane: usize) {
     let Some(mine) = plan.streams.get(lane) else { return };
     for (other, theirs) in plan.streams.iter().enumerate() {
         if mine.waits_for(theirs) {
@@ -130,7 +130,7 @@ fn join(clock: &mut Clock, other: &Clock) {
 }
 
 /// The bytes a call touches, and whether it writes them.
-fn touched(plan: &Plan, call: &Call) -> Vec<(Slice, bool)> {
+fn touched(plan: &Program, call: &Call) -> Vec<(Slice, bool)> {
     let whole = |id: super::AllocationId| Slice {
         allocation: id,
         offset: crate::units::Bytes::ZERO,
@@ -157,7 +157,12 @@ fn step_accesses(step: &Step) -> Vec<(Slice, bool)> {
     reads.chain(writes).collect()
 }
 
-fn note(plan: &Plan, clock: &Clock, earlier: &mut Accesses, access: Access) -> Result<(), Hazard> {
+fn note(
+    plan: &Program,
+    clock: &Clock,
+    earlier: &mut Accesses,
+    access: Access,
+) -> Result<(), Hazard> {
     let is_unordered = |old: &&Access| {
         let ordered = old.call == access.call || clock[old.lane] >= old.number;
         (old.writes || access.writes) && !ordered
@@ -187,7 +192,7 @@ fn note(plan: &Plan, clock: &Clock, earlier: &mut Accesses, access: Access) -> R
 }
 
 /// Checks that the host has waited for every lane's last operation when the body ends.
-fn check_finished(plan: &Plan, clocks: &[Clock], lanes: &[Option<usize>]) -> Result<(), Hazard> {
+fn check_finished(plan: &Program, clocks: &[Clock], lanes: &[Option<usize>]) -> Result<(), Hazard> {
     let host = clocks.len() - 1;
     for (stream, clock) in clocks.iter().enumerate().take(host) {
         if clocks[host][stream] < clock[stream] {

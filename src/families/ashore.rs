@@ -4,9 +4,10 @@
 use super::builder::{Builder, Residence};
 use super::chunk::{Item, reduced};
 use super::partials::Partials;
-use super::program::{AllocationId, Call, Place, Step, StreamId};
 use crate::kernels::{Arguments, Kernel};
-use crate::scenario::{BufferId, Home, HostMemory};
+use crate::machine::{HostMemory, StreamId};
+use crate::program::{AllocationId, BufferId, Call, Place, Step};
+use crate::scenario::Home;
 
 /// What a plan takes besides the homes of its buffers.
 pub(super) struct Ashore {
@@ -24,7 +25,7 @@ struct Landing {
 impl Ashore {
     pub fn new(builder: &mut Builder<'_>, chunks: u64) -> Self {
         let partials = Partials::new(builder, chunks);
-        let (workload, memory) = (builder.workload, builder.plan.strategy.memory);
+        let (workload, memory) = (builder.workload, builder.strategy.memory);
         let is_combined = |id: BufferId| chunks > 1 && reduced(workload, id);
         let needs_landing = |id: &BufferId| {
             let buffer = workload.buffer(*id);

@@ -2,9 +2,8 @@
 
 use super::builder::{Builder, Residence};
 use super::chunk::{Item, reduced};
-use super::program::{AllocationId, Call, Place, Step};
 use crate::kernels::{Arguments, Kernel};
-use crate::scenario::BufferId;
+use crate::program::{AllocationId, BufferId, Call, Place, Step};
 
 /// Host memory in which the chunks of a reduction leave their parts, and the
 /// calls that add the parts up at the end.
@@ -24,7 +23,7 @@ impl Partials {
         }
         let reductions: Vec<BufferId> = builder.copied_out();
         let reductions = reductions.into_iter().filter(|&id| reduced(builder.workload, id));
-        let place = Place::Host(builder.plan.strategy.memory);
+        let place = Place::Host(builder.strategy.memory);
         let mut all = Vec::new();
         for id in reductions.collect::<Vec<_>>() {
             let buffer = builder.workload.buffer(id);

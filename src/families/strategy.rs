@@ -1,11 +1,12 @@
 //! The names of plans: a family, its parameters and how host memory is held.
 
-use crate::scenario::HostMemory;
-use serde::Serialize;
+use crate::machine::HostMemory;
+use crate::program::Program;
+use crate::units::Bytes;
 use std::fmt;
 
 /// In which order a chunked plan issues its calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Issue {
     /// All calls of a chunk, then the next chunk.
     DepthFirst,
@@ -14,7 +15,7 @@ pub enum Issue {
 }
 
 /// How each of several GPUs does its chunks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Each {
     /// Deals its chunks over so many streams, depth first.
     ByChunk { streams: usize },
@@ -23,7 +24,7 @@ pub enum Each {
 }
 
 /// How several GPUs get the operands that all chunks read whole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Spread {
     /// Each GPU copies them from the host.
     Host,
@@ -32,7 +33,7 @@ pub enum Spread {
 }
 
 /// How a workload is carried out. `chunks` counts the pieces of one batch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Family {
     /// Every task on the CPU, all threads.
     Cpu,
@@ -79,16 +80,19 @@ impl Family {
 }
 
 /// A family with its parameters, its kind of host memory, and how it is issued.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Strategy {
     pub family: Family,
     pub memory: HostMemory,
     /// Captured once and then launched as one graph, rather than call by call.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub graph: bool,
 }
 
 impl Strategy {
+    pub const fn is_on_cpu(self) -> bool {
+        matches!(self.family, Family::Cpu)
+    }
+
     /// The name by which `families` in a scenario asks for such plans.
     pub const fn family_name(self) -> &'static str {
         if self.graph { "graph" } else { self.family.name() }
@@ -121,6 +125,18 @@ impl Strategy {
         };
         let how = if self.graph { "graph of " } else { "" };
         format!("{how}{text}")
+    }
+}
+
+impl Strategy {
+    /// The name of the plan that this program is: without the kind of host memory where it uses
+    /// none.
+    pub(super) fn name_of(self, program: &Program) -> String {
+        if program.host_footprint() == Bytes::ZERO {
+            self.without_memory()
+        } else {
+            self.to_string()
+        }
     }
 }
 

@@ -1,45 +1,26 @@
 //! The program itself: memory, streams, events and calls.
 
-use super::Strategy;
 use crate::kernels::{Arguments, Effort, Kernel, Variant};
-use crate::scenario::{BufferId, HostMemory};
+use crate::machine::{DeviceId, Direction, HostMemory, StreamId};
 use crate::units::Bytes;
-use serde::{Deserialize, Serialize, Serializer};
-use sha2::{Digest, Sha256};
-use std::fmt;
+use serde::{Deserialize, Serialize};
 
-/// Index of an allocation in [`Plan::allocations`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+/// Index of an allocation in [`Program::allocations`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct AllocationId(pub usize);
 
-/// A stream of the plan, counted from 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-pub struct StreamId(pub usize);
-
-/// A GPU of the plan, counted from 0: which GPU of the machine that is, is not
-/// the plan's to say.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
-)]
-#[serde(transparent)]
-pub struct DeviceId(pub usize);
-
-impl DeviceId {
-    /// The only one of most plans, and where buffers live whose home is the device.
-    pub const FIRST: Self = Self(0);
-
-    fn is_first(&self) -> bool {
-        *self == Self::FIRST
-    }
-}
+/// A buffer of the workload that a program carries out, counted from 0: an index into
+/// `Workload::buffers`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct BufferId(pub usize);
 
 /// An event of the plan, counted from 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct EventId(pub usize);
 
 /// How a stream stands to the legacy default stream (CUDA Runtime API, "Stream
 /// synchronization behavior").
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum StreamKind {
     /// Does not synchronise with the default stream.
     #[default]
@@ -52,13 +33,12 @@ pub enum StreamKind {
 }
 
 /// What a stream is created as.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct StreamTraits {
     pub kind: StreamKind,
     /// Blocks of the lowest number that waits are dispatched first, as in CUDA.
     pub priority: i32,
     /// The device whose engines do the stream's work.
-    #[serde(skip_serializing_if = "DeviceId::is_first")]
     pub device: DeviceId,
 }
 
@@ -73,7 +53,9 @@ impl StreamTraits {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Where memory is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Place {
     Host(HostMemory),
     Device(DeviceId),
@@ -84,33 +66,19 @@ impl Place {
     pub const FIRST_DEVICE: Self = Self::Device(DeviceId::FIRST);
 }
 
-/// The first device is written without a number. Identities of recorded plans, which know one
-/// device only, stay as they are.
-impl Serialize for Place {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        const NAME: &str = "Place";
-        match self {
-            Self::Host(memory) => to.serialize_newtype_variant(NAME, 0, "Host", memory),
-            Self::Device(DeviceId::FIRST) => to.serialize_unit_variant(NAME, 1, "Device"),
-            Self::Device(device) => to.serialize_newtype_variant(NAME, 1, "Device", device),
-        }
-    }
-}
-
 /// A piece of memory that the plan uses.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Allocation {
     pub name: String,
     pub place: Place,
     pub bytes: Bytes,
     /// The workload's buffer whose contents live here before and after the
-    /// plan, all batches one after the other. `None`: the plan's own memory.
-    #[serde(skip)]
+    /// program, all batches one after the other. `None`: the program's own memory.
     pub holds: Option<BufferId>,
 }
 
 /// A range of bytes of one allocation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slice {
     pub allocation: AllocationId,
     pub offset: Bytes,
@@ -129,40 +97,8 @@ impl Slice {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Direction {
-    HostToDevice,
-    DeviceToHost,
-}
-
-impl Direction {
-    pub const BOTH: [Self; 2] = [Self::HostToDevice, Self::DeviceToHost];
-
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::HostToDevice => "H2D",
-            Self::DeviceToHost => "D2H",
-        }
-    }
-
-    /// Of a copy's two slices, the one in host memory.
-    pub const fn ashore<'s>(self, from: &'s Slice, to: &'s Slice) -> &'s Slice {
-        match self {
-            Self::HostToDevice => from,
-            Self::DeviceToHost => to,
-        }
-    }
-}
-
-impl fmt::Display for Direction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
 /// One kernel over one range of elements, on the device or on the host.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Step {
     pub kernel: Kernel,
     pub arguments: Arguments,
@@ -197,7 +133,7 @@ impl Step {
 }
 
 /// One call of the host thread.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Call {
     /// Allocate memory for the plan's own use.
     Allocate(AllocationId),
@@ -274,40 +210,21 @@ impl Call {
     }
 }
 
-/// Streams without special traits are written as their number alone. Identities of recorded plans,
-/// which know no others, stay as they are.
-fn number_if_plain<S: Serializer>(streams: &[StreamTraits], to: S) -> Result<S::Ok, S::Error> {
-    if streams.iter().all(|stream| *stream == StreamTraits::default()) {
-        streams.len().serialize(to)
-    } else {
-        streams.serialize(to)
-    }
-}
-
 /// A complete program: set-up once, body as often as wanted.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Plan {
-    pub strategy: Strategy,
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Program {
+    /// What the program is called. It says nothing of what the program does.
+    pub label: String,
     pub allocations: Vec<Allocation>,
-    #[serde(serialize_with = "number_if_plain")]
     pub streams: Vec<StreamTraits>,
     pub events: usize,
     pub setup: Vec<Call>,
     pub body: Vec<Call>,
 }
 
-impl Plan {
+impl Program {
     pub fn allocation(&self, id: AllocationId) -> &Allocation {
         &self.allocations[id.0]
-    }
-
-    /// What the plan is called: its strategy, without the kind of host memory where it uses none.
-    pub fn name(&self) -> String {
-        if self.host_footprint() == Bytes::ZERO {
-            self.strategy.without_memory()
-        } else {
-            self.strategy.to_string()
-        }
     }
 
     /// Whether the plan uses a GPU at all.
@@ -388,9 +305,18 @@ impl Plan {
         used.map(|(_, allocation)| allocation.bytes).sum()
     }
 
-    /// A digest of everything that the plan does. Equal plans have equal identities.
-    pub fn identity(&self) -> String {
-        let bytes = serde_json::to_vec(self).expect("a plan is plain data");
-        Sha256::digest(bytes)[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+    /// Whether the CPU does all the computing: no kernel is launched.
+    pub fn computes_on_cpu(&self) -> bool {
+        !self.body.iter().any(|call| matches!(call, Call::Launch { .. }))
+    }
+
+    /// Whether calls were captured as a graph, which the body launches.
+    pub fn has_graphs(&self) -> bool {
+        self.body.iter().any(|call| matches!(call, Call::Replay { .. }))
+    }
+
+    /// Whether the driver stages any copy of the body.
+    pub fn has_staged_copies(&self) -> bool {
+        (0..self.body.len()).any(|call| self.is_staged(call))
     }
 }

@@ -1,0 +1,91 @@
+//! Nouns of the hardware: devices, streams, directions, kinds of host memory and how much memory
+//! there is.
+//!
+//! Invariant: nothing here knows of programs, or of how anything is measured.
+
+use crate::units::Bytes;
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A stream of a program, counted from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct StreamId(pub usize);
+
+/// A GPU of a program, counted from 0: which GPU of the machine that is, is not
+/// the program's to say.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct DeviceId(pub usize);
+
+impl DeviceId {
+    /// The only one of most plans, and where buffers live whose home is the device.
+    pub const FIRST: Self = Self(0);
+}
+
+/// A kind of host memory.
+// The order is that of rows in tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum HostMemory {
+    /// Ordinary memory: the driver stages copies through pinned memory of its own.
+    Pageable,
+    /// Page-locked: the copy engine reads and writes it directly.
+    Pinned,
+}
+
+impl fmt::Display for HostMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Pageable => "pageable",
+            Self::Pinned => "pinned",
+        })
+    }
+}
+
+/// Which way a copy goes between host and device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Direction {
+    HostToDevice,
+    DeviceToHost,
+}
+
+impl Direction {
+    pub const BOTH: [Self; 2] = [Self::HostToDevice, Self::DeviceToHost];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::HostToDevice => "H2D",
+            Self::DeviceToHost => "D2H",
+        }
+    }
+
+    /// Of the two sides of a copy, the one in host memory.
+    pub const fn ashore<'s, T>(self, from: &'s T, to: &'s T) -> &'s T {
+        match self {
+            Self::HostToDevice => from,
+            Self::DeviceToHost => to,
+        }
+    }
+}
+
+impl fmt::Display for Direction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// How much memory of each kind a plan may take. `None` means no limit, or not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Capacities {
+    /// On each device that the plan uses.
+    pub device: Option<Bytes>,
+    pub pinned: Option<Bytes>,
+    /// Host memory, pinned or not.
+    pub host: Option<Bytes>,
+}

@@ -1,0 +1,23 @@
+//! A program: the ordered host API calls of one way to do some work, each naming its stream, its
+//! memory and its byte ranges.
+//!
+//! Invariant: a [`Program`] is a plain value that says nothing of how it came about beyond a label.
+//! The simulator and the executor read the same one, so a prediction and a run are of the same
+//! calls.
+
+mod capacity;
+mod dangling;
+mod graph;
+mod hazards;
+#[allow(clippy::module_inception, reason = "the room is named after what it holds")]
+mod program;
+mod text;
+
+pub use capacity::{DoesNotFit, Whose, check_fits};
+pub use graph::{Before, Behind, Graph, captured};
+pub use hazards::{Hazard, check_hazards};
+pub use program::{
+    Allocation, AllocationId, BufferId, Call, EventId, Place, Program, Slice, Step, StreamKind,
+    StreamTraits,
+};
+pub use text::ProgramError;

@@ -1,0 +1,126 @@
+//! A program's written form, and the digest of it that tells programs apart.
+
+use super::program::{Allocation, Call, Program, StreamTraits};
+use crate::files::{self, Place as TextPlace};
+use miette::Diagnostic;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::fmt::Display;
+use std::path::Path;
+
+/// Version of the written form.
+const FORMAT: u32 = 1;
+
+/// Bytes of a file: a call takes some two hundred.
+const LARGEST: u64 = 1 << 30;
+
+/// What is written of a program besides its label.
+#[derive(Serialize)]
+struct Written<'p> {
+    hallway_program: u32,
+    allocations: &'p [Allocation],
+    streams: &'p [StreamTraits],
+    events: usize,
+    setup: &'p [Call],
+    body: &'p [Call],
+}
+
+#[derive(Deserialize)]
+struct Versioned {
+    hallway_program: u32,
+}
+
+/// Why a file is not read as a program.
+#[derive(Debug, thiserror::Error)]
+pub enum ProgramError {
+    #[error("cannot read {path}: {source}")]
+    Read { path: String, source: std::io::Error },
+    #[error("cannot write {path}: {source}")]
+    Write { path: String, source: std::io::Error },
+    #[error("{path}:{place}: not a program: {problem}")]
+    Parse { path: String, place: TextPlace, problem: String },
+    #[error("{path} has a program of format {found}; this hallway reads format {FORMAT}")]
+    Format { path: String, found: u32 },
+    #[error("{path}: {problem}")]
+    Content { path: String, problem: String },
+}
+
+impl Diagnostic for ProgramError {
+    fn help<'a>(&'a self) -> Option<Box<dyn Display + 'a>> {
+        const ANEW: &str =
+            "write it anew with `hallway explain SCENARIO --plan NAME --program FILE`";
+        match self {
+            Self::Write { .. } => None,
+            _ => Some(Box::new(ANEW)),
+        }
+    }
+}
+
+impl Program {
+    fn written(&self) -> Written<'_> {
+        let Self { label: _, allocations, streams, events, setup, body } = self;
+        Written { hallway_program: FORMAT, allocations, streams, events: *events, setup, body }
+    }
+
+    /// A digest of everything that the program does. Programs that differ in their label alone have
+    /// one identity.
+    pub fn identity(&self) -> String {
+        let bytes = serde_json::to_vec(&self.written()).expect("a program is plain data");
+        Sha256::digest(bytes)[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// The program as a text of one line, which [`Program::from_text`] reads.
+    pub fn to_text(&self) -> String {
+        #[derive(Serialize)]
+        struct Labelled<'p> {
+            label: &'p str,
+            #[serde(flatten)]
+            written: Written<'p>,
+        }
+        let labelled = Labelled { label: &self.label, written: self.written() };
+        serde_json::to_string(&labelled).expect("a program is plain data") + "\n"
+    }
+
+    /// Reads a program from its text. Errors call it `path`.
+    ///
+    /// # Errors
+    /// If it is not the text of a program of this version, or names what it does not have: an
+    /// allocation, a stream, or bytes beyond an allocation's end.
+    pub fn from_text(path: &str, text: &str) -> Result<Self, ProgramError> {
+        let path = path.to_owned();
+        let parse = |error: &serde_json::Error| ProgramError::Parse {
+            path: path.clone(),
+            place: TextPlace::of_json(text, error),
+            problem: files::json_problem(error),
+        };
+        let Versioned { hallway_program: found } =
+            serde_json::from_str(text).map_err(|error| parse(&error))?;
+        if found != FORMAT {
+            return Err(ProgramError::Format { path, found });
+        }
+        let program: Self = serde_json::from_str(text).map_err(|error| parse(&error))?;
+        match program.dangling() {
+            Some(problem) => Err(ProgramError::Content { path, problem }),
+            None => Ok(program),
+        }
+    }
+
+    /// # Errors
+    /// If the file cannot be read, or is no program: see [`Program::from_text`].
+    pub fn load(path: &Path) -> Result<Self, ProgramError> {
+        let name = path.display().to_string();
+        let text = files::read(path, LARGEST);
+        let text = text.map_err(|source| ProgramError::Read { path: name.clone(), source })?;
+        Self::from_text(&name, &text)
+    }
+
+    /// Writes the program so that readers see the old file or the new one, whole.
+    ///
+    /// # Errors
+    /// If the folder or the file cannot be written; an old file stays as it was.
+    pub fn save(&self, path: &Path) -> Result<(), ProgramError> {
+        let name = path.display().to_string();
+        let write = |source| ProgramError::Write { path: name.clone(), source };
+        files::write_whole(path, self.to_text().as_bytes()).map_err(write)
+    }
+}
