@@ -6,6 +6,7 @@
 //! calls.
 
 mod capacity;
+mod contradictions;
 mod dangling;
 mod graph;
 mod hazards;

@@ -215,7 +215,7 @@ impl<'a> Costs<'a> {
             }
             (Call::Record { .. }, None) => (Span::ZERO, Work::Record),
             (Call::Wait { .. }, None) => (Span::ZERO, Work::Wait),
-            _ => unreachable!("a checked plan has in its graphs what can be captured"),
+            _ => return Err(Unknown::new("graphs of calls that cannot be captured")),
         };
         let part = match work {
             Work::Record | Work::Wait => Span::ZERO,
@@ -232,7 +232,9 @@ impl<'a> Costs<'a> {
     fn call(&self, call: &Call, data: &Data<'_>) -> Result<Class, Unknown> {
         let Self { plan, profile, .. } = *self;
         Ok(match call {
-            Call::Replay { .. } => unreachable!("it launches a graph"),
+            Call::Replay { .. } => {
+                return Err(Unknown::new("the launch of a graph in a plan's set-up"));
+            }
             Call::Compute { step } => {
                 let (kernel, n) = (step.kernel, step.elements());
                 let touch = self.touch_time(&step.output, MemoryCost::FirstTouchTeam)?;

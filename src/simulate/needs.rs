@@ -3,9 +3,27 @@
 
 use super::operation::{NONE, Work};
 use super::program::{Class, CompiledProgram, HandOvers, Item, Price, Sort, Tie, Waits};
+use super::streams::NOBODY;
 use crate::machine::{DeviceId, Direction};
 use crate::profile::{HandOver, OperationKind, Profile, Unknown};
+use crate::program::Program;
 use crate::units::Span;
+
+/// Checks that a plan is of a kind that was measured, whatever its calls cost.
+///
+/// # Errors
+/// What of it was not.
+pub(super) fn shape(plan: &Program) -> Result<(), Unknown> {
+    let is_too_large = plan.lane_count() >= usize::from(NOBODY) || plan.body.len() >= NONE as usize;
+    let what = if is_too_large {
+        "plans of so many streams or calls"
+    } else if plan.has_graphs() && plan.devices() > 1 {
+        "graphs beside work on several GPUs"
+    } else {
+        return Ok(());
+    };
+    Err(Unknown { what: what.to_owned() })
+}
 
 /// A set of kinds of operations.
 type Kinds = [bool; OperationKind::COUNT];

@@ -188,6 +188,7 @@ impl<'p> CompiledProgram<'p> {
         mut luck: Option<Antithetic>,
     ) -> Result<Self, SimulateError> {
         check_fits(plan, profile.machine.capacities(), Whose::Machine)?;
+        needs::shape(plan)?;
         let phase = luck.as_mut().map_or(0.5, Rng::random);
         let mut program = Self {
             profile,
@@ -403,14 +404,14 @@ fn barrier(plan: &Program) -> Vec<u16> {
 }
 
 /// # Panics
-/// If a plan has 65,535 streams or more.
+/// If a plan has 65,535 streams or more, which [`needs::shape`] refuses.
 fn stream_index(number: usize) -> u16 {
     let index = u16::try_from(number).ok().filter(|&index| index != NOBODY);
     index.expect("fewer streams than 2^16")
 }
 
 /// # Panics
-/// If the number is 2^32 - 1 or more. A plan with so many calls would not fit into memory.
+/// If the number is 2^32 - 1 or more. [`needs::shape`] refuses plans with so many calls.
 pub(super) fn index(number: usize) -> u32 {
     u32::try_from(number).ok().filter(|&index| index != NONE).expect("fewer calls than 2^32")
 }
