@@ -9,7 +9,7 @@ use super::data::Contents;
 use super::error::ExecuteError;
 use super::outputs::outputs;
 use crate::host::{Operand, Team};
-use crate::program::{Call, EventId, Program, Slice, Step, StreamTraits};
+use crate::program::{Call, Program, Slice, Step, StreamTraits};
 use crate::scenario::Workload;
 use crate::units::Bytes;
 use rand::{Rng, SeedableRng};
@@ -96,12 +96,13 @@ struct Machine {
     /// The issued calls of each lane that have not run, each with its position in the
     /// body.
     lanes: Vec<VecDeque<(usize, Call)>>,
-    /// For each event, the number of its latest record, and that of the last record that
-    /// has happened.
-    events: Vec<(usize, usize)>,
-    /// For each waiting call of a lane, the event and the number of the record that it
-    /// waits for.
-    awaited: Vec<VecDeque<(EventId, usize)>>,
+    /// For each event, the number of its latest record. Numbers count the records of all events.
+    events: Vec<Option<usize>>,
+    /// For each record that was issued, whether it has happened.
+    happened: Vec<bool>,
+    /// For each record and wait of a lane, in order, the number of the record that it makes or
+    /// waits for. A wait for an event that was never recorded waits for nothing.
+    records: Vec<VecDeque<Option<usize>>>,
 }
 
 impl Machine {
@@ -110,8 +111,9 @@ impl Machine {
             memory,
             traits: plan.streams.clone(),
             lanes: vec![VecDeque::new(); plan.lane_count()],
-            events: vec![(0, 0); plan.events],
-            awaited: vec![VecDeque::new(); plan.lane_count()],
+            events: vec![None; plan.events],
+            happened: Vec::new(),
+            records: vec![VecDeque::new(); plan.lane_count()],
         }
     }
 
@@ -166,8 +168,7 @@ impl Machine {
             None => false,
             Some(&(number, _)) if self.is_held_back(lane, number) => false,
             Some((_, Call::Wait { .. })) => {
-                let (event, number) = self.awaited[lane][0];
-                self.events[event.0].1 >= number
+                self.records[lane][0].is_none_or(|record| self.happened[record])
             }
             Some(_) => true,
         }
@@ -191,11 +192,14 @@ impl Machine {
             Call::Allocate(id) | Call::Renew(id) => self.memory[id.0].fill(f32::NAN),
             Call::Pin(_) | Call::Use(_) | Call::Synchronize { .. } | Call::Replay { .. } => {}
             Call::Record { event, .. } => {
-                self.events[event.0].0 += 1;
+                let record = Some(self.happened.len());
+                self.events[event.0] = record;
+                self.happened.push(false);
+                self.records[lane].push_back(record);
                 self.lanes[lane].push_back((number, call.clone()));
             }
             Call::Wait { event, .. } => {
-                self.awaited[lane].push_back((*event, self.events[event.0].0));
+                self.records[lane].push_back(self.events[event.0]);
                 self.lanes[lane].push_back((number, call.clone()));
             }
             Call::Clear { .. }
@@ -216,9 +220,13 @@ impl Machine {
             }
             Some(Call::Clear { target, .. }) => self.write(&target).fill(0.0),
             Some(Call::Launch { step, .. }) => self.compute(&step, team),
-            Some(Call::Record { event, .. }) => self.events[event.0].1 += 1,
+            Some(Call::Record { .. }) => {
+                if let Some(record) = self.records[lane].pop_front().flatten() {
+                    self.happened[record] = true;
+                }
+            }
             Some(Call::Wait { .. }) => {
-                self.awaited[lane].pop_front();
+                self.records[lane].pop_front();
             }
             _ => {}
         }
