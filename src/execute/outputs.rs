@@ -1,9 +1,33 @@
 //! Which of a plan's memory is looked at in the end.
 
 use super::error::ExecuteError;
-use crate::program::{Allocation, BufferId, Program};
+use crate::machine::HostMemory;
+use crate::program::{Allocation, BufferId, Call, Place, Program};
 use crate::scenario::{Home, Workload};
 use crate::units::Bytes;
+
+/// Checks that buffers are where the workload has them, or are pinned by the set-up.
+///
+/// # Errors
+/// The first that is not.
+pub(super) fn check_homes(workload: &Workload, plan: &Program) -> Result<(), String> {
+    for (at, Allocation { name, place, holds, .. }) in plan.allocations.iter().enumerate() {
+        let Some(id) = holds else { continue };
+        let is_pin = |call: &Call| matches!(call, Call::Pin(id) if id.0 == at);
+        let fits = match (workload.buffer(*id).home, *place) {
+            (Home::Device, place) => place == Place::FIRST_DEVICE,
+            (Home::Host(HostMemory::Pageable), Place::Host(HostMemory::Pinned)) => {
+                plan.setup.iter().any(is_pin)
+            }
+            (Home::Host(home), place) => place == Place::Host(home),
+            (Home::Scratch, _) => false,
+        };
+        if !fits {
+            return Err(format!("says of `{name}` that it is where the scenario does not have it"));
+        }
+    }
+    Ok(())
+}
 
 /// The buffers that are outputs of the workload and outlive it, each with the plan's allocation
 /// that holds it.

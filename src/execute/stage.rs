@@ -3,7 +3,7 @@
 
 use super::error::ExecuteError;
 use super::memory::{Memories, Memory};
-use super::outputs::outputs;
+use super::outputs::{check_homes, outputs};
 use super::prepared::{Handles, Prepared};
 use super::run::{Effort, Executor};
 use super::trace;
@@ -293,7 +293,8 @@ fn check_calls(workload: &Workload, plan: &Program) -> Result<(), ExecuteError> 
         // Addresses are looked up once, and nothing gives the memory back after a pass.
         format!("takes memory in every pass, in body[{at}]; move that call to the set-up")
     });
-    match plan.check().err().or(in_body) {
+    let homes = check_homes(workload, plan).err();
+    match plan.check().err().or(homes).or(in_body) {
         Some(problem) => Err(ExecuteError::Unfit { plan: plan.label.clone(), problem }),
         None => Ok(()),
     }

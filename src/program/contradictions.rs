@@ -39,6 +39,7 @@ impl Program {
                 })
             })
             .or_else(|| self.wrong_graph())
+            .or_else(|| self.wrong_event())
     }
 
     fn place(&self, slice: &Slice) -> Place {
@@ -159,6 +160,27 @@ impl Program {
         };
         let missing = uses.into_iter().find(|id| !taken[id.0])?;
         Some(format!("uses `{}`, which nothing has allocated before", self.name(missing)))
+    }
+
+    /// An event that streams of several devices record: it belongs to the context that it was
+    /// created in.
+    fn wrong_event(&self) -> Option<String> {
+        let mut recorders: Vec<Option<DeviceId>> = vec![None; self.events];
+        let calls = [("setup", &self.setup), ("body", &self.body)].into_iter();
+        let mut calls = calls.flat_map(|(part, calls)| {
+            calls.iter().enumerate().map(move |(at, call)| (part, at, call))
+        });
+        calls.find_map(|(part, at, call)| {
+            let Call::Record { stream, event } = *call else { return None };
+            let device = self.device_of(stream);
+            let first = *recorders[event.0].get_or_insert(device);
+            (first != device).then(|| {
+                let (event, here, there) = (event.0, device.0, first.0);
+                format!(
+                    "{part}[{at}] records event {event} on GPU {here}, and GPU {there} does, too"
+                )
+            })
+        })
     }
 
     /// A graph with calls that cannot be captured.

@@ -7,7 +7,7 @@ use super::cost::{Costs, Key};
 use super::entries::{Entries, EntryId};
 use super::found::Found;
 use super::issue::{Stretch, stretches};
-use super::launches::Launches;
+use super::launches::{Launches, Place};
 use super::looks::LookTimes;
 use super::needs;
 use super::operation::{NONE, Work};
@@ -188,7 +188,7 @@ impl<'p> CompiledProgram<'p> {
         mut luck: Option<Antithetic>,
     ) -> Result<Self, SimulateError> {
         check_fits(plan, profile.machine.capacities(), Whose::Machine)?;
-        needs::shape(plan)?;
+        needs::shape(plan, &found.in_flight)?;
         let phase = luck.as_mut().map_or(0.5, Rng::random);
         let mut program = Self {
             profile,
@@ -281,7 +281,9 @@ impl<'p> CompiledProgram<'p> {
             let device = self.traits.get(usize::from(stream)).map_or(0, |traits| traits.device.0);
             let class_of = &self.classes[class as usize];
             let sort = Sort::of(&class_of.work);
-            self.hosts.extend(launches.host_of(class_of, (stream, device), is_launch));
+            let ends_copies = found.in_flight.ending.contains(&at);
+            let place = Place { stream, device, ends_copies };
+            self.hosts.extend(launches.host_of(class_of, place, is_launch));
             self.items.push(Item { class, recording, stream, sort, is_part: false });
         }
         missing.into_iter().reduce(Unknown::and).map_or(Ok(()), Err)

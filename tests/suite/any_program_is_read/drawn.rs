@@ -52,6 +52,11 @@ pub fn drawn(seed: u64) -> Program {
     let (workspaces, current) = (Vec::new(), DeviceId::FIRST);
     let mut drawing = Drawing { random, program, elements, workspaces, current };
     drawing.allocate();
+    if drawing.program.body.is_empty() && drawing.chance(0.05) {
+        drawing.add_copy();
+        let copied = drawing.program.body.split_off(drawing.program.body.len() - 1);
+        drawing.program.setup.extend(copied);
+    }
     for _ in 0..drawing.random.random_range(2..=14) {
         drawing.add_any();
     }
@@ -116,11 +121,11 @@ impl Drawing {
         let id = AllocationId(at);
         if holds.is_none() {
             let is_workspace = elements != self.elements;
-            let in_body = !is_workspace && self.chance(0.05);
+            let in_body = !is_workspace && self.chance(0.02);
             let part = if in_body { &mut self.program.body } else { &mut self.program.setup };
             part.push(Call::Allocate(id));
         } else if place == Place::Host(HostMemory::Pinned) && self.chance(0.7) {
-            let in_body = self.chance(0.1);
+            let in_body = self.chance(0.04);
             let part = if in_body { &mut self.program.body } else { &mut self.program.setup };
             part.push(Call::Pin(id));
         }
@@ -162,6 +167,12 @@ impl Drawing {
         StreamId(self.random.random_range(0..self.program.streams.len()))
     }
 
+    /// An event that the device of a stream records.
+    fn event_of(&mut self, stream: StreamId) -> EventId {
+        let (DeviceId(device), devices) = (self.program.device_of(stream), self.program.devices());
+        EventId(self.random.random_range(0..EVENTS / devices) * devices + device)
+    }
+
     fn add_any(&mut self) {
         match self.random.random_range(0..20) {
             0..8 => self.add_copy(),
@@ -177,9 +188,8 @@ impl Drawing {
             // Events and waits that nothing needs.
             17 | 18 => {
                 let (stream, event) = (self.stream(), EventId(self.random.random_range(0..EVENTS)));
-                let records = self.chance(0.5);
-                let call = if records {
-                    Call::Record { stream, event }
+                let call = if self.chance(0.5) {
+                    Call::Record { stream, event: self.event_of(stream) }
                 } else {
                     Call::Wait { stream, event }
                 };
@@ -210,7 +220,10 @@ impl Drawing {
         let length = self.length();
         let (from, to) = if self.chance(0.7) { (0, 1) } else { (1, 0) };
         let [from, to] = [from, to].map(|id| Place::Device(DeviceId(id)));
-        let stream = self.streams_on(from)[0];
+        // Of the device that sends, or of the one that receives.
+        let issuer = if self.chance(0.8) { from } else { to };
+        let streams = self.streams_on(issuer);
+        let stream = self.one_of(&streams);
         let (from, to) = (self.memory(|place| place == from), self.memory(|place| place == to));
         let (from, to) = (self.part(&from, length), self.part(&to, length));
         self.add(Call::PeerCopy { stream, from, to });
@@ -267,7 +280,7 @@ impl Drawing {
             let stream = self.program.body[first].stream().expect("the host waits for its own");
             match call.stream() {
                 Some(waiting) if self.chance(0.7) => {
-                    let event = EventId(self.random.random_range(0..EVENTS));
+                    let event = self.event_of(stream);
                     self.issue(Call::Record { stream, event });
                     self.issue(Call::Wait { stream: waiting, event });
                 }
