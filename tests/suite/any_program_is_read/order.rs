@@ -1,7 +1,6 @@
 //! Which calls a program orders, found plainly: for each call, the set of all that are done before
 //! it. The hazard check does it with clocks and leaves most pairs out; both must agree.
 
-use hallway::machine::StreamId;
 use hallway::program::{AllocationId, Call, Program, Slice};
 use hallway::units::Bytes;
 use std::collections::BTreeSet;
@@ -115,9 +114,4 @@ pub fn without(program: &Program, at: usize) -> Program {
     }
     program.body.remove(at);
     program
-}
-
-/// The stream that a call's work lies in.
-pub fn stream_of(program: &Program, at: usize) -> Option<StreamId> {
-    program.body[at].stream()
 }
