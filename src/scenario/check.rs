@@ -7,7 +7,7 @@ use super::read::{Reading, read};
 use super::task::Scope;
 use super::{Buffer, Home, Limits, PlanChoice, Workload};
 use crate::files::{self, Spanned};
-use crate::machine::HostMemory;
+use crate::machine::{HostMemory, MOST_CPU_THREADS};
 use crate::units::Bytes;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -289,7 +289,7 @@ fn calls(raw: &RawScenario, workload: &Workload) -> Result<(), Fault> {
 }
 
 fn limits(raw: &RawLimits, faults: &mut Faults) -> Limits {
-    let most = Limits::MOST_CPU_THREADS as i64;
+    let most = MOST_CPU_THREADS as i64;
     let threads = at_most("`cpu_threads`", raw.cpu_threads.as_ref(), most);
     let threads = faults.keep(threads).flatten();
     let mut of = |key, text: &Option<_>| faults.keep(memory(key, text.as_ref())).flatten();

@@ -4,10 +4,10 @@
 //! It tells the shape of a file. Whatever needs a second place to be judged, such as whether a
 //! buffer of that name exists, is for `check` to say.
 
-use super::Limits;
 use super::check::{FAMILIES, LARGEST_COUNT, LONGEST_NAME};
 use super::raw::RawScenario;
 use crate::kernels::{Extent, Kernel, Numbers};
+use crate::machine::MOST_CPU_THREADS;
 use schemars::{Schema, SchemaGenerator, generate::SchemaSettings, json_schema};
 use serde_json::{Map, Value, json};
 
@@ -71,7 +71,7 @@ pub(super) fn count(_: &mut SchemaGenerator) -> Schema {
 }
 
 pub(super) fn threads(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "integer", "minimum": 1, "maximum": Limits::MOST_CPU_THREADS })
+    json_schema!({ "type": "integer", "minimum": 1, "maximum": MOST_CPU_THREADS })
 }
 
 pub(super) fn memory(_: &mut SchemaGenerator) -> Schema {
