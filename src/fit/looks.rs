@@ -1,13 +1,13 @@
 //! Fits how often an engine polls for an operation that arrived too early, from trips of two
 //! operations. A profile calls the polls `looks`: the field would say semaphore polling.
 
+use super::arrival_tolerance::{pooled_tolerance, tolerance_of_pair};
 use super::chains::kind;
 use super::device::copy_time;
-use super::graces::{grace_of_pair, pooled_grace};
-use super::lookup::Lookup;
-use super::trips::{part, sizes};
+
+use super::trips::{SURELY, Trips, part, sizes};
 use crate::machine::Direction;
-use crate::profile::{CopyModel, Curve, Estimate, GraphCosts, Latencies, Looks, LooksAfter};
+use crate::profile::{Curve, Estimate, Latencies, Looks, LooksAfter};
 use crate::samples::{Link, Quantity, SECOND_NODE, SHORT_COPY, TripPart};
 use crate::stats::{mad, median};
 
@@ -38,14 +38,6 @@ impl Wait {
         let after = after.min(self.late);
         after + ((self.late - after) / period).ceil().max(1.0) * period
     }
-}
-
-/// What the analysis of trips needs: the measurements and the models fitted so far.
-pub(super) struct Trips<'a> {
-    pub lookup: &'a Lookup<'a>,
-    pub latency: &'a Latencies,
-    pub copies: &'a [CopyModel],
-    pub graph: &'a GraphCosts,
 }
 
 impl Trips<'_> {
@@ -161,8 +153,6 @@ const AFTER_STEP: usize = 100;
 const BETTER: f64 = 0.75;
 /// The fewest waits of a pair that say anything.
 const FEWEST: usize = 2;
-/// An operation that arrives this many nanoseconds too early certainly has to wait.
-pub(super) const SURELY: f64 = 2_000.0;
 
 /// Fits the polling period and, for each pair of operations, when periods begin to count: every
 /// wait is taken to last a whole number of periods on average, as many as it takes until the
@@ -197,14 +187,14 @@ pub(super) fn looks(trips: &Trips<'_>) -> Option<Looks> {
     };
     let by_calls = |one: &([Link; 2], Vec<&Wait>)| LooksAfter {
         under_way: under_way(&one.1, &trips.late_waits(one.0), period),
-        grace: grace_of_pair(trips, one.0, period),
+        grace: tolerance_of_pair(trips, one.0, period),
         ..after(one)
     };
     let in_graphs = trips.waits(true);
     let pairs_in_graphs = sure_waits(&in_graphs);
     Some(Looks {
         period: Estimate::new(period, mad(&off)? / period),
-        grace: pooled_grace(all.iter().map(|one| (one.late, one.has_waited(period))).collect()),
+        grace: pooled_tolerance(all.iter().map(|one| (one.late, one.has_waited(period))).collect()),
         after: pairs.iter().map(by_calls).collect(),
         in_graphs: pairs_in_graphs
             .iter()
