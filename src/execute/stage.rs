@@ -70,8 +70,8 @@ impl<'a> Stage<'a> {
     /// Sets the plan up, makes a first pass and checks its outputs.
     pub fn new(executor: &'a Executor<'_>, plan: &'a Program) -> Result<Self, ExecuteError> {
         let device = executor.device;
-        check_calls(executor.workload, plan)?;
         check_room(device, plan)?;
+        check_calls(executor.workload, plan)?;
         let mut memories = Memories::before(device, executor.workload, plan, &executor.before)?;
         let handles = Handles::new(device, plan)?;
         let start = Instant::now();

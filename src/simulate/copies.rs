@@ -94,8 +94,8 @@ impl Engine {
     }
 
     /// Whether the engine came to the copy under way directly from another one, or has more nodes
-    /// of a graph in hand. (Staging pageable memory extends the row, too, but never while this engine
-    /// copies.)
+    /// of a graph in hand. (Staging pageable memory extends the row, too, but never while this
+    /// engine copies.)
     fn is_back_to_back(&self) -> bool {
         self.row[0] < self.started || self.met.is_some_and(|met| met.in_graph)
     }

@@ -1,6 +1,7 @@
 //! What each call of a plan costs on a machine. Costs are looked up in the profile once for each
 //! kind and size of call, before simulated time starts.
 
+use super::in_flight::STAGED_AT_ONCE;
 use super::operation::Work;
 use super::processors::Blocks;
 use super::program::{Class, Waits};
@@ -11,11 +12,6 @@ use crate::profile::{
 };
 use crate::program::{Before, Behind, Call, Graph, Place, Program, Slice, Step};
 use crate::units::{Bytes, Span};
-
-/// "For transfers from pageable host memory to device memory", copies up to this size return once
-/// the driver has taken the data (CUDA Driver API manual, "API synchronization behavior"). The data
-/// travels along with the commands.
-const STAGED_AT_ONCE: Bytes = Bytes::kib(64);
 
 /// What the cost of a call depends on: calls with equal keys cost the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,8 +1,14 @@
 //! Which copies may be under way when a call is made.
 
 use crate::machine::{Direction, HostMemory};
-use crate::program::{Call, Order, Passed, Place, Program};
+use crate::program::{Call, Clock, Order, Passed, Place, Program};
+use crate::units::Bytes;
 use std::collections::BTreeSet;
+
+/// "For transfers from pageable host memory to device memory", copies up to this size return once
+/// the driver has taken the data (CUDA Driver API manual, "API synchronization behavior"). The data
+/// travels along with the commands.
+pub(super) const STAGED_AT_ONCE: Bytes = Bytes::kib(64);
 
 /// What a plan does while copies may be under way.
 #[derive(Debug, Default)]
@@ -14,13 +20,19 @@ pub(super) struct InFlight {
     pub stages: bool,
 }
 
-/// A copy that was issued: its lane and number there, its device and direction (`None` to another
-/// device), and whether its host memory is pinned.
+/// A copy between host and device that was issued: its lane and its number there, its device and
+/// direction, and whether its host memory is pinned.
 struct Issued {
-    at: (usize, usize),
-    device: usize,
-    direction: Option<Direction>,
+    lane: usize,
+    number: usize,
+    way: (usize, Direction),
     is_pinned: bool,
+}
+
+impl Issued {
+    fn is_under_way(&self, done: &Clock) -> bool {
+        done[self.lane] < self.number
+    }
 }
 
 impl InFlight {
@@ -29,33 +41,27 @@ impl InFlight {
         let (mut order, mut issued) = (Order::new(plan), Vec::<Issued>::new());
         for at in 0..plan.body.len() {
             let Some((call, Passed { lane, number, known })) = order.pass() else { break };
-            let under_way = |copy: &Issued| known[copy.at.0] < copy.at.1;
             match *call {
                 Call::Synchronize { stream } => {
-                    let known = order.known_to_host();
-                    issued.retain(|copy| known[copy.at.0] < copy.at.1);
+                    issued.retain(|copy| copy.is_under_way(order.known_to_host()));
                     let device = plan.device_of(stream).0;
-                    if issued.iter().all(|copy| copy.device != device) {
+                    if issued.iter().all(|copy| copy.way.0 != device) {
                         found.ending.insert(at);
                     }
                 }
                 Call::Copy { stream, direction, ref from, ref to } => {
-                    let device = plan.device_of(stream).0;
-                    let ashore = direction.ashore(from, to).allocation;
-                    let is_pinned =
-                        plan.allocation(ashore).place == Place::Host(HostMemory::Pinned);
-                    let is_beside = |copy: &Issued| {
-                        let this_way = (copy.device, copy.direction) == (device, Some(direction));
-                        this_way && copy.is_pinned && under_way(copy)
-                    };
-                    found.stages |= !is_pinned && issued.iter().any(is_beside);
-                    let at = (lane, number.unwrap_or_default());
-                    issued.push(Issued { at, device, direction: Some(direction), is_pinned });
-                }
-                Call::PeerCopy { stream, .. } => {
-                    let (device, at) =
-                        (plan.device_of(stream).0, (lane, number.unwrap_or_default()));
-                    issued.push(Issued { at, device, direction: None, is_pinned: false });
+                    let way = (plan.device_of(stream).0, direction);
+                    let ashore = direction.ashore(from, to);
+                    let place = plan.allocation(ashore.allocation).place;
+                    let is_pinned = place == Place::Host(HostMemory::Pinned);
+                    let is_at_once =
+                        direction == Direction::HostToDevice && ashore.length <= STAGED_AT_ONCE;
+                    let mut same_way = issued.iter().filter(|copy| copy.way == way);
+                    found.stages |= !is_pinned
+                        && !is_at_once
+                        && same_way.any(|copy| copy.is_pinned && copy.is_under_way(known));
+                    let number = number.unwrap_or_default();
+                    issued.push(Issued { lane, number, way, is_pinned });
                 }
                 _ => {}
             }
