@@ -122,8 +122,8 @@ impl Engine {
     }
 
     /// Nanoseconds that are left of a change of streams, which also passes while the engine is
-    /// idle. (Staging pageable memory counts as being busy, too, but never goes on while this engine
-    /// copies.)
+    /// idle. (Staging pageable memory counts as being busy, too, but never goes on while this
+    /// engine copies.)
     fn left_of(&self, switch: f64, now: Instant) -> f64 {
         (switch - now.since(self.row[1].min(now)).nanos_f64()).max(0.0)
     }
