@@ -1,4 +1,4 @@
-//! Which of a plan's memory is looked at in the end.
+//! Whether a plan can be run for a workload, and which of its memory is looked at in the end.
 
 use super::error::ExecuteError;
 use crate::machine::HostMemory;
@@ -6,11 +6,30 @@ use crate::program::{Allocation, BufferId, Call, Place, Program};
 use crate::scenario::{Home, Workload};
 use crate::units::Bytes;
 
+/// Checks that every call can be made, before anything is allocated.
+///
+/// # Errors
+/// What cannot be done.
+pub(super) fn check_calls(workload: &Workload, plan: &Program) -> Result<(), ExecuteError> {
+    outputs(workload, plan)?;
+    let takes_memory = |call: &Call| matches!(call, Call::Allocate(_) | Call::Pin(_));
+    let in_body = plan.body.iter().position(takes_memory);
+    let in_body = in_body.map(|at| {
+        // Addresses are looked up once, and nothing gives the memory back after a pass.
+        format!("takes memory in every pass, in body[{at}]; move that call to the set-up")
+    });
+    let homes = check_homes(workload, plan).err();
+    match plan.check().err().or(homes).or(in_body) {
+        Some(problem) => Err(ExecuteError::Unfit { plan: plan.label.clone(), problem }),
+        None => Ok(()),
+    }
+}
+
 /// Checks that buffers are where the workload has them, or are pinned by the set-up.
 ///
 /// # Errors
 /// The first that is not.
-pub(super) fn check_homes(workload: &Workload, plan: &Program) -> Result<(), String> {
+fn check_homes(workload: &Workload, plan: &Program) -> Result<(), String> {
     for (at, Allocation { name, place, holds, .. }) in plan.allocations.iter().enumerate() {
         let Some(id) = holds else { continue };
         let is_pin = |call: &Call| matches!(call, Call::Pin(id) if id.0 == at);

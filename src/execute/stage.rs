@@ -3,7 +3,7 @@
 
 use super::error::ExecuteError;
 use super::memory::{Memories, Memory};
-use super::outputs::{check_homes, outputs};
+use super::outputs::{check_calls, outputs};
 use super::prepared::{Handles, Prepared};
 use super::run::{Effort, Executor};
 use super::trace;
@@ -12,7 +12,6 @@ use crate::host::{OneCpu, available_memory};
 use crate::machine::{Capacities, HostMemory};
 use crate::program::{Allocation, Call, Place, Program, Whose, check_fits};
 use crate::runs::{Run, Trace};
-use crate::scenario::Workload;
 use crate::units::Span;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -282,22 +281,6 @@ fn warm_up_passes(plan: &Program, effort: Effort) -> usize {
         return effort.warm_up_passes;
     }
     effort.warm_up_passes.min(PASSES_TO_KNOW)
-}
-
-/// Checks that every call can be made, before anything is allocated.
-fn check_calls(workload: &Workload, plan: &Program) -> Result<(), ExecuteError> {
-    outputs(workload, plan)?;
-    let takes_memory = |call: &Call| matches!(call, Call::Allocate(_) | Call::Pin(_));
-    let in_body = plan.body.iter().position(takes_memory);
-    let in_body = in_body.map(|at| {
-        // Addresses are looked up once, and nothing gives the memory back after a pass.
-        format!("takes memory in every pass, in body[{at}]; move that call to the set-up")
-    });
-    let homes = check_homes(workload, plan).err();
-    match plan.check().err().or(homes).or(in_body) {
-        Some(problem) => Err(ExecuteError::Unfit { plan: plan.label.clone(), problem }),
-        None => Ok(()),
-    }
 }
 
 /// Checks that the plan fits into what is free, before anything is allocated: the system

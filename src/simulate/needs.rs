@@ -136,9 +136,9 @@ fn price_of(
 ) -> Result<Option<Price>, Unknown> {
     // Trips, which determine polling, stayed on one device.
     let is_timed = from != to && ![from, to].contains(&OperationKind::PeerCopy);
-    // Tolerances of single pairs were measured with pinned memory in one stream; where a plan stages
-    // copies, all pairs have the general one. Nodes of graphs arrive with their launch, and have no
-    // tolerance.
+    // Tolerances of single pairs were measured with pinned memory in one stream; where a plan
+    // stages copies, all pairs have the general one. Nodes of graphs arrive with their launch, and
+    // have no tolerance.
     let looks = profile.latency.looks.as_ref().filter(|_| is_timed).map(|looks| match tie {
         Tie::Stream if !has_staged => looks.grace_behind(from, to).span(),
         Tie::Stream | Tie::Event => looks.grace.span(),
