@@ -41,7 +41,7 @@ const ROOMS: [(&str, &[&str]); 23] = [
             "samples", "profile", "runs", "simulate", "search", "compare",
         ],
     ),
-    ("gpu", &["units", "kernels"]),
+    ("gpu", &["units", "machine", "kernels"]),
     ("host", &["units", "kernels"]),
     ("calibrate", &["units", "stats", "machine", "kernels", "samples", "gpu", "host"]),
     (
