@@ -22,6 +22,7 @@ mod sureness;
 mod table;
 mod trace;
 mod verdict;
+mod verification_by_kind;
 mod verification;
 mod verification_text;
 mod words;
@@ -47,7 +48,7 @@ pub use sureness::{sureness, unsteady_link};
 pub use trace::{TracedPlan, trace};
 pub use verdict::{Answer, Verdict};
 pub use verification::{
-    Check, ErrorFigures, MEDIAN_ERROR_LIMIT, P95_ERROR_LIMIT, REGRET_LIMIT, ScoredPlan,
+    Check, ErrorFigures, KindFigures, MEDIAN_ERROR_LIMIT, P95_ERROR_LIMIT, REGRET_LIMIT, ScoredPlan,
     ScoredScenario, Verification,
 };
 pub use words::{date, folded};

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 ///
 /// Nouns come before verbs: a room that holds data knows nothing of those that make or
 /// print it.
-const ROOMS: [(&str, &[&str]); 23] = [
+const ROOMS: [(&str, &[&str]); 24] = [
     ("units", &[]),
     ("files", &[]),
     ("stats", &[]),
@@ -57,11 +57,18 @@ const ROOMS: [(&str, &[&str]); 23] = [
         ],
     ),
     (
+        "study",
+        &[
+            "units", "stats", "files", "machine", "program", "scenario", "timeline", "profile",
+            "runs", "simulate", "search", "compare", "gpu", "host", "execute", "trials",
+        ],
+    ),
+    (
         "cli",
         &[
             "units", "files", "stats", "machine", "kernels", "program", "scenario", "families",
             "timeline", "samples", "profile", "runs", "fit", "simulate", "search", "compare",
-            "report", "gpu", "host", "calibrate", "execute", "trials",
+            "report", "gpu", "host", "calibrate", "execute", "trials", "study",
         ],
     ),
 ];
