@@ -56,8 +56,9 @@ pub(super) struct VerifyArguments {
     /// machine like that of the profile. Every part has other plans
     #[arg(long, value_name = "PART")]
     shard: Option<Shard>,
-    /// Instead of scenarios, draw random workloads with --seed until they have so many plans; errors
-    /// are shown by kind of plan, beside those of two simpler predictions, and nothing is checked
+    /// Instead of scenarios, draw random workloads with --seed until they have so many plans;
+    /// errors are shown by kind of plan, beside those of two simpler predictions, and nothing is
+    /// checked
     #[arg(long, value_name = "PLANS", conflicts_with_all = ["trace", "time_calls"],
         value_parser = clap::value_parser!(u32).range(1..=100_000))]
     random: Option<u32>,
@@ -268,9 +269,7 @@ impl From<StudyError> for Failure {
             StudyError::Execute { source: ExecuteError::Gpu(error), .. } if error.is_absence() => {
                 error.into()
             }
-            StudyError::Execute { .. } => {
-                Self::Machine(miette::miette!(help = KEPT, "{error}"))
-            }
+            StudyError::Execute { .. } => Self::Machine(miette::miette!(help = KEPT, "{error}")),
             StudyError::Other { .. } => Self::Input(miette::miette!(
                 help = "name the profile, scenarios, seed and draws of then, or leave out --resume \
                         to run all plans anew",

@@ -225,9 +225,8 @@ impl RunSet {
     /// Puts plans in the order of their names: in which order they ran, or in which processes,
     /// leaves no mark.
     pub fn sort(&mut self) {
-        self.runs.sort_by(|one, other| {
-            (&one.plan, &one.identity).cmp(&(&other.plan, &other.identity))
-        });
+        self.runs
+            .sort_by(|one, other| (&one.plan, &one.identity).cmp(&(&other.plan, &other.identity)));
         self.traces.sort_by(|one, other| one.identity.cmp(&other.identity));
     }
 

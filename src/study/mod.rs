@@ -3,7 +3,8 @@
 //! 1. Name the plans: those of given workloads, or those that [`draw`] draws of random ones.
 //! 2. Predict all of them: [`predict`]. [`digest`] sums up the profile, the plans and what was
 //!    predicted, and can be published before anything runs.
-//! 3. Run them with a [`Runner`]: in random order, kept run by run, in parts ([`Shard`]) if need be.
+//! 3. Run them with a [`Runner`]: in random order, each run kept as it comes, in parts ([`Shard`])
+//!    if need be.
 //! 4. Score them: [`score`].
 //!
 //! Invariant: a [`Runner`] gets programs and no predictions, and its order of runs depends on a

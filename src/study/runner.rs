@@ -198,9 +198,9 @@ impl Runner<'_> {
             stops(along(Event::Begins { left }))?;
             let job_at = job;
             let (workload, program) = (jobs[job].workload, jobs[job].programs[plan].0);
-            let executor = executors.entry(job_at).or_insert_with(|| {
-                Executor::new(self.device, self.team, workload, self.contents)
-            });
+            let executor = executors
+                .entry(job_at)
+                .or_insert_with(|| Executor::new(self.device, self.team, workload, self.contents));
             match executor.run(program, self.effort) {
                 Ok(run) => {
                     let job = &mut jobs[job];

@@ -82,7 +82,11 @@ fn a_study_that_is_cut_off_goes_on_from_the_last_run() {
         let stopped = runner.run(&mut here, &mut |event| match event {
             Event::Kept => {
                 count += 1;
-                if there + count == cut { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                if there + count == cut {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                }
             }
             _ => ControlFlow::Continue(()),
         });
