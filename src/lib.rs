@@ -40,8 +40,9 @@
 //!                                                         the machine
 //! ```
 //!
-//! Every plan is a program: the ordered host calls of one way to do a workload. The simulator and the
-//! executor read one and the same value, so a prediction and a measurement are of the same calls.
+//! Every plan is a program: the ordered host calls of one way to do a workload. The simulator and
+//! the executor read one and the same value, so a prediction and a measurement are of the same
+//! calls.
 //! A third reader follows the data on the CPU, in any order that the waits allow: it finds a
 //! missing wait without a GPU.
 //!

@@ -1,7 +1,7 @@
 //! Chains of small operations on the device.
 
+use super::member::Member;
 use super::rig::{Piece, Rig};
-use super::several::Member;
 use crate::gpu::{GpuError, Graph, Stream};
 use crate::machine::Direction;
 use crate::samples::Link;

@@ -1,6 +1,7 @@
 //! The measurement schedule: the order in which everything is measured, and how far along
 //! it some samples are.
 
+use super::error::OtherCourse;
 use super::probes::{Counts, Probe, device_probes, host_probes, managed_probes};
 use super::several;
 use super::sizes::{LEAST_KEPT, PROBING, Sizes, is_measured_closely};
@@ -18,14 +19,6 @@ use rand_chacha::ChaCha8Rng;
 /// there.
 pub struct Course {
     pub(super) passes: Vec<Vec<Probe>>,
-}
-
-/// The measurements do not follow this schedule.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("measurement {number} is not what this calibration measures at that place")]
-pub struct OtherCourse {
-    /// The first measurement that differs, counted from 1.
-    pub number: usize,
 }
 
 impl Course {

@@ -1,7 +1,7 @@
 //! Allocating, pinning and touching memory.
 
+use super::error::CalibrateError;
 use super::rig::{Rig, clocked};
-use super::run::CalibrateError;
 use super::transfers::COMBINED;
 use crate::gpu::{DeviceMemory, PinnedMemory, Registration};
 use crate::host::{Operand, PageMemory, Team};

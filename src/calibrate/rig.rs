@@ -1,7 +1,7 @@
 //! The measurement context: the memory, streams, events and clock that measurements use.
 
+use super::member::Member;
 use super::probes::{LARGEST, MOST_STREAMS, POOL};
-use super::several::Member;
 use crate::gpu::{
     Blocker, Device, DeviceMemory, Event, GpuError, Launch, ManagedMemory, PinnedMemory,
     Registration, Stream, supports,
@@ -13,7 +13,7 @@ use crate::samples::{LONG_COPY, LONG_KERNEL, Quantity, SHORT_COPY, SHORT_KERNEL}
 use crate::units::{Bytes, Span};
 use std::time::Instant;
 
-use super::run::CalibrateError;
+use super::error::CalibrateError;
 
 /// Ordering events, for chains across streams.
 const ORDERING_EVENTS: usize = 128;

@@ -1,12 +1,13 @@
 //! Carrying out a calibration: its order, warm-up, and when each measurement stops.
 
-use super::course::{Course, OtherCourse, visits};
+use super::course::{Course, visits};
+use super::error::CalibrateError;
 use super::probes::{Counts, POOL, Probe};
 use super::rig::Rig;
 use super::stopping::{FEWEST, Stopping};
 use super::watch::Watch;
-use crate::gpu::{Device, ExtraContext, GpuError, Monitor};
-use crate::host::{HostError, Team};
+use crate::gpu::{Device, ExtraContext, Monitor};
+use crate::host::Team;
 use crate::kernels::{Kernel, Variant};
 use crate::samples::{
     Doer, Extent, Measurement, MemoryWork, Provenance, Quantity, Recorder, Samples, SetupStep, Stop,
@@ -15,28 +16,6 @@ use crate::units::{Bytes, Span};
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
-
-/// Why a calibration ended early. Samples taken until then are kept.
-#[derive(Debug, thiserror::Error)]
-pub enum CalibrateError {
-    #[error(transparent)]
-    Gpu(#[from] GpuError),
-    #[error(transparent)]
-    Host(#[from] HostError),
-    #[error("cannot write the samples: {0}")]
-    Write(#[from] std::io::Error),
-    #[error(transparent)]
-    OtherCourse(#[from] OtherCourse),
-    #[error(
-        "calibrating needs {needs} of host memory, but only {has} is available: end what else \
-         uses memory, or raise the limit of the container or the batch system"
-    )]
-    LittleMemory { needs: Bytes, has: Bytes },
-    #[error("while preparing several GPUs: {0}; `--gpus 1` leaves the others out")]
-    Several(GpuError),
-    #[error("interrupted after {done} of {total} probes")]
-    Interrupted { done: usize, total: usize },
-}
 
 /// Told how far a calibration has come, and asked whether to go on.
 pub trait Progress {

@@ -1,10 +1,11 @@
 //! Several GPUs: copies between them, what they do at once, and whether they are alike.
 
+use super::member::{Member, ONWARD};
 use super::probes::{Counts, LARGEST, Probe, one};
 use super::rig::{Rig, clocked};
-use crate::gpu::{Device, DeviceMemory, Event, GpuError, Launch, PinnedMemory, Stream};
+use crate::gpu::{GpuError, Stream};
 use crate::machine::{DeviceId, Direction};
-use crate::samples::{Extent, LONG_COPY, LONG_KERNEL, Link, Provenance, Quantity, TimedCall};
+use crate::samples::{Extent, LONG_KERNEL, Link, Provenance, Quantity, TimedCall};
 use crate::units::{Bytes, Span};
 
 /// The most GPUs that are calibrated together.
@@ -104,100 +105,6 @@ fn peer_probes([one_end, other]: [DeviceId; 2], direct: bool, quick: bool) -> Ve
         probes.push(Probe { quantities, counts });
     }
     probes
-}
-
-/// Index of a GPU's stream for copies to others. It follows those of the two directions.
-const ONWARD: usize = 2;
-
-/// One of several GPUs, with what measurements use on it.
-pub(super) struct Member<'d> {
-    pub device: &'d Device,
-    pub streams: [Stream; 3],
-    /// Events before and after the work of each stream.
-    marks: [[Event; 2]; 3],
-    /// Pinned memory to copy from and to. Every GPU has its own.
-    pub pinned: [PinnedMemory; 2],
-    pub arrays: [DeviceMemory; 2],
-    kernel: Launch,
-}
-
-impl<'d> Member<'d> {
-    /// The GPUs that are calibrated together, the first one first. Empty where a single
-    /// one is calibrated.
-    pub fn all(first: &'d Device, devices: usize) -> Result<Vec<Self>, GpuError> {
-        if devices < 2 {
-            return Ok(Vec::new());
-        }
-        let members: Vec<Self> =
-            (0..devices).map(|index| Self::new(first.nth(index)?)).collect::<Result<_, _>>()?;
-        for other in &members[1..] {
-            first.enable_access(other.device)?;
-            other.device.enable_access(first)?;
-        }
-        let ready = members.iter().try_for_each(|member| member.use_once(&members));
-        first.make_current()?;
-        ready.map(|()| members)
-    }
-
-    fn new(device: &'d Device) -> Result<Self, GpuError> {
-        let stream = || Stream::new(device);
-        let mark = || Event::timing(device);
-        let pinned = || PinnedMemory::new(device, LARGEST);
-        let array = || DeviceMemory::new(device, LARGEST);
-        let arrays = [array()?, array()?];
-        let (variant, elements) = LONG_KERNEL;
-        let kernel = (variant.kernel, variant.arguments());
-        let [x, out] = arrays.each_ref().map(DeviceMemory::address);
-        let sizes = (elements, elements, 0);
-        Ok(Self {
-            device,
-            streams: [stream()?, stream()?, stream()?],
-            marks: [[mark()?, mark()?], [mark()?, mark()?], [mark()?, mark()?]],
-            pinned: [pinned()?, pinned()?],
-            kernel: Launch::new(device, kernel, &[x, x, x], (out, 0), sizes)?,
-            arrays,
-        })
-    }
-
-    /// Uses everything once. A first use may load code or map memory, which waits for
-    /// devices; on a held stream it would wait for ever.
-    fn use_once(&self, members: &[Self]) -> Result<(), GpuError> {
-        self.device.make_current()?;
-        for direction in Direction::BOTH {
-            self.copy(direction, LARGEST, 0)?;
-        }
-        // SAFETY: the arrays are larger, and they outlive the launch, which is waited
-        // for.
-        unsafe { self.streams[0].launch(&self.kernel)? };
-        for other in members.iter().filter(|other| !std::ptr::eq(*other, self)) {
-            self.copy_to(other, LONG_COPY, 0)?;
-        }
-        self.streams.iter().try_for_each(Stream::synchronize)
-    }
-
-    /// Copies a window of host memory, in the stream of the direction. `offset` counts
-    /// elements.
-    fn copy(&self, direction: Direction, bytes: Bytes, offset: usize) -> Result<(), GpuError> {
-        let (stream, at) = (&self.streams[direction as usize], direction as usize);
-        let there = self.arrays[at].address() + 4 * offset as u64;
-        // SAFETY: the window lies within memory of the largest size on both sides, which
-        // outlives the stream's work.
-        unsafe {
-            let ashore = self.pinned[at].as_mut_ptr().add(offset);
-            match direction {
-                Direction::HostToDevice => stream.copy_in(ashore, there, bytes),
-                Direction::DeviceToHost => stream.copy_out(there, ashore, bytes),
-            }
-        }
-    }
-
-    fn copy_to(&self, other: &Self, bytes: Bytes, offset: usize) -> Result<(), GpuError> {
-        let offset = 4 * offset as u64;
-        let [from, to] = [self.arrays[0].address(), other.arrays[1].address()].map(|a| a + offset);
-        // SAFETY: the window lies within arrays of the largest size on both GPUs, which
-        // outlive the stream's work.
-        unsafe { self.streams[ONWARD].copy_to_peer(from, (other.device, to), bytes) }
-    }
 }
 
 /// A GPU's index among the members, and that of one of its streams.

@@ -14,10 +14,10 @@ use crate::fit::times_of;
 use crate::gpu::{Device, supports};
 use crate::host::Team;
 use crate::kernels::Kernel;
+use crate::machine::MOST_CPU_THREADS;
 use crate::profile::Profile;
 use crate::report;
 use crate::samples::{Extent, Provenance, Quantity, Recorder, Samples};
-use crate::scenario::Limits;
 use crate::trials::{Round, TrialError, Trials};
 use crate::units::Bytes;
 use clap::Args;
@@ -265,7 +265,7 @@ fn gpus(device: &Device, asked: Option<usize>) -> Result<usize, Failure> {
 /// The threads that run the CPU side of every kernel.
 pub(super) fn team(threads: Option<usize>) -> Result<Team, Failure> {
     let available = std::thread::available_parallelism().map_or(1, usize::from);
-    let most = Limits::MOST_CPU_THREADS;
+    let most = MOST_CPU_THREADS;
     match threads {
         Some(threads) if !(1..=most).contains(&(threads as u64)) => {
             Err(Failure::Input(miette::miette!(

@@ -7,8 +7,8 @@
 //! the wrong side of it. It was 0.2 to 0.5 us before a kernel's end for copies to the device, and
 //! 0.9 to 1.4 us before the end of a copy to the host for kernels.
 
-use super::looks::{SURELY, Trips};
 use super::lookup::nanos;
+use super::trips::{SURELY, Trips};
 use crate::profile::Estimate;
 use crate::samples::{Link, Measurement, Quantity, TripPart};
 

@@ -4,10 +4,10 @@
 use super::chains::kind;
 use super::device::copy_time;
 use super::graces::{grace_of_pair, pooled_grace};
-use super::lookup::Lookup;
-use super::trips::{part, sizes};
+
+use super::trips::{SURELY, Trips, part, sizes};
 use crate::machine::Direction;
-use crate::profile::{CopyModel, Curve, Estimate, GraphCosts, Latencies, Looks, LooksAfter};
+use crate::profile::{Curve, Estimate, Latencies, Looks, LooksAfter};
 use crate::samples::{Link, Quantity, SECOND_NODE, SHORT_COPY, TripPart};
 use crate::stats::{mad, median};
 
@@ -38,14 +38,6 @@ impl Wait {
         let after = after.min(self.late);
         after + ((self.late - after) / period).ceil().max(1.0) * period
     }
-}
-
-/// What the analysis of trips needs: the measurements and the models fitted so far.
-pub(super) struct Trips<'a> {
-    pub lookup: &'a Lookup<'a>,
-    pub latency: &'a Latencies,
-    pub copies: &'a [CopyModel],
-    pub graph: &'a GraphCosts,
 }
 
 impl Trips<'_> {
@@ -161,8 +153,6 @@ const AFTER_STEP: usize = 100;
 const BETTER: f64 = 0.75;
 /// The fewest waits of a pair that say anything.
 const FEWEST: usize = 2;
-/// An operation that arrives this many nanoseconds too early certainly has to wait.
-pub(super) const SURELY: f64 = 2_000.0;
 
 /// Fits the polling period and, for each pair of operations, when periods begin to count: every
 /// wait is taken to last a whole number of periods on average, as many as it takes until the

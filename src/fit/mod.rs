@@ -22,8 +22,8 @@ mod trips;
 use crate::profile::{Conditions, Profile, SCHEMA_VERSION};
 use crate::samples::{Provenance, Quantity, Samples};
 pub use intervals::intervals;
-use looks::Trips;
 use lookup::Lookup;
+use trips::Trips;
 
 /// The error of fitting samples that hold no measurement.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -2,11 +2,22 @@
 //! start.
 
 use super::lookup::Lookup;
-use crate::profile::{CallCosts, Curve, Estimate, InlineCopies};
+use crate::profile::{CallCosts, CopyModel, Curve, Estimate, GraphCosts, InlineCopies, Latencies};
 use crate::samples::{Link, Quantity, TURNS, TripPart};
 use crate::stats::{biweight_mean, median, quantile};
 use crate::units::Bytes;
 use std::ops::RangeInclusive;
+
+/// What the analysis of trips needs: the measurements and the models fitted so far.
+pub(super) struct Trips<'a> {
+    pub lookup: &'a Lookup<'a>,
+    pub latency: &'a Latencies,
+    pub copies: &'a [CopyModel],
+    pub graph: &'a GraphCosts,
+}
+
+/// An operation that arrives this many nanoseconds too early certainly has to wait.
+pub(super) const SURELY: f64 = 2_000.0;
 
 /// Host time of one part of a trip.
 pub(super) fn part(

@@ -2,7 +2,7 @@
 
 use super::device::{Context, Device};
 use super::error::{GpuError, check};
-use super::kernels::start;
+use super::launch::start;
 use super::memory::PinnedMemory;
 use super::stream::Stream;
 use crate::kernels::Grid;

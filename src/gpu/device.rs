@@ -1,7 +1,7 @@
 //! Finding, opening and describing a GPU.
 
 use super::error::{GpuError, check};
-use super::kernels::Module;
+use super::module::Module;
 use crate::units::Bytes;
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute};
 use std::cell::OnceCell;

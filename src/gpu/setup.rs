@@ -2,7 +2,7 @@
 
 use super::device::Device;
 use super::error::{GpuError, check};
-use super::kernels::Module;
+use super::module::Module;
 use cudarc::driver::sys::{self, CUdevice_attribute};
 
 /// A second context on a device, besides its primary one. It is current on the calling

@@ -2,7 +2,7 @@
 
 use super::device::{Context, Device};
 use super::error::{GpuError, check};
-use super::kernels::{Launch, StreamLibraries};
+use super::launch::{Launch, StreamLibraries};
 use crate::units::{Bytes, Span};
 use cudarc::driver::sys;
 use std::cell::RefCell;

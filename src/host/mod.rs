@@ -13,6 +13,7 @@ mod cpu;
 mod crew;
 mod cut;
 mod fft;
+mod fft_plans;
 mod histogram;
 mod matmul;
 mod pages;

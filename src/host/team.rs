@@ -4,7 +4,7 @@ use super::HostError;
 use super::cpu::last_level_cache;
 use super::crew::{Crew, EAGER};
 use super::cut::Cut;
-use super::fft::Plans;
+use super::fft_plans::FftPlans;
 use super::twins::{BlockSums, Formula, Map, Polynomial, Saxpy, Scale, Stencil, Sum, UNROLL};
 use super::vector::{MAX_LANES, on_widest_vectors};
 use crate::kernels::{Arguments, BlackScholes, Effort, Kernel};
@@ -26,7 +26,7 @@ pub enum Operand<'a> {
 pub struct Team {
     pub(super) crew: Crew,
     last_level_cache: Bytes,
-    pub(super) plans: Plans,
+    pub(super) plans: FftPlans,
 }
 
 impl Team {
@@ -37,7 +37,7 @@ impl Team {
     pub fn new(threads: usize) -> Result<Self, HostError> {
         let crew = Crew::new(threads)?;
         let last_level_cache = last_level_cache().unwrap_or(Bytes::mib(32));
-        Ok(Self { crew, last_level_cache, plans: Plans::default() })
+        Ok(Self { crew, last_level_cache, plans: FftPlans::default() })
     }
 
     /// The number of threads, the calling one included.

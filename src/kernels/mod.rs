@@ -7,10 +7,12 @@
 mod arguments;
 mod effort;
 mod grid;
+mod variant;
 
-pub use arguments::{Arguments, Extent, Numbers, Variant};
+pub use arguments::{Arguments, Extent, Numbers};
 pub use effort::{CORE_KEEPS, Effort, VALUES_PER_BIN};
 pub use grid::Grid;
+pub use variant::Variant;
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

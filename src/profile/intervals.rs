@@ -1,6 +1,6 @@
 //! How sure the parameters of a profile are.
 
-use super::Parameter;
+use super::parameter::Parameter;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -8,9 +8,11 @@
 
 mod accuracy;
 mod answers;
+mod around;
 mod caches;
 mod checked;
 mod consistent;
+mod costs;
 mod curve;
 mod file;
 mod graphs;
@@ -19,25 +21,32 @@ mod kernels;
 mod looks;
 mod model;
 mod multi_gpu;
+mod operation;
+mod parameter;
 mod parameters;
 mod staging;
 mod transfers;
+mod unknown;
 
 /// What is asked of [`Profile::graph_call`].
 pub use crate::samples::GraphCall;
 pub use accuracy::{Accuracy, Handling, Margin};
-pub use answers::{HostCall, MemoryCost, Unknown};
+pub use answers::{HostCall, MemoryCost};
+pub use around::{Around, MOST_OPERANDS, OnDevice, Reuse};
 pub use caches::{CacheModel, Handed};
+pub use costs::{
+    CallCosts, Contention, CopyModel, HandOver, InlineCopies, KernelModel, Latencies, LinkModel,
+    MemoryCosts, Polling, StagingModel, TwinModel, Warmth,
+};
 pub use curve::{Beyond, Curve, Estimate, Other};
 pub use file::{ProfileError, SCHEMA_VERSION};
 pub use graphs::{GraphCosts, NodeHandOver, PerNode};
 pub use intervals::Intervals;
-pub use kernels::{Around, KernelTime, MOST_OPERANDS, OnDevice, Reuse};
+pub use kernels::KernelTime;
 pub use looks::{Looks, LooksAfter};
-pub use model::{
-    CallCosts, Contention, CopyModel, HandOver, InlineCopies, KernelModel, Latencies, LinkModel,
-    MemoryCosts, OperationKind, Polling, Profile, StagingModel, TwinModel, Warmth,
-};
+pub use model::Profile;
 pub use multi_gpu::{MultiGpu, OtherGpu, PeerModel, RootModel};
-pub use parameters::Parameter;
+pub use operation::OperationKind;
+pub use parameter::Parameter;
 pub use transfers::{Conditions, Interference, Refetch, SetupCosts, TransferModel, TwoWays};
+pub use unknown::Unknown;

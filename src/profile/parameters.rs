@@ -5,6 +5,7 @@
 //! what a model is about and become part of the name. So a new model needs no code here.
 
 use super::Profile;
+use super::parameter::Parameter;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -13,26 +14,6 @@ const DESCRIPTIONS: [&str; 3] = ["machine", "accuracy", "intervals"];
 /// Keys that describe a parameter and are none: how much its samples scatter, and the rarer of its
 /// two values.
 const REMARKS: [&str; 2] = ["scatter", "other"];
-
-/// A fitted number or a fitted curve.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Parameter {
-    /// Its place in the file, such as `calls.launch` or `kernel(saxpy).time`.
-    pub name: String,
-    /// The section of the file.
-    pub section: String,
-    /// Pairs of size and value, sizes increasing. A single number is one pair of size 0.
-    pub points: Vec<(f64, f64)>,
-    pub is_curve: bool,
-}
-
-impl Parameter {
-    /// The value at a size; `None` outside of the sizes of its curve.
-    pub fn at(&self, size: f64) -> Option<f64> {
-        let (first, last) = (self.points.first()?.0, self.points.last()?.0);
-        (first..=last).contains(&size).then(|| crate::stats::interpolate(&self.points, size))
-    }
-}
 
 impl Profile {
     /// Every parameter, in the same order for the same models.

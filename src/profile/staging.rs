@@ -1,7 +1,7 @@
 //! What a profile knows about copies of pageable memory.
 
-use super::answers::of_bytes;
 use super::caches::{blend, further};
+use super::unknown::of_bytes;
 use super::{OperationKind, Profile, StagingModel, Unknown, Warmth};
 use crate::machine::Direction;
 use crate::units::{Bytes, Span};

@@ -1,10 +1,9 @@
 //! Ways for data other than plain copies, and how copies and other work slow each other.
 
 use super::checked::not_negative;
-use super::{Curve, Estimate, LinkModel, Profile, Unknown};
+use super::{Curve, Estimate};
 use crate::machine::Direction;
 use crate::samples::{Condition, Load, MemoryWork, Samples, TransferPath};
-use crate::stats::interpolate;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -121,43 +120,5 @@ impl Conditions {
             after: samples.conditions.last().filter(|_| samples.conditions.len() > 1).cloned(),
             reasons,
         })
-    }
-}
-
-impl LinkModel {
-    /// Extra nanoseconds of a copy while kernels run; 0 if that was not measured.
-    pub fn beside_kernels(&self, direction: Direction, bytes: Bytes) -> f64 {
-        let curve = match direction {
-            Direction::HostToDevice => &self.down_beside_kernels,
-            Direction::DeviceToHost => &self.up_beside_kernels,
-        };
-        curve.as_ref().map_or(0.0, |curve| curve.within(bytes.as_f64()))
-    }
-
-    /// How many times as long H2D copies take while kernels wait in `streams` streams, `kernels` in
-    /// each on average; 1 if they wait in one. More streams or kernels than were measured count as
-    /// the most that were: those keep the device's readers busy throughout. See
-    /// [`Profile::knows_refetching`].
-    pub fn refetching(&self, streams: usize, kernels: f64) -> f64 {
-        let slowdown = |model: &Refetch| {
-            let most = model.slowdown.knots.last().map_or(0.0, |knot| knot.0);
-            (model.streams as f64, model.slowdown.at(kernels.min(most)))
-        };
-        let fewer = self.refetches.iter().filter(|model| model.streams <= streams);
-        let fewer = fewer.max_by_key(|model| model.streams).map_or((1.0, 1.0), slowdown);
-        let more = self.refetches.iter().filter(|model| model.streams > streams);
-        let more = more.min_by_key(|model| model.streams).map(slowdown);
-        more.map_or(fewer.1, |more| interpolate(&[fewer, more], streams as f64))
-    }
-}
-
-impl Profile {
-    /// Whether [`LinkModel::refetching`] was measured.
-    ///
-    /// # Errors
-    /// If it was not.
-    pub fn knows_refetching(&self) -> Result<(), Unknown> {
-        let unknown = || Unknown::new("what H2D copies pay for kernels that wait in other streams");
-        (!self.link.refetches.is_empty()).then_some(()).ok_or_else(unknown)
     }
 }

@@ -8,6 +8,7 @@
 mod agreed;
 mod calls;
 mod condition;
+mod error;
 mod file;
 mod handing;
 mod paths;
@@ -27,7 +28,8 @@ pub use agreed::{
 };
 pub use calls::{GraphCall, MemoryWork, TimedCall};
 pub use condition::Condition;
-pub use file::{FORMAT, Recorder, SamplesError};
+pub use error::{FORMAT, SamplesError};
+pub use file::Recorder;
 pub use handing::{Handing, Taker};
 pub use paths::{Load, STREAMING_KERNEL, STREAMING_TWIN, SetupStep, Side, TransferPath};
 pub use provenance::{Extent, Provenance};

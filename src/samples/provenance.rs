@@ -2,7 +2,7 @@
 
 use crate::files::{code_point, unprintable};
 use crate::machine::Capacities;
-use crate::scenario::Limits;
+use crate::machine::MOST_CPU_THREADS;
 use crate::units::Bytes;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -88,8 +88,8 @@ impl Provenance {
         let counts = [
             ("multiprocessors", u64::from(self.multiprocessors), 1..=MOST_MULTIPROCESSORS),
             ("copy_engines", u64::from(self.copy_engines), least..=MOST_COPY_ENGINES),
-            ("cpu_threads", self.cpu_threads as u64, least..=Limits::MOST_CPU_THREADS),
-            ("numa_nodes", self.numa_nodes as u64, 0..=Limits::MOST_CPU_THREADS),
+            ("cpu_threads", self.cpu_threads as u64, least..=MOST_CPU_THREADS),
+            ("numa_nodes", self.numa_nodes as u64, 0..=MOST_CPU_THREADS),
             ("devices", self.devices as u64, 1..=MOST_GPUS),
             ("device_memory_bytes", memory, 1..=MOST_BYTES),
             ("managed_bytes", self.managed_bytes.get(), 0..=MOST_BYTES),

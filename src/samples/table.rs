@@ -6,20 +6,19 @@
 //! one of `path`, `kernel`, `call` and `operation` that is filled in.
 
 mod machine;
+mod row;
 mod seconds;
 mod several;
 mod transfers;
 
+use self::row::{MEMORIES, Memory, Row, listed};
 use self::several::OF_TWO_GPUS;
-use super::file::SamplesError;
+use super::error::SamplesError;
 use super::{Link, Measurement, Quantity, Samples, Stop, TimedCall, WRITTEN_THROUGH};
 use crate::kernels::{Kernel, Variant};
 use crate::machine::Direction;
 use crate::units::{Bytes, Span};
 use std::collections::BTreeMap;
-
-/// Bytes or elements: more than any memory holds.
-const LARGEST: u64 = 1 << 50;
 
 /// The columns of which a row fills in exactly one, each with the columns that may go with it.
 const SORTS: [(&str, &[&str]); 4] = [
@@ -85,25 +84,6 @@ const PATHS: [(&str, Path); 4] = [
     ("D2H", Path::ToOrFromHost(Direction::DeviceToHost)),
     ("D2D", Path::OnDevice),
     ("P2P", Path::BetweenDevices),
-];
-
-/// The kind of host memory of a copy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Memory {
-    Pinned,
-    Pageable,
-    Registered,
-    WriteCombined,
-    /// Not copied: a kernel uses it across the link.
-    Mapped,
-}
-
-const MEMORIES: [(&str, Memory); 5] = [
-    ("pinned", Memory::Pinned),
-    ("pageable", Memory::Pageable),
-    ("registered", Memory::Registered),
-    ("write-combined", Memory::WriteCombined),
-    ("mapped", Memory::Mapped),
 ];
 
 const OPERATIONS: [(&str, Link); 4] = [
@@ -180,23 +160,7 @@ fn check_columns(columns: &csv::StringRecord) -> Result<(), String> {
     }
 }
 
-/// A line below the names of the columns.
-struct Row<'r> {
-    columns: &'r csv::StringRecord,
-    record: &'r csv::StringRecord,
-}
-
-impl<'r> Row<'r> {
-    /// What the row has in a column; `None` if that is empty or not there.
-    fn get(&self, column: &str) -> Option<&'r str> {
-        let at = self.columns.iter().position(|name| name == column)?;
-        self.record.get(at).filter(|text| !text.is_empty())
-    }
-
-    fn needs(&self, column: &str, fix: &str) -> Result<&'r str, String> {
-        self.get(column).ok_or_else(|| format!("column `{column}`: nothing there; {fix}"))
-    }
-
+impl Row<'_> {
     fn sample(&self) -> Result<(Quantity, Span), String> {
         let filled = SORTS.iter().filter(|(column, _)| self.get(column).is_some());
         let [(sort, goes_along)] = filled.collect::<Vec<_>>()[..] else {
@@ -341,45 +305,4 @@ impl<'r> Row<'r> {
         }
         Ok(Quantity::HandOver { from, to, across })
     }
-
-    fn leave_empty(&self, columns: &[&str], why: &str) -> Result<(), String> {
-        let filled = columns.iter().find(|column| self.get(column).is_some());
-        filled.map_or(Ok(()), |column| Err(format!("column `{column}`: {why}; leave it empty")))
-    }
-
-    fn one_of<T: Copy>(&self, column: &str, choices: &[(&str, T)]) -> Result<T, String> {
-        let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
-        let text = self.needs(column, &format!("write one of {}", listed(&names)))?;
-        let found = choices.iter().find(|(name, _)| *name == text);
-        let unknown = || format!("column `{column}`: `{text}` is not one of {}", listed(&names));
-        found.map(|(_, value)| *value).ok_or_else(unknown)
-    }
-
-    fn bytes(&self, column: &str) -> Result<Option<Bytes>, String> {
-        let Some(text) = self.get(column) else { return Ok(None) };
-        match text.parse() {
-            Ok(bytes) if (Bytes::new(1)..=Bytes::new(LARGEST)).contains(&bytes) => Ok(Some(bytes)),
-            _ => Err(format!(
-                "column `{column}`: `{text}` is no number of bytes from 1 to {}; write such as \
-                 65536 or 64 KiB",
-                Bytes::new(LARGEST)
-            )),
-        }
-    }
-
-    fn whole(&self, column: &str) -> Result<Option<u64>, String> {
-        let Some(text) = self.get(column) else { return Ok(None) };
-        match text.parse() {
-            Ok(number) if (1..=LARGEST).contains(&number) => Ok(Some(number)),
-            _ => Err(format!(
-                "column `{column}`: `{text}` is not a whole number from 1 to {LARGEST}; write such \
-                 as 1048576"
-            )),
-        }
-    }
-}
-
-fn listed(names: &[&str]) -> String {
-    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-    quoted.join(", ")
 }

@@ -5,24 +5,16 @@ use super::graph;
 use super::raw::{HostState, RawBuffer, RawHome, RawLimits, RawPlans, RawScenario};
 use super::read::{Reading, read};
 use super::task::Scope;
+use super::values::{FAMILIES, LONGEST_NAME, at_most, count, positive};
 use super::{Buffer, Home, Limits, PlanChoice, Workload};
 use crate::files::{self, Spanned};
-use crate::machine::HostMemory;
+use crate::machine::{HostMemory, MOST_CPU_THREADS};
 use crate::units::Bytes;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Program families that a scenario may name.
-pub(super) const FAMILIES: [&str; 8] =
-    ["cpu", "round-trip", "resident", "by-chunk", "by-engine", "buffered", "multi-gpu", "graph"];
-
-/// The largest count. It keeps times multiplied by counts within 64 bits.
-pub(super) const LARGEST_COUNT: i64 = 1_000_000;
-
 /// The largest scenario in bytes: room for thousands of tasks.
 const LARGEST: u64 = 4 << 20;
-/// In characters: names appear in tables, plots and file names.
-pub(super) const LONGEST_NAME: usize = 64;
 
 impl Workload {
     /// Reads a scenario; `file_name` is what errors call it.
@@ -184,37 +176,6 @@ fn unique_names<'a>(
     places
 }
 
-/// A whole number from one up.
-fn positive(what: &str, value: &Spanned<i64>) -> Result<u64, Fault> {
-    u64::try_from(*value.get_ref()).ok().filter(|&value| value > 0).ok_or_else(|| {
-        Fault::new(
-            format!("{what} is {value}, and must be at least 1"),
-            value.span(),
-            "too small",
-            "write a whole number of 1 or more",
-        )
-    })
-}
-
-/// Checks a count, if the scenario gives one.
-pub(super) fn count(what: &str, value: Option<&Spanned<i64>>) -> Result<Option<u64>, Fault> {
-    at_most(what, value, LARGEST_COUNT)
-}
-
-/// A whole number from one to `most`, where one is given.
-fn at_most(what: &str, value: Option<&Spanned<i64>>, most: i64) -> Result<Option<u64>, Fault> {
-    let Some(value) = value else { return Ok(None) };
-    if *value.get_ref() > most {
-        return Err(Fault::new(
-            format!("{what} is {value}, and must be at most {most}"),
-            value.span(),
-            "too large",
-            format!("write a whole number from 1 to {most}"),
-        ));
-    }
-    positive(what, value).map(Some)
-}
-
 fn buffer(raw: &RawBuffer) -> Result<Buffer, Fault> {
     let elements = positive(&format!("`elements` of buffer `{}`", raw.name), &raw.elements)?;
     if let (Some(host), RawHome::Device | RawHome::Scratch) = (&raw.host, raw.home) {
@@ -289,7 +250,7 @@ fn calls(raw: &RawScenario, workload: &Workload) -> Result<(), Fault> {
 }
 
 fn limits(raw: &RawLimits, faults: &mut Faults) -> Limits {
-    let most = Limits::MOST_CPU_THREADS as i64;
+    let most = MOST_CPU_THREADS as i64;
     let threads = at_most("`cpu_threads`", raw.cpu_threads.as_ref(), most);
     let threads = faults.keep(threads).flatten();
     let mut of = |key, text: &Option<_>| faults.keep(memory(key, text.as_ref())).flatten();

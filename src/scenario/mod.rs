@@ -6,6 +6,8 @@
 
 mod brackets;
 mod check;
+#[cfg(feature = "schema")]
+mod derived;
 mod error;
 mod graph;
 mod raw;
@@ -14,11 +16,12 @@ mod read;
 mod schema;
 mod task;
 mod templates;
+mod values;
 mod workload;
 
-pub use error::ScenarioError;
 #[cfg(feature = "schema")]
-pub use schema::derived_schema;
+pub use derived::derived_schema;
+pub use error::ScenarioError;
 pub use templates::Template;
 pub use workload::{Buffer, Home, Limits, PlanChoice, Task, TaskId, Workload};
 

@@ -1,8 +1,8 @@
 //! Checks one task against its kernel and the buffers that it names.
 
-use super::check::count;
 use super::error::{Fault, unknown};
 use super::raw::{RawBuffer, RawTask};
+use super::values::count;
 use super::{Buffer, Task};
 use crate::files::Spanned;
 use crate::kernels::{Arguments, Kernel, Shape};

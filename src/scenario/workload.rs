@@ -96,11 +96,6 @@ impl From<&Limits> for Capacities {
     }
 }
 
-impl Limits {
-    /// More threads than any host has.
-    pub const MOST_CPU_THREADS: u64 = 1 << 16;
-}
-
 impl Workload {
     /// The most calls that a plan may make. Simulating such a plan a hundred times takes one or two
     /// minutes. Beyond some hundreds, more calls of one kind change nothing in the answer.

@@ -1,6 +1,6 @@
 //! The comment lines above a table, which describe its machine.
 
-use super::listed;
+use super::row::listed;
 use crate::samples::{Extent, Provenance};
 use crate::units::Bytes;
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! The column of times, in seconds. A time that no machine takes was probably written in another
 //! unit.
 
-use super::Row;
+use super::row::Row;
 use crate::samples::Quantity;
 use crate::units::{Bytes, Span};
 

@@ -1,6 +1,6 @@
 //! Rows about several GPUs.
 
-use super::Row;
+use super::row::Row;
 use crate::machine::{DeviceId, Direction};
 use crate::samples::{Link, Provenance, Quantity};
 use crate::units::Bytes;

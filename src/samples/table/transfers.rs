@@ -1,6 +1,6 @@
 //! Rows about copies other than those of pinned or pageable memory, and about host calls.
 
-use super::{MEMORIES, Memory, Row};
+use super::row::{MEMORIES, Memory, Row};
 use crate::machine::Direction;
 use crate::samples::{Quantity, TransferPath};
 use crate::units::Bytes;

@@ -1,0 +1,35 @@
+//! Why a calibration ends early.
+
+use crate::gpu::GpuError;
+use crate::host::HostError;
+use crate::units::Bytes;
+
+/// Why a calibration ended early. Samples taken until then are kept.
+#[derive(Debug, thiserror::Error)]
+pub enum CalibrateError {
+    #[error(transparent)]
+    Gpu(#[from] GpuError),
+    #[error(transparent)]
+    Host(#[from] HostError),
+    #[error("cannot write the samples: {0}")]
+    Write(#[from] std::io::Error),
+    #[error(transparent)]
+    OtherCourse(#[from] OtherCourse),
+    #[error(
+        "calibrating needs {needs} of host memory, but only {has} is available: end what else \
+         uses memory, or raise the limit of the container or the batch system"
+    )]
+    LittleMemory { needs: Bytes, has: Bytes },
+    #[error("while preparing several GPUs: {0}; `--gpus 1` leaves the others out")]
+    Several(GpuError),
+    #[error("interrupted after {done} of {total} probes")]
+    Interrupted { done: usize, total: usize },
+}
+
+/// The measurements do not follow this schedule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("measurement {number} is not what this calibration measures at that place")]
+pub struct OtherCourse {
+    /// The first measurement that differs, counted from 1.
+    pub number: usize,
+}
