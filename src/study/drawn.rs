@@ -1,15 +1,12 @@
 //! Random workloads, and some plans of each.
 
+use super::scenario::scenario;
 use crate::profile::Handling;
 use crate::scenario::Workload;
 use crate::search::{Candidates, Plan, candidates};
-use crate::trials::scenario;
 use rand::SeedableRng;
 use rand::seq::IndexedRandom;
 use rand_chacha::ChaCha8Rng;
-
-/// Elements in all batches together: five orders of magnitude.
-const ELEMENTS: std::ops::Range<f64> = 100.0..10_000_000.0;
 
 /// A calibration draws its trials with a seed, too, and moves the ends of ranges by them. These
 /// streams of random numbers make other workloads, also if both have one seed.
@@ -44,7 +41,7 @@ pub fn draw(plans: usize, seed: u64) -> Vec<Drawn> {
     let (mut all, mut left) = (Vec::new(), plans);
     while left > 0 {
         let name = format!("random-{seed}-{}", all.len());
-        let text = scenario(&name, ELEMENTS, &mut of_workloads);
+        let text = scenario(all.len(), &name, &mut of_workloads);
         let workload = Workload::from_toml(&name, &text).expect("what is drawn is a scenario");
         let mut plans = candidates(&workload);
         plans.plans = chosen(&plans.plans, &mut of_plans);

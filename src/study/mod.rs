@@ -13,6 +13,7 @@
 mod drawn;
 mod predicted;
 mod runner;
+mod scenario;
 mod score;
 mod shard;
 

@@ -180,7 +180,15 @@ impl Runner<'_> {
         for job in &mut *jobs {
             self.trace(job)?;
         }
-        jobs.iter_mut().map(finished).collect()
+        for job in &mut *jobs {
+            job.kept.set.sort();
+            job.kept.set.save(&job.path)?;
+        }
+        // Only now is nothing left to resume.
+        for job in &*jobs {
+            let _ = std::fs::remove_file(files::partial(&job.path));
+        }
+        Ok(jobs.iter().map(|job| job.kept.set.clone()).collect())
     }
 
     /// Runs some plans once, each given by its job and its place there, in this order.
@@ -196,10 +204,9 @@ impl Runner<'_> {
         for (job, plan) in group {
             let left = self.left(jobs);
             stops(along(Event::Begins { left }))?;
-            let job_at = job;
             let (workload, program) = (jobs[job].workload, jobs[job].programs[plan].0);
             let executor = executors
-                .entry(job_at)
+                .entry(job)
                 .or_insert_with(|| Executor::new(self.device, self.team, workload, self.contents));
             match executor.run(program, self.effort) {
                 Ok(run) => {
@@ -279,13 +286,4 @@ fn groups(jobs: &[Job<'_>], random: &mut ChaCha8Rng) -> Vec<Vec<(usize, usize)>>
         group.shuffle(random);
     }
     groups
-}
-
-/// Gives the runs of a job their own name.
-fn finished(job: &mut Job<'_>) -> Result<RunSet, StudyError> {
-    job.kept.set.sort();
-    job.kept.set.save(&job.path)?;
-    // If it stays, `resume` finds that all is done.
-    let _ = std::fs::remove_file(files::partial(&job.path));
-    Ok(job.kept.set.clone())
 }

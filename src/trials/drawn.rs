@@ -4,11 +4,10 @@ use crate::kernels::{Kernel, Shape};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt::Write;
-use std::ops::Range;
 
 /// The range of elements per buffer, from plans that are all latency to plans that are all
 /// bandwidth. Larger buffers would take most of the time and tell nothing new.
-const ELEMENTS: Range<f64> = 8_192.0..4_194_304.0;
+const ELEMENTS: std::ops::Range<f64> = 8_192.0..4_194_304.0;
 const MOST_TASKS: usize = 3;
 const DEGREES: [u32; 4] = [8, 32, 128, 512];
 const BATCHES: [u64; 4] = [1, 1, 2, 4];
@@ -17,18 +16,17 @@ const BATCHES: [u64; 4] = [1, 1, 2, 4];
 /// A seed always gives the same texts.
 pub fn scenarios(count: usize, seed: u64) -> Vec<String> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
-    (0..count).map(|number| scenario(&format!("trial-{number}"), ELEMENTS, &mut random)).collect()
+    (0..count).map(|number| scenario(number, &mut random)).collect()
 }
 
-/// Draws a workload with so many elements in all batches together.
-pub fn scenario(name: &str, sizes: Range<f64>, random: &mut ChaCha8Rng) -> String {
+fn scenario(number: usize, random: &mut ChaCha8Rng) -> String {
     let batches = BATCHES[random.random_range(0..BATCHES.len())];
     // All batches together stay within the largest size.
-    let most = sizes.end / batches as f64;
-    let elements = random.random_range(sizes.start.ln()..most.ln()).exp() as u64;
+    let most = ELEMENTS.end / batches as f64;
+    let elements = random.random_range(ELEMENTS.start.ln()..most.ln()).exp() as u64;
     let tasks = random.random_range(1..=MOST_TASKS);
     let mut text = format!(
-        "schema_version = 1\nname = \"{name}\"\nquestion = \"How far off?\"\n\
+        "schema_version = 1\nname = \"trial-{number}\"\nquestion = \"How far off?\"\n\
          batches = {batches}\n"
     );
     buffer(&mut text, "b0", elements, "host");
@@ -47,10 +45,10 @@ pub fn scenario(name: &str, sizes: Range<f64>, random: &mut ChaCha8Rng) -> Strin
             buffer(&mut text, &other, elements, "host");
             let _ = write!(reads, ", {other:?}");
         }
-        let kernel_name = kernel.name();
+        let name = kernel.name();
         let _ = write!(
             steps,
-            "[[task]]\nname = \"t{task}\"\nkernel = \"{kernel_name}\"\nreads = [{reads}]\n\
+            "[[task]]\nname = \"t{task}\"\nkernel = \"{name}\"\nreads = [{reads}]\n\
              writes = [{to:?}]\nsplit = {{ along = \"elements\" }}\n"
         );
         if kernel == Kernel::Polynomial {

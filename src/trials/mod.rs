@@ -8,5 +8,5 @@ mod drawn;
 mod run;
 
 pub use accuracy::{assess, assess_counted};
-pub use drawn::{TRIAL_KERNELS, scenario, scenarios};
+pub use drawn::{TRIAL_KERNELS, scenarios};
 pub use run::{Round, TrialError, Trials};

@@ -59,8 +59,8 @@ const ROOMS: [(&str, &[&str]); 24] = [
     (
         "study",
         &[
-            "units", "files", "machine", "program", "scenario", "timeline", "profile", "runs",
-            "simulate", "search", "compare", "gpu", "host", "execute", "trials",
+            "units", "files", "machine", "kernels", "program", "scenario", "timeline", "profile",
+            "runs", "simulate", "search", "compare", "gpu", "host", "execute", "trials",
         ],
     ),
     (

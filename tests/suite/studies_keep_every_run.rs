@@ -203,9 +203,24 @@ fn as_many_plans_are_drawn_as_were_asked_for_and_always_alike() {
     let sizes = all.iter().map(|one| one.workload.buffers[0].elements * one.workload.batches);
     let [least, most] = [sizes.clone().min(), sizes.max()].map(|size| size.expect("some"));
     assert!(least < 1_000 && most > 1_000_000, "{least} to {most} elements");
-    for one in &all {
+    for one in draw(2_000, 8).iter().chain(&all) {
         assert_eq!(Workload::from_toml("drawn", &one.text).expect("a scenario"), one.workload);
     }
+}
+
+/// A profile of a whole calibration knows what nearly all of the drawn plans cost.
+#[test]
+fn what_is_drawn_can_be_predicted() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("calibration/h200/profile.toml");
+    let profile = Profile::load(&path).expect("committed");
+    let (mut known, mut unknown) = (0, Vec::new());
+    for one in draw(300, 9) {
+        let all = predict(one.workload, one.plans, &profile, (10, 9), &Tally::default());
+        known += all.ranking.plans.len();
+        let unknowns = all.ranking.unknown.iter().map(|(_, unknown)| unknown.what.clone());
+        unknown.extend(unknowns);
+    }
+    assert!(known >= 285, "only {known} of 300: {unknown:?}");
 }
 
 fn hallway(arguments: &[&str], folder: &Path) -> Command {
