@@ -1,14 +1,14 @@
 //! Copies beside work that uses memory, on the device or on the host.
 
+use super::context::{MeasurementContext, clocked};
 use super::probes::{LARGEST, POOL};
-use super::rig::{Rig, clocked};
 use crate::gpu::{GpuError, Stream};
 use crate::host::Operand;
 use crate::machine::Direction;
 use crate::samples::{Load, STREAMING_KERNEL, STREAMING_TWIN};
 use crate::units::{Bytes, Span};
 
-impl Rig<'_> {
+impl MeasurementContext<'_> {
     /// Times of `count` copies and of as many runs of a load, started at once.
     pub fn beside(
         &mut self,

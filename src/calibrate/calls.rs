@@ -1,6 +1,6 @@
 //! Host costs of API calls, and round trips to an idle device.
 
-use super::rig::{Piece, Rig, clocked};
+use super::context::{MeasurementContext, Piece, clocked};
 use crate::gpu::{GpuError, Launch, Stream};
 use crate::kernels::Kernel;
 use crate::machine::Direction;
@@ -20,7 +20,7 @@ fn wait_a_while() {
     }
 }
 
-impl Rig<'_> {
+impl MeasurementContext<'_> {
     /// Host time of `count` calls to a held stream, so that none of them waits for the
     /// device.
     pub fn call(&mut self, call: TimedCall, count: u64) -> Result<Span, GpuError> {

@@ -1,7 +1,7 @@
 //! Chains of small operations on the device.
 
+use super::context::{MeasurementContext, Piece};
 use super::member::Member;
-use super::rig::{Piece, Rig};
 use crate::gpu::{GpuError, Graph, Stream};
 use crate::machine::Direction;
 use crate::samples::Link;
@@ -10,7 +10,7 @@ use crate::units::{Bytes, Span};
 /// A copy that outlasts a chain of kernels.
 const MEANWHILE: Bytes = Bytes::mib(32);
 
-impl Rig<'_> {
+impl MeasurementContext<'_> {
     /// Issues one short operation of a kind to a stream.
     pub fn issue(&self, stream: &Stream, link: Link, piece: &Piece) -> Result<(), GpuError> {
         let (array, bytes) = (self.arrays[0].address(), piece.bytes);
@@ -33,17 +33,17 @@ impl Rig<'_> {
     /// by events.
     pub fn chain(&mut self, links: &[Link], across: bool, count: u64) -> Result<Span, GpuError> {
         let piece = self.piece(false)?;
-        self.held(|rig| {
+        self.held(|context| {
             let turns = (0..count).flat_map(|_| links);
             for (at, &link) in turns.enumerate() {
-                rig.issue(&rig.streams[at % 2 * usize::from(across)], link, &piece)?;
+                context.issue(&context.streams[at % 2 * usize::from(across)], link, &piece)?;
                 if across {
-                    let event = &rig.ordering[at % rig.ordering.len()];
-                    rig.streams[at % 2].record(event)?;
-                    rig.streams[(at + 1) % 2].wait(event)?;
+                    let event = &context.ordering[at % context.ordering.len()];
+                    context.streams[at % 2].record(event)?;
+                    context.streams[(at + 1) % 2].wait(event)?;
                 }
             }
-            rig.rejoin(if across { 2 } else { 1 })
+            context.rejoin(if across { 2 } else { 1 })
         })
     }
 
@@ -59,13 +59,13 @@ impl Rig<'_> {
     ) -> Result<Span, GpuError> {
         let piece = self.piece(false)?;
         if !in_graph {
-            return self.held(|rig| rig.issue_turns(copy, streams, count, &piece));
+            return self.held(|context| context.issue_turns(copy, streams, count, &piece));
         }
         let issue = || self.issue_turns(copy, streams, count, &piece);
         let graph = Graph::capture(&self.streams[0], issue)?.instantiate()?;
         self.warm_up(&graph)?;
         // SAFETY: all memory belongs to the context and outlives the stream's work.
-        self.held(|rig| unsafe { rig.streams[0].replay(&graph) })
+        self.held(|context| unsafe { context.streams[0].replay(&graph) })
     }
 
     fn issue_turns(
@@ -100,20 +100,21 @@ impl Rig<'_> {
         count: u64,
     ) -> Result<Span, GpuError> {
         let piece = self.piece(false)?;
-        let time = self.held(|rig| {
-            let [start, end] = [&rig.ordering[0], &rig.ordering[1]];
-            rig.streams[0].record(start)?;
+        let time = self.held(|context| {
+            let [start, end] = [&context.ordering[0], &context.ordering[1]];
+            context.streams[0].record(start)?;
             for direction in Direction::BOTH.into_iter().filter(|&way| copies[way as usize]) {
-                let stream = &rig.streams[rig.streams.len() - 1 - direction as usize];
-                let ashore = rig.pinned[direction as usize].as_mut_ptr();
+                let stream = &context.streams[context.streams.len() - 1 - direction as usize];
+                let ashore = context.pinned[direction as usize].as_mut_ptr();
                 stream.wait(start)?;
-                rig.copy_at(stream, direction, ashore, MEANWHILE, 0)?;
+                context.copy_at(stream, direction, ashore, MEANWHILE, 0)?;
             }
-            (0..count).try_for_each(|_| rig.issue(&rig.streams[0], Link::Kernel, &piece))?;
-            rig.streams[0].record(end)?;
-            rig.streams[1..=others].iter().try_for_each(|stream| {
+            (0..count)
+                .try_for_each(|_| context.issue(&context.streams[0], Link::Kernel, &piece))?;
+            context.streams[0].record(end)?;
+            context.streams[1..=others].iter().try_for_each(|stream| {
                 stream.wait(end)?;
-                rig.issue(stream, Link::Kernel, &piece)
+                context.issue(stream, Link::Kernel, &piece)
             })
         })?;
         self.streams.iter().try_for_each(Stream::synchronize)?;
@@ -131,14 +132,14 @@ impl Rig<'_> {
     ) -> Result<Span, GpuError> {
         let piece = self.piece(false)?;
         let ashore = self.pinned[0].as_mut_ptr();
-        let time = self.held(|rig| {
-            rig.row(0, (Direction::HostToDevice, bytes), ashore, 0..count)?;
-            let end = &rig.ordering[0];
-            rig.streams[0].record(end)?;
-            rig.streams[1..=streams].iter().try_for_each(|stream| {
+        let time = self.held(|context| {
+            context.row(0, (Direction::HostToDevice, bytes), ashore, 0..count)?;
+            let end = &context.ordering[0];
+            context.streams[0].record(end)?;
+            context.streams[1..=streams].iter().try_for_each(|stream| {
                 stream.wait(end)?;
                 let mut pairs = (0..kernels).flat_map(|_| [Link::Kernel, Link::CopyOut]);
-                pairs.try_for_each(|link| rig.issue(stream, link, &piece))
+                pairs.try_for_each(|link| context.issue(stream, link, &piece))
             })
         })?;
         self.streams.iter().try_for_each(Stream::synchronize)?;

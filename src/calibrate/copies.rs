@@ -1,13 +1,13 @@
 //! Copies of pinned memory, one way and both ways.
 
+use super::context::{MeasurementContext, Piece};
 use super::probes::LARGEST;
-use super::rig::{Piece, Rig};
 use crate::gpu::{GpuError, Stream};
 use crate::machine::Direction;
 use crate::samples::{Link, SHORT_COPY};
 use crate::units::{Bytes, Span};
 
-impl Rig<'_> {
+impl MeasurementContext<'_> {
     /// Device time of `count` copies in a row, each of a window of its own.
     pub fn copies(
         &mut self,
@@ -19,7 +19,7 @@ impl Rig<'_> {
         let start = self.turn * count;
         let ashore =
             if registered { self.registered.as_mut_ptr() } else { self.pinned[0].as_mut_ptr() };
-        self.held(|rig| rig.row(0, (direction, bytes), ashore, start..start + count))
+        self.held(|context| context.row(0, (direction, bytes), ashore, start..start + count))
     }
 
     /// Issues copies in a row to a held stream. The time starts behind a short copy in
@@ -48,10 +48,10 @@ impl Rig<'_> {
     ) -> Result<[Span; 2], GpuError> {
         let start = self.turn * count;
         let piece = self.piece(false)?;
-        let beside = self.held(|rig| {
+        let beside = self.held(|context| {
             // Not the memory that is copied without kernels.
-            let ashore = rig.pinned[1].as_mut_ptr();
-            rig.row_beside(1, &piece, (direction, bytes), ashore, start..start + count)
+            let ashore = context.pinned[1].as_mut_ptr();
+            context.row_beside(1, &piece, (direction, bytes), ashore, start..start + count)
         })?;
         self.streams[1].synchronize()?;
         Ok([beside, self.copies(direction, bytes, false, count)?])

@@ -1,7 +1,7 @@
 //! Graphs of dependent operations: what they cost the host, and how the device goes from
 //! node to node.
 
-use super::rig::{Rig, clocked};
+use super::context::{MeasurementContext, clocked};
 use crate::gpu::{Blocker, ExecutableGraph, GpuError, Graph, Stream};
 use crate::samples::{CYCLES, Link};
 use crate::units::Span;
@@ -9,14 +9,14 @@ use crate::units::Span;
 /// Launches of a graph before the one that counts.
 const WARM_UP: usize = 3;
 
-impl Rig<'_> {
+impl MeasurementContext<'_> {
     /// Device time of a graph launch. The graph has been launched before, because the
     /// first launch takes longer.
     fn replayed(&mut self, captured: &Graph) -> Result<Span, GpuError> {
         let graph = captured.instantiate()?;
         self.warm_up(&graph)?;
         // SAFETY: all memory belongs to the context and outlives the stream's work.
-        self.held(|rig| unsafe { rig.streams[0].replay(&graph) })
+        self.held(|context| unsafe { context.streams[0].replay(&graph) })
     }
 
     /// Captures these operations, each after the one before.

@@ -1,13 +1,13 @@
 //! Kernels on the device.
 
+use super::context::MeasurementContext;
 use super::probes::LARGEST;
-use super::rig::Rig;
 use crate::gpu::{GpuError, Launch};
 use crate::kernels::{Kernel, Variant};
 use crate::samples::Link;
 use crate::units::{Bytes, Span};
 
-impl Rig<'_> {
+impl MeasurementContext<'_> {
     /// Device time of `count` launches in a row.
     pub fn kernels(
         &mut self,
@@ -24,9 +24,9 @@ impl Rig<'_> {
             unsafe { self.streams[0].launch(&launch)? };
             self.streams[0].synchronize()?;
         }
-        self.held(|rig| {
+        self.held(|context| {
             // SAFETY: the arrays have the largest size and outlive the stream's work.
-            (0..count).try_for_each(|_| unsafe { rig.streams[0].launch(&launch) })
+            (0..count).try_for_each(|_| unsafe { context.streams[0].launch(&launch) })
         })
     }
 
@@ -42,16 +42,20 @@ impl Rig<'_> {
         let part = Bytes::of_f32(elements);
         let launches = self.launches(variant, elements, count)?;
         let first = self.piece(false)?;
-        self.held(|rig| {
-            let stream = &rig.streams[0];
+        self.held(|context| {
+            let stream = &context.streams[0];
             // SAFETY: the launches use parts of arrays that are larger and outlive the
             // stream's work.
             unsafe {
-                for array in &rig.arrays[..variant.kernel.inputs()] {
-                    stream.copy_in(rig.pinned[0].as_mut_ptr(), array.address(), part * count)?;
+                for array in &context.arrays[..variant.kernel.inputs()] {
+                    stream.copy_in(
+                        context.pinned[0].as_mut_ptr(),
+                        array.address(),
+                        part * count,
+                    )?;
                 }
-                rig.issue(stream, Link::Kernel, &first)?;
-                stream.record(&rig.marks[0])?;
+                context.issue(stream, Link::Kernel, &first)?;
+                stream.record(&context.marks[0])?;
                 launches.iter().try_for_each(|launch| stream.launch(launch))
             }
         })
@@ -72,14 +76,14 @@ impl Rig<'_> {
         let half = LARGEST.get() / 2;
         let elements = (others / other.kernel.bytes_per_element()).clamp(1, half / 4);
         let between = self.launch_at(other, elements, Bytes::new(half))?;
-        self.held(|rig| {
-            let stream = &rig.streams[0];
+        self.held(|context| {
+            let stream = &context.streams[0];
             // SAFETY: the launches use parts of arrays that are larger and outlive the
             // stream's work.
             unsafe {
                 launches.iter().try_for_each(|launch| stream.launch(launch))?;
                 stream.launch(&between)?;
-                stream.record(&rig.marks[0])?;
+                stream.record(&context.marks[0])?;
                 launches.iter().try_for_each(|launch| stream.launch(launch))
             }
         })

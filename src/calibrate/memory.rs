@@ -1,7 +1,7 @@
 //! Allocating, pinning and touching memory.
 
+use super::context::{MeasurementContext, clocked};
 use super::error::CalibrateError;
-use super::rig::{Rig, clocked};
 use super::transfers::COMBINED;
 use crate::gpu::{DeviceMemory, PinnedMemory, Registration};
 use crate::host::{Operand, PageMemory, Team};
@@ -9,7 +9,7 @@ use crate::kernels::{Kernel, Variant};
 use crate::samples::MemoryWork;
 use crate::units::{Bytes, Span};
 
-impl Rig<'_> {
+impl MeasurementContext<'_> {
     /// Time of one piece of memory management. Where it takes something, the time of
     /// giving it back follows.
     pub fn memory(&mut self, work: MemoryWork, bytes: Bytes) -> Result<Vec<Span>, CalibrateError> {

@@ -10,6 +10,7 @@
 mod beside;
 mod calls;
 mod chains;
+mod context;
 mod copies;
 mod course;
 mod error;
@@ -18,7 +19,6 @@ mod kernels;
 mod member;
 mod memory;
 mod probes;
-mod rig;
 mod run;
 mod setup;
 mod several;
@@ -30,9 +30,9 @@ mod turns;
 mod twins;
 mod watch;
 
+pub use context::HOST_MEMORY;
 pub use course::Course;
 pub use error::{CalibrateError, OtherCourse};
-pub use rig::HOST_MEMORY;
 pub use run::{Progress, calibrate, provenance};
 pub use several::MOST_DEVICES;
 pub use transfers::managed_bytes;

@@ -1,9 +1,9 @@
 //! Carrying out a calibration: its order, warm-up, and when each measurement stops.
 
+use super::context::MeasurementContext;
 use super::course::{Course, visits};
 use super::error::CalibrateError;
 use super::probes::{Counts, POOL, Probe};
-use super::rig::Rig;
 use super::stopping::{FEWEST, Stopping};
 use super::watch::Watch;
 use crate::gpu::{Device, ExtraContext, Monitor};
@@ -95,14 +95,14 @@ pub fn calibrate<W: Write>(
         Ok::<_, CalibrateError>(())
     };
     // A new context for each pass: memory is placed anew, as another calibration would find it.
-    let mut rig = Rig::new(device, team, samples.machine.devices)?;
-    warm_up(&mut rig)?;
+    let mut context = MeasurementContext::new(device, team, samples.machine.devices)?;
+    warm_up(&mut context)?;
     // Some devices lower their clocks when idle, so the usual state is read after the warm-up.
     let mut watch = Watch::new(device);
     note(&mut samples, recorder, &watch)?;
     for probe in left {
         go_on(done)?;
-        let measurements = measure(&mut rig, probe, &patience, &samples)?;
+        let measurements = measure(&mut context, probe, &patience, &samples)?;
         let disturbed = watch.disturbance(&probe.quantities[0]);
         for measurement in measurements {
             let measurement = Measurement { disturbed: disturbed.clone(), ..measurement };
@@ -117,18 +117,18 @@ pub fn calibrate<W: Write>(
 }
 
 /// Brings the clocks up: an idle device runs at a fraction of its speed.
-fn warm_up(rig: &mut Rig<'_>) -> Result<(), CalibrateError> {
+fn warm_up(context: &mut MeasurementContext<'_>) -> Result<(), CalibrateError> {
     let start = Instant::now();
     let variant = Variant { kernel: Kernel::Polynomial, extent: 256 };
     while start.elapsed() < Duration::from_millis(500) {
-        rig.kernels(variant, 1 << 24, 8)?;
+        context.kernels(variant, 1 << 24, 8)?;
     }
     Ok(())
 }
 
 /// Takes all measurements of a probe: one for each quantity and count.
 fn measure(
-    rig: &mut Rig<'_>,
+    context: &mut MeasurementContext<'_>,
     probe: &Probe,
     patience: &Patience,
     before: &Samples,
@@ -136,13 +136,13 @@ fn measure(
     let what = &probe.quantities[0];
     // A plan may be issued from any CPU, and calls cost differently from one CPU to the next.
     if what.doer() == Doer::OneThread {
-        rig.cpu.choose();
+        context.cpu.choose();
     } else {
-        rig.cpu.settle();
+        context.cpu.settle();
     }
-    rig.change_streams(what);
+    context.change_streams(what);
     if matches!(what, Quantity::Setup { step: SetupStep::Context })
-        && !ExtraContext::is_allowed(rig.device)?
+        && !ExtraContext::is_allowed(context.device)?
     {
         // The quantity stays unknown; everything else is measured.
         return Ok(vec![Measurement::new(what.clone(), 1, Vec::new(), Stop::Capped)]);
@@ -152,7 +152,7 @@ fn measure(
         Counts::Of(count) => vec![count],
         Counts::Both(few, many) => vec![few, many],
         Counts::ByDuration => {
-            let one = rig.sample(what, 2)?.first().map_or(1, |span| span.nanos() / 2).max(1);
+            let one = context.sample(what, 2)?.first().map_or(1, |span| span.nanos() / 2).max(1);
             let now = 2 + (CHAIN.nanos() / one).clamp(2, 32);
             // Use the count of earlier visits, so that their samples measure the same thing.
             let visits = before.measurements.iter().filter(|one| one.quantity == *what);
@@ -169,11 +169,11 @@ fn measure(
             break;
         }
         for &count in &counts {
-            rig.sample(what, count)?;
+            context.sample(what, count)?;
         }
     }
     let limits = patience.limits(what);
-    let (taken, stop) = sampled(rig, what, &counts, limits)?;
+    let (taken, stop) = sampled(context, what, &counts, limits)?;
     let keys = counts
         .iter()
         .flat_map(|&count| probe.quantities.iter().map(move |quantity| (quantity.clone(), count)));
@@ -194,13 +194,13 @@ struct Taken {
 
 /// Takes samples until there is a reason to stop.
 fn sampled(
-    rig: &mut Rig<'_>,
+    context: &mut MeasurementContext<'_>,
     what: &Quantity,
     counts: &[u64],
     (limit, fewest): (Duration, usize),
 ) -> Result<(Taken, Stop), CalibrateError> {
-    let sample = |rig: &mut Rig<'_>| {
-        let parts = counts.iter().map(|&count| rig.sample(what, count));
+    let sample = |context: &mut MeasurementContext<'_>| {
+        let parts = counts.iter().map(|&count| context.sample(what, count));
         Ok::<_, CalibrateError>(parts.collect::<Result<Vec<_>, _>>()?.concat())
     };
     let needs_core = what.doer() == Doer::OneThread;
@@ -208,15 +208,15 @@ fn sampled(
     let mut stopping = Stopping::new(limit, fewest);
     let start = Instant::now();
     loop {
-        if needs_core && rig.cpu.settle() {
+        if needs_core && context.cpu.settle() {
             // The new CPU's caches are cold, so one sample does not count.
-            sample(rig)?;
+            sample(context)?;
         }
-        let spans = sample(rig)?;
+        let spans = sample(context)?;
         let Taken { times, beside } = &mut taken;
         times.resize(spans.len(), Vec::new());
         beside.resize(spans.len(), Vec::new());
-        let kept = if !needs_core || rig.cpu.is_alone() { &mut *times } else { &mut *beside };
+        let kept = if !needs_core || context.cpu.is_alone() { &mut *times } else { &mut *beside };
         kept.iter_mut().zip(spans).for_each(|(kept, span)| kept.push(span));
         if let Some(stop) = stopping.reason(times, start.elapsed()) {
             return Ok((taken, stop));

@@ -1,11 +1,11 @@
 //! Creating what a plan needs before it can run.
 
-use super::rig::{Rig, clocked};
+use super::context::{MeasurementContext, clocked};
 use crate::gpu::{Event, ExtraContext, ExtraModule, GpuError, Stream};
 use crate::samples::SetupStep;
 use crate::units::Span;
 
-impl Rig<'_> {
+impl MeasurementContext<'_> {
     /// Time of creating `count` of something. Destroying them is not timed.
     pub fn setup(&mut self, step: SetupStep, count: u64) -> Result<Span, GpuError> {
         let device = self.device;

@@ -1,8 +1,8 @@
 //! Several GPUs: copies between them, what they do at once, and whether they are alike.
 
+use super::context::{MeasurementContext, clocked};
 use super::member::{Member, ONWARD};
 use super::probes::{Counts, LARGEST, Probe, one};
-use super::rig::{Rig, clocked};
 use crate::gpu::{GpuError, Stream};
 use crate::machine::{DeviceId, Direction};
 use crate::samples::{Extent, LONG_KERNEL, Link, Provenance, Quantity, TimedCall};
@@ -110,7 +110,7 @@ fn peer_probes([one_end, other]: [DeviceId; 2], direct: bool, quick: bool) -> Ve
 /// A GPU's index among the members, and that of one of its streams.
 type Lane = (usize, usize);
 
-impl Rig<'_> {
+impl MeasurementContext<'_> {
     /// Device times of work that `issue` puts into streams of several GPUs. All streams
     /// start at once.
     fn at_once(
@@ -119,14 +119,14 @@ impl Rig<'_> {
         issue: impl Fn(&Self, Lane) -> Result<(), GpuError>,
     ) -> Result<Vec<Span>, GpuError> {
         self.blocker.hold(&self.streams[0])?;
-        let put = |rig: &Self| {
-            rig.streams[0].record(&rig.ordering[0])?;
+        let put = |context: &Self| {
+            context.streams[0].record(&context.ordering[0])?;
             lanes.iter().try_for_each(|&(member, at)| {
-                let Member { device, streams, marks, .. } = &rig.members[member];
+                let Member { device, streams, marks, .. } = &context.members[member];
                 device.make_current()?;
-                streams[at].wait(&rig.ordering[0])?;
+                streams[at].wait(&context.ordering[0])?;
                 streams[at].record(&marks[at][0])?;
-                issue(rig, (member, at))?;
+                issue(context, (member, at))?;
                 streams[at].record(&marks[at][1])
             })
         };
@@ -154,11 +154,11 @@ impl Rig<'_> {
     ) -> Result<Vec<Span>, GpuError> {
         let lanes = directions.iter().flat_map(|&way| (0..devices).map(move |m| (m, way as usize)));
         let lanes: Vec<Lane> = lanes.collect();
-        let times = self.at_once(&lanes, |rig, (member, at)| {
+        let times = self.at_once(&lanes, |context, (member, at)| {
             let direction = Direction::BOTH[at];
             (0..count).try_for_each(|index| {
-                let offset = rig.window(LARGEST, bytes, index);
-                rig.members[member].copy(direction, bytes, offset)
+                let offset = context.window(LARGEST, bytes, index);
+                context.members[member].copy(direction, bytes, offset)
             })
         })?;
         let slowest = |times: &[Span]| times.iter().copied().max().unwrap_or_default();
@@ -175,11 +175,11 @@ impl Rig<'_> {
     ) -> Result<Vec<Span>, GpuError> {
         let start = self.turn * count;
         let lanes: Vec<Lane> = ways.iter().map(|[from, _]| (from.0, ONWARD)).collect();
-        self.at_once(&lanes, |rig, (member, _)| {
+        self.at_once(&lanes, |context, (member, _)| {
             let to = ways.iter().find(|[from, _]| from.0 == member).map_or(0, |[_, to]| to.0);
             (start..start + count).try_for_each(|index| {
-                let offset = rig.window(LARGEST, bytes, index);
-                rig.members[member].copy_to(&rig.members[to], bytes, offset)
+                let offset = context.window(LARGEST, bytes, index);
+                context.members[member].copy_to(&context.members[to], bytes, offset)
             })
         })
     }
@@ -197,11 +197,11 @@ impl Rig<'_> {
             Quantity::Copy { direction, .. } => *direction as usize,
             _ => ONWARD,
         };
-        self.at_once(&[(device.0, at)], |rig, (member, at)| {
-            let member = &rig.members[member];
+        self.at_once(&[(device.0, at)], |context, (member, at)| {
+            let member = &context.members[member];
             (start..start + count).try_for_each(|index| match *of {
                 Quantity::Copy { direction, bytes, .. } => {
-                    member.copy(direction, bytes, rig.window(LARGEST, bytes, index))
+                    member.copy(direction, bytes, context.window(LARGEST, bytes, index))
                 }
                 // SAFETY: the arrays belong to the member and outlive the stream's work.
                 _ => unsafe { member.streams[at].launch(&member.kernel) },

@@ -1,13 +1,13 @@
 //! Pageable copies, timed by the host's clock.
 
-use super::rig::Rig;
+use super::context::MeasurementContext;
 use crate::gpu::GpuError;
 use crate::machine::Direction;
 use crate::samples::{MOST_OF_ONE_CORE, SHORT_COPY};
 use crate::units::{Bytes, Span};
 use std::time::Instant;
 
-impl Rig<'_> {
+impl MeasurementContext<'_> {
     /// Times from the call to its return, and from the call to the end of a
     /// synchronisation behind it. Consecutive copies use consecutive windows of the
     /// footprint.

@@ -1,8 +1,8 @@
 //! Data on other paths than plain copies: write-combined memory, copies on the device,
 //! host memory that kernels access across the link, managed memory.
 
+use super::context::{MeasurementContext, clocked};
 use super::probes::LARGEST;
-use super::rig::{Rig, clocked};
 use crate::gpu::{Device, GpuError, Launch, ManagedMemory, PinnedMemory, Residence};
 use crate::kernels::{Kernel, Variant};
 use crate::machine::Direction;
@@ -27,7 +27,7 @@ pub fn managed_bytes(device: &Device) -> Result<Bytes, GpuError> {
     if bytes < Bytes::mib(1) { Err(GpuError::LittleMemory { free }) } else { Ok(bytes) }
 }
 
-impl Rig<'_> {
+impl MeasurementContext<'_> {
     /// Time of `count` transfers in a row.
     pub fn transfer(
         &mut self,
@@ -51,12 +51,12 @@ impl Rig<'_> {
     fn combined_copies(&mut self, bytes: Bytes, count: u64) -> Result<Span, GpuError> {
         let start = self.turn * count;
         let from = self.combined()?.as_mut_ptr();
-        self.held(|rig| {
-            let array = rig.arrays[Direction::HostToDevice as usize].address();
+        self.held(|context| {
+            let array = context.arrays[Direction::HostToDevice as usize].address();
             (start..start + count).try_for_each(|index| {
-                let from = from.wrapping_add(rig.window(COMBINED, bytes, index));
+                let from = from.wrapping_add(context.window(COMBINED, bytes, index));
                 // SAFETY: the window lies within the memory, which outlives the copy.
-                unsafe { rig.streams[0].copy_in(from, array, bytes) }
+                unsafe { context.streams[0].copy_in(from, array, bytes) }
             })
         })
     }
@@ -76,12 +76,12 @@ impl Rig<'_> {
 
     fn copies_on_device(&mut self, bytes: Bytes, count: u64) -> Result<Span, GpuError> {
         let start = self.turn * count;
-        self.held(|rig| {
-            let [from, to] = [2, 3].map(|at| rig.arrays[at].address());
+        self.held(|context| {
+            let [from, to] = [2, 3].map(|at| context.arrays[at].address());
             (start..start + count).try_for_each(|index| {
-                let offset = 4 * rig.window(LARGEST, bytes, index) as u64;
+                let offset = 4 * context.window(LARGEST, bytes, index) as u64;
                 // SAFETY: the window lies within both arrays, which outlive the copy.
-                unsafe { rig.streams[0].copy_on_device(from + offset, to + offset, bytes) }
+                unsafe { context.streams[0].copy_on_device(from + offset, to + offset, bytes) }
             })
         })
     }
@@ -102,9 +102,9 @@ impl Rig<'_> {
             self.streaming(from + offset, to + offset, bytes)
         });
         let launches = launches.collect::<Result<Vec<_>, _>>()?;
-        self.held(|rig| {
+        self.held(|context| {
             // SAFETY: all memory belongs to the context and outlives the stream's work.
-            launches.iter().try_for_each(|launch| unsafe { rig.streams[0].launch(launch) })
+            launches.iter().try_for_each(|launch| unsafe { context.streams[0].launch(launch) })
         })
     }
 
@@ -140,9 +140,9 @@ impl Rig<'_> {
     fn resident(&mut self, bytes: Bytes, count: u64) -> Result<Span, GpuError> {
         let launch = self.reading_managed(bytes)?;
         self.move_managed(bytes, Residence::Device)?;
-        self.held(|rig| {
+        self.held(|context| {
             // SAFETY: all memory belongs to the context and outlives the stream's work.
-            (0..count).try_for_each(|_| unsafe { rig.streams[0].launch(&launch) })
+            (0..count).try_for_each(|_| unsafe { context.streams[0].launch(&launch) })
         })
     }
 

@@ -1,6 +1,6 @@
 //! Calls as a plan makes them, and trips to the device of one or two operations.
 
-use super::rig::{Piece, Rig, clocked};
+use super::context::{MeasurementContext, Piece, clocked};
 use crate::gpu::{GpuError, Graph, PinnedMemory, Stream};
 use crate::kernels::{Kernel, Variant};
 use crate::machine::Direction;
@@ -17,9 +17,9 @@ type Make<'m> =
 /// The kinds of calls in one turn, and how many of each the turn has.
 type Kinds = &'static [(TimedCall, usize)];
 /// Makes all calls of one turn, which takes one piece of data through the device.
-type Turn<'r> = fn(&Rig<'r>, &Piece, u64, &mut Make<'_>) -> Result<(), GpuError>;
+type Turn<'r> = fn(&MeasurementContext<'r>, &Piece, u64, &mut Make<'_>) -> Result<(), GpuError>;
 
-impl<'r> Rig<'r> {
+impl<'r> MeasurementContext<'r> {
     /// Host time of calls among others, over `count` turns of a pipeline. For each kind
     /// of [`IN_TURN`] it gives the sum over its calls, each with a clock of its own; then
     /// the time of as many turns without clocks; and then both for [`IN_ONE_STREAM`].

@@ -1,14 +1,14 @@
 //! The kernels' CPU twins.
 
+use super::context::MeasurementContext;
 use super::probes::arrays;
-use super::rig::Rig;
 use crate::host::Operand;
 use crate::kernels::{Kernel, Shape, Variant};
 use crate::samples::{Handing, Taker};
 use crate::units::{Bytes, Span};
 use std::time::Instant;
 
-impl Rig<'_> {
+impl MeasurementContext<'_> {
     /// Time of `count` runs on all threads. Consecutive runs use consecutive windows of
     /// the footprint.
     pub fn twin(&mut self, variant: Variant, elements: u64, footprint: Bytes, count: u64) -> Span {

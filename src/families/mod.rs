@@ -6,8 +6,13 @@
 mod ashore;
 mod build;
 mod builder;
+mod by_chunk;
+mod by_engine;
 mod chunk;
+mod cpu;
+mod dealt;
 mod partials;
+mod round_trip;
 mod shared;
 mod strategy;
 

@@ -52,9 +52,6 @@ pub enum Family {
 }
 
 impl Family {
-    pub const NAMES: [&str; 7] =
-        ["cpu", "round-trip", "resident", "by-chunk", "by-engine", "buffered", "multi-gpu"];
-
     pub const fn name(self) -> &'static str {
         match self {
             Self::Cpu => "cpu",

@@ -1,9 +1,9 @@
 //! Fits how often an engine polls for an operation that arrived too early, from trips of two
 //! operations. A profile calls the polls `looks`: the field would say semaphore polling.
 
+use super::arrival_tolerance::{pooled_tolerance, tolerance_of_pair};
 use super::chains::kind;
 use super::device::copy_time;
-use super::graces::{grace_of_pair, pooled_grace};
 
 use super::trips::{SURELY, Trips, part, sizes};
 use crate::machine::Direction;
@@ -187,14 +187,14 @@ pub(super) fn looks(trips: &Trips<'_>) -> Option<Looks> {
     };
     let by_calls = |one: &([Link; 2], Vec<&Wait>)| LooksAfter {
         under_way: under_way(&one.1, &trips.late_waits(one.0), period),
-        grace: grace_of_pair(trips, one.0, period),
+        grace: tolerance_of_pair(trips, one.0, period),
         ..after(one)
     };
     let in_graphs = trips.waits(true);
     let pairs_in_graphs = sure_waits(&in_graphs);
     Some(Looks {
         period: Estimate::new(period, mad(&off)? / period),
-        grace: pooled_grace(all.iter().map(|one| (one.late, one.has_waited(period))).collect()),
+        grace: pooled_tolerance(all.iter().map(|one| (one.late, one.has_waited(period))).collect()),
         after: pairs.iter().map(by_calls).collect(),
         in_graphs: pairs_in_graphs
             .iter()

@@ -4,16 +4,16 @@
 //! samples do not support is left out of the profile, which then refuses to answer questions about
 //! it.
 
+mod arrival_tolerance;
 mod chains;
 mod contention;
 mod device;
-mod graces;
+mod drift_correction;
 mod graphs;
 mod host;
 mod intervals;
 mod looks;
 mod lookup;
-mod moods;
 mod several;
 mod tolerance;
 mod transfers;
@@ -38,7 +38,7 @@ pub fn fit(samples: &Samples) -> Result<Profile, FitError> {
     if samples.measurements.iter().all(|measurement| measurement.times.is_empty()) {
         return Err(FitError);
     }
-    let evened = moods::evened_out(samples);
+    let evened = drift_correction::evened_out(samples);
     let profile = fit_to(&Lookup::new(&evened), &samples.machine);
     Ok(Profile { conditions: Conditions::of(samples), ..profile })
 }

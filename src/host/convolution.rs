@@ -48,7 +48,7 @@ impl Team {
             return part(0, output);
         }
         let (cut, patience) = (self.cut(cost, output.len()), self.patience(cost, output.len()));
-        self.crew.each_piece(output, cut, patience, part);
+        self.pool.each_piece(output, cut, patience, part);
     }
 }
 

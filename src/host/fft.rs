@@ -23,7 +23,7 @@ impl Team {
             return transform((x, output));
         }
         let signals = Cut { multiple: 2 * length, ..self.cut(cost, x.len()) };
-        self.crew.each_piece(output, signals, self.patience(cost, x.len()), |first, output| {
+        self.pool.each_piece(output, signals, self.patience(cost, x.len()), |first, output| {
             transform((&x[first..][..output.len()], output));
         });
     }

@@ -21,7 +21,7 @@ impl Team {
             let blocks = Cut { parts: cut.parts.min(most), ..cut };
             let mut counts = vec![Vec::new(); blocks.parts];
             let (cut, patience) = (Cut { multiple: 1, ..blocks }, self.patience(cost, x.len()));
-            self.crew.each_piece(&mut counts, cut, patience, |part, counts| {
+            self.pool.each_piece(&mut counts, cut, patience, |part, counts| {
                 counts[0] = count(&x[blocks.piece(part, x.len())]);
             });
             counts.into_iter().fold(vec![0; bins], add)

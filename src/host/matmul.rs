@@ -114,7 +114,7 @@ impl Team {
         if members == 1 {
             (0..down * across).for_each(block)
         } else {
-            self.crew.each(down * across, self.patience(cost, rows * inner), &block);
+            self.pool.each(down * across, self.patience(cost, rows * inner), &block);
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use super::HostError;
 use super::cpu::last_level_cache;
-use super::crew::{Crew, EAGER};
 use super::cut::Cut;
 use super::fft_plans::FftPlans;
+use super::fork_join::{EAGER, ForkJoinPool};
 use super::twins::{BlockSums, Formula, Map, Polynomial, Saxpy, Scale, Stencil, Sum, UNROLL};
 use super::vector::{MAX_LANES, on_widest_vectors};
 use crate::kernels::{Arguments, BlackScholes, Effort, Kernel};
@@ -24,7 +24,7 @@ pub enum Operand<'a> {
 
 /// A team of started threads that wait for kernels to run.
 pub struct Team {
-    pub(super) crew: Crew,
+    pub(super) pool: ForkJoinPool,
     last_level_cache: Bytes,
     pub(super) plans: FftPlans,
 }
@@ -35,14 +35,14 @@ impl Team {
     /// # Errors
     /// [`HostError::Threads`] if the system refuses a thread.
     pub fn new(threads: usize) -> Result<Self, HostError> {
-        let crew = Crew::new(threads)?;
+        let pool = ForkJoinPool::new(threads)?;
         let last_level_cache = last_level_cache().unwrap_or(Bytes::mib(32));
-        Ok(Self { crew, last_level_cache, plans: FftPlans::default() })
+        Ok(Self { pool, last_level_cache, plans: FftPlans::default() })
     }
 
     /// The number of threads, the calling one included.
     pub fn threads(&self) -> usize {
-        self.crew.members()
+        self.pool.members()
     }
 
     /// Runs a kernel over whole arrays.
@@ -132,7 +132,7 @@ impl Team {
         };
         let parts = values.len().div_ceil(BLOCK);
         let blocks = Cut { parts, multiple: BLOCK, before: 0 };
-        self.crew.each_piece(values, blocks, EAGER, fill);
+        self.pool.each_piece(values, blocks, EAGER, fill);
     }
 
     fn elementwise<F: Formula<N>, const N: usize>(
@@ -210,7 +210,7 @@ impl Team {
         let before = map.output.addr() / size_of::<f32>() % PIECE_MULTIPLE;
         let cut = Cut { before, ..self.cut(cost, map.count) };
         let (map, patience) = (&map, self.patience(cost, map.count));
-        self.crew.each(cut.parts, patience, &|part| {
+        self.pool.each(cut.parts, patience, &|part| {
             let piece = cut.piece(part, map.count);
             // SAFETY: pieces lie inside the map and do not overlap.
             on_widest_vectors(unsafe { map.part(piece.start, piece.len()) });
@@ -230,7 +230,7 @@ impl Team {
         if shares {
             let mut sums = vec![0.0; x.len().div_ceil(BLOCK)];
             let cut = Cut { multiple: 1, ..self.cut(cost, x.len()) };
-            self.crew.each_piece(&mut sums, cut, self.patience(cost, x.len()), |first, sums| {
+            self.pool.each_piece(&mut sums, cut, self.patience(cost, x.len()), |first, sums| {
                 on_widest_vectors(BlockSums { x: &x[first * BLOCK..], block: BLOCK, sums });
             });
             total.add(&sums);

@@ -35,7 +35,7 @@ impl Team {
             return (0..down * across).for_each(part);
         }
         let squares = Cut { multiple: 1, ..self.cut(cost, x.len()) };
-        self.crew.each(squares.parts, self.patience(cost, x.len()), &|at| {
+        self.pool.each(squares.parts, self.patience(cost, x.len()), &|at| {
             squares.piece(at, down * across).for_each(part);
         });
     }

@@ -1,6 +1,8 @@
 //! The rules of the house, read from the sources: rooms import one way, files and
 //! functions stay short, and dependencies come from the registry.
 
+mod circles;
+
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 

@@ -20,7 +20,11 @@ const FEWEST: usize = 8;
 pub(super) type Came = (f64, bool);
 
 /// The tolerance of a pair of operations, if it has enough trips on both sides of the line.
-pub(super) fn grace_of_pair(trips: &Trips<'_>, pair: [Link; 2], period: f64) -> Option<Estimate> {
+pub(super) fn tolerance_of_pair(
+    trips: &Trips<'_>,
+    pair: [Link; 2],
+    period: f64,
+) -> Option<Estimate> {
     let mut all = single_trips(trips, pair, period);
     all.retain(|&(late, _)| late.abs() < SURELY);
     let in_time = line(&mut all, |_, _| true)?;
@@ -31,7 +35,7 @@ pub(super) fn grace_of_pair(trips: &Trips<'_>, pair: [Link; 2], period: f64) -> 
 }
 
 /// The tolerance of all pairs taken together; 0 if they show no line.
-pub(super) fn pooled_grace(mut all: Vec<Came>) -> Estimate {
+pub(super) fn pooled_tolerance(mut all: Vec<Came>) -> Estimate {
     let is_likely = |all: &[Came], in_time| {
         behind(all, in_time).is_some_and(|line| (0.0..SURELY).contains(&line))
     };

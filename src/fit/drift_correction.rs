@@ -1,5 +1,4 @@
-//! Corrects samples for drift: how fast the machine was at each moment of a calibration, called its
-//! mood here.
+//! Corrects samples for drift: how fast the machine was at each moment of a calibration.
 //!
 //! Work of the host takes longer at one time than at another, for a second or for a minute, and all
 //! of it at once: clocks change, and others on the same host use its caches and memory. On busy
@@ -39,10 +38,10 @@ pub(super) fn evened_out(samples: &Samples) -> Cow<'_, Samples> {
         let visits = samples.measurements.iter().enumerate().filter(|(_, one)| of_kind(one));
         let visits: Vec<Visit<'_>> =
             visits.filter_map(|(place, one)| Visit::new(one, at(place))).collect();
-        let Some(moods) = moods(&visits) else { continue };
+        let Some(effects) = effects(&visits) else { continue };
         for (place, one) in evened.to_mut().measurements.iter_mut().enumerate() {
             if of_kind(one) {
-                let factor = (-moods[at(place)]).exp();
+                let factor = (-effects[at(place)]).exp();
                 let even =
                     |time: &mut Span| *time = Span::from_nanos_f64(time.nanos_f64() * factor);
                 one.times.iter_mut().for_each(even);
@@ -89,7 +88,7 @@ impl<'s> Visit<'s> {
 
 /// For each moment, the logarithm of the factor by which everything takes longer, relative to the
 /// median moment. `None` if too few visits were repeated to tell.
-fn moods(visits: &[Visit<'_>]) -> Option<[f64; MOMENTS]> {
+fn effects(visits: &[Visit<'_>]) -> Option<[f64; MOMENTS]> {
     let mut quantities: BTreeMap<(&Quantity, u64), Vec<&Visit<'_>>> = BTreeMap::new();
     for visit in visits {
         quantities.entry(visit.of).or_default().push(visit);
@@ -98,11 +97,11 @@ fn moods(visits: &[Visit<'_>]) -> Option<[f64; MOMENTS]> {
     if quantities.values().map(Vec::len).sum::<usize>() < VISITS * MOMENTS {
         return None;
     }
-    let mut moods = [0.0; MOMENTS];
+    let mut effects = [0.0; MOMENTS];
     for _ in 0..ROUNDS {
         let mut left: Vec<Vec<f64>> = vec![Vec::new(); MOMENTS];
         for visits in quantities.values() {
-            let without: Vec<f64> = visits.iter().map(|v| v.log_time - moods[v.moment]).collect();
+            let without: Vec<f64> = visits.iter().map(|v| v.log_time - effects[v.moment]).collect();
             let usual = median(&without)?;
             for visit in visits {
                 left[visit.moment].push(visit.log_time - usual);
@@ -112,7 +111,7 @@ fn moods(visits: &[Visit<'_>]) -> Option<[f64; MOMENTS]> {
         let found: Vec<Option<f64>> = left.iter().map(|left| median(left)).collect();
         let middle = median(&found.iter().flatten().copied().collect::<Vec<f64>>())?;
         // A moment with too few visits is taken to be a usual one.
-        moods = std::array::from_fn(|moment| found[moment].map_or(0.0, |mood| mood - middle));
+        effects = std::array::from_fn(|moment| found[moment].map_or(0.0, |effect| effect - middle));
     }
-    Some(moods)
+    Some(effects)
 }

@@ -38,7 +38,7 @@ pub const HOST_MEMORY: Bytes =
 
 /// What measurements are made with: a measurement context. It holds all memory, streams and events,
 /// which are created once and reused by every probe.
-pub(super) struct Rig<'d> {
+pub(super) struct MeasurementContext<'d> {
     pub device: &'d Device,
     pub team: &'d Team,
     /// A team of the calling thread alone.
@@ -72,7 +72,7 @@ pub(super) struct Rig<'d> {
     pub cpu: OneCpu,
 }
 
-impl<'d> Rig<'d> {
+impl<'d> MeasurementContext<'d> {
     /// Creates everything, fills the memory with random data and runs every kernel once.
     ///
     /// # Errors
@@ -99,7 +99,7 @@ impl<'d> Rig<'d> {
             team.fill_random(pool.as_mut_slice(), seed as u64);
         }
         let ordering = (0..ORDERING_EVENTS).map(|_| Event::ordering(device));
-        let rig = Self {
+        let context = Self {
             device,
             team,
             one_thread: Team::new(1)?,
@@ -122,9 +122,9 @@ impl<'d> Rig<'d> {
             turn: 0,
             cpu: OneCpu::quietest(),
         };
-        rig.fill()?;
-        rig.load_kernels()?;
-        Ok(rig)
+        context.fill()?;
+        context.load_kernels()?;
+        Ok(context)
     }
 
     /// Fills the device arrays and the pinned memory with random data. Zeros can be faster than

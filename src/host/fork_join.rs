@@ -1,5 +1,5 @@
 //! A fork-join thread pool that shares out a job within a few microseconds. The type is called
-//! [`Crew`]; its members are the calling thread and the pool's own threads.
+//! [`ForkJoinPool`]; its members are the calling thread and the pool's own threads.
 //!
 //! A CPU twin may take only a few microseconds, so the pool has to start faster than that. Like
 //! OpenMP's threads, which the libraries that people compare with use, its threads spin for a while
@@ -70,18 +70,18 @@ struct Shared {
 // before `latest` announces the job. It is read only by members that have marked themselves as at
 // work and have then seen that the job is not over.
 unsafe impl Sync for Shared {}
-// SAFETY: the job's pointer is followed only while `Crew::each` keeps its target alive.
+// SAFETY: the job's pointer is followed only while `ForkJoinPool::each` keeps its target alive.
 unsafe impl Send for Shared {}
 
 /// The thread pool: the calling thread and the threads it has started.
-pub(super) struct Crew {
+pub(super) struct ForkJoinPool {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
     /// Held while a job runs: there is one at a time.
     turn: Mutex<()>,
 }
 
-impl Crew {
+impl ForkJoinPool {
     /// Starts a pool of `members` threads, the caller's included.
     ///
     /// # Errors
@@ -99,10 +99,10 @@ impl Crew {
             bed: Mutex::new(()),
             bell: Condvar::new(),
         });
-        let mut crew = Self { shared, threads: Vec::new(), turn: Mutex::new(()) };
+        let mut pool = Self { shared, threads: Vec::new(), turn: Mutex::new(()) };
         let (up, ups) = mpsc::channel();
         for member in 1..members {
-            let (shared, up) = (Arc::clone(&crew.shared), up.clone());
+            let (shared, up) = (Arc::clone(&pool.shared), up.clone());
             let thread = std::thread::Builder::new().name(format!("host-{member}"));
             let thread = thread.spawn(move || {
                 // The send fails only if a later thread could not be started and `new` has
@@ -110,12 +110,12 @@ impl Crew {
                 let _ = up.send(());
                 shared.serve(member);
             });
-            crew.threads
+            pool.threads
                 .push(thread.map_err(|source| HostError::Threads { threads: members, source })?);
         }
         // Threads start in the background. Wait for them, so that the first kernel has them all.
         ups.iter().take(members - 1).for_each(drop);
-        Ok(crew)
+        Ok(pool)
     }
 
     /// The number of threads, the caller's included.
@@ -187,7 +187,7 @@ impl Crew {
     }
 }
 
-impl Drop for Crew {
+impl Drop for ForkJoinPool {
     fn drop(&mut self) {
         self.shared.closing.store(true, Ordering::SeqCst);
         self.shared.latest.fetch_add(1, Ordering::SeqCst);
@@ -244,7 +244,7 @@ impl Shared {
         while next.load(Ordering::Relaxed) < end {
             let part = next.fetch_add(1, Ordering::Relaxed);
             if part < end {
-                // SAFETY: `Crew::each` keeps `work` alive until no member is at work.
+                // SAFETY: `ForkJoinPool::each` keeps `work` alive until no member is at work.
                 unsafe { (*work)(part) };
             }
         }
@@ -323,11 +323,11 @@ mod tests {
     #[test]
     fn every_part_is_done_once() {
         for members in [1, 2, 5] {
-            let crew = Crew::new(members).expect("threads");
+            let pool = ForkJoinPool::new(members).expect("threads");
             for parts in [0, 1, 2, 7, 1000] {
                 let counts: Vec<AtomicUsize> = (0..parts).map(|_| AtomicUsize::new(0)).collect();
                 for round in 1..=20 {
-                    crew.each(parts, EAGER, &|part| {
+                    pool.each(parts, EAGER, &|part| {
                         _ = counts[part].fetch_add(1, Ordering::Relaxed)
                     });
                     assert!(counts.iter().all(|count| count.load(Ordering::Relaxed) == round));
@@ -342,10 +342,10 @@ mod tests {
 
     #[test]
     fn a_thread_that_comes_late_takes_no_part_in_a_finished_job() {
-        let crew = Crew::new(4).expect("threads");
+        let pool = ForkJoinPool::new(4).expect("threads");
         for parts in (0..=3).cycle().take(40_000) {
             let counts: [AtomicUsize; 3] = Default::default();
-            crew.each(parts, EAGER, &|part| _ = counts[part].fetch_add(1, Ordering::Relaxed));
+            pool.each(parts, EAGER, &|part| _ = counts[part].fetch_add(1, Ordering::Relaxed));
             let done: usize = counts.iter().map(|count| count.load(Ordering::Relaxed)).sum();
             assert_eq!(done, parts);
         }
@@ -353,10 +353,10 @@ mod tests {
 
     #[test]
     fn shares_are_left_to_their_owners_while_there_is_patience() {
-        let crew = Crew::new(2).expect("threads");
+        let pool = ForkJoinPool::new(2).expect("threads");
         let done_by = Mutex::new([None; 8]);
         for _ in 0..100 {
-            crew.each(8, Duration::from_secs(20), &|part| {
+            pool.each(8, Duration::from_secs(20), &|part| {
                 unpoisoned(&done_by)[part] = Some(std::thread::current().id());
             });
             let [mine, .., theirs] = *unpoisoned(&done_by);
@@ -367,9 +367,9 @@ mod tests {
 
     #[test]
     fn a_member_that_is_stuck_is_helped_in_the_end() {
-        let crew = Crew::new(2).expect("threads");
+        let pool = ForkJoinPool::new(2).expect("threads");
         let last_is_done = AtomicBool::new(false);
-        crew.each(4, Duration::from_millis(1), &|part| match part {
+        pool.each(4, Duration::from_millis(1), &|part| match part {
             // The first part of the second share. Only the other thread can do the part behind it.
             2 => {
                 while !last_is_done.load(Ordering::SeqCst) {
@@ -384,10 +384,10 @@ mod tests {
 
     #[test]
     fn pieces_cover_everything_and_know_where_they_start() {
-        let crew = Crew::new(3).expect("threads");
+        let pool = ForkJoinPool::new(3).expect("threads");
         for (parts, multiple) in [(1, 1), (6, 1), (101, 10), (6, 64), (60, 64)] {
             let mut values = vec![usize::MAX; 1001];
-            crew.each_piece(
+            pool.each_piece(
                 &mut values,
                 Cut { parts, multiple, before: 0 },
                 EAGER,
@@ -403,11 +403,11 @@ mod tests {
 
     #[test]
     fn a_panic_reaches_the_caller_and_leaves_a_working_pool() {
-        let crew = Crew::new(2).expect("threads");
-        let all = || crew.each(50, EAGER, &|part| assert!(part != 33, "part 33"));
+        let pool = ForkJoinPool::new(2).expect("threads");
+        let all = || pool.each(50, EAGER, &|part| assert!(part != 33, "part 33"));
         assert!(catch_unwind(AssertUnwindSafe(all)).is_err());
         let done = AtomicUsize::new(0);
-        crew.each(50, EAGER, &|_| _ = done.fetch_add(1, Ordering::Relaxed));
+        pool.each(50, EAGER, &|_| _ = done.fetch_add(1, Ordering::Relaxed));
         assert_eq!(done.load(Ordering::Relaxed), 50);
     }
 }

@@ -1,0 +1,66 @@
+//! One stream per engine, joined by events, with device memory for every chunk or a ring of it.
+
+use super::ashore::Ashore;
+use super::builder::{Builder, Slot, room};
+use super::dealt::{Gpus, chunked_items, copy_in, copy_out};
+use super::shared::Shared;
+use crate::machine::{DeviceId, StreamId};
+use crate::program::{Call, Place, Program};
+
+pub(super) fn by_engine(
+    mut builder: Builder<'_>,
+    (chunks, gpus): (u64, Gpus),
+    ring: Option<usize>,
+) -> Result<Program, String> {
+    let items = chunked_items(&builder, chunks)?;
+    let ring = ring.unwrap_or(items.len());
+    if ring > items.len() {
+        return Err(format!("a ring of {ring} for {} chunks", items.len()));
+    }
+    let device = |index: usize| DeviceId(index % gpus.0);
+    let streams: Vec<[StreamId; 3]> =
+        (0..gpus.0).map(|index| [(); 3].map(|()| builder.stream_on(device(index)))).collect();
+    let mut shared = Shared::new(&mut builder, chunks, false, gpus);
+    let room = room(&items);
+    let slots: Vec<Slot> =
+        (0..ring).map(|index| builder.slot(&room, Place::Device(device(index)))).collect();
+    let ashore = Ashore::new(&mut builder, chunks);
+    let (comes, goes) = (builder.copied_in(), builder.copied_out());
+    let updates = comes.iter().any(|id| goes.contains(id));
+    let (mut computed, mut left) = (Vec::new(), Vec::new());
+    for (index, item) in items.iter().enumerate() {
+        let (slot, [inward, compute, outward]) = (&slots[index % ring], streams[index % gpus.0]);
+        let before = index.checked_sub(ring);
+        let brings = shared.bring(&mut builder, inward, item);
+        if brings || !comes.is_empty() {
+            if let Some(before) = before {
+                // The slot's inputs are free once its last kernel has read them,
+                // or, where they were updated in place, once they have left.
+                let event = if updates { left[before] } else { computed[before] };
+                builder.issue(Call::Wait { stream: inward, event });
+            }
+            copy_in(&mut builder, inward, slot, item);
+            let event = builder.record(inward);
+            builder.issue(Call::Wait { stream: compute, event });
+        }
+        if let (Some(before), false) = (before, goes.is_empty()) {
+            builder.issue(Call::Wait { stream: compute, event: left[before] });
+        }
+        builder.launch_all(compute, slot, item);
+        computed.push(builder.record(compute));
+        if !goes.is_empty() {
+            builder.issue(Call::Wait { stream: outward, event: computed[index] });
+            copy_out(&mut builder, outward, slot, item, &ashore);
+            // Nobody waits for the copies of the last chunk in each slot.
+            if index + ring < items.len() {
+                left.push(builder.record(outward));
+            }
+        }
+    }
+    for [_, compute, outward] in streams {
+        let last = if goes.is_empty() { compute } else { outward };
+        builder.issue(Call::Synchronize { stream: last });
+    }
+    ashore.bring_home(&mut builder, &items, &items);
+    Ok(builder.finish())
+}

@@ -1,0 +1,54 @@
+//! Every task on the CPU.
+
+use super::builder::{Builder, Slot, room};
+use super::chunk::{Item, items};
+use crate::machine::{Direction, StreamId};
+use crate::program::{BufferId, Call, Place, Program};
+use crate::scenario::{Home, TaskId};
+
+pub(super) fn cpu(mut builder: Builder<'_>) -> Result<Program, String> {
+    let items = items(builder.workload, 1)?;
+    let slot = builder.slot(&room(&items), Place::Host(builder.strategy.memory));
+    let on_device: Vec<BufferId> = (0..builder.workload.buffers.len())
+        .map(BufferId)
+        .filter(|&id| builder.workload.buffer(id).home == Home::Device)
+        .collect();
+    let stream = if on_device.is_empty() { None } else { Some(builder.stream()) };
+    for item in &items {
+        fetch(&mut builder, stream, &slot, item, &on_device, Direction::DeviceToHost);
+        for task in 0..builder.workload.tasks.len() {
+            for step in builder.steps(&slot, item, TaskId(task)) {
+                builder.issue(Call::Compute { step });
+            }
+        }
+        fetch(&mut builder, stream, &slot, item, &on_device, Direction::HostToDevice);
+    }
+    Ok(builder.finish())
+}
+
+/// Copies buffers whose home is the device to the CPU, or the results back.
+fn fetch(
+    builder: &mut Builder<'_>,
+    stream: Option<StreamId>,
+    slot: &Slot,
+    item: &Item,
+    on_device: &[BufferId],
+    direction: Direction,
+) {
+    let Some(stream) = stream else { return };
+    for &id in on_device {
+        let home = builder.home(item, id).expect("the device is its home");
+        let here = builder.residence(slot, item, id);
+        let range = item.needs[id.0].clone();
+        match direction {
+            Direction::DeviceToHost if builder.workload.is_input(id) => {
+                builder.copy(stream, direction, (home, here), &range);
+            }
+            Direction::HostToDevice if builder.workload.is_output(id) => {
+                builder.copy(stream, direction, (here, home), &range);
+            }
+            _ => {}
+        }
+    }
+    builder.issue(Call::Synchronize { stream });
+}

@@ -1,0 +1,48 @@
+//! What families that deal chunks over streams and GPUs have in common.
+
+use super::ashore::Ashore;
+use super::builder::{Builder, Slot};
+use super::chunk::{Item, items, reduced};
+use super::strategy::Spread;
+use crate::machine::{Direction, StreamId};
+use crate::program::BufferId;
+use crate::scenario::Home;
+
+/// The number of GPUs that chunks are dealt over, and how each gets the operands that all chunks
+/// read.
+pub(super) type Gpus = (usize, Spread);
+
+pub(super) const ONE_GPU: Gpus = (1, Spread::Host);
+
+pub(super) fn copy_in(builder: &mut Builder<'_>, stream: StreamId, slot: &Slot, item: &Item) {
+    for id in builder.copied_in() {
+        let home = builder.home(item, id).expect("the host is its home");
+        let here = builder.residence(slot, item, id);
+        builder.copy(stream, Direction::HostToDevice, (home, here), &item.needs[id.0]);
+    }
+}
+
+pub(super) fn copy_out(
+    builder: &mut Builder<'_>,
+    stream: StreamId,
+    slot: &Slot,
+    item: &Item,
+    ashore: &Ashore,
+) {
+    for id in builder.copied_out() {
+        let home = builder.home(item, id).expect("the host is its home");
+        let target = ashore.target(builder, item, id).unwrap_or(home);
+        let here = builder.residence(slot, item, id);
+        builder.copy(stream, Direction::DeviceToHost, (here, target), &item.owns[id.0]);
+    }
+}
+
+pub(super) fn chunked_items(builder: &Builder<'_>, chunks: u64) -> Result<Vec<Item>, String> {
+    let workload = builder.workload;
+    let stays =
+        |id: usize| workload.buffers[id].home == Home::Device && reduced(workload, BufferId(id));
+    if chunks > 1 && (0..workload.buffers.len()).any(stays) {
+        return Err("a reduction that stays on the device is not cut".to_owned());
+    }
+    items(workload, chunks)
+}
