@@ -57,7 +57,7 @@ pub(super) struct VerifyArguments {
     #[arg(long, value_name = "PART")]
     shard: Option<Shard>,
     /// Instead of scenarios, draw random workloads with --seed until they have so many plans;
-    /// errors are shown by kind of plan, beside those of two simpler predictions, and nothing is
+    /// errors are shown by kind of plan, beside those of three simpler predictions, and nothing is
     /// checked
     #[arg(long, value_name = "PLANS", conflicts_with_all = ["trace", "time_calls"],
         value_parser = clap::value_parser!(u32).range(1..=100_000))]

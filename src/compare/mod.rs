@@ -25,8 +25,10 @@ pub struct Cell {
     /// The range that the prediction gave with 90% confidence.
     pub low: Span,
     pub high: Span,
-    /// What simpler predictions would have been: all calls one after another, without any overlap,
-    /// and perfect overlap, in which only the busiest resource counts.
+    /// What simpler predictions would have been: the rule of thumb of a textbook, kernels and bytes
+    /// at 12 GB/s; all calls one after another, without any overlap; and perfect overlap, in which
+    /// only the busiest resource counts.
+    pub textbook: Span,
     pub one_by_one: Span,
     pub busiest: Span,
     /// Median of the measured passes.
@@ -93,13 +95,15 @@ impl Errors {
     }
 }
 
-/// The errors over plans of one kind, or of all kinds, beside those of two baselines.
+/// The errors over plans of one kind, or of all kinds, beside those of three baselines.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct KindErrors {
     /// `None` is all kinds.
     pub kind: Option<Handling>,
     pub errors: Errors,
-    /// Median of the absolute relative errors of [`Cell::one_by_one`], and of [`Cell::busiest`].
+    /// Medians of the absolute relative errors of the baselines: [`Cell::textbook`],
+    /// [`Cell::one_by_one`] and [`Cell::busiest`].
+    pub textbook: f64,
     pub one_by_one: f64,
     pub busiest: f64,
 }
@@ -117,7 +121,8 @@ impl KindErrors {
                 median(&errors.collect::<Vec<f64>>())
             };
             let (one_by_one, busiest) = (of(|cell| cell.one_by_one)?, of(|cell| cell.busiest)?);
-            Some(Self { kind, errors: Errors::of(alike)?, one_by_one, busiest })
+            let textbook = of(|cell| cell.textbook)?;
+            Some(Self { kind, errors: Errors::of(alike)?, textbook, one_by_one, busiest })
         };
         kinds.filter_map(of).collect()
     }

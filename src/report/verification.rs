@@ -33,7 +33,7 @@ pub struct Verification {
     pub scenarios: Vec<ScoredScenario>,
     /// Over the plans of all scenarios.
     pub overall: Option<ErrorFigures>,
-    /// Over the plans of each kind, and then of all, beside two baselines.
+    /// Over the plans of each kind, and then of all, beside three baselines.
     pub kinds: Vec<KindFigures>,
     /// What must hold, and whether it does.
     pub checks: Vec<Check>,
@@ -101,7 +101,7 @@ pub struct ErrorFigures {
     pub coverage: f64,
 }
 
-/// Errors over the plans of one kind, beside those of two simpler predictions.
+/// Errors over the plans of one kind, beside those of three simpler predictions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct KindFigures {
@@ -110,6 +110,9 @@ pub struct KindFigures {
     pub kind: String,
     /// Errors over these plans.
     pub errors: ErrorFigures,
+    /// Median of the absolute relative errors of a textbook's rule of thumb: what the kernels take,
+    /// and the copied bytes at 12 GB/s.
+    pub textbook: f64,
     /// Median of the absolute relative errors of a prediction without overlap: the sum of what each
     /// call takes.
     pub one_by_one: f64,
@@ -243,6 +246,7 @@ impl From<KindErrors> for KindFigures {
         Self {
             kind: kind.to_owned(),
             errors: of.errors.into(),
+            textbook: rounded(of.textbook),
             one_by_one: rounded(of.one_by_one),
             busiest: rounded(of.busiest),
         }

@@ -7,7 +7,7 @@ use crate::stats::{median, quantile};
 use std::fmt::Write;
 
 /// Columns, in the order in which a narrow terminal loses them: the worst error, the baselines.
-fn columns() -> [Column; 8] {
+fn columns() -> [Column; 9] {
     [
         Column::words("kind"),
         Column::number("plans"),
@@ -15,13 +15,18 @@ fn columns() -> [Column; 8] {
         Column::number("95%"),
         Column::number("worst").if_room(1),
         Column::number("in range"),
-        Column::number("without overlap").if_room(3),
-        Column::number("perfect overlap").if_room(2),
+        Column::number("12 GB/s").if_room(4),
+        Column::number("no overlap").if_room(3),
+        Column::number("all overlaps").if_room(2),
     ]
 }
 
+const BASELINES: &str = "\
+The last columns are median errors of simpler predictions: kernels, and bytes at 12 GB/s; all calls \
+one after another; and the busiest resource alone.\n";
+
 fn row(of: &KindFigures) -> Vec<String> {
-    let KindFigures { kind, errors, one_by_one, busiest } = of;
+    let KindFigures { kind, errors, textbook, one_by_one, busiest } = of;
     vec![
         kind.clone(),
         errors.plans.to_string(),
@@ -29,17 +34,19 @@ fn row(of: &KindFigures) -> Vec<String> {
         fine_percent(errors.p95),
         fine_percent(errors.worst),
         percent(errors.coverage),
+        fine_percent(*textbook),
         fine_percent(*one_by_one),
         fine_percent(*busiest),
     ]
 }
 
 impl Verification {
-    /// Errors by kind of plan, beside the median errors of both baselines, and what the choices of
+    /// Errors by kind of plan, beside the median errors of three baselines, and what the choices of
     /// plans would have cost.
     pub fn text_by_kind(&self, width: Option<usize>) -> String {
         let rows: Vec<Vec<String>> = self.kinds.iter().map(row).collect();
         let mut text = format!("{}\n\n{}\n", self.profile, table(&columns(), &rows, width));
+        text.push_str(BASELINES);
         text.push_str(&self.passes_beside());
         text.push_str(&self.choices(""));
         folded(&text, width)
@@ -57,7 +64,7 @@ impl Verification {
         for kind in &self.kinds {
             let _ = writeln!(text, "| {} |", row(kind).join(" | "));
         }
-        text + "\n" + &self.choices("- ")
+        text + "\n" + BASELINES + "\n" + &self.choices("- ")
     }
 
     /// How the choice of a plan, and of a side, came out over all workloads.

@@ -30,6 +30,7 @@ pub fn score(workload: &Workload, ranking: &Ranking, runs: &RunSet) -> Score {
             predicted: ranked.makespan(),
             low,
             high,
+            textbook: textbook(program, timeline),
             one_by_one: one_by_one(program, timeline),
             busiest: busiest(program, timeline),
             measured: run.makespan(),
@@ -48,6 +49,29 @@ fn work<'t>(program: &Program, timeline: &'t Timeline) -> impl Iterator<Item = &
             && matches!(program.body.get(activity.call), Some(Call::Synchronize { .. }))
     };
     timeline.activities.iter().filter(move |activity| !is_wait(activity))
+}
+
+/// Bytes per second that a textbook takes for copies between host and device: what an x16 link of
+/// PCIe 3 carries in practice, of 16 GB/s on paper.
+const TEXTBOOK_LINK: f64 = 12e9;
+
+/// The baseline of a textbook: what the kernels take, and what all copied bytes would take at the
+/// bandwidth of a link. Where the CPU computes, there is no such rule: its own time counts.
+fn textbook(program: &Program, timeline: &Timeline) -> Span {
+    if program.computes_on_cpu() {
+        return timeline.makespan;
+    }
+    let kernels = timeline.lane(Lane::Kernels).map(|kernel| kernel.end.since(kernel.start));
+    let bytes: u64 = program
+        .body
+        .iter()
+        .map(|call| match call {
+            Call::Copy { from, .. } | Call::PeerCopy { from, .. } => from.length.get(),
+            _ => 0,
+        })
+        .sum();
+    let copies = Span::from_nanos_f64(bytes as f64 / TEXTBOOK_LINK * 1e9);
+    kernels.fold(copies, |sum, kernel| sum + kernel)
 }
 
 /// The baseline without overlap: the sum of what each call takes by itself, on the host and on the

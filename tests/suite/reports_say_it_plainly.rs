@@ -321,6 +321,7 @@ fn cell(plan: &str, predicted: u64, measured: u64) -> Cell {
         predicted,
         low,
         high,
+        textbook: predicted,
         one_by_one: predicted * 2,
         busiest: predicted,
         measured,

@@ -2,18 +2,21 @@
 //! parts are together what the whole is.
 
 use super::machines::machine;
-use super::workloads::read;
+use super::workloads::{read, simple};
 use hallway::execute::Effort;
 use hallway::files::partial;
 use hallway::host::Team;
+use hallway::kernels::Kernel;
 use hallway::profile::{Handling, Profile};
-use hallway::runs::{PartialRuns, RunSet};
+use hallway::runs::{PartialRuns, Run, RunSet};
 use hallway::scenario::Workload;
-use hallway::search::candidates;
+use hallway::search::{Ranked, candidates};
 use hallway::simulate::Tally;
 use hallway::study::{
-    Event, Job, Predicted, Runner, Shard, StudyError, Traced, digest, draw, predict,
+    Event, Job, Predicted, Runner, Shard, StudyError, Traced, digest, draw, predict, score,
 };
+use hallway::timeline::Lane;
+use hallway::units::Span;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -223,6 +226,47 @@ fn what_is_drawn_can_be_predicted() {
     assert!(known >= 285, "only {known} of 300: {unknown:?}");
 }
 
+/// Two megabytes each way, in every plan on the GPU of a workload that only scales.
+#[test]
+fn baselines_are_what_their_rules_say() {
+    let profile = machine();
+    let workload = simple(Kernel::Scale, 500_000, "");
+    let plans = candidates(&workload);
+    let Predicted { workload, ranking } =
+        predict(workload, plans, &profile, (10, 1), &Tally::default());
+    let mut runs = RunSet::new(&workload.name, profile.machine.unix_time);
+    for ranked in &ranking.plans {
+        runs.add(run_of(ranked, ranked.makespan()));
+    }
+    let cells = score(&workload, &ranking, &runs).cells;
+    assert_eq!(cells.len(), ranking.plans.len());
+    for (cell, ranked) in cells.iter().zip(&ranking.plans) {
+        assert!(cell.busiest <= cell.predicted && cell.busiest <= cell.one_by_one, "{cell:?}");
+        let kernels = ranked.forecast.timeline.lane(Lane::Kernels);
+        let kernels: f64 = kernels.map(|one| one.end.since(one.start).nanos_f64()).sum();
+        match cell.kind {
+            Handling::Cpu => {
+                assert_eq!([cell.textbook, cell.one_by_one, cell.busiest], [cell.predicted; 3]);
+            }
+            _ => {
+                let rule = 4e6 / 12e9 * 1e9 + kernels;
+                assert!((cell.textbook.nanos_f64() - rule).abs() <= 1.0, "{cell:?}: {rule}");
+            }
+        }
+    }
+}
+
+fn run_of(ranked: &Ranked, time: Span) -> Run {
+    Run {
+        plan: ranked.plan.name(),
+        identity: ranked.plan.identity(),
+        setups_ns: vec![time],
+        passes_ns: vec![time; 3],
+        beside_ns: Vec::new(),
+        worst_error: 0.0,
+    }
+}
+
 fn hallway(arguments: &[&str], folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hallway"));
     command.args(arguments).current_dir(folder).env("NO_COLOR", "1");
@@ -343,15 +387,7 @@ fn random_plans_are_scored_from_their_saved_runs() {
         let name = one.workload.name.clone();
         let predicted = predict(one.workload, one.plans, &profile, (10, 5), &Tally::default());
         for ranked in &predicted.ranking.plans {
-            let time = ranked.makespan() * 2;
-            set.add(hallway::runs::Run {
-                plan: ranked.plan.name(),
-                identity: ranked.plan.identity(),
-                setups_ns: vec![time],
-                passes_ns: vec![time; 3],
-                beside_ns: Vec::new(),
-                worst_error: 0.0,
-            });
+            set.add(run_of(ranked, ranked.makespan() * 2));
         }
         set.save(&folder.path().join(format!("runs/random-5/{name}.json"))).expect("written");
     }
@@ -360,7 +396,9 @@ fn random_plans_are_scored_from_their_saved_runs() {
     let scored = hallway(&arguments, folder.path()).output().expect("it runs");
     let shown = said(&scored);
     assert_eq!(scored.status.code(), Some(0), "{shown}");
-    for words in ["pageable", "pinned", "graph", "all", "50.0%", "without overlap", "regret over"] {
+    for words in
+        ["pageable", "pinned", "graph", "all", "50.0%", "no overlap", "12 GB/s", "regret over"]
+    {
         assert!(shown.contains(words), "{words}: {shown}");
     }
     let more = hallway(&[&arguments[..], &["some.toml"]].concat(), folder.path()).output();

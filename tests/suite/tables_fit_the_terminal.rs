@@ -42,6 +42,7 @@ fn verification(of: &[(Workload, Ranking)]) -> Verification {
                 predicted: ranked.makespan(),
                 low,
                 high,
+                textbook: ranked.makespan(),
                 one_by_one: ranked.makespan() * 2,
                 busiest: ranked.makespan(),
                 measured: ranked.makespan() * 2,
