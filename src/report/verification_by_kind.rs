@@ -22,8 +22,8 @@ fn columns() -> [Column; 9] {
 }
 
 const BASELINES: &str = "\
-The last columns are median errors of simpler predictions: kernels, and bytes at 12 GB/s; all calls \
-one after another; and the busiest resource alone.\n";
+The last columns are median errors of simpler predictions: kernels, and bytes at 12 GB/s; all \
+calls one after another; and the busiest resource alone.\n";
 
 fn row(of: &KindFigures) -> Vec<String> {
     let KindFigures { kind, errors, textbook, one_by_one, busiest } = of;
