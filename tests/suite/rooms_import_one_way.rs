@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 ///
 /// Nouns come before verbs: a room that holds data knows nothing of those that make or
 /// print it.
-const ROOMS: [(&str, &[&str]); 23] = [
+const ROOMS: [(&str, &[&str]); 24] = [
     ("units", &[]),
     ("files", &[]),
     ("stats", &[]),
@@ -59,6 +59,13 @@ const ROOMS: [(&str, &[&str]); 23] = [
         ],
     ),
     (
+        "study",
+        &[
+            "units", "files", "machine", "kernels", "program", "scenario", "timeline", "profile",
+            "runs", "simulate", "search", "compare", "gpu", "host", "execute", "trials",
+        ],
+    ),
+    (
         "cli",
         &[
             "units",
@@ -83,6 +90,7 @@ const ROOMS: [(&str, &[&str]); 23] = [
             "calibrate",
             "execute",
             "trials",
+            "study",
         ],
     ),
 ];
