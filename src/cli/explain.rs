@@ -1,6 +1,7 @@
 //! `hallway explain`: what one plan does.
 
-use super::profiles::{deliver, load};
+use super::outputs::check_outputs;
+use super::profiles::{deliver, load, write_whole};
 use super::progress::Progress;
 use super::terminal::width;
 use super::{Failure, Outcome, Predicting};
@@ -25,6 +26,10 @@ pub(super) struct ExplainArguments {
     /// Show every call, however often the same ones come again
     #[arg(long)]
     all: bool,
+    /// Also write the plan's program to this file, as JSON of one line: every call with its stream,
+    /// memory and byte ranges
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    program: Option<PathBuf>,
     /// Profile that decides who wins, or its folder; not needed with --plan
     /// [default: the newest in calibration/*/]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath)]
@@ -32,17 +37,19 @@ pub(super) struct ExplainArguments {
 }
 
 pub(super) fn run(arguments: &ExplainArguments) -> Result<Outcome, Failure> {
-    let calls = if arguments.all { Calls::All } else { Calls::Shortened };
+    let inputs = [Some(&arguments.scenario), arguments.profile.as_ref()].into_iter().flatten();
+    check_outputs(inputs.map(PathBuf::as_path), arguments.program.as_deref())?;
     let width = width(None, None);
-    let text = match &arguments.plan {
-        Some(name) => {
-            let workload = load(&arguments.scenario)?;
-            let plan = named(&workload, &gpu_counts(arguments)?, name)?;
-            explain(&workload, &plan, calls, width)
-        }
-        None => winner(arguments, calls, width)?,
+    let workload = load(&arguments.scenario)?;
+    let (first, plan) = match &arguments.plan {
+        Some(name) => (String::new(), named(&workload, &gpu_counts(arguments)?, name)?),
+        None => winner(arguments, &workload, width)?,
     };
-    deliver(&text, None)?;
+    if let Some(path) = &arguments.program {
+        write_whole(path, &plan.program.to_text())?;
+    }
+    let calls = if arguments.all { Calls::All } else { Calls::Shortened };
+    deliver(&(first + &explain(&workload, &plan, calls, width)), None)?;
     Ok(Outcome::Done)
 }
 
@@ -58,15 +65,15 @@ fn gpu_counts(arguments: &ExplainArguments) -> Result<Vec<usize>, Failure> {
     }
 }
 
+/// The plan that is predicted to be the fastest, and a sentence that says so.
 fn winner(
     arguments: &ExplainArguments,
-    calls: Calls,
+    workload: &Workload,
     width: Option<usize>,
-) -> Result<String, Failure> {
+) -> Result<(String, Plan), Failure> {
     let predicting = predicting(arguments);
     let found = predicting.profile()?;
-    let workload = load(&arguments.scenario)?;
-    let ranking = predicting.ranking(&workload, &found, (&Progress::of(1), 0));
+    let ranking = predicting.ranking(workload, &found, (&Progress::of(1), 0));
     let Some(best) = ranking.winner() else {
         return Err(Failure::Input(miette::miette!(
             help = "name a plan with --plan; `hallway evaluate` tells why none is predicted",
@@ -74,7 +81,7 @@ fn winner(
             workload.name
         )));
     };
-    Ok(folded(&prediction(best), width) + &explain(&workload, &best.plan, calls, width))
+    Ok((folded(&prediction(best), width), best.plan.clone()))
 }
 
 /// The plan of this name. What comes after a comma may be left out where that is clear.

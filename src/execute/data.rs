@@ -4,7 +4,7 @@ use crate::host::{Operand, Team};
 use crate::kernels::Shape;
 use crate::program::BufferId;
 use crate::runs::TOLERANCE;
-use crate::scenario::{Home, Task, Workload};
+use crate::scenario::{Task, Workload};
 use rayon::prelude::*;
 
 /// The contents of every buffer. A buffer's batches lie one behind the other.
@@ -122,11 +122,4 @@ fn iterated(task: &Task, mut inputs: Vec<Vec<f32>>, team: &Team) -> Vec<f32> {
         }
     }
     output
-}
-
-/// The buffers that are outputs of the workload and outlive it.
-pub(super) fn asked_for(workload: &Workload) -> impl Iterator<Item = BufferId> {
-    (0..workload.buffers.len())
-        .map(BufferId)
-        .filter(|&id| workload.is_output(id) && workload.buffer(id).home != Home::Scratch)
 }

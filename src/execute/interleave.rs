@@ -5,9 +5,11 @@
 //! If a plan lacks a wait, some legal order computes something else. Enough random orders
 //! find it, without a GPU.
 
-use super::data::{Contents, Mismatch, asked_for};
+use super::data::Contents;
+use super::error::ExecuteError;
+use super::outputs::outputs;
 use crate::host::{Operand, Team};
-use crate::program::{Call, EventId, Program, Slice, Step, StreamTraits};
+use crate::program::{Call, Program, Slice, Step, StreamTraits};
 use crate::scenario::Workload;
 use crate::units::Bytes;
 use rand::{Rng, SeedableRng};
@@ -21,51 +23,65 @@ const REDRAWN: f64 = 1.0 / 16.0;
 /// happens next among everything that may.
 ///
 /// # Errors
-/// The first output that is wrong.
+/// The first output that is wrong, or a plan that is not of this workload.
 pub fn run_in_random_order(
     workload: &Workload,
     plan: &Program,
     team: &Team,
     (before, after): (&Contents, &Contents),
     seed: u64,
-) -> Result<(), Mismatch> {
-    let mut machine = Machine::new(plan, before);
-    let mut random = ChaCha8Rng::seed_from_u64(seed);
-    // Lanes have random ranks. Of the lanes that can go on, the one with the highest rank
-    // does, and now and then gets a new rank. If the lane were drawn evenly at each step,
-    // none would fall as far behind as a race may need (Burckhardt et al., "A randomized
-    // scheduler with probabilistic guarantees of finding bugs", ASPLOS 2010).
-    let (host, lanes_of) = (plan.lane_count(), plan.lanes());
-    let mut ranks: Vec<u32> = (0..=host).map(|_| random.random()).collect();
-    let mut issued = 0;
-    // The outputs count as they are when the host is done: what it has not waited for by
-    // then may come too late.
-    while let Some(next) = plan.body.get(issued) {
-        // The host's lane follows those of the device.
-        let mut lanes: Vec<usize> = (0..host).filter(|&s| machine.can_run(s)).collect();
-        let host_may_go_on = match next {
-            Call::Synchronize { stream } => machine.lanes[stream.0].is_empty(),
-            _ => true,
-        };
-        if host_may_go_on {
-            lanes.push(host);
-        }
-        // Every event that is waited for was recorded before, so some lane can go on.
-        let lane = lanes.into_iter().max_by_key(|&lane| ranks[lane]).expect("some lane can go on");
-        if random.random_bool(REDRAWN) {
-            ranks[lane] = random.random();
-        }
-        if lane == host {
-            machine.issue((issued, next), lanes_of[issued].unwrap_or(host), team);
-            issued += 1;
-        } else {
-            machine.run_head(lane, team);
-        }
-    }
-    for id in asked_for(workload) {
-        let holder = plan.allocations.iter().position(|a| a.holds == Some(id));
-        let holder = holder.expect("an output buffer is held by an allocation");
+) -> Result<(), ExecuteError> {
+    let outputs = outputs(workload, plan)?;
+    let memory = plan.allocations.iter().map(|allocation| match allocation.holds {
+        Some(id) => before.of(id).to_vec(),
+        None => vec![f32::NAN; allocation.bytes.as_usize() / 4],
+    });
+    let mut machine = Machine::new(plan, memory.collect());
+    machine.run_at_random(plan, team, seed);
+    for (id, holder) in outputs {
         after.check(workload, id, &machine.memory[holder])?;
+    }
+    Ok(())
+}
+
+/// Memory that ends up otherwise in another order of the plan's calls.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("element {element} of `{allocation}` depends on the order of calls that nothing orders")]
+pub struct OrderMatters {
+    pub allocation: String,
+    pub element: usize,
+}
+
+/// Runs a plan's set-up and its body once in the order of its calls, each done before the next,
+/// and once in a random order that it allows, on equal random memory. Both must leave equal bytes
+/// in all memory, whatever the plan computes.
+///
+/// # Errors
+/// The first element that differs.
+pub fn check_orders(plan: &Program, team: &Team, seed: u64) -> Result<(), OrderMatters> {
+    let memory = plan.allocations.iter().zip(1..).map(|(allocation, number)| {
+        let mut values = vec![0.0; allocation.bytes.as_usize() / 4];
+        team.fill_random(&mut values, seed + number);
+        values
+    });
+    let mut plain = Machine::new(plan, memory.collect());
+    let host = plan.lane_count();
+    for call in &plan.setup {
+        let lane = call.stream().map_or(host, |stream| stream.0);
+        plain.make((0, call), lane, team);
+    }
+    let mut other = Machine::new(plan, plain.memory.clone());
+    for (call, lane) in plan.body.iter().enumerate().zip(plan.lanes()) {
+        plain.make(call, lane.unwrap_or(host), team);
+    }
+    other.run_at_random(plan, team, seed);
+    for (allocation, (one, two)) in
+        plan.allocations.iter().zip(plain.memory.iter().zip(&other.memory))
+    {
+        let differs = |(one, two): (&f32, &f32)| one.to_bits() != two.to_bits();
+        if let Some(element) = one.iter().zip(two).position(differs) {
+            return Err(OrderMatters { allocation: allocation.name.clone(), element });
+        }
     }
     Ok(())
 }
@@ -80,26 +96,69 @@ struct Machine {
     /// The issued calls of each lane that have not run, each with its position in the
     /// body.
     lanes: Vec<VecDeque<(usize, Call)>>,
-    /// For each event, the number of its latest record, and that of the last record that
-    /// has happened.
-    events: Vec<(usize, usize)>,
-    /// For each waiting call of a lane, the event and the number of the record that it
-    /// waits for.
-    awaited: Vec<VecDeque<(EventId, usize)>>,
+    /// For each event, the number of its latest record. Numbers count the records of all events.
+    events: Vec<Option<usize>>,
+    /// For each record that was issued, whether it has happened.
+    happened: Vec<bool>,
+    /// For each record and wait of a lane, in order, the number of the record that it makes or
+    /// waits for. A wait for an event that was never recorded waits for nothing.
+    records: Vec<VecDeque<Option<usize>>>,
 }
 
 impl Machine {
-    fn new(plan: &Program, before: &Contents) -> Self {
-        let memory = plan.allocations.iter().map(|allocation| match allocation.holds {
-            Some(id) => before.of(id).to_vec(),
-            None => vec![f32::NAN; allocation.bytes.as_usize() / 4],
-        });
+    fn new(plan: &Program, memory: Vec<Vec<f32>>) -> Self {
         Self {
-            memory: memory.collect(),
+            memory,
             traits: plan.streams.clone(),
             lanes: vec![VecDeque::new(); plan.lane_count()],
-            events: vec![(0, 0); plan.events],
-            awaited: vec![VecDeque::new(); plan.lane_count()],
+            events: vec![None; plan.events],
+            happened: Vec::new(),
+            records: vec![VecDeque::new(); plan.lane_count()],
+        }
+    }
+
+    /// Runs the plan's body. The seed decides what happens next among everything that may.
+    fn run_at_random(&mut self, plan: &Program, team: &Team, seed: u64) {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        // Lanes have random ranks. Of the lanes that can go on, the one with the highest rank
+        // does, and now and then gets a new rank. If the lane were drawn evenly at each step,
+        // none would fall as far behind as a race may need (Burckhardt et al., "A randomized
+        // scheduler with probabilistic guarantees of finding bugs", ASPLOS 2010).
+        let (host, lanes_of) = (plan.lane_count(), plan.lanes());
+        let mut ranks: Vec<u32> = (0..=host).map(|_| random.random()).collect();
+        let mut issued = 0;
+        // Memory counts as it is when the host is done: what it has not waited for by then may
+        // come too late.
+        while let Some(next) = plan.body.get(issued) {
+            // The host's lane follows those of the device.
+            let mut lanes: Vec<usize> = (0..host).filter(|&s| self.can_run(s)).collect();
+            let host_may_go_on = match next {
+                Call::Synchronize { stream } => self.lanes[stream.0].is_empty(),
+                _ => true,
+            };
+            if host_may_go_on {
+                lanes.push(host);
+            }
+            // Every event that is waited for was recorded before, so some lane can go on.
+            let lane = lanes.into_iter().max_by_key(|&lane| ranks[lane]);
+            let lane = lane.expect("some lane can go on");
+            if random.random_bool(REDRAWN) {
+                ranks[lane] = random.random();
+            }
+            if lane == host {
+                self.issue((issued, next), lanes_of[issued].unwrap_or(host), team);
+                issued += 1;
+            } else {
+                self.run_head(lane, team);
+            }
+        }
+    }
+
+    /// Makes a call, and does all of it at once.
+    fn make(&mut self, call: (usize, &Call), lane: usize, team: &Team) {
+        self.issue(call, lane, team);
+        while self.lanes.get(lane).is_some_and(|calls| !calls.is_empty()) {
+            self.run_head(lane, team);
         }
     }
 
@@ -109,8 +168,7 @@ impl Machine {
             None => false,
             Some(&(number, _)) if self.is_held_back(lane, number) => false,
             Some((_, Call::Wait { .. })) => {
-                let (event, number) = self.awaited[lane][0];
-                self.events[event.0].1 >= number
+                self.records[lane][0].is_none_or(|record| self.happened[record])
             }
             Some(_) => true,
         }
@@ -130,18 +188,18 @@ impl Machine {
     fn issue(&mut self, (number, call): (usize, &Call), lane: usize, team: &Team) {
         match call {
             Call::Compute { step } => self.compute(step, team),
-            Call::Renew(id) => self.memory[id.0].fill(f32::NAN),
-            Call::Allocate(_)
-            | Call::Pin(_)
-            | Call::Use(_)
-            | Call::Synchronize { .. }
-            | Call::Replay { .. } => {}
+            // New memory holds anything.
+            Call::Allocate(id) | Call::Renew(id) => self.memory[id.0].fill(f32::NAN),
+            Call::Pin(_) | Call::Use(_) | Call::Synchronize { .. } | Call::Replay { .. } => {}
             Call::Record { event, .. } => {
-                self.events[event.0].0 += 1;
+                let record = Some(self.happened.len());
+                self.events[event.0] = record;
+                self.happened.push(false);
+                self.records[lane].push_back(record);
                 self.lanes[lane].push_back((number, call.clone()));
             }
             Call::Wait { event, .. } => {
-                self.awaited[lane].push_back((*event, self.events[event.0].0));
+                self.records[lane].push_back(self.events[event.0]);
                 self.lanes[lane].push_back((number, call.clone()));
             }
             Call::Clear { .. }
@@ -162,9 +220,13 @@ impl Machine {
             }
             Some(Call::Clear { target, .. }) => self.write(&target).fill(0.0),
             Some(Call::Launch { step, .. }) => self.compute(&step, team),
-            Some(Call::Record { event, .. }) => self.events[event.0].1 += 1,
+            Some(Call::Record { .. }) => {
+                if let Some(record) = self.records[lane].pop_front().flatten() {
+                    self.happened[record] = true;
+                }
+            }
             Some(Call::Wait { .. }) => {
-                self.awaited[lane].pop_front();
+                self.records[lane].pop_front();
             }
             _ => {}
         }

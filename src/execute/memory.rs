@@ -1,7 +1,7 @@
 //! The memory behind a plan's allocations.
 
 use super::data::Contents;
-use super::run::ExecuteError;
+use super::error::ExecuteError;
 use crate::gpu::{Device, DeviceMemory, GpuError, PinnedMemory, Registration, Stream};
 use crate::host::PageMemory;
 use crate::machine::HostMemory;

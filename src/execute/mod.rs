@@ -5,13 +5,16 @@
 //! host's clock around a pass without any instrumentation.
 
 mod data;
+mod error;
 mod interleave;
 mod memory;
+mod outputs;
 mod prepared;
 mod run;
 mod stage;
 mod trace;
 
 pub use data::{Contents, Mismatch};
-pub use interleave::run_in_random_order;
-pub use run::{Effort, ExecuteError, Executor, InTurn};
+pub use error::ExecuteError;
+pub use interleave::{OrderMatters, check_orders, run_in_random_order};
+pub use run::{Effort, Executor, InTurn};

@@ -1,8 +1,8 @@
 //! A plan's body with every name resolved to an address or a handle, so that running it
 //! is one driver call after another.
 
+use super::error::ExecuteError;
 use super::memory::{Memories, need};
-use super::run::ExecuteError;
 use crate::gpu::{Device, Event, ExecutableGraph, GpuError, Launch, Stream};
 use crate::host::{Operand, Team};
 use crate::kernels::{Arguments, Kernel};
@@ -174,7 +174,8 @@ impl<'d> Prepared<'d> {
     ) -> Result<Self, ExecuteError> {
         Ok(match call {
             Call::Allocate(_) | Call::Pin(_) => {
-                unreachable!("the stage makes the set-up calls itself")
+                let problem = "takes memory in every pass".to_owned();
+                return Err(ExecuteError::Unfit { plan: plan.label.clone(), problem });
             }
             Call::Renew(id) => Self::Renew(id.0),
             Call::Clear { stream, target } => Self::Clear {

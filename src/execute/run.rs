@@ -1,28 +1,14 @@
 //! Running plans: each by itself, or several in turn.
 
-use super::data::{Contents, Mismatch};
+use super::data::Contents;
+use super::error::ExecuteError;
 use super::stage::Stage;
-use crate::gpu::{Device, GpuError};
-use crate::host::{HostError, OneCpu, Team};
-use crate::program::{DoesNotFit, Program};
+use crate::gpu::Device;
+use crate::host::{OneCpu, Team};
+use crate::program::Program;
 use crate::runs::{Run, Trace};
 use crate::scenario::Workload;
 use std::time::Duration;
-
-/// Why a plan could not be run, or was run and computed something wrong.
-#[derive(Debug, thiserror::Error)]
-pub enum ExecuteError {
-    #[error(transparent)]
-    Gpu(#[from] GpuError),
-    #[error(transparent)]
-    Host(#[from] HostError),
-    #[error(transparent)]
-    Mismatch(#[from] Mismatch),
-    #[error("`{plan}` {source}")]
-    DoesNotFit { plan: String, source: DoesNotFit },
-    #[error("this plan needs a GPU")]
-    NeedsDevice,
-}
 
 /// Runs the plans of one workload on one machine, and checks their outputs.
 pub struct Executor<'a> {

@@ -1,16 +1,18 @@
 //! A plan that is set up and run: a checked pass, then warm-up and timed passes, then
 //! another checked pass.
 
-use super::data::asked_for;
+use super::error::ExecuteError;
 use super::memory::{Memories, Memory};
+use super::outputs::{check_homes, outputs};
 use super::prepared::{Handles, Prepared};
-use super::run::{Effort, ExecuteError, Executor};
+use super::run::{Effort, Executor};
 use super::trace;
 use crate::gpu::{Device, Graph};
 use crate::host::{OneCpu, available_memory};
 use crate::machine::{Capacities, HostMemory};
 use crate::program::{Allocation, Call, Place, Program, Whose, check_fits};
 use crate::runs::{Run, Trace};
+use crate::scenario::Workload;
 use crate::units::Span;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -69,6 +71,7 @@ impl<'a> Stage<'a> {
     pub fn new(executor: &'a Executor<'_>, plan: &'a Program) -> Result<Self, ExecuteError> {
         let device = executor.device;
         check_room(device, plan)?;
+        check_calls(executor.workload, plan)?;
         let mut memories = Memories::before(device, executor.workload, plan, &executor.before)?;
         let handles = Handles::new(device, plan)?;
         let start = Instant::now();
@@ -123,9 +126,7 @@ impl<'a> Stage<'a> {
     /// Compares all outputs with what they must be.
     fn check(&mut self) -> Result<(), ExecuteError> {
         let Executor { device, workload, after, .. } = self.executor;
-        for id in asked_for(workload) {
-            let holder = self.plan.allocations.iter().position(|a| a.holds == Some(id));
-            let holder = holder.expect("an output buffer is held by an allocation");
+        for (id, holder) in outputs(workload, self.plan)? {
             let found = self.memories.read(*device, holder, after.of(id).len())?;
             self.worst_error = self.worst_error.max(after.check(workload, id, &found)?);
         }
@@ -281,6 +282,22 @@ fn warm_up_passes(plan: &Program, effort: Effort) -> usize {
         return effort.warm_up_passes;
     }
     effort.warm_up_passes.min(PASSES_TO_KNOW)
+}
+
+/// Checks that every call can be made, before anything is allocated.
+fn check_calls(workload: &Workload, plan: &Program) -> Result<(), ExecuteError> {
+    outputs(workload, plan)?;
+    let takes_memory = |call: &Call| matches!(call, Call::Allocate(_) | Call::Pin(_));
+    let in_body = plan.body.iter().position(takes_memory);
+    let in_body = in_body.map(|at| {
+        // Addresses are looked up once, and nothing gives the memory back after a pass.
+        format!("takes memory in every pass, in body[{at}]; move that call to the set-up")
+    });
+    let homes = check_homes(workload, plan).err();
+    match plan.check().err().or(homes).or(in_body) {
+        Some(problem) => Err(ExecuteError::Unfit { plan: plan.label.clone(), problem }),
+        None => Ok(()),
+    }
 }
 
 /// Checks that the plan fits into what is free, before anything is allocated: the system

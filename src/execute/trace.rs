@@ -1,8 +1,8 @@
 //! A pass with a clock on every call, for timelines of where the time goes.
 
+use super::error::ExecuteError;
 use super::memory::need;
 use super::prepared::{Handles, Prepared};
-use super::run::ExecuteError;
 use crate::gpu::{Device, Event, ExecutableGraph, GpuError, Graph, Stream};
 use crate::machine::StreamId;
 use crate::program::{Call, Program};

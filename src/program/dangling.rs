@@ -1,22 +1,87 @@
-//! Names of what a program does not have.
+//! What a written program must not say: names of what is not there, and sizes that no machine has.
+//!
+//! Readers index by the names of a program and add up its sizes. What passes here, and in
+//! [`super::contradictions`], lets none of them panic.
 
-use super::program::{AllocationId, Call, EventId, Program, Slice, Step};
-use crate::machine::StreamId;
+use super::program::{AllocationId, Call, EventId, Place, Program, Slice, Step};
+use crate::kernels::{Grid, Kernel, Shape};
+use crate::machine::{DeviceId, StreamId};
+use crate::units::Bytes;
+
+/// Bytes of all memory together, a pebibyte: sums of sizes and of times stay far below 2^64.
+const MOST_BYTES: u64 = 1 << 50;
+
+/// The hazard check compares each stream with each.
+const MOST_STREAMS: usize = 1024;
 
 impl Program {
-    /// What a call names that there is not: an allocation, bytes beyond its end, a stream, an event
-    /// or calls of a graph. `None` if everything is there.
-    pub(super) fn dangling(&self) -> Option<String> {
-        [("setup", &self.setup), ("body", &self.body)].into_iter().find_map(|(part, calls)| {
-            calls.iter().enumerate().find_map(|(at, call)| {
-                let left = calls.len() - at - 1;
-                let problem = self.wrong_with(call, left)?;
-                Some(format!("call {at} of its {part} names {problem}"))
-            })
+    /// Checks that the program names only what is there, and does not contradict itself. Programs
+    /// of families and programs that are read from a text need no such check.
+    ///
+    /// # Errors
+    /// What it says that cannot be, with the place in its text.
+    pub fn check(&self) -> Result<(), String> {
+        self.problem().map_or(Ok(()), Err)
+    }
+
+    fn problem(&self) -> Option<String> {
+        self.wrong_with_memory().or_else(|| self.wrong_with_streams()).or_else(|| {
+            let calls = [("setup", &self.setup), ("body", &self.body)];
+            let dangling = calls.into_iter().find_map(|(part, calls)| {
+                calls.iter().enumerate().find_map(|(at, call)| {
+                    let problem = self.dangling(call, calls.len() - at - 1)?;
+                    Some(format!("{part}[{at}] names {problem}"))
+                })
+            });
+            dangling.or_else(|| self.contradiction())
         })
     }
 
-    fn wrong_with(&self, call: &Call, left: usize) -> Option<String> {
+    fn wrong_with_memory(&self) -> Option<String> {
+        let mut sum = 0_u64;
+        for (at, allocation) in self.allocations.iter().enumerate() {
+            let bytes = allocation.bytes.get();
+            if bytes == 0 || !bytes.is_multiple_of(4) {
+                let name = &allocation.name;
+                return Some(format!("allocations[{at}], `{name}`, has {bytes} bytes: {WHOLE}"));
+            }
+            sum = sum.saturating_add(bytes);
+        }
+        let most = Bytes::new(MOST_BYTES);
+        (sum > MOST_BYTES).then(|| format!("its allocations take more than {most} together"))
+    }
+
+    fn wrong_with_streams(&self) -> Option<String> {
+        let streams = self.streams.len();
+        if streams > MOST_STREAMS {
+            return Some(format!("it has {streams} streams; {MOST_STREAMS} are the most"));
+        }
+        let calls = self.setup.len() + self.body.len();
+        if self.events > calls {
+            return Some(format!("it has {} events for {calls} calls", self.events));
+        }
+        let is_used = |device| self.streams.iter().any(|stream| stream.device == DeviceId(device));
+        let of_streams = self.streams.iter().enumerate().find_map(|(at, stream)| {
+            // Numbers without gaps are below that of streams, which is looked at first.
+            let device = stream.device.0;
+            let gap =
+                if device < streams { (0..device).find(|&one| !is_used(one)) } else { Some(0) };
+            gap.map(|_| format!("streams[{at}] is of GPU {device}, and GPUs before have no stream"))
+        });
+        of_streams.or_else(|| {
+            let devices = self.devices().max(1);
+            let elsewhere = |at: &usize| match self.allocations[*at].place {
+                Place::Device(device) => device.0 >= devices,
+                Place::Host(_) => false,
+            };
+            let at = (0..self.allocations.len()).find(elsewhere)?;
+            let name = &self.allocations[at].name;
+            Some(format!("allocations[{at}], `{name}`, is on a GPU that no stream is of"))
+        })
+    }
+
+    /// What a call names that there is not, if `left` calls follow it.
+    fn dangling(&self, call: &Call, left: usize) -> Option<String> {
         let of_stream = call.stream().and_then(|stream| self.no_stream(stream));
         of_stream.or_else(|| match call {
             Call::Allocate(id) | Call::Pin(id) | Call::Renew(id) => self.no_allocation(*id),
@@ -28,8 +93,14 @@ impl Program {
             Call::Record { event, .. } | Call::Wait { event, .. } => self.no_event(*event),
             Call::Replay { calls, .. } => (*calls > left)
                 .then(|| format!("{calls} calls of a graph, and {left} calls follow")),
-            Call::Use(_) | Call::Synchronize { .. } => None,
+            Call::Use(device) => self.no_device(*device),
+            Call::Synchronize { .. } => None,
         })
+    }
+
+    pub(super) fn no_device(&self, id: DeviceId) -> Option<String> {
+        let devices = self.devices();
+        (id.0 >= devices).then(|| format!("GPU {} of {devices}, counted from 0", id.0))
     }
 
     fn no_stream(&self, id: StreamId) -> Option<String> {
@@ -52,12 +123,16 @@ impl Program {
             return Some(problem);
         }
         let (allocation, first) = (self.allocation(slice.allocation), slice.offset);
-        let end = first.get().checked_add(slice.length.get());
-        let fits = end.is_some_and(|end| end <= allocation.bytes.get());
-        (!fits).then(|| {
-            let (length, name, bytes) = (slice.length, &allocation.name, allocation.bytes);
-            format!("{length} from byte {} on of `{name}`, which has {bytes}", first.get())
-        })
+        let (name, length) = (&allocation.name, slice.length);
+        let end = first.get().checked_add(length.get());
+        if end.is_none_or(|end| end > allocation.bytes.get()) {
+            let (from, bytes) = (first.get(), allocation.bytes);
+            return Some(format!("{length} from byte {from} on of `{name}`, which has {bytes}"));
+        }
+        let is_whole = |bytes: Bytes| bytes.get().is_multiple_of(4);
+        let is_whole = length > Bytes::ZERO && is_whole(first) && is_whole(length);
+        let (first, length) = (first.get(), length.get());
+        (!is_whole).then(|| format!("{length} bytes from byte {first} on of `{name}`: {WHOLE}"))
     }
 
     fn no_step(&self, step: &Step) -> Option<String> {
@@ -66,6 +141,63 @@ impl Program {
             return Some(format!("{has} inputs of `{}`, which takes {wants}", step.kernel));
         }
         let slices = step.inputs.iter().chain([&step.output]).chain(&step.workspace);
-        slices.into_iter().find_map(|slice| self.no_bytes(slice))
+        let mut slices = slices.into_iter();
+        slices.find_map(|slice| self.no_bytes(slice)).or_else(|| no_kernel(step))
     }
+}
+
+const WHOLE: &str = "it takes one or more whole elements of 4 bytes";
+
+/// Arguments that the kernel does not take, and sizes that do not fit it.
+fn no_kernel(step: &Step) -> Option<String> {
+    let Step { kernel, arguments, lead, .. } = step;
+    if !arguments.a.is_finite() {
+        return Some(format!("a factor of {}", arguments.a));
+    }
+    if let Some(extent) = kernel.extent()
+        && extent.check(f64::from(arguments.extent)).is_none()
+    {
+        let (name, found) = (extent.name, arguments.extent);
+        return Some(format!("{name} = {found} of `{kernel}`, which takes {extent}"));
+    }
+    let halo = kernel.halo(arguments);
+    if *lead > halo {
+        return Some(format!(
+            "{lead} elements in front of an output of `{kernel}`: {halo} at most"
+        ));
+    }
+    let (output, grain) = (step.output.length.as_f32_count(), kernel.grain(arguments));
+    let misfit = |what: &str, found: u64, wanted: String| {
+        Some(format!("{found} elements as {what} of `{kernel}`, which wants {wanted}"))
+    };
+    let results = kernel.results(arguments);
+    let least = match kernel.shape() {
+        Shape::Map if !output.is_multiple_of(grain) => {
+            return misfit("output", output, format!("a multiple of {grain}"));
+        }
+        Shape::Reduction if output != results => {
+            return misfit("output", output, results.to_string());
+        }
+        Shape::Map => output + lead,
+        Shape::Reduction => 1,
+    };
+    for (at, input) in step.inputs.iter().enumerate() {
+        let (found, whole) = (input.length.as_f32_count(), kernel.whole(at, arguments));
+        if whole.map_or(found < least, |whole| found != whole) {
+            let wanted = whole.map_or(format!("{least} or more"), |whole| whole.to_string());
+            return misfit(&format!("input {at}"), found, wanted);
+        }
+    }
+    if *kernel == Kernel::Transpose && step.inputs[0].length != step.output.length {
+        return misfit("input 0", step.inputs[0].length.as_f32_count(), output.to_string());
+    }
+    // Threads of the CPU hold the output as theirs while they read the inputs.
+    let in_place = |input: &&Slice| *input == &step.output && kernel.works_in_place() && *lead == 0;
+    let mut inputs = step.inputs.iter();
+    if inputs.any(|input| input.overlaps(&step.output) && !in_place(&input)) {
+        return Some(format!("an input of `{kernel}` that the output overwrites"));
+    }
+    let workspace = step.workspace?.length.as_f32_count();
+    let needs = Grid::workspace(*kernel, arguments).filter(|&needs| workspace < needs)?;
+    misfit("workspace", workspace, format!("{needs} or more"))
 }

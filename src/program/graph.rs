@@ -6,7 +6,7 @@
 //! "Creating a Graph Using Stream Capture").
 
 use super::program::{Call, EventId, Place, Program, StreamKind};
-use crate::machine::{Direction, HostMemory, StreamId};
+use crate::machine::{HostMemory, StreamId};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -168,7 +168,7 @@ pub fn captured(mut plan: Program) -> Result<Program, String> {
         return Err("the host waits in the middle of it, which cannot be captured".to_owned());
     }
     for call in &plan.body {
-        check(&plan, call)?;
+        capturable(&plan, call)?;
     }
     let mut used: Vec<StreamId> = plan.body.iter().filter_map(Call::stream).collect();
     used.sort_unstable();
@@ -203,13 +203,14 @@ pub fn captured(mut plan: Program) -> Result<Program, String> {
     Ok(plan)
 }
 
-fn check(plan: &Program, call: &Call) -> Result<(), String> {
+/// Whether a call can be captured in a graph.
+///
+/// # Errors
+/// Why it cannot.
+pub(super) fn capturable(plan: &Program, call: &Call) -> Result<(), String> {
     let what = match call {
         Call::Copy { direction, from, to, .. } => {
-            let ashore = match direction {
-                Direction::HostToDevice => from,
-                Direction::DeviceToHost => to,
-            };
+            let ashore = direction.ashore(from, to);
             if plan.allocation(ashore.allocation).place == Place::Host(HostMemory::Pinned) {
                 return Ok(());
             }

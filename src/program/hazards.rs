@@ -1,5 +1,6 @@
 //! Checks that calls are ordered wherever they touch the same bytes.
 
+use super::order::{Clock, Order, Passed};
 use super::program::{Call, Program, Slice, Step};
 use crate::units::Bytes;
 use std::collections::BTreeMap;
@@ -24,10 +25,6 @@ impl fmt::Display for Hazard {
 }
 
 impl std::error::Error for Hazard {}
-
-/// A vector clock: for each lane (the host, a stream or a branch of a graph), how many of its
-/// operations are known to be finished (Lamport 1978; Fidge 1988, Mattern 1989).
-type Clock = Vec<usize>;
 
 struct Access {
     slice: Slice,
@@ -73,60 +70,18 @@ impl Accesses {
 /// # Errors
 /// The first pair that is not ordered.
 pub fn check_hazards(plan: &Program) -> Result<(), Hazard> {
-    let (host, lanes) = (plan.lane_count(), plan.lanes());
-    let mut clocks: Vec<Clock> = vec![vec![0; host + 1]; host + 1];
-    let mut events: Vec<Option<Clock>> = vec![None; plan.events];
+    let mut order = Order::new(plan);
     let mut accesses: Vec<Accesses> =
         plan.allocations.iter().map(|_| Accesses::default()).collect();
-    for (index, call) in plan.body.iter().enumerate() {
-        // A call comes after everything that the host has waited for before it.
-        let lane = lanes[index].unwrap_or(host);
-        let known = clocks[host].clone();
-        join(&mut clocks[lane], &known);
-        if !matches!(call, Call::Synchronize { .. }) {
-            pass_barrier(plan, &mut clocks, lane);
-        }
-        match call {
-            Call::Record { event, .. } => events[event.0] = Some(clocks[lane].clone()),
-            Call::Wait { event, .. } => {
-                // Waiting for an event that was never recorded orders nothing.
-                if let Some(clock) = &events[event.0] {
-                    join(&mut clocks[lane], clock);
-                }
-            }
-            Call::Synchronize { .. } => {
-                let done = clocks[lane].clone();
-                join(&mut clocks[host], &done);
-            }
-            _ => {
-                clocks[lane][lane] += 1;
-                let number = clocks[lane][lane];
-                for (slice, writes) in touched(plan, call) {
-                    let access = Access { slice, writes, call: index, lane, number };
-                    note(plan, &clocks[lane], &mut accesses[slice.allocation.0], access)?;
-                }
-            }
+    for index in 0.. {
+        let Some((call, Passed { lane, number, known })) = order.pass() else { break };
+        let Some(number) = number else { continue };
+        for (slice, writes) in touched(plan, call) {
+            let access = Access { slice, writes, call: index, lane, number };
+            note(plan, known, &mut accesses[slice.allocation.0], access)?;
         }
     }
-    check_finished(plan, &clocks, &lanes)
-}
-
-/// Orders calls by the legacy default stream: its operations come after all in blocking streams,
-/// and theirs after all of its own.
-fn pass_barrier(plan: &Program, clocks: &mut [Clock], lane: usize) {
-    let Some(mine) = plan.streams.get(lane) else { return };
-    for (other, theirs) in plan.streams.iter().enumerate() {
-        if mine.waits_for(theirs) {
-            let known = clocks[other].clone();
-            join(&mut clocks[lane], &known);
-        }
-    }
-}
-
-fn join(clock: &mut Clock, other: &Clock) {
-    for (mine, theirs) in clock.iter_mut().zip(other) {
-        *mine = (*mine).max(*theirs);
-    }
+    check_finished(plan, &order)
 }
 
 /// The bytes a call touches, and whether it writes them.
@@ -192,15 +147,10 @@ fn note(
 }
 
 /// Checks that the host has waited for every lane's last operation when the body ends.
-fn check_finished(plan: &Program, clocks: &[Clock], lanes: &[Option<usize>]) -> Result<(), Hazard> {
-    let host = clocks.len() - 1;
-    for (stream, clock) in clocks.iter().enumerate().take(host) {
-        if clocks[host][stream] < clock[stream] {
-            let last = lanes.iter().rposition(|&lane| lane == Some(stream));
-            let last = last.unwrap_or(0);
-            let allocation = format!("everything on stream {}", stream % plan.streams.len());
-            return Err(Hazard { first: last, second: plan.body.len(), allocation });
-        }
-    }
-    Ok(())
+fn check_finished(plan: &Program, order: &Order<'_>) -> Result<(), Hazard> {
+    let unfinished = order.issued().zip(order.known_to_host()).position(|(all, done)| all > *done);
+    let Some(lane) = unfinished else { return Ok(()) };
+    let last = plan.lanes().iter().rposition(|&other| other == Some(lane));
+    let allocation = format!("everything on stream {}", lane % plan.streams.len());
+    Err(Hazard { first: last.unwrap_or(0), second: plan.body.len(), allocation })
 }

@@ -6,9 +6,11 @@
 //! calls.
 
 mod capacity;
+mod contradictions;
 mod dangling;
 mod graph;
 mod hazards;
+mod order;
 #[allow(clippy::module_inception, reason = "the room is named after what it holds")]
 mod program;
 mod text;
@@ -16,6 +18,7 @@ mod text;
 pub use capacity::{DoesNotFit, Whose, check_fits};
 pub use graph::{Before, Behind, Graph, captured};
 pub use hazards::{Hazard, check_hazards};
+pub use order::{Clock, Order, Passed};
 pub use program::{
     Allocation, AllocationId, BufferId, Call, EventId, Place, Program, Slice, Step, StreamKind,
     StreamTraits,

@@ -34,6 +34,7 @@ pub enum StreamKind {
 
 /// What a stream is created as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct StreamTraits {
     pub kind: StreamKind,
     /// Blocks of the lowest number that waits are dispatched first, as in CUDA.
@@ -68,6 +69,7 @@ impl Place {
 
 /// A piece of memory that the plan uses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Allocation {
     pub name: String,
     pub place: Place,
@@ -79,6 +81,7 @@ pub struct Allocation {
 
 /// A range of bytes of one allocation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Slice {
     pub allocation: AllocationId,
     pub offset: Bytes,
@@ -99,6 +102,7 @@ impl Slice {
 
 /// One kernel over one range of elements, on the device or on the host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Step {
     pub kernel: Kernel,
     pub arguments: Arguments,
@@ -134,6 +138,7 @@ impl Step {
 
 /// One call of the host thread.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub enum Call {
     /// Allocate memory for the plan's own use.
     Allocate(AllocationId),
@@ -211,7 +216,7 @@ impl Call {
 }
 
 /// A complete program: set-up once, body as often as wanted.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Program {
     /// What the program is called. It says nothing of what the program does.
     pub label: String,

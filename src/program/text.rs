@@ -25,6 +25,20 @@ struct Written<'p> {
     body: &'p [Call],
 }
 
+/// All that is read of a program.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Read {
+    #[serde(rename = "hallway_program")]
+    _format: u32,
+    label: String,
+    allocations: Vec<Allocation>,
+    streams: Vec<StreamTraits>,
+    events: usize,
+    setup: Vec<Call>,
+    body: Vec<Call>,
+}
+
 #[derive(Deserialize)]
 struct Versioned {
     hallway_program: u32,
@@ -84,8 +98,8 @@ impl Program {
     /// Reads a program from its text. Errors call it `path`.
     ///
     /// # Errors
-    /// If it is not the text of a program of this version, or names what it does not have: an
-    /// allocation, a stream, or bytes beyond an allocation's end.
+    /// If it is not the text of a program of this version, names what it does not have (an
+    /// allocation, a stream, bytes beyond an allocation's end), or contradicts itself.
     pub fn from_text(path: &str, text: &str) -> Result<Self, ProgramError> {
         let path = path.to_owned();
         let parse = |error: &serde_json::Error| ProgramError::Parse {
@@ -98,10 +112,12 @@ impl Program {
         if found != FORMAT {
             return Err(ProgramError::Format { path, found });
         }
-        let program: Self = serde_json::from_str(text).map_err(|error| parse(&error))?;
-        match program.dangling() {
-            Some(problem) => Err(ProgramError::Content { path, problem }),
-            None => Ok(program),
+        let Read { _format, label, allocations, streams, events, setup, body } =
+            serde_json::from_str(text).map_err(|error| parse(&error))?;
+        let program = Self { label, allocations, streams, events, setup, body };
+        match program.check() {
+            Err(problem) => Err(ProgramError::Content { path, problem }),
+            Ok(()) => Ok(program),
         }
     }
 

@@ -63,7 +63,10 @@ fn memory(workload: &Workload, plan: &Program, names: &Names, width: Option<usiz
     let mut order = Vec::new();
     for allocation in &plan.allocations {
         let whose = match allocation.holds {
-            Some(id) => format!("buffer `{}` of the scenario", workload.buffer(id).name),
+            Some(id) => match workload.buffers.get(id.0) {
+                Some(buffer) => format!("buffer `{}` of the scenario", buffer.name),
+                None => format!("buffer {} of another scenario", id.0),
+            },
             None => "the plan's own".to_owned(),
         };
         let kind = (names.kind(allocation), allocation.bytes, whose);

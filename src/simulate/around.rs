@@ -9,8 +9,8 @@ use crate::units::Bytes;
 use std::collections::BTreeMap;
 
 /// The surroundings of each kernel on the CPU, by its place in the body. The body repeats, so the
-/// first kernel follows the last. Memory that copies use on the host is left out: where a plan has
-/// both, the CPU does little.
+/// first kernel follows the last. Memory that copies use on the host is left out, and so is what
+/// copies under way take from the kernel.
 pub(super) fn around(plan: &Program, threads: usize) -> BTreeMap<usize, Around> {
     let mut around = BTreeMap::new();
     let kernels = plan.body.iter().filter(|call| matches!(call, Call::Compute { .. })).count();

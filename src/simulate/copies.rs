@@ -94,8 +94,8 @@ impl Engine {
     }
 
     /// Whether the engine came to the copy under way directly from another one, or has more nodes
-    /// of a graph in hand. (Staging pageable memory extends the row, too, but no plan stages while
-    /// this engine copies.)
+    /// of a graph in hand. (Staging pageable memory extends the row, too, but never while this
+    /// engine copies.)
     fn is_back_to_back(&self) -> bool {
         self.row[0] < self.started || self.met.is_some_and(|met| met.in_graph)
     }
@@ -122,8 +122,8 @@ impl Engine {
     }
 
     /// Nanoseconds that are left of a change of streams, which also passes while the engine is
-    /// idle. (Staging pageable memory counts as being busy, but no plan stages while this engine
-    /// copies.)
+    /// idle. (Staging pageable memory counts as being busy, too, but never goes on while this
+    /// engine copies.)
     fn left_of(&self, switch: f64, now: Instant) -> f64 {
         (switch - now.since(self.row[1].min(now)).nanos_f64()).max(0.0)
     }

@@ -1,6 +1,7 @@
 //! What each call of a plan costs on a machine. Costs are looked up in the profile once for each
 //! kind and size of call, before simulated time starts.
 
+use super::in_flight::STAGED_AT_ONCE;
 use super::operation::Work;
 use super::processors::Blocks;
 use super::program::{Class, Waits};
@@ -11,11 +12,6 @@ use crate::profile::{
 };
 use crate::program::{Before, Behind, Call, Graph, Place, Program, Slice, Step};
 use crate::units::{Bytes, Span};
-
-/// "For transfers from pageable host memory to device memory", copies up to this size return once
-/// the driver has taken the data (CUDA Driver API manual, "API synchronization behavior"). The data
-/// travels along with the commands.
-const STAGED_AT_ONCE: Bytes = Bytes::kib(64);
 
 /// What the cost of a call depends on: calls with equal keys cost the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -215,7 +211,7 @@ impl<'a> Costs<'a> {
             }
             (Call::Record { .. }, None) => (Span::ZERO, Work::Record),
             (Call::Wait { .. }, None) => (Span::ZERO, Work::Wait),
-            _ => unreachable!("a checked plan has in its graphs what can be captured"),
+            _ => return Err(Unknown::new("graphs of calls that cannot be captured")),
         };
         let part = match work {
             Work::Record | Work::Wait => Span::ZERO,
@@ -232,7 +228,9 @@ impl<'a> Costs<'a> {
     fn call(&self, call: &Call, data: &Data<'_>) -> Result<Class, Unknown> {
         let Self { plan, profile, .. } = *self;
         Ok(match call {
-            Call::Replay { .. } => unreachable!("it launches a graph"),
+            Call::Replay { .. } => {
+                return Err(Unknown::new("the launch of a graph in a plan's set-up"));
+            }
             Call::Compute { step } => {
                 let (kernel, n) = (step.kernel, step.elements());
                 let touch = self.touch_time(&step.output, MemoryCost::FirstTouchTeam)?;

@@ -1,17 +1,19 @@
-//! Where the kernels of a plan find their data. This is worked out once, however often the plan is
-//! simulated.
+//! Where the kernels of a plan find their data, and what goes on beside copies. This is worked out
+//! once, however often the plan is simulated.
 
 use super::around::around;
 use super::cost::Data;
+use super::in_flight::InFlight;
 use super::on_device::on_device;
 use crate::profile::{Around, OnDevice, Profile};
 use crate::program::Program;
 use std::collections::BTreeMap;
 
-/// Where each kernel finds its data, by the kernel's place in the body.
+/// What calls find, by their places in the body.
 pub(super) struct Found {
     around: BTreeMap<usize, Around>,
     on_device: BTreeMap<usize, OnDevice>,
+    pub in_flight: InFlight,
 }
 
 impl Found {
@@ -19,7 +21,7 @@ impl Found {
     /// the profile.
     pub fn new(plan: &Program, profile: &Profile) -> Self {
         let around = around(plan, profile.machine.cpu_threads.max(1));
-        Self { around, on_device: on_device(plan) }
+        Self { around, on_device: on_device(plan), in_flight: InFlight::of(plan) }
     }
 
     pub fn at(&self, place: usize) -> Data<'_> {

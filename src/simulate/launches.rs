@@ -40,6 +40,15 @@ pub(super) struct Launches<'p> {
     copying: Vec<[Copying; 2]>,
 }
 
+/// Where a call is made.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub stream: u16,
+    pub device: usize,
+    /// Whether the call is a synchronisation after which no copy of the device is under way.
+    pub ends_copies: bool,
+}
+
 /// When an engine works on its copies, if it takes each as it arrives.
 #[derive(Clone, Copy, Default)]
 struct Copying {
@@ -76,11 +85,11 @@ impl<'p> Launches<'p> {
 
     /// How long the next call keeps the host, from entry to return, when it need not wait. `None`
     /// if every call takes what its class says.
-    pub fn host_of(&mut self, class: &Class, place: (u16, usize), is_launch: bool) -> Option<Span> {
+    pub fn host_of(&mut self, class: &Class, place: Place, is_launch: bool) -> Option<Span> {
         if self.spread.is_none() && self.beside == [None; 2] && self.behind_wait == [None; 2] {
             return None;
         }
-        let (stream, device) = place;
+        let Place { stream, device, .. } = place;
         let mut host = class.host;
         if is_launch {
             host = self.drawn(class.host) + self.longer(class.host, device);
@@ -127,10 +136,11 @@ impl<'p> Launches<'p> {
         Span::from_nanos_f64(longer.fold(0.0, f64::max))
     }
 
-    fn note(&mut self, class: &Class, (stream, device): (u16, usize)) {
+    fn note(&mut self, class: &Class, Place { stream, device, ends_copies }: Place) {
         if let Waits::Stream(_) = class.waits {
             self.waiting.remove(&stream);
-            // A synchronisation is taken to end the copies of its device in every stream.
+        }
+        if ends_copies {
             let over = Copying { until: self.time, ..Copying::default() };
             self.copying[device] = [over; 2];
         }

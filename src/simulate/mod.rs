@@ -20,6 +20,7 @@ mod engine;
 mod entries;
 mod found;
 mod host;
+mod in_flight;
 mod issue;
 mod launches;
 pub mod links;

@@ -1,11 +1,34 @@
 //! What a plan needs from a profile besides the costs of its calls. Only hand-overs that the plan
 //! may come to need a price.
 
+use super::in_flight::InFlight;
 use super::operation::{NONE, Work};
 use super::program::{Class, CompiledProgram, HandOvers, Item, Price, Sort, Tie, Waits};
+use super::streams::NOBODY;
 use crate::machine::{DeviceId, Direction};
 use crate::profile::{HandOver, OperationKind, Profile, Unknown};
+use crate::program::{Call, Program};
 use crate::units::Span;
+
+/// Checks that a plan is of a kind that was measured, whatever its calls cost.
+///
+/// # Errors
+/// What of it was not.
+pub(super) fn shape(plan: &Program, in_flight: &InFlight) -> Result<(), Unknown> {
+    let is_too_large = plan.lane_count() >= usize::from(NOBODY) || plan.body.len() >= NONE as usize;
+    let what = if is_too_large {
+        "plans of so many streams or calls"
+    } else if plan.has_graphs() && plan.devices() > 1 {
+        "graphs beside work on several GPUs"
+    } else if plan.body.iter().any(|call| matches!(call, Call::Allocate(_) | Call::Pin(_))) {
+        "what memory costs that every pass takes and none gives back"
+    } else if in_flight.stages {
+        "what a copy of pageable memory costs beside one of pinned memory in its direction"
+    } else {
+        return Ok(());
+    };
+    Err(Unknown { what: what.to_owned() })
+}
 
 /// A set of kinds of operations.
 type Kinds = [bool; OperationKind::COUNT];
@@ -113,9 +136,9 @@ fn price_of(
 ) -> Result<Option<Price>, Unknown> {
     // Trips, which determine polling, stayed on one device.
     let is_timed = from != to && ![from, to].contains(&OperationKind::PeerCopy);
-    // Tolerances of single pairs were measured with pinned memory in one stream. (No family of
-    // plans has both pinned and staged copies.) Nodes of graphs arrive with their launch, and have
-    // no tolerance.
+    // Tolerances of single pairs were measured with pinned memory in one stream; where a plan stages
+    // copies, all pairs have the general one. Nodes of graphs arrive with their launch, and have no
+    // tolerance.
     let looks = profile.latency.looks.as_ref().filter(|_| is_timed).map(|looks| match tie {
         Tie::Stream if !has_staged => looks.grace_behind(from, to).span(),
         Tie::Stream | Tie::Event => looks.grace.span(),

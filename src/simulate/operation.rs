@@ -36,8 +36,8 @@ pub(super) enum Work {
         bytes: Bytes,
     },
     /// Lasts while the driver stages the data through memory of its own; the host is released
-    /// `early` before the end. It does not hold the engine against other copies, because no family
-    /// of plans has both kinds of copies.
+    /// `early` before the end. It does not hold the engine against other copies: none of pinned
+    /// memory is under way in its direction, see [`super::needs::shape`].
     Staged {
         direction: Direction,
         duration: Span,

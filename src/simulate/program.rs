@@ -7,7 +7,7 @@ use super::cost::{Costs, Key};
 use super::entries::{Entries, EntryId};
 use super::found::Found;
 use super::issue::{Stretch, stretches};
-use super::launches::Launches;
+use super::launches::{Launches, Place};
 use super::looks::LookTimes;
 use super::needs;
 use super::operation::{NONE, Work};
@@ -188,6 +188,7 @@ impl<'p> CompiledProgram<'p> {
         mut luck: Option<Antithetic>,
     ) -> Result<Self, SimulateError> {
         check_fits(plan, profile.machine.capacities(), Whose::Machine)?;
+        needs::shape(plan, &found.in_flight)?;
         let phase = luck.as_mut().map_or(0.5, Rng::random);
         let mut program = Self {
             profile,
@@ -280,7 +281,9 @@ impl<'p> CompiledProgram<'p> {
             let device = self.traits.get(usize::from(stream)).map_or(0, |traits| traits.device.0);
             let class_of = &self.classes[class as usize];
             let sort = Sort::of(&class_of.work);
-            self.hosts.extend(launches.host_of(class_of, (stream, device), is_launch));
+            let ends_copies = found.in_flight.ending.contains(&at);
+            let place = Place { stream, device, ends_copies };
+            self.hosts.extend(launches.host_of(class_of, place, is_launch));
             self.items.push(Item { class, recording, stream, sort, is_part: false });
         }
         missing.into_iter().reduce(Unknown::and).map_or(Ok(()), Err)
@@ -403,14 +406,14 @@ fn barrier(plan: &Program) -> Vec<u16> {
 }
 
 /// # Panics
-/// If a plan has 65,535 streams or more.
+/// If a plan has 65,535 streams or more, which [`needs::shape`] refuses.
 fn stream_index(number: usize) -> u16 {
     let index = u16::try_from(number).ok().filter(|&index| index != NOBODY);
     index.expect("fewer streams than 2^16")
 }
 
 /// # Panics
-/// If the number is 2^32 - 1 or more. A plan with so many calls would not fit into memory.
+/// If the number is 2^32 - 1 or more. [`needs::shape`] refuses plans with so many calls.
 pub(super) fn index(number: usize) -> u32 {
     u32::try_from(number).ok().filter(|&index| index != NONE).expect("fewer calls than 2^32")
 }

@@ -14,8 +14,13 @@ use crate::units::{Bytes, Span};
 /// If the profile does not know what one of the calls costs.
 pub fn setup_time(plan: &Program, profile: &Profile) -> Result<Span, Unknown> {
     let costs = Costs::new(plan, profile);
-    let calls =
-        plan.setup.iter().map(|call| Ok(costs.class(call, &Data::default(), (None, None))?.host));
+    let calls = plan.setup.iter().map(|call| match call {
+        // The host may wait for what they do, or the body for their end.
+        Call::Copy { .. } | Call::PeerCopy { .. } | Call::Launch { .. } => {
+            Err(Unknown::new("the time of copies and kernels in a plan's set-up"))
+        }
+        _ => Ok(costs.class(call, &Data::default(), (None, None))?.host),
+    });
     let graphs = plan.graphs().map(|graph| {
         let cost = |call| profile.graph_call(call, graph.nodes);
         Ok(cost(GraphCall::Capture)? + cost(GraphCall::Instantiate)?)

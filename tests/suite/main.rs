@@ -1,4 +1,5 @@
 //! What hallway promises, one sentence a module. Runs on any machine.
+mod any_program_is_read;
 mod calibrations_can_be_interrupted;
 mod changes_are_told_from_scatter;
 mod commands_explain_themselves;
@@ -15,6 +16,7 @@ mod more_rows_take_nothing_away;
 mod plans_are_race_free;
 mod plans_fit_the_machine;
 mod predicted;
+mod programs_are_plain_values;
 mod progress_is_shown_on_terminals;
 mod quick_calibrations_know_as_much;
 mod ranges_hold_what_they_promise;

@@ -142,7 +142,7 @@ fn how_early_an_operation_may_come_depends_on_what_it_follows() {
     let across = vec![launch(0, 2_000), record(0, 0), wait(1, 0), copy_out(1, PINNED, 500)];
     assert_eq!(found(OperationKind::Kernel, across), look(8_800));
     // The staged copy is issued too late to make the engine poll.
-    let staged = vec![compute(10_000), copy_out(2, PAGEABLE, 60_000)];
+    let staged = vec![synchronize(0), copy_out(2, PAGEABLE, 60_000)];
     assert_eq!(found(OperationKind::Kernel, [pair(), staged].concat()), look(8_500));
 }
 

@@ -1,0 +1,63 @@
+//! Which of a plan's memory is looked at in the end.
+
+use super::error::ExecuteError;
+use crate::machine::HostMemory;
+use crate::program::{Allocation, BufferId, Call, Place, Program};
+use crate::scenario::{Home, Workload};
+use crate::units::Bytes;
+
+/// Checks that buffers are where the workload has them, or are pinned by the set-up.
+///
+/// # Errors
+/// The first that is not.
+pub(super) fn check_homes(workload: &Workload, plan: &Program) -> Result<(), String> {
+    for (at, Allocation { name, place, holds, .. }) in plan.allocations.iter().enumerate() {
+        let Some(id) = holds else { continue };
+        let is_pin = |call: &Call| matches!(call, Call::Pin(id) if id.0 == at);
+        let fits = match (workload.buffer(*id).home, *place) {
+            (Home::Device, place) => place == Place::FIRST_DEVICE,
+            (Home::Host(HostMemory::Pageable), Place::Host(HostMemory::Pinned)) => {
+                plan.setup.iter().any(is_pin)
+            }
+            (Home::Host(home), place) => place == Place::Host(home),
+            (Home::Scratch, _) => false,
+        };
+        if !fits {
+            return Err(format!("says of `{name}` that it is where the scenario does not have it"));
+        }
+    }
+    Ok(())
+}
+
+/// The buffers that are outputs of the workload and outlive it, each with the plan's allocation
+/// that holds it.
+///
+/// # Errors
+/// If the plan is not of this workload: it holds a buffer that the workload does not have or whose
+/// size differs, or does not hold an output.
+pub(super) fn outputs(
+    workload: &Workload,
+    plan: &Program,
+) -> Result<Vec<(BufferId, usize)>, ExecuteError> {
+    let unfit = |problem| ExecuteError::Unfit { plan: plan.label.clone(), problem };
+    for Allocation { name, bytes, holds, .. } in &plan.allocations {
+        let Some(id) = holds else { continue };
+        let buffer = workload.buffers.get(id.0);
+        let fits = buffer
+            .is_some_and(|buffer| *bytes == Bytes::of_f32(buffer.elements * workload.batches));
+        if !fits {
+            let of = &workload.name;
+            return Err(unfit(format!("holds a buffer in `{name}` that `{of}` does not have")));
+        }
+    }
+    let asked_for = (0..workload.buffers.len())
+        .map(BufferId)
+        .filter(|&id| workload.is_output(id) && workload.buffer(id).home != Home::Scratch);
+    let holder = |id| {
+        let holder = plan.allocations.iter().position(|a| a.holds == Some(id));
+        let name = || &workload.buffer(id).name;
+        let holder = holder.ok_or_else(|| unfit(format!("has no memory for `{}`", name())))?;
+        Ok((id, holder))
+    };
+    asked_for.map(holder).collect()
+}

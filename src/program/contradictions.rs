@@ -1,0 +1,214 @@
+//! Calls of a written program that contradict each other or themselves: a copy whose direction is
+//! not that of its memory, memory that nobody took, a call made in another GPU's context.
+
+use super::graph::capturable;
+use super::program::{AllocationId, Call, Place, Program, Slice, Step, StreamKind};
+use crate::kernels::Grid;
+use crate::machine::{DeviceId, Direction, HostMemory, StreamId};
+
+impl Program {
+    /// The first contradiction, with its place in the program's text. All names must be there.
+    pub(super) fn contradiction(&self) -> Option<String> {
+        let defaults = |device: DeviceId| {
+            let here = self.streams.iter().filter(|stream| stream.device == device);
+            here.filter(|stream| stream.kind == StreamKind::LegacyDefault).count()
+        };
+        let twice = (0..self.devices()).find(|&device| defaults(DeviceId(device)) > 1);
+        if let Some(device) = twice {
+            return Some(format!("streams: GPU {device} has two legacy default streams"));
+        }
+        let mut taken: Vec<bool> = self.allocations.iter().map(|one| one.holds.is_some()).collect();
+        let calls = [("setup", &self.setup), ("body", &self.body)];
+        calls
+            .into_iter()
+            .find_map(|(part, calls)| {
+                let mut current = DeviceId::FIRST;
+                let in_calls = calls.iter().enumerate().find_map(|(at, call)| {
+                    let problem = self.wrong_in(call).or_else(|| {
+                        let in_body = part == "body";
+                        self.out_of_place(call, in_body, &mut current)
+                            .or_else(|| self.not_taken(call, &mut taken))
+                    })?;
+                    Some(format!("{part}[{at}] {problem}"))
+                });
+                in_calls.or_else(|| {
+                    let stays = part == "body" && current != DeviceId::FIRST;
+                    stays.then(|| {
+                        "body ends in the context of another GPU than the first".to_owned()
+                    })
+                })
+            })
+            .or_else(|| self.wrong_graph())
+            .or_else(|| self.wrong_event())
+    }
+
+    fn place(&self, slice: &Slice) -> Place {
+        self.allocation(slice.allocation).place
+    }
+
+    fn name(&self, id: AllocationId) -> &str {
+        &self.allocation(id).name
+    }
+
+    /// What is wrong with a call by itself.
+    fn wrong_in(&self, call: &Call) -> Option<String> {
+        match call {
+            Call::Copy { stream, direction, from, to } => {
+                let (host, device) = match direction {
+                    Direction::HostToDevice => (from, to),
+                    Direction::DeviceToHost => (to, from),
+                };
+                let on_host = matches!(self.place(host), Place::Host(_));
+                if !on_host || self.place(device) != Place::Device(self.device_of(*stream)) {
+                    let ends = [from, to].map(|end| self.name(end.allocation));
+                    return Some(format!(
+                        "copies {direction} from `{}` to `{}`, which is not the way between the \
+                         host and the GPU of its stream",
+                        ends[0], ends[1]
+                    ));
+                }
+                lengths_differ(from, to)
+            }
+            Call::PeerCopy { from, to, .. } => match [from, to].map(|end| self.place(end)) {
+                [Place::Device(from), Place::Device(to)] if from == to => {
+                    Some("copies between GPUs from one to itself".to_owned())
+                }
+                [Place::Device(source), Place::Device(target)] => self
+                    .no_device(source.max(target))
+                    .map(|problem| format!("copies to or from {problem}"))
+                    .or_else(|| lengths_differ(from, to)),
+                _ => Some("copies between GPUs, from or to the host's memory".to_owned()),
+            },
+            Call::Clear { stream, target } => self.elsewhere(*stream, target),
+            Call::Launch { stream, step } => self.wrong_launch(*stream, step),
+            Call::Compute { step } => {
+                let slices = || step.inputs.iter().chain([&step.output]);
+                let there = slices().find(|slice| !matches!(self.place(slice), Place::Host(_)));
+                there.map(|slice| {
+                    let name = self.name(slice.allocation);
+                    format!("computes on the host with `{name}`, which is a GPU's memory")
+                })
+            }
+            Call::Pin(id) => (self.allocation(*id).place != Place::Host(HostMemory::Pinned))
+                .then(|| format!("pins `{}`, which is not written down as pinned", self.name(*id))),
+            Call::Renew(id) => matches!(self.allocation(*id).place, Place::Device(_))
+                .then(|| format!("renews `{}`, which is a GPU's memory", self.name(*id))),
+            _ => None,
+        }
+    }
+
+    fn wrong_launch(&self, stream: StreamId, step: &Step) -> Option<String> {
+        let mut slices = step.inputs.iter().chain([&step.output]).chain(&step.workspace);
+        let elsewhere = slices.find_map(|slice| self.elsewhere(stream, slice));
+        elsewhere.or_else(|| {
+            let needs = Grid::workspace(step.kernel, &step.arguments)?;
+            let kernel = step.kernel;
+            let problem =
+                || format!("launches `{kernel}` without its workspace of {needs} elements");
+            step.workspace.is_none().then(problem)
+        })
+    }
+
+    /// Memory that is not on the device of a stream that works on it.
+    fn elsewhere(&self, stream: StreamId, slice: &Slice) -> Option<String> {
+        let DeviceId(device) = self.device_of(stream);
+        (self.place(slice) != Place::Device(DeviceId(device))).then(|| {
+            let name = self.name(slice.allocation);
+            format!("works in stream {} on `{name}`, which is not on GPU {device}", stream.0)
+        })
+    }
+
+    /// A call that cannot be where it is.
+    fn out_of_place(&self, call: &Call, in_body: bool, current: &mut DeviceId) -> Option<String> {
+        match call {
+            Call::Replay { .. } if !in_body => {
+                Some("launches a graph, which only the body does".to_owned())
+            }
+            Call::Use(device) => {
+                *current = *device;
+                None
+            }
+            // The executor makes the set-up's calls in the context of their streams.
+            _ => {
+                let DeviceId(device) = call.stream().map(|stream| self.device_of(stream))?;
+                let is_elsewhere = in_body && device != current.0;
+                let problem = || {
+                    format!("is about GPU {device}, and the context is that of GPU {}", current.0)
+                };
+                is_elsewhere.then(problem)
+            }
+        }
+    }
+
+    /// The use of memory that neither holds a buffer nor was allocated.
+    fn not_taken(&self, call: &Call, taken: &mut [bool]) -> Option<String> {
+        if let Call::Allocate(id) = call {
+            return std::mem::replace(&mut taken[id.0], true)
+                .then(|| format!("allocates `{}`, which is there already", self.name(*id)));
+        }
+        let uses: Vec<AllocationId> = match call {
+            Call::Pin(id) | Call::Renew(id) => vec![*id],
+            Call::Clear { target, .. } => vec![target.allocation],
+            Call::Copy { from, to, .. } | Call::PeerCopy { from, to, .. } => {
+                vec![from.allocation, to.allocation]
+            }
+            Call::Launch { step, .. } | Call::Compute { step } => {
+                let slices = step.inputs.iter().chain([&step.output]).chain(&step.workspace);
+                slices.map(|slice| slice.allocation).collect()
+            }
+            _ => Vec::new(),
+        };
+        let missing = uses.into_iter().find(|id| !taken[id.0])?;
+        Some(format!("uses `{}`, which nothing has allocated before", self.name(missing)))
+    }
+
+    /// An event that streams of several devices record: it belongs to the context that it was
+    /// created in.
+    fn wrong_event(&self) -> Option<String> {
+        let mut recorders: Vec<Option<DeviceId>> = vec![None; self.events];
+        let calls = [("setup", &self.setup), ("body", &self.body)].into_iter();
+        let mut calls = calls.flat_map(|(part, calls)| {
+            calls.iter().enumerate().map(move |(at, call)| (part, at, call))
+        });
+        calls.find_map(|(part, at, call)| {
+            let Call::Record { stream, event } = *call else { return None };
+            let device = self.device_of(stream);
+            let first = *recorders[event.0].get_or_insert(device);
+            (first != device).then(|| {
+                let (event, here, there) = (event.0, device.0, first.0);
+                format!(
+                    "{part}[{at}] records event {event} on GPU {here}, and GPU {there} does, too"
+                )
+            })
+        })
+    }
+
+    /// A graph with calls that cannot be captured.
+    fn wrong_graph(&self) -> Option<String> {
+        self.body.iter().enumerate().find_map(|(launch, call)| {
+            let Call::Replay { stream, calls } = *call else { return None };
+            let device = self.device_of(stream);
+            let captured = self.body[launch + 1..][..calls].iter().enumerate();
+            let problem = captured.into_iter().find_map(|(at, call)| {
+                let problem = capturable(self, call).err().or_else(|| {
+                    let stream = call.stream()?;
+                    let traits = self.streams[stream.0];
+                    let is_default = traits.kind == StreamKind::LegacyDefault;
+                    let elsewhere = (traits.device != device).then_some("a call to another GPU");
+                    let what = is_default.then_some("the legacy default stream").or(elsewhere)?;
+                    Some(format!("{what} cannot be captured"))
+                })?;
+                Some(format!("body[{}] is in a graph: {problem}", launch + 1 + at))
+            });
+            problem.or_else(|| {
+                let is_empty = calls == 0;
+                is_empty.then(|| format!("body[{launch}] launches a graph without calls"))
+            })
+        })
+    }
+}
+
+fn lengths_differ(from: &Slice, to: &Slice) -> Option<String> {
+    let (from, to) = (from.length, to.length);
+    (from != to).then(|| format!("copies {from} to where {to} have room"))
+}

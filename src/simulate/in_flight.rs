@@ -1,0 +1,71 @@
+//! Which copies may be under way when a call is made.
+
+use crate::machine::{Direction, HostMemory};
+use crate::program::{Call, Clock, Order, Passed, Place, Program};
+use crate::units::Bytes;
+use std::collections::BTreeSet;
+
+/// "For transfers from pageable host memory to device memory", copies up to this size return once
+/// the driver has taken the data (CUDA Driver API manual, "API synchronization behavior"). The data
+/// travels along with the commands.
+pub(super) const STAGED_AT_ONCE: Bytes = Bytes::kib(64);
+
+/// What a plan does while copies may be under way.
+#[derive(Debug, Default)]
+pub(super) struct InFlight {
+    /// The synchronisations, by their places in the body, after which no copy of their device is
+    /// under way.
+    pub ending: BTreeSet<usize>,
+    /// Whether a copy is staged beside one of pinned memory that goes the same way.
+    pub stages: bool,
+}
+
+/// A copy between host and device that was issued: its lane and its number there, its device and
+/// direction, and whether its host memory is pinned.
+struct Issued {
+    lane: usize,
+    number: usize,
+    way: (usize, Direction),
+    is_pinned: bool,
+}
+
+impl Issued {
+    fn is_under_way(&self, done: &Clock) -> bool {
+        done[self.lane] < self.number
+    }
+}
+
+impl InFlight {
+    pub fn of(plan: &Program) -> Self {
+        let mut found = Self::default();
+        let (mut order, mut issued) = (Order::new(plan), Vec::<Issued>::new());
+        for at in 0..plan.body.len() {
+            let Some((call, Passed { lane, number, known })) = order.pass() else { break };
+            match *call {
+                Call::Synchronize { stream } => {
+                    issued.retain(|copy| copy.is_under_way(order.known_to_host()));
+                    let device = plan.device_of(stream).0;
+                    if issued.iter().all(|copy| copy.way.0 != device) {
+                        found.ending.insert(at);
+                    }
+                }
+                Call::Copy { stream, direction, ref from, ref to } => {
+                    let way = (plan.device_of(stream).0, direction);
+                    let ashore = direction.ashore(from, to);
+                    let place = plan.allocation(ashore.allocation).place;
+                    let is_pinned = place == Place::Host(HostMemory::Pinned);
+                    let is_at_once =
+                        direction == Direction::HostToDevice && ashore.length <= STAGED_AT_ONCE;
+                    let mut same_way = issued.iter().filter(|copy| copy.way == way);
+                    found.stages |= !is_pinned
+                        && !is_at_once
+                        && same_way.any(|copy| copy.is_pinned && copy.is_under_way(known));
+                    let number = number.unwrap_or_default();
+                    issued.push(Issued { lane, number, way, is_pinned });
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+}

@@ -1,0 +1,96 @@
+//! A program is a plain value: it is written and read back, it is known by what it does, and a text
+//! that is no program is refused with the place of what is wrong.
+
+mod broken;
+
+use super::workloads::read;
+use hallway::program::Program;
+use hallway::scenario::Workload;
+use hallway::search::candidates_over;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+fn repository() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn shipped() -> Vec<PathBuf> {
+    let of = |folder: &str| std::fs::read_dir(repository().join(folder)).expect("it is there");
+    let files = ["scenarios", "scenarios/faq"].into_iter().flat_map(of);
+    let paths = files.map(|file| file.expect("readable").path());
+    let mut paths: Vec<PathBuf> = paths.filter(|path| path.is_file()).collect();
+    paths.sort();
+    assert!(paths.len() >= 27, "{paths:?}");
+    paths
+}
+
+#[test]
+fn every_program_of_every_scenario_reads_back_equal() {
+    let mut families = BTreeSet::new();
+    for path in shipped() {
+        let workload = Workload::load(&path).expect("valid");
+        let mut identities = BTreeSet::new();
+        for plan in candidates_over(&workload, &[2, 3]).plans {
+            families.insert(plan.strategy.family.name());
+            let (name, program) = (plan.name(), plan.program);
+            let text = program.to_text();
+            let read = Program::from_text("p.json", &text);
+            let mut read = read.unwrap_or_else(|error| panic!("{name} of {path:?}: {error}"));
+            assert_eq!(read, program, "{name} of {path:?}");
+            assert_eq!(read.to_text(), text);
+            read.label = "another".to_owned();
+            assert_ne!(read, program);
+            assert_eq!(read.identity(), program.identity(), "{name} of {path:?}");
+            assert!(identities.insert(program.identity()), "{name} of {path:?} is as another");
+        }
+    }
+    let all = ["buffered", "by-chunk", "by-engine", "cpu", "multi-gpu", "resident", "round-trip"];
+    assert_eq!(families.into_iter().collect::<Vec<_>>(), all);
+}
+
+/// By way of a file, and of the command line.
+#[test]
+fn explain_writes_the_program_that_it_explains() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("new/program.json");
+    let explain = |more: &[&str], file: &Path| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_hallway"));
+        command.current_dir(repository()).args(["explain", "scenarios/stencil-halo.toml"]);
+        command.args(more).arg("--program").arg(file).output().expect("it was built")
+    };
+    let written = explain(&["--plan", "by-engine 4"], &path);
+    assert!(written.status.success(), "{}", String::from_utf8_lossy(&written.stderr));
+    let stdout = String::from_utf8(written.stdout).expect("text");
+    assert!(stdout.starts_with("by-engine 4, pinned\n"), "{stdout}");
+    let program = Program::load(&path).expect("just written");
+    let scenario = repository().join("scenarios/stencil-halo.toml");
+    let plans = candidates_over(&Workload::load(&scenario).expect("valid"), &[]).programs();
+    let expected = plans.into_iter().find(|plan| plan.label == "by-engine 4, pinned");
+    assert_eq!(Some(&program), expected.as_ref());
+    let again = folder.path().join("again.json");
+    program.save(&again).expect("a place to write");
+    assert_eq!(std::fs::read(&again).expect("there"), std::fs::read(&path).expect("there"));
+    // Without a name, it is the winner's.
+    let written = explain(&["--profile", "calibration/h200"], &again);
+    assert!(written.status.success(), "{}", String::from_utf8_lossy(&written.stderr));
+    assert!(Program::load(&again).is_ok());
+    // It never overwrites what it reads.
+    let refused = explain(&["--plan", "cpu"], &scenario);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("would overwrite an input"));
+}
+
+/// A workload whose programs have every sort of call.
+fn workload() -> Workload {
+    read(
+        "schema_version = 1\nname = \"all\"\nquestion = \"?\"\nbatches = 2\n\
+         [[buffer]]\nname = \"x\"\ntype = \"f32\"\nelements = 240\nhome = \"host\"\n\
+         [[buffer]]\nname = \"weights\"\ntype = \"f32\"\nelements = 5\nhome = \"host\"\n\
+         [[buffer]]\nname = \"y\"\ntype = \"f32\"\nelements = 240\nhome = \"scratch\"\n\
+         [[buffer]]\nname = \"out\"\ntype = \"f32\"\nelements = 1\nhome = \"host\"\n\
+         [[task]]\nname = \"convolve\"\nkernel = \"convolution\"\nreads = [\"x\", \"weights\"]\n\
+         writes = [\"y\"]\narguments = { taps = 5 }\nsplit = { along = \"elements\" }\n\
+         [[task]]\nname = \"add\"\nkernel = \"sum\"\nreads = [\"y\"]\nwrites = [\"out\"]\n\
+         split = { along = \"elements\" }\n",
+    )
+}

@@ -1,0 +1,257 @@
+//! Texts that are no programs.
+
+use super::super::any_program_is_read::{drawn::drawn, readers::read as read_by_all};
+use super::super::machines::machine_of_two;
+use super::workload;
+use hallway::execute::check_orders;
+use hallway::families::{Each, Family, Issue, Spread, Strategy, build};
+use hallway::host::Team;
+use hallway::machine::HostMemory;
+use hallway::program::Program;
+use hallway::units::Bytes;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use std::sync::LazyLock;
+
+/// A program of each family, and some of none.
+static PROGRAMS: LazyLock<Vec<Program>> = LazyLock::new(|| {
+    let workload = workload();
+    let families = [
+        Family::Cpu,
+        Family::RoundTrip,
+        Family::Resident,
+        Family::ByChunk { chunks: 2, streams: 2, issue: Issue::DepthFirst },
+        Family::ByEngine { chunks: 2 },
+        Family::Buffered { chunks: 3, ring: 2 },
+        Family::MultiGpu { chunks: 2, devices: 2, each: Each::ByEngine, spread: Spread::Peers },
+    ];
+    let memory =
+        |family| if family == Family::Cpu { HostMemory::Pageable } else { HostMemory::Pinned };
+    let plain = families.map(|family| Strategy { family, memory: memory(family), graph: false });
+    let graph = Strategy { graph: true, ..plain[2] };
+    let built = plain.into_iter().chain([graph]).map(|strategy| build(&workload, strategy));
+    let built = built.map(|program| program.expect("it can be done"));
+    built.chain((0..8).map(drawn)).collect()
+});
+
+fn program(label: &str) -> &'static Program {
+    let found = PROGRAMS.iter().find(|program| program.label.starts_with(label));
+    found.unwrap_or_else(|| panic!("no {label}"))
+}
+
+fn refusal(text: &str) -> String {
+    Program::from_text("p.json", text).expect_err("no program").to_string()
+}
+
+#[test]
+fn what_is_cut_off_is_refused_wherever_the_cut_is() {
+    let text = program("resident").to_text();
+    for end in (0..text.len() - 1).filter(|&end| text.is_char_boundary(end)) {
+        let error = refusal(&text[..end]);
+        assert!(error.starts_with("p.json:1:"), "cut at {end}: {error}");
+    }
+    let error = refusal(&text.replace("\"hallway_program\":1", "\"hallway_program\":2"));
+    assert_eq!(error, "p.json has a program of format 2; this hallway reads format 1");
+    let error = refusal("{\n  \"label\": 3\n}");
+    assert!(error.starts_with("p.json:3:1: not a program: missing field"), "{error}");
+}
+
+/// The place of the first call of a kind in the body.
+fn first(of: &Value, kind: &str) -> usize {
+    let body = of["body"].as_array().expect("calls");
+    body.iter().position(|call| call.get(kind).is_some()).unwrap_or_else(|| panic!("no {kind}"))
+}
+
+/// Changes a program of this label where the path leads, and expects to read this.
+#[track_caller]
+fn refused(label: &str, change: impl Fn(&mut Value), expected: &str) {
+    let mut value: Value = serde_json::from_str(&program(label).to_text()).expect("JSON");
+    change(&mut value);
+    let error = refusal(&value.to_string());
+    assert!(error.contains(expected), "`{expected}` is not in: {error}");
+}
+
+/// Changes the first call of a kind in the body.
+#[track_caller]
+fn refused_call(label: &str, kind: &str, change: impl Fn(&mut Value), expected: &str) {
+    let at = first(&serde_json::from_str(&program(label).to_text()).expect("JSON"), kind);
+    refused(label, |value| change(&mut value["body"][at][kind]), &format!("body[{at}] {expected}"));
+}
+
+#[test]
+fn names_of_what_is_not_there_are_refused_with_their_call() {
+    let streams = program("by-engine").streams.len();
+    let set = |path: &'static str, to: u64| {
+        move |call: &mut Value| *call.pointer_mut(path).expect("it is there") = json!(to)
+    };
+    let no_stream = format!("names stream {streams} of {streams}, counted from 0");
+    refused_call("by-engine", "Copy", set("/stream", streams as u64), &no_stream);
+    refused_call("by-engine", "Copy", set("/from/allocation", 99), "names allocation 99 of ");
+    refused_call(
+        "by-engine",
+        "Copy",
+        set("/from/length", 1 << 40),
+        "names 1 TiB from byte 0 on of",
+    );
+    let offset = set("/to/offset", u64::MAX - 3);
+    refused_call("by-engine", "Copy", offset, "names 20 B from byte 18446744073709551612 on of");
+    refused_call("by-engine", "Copy", set("/from/length", 0), "names 0 bytes from byte 0 on of");
+    refused_call("by-engine", "Copy", set("/from/offset", 2), "names 20 bytes from byte 2 on of");
+    refused_call("by-engine", "Wait", set("/event", 1 << 20), "names event 1048576 of ");
+    let drop_input = |call: &mut Value| {
+        call.pointer_mut("/step/inputs").and_then(Value::as_array_mut).expect("a list").pop();
+    };
+    refused_call(
+        "by-engine",
+        "Launch",
+        drop_input,
+        "names 1 inputs of `convolution`, which takes 2",
+    );
+    let taps = set("/step/arguments/extent", 4);
+    refused_call(
+        "by-engine",
+        "Launch",
+        taps,
+        "names taps = 4 of `convolution`, which takes an odd",
+    );
+    refused_call("by-engine", "Launch", set("/step/lead", 9), "names 9 elements in front of an");
+    let input = set("/step/inputs/0/length", 4);
+    refused_call("by-engine", "Launch", input, "names 1 elements as input 0 of `convolution`");
+    refused_call("graph of", "Replay", set("/calls", 999), "names 999 calls of a graph, and ");
+    refused_call("multi-gpu", "Use", |call| *call = json!(2), "names GPU 2 of 2, counted from 0");
+    let huge = |value: &mut Value| value["allocations"][0]["bytes"] = json!(1_u64 << 60);
+    refused("resident", huge, "take more than 1024 TiB together");
+    let events = |value: &mut Value| value["events"] = json!(u64::MAX);
+    refused("resident", events, "18446744073709551615 events for ");
+    let device = |value: &mut Value| value["streams"][0]["device"] = json!(u64::MAX);
+    refused("resident", device, "streams[0] is of GPU 18446744073709551615");
+    let place = |value: &mut Value| value["allocations"][0]["place"] = json!({ "device": 3 });
+    refused("resident", place, "allocations[0], `x`, is on a GPU that no stream is of");
+    let unknown = |value: &mut Value| value["allocations"][0]["hold"] = json!(1);
+    refused("resident", unknown, "unknown field `hold`");
+}
+
+#[test]
+fn calls_that_contradict_themselves_are_refused_with_their_place() {
+    let turn = |call: &mut Value| call["direction"] = json!("device-to-host");
+    refused_call(
+        "by-engine",
+        "Copy",
+        turn,
+        "copies D2H from `weights` to `weights`, which is not the way",
+    );
+    let shorter = |call: &mut Value| call["to"]["length"] = json!(4);
+    refused_call("by-engine", "Copy", shorter, "copies 20 B to where 4 B have room");
+    let on_host = |call: &mut Value| call["from"]["allocation"] = json!(0);
+    refused_call("multi-gpu", "PeerCopy", on_host, "copies between GPUs, from or to the host's");
+    let on_host = |call: &mut Value| call["step"]["inputs"][0]["allocation"] = json!(0);
+    refused_call("by-engine", "Launch", on_host, "works in stream 1 on `x`, which is not on GPU 0");
+    let remove = |value: &mut Value| {
+        let at = first(value, "Use");
+        value["body"].as_array_mut().expect("calls").remove(at);
+    };
+    refused("multi-gpu", remove, "is about GPU 1, and the context is that of GPU 0");
+    let unallocated = |value: &mut Value| value["setup"] = json!([]);
+    refused("resident", unallocated, ", which nothing has allocated before");
+    let twice = |value: &mut Value| {
+        let setup = value["setup"].as_array_mut().expect("calls");
+        let call = setup.iter().find(|call| call.get("Allocate").is_some()).cloned();
+        setup.extend(call);
+    };
+    refused("resident", twice, ", which is there already");
+    let in_setup = |value: &mut Value| {
+        let call = json!({ "Replay": { "stream": 0, "calls": 0 } });
+        value["setup"].as_array_mut().expect("calls").push(call);
+    };
+    refused("resident", in_setup, "launches a graph, which only the body does");
+    let nothing = |call: &mut Value| call["calls"] = json!(0);
+    refused_call("graph of", "Replay", nothing, "launches a graph without calls");
+    let everything = |value: &mut Value| {
+        let at = first(value, "Replay");
+        let calls = value["body"].as_array().expect("calls").len() - at - 1;
+        value["body"][at]["Replay"]["calls"] = json!(calls);
+    };
+    refused("graph of", everything, "is in a graph: ");
+    let defaults = |value: &mut Value| {
+        let stream = json!({ "kind": "LegacyDefault", "priority": 0, "device": 0 });
+        value["streams"] = json!(vec![stream; 3]);
+    };
+    refused("by-engine", defaults, "GPU 0 has two legacy default streams");
+}
+
+/// All places in a value, the whole first.
+fn places(value: &Value, at: String, found: &mut Vec<String>) {
+    found.push(at.clone());
+    match value {
+        Value::Array(list) => {
+            list.iter().enumerate().for_each(|(i, one)| places(one, format!("{at}/{i}"), found));
+        }
+        Value::Object(map) => {
+            map.iter().for_each(|(key, one)| places(one, format!("{at}/{key}"), found));
+        }
+        _ => {}
+    }
+}
+
+fn change(value: &mut Value, place: prop::sample::Index, kind: usize, number: u64) {
+    let mut found = Vec::new();
+    places(value, String::new(), &mut found);
+    let path = place.get(&found);
+    let near = value.pointer(path).and_then(Value::as_u64).unwrap_or(1);
+    let other = || value.pointer(found[number as usize % found.len()].as_str()).cloned();
+    let new = match kind {
+        0 => json!(number % 7),
+        1 => json!(number),
+        2 => json!(near.wrapping_add(1)),
+        3 => json!(near.wrapping_sub(1)),
+        4 => json!(near.wrapping_mul(2)),
+        5 => json!(near / 8 * 4),
+        6 => [json!(null), json!([]), json!({}), json!("x"), json!(-1), json!(1e39), json!(0.5)]
+            [number as usize % 7]
+            .clone(),
+        // A piece of the program at another place.
+        _ => other().unwrap_or_default(),
+    };
+    let (parent, key) = path.rsplit_once('/').unwrap_or(("", ""));
+    match (value.pointer_mut(parent), kind) {
+        // Calls go, or come twice.
+        (Some(Value::Array(list)), 8) if !path.is_empty() => {
+            list.remove(key.parse().expect("a place in the list"));
+        }
+        (Some(Value::Array(list)), 9) if !path.is_empty() => {
+            let at: usize = key.parse().expect("a place in the list");
+            let again = list[at].clone();
+            list.insert(at, again);
+        }
+        _ => *value.pointer_mut(path).expect("it was found") = new,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3_000, ..ProptestConfig::default() })]
+
+    /// Whatever is accepted, no reader panics over it.
+    #[test]
+    fn a_changed_program_is_refused_or_read_by_all(
+        of in any::<prop::sample::Index>(),
+        changes in prop::collection::vec(
+            (any::<prop::sample::Index>(), 0..10_usize, any::<u64>()), 1..4,
+        ),
+    ) {
+        let mut value: Value = serde_json::from_str(&of.get(&PROGRAMS).to_text()).expect("JSON");
+        for (place, kind, number) in changes {
+            change(&mut value, place, kind, number);
+        }
+        let Ok(program) = Program::from_text("p.json", &value.to_string()) else { return Ok(()) };
+        let again = Program::from_text("p.json", &program.to_text()).ok();
+        prop_assert_eq!(again.as_ref(), Some(&program));
+        let profile = machine_of_two([8.0, 8.0, 16.0]);
+        let _ = read_by_all(&program, &profile, &workload());
+        // This one takes all memory that the program names.
+        let bytes = program.allocations.iter().map(|one| one.bytes).sum::<Bytes>();
+        if bytes < Bytes::mib(16) {
+            let team = Team::new(1).expect("a thread");
+            let _ = check_orders(&program, &team, 1);
+        }
+    }
+}
