@@ -75,6 +75,7 @@
 //! | [`calibrate`] | device and CPU to samples: what is timed, and for how long |
 //! | [`execute`] | plan and device to runs and checked output |
 //! | [`trials`] | random plans, predicted and run: how far off, how wide the ranges |
+//! | [`study`] | whole protocols: predict, run and score; the same of random workloads |
 //! | [`cli`] | arguments, files, exit codes; one file per command |
 //!
 //! # What is not there
@@ -116,6 +117,7 @@ pub mod scenario;
 pub mod search;
 pub mod simulate;
 pub mod stats;
+pub mod study;
 pub mod timeline;
 pub mod trials;
 pub mod units;

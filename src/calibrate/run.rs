@@ -364,6 +364,7 @@ pub fn provenance(
         gpu_uuid: monitor.as_ref().and_then(Monitor::uuid),
         compute_capability: gpu.compute_capability,
         multiprocessors: gpu.multiprocessors,
+        multiprocessor: gpu.multiprocessor,
         device_memory_bytes: gpu.memory,
         host_memory_bytes: cpu.memory,
         copy_engines: gpu.copy_engines,

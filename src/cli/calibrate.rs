@@ -1,5 +1,6 @@
 //! `hallway calibrate`: measure and fit.
 
+use super::interrupts::interrupts;
 use super::outputs::check_outputs;
 use super::profiles::{Found, SAMPLES, deliver, fitted, in_folder, profile_of};
 use super::terminal::width;
@@ -22,8 +23,6 @@ use crate::units::Bytes;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use miette::miette;
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::ops::{ControlFlow, Range};
@@ -314,13 +313,7 @@ impl Bar {
         let shown = ProgressBar::new(0);
         let style = ProgressStyle::with_template("calibrating {wide_bar} {pos}/{len}, {eta} left");
         shown.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        let is_stopped = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM] {
-            // The second signal ends the program at once.
-            flag::register_conditional_default(signal, Arc::clone(&is_stopped))?;
-            flag::register(signal, Arc::clone(&is_stopped))?;
-        }
-        Ok(Self { shown, is_stopped })
+        Ok(Self { shown, is_stopped: interrupts()? })
     }
 }
 

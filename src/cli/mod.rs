@@ -16,7 +16,9 @@ mod explain;
 mod failure;
 mod fit;
 mod init;
+mod interrupts;
 mod kernels;
+mod merge;
 mod outputs;
 mod plot;
 mod profiles;
@@ -72,6 +74,8 @@ enum Command {
     Explain(explain::ExplainArguments),
     /// Run the plans on the GPU and score the predictions
     Verify(verify::VerifyArguments),
+    /// Put together the runs that several `verify --shard` made
+    Merge(merge::MergeArguments),
     /// List the kernels that a scenario can use
     Kernels,
     /// Print the JSON Schema of scenarios
@@ -173,6 +177,7 @@ fn run(command: &Command) -> Result<Outcome, Failure> {
         Command::Fit(arguments) => fit::run(arguments),
         Command::Init(arguments) => init::run(arguments),
         Command::Kernels => kernels::run(),
+        Command::Merge(arguments) => merge::run(arguments),
         Command::Plot(arguments) => plot::run(arguments),
         Command::Schema => schema::run(),
         Command::Verify(arguments) => verify::run(arguments),

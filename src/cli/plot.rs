@@ -3,13 +3,13 @@
 use super::outputs::check_outputs;
 use super::profiles::{Found, check_runs, deliver, write_whole};
 use super::progress::Progress;
-use super::verify::score;
 use super::{Failure, Outcome, Predicting};
 use crate::report::{Gantt, Measured, bandwidth, gantt, predicted_against_measured};
 use crate::runs::RunSet;
 use crate::samples::Samples;
 use crate::scenario::Workload;
 use crate::search::{Ranked, Ranking};
+use crate::study::score;
 use clap::Args;
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -10,7 +10,7 @@ use crate::report;
 use crate::runs::RunSet;
 use crate::samples::{Extent, Samples};
 use crate::scenario::Workload;
-use crate::search::{Ranking, candidates_over, rank_counted};
+use crate::search::{Candidates, Ranking, candidates_over, rank_counted};
 use crate::trials::assess_counted;
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Write};
@@ -23,15 +23,23 @@ pub(super) struct Found {
 }
 
 impl Found {
+    /// The folder for runs on this machine.
+    pub fn runs(&self) -> PathBuf {
+        self.path.parent().unwrap_or(Path::new(".")).join("runs")
+    }
+
     /// Where runs of a scenario on this machine are kept.
     pub fn runs_of(&self, workload: &Workload) -> PathBuf {
-        let folder = self.path.parent().unwrap_or(Path::new("."));
-        folder.join("runs").join(format!("{}.json", workload.name))
+        self.runs().join(format!("{}.json", workload.name))
     }
 
     /// The runs that an earlier `verify` kept.
     pub fn saved_runs(&self, workload: &Workload) -> Result<RunSet, Failure> {
-        let path = self.runs_of(workload);
+        self.saved_runs_at(workload, &self.runs_of(workload))
+    }
+
+    /// The runs of a scenario in a file.
+    pub fn saved_runs_at(&self, workload: &Workload, path: &Path) -> Result<RunSet, Failure> {
         if !path.exists() {
             return Err(Failure::Input(miette::miette!(
                 help = "run `hallway verify` without --recorded on the profile's machine",
@@ -40,7 +48,7 @@ impl Found {
                 path.display()
             )));
         }
-        let runs = RunSet::load(&path)?;
+        let runs = RunSet::load(path)?;
         if runs.scenario != workload.name {
             return Err(Failure::Input(miette::miette!(
                 help = "move the file away, and run `hallway verify` on the profile's machine",
@@ -182,8 +190,19 @@ impl Predicting {
         found: &Found,
         (progress, more): (&Progress, u64),
     ) -> Ranking {
-        progress.begin(&workload.name, u64::MAX);
         let candidates = candidates_over(workload, &found.profile.gpu_counts());
+        self.ranking_of(workload, candidates, found, (progress, more))
+    }
+
+    /// Like [`ranking`](Self::ranking), of these plans.
+    pub fn ranking_of(
+        &self,
+        workload: &Workload,
+        candidates: Candidates,
+        found: &Found,
+        (progress, more): (&Progress, u64),
+    ) -> Ranking {
+        progress.begin(&workload.name, u64::MAX);
         let calls: u64 = candidates.plans.iter().map(|plan| plan.program.body.len() as u64).sum();
         // One more for its timeline.
         progress.expect(calls * (u64::from(self.draws) + 1 + more));

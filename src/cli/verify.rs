@@ -1,38 +1,67 @@
 //! `hallway verify`: run the plans, score the predictions, keep the runs.
 
 use super::calibrate::team;
+use super::interrupts::interrupts;
 use super::outputs::check_outputs;
 use super::profiles::{Found, check_runs, deliver, write_whole};
 use super::progress::Progress;
 use super::terminal::{NARROWEST, width};
 use super::traces::traced;
 use super::{Failure, Outcome, Predicting};
-use crate::compare::{Cell, Score};
-use crate::execute::{Effort, ExecuteError, Executor};
+use crate::execute::{Effort, ExecuteError};
 use crate::gpu::Device;
-use crate::host::Team;
-use crate::program::{Program, Whose, check_fits};
-use crate::report::{Origin, Verification, trace};
+use crate::profile::Profile;
+use crate::report::{Origin, TracedPlan, Verification, trace};
 use crate::runs::RunSet;
 use crate::scenario::Workload;
-use crate::search::{Ranked, Ranking, candidates_over};
+use crate::search::{Candidates, candidates_over};
+use crate::study::{
+    Drawn, Event, Job, Predicted, Runner, Shard, StudyError, Traced, digest, draw, score,
+};
 use clap::{Args, ValueEnum};
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 
 /// Shown below the arguments.
-const NARROW: &str = "\
+const BELOW: &str = "\
+All plans are predicted before the first one runs, and standard error shows a digest of the profile,
+the plans and the predictions. Plans run in random order, three times each. Every run is written at
+once to runs/NAME.partial.json beside the profile; when all are there, to runs/NAME.json, or, with
+--random, to runs/random-SEED/, where each scenario is written, too. A part goes to a folder of its
+own in there, shard-3-of-16; `hallway merge` puts the parts together.
+
 In a narrow terminal the tables lose columns in this order: of plans, the spread, whether the time
 lies in the range, and, with names folded, the range itself; of the summary, the number of plans,
 the share in range, the worst error, and, with names folded, both winners.";
 
 #[derive(Debug, Args)]
-#[command(after_help = NARROW)]
+#[command(after_help = BELOW)]
+#[command(mut_arg("scenarios", |scenarios| scenarios
+    .required(false)
+    .required_unless_present("random")
+    .conflicts_with("random")))]
 pub(super) struct VerifyArguments {
     #[command(flatten)]
     predicting: Predicting,
     /// Score the runs that an earlier `verify` saved, instead of running; needs no GPU
     #[arg(long)]
     recorded: bool,
+    /// Go on where a run of this command was cut off, if one was. The predictions must be those of
+    /// then: name the same profile, scenarios, seed and draws
+    #[arg(long, conflicts_with = "recorded")]
+    resume: bool,
+    /// Run, or score, only one part of all plans, such as 3/16: for several processes, each on a
+    /// machine like that of the profile. Every part has other plans
+    #[arg(long, value_name = "PART")]
+    shard: Option<Shard>,
+    /// Instead of scenarios, draw random workloads with --seed until they have so many plans;
+    /// errors are shown by kind of plan, beside those of three simpler predictions, and nothing is
+    /// checked
+    #[arg(long, value_name = "PLANS", conflicts_with_all = ["trace", "time_calls"],
+        value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    random: Option<u32>,
     /// GPU to run on, counted from 0
     #[arg(long, default_value_t = 0)]
     gpu: usize,
@@ -68,188 +97,249 @@ enum Style {
     Json,
 }
 
+/// How often every plan is run.
+const ROUNDS: usize = 3;
+
 pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
     let found = arguments.predicting.profile()?;
-    let workloads = arguments.predicting.workloads()?;
-    let runs: Vec<PathBuf> = workloads.iter().map(|workload| found.runs_of(workload)).collect();
-    let runs = || runs.iter().map(PathBuf::as_path);
+    let subjects = Subjects::new(arguments, &found)?;
+    let paths: Vec<PathBuf> = subjects.all.iter().map(|(one, _)| subjects.runs_of(one)).collect();
+    let paths = || paths.iter().map(PathBuf::as_path);
     let (inputs, output) = (arguments.predicting.inputs(&found), arguments.output.as_deref());
     let written = output.into_iter().chain(arguments.trace.as_deref());
     match arguments.recorded {
-        true => check_outputs(inputs.chain(runs()), written),
-        false => check_outputs(inputs, runs().chain(written)),
+        true => check_outputs(inputs.chain(paths()), written),
+        false => check_outputs(inputs, paths().chain(written)),
     }?;
-    let sets = if arguments.recorded {
-        workloads.iter().map(|workload| found.saved_runs(workload)).collect::<Result<_, _>>()?
+    let device = if arguments.recorded {
+        None
     } else {
-        run_all(arguments, &workloads, &found)?
+        subjects.check_names(&arguments.timed())?;
+        subjects.device(arguments.gpu)?
     };
-    let progress = Progress::of(workloads.len());
+    let (folder, texts) = (subjects.folder.clone(), subjects.texts);
+    let runs_of = |workload: &Workload| runs_in(&folder, workload);
+    let progress = Progress::of(subjects.all.len());
+    let predict = |(workload, plans)| {
+        let ranking = arguments.predicting.ranking_of(&workload, plans, &found, (&progress, 0));
+        Predicted { workload, ranking }
+    };
+    let predicted: Vec<Predicted> = subjects.all.into_iter().map(predict).collect();
+    drop(progress);
+    let digest = digest(&found.profile, &predicted);
+    let mut jobs = Job::all(&predicted, (&found.profile, &digest), arguments.shard, runs_of);
+    let sets = if arguments.recorded {
+        let is_meant = |one: &&Predicted| {
+            arguments.shard.is_none() || jobs.iter().any(|job| *job.workload() == one.workload)
+        };
+        let meant = predicted.iter().filter(is_meant).map(|one| &one.workload);
+        meant.map(|workload| found.saved_runs_at(workload, &runs_of(workload))).collect()
+    } else {
+        eprintln!("Predictions: {digest}");
+        for (path, text) in &texts {
+            write_whole(path, text)?;
+        }
+        run_all(arguments, (device.as_ref(), &found.profile), &mut jobs)
+    }?;
+    let (verification, traces) = scored(arguments, &found, (&predicted, &digest), sets)?;
+    deliver_all(arguments, &found.profile, &verification, &traces)
+}
+
+/// The workloads and the plans to predict, and where their runs are kept.
+struct Subjects {
+    all: Vec<(Workload, Candidates)>,
+    folder: PathBuf,
+    /// Scenarios that were drawn, with the files that show them.
+    texts: Vec<(PathBuf, String)>,
+}
+
+impl Subjects {
+    fn new(arguments: &VerifyArguments, found: &Found) -> Result<Self, Failure> {
+        let VerifyArguments { predicting, random, shard, .. } = arguments;
+        let runs = found.runs();
+        let in_part = |folder: PathBuf| match shard {
+            Some(shard) => folder.join(shard.folder()),
+            None => folder,
+        };
+        let Some(plans) = random else {
+            let gpus = found.profile.gpu_counts();
+            let all = predicting.workloads()?.into_iter();
+            let all = all.map(|workload| {
+                let plans = candidates_over(&workload, &gpus);
+                (workload, plans)
+            });
+            return Ok(Self { all: all.collect(), folder: in_part(runs), texts: Vec::new() });
+        };
+        let folder = runs.join(format!("random-{}", predicting.seed));
+        let (mut all, mut texts) = (Vec::new(), Vec::new());
+        for Drawn { text, workload, plans } in draw(*plans as usize, predicting.seed) {
+            texts.push((folder.join(format!("{}.toml", workload.name)), text));
+            all.push((workload, plans));
+        }
+        Ok(Self { all, folder: in_part(folder), texts })
+    }
+
+    fn runs_of(&self, workload: &Workload) -> PathBuf {
+        runs_in(&self.folder, workload)
+    }
+
+    /// Refuses a plan that no scenario has before minutes are spent on the others.
+    fn check_names(&self, names: &[String]) -> Result<(), Failure> {
+        let plans = || self.all.iter().flat_map(|(_, candidates)| &candidates.plans);
+        let unknown = |name: &&String| plans().all(|plan| plan.name() != **name);
+        match names.iter().find(unknown) {
+            None => Ok(()),
+            Some(name) => Err(Failure::Input(miette::miette!(
+                help = "`hallway evaluate --all` lists all plans; quote the name as a whole",
+                "no scenario has a plan that is called `{name}`"
+            ))),
+        }
+    }
+
+    /// The GPU, unless no plan needs one.
+    fn device(&self, number: usize) -> Result<Option<Device>, Failure> {
+        let mut plans = self.all.iter().flat_map(|(_, candidates)| &candidates.plans);
+        let is_needed = plans.any(|plan| plan.program.needs_device());
+        Ok(is_needed.then(|| Device::open(number)).transpose()?)
+    }
+}
+
+fn runs_in(folder: &Path, workload: &Workload) -> PathBuf {
+    folder.join(format!("{}.json", workload.name))
+}
+
+impl VerifyArguments {
+    /// The names of the plans whose calls are to be timed.
+    fn timed(&self) -> Vec<String> {
+        self.time_calls.iter().chain(&self.plan).cloned().collect()
+    }
+}
+
+/// Runs the plans on this machine, and keeps the runs beside the profile.
+fn run_all(
+    arguments: &VerifyArguments,
+    (device, profile): (Option<&Device>, &Profile),
+    jobs: &mut [Job<'_>],
+) -> Result<Vec<RunSet>, Failure> {
+    let threads = profile.machine.cpu_threads;
+    let team = team((threads > 0).then_some(threads))?;
+    let timed = arguments.timed();
+    let is_random = arguments.random.is_some();
+    let runner = Runner {
+        device,
+        team: &team,
+        contents: profile.machine.seed,
+        order: arguments.predicting.seed,
+        rounds: ROUNDS,
+        effort: if is_random { Effort::BRIEF } else { Effort::FULL },
+        traced: if is_random { Traced::Nothing } else { Traced::FastestAnd(&timed) },
+    };
+    if arguments.resume {
+        let all = runner.left(jobs);
+        let there: usize = jobs.iter_mut().map(Job::resume).sum::<Result<_, _>>()?;
+        eprintln!("Resuming: {there} of {all} runs are there");
+    }
+    let is_stopped = interrupts().map_err(Failure::machine)?;
+    let progress = Progress::of(1);
+    progress.begin("running", runner.left(jobs) as u64);
+    runner
+        .run(jobs, &mut |event| {
+            match event {
+                Event::Begins { .. } => {}
+                Event::Kept => progress.tally().add(1),
+                Event::LeftOut { scenario, error } => {
+                    progress.note(&format!("{scenario}: left out: {error}"));
+                }
+            }
+            match is_stopped.load(Ordering::Relaxed) {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        })
+        .map_err(Failure::from)
+}
+
+/// How to go on after a failure.
+const KEPT: &str = "the runs so far are kept; the same command with --resume goes on from there";
+
+impl From<StudyError> for Failure {
+    fn from(error: StudyError) -> Self {
+        match error {
+            StudyError::Runs(error) => error.into(),
+            StudyError::Execute { source: ExecuteError::Gpu(error), .. } if error.is_absence() => {
+                error.into()
+            }
+            StudyError::Execute { .. } => Self::Machine(miette::miette!(help = KEPT, "{error}")),
+            StudyError::Other { .. } => Self::Input(miette::miette!(
+                help = "name the profile, scenarios, seed and draws of then, or leave out --resume \
+                        to run all plans anew",
+                "{error}"
+            )),
+            StudyError::Interrupted => Self::Interrupted(format!("hallway: interrupted; {KEPT}")),
+        }
+    }
+}
+
+/// Scores the runs, and finds the timelines that were asked for.
+fn scored(
+    arguments: &VerifyArguments,
+    found: &Found,
+    (predicted, digest): (&[Predicted], &str),
+    sets: Vec<RunSet>,
+) -> Result<(Verification, Vec<TracedPlan>), Failure> {
+    let mut sets: BTreeMap<String, RunSet> =
+        sets.into_iter().map(|set| (set.scenario.clone(), set)).collect();
     let (mut scores, mut traces) = (Vec::new(), Vec::new());
-    for (workload, runs) in workloads.iter().zip(&sets) {
-        let ranking = arguments.predicting.ranking(workload, &found, (&progress, 0));
-        check_runs(workload, &ranking, runs)?;
-        let score = score(workload, &ranking, runs);
+    for Predicted { workload, ranking } in predicted {
+        let name = &workload.name;
+        let runs = match sets.remove(name) {
+            Some(runs) => runs,
+            None if arguments.shard.is_some() => continue,
+            None => RunSet::new(name, found.profile.machine.unix_time),
+        };
+        check_runs(workload, ranking, &runs)?;
+        let score = score(workload, ranking, &runs);
         let (predicted, scored) = (ranking.plans.len(), score.cells.len());
-        if scored < predicted {
-            let name = &workload.name;
-            progress.note(&format!("{name}: {scored} of {predicted} predicted plans were run"));
+        if scored < predicted && arguments.shard.is_none() {
+            eprintln!("{name}: {scored} of {predicted} predicted plans were run");
         }
         scores.push(score);
         if arguments.trace.is_some() {
-            let plan = arguments.plan.as_deref();
-            let traced = traced((&ranking, workload), plan, Some(runs))?;
+            let traced = traced((ranking, workload), arguments.plan.as_deref(), Some(&runs))?;
             if traced.measured.is_none() {
-                let (name, plan) = (&workload.name, &traced.program.label);
-                progress.note(&format!(
-                    "{name}: the calls of `{plan}` were not timed: its trace is predicted"
-                ));
+                let plan = &traced.program.label;
+                eprintln!("{name}: the calls of `{plan}` were not timed: its trace is predicted");
             }
             traces.push(traced);
         }
     }
-    drop(progress);
     let origin = Origin::new(&found.path.display().to_string(), &found.profile);
     let verification = Verification::new(origin, &scores);
-    let text = match arguments.format {
-        Style::Table => verification.text_within(width(arguments.width, output)),
-        Style::Markdown => verification.markdown(),
-        Style::Json => verification.json(),
+    let verification = Verification { predictions: Some(digest.to_owned()), ..verification };
+    let is_checked = arguments.random.is_none();
+    Ok((if is_checked { verification } else { verification.without_checks() }, traces))
+}
+
+fn deliver_all(
+    arguments: &VerifyArguments,
+    profile: &Profile,
+    verification: &Verification,
+    traces: &[TracedPlan],
+) -> Result<Outcome, Failure> {
+    let output = arguments.output.as_deref();
+    let text = match (arguments.format, arguments.random) {
+        (Style::Table, None) => verification.text_within(width(arguments.width, output)),
+        (Style::Table, _) => verification.text_by_kind(width(arguments.width, output)),
+        (Style::Markdown, None) => verification.markdown(),
+        (Style::Markdown, _) => verification.markdown_by_kind(),
+        (Style::Json, _) => verification.json(),
     };
     if let Some(path) = &arguments.trace {
-        write_whole(path, &trace(&found.profile.machine, &traces))?;
+        write_whole(path, &trace(&profile.machine, traces))?;
     }
-    deliver(&text, arguments.output.as_deref())?;
-    if let (false, Some(path)) = (verification.passed(), &arguments.output) {
+    deliver(&text, output)?;
+    if let (false, Some(path)) = (verification.passed(), output) {
         eprintln!("not all checks passed: see the end of {}", path.display());
     }
     Ok(if verification.passed() { Outcome::Done } else { Outcome::CheckFailed })
-}
-
-/// Runs all plans on this machine and keeps the runs beside the profile.
-fn run_all(
-    arguments: &VerifyArguments,
-    workloads: &[Workload],
-    found: &Found,
-) -> Result<Vec<RunSet>, Failure> {
-    let timed: Vec<String> = arguments.time_calls.iter().chain(&arguments.plan).cloned().collect();
-    check_names(&timed, workloads, found)?;
-    let device = Device::open(arguments.gpu)?;
-    let threads = found.profile.machine.cpu_threads;
-    let team = team((threads > 0).then_some(threads))?;
-    let time = found.profile.machine.unix_time;
-    let mut sets: Vec<RunSet> = workloads.iter().map(|w| RunSet::new(&w.name, time)).collect();
-    let executed = execute((&device, &team), (workloads, &mut sets), found, &timed);
-    for (workload, runs) in workloads.iter().zip(&sets) {
-        let path = found.runs_of(workload);
-        // What there is by then is better than nothing, and no better than all.
-        if !runs.runs.is_empty() && (executed.is_ok() || !path.exists()) {
-            runs.save(&path)?;
-        }
-    }
-    executed.map(|()| sets)
-}
-
-/// Refuses a plan that no scenario has before minutes are spent on the others.
-fn check_names(names: &[String], workloads: &[Workload], found: &Found) -> Result<(), Failure> {
-    let gpus = found.profile.gpu_counts();
-    let plans = || workloads.iter().flat_map(|one| candidates_over(one, &gpus).plans);
-    let unknown = |name: &&String| plans().all(|plan| plan.name() != **name);
-    match names.iter().find(unknown) {
-        None => Ok(()),
-        Some(name) => Err(Failure::Input(miette::miette!(
-            help = "`hallway evaluate --all` lists all plans; quote the name as a whole",
-            "no scenario has a plan that is called `{name}`"
-        ))),
-    }
-}
-
-/// How often every plan of every scenario is run: in rounds, so that what a
-/// machine does for a minute falls on all plans alike.
-const ROUNDS: usize = 3;
-
-/// Runs every candidate of every workload that fits into memory. Nothing here has seen a
-/// prediction.
-fn execute(
-    (device, team): (&Device, &Team),
-    (workloads, sets): (&[Workload], &mut [RunSet]),
-    found: &Found,
-    timed: &[String],
-) -> Result<(), Failure> {
-    let machine = &found.profile.machine;
-    let progress = Progress::of(ROUNDS * workloads.len());
-    for round in 1..=ROUNDS {
-        for (workload, set) in workloads.iter().zip(&mut *sets) {
-            let gpus = found.profile.gpu_counts();
-            let mut programs = candidates_over(workload, &gpus).programs();
-            // Plans too large for the machine are not predicted either.
-            programs.retain(|program| {
-                check_fits(program, machine.capacities(), Whose::Machine).is_ok()
-            });
-            let executor = Executor::new(Some(device), team, workload, machine.seed);
-            progress.begin(&format!("running {}", workload.name), programs.len() as u64);
-            for program in &programs {
-                match executor.run(program, Effort::FULL) {
-                    Ok(run) => set.add(run),
-                    Err(error @ ExecuteError::DoesNotFit { .. }) if round == 1 => {
-                        progress.note(&format!("{}: left out: {error}", workload.name));
-                    }
-                    Err(ExecuteError::DoesNotFit { .. }) => {}
-                    Err(ExecuteError::Gpu(error)) => return Err(error.into()),
-                    Err(other) => return Err(Failure::machine(other)),
-                }
-                progress.tally().add(1);
-            }
-            if round == ROUNDS {
-                follow(&executor, &programs, set, timed)?;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Times every call of the fastest plan on the GPU, and of the plans that were asked for.
-fn follow(
-    executor: &Executor<'_>,
-    programs: &[Program],
-    set: &mut RunSet,
-    timed: &[String],
-) -> Result<(), Failure> {
-    let on_gpu = programs.iter().filter(|program| !program.computes_on_cpu());
-    let runs = on_gpu.filter_map(|program| set.run_of(&program.identity()));
-    let fastest = runs.min_by_key(|run| run.makespan()).map(|run| run.plan.clone());
-    for program in programs {
-        let is_fastest = fastest.as_ref() == Some(&program.label);
-        if program.needs_device() && (timed.contains(&program.label) || is_fastest) {
-            set.traces.push(executor.trace(program).map_err(Failure::machine)?);
-        }
-    }
-    Ok(())
-}
-
-/// Sets predictions beside the runs of the same plans. Who was not run cannot be chosen.
-pub(super) fn score(workload: &Workload, ranking: &Ranking, runs: &RunSet) -> Score {
-    let run_of = |ranked: &Ranked| runs.run_of(&ranked.plan.identity());
-    let is_run = |ranked: &Ranked| run_of(ranked).is_some();
-    let winner = ranking.choice(is_run);
-    let (mut cells, mut chosen) = (Vec::new(), None);
-    for ranked in &ranking.plans {
-        let Some(run) = run_of(ranked) else { continue };
-        if winner.is_some_and(|winner| std::ptr::eq(winner, ranked)) {
-            chosen = Some(cells.len());
-        }
-        let (low, high) = ranked.forecast.interval();
-        cells.push(Cell {
-            plan: run.plan.clone(),
-            on_cpu: ranked.is_cpu(),
-            predicted: ranked.makespan(),
-            low,
-            high,
-            measured: run.makespan(),
-            spread: run.spread(),
-            passes: run.passes_ns.len(),
-            beside: run.beside_ns.len(),
-        });
-    }
-    Score { scenario: workload.name.clone(), cells, chosen }
 }

@@ -10,6 +10,7 @@ mod drift;
 pub use agreement::{Agreement, Pair};
 pub use drift::{Answer as DriftAnswer, Drift};
 
+use crate::profile::Handling;
 use crate::stats::{median, quantile};
 use crate::units::Span;
 use serde::Serialize;
@@ -19,10 +20,17 @@ use serde::Serialize;
 pub struct Cell {
     pub plan: String,
     pub on_cpu: bool,
+    pub kind: Handling,
     pub predicted: Span,
     /// The range that the prediction gave with 90% confidence.
     pub low: Span,
     pub high: Span,
+    /// What simpler predictions would have been: the rule of thumb of a textbook, kernels and bytes
+    /// at 12 GB/s; all calls one after another, without any overlap; and perfect overlap, in which
+    /// only the busiest resource counts.
+    pub textbook: Span,
+    pub one_by_one: Span,
+    pub busiest: Span,
     /// Median of the measured passes.
     pub measured: Span,
     /// Robust relative spread of the measured passes, if there are several.
@@ -36,7 +44,12 @@ pub struct Cell {
 impl Cell {
     /// Relative error of the prediction, positive where it was too slow.
     pub fn error(&self) -> f64 {
-        self.predicted.nanos_f64() / self.measured.nanos_f64() - 1.0
+        self.error_of(self.predicted)
+    }
+
+    /// Relative error of another prediction.
+    pub fn error_of(&self, predicted: Span) -> f64 {
+        predicted.nanos_f64() / self.measured.nanos_f64() - 1.0
     }
 
     pub fn is_covered(&self) -> bool {
@@ -79,6 +92,39 @@ impl Errors {
             worst: quantile(&errors, 1.0)?,
             coverage: covered as f64 / cells.len() as f64,
         })
+    }
+}
+
+/// The errors over plans of one kind, or of all kinds, beside those of three baselines.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct KindErrors {
+    /// `None` is all kinds.
+    pub kind: Option<Handling>,
+    pub errors: Errors,
+    /// Medians of the absolute relative errors of the baselines: [`Cell::textbook`],
+    /// [`Cell::one_by_one`] and [`Cell::busiest`].
+    pub textbook: f64,
+    pub one_by_one: f64,
+    pub busiest: f64,
+}
+
+impl KindErrors {
+    /// Each kind of which there are cells, and then all.
+    pub fn of<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Vec<Self> {
+        let cells: Vec<&Cell> = cells.into_iter().collect();
+        let kinds = Handling::ALL.into_iter().map(Some).chain([None]);
+        let of = |kind: Option<Handling>| {
+            let alike = cells.iter().filter(|cell| kind.is_none_or(|kind| cell.kind == kind));
+            let alike: Vec<&Cell> = alike.copied().collect();
+            let of = |baseline: fn(&Cell) -> Span| {
+                let errors = alike.iter().map(|cell| cell.error_of(baseline(cell)).abs());
+                median(&errors.collect::<Vec<f64>>())
+            };
+            let (one_by_one, busiest) = (of(|cell| cell.one_by_one)?, of(|cell| cell.busiest)?);
+            let textbook = of(|cell| cell.textbook)?;
+            Some(Self { kind, errors: Errors::of(alike)?, textbook, one_by_one, busiest })
+        };
+        kinds.filter_map(of).collect()
     }
 }
 

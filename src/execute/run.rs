@@ -72,6 +72,17 @@ impl Effort {
         most: 3,
         ..Self::FULL
     };
+    /// For hundreds of plans that are run one at a time, in minutes: enough for a median in each of
+    /// a few rounds.
+    pub const BRIEF: Self = Self {
+        warm_up: Duration::from_millis(10),
+        compute_warm_up: Duration::from_millis(20),
+        longest_warm_up: Duration::from_millis(200),
+        timed: Duration::from_millis(30),
+        fewest: 3,
+        most: 51,
+        ..Self::FULL
+    };
 
     /// How many turns at once a plan has whose passes take `pass`. The number divides
     /// `turns`, so none is left over.

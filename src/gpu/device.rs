@@ -2,6 +2,7 @@
 
 use super::error::{GpuError, check};
 use super::module::Module;
+use crate::machine::MultiprocessorLimits;
 use crate::units::Bytes;
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute};
 use std::cell::OnceCell;
@@ -53,6 +54,7 @@ pub struct Description {
     pub driver: Option<String>,
     pub compute_capability: String,
     pub multiprocessors: u32,
+    pub multiprocessor: MultiprocessorLimits,
     pub memory: Bytes,
     pub copy_engines: u32,
     /// Speed and width of the PCIe link, such as `32.0 GT/s PCIe x16`; `None` where the
@@ -204,6 +206,7 @@ impl Device {
             driver: driver_version(),
             compute_capability: format!("{major}.{minor}"),
             multiprocessors: self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+            multiprocessor: self.multiprocessor()?,
             memory: Bytes::new(memory as u64),
             copy_engines: self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT)?,
             link: self.link(),
@@ -212,6 +215,21 @@ impl Device {
 
     pub(super) fn handle(&self) -> sys::CUdevice {
         self.handle
+    }
+
+    fn multiprocessor(&self) -> Result<MultiprocessorLimits, GpuError> {
+        use Attribute::{
+            CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR as BLOCKS,
+            CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR as REGISTERS,
+            CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR as SHARED_BYTES,
+            CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR as THREADS,
+        };
+        Ok(MultiprocessorLimits {
+            threads: self.attribute(THREADS)?,
+            blocks: self.attribute(BLOCKS)?,
+            registers: self.attribute(REGISTERS)?,
+            shared_bytes: self.attribute(SHARED_BYTES)?,
+        })
     }
 
     pub(super) fn attribute(&self, attribute: Attribute) -> Result<u32, GpuError> {

@@ -12,6 +12,24 @@ use std::fmt;
 /// More CPU threads than any host has.
 pub const MOST_CPU_THREADS: u64 = 1 << 16;
 
+/// What a multiprocessor holds at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MultiprocessorLimits {
+    pub threads: u32,
+    pub blocks: u32,
+    pub registers: u32,
+    pub shared_bytes: u32,
+}
+
+/// Of compute capability 9.0 (CUDA C++ Programming Guide, "Technical Specifications per Compute
+/// Capability"), for machines that somebody described without them.
+impl Default for MultiprocessorLimits {
+    fn default() -> Self {
+        Self { threads: 2048, blocks: 32, registers: 65_536, shared_bytes: 228 << 10 }
+    }
+}
+
 /// A stream of a program, counted from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct StreamId(pub usize);

@@ -23,6 +23,7 @@ mod table;
 mod trace;
 mod verdict;
 mod verification;
+mod verification_by_kind;
 mod verification_text;
 mod words;
 
@@ -47,8 +48,8 @@ pub use sureness::{sureness, unsteady_link};
 pub use trace::{TracedPlan, trace};
 pub use verdict::{Answer, Verdict};
 pub use verification::{
-    Check, ErrorFigures, MEDIAN_ERROR_LIMIT, P95_ERROR_LIMIT, REGRET_LIMIT, ScoredPlan,
-    ScoredScenario, Verification,
+    Check, ErrorFigures, KindFigures, MEDIAN_ERROR_LIMIT, P95_ERROR_LIMIT, REGRET_LIMIT,
+    ScoredPlan, ScoredScenario, Verification,
 };
 pub use words::{date, folded};
 

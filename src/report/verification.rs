@@ -3,7 +3,8 @@
 
 use super::Origin;
 use super::words::{fine_percent, rounded};
-use crate::compare::{Cell, Errors, Score};
+use crate::compare::{Cell, Errors, KindErrors, Score};
+use crate::profile::Handling;
 use crate::units::Span;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -26,10 +27,14 @@ pub const REGRET_LIMIT: f64 = 0.03;
 pub struct Verification {
     /// The profile that predictions are made from.
     pub profile: Origin,
+    /// A digest of the profile, the plans and their predictions, made before anything ran.
+    pub predictions: Option<String>,
     /// The scenarios, in the order in which they were named.
     pub scenarios: Vec<ScoredScenario>,
     /// Over the plans of all scenarios.
     pub overall: Option<ErrorFigures>,
+    /// Over the plans of each kind, and then of all, beside three baselines.
+    pub kinds: Vec<KindFigures>,
     /// What must hold, and whether it does.
     pub checks: Vec<Check>,
 }
@@ -96,6 +101,26 @@ pub struct ErrorFigures {
     pub coverage: f64,
 }
 
+/// Errors over the plans of one kind, beside those of three simpler predictions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct KindFigures {
+    /// The kind: `cpu`, `pageable`, `pinned` or `graph`, by what the plan copies and how it is
+    /// launched; `all` for all of them.
+    pub kind: String,
+    /// Errors over these plans.
+    pub errors: ErrorFigures,
+    /// Median of the absolute relative errors of a textbook's rule of thumb: what the kernels take,
+    /// and the copied bytes at 12 GB/s.
+    pub textbook: f64,
+    /// Median of the absolute relative errors of a prediction without overlap: the sum of what each
+    /// call takes.
+    pub one_by_one: f64,
+    /// Median of the absolute relative errors of a prediction with perfect overlap: the time for
+    /// which the busiest resource works.
+    pub busiest: f64,
+}
+
 /// Something that must hold, and whether it does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
@@ -108,11 +133,18 @@ pub struct Check {
 
 impl Verification {
     pub fn new(profile: Origin, scores: &[Score]) -> Self {
-        let cells = scores.iter().flat_map(|score| &score.cells);
-        let overall = Errors::of(cells).map(ErrorFigures::from);
+        let cells = || scores.iter().flat_map(|score| &score.cells);
+        let overall = Errors::of(cells()).map(ErrorFigures::from);
+        let kinds = KindErrors::of(cells()).into_iter().map(KindFigures::from).collect();
         let scenarios: Vec<ScoredScenario> = scores.iter().map(ScoredScenario::from).collect();
         let checks = checks(&scenarios, overall.as_ref());
-        Self { profile, scenarios, overall, checks }
+        Self { profile, predictions: None, scenarios, overall, kinds, checks }
+    }
+
+    /// The figures as they were found, without limits that they must keep.
+    #[must_use]
+    pub fn without_checks(self) -> Self {
+        Self { checks: Vec::new(), ..self }
     }
 
     pub fn passed(&self) -> bool {
@@ -199,6 +231,25 @@ impl From<&Cell> for ScoredPlan {
 impl ScoredPlan {
     pub fn is_covered(&self) -> bool {
         self.low_ns <= self.measured_ns && self.measured_ns <= self.high_ns
+    }
+}
+
+impl From<KindErrors> for KindFigures {
+    fn from(of: KindErrors) -> Self {
+        let kind = match of.kind {
+            None => "all",
+            Some(Handling::Cpu) => "cpu",
+            Some(Handling::Pageable) => "pageable",
+            Some(Handling::Pinned) => "pinned",
+            Some(Handling::Graph) => "graph",
+        };
+        Self {
+            kind: kind.to_owned(),
+            errors: of.errors.into(),
+            textbook: rounded(of.textbook),
+            one_by_one: rounded(of.one_by_one),
+            busiest: rounded(of.busiest),
+        }
     }
 }
 

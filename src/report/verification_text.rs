@@ -45,7 +45,7 @@ impl Verification {
     }
 
     /// How many passes do not count; empty if all do.
-    fn passes_beside(&self) -> String {
+    pub(super) fn passes_beside(&self) -> String {
         let plans = || self.scenarios.iter().flat_map(|scenario| &scenario.plans);
         let beside: usize = plans().map(|plan| plan.passes_beside).sum();
         let all = beside + plans().map(|plan| plan.passes).sum::<usize>();

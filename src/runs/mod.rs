@@ -3,6 +3,10 @@
 //!
 //! Invariant: a run holds measurements only. No prediction is ever stored here.
 
+mod partial;
+
+pub use partial::PartialRuns;
+
 use crate::files::{self, Place};
 use crate::timeline::Timeline;
 use crate::units::Span;
@@ -196,6 +200,34 @@ impl RunSet {
             Some(before) => before.add(run),
             None => self.runs.push(run),
         }
+    }
+
+    /// Adds the runs of other plans of the scenario, which another process ran.
+    ///
+    /// # Errors
+    /// In words, if the runs do not belong together.
+    pub fn merge(&mut self, other: Self) -> Result<(), String> {
+        if self.scenario != other.scenario {
+            return Err(format!("they are of `{}` and of `{}`", self.scenario, other.scenario));
+        }
+        if self.calibration_unix_time != other.calibration_unix_time {
+            return Err("they belong to two calibrations".to_owned());
+        }
+        if let Some(twice) = other.runs.iter().find(|run| self.run_of(&run.identity).is_some()) {
+            return Err(format!("both have a run of `{}`", twice.plan));
+        }
+        self.runs.extend(other.runs);
+        self.traces.extend(other.traces);
+        self.sort();
+        Ok(())
+    }
+
+    /// Puts plans in the order of their names: in which order they ran, or in which processes,
+    /// leaves no mark.
+    pub fn sort(&mut self) {
+        self.runs
+            .sort_by(|one, other| (&one.plan, &one.identity).cmp(&(&other.plan, &other.identity)));
+        self.traces.sort_by(|one, other| one.identity.cmp(&other.identity));
     }
 
     pub fn run_of(&self, identity: &str) -> Option<&Run> {

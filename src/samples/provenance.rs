@@ -1,8 +1,7 @@
 //! The machine under a calibration, and how much of it was measured.
 
 use crate::files::{code_point, unprintable};
-use crate::machine::Capacities;
-use crate::machine::MOST_CPU_THREADS;
+use crate::machine::{Capacities, MOST_CPU_THREADS, MultiprocessorLimits};
 use crate::units::Bytes;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -10,6 +9,8 @@ use serde::{Deserialize, Serialize};
 
 /// More than any machine has, by far: a larger number is a slip, and would be computed with.
 const MOST_MULTIPROCESSORS: u64 = 10_000;
+/// Threads, blocks, registers or bytes.
+const MOST_OF_A_MULTIPROCESSOR: u64 = 1 << 30;
 const MOST_COPY_ENGINES: u64 = 1_000;
 pub(super) const MOST_GPUS: u64 = 1_000;
 /// Bytes or elements of anything.
@@ -61,6 +62,9 @@ pub struct Provenance {
     /// Whether the first GPU and each of the others reach each other's memory.
     #[serde(default)]
     pub peer_access: bool,
+    /// What each multiprocessor holds at once, as the driver says.
+    #[serde(default)]
+    pub multiprocessor: MultiprocessorLimits,
 }
 
 /// The number of GPUs in files of early versions.
@@ -85,7 +89,16 @@ impl Provenance {
         // A table may leave these out.
         let least = u64::from(self.extent != Extent::Elsewhere);
         let memory = self.device_memory_bytes.get();
+        let limits = self.multiprocessor;
         let counts = [
+            ("multiprocessor.threads", u64::from(limits.threads), 1..=MOST_OF_A_MULTIPROCESSOR),
+            ("multiprocessor.blocks", u64::from(limits.blocks), 1..=MOST_OF_A_MULTIPROCESSOR),
+            ("multiprocessor.registers", u64::from(limits.registers), 1..=MOST_OF_A_MULTIPROCESSOR),
+            (
+                "multiprocessor.shared_bytes",
+                u64::from(limits.shared_bytes),
+                1..=MOST_OF_A_MULTIPROCESSOR,
+            ),
             ("multiprocessors", u64::from(self.multiprocessors), 1..=MOST_MULTIPROCESSORS),
             ("copy_engines", u64::from(self.copy_engines), least..=MOST_COPY_ENGINES),
             ("cpu_threads", self.cpu_threads as u64, least..=MOST_CPU_THREADS),

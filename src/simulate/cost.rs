@@ -207,7 +207,7 @@ impl<'a> Costs<'a> {
                 (profile.node_start(OperationKind::Kernel)?, work)
             }
             (Call::Clear { .. }, None) => {
-                (profile.node_start(OperationKind::Kernel)?, clearing(gap()?))
+                (profile.node_start(OperationKind::Kernel)?, clearing(profile, gap()?))
             }
             (Call::Record { .. }, None) => (Span::ZERO, Work::Record),
             (Call::Wait { .. }, None) => (Span::ZERO, Work::Wait),
@@ -263,7 +263,7 @@ impl<'a> Costs<'a> {
             }
             Call::Clear { .. } => Class {
                 latency: profile.start(OperationKind::Kernel)?,
-                work: clearing(profile.kernel_gap()?),
+                work: clearing(profile, profile.kernel_gap()?),
                 ..on_host(profile.call(HostCall::Clear)?)
             },
             Call::Launch { step, .. } => {
@@ -396,8 +396,9 @@ const fn on_host(host: Span) -> Class {
 }
 
 /// Clearing memory is a small kernel of the driver's own.
-fn clearing(gap: f64) -> Work {
-    let blocks = Blocks::new(&Grid::ONE_BLOCK, [Span::ZERO; 2], 1);
+fn clearing(profile: &Profile, gap: f64) -> Work {
+    let limits = &profile.machine.multiprocessor;
+    let blocks = Blocks::new(&Grid::ONE_BLOCK, [Span::ZERO; 2], (1, limits));
     Work::Kernel { gap: Span::from_nanos_f64(gap), blocks }
 }
 
@@ -411,6 +412,7 @@ fn kernel_work(profile: &Profile, step: &Step, data: &Data<'_>, gap: f64) -> Res
     let gap = gap.min(time.ns);
     let grid = Grid::of(step.kernel, &step.arguments, n);
     let busy = [busy, time.at_best].map(Span::from_nanos_f64);
-    let blocks = Blocks::new(&grid, busy, profile.machine.multiprocessors);
+    let machine = &profile.machine;
+    let blocks = Blocks::new(&grid, busy, (machine.multiprocessors, &machine.multiprocessor));
     Ok(Work::Kernel { gap: Span::from_nanos_f64(gap), blocks })
 }

@@ -23,6 +23,7 @@ use super::copies::Ended;
 use super::entries::EntryId;
 use super::operation::NONE;
 use crate::kernels::Grid;
+use crate::machine::MultiprocessorLimits;
 use crate::program::StreamTraits;
 use crate::units::{Instant, Span};
 use std::collections::VecDeque;
@@ -30,22 +31,15 @@ use std::collections::VecDeque;
 /// The parts into which the capacity of a multiprocessor is divided.
 const PARTS: u32 = 1 << 20;
 
-// Limits of a multiprocessor of compute capability 9.0 (CUDA C++ Programming Guide, "Technical
-// Specifications per Compute Capability"). One of 8.0 has less shared memory, of which no kernel
-// here uses much.
-const THREADS: u32 = 2048;
-const BLOCKS: u32 = 32;
-const REGISTERS: u32 = 65_536;
-const SHARED_BYTES: u32 = 228 << 10;
-
 /// How many blocks of a grid fit on one multiprocessor: its occupancy in blocks.
-fn resident_blocks(grid: &Grid) -> u32 {
-    let fit = |have: u32, needs: u32| have.checked_div(needs).unwrap_or(BLOCKS);
+fn resident_blocks(grid: &Grid, limits: &MultiprocessorLimits) -> u32 {
+    let MultiprocessorLimits { threads, blocks, registers: all_registers, shared_bytes } = *limits;
+    let fit = |have: u32, needs: u32| have.checked_div(needs).unwrap_or(blocks);
     let registers = grid.registers_per_thread * grid.threads_per_block;
-    BLOCKS
-        .min(fit(THREADS, grid.threads_per_block))
-        .min(fit(REGISTERS, registers))
-        .min(fit(SHARED_BYTES, grid.shared_bytes_per_block))
+    blocks
+        .min(fit(threads, grid.threads_per_block))
+        .min(fit(all_registers, registers))
+        .min(fit(shared_bytes, grid.shared_bytes_per_block))
         .max(1)
 }
 
@@ -70,8 +64,12 @@ pub(super) struct Blocks {
 impl Blocks {
     /// The blocks of a grid that takes `busy` when it has the device to itself. `at_best` is the
     /// part of that time for which it keeps what all blocks share busy.
-    pub fn new(grid: &Grid, [busy, at_best]: [Span; 2], multiprocessors: u32) -> Self {
-        let parts = PARTS / resident_blocks(grid);
+    pub fn new(
+        grid: &Grid,
+        [busy, at_best]: [Span; 2],
+        (multiprocessors, limits): (u32, &MultiprocessorLimits),
+    ) -> Self {
+        let parts = PARTS / resident_blocks(grid, limits);
         let (count, each) = (grid.blocks, 0.0);
         let mut blocks = Self { count, parts, each, whole: Span::ZERO, tail: Span::ZERO };
         let waves = blocks.waves(multiprocessors);

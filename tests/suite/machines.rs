@@ -4,7 +4,7 @@
 //! element takes one nanosecond wherever possible.
 
 use hallway::kernels::{Kernel, Variant};
-use hallway::machine::{DeviceId, Direction};
+use hallway::machine::{DeviceId, Direction, MultiprocessorLimits};
 use hallway::profile::{
     CacheModel, CallCosts, Contention, CopyModel, Curve, Estimate, GraphCosts, HandOver,
     Interference, KernelModel, Latencies, LinkModel, MemoryCosts, MultiGpu, NodeHandOver,
@@ -209,6 +209,7 @@ pub fn machine_with_bandwidth(times: f64) -> Profile {
 
 fn provenance() -> Provenance {
     Provenance {
+        multiprocessor: MultiprocessorLimits::default(),
         gpu: "Round Numbers 1000".to_owned(),
         gpu_uuid: None,
         compute_capability: "9.0".to_owned(),

@@ -29,6 +29,7 @@ mod searches_say_where_the_gpu_wins;
 mod several_gpus_are_calibrated;
 mod simulation_follows_the_rules;
 mod statistics_match_closed_forms;
+mod studies_keep_every_run;
 mod tables_fit_the_terminal;
 mod terminals;
 mod the_example_decides;

@@ -10,7 +10,7 @@ use super::machines::machine;
 use super::workloads::simple;
 use hallway::compare::{Cell, Score};
 use hallway::kernels::Kernel;
-use hallway::profile::{Accuracy, Conditions, Profile};
+use hallway::profile::{Accuracy, Conditions, Handling, Profile};
 use hallway::report::{
     self, Answer, Assessment, Evaluation, Origin, Rows, Verdict, Verification, date,
 };
@@ -317,9 +317,13 @@ fn cell(plan: &str, predicted: u64, measured: u64) -> Cell {
     Cell {
         plan: plan.to_owned(),
         on_cpu: plan == "cpu",
+        kind: if plan == "cpu" { Handling::Cpu } else { Handling::Pinned },
         predicted,
         low,
         high,
+        textbook: predicted,
+        one_by_one: predicted * 2,
+        busiest: predicted,
         measured,
         spread: Some(0.01),
         passes: 90,

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 ///
 /// Nouns come before verbs: a room that holds data knows nothing of those that make or
 /// print it.
-const ROOMS: [(&str, &[&str]); 23] = [
+const ROOMS: [(&str, &[&str]); 24] = [
     ("units", &[]),
     ("files", &[]),
     ("stats", &[]),
@@ -41,7 +41,7 @@ const ROOMS: [(&str, &[&str]); 23] = [
             "samples", "profile", "runs", "simulate", "search", "compare",
         ],
     ),
-    ("gpu", &["units", "kernels"]),
+    ("gpu", &["units", "machine", "kernels"]),
     ("host", &["units", "kernels"]),
     ("calibrate", &["units", "stats", "machine", "kernels", "samples", "gpu", "host"]),
     (
@@ -56,6 +56,13 @@ const ROOMS: [(&str, &[&str]); 23] = [
         &[
             "units", "stats", "machine", "kernels", "program", "scenario", "samples", "profile",
             "simulate", "search", "gpu", "host", "execute",
+        ],
+    ),
+    (
+        "study",
+        &[
+            "units", "files", "machine", "kernels", "program", "scenario", "timeline", "profile",
+            "runs", "simulate", "search", "compare", "gpu", "host", "execute", "trials",
         ],
     ),
     (
@@ -83,6 +90,7 @@ const ROOMS: [(&str, &[&str]); 23] = [
             "calibrate",
             "execute",
             "trials",
+            "study",
         ],
     ),
 ];

@@ -6,6 +6,7 @@ use super::terminals::{read_along, terminal};
 use super::workloads::simple;
 use hallway::compare::{Cell, Score};
 use hallway::kernels::Kernel;
+use hallway::profile::Handling;
 use hallway::report::{Assessment, Evaluation, Origin, Rows, Verification, library};
 use hallway::scenario::Workload;
 use hallway::search::{Ranking, break_even};
@@ -37,9 +38,13 @@ fn verification(of: &[(Workload, Ranking)]) -> Verification {
             Cell {
                 plan: ranked.plan.strategy.to_string(),
                 on_cpu: ranked.is_cpu(),
+                kind: Handling::of(&ranked.plan.program),
                 predicted: ranked.makespan(),
                 low,
                 high,
+                textbook: ranked.makespan(),
+                one_by_one: ranked.makespan() * 2,
+                busiest: ranked.makespan(),
                 measured: ranked.makespan() * 2,
                 spread: Some(0.01),
                 passes: 90,

@@ -1,6 +1,7 @@
 //! The comment lines above a table, which describe its machine.
 
 use super::row::listed;
+use crate::machine::MultiprocessorLimits;
 use crate::samples::{Extent, Provenance};
 use crate::units::Bytes;
 use std::collections::BTreeMap;
@@ -70,6 +71,7 @@ pub(super) fn machine(text: &str, has_twins: bool) -> Result<Provenance, (usize,
         host_memory_bytes: host_memory.transpose()?,
         copy_engines: if_said("copy_engines")?,
         link: word("link"),
+        multiprocessor: MultiprocessorLimits::default(),
         driver: word("driver"),
         cuda: word("cuda"),
         cpu: word("cpu"),

@@ -1,0 +1,89 @@
+//! Workloads whose plans are predicted, and a digest that says so.
+
+use super::shard::Shard;
+use crate::profile::Profile;
+use crate::program::{Program, Whose, check_fits};
+use crate::scenario::Workload;
+use crate::search::{Candidates, Ranking, rank_counted};
+use crate::simulate::Tally;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
+
+/// A workload with its plans, each with its prediction or the reason why there is none.
+#[derive(Debug, Clone)]
+pub struct Predicted {
+    pub workload: Workload,
+    pub ranking: Ranking,
+}
+
+/// Predicts plans of a workload from so many draws with a seed.
+pub fn predict(
+    workload: Workload,
+    plans: Candidates,
+    profile: &Profile,
+    draws: (usize, u64),
+    done: &Tally,
+) -> Predicted {
+    let ranking = rank_counted(plans, profile, draws, done);
+    Predicted { workload, ranking }
+}
+
+impl Predicted {
+    /// The programs that can be run on the machine of the profile: also those that the profile does
+    /// not know enough about. Each comes with its identity.
+    pub fn programs(&self, profile: &Profile) -> Vec<(&Program, String)> {
+        let Ranking { plans, unknown, .. } = &self.ranking;
+        let plans = plans.iter().map(|ranked| &ranked.plan);
+        let plans = plans.chain(unknown.iter().map(|(plan, _)| plan));
+        let capacities = profile.machine.capacities();
+        let fits = |program: &&Program| check_fits(program, capacities, Whose::Machine).is_ok();
+        let programs = plans.map(|plan| &plan.program).filter(fits);
+        let mut seen = BTreeSet::new();
+        let named = programs.map(|program| (program, program.identity()));
+        named.filter(|(_, identity)| seen.insert(identity.clone())).collect()
+    }
+}
+
+/// The programs to run of each workload: all of them, or those that a shard has.
+pub(super) fn dealt<'p>(
+    all: &'p [Predicted],
+    profile: &Profile,
+    shard: Option<Shard>,
+) -> Vec<Vec<(&'p Program, String)>> {
+    let mut programs: Vec<_> = all.iter().map(|one| one.programs(profile)).collect();
+    if let Some(shard) = shard {
+        let cells = all.iter().zip(&programs).enumerate().flat_map(|(index, (one, programs))| {
+            programs.iter().map(move |(_, identity)| (&*one.workload.name, &**identity, index))
+        });
+        let mine: BTreeSet<(usize, String)> = shard
+            .of(cells.collect())
+            .into_iter()
+            .map(|(_, identity, index)| (index, identity.to_owned()))
+            .collect();
+        for (index, programs) in programs.iter_mut().enumerate() {
+            programs.retain(|(_, identity)| mine.contains(&(index, identity.clone())));
+        }
+    }
+    programs
+}
+
+/// Sixteen hexadecimal digits that stand for the profile, the programs and all that was predicted
+/// of them. Whoever knows them before the runs can tell that no prediction was changed afterwards.
+pub fn digest(profile: &Profile, all: &[Predicted]) -> String {
+    let mut sum = Sha256::new();
+    let mut add = |value: &serde_json::Value| sum.update(format!("{value}\n"));
+    add(&serde_json::to_value(profile).expect("a profile is plain data"));
+    for Predicted { workload, ranking } in all {
+        add(&json!(workload.name));
+        for ranked in &ranking.plans {
+            let (low, high) = ranked.forecast.interval();
+            let times = [ranked.makespan(), low, high].map(|span| span.nanos());
+            add(&json!([ranked.plan.identity(), times]));
+        }
+        for (plan, unknown) in &ranking.unknown {
+            add(&json!([plan.identity(), unknown.what]));
+        }
+    }
+    sum.finalize()[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+}

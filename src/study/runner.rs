@@ -1,0 +1,289 @@
+//! Runs the plans of workloads in random order, and keeps every run.
+
+use super::predicted::{Predicted, dealt};
+use super::shard::Shard;
+use crate::execute::{Effort, ExecuteError, Executor};
+use crate::files;
+use crate::gpu::Device;
+use crate::host::Team;
+use crate::profile::Profile;
+use crate::program::Program;
+use crate::runs::{PartialRuns, RunSet, RunsError};
+use crate::scenario::Workload;
+use crate::units::Bytes;
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+/// The contents of buffers that are held at once, so that plans of many workloads can be mixed.
+/// Above this, some workloads are run before others; a larger one is run by itself.
+const HELD: Bytes = Bytes::mib(4096);
+
+/// Why plans were not all run. What was run is kept.
+#[derive(Debug, thiserror::Error)]
+pub enum StudyError {
+    #[error("`{plan}` of `{scenario}`: {source}")]
+    Execute { scenario: String, plan: String, source: ExecuteError },
+    #[error(transparent)]
+    Runs(#[from] RunsError),
+    #[error("cannot resume {}: {why}", path.display())]
+    Other { path: PathBuf, why: String },
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// What a runner tells while it works. The answer says whether to go on.
+#[derive(Debug)]
+pub enum Event<'e> {
+    /// A run begins, of so many that are left with it.
+    Begins { left: usize },
+    /// A run is on the disk.
+    Kept,
+    /// A plan does not fit into the memory that is free now.
+    LeftOut { scenario: &'e str, error: &'e ExecuteError },
+}
+
+/// The plans to run of one workload.
+#[derive(Debug)]
+pub struct Job<'p> {
+    workload: &'p Workload,
+    /// Each with its identity.
+    programs: Vec<(&'p Program, String)>,
+    /// Where the runs go when there are all. They grow beside it.
+    path: PathBuf,
+    kept: PartialRuns,
+}
+
+impl<'p> Job<'p> {
+    /// The plans of workloads, or those that a shard has, with a file for the runs of each. A
+    /// workload of which the shard has none has no job. `predictions` is the
+    /// [digest](super::digest) of all.
+    pub fn all(
+        all: &'p [Predicted],
+        (profile, predictions): (&Profile, &str),
+        shard: Option<Shard>,
+        path: impl Fn(&Workload) -> PathBuf,
+    ) -> Vec<Self> {
+        let programs = dealt(all, profile, shard);
+        let job = |(one, programs): (&'p Predicted, Vec<_>)| {
+            let workload = &one.workload;
+            let set = RunSet::new(&workload.name, profile.machine.unix_time);
+            let kept = PartialRuns::new(predictions, set);
+            Self { workload, programs, path: path(workload), kept }
+        };
+        let jobs = all.iter().zip(programs).filter(|(_, programs)| !programs.is_empty());
+        jobs.map(job).collect()
+    }
+
+    pub fn workload(&self) -> &'p Workload {
+        self.workload
+    }
+
+    pub fn programs(&self) -> impl Iterator<Item = &'p Program> {
+        self.programs.iter().map(|(program, _)| *program)
+    }
+
+    /// Where the runs go.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Takes up what an interrupted process kept, if it kept anything. Returns the number of runs.
+    ///
+    /// # Errors
+    /// If that cannot be read, or belongs to other predictions.
+    pub fn resume(&mut self) -> Result<usize, StudyError> {
+        let path = files::partial(&self.path);
+        if !path.exists() {
+            return Ok(0);
+        }
+        let kept = PartialRuns::load(&path)?;
+        let time = |kept: &PartialRuns| kept.set.calibration_unix_time;
+        let why = if time(&kept) != time(&self.kept) {
+            "the runs there belong to another calibration".to_owned()
+        } else if kept.predictions != self.kept.predictions {
+            let (there, here) = (&kept.predictions, &self.kept.predictions);
+            format!("the predictions before them were {there}, and are {here} now")
+        } else if kept.set.scenario != self.kept.set.scenario {
+            format!("it has runs of `{}`, not of `{}`", kept.set.scenario, self.kept.set.scenario)
+        } else {
+            self.kept = kept;
+            return Ok(self.kept.rounds.values().sum());
+        };
+        Err(StudyError::Other { path, why })
+    }
+
+    fn lacks(&self, identity: &str, round: usize) -> bool {
+        self.kept.rounds_of(identity) <= round
+    }
+
+    /// The bytes of what buffers hold before and must hold after the workload.
+    fn contents(&self) -> u64 {
+        let buffers = self.workload.buffers.iter();
+        2 * 4 * self.workload.batches * buffers.map(|buffer| buffer.elements).sum::<u64>()
+    }
+
+    fn failure(&self, program: &Program, source: ExecuteError) -> StudyError {
+        let (scenario, plan) = (self.workload.name.clone(), program.label.clone());
+        StudyError::Execute { scenario, plan, source }
+    }
+}
+
+/// Which plans are also run with a clock on every call, once all are run.
+#[derive(Debug, Clone, Copy)]
+pub enum Traced<'t> {
+    Nothing,
+    /// The fastest on the GPU, and the plans with these names.
+    FastestAnd(&'t [String]),
+}
+
+/// How plans are run.
+#[derive(Clone, Copy)]
+pub struct Runner<'a> {
+    /// Plans on the CPU need none.
+    pub device: Option<&'a Device>,
+    pub team: &'a Team,
+    /// Seed of what buffers hold.
+    pub contents: u64,
+    /// Seed of the order of runs.
+    pub order: u64,
+    /// How often every plan is run: in rounds, so that what a machine does for a minute falls on
+    /// all plans alike.
+    pub rounds: usize,
+    pub effort: Effort,
+    pub traced: Traced<'a>,
+}
+
+impl Runner<'_> {
+    /// Runs all plans of the jobs that were not run in every round yet. Each run is written as it
+    /// comes. When all are there, they replace the runs of an earlier process, and are returned.
+    ///
+    /// # Errors
+    /// If a plan does not run or computes a wrong result, a file cannot be written, or `along` says
+    /// to stop. What was run is kept, and [`Job::resume`] takes it up.
+    pub fn run(
+        &self,
+        jobs: &mut [Job<'_>],
+        along: &mut dyn FnMut(Event<'_>) -> ControlFlow<()>,
+    ) -> Result<Vec<RunSet>, StudyError> {
+        let mut left_out = BTreeSet::new();
+        for round in 0..self.rounds {
+            let mut random = ChaCha8Rng::seed_from_u64(self.order);
+            random.set_stream(round as u64);
+            for group in groups(jobs, &mut random) {
+                self.run_group(jobs, group, (round, &mut left_out), along)?;
+            }
+        }
+        for job in &mut *jobs {
+            self.trace(job)?;
+        }
+        for job in &mut *jobs {
+            job.kept.set.sort();
+            job.kept.set.save(&job.path)?;
+        }
+        // Only now is nothing left to resume.
+        for job in &*jobs {
+            let _ = std::fs::remove_file(files::partial(&job.path));
+        }
+        Ok(jobs.iter().map(|job| job.kept.set.clone()).collect())
+    }
+
+    /// Runs some plans once, each given by its job and its place there, in this order.
+    fn run_group(
+        &self,
+        jobs: &mut [Job<'_>],
+        mut group: Vec<(usize, usize)>,
+        (round, left_out): (usize, &mut BTreeSet<(usize, usize)>),
+        along: &mut dyn FnMut(Event<'_>) -> ControlFlow<()>,
+    ) -> Result<(), StudyError> {
+        group.retain(|&(job, plan)| jobs[job].lacks(&jobs[job].programs[plan].1, round));
+        let mut executors: BTreeMap<usize, Executor<'_>> = BTreeMap::new();
+        for (job, plan) in group {
+            let left = self.left(jobs);
+            stops(along(Event::Begins { left }))?;
+            let (workload, program) = (jobs[job].workload, jobs[job].programs[plan].0);
+            let executor = executors
+                .entry(job)
+                .or_insert_with(|| Executor::new(self.device, self.team, workload, self.contents));
+            match executor.run(program, self.effort) {
+                Ok(run) => {
+                    let job = &mut jobs[job];
+                    job.kept.add(run);
+                    job.kept.save(&files::partial(&job.path))?;
+                    stops(along(Event::Kept))?;
+                }
+                Err(error @ ExecuteError::DoesNotFit { .. }) => {
+                    if left_out.insert((job, plan)) {
+                        let scenario = &workload.name;
+                        stops(along(Event::LeftOut { scenario, error: &error }))?;
+                    }
+                }
+                Err(other) => return Err(jobs[job].failure(program, other)),
+            }
+        }
+        Ok(())
+    }
+
+    /// The number of runs that are still to come.
+    pub fn left(&self, jobs: &[Job<'_>]) -> usize {
+        let of = |job: &Job<'_>| -> usize {
+            let done = |identity: &str| job.kept.rounds_of(identity).min(self.rounds);
+            job.programs.iter().map(|(_, identity)| self.rounds - done(identity)).sum()
+        };
+        jobs.iter().map(of).sum()
+    }
+
+    /// Times every call of the plans that are to be traced and are not yet.
+    fn trace(&self, job: &mut Job<'_>) -> Result<(), StudyError> {
+        let Traced::FastestAnd(names) = self.traced else { return Ok(()) };
+        let set = &job.kept.set;
+        let on_gpu = job.programs.iter().filter(|(program, _)| program.needs_device());
+        let run = on_gpu.clone().filter_map(|(program, identity)| {
+            (!program.computes_on_cpu()).then_some(set.run_of(identity)?).map(|run| (run, identity))
+        });
+        let fastest = run.min_by_key(|(run, _)| run.makespan()).map(|(_, identity)| identity);
+        let is_meant = |(program, identity): &&(&Program, String)| {
+            let is_named = names.contains(&program.label) || fastest == Some(identity);
+            is_named && set.trace_of(identity).is_none()
+        };
+        let meant: Vec<&Program> = on_gpu.filter(is_meant).map(|(program, _)| *program).collect();
+        if meant.is_empty() {
+            return Ok(());
+        }
+        let executor = Executor::new(self.device, self.team, job.workload, self.contents);
+        for program in meant {
+            let trace = executor.trace(program).map_err(|source| job.failure(program, source))?;
+            job.kept.set.traces.push(trace);
+        }
+        Ok(job.kept.save(&files::partial(&job.path))?)
+    }
+}
+
+fn stops(answer: ControlFlow<()>) -> Result<(), StudyError> {
+    if answer.is_break() { Err(StudyError::Interrupted) } else { Ok(()) }
+}
+
+/// Shuffles all plans, given by their jobs and their places there, in as few groups as the contents
+/// of their buffers need. Who follows whom in time says nothing about what they are.
+fn groups(jobs: &[Job<'_>], random: &mut ChaCha8Rng) -> Vec<Vec<(usize, usize)>> {
+    let mut order: Vec<usize> = (0..jobs.len()).collect();
+    order.shuffle(random);
+    let (mut groups, mut held) = (vec![Vec::new()], 0);
+    for job in order {
+        let contents = jobs[job].contents();
+        if held > 0 && held + contents > HELD.get() {
+            groups.push(Vec::new());
+            held = 0;
+        }
+        held += contents;
+        let group = groups.last_mut().expect("there is one");
+        group.extend((0..jobs[job].programs.len()).map(|plan| (job, plan)));
+    }
+    for group in &mut groups {
+        group.shuffle(random);
+    }
+    groups
+}

@@ -1,0 +1,94 @@
+//! Predictions beside runs.
+
+use crate::compare::{Cell, Score};
+use crate::profile::Handling;
+use crate::program::{Call, Program};
+use crate::runs::RunSet;
+use crate::scenario::Workload;
+use crate::search::{Ranked, Ranking};
+use crate::timeline::{Activity, Lane, Timeline, busy};
+use crate::units::{Instant, Span};
+use std::collections::BTreeMap;
+
+/// Sets predictions beside the runs of the same plans. A plan that was not run cannot be chosen.
+pub fn score(workload: &Workload, ranking: &Ranking, runs: &RunSet) -> Score {
+    let run_of = |ranked: &Ranked| runs.run_of(&ranked.plan.identity());
+    let is_run = |ranked: &Ranked| run_of(ranked).is_some();
+    let winner = ranking.choice(is_run);
+    let (mut cells, mut chosen) = (Vec::new(), None);
+    for ranked in &ranking.plans {
+        let Some(run) = run_of(ranked) else { continue };
+        if winner.is_some_and(|winner| std::ptr::eq(winner, ranked)) {
+            chosen = Some(cells.len());
+        }
+        let (low, high) = ranked.forecast.interval();
+        let (program, timeline) = (&ranked.plan.program, &ranked.forecast.timeline);
+        cells.push(Cell {
+            plan: run.plan.clone(),
+            on_cpu: ranked.is_cpu(),
+            kind: Handling::of(program),
+            predicted: ranked.makespan(),
+            low,
+            high,
+            textbook: textbook(program, timeline),
+            one_by_one: one_by_one(program, timeline),
+            busiest: busiest(program, timeline),
+            measured: run.makespan(),
+            spread: run.spread(),
+            passes: run.passes_ns.len(),
+            beside: run.beside_ns.len(),
+        });
+    }
+    Score { scenario: workload.name.clone(), cells, chosen }
+}
+
+/// What is done, without waiting in a synchronisation for what others do.
+fn work<'t>(program: &Program, timeline: &'t Timeline) -> impl Iterator<Item = &'t Activity> {
+    let is_wait = |activity: &Activity| {
+        activity.lane == Lane::Host
+            && matches!(program.body.get(activity.call), Some(Call::Synchronize { .. }))
+    };
+    timeline.activities.iter().filter(move |activity| !is_wait(activity))
+}
+
+/// Bytes per second that a textbook takes for copies between host and device: what an x16 link of
+/// PCIe 3 carries in practice, of 16 GB/s on paper.
+const TEXTBOOK_LINK: f64 = 12e9;
+
+/// The baseline of a textbook: what the kernels take, and what all copied bytes would take at the
+/// bandwidth of a link. Where the CPU computes, there is no such rule: its own time counts.
+fn textbook(program: &Program, timeline: &Timeline) -> Span {
+    if program.computes_on_cpu() {
+        return timeline.makespan;
+    }
+    let kernels = timeline.lane(Lane::Kernels).map(|kernel| kernel.end.since(kernel.start));
+    let bytes: u64 = program
+        .body
+        .iter()
+        .map(|call| match call {
+            Call::Copy { from, .. } | Call::PeerCopy { from, .. } => from.length.get(),
+            _ => 0,
+        })
+        .sum();
+    let copies = Span::from_nanos_f64(bytes as f64 / TEXTBOOK_LINK * 1e9);
+    kernels.fold(copies, |sum, kernel| sum + kernel)
+}
+
+/// The baseline without overlap: the sum of what each call takes by itself, on the host and on the
+/// device.
+fn one_by_one(program: &Program, timeline: &Timeline) -> Span {
+    let mut calls: BTreeMap<usize, Vec<(Instant, Instant)>> = BTreeMap::new();
+    for Activity { call, start, end, .. } in work(program, timeline) {
+        calls.entry(*call).or_default().push((*start, *end));
+    }
+    calls.into_values().map(busy).fold(Span::ZERO, |sum, call| sum + call)
+}
+
+/// The baseline of perfect overlap: the time for which the busiest resource works.
+fn busiest(program: &Program, timeline: &Timeline) -> Span {
+    let of = |lane| {
+        let here = work(program, timeline).filter(move |activity| activity.lane == lane);
+        busy(here.map(|activity| (activity.start, activity.end)))
+    };
+    Lane::ALL.into_iter().map(of).max().unwrap_or(Span::ZERO)
+}
