@@ -5,7 +5,9 @@
 //! host's clock around a pass without any instrumentation.
 
 mod data;
+mod effort;
 mod error;
+mod executor;
 mod interleave;
 mod memory;
 mod outputs;
@@ -15,6 +17,8 @@ mod stage;
 mod trace;
 
 pub use data::{Contents, Mismatch};
+pub use effort::Effort;
 pub use error::ExecuteError;
+pub use executor::Executor;
 pub use interleave::{OrderMatters, check_orders, run_in_random_order};
-pub use run::{Effort, Executor, InTurn};
+pub use run::InTurn;

@@ -1,11 +1,12 @@
 //! A plan that is set up and run: a checked pass, then warm-up and timed passes, then
 //! another checked pass.
 
+use super::effort::Effort;
 use super::error::ExecuteError;
+use super::executor::Executor;
 use super::memory::{Memories, Memory};
 use super::outputs::{check_calls, outputs};
 use super::prepared::{Handles, Prepared};
-use super::run::{Effort, Executor};
 use super::trace;
 use crate::gpu::{Device, Graph};
 use crate::host::{OneCpu, available_memory};
