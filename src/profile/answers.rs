@@ -253,7 +253,7 @@ impl Profile {
 }
 
 impl Profile {
-    /// Whether [`LinkModel::refetching`] was measured.
+    /// Whether [`super::LinkModel::refetching`] was measured.
     ///
     /// # Errors
     /// If it was not.

@@ -308,7 +308,7 @@ impl LinkModel {
     /// How many times as long H2D copies take while kernels wait in `streams` streams, `kernels` in
     /// each on average; 1 if they wait in one. More streams or kernels than were measured count as
     /// the most that were: those keep the device's readers busy throughout. See
-    /// [`Profile::knows_refetching`].
+    /// [`super::Profile::knows_refetching`].
     pub fn refetching(&self, streams: usize, kernels: f64) -> f64 {
         let slowdown = |model: &Refetch| {
             let most = model.slowdown.knots.last().map_or(0.0, |knot| knot.0);
