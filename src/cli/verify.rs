@@ -270,7 +270,7 @@ impl From<StudyError> for Failure {
                 error.into()
             }
             StudyError::Execute { .. } => Self::Machine(miette::miette!(help = KEPT, "{error}")),
-            StudyError::Other { .. } => Self::Input(miette::miette!(
+            StudyError::CannotResume { .. } => Self::Input(miette::miette!(
                 help = "name the profile, scenarios, seed and draws of then, or leave out --resume \
                         to run all plans anew",
                 "{error}"

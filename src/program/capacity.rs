@@ -1,6 +1,6 @@
 //! How much memory a plan takes, and how much there is.
 
-use super::program::{Place, Program};
+use super::value::{Place, Program};
 use crate::machine::{Capacities, HostMemory};
 use crate::units::Bytes;
 

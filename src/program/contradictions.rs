@@ -2,7 +2,8 @@
 //! not that of its memory, memory that nobody took, a call made in another GPU's context.
 
 use super::graph::capturable;
-use super::program::{AllocationId, Call, Place, Program, Slice, Step, StreamKind};
+use super::hazards::touched;
+use super::value::{AllocationId, Call, Place, Program, Slice, Step, StreamKind};
 use crate::kernels::Grid;
 use crate::machine::{DeviceId, Direction, HostMemory, StreamId};
 
@@ -82,8 +83,9 @@ impl Program {
             Call::Clear { stream, target } => self.elsewhere(*stream, target),
             Call::Launch { stream, step } => self.wrong_launch(*stream, step),
             Call::Compute { step } => {
-                let slices = || step.inputs.iter().chain([&step.output]);
-                let there = slices().find(|slice| !matches!(self.place(slice), Place::Host(_)));
+                // The CPU has no use for a workspace, wherever that is.
+                let mut slices = step.inputs.iter().chain([&step.output]);
+                let there = slices.find(|slice| !matches!(self.place(slice), Place::Host(_)));
                 there.map(|slice| {
                     let name = self.name(slice.allocation);
                     format!("computes on the host with `{name}`, which is a GPU's memory")
@@ -98,8 +100,7 @@ impl Program {
     }
 
     fn wrong_launch(&self, stream: StreamId, step: &Step) -> Option<String> {
-        let mut slices = step.inputs.iter().chain([&step.output]).chain(&step.workspace);
-        let elsewhere = slices.find_map(|slice| self.elsewhere(stream, slice));
+        let elsewhere = step.slices().find_map(|slice| self.elsewhere(stream, slice));
         elsewhere.or_else(|| {
             let needs = Grid::workspace(step.kernel, &step.arguments)?;
             let kernel = step.kernel;
@@ -146,19 +147,8 @@ impl Program {
             return std::mem::replace(&mut taken[id.0], true)
                 .then(|| format!("allocates `{}`, which is there already", self.name(*id)));
         }
-        let uses: Vec<AllocationId> = match call {
-            Call::Pin(id) | Call::Renew(id) => vec![*id],
-            Call::Clear { target, .. } => vec![target.allocation],
-            Call::Copy { from, to, .. } | Call::PeerCopy { from, to, .. } => {
-                vec![from.allocation, to.allocation]
-            }
-            Call::Launch { step, .. } | Call::Compute { step } => {
-                let slices = step.inputs.iter().chain([&step.output]).chain(&step.workspace);
-                slices.map(|slice| slice.allocation).collect()
-            }
-            _ => Vec::new(),
-        };
-        let missing = uses.into_iter().find(|id| !taken[id.0])?;
+        let mut uses = touched(self, call).into_iter().map(|(slice, _)| slice.allocation);
+        let missing = uses.find(|id| !taken[id.0])?;
         Some(format!("uses `{}`, which nothing has allocated before", self.name(missing)))
     }
 

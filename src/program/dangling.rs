@@ -3,7 +3,7 @@
 //! Readers index by the names of a program and add up its sizes. What passes here, and in
 //! [`super::contradictions`], lets none of them panic.
 
-use super::program::{AllocationId, Call, EventId, Place, Program, Slice, Step};
+use super::value::{AllocationId, Call, EventId, Place, Program, Slice, Step};
 use crate::kernels::{Grid, Kernel, Shape};
 use crate::machine::{DeviceId, StreamId};
 use crate::units::Bytes;
@@ -140,9 +140,8 @@ impl Program {
         if has != wants {
             return Some(format!("{has} inputs of `{}`, which takes {wants}", step.kernel));
         }
-        let slices = step.inputs.iter().chain([&step.output]).chain(&step.workspace);
-        let mut slices = slices.into_iter();
-        slices.find_map(|slice| self.no_bytes(slice)).or_else(|| no_kernel(step))
+        let problem = step.slices().find_map(|slice| self.no_bytes(slice));
+        problem.or_else(|| no_kernel(step))
     }
 }
 

@@ -5,7 +5,7 @@
 //! waits say so and are no nodes themselves (CUDA C++ Programming Guide,
 //! "Creating a Graph Using Stream Capture").
 
-use super::program::{Call, EventId, Place, Program, StreamKind};
+use super::value::{Call, EventId, Place, Program, StreamKind};
 use crate::machine::{HostMemory, StreamId};
 use std::collections::BTreeMap;
 use std::ops::Range;

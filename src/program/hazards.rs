@@ -1,7 +1,7 @@
 //! Checks that calls are ordered wherever they touch the same bytes.
 
 use super::order::{Clock, Order, Passed};
-use super::program::{Call, Program, Slice, Step};
+use super::value::{AllocationId, Call, Program, Slice, Step};
 use crate::units::Bytes;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -85,10 +85,10 @@ pub fn check_hazards(plan: &Program) -> Result<(), Hazard> {
 }
 
 /// The bytes a call touches, and whether it writes them.
-fn touched(plan: &Program, call: &Call) -> Vec<(Slice, bool)> {
-    let whole = |id: super::AllocationId| Slice {
+pub(super) fn touched(plan: &Program, call: &Call) -> Vec<(Slice, bool)> {
+    let whole = |id: AllocationId| Slice {
         allocation: id,
-        offset: crate::units::Bytes::ZERO,
+        offset: Bytes::ZERO,
         length: plan.allocation(id).bytes,
     };
     match call {

@@ -11,16 +11,15 @@ mod dangling;
 mod graph;
 mod hazards;
 mod order;
-#[allow(clippy::module_inception, reason = "the room is named after what it holds")]
-mod program;
 mod text;
+mod value;
 
 pub use capacity::{DoesNotFit, Whose, check_fits};
 pub use graph::{Before, Behind, Graph, captured};
 pub use hazards::{Hazard, check_hazards};
 pub use order::{Clock, Order, Passed};
-pub use program::{
+pub use text::ProgramError;
+pub use value::{
     Allocation, AllocationId, BufferId, Call, EventId, Place, Program, Slice, Step, StreamKind,
     StreamTraits,
 };
-pub use text::ProgramError;

@@ -1,6 +1,6 @@
 //! A program's written form, and the digest of it that tells programs apart.
 
-use super::program::{Allocation, Call, Program, StreamTraits};
+use super::value::{Allocation, Call, Program, StreamTraits};
 use crate::files::{self, Place as TextPlace};
 use miette::Diagnostic;
 use serde::{Deserialize, Serialize};

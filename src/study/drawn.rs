@@ -1,6 +1,6 @@
 //! Random workloads, and some plans of each.
 
-use super::scenario::scenario;
+use super::random_scenario::scenario;
 use crate::profile::Handling;
 use crate::scenario::Workload;
 use crate::search::{Candidates, Plan, candidates};

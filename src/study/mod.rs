@@ -12,8 +12,8 @@
 
 mod drawn;
 mod predicted;
+mod random_scenario;
 mod runner;
-mod scenario;
 mod score;
 mod shard;
 

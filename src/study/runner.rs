@@ -30,7 +30,7 @@ pub enum StudyError {
     #[error(transparent)]
     Runs(#[from] RunsError),
     #[error("cannot resume {}: {why}", path.display())]
-    Other { path: PathBuf, why: String },
+    CannotResume { path: PathBuf, why: String },
     #[error("interrupted")]
     Interrupted,
 }
@@ -113,7 +113,7 @@ impl<'p> Job<'p> {
             self.kept = kept;
             return Ok(self.kept.rounds.values().sum());
         };
-        Err(StudyError::Other { path, why })
+        Err(StudyError::CannotResume { path, why })
     }
 
     fn lacks(&self, identity: &str, round: usize) -> bool {

@@ -115,6 +115,11 @@ pub struct Step {
 }
 
 impl Step {
+    /// All memory that the kernel uses: its inputs, its output and its workspace.
+    pub fn slices(&self) -> impl Iterator<Item = &Slice> {
+        self.inputs.iter().chain([&self.output]).chain(&self.workspace)
+    }
+
     /// The elements the kernel works on: outputs of a map, inputs of a reduction.
     pub fn elements(&self) -> u64 {
         match self.kernel.shape() {
