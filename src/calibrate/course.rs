@@ -11,8 +11,8 @@ use crate::samples::{
 };
 use crate::units::Bytes;
 use rand::SeedableRng;
+use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
-use rand_chacha::ChaCha8Rng;
 
 /// A calibration's measurement schedule: every probe in its order, pass by pass. It is
 /// determined by seed, extent, version of hallway, and which libraries for kernels are

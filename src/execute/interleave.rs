@@ -12,8 +12,8 @@ use crate::host::{Operand, Team};
 use crate::program::{Call, Program, Slice, Step, StreamTraits};
 use crate::scenario::Workload;
 use crate::units::Bytes;
-use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
 use std::collections::VecDeque;
 
 /// The probability that a lane gets a new rank after a step.

@@ -14,8 +14,8 @@ use crate::machine::{Capacities, HostMemory};
 use crate::program::{Allocation, Call, Place, Program, Whose, check_fits};
 use crate::runs::{Run, Trace};
 use crate::units::Span;
-use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
 use std::time::{Duration, Instant};
 
 /// A pass that is shorter than this is timed together with others, as many as fit into it.

@@ -9,8 +9,8 @@ use super::twins::{BlockSums, Formula, Map, Polynomial, Saxpy, Scale, Stencil, S
 use super::vector::{MAX_LANES, on_widest_vectors};
 use crate::kernels::{Arguments, BlackScholes, Effort, Kernel};
 use crate::units::Bytes;
-use rand::{RngCore, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+use rand::rngs::ChaCha8Rng;
+use rand::{Rng, SeedableRng};
 use std::ops::Add;
 use std::time::Duration;
 

@@ -2,9 +2,9 @@
 
 use super::value::{Allocation, Call, Program, StreamTraits};
 use crate::files::{self, Place as TextPlace};
+use hmac_sha256::Hash;
 use miette::Diagnostic;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use std::fmt::Display;
 use std::path::Path;
 
@@ -80,7 +80,7 @@ impl Program {
     /// one identity.
     pub fn identity(&self) -> String {
         let bytes = serde_json::to_vec(&self.written()).expect("a program is plain data");
-        Sha256::digest(bytes)[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+        Hash::hash(&bytes)[..8].iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// The program as a text of one line, which [`Program::from_text`] reads.

@@ -20,7 +20,7 @@ use super::program::{Class, Waits};
 use crate::machine::Direction;
 use crate::profile::{Estimate, Profile};
 use crate::units::{Bandwidth, Span};
-use rand::Rng;
+use rand::RngExt;
 use std::collections::BTreeSet;
 
 /// Walks through the calls of a plan and says how long each keeps the host, if any call differs

@@ -20,7 +20,7 @@ use crate::program::{
     Before, Call, DoesNotFit, Graph, Program, StreamKind, StreamTraits, Whose, check_fits,
 };
 use crate::units::Span;
-use rand::Rng;
+use rand::RngExt;
 use std::collections::BTreeMap;
 
 /// Why a plan cannot be predicted on a machine.
@@ -189,7 +189,7 @@ impl<'p> CompiledProgram<'p> {
     ) -> Result<Self, SimulateError> {
         check_fits(plan, profile.machine.capacities(), Whose::Machine)?;
         needs::shape(plan, &found.in_flight)?;
-        let phase = luck.as_mut().map_or(0.5, Rng::random);
+        let phase = luck.as_mut().map_or(0.5, RngExt::random);
         let mut program = Self {
             profile,
             items: Vec::with_capacity(plan.body.len()),

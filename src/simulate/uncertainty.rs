@@ -11,7 +11,7 @@ use crate::program::Program;
 use crate::stats::{deviate, quantile};
 use crate::timeline::Timeline;
 use crate::units::{Bandwidth, Span};
-use rand::Rng;
+use rand::RngExt;
 use rayon::prelude::*;
 use std::borrow::Borrow;
 use std::cmp::Ordering;

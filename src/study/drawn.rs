@@ -5,8 +5,8 @@ use crate::profile::Handling;
 use crate::scenario::Workload;
 use crate::search::{Candidates, Plan, candidates};
 use rand::SeedableRng;
+use rand::rngs::ChaCha8Rng;
 use rand::seq::IndexedRandom;
-use rand_chacha::ChaCha8Rng;
 
 /// A calibration draws its trials with a seed, too, and moves the ends of ranges by them. These
 /// streams of random numbers make other workloads, also if both have one seed.
@@ -58,7 +58,7 @@ fn chosen(plans: &[Plan], random: &mut ChaCha8Rng) -> Vec<Plan> {
     for kind in Handling::ALL {
         let alike = plans.iter().filter(|plan| Handling::of(&plan.program) == kind);
         let alike: Vec<&Plan> = alike.collect();
-        chosen.extend(alike.choose_multiple(random, most(kind)).map(|&plan| plan.clone()));
+        chosen.extend(alike.sample(random, most(kind)).map(|&plan| plan.clone()));
     }
     chosen
 }

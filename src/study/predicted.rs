@@ -6,8 +6,8 @@ use crate::program::{Program, Whose, check_fits};
 use crate::scenario::Workload;
 use crate::search::{Candidates, Ranking, rank_counted};
 use crate::simulate::Tally;
+use hmac_sha256::Hash;
 use serde_json::json;
-use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 
 /// A workload with its plans, each with its prediction or the reason why there is none.
@@ -71,7 +71,7 @@ pub(super) fn dealt<'p>(
 /// Sixteen hexadecimal digits that stand for the profile, the programs and all that was predicted
 /// of them. Whoever knows them before the runs can tell that no prediction was changed afterwards.
 pub fn digest(profile: &Profile, all: &[Predicted]) -> String {
-    let mut sum = Sha256::new();
+    let mut sum = Hash::new();
     let mut add = |value: &serde_json::Value| sum.update(format!("{value}\n"));
     add(&serde_json::to_value(profile).expect("a profile is plain data"));
     for Predicted { workload, ranking } in all {

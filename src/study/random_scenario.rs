@@ -2,9 +2,9 @@
 //! all kernels.
 
 use crate::kernels::{Kernel, Shape};
-use rand::Rng;
+use rand::RngExt;
+use rand::rngs::ChaCha8Rng;
 use rand::seq::IndexedRandom;
-use rand_chacha::ChaCha8Rng;
 use std::fmt::Write;
 
 /// Elements of the largest buffers in all batches together: five orders of magnitude.

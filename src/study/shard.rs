@@ -1,6 +1,6 @@
 //! A part of the plans, for one of several processes.
 
-use sha2::{Digest, Sha256};
+use hmac_sha256::Hash;
 use std::fmt;
 use std::str::FromStr;
 
@@ -25,7 +25,7 @@ impl Shard {
     /// hash mixes kinds and workloads; dealing in its order makes all parts equally large.
     pub fn of<'c>(self, mut all: Vec<(&'c str, &'c str, usize)>) -> Vec<(&'c str, &'c str, usize)> {
         all.sort_by_cached_key(|(workload, identity, _)| {
-            let hash: [u8; 32] = Sha256::digest(format!("{identity} {workload}")).into();
+            let hash = Hash::hash(format!("{identity} {workload}").as_bytes());
             (hash, (*workload).to_owned())
         });
         all.into_iter().skip(self.number - 1).step_by(self.of).collect()

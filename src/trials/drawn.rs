@@ -1,8 +1,8 @@
 //! Random workloads, written as scenarios in TOML.
 
 use crate::kernels::{Kernel, Shape};
-use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
 use std::fmt::Write;
 
 /// The range of elements per buffer, from plans that are all latency to plans that are all

@@ -11,9 +11,9 @@ use crate::scenario::Workload;
 use crate::search::Plan;
 use crate::search::candidates;
 use crate::units::Span;
+use rand::rngs::ChaCha8Rng;
 use rand::seq::IndexedRandom;
-use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
 use std::io::Write;
 
 /// How many workloads are tried. A quick calibration has no time for any.
@@ -186,14 +186,14 @@ fn planned(count: usize, seed: u64) -> Vec<Planned> {
 }
 
 /// The CPU's plan, and a random choice of the others.
-fn chosen(plans: Vec<Plan>, random: &mut impl Rng) -> Vec<Plan> {
+fn chosen(plans: Vec<Plan>, random: &mut impl RngExt) -> Vec<Plan> {
     let (cpu, gpu): (Vec<Plan>, Vec<Plan>) =
         plans.into_iter().partition(|plan| plan.program.computes_on_cpu());
     let pinned = |plan: &Plan| plan.strategy.memory == HostMemory::Pinned;
     let (pinned, pageable): (Vec<Plan>, Vec<Plan>) = gpu.into_iter().partition(pinned);
     let mut chosen = cpu;
     for (plans, count) in [(pageable, PAGEABLE), (pinned, PINNED)] {
-        chosen.extend(plans.choose_multiple(random, count).cloned());
+        chosen.extend(plans.sample(random, count).cloned());
     }
     chosen
 }

@@ -9,8 +9,8 @@ use hallway::machine::Direction;
 use hallway::report::drifts;
 use hallway::samples::{Extent, Provenance, Quantity};
 use hallway::units::Bytes;
-use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
 use std::collections::BTreeSet;
 
 /// Draws `samples` times of a quantity with this median and relative scatter.

@@ -17,8 +17,8 @@ use hallway::samples::{CYCLES, Link, Measurement, Quantity, Samples, Stop, Timed
 use hallway::simulate::forecast;
 use hallway::stats::{interpolate, median, modes};
 use hallway::units::{Bytes, Span};
-use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
 
 const DOWN: Direction = Direction::HostToDevice;
 

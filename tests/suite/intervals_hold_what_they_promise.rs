@@ -12,8 +12,8 @@ use hallway::profile::{Intervals, Profile};
 use hallway::report::{agreement, sureness, unsteady_link};
 use hallway::samples::{Extent, Measurement, Provenance, Quantity, Samples, Stop, TimedCall};
 use hallway::units::{Bytes, Span};
-use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
 use std::collections::{BTreeMap, BTreeSet};
 
 fn normal(random: &mut ChaCha8Rng) -> f64 {
@@ -135,9 +135,9 @@ const STEADY: Drifts = Drifts { deviate: normal, visit: 0.02, calibration: 0.0 }
 
 #[test]
 fn what_drifts_is_less_sure_than_what_does_not() {
-    let random = &mut ChaCha8Rng::seed_from_u64(4);
     let width = |visit, name: &str, at: usize| {
-        let profile = fitted(&calibrated(Drifts { visit, ..STEADY }, 2, &mut random.clone()));
+        let random = &mut ChaCha8Rng::seed_from_u64(4);
+        let profile = fitted(&calibrated(Drifts { visit, ..STEADY }, 2, random));
         let parameters = profile.parameters();
         let widths = profile.intervals.expect("two passes").half_widths;
         let parameter = parameters.iter().find(|one| one.name == name).expect("fitted");

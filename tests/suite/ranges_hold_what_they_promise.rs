@@ -10,11 +10,11 @@ use hallway::search::candidates;
 use hallway::simulate::{DRAWS, forecast, forecast_all};
 use hallway::trials::{assess, scenarios};
 use hallway::units::{Bandwidth, Span};
-use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
 
 /// An approximately normal deviate.
-fn deviate(random: &mut impl Rng) -> f64 {
+fn deviate(random: &mut impl RngExt) -> f64 {
     (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0
 }
 

@@ -9,8 +9,8 @@ use hallway::program::{
     StreamTraits, captured,
 };
 use hallway::units::Bytes;
-use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
 
 /// Buffers of the workload that allocations may hold.
 pub const BUFFERS: usize = 2;
