@@ -1,5 +1,5 @@
 //! How much too early an operation may arrive behind another one in its stream and still go on at
-//! once: the arrival tolerance, called `grace` in a profile.
+//! once: the arrival tolerance.
 //!
 //! Each trip of two operations shows by itself whether the second one had to wait. Call times vary,
 //! so the same two operations arrive in time on some trips and too early on others. The tolerance

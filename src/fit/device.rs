@@ -142,7 +142,7 @@ pub(super) fn latencies(
         start_copy_out: start(Link::CopyOut, calls.copy_out),
         wake_host: calls.synchronize,
         kernel_gap: service(lookup, Link::Kernel),
-        looks: None,
+        semaphore_polling: None,
     }
 }
 

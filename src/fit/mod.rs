@@ -12,8 +12,8 @@ mod drift_correction;
 mod graphs;
 mod host;
 mod intervals;
-mod looks;
 mod lookup;
+mod polling;
 mod several;
 mod tolerance;
 mod transfers;
@@ -50,7 +50,7 @@ fn fit_to(lookup: &Lookup<'_>, machine: &Provenance) -> Profile {
     let mut latency = device::latencies(lookup, &calls, (&copies, &kernels));
     let graph = graphs::graph_costs(lookup, &calls, (&copies, &kernels));
     let trips = Trips { lookup, latency: &latency, copies: &copies, graph: &graph };
-    latency.looks = looks::looks(&trips);
+    latency.semaphore_polling = polling::semaphore_polling(&trips);
     Profile {
         schema_version: SCHEMA_VERSION,
         machine: machine.clone(),

@@ -1,6 +1,6 @@
 //! Whether numbers of a profile that are each possible make a machine together.
 
-use super::{Curve, LooksAfter, Profile};
+use super::{Curve, FirstPoll, Profile};
 use std::collections::BTreeSet;
 
 /// Measured times of neighbouring sizes scatter, but a larger size does not take less than this
@@ -58,10 +58,10 @@ impl Profile {
     /// Two tables about one thing: it would depend on their order which is believed.
     fn twice(&self) -> Option<String> {
         let several = &self.multi_gpu;
-        let looks = || self.latency.looks.iter();
-        let after = looks().flat_map(|looks| &looks.after);
-        let in_graphs = looks().flat_map(|looks| &looks.in_graphs);
-        let pair = |one: &LooksAfter| (one.from, one.to);
+        let polling = || self.latency.semaphore_polling.iter();
+        let after = polling().flat_map(|polling| &polling.first_polls);
+        let in_graphs = polling().flat_map(|polling| &polling.first_polls_in_graphs);
+        let pair = |one: &FirstPoll| (one.from, one.to);
         let hand_overs = self.hand_overs.iter().map(|one| (one.from, one.to, one.across_streams));
         let twice = [
             twice("copy", self.copies.iter().map(|one| one.direction)),
@@ -73,8 +73,8 @@ impl Profile {
             twice("polling", self.polling.iter().map(|one| one.copies)),
             twice("handover", hand_overs),
             twice("graph.handover", self.graph.hand_overs.iter().map(|one| (one.from, one.to))),
-            twice("latency.looks.after", after.map(pair)),
-            twice("latency.looks.in_graphs", in_graphs.map(pair)),
+            twice("latency.semaphore_polling.first_poll", after.map(pair)),
+            twice("latency.semaphore_polling.first_poll_in_graph", in_graphs.map(pair)),
             twice("link.refetches", self.link.refetches.iter().map(|one| one.streams)),
             twice("interference", self.interference.iter().map(|one| (one.load, one.direction))),
             twice("multi_gpu.peer", several.peers.iter().map(|one| (one.from, one.to))),

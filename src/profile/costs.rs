@@ -2,7 +2,7 @@
 
 use super::checked::{if_known, not_negative, spread};
 use super::operation::OperationKind;
-use super::{Curve, Estimate, Looks, Refetch, TwoWays};
+use super::{Curve, Estimate, Refetch, SemaphorePolling, TwoWays};
 use crate::kernels::Variant;
 use crate::machine::Direction;
 use crate::stats::interpolate;
@@ -58,10 +58,10 @@ pub struct Latencies {
     /// Device time of the smallest kernel when many run back to back in a stream: what a launch
     /// costs the device before its blocks run.
     pub kernel_gap: Option<Estimate>,
-    /// When engines look for work that arrived too early. Left out: such work starts after its
+    /// When engines poll for work that arrived too early. Left out: such work starts after its
     /// [`HandOver`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub looks: Option<Looks>,
+    pub semaphore_polling: Option<SemaphorePolling>,
 }
 
 /// Copies of pinned memory to the device whose data the driver sends along with the

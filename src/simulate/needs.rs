@@ -139,11 +139,12 @@ fn price_of(
     // Tolerances of single pairs were measured with pinned memory in one stream; where a plan
     // stages copies, all pairs have the general one. Nodes of graphs arrive with their launch, and
     // have no tolerance.
-    let looks = profile.latency.looks.as_ref().filter(|_| is_timed).map(|looks| match tie {
-        Tie::Stream if !has_staged => looks.grace_behind(from, to).span(),
-        Tie::Stream | Tie::Event => looks.grace.span(),
-        Tie::Graph => Span::ZERO,
-    });
+    let looks =
+        profile.latency.semaphore_polling.as_ref().filter(|_| is_timed).map(|looks| match tie {
+            Tie::Stream if !has_staged => looks.tolerance_behind(from, to).span(),
+            Tie::Stream | Tie::Event => looks.arrival_tolerance.span(),
+            Tie::Graph => Span::ZERO,
+        });
     let price = if tie == Tie::Graph {
         let ns = profile.node_hand_over(from, to)?;
         Some(Price { first: ns, queued: ns, looks })

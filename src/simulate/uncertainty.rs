@@ -190,7 +190,7 @@ fn drawn(profile: &Profile, random: &mut Antithetic) -> Profile {
         &mut calls.launch_by_cublas,
         &mut calls.launch_by_cufft,
     ];
-    let looks = latency.looks.iter_mut().map(|looks| &mut looks.period);
+    let looks = latency.semaphore_polling.iter_mut().map(|looks| &mut looks.period);
     let hand_overs = machine.hand_overs.iter_mut().flat_map(|h| [&mut h.first, &mut h.queued]);
     let in_graphs = machine.graph.estimates();
     let estimates = estimates.into_iter().flatten().chain(looks);

@@ -84,7 +84,10 @@ fn a_profile_that_says_two_things_or_is_none() {
     let samples = "{\"hallway_samples\":2}".to_owned();
     for (text, message) in [
         (twice("copy"), "two tables [[copy]] are about the same"),
-        (twice("latency.looks.after"), "two tables [[latency.looks.after]] are about the same"),
+        (
+            twice("latency.semaphore_polling.first_poll"),
+            "two tables [[latency.semaphore_polling.first_poll]] are about the same",
+        ),
         (twice("link.refetches"), "two tables [[link.refetches]] are about the same"),
         (twice("interference"), "two tables [[interference]] are about the same"),
         (newer, "has schema version 2; this hallway reads version 1"),

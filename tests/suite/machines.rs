@@ -34,7 +34,7 @@ fn latencies() -> Latencies {
         start_copy_out: Some(time(5_000.0)),
         wake_host: Some(time(6_000.0)),
         kernel_gap: Some(time(1_000.0)),
-        looks: None,
+        semaphore_polling: None,
     }
 }
 

@@ -124,7 +124,7 @@ mod whole_plans;
 use hallway::families::{Family, Strategy};
 use hallway::kernels::{Arguments, Kernel};
 use hallway::machine::{Direction, HostMemory, StreamId};
-use hallway::profile::{Curve, Estimate, InlineCopies, Looks, Profile};
+use hallway::profile::{Curve, Estimate, InlineCopies, Profile, SemaphorePolling};
 use hallway::program::{
     Allocation, AllocationId, Call, EventId, Place, Program, Slice, Step, StreamKind, StreamTraits,
 };
@@ -239,9 +239,14 @@ fn exactly(ns: f64) -> Estimate {
     Estimate::new(ns, 0.0)
 }
 
-/// Looks after so long in the mean.
-fn looks(period: f64) -> Looks {
-    Looks { period: exactly(period), grace: exactly(0.0), after: Vec::new(), in_graphs: Vec::new() }
+/// Polls after so long in the mean.
+fn looks(period: f64) -> SemaphorePolling {
+    SemaphorePolling {
+        period: exactly(period),
+        arrival_tolerance: exactly(0.0),
+        first_polls: Vec::new(),
+        first_polls_in_graphs: Vec::new(),
+    }
 }
 
 /// The machine, which sends copies to the device of up to 4 KiB along with their

@@ -2,7 +2,7 @@
 
 use super::engine_of;
 use crate::machine::Direction;
-use crate::profile::{Curve, LooksAfter, OperationKind};
+use crate::profile::{Curve, FirstPoll, OperationKind};
 use crate::program::{Behind, Graph};
 use crate::simulate::copies::Copies;
 use crate::simulate::entries::EntryId;
@@ -49,17 +49,19 @@ impl LookTimes {
     /// The polling of a program whose entries are known; `None` if the profile does not know any.
     /// `phase`, from 0 to 1, is how far into a tick of the engines' clock a pass begins.
     pub fn new(program: &CompiledProgram<'_>, phase: f64) -> Option<Self> {
-        let looks = program.profile.latency.looks.as_ref()?;
-        let [mut after, in_graphs] = [&looks.after, &looks.in_graphs].map(|pairs| {
-            let mut after = ByKinds::default();
-            for LooksAfter { from, to, time, .. } in pairs {
-                after[*from as usize][*to as usize] = time.span();
-            }
-            after
-        });
+        let looks = program.profile.latency.semaphore_polling.as_ref()?;
+        let [mut after, in_graphs] =
+            [&looks.first_polls, &looks.first_polls_in_graphs].map(|pairs| {
+                let mut after = ByKinds::default();
+                for FirstPoll { from, to, time, .. } in pairs {
+                    after[*from as usize][*to as usize] = time.span();
+                }
+                after
+            });
         // Kernels never wait for other kernels by polling, so the least of what copies take stands
         // in.
-        let behind_kernels = looks.after.iter().filter(|pair| pair.from == OperationKind::Kernel);
+        let behind_kernels =
+            looks.first_polls.iter().filter(|pair| pair.from == OperationKind::Kernel);
         let least = behind_kernels.map(|pair| pair.time.span()).min().unwrap_or_default();
         after[OperationKind::Kernel as usize][OperationKind::Kernel as usize] = least;
         let mut arrivals = vec![Vec::new(); program.devices() * OperationKind::COUNT];
@@ -81,9 +83,9 @@ impl LookTimes {
         let first_edge = Span::from_nanos_f64(tick.nanos_f64() * (1.0 - phase));
         let items = 0..program.items.len() as ItemId;
         let first_out = items.filter(|&id| is_first_out(program, id)).collect();
-        let behind_out = behind_out(&looks.in_graphs);
-        let grows = |pair: &LooksAfter| Some((pair.from, pair.to, pair.under_way.clone()?));
-        let under_way = looks.after.iter().filter_map(grows).collect();
+        let behind_out = behind_out(&looks.first_polls_in_graphs);
+        let grows = |pair: &FirstPoll| Some((pair.from, pair.to, pair.under_way.clone()?));
+        let under_way = looks.first_polls.iter().filter_map(grows).collect();
         Some(Self {
             tick,
             first_edge,
@@ -167,7 +169,7 @@ impl LookTimes {
 }
 
 /// Times of nodes behind a copy to the host inside a graph, by kind: the least of those measured.
-fn behind_out(pairs: &[LooksAfter]) -> [Span; OperationKind::COUNT] {
+fn behind_out(pairs: &[FirstPoll]) -> [Span; OperationKind::COUNT] {
     std::array::from_fn(|kind| {
         let behind = pairs.iter().filter(|pair| pair.to as usize == kind);
         behind.map(|pair| pair.time.span()).min().unwrap_or_default()

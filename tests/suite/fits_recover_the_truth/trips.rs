@@ -124,8 +124,8 @@ fn periods_of_nodes_count_from_a_moment_of_their_own() {
     let mut clock = Clock::new(0.005, 0.02);
     let mut all = samples(&mut clock, wait(1_700.0));
     all.extend(of_graphs(&mut clock, wait(600.0)));
-    let looks = fitted(all).latency.looks.expect("waits are whole periods");
-    for (pairs, truth) in [(looks.after, 1_700.0), (looks.in_graphs, 600.0)] {
+    let looks = fitted(all).latency.semaphore_polling.expect("waits are whole periods");
+    for (pairs, truth) in [(looks.first_polls, 1_700.0), (looks.first_polls_in_graphs, 600.0)] {
         assert_eq!(pairs.len(), 6);
         for pair in pairs {
             let (ns, from, to) = (pair.time.ns, pair.from, pair.to);
@@ -140,10 +140,10 @@ fn the_time_between_two_looks_and_from_when_it_counts() {
         let looks = |late: f64| ((late - after) / period).ceil().max(1.0);
         let wait = |late: f64| if late > 0.0 { after + looks(late) * period } else { 0.0 };
         let profile = fitted(samples(&mut Clock::new(0.02, 0.05), wait));
-        let found = profile.latency.looks.expect("waits are whole periods");
+        let found = profile.latency.semaphore_polling.expect("waits are whole periods");
         assert_within(found.period.ns, period, 0.03, "period");
-        assert_eq!(found.after.len(), 6);
-        for pair in found.after {
+        assert_eq!(found.first_polls.len(), 6);
+        for pair in found.first_polls {
             let (ns, from, to) = (pair.time.ns, pair.from, pair.to);
             assert!((ns - after).abs() <= 300.0, "{from:?} to {to:?}: {ns} for {after}");
         }
@@ -174,9 +174,9 @@ fn periods_of_late_operations_begin_later() {
             all.push(measured(quantity, 1, clock.times(ns, 51)));
         }
     }
-    let looks = fitted(all).latency.looks.expect("waits are whole periods");
+    let looks = fitted(all).latency.semaphore_polling.expect("waits are whole periods");
     let (known, others): (Vec<_>, Vec<_>) =
-        looks.after.iter().partition(|pair| pair.under_way.is_some());
+        looks.first_polls.iter().partition(|pair| pair.under_way.is_some());
     let [pair] = known[..] else { panic!("of {} pairs", known.len()) };
     assert_eq!((pair.from, pair.to), (OperationKind::CopyIn, OperationKind::CopyOut));
     assert_eq!(others.len(), 5);
@@ -241,9 +241,9 @@ fn how_much_too_early_each_pair_of_operations_may_come() {
             add(trip(Some(next), TripPart::Rest), rests);
         }
     }
-    let looks = fitted(all).latency.looks.expect("waits are whole periods");
-    assert_eq!(looks.after.len(), 6);
-    for pair in &looks.after {
+    let looks = fitted(all).latency.semaphore_polling.expect("waits are whole periods");
+    assert_eq!(looks.first_polls.len(), 6);
+    for pair in &looks.first_polls {
         let link = |kind| match kind {
             OperationKind::CopyIn => Link::CopyIn,
             OperationKind::CopyOut => Link::CopyOut,
@@ -251,7 +251,8 @@ fn how_much_too_early_each_pair_of_operations_may_come() {
         };
         let truth = truth(link(pair.from), link(pair.to));
         let (from, to) = (pair.from, pair.to);
-        let found = pair.grace.unwrap_or_else(|| panic!("{from:?} to {to:?}: no grace")).ns;
+        let found =
+            pair.arrival_tolerance.unwrap_or_else(|| panic!("{from:?} to {to:?}: no tolerance")).ns;
         assert!((found - truth).abs() <= 60.0, "{from:?} to {to:?}: {found} for {truth}");
     }
 }
@@ -260,7 +261,7 @@ fn how_much_too_early_each_pair_of_operations_may_come() {
 fn no_looks_where_waits_are_as_long_as_what_is_waited_for() {
     let wait = |late: f64| if late > 0.0 { late + 3_000.0 } else { 0.0 };
     let profile = fitted(samples(&mut Clock::new(0.02, 0.05), wait));
-    assert_eq!(profile.latency.looks, None);
+    assert_eq!(profile.latency.semaphore_polling, None);
 }
 
 #[test]

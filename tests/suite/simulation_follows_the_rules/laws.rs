@@ -155,7 +155,7 @@ fn check_questions(workload: &Workload) {
     for polling in &mut quiet.polling {
         polling.delay.knots = vec![(0.0, 0.0), (1.0, 700.0)];
     }
-    looking.latency.looks = Some(looks(1_500.0));
+    looking.latency.semaphore_polling = Some(looks(1_500.0));
     waiting.link.refetches[0].slowdown.knots = vec![(0.0, 1.0), (3.0, 1.37)];
     let knots = vec![(1_000.0, 900.0), (100_000.0, 300.0)];
     running.link.down_beside_kernels = Some(Curve { knots, scatter: 0.0 });

@@ -3,12 +3,12 @@
 
 use super::*;
 use crate::machines::machine;
-use hallway::profile::{LooksAfter, OperationKind};
+use hallway::profile::{FirstPoll, OperationKind};
 
 /// The machine, with engines that poll again after `period`.
 fn looking(period: f64) -> Profile {
     let mut machine = machine();
-    machine.latency.looks = Some(looks(period));
+    machine.latency.semaphore_polling = Some(looks(period));
     machine
 }
 
@@ -52,13 +52,20 @@ fn what_comes_too_early_goes_on_after_whole_periods() {
 #[test]
 fn periods_may_begin_some_time_after_the_arrival() {
     let mut machine = looking(6_000.0);
-    let looks = machine.latency.looks.as_mut().expect("it looks");
-    looks.grace = exactly(2_000.0);
+    let looks = machine.latency.semaphore_polling.as_mut().expect("it polls");
+    looks.arrival_tolerance = exactly(2_000.0);
     let after = |from, time| {
         let time = exactly(time);
-        LooksAfter { from, to: OperationKind::Kernel, time, under_way: None, grace: None }
+        FirstPoll {
+            from,
+            to: OperationKind::Kernel,
+            time,
+            under_way: None,
+            arrival_tolerance: None,
+        }
     };
-    looks.after = vec![after(OperationKind::CopyIn, 2_500.0), after(OperationKind::CopyOut, 500.0)];
+    looks.first_polls =
+        vec![after(OperationKind::CopyIn, 2_500.0), after(OperationKind::CopyOut, 500.0)];
     let found = |elements| {
         let body = vec![copy_in(0, PINNED, elements), launch(0, 4_000)];
         spans(&run(body, &machine), Lane::Kernels)[0].0 - 1_000
@@ -77,13 +84,13 @@ fn periods_may_begin_some_time_after_the_arrival() {
 #[test]
 fn periods_count_the_later_the_longer_the_copy_is_under_way() {
     let mut machine = looking(6_000.0);
-    let looks = machine.latency.looks.as_mut().expect("it looks");
+    let looks = machine.latency.semaphore_polling.as_mut().expect("it polls");
     let under_way = Some(Curve { knots: vec![(2_000.0, 500.0), (6_000.0, 2_500.0)], scatter: 0.0 });
     let after = |to| {
         let (from, time, under_way) = (OperationKind::CopyIn, exactly(500.0), under_way.clone());
-        LooksAfter { from, to, time, under_way, grace: None }
+        FirstPoll { from, to, time, under_way, arrival_tolerance: None }
     };
-    looks.after = [OperationKind::Kernel, OperationKind::CopyOut].map(after).to_vec();
+    looks.first_polls = [OperationKind::Kernel, OperationKind::CopyOut].map(after).to_vec();
     let found = |bytes, meanwhile| {
         let body = vec![copy_in(0, PINNED, bytes), compute(meanwhile), launch(0, 4_000)];
         spans(&run(body, &machine), Lane::Kernels)[0].0 - 1_000
@@ -114,7 +121,8 @@ fn periods_count_the_later_the_longer_the_copy_is_under_way() {
 fn what_comes_a_little_too_early_does_not_wait() {
     let found = |grace| {
         let mut machine = looking(6_000.0);
-        machine.latency.looks.as_mut().expect("it looks").grace = exactly(grace);
+        machine.latency.semaphore_polling.as_mut().expect("it polls").arrival_tolerance =
+            exactly(grace);
         let timeline = run(vec![launch(0, 2_000), copy_out(0, PINNED, 500)], &machine);
         (spans(&timeline, Lane::Kernels)[0].1, spans(&timeline, Lane::CopyOut)[0].0)
     };
@@ -129,10 +137,15 @@ fn what_comes_a_little_too_early_does_not_wait() {
 fn how_early_an_operation_may_come_depends_on_what_it_follows() {
     let found = |from, body| {
         let mut machine = looking(6_000.0);
-        let looks = machine.latency.looks.as_mut().expect("it looks");
+        let looks = machine.latency.semaphore_polling.as_mut().expect("it polls");
         let (time, grace) = (exactly(0.0), Some(exactly(500.0)));
-        looks.after =
-            vec![LooksAfter { from, to: OperationKind::CopyOut, time, under_way: None, grace }];
+        looks.first_polls = vec![FirstPoll {
+            from,
+            to: OperationKind::CopyOut,
+            time,
+            under_way: None,
+            arrival_tolerance,
+        }];
         spans(&run(body, &machine), Lane::CopyOut)[0].0
     };
     let pair = || vec![launch(0, 2_000), copy_out(0, PINNED, 500)];
@@ -235,10 +248,11 @@ fn nodes_of_a_graph_look_for_themselves() {
     assert_eq!(kernels(alone)[0].0, look(7_100) + 1_000);
     let mut later = looking(6_000.0);
     let (from, to) = (OperationKind::CopyIn, OperationKind::Kernel);
-    let later_by =
-        |ns| vec![LooksAfter { from, to, time: exactly(ns), under_way: None, grace: None }];
-    let looks = later.latency.looks.as_mut().expect("it looks");
-    (looks.after, looks.in_graphs) = (later_by(3_000.0), later_by(700.0));
+    let later_by = |ns| {
+        vec![FirstPoll { from, to, time: exactly(ns), under_way: None, arrival_tolerance: None }]
+    };
+    let looks = later.latency.semaphore_polling.as_mut().expect("it polls");
+    (looks.first_polls, looks.first_polls_in_graphs) = (later_by(3_000.0), later_by(700.0));
     let found = spans(&run(replay(chain.clone()).collect(), &later), Lane::Kernels)[0].0;
     assert_eq!(found, look(7_100 + 700) + 1_000);
     // A second copy and its kernel change nothing for the first.
@@ -253,11 +267,16 @@ fn a_copy_out_in_the_middle_of_a_graph_is_no_beginning() {
     let ends = |calls: &[Call], behind_copy_out| {
         let mut machine = looking(6_000.0);
         let to = OperationKind::CopyIn;
-        let after =
-            |from, ns| LooksAfter { from, to, time: exactly(ns), under_way: None, grace: None };
+        let after = |from, ns| FirstPoll {
+            from,
+            to,
+            time: exactly(ns),
+            under_way: None,
+            arrival_tolerance: None,
+        };
         let (out, kernel) = (OperationKind::CopyOut, OperationKind::Kernel);
-        let looks = machine.latency.looks.as_mut().expect("it looks");
-        looks.in_graphs = vec![after(out, behind_copy_out), after(kernel, 700.0)];
+        let looks = machine.latency.semaphore_polling.as_mut().expect("it polls");
+        looks.first_polls_in_graphs = vec![after(out, behind_copy_out), after(kernel, 700.0)];
         let replay = Call::Replay { stream: StreamId(0), calls: calls.len() };
         let body = std::iter::once(replay).chain(calls.iter().cloned()).collect();
         spans(&run(body, &machine), Lane::CopyIn).last().expect("it copies").1
@@ -320,9 +339,9 @@ fn copies_under_way_delay_polls() {
     let mut machine = looking(6_000.0);
     let after = |from, time| {
         let time = exactly(time);
-        LooksAfter { from, to: Kernel, time, under_way: None, grace: None }
+        FirstPoll { from, to: Kernel, time, under_way: None, arrival_tolerance: None }
     };
-    machine.latency.looks.as_mut().expect("it looks").after =
+    machine.latency.semaphore_polling.as_mut().expect("it polls").first_polls =
         vec![after(CopyIn, 2_500.0), after(CopyOut, 700.0)];
     // Returns when the engine finds the kernel. It arrives at 8800 and has to wait for a copy from
     // the device that is under way from 7500 on.

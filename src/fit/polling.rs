@@ -1,5 +1,5 @@
 //! Fits how often an engine polls for an operation that arrived too early, from trips of two
-//! operations. A profile calls the polls `looks`: the field would say semaphore polling.
+//! operations. A
 
 use super::arrival_tolerance::{pooled_tolerance, tolerance_of_pair};
 use super::chains::kind;
@@ -7,7 +7,7 @@ use super::device::copy_time;
 
 use super::trips::{SURELY, Trips, part, sizes};
 use crate::machine::Direction;
-use crate::profile::{Curve, Estimate, Latencies, Looks, LooksAfter};
+use crate::profile::{Curve, Estimate, FirstPoll, Latencies, SemaphorePolling};
 use crate::samples::{Link, Quantity, SECOND_NODE, SHORT_COPY, TripPart};
 use crate::stats::{mad, median};
 
@@ -34,7 +34,7 @@ impl Wait {
     /// How much longer the trip takes, on average, if the engine polls once a `period` and periods
     /// count from `after` nanoseconds behind the arrival. The mean applies because the engine polls
     /// at edges of a free-running clock, and trips begin anywhere between two edges.
-    fn until_look(&self, after: f64, period: f64) -> f64 {
+    fn until_poll(&self, after: f64, period: f64) -> f64 {
         let after = after.min(self.late);
         after + ((self.late - after) / period).ceil().max(1.0) * period
     }
@@ -158,7 +158,7 @@ const FEWEST: usize = 2;
 /// wait is taken to last a whole number of periods on average, as many as it takes until the
 /// operation it follows has ended. `None` if there are too few waits, or if a constant delay
 /// explains them about as well.
-pub(super) fn looks(trips: &Trips<'_>) -> Option<Looks> {
+pub(super) fn semaphore_polling(trips: &Trips<'_>) -> Option<SemaphorePolling> {
     let all = trips.waits(false);
     let pairs = sure_waits(&all);
     if pairs.iter().any(|(_, waits)| waits.len() < FEWEST) {
@@ -183,20 +183,22 @@ pub(super) fn looks(trips: &Trips<'_>) -> Option<Looks> {
     let after = |(pair, waits): &([Link; 2], Vec<&Wait>)| {
         let [from, to] = pair.map(kind);
         let time = Estimate::new(best_after(waits, period).0, 0.0);
-        LooksAfter { from, to, time, under_way: None, grace: None }
+        FirstPoll { from, to, time, under_way: None, arrival_tolerance: None }
     };
-    let by_calls = |one: &([Link; 2], Vec<&Wait>)| LooksAfter {
+    let by_calls = |one: &([Link; 2], Vec<&Wait>)| FirstPoll {
         under_way: under_way(&one.1, &trips.late_waits(one.0), period),
-        grace: tolerance_of_pair(trips, one.0, period),
+        arrival_tolerance: tolerance_of_pair(trips, one.0, period),
         ..after(one)
     };
     let in_graphs = trips.waits(true);
     let pairs_in_graphs = sure_waits(&in_graphs);
-    Some(Looks {
+    Some(SemaphorePolling {
         period: Estimate::new(period, mad(&off)? / period),
-        grace: pooled_tolerance(all.iter().map(|one| (one.late, one.has_waited(period))).collect()),
-        after: pairs.iter().map(by_calls).collect(),
-        in_graphs: pairs_in_graphs
+        arrival_tolerance: pooled_tolerance(
+            all.iter().map(|one| (one.late, one.has_waited(period))).collect(),
+        ),
+        first_polls: pairs.iter().map(by_calls).collect(),
+        first_polls_in_graphs: pairs_in_graphs
             .iter()
             .filter(|pair| pair.1.len() >= FEWEST)
             .map(after)
@@ -234,7 +236,7 @@ fn under_way(soon: &[&Wait], late: &[Wait], period: f64) -> Option<Curve> {
 /// wait.
 fn best_after(waits: &[&Wait], period: f64) -> (f64, Vec<f64>) {
     let misses = |after: f64| -> Vec<f64> {
-        waits.iter().map(|wait| wait.extra - wait.until_look(after, period)).collect()
+        waits.iter().map(|wait| wait.extra - wait.until_poll(after, period)).collect()
     };
     let error = |after: f64| misses(after).iter().map(|miss| miss.abs()).sum::<f64>();
     let choices = AFTER.step_by(AFTER_STEP).map(f64::from);
