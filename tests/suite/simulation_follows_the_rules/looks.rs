@@ -119,10 +119,10 @@ fn periods_count_the_later_the_longer_the_copy_is_under_way() {
 
 #[test]
 fn what_comes_a_little_too_early_does_not_wait() {
-    let found = |grace| {
+    let found = |tolerance| {
         let mut machine = looking(6_000.0);
         machine.latency.semaphore_polling.as_mut().expect("it polls").arrival_tolerance =
-            exactly(grace);
+            exactly(tolerance);
         let timeline = run(vec![launch(0, 2_000), copy_out(0, PINNED, 500)], &machine);
         (spans(&timeline, Lane::Kernels)[0].1, spans(&timeline, Lane::CopyOut)[0].0)
     };
@@ -138,7 +138,7 @@ fn how_early_an_operation_may_come_depends_on_what_it_follows() {
     let found = |from, body| {
         let mut machine = looking(6_000.0);
         let looks = machine.latency.semaphore_polling.as_mut().expect("it polls");
-        let (time, grace) = (exactly(0.0), Some(exactly(500.0)));
+        let (time, arrival_tolerance) = (exactly(0.0), Some(exactly(500.0)));
         looks.first_polls = vec![FirstPoll {
             from,
             to: OperationKind::CopyOut,
