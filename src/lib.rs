@@ -66,7 +66,8 @@
 //! | [`profile`] | the fitted machine: each cost with its scatter |
 //! | [`runs`] | measured runs of plans, kept to score predictions later |
 //! | [`fit`] | samples to profile |
-//! | [`simulate`] | plan and profile to timeline, and to an interval around it |
+//! | [`cost`] | program and profile to compiled program: every call with its price, no time yet |
+//! | [`simulate`] | compiled program to timeline, and to an interval around it |
 //! | [`search`] | workload to candidate plans, the best of them, break-even sizes |
 //! | [`compare`] | predicted beside measured: errors, regret, verdict; profile beside profile |
 //! | [`report`] | values to text, JSON, Markdown and pictures |
@@ -100,6 +101,7 @@
 pub mod calibrate;
 pub mod cli;
 pub mod compare;
+pub mod cost;
 pub mod execute;
 pub mod families;
 pub mod files;

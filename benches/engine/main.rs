@@ -14,9 +14,10 @@ mod pipeline;
 
 use criterion::{Criterion, criterion_group};
 use floor::floor;
+use hallway::cost::CompiledProgram;
 use hallway::profile::Profile;
 use hallway::search::candidates;
-use hallway::simulate::{CompiledProgram, Simulator};
+use hallway::simulate::Simulator;
 use pipeline::by_engine;
 use std::hint::black_box;
 use std::time::{Duration, Instant};

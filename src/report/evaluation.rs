@@ -5,12 +5,12 @@ use super::host_thread::HostThread;
 use super::lanes::{Bottleneck, bottleneck};
 use super::verdict::Verdict;
 use super::words::rounded;
+use crate::cost::Pinning;
 use crate::kernels::Kernel;
 use crate::machine::HostMemory;
 use crate::program::BufferId;
 use crate::scenario::Workload;
 use crate::search::{BreakEven, Ranked, Ranking, Shortage, Sizes, keeps_size, largest_scaled};
-use crate::simulate::Pinning;
 use crate::timeline::{Lane, Timeline};
 use crate::units::{Bytes, Span};
 #[cfg(feature = "schema")]

@@ -1,11 +1,12 @@
 //! At which sizes the GPU wins.
 
 use super::candidates::candidates_over;
+use crate::cost::CompileError;
 use crate::kernels::Shape;
 use crate::profile::Profile;
 use crate::program::BufferId;
 use crate::scenario::{Buffer, Task, Workload};
-use crate::simulate::{SimulateError, Tally, simulate};
+use crate::simulate::{Tally, simulate};
 use crate::timeline::Timeline;
 use crate::units::Span;
 use rayon::prelude::*;
@@ -154,8 +155,8 @@ fn lead(workload: &Workload, profile: &Profile, elements: u64, done: &Tally) -> 
             Ok(Timeline { makespan, .. }) => {
                 best[side] = Some(best[side].map_or(makespan, |best| best.min(makespan)));
             }
-            Err(SimulateError::Unknown(_)) => unknown[side] = true,
-            Err(SimulateError::DoesNotFit(_)) => too_large[side] = true,
+            Err(CompileError::Unknown(_)) => unknown[side] = true,
+            Err(CompileError::DoesNotFit(_)) => too_large[side] = true,
         }
     }
     let has_lost = |side: usize| too_large[side] && !unknown[side];

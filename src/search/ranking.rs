@@ -2,13 +2,11 @@
 
 use super::candidates::{Candidates, Plan};
 use super::simplicity::Simplicity;
+use crate::cost::{CompileError, FirstUse, Pinning, first_use, pinning, setup_time};
 use crate::families::Refusal;
 use crate::profile::{Profile, Unknown};
 use crate::program::Program;
-use crate::simulate::{
-    FirstUse, Forecast, Pinning, SimulateError, Tally, first_use, forecast_counted, lower_bound,
-    pinning, setup_time,
-};
+use crate::simulate::{Forecast, Tally, forecast_counted, lower_bound};
 use crate::units::Span;
 
 /// A plan with its forecast.
@@ -179,8 +177,8 @@ pub fn rank_counted(
                 let (first_use, pinning) = (first_use(program, profile), pinning(program, profile));
                 ranking.plans.push(Ranked { plan, forecast, setup, first_use, pinning, bound });
             }
-            Err(SimulateError::Unknown(unknown)) => ranking.unknown.push((plan, unknown)),
-            Err(SimulateError::DoesNotFit(error)) => {
+            Err(CompileError::Unknown(unknown)) => ranking.unknown.push((plan, unknown)),
+            Err(CompileError::DoesNotFit(error)) => {
                 let (strategy, reason) = (plan.strategy, error.to_string());
                 ranking.refused.push(Refusal { strategy, reason, is_too_large: true });
             }

@@ -1,85 +1,85 @@
-//! A lower bound on the time of a plan.
+//! A lower bound on the time of a program.
 
-use super::copies::{ENGINES, PEER_ENGINE};
-use super::operation::{NONE, Work};
-use super::program::{Class, CompiledProgram, SimulateError, Sort, Waits};
+use crate::cost::{
+    CallCost, CompileError, CompiledProgram, ENGINES, NONE, PEER_ENGINE, Waits, Work, WorkKind,
+};
 use crate::machine::Direction;
 use crate::profile::Profile;
 use crate::program::Program;
 use crate::units::{Instant, Span};
 
-/// A time below which no schedule of the plan's calls and operations can go on this machine.
+/// A time below which no schedule of the program's calls and operations can go on this machine.
 /// Whatever an engine chooses to do next, it has to do its share, and what depends on something
 /// comes after it. The bound leaves out hand-overs, queues, what the other direction or kernels
 /// cost copies, and what copies or waits cost the calls behind them.
 ///
 /// # Errors
-/// If the profile does not know what one of the calls costs, or the plan does not
+/// If the profile does not know what one of the calls costs, or the program does not
 /// fit its machine.
-pub fn lower_bound(plan: &Program, profile: &Profile) -> Result<Span, SimulateError> {
-    Ok(bound(&CompiledProgram::new(plan, profile)?))
+pub fn lower_bound(program: &Program, profile: &Profile) -> Result<Span, CompileError> {
+    Ok(bound(&CompiledProgram::new(program, profile)?))
 }
 
 /// The larger of two bounds: the longest chain of dependent operations and calls, and the load of
 /// the busiest engine from the first moment at which it can have work (Graham, "Bounds on
 /// Multiprocessing Timing Anomalies", 1969).
-fn bound(program: &CompiledProgram<'_>) -> Span {
-    let multiprocessors = program.profile.machine.multiprocessors;
+fn bound(compiled: &CompiledProgram<'_>) -> Span {
+    let multiprocessors = compiled.profile.machine.multiprocessors;
     let (mut host, mut launched) = (Instant::START, Instant::START);
-    let mut streams = vec![Instant::START; program.streams()];
-    let mut recordings = vec![Instant::START; program.recordings];
-    let mut engines = vec![[Engine::default(); ENGINES + 1]; program.devices()];
+    let mut streams = vec![Instant::START; compiled.body.streams()];
+    let mut recordings = vec![Instant::START; compiled.body.recordings];
+    let mut engines = vec![[EngineLoad::default(); ENGINES + 1]; compiled.body.devices()];
     let mut latest = Instant::START;
-    for item in &program.items {
-        let class = &program.classes[item.class as usize];
-        if class.may_go_inline {
+    for call in &compiled.body.calls {
+        let cost = &compiled.body.costs[call.cost as usize];
+        if cost.may_go_inline {
             // It may travel inline and need no engine, so the quicker of both ways bounds it.
-            let inline = &program.classes[item.class as usize + 1];
-            let stream = &mut streams[usize::from(item.stream)];
-            let end = |class: &Class| {
-                let time = demand(&class.work, multiprocessors).2;
-                (host + class.host + class.latency).max(*stream) + time
+            let inline = &compiled.body.costs[call.cost as usize + 1];
+            let stream = &mut streams[usize::from(call.stream)];
+            let end = |cost: &CallCost| {
+                let time = demand(&cost.work, multiprocessors).2;
+                (host + cost.host + cost.latency).max(*stream) + time
             };
-            *stream = end(class).min(end(inline));
-            host = host + class.host.min(inline.host);
+            *stream = end(cost).min(end(inline));
+            host = host + cost.host.min(inline.host);
             latest = latest.max(*stream).max(host);
             continue;
         }
-        let issued = if class.in_graph {
-            launched = launched + class.host;
+        let issued = if cost.in_graph {
+            launched = launched + cost.host;
             launched
         } else {
-            launched = host + class.latency;
-            host = host + class.host;
+            launched = host + cost.latency;
+            host = host + cost.host;
             host
         };
-        let stream = streams.get_mut(usize::from(item.stream));
-        let Some(stream) = stream.filter(|_| item.sort != Sort::HostOnly) else {
-            if let Waits::Stream(_) = class.waits {
-                host = host.max(streams[usize::from(item.stream)]);
+        let stream = streams.get_mut(usize::from(call.stream));
+        let Some(stream) = stream.filter(|_| call.kind != WorkKind::Nothing) else {
+            if let Waits::Stream(_) = cost.waits {
+                host = host.max(streams[usize::from(call.stream)]);
             }
             latest = latest.max(host);
             continue;
         };
-        match class.work {
+        match cost.work {
             Work::Record => {
                 *stream = (*stream).max(issued);
-                recordings[item.recording as usize] = *stream;
+                recordings[call.recording as usize] = *stream;
             }
-            Work::Wait if item.recording == NONE => {}
-            Work::Wait => *stream = (*stream).max(recordings[item.recording as usize]),
+            Work::Wait if call.recording == NONE => {}
+            Work::Wait => *stream = (*stream).max(recordings[call.recording as usize]),
             work => {
                 let (engine, gap, alone, early) = demand(&work, multiprocessors);
-                let ready = (issued + class.latency).max(*stream);
+                let ready = (issued + cost.latency).max(*stream);
                 if let Some(engine) = engine {
-                    engines[program.device_of(item.stream)][engine]
+                    engines[compiled.body.device_of(call.stream)][engine]
                         .add(ready + gap, work_of(&work, alone, multiprocessors));
                 }
                 // In a row of staged copies, the host stages each while the one before is still on
                 // its way.
-                let from = if is_staged_in(&work) { issued + class.latency } else { ready };
+                let from = if is_staged_in(&work) { issued + cost.latency } else { ready };
                 *stream = (*stream).max(from + gap + alone);
-                if class.waits == Waits::Staging {
+                if cost.waits == Waits::Staging {
                     let end = stream.since_start();
                     host = host.max(Instant::START + end.saturating_sub(early));
                 }
@@ -87,23 +87,23 @@ fn bound(program: &CompiledProgram<'_>) -> Span {
         }
         latest = latest.max(*stream).max(host);
     }
-    engines.iter().flatten().map(Engine::ends).fold(latest, Instant::max).since_start()
+    engines.iter().flatten().map(EngineLoad::ends).fold(latest, Instant::max).since_start()
 }
 
 /// When an engine can first have work, and its load in nanoseconds.
 #[derive(Clone, Copy)]
-struct Engine {
+struct EngineLoad {
     first: Instant,
     load: f64,
 }
 
-impl Default for Engine {
+impl Default for EngineLoad {
     fn default() -> Self {
         Self { first: Instant::NEVER, load: 0.0 }
     }
 }
 
-impl Engine {
+impl EngineLoad {
     fn add(&mut self, ready: Instant, load: f64) {
         self.first = self.first.min(ready);
         self.load += load;

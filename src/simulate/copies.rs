@@ -1,9 +1,7 @@
 //! Copy engines and the links that they share.
 //!
-//! An engine carries one copy at a time; each device has one for each direction. Copies to other
-//! devices have an engine of their own: of the copy engines that a device exposes, some serve links
-//! between GPUs and others system memory (NVIDIA open-gpu-kernel-modules, `kernel_ce.c`:
-//! `kceGetP2PCes` and `kceGetSysmemRWLCEs`).
+//! An engine carries one copy at a time. Each device has one for each direction, and another for
+//! copies to other devices.
 //!
 //! An engine stays with a stream while the stream's next operation is a copy for it that may start.
 //! Then it takes the stream that has been ready longest. The hardware executes what is in a channel
@@ -17,35 +15,25 @@
 //!
 //! Copies under way are flows on the link, which carries less than both directions ask for.
 //! (Besides, what an engine asks for when it starts a copy queues behind the data of the other
-//! direction: see `delay_beside_each_other`.) A copy that calibration saw run `s` times slower
-//! beside another has a weight of 1/s for its share, and uses s/2 of the link at full speed. So two
-//! such copies fill the link at exactly the speeds that were measured, and one alone does not. An
-//! `s` above 2 counts as 2, because copies that take turns would be faster.
+//! direction: see `delay_beside_each_other`.) Which links they share, and how much of each they use,
+//! is in the program's costs.
 //!
 //! Running kernels slow copies, too: each copy once, from when the device takes up the kernel's
 //! command.
-//!
-//! Where several devices copy, their copies share further links: see `shares`.
 
 mod beside;
 
-use beside::{Met, delay_beside_each_other, meet};
-
-use super::entries::EntryId;
 use super::links::Links;
-use super::operation::NONE;
-use super::program::CompiledProgram;
+use super::operation::Completion;
+use crate::cost::{CompiledProgram, ENGINES, EntryId, NONE};
 use crate::machine::Direction;
 use crate::units::{Instant, Span};
+use beside::{CopyFlow, delay_beside_each_other, start_flow};
 use std::collections::VecDeque;
-
-/// Copy engines of a device: one for each direction, and one for copies to other devices.
-pub(super) const ENGINES: usize = 3;
-pub(super) const PEER_ENGINE: usize = 2;
 
 /// A copy that waits in the queue of a copy engine.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Asked {
+pub(super) struct QueuedCopy {
     pub entry: EntryId,
     pub stream: u16,
     /// The copy's time with nothing beside it.
@@ -53,10 +41,10 @@ pub(super) struct Asked {
 }
 
 /// A copy engine of a device.
-struct Engine {
+struct CopyEngine {
     /// The copies that the engine has been asked for: the first in line, and those behind it.
-    first: Option<Asked>,
-    rest: VecDeque<Asked>,
+    first: Option<QueuedCopy>,
+    rest: VecDeque<QueuedCopy>,
     /// The stream that the engine stays with, the copy under way or finished last, and the copy
     /// before that.
     serving: Option<u16>,
@@ -77,10 +65,10 @@ struct Engine {
     /// How many times longer a copy that starts now takes because of kernels that wait.
     refetching: f64,
     /// The copy under way as a flow, where copies slow each other.
-    met: Option<Met>,
+    flow: Option<CopyFlow>,
 }
 
-impl Engine {
+impl CopyEngine {
     fn is_busy(&self) -> bool {
         self.end != Instant::NEVER
     }
@@ -97,12 +85,12 @@ impl Engine {
     /// of a graph in hand. (Staging pageable memory extends the row, too, but never while this
     /// engine copies.)
     fn is_back_to_back(&self) -> bool {
-        self.row[0] < self.started || self.met.is_some_and(|met| met.in_graph)
+        self.row[0] < self.started || self.flow.is_some_and(|flow| flow.in_graph)
     }
 
     /// Nanoseconds for which data of the copy under way was still to come at the last change.
     fn data_left(&self) -> f64 {
-        self.met.map_or(0.0, |Met { data, fixed, .. }| (self.left - fixed).clamp(0.0, data))
+        self.flow.map_or(0.0, |CopyFlow { data, fixed, .. }| (self.left - fixed).clamp(0.0, data))
     }
 
     fn left_at(&self, now: Instant) -> f64 {
@@ -110,14 +98,14 @@ impl Engine {
     }
 
     /// Works out when the copy under way ends.
-    fn look_ahead(&mut self) {
+    fn predict_end(&mut self) {
         // Avoids the division in the usual case, since it would cost as much as everything else
         // here.
         let left = if self.speed == 1.0 { self.left } else { self.left / self.speed };
         self.end = self.since + whole_nanos(left);
     }
 
-    fn stays_with(&self, copy: &Asked) -> bool {
+    fn stays_with(&self, copy: &QueuedCopy) -> bool {
         self.serving.is_none_or(|serving| serving == copy.stream)
     }
 
@@ -136,7 +124,7 @@ impl Engine {
             self.let_pass();
         }
         let Some(first) = &self.first else { return };
-        let &Asked { entry, stream, alone } = first;
+        let &QueuedCopy { entry, stream, alone } = first;
         let switch = if PLAIN || self.stays_with(first) { 0.0 } else { self.left_of(switch, now) };
         self.first = None;
         if !self.rest.is_empty() {
@@ -165,13 +153,13 @@ impl Engine {
     }
 }
 
-fn busy(engines: &[Engine; ENGINES]) -> [bool; ENGINES] {
-    engines.each_ref().map(Engine::is_busy)
+fn busy(engines: &[CopyEngine; ENGINES]) -> [bool; ENGINES] {
+    engines.each_ref().map(CopyEngine::is_busy)
 }
 
 /// The engines of all devices.
 pub(super) struct Copies {
-    engines: Vec<[Engine; ENGINES]>,
+    engines: Vec<[CopyEngine; ENGINES]>,
     links: Links,
     capacities: Vec<f64>,
     /// Whether copies may take other than a whole number of nanoseconds.
@@ -179,7 +167,7 @@ pub(super) struct Copies {
     /// How many kernels run on each device, counted where copies take longer beside kernels.
     kernels: Vec<u32>,
     /// How many engines have been examined for copies that end now.
-    looked_at: usize,
+    examined: usize,
     /// Whether a copy has ended or become ready since engines were last filled.
     pub changed: bool,
     /// When the next copy ends if nothing else happens.
@@ -197,24 +185,16 @@ fn whole_nanos(nanos: f64) -> Span {
     Span::from_nanos_f64((nanos + (0.5 - ROUNDING)).max(0.0))
 }
 
-/// An operation that has ended: when it started, and what its engine did before it.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Ended {
-    pub entry: EntryId,
-    pub started: Instant,
-    pub before: EntryId,
-}
-
 impl Default for Copies {
     fn default() -> Self {
         let (links, next) = (Links::new(&[]), Instant::NEVER);
         let (engines, capacities, kernels) = (Vec::new(), Vec::new(), Vec::new());
-        let (is_fluid, looked_at, changed) = (false, 0, false);
-        Self { engines, links, capacities, is_fluid, kernels, looked_at, changed, next }
+        let (is_fluid, examined, changed) = (false, 0, false);
+        Self { engines, links, capacities, is_fluid, kernels, examined, changed, next }
     }
 }
 
-impl Default for Engine {
+impl Default for CopyEngine {
     fn default() -> Self {
         let start = Instant::START;
         Self {
@@ -230,40 +210,40 @@ impl Default for Engine {
             since: start,
             speed: 1.0,
             refetching: 1.0,
-            met: None,
+            flow: None,
         }
     }
 }
 
 impl Copies {
     /// Clears all state but keeps the allocated memory.
-    pub fn reset(&mut self, program: &CompiledProgram<'_>) {
+    pub fn reset(&mut self, compiled: &CompiledProgram<'_>) {
         (self.changed, self.next) = (false, Instant::NEVER);
-        if self.capacities == program.shares.capacities {
+        if self.capacities == compiled.links.capacities {
             self.links.clear();
         } else {
-            self.capacities.clone_from(&program.shares.capacities);
+            self.capacities.clone_from(&compiled.links.capacities);
             self.links = Links::new(&self.capacities);
         }
         let takes_time = |&switch: &f64| switch > 0.0;
-        self.is_fluid = !program.shares.is_empty()
-            || program.switch.as_flattened().iter().any(takes_time)
-            || !program.refetched.is_empty();
-        self.engines.resize_with(program.devices(), Default::default);
+        self.is_fluid = !compiled.links.is_empty()
+            || compiled.copies.switch.as_flattened().iter().any(takes_time)
+            || !compiled.waiting_kernels.refetched.is_empty();
+        self.engines.resize_with(compiled.body.devices(), Default::default);
         self.kernels.clear();
-        self.kernels.resize(program.devices(), 0);
-        self.looked_at = ENGINES * program.devices();
+        self.kernels.resize(compiled.body.devices(), 0);
+        self.examined = ENGINES * compiled.body.devices();
         for engine in self.engines.as_flattened_mut() {
             engine.rest.clear();
             (engine.first, engine.entry, engine.end) = (None, NONE, Instant::NEVER);
             engine.serving = None;
-            (engine.speed, engine.refetching, engine.met) = (1.0, 1.0, None);
+            (engine.speed, engine.refetching, engine.flow) = (1.0, 1.0, None);
             engine.row = [Instant::START; 2];
         }
     }
 
     #[inline(always)]
-    pub fn enqueue(&mut self, (device, engine): (usize, usize), copy: Asked) {
+    pub fn enqueue(&mut self, (device, engine): (usize, usize), copy: QueuedCopy) {
         self.changed = true;
         let asked = &mut self.engines[device][engine];
         if asked.first.is_some() {
@@ -279,7 +259,7 @@ impl Copies {
         if self.next > now {
             return;
         }
-        (self.looked_at, self.next) = (0, Instant::NEVER);
+        (self.examined, self.next) = (0, Instant::NEVER);
         if !PLAIN && self.is_fluid {
             // In fluid time, a copy with next to nothing left also ends now.
             for engine in running(&mut self.engines) {
@@ -293,21 +273,21 @@ impl Copies {
     /// Takes out the next copy that has ended, and moves on to the engine after it. Call it until
     /// it returns `None`.
     #[inline(always)]
-    pub fn collect<const PLAIN: bool>(&mut self, now: Instant) -> Option<Ended> {
+    pub fn collect<const PLAIN: bool>(&mut self, now: Instant) -> Option<Completion> {
         let devices = if PLAIN { 1 } else { self.engines.len() };
-        for engine in &mut self.engines[..devices].as_flattened_mut()[self.looked_at..] {
-            self.looked_at += 1;
+        for engine in &mut self.engines[..devices].as_flattened_mut()[self.examined..] {
+            self.examined += 1;
             if engine.end > now {
                 continue;
             }
             self.changed = true;
             engine.go_on(now, now);
             engine.end = Instant::NEVER;
-            if let (false, Some(met)) = (PLAIN, engine.met) {
-                self.links.remove(met.flow);
+            if let (false, Some(flow)) = (PLAIN, engine.flow) {
+                self.links.remove(flow.id);
             }
-            let Engine { entry, started, before, .. } = *engine;
-            return Some(Ended { entry, started, before });
+            let CopyEngine { entry, started, before, .. } = *engine;
+            return Some(Completion { entry, started, before });
         }
         None
     }
@@ -355,15 +335,15 @@ impl Copies {
     /// Gives each idle engine its next copy. Call it when everything that becomes ready at this
     /// moment has been enqueued.
     #[inline(always)]
-    pub fn fill<const PLAIN: bool>(&mut self, program: &CompiledProgram<'_>, now: Instant) {
+    pub fn fill<const PLAIN: bool>(&mut self, compiled: &CompiledProgram<'_>, now: Instant) {
         self.changed = false;
-        if !PLAIN && !program.shares.is_empty() {
-            self.fill_links(program, now);
+        if !PLAIN && !compiled.links.is_empty() {
+            self.fill_links(compiled, now);
             return;
         }
         self.next = Instant::NEVER;
         let devices = if PLAIN { 1 } else { self.engines.len() };
-        for (engines, switch) in self.engines[..devices].iter_mut().zip(&program.switch) {
+        for (engines, switch) in self.engines[..devices].iter_mut().zip(&compiled.copies.switch) {
             for (engine, &switch) in engines.iter_mut().zip(switch) {
                 if !engine.is_busy() {
                     engine.start_next::<PLAIN>(now, switch);
@@ -375,7 +355,7 @@ impl Copies {
 
     /// Gives idle engines their next copy where copies slow each other, and updates all speeds.
     #[inline(never)]
-    fn fill_links(&mut self, program: &CompiledProgram<'_>, now: Instant) {
+    fn fill_links(&mut self, compiled: &CompiledProgram<'_>, now: Instant) {
         self.next = Instant::NEVER;
         // Accounts for the progress since the last change.
         for engine in running(&mut self.engines) {
@@ -383,11 +363,12 @@ impl Copies {
         }
         for (device, engines) in self.engines.iter_mut().enumerate() {
             let before = busy(engines);
-            for (engine, &switch) in engines.iter_mut().zip(&program.switch[device]) {
+            for (engine, &switch) in engines.iter_mut().zip(&compiled.copies.switch[device]) {
                 if !engine.is_busy() && engine.first.is_some() {
                     engine.start_next::<false>(now, switch);
                     engine.speed = 1.0;
-                    engine.met = Some(meet(&mut self.links, program, (engine.entry, device)));
+                    engine.flow =
+                        Some(start_flow(&mut self.links, compiled, (engine.entry, device)));
                 }
             }
             delay_beside_each_other(engines, before);
@@ -395,17 +376,17 @@ impl Copies {
         self.links.share();
         for (engines, kernels) in self.engines.iter_mut().zip(&self.kernels) {
             for engine in engines.iter_mut().filter(|engine| engine.is_busy()) {
-                engine.speed = engine.met.map_or(1.0, |met| self.links.rate(met.flow));
+                engine.speed = engine.flow.map_or(1.0, |flow| self.links.rate(flow.id));
                 if *kernels > 0 {
-                    engine.meet_kernels();
+                    engine.delay_beside_kernels();
                 }
-                engine.look_ahead();
+                engine.predict_end();
                 self.next = self.next.min(engine.end);
             }
         }
     }
 }
 
-fn running(engines: &mut [[Engine; ENGINES]]) -> impl Iterator<Item = &mut Engine> {
+fn running(engines: &mut [[CopyEngine; ENGINES]]) -> impl Iterator<Item = &mut CopyEngine> {
     engines.as_flattened_mut().iter_mut().filter(|engine| engine.is_busy())
 }

@@ -1,9 +1,7 @@
 //! The host thread, which makes calls in order; each call has its cost.
 
-use super::issue::Stretch;
 use super::observer::{Cause, Done, Observer};
-use super::operation::ItemId;
-use super::program::CompiledProgram;
+use crate::cost::{Burst, CallId, CompiledProgram};
 use crate::timeline::Reason;
 use crate::units::{Instant, Span};
 
@@ -25,9 +23,9 @@ pub(super) enum Blocked {
 /// The host thread and its place in the program.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Host {
-    pub next: ItemId,
-    /// The place of the stretch that the next call is in, or right behind.
-    stretch: usize,
+    pub next: CallId,
+    /// The place of the burst that the next call is in, or right behind.
+    burst: usize,
     pub blocked: Blocked,
     /// When the current call was entered.
     pub entered: Instant,
@@ -39,12 +37,12 @@ pub(super) struct Host {
 }
 
 impl Host {
-    /// The stretch that the next call is in, or right behind.
-    pub fn stretch(&mut self, program: &CompiledProgram<'_>) -> Stretch {
-        while program.stretches[self.stretch].until < self.next {
-            self.stretch += 1;
+    /// The burst that the next call is in, or right behind.
+    pub fn burst(&mut self, compiled: &CompiledProgram<'_>) -> Burst {
+        while compiled.body.bursts[self.burst].until < self.next {
+            self.burst += 1;
         }
-        program.stretches[self.stretch]
+        compiled.body.bursts[self.burst]
     }
 
     /// Enters a call that takes this much host time.
@@ -53,33 +51,33 @@ impl Host {
         self.reached = self.reached + host;
     }
 
-    /// Makes the calls of a stretch.
+    /// Makes the calls of a burst.
     pub fn make<O: Observer>(
         &mut self,
-        program: &CompiledProgram<'_>,
-        stretch: &Stretch,
+        compiled: &CompiledProgram<'_>,
+        burst: &Burst,
         observer: &mut O,
     ) {
-        let [start, end] = stretch.times;
+        let [start, end] = burst.times;
         let reached = self.reached + (end - start);
-        while O::LISTENS && self.next < stretch.until {
+        while O::LISTENS && self.next < burst.until {
             // The host made all calls of the graph with the graph's launch.
-            if program.class_of(self.next).in_graph {
+            if compiled.body.cost_of(self.next).in_graph {
                 self.next += 1;
             } else {
-                self.enter(program.host_of(self.next));
+                self.enter(compiled.body.host_of(self.next));
                 self.leave(observer);
             }
         }
-        (self.next, self.reached) = (stretch.until, reached);
+        (self.next, self.reached) = (burst.until, reached);
     }
 
     /// Goes on to the next call.
     pub fn leave<O: Observer>(&mut self, observer: &mut O) {
         if O::LISTENS {
-            let Self { next: item, entered: start, reached: end, cause, .. } = *self;
-            observer.host(Done { item, start, end, cause });
-            self.cause = Cause { reason: Reason::Issue, before: item, ready: end };
+            let Self { next: call, entered: start, reached: end, cause, .. } = *self;
+            observer.host(Done { call, start, end, cause });
+            self.cause = Cause { reason: Reason::Issue, before: call, ready: end };
         }
         self.blocked = Blocked::No;
         self.next += 1;
@@ -91,7 +89,7 @@ impl Default for Host {
         let start = Instant::START;
         Self {
             next: 0,
-            stretch: 0,
+            burst: 0,
             blocked: Blocked::No,
             entered: start,
             reached: start,

@@ -19,6 +19,8 @@
 //! in amounts of the flow per time, and a coefficient in amounts of the link per amount of the
 //! flow.
 
+use crate::cost::LinkId;
+
 /// The most links that one flow uses.
 pub const MOST_LINKS: usize = 4;
 
@@ -31,10 +33,6 @@ const TIE: f64 = 1e-12;
 /// A whole link, in the units in which demand is added up. They are integers, so that what was
 /// added and removed again leaves no rounding behind.
 const WHOLE: u64 = 1 << 32;
-
-/// A link, by its place among the capacities.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct LinkId(pub u32);
 
 /// A flow. The number of a removed flow is given to a later one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -62,7 +60,7 @@ pub struct Flow<'a> {
 
 /// A flow on a link.
 #[derive(Clone, Copy)]
-struct Entry {
+struct LinkUse {
     flow: u32,
     /// How much of the link the flow uses per unit of its rate.
     coefficient: f64,
@@ -70,14 +68,14 @@ struct Entry {
     demand: u64,
 }
 
-struct Link {
+struct SharedLink {
     capacity: f64,
     /// [`WHOLE`] divided by the capacity: multiplying by it is cheaper than dividing.
     parts: f64,
-    /// The sum of the demands of `entries`.
+    /// The sum of the demands of `uses`.
     demand: u64,
     /// The flows on this link, in an order that depends only on the calls.
-    entries: Vec<Entry>,
+    uses: Vec<LinkUse>,
     /// Whether the link is in `Links::reached`.
     reached: bool,
     /// The level at which the link is full, used while flows are being filled.
@@ -101,7 +99,7 @@ struct Slot {
 
 /// The links with the flows on them.
 pub struct Links {
-    links: Vec<Link>,
+    links: Vec<SharedLink>,
     slots: Vec<Slot>,
     /// Places of removed flows; the last one is used first.
     free: Vec<u32>,
@@ -113,7 +111,7 @@ pub struct Links {
     changed: Vec<u32>,
 }
 
-impl Link {
+impl SharedLink {
     /// Whether the link's flows can fill it, all running at their caps.
     fn can_fill_up(&self) -> bool {
         self.demand > WHOLE
@@ -125,12 +123,12 @@ impl Link {
     fn full(&self, slots: &[Slot]) -> f64 {
         let mut left = self.capacity;
         let mut load = 0.0;
-        for entry in &self.entries {
-            let slot = &slots[entry.flow as usize];
+        for one in &self.uses {
+            let slot = &slots[one.flow as usize];
             if slot.open {
-                load += entry.coefficient * slot.weight;
+                load += one.coefficient * slot.weight;
             } else {
-                left -= entry.coefficient * slot.rate;
+                left -= one.coefficient * slot.rate;
             }
         }
         if load > 0.0 { left / load } else { f64::INFINITY }
@@ -157,7 +155,7 @@ impl Links {
         let link = |&capacity: &f64| {
             assert!(capacity > 0.0 && capacity.is_finite(), "a link's capacity is {capacity}");
             let parts = WHOLE as f64 / capacity;
-            Link { capacity, parts, demand: 0, entries: Vec::new(), reached: false, full: 0.0 }
+            SharedLink { capacity, parts, demand: 0, uses: Vec::new(), reached: false, full: 0.0 }
         };
         Self {
             links: capacities.iter().map(link).collect(),
@@ -172,7 +170,7 @@ impl Links {
     /// Forgets all flows, as if the links were new.
     pub fn clear(&mut self) {
         for link in &mut self.links {
-            link.entries.clear();
+            link.uses.clear();
             link.demand = 0;
             link.reached = false;
         }
@@ -226,7 +224,7 @@ impl Links {
                 // a bit more, is in nobody's way.
                 let part = coefficient * cap * link.parts;
                 let demand = (part as u64 + 1).min(WHOLE);
-                link.entries.push(Entry { flow, coefficient, demand });
+                link.uses.push(LinkUse { flow, coefficient, demand });
                 link.demand += demand;
                 self.reach(id);
             }
@@ -247,9 +245,9 @@ impl Links {
             // now, and no longer can, lets its flows go faster.
             self.reach(id);
             let link = &mut self.links[id as usize];
-            let place = link.entries.iter().position(|entry| entry.flow == flow);
-            let entry = link.entries.swap_remove(place.expect("it is on its links"));
-            link.demand -= entry.demand;
+            let place = link.uses.iter().position(|one| one.flow == flow);
+            let gone = link.uses.swap_remove(place.expect("it is on its links"));
+            link.demand -= gone.demand;
         }
         if open {
             self.open.retain(|other| *other != flow);
@@ -285,11 +283,11 @@ impl Links {
     /// there are no more. Afterwards only links that can fill up remain reached.
     fn open_what_is_reached(&mut self) {
         let Self { links, slots, reached, open, .. } = self;
-        let mut looked_at = 0;
-        while let Some(&id) = reached.get(looked_at) {
-            looked_at += 1;
-            for place in 0..links[id as usize].entries.len() {
-                let flow = links[id as usize].entries[place].flow;
+        let mut examined = 0;
+        while let Some(&id) = reached.get(examined) {
+            examined += 1;
+            for place in 0..links[id as usize].uses.len() {
+                let flow = links[id as usize].uses[place].flow;
                 let slot = &mut slots[flow as usize];
                 if slot.open {
                     continue;
@@ -346,7 +344,7 @@ impl Links {
         for &id in &*reached {
             let link = &links[id as usize];
             if link.full <= level * (1.0 + TIE) {
-                for &Entry { flow, .. } in &link.entries {
+                for &LinkUse { flow, .. } in &link.uses {
                     let slot = &mut slots[flow as usize];
                     if slot.open && slot.finish((slot.weight * level).min(slot.cap)) {
                         changed.push(flow);

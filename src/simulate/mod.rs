@@ -1,51 +1,33 @@
-//! The discrete-event simulator: it turns a plan and a profile into a timeline.
+//! The discrete-event simulator: it turns a compiled program into a timeline.
 //!
 //! Invariant: equal inputs give equal timelines on any machine. Events are ordered by time, and at
 //! equal times by the order in which they were scheduled; nothing is looked up in hash order.
 //!
-//! Each rule of the hardware has a file of its own: the host thread is in `host`, stream order in
-//! `streams`, hand-overs in `start`, engines polling for operations that arrived too early in
-//! `looks`, the channels that streams share in `channels`, copy engines in `copies`, what copies
-//! share in `shares` and `links`, and multiprocessors in `processors`. `program` and `entries`
-//! prepare a plan, `plain` finds the plans to which most of these rules do not apply, and `engine`
-//! only moves time forward.
+//! Each resource has a file of its own: the host thread is in `host`, streams and their events in
+//! `streams`, hand-overs between engines in `hand_overs`, engines that poll for operations which
+//! arrived too early in `polling`, the channels that streams share in `channels`, copy engines in
+//! `copies`, the links that copies share in `links`, and multiprocessors in `multiprocessors`. What
+//! their rules cost is in the files of these names in `cost`. `engine` only moves time forward.
 
-mod antithetic;
-mod around;
 mod bound;
 mod channels;
 mod copies;
-mod cost;
+mod delays;
 mod engine;
-mod entries;
-mod found;
+mod engines;
+mod forecast;
+mod hand_overs;
 mod host;
-mod in_flight;
-mod issue;
-mod launches;
 pub mod links;
-mod looks;
-mod needs;
+mod multiprocessors;
 mod observer;
-mod on_device;
 mod operation;
-mod pinning;
-mod plain;
-mod processors;
-mod program;
+mod polling;
 mod queue;
-mod setup;
-mod shares;
-mod start;
 mod streams;
 mod tally;
-mod uncertainty;
-mod uses;
 
 pub use bound::lower_bound;
 pub use engine::{Simulator, simulate};
-pub use pinning::{Pinning, pinning};
-pub use program::{CompiledProgram, SimulateError};
-pub use setup::{FirstUse, first_use, setup_time};
+pub use forecast::{DRAWS, Forecast, forecast, forecast_all, forecast_counted};
 pub use tally::Tally;
-pub use uncertainty::{DRAWS, Forecast, forecast, forecast_all, forecast_counted};

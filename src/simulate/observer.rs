@@ -1,7 +1,6 @@
 //! What a simulation reports while it runs.
 
-use super::operation::{ItemId, NONE, Work};
-use super::program::CompiledProgram;
+use crate::cost::{CallId, CompiledProgram, NONE, Work};
 use crate::timeline::{self, Activity, Lane, Reason, Timeline};
 use crate::units::{Instant, Span};
 
@@ -9,8 +8,8 @@ use crate::units::{Instant, Span};
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cause {
     pub reason: Reason,
-    /// The item that caused the wait.
-    pub before: ItemId,
+    /// The call that caused the wait.
+    pub before: CallId,
     /// The time from which there was nothing else to wait for.
     pub ready: Instant,
 }
@@ -27,7 +26,7 @@ impl Cause {
 /// A call or an operation that has been completed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Done {
-    pub item: ItemId,
+    pub call: CallId,
     pub start: Instant,
     pub end: Instant,
     pub cause: Cause,
@@ -39,7 +38,7 @@ pub(super) trait Observer {
     const LISTENS: bool;
 
     fn host(&mut self, done: Done);
-    fn device(&mut self, program: &CompiledProgram<'_>, done: Done);
+    fn device(&mut self, compiled: &CompiledProgram<'_>, done: Done);
 }
 
 impl Observer for () {
@@ -61,8 +60,8 @@ impl Recorder {
         Timeline { activities: self.activities, makespan }
     }
 
-    fn note(&mut self, lane: Lane, Done { item, start, end, cause }: Done) {
-        let call = item as usize;
+    fn note(&mut self, lane: Lane, Done { call, start, end, cause }: Done) {
+        let call = call as usize;
         self.activities.push(Activity { lane, call, start, end, cause: cause.noted() });
     }
 }
@@ -74,8 +73,8 @@ impl Observer for Recorder {
         self.note(Lane::Host, done);
     }
 
-    fn device(&mut self, program: &CompiledProgram<'_>, done: Done) {
-        let lane = match program.class_of(done.item).work {
+    fn device(&mut self, compiled: &CompiledProgram<'_>, done: Done) {
+        let lane = match compiled.body.cost_of(done.call).work {
             Work::Copy { direction, .. } | Work::Staged { direction, .. } => Lane::of(direction),
             Work::Inline { .. } => Lane::CopyIn,
             Work::PeerCopy { .. } => Lane::PeerCopy,

@@ -10,23 +10,19 @@
 mod barrier;
 mod following;
 mod marks;
-mod polling;
 mod waiting;
+mod waiting_kernels;
 
-use super::copies::{Copies, PEER_ENGINE};
-use super::entries::{Entry, EntryId, Recording};
-use super::issue::Delays;
+use super::delays::Delays;
+use super::engines::EngineView;
 use super::observer::{Cause, Observer};
-use super::operation::{Ending, ItemId, NONE};
-use super::processors::Processors;
-use super::program::{Class, CompiledProgram, Sort};
+use super::operation::Ending;
+use crate::cost::{
+    CallCost, CallId, CompiledProgram, Entry, EntryId, NO_STREAM, NONE, Recording, WorkKind,
+};
 use crate::profile::OperationKind;
 use crate::timeline::Reason;
 use crate::units::Instant;
-use following::Behind;
-
-/// The index of no stream.
-pub(super) const NOBODY: u16 = u16::MAX;
 
 struct Stream {
     /// The entry at the stream's head, as an index of all entries.
@@ -53,7 +49,7 @@ struct Stream {
     started: Instant,
     /// If the engine of the head has to find out by polling: from when periods count, and whether
     /// the engine was busy with the operation before the head in this stream when the head arrived.
-    looked_for: (Instant, bool),
+    polled_from: (Instant, bool),
     /// What the next operation has to follow besides: what records and waits before it waited for.
     awaited: Vec<Ending>,
     /// The first stream whose head waits for something here. They are in order of what they wait
@@ -79,62 +75,49 @@ pub(super) struct Streams {
     /// For each entry, whether its data travelled along with its command; empty if no copy can.
     inline: Vec<bool>,
     /// The first call that has not been issued.
-    until: ItemId,
+    until: CallId,
     /// The first stream in the list of those that may go on; the latest comes first.
     to_do: u16,
     /// Whether a stream had nothing more to do among what has been issued.
     pub ran_dry: bool,
 }
 
-/// What is under way on the device. Commands share the link with copies; and where hand-overs have
-/// prices, a busy engine takes over for nothing.
-#[derive(Clone, Copy)]
-pub(super) struct Engines<'e> {
-    pub now: Instant,
-    pub copies: &'e Copies,
-    pub processors: &'e Processors,
-}
-
-impl Engines<'_> {
-    /// Whether an engine is busy. This is asked only where a hand-over has a price.
-    #[cold]
-    pub fn are_busy(&self, device: usize, kind: OperationKind) -> bool {
-        if kind == OperationKind::Kernel {
-            return self.processors.is_busy(device);
-        }
-        // Kinds of copies are in the order of their engines.
-        self.copies.is_busy(device, (kind as usize).min(PEER_ENGINE))
-    }
-}
-
-/// An operation and the time at which it may start.
-pub(super) type Ready = (Instant, EntryId);
-
 /// The operation at the head of a stream, and when it may start.
 pub(super) struct Next<'p> {
     pub time: Instant,
-    pub class: &'p Class,
+    pub cost: &'p CallCost,
     /// Whether the engine has to find out by polling that the operation may start.
     pub is_missed: bool,
 }
 
+/// The operation at the head of a stream, before it is known when it may start.
+struct Head<'p> {
+    entry: &'p Entry,
+    cost: &'p CallCost,
+    kind: OperationKind,
+    /// Whether the operation is the first of its kind since its stream was last empty.
+    is_first: bool,
+    /// When the operation was issued, and when it reaches the device.
+    arrival: (Instant, Instant),
+}
+
 impl Streams {
     /// Clears all state but keeps the allocated memory.
-    pub fn reset(&mut self, program: &CompiledProgram<'_>) {
+    pub fn reset(&mut self, compiled: &CompiledProgram<'_>) {
         self.delays.reset();
         // Every ending is written before it is read, so old ones need no clearing.
-        self.endings.resize(program.entries.list.len(), Ending::START);
+        self.endings.resize(compiled.body.entries.list.len(), Ending::START);
         self.inline.clear();
-        if program.classes.iter().any(|class| class.may_go_inline) {
-            self.inline.resize(program.entries.list.len(), false);
+        if compiled.body.costs.iter().any(|cost| cost.may_go_inline) {
+            self.inline.resize(compiled.body.entries.list.len(), false);
         }
-        (self.until, self.to_do, self.ran_dry) = (0, NOBODY, false);
+        (self.until, self.to_do, self.ran_dry) = (0, NO_STREAM, false);
         let waits = |start: EntryId| match start.checked_sub(1) {
-            Some(before) => program.entries.list[before as usize].waits,
+            Some(before) => compiled.body.entry(before).waits,
             None => 0,
         };
         self.streams.clear();
-        let starts = program.entries.starts.iter().zip(&program.traits);
+        let starts = compiled.body.entries.starts.iter().zip(&compiled.body.traits);
         self.streams.extend(starts.map(|(&start, traits)| Stream {
             head: start,
             launched: start,
@@ -149,17 +132,17 @@ impl Streams {
             cleared: Instant::START,
             last: Ending::START,
             started: Instant::START,
-            looked_for: (Instant::START, false),
+            polled_from: (Instant::START, false),
             awaited: Vec::new(),
-            waiter: NOBODY,
+            waiter: NO_STREAM,
             awaits: Recording::NEVER,
-            next: NOBODY,
+            next: NO_STREAM,
             cause: Cause::START,
         }));
     }
 
-    pub fn is_drained(&self, program: &CompiledProgram<'_>, stream: u16) -> bool {
-        self.streams[usize::from(stream)].head_until(program, self.until).is_none()
+    pub fn is_drained(&self, compiled: &CompiledProgram<'_>, stream: u16) -> bool {
+        self.streams[usize::from(stream)].head_until(compiled, self.until).is_none()
     }
 
     /// Makes the data of the operation issued next to a drained stream travel along with its
@@ -179,51 +162,51 @@ impl Streams {
         self.streams[usize::from(stream)].head > id
     }
 
-    pub fn is_issued(&self, program: &CompiledProgram<'_>, id: EntryId) -> bool {
-        program.entries.list[id as usize].item < self.until
+    pub fn is_issued(&self, compiled: &CompiledProgram<'_>, id: EntryId) -> bool {
+        compiled.body.entry(id).call < self.until
     }
 
-    pub fn class_of<'p, const PLAIN: bool>(
+    pub fn cost_of<'p, const PLAIN: bool>(
         &self,
-        program: &'p CompiledProgram<'_>,
+        compiled: &'p CompiledProgram<'_>,
         id: EntryId,
-    ) -> &'p Class {
-        let entry = &program.entries.list[id as usize];
-        &program.classes[entry.class as usize + usize::from(self.is_inline::<PLAIN>(id))]
+    ) -> &'p CallCost {
+        let entry = compiled.body.entry(id);
+        &compiled.body.costs[entry.cost as usize + usize::from(self.is_inline::<PLAIN>(id))]
     }
 
     /// When an entry was issued; it must have been.
     pub fn issued(&self, entry: &Entry) -> Instant {
-        self.delays.issued(entry.item, entry.issued)
+        self.delays.issued(entry.call, entry.issued)
     }
 
     /// When an operation that has been issued reaches the device.
-    pub fn arrival(&self, program: &CompiledProgram<'_>, id: EntryId) -> Instant {
-        let entry = &program.entries.list[id as usize];
-        self.issued(entry) + self.class_of::<false>(program, id).latency
+    pub fn arrival(&self, compiled: &CompiledProgram<'_>, id: EntryId) -> Instant {
+        let entry = compiled.body.entry(id);
+        self.issued(entry) + self.cost_of::<false>(compiled, id).latency
     }
 
     /// The kind of an operation.
     pub fn kind_of(&self, entry: &Entry, id: EntryId) -> OperationKind {
-        entry.kind(self.is_inline::<false>(id))
+        entry.operation_kind(self.is_inline::<false>(id))
     }
 
     /// Why the operation at the head of a stream was not ready earlier.
-    pub fn cause(&self, program: &CompiledProgram<'_>, stream: u16) -> Cause {
+    pub fn cause(&self, compiled: &CompiledProgram<'_>, stream: u16) -> Cause {
         let cause = self.streams[usize::from(stream)].cause;
-        let is_record = |id: ItemId| program.items[id as usize].sort == Sort::Record;
+        let is_record = |id: CallId| compiled.body.calls[id as usize].kind == WorkKind::Record;
         let is_call =
             cause.before != NONE && (cause.reason == Reason::Issue || is_record(cause.before));
         if !is_call {
             return cause;
         }
-        Cause { before: program.issued_by(cause.before), ..cause }
+        Cause { before: compiled.body.issued_by(cause.before), ..cause }
     }
 
     /// From when polling periods for the head of a stream count, and whether its engine was busy
     /// with the operation before the head in this stream when the head arrived.
-    pub fn looked_for(&self, stream: u16) -> (Instant, bool) {
-        self.streams[usize::from(stream)].looked_for
+    pub fn polled_from(&self, stream: u16) -> (Instant, bool) {
+        self.streams[usize::from(stream)].polled_from
     }
 
     /// When the stream's last entry so far was over.
@@ -237,13 +220,13 @@ impl Streams {
     /// took 57 us until it returned and 19 us from then on.
     pub fn staged_since(
         &self,
-        program: &CompiledProgram<'_>,
+        compiled: &CompiledProgram<'_>,
         (id, entry): (EntryId, &Entry),
         now: Instant,
     ) -> Instant {
-        let arrival = self.arrival(program, id);
+        let arrival = self.arrival(compiled, id);
         let stream = &self.streams[usize::from(entry.stream)];
-        let kind = entry.kind(false);
+        let kind = entry.operation_kind(false);
         // Everything else that it had to wait for was over by then.
         let is_next = stream.last.time == now && stream.is_behind_its_like(kind, arrival);
         if is_next && kind == OperationKind::CopyIn { arrival } else { now }
@@ -256,13 +239,13 @@ impl Streams {
 
     /// Moves on to the next call before `until` that is at the head of its stream, and returns that
     /// stream.
-    pub fn next_issued(&mut self, program: &CompiledProgram<'_>, until: ItemId) -> Option<u16> {
+    pub fn next_issued(&mut self, compiled: &CompiledProgram<'_>, until: CallId) -> Option<u16> {
         let next = |(index, stream): (u16, &Stream)| {
-            let (_, entry) = stream.head_until(program, until)?;
-            (entry.item >= self.until).then_some((entry.item, index))
+            let (_, entry) = stream.head_until(compiled, until)?;
+            (entry.call >= self.until).then_some((entry.call, index))
         };
         let next = (0..).zip(&self.streams).filter_map(next).min();
-        self.until = next.map_or(until, |(item, _)| item + 1);
+        self.until = next.map_or(until, |(call, _)| call + 1);
         next.map(|(_, stream)| stream)
     }
 
@@ -270,33 +253,33 @@ impl Streams {
     #[inline(always)]
     pub fn end<const PLAIN: bool>(
         &mut self,
-        program: &CompiledProgram<'_>,
+        compiled: &CompiledProgram<'_>,
         entry: &Entry,
         (started, time): (Instant, Instant),
     ) -> OperationKind {
         let stream = &mut self.streams[usize::from(entry.stream)];
         let &mut Stream { kind, device, head, .. } = stream;
-        let ending = Ending { time, item: entry.item, device, kind: Some(kind) };
+        let ending = Ending { time, call: entry.call, device, kind: Some(kind) };
         (stream.cleared, stream.last, stream.started) = (time, ending, started);
         self.endings[head as usize] = ending;
         let waiter = stream.pass_head();
-        self.let_follow::<PLAIN>(program, entry.stream, waiter);
+        self.let_follow::<PLAIN>(compiled, entry.stream, waiter);
         kind
     }
 
-    /// Marks the streams that waited for an entry to be looked at, when that entry is over.
+    /// Marks the streams that waited for an entry to be examined, when that entry is over.
     #[inline(always)]
     fn let_follow<const PLAIN: bool>(
         &mut self,
-        program: &CompiledProgram<'_>,
+        compiled: &CompiledProgram<'_>,
         index: u16,
         waiter: u16,
     ) {
-        if waiter != NOBODY {
+        if waiter != NO_STREAM {
             self.free(index, waiter);
         }
-        if !PLAIN && !program.barrier.is_empty() {
-            self.let_go(program);
+        if !PLAIN && !compiled.body.barrier.is_empty() {
+            self.let_go(compiled);
         }
     }
 
@@ -312,14 +295,14 @@ impl Streams {
     #[inline(always)]
     pub fn advance<'p, const PLAIN: bool>(
         &mut self,
-        program: &'p CompiledProgram<'_>,
+        compiled: &'p CompiledProgram<'_>,
         index: u16,
     ) -> Option<(EntryId, &'p Entry)> {
-        let (id, entry) = self.head::<PLAIN>(program, index)?;
-        match entry.sort {
-            Sort::Operation(_) => Some((id, entry)),
+        let (id, entry) = self.head::<PLAIN>(compiled, index)?;
+        match entry.kind {
+            WorkKind::Operation(_) => Some((id, entry)),
             _ if PLAIN => unreachable!("a plain program has no marks"),
-            _ => self.advance_past(program, index, entry),
+            _ => self.advance_past(compiled, index, entry),
         }
     }
 
@@ -327,21 +310,21 @@ impl Streams {
     #[inline(always)]
     fn head<'p, const PLAIN: bool>(
         &mut self,
-        program: &'p CompiledProgram<'_>,
+        compiled: &'p CompiledProgram<'_>,
         index: u16,
     ) -> Option<(EntryId, &'p Entry)> {
-        if !PLAIN && !program.barrier.is_empty() && self.holds_back(program, index) {
+        if !PLAIN && !compiled.body.barrier.is_empty() && self.holds_back(compiled, index) {
             return None;
         }
         let stream = &self.streams[usize::from(index)];
-        let Some((id, entry)) = stream.head_until(program, self.until) else {
+        let Some((id, entry)) = stream.head_until(compiled, self.until) else {
             self.ran_dry = true;
             return None;
         };
         let (first, end) = (stream.wait, entry.waits);
         let is_free = first == end
-            || self.pass_wait(program, index, first)
-                && (first + 1 == end || self.pass_waits(program, index, first + 1..end));
+            || self.pass_wait(compiled, index, first)
+                && (first + 1 == end || self.pass_waits(compiled, index, first + 1..end));
         is_free.then_some((id, entry))
     }
 
@@ -349,39 +332,39 @@ impl Streams {
     #[inline(always)]
     pub fn start<'p, O: Observer, const PLAIN: bool>(
         &mut self,
-        program: &'p CompiledProgram<'_>,
+        compiled: &'p CompiledProgram<'_>,
         (id, entry): (EntryId, &'p Entry),
-        engines: Engines<'_>,
+        engines: EngineView<'_>,
     ) -> Next<'p> {
         let is_inline = self.is_inline::<PLAIN>(id);
-        let class = &program.classes[entry.class as usize + usize::from(is_inline)];
-        let kind = entry.kind(is_inline);
+        let cost = &compiled.body.costs[entry.cost as usize + usize::from(is_inline)];
+        let kind = entry.operation_kind(is_inline);
         let index = entry.stream;
         let issued = self.issued(entry);
-        let arrival = (issued, issued + class.latency);
-        let polls = kind == OperationKind::Kernel && !class.in_graph;
-        let polling = if !PLAIN && program.launching.len() > 1 && polls {
-            self.polling(program, index, engines)
+        let arrival = (issued, issued + cost.latency);
+        let polls = kind == OperationKind::Kernel && !cost.in_graph;
+        let longer = if !PLAIN && compiled.waiting_kernels.launching.len() > 1 && polls {
+            self.beside_waiting(compiled, index, engines)
         } else {
             0.0
         };
         let stream = &mut self.streams[usize::from(index)];
         stream.find(issued);
         let is_first = !std::mem::replace(&mut stream.seen[kind as usize], true);
-        let behind = Behind { entry, class, kind, is_first, arrival };
+        let head = Head { entry, cost, kind, is_first, arrival };
         let (time, missed) = if !PLAIN {
-            self.follow::<O>(program, &behind, (polling, engines))
-        } else if program.takes_time[kind as usize] != [false; 3] {
-            self.follow_at_a_price::<O>(program, &behind, engines)
+            self.follow::<O>(compiled, &head, (longer, engines))
+        } else if compiled.hand_overs.takes_time[kind as usize] != [false; 3] {
+            self.follow_at_a_cost::<O>(compiled, &head, engines)
         } else {
-            (self.follow_at_once(program, &behind), None)
+            (self.follow_at_once(compiled, &head), None)
         };
         let stream = &mut self.streams[usize::from(index)];
         (stream.first_wait, stream.kind) = (entry.waits, kind);
         if let Some(from) = missed {
-            stream.looked_for = (from, stream.is_behind_its_like(kind, arrival.1));
+            stream.polled_from = (from, stream.is_behind_its_like(kind, arrival.1));
         }
-        Next { time, class, is_missed: missed.is_some() }
+        Next { time, cost, is_missed: missed.is_some() }
     }
 }
 
@@ -408,10 +391,10 @@ impl Stream {
     /// The head, if it is issued before the call `until`.
     fn head_until<'p>(
         &self,
-        program: &'p CompiledProgram<'_>,
-        until: ItemId,
+        compiled: &'p CompiledProgram<'_>,
+        until: CallId,
     ) -> Option<(EntryId, &'p Entry)> {
-        let entry = &program.entries.list[self.head as usize];
-        (entry.item < until).then_some((self.head, entry))
+        let entry = compiled.body.entry(self.head);
+        (entry.call < until).then_some((self.head, entry))
     }
 }

@@ -13,12 +13,13 @@
 //! one kind have very different widths: if one ratio moved them all, nothing would be left of the
 //! narrow ones.
 
+use crate::cost::CompileError;
 use crate::profile::{Accuracy, Handling, Margin, Profile};
 use crate::program::Program;
 use crate::samples::{Samples, Trial};
 use crate::scenario::Workload;
 use crate::search::candidates;
-use crate::simulate::{DRAWS, Forecast, SimulateError, Tally, forecast_all};
+use crate::simulate::{DRAWS, Forecast, Tally, forecast_all};
 use crate::stats::{conformal_quantile, median, quantile};
 use crate::units::Span;
 
@@ -153,7 +154,7 @@ fn scored(
 
 /// The scores of a trial in each pass: what one predicts against what the other measured.
 fn scores_apart(
-    forecasts: [&Result<Forecast, SimulateError>; 2],
+    forecasts: [&Result<Forecast, CompileError>; 2],
     trial: &Trial,
 ) -> Option<Vec<f64>> {
     let [one, other] = forecasts.map(|forecast| forecast.as_ref().ok());

@@ -10,6 +10,7 @@ use super::machines::{machine, machine_of_two};
 use super::predicted::PROFILE;
 use super::workloads::simple;
 use drawn::drawn;
+use hallway::cost::CompileError;
 use hallway::execute::{Effort, ExecuteError, Executor, check_orders};
 use hallway::families::{Family, Strategy, build};
 use hallway::host::Team;
@@ -17,7 +18,6 @@ use hallway::kernels::Kernel;
 use hallway::machine::HostMemory;
 use hallway::profile::Profile;
 use hallway::program::{Allocation, AllocationId, BufferId, Call, Place, Program, check_hazards};
-use hallway::simulate::SimulateError;
 use hallway::units::Bytes;
 use order::{race, without};
 use readers::{check_timeline, read};
@@ -90,7 +90,7 @@ fn simulated(one: &Profile, two: &Profile) -> (usize, BTreeMap<String, usize>) {
                 check_timeline(&program, &timeline);
                 known += 1;
             }
-            Err(SimulateError::Unknown(unknown)) => {
+            Err(CompileError::Unknown(unknown)) => {
                 for what in unknown.what.split("; ") {
                     *refused.entry(what.to_owned()).or_default() += 1;
                 }

@@ -1,7 +1,8 @@
 //! Flows share links fairly: known cases are exact, random cases agree with filling from scratch,
 //! and flows that a change does not affect keep their rates.
 
-use hallway::simulate::links::{Flow, FlowId, LinkId, Links, MOST_LINKS};
+use hallway::cost::LinkId;
+use hallway::simulate::links::{Flow, FlowId, Links, MOST_LINKS};
 use proptest::prelude::*;
 use proptest::sample::Index;
 

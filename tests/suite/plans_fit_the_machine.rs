@@ -3,6 +3,7 @@
 
 use super::machines::machine;
 use super::workloads::{read, simple};
+use hallway::cost::CompileError;
 use hallway::execute::{Effort, ExecuteError, Executor};
 use hallway::families::{Family, Strategy, build};
 use hallway::host::Team;
@@ -12,7 +13,7 @@ use hallway::program::{Place, Program};
 use hallway::report::{Assessment, Evaluation, Origin, Rows};
 use hallway::scenario::Workload;
 use hallway::search::{BreakEven, candidates, rank, shortages};
-use hallway::simulate::{SimulateError, forecast, lower_bound, simulate};
+use hallway::simulate::{forecast, lower_bound, simulate};
 use hallway::units::{Bytes, Span};
 
 const PINNED: Place = Place::Host(HostMemory::Pinned);
@@ -97,7 +98,7 @@ fn a_plan_larger_than_the_machine_is_predicted_by_nobody() {
             lower_bound(&plan, &small).map(|_| ()),
         ];
         for error in errors.map(|found| found.expect_err("it does not fit")) {
-            assert!(matches!(error, SimulateError::DoesNotFit(_)), "{error}");
+            assert!(matches!(error, CompileError::DoesNotFit(_)), "{error}");
             assert!(error.to_string().starts_with(&expected), "{error}");
         }
         // The search refuses this plan and ranks the others.

@@ -9,6 +9,7 @@ mod unknowns;
 use super::machines::machine;
 use super::workloads::simple;
 use hallway::compare::{Cell, Score};
+use hallway::cost::FirstUse;
 use hallway::kernels::Kernel;
 use hallway::profile::{Accuracy, Conditions, Handling, Profile};
 use hallway::report::{
@@ -17,7 +18,7 @@ use hallway::report::{
 use hallway::samples::Condition;
 use hallway::scenario::Workload;
 use hallway::search::{BreakEven, Ranked, Ranking, Sizes, candidates, rank};
-use hallway::simulate::{FirstUse, Forecast};
+use hallway::simulate::Forecast;
 use hallway::timeline::Timeline;
 use hallway::units::Span;
 

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 ///
 /// Nouns come before verbs: a room that holds data knows nothing of those that make or
 /// print it.
-const ROOMS: [(&str, &[&str]); 24] = [
+const ROOMS: [(&str, &[&str]); 25] = [
     ("units", &[]),
     ("files", &[]),
     ("stats", &[]),
@@ -25,12 +25,13 @@ const ROOMS: [(&str, &[&str]); 24] = [
     ("profile", &["units", "files", "stats", "machine", "kernels", "program", "samples"]),
     ("runs", &["units", "files", "stats", "timeline"]),
     ("fit", &["units", "stats", "machine", "kernels", "samples", "profile"]),
-    ("simulate", &["units", "stats", "machine", "kernels", "program", "timeline", "profile"]),
+    ("cost", &["units", "stats", "machine", "kernels", "program", "profile"]),
+    ("simulate", &["units", "stats", "machine", "program", "timeline", "profile", "cost"]),
     (
         "search",
         &[
             "units", "stats", "machine", "kernels", "program", "scenario", "families", "timeline",
-            "profile", "simulate",
+            "profile", "cost", "simulate",
         ],
     ),
     ("compare", &["units", "stats", "timeline", "profile"]),
@@ -38,7 +39,7 @@ const ROOMS: [(&str, &[&str]); 24] = [
         "report",
         &[
             "units", "stats", "machine", "kernels", "program", "scenario", "families", "timeline",
-            "samples", "profile", "runs", "simulate", "search", "compare",
+            "samples", "profile", "runs", "cost", "simulate", "search", "compare",
         ],
     ),
     ("gpu", &["units", "machine", "kernels"]),
@@ -55,7 +56,7 @@ const ROOMS: [(&str, &[&str]); 24] = [
         "trials",
         &[
             "units", "stats", "machine", "kernels", "program", "scenario", "samples", "profile",
-            "simulate", "search", "gpu", "host", "execute",
+            "cost", "simulate", "search", "gpu", "host", "execute",
         ],
     ),
     (
@@ -81,6 +82,7 @@ const ROOMS: [(&str, &[&str]); 24] = [
             "profile",
             "runs",
             "fit",
+            "cost",
             "simulate",
             "search",
             "compare",

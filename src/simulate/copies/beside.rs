@@ -1,17 +1,14 @@
 //! How copies slow each other in opposite directions, and how kernels slow them.
 
-use super::{Copies, ENGINES, Engine, running};
-use crate::simulate::entries::EntryId;
+use super::{Copies, CopyEngine, running};
+use crate::cost::{CallCost, CompiledProgram, ENGINES, EntryId, Work, weight};
 use crate::simulate::links::{Flow, FlowId, Links};
-use crate::simulate::operation::Work;
-use crate::simulate::program::{Class, CompiledProgram};
-use crate::simulate::shares::MOST_SLOWDOWN;
 use crate::units::{Instant, Span};
 
 /// A copy under way as a flow on its links.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Met {
-    pub flow: FlowId,
+pub(super) struct CopyFlow {
+    pub id: FlowId,
     /// The longest delay that the copy gets if the other direction is busy when it starts, in
     /// nanoseconds at the copy's speed beside that direction.
     pub delay: f64,
@@ -32,12 +29,12 @@ pub(super) struct Met {
 }
 
 /// Adds the copy that an engine has just started to the links, as a flow.
-pub(super) fn meet(
+pub(super) fn start_flow(
     links: &mut Links,
-    program: &CompiledProgram<'_>,
+    compiled: &CompiledProgram<'_>,
     (entry, device): (EntryId, usize),
-) -> Met {
-    let Class { work, in_graph, .. } = program.class_in(entry);
+) -> CopyFlow {
+    let CallCost { work, in_graph, .. } = compiled.body.cost_in(entry);
     let (delay, beside_kernels, slowdown, [data, fixed]) = match *work {
         Work::Copy { delay, beside_kernels, slowdown, alone, fixed, .. } => {
             let parts = [alone.saturating_sub(fixed), fixed].map(Span::nanos_f64);
@@ -45,11 +42,10 @@ pub(super) fn meet(
         }
         _ => (0.0, 0.0, 1.0, [0.0; 2]),
     };
-    let uses = program.shares.uses(device, work);
-    let weight = 1.0 / slowdown.min(MOST_SLOWDOWN);
-    let flow = links.add(Flow { weight, cap: 1.0, uses: &uses });
+    let uses = compiled.links.uses(device, work);
+    let id = links.add(Flow { weight: weight(slowdown), cap: 1.0, uses: &uses });
     let (delay, delayed, in_graph) = (delay / slowdown, 0.0, *in_graph);
-    Met { flow, delay, delayed, beside_kernels, data, fixed, in_graph }
+    CopyFlow { id, delay, delayed, beside_kernels, data, fixed, in_graph }
 }
 
 /// Delays copies that have just started and find the other direction busy. `before` says which
@@ -64,7 +60,10 @@ pub(super) fn meet(
 /// a graph to go through. They wait for each other whatever the copies carry, as they did when the
 /// delay was measured: rows of 4 bytes to the host and of 28 KiB to the device took 1.5 and 3.0 us
 /// a copy alone, and 3.5 us each beside each other.
-pub(super) fn delay_beside_each_other(engines: &mut [Engine; ENGINES], before: [bool; ENGINES]) {
+pub(super) fn delay_beside_each_other(
+    engines: &mut [CopyEngine; ENGINES],
+    before: [bool; ENGINES],
+) {
     let [down, up, _] = engines;
     if !(down.is_busy() && up.is_busy()) {
         return;
@@ -72,10 +71,10 @@ pub(super) fn delay_beside_each_other(engines: &mut [Engine; ENGINES], before: [
     let are_in_rows = down.is_back_to_back() && up.is_back_to_back();
     let data = [up.data_left(), down.data_left()];
     for ((engine, before), others_data) in [down, up].into_iter().zip(before).zip(data) {
-        if let (Some(met), false) = (&mut engine.met, before) {
-            let delay = if are_in_rows { met.delay } else { met.delay.min(others_data) };
+        if let (Some(flow), false) = (&mut engine.flow, before) {
+            let delay = if are_in_rows { flow.delay } else { flow.delay.min(others_data) };
             engine.left += delay;
-            met.delayed = delay;
+            flow.delayed = delay;
         }
     }
 }
@@ -86,8 +85,8 @@ impl Copies {
         self.kernels[device] += 1;
         for engine in self.engines[device].iter_mut().filter(|engine| engine.is_busy()) {
             (engine.left, engine.since) = (engine.left_at(now), now);
-            engine.meet_kernels();
-            engine.look_ahead();
+            engine.delay_beside_kernels();
+            engine.predict_end();
         }
         self.next =
             running(&mut self.engines).map(|engine| engine.end).min().unwrap_or(Instant::NEVER);
@@ -99,14 +98,14 @@ impl Copies {
     }
 }
 
-impl Engine {
+impl CopyEngine {
     /// Lengthens the copy under way because kernels run beside it. It happens once for each copy
     /// and does not depend on its speed, and the extra time carries no data.
-    pub fn meet_kernels(&mut self) {
-        let Some(met) = &mut self.met else { return };
-        let longer = std::mem::take(&mut met.beside_kernels) * self.speed;
-        let longer = (longer - met.delayed).max(0.0);
-        met.fixed += longer;
+    pub fn delay_beside_kernels(&mut self) {
+        let Some(flow) = &mut self.flow else { return };
+        let longer = std::mem::take(&mut flow.beside_kernels) * self.speed;
+        let longer = (longer - flow.delayed).max(0.0);
+        flow.fixed += longer;
         self.left += longer;
     }
 }

@@ -2,51 +2,50 @@
 //! wait.
 
 use super::{Event, Simulator};
+use crate::cost::{Burst, CallId, CompiledProgram, Waits, WorkKind};
 use crate::simulate::host::{Blocked, Host};
-use crate::simulate::issue::Stretch;
-use crate::simulate::observer::Observer;
-use crate::simulate::operation::ItemId;
-use crate::simulate::program::{CompiledProgram, Sort, Waits};
+use crate::simulate::observer::{Cause, Observer};
+use crate::timeline::Reason;
 use crate::units::Instant;
 
 impl Simulator {
     /// Runs the host ahead until it has to wait for the device.
     pub(super) fn issue<O: Observer, const PLAIN: bool>(
         &mut self,
-        program: &CompiledProgram<'_>,
+        compiled: &CompiledProgram<'_>,
         observer: &mut O,
     ) {
         loop {
-            let stretch = self.run_ahead::<O, PLAIN>(program, observer);
-            let Some(item) = program.items.get(self.host.next as usize) else { return };
-            let mut class = &program.classes[item.class as usize];
-            if !PLAIN && class.may_go_inline {
-                let drained = self.streams.is_drained(program, item.stream);
+            let burst = self.run_ahead::<O, PLAIN>(compiled, observer);
+            let Some(call) = compiled.body.calls.get(self.host.next as usize) else { return };
+            let mut cost = &compiled.body.costs[call.cost as usize];
+            if !PLAIN && cost.may_go_inline {
+                let drained = self.streams.is_drained(compiled, call.stream);
                 if !drained && self.now < self.host.reached {
                     // How much the stream still has to do when the call is made is only known at
                     // that time.
                     self.host.blocked = Blocked::Returning;
-                    self.queue.schedule(self.host.reached, Event::HostLooks);
+                    self.queue.schedule(self.host.reached, Event::HostEnters);
                     return;
                 }
                 if drained {
-                    self.streams.go_inline(item.stream);
-                    class = &program.classes[item.class as usize + 1];
+                    self.streams.go_inline(call.stream);
+                    cost = &compiled.body.costs[call.cost as usize + 1];
                 }
             }
-            self.host.enter(class.host);
-            if item.sort != Sort::HostOnly {
-                let delay = self.host.reached.since(Instant::START + stretch.times[1]);
+            self.host.enter(cost.host);
+            if call.kind != WorkKind::Nothing {
+                let delay = self.host.reached.since(Instant::START + burst.times[1]);
                 self.streams.delays.begin(self.host.next, delay);
             }
-            self.wake::<O, PLAIN>(program, self.host.next + 1);
-            let drained = || self.streams.is_drained(program, item.stream);
-            match class.waits {
+            self.wake::<O, PLAIN>(compiled, self.host.next + 1);
+            let drained = || self.streams.is_drained(compiled, call.stream);
+            match cost.waits {
                 Waits::Staging if self.host.blocked != Blocked::Returning => {
                     self.host.blocked = Blocked::Staging;
                 }
                 Waits::Stream(wake) if !drained() => {
-                    self.host.blocked = Blocked::Draining { stream: item.stream, wake };
+                    self.host.blocked = Blocked::Draining { stream: call.stream, wake };
                 }
                 _ => {}
             }
@@ -58,34 +57,48 @@ impl Simulator {
     }
 
     /// Issues calls up to the next one that depends on what the device does, and returns the
-    /// stretch they form.
+    /// burst they form.
     fn run_ahead<O: Observer, const PLAIN: bool>(
         &mut self,
-        program: &CompiledProgram<'_>,
+        compiled: &CompiledProgram<'_>,
         observer: &mut O,
-    ) -> Stretch {
-        let stretch = self.host.stretch(program);
+    ) -> Burst {
+        let burst = self.host.burst(compiled);
         let Host { next, reached, .. } = self.host;
-        if next < stretch.until {
-            let delay = reached.since(Instant::START + stretch.times[0]);
+        if next < burst.until {
+            let delay = reached.since(Instant::START + burst.times[0]);
             self.streams.delays.begin(next, delay);
-            self.host.make(program, &stretch, observer);
-            self.wake::<O, PLAIN>(program, stretch.until);
+            self.host.make(compiled, &burst, observer);
+            self.wake::<O, PLAIN>(compiled, burst.until);
         }
-        stretch
+        burst
     }
 
     /// Lets streams that had nothing to do start the work of calls before `until`.
     fn wake<O: Observer, const PLAIN: bool>(
         &mut self,
-        program: &CompiledProgram<'_>,
-        until: ItemId,
+        compiled: &CompiledProgram<'_>,
+        until: CallId,
     ) {
-        while let Some(stream) = self.streams.next_issued(program, until) {
-            self.advance::<O, PLAIN>(program, stream);
+        while let Some(stream) = self.streams.next_issued(compiled, until) {
+            self.advance::<O, PLAIN>(compiled, stream);
         }
-        if let (false, Some(times)) = (PLAIN, &program.looks) {
-            self.looks.issued(program, times, (&self.streams, self.now));
+        if let (false, Some(times)) = (PLAIN, &compiled.polling) {
+            self.polling.issued(compiled, times, (&self.streams, self.now));
+        }
+    }
+
+    /// Wakes the host if it waits for a stream that has drained now that `ended` is over.
+    #[inline(always)]
+    pub(super) fn release_host(&mut self, compiled: &CompiledProgram<'_>, ended: CallId) {
+        if let Blocked::Draining { stream, wake } = self.host.blocked
+            && self.streams.is_drained(compiled, stream)
+        {
+            let still_awake = self.now <= self.host.reached;
+            if !still_awake {
+                self.host.cause = Cause { reason: Reason::Device, before: ended, ready: self.now };
+            }
+            self.return_at(if still_awake { self.host.reached } else { self.now + wake });
         }
     }
 

@@ -2,25 +2,13 @@
 //! those that records and waits before it waited for. [`Start`] works out what each hand-over
 //! takes.
 
-use super::{Engines, Streams};
-use crate::profile::OperationKind;
-use crate::simulate::entries::Entry;
+use super::{Head, Streams};
+use crate::cost::{CompiledProgram, Tie};
+use crate::simulate::engines::EngineView;
+use crate::simulate::hand_overs::Start;
 use crate::simulate::observer::{Cause, Observer};
-use crate::simulate::program::{Class, CompiledProgram, Tie};
-use crate::simulate::start::Start;
 use crate::timeline::Reason;
 use crate::units::Instant;
-
-/// The operation at the head of a stream, before it is known when it may start.
-pub(super) struct Behind<'p> {
-    pub entry: &'p Entry,
-    pub class: &'p Class,
-    pub kind: OperationKind,
-    /// Whether the operation is the first of its kind since its stream was last empty.
-    pub is_first: bool,
-    /// When the operation was issued, and when it reaches the device.
-    pub arrival: (Instant, Instant),
-}
 
 impl Streams {
     /// When an operation of a plain program may start, if no hand-over to it takes time: as soon as
@@ -28,13 +16,13 @@ impl Streams {
     #[inline(always)]
     pub(super) fn follow_at_once(
         &self,
-        program: &CompiledProgram<'_>,
-        behind: &Behind<'_>,
+        compiled: &CompiledProgram<'_>,
+        head: &Head<'_>,
     ) -> Instant {
-        let &Behind { entry, arrival, .. } = behind;
+        let &Head { entry, arrival, .. } = head;
         let stream = &self.streams[usize::from(entry.stream)];
         let mut time = arrival.1.max(stream.last.time);
-        for wait in &program.entries.waits[stream.first_wait as usize..entry.waits as usize] {
+        for wait in &compiled.body.entries.waits[stream.first_wait as usize..entry.waits as usize] {
             if let Some(event) = self.endings.get(wait.until.entry as usize) {
                 time = time.max(event.time);
             }
@@ -45,13 +33,13 @@ impl Streams {
     /// When an operation of a plain program may start, if hand-overs to it may take time. See
     /// [`Streams::follow`].
     #[inline(never)]
-    pub(super) fn follow_at_a_price<O: Observer>(
+    pub(super) fn follow_at_a_cost<O: Observer>(
         &mut self,
-        program: &CompiledProgram<'_>,
-        behind: &Behind<'_>,
-        engines: Engines<'_>,
+        compiled: &CompiledProgram<'_>,
+        head: &Head<'_>,
+        engines: EngineView<'_>,
     ) -> (Instant, Option<Instant>) {
-        self.follow::<O>(program, behind, (0.0, engines))
+        self.follow::<O>(compiled, head, (0.0, engines))
     }
 
     /// When an operation may start, given everything that it has to follow. If its engine has to
@@ -59,11 +47,11 @@ impl Streams {
     #[inline(always)]
     pub(super) fn follow<O: Observer>(
         &mut self,
-        program: &CompiledProgram<'_>,
-        behind: &Behind<'_>,
-        (polling, engines): (f64, Engines<'_>),
+        compiled: &CompiledProgram<'_>,
+        head: &Head<'_>,
+        (longer, engines): (f64, EngineView<'_>),
     ) -> (Instant, Option<Instant>) {
-        let &Behind { entry, class, kind, is_first, arrival } = behind;
+        let &Head { entry, cost, kind, is_first, arrival } = head;
         let stream = &mut self.streams[usize::from(entry.stream)];
         let mut start = Start {
             kind,
@@ -75,17 +63,17 @@ impl Streams {
             since: stream.is_behind_its_like(kind, arrival.1).then_some(stream.started),
             time: arrival.1,
             missed: None,
-            cause: Cause { reason: Reason::Issue, before: entry.item, ready: arrival.1 },
+            cause: Cause { reason: Reason::Issue, before: entry.call, ready: arrival.1 },
         };
         let [within, across] =
-            if class.in_graph { [Tie::Graph; 2] } else { [Tie::Stream, Tie::Event] };
-        start.follow(program, &stream.last, within, polling, Reason::Stream);
+            if cost.in_graph { [Tie::Graph; 2] } else { [Tie::Stream, Tie::Event] };
+        start.follow(compiled, &stream.last, within, longer, Reason::Stream);
         for event in &stream.awaited {
-            start.follow(program, event, across, 0.0, Reason::Event);
+            start.follow(compiled, event, across, 0.0, Reason::Event);
         }
-        for wait in &program.entries.waits[stream.first_wait as usize..entry.waits as usize] {
+        for wait in &compiled.body.entries.waits[stream.first_wait as usize..entry.waits as usize] {
             if let Some(event) = self.endings.get(wait.until.entry as usize) {
-                start.follow(program, event, across, 0.0, Reason::Event);
+                start.follow(compiled, event, across, 0.0, Reason::Event);
             }
         }
         let Start { time, missed, cause, .. } = start;

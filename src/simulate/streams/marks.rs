@@ -1,9 +1,8 @@
 //! Records and waits that are entries of their own.
 
 use super::Streams;
-use crate::simulate::entries::{Entry, EntryId, Wait};
+use crate::cost::{CompiledProgram, Entry, EntryId, Wait, WorkKind};
 use crate::simulate::operation::Ending;
-use crate::simulate::program::{CompiledProgram, Sort};
 use crate::units::Instant;
 
 impl Streams {
@@ -12,33 +11,33 @@ impl Streams {
     #[cold]
     pub(super) fn advance_past<'p>(
         &mut self,
-        program: &'p CompiledProgram<'_>,
+        compiled: &'p CompiledProgram<'_>,
         index: u16,
         mut mark: &'p Entry,
     ) -> Option<(EntryId, &'p Entry)> {
         loop {
-            self.pass_mark(program, index, mark);
-            let (id, entry) = self.head::<false>(program, index)?;
-            if let Sort::Operation(_) = entry.sort {
+            self.pass_mark(compiled, index, mark);
+            let (id, entry) = self.head::<false>(compiled, index)?;
+            if let WorkKind::Operation(_) = entry.kind {
                 return Some((id, entry));
             }
             mark = entry;
         }
     }
 
-    fn pass_mark(&mut self, program: &CompiledProgram<'_>, index: u16, entry: &Entry) {
+    fn pass_mark(&mut self, compiled: &CompiledProgram<'_>, index: u16, entry: &Entry) {
         let issued = self.issued(entry);
         let stream = &mut self.streams[usize::from(index)];
         stream.find(issued);
-        let waits = &program.entries.waits[stream.first_wait as usize..entry.waits as usize];
+        let waits = &compiled.body.entries.waits[stream.first_wait as usize..entry.waits as usize];
         let ending = |wait: &Wait| self.endings.get(wait.until.entry as usize);
         stream.awaited.extend(waits.iter().filter_map(ending));
         stream.first_wait = entry.waits;
-        if entry.sort == Sort::Record {
+        if entry.kind == WorkKind::Record {
             self.record(index, entry, issued);
         }
         let waiter = self.streams[usize::from(index)].pass_head();
-        self.let_follow::<false>(program, index, waiter);
+        self.let_follow::<false>(compiled, index, waiter);
     }
 
     /// Notes what has to be followed by those who wait for a record.
@@ -46,7 +45,7 @@ impl Streams {
         let stream = &mut self.streams[usize::from(index)];
         let mut ending = stream.last;
         if ending.time < issued {
-            ending = Ending { time: issued, item: entry.item, device: stream.device, ..ending };
+            ending = Ending { time: issued, call: entry.call, device: stream.device, ..ending };
         }
         // Whoever waits for the record also waits for what the stream itself still has to follow.
         for other in &stream.awaited {

@@ -1,9 +1,7 @@
 //! What the heads of streams wait for in other streams, and which streams wait there.
 
-use super::{NOBODY, Streams};
-use crate::simulate::entries::{Recording, Wait};
-use crate::simulate::operation::NONE;
-use crate::simulate::program::CompiledProgram;
+use super::Streams;
+use crate::cost::{CompiledProgram, NO_STREAM, NONE, Recording, Wait};
 use std::ops::Range;
 
 impl Streams {
@@ -11,12 +9,12 @@ impl Streams {
     #[inline(always)]
     pub(super) fn pass_wait(
         &mut self,
-        program: &CompiledProgram<'_>,
+        compiled: &CompiledProgram<'_>,
         index: u16,
         wait: u32,
     ) -> bool {
-        let Wait { issued, item, ref until } = program.entries.waits[wait as usize];
-        let issued = self.delays.issued(item, issued);
+        let Wait { issued, call, ref until } = compiled.body.entries.waits[wait as usize];
+        let issued = self.delays.issued(call, issued);
         let mut left = issued;
         if until.entry != NONE {
             if self.streams[usize::from(until.stream)].head <= until.entry {
@@ -32,11 +30,11 @@ impl Streams {
         true
     }
 
-    /// Has a stream looked at when a recording is made.
+    /// Has a stream examined when a recording is made.
     #[inline(always)]
     fn queue_up(&mut self, index: u16, until: &Recording) {
         let first = self.streams[usize::from(until.stream)].waiter;
-        if first != NOBODY && self.streams[usize::from(first)].awaits.item < until.item {
+        if first != NO_STREAM && self.streams[usize::from(first)].awaits.call < until.call {
             self.queue_up_behind(first, index, until);
             return;
         }
@@ -49,7 +47,7 @@ impl Streams {
     #[cold]
     fn queue_up_behind(&mut self, mut before: u16, index: u16, until: &Recording) {
         let mut next = self.streams[usize::from(before)].next;
-        while next != NOBODY && self.streams[usize::from(next)].awaits.item < until.item {
+        while next != NO_STREAM && self.streams[usize::from(next)].awaits.call < until.call {
             before = next;
             next = self.streams[usize::from(next)].next;
         }
@@ -62,11 +60,11 @@ impl Streams {
     #[cold]
     pub(super) fn pass_waits(
         &mut self,
-        program: &CompiledProgram<'_>,
+        compiled: &CompiledProgram<'_>,
         index: u16,
         mut waits: Range<u32>,
     ) -> bool {
-        waits.all(|wait| self.pass_wait(program, index, wait))
+        waits.all(|wait| self.pass_wait(compiled, index, wait))
     }
 
     /// Lets the streams go on that wait for what is now over in this stream.

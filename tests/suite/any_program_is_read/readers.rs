@@ -1,6 +1,7 @@
 //! Everything that reads a program, called on one.
 
 use super::order::{Order, does_something};
+use hallway::cost::{CompileError, first_use, pinning, setup_time};
 use hallway::families::{Family, Strategy};
 use hallway::machine::HostMemory;
 use hallway::profile::Profile;
@@ -8,9 +9,7 @@ use hallway::program::{Call, Program, captured, check_hazards};
 use hallway::report::{Calls, TracedPlan, explain, trace};
 use hallway::scenario::Workload;
 use hallway::search::Plan;
-use hallway::simulate::{
-    SimulateError, first_use, forecast, lower_bound, pinning, setup_time, simulate,
-};
+use hallway::simulate::{forecast, lower_bound, simulate};
 use hallway::timeline::{Lane, Timeline};
 
 /// What the simulator says of a program, after every other reader has read it. None may panic.
@@ -18,7 +17,7 @@ pub fn read(
     program: &Program,
     profile: &Profile,
     workload: &Workload,
-) -> Result<Timeline, SimulateError> {
+) -> Result<Timeline, CompileError> {
     let _ = check_hazards(program);
     assert_eq!(program.lanes().len(), program.body.len());
     if let Ok(graph) = captured(program.clone()) {

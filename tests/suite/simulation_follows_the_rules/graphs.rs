@@ -3,8 +3,8 @@
 
 use super::*;
 use crate::machines::{FREE, contention, machine};
+use hallway::cost::setup_time;
 use hallway::profile::{Curve, GraphCosts, Polling, Refetch};
-use hallway::simulate::setup_time;
 
 /// These calls as a graph that stream 0 launches.
 fn graph(calls: Vec<Call>) -> Vec<Call> {

@@ -8,13 +8,14 @@ use self::drawn::{any_body, any_body_with_a_graph, any_kinds};
 use super::*;
 use crate::machines::{FREE, machine, machine_of_two, machine_with_bandwidth};
 use crate::workloads::{any_workload, committed, simple};
+use hallway::cost::CompiledProgram;
 use hallway::families::{Issue, build};
 use hallway::machine::DeviceId;
 use hallway::profile::Curve;
 use hallway::program::Graph;
 use hallway::scenario::Workload;
 use hallway::search::{candidates, candidates_over};
-use hallway::simulate::{CompiledProgram, Simulator, forecast, forecast_all, lower_bound};
+use hallway::simulate::{Simulator, forecast, forecast_all, lower_bound};
 use hallway::timeline::Activity;
 use proptest::prelude::{
     ProptestConfig, TestCaseError, prop, prop_assert, prop_assert_eq, proptest,

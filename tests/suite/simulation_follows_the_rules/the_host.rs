@@ -227,7 +227,7 @@ fn set_up_is_the_sum_of_its_calls() {
         Call::Allocate(PAGEABLE),
         Call::Pin(PAGEABLE),
     ];
-    let time = hallway::simulate::setup_time(&plan, &machine()).expect("known");
+    let time = hallway::cost::setup_time(&plan, &machine()).expect("known");
     let room = ROOM;
     assert_eq!(time, Span::from_nanos(10_000 + (100_000 + room) + room + (50_000 + room)));
 }

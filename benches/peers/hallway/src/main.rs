@@ -8,7 +8,8 @@ mod pipeline;
 
 use hallway::machine::Direction;
 use hallway::profile::{Curve, Profile};
-use hallway::simulate::{CompiledProgram, Simulator};
+use hallway::cost::CompiledProgram;
+use hallway::simulate::Simulator;
 use hallway::units::Bytes;
 use pipeline::{ELEMENTS, by_engine};
 use std::time::Instant;

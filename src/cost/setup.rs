@@ -1,27 +1,28 @@
-//! What a process pays before its first pass: the plan's set-up, and the first use of the
-//! GPU and of memory, which a plan has no call for.
+//! What a process pays before its first pass: the program's set-up, and the first use of the
+//! GPU and of memory, which a program has no call for.
 
-use super::cost::{Costs, Data};
+use super::analysis::Locality;
+use super::call_costs::CallCosts;
 use crate::machine::{Direction, HostMemory};
 use crate::profile::{Estimate, GraphCall, MemoryCost, Profile, Unknown};
 use crate::program::{Call, Place, Program};
 use crate::units::{Bytes, Span};
 
-/// Predicts the time of a plan's set-up: the calls that the host makes one after the other,
+/// Predicts the time of a program's set-up: the calls that the host makes one after the other,
 /// and the graphs that it captures and instantiates.
 ///
 /// # Errors
 /// If the profile does not know what one of the calls costs.
-pub fn setup_time(plan: &Program, profile: &Profile) -> Result<Span, Unknown> {
-    let costs = Costs::new(plan, profile);
-    let calls = plan.setup.iter().map(|call| match call {
+pub fn setup_time(program: &Program, profile: &Profile) -> Result<Span, Unknown> {
+    let costs = CallCosts::new(program, profile);
+    let calls = program.setup.iter().map(|call| match call {
         // The host may wait for what they do, or the body for their end.
         Call::Copy { .. } | Call::PeerCopy { .. } | Call::Launch { .. } => {
             Err(Unknown::new("the time of copies and kernels in a plan's set-up"))
         }
-        _ => Ok(costs.class(call, &Data::default(), (None, None))?.host),
+        _ => Ok(costs.cost(call, &Locality::default(), (None, None))?.host),
     });
-    let graphs = plan.graphs().map(|graph| {
+    let graphs = program.graphs().map(|graph| {
         let cost = |call| profile.graph_call(call, graph.nodes);
         Ok(cost(GraphCall::Capture)? + cost(GraphCall::Instantiate)?)
     });
@@ -37,17 +38,17 @@ pub struct FirstUse {
     pub missing: Option<Unknown>,
 }
 
-/// Predicts what a plan's first pass, or what comes before it, takes longer in a new process:
+/// Predicts what a program's first pass, or what comes before it, takes longer in a new process:
 ///
 /// - a context on each GPU, and the kernels' module in it, unless a buffer is at home on a GPU:
 ///   then the process has used it before;
 /// - the first touch of a buffer in host memory that the body writes and has not read: nobody
 ///   has written to its pages before. (Of a `fresh` buffer, each pass pays for that. Memory of
-///   the plan's own is touched in the set-up.)
+///   the program's own is touched in the set-up.)
 ///
 /// The first copy and the first launch of a process take longer, too; no calibration has that.
-pub fn first_use(plan: &Program, profile: &Profile) -> FirstUse {
-    let parts = of_devices(plan, profile).into_iter().chain(of_memory(plan, profile));
+pub fn first_use(program: &Program, profile: &Profile) -> FirstUse {
+    let parts = of_devices(program, profile).into_iter().chain(of_memory(program, profile));
     parts.fold(FirstUse::default(), |mut sum, part| {
         match part {
             Ok(time) => sum.known += time,
@@ -62,26 +63,26 @@ pub fn first_use(plan: &Program, profile: &Profile) -> FirstUse {
     })
 }
 
-fn of_devices(plan: &Program, profile: &Profile) -> Vec<Result<Span, Unknown>> {
+fn of_devices(program: &Program, profile: &Profile) -> Vec<Result<Span, Unknown>> {
     let is_home = |place: Place| matches!(place, Place::Device(_));
-    if plan.allocations.iter().any(|one| one.holds.is_some() && is_home(one.place)) {
+    if program.allocations.iter().any(|one| one.holds.is_some() && is_home(one.place)) {
         return Vec::new();
     }
-    let launches = plan.body.iter().any(|call| matches!(call, Call::Launch { .. }));
+    let launches = program.body.iter().any(|call| matches!(call, Call::Launch { .. }));
     let costs = [
-        (plan.needs_device(), profile.setup.context, "what it takes to create a context"),
+        (program.needs_device(), profile.setup.context, "what it takes to create a context"),
         (launches, profile.setup.module, "what it takes to load the kernels' module"),
     ];
     let costs = costs.into_iter().filter(|(is_needed, ..)| *is_needed);
     let cost = |(_, cost, what): (bool, Option<Estimate>, &str)| {
         let cost = cost.ok_or_else(|| Unknown::new(what))?;
-        Ok(cost.span() * plan.devices() as u64)
+        Ok(cost.span() * program.devices() as u64)
     };
     costs.map(cost).collect()
 }
 
-fn of_memory(plan: &Program, profile: &Profile) -> Vec<Result<Span, Unknown>> {
-    let touched = first_touches(plan).into_iter();
+fn of_memory(program: &Program, profile: &Profile) -> Vec<Result<Span, Unknown>> {
+    let touched = first_touches(program).into_iter();
     let cost = |(bytes, cost)| Ok(Span::from_nanos_f64(profile.memory(cost, bytes)?.max(0.0)));
     touched.map(cost).collect()
 }
@@ -89,13 +90,13 @@ fn of_memory(plan: &Program, profile: &Profile) -> Vec<Result<Span, Unknown>> {
 /// The buffers in host memory that the body writes before anybody has, and who does: all threads
 /// in a kernel on the CPU, one in a copy (the driver's own, or for memory that is registered the
 /// one that registers it).
-fn first_touches(plan: &Program) -> Vec<(Bytes, MemoryCost)> {
+fn first_touches(program: &Program) -> Vec<(Bytes, MemoryCost)> {
     // Nothing: untouched so far.
-    let mut first: Vec<Option<Option<MemoryCost>>> = vec![None; plan.allocations.len()];
+    let mut first: Vec<Option<Option<MemoryCost>>> = vec![None; program.allocations.len()];
     let mut touch = |allocation: usize, cost| {
         first[allocation].get_or_insert(cost);
     };
-    for call in &plan.body {
+    for call in &program.body {
         match call {
             Call::Renew(id) => touch(id.0, None),
             Call::Compute { step } => {
@@ -111,8 +112,8 @@ fn first_touches(plan: &Program) -> Vec<(Bytes, MemoryCost)> {
         }
     }
     let is_registered =
-        |id| plan.setup.iter().any(|call| matches!(call, Call::Pin(at) if at.0 == id));
-    let allocations = plan.allocations.iter().enumerate();
+        |id| program.setup.iter().any(|call| matches!(call, Call::Pin(at) if at.0 == id));
+    let allocations = program.allocations.iter().enumerate();
     let costs = allocations.filter_map(|(id, allocation)| {
         let cost = first[id]??;
         let is_new = match allocation.place {

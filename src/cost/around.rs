@@ -11,20 +11,20 @@ use std::collections::BTreeMap;
 /// The surroundings of each kernel on the CPU, by its place in the body. The body repeats, so the
 /// first kernel follows the last. Memory that copies use on the host is left out, and so is what
 /// copies under way take from the kernel.
-pub(super) fn around(plan: &Program, threads: usize) -> BTreeMap<usize, Around> {
+pub(super) fn around(program: &Program, threads: usize) -> BTreeMap<usize, Around> {
     let mut around = BTreeMap::new();
-    let kernels = plan.body.iter().filter(|call| matches!(call, Call::Compute { .. })).count();
+    let kernels = program.body.iter().filter(|call| matches!(call, Call::Compute { .. })).count();
     if kernels == 0 {
         return around;
     }
-    let footprint = plan.host_footprint();
+    let footprint = program.host_footprint();
     let mut uses = Uses::new(2 * kernels * MOST_OPERANDS);
-    for (at, call) in plan.body.iter().enumerate().chain(plan.body.iter().enumerate()) {
+    for (at, call) in program.body.iter().enumerate().chain(program.body.iter().enumerate()) {
         let step = match call {
             Call::Compute { step } => step,
             // The memory is new, or a copy wrote it: no core has it in its cache.
             Call::Renew(id) => {
-                let length = plan.allocation(*id).bytes;
+                let length = program.allocation(*id).bytes;
                 uses.forget(&Slice { allocation: *id, offset: Bytes::ZERO, length });
                 continue;
             }

@@ -1,5 +1,4 @@
-//! Semaphore polling: when an engine finds out that an operation it could not start may go on. A
-//! poll is called a look here.
+//! Semaphore polling: when an engine finds out that an operation it could not start may go on.
 //!
 //! Work that has to follow something on another engine arrives with a semaphore to acquire. If the
 //! semaphore has not been released by then, the engine leaves the work. It polls again when other
@@ -10,14 +9,14 @@
 //! restarts the period, and so does everything that the engine finishes before the work might go
 //! on.
 //!
-//! The eight are edges of a clock that all engines share and that is independent of the plan. With
+//! The eight are edges of a clock that all engines share and that is independent of the program. With
 //! random delays between calls, kernels that had waited started on an H200 within a quarter of the
 //! clock's ticks, by the device's own time, and anywhere from 7 to 8 ticks after the moment from
-//! which they count. Where the ticks lie when a plan begins is random.
+//! which they count. Where the ticks lie when a program begins is random.
 //!
 //! A launch rings the doorbell before its own commands arrive (on an H200, 1.4 us before for
 //! kernels, 0.7 to 1.0 us for copies). Work of any stream that waits and is ready by then goes on.
-//! If the new commands are for another stream, the engine looks at them as they arrive, then comes
+//! If the new commands are for another stream, the engine polls for them as they arrive, then comes
 //! back to what waits, and the period restarts. If they are for the stream of the waiting work,
 //! they lie behind it. Then the period restarts with the ring, but only about half the time (58, 44
 //! and 50% of kernels, copies from the device and copies to it); which it is depends on where in a
@@ -27,19 +26,15 @@
 //! in other streams, because it is not the engine that goes through commands but a host unit that
 //! hands them over (`dev_pbdma`). That unit also comes to the next work of a stream while the work
 //! before is still under way, finds that it has to wait, and is back a period later (work that
-//! arrives meanwhile in other streams is left out). Passes of 45 plans on an H200, predicted with
+//! arrives meanwhile in other streams is left out). Passes of 45 programs on an H200, predicted with
 //! the times that their own calls took, were off by 4.7% on average with polls at each end, and are
 //! off by 3.7% without. Nodes of graphs are an exception: those of one engine come one after the
 //! other.
 
-mod times;
+mod clock;
 
-pub(super) use times::LookTimes;
-
-use super::entries::EntryId;
-use super::operation::NONE;
-use super::program::CompiledProgram;
 use super::streams::Streams;
+use crate::cost::{CompiledProgram, EntryId, NONE, PollTimes, place_of};
 use crate::profile::OperationKind;
 use crate::units::{Instant, Span};
 
@@ -53,19 +48,15 @@ const RING: Span = Span::from_nanos(1_300);
 const AWAY: [Span; OperationKind::COUNT] =
     [Span::ZERO, Span::from_nanos(600), Span::ZERO, Span::ZERO];
 
-fn engine_of(device: usize, kind: OperationKind) -> usize {
-    device * OperationKind::COUNT + kind as usize
-}
-
 /// The polling of one engine.
 #[derive(Default)]
-struct Engine {
+struct PollingEngine {
     /// The latest poll so far.
     last: Instant,
     /// The latest poll of waiting work that an arrival caused, and that arrival. The next arrival
     /// postpones it.
     back: (Instant, EntryId),
-    /// How many of the engine's arrivals have been looked at, and for how many the doorbell has
+    /// How many of the engine's arrivals have been polled for, and for how many the doorbell has
     /// rung.
     arrived: usize,
     rung: usize,
@@ -77,17 +68,18 @@ struct Engine {
 
 /// The polling of all engines.
 #[derive(Default)]
-pub(super) struct Looks {
-    engines: Vec<Engine>,
+pub(super) struct Polling {
+    engines: Vec<PollingEngine>,
     /// The next poll of any engine with something to find; [`Instant::NEVER`] if there is none.
     pub next: Instant,
 }
 
-impl Looks {
+impl Polling {
     /// Clears all state but keeps the allocated memory.
-    pub fn reset(&mut self, program: &CompiledProgram<'_>) {
+    pub fn reset(&mut self, compiled: &CompiledProgram<'_>) {
         self.next = Instant::NEVER;
-        self.engines.resize_with(program.devices() * OperationKind::COUNT, Engine::default);
+        self.engines
+            .resize_with(compiled.body.devices() * OperationKind::COUNT, PollingEngine::default);
         for engine in &mut self.engines {
             (engine.last, engine.next) = (Instant::START, None);
             engine.back = (Instant::START, NONE);
@@ -99,7 +91,7 @@ impl Looks {
     /// An engine has finished something: its periods restart. If that was a node of a graph, the
     /// engine polls for others at once.
     pub fn done(&mut self, (device, kind): (usize, OperationKind), in_graph: bool, now: Instant) {
-        let engine = &mut self.engines[engine_of(device, kind)];
+        let engine = &mut self.engines[place_of(device, kind)];
         engine.last = now;
         if in_graph && engine.next.is_some() {
             engine.next = Some(now);
@@ -110,44 +102,44 @@ impl Looks {
     /// An operation may go on from now on, and its engine has not found out yet.
     pub fn wait(
         &mut self,
-        program: &CompiledProgram<'_>,
-        times: &LookTimes,
+        compiled: &CompiledProgram<'_>,
+        times: &PollTimes,
         (streams, id): (&Streams, EntryId),
         now: Instant,
     ) {
-        let entry = &program.entries.list[id as usize];
-        let at = engine_of(program.device_of(entry.stream), streams.kind_of(entry, id));
+        let entry = compiled.body.entry(id);
+        let at = place_of(compiled.body.device_of(entry.stream), streams.kind_of(entry, id));
         let engine = &mut self.engines[at];
-        let woken = engine.next_arrival(program, times, at, (streams, now));
+        let woken = engine.next_arrival(compiled, times, at, (streams, now));
         // The operation's own arrival tells the engine nothing new about it.
         let back = Some(engine.back).filter(|&(_, whose)| whose != id).map(|(back, _)| back);
-        let (first, is_behind_its_like) = streams.looked_for(entry.stream);
+        let (first, is_behind_its_like) = streams.polled_from(entry.stream);
         // What the engine itself was busy with in this stream has not postponed polls for this
         // operation.
         let others =
             if is_behind_its_like { first } else { engine.last.max(back.unwrap_or_default()) };
-        let look = times.next(first.max(others), now);
+        let poll = times.clock.next(first.max(others), now);
         let back = back.filter(|&back| back > now);
-        let look = [engine.next, woken, back].into_iter().flatten().fold(look, Instant::min);
-        engine.next = Some(look);
+        let poll = [engine.next, woken, back].into_iter().flatten().fold(poll, Instant::min);
+        engine.next = Some(poll);
         engine.waiting.push(id);
-        self.next = self.next.min(look);
+        self.next = self.next.min(poll);
     }
 
     /// More calls were issued: one may arrive before the next poll of an engine for which something
     /// waits.
     pub fn issued(
         &mut self,
-        program: &CompiledProgram<'_>,
-        times: &LookTimes,
+        compiled: &CompiledProgram<'_>,
+        times: &PollTimes,
         (streams, now): (&Streams, Instant),
     ) {
         for (at, engine) in self.engines.iter_mut().enumerate() {
             if let Some(next) = engine.next {
-                let arrival = engine.next_arrival(program, times, at, (streams, now));
-                let look = arrival.map_or(next, |arrival| arrival.min(next));
-                engine.next = Some(look);
-                self.next = self.next.min(look);
+                let arrival = engine.next_arrival(compiled, times, at, (streams, now));
+                let poll = arrival.map_or(next, |arrival| arrival.min(next));
+                engine.next = Some(poll);
+                self.next = self.next.min(poll);
             }
         }
     }
@@ -168,32 +160,29 @@ impl Looks {
     }
 }
 
-impl Engine {
+impl PollingEngine {
     /// Moves past everything that has arrived by now, and everything for which a doorbell has rung.
     /// Returns when the next poll comes that issued work causes, by its doorbell or by its arrival.
     fn next_arrival(
         &mut self,
-        program: &CompiledProgram<'_>,
-        times: &LookTimes,
+        compiled: &CompiledProgram<'_>,
+        times: &PollTimes,
         at: usize,
         (streams, now): (&Streams, Instant),
     ) -> Option<Instant> {
         let arrival = |index: usize| {
             let &id = times.arrivals[at].get(index)?;
-            if !streams.is_issued(program, id) {
+            if !streams.is_issued(compiled, id) {
                 return None;
             }
-            let entry = &program.entries.list[id as usize];
-            let arrival = streams.arrival(program, id);
+            let entry = compiled.body.entry(id);
+            let arrival = streams.arrival(compiled, id);
             let ring = arrival.earlier_by(RING).max(streams.issued(entry));
             // A copy whose data travels along with its command goes to another engine.
             let comes = !streams.is_inline::<false>(id);
-            Some(Coming {
-                ring,
-                arrival,
-                comes,
-                behind: times.is_behind(streams, entry.stream, id),
-            })
+            let before = times.before[id as usize];
+            let behind = before != NONE && !streams.is_over(entry.stream, before);
+            Some(Coming { ring, arrival, comes, behind })
         };
         let away = AWAY[at % OperationKind::COUNT];
         let mut next = None;
@@ -204,7 +193,7 @@ impl Engine {
             }
             if comes
                 && behind
-                && let Some(from) = times.rung_anew(ring)
+                && let Some(from) = times.clock.rung_anew(ring)
             {
                 self.last = self.last.max(from);
             }
@@ -214,15 +203,15 @@ impl Engine {
             if coming.arrival > now {
                 break;
             }
-            if coming.is_looked_at() {
+            if coming.is_polled_for() {
                 self.back = (coming.arrival + away, times.arrivals[at][self.arrived]);
             }
             self.arrived += 1;
         }
         // All other work arrives after the next ring.
         let mut rung = (self.arrived..self.rung).filter_map(arrival);
-        let looked_at = rung.find(|coming| coming.arrival > now && coming.is_looked_at());
-        next.into_iter().chain(looked_at.map(|coming| coming.arrival + away)).min()
+        let polled_for = rung.find(|coming| coming.arrival > now && coming.is_polled_for());
+        next.into_iter().chain(polled_for.map(|coming| coming.arrival + away)).min()
     }
 }
 
@@ -238,7 +227,7 @@ struct Coming {
 }
 
 impl Coming {
-    const fn is_looked_at(&self) -> bool {
+    const fn is_polled_for(&self) -> bool {
         self.comes && !self.behind
     }
 }

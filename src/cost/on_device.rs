@@ -7,8 +7,8 @@
 //! all loads go at once (sum, polynomials). From 2^19 elements on, it is 0.5 to 2 us. Copies that
 //! take the output away make no difference.
 //!
-//! A kernel on one piece of what a plan uses finds its data farther away, too, unless the device's
-//! caches can hold everything that the plan uses between two uses of the piece.
+//! A kernel on one piece of what a program uses finds its data farther away, too, unless the device's
+//! caches can hold everything that the program uses between two uses of the piece.
 
 use super::around::{operands, reuse};
 use super::uses::Uses;
@@ -20,16 +20,16 @@ use std::collections::BTreeMap;
 
 /// Where each kernel on a device finds its data, by the kernel's place in the body. The body
 /// repeats, so the first kernel follows the last.
-pub(super) fn on_device(plan: &Program) -> BTreeMap<usize, OnDevice> {
+pub(super) fn on_device(program: &Program) -> BTreeMap<usize, OnDevice> {
     let mut found = BTreeMap::new();
     // Each device has caches of its own.
-    let device = |slice: &Slice| match plan.allocation(slice.allocation).place {
+    let device = |slice: &Slice| match program.allocation(slice.allocation).place {
         Place::Device(device) => device.0,
         Place::Host(_) => 0,
     };
-    let most = 2 * MOST_OPERANDS * plan.body.len();
-    let mut uses: Vec<Uses<By>> = (0..plan.devices()).map(|_| Uses::new(most)).collect();
-    for (at, call) in plan.body.iter().enumerate().chain(plan.body.iter().enumerate()) {
+    let most = 2 * MOST_OPERANDS * program.body.len();
+    let mut uses: Vec<Uses<By>> = (0..program.devices()).map(|_| Uses::new(most)).collect();
+    for (at, call) in program.body.iter().enumerate().chain(program.body.iter().enumerate()) {
         match call {
             Call::Copy { direction: Direction::HostToDevice, to, .. } => {
                 uses[device(to)].note(to, By::Copy);
@@ -38,11 +38,11 @@ pub(super) fn on_device(plan: &Program) -> BTreeMap<usize, OnDevice> {
                 uses[device(to)].note(to, By::Device);
             }
             Call::Launch { stream, step } => {
-                let id = plan.device_of(*stream);
+                let id = program.device_of(*stream);
                 let uses = &mut uses[id.0];
                 let operands = operands(step);
                 // The output is left out, because no load waits for memory that is only written.
-                let whole = plan.bytes_in(Place::Device(id));
+                let whole = program.bytes_in(Place::Device(id));
                 let mut reuse = reuse(uses, &step.inputs, &operands, whole);
                 let own: Bytes = operands.iter().map(|slice| slice.length).sum();
                 let mut is_just_copied = false;

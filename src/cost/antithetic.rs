@@ -8,7 +8,7 @@ use std::convert::Infallible;
 /// has `u`, uniform from 0 to 1, it has 1 - `u` (antithetic variates: Hammersley and Morton, "A new
 /// Monte Carlo technique", 1956). For a quantity that rises or falls with every number, the median
 /// is then as exact as with many more draws. With forty independent draws, it would be off by a
-/// fifth of their scatter, for all plans alike.
+/// fifth of their scatter, for all programs alike.
 #[derive(Debug)]
 pub(super) struct Antithetic {
     random: ChaCha8Rng,

@@ -1,11 +1,11 @@
-//! What it costs to have a plan's buffers in pinned memory: there are two ways.
+//! What it costs to have a program's buffers in pinned memory: there are two ways.
 
 use crate::kernels::{Arguments, Kernel};
 use crate::profile::{Around, MOST_OPERANDS, MemoryCost, Profile, Reuse};
 use crate::program::{AllocationId, Call, Program};
 use crate::units::{Bytes, Span};
 
-/// The prices of pinning the host memory that a plan's set-up pins. The plan has the first way;
+/// The prices of pinning the host memory that a program's set-up pins. The program has the first way;
 /// the second is for memory that cannot be registered, or comes anew each time. `None` is what
 /// the profile does not know.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,13 +19,13 @@ pub struct Pinning {
     pub copy: Option<Span>,
 }
 
-/// Prices what a plan pins; nothing if it pins nothing.
-pub fn pinning(plan: &Program, profile: &Profile) -> Option<Pinning> {
+/// Prices what a program pins; nothing if it pins nothing.
+pub fn pinning(program: &Program, profile: &Profile) -> Option<Pinning> {
     let pinned = |call: &Call| match call {
-        Call::Pin(AllocationId(id)) => Some(plan.allocations[*id].bytes),
+        Call::Pin(AllocationId(id)) => Some(program.allocations[*id].bytes),
         _ => None,
     };
-    let sizes: Vec<Bytes> = plan.setup.iter().filter_map(pinned).collect();
+    let sizes: Vec<Bytes> = program.setup.iter().filter_map(pinned).collect();
     if sizes.is_empty() {
         return None;
     }

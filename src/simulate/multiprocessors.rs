@@ -3,107 +3,15 @@
 //! Kernels queue up. The first in the queue is dispatched until all of its blocks are; only then
 //! does the next one get the room that is left, so the tail of one kernel and the head of the next
 //! run side by side. A kernel of a higher priority goes to the front of the queue, but blocks that
-//! were dispatched stay (CUDA C++ Programming Guide, "Stream Priorities"). Until it ends, a block
-//! holds threads, registers, shared memory and a block slot of one multiprocessor (CUDA C++
-//! Programming Guide, "Hardware Implementation"; Amert et al., "GPU Scheduling on the NVIDIA TX2",
-//! RTSS 2017).
-//!
-//! All blocks of a kernel last equally long: the time for which the kernel holds the device, over
-//! the number of waves that it takes alone. Blocks that are dispatched together end together, and
-//! form one batch here.
-//!
-//! A block cannot get more than its part of what all blocks share, above all memory bandwidth, even
-//! if there is room. So it holds its part of that as well, like one more resource of a
-//! multiprocessor. The time that a kernel takes beyond what keeps shared resources busy, above all
-//! for its first loads, delays only itself: meanwhile blocks of other kernels have the room. (25 M
-//! elements on an H200 took 71.8 us in 8 kernels of four streams, as in one kernel; in one stream,
-//! the 8 took 94 us.)
+//! were dispatched stay (CUDA C++ Programming Guide, "Stream Priorities"). Blocks that are
+//! dispatched together end together, and form one batch here. How much room a block takes, and for
+//! how long, is part of the kernel's cost.
 
-use super::copies::Ended;
-use super::entries::EntryId;
-use super::operation::NONE;
-use crate::kernels::Grid;
-use crate::machine::MultiprocessorLimits;
+use super::operation::Completion;
+use crate::cost::{Blocks, EntryId, NONE, all_parts};
 use crate::program::StreamTraits;
 use crate::units::{Instant, Span};
 use std::collections::VecDeque;
-
-/// The parts into which the capacity of a multiprocessor is divided.
-const PARTS: u32 = 1 << 20;
-
-/// How many blocks of a grid fit on one multiprocessor: its occupancy in blocks.
-fn resident_blocks(grid: &Grid, limits: &MultiprocessorLimits) -> u32 {
-    let MultiprocessorLimits { threads, blocks, registers: all_registers, shared_bytes } = *limits;
-    let fit = |have: u32, needs: u32| have.checked_div(needs).unwrap_or(blocks);
-    let registers = grid.registers_per_thread * grid.threads_per_block;
-    blocks
-        .min(fit(threads, grid.threads_per_block))
-        .min(fit(all_registers, registers))
-        .min(fit(shared_bytes, grid.shared_bytes_per_block))
-        .max(1)
-}
-
-/// The parts of all multiprocessors of a device together.
-fn all_parts(multiprocessors: u32) -> u64 {
-    u64::from(multiprocessors.max(1)) * u64::from(PARTS)
-}
-
-/// The blocks of a launch.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Blocks {
-    count: u32,
-    /// Parts of a multiprocessor that one block holds.
-    parts: u32,
-    /// Nanoseconds that one block lasts, exact and rounded.
-    each: f64,
-    whole: Span,
-    /// How much later the kernel ends than its last block gives up its room.
-    tail: Span,
-}
-
-impl Blocks {
-    /// The blocks of a grid that takes `busy` when it has the device to itself. `at_best` is the
-    /// part of that time for which it keeps what all blocks share busy.
-    pub fn new(
-        grid: &Grid,
-        [busy, at_best]: [Span; 2],
-        (multiprocessors, limits): (u32, &MultiprocessorLimits),
-    ) -> Self {
-        let parts = PARTS / resident_blocks(grid, limits);
-        let (count, each) = (grid.blocks, 0.0);
-        let mut blocks = Self { count, parts, each, whole: Span::ZERO, tail: Span::ZERO };
-        let waves = blocks.waves(multiprocessors);
-        blocks.each = busy.nanos_f64() / waves;
-        let shared = at_best.nanos_f64();
-        // Loads are compared to the nanosecond to which times are rounded.
-        if blocks.load(multiprocessors) + 1.0 < shared {
-            let side_by_side = (busy.nanos_f64() / shared).floor().max(1.0);
-            let at_once = (f64::from(count) / waves).ceil() * side_by_side;
-            blocks.parts = parts.max((all_parts(multiprocessors) as f64 / at_once) as u32);
-        }
-        blocks.each *= (shared / blocks.load(multiprocessors).max(1.0)).min(1.0);
-        blocks.whole = Span::from_nanos_f64(blocks.each.max(0.0));
-        blocks.tail = busy - Span::from_nanos_f64(blocks.each * waves).min(busy);
-        blocks
-    }
-
-    /// How many waves the blocks take with the device to themselves.
-    fn waves(&self, multiprocessors: u32) -> f64 {
-        let at_once = (all_parts(multiprocessors) / u64::from(self.parts)).max(1);
-        u64::from(self.count).div_ceil(at_once).max(1) as f64
-    }
-
-    /// How long the blocks take with the device to themselves, rounded down.
-    pub fn alone(&self, multiprocessors: u32) -> Span {
-        Span::from_nanos((self.waves(multiprocessors) * self.each) as u64) + self.tail
-    }
-
-    /// Nanoseconds that the blocks would take if they could fill the whole device all the time.
-    pub fn load(&self, multiprocessors: u32) -> f64 {
-        f64::from(self.count) * f64::from(self.parts) * self.each
-            / all_parts(multiprocessors) as f64
-    }
-}
 
 struct Kernel {
     entry: EntryId,
@@ -131,7 +39,7 @@ struct Batch {
 #[derive(Clone, Copy)]
 enum BatchOf {
     /// All blocks of a kernel that was dispatched at once, as most are.
-    Whole(Ended),
+    Whole(Completion),
     /// Some blocks of a kernel that was not dispatched at once.
     Part { kernel: usize, blocks: u64 },
 }
@@ -166,34 +74,34 @@ impl Default for Device {
 }
 
 /// The multiprocessors of all devices.
-pub(super) struct Processors {
+pub(super) struct Multiprocessors {
     devices: Vec<Device>,
     /// How many devices have been examined for kernels that end now.
-    looked_at: usize,
+    examined: usize,
     /// When the next batch of any device ends.
     pub next: Instant,
 }
 
-impl Default for Processors {
+impl Default for Multiprocessors {
     fn default() -> Self {
-        Self { devices: Vec::new(), looked_at: 0, next: Instant::NEVER }
+        Self { devices: Vec::new(), examined: 0, next: Instant::NEVER }
     }
 }
 
-impl Processors {
+impl Multiprocessors {
     /// Clears all state but keeps the allocated memory.
     pub fn reset(&mut self, devices: usize, multiprocessors: u32) {
         self.next = Instant::NEVER;
         self.devices.resize_with(devices, Device::default);
         self.devices.iter_mut().for_each(|device| device.reset(multiprocessors));
-        self.looked_at = devices;
+        self.examined = devices;
     }
 
     /// Prepares for [`Processors::collect`] at the time `now`.
     #[inline(always)]
     pub fn prepare(&mut self, now: Instant) {
         if self.next <= now {
-            (self.looked_at, self.next) = (0, Instant::NEVER);
+            (self.examined, self.next) = (0, Instant::NEVER);
         }
     }
 
@@ -214,15 +122,15 @@ impl Processors {
 
     /// Takes out the next kernel whose last block has ended. Call it until it returns `None`.
     #[inline(always)]
-    pub fn collect(&mut self, now: Instant) -> Option<Ended> {
-        for device in &mut self.devices[self.looked_at..] {
+    pub fn collect(&mut self, now: Instant) -> Option<Completion> {
+        for device in &mut self.devices[self.examined..] {
             if device.next <= now
                 && let Some(ended) = device.collect(now)
             {
                 return Some(ended);
             }
             self.next = self.next.min(device.next);
-            self.looked_at += 1;
+            self.examined += 1;
         }
         None
     }
@@ -249,7 +157,7 @@ impl Device {
     fn start(&mut self, now: Instant, (entry, priority): (EntryId, i32), blocks: &Blocks) {
         let parts = u64::from(blocks.count) * u64::from(blocks.parts);
         if self.queue.is_empty() && parts <= self.free && parts > 0 {
-            let ended = Ended { entry, started: now, before: self.last };
+            let ended = Completion { entry, started: now, before: self.last };
             let (end, of) = (now + blocks.whole, BatchOf::Whole(ended));
             self.run(Batch { end, parts, tail: blocks.tail, of });
         } else {
@@ -292,7 +200,7 @@ impl Device {
 
     /// Takes out a kernel whose last block has ended, if there is one; otherwise dispatches into
     /// the room that was freed.
-    fn collect(&mut self, now: Instant) -> Option<Ended> {
+    fn collect(&mut self, now: Instant) -> Option<Completion> {
         while let Some(due) = self.batches.iter().position(|batch| batch.end <= now) {
             let Batch { end, parts, tail, of } = self.batches.swap_remove(due);
             self.free += parts;
@@ -324,7 +232,7 @@ impl Device {
     }
 
     /// Some blocks of a kernel have ended; returns the kernel if those were its last.
-    fn take_part(&mut self, place: usize, blocks: u64) -> Option<Ended> {
+    fn take_part(&mut self, place: usize, blocks: u64) -> Option<Completion> {
         let kernel = &mut self.kernels[place];
         kernel.running -= blocks;
         if kernel.running > 0 || kernel.waiting > 0 {
@@ -332,7 +240,7 @@ impl Device {
         }
         self.vacant.push(place);
         let Kernel { entry, started, before, .. } = *kernel;
-        Some(Ended { entry, started, before })
+        Some(Completion { entry, started, before })
     }
 
     /// Gives a batch its room until it ends.

@@ -1,20 +1,20 @@
 //! What waiting streams cost: running kernels, and copies to the device.
 
-use super::{Engines, Streams};
+use super::Streams;
+use crate::cost::{CompiledProgram, EntryId, WorkKind};
 use crate::profile::OperationKind;
-use crate::simulate::entries::EntryId;
-use crate::simulate::program::{CompiledProgram, Sort};
+use crate::simulate::engines::EngineView;
 use crate::units::Instant;
 
 impl Streams {
     /// Nanoseconds that a kernel behind another kernel pays for other streams that the device has
     /// to look after: those whose next kernel waits for something else than the kernel before it.
     #[cold]
-    pub(super) fn polling(
+    pub(super) fn beside_waiting(
         &mut self,
-        program: &CompiledProgram<'_>,
+        compiled: &CompiledProgram<'_>,
         index: u16,
-        engines: Engines<'_>,
+        engines: EngineView<'_>,
     ) -> f64 {
         let this = &self.streams[usize::from(index)];
         if this.last.kind != Some(OperationKind::Kernel) {
@@ -22,16 +22,16 @@ impl Streams {
         }
         let device = this.device;
         let mut others = 0;
-        for &other in program.launching.iter().filter(|&&other| other != index) {
+        for &other in compiled.waiting_kernels.launching.iter().filter(|&&other| other != index) {
             let is_here = self.streams[usize::from(other)].device == device;
             let waits = is_here && {
-                let (held, running) = self.held(program, other, engines.now);
+                let (held, running) = self.held(compiled, other, engines.now);
                 held > 0 && running == 0
             };
             others += usize::from(waits);
         }
         let [down, up, _] = engines.copies.busy(usize::from(device));
-        program.profile.polling(others, [down, up])
+        compiled.profile.polling(others, [down, up])
     }
 
     /// How many times longer a copy to a device takes because of kernels that wait in its streams.
@@ -39,34 +39,34 @@ impl Streams {
     #[cold]
     pub fn refetching(
         &mut self,
-        program: &CompiledProgram<'_>,
+        compiled: &CompiledProgram<'_>,
         device: usize,
         now: Instant,
     ) -> f64 {
         let (mut streams, mut kernels) = (0, 0);
-        for &stream in &program.refetched {
-            if program.device_of(stream) == device {
-                let (held, running) = self.held(program, stream, now);
+        for &stream in &compiled.waiting_kernels.refetched {
+            if compiled.body.device_of(stream) == device {
+                let (held, running) = self.held(compiled, stream, now);
                 streams += usize::from(held > running);
                 kernels += held - running;
             }
         }
         let mean = f64::from(kernels) / streams.max(1) as f64;
-        program.profile.link.refetching(streams, mean)
+        compiled.profile.link.refetching(streams, mean)
     }
 
     /// Two numbers of kernels in a stream: how many have been launched by `now` and not ended, and
     /// how many of these, from the head on, wait for nothing but each other. The time `now` must
     /// never go back from call to call.
-    fn held(&mut self, program: &CompiledProgram<'_>, index: u16, now: Instant) -> (u32, u32) {
+    fn held(&mut self, compiled: &CompiledProgram<'_>, index: u16, now: Instant) -> (u32, u32) {
         let Self { streams, delays, until, .. } = self;
         let stream = &mut streams[usize::from(index)];
-        let Some((head, entry)) = stream.head_until(program, *until) else { return (0, 0) };
-        let list = &program.entries.list;
-        let is_kernel = |id: EntryId| list[id as usize].sort == Sort::KERNEL;
+        let Some((head, entry)) = stream.head_until(compiled, *until) else { return (0, 0) };
+        let list = &compiled.body.entries.list;
+        let is_kernel = |id: EntryId| list[id as usize].kind == WorkKind::KERNEL;
         let is_launched = |id: EntryId| {
             let entry = &list[id as usize];
-            entry.item < *until && delays.issued(entry.item, entry.issued) <= now
+            entry.call < *until && delays.issued(entry.call, entry.issued) <= now
         };
         for id in stream.passed..head {
             stream.held -= u32::from(id < stream.launched && is_kernel(id));
@@ -78,7 +78,7 @@ impl Streams {
             stream.launched += 1;
         }
         let has_to_wait = stream.wait != entry.waits;
-        let row = if has_to_wait { head } else { program.rows[head as usize] };
+        let row = if has_to_wait { head } else { compiled.waiting_kernels.rows[head as usize] };
         (stream.held, row.min(stream.launched) - head)
     }
 }

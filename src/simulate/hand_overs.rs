@@ -1,10 +1,9 @@
 //! When an operation may start, given what it has to follow.
 
-use super::looks::LookTimes;
+use super::engines::EngineView;
 use super::observer::Cause;
-use super::operation::{Ending, NONE};
-use super::program::{CompiledProgram, Price, Tie};
-use super::streams::Engines;
+use super::operation::Ending;
+use crate::cost::{CompiledProgram, HandOverCost, NONE, PollTimes, Tie};
 use crate::profile::OperationKind;
 use crate::timeline::Reason;
 use crate::units::{Instant, Span};
@@ -13,7 +12,7 @@ use crate::units::{Instant, Span};
 pub(super) struct Start<'e> {
     pub kind: OperationKind,
     pub device: u16,
-    pub engines: Engines<'e>,
+    pub engines: EngineView<'e>,
     /// Whether the operation is the first of its kind since its stream was last empty.
     pub is_first: bool,
     /// When the operation was issued, and when it reaches the device.
@@ -29,23 +28,24 @@ pub(super) struct Start<'e> {
 }
 
 impl Start<'_> {
-    /// Puts the operation behind `from`; `polling` nanoseconds are added to the hand-over.
+    /// Puts the operation behind `from`; `longer` nanoseconds are added to the
+    /// hand-over.
     #[inline(always)]
     pub fn follow(
         &mut self,
-        program: &CompiledProgram<'_>,
+        compiled: &CompiledProgram<'_>,
         from: &Ending,
         tie: Tie,
-        polling: f64,
+        longer: f64,
         reason: Reason,
     ) {
         // Whatever ends before the operation is issued has nobody waiting for it.
         if from.time <= self.arrival.0 {
             return;
         }
-        let mut nanos = polling;
-        if program.takes_time[self.kind as usize][tie as usize] {
-            let (takes, missed) = self.hand_over(program, from, tie, polling);
+        let mut nanos = longer;
+        if compiled.hand_overs.takes_time[self.kind as usize][tie as usize] {
+            let (takes, missed) = self.hand_over(compiled, from, tie, longer);
             self.missed = self.missed.max(missed);
             nanos = takes;
         }
@@ -57,18 +57,18 @@ impl Start<'_> {
     #[inline(always)]
     fn hand_over(
         &self,
-        program: &CompiledProgram<'_>,
+        compiled: &CompiledProgram<'_>,
         from: &Ending,
         tie: Tie,
-        polling: f64,
+        longer: f64,
     ) -> (f64, Option<Instant>) {
-        let prices = &program.hand_overs[self.kind as usize][tie as usize];
-        let price = from.kind.and_then(|before| prices[before as usize].as_ref());
-        let (nanos, missed) = match price {
-            Some(price) => self.take_over(program, price, from, (tie, polling)),
-            None => (polling, None),
+        let costs = &compiled.hand_overs.costs[self.kind as usize][tie as usize];
+        let cost = from.kind.and_then(|before| costs[before as usize].as_ref());
+        let (nanos, missed) = match cost {
+            Some(cost) => self.take_over(compiled, cost, from, (tie, longer)),
+            None => (longer, None),
         };
-        let crossing = if self.is_elsewhere(from) { program.crossing } else { 0.0 };
+        let crossing = if self.is_elsewhere(from) { compiled.hand_overs.crossing } else { 0.0 };
         (nanos + crossing, missed)
     }
 
@@ -77,27 +77,32 @@ impl Start<'_> {
     #[inline(always)]
     fn take_over(
         &self,
-        program: &CompiledProgram<'_>,
-        price: &Price,
+        compiled: &CompiledProgram<'_>,
+        cost: &HandOverCost,
         from: &Ending,
-        (tie, polling): (Tie, f64),
+        (tie, longer): (Tie, f64),
     ) -> (f64, Option<Instant>) {
-        match (price.looks, &program.looks) {
+        match (cost.arrival_tolerance, &compiled.polling) {
             // An engine polls for what happens on its own device.
-            (Some(grace), Some(looks)) if !self.is_elsewhere(from) => {
-                (0.0, self.look(looks, from, (tie, grace)))
+            (Some(tolerance), Some(times)) if !self.is_elsewhere(from) => {
+                (0.0, self.poll(times, from, (tie, tolerance)))
             }
-            // Hand-overs have a price here. An engine that is busy goes on to the next operation
+            // Hand-overs have a cost here. An engine that is busy goes on to the next operation
             // when it is done, and that costs nothing extra.
-            _ if self.engines.are_busy(usize::from(self.device), self.kind) => (polling, None),
-            _ => (polling + if self.is_first { price.first } else { price.queued }, None),
+            _ if self.engines.are_busy(usize::from(self.device), self.kind) => (longer, None),
+            _ => (longer + if self.is_first { cost.first } else { cost.queued }, None),
         }
     }
 
     /// Whether the engine polls too early for the end of `from`; if so, from when polling periods
     /// count.
     #[inline(always)]
-    fn look(&self, looks: &LookTimes, from: &Ending, (tie, grace): (Tie, Span)) -> Option<Instant> {
+    fn poll(
+        &self,
+        times: &PollTimes,
+        from: &Ending,
+        (tie, tolerance): (Tie, Span),
+    ) -> Option<Instant> {
         // The commands of a stream are processed up to the first that has to wait, even while an
         // engine is still busy with the commands before. Nodes of a graph are processed one by one.
         let before = match tie {
@@ -105,22 +110,22 @@ impl Start<'_> {
             _ => self.since,
         };
         let turn = before.map_or(self.arrival.1, |before| self.arrival.1.max(before));
-        if from.time <= turn + grace {
+        if from.time <= turn + tolerance {
             return None;
         }
         let here = (usize::from(self.device), self.kind);
         let after = match (tie, from.kind) {
-            (Tie::Graph, Some(kind)) => looks.after_node((kind, from.item), self.kind),
-            _ => looks.after(self.engines.copies, here, self.arrival.1),
+            (Tie::Graph, Some(kind)) => times.after_node((kind, from.call), self.kind),
+            _ => times.after(self.engines.copies, here, self.arrival.1),
         };
         let first = turn + after;
         let is_found_meanwhile =
-            self.since.is_some() && looks.next(first, from.time) <= self.last.time;
+            self.since.is_some() && times.clock.next(first, from.time) <= self.last.time;
         (!is_found_meanwhile).then_some(first)
     }
 
     fn is_elsewhere(&self, from: &Ending) -> bool {
-        from.item != NONE && from.device != self.device
+        from.call != NONE && from.device != self.device
     }
 
     /// Makes the operation wait for the end of `from`, and `nanos` nanoseconds more.
@@ -132,14 +137,14 @@ impl Start<'_> {
         }
         if after > self.time {
             self.time = after;
-            self.cause = Cause { reason, before: from.item, ready: after };
+            self.cause = Cause { reason, before: from.call, ready: after };
         }
     }
 }
 
-/// The probability, 0 to 1, that the device looks too early for something that ends at `time`, and
-/// so pays for waiting. It looks once, at some moment between the issue of the waiting operation
-/// and its arrival. If it looks after the end, it finds the way clear.
+/// The probability, 0 to 1, that the device polls too early for something that ends at `time`, and
+/// so pays for waiting. It polls once, at some moment between the issue of the waiting operation
+/// and its arrival. If it polls after the end, it finds the way clear.
 fn waits_for(time: Instant, (issued, arrives): (Instant, Instant)) -> f64 {
     if time >= arrives {
         return 1.0;

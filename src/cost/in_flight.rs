@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 /// travels along with the commands.
 pub(super) const STAGED_AT_ONCE: Bytes = Bytes::kib(64);
 
-/// What a plan does while copies may be under way.
+/// What a program does while copies may be under way.
 #[derive(Debug, Default)]
 pub(super) struct InFlight {
     /// The synchronisations, by their places in the body, after which no copy of their device is
@@ -36,23 +36,23 @@ impl Issued {
 }
 
 impl InFlight {
-    pub fn of(plan: &Program) -> Self {
+    pub fn of(program: &Program) -> Self {
         let mut found = Self::default();
-        let (mut order, mut issued) = (Order::new(plan), Vec::<Issued>::new());
-        for at in 0..plan.body.len() {
+        let (mut order, mut issued) = (Order::new(program), Vec::<Issued>::new());
+        for at in 0..program.body.len() {
             let Some((call, Passed { lane, number, known })) = order.pass() else { break };
             match *call {
                 Call::Synchronize { stream } => {
                     issued.retain(|copy| copy.is_under_way(order.known_to_host()));
-                    let device = plan.device_of(stream).0;
+                    let device = program.device_of(stream).0;
                     if issued.iter().all(|copy| copy.way.0 != device) {
                         found.ending.insert(at);
                     }
                 }
                 Call::Copy { stream, direction, ref from, ref to } => {
-                    let way = (plan.device_of(stream).0, direction);
+                    let way = (program.device_of(stream).0, direction);
                     let ashore = direction.ashore(from, to);
-                    let place = plan.allocation(ashore.allocation).place;
+                    let place = program.allocation(ashore.allocation).place;
                     let is_pinned = place == Place::Host(HostMemory::Pinned);
                     let is_at_once =
                         direction == Direction::HostToDevice && ashore.length <= STAGED_AT_ONCE;

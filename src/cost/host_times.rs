@@ -1,31 +1,30 @@
-//! How long each single call takes.
+//! How long each single call keeps the host.
 //!
-//! Launches in a row, with nothing else about them changed, take from two thirds to one and a half
-//! times their mean. A plan is simulated with single launches drawn from that spread, not with the
+//! HostTimes in a row, with nothing else about them changed, take from two thirds to one and a half
+//! times their mean. A program is simulated with single launches drawn from that spread, not with the
 //! mean. Where the mean would narrowly miss or narrowly catch every poll of an engine, launches of
 //! different length miss some and catch others.
 //!
-//! Launches take longer while a copy's data is on the link: on an H200, by 0.4 to 0.7 us beside
+//! HostTimes take longer while a copy's data is on the link: on an H200, by 0.4 to 0.7 us beside
 //! copies to the device and by up to 0.2 us beside copies from it, in proportion to the share of
 //! the copy's time for which its data is on the link. Calls that begin copies, record events or
 //! wait for events are no slower beside copies.
 //!
-//! Launches take longer right behind a wait in their stream (on an H200, by 0.1 to 0.2 us), and so
+//! HostTimes take longer right behind a wait in their stream (on an H200, by 0.1 to 0.2 us), and so
 //! do copies to the host (by 0.05 to 0.1 us), because they are the calls that find the stream
 //! waiting.
 
 use super::antithetic::Antithetic;
-use super::operation::Work;
-use super::program::{Class, Waits};
+use super::work::{CallCost, Waits, Work};
 use crate::machine::Direction;
 use crate::profile::{Estimate, Profile};
 use crate::units::{Bandwidth, Span};
 use rand::RngExt;
 use std::collections::BTreeSet;
 
-/// Walks through the calls of a plan and says how long each keeps the host, if any call differs
-/// from what its class says.
-pub(super) struct Launches<'p> {
+/// Walks through the calls of a program and says how long each keeps the host, if any call differs
+/// from what its cost says.
+pub(super) struct HostTimes<'p> {
     spread: Option<(Antithetic, &'p [(f64, f64)])>,
     /// For data of each direction, how many nanoseconds longer launches take beside it, and how
     /// many nanoseconds each of its bytes is on the link.
@@ -42,7 +41,7 @@ pub(super) struct Launches<'p> {
 
 /// Where a call is made.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct CallSite {
     pub stream: u16,
     pub device: usize,
     /// Whether the call is a synchronisation after which no copy of the device is under way.
@@ -61,7 +60,7 @@ struct Copying {
     share: f64,
 }
 
-impl<'p> Launches<'p> {
+impl<'p> HostTimes<'p> {
     /// With launch times drawn one by one from `random`, or, without it, all equal to their
     /// estimate.
     pub fn new(profile: &'p Profile, random: Option<Antithetic>, devices: usize) -> Self {
@@ -84,20 +83,20 @@ impl<'p> Launches<'p> {
     }
 
     /// How long the next call keeps the host, from entry to return, when it need not wait. `None`
-    /// if every call takes what its class says.
-    pub fn host_of(&mut self, class: &Class, place: Place, is_launch: bool) -> Option<Span> {
+    /// if every call takes what its cost says.
+    pub fn host_of(&mut self, cost: &CallCost, site: CallSite, is_launch: bool) -> Option<Span> {
         if self.spread.is_none() && self.beside == [None; 2] && self.behind_wait == [None; 2] {
             return None;
         }
-        let Place { stream, device, .. } = place;
-        let mut host = class.host;
+        let CallSite { stream, device, .. } = site;
+        let mut host = cost.host;
         if is_launch {
-            host = self.drawn(class.host) + self.longer(class.host, device);
+            host = self.drawn(cost.host) + self.longer(cost.host, device);
         }
-        if !class.in_graph {
-            host += self.behind_wait(&class.work, stream, is_launch);
+        if !cost.in_graph {
+            host += self.behind_wait(&cost.work, stream, is_launch);
             self.time += host;
-            self.note(class, place);
+            self.note(cost, site);
         }
         Some(host)
     }
@@ -136,18 +135,18 @@ impl<'p> Launches<'p> {
         Span::from_nanos_f64(longer.fold(0.0, f64::max))
     }
 
-    fn note(&mut self, class: &Class, Place { stream, device, ends_copies }: Place) {
-        if let Waits::Stream(_) = class.waits {
+    fn note(&mut self, cost: &CallCost, CallSite { stream, device, ends_copies }: CallSite) {
+        if let Waits::Stream(_) = cost.waits {
             self.waiting.remove(&stream);
         }
         if ends_copies {
             let over = Copying { until: self.time, ..Copying::default() };
             self.copying[device] = [over; 2];
         }
-        if let Work::Copy { direction, alone, bytes, .. } = class.work {
+        if let Work::Copy { direction, alone, bytes, .. } = cost.work {
             let per_byte = self.beside[direction as usize].map_or(0.0, |(_, per_byte)| per_byte);
             let copying = &mut self.copying[device][direction as usize];
-            let comes = self.time + class.latency;
+            let comes = self.time + cost.latency;
             if comes > copying.until {
                 *copying = Copying { before: copying.until, from: comes, until: comes, ..*copying };
             }

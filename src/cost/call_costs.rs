@@ -1,0 +1,221 @@
+//! What each call of a program costs on a machine. Costs are looked up in the profile once for each
+//! kind and size of call, before simulated time starts.
+
+mod copies;
+mod graphs;
+mod kernels;
+
+use super::analysis::Locality;
+use super::work::{CallCost, Waits, Work};
+use crate::kernels::Variant;
+use crate::machine::{DeviceId, Direction, HostMemory};
+use crate::profile::{Around, HostCall, MemoryCost, OnDevice, OperationKind, Profile, Unknown};
+use crate::program::{Before, Call, Graph, Place, Program, Slice, Step};
+use crate::units::{Bytes, Span};
+use kernels::{clearing, kernel_work};
+
+/// What the cost of a call depends on: calls with equal keys cost the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Key {
+    Synchronize,
+    Record,
+    Wait,
+    Clear,
+    /// The direction, the device, the allocation on the host's side and the bytes.
+    Copy(Direction, DeviceId, usize, Bytes),
+    PeerCopy([DeviceId; 2], Bytes),
+    UseDevice,
+    /// The kernel, its elements, and where its data is.
+    Launch(Variant, u64, Option<OnDevice>),
+    /// The kernel, its elements, the allocation that it writes to, and where its data is.
+    Compute(Variant, u64, usize, Option<Around>),
+    Memory(MemoryCall, usize),
+    /// The place in the body of the graph's launch, since each graph has nodes of its own.
+    Replay(usize),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum MemoryCall {
+    Allocate,
+    Pin,
+    Renew,
+}
+
+impl Key {
+    /// The key of a call. `graph` is the graph that it launches or belongs to, if there is one.
+    pub fn of(
+        program: &Program,
+        call: &Call,
+        locality: &Locality<'_>,
+        graph: Option<&Graph>,
+    ) -> Self {
+        let variant = |step: &Step| Variant::of(step.kernel, &step.arguments);
+        match call {
+            Call::Synchronize { .. } => Self::Synchronize,
+            Call::Replay { .. } => Self::Replay(graph.map_or(0, |graph| graph.launch)),
+            Call::Record { .. } => Self::Record,
+            Call::Wait { .. } => Self::Wait,
+            Call::Clear { .. } => Self::Clear,
+            Call::Copy { stream, direction, from, to } => {
+                let ashore = direction.ashore(from, to);
+                let device = program.device_of(*stream);
+                Self::Copy(*direction, device, ashore.allocation.0, ashore.length)
+            }
+            Call::PeerCopy { from, to, .. } => {
+                Self::PeerCopy(program.peers_of(from, to), from.length)
+            }
+            Call::Use(_) => Self::UseDevice,
+            Call::Launch { step, .. } => {
+                Self::Launch(variant(step), step.elements(), locality.on_device.copied())
+            }
+            Call::Compute { step } => Self::Compute(
+                variant(step),
+                step.elements(),
+                step.output.allocation.0,
+                locality.around.copied(),
+            ),
+            Call::Allocate(id) => Self::Memory(MemoryCall::Allocate, id.0),
+            Call::Pin(id) => Self::Memory(MemoryCall::Pin, id.0),
+            Call::Renew(id) => Self::Memory(MemoryCall::Renew, id.0),
+        }
+    }
+}
+
+/// Looks up the costs of one program's calls.
+pub(super) struct CallCosts<'a> {
+    program: &'a Program,
+    profile: &'a Profile,
+    /// Bytes of host memory that copies use in a pass.
+    copied_both_ways: Bytes,
+    /// Bytes of host memory that copies to the host write in a pass.
+    copied_out: Bytes,
+    /// For each allocation, whether the body renews it.
+    fresh: Vec<bool>,
+    /// For each allocation, whether a copy to the device reads it, and whether one to the
+    /// host writes it.
+    copied: [Vec<bool>; 2],
+    /// For each device, whether copies of one direction may overlap those of the other.
+    both_ways: Vec<bool>,
+    /// For each device, whether copies may overlap kernels.
+    launches: Vec<bool>,
+}
+
+impl<'a> CallCosts<'a> {
+    pub fn new(program: &'a Program, profile: &'a Profile) -> Self {
+        let mut fresh = vec![false; program.allocations.len()];
+        let mut copies = vec![[false; 2]; program.devices()];
+        let mut launches = vec![false; program.devices()];
+        for call in &program.body {
+            match call {
+                Call::Renew(id) => fresh[id.0] = true,
+                Call::Copy { stream, direction, .. } => {
+                    copies[program.device_of(*stream).0][*direction as usize] = true;
+                }
+                Call::Launch { stream, .. } | Call::Clear { stream, .. } => {
+                    launches[program.device_of(*stream).0] = true
+                }
+                _ => {}
+            }
+        }
+        let is_alone = |device| program.streams_of(DeviceId(device)) < 2;
+        let meet = |(device, copies)| !is_alone(device) && copies == [true; 2];
+        let both_ways = copies.into_iter().enumerate().map(meet).collect();
+        let launches = launches.into_iter().enumerate();
+        let launches = launches.map(|(device, any)| any && !is_alone(device)).collect();
+        let copied = program.copied();
+        let copied_both_ways = program.copied_footprint(&Direction::BOTH);
+        let copied_out = program.copied_footprint(&[Direction::DeviceToHost]);
+        Self { program, profile, copied_both_ways, copied_out, fresh, copied, both_ways, launches }
+    }
+
+    /// The cost of a call. `graph` is the graph that it launches or belongs to; `before` is what
+    /// it follows as a node of that graph.
+    ///
+    /// # Errors
+    /// If the profile does not know it.
+    pub fn cost(
+        &self,
+        call: &Call,
+        locality: &Locality<'_>,
+        (graph, before): (Option<&Graph>, Option<Before>),
+    ) -> Result<CallCost, Unknown> {
+        match (graph, before) {
+            (Some(_), Some(before)) => self.node(call, locality, before),
+            (Some(graph), None) => self.graph(graph),
+            (None, _) => self.call(call, locality),
+        }
+    }
+
+    fn call(&self, call: &Call, locality: &Locality<'_>) -> Result<CallCost, Unknown> {
+        let Self { program, profile, .. } = *self;
+        Ok(match call {
+            Call::Replay { .. } => {
+                return Err(Unknown::new("the launch of a graph in a plan's set-up"));
+            }
+            Call::Compute { step } => {
+                let (kernel, n) = (step.kernel, step.elements());
+                let touch = self.touch_time(&step.output, MemoryCost::FirstTouchTeam)?;
+                let what = || Unknown::new("the cost of CPU kernels in a plan's set-up");
+                let around = *locality.around.ok_or_else(what)?;
+                let time = profile.twin(kernel, &step.arguments, n, around)? + touch;
+                CallCost::on_host(Span::from_nanos_f64(time.max(0.0)))
+            }
+            Call::Allocate(id) | Call::Pin(id) | Call::Renew(id) => {
+                let cost = match (call, program.allocation(*id).place) {
+                    (Call::Renew(_), _) => MemoryCost::Renew,
+                    (Call::Pin(_), _) => MemoryCost::Register,
+                    (_, Place::Device(_)) => MemoryCost::DeviceAllocate,
+                    (_, Place::Host(HostMemory::Pinned)) => MemoryCost::PinnedAllocate,
+                    (_, Place::Host(HostMemory::Pageable)) => MemoryCost::FirstTouchTeam,
+                };
+                let time = profile.memory(cost, program.allocation(*id).bytes)?;
+                CallCost::on_host(Span::from_nanos_f64(time.max(0.0)))
+            }
+            Call::Synchronize { .. } => {
+                let call = profile.call(HostCall::Synchronize);
+                let (wake, call) = Unknown::both(profile.wake_host(), call)?;
+                CallCost { waits: Waits::Stream(wake), ..CallCost::on_host(call) }
+            }
+            Call::Record { .. } => CallCost {
+                work: Work::Record,
+                ..CallCost::on_host(profile.call(HostCall::Record)?)
+            },
+            Call::Wait { .. } => {
+                CallCost { work: Work::Wait, ..CallCost::on_host(profile.call(HostCall::Wait)?) }
+            }
+            Call::Clear { .. } => CallCost {
+                latency: profile.start(OperationKind::Kernel)?,
+                work: clearing(profile, profile.kernel_gap()?),
+                ..CallCost::on_host(profile.call(HostCall::Clear)?)
+            },
+            Call::Launch { step, .. } => {
+                let gap = profile.kernel_gap();
+                let work = gap.and_then(|gap| kernel_work(profile, step, locality, gap));
+                let call = profile.launch(step.kernel);
+                let start = Unknown::both(profile.start(OperationKind::Kernel), call);
+                let (work, (latency, call)) = Unknown::both(work, start)?;
+                CallCost { latency, work, ..CallCost::on_host(call) }
+            }
+            Call::Copy { stream, direction, from, to } => {
+                let device = program.device_of(*stream);
+                self.copy((*direction, device), direction.ashore(from, to))?
+            }
+            Call::PeerCopy { from, to, .. } => {
+                let (way, bytes) = (program.peers_of(from, to), from.length);
+                let work = Work::PeerCopy { way, alone: profile.peer_copy(way, bytes)?, bytes };
+                let latency = profile.start(OperationKind::PeerCopy)?;
+                CallCost { work, latency, ..CallCost::on_host(profile.call(HostCall::PeerCopy)?) }
+            }
+            Call::Use(_) => CallCost::on_host(profile.call(HostCall::UseDevice)?),
+        })
+    }
+
+    /// Nanoseconds of the first touch of `target`, if the program renews that memory in every pass.
+    fn touch_time(&self, target: &Slice, touch: MemoryCost) -> Result<f64, Unknown> {
+        if self.fresh[target.allocation.0] {
+            self.profile.memory(touch, target.length)
+        } else {
+            Ok(0.0)
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! A program's body with everything that it costs on a machine.
+
+use super::analysis::Analysis;
+use super::antithetic::Antithetic;
+use super::body::Body;
+use super::channels::ChannelLayout;
+use super::copies::CopyEngines;
+use super::hand_overs::HandOvers;
+use super::host_times::HostTimes;
+use super::links::CopyLinks;
+use super::polling::PollTimes;
+use super::shape::check_shape;
+use super::waiting_kernels::WaitingKernels;
+use crate::profile::{Profile, Unknown};
+use crate::program::{DoesNotFit, Program, Whose, check_fits};
+use rand::RngExt;
+
+/// Why a program cannot be predicted on a machine.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CompileError {
+    #[error(transparent)]
+    Unknown(#[from] Unknown),
+    #[error(transparent)]
+    DoesNotFit(#[from] DoesNotFit),
+}
+
+/// A program's body on a machine, ready to be simulated any number of times. Each rule of the
+/// simulator finds its parameters in a field of its own.
+#[derive(Debug, Clone)]
+pub struct CompiledProgram<'p> {
+    pub(crate) profile: &'p Profile,
+    pub(crate) body: Body,
+    pub(crate) hand_overs: HandOvers,
+    /// How engines poll; `None` if hand-overs have costs instead.
+    pub(crate) polling: Option<PollTimes>,
+    pub(crate) copies: CopyEngines,
+    pub(crate) links: CopyLinks,
+    pub(crate) waiting_kernels: WaitingKernels,
+    pub(crate) channels: ChannelLayout,
+    /// Whether most rules do not apply: see [`CompiledProgram::is_plain`].
+    pub(crate) is_plain: bool,
+}
+
+impl<'p> CompiledProgram<'p> {
+    /// Looks up what every call of the program's body costs.
+    ///
+    /// # Errors
+    /// If the profile does not know one of them, or the program does not fit its machine.
+    pub fn new(program: &Program, profile: &'p Profile) -> Result<Self, CompileError> {
+        Self::drawn(program, &Analysis::new(program, profile), profile, None)
+    }
+
+    /// Compiles a program under random conditions, if `random` is given: launches take longer or
+    /// shorter one by one, and the clock by which engines poll starts anywhere in a tick.
+    pub(super) fn drawn(
+        program: &Program,
+        analysis: &Analysis,
+        profile: &'p Profile,
+        mut random: Option<Antithetic>,
+    ) -> Result<Self, CompileError> {
+        check_fits(program, profile.machine.capacities(), Whose::Machine)?;
+        check_shape(program, &analysis.in_flight)?;
+        let phase = random.as_mut().map_or(0.5, RngExt::random);
+        let host_times = HostTimes::new(profile, random, program.devices().max(1));
+        let body = Body::new(program, analysis, profile, host_times)?;
+        profile.alike(body.devices())?;
+        let mut compiled = Self {
+            hand_overs: HandOvers::new(&body, profile)?,
+            polling: PollTimes::new(&body, profile, phase),
+            copies: CopyEngines::new(&body, profile)?,
+            links: CopyLinks::new(&body, profile)?,
+            waiting_kernels: WaitingKernels::new(&body, profile)?,
+            channels: ChannelLayout::new(program, &body),
+            is_plain: false,
+            profile,
+            body,
+        };
+        compiled.is_plain = compiled.is_plain();
+        Ok(compiled)
+    }
+
+    /// Whether the program is plain: most rules do not apply to it.
+    ///
+    /// A plain program has copies and kernels of one device, ordered only by their streams and by
+    /// events recorded behind operations. No stream holds back another or shares its channel, at
+    /// most one stream has kernels, no engine polls, no copy slows another, and changing streams is
+    /// free. Asking about each of these at every operation takes a good part of the engine's time.
+    /// So the engine is compiled a second time, without these questions, for plain programs. It
+    /// still asks whether hand-overs take time.
+    fn is_plain(&self) -> bool {
+        let Self { body, polling, copies, links, waiting_kernels, channels, .. } = self;
+        body.devices() == 1
+            && body.barrier.is_empty()
+            && polling.is_none()
+            && links.is_empty()
+            && !channels.are_shared()
+            && waiting_kernels.launching.len() <= 1
+            && !copies.take_time_to_switch()
+            && !body.costs.iter().any(|cost| cost.may_go_inline)
+            && body.has_only_operations()
+    }
+}

@@ -1,0 +1,77 @@
+//! What changing streams costs copy engines, and which copies kernels slow.
+//!
+//! Each device has a copy engine for each direction. Copies to other devices have an engine of
+//! their own: of the copy engines that a device exposes, some serve links between GPUs and others
+//! system memory (NVIDIA open-gpu-kernel-modules, `kernel_ce.c`: `kceGetP2PCes` and
+//! `kceGetSysmemRWLCEs`).
+
+use super::body::Body;
+use super::work::Work;
+use crate::machine::Direction;
+use crate::profile::{Profile, Unknown};
+
+/// Copy engines of a device: one for each direction, and one for copies to other devices.
+pub(crate) const ENGINES: usize = 3;
+pub(crate) const PEER_ENGINE: usize = 2;
+
+#[derive(Debug, Clone)]
+pub(crate) struct CopyEngines {
+    /// By device, the nanoseconds for which each copy engine pauses to change streams: the more,
+    /// the more streams it takes copies from.
+    pub switch: Vec<[f64; ENGINES]>,
+    /// Whether any copy takes longer beside kernels.
+    pub slow_beside_kernels: bool,
+}
+
+impl CopyEngines {
+    /// # Errors
+    /// If the profile does not know what changing streams costs.
+    pub fn new(body: &Body, profile: &Profile) -> Result<Self, Unknown> {
+        let slow_beside_kernels = body.costs.iter().any(
+            |cost| matches!(cost.work, Work::Copy { beside_kernels, .. } if beside_kernels > 0.0),
+        );
+        Ok(Self { switch: switches(body, profile)?, slow_beside_kernels })
+    }
+
+    /// Whether changing streams takes any time.
+    pub fn take_time_to_switch(&self) -> bool {
+        self.switch.as_flattened().iter().any(|&switch| switch > 0.0)
+    }
+}
+
+fn switches(body: &Body, profile: &Profile) -> Result<Vec<[f64; ENGINES]>, Unknown> {
+    let mut copying = vec![[false; ENGINES]; body.streams()];
+    let mut outside_graphs = vec![[false; ENGINES]; body.devices()];
+    for call in &body.calls {
+        let cost = &body.costs[call.cost as usize];
+        if let Some(engine) = engine_of(&cost.work) {
+            copying[usize::from(call.stream)][engine] = true;
+            outside_graphs[body.device_of(call.stream)][engine] |= !cost.in_graph;
+        }
+    }
+    let of_device = |device: usize| {
+        let streams = |engine: usize| {
+            let here = body.traits.iter().zip(&copying);
+            here.filter(|(traits, uses)| traits.device.0 == device && uses[engine]).count()
+        };
+        if streams(PEER_ENGINE) > 1 {
+            let what = "what copies from one GPU to others cost in several streams";
+            return Err(Unknown::new(what));
+        }
+        let [down, up] = Direction::BOTH.map(|direction| {
+            let engine = direction as usize;
+            profile.switch(direction, streams(engine), !outside_graphs[device][engine])
+        });
+        Ok([down?, up?, 0.0])
+    };
+    (0..body.devices()).map(of_device).collect()
+}
+
+/// The copy engine, within its device, that an operation keeps busy.
+const fn engine_of(work: &Work) -> Option<usize> {
+    match work {
+        Work::Copy { direction, .. } | Work::Staged { direction, .. } => Some(*direction as usize),
+        Work::PeerCopy { .. } => Some(PEER_ENGINE),
+        _ => None,
+    }
+}

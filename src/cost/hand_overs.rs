@@ -1,0 +1,188 @@
+//! What it costs when one operation follows another on another engine. Only hand-overs that the
+//! program may come to need a cost.
+
+use super::body::Body;
+use super::call::{CompiledCall, NONE};
+use super::work::{CallCost, Waits, Work, WorkKind};
+use crate::profile::{HandOver, OperationKind, Profile, Unknown};
+use crate::units::Span;
+
+/// What ties an operation to one that it has to follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tie {
+    Stream,
+    Event,
+    /// The later of the two is a node of a graph.
+    Graph,
+}
+
+/// The cost of a hand-over, in nanoseconds: for the first operation of its kind in an empty stream,
+/// and for one that was queued behind others.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct HandOverCost {
+    pub first: f64,
+    pub queued: f64,
+    /// Set where engines poll: how much too early the later operation may arrive without waiting.
+    pub arrival_tolerance: Option<Span>,
+}
+
+/// By the kind of the later operation, by what ties the two, and by the kind of the earlier one.
+/// `None` where the later one goes on at once, or the pair never occurs.
+type Costs = [[[Option<HandOverCost>; OperationKind::COUNT]; 3]; OperationKind::COUNT];
+
+#[derive(Debug, Clone)]
+pub(crate) struct HandOvers {
+    pub costs: Costs,
+    /// Whether a hand-over may take time, by the later operation's kind and by the tie.
+    pub takes_time: [[bool; 3]; OperationKind::COUNT],
+    /// How many nanoseconds longer a wait for an event takes if another device records it.
+    pub crossing: f64,
+}
+
+impl HandOvers {
+    /// # Errors
+    /// If the profile does not know the cost of one that the body may come to.
+    pub fn new(body: &Body, profile: &Profile) -> Result<Self, Unknown> {
+        let costs = costs(body, profile)?;
+        let crossing = crossing(body, profile)?;
+        let takes_time =
+            costs.map(|to| to.map(|from| crossing > 0.0 || from.iter().any(Option::is_some)));
+        Ok(Self { costs, takes_time, crossing })
+    }
+}
+
+/// A set of kinds of operations.
+type Kinds = [bool; OperationKind::COUNT];
+
+/// What the next operation of a stream may have to follow.
+#[derive(Clone, Copy, Default)]
+struct Predecessors {
+    last: Kinds,
+    /// Operations of other streams, by way of events.
+    awaited: Kinds,
+}
+
+/// The kinds that an operation may turn out to be. Whether a copy travels along with its command,
+/// and so counts as a kernel, is known only while the program runs.
+fn kinds_of(cost: &CallCost, kind: OperationKind) -> Kinds {
+    let mut kinds = Kinds::default();
+    kinds[kind as usize] = true;
+    kinds[OperationKind::Kernel as usize] |= cost.may_go_inline;
+    kinds
+}
+
+fn add(kinds: &mut Kinds, more: &Kinds) {
+    kinds.iter_mut().zip(more).for_each(|(kind, more)| *kind |= more);
+}
+
+fn listed(kinds: Kinds) -> impl Iterator<Item = OperationKind> {
+    OperationKind::ALL.into_iter().filter(move |&kind| kinds[kind as usize])
+}
+
+fn costs(body: &Body, profile: &Profile) -> Result<Costs, Unknown> {
+    let mut table = Costs::default();
+    let mut looked_up = [[[false; 3]; OperationKind::COUNT]; OperationKind::COUNT];
+    let mut streams = vec![Predecessors::default(); body.streams()];
+    let mut recordings = vec![Kinds::default(); body.recordings];
+    let is_staged = |cost: &CallCost| matches!(cost.work, Work::Staged { .. });
+    let has_staged = body.costs.iter().any(is_staged);
+    for call in &body.calls {
+        pass_barrier(body, &mut streams, call);
+        let Some(before) = streams.get_mut(usize::from(call.stream)) else { continue };
+        let cost = &body.costs[call.cost as usize];
+        match call.kind {
+            // The host has waited for the stream, so nothing is left to follow.
+            WorkKind::Nothing if matches!(cost.waits, Waits::Stream(_)) => {
+                *before = Predecessors::default();
+            }
+            WorkKind::Nothing => {}
+            WorkKind::Record => {
+                let recorded = &mut recordings[call.recording as usize];
+                *recorded = before.awaited;
+                add(recorded, &before.last);
+            }
+            WorkKind::Wait if call.recording == NONE => {}
+            WorkKind::Wait => add(&mut before.awaited, &recordings[call.recording as usize]),
+            WorkKind::Operation(kind) => {
+                let kinds = kinds_of(cost, kind);
+                let within = listed(before.last).map(|from| (from, Tie::Stream));
+                let awaited = listed(before.awaited).map(|from| (from, Tie::Event));
+                let ties = within.chain(awaited);
+                for ((from, tie), to) in ties.flat_map(|b| listed(kinds).map(move |to| (b, to))) {
+                    let tie = if cost.in_graph { Tie::Graph } else { tie };
+                    let (row, side) = ((from as usize, to as usize), tie as usize);
+                    if !std::mem::replace(&mut looked_up[row.0][row.1][side], true) {
+                        let cost = cost_of(profile, (from, to), tie, has_staged)?;
+                        table[row.1][side][row.0] = cost;
+                    }
+                }
+                *before = Predecessors { last: kinds, awaited: Kinds::default() };
+            }
+        }
+    }
+    Ok(table)
+}
+
+/// Across the barrier of the legacy default stream, the last operations of other streams have to be
+/// followed.
+fn pass_barrier(body: &Body, streams: &mut [Predecessors], call: &CompiledCall) {
+    if call.kind == WorkKind::Nothing || !body.barrier.contains(&call.stream) {
+        return;
+    }
+    let traits = |stream: u16| &body.traits[usize::from(stream)];
+    for &other in &body.barrier {
+        if traits(call.stream).waits_for(traits(other)) {
+            let before = streams[usize::from(other)].last;
+            add(&mut streams[usize::from(call.stream)].awaited, &before);
+        }
+    }
+}
+
+fn cost_of(
+    profile: &Profile,
+    (from, to): (OperationKind, OperationKind),
+    tie: Tie,
+    has_staged: bool,
+) -> Result<Option<HandOverCost>, Unknown> {
+    // Trips, which determine polling, stayed on one device.
+    let is_timed = from != to && ![from, to].contains(&OperationKind::PeerCopy);
+    // Tolerances of single pairs were measured with pinned memory in one stream; where a program
+    // stages copies, all pairs have the general one. Nodes of graphs arrive with their launch, and
+    // have no tolerance.
+    let polling = profile.latency.semaphore_polling.as_ref().filter(|_| is_timed);
+    let arrival_tolerance = polling.map(|polling| match tie {
+        Tie::Stream if !has_staged => polling.tolerance_behind(from, to).span(),
+        Tie::Stream | Tie::Event => polling.arrival_tolerance.span(),
+        Tie::Graph => Span::ZERO,
+    });
+    let cost = if tie == Tie::Graph {
+        let ns = profile.node_hand_over(from, to)?;
+        Some(HandOverCost { first: ns, queued: ns, arrival_tolerance })
+    } else {
+        let cost = |found: &HandOver| HandOverCost {
+            first: found.first.ns.max(0.0),
+            queued: found.queued.ns.max(0.0),
+            arrival_tolerance,
+        };
+        profile.hand_over(from, to, tie == Tie::Event)?.map(cost)
+    };
+    let takes_time = |cost: &HandOverCost| {
+        cost.arrival_tolerance.is_some() || cost.first > 0.0 || cost.queued > 0.0
+    };
+    Ok(cost.filter(takes_time))
+}
+
+/// How much longer it takes to wait for an event of another device, in nanoseconds; 0 if the
+/// program never does.
+fn crossing(body: &Body, profile: &Profile) -> Result<f64, Unknown> {
+    let mut made_on = vec![0; body.recordings];
+    for call in body.calls.iter().filter(|call| call.recording != NONE) {
+        let (recording, device) = (call.recording as usize, body.device_of(call.stream));
+        match call.kind {
+            WorkKind::Record => made_on[recording] = device,
+            _ if made_on[recording] != device => return profile.crossing(),
+            _ => {}
+        }
+    }
+    Ok(0.0)
+}

@@ -1,0 +1,138 @@
+//! The links that copies share, and how much of each a copy uses:
+//!
+//! - Each device's own link to the host, which carries less than both directions ask for. A copy
+//!   that calibration saw run `s` times slower beside another has a weight of 1/s for its share,
+//!   and uses s/2 of the link at full speed. So two such copies fill the link at exactly the speeds
+//!   that were measured, and one alone does not. An `s` above 2 counts as 2, because copies that
+//!   take turns would be faster.
+//! - Where several devices copy, the root of those links with the host's memory behind it: down,
+//!   up, and both ways together.
+//! - Between two devices, what goes both ways. The limit of one way alone is in the copy's own
+//!   time.
+
+use super::body::Body;
+use super::work::Work;
+use crate::machine::{DeviceId, Direction};
+use crate::profile::{Profile, Unknown};
+use crate::units::{Bytes, Span};
+
+/// A link, by its place among the capacities.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LinkId(pub u32);
+
+/// Copies that run at once are at most this much slower than alone, since copies that take turns
+/// would be no slower.
+const MOST_SLOWDOWN: f64 = 2.0;
+
+/// The links that the copies of a program share.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct CopyLinks {
+    /// The capacities of all links. Those of the devices' own links come first, each 1; the others
+    /// are in bytes per nanosecond. Empty if neither copies nor kernels slow any copy.
+    pub capacities: Vec<f64>,
+    /// The place of the root's three links: down, up, and both together.
+    root: Option<u32>,
+    /// The place of the links between pairs of devices, and those pairs: the ones between which
+    /// copies go both ways.
+    between: u32,
+    pairs: Vec<[DeviceId; 2]>,
+}
+
+impl CopyLinks {
+    /// # Errors
+    /// If the profile does not know how much one of them carries.
+    pub fn new(body: &Body, profile: &Profile) -> Result<Self, Unknown> {
+        let devices = body.devices();
+        let pairs = pairs(body)?;
+        let meet_at_root = several_copy(body);
+        let slow_each_other = body.costs.iter().any(|cost| match cost.work {
+            Work::Copy { delay, slowdown, beside_kernels, .. } => {
+                delay > 0.0 || slowdown > 1.0 || beside_kernels > 0.0
+            }
+            _ => false,
+        });
+        if !slow_each_other && !meet_at_root && pairs.is_empty() {
+            return Ok(Self::default());
+        }
+        let mut links = Self { capacities: vec![1.0; devices], pairs, ..Self::default() };
+        if meet_at_root {
+            links.root = Some(devices as u32);
+            for direction in Direction::BOTH {
+                links.capacities.push(profile.root(devices, direction)?);
+            }
+            links.capacities.push(profile.root_both(devices)?);
+        }
+        links.between = links.capacities.len() as u32;
+        for &[one, other] in &links.pairs {
+            links.capacities.push(profile.between_peers([one, other])?);
+        }
+        Ok(links)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.capacities.is_empty()
+    }
+
+    /// How much of each link a copy of a device uses at full speed.
+    pub fn uses(&self, device: usize, work: &Work) -> [(LinkId, f64); 3] {
+        match *work {
+            Work::Copy { direction, alone, slowdown, bytes, .. } => {
+                let own = (LinkId(device as u32), slowdown.min(MOST_SLOWDOWN) / 2.0);
+                let Some(root) = self.root else { return [own, NOTHING, NOTHING] };
+                let rate = rate(bytes, alone);
+                [own, (LinkId(root + direction as u32), rate), (LinkId(root + 2), rate)]
+            }
+            Work::PeerCopy { mut way, alone, bytes } => {
+                way.sort_unstable();
+                let place = self.pairs.iter().position(|pair| *pair == way);
+                let own = place.map(|at| (LinkId(self.between + at as u32), rate(bytes, alone)));
+                [own.unwrap_or(NOTHING), NOTHING, NOTHING]
+            }
+            _ => [NOTHING; 3],
+        }
+    }
+}
+
+/// The weight with which a copy shares full links.
+pub(crate) fn weight(slowdown: f64) -> f64 {
+    1.0 / slowdown.min(MOST_SLOWDOWN)
+}
+
+/// The use of no link.
+const NOTHING: (LinkId, f64) = (LinkId(0), 0.0);
+
+fn rate(bytes: Bytes, alone: Span) -> f64 {
+    bytes.as_f64() / alone.nanos_f64().max(1.0)
+}
+
+/// Whether copies of pinned memory use several devices.
+fn several_copy(body: &Body) -> bool {
+    let is_copy = |work: &Work| matches!(work, Work::Copy { .. });
+    let copies = body.calls.iter().filter(|call| is_copy(&body.costs[call.cost as usize].work));
+    let mut devices = copies.map(|call| body.device_of(call.stream));
+    devices.next().is_some_and(|first| devices.any(|device| device != first))
+}
+
+/// The pairs of devices between which peer copies go both ways, each pair once.
+///
+/// # Errors
+/// If a copy is issued elsewhere than on the device that it comes from, or if one device takes
+/// copies of several: neither was measured.
+fn pairs(body: &Body) -> Result<Vec<[DeviceId; 2]>, Unknown> {
+    let mut ways: Vec<[DeviceId; 2]> = Vec::new();
+    for call in &body.calls {
+        let Work::PeerCopy { way, .. } = body.costs[call.cost as usize].work else { continue };
+        if body.device_of(call.stream) != way[0].0 {
+            let what = "copies between GPUs that the receiving GPU's stream makes";
+            return Err(Unknown::new(what));
+        }
+        if ways.iter().any(|other| other[0] != way[0] && other[1] == way[1]) {
+            return Err(Unknown::new("copies from several GPUs to one"));
+        }
+        if !ways.contains(&way) {
+            ways.push(way);
+        }
+    }
+    let goes_back = |&[from, to]: &[DeviceId; 2]| from < to && ways.contains(&[to, from]);
+    Ok(ways.iter().copied().filter(goes_back).collect())
+}

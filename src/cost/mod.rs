@@ -1,0 +1,55 @@
+//! What every call of a program costs on a machine: program and profile to a compiled program.
+//!
+//! Invariant: no time passes here. A compiled program says what each call and each hand-over takes,
+//! and what shares what; when anything happens, only the simulator says. What a profile does not
+//! know is refused by name, before anything is simulated.
+//!
+//! `call_costs` looks up each call, and `body` sorts the calls into streams. Each rule of the
+//! simulator that needs more than that has a file of the rule's name here and another in `simulate`:
+//! `hand_overs`, `polling`, `copies`, `links`, `waiting_kernels`, `channels`, `multiprocessors`.
+//! Here are its parameters, there is what it does. `compiled` puts them together, and `draws` does so
+//! for machines that differ from the measured one by its scatter.
+
+mod analysis;
+mod antithetic;
+mod around;
+mod body;
+mod bursts;
+mod call;
+mod call_costs;
+mod channels;
+mod compiled;
+mod copies;
+mod draws;
+mod entries;
+mod hand_overs;
+mod host_times;
+mod in_flight;
+mod links;
+mod multiprocessors;
+mod on_device;
+mod pinning;
+mod polling;
+mod setup;
+mod shape;
+mod uses;
+mod waiting_kernels;
+mod work;
+
+pub use compiled::{CompileError, CompiledProgram};
+pub use links::LinkId;
+pub use pinning::{Pinning, pinning};
+pub use setup::{FirstUse, first_use, setup_time};
+
+pub(crate) use analysis::Analysis;
+pub(crate) use bursts::Burst;
+pub(crate) use call::{CallId, NO_STREAM, NONE};
+pub(crate) use channels::CHANNELS;
+pub(crate) use copies::{ENGINES, PEER_ENGINE};
+pub(crate) use draws::Draw;
+pub(crate) use entries::{Entry, EntryId, Recording, Wait};
+pub(crate) use hand_overs::{HandOverCost, Tie};
+pub(crate) use links::weight;
+pub(crate) use multiprocessors::{Blocks, all_parts};
+pub(crate) use polling::{PollClock, PollTimes, TICKS, place_of};
+pub(crate) use work::{CallCost, Waits, Work, WorkKind};

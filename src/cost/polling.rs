@@ -1,0 +1,148 @@
+//! When the engines of a program poll: what that depends on. The rule is in `simulate::polling`.
+
+use super::body::Body;
+use super::call::{CallId, NONE};
+use super::entries::EntryId;
+use super::work::WorkKind;
+use crate::profile::{Curve, FirstPoll, OperationKind, Profile};
+use crate::program::{Behind, Graph};
+use crate::units::Span;
+
+/// Ticks of the clock in a polling period.
+pub(crate) const TICKS: u64 = 8;
+
+type ByKinds = [[Span; OperationKind::COUNT]; OperationKind::COUNT];
+
+/// The clock by which engines poll.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PollClock {
+    /// The time from one edge of the clock to the next.
+    pub tick: Span,
+    /// When the first edge of the pass comes.
+    pub first_edge: Span,
+}
+
+/// How engines poll, on a machine where that is known.
+#[derive(Debug, Clone)]
+pub(crate) struct PollTimes {
+    pub clock: PollClock,
+    /// From the arrival of an operation to when its periods begin to count. The first index is the
+    /// kind of copy under way then, or kernel if there is none; the second is the operation's own
+    /// kind.
+    pub after: ByKinds,
+    /// For pairs of kinds for which it is known: from the arrival to when periods begin to count,
+    /// over how long the copy has been under way.
+    pub under_way: Vec<(OperationKind, OperationKind, Curve)>,
+    /// From the arrival of a graph's node to when its periods begin to count, by the kind of what
+    /// it follows and its own.
+    in_graphs: ByKinds,
+    /// Copies to the host with which graphs begin.
+    first_out: Vec<CallId>,
+    /// From the arrival of a node behind any other copy to the host to when its periods begin to
+    /// count, by its kind.
+    behind_out: [Span; OperationKind::COUNT],
+    /// The operations that arrive at each engine, by device and kind, in order of issue. Of
+    /// operations that arrive together, only the first is listed.
+    pub arrivals: Vec<Vec<EntryId>>,
+    /// For each entry, the one before it in its stream that uses the same engine, or [`NONE`].
+    pub before: Vec<EntryId>,
+}
+
+/// The place of an engine among those of all devices, or of a stream's operations for an engine
+/// among those of all streams.
+pub(crate) fn place_of(device_or_stream: usize, kind: OperationKind) -> usize {
+    device_or_stream * OperationKind::COUNT + kind as usize
+}
+
+impl PollTimes {
+    /// `None` if the profile does not know how engines poll. `phase`, from 0 to 1, is how far into
+    /// a tick of the engines' clock a pass begins.
+    pub fn new(body: &Body, profile: &Profile, phase: f64) -> Option<Self> {
+        let polling = profile.latency.semaphore_polling.as_ref()?;
+        let [mut after, in_graphs] =
+            [&polling.first_polls, &polling.first_polls_in_graphs].map(|pairs| {
+                let mut after = ByKinds::default();
+                for FirstPoll { from, to, time, .. } in pairs {
+                    after[*from as usize][*to as usize] = time.span();
+                }
+                after
+            });
+        // Kernels never wait for other kernels by polling, so the least of what copies take stands
+        // in.
+        let behind_kernels =
+            polling.first_polls.iter().filter(|pair| pair.from == OperationKind::Kernel);
+        let least = behind_kernels.map(|pair| pair.time.span()).min().unwrap_or_default();
+        after[OperationKind::Kernel as usize][OperationKind::Kernel as usize] = least;
+        let (arrivals, before) = arrivals(body);
+        let tick = Span::from_nanos((polling.period.span().nanos() / TICKS).max(1));
+        let first_edge = Span::from_nanos_f64(tick.nanos_f64() * (1.0 - phase));
+        let calls = 0..body.calls.len() as CallId;
+        let grows = |pair: &FirstPoll| Some((pair.from, pair.to, pair.under_way.clone()?));
+        Some(Self {
+            clock: PollClock { tick, first_edge },
+            after,
+            under_way: polling.first_polls.iter().filter_map(grows).collect(),
+            in_graphs,
+            first_out: calls.filter(|&id| is_first_out(body, id)).collect(),
+            behind_out: behind_out(&polling.first_polls_in_graphs),
+            arrivals,
+            before,
+        })
+    }
+
+    /// How long after its arrival the polling periods of a graph's node behind another node begin
+    /// to count, as measured with graphs of two nodes. A copy to the host with which a graph begins
+    /// holds up what is behind it (by 1.2 us on an H200).
+    pub fn after_node(&self, (from, node): (OperationKind, CallId), kind: OperationKind) -> Span {
+        if from == OperationKind::CopyOut && !self.first_out.contains(&node) {
+            return self.behind_out[kind as usize];
+        }
+        self.in_graphs[from as usize][kind as usize]
+    }
+}
+
+/// The arrivals at each engine, and for each entry the one before it in its stream that uses the
+/// same engine.
+fn arrivals(body: &Body) -> (Vec<Vec<EntryId>>, Vec<EntryId>) {
+    let mut arrivals = vec![Vec::new(); body.devices() * OperationKind::COUNT];
+    let mut entries: Vec<(CallId, EntryId)> =
+        (0..).zip(&body.entries.list).map(|(id, entry)| (entry.call, id)).collect();
+    entries.sort_unstable();
+    let mut before = vec![NONE; entries.len()];
+    let mut latest = vec![NONE; body.streams() * OperationKind::COUNT];
+    for (_, id) in entries {
+        let entry = body.entry(id);
+        let WorkKind::Operation(kind) = entry.kind else { continue };
+        let latest = &mut latest[place_of(usize::from(entry.stream), kind)];
+        before[id as usize] = std::mem::replace(latest, id);
+        if comes_by_itself(body, id) {
+            arrivals[place_of(body.device_of(entry.stream), kind)].push(id);
+        }
+    }
+    (arrivals, before)
+}
+
+/// Times of nodes behind a copy to the host inside a graph, by kind: the least of those measured.
+fn behind_out(pairs: &[FirstPoll]) -> [Span; OperationKind::COUNT] {
+    std::array::from_fn(|kind| {
+        let behind = pairs.iter().filter(|pair| pair.to as usize == kind);
+        behind.map(|pair| pair.time.span()).min().unwrap_or_default()
+    })
+}
+
+/// Whether a call is a copy to the host with which a graph begins.
+fn is_first_out(body: &Body, id: CallId) -> bool {
+    let before = |graph: &Graph| graph.before(id as usize);
+    body.calls[id as usize].kind == WorkKind::Operation(OperationKind::CopyOut)
+        && body.graph_at(id as usize).and_then(before).map(|b| b.behind) == Some(Behind::Nothing)
+}
+
+/// Whether an operation arrives at the device by itself, not together with the one before. A
+/// graph's branches go to several channels, part by part as the launch proceeds. A graph with one
+/// branch goes to one channel, as a whole.
+fn comes_by_itself(body: &Body, id: EntryId) -> bool {
+    let cost = body.cost_in(id);
+    let call = body.entry(id).call as usize;
+    let has_branches = || body.graph_at(call).is_some_and(Graph::has_branches);
+    !cost.in_graph || cost.host > Span::ZERO && has_branches()
+}

@@ -1,0 +1,25 @@
+//! Programs of a kind that was never measured are refused, whatever their calls cost.
+
+use super::call::{NO_STREAM, NONE};
+use super::in_flight::InFlight;
+use crate::profile::Unknown;
+use crate::program::{Call, Program};
+
+/// # Errors
+/// What of the program was not measured.
+pub(super) fn check_shape(program: &Program, in_flight: &InFlight) -> Result<(), Unknown> {
+    let is_too_large =
+        program.lane_count() >= usize::from(NO_STREAM) || program.body.len() >= NONE as usize;
+    let what = if is_too_large {
+        "plans of so many streams or calls"
+    } else if program.has_graphs() && program.devices() > 1 {
+        "graphs beside work on several GPUs"
+    } else if program.body.iter().any(|call| matches!(call, Call::Allocate(_) | Call::Pin(_))) {
+        "what memory costs that every pass takes and none gives back"
+    } else if in_flight.stages {
+        "what a copy of pageable memory costs beside one of pinned memory in its direction"
+    } else {
+        return Ok(());
+    };
+    Err(Unknown::new(what))
+}

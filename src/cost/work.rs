@@ -1,0 +1,125 @@
+//! What a call costs the host, and what it puts into its stream.
+
+use super::multiprocessors::Blocks;
+use crate::machine::{DeviceId, Direction};
+use crate::profile::OperationKind;
+use crate::units::{Bytes, Span};
+
+/// What calls of one kind and size cost.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct CallCost {
+    /// Host time from entry to return, when the call need not wait. For a node of a graph, the part
+    /// of the graph's launch that passes until the next node is issued.
+    pub host: Span,
+    /// From the return of the call to the earliest start on an idle device. For the launch of a
+    /// graph, the part of the launch before the first node.
+    pub latency: Span,
+    pub work: Work,
+    pub waits: Waits,
+    /// Whether the call is in a graph, where the host makes only the graph's launch.
+    pub in_graph: bool,
+    /// Whether the next cost in the list applies if the stream is empty: the data then travels with
+    /// the command.
+    pub may_go_inline: bool,
+}
+
+impl CallCost {
+    /// The cost of a call that occupies the host for this long and puts nothing into a stream.
+    pub const fn on_host(host: Span) -> Self {
+        let (latency, work, waits) = (Span::ZERO, Work::Nothing, Waits::No);
+        Self { host, latency, work, waits, in_graph: false, may_go_inline: false }
+    }
+}
+
+/// What the host waits for before a call returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Waits {
+    No,
+    /// Everything in the stream; waking up takes as long as given.
+    Stream(Span),
+    /// The call's own operation, up to the point at which staging no longer needs the host.
+    Staging,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Work {
+    /// Nothing: the host does all of it.
+    Nothing,
+    /// Holds a copy engine for `alone`; none of its data is taken to be on the link in the last
+    /// `fixed` of that. It takes up to `delay` nanoseconds more if the other direction is busy when
+    /// it starts, and `slowdown` times longer while it is. If kernels run meanwhile it takes
+    /// `beside_kernels` nanoseconds more, or the delay if that is larger.
+    Copy {
+        direction: Direction,
+        alone: Span,
+        delay: f64,
+        beside_kernels: f64,
+        slowdown: f64,
+        bytes: Bytes,
+        fixed: Span,
+    },
+    /// Holds its device's engine for copies to other devices, for the time `alone` if nothing goes
+    /// the other way.
+    PeerCopy {
+        way: [DeviceId; 2],
+        alone: Span,
+        bytes: Bytes,
+    },
+    /// Lasts while the driver stages the data through memory of its own; the host is released
+    /// `early` before the end. It does not hold the engine against other copies: none of pinned
+    /// memory is under way in its direction, see [`super::shape`].
+    Staged {
+        direction: Direction,
+        duration: Span,
+        early: Span,
+    },
+    /// Travels to the device among the stream's own commands, with no copy engine.
+    Inline {
+        duration: Span,
+    },
+    /// Holds nothing during `gap`; then its blocks run.
+    Kernel {
+        gap: Span,
+        blocks: Blocks,
+    },
+    Record,
+    Wait,
+}
+
+impl Work {
+    /// How long an operation takes that holds no engine.
+    pub fn by_itself(&self) -> Span {
+        match self {
+            Self::Staged { duration, .. } | Self::Inline { duration } => *duration,
+            _ => unreachable!("kernels are dispatched, copies join engines, events do neither"),
+        }
+    }
+}
+
+/// What the engine needs to know of a call's work without looking up its cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WorkKind {
+    /// The call puts nothing into a stream.
+    Nothing,
+    Record,
+    Wait,
+    Operation(OperationKind),
+}
+
+impl WorkKind {
+    pub const KERNEL: Self = Self::Operation(OperationKind::Kernel);
+
+    pub const fn of(work: &Work) -> Self {
+        match work {
+            Work::Nothing => Self::Nothing,
+            Work::Record => Self::Record,
+            Work::Wait => Self::Wait,
+            Work::Copy { direction, .. } | Work::Staged { direction, .. } => {
+                Self::Operation(OperationKind::of_copy(*direction))
+            }
+            Work::PeerCopy { .. } => Self::Operation(OperationKind::PeerCopy),
+            // An inline copy comes from where kernels are launched, so nothing is handed over.
+            Work::Kernel { .. } | Work::Inline { .. } => Self::Operation(OperationKind::Kernel),
+        }
+    }
+}
