@@ -83,12 +83,13 @@
 //!
 //! Each room states its invariant at its top. The most important ones say what is absent:
 //!
-//! - No prediction in [`execute`] and [`runs`], no measured run in [`fit`] and
+//! - No prediction in [`execute`] and [`runs`], no measured run in [`fit`], [`cost`] and
 //!   [`simulate`]: neither side of a comparison can lean towards the other. What
 //!   [`trials`] find moves the ends of ranges and no prediction.
 //! - No guess in a [`profile`]: what was not measured is refused by name.
 //! - No profile behind the candidates of [`search`]: two machines get the same plans, and differ
 //!   only in their answers.
+//! - No time in [`cost`]: it says what every call takes, and [`simulate`] says when it happens.
 //! - No clock and no randomness of its own in [`simulate`]: intervals come from
 //!   seeded draws, and equal inputs give equal bytes with any number of threads.
 //! - No floating point in the time of plans, timelines and runs: it is whole

@@ -32,7 +32,8 @@ pub(crate) struct Entry {
 
 impl Entry {
     /// The kind of operation. A copy that travels along with its command comes from where kernels
-    /// are launched, so it counts as a kernel. Whether it does is known only while the program runs.
+    /// are launched, so it counts as a kernel. Whether it does is known only while the program
+    /// runs.
     #[inline]
     pub fn operation_kind(&self, is_inline: bool) -> OperationKind {
         match self.kind {

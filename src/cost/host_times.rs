@@ -1,16 +1,16 @@
 //! How long each single call keeps the host.
 //!
-//! HostTimes in a row, with nothing else about them changed, take from two thirds to one and a half
-//! times their mean. A program is simulated with single launches drawn from that spread, not with the
-//! mean. Where the mean would narrowly miss or narrowly catch every poll of an engine, launches of
-//! different length miss some and catch others.
+//! Launches in a row, with nothing else about them changed, take from two thirds to one and a half
+//! times their mean. A program is simulated with single launches drawn from that spread, not with
+//! the mean. Where the mean would narrowly miss or narrowly catch every poll of an engine, launches
+//! of different length miss some and catch others.
 //!
-//! HostTimes take longer while a copy's data is on the link: on an H200, by 0.4 to 0.7 us beside
+//! Launches take longer while a copy's data is on the link: on an H200, by 0.4 to 0.7 us beside
 //! copies to the device and by up to 0.2 us beside copies from it, in proportion to the share of
 //! the copy's time for which its data is on the link. Calls that begin copies, record events or
 //! wait for events are no slower beside copies.
 //!
-//! HostTimes take longer right behind a wait in their stream (on an H200, by 0.1 to 0.2 us), and so
+//! Launches take longer right behind a wait in their stream (on an H200, by 0.1 to 0.2 us), and so
 //! do copies to the host (by 0.05 to 0.1 us), because they are the calls that find the stream
 //! waiting.
 

@@ -5,10 +5,10 @@
 //! know is refused by name, before anything is simulated.
 //!
 //! `call_costs` looks up each call, and `body` sorts the calls into streams. Each rule of the
-//! simulator that needs more than that has a file of the rule's name here and another in `simulate`:
-//! `hand_overs`, `polling`, `copies`, `links`, `waiting_kernels`, `channels`, `multiprocessors`.
-//! Here are its parameters, there is what it does. `compiled` puts them together, and `draws` does so
-//! for machines that differ from the measured one by its scatter.
+//! simulator that needs more than that has a file of the rule's name here and another in
+//! `simulate`: `hand_overs`, `polling`, `copies`, `links`, `waiting_kernels`, `channels`,
+//! `multiprocessors`. Here are its parameters, there is what it does. `compiled` puts them
+//! together, and `draws` does so for machines that differ from the measured one by its scatter.
 
 mod analysis;
 mod antithetic;

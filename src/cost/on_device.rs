@@ -7,8 +7,8 @@
 //! all loads go at once (sum, polynomials). From 2^19 elements on, it is 0.5 to 2 us. Copies that
 //! take the output away make no difference.
 //!
-//! A kernel on one piece of what a program uses finds its data farther away, too, unless the device's
-//! caches can hold everything that the program uses between two uses of the piece.
+//! A kernel on one piece of what a program uses finds its data farther away, too, unless the
+//! device's caches can hold everything that the program uses between two uses of the piece.
 
 use super::around::{operands, reuse};
 use super::uses::Uses;

@@ -5,8 +5,8 @@ use crate::profile::{Around, MOST_OPERANDS, MemoryCost, Profile, Reuse};
 use crate::program::{AllocationId, Call, Program};
 use crate::units::{Bytes, Span};
 
-/// The prices of pinning the host memory that a program's set-up pins. The program has the first way;
-/// the second is for memory that cannot be registered, or comes anew each time. `None` is what
+/// The prices of pinning the host memory that a program's set-up pins. The program has the first
+/// way; the second is for memory that cannot be registered, or comes anew each time. `None` is what
 /// the profile does not know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pinning {

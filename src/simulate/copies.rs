@@ -15,8 +15,8 @@
 //!
 //! Copies under way are flows on the link, which carries less than both directions ask for.
 //! (Besides, what an engine asks for when it starts a copy queues behind the data of the other
-//! direction: see `delay_beside_each_other`.) Which links they share, and how much of each they use,
-//! is in the program's costs.
+//! direction: see `delay_beside_each_other`.) Which links they share, and how much of each they
+//! use, is in the program's costs.
 //!
 //! Running kernels slow copies, too: each copy once, from when the device takes up the kernel's
 //! command.

@@ -99,7 +99,7 @@ impl Simulator {
         loop {
             let next = self.queue.next().min(self.multiprocessors.next);
             let next = if PLAIN { next } else { next.min(self.polling.next) };
-            // Fills engines only after everything that becomes ready at this very moment.
+            // Engines are filled once everything that becomes ready at this moment is known.
             if self.copies.changed && next > self.now {
                 if !PLAIN && !compiled.waiting_kernels.refetched.is_empty() {
                     self.slow_down_copies(compiled);

@@ -28,8 +28,8 @@ pub struct Forecast {
     /// Makespans under the draws, in order. The i-th draws of all forecasts with the same seed are
     /// of the same machine.
     pub draws: Vec<Span>,
-    /// By how much both ends of the range are moved, from the calibration's trials of programs of this
-    /// kind, on the scale of [`Margin::score`](crate::profile::Margin::score).
+    /// By how much both ends of the range are moved, from the calibration's trials of programs of
+    /// this kind, on the scale of [`Margin::score`](crate::profile::Margin::score).
     pub margin: f64,
 }
 
@@ -96,8 +96,8 @@ pub fn forecast(
     forecast_on(program, profile, &draws, &Tally::default())
 }
 
-/// Predicts several programs under the same draws, on all CPU threads. The results are in the order of
-/// the programs.
+/// Predicts several programs under the same draws, on all CPU threads. The results are in the order
+/// of the programs.
 pub fn forecast_all<P: Borrow<Program> + Sync>(
     programs: &[P],
     profile: &Profile,

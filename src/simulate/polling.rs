@@ -9,10 +9,10 @@
 //! restarts the period, and so does everything that the engine finishes before the work might go
 //! on.
 //!
-//! The eight are edges of a clock that all engines share and that is independent of the program. With
-//! random delays between calls, kernels that had waited started on an H200 within a quarter of the
-//! clock's ticks, by the device's own time, and anywhere from 7 to 8 ticks after the moment from
-//! which they count. Where the ticks lie when a program begins is random.
+//! The eight are edges of a clock that all engines share and that is independent of the program.
+//! With random delays between calls, kernels that had waited started on an H200 within a quarter of
+//! the clock's ticks, by the device's own time, and anywhere from 7 to 8 ticks after the moment
+//! from which they count. Where the ticks lie when a program begins is random.
 //!
 //! A launch rings the doorbell before its own commands arrive (on an H200, 1.4 us before for
 //! kernels, 0.7 to 1.0 us for copies). Work of any stream that waits and is ready by then goes on.
@@ -26,10 +26,10 @@
 //! in other streams, because it is not the engine that goes through commands but a host unit that
 //! hands them over (`dev_pbdma`). That unit also comes to the next work of a stream while the work
 //! before is still under way, finds that it has to wait, and is back a period later (work that
-//! arrives meanwhile in other streams is left out). Passes of 45 programs on an H200, predicted with
-//! the times that their own calls took, were off by 4.7% on average with polls at each end, and are
-//! off by 3.7% without. Nodes of graphs are an exception: those of one engine come one after the
-//! other.
+//! arrives meanwhile in other streams is left out). Passes of 45 programs on an H200, predicted
+//! with the times that their own calls took, were off by 4.7% on average with polls at each end,
+//! and are off by 3.7% without. Nodes of graphs are an exception: those of one engine come one
+//! after the other.
 
 mod clock;
 
@@ -113,11 +113,11 @@ impl Polling {
         let woken = engine.next_arrival(compiled, times, at, (streams, now));
         // The operation's own arrival tells the engine nothing new about it.
         let back = Some(engine.back).filter(|&(_, whose)| whose != id).map(|(back, _)| back);
-        let (first, is_behind_its_like) = streams.polled_from(entry.stream);
+        let (first, queues_behind_last) = streams.polled_from(entry.stream);
         // What the engine itself was busy with in this stream has not postponed polls for this
         // operation.
         let others =
-            if is_behind_its_like { first } else { engine.last.max(back.unwrap_or_default()) };
+            if queues_behind_last { first } else { engine.last.max(back.unwrap_or_default()) };
         let poll = times.clock.next(first.max(others), now);
         let back = back.filter(|&back| back > now);
         let poll = [engine.next, woken, back].into_iter().flatten().fold(poll, Instant::min);
@@ -176,58 +176,58 @@ impl PollingEngine {
                 return None;
             }
             let entry = compiled.body.entry(id);
-            let arrival = streams.arrival(compiled, id);
-            let ring = arrival.earlier_by(RING).max(streams.issued(entry));
-            // A copy whose data travels along with its command goes to another engine.
-            let comes = !streams.is_inline::<false>(id);
+            let time = streams.arrival(compiled, id);
+            let ring = time.earlier_by(RING).max(streams.issued(entry));
             let before = times.before[id as usize];
-            let behind = before != NONE && !streams.is_over(entry.stream, before);
-            Some(Coming { ring, arrival, comes, behind })
+            let is_behind = before != NONE && !streams.is_over(entry.stream, before);
+            // A copy whose data travels along with its command goes to another engine.
+            let is_here = !streams.is_inline::<false>(id);
+            Some(Arrival { ring, time, is_here, is_behind })
         };
         let away = AWAY[at % OperationKind::COUNT];
         let mut next = None;
-        while let Some(Coming { ring, comes, behind, .. }) = arrival(self.rung) {
-            if comes && ring > now {
+        while let Some(Arrival { ring, is_here, is_behind, .. }) = arrival(self.rung) {
+            if is_here && ring > now {
                 next = Some(ring);
                 break;
             }
-            if comes
-                && behind
+            if is_here
+                && is_behind
                 && let Some(from) = times.clock.rung_anew(ring)
             {
                 self.last = self.last.max(from);
             }
             self.rung += 1;
         }
-        while let Some(coming) = arrival(self.arrived) {
-            if coming.arrival > now {
+        while let Some(new) = arrival(self.arrived) {
+            if new.time > now {
                 break;
             }
-            if coming.is_polled_for() {
-                self.back = (coming.arrival + away, times.arrivals[at][self.arrived]);
+            if new.is_polled_for() {
+                self.back = (new.time + away, times.arrivals[at][self.arrived]);
             }
             self.arrived += 1;
         }
         // All other work arrives after the next ring.
         let mut rung = (self.arrived..self.rung).filter_map(arrival);
-        let polled_for = rung.find(|coming| coming.arrival > now && coming.is_polled_for());
-        next.into_iter().chain(polled_for.map(|coming| coming.arrival + away)).min()
+        let polled_for = rung.find(|new| new.time > now && new.is_polled_for());
+        next.into_iter().chain(polled_for.map(|new| new.time + away)).min()
     }
 }
 
-/// Work that comes to an engine.
-struct Coming {
-    /// When the doorbell rings for this work; `arrival` is when its commands arrive.
+/// Work that arrives at an engine.
+struct Arrival {
+    /// When the doorbell rings for this work, and when its commands arrive.
     ring: Instant,
-    arrival: Instant,
+    time: Instant,
     /// Whether the work comes to this engine at all.
-    comes: bool,
+    is_here: bool,
     /// Whether the work lies in its stream behind something that the engine has not finished yet.
-    behind: bool,
+    is_behind: bool,
 }
 
-impl Coming {
+impl Arrival {
     const fn is_polled_for(&self) -> bool {
-        self.comes && !self.behind
+        self.is_here && !self.is_behind
     }
 }

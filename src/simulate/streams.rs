@@ -228,7 +228,7 @@ impl Streams {
         let stream = &self.streams[usize::from(entry.stream)];
         let kind = entry.operation_kind(false);
         // Everything else that it had to wait for was over by then.
-        let is_next = stream.last.time == now && stream.is_behind_its_like(kind, arrival);
+        let is_next = stream.last.time == now && stream.queues_behind_last(kind, arrival);
         if is_next && kind == OperationKind::CopyIn { arrival } else { now }
     }
 
@@ -362,7 +362,7 @@ impl Streams {
         let stream = &mut self.streams[usize::from(index)];
         (stream.first_wait, stream.kind) = (entry.waits, kind);
         if let Some(from) = missed {
-            stream.polled_from = (from, stream.is_behind_its_like(kind, arrival.1));
+            stream.polled_from = (from, stream.queues_behind_last(kind, arrival.1));
         }
         Next { time, cost, is_missed: missed.is_some() }
     }
@@ -371,7 +371,7 @@ impl Streams {
 impl Stream {
     /// Whether an operation of this kind, arriving at this time, finds its engine busy with the
     /// operation before it in this stream.
-    fn is_behind_its_like(&self, kind: OperationKind, arrival: Instant) -> bool {
+    fn queues_behind_last(&self, kind: OperationKind, arrival: Instant) -> bool {
         self.last.kind == Some(kind) && self.last.time > arrival
     }
 

@@ -60,7 +60,7 @@ impl Streams {
             is_first,
             arrival,
             last: &stream.last,
-            since: stream.is_behind_its_like(kind, arrival.1).then_some(stream.started),
+            since: stream.queues_behind_last(kind, arrival.1).then_some(stream.started),
             time: arrival.1,
             missed: None,
             cause: Cause { reason: Reason::Issue, before: entry.call, ready: arrival.1 },
