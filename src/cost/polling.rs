@@ -29,7 +29,7 @@ pub(crate) struct PollTimes {
     /// From the arrival of an operation to when its periods begin to count. The first index is the
     /// kind of copy under way then, or kernel if there is none; the second is the operation's own
     /// kind.
-    pub after: ByKinds,
+    pub first_polls: ByKinds,
     /// For pairs of kinds for which it is known: from the arrival to when periods begin to count,
     /// over how long the copy has been under way.
     pub under_way: Vec<(OperationKind, OperationKind, Curve)>,
@@ -59,20 +59,20 @@ impl PollTimes {
     /// a tick of the engines' clock a pass begins.
     pub fn new(body: &Body, profile: &Profile, phase: f64) -> Option<Self> {
         let polling = profile.latency.semaphore_polling.as_ref()?;
-        let [mut after, in_graphs] =
-            [&polling.first_polls, &polling.first_polls_in_graphs].map(|pairs| {
-                let mut after = ByKinds::default();
+        let [mut first_polls, in_graphs] = [&polling.first_polls, &polling.first_polls_in_graphs]
+            .map(|pairs| {
+                let mut first = ByKinds::default();
                 for FirstPoll { from, to, time, .. } in pairs {
-                    after[*from as usize][*to as usize] = time.span();
+                    first[*from as usize][*to as usize] = time.span();
                 }
-                after
+                first
             });
         // Kernels never wait for other kernels by polling, so the least of what copies take stands
         // in.
         let behind_kernels =
             polling.first_polls.iter().filter(|pair| pair.from == OperationKind::Kernel);
         let least = behind_kernels.map(|pair| pair.time.span()).min().unwrap_or_default();
-        after[OperationKind::Kernel as usize][OperationKind::Kernel as usize] = least;
+        first_polls[OperationKind::Kernel as usize][OperationKind::Kernel as usize] = least;
         let (arrivals, before) = arrivals(body);
         let tick = Span::from_nanos((polling.period.span().nanos() / TICKS).max(1));
         let first_edge = Span::from_nanos_f64(tick.nanos_f64() * (1.0 - phase));
@@ -80,7 +80,7 @@ impl PollTimes {
         let grows = |pair: &FirstPoll| Some((pair.from, pair.to, pair.under_way.clone()?));
         Some(Self {
             clock: PollClock { tick, first_edge },
-            after,
+            first_polls,
             under_way: polling.first_polls.iter().filter_map(grows).collect(),
             in_graphs,
             first_out: calls.filter(|&id| is_first_out(body, id)).collect(),
@@ -93,7 +93,11 @@ impl PollTimes {
     /// How long after its arrival the polling periods of a graph's node behind another node begin
     /// to count, as measured with graphs of two nodes. A copy to the host with which a graph begins
     /// holds up what is behind it (by 1.2 us on an H200).
-    pub fn after_node(&self, (from, node): (OperationKind, CallId), kind: OperationKind) -> Span {
+    pub fn first_poll_of_node(
+        &self,
+        (from, node): (OperationKind, CallId),
+        kind: OperationKind,
+    ) -> Span {
         if from == OperationKind::CopyOut && !self.first_out.contains(&node) {
             return self.behind_out[kind as usize];
         }

@@ -22,136 +22,19 @@
 //! command.
 
 mod beside;
+mod engine;
+mod flow;
+
+pub(super) use engine::QueuedCopy;
 
 use super::links::Links;
 use super::operation::Completion;
-use crate::cost::{CompiledProgram, ENGINES, EntryId, NONE};
+use crate::cost::{CompiledProgram, ENGINES, NONE};
 use crate::machine::Direction;
-use crate::units::{Instant, Span};
-use beside::{CopyFlow, delay_beside_each_other, start_flow};
-use std::collections::VecDeque;
-
-/// A copy that waits in the queue of a copy engine.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct QueuedCopy {
-    pub entry: EntryId,
-    pub stream: u16,
-    /// The copy's time with nothing beside it.
-    pub alone: Span,
-}
-
-/// A copy engine of a device.
-struct CopyEngine {
-    /// The copies that the engine has been asked for: the first in line, and those behind it.
-    first: Option<QueuedCopy>,
-    rest: VecDeque<QueuedCopy>,
-    /// The stream that the engine stays with, the copy under way or finished last, and the copy
-    /// before that.
-    serving: Option<u16>,
-    entry: EntryId,
-    before: EntryId,
-    started: Instant,
-    /// Since when the engine has gone from copy to copy without a pause, and until when.
-    row: [Instant; 2],
-    /// When the copy under way ends if nothing else happens; [`Instant::NEVER`] if the engine is
-    /// idle.
-    end: Instant,
-    /// Used where copies take other than their time alone. At the time `since`, `left` nanoseconds
-    /// of the copy were left, counted with nothing in the other direction; `speed` of them pass per
-    /// nanosecond.
-    left: f64,
-    since: Instant,
-    speed: f64,
-    /// How many times longer a copy that starts now takes because of kernels that wait.
-    refetching: f64,
-    /// The copy under way as a flow, where copies slow each other.
-    flow: Option<CopyFlow>,
-}
-
-impl CopyEngine {
-    fn is_busy(&self) -> bool {
-        self.end != Instant::NEVER
-    }
-
-    /// Notes that a copy is under way now, and at least until `until`.
-    fn go_on(&mut self, now: Instant, until: Instant) {
-        if self.row[1] < now && !self.is_busy() {
-            self.row[0] = now;
-        }
-        self.row[1] = self.row[1].max(until);
-    }
-
-    /// Whether the engine came to the copy under way directly from another one, or has more nodes
-    /// of a graph in hand. (Staging pageable memory extends the row, too, but never while this
-    /// engine copies.)
-    fn is_back_to_back(&self) -> bool {
-        self.row[0] < self.started || self.flow.is_some_and(|flow| flow.in_graph)
-    }
-
-    /// Nanoseconds for which data of the copy under way was still to come at the last change.
-    fn data_left(&self) -> f64 {
-        self.flow.map_or(0.0, |CopyFlow { data, fixed, .. }| (self.left - fixed).clamp(0.0, data))
-    }
-
-    fn left_at(&self, now: Instant) -> f64 {
-        self.left - now.since(self.since).nanos_f64() * self.speed
-    }
-
-    /// Works out when the copy under way ends.
-    fn predict_end(&mut self) {
-        // Avoids the division in the usual case, since it would cost as much as everything else
-        // here.
-        let left = if self.speed == 1.0 { self.left } else { self.left / self.speed };
-        self.end = self.since + whole_nanos(left);
-    }
-
-    fn stays_with(&self, copy: &QueuedCopy) -> bool {
-        self.serving.is_none_or(|serving| serving == copy.stream)
-    }
-
-    /// Nanoseconds that are left of a change of streams, which also passes while the engine is
-    /// idle. (Staging pageable memory counts as being busy, too, but never goes on while this
-    /// engine copies.)
-    fn left_of(&self, switch: f64, now: Instant) -> f64 {
-        (switch - now.since(self.row[1].min(now)).nanos_f64()).max(0.0)
-    }
-
-    /// Starts the next copy, if there is one: of the stream that the engine stays with, or else the
-    /// one that has waited longest.
-    #[inline(always)]
-    fn start_next<const PLAIN: bool>(&mut self, now: Instant, switch: f64) {
-        if !self.rest.is_empty() {
-            self.let_pass();
-        }
-        let Some(first) = &self.first else { return };
-        let &QueuedCopy { entry, stream, alone } = first;
-        let switch = if PLAIN || self.stays_with(first) { 0.0 } else { self.left_of(switch, now) };
-        self.first = None;
-        if !self.rest.is_empty() {
-            self.first = self.rest.pop_front();
-        }
-        self.started = now;
-        if !PLAIN {
-            self.go_on(now, now);
-            (self.since, self.left) = (now, alone.nanos_f64() * self.refetching + switch);
-        }
-        (self.before, self.entry, self.serving) = (self.entry, entry, Some(stream));
-        let is_usual = PLAIN || switch == 0.0 && self.refetching == 1.0;
-        self.end = now + if is_usual { alone } else { whole_nanos(self.left) };
-    }
-
-    /// Moves the first copy of the stream that the engine stays with ahead of the others.
-    #[cold]
-    fn let_pass(&mut self) {
-        if let Some(first) = self.first
-            && !self.stays_with(&first)
-            && let Some(same) = self.rest.iter().position(|copy| self.stays_with(copy))
-        {
-            self.first = self.rest.remove(same);
-            self.rest.push_front(first);
-        }
-    }
-}
+use crate::units::Instant;
+use beside::delay_beside_each_other;
+use engine::CopyEngine;
+use flow::start_flow;
 
 fn busy(engines: &[CopyEngine; ENGINES]) -> [bool; ENGINES] {
     engines.each_ref().map(CopyEngine::is_busy)
@@ -177,41 +60,12 @@ pub(super) struct Copies {
 /// A copy with fewer nanoseconds left than this is complete.
 const DONE: f64 = 0.5;
 
-/// The rounding error that a quotient may have, in nanoseconds.
-const ROUNDING: f64 = 1e-3;
-
-/// Rounds up to a whole number of nanoseconds, but for a rounding error.
-fn whole_nanos(nanos: f64) -> Span {
-    Span::from_nanos_f64((nanos + (0.5 - ROUNDING)).max(0.0))
-}
-
 impl Default for Copies {
     fn default() -> Self {
         let (links, next) = (Links::new(&[]), Instant::NEVER);
         let (engines, capacities, kernels) = (Vec::new(), Vec::new(), Vec::new());
         let (is_fluid, examined, changed) = (false, 0, false);
         Self { engines, links, capacities, is_fluid, kernels, examined, changed, next }
-    }
-}
-
-impl Default for CopyEngine {
-    fn default() -> Self {
-        let start = Instant::START;
-        Self {
-            first: None,
-            rest: VecDeque::new(),
-            serving: None,
-            entry: NONE,
-            before: NONE,
-            started: start,
-            row: [start; 2],
-            end: Instant::NEVER,
-            left: 0.0,
-            since: start,
-            speed: 1.0,
-            refetching: 1.0,
-            flow: None,
-        }
     }
 }
 
@@ -330,6 +184,23 @@ impl Copies {
     /// Makes copies to a device that start from now on take `refetching` times longer.
     pub fn slow_down(&mut self, device: usize, refetching: f64) {
         self.engines[device][Direction::HostToDevice as usize].refetching = refetching;
+    }
+
+    /// A kernel of a device runs from now on, beside the copies under way.
+    pub fn begin_kernel(&mut self, device: usize, now: Instant) {
+        self.kernels[device] += 1;
+        for engine in self.engines[device].iter_mut().filter(|engine| engine.is_busy()) {
+            (engine.left, engine.since) = (engine.left_at(now), now);
+            engine.delay_beside_kernels();
+            engine.predict_end();
+        }
+        self.next =
+            running(&mut self.engines).map(|engine| engine.end).min().unwrap_or(Instant::NEVER);
+    }
+
+    /// A kernel of a device has ended.
+    pub fn end_kernel(&mut self, device: usize) {
+        self.kernels[device] -= 1;
     }
 
     /// Gives each idle engine its next copy. Call it when everything that becomes ready at this

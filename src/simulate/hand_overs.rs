@@ -115,8 +115,8 @@ impl Start<'_> {
         }
         let here = (usize::from(self.device), self.kind);
         let after = match (tie, from.kind) {
-            (Tie::Graph, Some(kind)) => times.after_node((kind, from.call), self.kind),
-            _ => times.after(self.engines.copies, here, self.arrival.1),
+            (Tie::Graph, Some(kind)) => times.first_poll_of_node((kind, from.call), self.kind),
+            _ => times.first_poll(self.engines.copies, here, self.arrival.1),
         };
         let first = turn + after;
         let is_found_meanwhile =

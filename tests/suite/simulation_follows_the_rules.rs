@@ -24,27 +24,27 @@
 //! - going from engine to engine costs a hand-over:
 //!   `streams::a_hand_over_is_paid_by_what_is_there_and_waits`
 //! - an operation that came too early goes on at a clock edge, after whole periods:
-//!   `looks::what_comes_too_early_goes_on_after_whole_periods`
+//!   `polling::what_comes_too_early_goes_on_after_whole_periods`
 //! - polling periods count from a while after the arrival:
-//!   `looks::periods_may_begin_some_time_after_the_arrival`
+//!   `polling::periods_may_begin_some_time_after_the_arrival`
 //! - an operation that comes only a little too early does not wait:
-//!   `looks::what_comes_a_little_too_early_does_not_wait`
+//!   `polling::what_comes_a_little_too_early_does_not_wait`
 //! - arriving work makes its engine poll:
-//!   `looks::an_engine_polls_when_work_arrives_for_it`
+//!   `polling::an_engine_polls_when_work_arrives_for_it`
 //! - a poll that finds nothing restarts the period:
-//!   `looks::a_poll_that_finds_nothing_restarts_the_period`
+//!   `polling::a_poll_that_finds_nothing_restarts_the_period`
 //! - a doorbell makes an engine poll, and may restart the period:
-//!   `looks::what_is_ready_as_a_doorbell_rings_does_not_wait_for_the_commands`,
-//!   `looks::a_doorbell_restarts_the_period_in_the_first_half_of_a_tick`
+//!   `polling::what_is_ready_as_a_doorbell_rings_does_not_wait_for_the_commands`,
+//!   `polling::a_doorbell_restarts_the_period_in_the_first_half_of_a_tick`
 //! - the end of an operation restarts the period, but makes no engine poll:
-//!   `looks::the_end_of_an_operation_restarts_the_period`,
-//!   `looks::the_end_of_an_operation_makes_no_engine_poll`
-//! - a busy engine already looks at the next operation of the stream:
-//!   `looks::a_busy_engine_already_looks_at_the_next_operation_of_the_stream`
+//!   `polling::the_end_of_an_operation_restarts_the_period`,
+//!   `polling::the_end_of_an_operation_makes_no_engine_poll`
+//! - a busy engine already polls for the next operation of the stream:
+//!   `polling::a_busy_engine_already_polls_for_the_next_operation_of_the_stream`
 //! - an engine polls later beside copies, whose data delays commands:
-//!   `looks::copies_under_way_delay_polls`
+//!   `polling::copies_under_way_delay_polls`
 //! - nodes of a graph do not arrive one by one:
-//!   `looks::nodes_of_a_graph_look_for_themselves`
+//!   `polling::nodes_of_a_graph_are_polled_for_at_times_of_their_own`
 //! - a small copy into an empty stream needs no engine:
 //!   `streams::a_small_copy_into_an_empty_stream_goes_along_with_its_command`
 //! - the first of its kind in an empty stream pays more:
@@ -114,7 +114,7 @@ mod copies;
 mod graphs;
 mod kernels;
 mod laws;
-mod looks;
+mod polling;
 mod reasons;
 mod several_gpus;
 mod streams;
@@ -240,7 +240,7 @@ fn exactly(ns: f64) -> Estimate {
 }
 
 /// Polls after so long in the mean.
-fn looks(period: f64) -> SemaphorePolling {
+fn semaphore_polling(period: f64) -> SemaphorePolling {
     SemaphorePolling {
         period: exactly(period),
         arrival_tolerance: exactly(0.0),

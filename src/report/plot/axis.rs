@@ -1,6 +1,6 @@
 //! Axes: where they end, where their marks are and what is written beside them.
 
-use super::{Area, BODY, Drawn, GREY, GRID, INK};
+use super::style::{Area, BODY, Drawn, GREY, GRID, INK};
 use plotters::chart::ChartContext;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use plotters::prelude::*;

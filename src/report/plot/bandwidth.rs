@@ -1,9 +1,9 @@
 //! The bandwidth of copies over their size, beside what the link could carry on paper.
 
 use super::axis::{Axis, Chart, Margins, chart, even_marks, extent};
-use super::{
-    BLUE, BODY, Drawn, GREEN, INK, Marker, ORANGE, SKY, VERMILLION, heading, legend, svg, titled,
-    wrapped, write,
+use super::marks::{Marker, legend};
+use super::style::{
+    BLUE, BODY, Drawn, GREEN, INK, ORANGE, SKY, VERMILLION, heading, svg, titled, wrapped, write,
 };
 use crate::machine::Direction;
 use crate::profile::{Curve, Profile, StagingModel, Warmth};

@@ -1,7 +1,9 @@
 //! A plan's timeline: which lane does what when, predicted above measured.
 
 use super::axis::{Axis, Margins, chart, even_marks, time_like};
-use super::{Area, BLUE, BODY, Drawn, GREEN, GREY, ORANGE, heading, svg, titled, wrapped, write};
+use super::style::{
+    Area, BLUE, BODY, Drawn, GREEN, GREY, ORANGE, heading, svg, titled, wrapped, write,
+};
 use crate::program::Program;
 use crate::report::host_thread::{HostThread, is_waiting};
 use crate::report::verdict::Verdict;

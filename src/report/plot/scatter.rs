@@ -1,9 +1,9 @@
 //! Predicted against measured times, and the errors.
 
 use super::axis::{Axis, Chart, Margins, chart, even_marks, extent};
-use super::{
-    Area, BLUE, Drawn, GREEN, GREY, INK, Marker, ORANGE, PURPLE, SKY, VERMILLION, legend, svg,
-    titled,
+use super::marks::{Marker, legend};
+use super::style::{
+    Area, BLUE, Drawn, GREEN, GREY, INK, ORANGE, PURPLE, SKY, VERMILLION, svg, titled,
 };
 use crate::compare::{Cell, Errors, Score};
 use crate::report::words::{fine_percent, percent, plural};

@@ -11,7 +11,7 @@ impl PollTimes {
     /// it came too early. A command comes down the link behind the data that is under way (on an
     /// H200, any kernel launched beside a copy to the device starts 2.0 us later). A small part of
     /// that time is there without any copies.
-    pub(in crate::simulate) fn after(
+    pub(in crate::simulate) fn first_poll(
         &self,
         copies: &Copies,
         (device, kind): (usize, OperationKind),
@@ -21,13 +21,14 @@ impl PollTimes {
             let (since, until) = copies.under_way(device, way, then)?;
             let from = OperationKind::of_copy(way);
             let pair = self.under_way.iter().find(|pair| (pair.0, pair.1) == (from, kind));
-            let after = pair.map_or(self.after[from as usize][kind as usize], |(.., curve)| {
-                Span::from_nanos_f64(curve.within(then.since(since).nanos_f64()))
-            });
+            let after = pair
+                .map_or(self.first_polls[from as usize][kind as usize], |(.., curve)| {
+                    Span::from_nanos_f64(curve.within(then.since(since).nanos_f64()))
+                });
             // It waits for data that is ahead of it, so for no longer than there is such data.
             Some(until.map_or(after, |until| after.min(until.since(then))))
         };
-        let alone = self.after[OperationKind::Kernel as usize][kind as usize];
+        let alone = self.first_polls[OperationKind::Kernel as usize][kind as usize];
         Direction::BOTH.into_iter().filter_map(beside).fold(alone, Span::max)
     }
 }

@@ -12,7 +12,10 @@ type Modules<'s> = BTreeMap<Vec<&'s str>, &'s Source>;
 fn modules<'s>(room: &str, all: &'s [Source]) -> Modules<'s> {
     let below = format!("src/{room}/");
     let inside = all.iter().filter_map(|source| Some((source.path.strip_prefix(&below)?, source)));
-    let name = |path: &'s str| path.trim_end_matches(".rs").split('/').collect::<Vec<_>>();
+    let name = |path: &'s str| {
+        let path = path.trim_end_matches(".rs");
+        path.trim_end_matches("/mod").split('/').collect::<Vec<_>>()
+    };
     inside.map(|(path, source)| (name(path), source)).filter(|(name, _)| name != &["mod"]).collect()
 }
 
@@ -79,7 +82,8 @@ fn resolved(path: &[String], from: &[&str], room: &str) -> Option<Vec<String>> {
                 rest = &rest[1..];
             }
         }
-        _ => return None,
+        // A module of the file's own, or the name of another crate.
+        _ => {}
     }
     Some(base.into_iter().chain(rest.iter().cloned()).collect())
 }
@@ -134,4 +138,9 @@ fn circles_are_seen() {
     let [front, _, uses_front] = round;
     let in_tests = "use crate::d::E;\n#[cfg(test)]\nmod tests {\n    use super::c::C;\n}\n";
     assert!(circles("a", &[front, b(in_tests), uses_front]).is_empty());
+    let parent = b("mod c;\nuse c::C;\nuse std::fs;\n");
+    let child = |text: &str| file("src/a/b/c.rs", text);
+    assert_eq!(circles("a", &[parent, child("use super::B;\n")]), [["b", "b::c"]]);
+    let parent = file("src/a/b/mod.rs", "mod c;\npub use c::C;\n");
+    assert!(circles("a", &[parent, child("use crate::d::E;\n")]).is_empty());
 }

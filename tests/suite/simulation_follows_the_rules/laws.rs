@@ -149,19 +149,19 @@ fn check_all(plan: &Program, timeline: &Timeline) -> Result<(), TestCaseError> {
 /// quiet; with copies that slow each other; with polling engines; with waiting kernels that slow
 /// copies; and with running kernels that do.
 fn check_questions(workload: &Workload) {
-    let [mut quiet, mut looking, mut waiting, mut running] = [(); 4].map(|()| machine());
-    for machine in [&mut quiet, &mut looking] {
+    let [mut quiet, mut polling, mut waiting, mut running] = [(); 4].map(|()| machine());
+    for machine in [&mut quiet, &mut polling] {
         (machine.link.down_shared, machine.link.up_shared) = (FREE, FREE);
     }
     for polling in &mut quiet.polling {
         polling.delay.knots = vec![(0.0, 0.0), (1.0, 700.0)];
     }
-    looking.latency.semaphore_polling = Some(looks(1_500.0));
+    polling.latency.semaphore_polling = Some(semaphore_polling(1_500.0));
     waiting.link.refetches[0].slowdown.knots = vec![(0.0, 1.0), (3.0, 1.37)];
     let knots = vec![(1_000.0, 900.0), (100_000.0, 300.0)];
     running.link.down_beside_kernels = Some(Curve { knots, scatter: 0.0 });
     let mut simulator = Simulator::default();
-    for machine in [quiet, machine(), looking, waiting, running] {
+    for machine in [quiet, machine(), polling, waiting, running] {
         for plan in plans(workload) {
             let program = CompiledProgram::new(&plan, &machine).expect("known");
             let makespan = simulator.makespan(&program);

@@ -139,7 +139,7 @@ fn waiting_for_an_event_of_another_device_takes_longer() {
 #[test]
 fn an_event_of_another_device_is_not_looked_for_in_periods() {
     let mut machine = machine_of_two(WIDE);
-    machine.latency.semaphore_polling = Some(looks(1_600.0));
+    machine.latency.semaphore_polling = Some(semaphore_polling(1_600.0));
     let dispatched = |stream| {
         let body =
             vec![copy_in(0, PINNED, 5_000), record(0, 0), wait(stream, 0), launch(stream, 4_000)];

@@ -1,21 +1,20 @@
-//! An operation that came too early goes on when its engine polls again. Polls are called looks
-//! here.
+//! An operation that came too early goes on when its engine polls again.
 
 use super::*;
 use crate::machines::machine;
 use hallway::profile::{FirstPoll, OperationKind};
 
 /// The machine, with engines that poll again after `period`.
-fn looking(period: f64) -> Profile {
+fn polling_every(period: f64) -> Profile {
     let mut machine = machine();
-    machine.latency.semaphore_polling = Some(looks(period));
+    machine.latency.semaphore_polling = Some(semaphore_polling(period));
     machine
 }
 
 /// The poll that comes a period after `from`, for engines with a period of 6000: at the eighth edge
 /// of their clock. Without random draws, the edges are at 375, 1125, 1875 and so on, and periods
 /// count from the moment fitted for the average, which is half a tick early.
-fn look(from: u64) -> u64 {
+fn poll(from: u64) -> u64 {
     let edges = (0..).map(|edge| 375 + 750 * edge);
     edges.filter(|&edge| edge > from + 375).nth(7).expect("they go on for ever")
 }
@@ -25,7 +24,7 @@ fn look(from: u64) -> u64 {
 fn dispatched(more: Vec<Call>) -> u64 {
     let mut body = vec![copy_in(0, PINNED, 5_000), launch(0, 4_000)];
     body.extend(more);
-    let timeline = simulate(&tiny(body), &looking(6_000.0)).expect("known");
+    let timeline = simulate(&tiny(body), &polling_every(6_000.0)).expect("known");
     let found = timeline.lane(Lane::Kernels).find(|activity| activity.call == 1);
     found.expect("it ran").start.since_start().nanos()
 }
@@ -33,7 +32,7 @@ fn dispatched(more: Vec<Call>) -> u64 {
 #[test]
 fn what_comes_too_early_goes_on_after_whole_periods() {
     // The edges of the clock are at 100, 300, 500 and so on.
-    let machine = looking(1_600.0);
+    let machine = polling_every(1_600.0);
     // The copy ends at 10000. The launch is issued at 4000, and one nanosecond later for each
     // element computed.
     let dispatched = |elements| {
@@ -51,9 +50,9 @@ fn what_comes_too_early_goes_on_after_whole_periods() {
 
 #[test]
 fn periods_may_begin_some_time_after_the_arrival() {
-    let mut machine = looking(6_000.0);
-    let looks = machine.latency.semaphore_polling.as_mut().expect("it polls");
-    looks.arrival_tolerance = exactly(2_000.0);
+    let mut machine = polling_every(6_000.0);
+    let polling = machine.latency.semaphore_polling.as_mut().expect("it polls");
+    polling.arrival_tolerance = exactly(2_000.0);
     let after = |from, time| {
         let time = exactly(time);
         FirstPoll {
@@ -64,7 +63,7 @@ fn periods_may_begin_some_time_after_the_arrival() {
             arrival_tolerance: None,
         }
     };
-    looks.first_polls =
+    polling.first_polls =
         vec![after(OperationKind::CopyIn, 2_500.0), after(OperationKind::CopyOut, 500.0)];
     let found = |elements| {
         let body = vec![copy_in(0, PINNED, elements), launch(0, 4_000)];
@@ -73,31 +72,31 @@ fn periods_may_begin_some_time_after_the_arrival() {
     // The kernel arrives at 7000. The copy ends at 9000, which is soon enough.
     assert_eq!(found(4_000), 9_000);
     // The copy ends at 9400, before any period has begun; the kernel goes on a period after that.
-    assert_eq!(found(4_400), look(9_400 - 375));
+    assert_eq!(found(4_400), poll(9_400 - 375));
     // The copy ends at 10000 and at 15800, so the kernel goes on one and two periods after 9500.
-    assert_eq!(found(5_000), look(9_500));
-    assert_eq!(found(10_800), look(9_500) + 6_000);
+    assert_eq!(found(5_000), poll(9_500));
+    assert_eq!(found(10_800), poll(9_500) + 6_000);
 }
 
 /// A command queues behind the copy's data, and the longer the copy is under way, the more of its
 /// data is ahead.
 #[test]
 fn periods_count_the_later_the_longer_the_copy_is_under_way() {
-    let mut machine = looking(6_000.0);
-    let looks = machine.latency.semaphore_polling.as_mut().expect("it polls");
+    let mut machine = polling_every(6_000.0);
+    let polling = machine.latency.semaphore_polling.as_mut().expect("it polls");
     let under_way = Some(Curve { knots: vec![(2_000.0, 500.0), (6_000.0, 2_500.0)], scatter: 0.0 });
     let after = |to| {
         let (from, time, under_way) = (OperationKind::CopyIn, exactly(500.0), under_way.clone());
         FirstPoll { from, to, time, under_way, arrival_tolerance: None }
     };
-    looks.first_polls = [OperationKind::Kernel, OperationKind::CopyOut].map(after).to_vec();
+    polling.first_polls = [OperationKind::Kernel, OperationKind::CopyOut].map(after).to_vec();
     let found = |bytes, meanwhile| {
         let body = vec![copy_in(0, PINNED, bytes), compute(meanwhile), launch(0, 4_000)];
         spans(&run(body, &machine), Lane::Kernels)[0].0 - 1_000
     };
     // The copy begins at 4000. The kernel arrives 5000 after that, or 9000.
-    assert_eq!(found(11_000, 1_000), look(9_000 + 2_000));
-    assert_eq!(found(15_000, 5_000), look(13_000 + 2_500));
+    assert_eq!(found(11_000, 1_000), poll(9_000 + 2_000));
+    assert_eq!(found(15_000, 5_000), poll(13_000 + 2_500));
     // A kernel that waits for something else queues only behind what is left of the copy's data.
     let found = |bytes| {
         let body = vec![
@@ -120,7 +119,7 @@ fn periods_count_the_later_the_longer_the_copy_is_under_way() {
 #[test]
 fn what_comes_a_little_too_early_does_not_wait() {
     let found = |tolerance| {
-        let mut machine = looking(6_000.0);
+        let mut machine = polling_every(6_000.0);
         machine.latency.semaphore_polling.as_mut().expect("it polls").arrival_tolerance =
             exactly(tolerance);
         let timeline = run(vec![launch(0, 2_000), copy_out(0, PINNED, 500)], &machine);
@@ -128,7 +127,7 @@ fn what_comes_a_little_too_early_does_not_wait() {
     };
     // The copy arrives at 8500, and the kernel ends at 9000.
     assert_eq!(found(500.0), (9_000, 9_000));
-    assert_eq!(found(499.0), (9_000, look(8_500)));
+    assert_eq!(found(499.0), (9_000, poll(8_500)));
 }
 
 /// The tolerance known for a copy behind a kernel holds for pinned memory in one stream, and for no
@@ -136,10 +135,10 @@ fn what_comes_a_little_too_early_does_not_wait() {
 #[test]
 fn how_early_an_operation_may_come_depends_on_what_it_follows() {
     let found = |from, body| {
-        let mut machine = looking(6_000.0);
-        let looks = machine.latency.semaphore_polling.as_mut().expect("it polls");
+        let mut machine = polling_every(6_000.0);
+        let polling = machine.latency.semaphore_polling.as_mut().expect("it polls");
         let (time, arrival_tolerance) = (exactly(0.0), Some(exactly(500.0)));
-        looks.first_polls = vec![FirstPoll {
+        polling.first_polls = vec![FirstPoll {
             from,
             to: OperationKind::CopyOut,
             time,
@@ -150,22 +149,22 @@ fn how_early_an_operation_may_come_depends_on_what_it_follows() {
     };
     let pair = || vec![launch(0, 2_000), copy_out(0, PINNED, 500)];
     assert_eq!(found(OperationKind::Kernel, pair()), 9_000);
-    assert_eq!(found(OperationKind::CopyIn, pair()), look(8_500));
+    assert_eq!(found(OperationKind::CopyIn, pair()), poll(8_500));
     // The copy arrives at 8800.
     let across = vec![launch(0, 2_000), record(0, 0), wait(1, 0), copy_out(1, PINNED, 500)];
-    assert_eq!(found(OperationKind::Kernel, across), look(8_800));
+    assert_eq!(found(OperationKind::Kernel, across), poll(8_800));
     // The staged copy is issued too late to make the engine poll.
     let staged = vec![synchronize(0), copy_out(2, PAGEABLE, 60_000)];
-    assert_eq!(found(OperationKind::Kernel, [pair(), staged].concat()), look(8_500));
+    assert_eq!(found(OperationKind::Kernel, [pair(), staged].concat()), poll(8_500));
 }
 
 #[test]
 fn an_engine_polls_when_work_arrives_for_it() {
-    assert_eq!(dispatched(vec![]), look(7_000) + 1_000);
+    assert_eq!(dispatched(vec![]), poll(7_000) + 1_000);
     // The other kernel is issued at 7000 in another stream and arrives at 11000.
     assert_eq!(dispatched(vec![compute(1_000), launch(1, 10)]), 12_000);
     // A copy arrives at another engine, and so makes no difference.
-    assert_eq!(dispatched(vec![compute(1_000), copy_out(1, PINNED, 10)]), look(7_000) + 1_000);
+    assert_eq!(dispatched(vec![compute(1_000), copy_out(1, PINNED, 10)]), poll(7_000) + 1_000);
 }
 
 /// After other work has come, the engine for copies out takes 600 to be back at what waits.
@@ -180,7 +179,7 @@ fn an_engine_is_back_at_what_waits_a_while_after_other_work_came() {
             launch(1, 4_000),
             copy_out(1, PINNED, 500),
         ];
-        let timeline = run(body, &looking(6_000.0));
+        let timeline = run(body, &polling_every(6_000.0));
         let first = timeline.lane(Lane::CopyOut).find(|activity| activity.call == 1);
         first.expect("it ran").start.since_start().nanos()
     };
@@ -202,62 +201,62 @@ fn what_is_ready_as_a_doorbell_rings_does_not_wait_for_the_commands() {
 #[test]
 fn a_doorbell_restarts_the_period_in_the_first_half_of_a_tick() {
     // The doorbell rings at 9500, 125 after an edge, so the eighth edge counts from there. Its
-    // commands, which arrive at 10800, are not looked at.
-    assert_eq!(dispatched(vec![compute(800), launch(0, 10)]), look(9_500 - 375) + 1_000);
+    // commands, which arrive at 10800, are not polled for.
+    assert_eq!(dispatched(vec![compute(800), launch(0, 10)]), poll(9_500 - 375) + 1_000);
     // The doorbell rings at 9750, 375 after an edge, which is too late.
-    assert_eq!(dispatched(vec![compute(1_050), launch(0, 10)]), look(7_000) + 1_000);
+    assert_eq!(dispatched(vec![compute(1_050), launch(0, 10)]), poll(7_000) + 1_000);
 }
 
 #[test]
 fn a_poll_that_finds_nothing_restarts_the_period() {
     // The other kernel is issued at 5000 and arrives at 9000. Periods count from there, whatever
     // becomes of it.
-    assert_eq!(dispatched(vec![launch(1, 10)]), look(9_000) + 1_000);
-    assert_eq!(dispatched(vec![launch(1, 4_000)]), look(9_000) + 1_000);
+    assert_eq!(dispatched(vec![launch(1, 10)]), poll(9_000) + 1_000);
+    assert_eq!(dispatched(vec![launch(1, 4_000)]), poll(9_000) + 1_000);
 }
 
 /// When the kernel behind a copy from 6000 to 12000 is dispatched. It arrives at 9000. Another
 /// kernel, of `elements`, begins at 7000 in another stream.
 fn dispatched_behind(elements: u64) -> u64 {
     let body = vec![launch(1, elements), copy_in(0, PINNED, 5_000), launch(0, 4_000)];
-    spans(&run(body, &looking(6_000.0)), Lane::Kernels)[1].0
+    spans(&run(body, &polling_every(6_000.0)), Lane::Kernels)[1].0
 }
 
 #[test]
 fn the_end_of_an_operation_makes_no_engine_poll() {
     // The other kernel ends at 14000, so periods count from 9000.
-    assert_eq!(dispatched_behind(7_000), look(9_000) + 1_000);
+    assert_eq!(dispatched_behind(7_000), poll(9_000) + 1_000);
 }
 
 #[test]
 fn the_end_of_an_operation_restarts_the_period() {
     // The other kernel ends at 11000.
-    assert_eq!(dispatched_behind(4_000), look(11_000) + 1_000);
+    assert_eq!(dispatched_behind(4_000), poll(11_000) + 1_000);
 }
 
 /// The nodes of a graph arrive with its launch.
 #[test]
-fn nodes_of_a_graph_look_for_themselves() {
+fn nodes_of_a_graph_are_polled_for_at_times_of_their_own() {
     let chain = vec![copy_in(0, PINNED, 5_000), launch(0, 4_000)];
     let replay = |calls: Vec<Call>| {
         std::iter::once(Call::Replay { stream: StreamId(0), calls: calls.len() }).chain(calls)
     };
     let alone: Vec<Call> = replay(chain.clone()).collect();
     // The copy ends at 12050. The kernel is issued at 2600 and arrives 4500 later, at 7100.
-    let kernels = |body| spans(&run(body, &looking(6_000.0)), Lane::Kernels);
-    assert_eq!(kernels(alone)[0].0, look(7_100) + 1_000);
-    let mut later = looking(6_000.0);
+    let kernels = |body| spans(&run(body, &polling_every(6_000.0)), Lane::Kernels);
+    assert_eq!(kernels(alone)[0].0, poll(7_100) + 1_000);
+    let mut later = polling_every(6_000.0);
     let (from, to) = (OperationKind::CopyIn, OperationKind::Kernel);
     let later_by = |ns| {
         vec![FirstPoll { from, to, time: exactly(ns), under_way: None, arrival_tolerance: None }]
     };
-    let looks = later.latency.semaphore_polling.as_mut().expect("it polls");
-    (looks.first_polls, looks.first_polls_in_graphs) = (later_by(3_000.0), later_by(700.0));
+    let polling = later.latency.semaphore_polling.as_mut().expect("it polls");
+    (polling.first_polls, polling.first_polls_in_graphs) = (later_by(3_000.0), later_by(700.0));
     let found = spans(&run(replay(chain.clone()).collect(), &later), Lane::Kernels)[0].0;
-    assert_eq!(found, look(7_100 + 700) + 1_000);
+    assert_eq!(found, poll(7_100 + 700) + 1_000);
     // A second copy and its kernel change nothing for the first.
     let twice: Vec<Call> = replay([chain.clone(), chain].concat()).collect();
-    assert_eq!(kernels(twice)[0].0, look(7_100) + 1_000);
+    assert_eq!(kernels(twice)[0].0, poll(7_100) + 1_000);
 }
 
 /// The delay after a copy out was measured with graphs that begin with one, so it applies only to
@@ -265,7 +264,7 @@ fn nodes_of_a_graph_look_for_themselves() {
 #[test]
 fn a_copy_out_in_the_middle_of_a_graph_is_no_beginning() {
     let ends = |calls: &[Call], behind_copy_out| {
-        let mut machine = looking(6_000.0);
+        let mut machine = polling_every(6_000.0);
         let to = OperationKind::CopyIn;
         let after = |from, ns| FirstPoll {
             from,
@@ -275,8 +274,8 @@ fn a_copy_out_in_the_middle_of_a_graph_is_no_beginning() {
             arrival_tolerance: None,
         };
         let (out, kernel) = (OperationKind::CopyOut, OperationKind::Kernel);
-        let looks = machine.latency.semaphore_polling.as_mut().expect("it polls");
-        looks.first_polls_in_graphs = vec![after(out, behind_copy_out), after(kernel, 700.0)];
+        let polling = machine.latency.semaphore_polling.as_mut().expect("it polls");
+        polling.first_polls_in_graphs = vec![after(out, behind_copy_out), after(kernel, 700.0)];
         let replay = Call::Replay { stream: StreamId(0), calls: calls.len() };
         let body = std::iter::once(replay).chain(calls.iter().cloned()).collect();
         spans(&run(body, &machine), Lane::CopyIn).last().expect("it copies").1
@@ -288,8 +287,8 @@ fn a_copy_out_in_the_middle_of_a_graph_is_no_beginning() {
 
 /// The branches arrive one by one while the graph is launched, which takes 3000 for each node.
 #[test]
-fn a_branch_of_a_graph_has_an_engine_look_for_others() {
-    let mut machine = looking(6_000.0);
+fn a_branch_of_a_graph_has_an_engine_poll_for_others() {
+    let mut machine = polling_every(6_000.0);
     let launch_of = machine.graph.launch.as_mut().expect("known");
     launch_of.per_node = exactly(3_000.0);
     let kernel = |calls: &[Call]| {
@@ -308,12 +307,12 @@ fn a_branch_of_a_graph_has_an_engine_look_for_others() {
     ];
     // The copy ends at 15050. The kernel arrives at 13000, and the one that follows it, in another
     // branch, at 16000.
-    assert_eq!(kernel(&branches[..2]), look(13_000) + 1_000);
+    assert_eq!(kernel(&branches[..2]), poll(13_000) + 1_000);
     assert_eq!(kernel(&branches), 16_000 + 1_000);
 }
 
 #[test]
-fn a_busy_engine_already_looks_at_the_next_operation_of_the_stream() {
+fn a_busy_engine_already_polls_for_the_next_operation_of_the_stream() {
     // The second copy arrives at 7300 and has to wait for a kernel that ends at 11000.
     let copies = |elements| {
         let body = vec![
@@ -323,20 +322,20 @@ fn a_busy_engine_already_looks_at_the_next_operation_of_the_stream() {
             wait(0, 0),
             copy_in(0, PINNED, 5_000),
         ];
-        let copies = spans(&run(body, &looking(6_000.0)), Lane::CopyIn);
+        let copies = spans(&run(body, &polling_every(6_000.0)), Lane::CopyIn);
         (copies[0].1, copies[1].0)
     };
     // A poll at 13125 finds the way clear before the first copy ends.
     assert_eq!(copies(20_000), (27_100, 27_100));
     assert_eq!(copies(9_000), (16_100, 16_100));
     // Here the first copy ends before that poll.
-    assert_eq!(copies(5_000), (12_100, look(7_300)));
+    assert_eq!(copies(5_000), (12_100, poll(7_300)));
 }
 
 #[test]
 fn copies_under_way_delay_polls() {
     use OperationKind::{CopyIn, CopyOut, Kernel};
-    let mut machine = looking(6_000.0);
+    let mut machine = polling_every(6_000.0);
     let after = |from, time| {
         let time = exactly(time);
         FirstPoll { from, to: Kernel, time, under_way: None, arrival_tolerance: None }
@@ -356,6 +355,6 @@ fn copies_under_way_delay_polls() {
         spans(&run(body, &machine), Lane::Kernels)[0].0 - 1_000
     };
     // The copy to the device is over by then.
-    assert_eq!(found(500), look(8_800 + 700));
-    assert_eq!(found(20_000), look(8_800 + 2_500));
+    assert_eq!(found(500), poll(8_800 + 700));
+    assert_eq!(found(20_000), poll(8_800 + 2_500));
 }

@@ -1,0 +1,72 @@
+//! How all pictures look.
+
+use crate::report::words;
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+pub(super) type Drawn<T = ()> = Result<T, DrawingAreaErrorKind<std::io::Error>>;
+
+/// Colours that colour-blind readers can tell apart: Okabe and Ito, "Color Universal Design"
+/// (2008), without their yellow, which is hard to see on white.
+pub(super) const BLUE: RGBColor = RGBColor(0, 114, 178);
+pub(super) const ORANGE: RGBColor = RGBColor(230, 159, 0);
+pub(super) const GREEN: RGBColor = RGBColor(0, 158, 115);
+pub(super) const VERMILLION: RGBColor = RGBColor(213, 94, 0);
+pub(super) const PURPLE: RGBColor = RGBColor(204, 121, 167);
+pub(super) const SKY: RGBColor = RGBColor(86, 180, 233);
+pub(super) const INK: RGBColor = RGBColor(34, 34, 34);
+pub(super) const GREY: RGBColor = RGBColor(110, 110, 110);
+pub(super) const GRID: RGBColor = RGBColor(226, 226, 226);
+
+/// Sizes of text as plotters counts them: 1.24 times the pixels of the SVG.
+pub(super) const TITLE: u32 = 26;
+pub(super) const BODY: u32 = 18;
+
+/// Height of the title, and of each line below it.
+pub(super) const TITLE_HEIGHT: i32 = 50;
+pub(super) const LINE_HEIGHT: i32 = 24;
+
+/// Draws on a white background of so many pixels.
+pub(super) fn svg((width, height): (i32, i32), draw: impl FnOnce(&Area<'_>) -> Drawn) -> String {
+    let mut text = String::new();
+    {
+        let size = (width.unsigned_abs(), height.unsigned_abs());
+        let area = SVGBackend::with_string(&mut text, size).into_drawing_area();
+        let drawn = area.fill(&WHITE).and_then(|()| draw(&area)).and_then(|()| area.present());
+        drawn.expect("drawing into a string cannot fail");
+    }
+    text
+}
+
+/// Text that starts at a point or, with `HPos::Right`, ends there.
+pub(super) fn write(area: &Area<'_>, text: &str, at: (i32, i32), size: u32, anchor: HPos) -> Drawn {
+    let style = ("sans-serif", size).into_font().color(&INK);
+    area.draw(&Text::new(text.to_owned(), at, style.pos(Pos::new(anchor, VPos::Center))))
+}
+
+/// Height of a title and the lines below it.
+pub(super) fn heading(lines: &[String]) -> i32 {
+    TITLE_HEIGHT + LINE_HEIGHT * lines.len() as i32
+}
+
+/// Draws a title and the lines below it, and returns the area that is left.
+pub(super) fn titled<'a>(area: &Area<'a>, title: &str, lines: &[String]) -> Drawn<Area<'a>> {
+    let style = ("sans-serif", TITLE).into_font().style(FontStyle::Bold).color(&INK);
+    let style = style.pos(Pos::new(HPos::Left, VPos::Center));
+    area.draw(&Text::new(title.to_owned(), (24, 30), style))?;
+    for (index, line) in lines.iter().enumerate() {
+        let y = heading(&lines[..index]) + LINE_HEIGHT / 2;
+        write(area, line, (24, y), BODY, HPos::Left)?;
+    }
+    Ok(area.split_vertically(heading(lines)).1)
+}
+
+/// Breaks text into lines that a picture of so many pixels can hold.
+pub(super) fn wrapped(text: &str, width: i32) -> Vec<String> {
+    /// In every common font, at least this many letters of [`BODY`] size fit into 100 pixels.
+    const LETTERS: i32 = 12;
+    let columns = ((width - 48) * LETTERS / 100) as usize;
+    words::wrapped(text, columns)
+}
