@@ -1,5 +1,6 @@
-//! Hardware channels, through which streams reach the device. Where a device has more streams than
-//! channels, streams come to depend on each other falsely.
+//! Hardware channels, through which streams reach the device. If a device has more streams than
+//! channels, streams that share a channel wait for each other although no event asks for it (false
+//! dependencies).
 
 use super::operation::Ready;
 use crate::cost::{CHANNELS, CompiledProgram};

@@ -4,11 +4,11 @@
 //! copies to other devices.
 //!
 //! An engine stays with a stream while the stream's next operation is a copy for it that may start.
-//! Then it takes the stream that has been ready longest. The hardware executes what is in a channel
-//! until the channel has to wait (NVIDIA open-gpu-doc, "Host/PBDMA": methods of a channel run in
-//! order until a semaphore acquire fails).
+//! After that, it takes the copy that has been ready longest. The hardware executes what is in a
+//! channel until the channel has to wait (NVIDIA open-gpu-doc, "Host/PBDMA": methods of a channel
+//! run in order until a semaphore acquire fails).
 //!
-//! Changing to another stream takes the engine time, more of it the more streams it has to look at.
+//! Changing to another stream takes the engine time: the more, the more streams it serves.
 //! That time passes while the engine is idle, too. Kernels that wait in several streams slow copies
 //! to the device, because their commands are read again and again over the link that those copies
 //! use.

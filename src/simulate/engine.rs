@@ -80,7 +80,7 @@ impl Simulator {
         recorder.timeline(makespan)
     }
 
-    /// `PLAIN`: for a plain program, see [`super::plain`].
+    /// `PLAIN`: for a plain program, see `CompiledProgram::is_plain`.
     fn run<const PLAIN: bool>(
         &mut self,
         compiled: &CompiledProgram<'_>,
@@ -121,8 +121,8 @@ impl Simulator {
         self.now.max(self.host.reached).since_start()
     }
 
-    /// Sets what copies to each device that start now pay for waiting kernels. What changes while a
-    /// copy is under way is left out.
+    /// Sets by how much waiting kernels slow the copies to each device that start now. Changes
+    /// while a copy is under way are left out.
     #[cold]
     fn slow_down_copies(&mut self, compiled: &CompiledProgram<'_>) {
         for device in 0..compiled.body.devices() {

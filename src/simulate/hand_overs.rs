@@ -39,7 +39,7 @@ impl Start<'_> {
         longer: f64,
         reason: Reason,
     ) {
-        // Whatever ends before the operation is issued has nobody waiting for it.
+        // Nothing waits for what ended before the operation was issued.
         if from.time <= self.arrival.0 {
             return;
         }

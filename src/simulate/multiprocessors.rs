@@ -97,7 +97,7 @@ impl Multiprocessors {
         self.examined = devices;
     }
 
-    /// Prepares for [`Processors::collect`] at the time `now`.
+    /// Prepares for [`Multiprocessors::collect`] at the time `now`.
     #[inline(always)]
     pub fn prepare(&mut self, now: Instant) {
         if self.next <= now {

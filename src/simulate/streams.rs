@@ -27,8 +27,8 @@ use crate::units::Instant;
 struct Stream {
     /// The entry at the stream's head, as an index of all entries.
     head: EntryId,
-    /// Among the entries from `passed` on and before `launched`, `held` are kernels that were
-    /// launched and that the head has not passed, as of the last time this was asked.
+    /// Of the entries from `passed` up to `launched`, `held` are launched kernels that the head had
+    /// not passed when this was last asked.
     passed: EntryId,
     launched: EntryId,
     held: u32,

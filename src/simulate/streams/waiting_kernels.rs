@@ -7,8 +7,8 @@ use crate::simulate::engines::EngineView;
 use crate::units::Instant;
 
 impl Streams {
-    /// Nanoseconds that a kernel behind another kernel pays for other streams that the device has
-    /// to look after: those whose next kernel waits for something else than the kernel before it.
+    /// Nanoseconds by which other streams delay a kernel behind another kernel: the device keeps
+    /// polling for streams whose next kernel waits for anything but the kernel before it.
     #[cold]
     pub(super) fn beside_waiting(
         &mut self,
