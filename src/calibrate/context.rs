@@ -1,15 +1,14 @@
 //! The measurement context: the memory, streams, events and clock that measurements use.
 
 use super::member::Member;
-use super::probes::{LARGEST, MOST_STREAMS, POOL};
+use super::sizes::{LARGEST, MOST_STREAMS, POOL};
 use crate::gpu::{
     Blocker, Device, DeviceMemory, Event, GpuError, Launch, ManagedMemory, PinnedMemory,
     Registration, Stream, supports,
 };
 use crate::host::{OneCpu, PageMemory, Team, available_memory};
 use crate::kernels::{Kernel, Variant};
-use crate::machine::Direction;
-use crate::samples::{LONG_COPY, LONG_KERNEL, Quantity, SHORT_COPY, SHORT_KERNEL};
+use crate::samples::{LONG_COPY, LONG_KERNEL, SHORT_COPY, SHORT_KERNEL};
 use crate::units::{Bytes, Span};
 use std::time::Instant;
 
@@ -169,91 +168,9 @@ impl<'d> MeasurementContext<'d> {
         self.streams[0].synchronize()
     }
 
-    /// Takes one sample of a probe: the times of `count` repetitions, one time for each of its
-    /// quantities.
-    pub fn sample(&mut self, what: &Quantity, count: u64) -> Result<Vec<Span>, CalibrateError> {
-        self.turn += 1;
-        if !stays(what) {
-            self.change_streams(what);
-        }
-        Ok(match what {
-            Quantity::Call { call } => vec![self.call(*call, count)?],
-            Quantity::RoundTrip { links, across, long } => {
-                vec![self.round_trip(links, *across, *long)?]
-            }
-            Quantity::Chain { links, across } => vec![self.chain(links, *across, count)?],
-            Quantity::GraphCall { nodes, .. } => self.graph_calls(*nodes)?.to_vec(),
-            Quantity::GraphChain { links } => vec![self.graph_chain(links, count)?],
-            &Quantity::GraphRows { kernels, waits, awaited } => {
-                vec![self.graph_rows(kernels, (waits, awaited), count)?]
-            }
-            Quantity::HandOver { .. } => unreachable!("only tables have hand-overs"),
-            &Quantity::Rotation { direction, bytes, streams, in_graph } => {
-                vec![self.rotation((direction, bytes), streams, in_graph, count)?]
-            }
-            Quantity::Polled { others, copies } => vec![self.polled(*others, *copies, count)?],
-            &Quantity::Refetched { bytes, streams, kernels } => {
-                vec![self.refetched(bytes, (streams, kernels), count)?]
-            }
-            Quantity::Copy { direction, bytes, registered } => {
-                vec![self.copies(*direction, *bytes, *registered, count)?]
-            }
-            Quantity::CopyBesideKernels { direction, bytes, .. } => {
-                self.copies_beside_kernels((*direction, *bytes), count)?.to_vec()
-            }
-            Quantity::Shared { bytes, footprint, .. } => {
-                self.shared_copies((*bytes, *footprint), count)?.to_vec()
-            }
-            Quantity::Staged { direction, bytes, footprint, .. } => {
-                self.staged(*direction, *bytes, *footprint)?.to_vec()
-            }
-            &Quantity::Kernel { variant, elements: n } => vec![self.kernels(variant, n, count)?],
-            Quantity::JustCopied { variant, elements } => {
-                vec![self.kernels_behind_copies(*variant, *elements, count)?]
-            }
-            &Quantity::KernelAround { variant, elements, footprint } => {
-                vec![self.kernels_around((variant, elements), footprint, count)?]
-            }
-            Quantity::Twin { variant, elements, footprint } => {
-                vec![self.twin(*variant, *elements, *footprint, count)]
-            }
-            Quantity::Handed { .. } => self.handed(count).to_vec(),
-            Quantity::Memory { work, bytes } => self.memory(*work, *bytes)?,
-            Quantity::CallInTurn { .. } => self.calls_in_turn(count)?,
-            Quantity::LaunchBeside { .. } => self.launches_beside(count)?.to_vec(),
-            &Quantity::Trip { first, size, next, in_graph, .. } => {
-                self.trip((first, size), next, in_graph)?
-            }
-            &Quantity::LateTrip { first, size, next, .. } => self.late_trip((first, size), next)?,
-            Quantity::IdleCall { call } => vec![self.idle_call(*call, count)?],
-            Quantity::Transfer { path, bytes } => vec![self.transfer(*path, *bytes, count)?],
-            Quantity::Beside { direction, bytes, load, .. } => {
-                self.beside(*direction, *bytes, *load, count)?.to_vec()
-            }
-            Quantity::Setup { step } => vec![self.setup(*step, count)?],
-            &Quantity::PeerCopy { from, to, bytes, both, .. } => {
-                let ways = [[from, to], [to, from]];
-                self.peer_copies(&ways[..1 + usize::from(both)], bytes, count)?
-            }
-            Quantity::Concurrent { bytes, devices, both: true, .. } => {
-                self.concurrent(&Direction::BOTH, *bytes, *devices, count)?
-            }
-            Quantity::Concurrent { direction, bytes, devices, both: false } => {
-                self.concurrent(&[*direction], *bytes, *devices, count)?
-            }
-            Quantity::Crossing { .. } => vec![self.crossing()?],
-            Quantity::On { device, of } => self.on(*device, of, count)?,
-        })
-    }
-
-    /// Rotates to other streams. A plan uses new streams, and cannot choose which channels and
-    /// which device memory they get, so measurements have to sample these.
-    pub fn change_streams(&mut self, what: &Quantity) {
-        let among = match what {
-            Quantity::Kernel { variant, .. } if variant.kernel.library().is_some() => MOST_STREAMS,
-            Quantity::Call { call } if call.of_library().is_some() => MOST_STREAMS,
-            _ => self.streams.len(),
-        };
+    /// Rotates to other streams, maybe only among the first few.
+    pub fn change_streams(&mut self, is_among_first: bool) {
+        let among = if is_among_first { MOST_STREAMS } else { self.streams.len() };
         self.streams.rotate_right(self.place);
         self.changes += 1;
         self.place = place(self.changes, among);
@@ -325,23 +242,6 @@ pub(super) fn clocked<T, E>(work: impl FnOnce() -> Result<T, E>) -> Result<Span,
 /// more after each round, so that a quantity with every second change also gets to all places.
 const fn place(changes: usize, among: usize) -> usize {
     (changes + changes / among) % among
-}
-
-/// Whether a sample reuses the streams of the one before. On an H200, an engine that switches to
-/// another channel takes half a microsecond longer, and the driver's calls a twentieth; a plan
-/// stays in the streams that it has. (What copies pay for several streams used in turn is measured
-/// separately: [`Quantity::Rotation`].)
-const fn stays(what: &Quantity) -> bool {
-    matches!(
-        what,
-        Quantity::Trip { .. }
-            | Quantity::LateTrip { .. }
-            | Quantity::RoundTrip { across: false, .. }
-            | Quantity::CallInTurn { .. }
-            | Quantity::LaunchBeside { .. }
-            | Quantity::IdleCall { .. }
-            | Quantity::Staged { .. }
-    )
 }
 
 #[cfg(test)]

@@ -1,11 +1,47 @@
-//! Copies of pinned memory, one way and both ways.
+//! Copies of pinned memory, one way.
 
 use super::context::{MeasurementContext, Piece};
-use super::probes::LARGEST;
-use crate::gpu::{GpuError, Stream};
-use crate::machine::Direction;
-use crate::samples::{Link, SHORT_COPY};
+use super::probe::{Counts, Probe};
+use super::sizes::{LARGEST, MOST_STREAMS, Sizes};
+use crate::gpu::{GpuError, Graph, Stream};
+use crate::machine::{Direction, OperationKind};
+use crate::samples::{Quantity, ROTATED, SHORT_COPY, is_of_rate};
 use crate::units::{Bytes, Span};
+
+pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
+    let mut probes = Vec::new();
+    for direction in Direction::BOTH {
+        probes.extend(sizes.copies.iter().map(|&bytes| copy(direction, bytes, false)));
+        probes.extend(sizes.registered.iter().map(|&bytes| copy(direction, bytes, true)));
+        let streams = [2, 4, MOST_STREAMS];
+        probes.extend(streams.map(|streams| rotation(direction, (ROTATED, streams), false)));
+    }
+    probes
+}
+
+fn copy(direction: Direction, bytes: Bytes, registered: bool) -> Probe {
+    let what = Quantity::Copy { direction, bytes, registered };
+    let sample = move |context: &mut MeasurementContext<'_>, count| {
+        context.copies(direction, bytes, registered, count)
+    };
+    let probe = Probe::new(what, Counts::ByDuration, sample).quickly_twice();
+    let telling = [Bytes::kib(4), Bytes::mib(1), Bytes::mib(64)];
+    let probe = probe.telling(!registered && telling.contains(&bytes));
+    // Others on the link take what they need, which changes.
+    if is_of_rate(bytes) { probe.visits(3).fewest_of_all(5) } else { probe }
+}
+
+pub(super) fn rotation(
+    direction: Direction,
+    (bytes, streams): (Bytes, usize),
+    in_graph: bool,
+) -> Probe {
+    let what = Quantity::Rotation { direction, bytes, streams, in_graph };
+    let sample = move |context: &mut MeasurementContext<'_>, count| {
+        context.rotation((direction, bytes), streams, in_graph, count)
+    };
+    Probe::new(what, Counts::Both(2, 10), sample)
+}
 
 impl MeasurementContext<'_> {
     /// Device time of `count` copies in a row, each of a window of its own.
@@ -38,75 +74,47 @@ impl MeasurementContext<'_> {
         places.try_for_each(|place| self.copy_at(copying, direction, ashore, bytes, place))
     }
 
-    /// Device times of `count` copies in a row: first with a small kernel for each in
-    /// another stream that waits for it, as in a pipeline, and then without. (Waits alone
-    /// cost copies nothing.)
-    pub fn copies_beside_kernels(
+    /// Device time of `count` copies in each of several streams, or branches of a graph.
+    /// The engine has to take the streams in turn, because a kernel lies behind each
+    /// copy.
+    pub fn rotation(
         &mut self,
-        (direction, bytes): (Direction, Bytes),
+        copy: (Direction, Bytes),
+        streams: usize,
+        in_graph: bool,
         count: u64,
-    ) -> Result<[Span; 2], GpuError> {
-        let start = self.turn * count;
+    ) -> Result<Span, GpuError> {
         let piece = self.piece(false)?;
-        let beside = self.held(|context| {
-            // Not the memory that is copied without kernels.
-            let ashore = context.pinned[1].as_mut_ptr();
-            context.row_beside(1, &piece, (direction, bytes), ashore, start..start + count)
-        })?;
-        self.streams[1].synchronize()?;
-        Ok([beside, self.copies(direction, bytes, false, count)?])
+        if !in_graph {
+            return self.held(|context| context.issue_turns(copy, streams, count, &piece));
+        }
+        let issue = || self.issue_turns(copy, streams, count, &piece);
+        let graph = Graph::capture(&self.streams[0], issue)?.instantiate()?;
+        self.warm_up(&graph)?;
+        // SAFETY: all memory belongs to the context and outlives the stream's work.
+        self.held(|context| unsafe { context.streams[0].replay(&graph) })
     }
 
-    /// Issues copies in a row to the first stream, and for each of them a kernel to the
-    /// stream `running` that waits for it.
-    fn row_beside(
+    fn issue_turns(
         &self,
-        running: usize,
-        piece: &Piece,
         (direction, bytes): (Direction, Bytes),
-        ashore: *mut f32,
-        mut places: impl Iterator<Item = u64>,
-    ) -> Result<(), GpuError> {
-        let (copying, running) = (&self.streams[0], &self.streams[running]);
-        self.row(0, (direction, bytes), ashore, std::iter::empty())?;
-        places.try_for_each(|place| {
-            let copied = &self.ordering[place as usize % self.ordering.len()];
-            self.copy_at(copying, direction, ashore, bytes, place)?;
-            copying.record(copied)?;
-            running.wait(copied)?;
-            self.issue(running, Link::Kernel, piece)
-        })
-    }
-
-    /// Device times of `count` copies each way, both ways at once. Each way goes round
-    /// `footprint`. A small kernel in a third stream waits for each copy to the device,
-    /// because plans that copy both ways have kernels running.
-    pub fn shared_copies(
-        &mut self,
-        (bytes, footprint): (Bytes, Bytes),
+        streams: usize,
         count: u64,
-    ) -> Result<[Span; 2], GpuError> {
-        let (start, around) = (self.turn * count, footprint.get() / bytes.get());
-        let places = (start..start + count).map(|index| index % around.max(1));
-        let piece = self.piece(false)?;
-        let [inward, outward, running] = [0, 1, 2].map(|at| &self.streams[at]);
-        self.blocker.hold(inward)?;
-        inward.record(&self.ordering[0])?;
-        outward.wait(&self.ordering[0])?;
-        let issued = Direction::BOTH.into_iter().try_for_each(|direction| {
-            let side = direction as usize;
-            let (row, ashore) = ((direction, bytes), self.pinned[side].as_mut_ptr());
-            match direction {
-                Direction::HostToDevice => {
-                    self.row_beside(2, &piece, row, ashore, places.clone())?;
-                }
-                Direction::DeviceToHost => self.row(side, row, ashore, places.clone())?,
+        piece: &Piece,
+    ) -> Result<(), GpuError> {
+        let ashore = self.pinned[0].as_mut_ptr();
+        self.streams[0].record(&self.ordering[0])?;
+        for stream in &self.streams[1..streams] {
+            stream.wait(&self.ordering[0])?;
+        }
+        for turn in 0..count {
+            for (index, stream) in self.streams[..streams].iter().enumerate() {
+                let place = turn * streams as u64 + index as u64;
+                self.copy_at(stream, direction, ashore, bytes, place)?;
+                self.issue(stream, OperationKind::Kernel, piece)?;
             }
-            self.streams[side].record(&self.marks[2 * side + 1])
-        });
-        self.blocker.end(&[inward, outward, running])?;
-        issued?;
-        Ok([self.marks[1].since(&self.marks[0])?, self.marks[3].since(&self.marks[2])?])
+        }
+        self.rejoin(streams)
     }
 
     /// Issues a copy between window `index` of host memory from `ashore` on and the

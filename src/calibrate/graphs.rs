@@ -2,9 +2,58 @@
 //! node to node.
 
 use super::context::{MeasurementContext, clocked};
+use super::copies::rotation;
+use super::probe::{Counts, Probe};
+use super::round_trips::trip;
 use crate::gpu::{Blocker, ExecutableGraph, GpuError, Graph, Stream};
-use crate::samples::{CYCLES, Link};
+use crate::machine::{Direction, OperationKind};
+use crate::samples::{CYCLES, GraphCall, Quantity, ROTATED_IN_GRAPH, ROWS};
 use crate::units::Span;
+
+pub(super) fn probes() -> Vec<Probe> {
+    let mut probes = NODES.map(calls).to_vec();
+    for (first, sizes) in OperationKind::OF_ONE_DEVICE.into_iter().zip(NODE_SIZES) {
+        for &size in sizes {
+            let others = OperationKind::OF_ONE_DEVICE.into_iter().filter(|&next| next != first);
+            let nexts = std::iter::once(None).chain(others.map(Some));
+            probes.extend(nexts.map(|next| trip((first, size), next, true)));
+        }
+    }
+    probes.push(chain(&[OperationKind::Kernel]));
+    probes.extend(CYCLES.iter().map(|links| chain(links)));
+    probes.extend(ROWS.map(rows));
+    probes.extend(Direction::BOTH.map(|direction| rotation(direction, ROTATED_IN_GRAPH, true)));
+    probes
+}
+
+fn calls(nodes: u64) -> Probe {
+    let what = GraphCall::ALL.map(|call| Quantity::GraphCall { call, nodes }).to_vec();
+    let sample = move |context: &mut MeasurementContext<'_>, _| context.graph_calls(nodes);
+    Probe::together(what, Counts::Once, sample).visits(3)
+}
+
+fn chain(links: &[OperationKind]) -> Probe {
+    let links = links.to_vec();
+    let what = Quantity::GraphChain { links: links.clone() };
+    Probe::new(what, Counts::Both(2, 26), move |context, count| context.graph_chain(&links, count))
+}
+
+fn rows((kernels, waits, awaited): (u64, bool, bool)) -> Probe {
+    let what = Quantity::GraphRows { kernels, waits, awaited };
+    Probe::new(what, Counts::Both(2, 26), move |context, count| {
+        context.graph_rows(kernels, (waits, awaited), count)
+    })
+}
+
+/// Nodes of the graphs whose calls are timed, to separate what each node costs from what the graph
+/// costs besides.
+const NODES: [u64; 3] = [3, 24, 96];
+
+/// Sizes of the first node in graphs of one and of two nodes: bytes of copies in and out, degrees
+/// of polynomials. All but the smallest still run when the next node arrives.
+const NODE_SIZES: [&[u64]; 3] = [NODE_COPIES, NODE_COPIES, &[1024, 4096]];
+
+const NODE_COPIES: &[u64] = &[32 << 10, 256 << 10, 512 << 10];
 
 /// Launches of a graph before the one that counts.
 const WARM_UP: usize = 3;
@@ -20,7 +69,10 @@ impl MeasurementContext<'_> {
     }
 
     /// Captures these operations, each after the one before.
-    fn capture<'l>(&self, mut links: impl Iterator<Item = &'l Link>) -> Result<Graph, GpuError> {
+    fn capture<'l>(
+        &self,
+        mut links: impl Iterator<Item = &'l OperationKind>,
+    ) -> Result<Graph, GpuError> {
         let (stream, piece) = (&self.streams[0], self.piece(false)?);
         Graph::capture(stream, || links.try_for_each(|&link| self.issue(stream, link, &piece)))
     }
@@ -77,13 +129,13 @@ impl MeasurementContext<'_> {
             follow(rows, outs)?;
             for _ in 0..count {
                 if waits {
-                    self.issue(ins, Link::CopyIn, &short)?;
+                    self.issue(ins, OperationKind::CopyIn, &short)?;
                     follow(ins, rows)?;
                 }
-                (0..kernels).try_for_each(|_| self.issue(rows, Link::Kernel, &long))?;
+                (0..kernels).try_for_each(|_| self.issue(rows, OperationKind::Kernel, &long))?;
                 if awaited {
                     follow(rows, outs)?;
-                    self.issue(outs, Link::CopyOut, &short)?;
+                    self.issue(outs, OperationKind::CopyOut, &short)?;
                 }
             }
             follow(ins, rows)?;
@@ -93,7 +145,7 @@ impl MeasurementContext<'_> {
     }
 
     /// Device time of a graph of `count` repetitions of the pattern.
-    pub fn graph_chain(&mut self, links: &[Link], count: u64) -> Result<Span, GpuError> {
+    pub fn graph_chain(&mut self, links: &[OperationKind], count: u64) -> Result<Span, GpuError> {
         let graph = self.capture((0..count).flat_map(|_| links))?;
         self.replayed(&graph)
     }

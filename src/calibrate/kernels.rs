@@ -1,11 +1,77 @@
 //! Kernels on the device.
 
 use super::context::MeasurementContext;
-use super::probes::LARGEST;
-use crate::gpu::{GpuError, Launch};
+use super::probe::{Counts, Probe, Streams};
+use super::sizes::{LARGEST, Points, Sizes, is_measured_closely};
+use crate::gpu::{GpuError, Launch, supports};
 use crate::kernels::{Kernel, Variant};
-use crate::samples::Link;
+use crate::machine::OperationKind;
+use crate::samples::{DEVICE_FOOTPRINT, Quantity};
 use crate::units::{Bytes, Span};
+
+pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
+    let mut probes = Vec::new();
+    let is_supported = |points: &Points| supports(points.variant.kernel).is_ok();
+    for Points { variant, elements, on_device, just_copied, in_memory, .. } in
+        sizes.points().into_iter().filter(is_supported)
+    {
+        let on_device = on_device.into_iter().filter(|besides| !elements.contains(besides));
+        let all = on_device.chain(elements.iter().copied());
+        probes.extend(all.map(|elements| repeated(sizes, variant, elements)));
+        probes.extend(just_copied.into_iter().map(|elements| behind_copies(variant, elements)));
+        let around = |elements| around(variant, elements, DEVICE_FOOTPRINT);
+        probes.extend(in_memory.into_iter().map(around));
+    }
+    // How much of what was used before is still in the device's caches.
+    let scale = Variant { kernel: Kernel::Scale, extent: 0 };
+    let footprints = sizes.device_footprints_mib.iter();
+    probes.extend(footprints.map(|&mib| around(scale, 1 << 16, Bytes::mib(mib))));
+    probes
+}
+
+fn repeated(sizes: &Sizes, variant: Variant, elements: u64) -> Probe {
+    let telling = match variant.kernel {
+        Kernel::Polynomial => 1 << 20,
+        kernel if is_measured_closely(kernel) => 1 << 24,
+        _ => 1 << 22,
+    };
+    // Where arithmetic counts most.
+    let most = (sizes.extents)(variant.kernel).last();
+    let is_telling = elements == telling && most.is_none_or(|&most| variant.extent == most);
+    let what = Quantity::Kernel { variant, elements };
+    let sample = move |context: &mut MeasurementContext<'_>, count| {
+        context.kernels(variant, elements, count)
+    };
+    // These repeat within a thousandth.
+    let probe = Probe::new(what, Counts::ByDuration, sample).limit(1.0 / 12.0, 5);
+    let is_of_library = variant.kernel.library().is_some();
+    probe.streams(if is_of_library { Streams::First } else { Streams::Any }).telling(is_telling)
+}
+
+fn behind_copies(variant: Variant, elements: u64) -> Probe {
+    let what = Quantity::JustCopied { variant, elements };
+    let sample = move |context: &mut MeasurementContext<'_>, count| {
+        context.kernels_behind_copies(variant, elements, count)
+    };
+    Probe::new(what, parts(elements), sample).limit(A_TENTH, 5)
+}
+
+fn around(variant: Variant, elements: u64, footprint: Bytes) -> Probe {
+    let what = Quantity::KernelAround { variant, elements, footprint };
+    let sample = move |context: &mut MeasurementContext<'_>, count| {
+        context.kernels_around((variant, elements), footprint, count)
+    };
+    Probe::new(what, parts(elements), sample).limit(A_TENTH, 5)
+}
+
+/// Share of the usual time for differences of a tenth of a kernel, or more.
+const A_TENTH: f64 = 0.125;
+
+/// How many kernels run in a row, each on a part of its own. There are as many as find their input
+/// in the device's cache, where copies left it, with room for their output.
+fn parts(elements: u64) -> Counts {
+    if elements <= 1 << 18 { Counts::Both(2, 10) } else { Counts::Both(1, 3) }
+}
 
 impl MeasurementContext<'_> {
     /// Device time of `count` launches in a row.
@@ -54,7 +120,7 @@ impl MeasurementContext<'_> {
                         part * count,
                     )?;
                 }
-                context.issue(stream, Link::Kernel, &first)?;
+                context.issue(stream, OperationKind::Kernel, &first)?;
                 stream.record(&context.marks[0])?;
                 launches.iter().try_for_each(|launch| stream.launch(launch))
             }

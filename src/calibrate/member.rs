@@ -1,6 +1,6 @@
 //! One of several GPUs that are calibrated together.
 
-use super::probes::LARGEST;
+use super::sizes::LARGEST;
 use crate::gpu::{Device, DeviceMemory, Event, GpuError, Launch, PinnedMemory, Stream};
 use crate::machine::Direction;
 use crate::samples::{LONG_COPY, LONG_KERNEL};

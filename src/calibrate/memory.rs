@@ -2,12 +2,56 @@
 
 use super::context::{MeasurementContext, clocked};
 use super::error::CalibrateError;
+use super::probe::{Counts, Probe, WarmUp};
+use super::sizes::Sizes;
 use super::transfers::COMBINED;
 use crate::gpu::{DeviceMemory, PinnedMemory, Registration};
 use crate::host::{Operand, PageMemory, Team};
 use crate::kernels::{Kernel, Variant};
-use crate::samples::MemoryWork;
+use crate::samples::{MemoryWork, Quantity};
 use crate::units::{Bytes, Span};
+
+pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
+    use MemoryWork::{
+        CombinedRead, CombinedReadTeam, CombinedWrite, CombinedWriteTeam, DeviceAllocate,
+        DeviceFree, FirstTouch, FirstTouchTeam, PinnedAllocate, PinnedFree, Register, Renew,
+        SecondTouch, SecondTouchTeam, Unregister,
+    };
+    let works: [&[MemoryWork]; 8] = [
+        &[DeviceAllocate, DeviceFree],
+        &[PinnedAllocate, PinnedFree],
+        &[Register, Unregister],
+        &[FirstTouch],
+        &[SecondTouch],
+        &[FirstTouchTeam],
+        &[SecondTouchTeam],
+        &[Renew],
+    ];
+    let mut probes = Vec::new();
+    for works in works {
+        let takes_pages = works[0] != DeviceAllocate;
+        let probe = |&bytes: &Bytes| probe(works, bytes, takes_pages && bytes >= MANY_PAGES);
+        probes.extend(sizes.memory.iter().map(probe));
+    }
+    for work in [CombinedRead, CombinedWrite, CombinedReadTeam, CombinedWriteTeam] {
+        let sizes = sizes.combined.iter().copied().map(Bytes::new);
+        probes.extend(sizes.map(|bytes| probe(&[work], bytes, false)));
+    }
+    probes
+}
+
+/// From here on, pinning or touching memory takes tens of milliseconds.
+const MANY_PAGES: Bytes = Bytes::mib(64);
+
+fn probe(works: &[MemoryWork], bytes: Bytes, is_long: bool) -> Probe {
+    let (first, all) = (works[0], works.iter());
+    let what = all.map(|&work| Quantity::Memory { work, bytes }).collect();
+    let sample = move |context: &mut MeasurementContext<'_>, _| context.memory(first, bytes);
+    // Pinning 128 MiB takes a sixteenth of a second.
+    let probe = Probe::together(what, Counts::Once, sample).limit(0.5, 3);
+    // Beside so many pages, what is set up at a first use does not matter.
+    if is_long { probe.warm_up(WarmUp::None) } else { probe }
+}
 
 impl MeasurementContext<'_> {
     /// Time of one piece of memory management. Where it takes something, the time of

@@ -7,9 +7,10 @@
 //! host issues. Only copies beside CPU work are not held back: they are few and large,
 //! and take next to no time to issue.
 
-mod beside;
 mod calls;
 mod chains;
+mod conditions;
+mod contention;
 mod context;
 mod copies;
 mod course;
@@ -18,21 +19,23 @@ mod graphs;
 mod kernels;
 mod member;
 mod memory;
-mod probes;
+mod multi_gpu;
+mod polling;
+mod probe;
+mod provenance;
+mod round_trips;
 mod run;
 mod setup;
-mod several;
 mod sizes;
 mod staging;
 mod stopping;
 mod transfers;
-mod turns;
 mod twins;
-mod watch;
 
 pub use context::HOST_MEMORY;
 pub use course::Course;
 pub use error::{CalibrateError, OtherCourse};
-pub use run::{Progress, calibrate, provenance};
-pub use several::MOST_DEVICES;
+pub use multi_gpu::MOST_DEVICES;
+pub use provenance::provenance;
+pub use run::{Progress, calibrate};
 pub use transfers::managed_bytes;

@@ -1,7 +1,10 @@
 //! The sizes at which a calibration measures things, for each extent.
 
 use crate::kernels::{Kernel, Variant};
-use crate::samples::{Extent, Load, SetupStep, TransferPath, WRITTEN_KEPT, WRITTEN_THROUGH};
+use crate::samples::{
+    CalibrationExtent, Load, MEMORY_FOOTPRINT, SetupStep, TransferPath, WRITTEN_KEPT,
+    WRITTEN_THROUGH,
+};
 use crate::units::Bytes;
 
 /// Whether a kernel is measured at many sizes. The other kernels are measured at few, because the
@@ -10,6 +13,15 @@ pub(super) const fn is_measured_closely(kernel: Kernel) -> bool {
     use Kernel::{Polynomial, Saxpy, Scale, Stencil, Sum};
     matches!(kernel, Scale | Saxpy | Polynomial | Sum | Stencil)
 }
+
+/// The size of a pool: the pageable memory of one operand.
+pub(super) const POOL: Bytes = MEMORY_FOOTPRINT;
+/// The largest copy, and the largest array of a kernel.
+pub(super) const LARGEST: Bytes = Bytes::mib(256);
+/// The most streams that a measurement uses for its work.
+pub(super) const MOST_STREAMS: usize = 8;
+/// A footprint that takes a few milliseconds to go round twenty times.
+pub(super) const SOON_WARM: Bytes = Bytes::mib(8);
 
 const KIB: u64 = 1024;
 const MIB: u64 = 1024 * KIB;
@@ -38,14 +50,13 @@ const BOTH_WAYS: [u64; 14] = [
 
 /// The sizes for one extent of calibration.
 pub(super) struct Sizes {
+    pub is_quick: bool,
     /// Copies of pinned and of pageable memory.
     pub copies: Vec<Bytes>,
     /// Pageable copies of which nothing is in the caches. There, time depends less on size.
     pub cold_copies: Vec<Bytes>,
     /// Copies of registered memory, to compare with pinned.
     pub registered: Vec<Bytes>,
-    /// First operations of trips: bytes of copies in and of copies out, degrees of polynomials.
-    pub trips: [&'static [u64]; 3],
     /// Bytes of copies both ways at once.
     pub shared: &'static [u64],
     /// Footprints, in MiB, of copies both ways: how much of what they write the host's caches keep.
@@ -79,40 +90,19 @@ pub(super) struct Sizes {
 }
 
 impl Sizes {
-    pub fn new(extent: Extent) -> Self {
+    pub fn new(extent: CalibrationExtent) -> Self {
         match extent {
-            Extent::Quick => Self::quick(),
-            Extent::Full | Extent::Elsewhere => Self::full(),
+            CalibrationExtent::Quick => Self::quick(),
+            CalibrationExtent::Full | CalibrationExtent::Elsewhere => Self::full(),
         }
     }
 
     fn full() -> Self {
         Self {
+            is_quick: false,
             copies: copy_sizes(),
             cold_copies: cold_sizes(),
             registered: vec![Bytes::mib(1), Bytes::mib(16), Bytes::mib(64)],
-            trips: [
-                &[
-                    4,
-                    KIB,
-                    4 * KIB,
-                    8 * KIB,
-                    16 * KIB,
-                    20 * KIB,
-                    24 * KIB,
-                    28 * KIB,
-                    32 * KIB,
-                    48 * KIB,
-                    64 * KIB,
-                    96 * KIB,
-                    128 * KIB,
-                    256 * KIB,
-                    512 * KIB,
-                    1024 * KIB,
-                ],
-                &[4 * KIB, 64 * KIB, 96 * KIB, 128 * KIB, 256 * KIB, 512 * KIB, 1024 * KIB],
-                &[64, 512, 1024, 2048, 4096, 6144],
-            ],
             shared: &BOTH_WAYS,
             written_mib: &[16, 32, 64],
             beside_powers: &[12, 15, 17, 18, 19, 20],
@@ -168,25 +158,10 @@ impl Sizes {
         // Pageable copies beyond 64 KiB are staged in another way.
         copies.push(Bytes::kib(96));
         Self {
+            is_quick: true,
             cold_copies: copies.iter().copied().filter(|&size| size <= STEADY).collect(),
             copies,
             registered: Vec::new(),
-            trips: [
-                &[
-                    4,
-                    4 * KIB,
-                    16 * KIB,
-                    24 * KIB,
-                    28 * KIB,
-                    32 * KIB,
-                    64 * KIB,
-                    128 * KIB,
-                    512 * KIB,
-                    1024 * KIB,
-                ],
-                &[64 * KIB, 512 * KIB, 1024 * KIB],
-                &[1024, 4096, 6144],
-            ],
             shared: &[4_224, 20_096, 75_008, 250_112, MIB, 4 * MIB, 16 * MIB, 64 * MIB],
             written_mib: &[32],
             beside_powers: &[15, 18, 20],
@@ -373,7 +348,7 @@ mod tests {
     /// One thread does the last size below; the first size above has at least two blocks.
     #[test]
     fn edges_lie_on_either_side() {
-        for extent in [Extent::Full, Extent::Quick] {
+        for extent in [CalibrationExtent::Full, CalibrationExtent::Quick] {
             let points = Sizes::new(extent).points();
             assert!(points.iter().filter(|points| points.edges.len() == 2).count() > 5);
             for Points { variant, edges, .. } in points {
@@ -395,7 +370,7 @@ mod tests {
     /// Footprints that caches surely keep, surely do not, and between show how much they keep.
     #[test]
     fn copies_both_ways_go_round_little_and_much() {
-        for extent in [Extent::Full, Extent::Quick] {
+        for extent in [CalibrationExtent::Full, CalibrationExtent::Quick] {
             let both_ways: Vec<(Bytes, Bytes)> = Sizes::new(extent).both_ways().collect();
             let footprints = |bytes: Bytes| {
                 let of_size = both_ways.iter().filter(move |pair| pair.0 == bytes);

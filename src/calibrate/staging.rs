@@ -1,11 +1,47 @@
 //! Pageable copies, timed by the host's clock.
 
 use super::context::MeasurementContext;
+use super::probe::{Counts, Probe, Streams, WarmUp};
+use super::sizes::{POOL, SOON_WARM, Sizes};
 use crate::gpu::GpuError;
 use crate::machine::Direction;
-use crate::samples::{MOST_OF_ONE_CORE, SHORT_COPY};
+use crate::samples::{MOST_OF_ONE_CORE, Quantity, SHORT_COPY};
 use crate::units::{Bytes, Span};
+use std::ops::Range;
 use std::time::Instant;
+
+pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
+    let mut probes = Vec::new();
+    for direction in Direction::BOTH {
+        probes.extend(sizes.copies.iter().map(|&bytes| staged(direction, bytes, bytes)));
+        probes.extend(sizes.cold_copies.iter().map(|&bytes| staged(direction, bytes, POOL)));
+    }
+    let some = sizes.copies.iter().filter(|bytes| LEAVES_CORE.contains(bytes));
+    probes.extend(some.map(|&bytes| staged(Direction::HostToDevice, bytes, MOST_OF_ONE_CORE)));
+    probes
+}
+
+fn staged(direction: Direction, bytes: Bytes, footprint: Bytes) -> Probe {
+    let quantity = |complete| Quantity::Staged { direction, bytes, footprint, complete };
+    let sample =
+        move |context: &mut MeasurementContext<'_>, _| context.staged(direction, bytes, footprint);
+    let probe = Probe::together([false, true].map(quantity).to_vec(), Counts::Once, sample);
+    let warm_up = if footprint >= POOL {
+        // No cache keeps any of the largest footprint, so there is nothing to warm.
+        WarmUp::Host
+    } else {
+        WarmUp::OneThread(WarmUp::rounds(footprint, bytes))
+    };
+    // Two visits differ by 4 to 8%, every fourth time by 15%, and caches of this size are soon
+    // warm.
+    let visits = if bytes <= SOON_WARM { 3 } else { 1 };
+    let is_telling = bytes == Bytes::mib(1) && footprint == bytes;
+    probe.visits(visits).of_host().warm_up(warm_up).streams(Streams::Same).telling(is_telling)
+}
+
+/// Pageable copies that the driver does not take along with the call, and that find their data in
+/// the core's own caches only if little else was used in between.
+const LEAVES_CORE: Range<Bytes> = Bytes::kib(65)..MOST_OF_ONE_CORE;
 
 impl MeasurementContext<'_> {
     /// Times from the call to its return, and from the call to the end of a

@@ -2,11 +2,12 @@
 //! host memory that kernels access across the link, managed memory.
 
 use super::context::{MeasurementContext, clocked};
-use super::probes::LARGEST;
+use super::probe::{Counts, Probe};
+use super::sizes::{LARGEST, Sizes};
 use crate::gpu::{Device, GpuError, Launch, ManagedMemory, PinnedMemory, Residence};
 use crate::kernels::{Kernel, Variant};
 use crate::machine::Direction;
-use crate::samples::TransferPath;
+use crate::samples::{Quantity, TransferPath};
 use crate::units::{Bytes, Span};
 
 /// Size of the write-combined memory. Copies and the CPU go round it.
@@ -25,6 +26,36 @@ pub fn managed_bytes(device: &Device) -> Result<Bytes, GpuError> {
     let power = most.min(LARGEST.get()).checked_ilog2().unwrap_or(0);
     let bytes = Bytes::new(1 << power);
     if bytes < Bytes::mib(1) { Err(GpuError::LittleMemory { free }) } else { Ok(bytes) }
+}
+
+/// The probes of every path but those of managed memory.
+pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
+    let paths = TransferPath::ALL.into_iter().filter(|path| !TransferPath::MANAGED.contains(path));
+    paths.flat_map(|path| transfers(sizes, path, LARGEST)).collect()
+}
+
+/// The probes of managed memory, up to `most` bytes of it.
+pub(super) fn managed_probes(sizes: &Sizes, most: Bytes) -> Vec<Probe> {
+    TransferPath::MANAGED.into_iter().flat_map(|path| transfers(sizes, path, most)).collect()
+}
+
+fn transfers(sizes: &Sizes, path: TransferPath, most: Bytes) -> Vec<Probe> {
+    let counts = match path {
+        // Once per sample, because pages that have moved must be moved back.
+        TransferPath::ManagedFault
+        | TransferPath::ManagedPrefetchIn
+        | TransferPath::ManagedPrefetchOut => Counts::Once,
+        _ => Counts::ByDuration,
+    };
+    let bytes = (sizes.transfer_powers)(path).iter().map(|power| Bytes::new(1 << power));
+    let probe = |bytes| {
+        let what = Quantity::Transfer { path, bytes };
+        let sample =
+            move |context: &mut MeasurementContext<'_>, count| context.transfer(path, bytes, count);
+        // No family of plans uses these yet.
+        Probe::new(what, counts, sample).limit(0.5, 5)
+    };
+    bytes.filter(|&bytes| bytes <= most).map(probe).collect()
 }
 
 impl MeasurementContext<'_> {

@@ -1,12 +1,102 @@
 //! The kernels' CPU twins.
 
 use super::context::MeasurementContext;
-use super::probes::arrays;
+use super::probe::{Counts, Probe, WarmUp};
+use super::sizes::{POOL, Points, SOON_WARM, Sizes, is_measured_closely};
+use crate::gpu::GpuError;
 use crate::host::Operand;
 use crate::kernels::{Kernel, Shape, Variant};
-use crate::samples::{Handing, Taker};
+use crate::samples::{Handing, ONE_TEAM, ONE_THREAD, Quantity, SHARED_FOOTPRINT, TURNS, Taker};
 use crate::units::{Bytes, Span};
 use std::time::Instant;
+
+pub(super) fn probes(sizes: &Sizes, threads: usize) -> Vec<Probe> {
+    let mut probes = Vec::new();
+    let twin = |variant, elements, footprint| twin(sizes, variant, elements, footprint);
+    for Points { variant, elements, edges, coarse, .. } in sizes.points() {
+        let edges = edges.into_iter().filter(|edge| !elements.contains(edge));
+        let all = edges.chain(elements.iter().copied());
+        probes.extend(all.map(|elements| twin(variant, elements, Bytes::ZERO)));
+        for elements in coarse {
+            // A larger run goes round its own data, whatever footprint is asked for.
+            if Bytes::new(variant.bytes(elements)) < SHARED_FOOTPRINT {
+                probes.push(twin(variant, elements, SHARED_FOOTPRINT));
+            }
+            probes.push(twin(variant, elements, POOL * arrays(variant)));
+        }
+    }
+    // How much of what was used before is still in the caches.
+    let (variant, elements) = ONE_THREAD;
+    let footprints = sizes.own_footprints_kib.iter().copied().map(Bytes::kib);
+    probes.extend(footprints.map(|footprint| twin(variant, elements, footprint)));
+    let (variant, elements) = ONE_TEAM;
+    let footprints = sizes.team_footprints_mib.iter().copied().map(Bytes::mib);
+    probes.extend(footprints.map(|footprint| twin(variant, elements, footprint)));
+    let saxpy = Variant { kernel: Kernel::Saxpy, extent: 0 };
+    let footprints = sizes.footprints_mib.iter().copied().map(Bytes::mib);
+    probes.extend(footprints.map(|footprint| twin(saxpy, 1 << 20, footprint)));
+    probes.push(handed(threads));
+    probes
+}
+
+fn handed(threads: usize) -> Probe {
+    let of = |taker: Taker| {
+        let elements = taker.elements(threads);
+        Handing::ALL.map(|part| Quantity::Handed { taker, part, elements })
+    };
+    let sample =
+        |context: &mut MeasurementContext<'_>, count| Ok::<_, GpuError>(context.handed(count));
+    let probe = Probe::together(Taker::ALL.map(of).concat(), Counts::Of(TURNS), sample);
+    probe.visits(3).of_host().warm_up(WarmUp::Host)
+}
+
+/// How many arrays a kernel reads and writes element by element.
+fn arrays(variant: Variant) -> u64 {
+    variant.kernel.bytes_per_element() / 4
+}
+
+/// A twin that goes round `footprint`, or round its own data if that is more.
+fn twin(sizes: &Sizes, variant: Variant, elements: u64, footprint: Bytes) -> Probe {
+    let own = Bytes::new(variant.bytes(elements));
+    let footprint = footprint.max(own);
+    // A team that is left alone for a moment goes to sleep, which does not happen in a plan. So
+    // small runs are measured many at a time.
+    let flops = variant.kernel.flops_per_element(&variant.arguments());
+    let work = elements * (4 + flops as u64 / 16);
+    let count = ((1 << 25) / work).clamp(1, 64);
+    let visits = if (variant, elements) == ONE_TEAM && footprint < SHARED_FOOTPRINT {
+        // Few sizes lie between what the cores of a team keep in cache and what they do not, and at
+        // these sizes the part that they keep varies.
+        5
+    } else if footprint <= SOON_WARM {
+        // Two visits differ by 4 to 8%, every fourth time by 15%, and caches of this size are soon
+        // warm.
+        3
+    } else {
+        1
+    };
+    let warm_up = if footprint >= POOL {
+        // No cache keeps any of the largest footprint, so there is nothing to warm.
+        WarmUp::Host
+    } else {
+        WarmUp::Team(WarmUp::rounds(footprint, own * count))
+    };
+    let what = Quantity::Twin { variant, elements, footprint };
+    let sample = move |context: &mut MeasurementContext<'_>, count| {
+        Ok::<_, GpuError>(context.twin(variant, elements, footprint, count))
+    };
+    let probe = Probe::new(what, Counts::Of(count), sample).visits(visits).of_host();
+    probe.warm_up(warm_up).telling(is_telling(sizes, (variant, elements), footprint))
+}
+
+fn is_telling(sizes: &Sizes, (variant, elements): (Variant, u64), footprint: Bytes) -> bool {
+    let telling = if is_measured_closely(variant.kernel) { 1 << 20 } else { 1 << 22 };
+    let extents = (sizes.extents)(variant.kernel);
+    let middle = extents.get(extents.len() / 2);
+    elements == telling
+        && middle.is_none_or(|&middle| variant.extent == middle)
+        && footprint == Bytes::new(variant.bytes(elements))
+}
 
 impl MeasurementContext<'_> {
     /// Time of `count` runs on all threads. Consecutive runs use consecutive windows of
@@ -42,7 +132,7 @@ impl MeasurementContext<'_> {
     }
 
     /// Times of `count` kernels whose data other threads used before
-    /// ([`Quantity::Handed`](crate::samples::Quantity::Handed)). Each taker has three
+    /// ([`Quantity::Handed`]). Each taker has three
     /// times: with data of its own, with input that others wrote, and with output that
     /// others read.
     pub fn handed(&mut self, count: u64) -> [Span; Taker::ALL.len() * Handing::ALL.len()] {

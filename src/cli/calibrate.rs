@@ -17,7 +17,7 @@ use crate::kernels::Kernel;
 use crate::machine::MOST_CPU_THREADS;
 use crate::profile::Profile;
 use crate::report;
-use crate::samples::{Extent, Provenance, Quantity, Recorder, Samples};
+use crate::samples::{CalibrationExtent, Provenance, Quantity, Recorder, Samples};
 use crate::trials::{Round, TrialError, Trials};
 use crate::units::Bytes;
 use clap::Args;
@@ -74,7 +74,7 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
     check_outputs([], [target.as_path(), path.as_path()])?;
     let device = Device::open(arguments.gpu)?;
     let team = team(arguments.threads)?;
-    let extent = if arguments.quick { Extent::Quick } else { Extent::Full };
+    let extent = if arguments.quick { CalibrationExtent::Quick } else { CalibrationExtent::Full };
     let gpus = gpus(&device, arguments.gpus)?;
     let machine = provenance(&device, &team, arguments.seed, extent, gpus).map_err(plain)?;
     let managed_bytes = if arguments.managed { managed_bytes(&device)? } else { Bytes::ZERO };

@@ -8,7 +8,7 @@ use crate::fit::{FitError, fit, fit_passes, intervals};
 use crate::profile::Profile;
 use crate::report;
 use crate::runs::RunSet;
-use crate::samples::{Extent, Samples};
+use crate::samples::{CalibrationExtent, Samples};
 use crate::scenario::Workload;
 use crate::search::{Candidates, Ranking, candidates_over, rank_counted};
 use crate::trials::assess_counted;
@@ -257,7 +257,7 @@ pub(super) fn fitted(path: &Path, samples: &Samples, profile: &Profile) -> Resul
         );
     }
     let once = samples.measurements.iter().filter(|one| one.times.len() == 1).count();
-    if samples.machine.extent == Extent::Elsewhere && once > 0 {
+    if samples.machine.extent == CalibrationExtent::Elsewhere && once > 0 {
         head += &format!(
             "Quantities with only one time: {once}. Their scatter is unknown, so ranges are too \
              narrow.\n"

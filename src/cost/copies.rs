@@ -56,7 +56,7 @@ fn switches(body: &Body, profile: &Profile) -> Result<Vec<[f64; ENGINES]>, Unkno
         };
         if streams(PEER_ENGINE) > 1 {
             let what = "what copies from one GPU to others cost in several streams";
-            return Err(Unknown::new(what));
+            return Err(Unknown::refused(what));
         }
         let [down, up] = Direction::BOTH.map(|direction| {
             let engine = direction as usize;

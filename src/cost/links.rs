@@ -124,10 +124,10 @@ fn pairs(body: &Body) -> Result<Vec<[DeviceId; 2]>, Unknown> {
         let Work::PeerCopy { way, .. } = body.costs[call.cost as usize].work else { continue };
         if body.device_of(call.stream) != way[0].0 {
             let what = "copies between GPUs that the receiving GPU's stream makes";
-            return Err(Unknown::new(what));
+            return Err(Unknown::refused(what));
         }
         if ways.iter().any(|other| other[0] != way[0] && other[1] == way[1]) {
-            return Err(Unknown::new("copies from several GPUs to one"));
+            return Err(Unknown::refused("copies from several GPUs to one"));
         }
         if !ways.contains(&way) {
             ways.push(way);

@@ -18,7 +18,7 @@ pub fn setup_time(program: &Program, profile: &Profile) -> Result<Span, Unknown>
     let calls = program.setup.iter().map(|call| match call {
         // The host may wait for what they do, or the body for their end.
         Call::Copy { .. } | Call::PeerCopy { .. } | Call::Launch { .. } => {
-            Err(Unknown::new("the time of copies and kernels in a plan's set-up"))
+            Err(Unknown::refused("the time of copies and kernels in a plan's set-up"))
         }
         _ => Ok(costs.cost(call, &Locality::default(), (None, None))?.host),
     });

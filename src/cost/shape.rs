@@ -21,5 +21,5 @@ pub(super) fn check_shape(program: &Program, in_flight: &InFlight) -> Result<(),
     } else {
         return Ok(());
     };
-    Err(Unknown::new(what))
+    Err(Unknown::refused(what))
 }

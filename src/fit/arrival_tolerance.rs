@@ -7,10 +7,11 @@
 //! the wrong side of it. It was 0.2 to 0.5 us before a kernel's end for copies to the device, and
 //! 0.9 to 1.4 us before the end of a copy to the host for kernels.
 
-use super::lookup::nanos;
-use super::trips::{SURELY, Trips};
+use super::estimator::nanos;
+use super::round_trips::{SURELY, Trips};
+use crate::machine::OperationKind;
 use crate::profile::Estimate;
-use crate::samples::{Link, Measurement, Quantity, TripPart};
+use crate::samples::{Measurement, Quantity, TripPart};
 
 /// The fewest trips on each side that determine where the line is.
 const FEWEST: usize = 8;
@@ -22,7 +23,7 @@ pub(super) type Came = (f64, bool);
 /// The tolerance of a pair of operations, if it has enough trips on both sides of the line.
 pub(super) fn tolerance_of_pair(
     trips: &Trips<'_>,
-    pair: [Link; 2],
+    pair: [OperationKind; 2],
     period: f64,
 ) -> Option<Estimate> {
     let mut all = single_trips(trips, pair, period);
@@ -61,13 +62,13 @@ fn behind(all: &[Came], in_time: usize) -> Option<f64> {
 }
 
 /// The second operation of every trip of this pair.
-fn single_trips(trips: &Trips<'_>, [first, next]: [Link; 2], period: f64) -> Vec<Came> {
+fn single_trips(trips: &Trips<'_>, [first, next]: [OperationKind; 2], period: f64) -> Vec<Came> {
     let of_size = |size| {
         let (end, start, alone) = trips.around((first, size), next)?;
         let visits = |part| {
             let next = Some(next);
             let wanted = Quantity::Trip { first, size, next, part, in_graph: false };
-            trips.lookup.measurements().filter(move |m| m.quantity == wanted)
+            trips.estimator.measurements().filter(move |m| m.quantity == wanted)
         };
         let visits = visits(TripPart::NextCall).zip(visits(TripPart::Rest));
         // The parts of one trip have samples that pair up, except in tables written by hand.

@@ -1,33 +1,127 @@
-//! How much copies slow each other down, and how much other loads slow them down.
+//! How much those that use the link at once slow each other: copies of both directions, kernels,
+//! other loads.
 
-use super::lookup::{Lookup, nanos};
+use super::copies::{copy_time, curve_of, switch};
+use super::estimator::{Estimator, nanos};
 use crate::machine::Direction;
-use crate::profile::{Contention, Curve};
-use crate::samples::{Measurement, Quantity};
+use crate::profile::{
+    Contention, CopyModel, Curve, Estimate, Interference, KernelModel, LinkModel, Refetch,
+    TwinModel, Warmth,
+};
+use crate::samples::{
+    Load, Measurement, Quantity, REFETCHED, ROTATED, STREAMING_KERNEL, STREAMING_TWIN, Side,
+    WRITTEN_KEPT, WRITTEN_THROUGH,
+};
 use crate::stats::{Line, median, quantile, relative_spread, theil_sen};
-use crate::units::Bytes;
+use crate::units::{Bandwidth, Bytes};
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+pub(super) fn link(estimator: &Estimator<'_>, copies: &[CopyModel]) -> LinkModel {
+    let alone = Direction::BOTH.map(|direction| curve_of(copies, direction));
+    let [down_rate, up_rate] = alone.map(|time| {
+        let slope = time?.slope().filter(|&slope| slope > 0.0)?;
+        Some(Bandwidth::from_bytes_per_second(1e9 / slope))
+    });
+    let ([down_shared, up_shared], scatter) = contention(estimator, alone, WRITTEN_THROUGH);
+    let ([down_shared_kept, up_shared_kept], _) = contention(estimator, alone, WRITTEN_KEPT);
+    let [down_beside_kernels, up_beside_kernels] =
+        Direction::BOTH.map(|direction| beside_kernels(estimator, direction));
+    let mut link = LinkModel {
+        down_bytes_per_second: down_rate,
+        up_bytes_per_second: up_rate,
+        down_shared,
+        up_shared,
+        down_shared_kept,
+        up_shared_kept,
+        down_beside_kernels,
+        up_beside_kernels,
+        scatter,
+        refetches: refetches(estimator),
+        ..LinkModel::default()
+    };
+    let [down, up] = Direction::BOTH
+        .map(|direction| time_beside_kernels(estimator, copies, (direction, ROTATED)));
+    // While the engine rotates, kernels wait in every stream, including the one whose copy is under
+    // way.
+    let beside_waiting = |streams, held: RangeInclusive<u64>| {
+        let times = held.map(|kernels| link.refetching(streams, kernels as f64));
+        let times: Vec<f64> = times.collect();
+        Some(down? * times.iter().sum::<f64>() / times.len() as f64)
+    };
+    let down_switch = switch(estimator, Direction::HostToDevice, (ROTATED, false), beside_waiting);
+    link.down_switch = down_switch;
+    link.up_switch = switch(estimator, Direction::DeviceToHost, (ROTATED, false), |_, _| up);
+    link
+}
+
+/// The smallest difference that counts as clear, in units of the scatter. Smaller ones may come
+/// from having been measured at another moment.
+const CLEARLY: f64 = 2.0;
+
+/// By how much an operation takes longer with something else than without it, if the difference is
+/// clear.
+pub(super) fn clearly_longer(with: Estimate, without: f64) -> Option<Estimate> {
+    let longer = with.without(without);
+    (longer.ns > CLEARLY * with.scatter * with.ns).then_some(longer)
+}
+
+/// How much longer copies take while kernels wait in several streams, if all cases were measured.
+/// The curves carry no scatter: a range draws the time of each copy, which has this scatter in it
+/// already.
+fn refetches(estimator: &Estimator<'_>) -> Vec<Refetch> {
+    let time = |streams, kernels| {
+        let bytes = REFETCHED.bytes;
+        estimator.estimate_of(&Quantity::Refetched { bytes, streams, kernels })
+    };
+    let refetch = |streams: usize| {
+        let alone = time(0, 0)?;
+        let knot = |kernels| {
+            let slowdown = time(streams, kernels)?.ns / alone.ns;
+            // Waiting kernels never make a copy quicker, so anything below 1 is noise. The half a
+            // percent of noise in the other values is kept: leaving out all that is not clear would
+            // lose effects of 1 to 2%.
+            Some((kernels as f64, slowdown.max(1.0)))
+        };
+        let knots = REFETCHED.kernels.into_iter().map(knot).collect::<Option<Vec<_>>>()?;
+        let knots = std::iter::once((0.0, 1.0)).chain(knots).collect();
+        Some(Refetch { streams, slowdown: Curve { knots, scatter: 0.0 } })
+    };
+    REFETCHED.streams.into_iter().map(refetch).collect::<Option<Vec<_>>>().unwrap_or_default()
+}
+
+/// Nanoseconds of a copy of pinned memory while kernels run. Where a copy engine serves several
+/// streams or branches of a graph in turn, kernels of the others run beside each copy.
+pub(super) fn time_beside_kernels(
+    estimator: &Estimator<'_>,
+    copies: &[CopyModel],
+    (direction, bytes): (Direction, Bytes),
+) -> Option<f64> {
+    let longer = beside_kernels(estimator, direction);
+    let longer = longer.map_or(0.0, |curve| curve.within(bytes.as_f64()));
+    Some(copy_time(copies, direction, bytes)? + longer)
+}
 
 /// For each direction, what a copy takes longer while the other direction is busy and the copies of
 /// each go round `around` bytes of host memory, where copies of at least two sizes were measured.
 /// With it, the relative scatter of what large copies take longer. `alone` holds the curves of
 /// copies in each direction while the other is idle.
 pub(super) fn contention(
-    lookup: &Lookup<'_>,
+    estimator: &Estimator<'_>,
     alone: [Option<&Curve>; 2],
     around: Bytes,
 ) -> ([Option<Contention>; 2], f64) {
     let (mut found, mut scatters) = ([None, None], Vec::new());
     for (side, wanted) in Direction::BOTH.into_iter().enumerate() {
         let mut sizes = BySize::new();
-        for one in lookup.measurements() {
+        for one in estimator.measurements() {
             let Quantity::Shared { direction, bytes, footprint } = one.quantity else { continue };
             let time = alone[side].and_then(|curve| curve.known(bytes.as_f64()).ok());
             let is_wanted = (direction, footprint) == (wanted, around);
             let Some(time) = time.filter(|_| is_wanted) else { continue };
             let other = Direction::BOTH[1 - side];
             let other = Quantity::Shared { direction: other, bytes, footprint };
-            let slow = slowdowns(one, time, at_once(lookup, one, &other));
+            let slow = slowdowns(one, time, at_once(estimator, one, &other));
             if !slow.is_empty() {
                 let longer = slow.iter().map(|slowdown| (slowdown - 1.0) * time);
                 sizes.entry(bytes).or_default().push(longer.collect());
@@ -44,16 +138,17 @@ pub(super) fn contention(
 
 /// Nanoseconds that a copy takes longer beside kernels, over its bytes. Every visit measures with
 /// and without kernels, so that a disturbance of the whole visit cancels in the difference.
-pub(super) fn beside_kernels(lookup: &Lookup<'_>, wanted: Direction) -> Option<Curve> {
+pub(super) fn beside_kernels(estimator: &Estimator<'_>, wanted: Direction) -> Option<Curve> {
     let mut knots = BTreeMap::<Bytes, Vec<f64>>::new();
-    for beside in lookup.measurements() {
+    for beside in estimator.measurements() {
         let Quantity::CopyBesideKernels { direction, bytes, kernels: true } = beside.quantity
         else {
             continue;
         };
         let without = Quantity::CopyBesideKernels { direction, bytes, kernels: false };
         let is_wanted = direction == wanted;
-        let Some(without) = is_wanted.then(|| at_once(lookup, beside, &without)).flatten() else {
+        let Some(without) = is_wanted.then(|| at_once(estimator, beside, &without)).flatten()
+        else {
             continue;
         };
         // While the first copy runs, no kernel runs yet.
@@ -73,13 +168,13 @@ type BySize = BTreeMap<Bytes, Vec<Vec<f64>>>;
 
 /// The measurement of quantity `other` that was taken in the same visit as `one`.
 pub(super) fn at_once<'l>(
-    lookup: &'l Lookup<'_>,
+    estimator: &'l Estimator<'_>,
     one: &Measurement,
     other: &Quantity,
 ) -> Option<&'l Measurement> {
-    let before = lookup.measurements().take_while(|m| !std::ptr::eq(*m, one));
+    let before = estimator.measurements().take_while(|m| !std::ptr::eq(*m, one));
     let visit = before.filter(|m| m.quantity == one.quantity).count();
-    lookup.measurements().filter(|m| m.quantity == *other).nth(visit)
+    estimator.measurements().filter(|m| m.quantity == *other).nth(visit)
 }
 
 /// From this size on, copies in both directions slow each other by a fixed time for each copy plus
@@ -165,4 +260,51 @@ pub(super) fn slowdowns(one: &Measurement, alone: f64, other: Option<&Measuremen
         (meanwhile > 0.0).then(|| (both / meanwhile).max(1.0))
     };
     times.into_iter().zip(others).filter_map(slow).collect()
+}
+
+/// How much copies and loads slow each other down, where the time of each alone is known.
+pub(super) fn interference(
+    estimator: &Estimator<'_>,
+    copies: &[CopyModel],
+    kernels: &[KernelModel],
+    twins: &[TwinModel],
+) -> Vec<Interference> {
+    let known = |curve: &Curve, size: f64| curve.known(size).ok();
+    let load_alone = |load| match load {
+        Load::Kernel => {
+            let (variant, elements) = STREAMING_KERNEL;
+            let model = kernels.iter().find(|model| model.variant == variant)?;
+            known(&model.time, elements as f64)
+        }
+        Load::Cpu => {
+            let (variant, elements) = STREAMING_TWIN;
+            let fits =
+                |model: &&TwinModel| (model.variant, model.found) == (variant, Warmth::Memory);
+            known(&twins.iter().find(fits)?.time, elements as f64)
+        }
+    };
+    let measured = |load: Load, direction: Direction| {
+        let alone = [copy_time(copies, direction, load.copy())?, load_alone(load)?];
+        let [copy, other] = [Side::Copy, Side::Load].map(|of| Quantity::Beside {
+            direction,
+            bytes: load.copy(),
+            load,
+            of,
+        });
+        let slow = |of: &Quantity, alone: f64, beside: &Quantity| -> Vec<f64> {
+            let visits = estimator.measurements().filter(|visit| visit.quantity == *of);
+            let pairs = visits.filter_map(|one| Some((one, at_once(estimator, one, beside)?)));
+            pairs.flat_map(|(one, other)| slowdowns(one, alone, Some(other))).collect()
+        };
+        let copy_slow = slow(&copy, alone[0], &other);
+        Some(Interference {
+            load,
+            direction,
+            copy_slowdown: median(&copy_slow)?,
+            load_slowdown: median(&slow(&other, alone[1], &copy))?,
+            scatter: relative_spread(&copy_slow)?,
+        })
+    };
+    let pairs = Load::ALL.into_iter().flat_map(|load| Direction::BOTH.map(|way| (load, way)));
+    pairs.filter_map(|(load, direction)| measured(load, direction)).collect()
 }

@@ -13,8 +13,8 @@
 //! rest, which is the device's. Intervals use uncorrected times: the next calibration has moments
 //! of its own.
 
-use super::lookup::nanos;
-use crate::samples::{Measurement, Quantity, Samples};
+use super::estimator::nanos;
+use crate::samples::{Measurement, Quantity, Samples, Work};
 use crate::stats::median;
 use crate::units::Span;
 use std::borrow::Cow;
@@ -29,12 +29,15 @@ const VISITS: usize = 16;
 /// How often the terms of quantities and of moments are updated in turn.
 const ROUNDS: usize = 8;
 
+/// Work that drifts, each kind by itself.
+const DRIFTING: [Work; 3] = [Work::Issuing, Work::Staging, Work::Computing];
+
 /// The samples with the effect of each moment divided out.
 pub(super) fn evened_out(samples: &Samples) -> Cow<'_, Samples> {
     let mut evened = Cow::Borrowed(samples);
     let at = |place: usize| place * MOMENTS / samples.measurements.len();
-    for kind in [Kind::Issuing, Kind::Staging, Kind::Computing] {
-        let of_kind = |one: &Measurement| Kind::of(&one.quantity) == Some(kind);
+    for work in DRIFTING {
+        let of_kind = |one: &Measurement| one.quantity.definition().work == work;
         let visits = samples.measurements.iter().enumerate().filter(|(_, one)| of_kind(one));
         let visits: Vec<Visit<'_>> =
             visits.filter_map(|(place, one)| Visit::new(one, at(place))).collect();
@@ -49,27 +52,6 @@ pub(super) fn evened_out(samples: &Samples) -> Cow<'_, Samples> {
         }
     }
     evened
-}
-
-/// Work that a moment slows down alike.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Issuing,
-    Staging,
-    Computing,
-}
-
-impl Kind {
-    const fn of(quantity: &Quantity) -> Option<Self> {
-        match quantity {
-            Quantity::Call { .. } | Quantity::CallInTurn { .. } | Quantity::LaunchBeside { .. } => {
-                Some(Self::Issuing)
-            }
-            Quantity::Staged { .. } => Some(Self::Staging),
-            Quantity::Twin { .. } | Quantity::Handed { .. } => Some(Self::Computing),
-            _ => None,
-        }
-    }
 }
 
 /// A measurement of a quantity at a count, with the moment at which it was taken.

@@ -1,62 +1,63 @@
 //! Costs of graphs: latencies, hand-overs and gaps of their nodes, and the host's calls.
 
-use super::chains::{kind, mean_hop, service};
-use super::device;
-use super::lookup::Lookup;
-use super::trips;
-use crate::machine::Direction;
+use super::chains::{mean_hop, service};
+use super::estimator::Estimator;
+use super::{contention, copies as pinned, round_trips};
+use crate::machine::{Direction, OperationKind};
 use crate::profile::{
     CallCosts, CopyModel, Estimate, GraphCosts, KernelModel, NodeHandOver, PerNode,
 };
-use crate::samples::{GraphCall, Link, Quantity, ROTATED_IN_GRAPH, ROWS};
+use crate::samples::{GraphCall, Quantity, ROTATED_IN_GRAPH, ROWS};
 use crate::stats::{Line, theil_sen};
 
 pub(super) fn graph_costs(
-    lookup: &Lookup<'_>,
+    estimator: &Estimator<'_>,
     calls: &CallCosts,
     (copies, kernels): (&[CopyModel], &[KernelModel]),
 ) -> GraphCosts {
-    let launch = call(lookup, GraphCall::Launch);
-    let chain = Quantity::GraphChain { links: vec![Link::Kernel] };
-    let kernel_gap = lookup.estimate_of(&chain);
+    let launch = call(estimator, GraphCall::Launch);
+    let chain = Quantity::GraphChain { links: vec![OperationKind::Kernel] };
+    let kernel_gap = estimator.estimate_of(&chain);
     let start = |link| {
-        let service = |size| device::first_of_trip((copies, kernels), (link, size));
-        trips::start(lookup, (link, true), service, calls.synchronize)
+        let service = |size| round_trips::first_of_trip((copies, kernels), (link, size));
+        round_trips::start(estimator, (link, true), service, calls.synchronize)
     };
     // In a chain of nodes, a kernel's service time includes the gap before a graph's kernel.
-    let services = Link::OF_ONE_DEVICE.map(|link| match link {
-        Link::Kernel => kernel_gap,
-        Link::CopyIn | Link::CopyOut | Link::PeerCopy => service(lookup, link),
+    let services = OperationKind::OF_ONE_DEVICE.map(|link| match link {
+        OperationKind::Kernel => kernel_gap,
+        OperationKind::CopyIn | OperationKind::CopyOut | OperationKind::PeerCopy => {
+            service(estimator, link)
+        }
     });
-    let hop = mean_hop(lookup, services, |links| Quantity::GraphChain { links });
-    let nodes = Link::OF_ONE_DEVICE;
+    let hop = mean_hop(estimator, services, |links| Quantity::GraphChain { links });
+    let nodes = OperationKind::OF_ONE_DEVICE;
     let pairs = nodes.into_iter().flat_map(|from| nodes.map(|to| (from, to)));
     // All nodes of a graph reach the device together, so there is no first one that pays more: one
     // mean hand-over serves every pair.
     let hand_overs = pairs
         .filter(|(from, to)| from != to)
-        .filter_map(|(from, to)| Some(NodeHandOver { from: kind(from), to: kind(to), time: hop? }));
+        .filter_map(|(from, to)| Some(NodeHandOver { from, to, time: hop? }));
     let switch = |direction| {
         let (bytes, _) = ROTATED_IN_GRAPH;
-        let copy = device::time_beside_kernels(lookup, copies, (direction, bytes));
-        device::switch(lookup, direction, (bytes, true), |_, _| copy)
+        let copy = contention::time_beside_kernels(estimator, copies, (direction, bytes));
+        pinned::switch(estimator, direction, (bytes, true), |_, _| copy)
     };
     let [one, two, one_waits, two_wait, one_awaited] = ROWS.map(|(kernels, waits, awaited)| {
-        lookup.estimate_of(&Quantity::GraphRows { kernels, waits, awaited })
+        estimator.estimate_of(&Quantity::GraphRows { kernels, waits, awaited })
     });
     let longer =
-        |with: Option<Estimate>, without: Option<f64>| device::clearly_longer(with?, without?);
+        |with: Option<Estimate>, without: Option<f64>| contention::clearly_longer(with?, without?);
     // The first kernel of a row that waits also pays for the wait, which is not part of the gap.
     let first = one_waits.zip(one).map(|(waits, one)| waits.ns - one.ns);
     let behind_waiting = first.zip(two).map(|(first, two)| two.ns + first);
     GraphCosts {
         gap_behind_waiting: longer(two_wait, behind_waiting),
         gap_behind_awaited: longer(one_awaited, one.map(|one| one.ns)),
-        capture: call(lookup, GraphCall::Capture),
-        instantiate: call(lookup, GraphCall::Instantiate),
-        start_kernel: start(Link::Kernel),
-        start_copy_in: start(Link::CopyIn),
-        start_copy_out: start(Link::CopyOut),
+        capture: call(estimator, GraphCall::Capture),
+        instantiate: call(estimator, GraphCall::Instantiate),
+        start_kernel: start(OperationKind::Kernel),
+        start_copy_in: start(OperationKind::CopyIn),
+        start_copy_out: start(OperationKind::CopyOut),
         hand_overs: hand_overs.collect(),
         down_switch: switch(Direction::HostToDevice),
         up_switch: switch(Direction::DeviceToHost),
@@ -66,8 +67,8 @@ pub(super) fn graph_costs(
 }
 
 /// A straight line over the number of nodes: a part for each graph and a part for each node.
-fn call(lookup: &Lookup<'_>, wanted: GraphCall) -> Option<PerNode> {
-    let (points, scatter) = lookup.points(|quantity| match *quantity {
+fn call(estimator: &Estimator<'_>, wanted: GraphCall) -> Option<PerNode> {
+    let (points, scatter) = estimator.points(|quantity| match *quantity {
         Quantity::GraphCall { call, nodes } if call == wanted => Some(nodes),
         _ => None,
     })?;

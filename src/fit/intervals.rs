@@ -13,8 +13,8 @@
 //! 101:2008). So the scale accounts for what a parameter was subtracted from, and stays sensible
 //! where a parameter is close to zero.
 
+use super::estimator::Estimator;
 use super::fit;
-use super::lookup::Lookup;
 use crate::profile::{Intervals, Parameter, Profile};
 use crate::samples::{Quantity, Samples};
 use crate::stats::{conformal_quantile, deviate, median, modes, relative_spread};
@@ -49,7 +49,7 @@ pub fn intervals(
     of_passes: &[Profile; 2],
 ) -> Option<Intervals> {
     let profiles = of_passes.each_ref().map(by_name);
-    let passes = Lookup::of_passes(samples);
+    let passes = Estimator::of_passes(samples);
     let scales = scales(samples, profile, &scatters(samples, &passes));
     let mut scores: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     let mut scored = Vec::new();
@@ -106,8 +106,8 @@ type Drift<'s> = (&'s Quantity, f64, f64);
 /// For each quantity, the share by which its time in another calibration may differ. It combines
 /// the quantity's sampling error with the median drift of quantities of its kind that take about as
 /// long: what lasts ten times as long may drift by a tenth of the share.
-fn scatters<'s>(samples: &'s Samples, passes: &[Lookup<'_>; 2]) -> BTreeMap<&'s Quantity, f64> {
-    let whole = Lookup::new(samples);
+fn scatters<'s>(samples: &'s Samples, passes: &[Estimator<'_>; 2]) -> BTreeMap<&'s Quantity, f64> {
+    let whole = Estimator::new(samples);
     let mut quantities: Vec<&Quantity> = samples.measurements.iter().map(|m| &m.quantity).collect();
     quantities.sort_unstable();
     quantities.dedup();
@@ -123,8 +123,8 @@ fn scatters<'s>(samples: &'s Samples, passes: &[Lookup<'_>; 2]) -> BTreeMap<&'s 
         let apart = two.map_or(0.0, |[usual, rare]| {
             (rare.center / usual.center - 1.0) * (usual.share * rare.share).sqrt()
         });
-        let log = |lookup: &Lookup<'_>| {
-            lookup.middle_of(quantity).filter(|&time| time > 0.0).map(f64::ln)
+        let log = |estimator: &Estimator<'_>| {
+            estimator.middle_of(quantity).filter(|&time| time > 0.0).map(f64::ln)
         };
         let log_time = log(&whole).unwrap_or(0.0);
         errors.push((log_time, (root * relative_spread(&times).unwrap_or(0.0)).hypot(apart)));
@@ -149,8 +149,9 @@ fn scatters<'s>(samples: &'s Samples, passes: &[Lookup<'_>; 2]) -> BTreeMap<&'s 
 /// How much quantities that last about as long drift together. Each kind gives one draw, the median
 /// drift of its quantities; the result is the median over kinds.
 fn shared(drifts: &[Drift<'_>], quantity: &Quantity, log_time: f64) -> f64 {
+    let is_of_host = quantity.definition().is_of_host();
     let is_near = |drift: &&Drift<'_>| (drift.1 - log_time).abs() <= AS_LONG.ln();
-    let is_alike = |drift: &&Drift<'_>| is_of_host(drift.0) == is_of_host(quantity);
+    let is_alike = |drift: &&Drift<'_>| drift.0.definition().is_of_host() == is_of_host;
     let near: Vec<&Drift<'_>> = drifts.iter().filter(is_near).filter(is_alike).collect();
     let mut kinds: Vec<Discriminant<Quantity>> = Vec::new();
     for kind in near.iter().map(|drift| discriminant(drift.0)) {
@@ -163,17 +164,6 @@ fn shared(drifts: &[Drift<'_>], quantity: &Quantity, log_time: f64) -> f64 {
         median(&of_kind.map(|drift| drift.2).collect::<Vec<_>>()).unwrap_or(0.0)
     };
     median(&kinds.iter().map(|kind| of_kind(kind).abs()).collect::<Vec<_>>()).unwrap_or(0.0)
-}
-
-/// Whether the CPU and its memory take the time.
-const fn is_of_host(quantity: &Quantity) -> bool {
-    matches!(
-        quantity,
-        Quantity::Twin { .. }
-            | Quantity::Handed { .. }
-            | Quantity::Staged { .. }
-            | Quantity::Memory { .. }
-    )
 }
 
 /// For each parameter, how far its points move when times are multiplied by random factors as wide

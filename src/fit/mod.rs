@@ -5,25 +5,31 @@
 //! it.
 
 mod arrival_tolerance;
+mod caches;
+mod calls;
 mod chains;
 mod contention;
-mod device;
+mod copies;
 mod drift_correction;
+mod estimator;
 mod graphs;
-mod host;
 mod intervals;
-mod lookup;
+mod kernels;
+mod memory;
+mod multi_gpu;
 mod polling;
-mod several;
+mod round_trips;
+mod setup;
+mod staging;
 mod tolerance;
 mod transfers;
-mod trips;
+mod twins;
 
 use crate::profile::{Conditions, Profile, SCHEMA_VERSION};
 use crate::samples::{Provenance, Quantity, Samples};
+use estimator::Estimator;
 pub use intervals::intervals;
-use lookup::Lookup;
-use trips::Trips;
+use round_trips::Trips;
 
 /// The error of fitting samples that hold no measurement.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -39,41 +45,41 @@ pub fn fit(samples: &Samples) -> Result<Profile, FitError> {
         return Err(FitError);
     }
     let evened = drift_correction::evened_out(samples);
-    let profile = fit_to(&Lookup::new(&evened), &samples.machine);
+    let profile = fit_to(&Estimator::new(&evened), &samples.machine);
     Ok(Profile { conditions: Conditions::of(samples), ..profile })
 }
 
-fn fit_to(lookup: &Lookup<'_>, machine: &Provenance) -> Profile {
-    let copies = device::copies(lookup, false);
-    let calls = device::calls(lookup, &copies);
-    let (kernels, twins) = (device::kernels(lookup), host::twins(lookup));
-    let mut latency = device::latencies(lookup, &calls, (&copies, &kernels));
-    let graph = graphs::graph_costs(lookup, &calls, (&copies, &kernels));
-    let trips = Trips { lookup, latency: &latency, copies: &copies, graph: &graph };
+fn fit_to(estimator: &Estimator<'_>, machine: &Provenance) -> Profile {
+    let copies = copies::copies(estimator, false);
+    let calls = calls::calls(estimator, &copies);
+    let (kernels, twins) = (kernels::kernels(estimator), twins::twins(estimator));
+    let mut latency = round_trips::latencies(estimator, &calls, (&copies, &kernels));
+    let graph = graphs::graph_costs(estimator, &calls, (&copies, &kernels));
+    let trips = Trips { estimator, latency: &latency, copies: &copies, graph: &graph };
     latency.semaphore_polling = polling::semaphore_polling(&trips);
     Profile {
         schema_version: SCHEMA_VERSION,
         machine: machine.clone(),
-        staging: host::staging(lookup, &calls),
-        multi_gpu: several::multi_gpu(lookup, &calls),
-        hand_overs: chains::hand_overs(lookup),
-        interference: transfers::interference(lookup, &copies, &kernels, &twins),
-        registered_copies: device::copies(lookup, true),
-        transfers: transfers::transfers(lookup),
-        idle_calls: transfers::idle_calls(lookup),
-        setup: transfers::setup(lookup),
-        inline: trips::inline_copies(lookup, &calls),
-        conditions: None,
-        kernels,
-        twins,
-        caches: host::caches(lookup),
-        memory: host::memory(lookup),
-        polling: device::polling(lookup, latency.kernel_gap),
-        link: device::link(lookup, &copies),
-        graph,
+        idle_calls: calls::idle_calls(estimator),
+        inline: round_trips::inline_copies(estimator, &calls),
+        polling: polling::polling(estimator, latency.kernel_gap),
+        hand_overs: chains::hand_overs(estimator),
+        registered_copies: copies::copies(estimator, true),
+        link: contention::link(estimator, &copies),
+        interference: contention::interference(estimator, &copies, &kernels, &twins),
+        staging: staging::staging(estimator, &calls),
+        transfers: transfers::transfers(estimator),
+        caches: caches::caches(estimator),
+        memory: memory::memory(estimator),
+        setup: setup::setup(estimator),
+        multi_gpu: multi_gpu::multi_gpu(estimator, &calls),
         calls,
         latency,
+        graph,
         copies,
+        kernels,
+        twins,
+        conditions: None,
         accuracy: None,
         intervals: None,
     }
@@ -83,7 +89,7 @@ fn fit_to(lookup: &Lookup<'_>, machine: &Provenance) -> Profile {
 /// apart shows how much the machine changes over time. `None` if the samples were not taken in two
 /// passes.
 pub fn fit_passes(samples: &Samples) -> Option<[Profile; 2]> {
-    let passes = Lookup::of_passes(samples);
+    let passes = Estimator::of_passes(samples);
     let is_whole = passes.iter().all(|pass| pass.measurements().next().is_some());
     is_whole.then(|| passes.map(|pass| fit_to(&pass, &samples.machine)))
 }
@@ -91,5 +97,5 @@ pub fn fit_passes(samples: &Samples) -> Option<[Profile; 2]> {
 /// The times of one repetition of a quantity in nanoseconds, one for each sample, without the cost
 /// of starting and ending a sample. Empty if the quantity was not measured.
 pub fn times_of(samples: &Samples, quantity: &Quantity) -> Vec<f64> {
-    Lookup::new(samples).times_of(quantity)
+    Estimator::new(samples).times_of(quantity)
 }

@@ -2,19 +2,18 @@
 //! operations. A
 
 use super::arrival_tolerance::{pooled_tolerance, tolerance_of_pair};
-use super::chains::kind;
-use super::device::copy_time;
-
-use super::trips::{SURELY, Trips, part, sizes};
-use crate::machine::Direction;
-use crate::profile::{Curve, Estimate, FirstPoll, Latencies, SemaphorePolling};
-use crate::samples::{Link, Quantity, SECOND_NODE, SHORT_COPY, TripPart};
+use super::copies::copy_time;
+use super::estimator::Estimator;
+use super::round_trips::{SURELY, Trips, part, sizes};
+use crate::machine::{Direction, OperationKind};
+use crate::profile::{Curve, Estimate, FirstPoll, Latencies, Polling, SemaphorePolling};
+use crate::samples::{MEANWHILE, Quantity, SECOND_NODE, SHORT_COPY, TripPart};
 use crate::stats::{mad, median};
 
 /// The second operation of a trip that arrived before the first had ended, or nearly so.
 struct Wait {
     /// The operation that had to be followed, and the one that arrived too early.
-    pair: [Link; 2],
+    pair: [OperationKind; 2],
     /// From the arrival of the operation that came too early to the end of the one it has to
     /// follow. Below 0 if it arrived after that end.
     late: f64,
@@ -44,9 +43,9 @@ impl Trips<'_> {
     /// The waits in all trips of two operations, or in graphs of two nodes.
     fn waits(&self, in_graph: bool) -> Vec<Wait> {
         let mut waits = Vec::new();
-        for first in Link::OF_ONE_DEVICE {
-            for size in sizes(self.lookup, (first, in_graph)) {
-                let others = Link::OF_ONE_DEVICE.into_iter().filter(|&next| next != first);
+        for first in OperationKind::OF_ONE_DEVICE {
+            for size in sizes(self.estimator, (first, in_graph)) {
+                let others = OperationKind::OF_ONE_DEVICE.into_iter().filter(|&next| next != first);
                 waits.extend(others.filter_map(|next| self.wait((first, size), next, in_graph)));
             }
         }
@@ -54,8 +53,13 @@ impl Trips<'_> {
     }
 
     /// The wait in a trip of two operations, if it was measured.
-    fn wait(&self, first: (Link, u64), next: Link, in_graph: bool) -> Option<Wait> {
-        let time = |next, of| Some(part(self.lookup, first, next, (of, in_graph))?.ns);
+    fn wait(
+        &self,
+        first: (OperationKind, u64),
+        next: OperationKind,
+        in_graph: bool,
+    ) -> Option<Wait> {
+        let time = |next, of| Some(part(self.estimator, first, next, (of, in_graph))?.ns);
         // The host's time between the first operation and the second one's departure. In a graph,
         // this is how much longer its launch takes with the second node.
         let call = if in_graph {
@@ -70,8 +74,8 @@ impl Trips<'_> {
     /// The wait in a trip whose second call and rest took so many nanoseconds.
     fn wait_of(
         &self,
-        first: (Link, u64),
-        next: Link,
+        first: (OperationKind, u64),
+        next: OperationKind,
         (call, rest): (f64, f64),
         in_graph: bool,
     ) -> Option<Wait> {
@@ -79,7 +83,7 @@ impl Trips<'_> {
         let (starts, _) = self.alone(first.0, in_graph)?;
         let (start, service) = self.alone(next, in_graph)?;
         // Times count from the return of the first call.
-        let end = part(self.lookup, first, None, (TripPart::Rest, in_graph))?.ns - wake;
+        let end = part(self.estimator, first, None, (TripPart::Rest, in_graph))?.ns - wake;
         let arrives = call + start;
         Some(Wait {
             pair: [first.0, next],
@@ -90,11 +94,11 @@ impl Trips<'_> {
     }
 
     /// The waits in late trips of a pair of operations.
-    fn late_waits(&self, [first, next]: [Link; 2]) -> Vec<Wait> {
+    fn late_waits(&self, [first, next]: [OperationKind; 2]) -> Vec<Wait> {
         let wait = |size| {
             let time = |part| {
                 let late = Quantity::LateTrip { first, size, next, part };
-                Some(self.lookup.estimate_of(&late)?.ns)
+                Some(self.estimator.estimate_of(&late)?.ns)
             };
             let parts = (time(TripPart::NextCall)?, time(TripPart::Rest)?);
             self.wait_of((first, size), next, parts, false)
@@ -103,22 +107,26 @@ impl Trips<'_> {
     }
 
     /// Sizes of a first operation for which trips outside of graphs were measured.
-    pub fn sizes(&self, first: Link) -> Vec<u64> {
-        sizes(self.lookup, (first, false))
+    pub fn sizes(&self, first: OperationKind) -> Vec<u64> {
+        sizes(self.estimator, (first, false))
     }
 
     /// Three times of a trip outside of graphs, in nanoseconds: from the return of the first call
     /// to the end of its operation; the second operation's way to the device; and from the return
     /// of the second call to the end of the trip if its operation never waits.
-    pub fn around(&self, first: (Link, u64), next: Link) -> Option<(f64, f64, f64)> {
+    pub fn around(
+        &self,
+        first: (OperationKind, u64),
+        next: OperationKind,
+    ) -> Option<(f64, f64, f64)> {
         let wake = self.latency.wake_host?.ns;
-        let end = part(self.lookup, first, None, (TripPart::Rest, false))?.ns - wake;
+        let end = part(self.estimator, first, None, (TripPart::Rest, false))?.ns - wake;
         let (start, service) = self.alone(next, false)?;
         Some((end, start, start + service + wake))
     }
 
     /// Nanoseconds that a second operation takes by itself: for its way to the device, and to run.
-    fn alone(&self, next: Link, in_graph: bool) -> Option<(f64, f64)> {
+    fn alone(&self, next: OperationKind, in_graph: bool) -> Option<(f64, f64)> {
         let bytes = if in_graph { SECOND_NODE } else { SHORT_COPY };
         let copy = |direction| copy_time(self.copies, direction, bytes);
         let Latencies { start_copy_in, start_copy_out, start_kernel, .. } = self.latency;
@@ -127,17 +135,17 @@ impl Trips<'_> {
             Some(if in_graph { nodes } else { calls }.as_ref()?.ns)
         };
         Some(match next {
-            Link::CopyIn => {
+            OperationKind::CopyIn => {
                 (start(start_copy_in, &graph.start_copy_in)?, copy(Direction::HostToDevice)?)
             }
-            Link::CopyOut => {
+            OperationKind::CopyOut => {
                 (start(start_copy_out, &graph.start_copy_out)?, copy(Direction::DeviceToHost)?)
             }
-            Link::Kernel => {
+            OperationKind::Kernel => {
                 (start(start_kernel, &graph.start_kernel)?, self.latency.kernel_gap?.ns)
             }
             // Trips stay on one device.
-            Link::PeerCopy => return None,
+            OperationKind::PeerCopy => return None,
         })
     }
 }
@@ -180,12 +188,12 @@ pub(super) fn semaphore_polling(trips: &Trips<'_>) -> Option<SemaphorePolling> {
     if typical(&off)? > BETTER * typical(&noticing.collect::<Vec<_>>())? {
         return None;
     }
-    let after = |(pair, waits): &([Link; 2], Vec<&Wait>)| {
-        let [from, to] = pair.map(kind);
+    let after = |(pair, waits): &([OperationKind; 2], Vec<&Wait>)| {
+        let [from, to] = *pair;
         let time = Estimate::new(best_after(waits, period).0, 0.0);
         FirstPoll { from, to, time, under_way: None, arrival_tolerance: None }
     };
-    let by_calls = |one: &([Link; 2], Vec<&Wait>)| FirstPoll {
+    let by_calls = |one: &([OperationKind; 2], Vec<&Wait>)| FirstPoll {
         under_way: under_way(&one.1, &trips.late_waits(one.0), period),
         arrival_tolerance: tolerance_of_pair(trips, one.0, period),
         ..after(one)
@@ -207,8 +215,8 @@ pub(super) fn semaphore_polling(trips: &Trips<'_>) -> Option<SemaphorePolling> {
 }
 
 /// For each pair of operations, the waits of operations that certainly had to wait.
-fn sure_waits(all: &[Wait]) -> Vec<([Link; 2], Vec<&Wait>)> {
-    let kinds = Link::OF_ONE_DEVICE;
+fn sure_waits(all: &[Wait]) -> Vec<([OperationKind; 2], Vec<&Wait>)> {
+    let kinds = OperationKind::OF_ONE_DEVICE;
     let pairs = kinds.into_iter().flat_map(|from| kinds.map(|to| [from, to]));
     let waits = |pair| {
         let is_of = |wait: &&Wait| wait.pair == pair && wait.late > SURELY;
@@ -247,4 +255,21 @@ fn best_after(waits: &[&Wait], period: f64) -> (f64, Vec<f64>) {
         errors.into_iter().filter(|&(_, error)| error < least + 1.0).map(|(at, _)| at).collect();
     let best = median(&best).unwrap_or(0.0);
     (best, misses(best))
+}
+
+/// What a kernel pays when other streams wait, in addition to the usual gap behind a kernel.
+pub(super) fn polling(estimator: &Estimator<'_>, gap: Option<Estimate>) -> Vec<Polling> {
+    let model = |copies| {
+        let gap = gap?;
+        let (points, scatter) = estimator.points(|quantity| match *quantity {
+            Quantity::Polled { others, copies: meanwhile } if meanwhile == copies => {
+                Some(others as u64)
+            }
+            _ => None,
+        })?;
+        let knots = points.into_iter().map(|(others, ns)| (others, (ns - gap.ns).max(0.0)));
+        let knots = std::iter::once((0.0, 0.0)).chain(knots).collect();
+        Some(Polling { copies, delay: Curve { knots, scatter } })
+    };
+    MEANWHILE.into_iter().filter_map(model).collect()
 }

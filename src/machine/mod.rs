@@ -101,6 +101,52 @@ impl fmt::Display for Direction {
     }
 }
 
+/// What an operation on a device is, and so which engine it keeps busy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OperationKind {
+    CopyIn,
+    CopyOut,
+    Kernel,
+    /// A copy from one GPU to another.
+    PeerCopy,
+}
+
+impl OperationKind {
+    pub const COUNT: usize = 4;
+    pub const ALL: [Self; Self::COUNT] =
+        [Self::CopyIn, Self::CopyOut, Self::Kernel, Self::PeerCopy];
+    /// Those that a single device has.
+    pub const OF_ONE_DEVICE: [Self; 3] = [Self::CopyIn, Self::CopyOut, Self::Kernel];
+
+    /// The kind of a copy between host and device.
+    pub const fn of_copy(direction: Direction) -> Self {
+        match direction {
+            Direction::HostToDevice => Self::CopyIn,
+            Direction::DeviceToHost => Self::CopyOut,
+        }
+    }
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::CopyIn => "an H2D copy",
+            Self::CopyOut => "a D2H copy",
+            Self::Kernel => "a kernel",
+            Self::PeerCopy => "a copy between GPUs",
+        }
+    }
+
+    /// Its name in a list.
+    pub const fn short_name(self) -> &'static str {
+        match self {
+            Self::CopyIn => "H2D",
+            Self::CopyOut => "D2H",
+            Self::Kernel => "kernel",
+            Self::PeerCopy => "P2P",
+        }
+    }
+}
+
 /// How much memory of each kind a plan may take. `None` means no limit, or not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Capacities {

@@ -1,6 +1,6 @@
 //! How far predictions from a profile are off.
 
-use super::checked::{if_known, not_negative, score};
+use super::checked_numbers::{if_known, not_negative, score};
 use crate::program::Program;
 use crate::units::Span;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! How much of the data that a plan uses again is still in caches.
 
-use super::Around;
-use super::checked::{misses, not_negative};
+use super::checked_numbers::{misses, not_negative};
+use super::locality::Around;
 use crate::samples::SHARED_FOOTPRINT;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ pub struct CacheModel {
     #[serde(default, deserialize_with = "misses")]
     pub staging_misses: Option<Vec<(f64, f64)>>,
     /// Misses of one thread in the caches of its own core: how far times have moved from
-    /// [`Warmth::Same`](super::Warmth::Same) to [`Warmth::Shared`](super::Warmth::Shared).
+    /// [`Warmth::Same`] to [`Warmth::Shared`].
     #[serde(default, deserialize_with = "misses", skip_serializing_if = "Option::is_none")]
     pub own_misses: Option<Vec<(f64, f64)>>,
     /// Misses of all threads at once in the caches of their own cores, over the bytes that they use
@@ -41,8 +41,30 @@ pub struct CacheModel {
     /// Misses of kernels on the device, over bytes of device memory.
     #[serde(default, deserialize_with = "misses", skip_serializing_if = "Option::is_none")]
     pub device_misses: Option<Vec<(f64, f64)>>,
-    /// The footprint at which [`Warmth::Shared`](super::Warmth::Shared) was measured.
+    /// The footprint at which [`Warmth::Shared`] was measured.
     pub shared_bytes: Bytes,
+}
+
+/// Where a CPU finds data that it has used before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Warmth {
+    /// In the caches, as far as it fits: nothing else was used in between.
+    Same,
+    /// In the cache that all cores share, but in no cache of a single core.
+    Shared,
+    /// In memory.
+    Memory,
+}
+
+impl Warmth {
+    pub(super) const fn place(self) -> &'static str {
+        match self {
+            Self::Same => "on the CPU",
+            Self::Shared => "on the CPU with its data in the shared cache",
+            Self::Memory => "on the CPU with its data in memory",
+        }
+    }
 }
 
 /// Extra time for each byte that is in the cache of another core, whose thread used it last.

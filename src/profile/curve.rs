@@ -1,6 +1,6 @@
 //! Fitted numbers and fitted functions of a size, with their scatter.
 
-use super::checked::{LONGEST, Pair, plain};
+use super::checked_numbers::{LONGEST, Pair, plain};
 use crate::units::Span;
 use serde::{Deserialize, Serialize};
 
@@ -235,11 +235,9 @@ impl Curve {
         Self { knots, scatter: self.scatter }
     }
 
-    /// The curve with all times multiplied.
-    #[must_use]
-    pub fn scaled(&self, factor: f64) -> Self {
-        let knots = self.knots.iter().map(|&(x, y)| (x, y * factor)).collect();
-        Self { knots, scatter: self.scatter }
+    /// Multiplies all times.
+    pub fn scale(&mut self, factor: f64) {
+        self.knots.iter_mut().for_each(|knot| knot.1 *= factor);
     }
 }
 

@@ -1,6 +1,10 @@
-//! What CUDA graphs cost, and what a profile answers about them.
+//! What CUDA graphs cost.
 
-use super::{Curve, Estimate, OperationKind};
+use super::draws::Draws;
+use super::unknown::{Unknown, known};
+use super::{Curve, Estimate, OperationKind, Profile};
+use crate::samples::GraphCall;
+use crate::units::Span;
 use serde::{Deserialize, Serialize};
 
 /// Costs of CUDA graphs: what the host pays for a graph instead of for each call, and how nodes
@@ -59,17 +63,84 @@ impl GraphCosts {
         *self == Self::default()
     }
 
-    /// Every estimate.
-    pub fn estimates(&mut self) -> impl Iterator<Item = &mut Estimate> {
-        let calls = [&mut self.capture, &mut self.instantiate, &mut self.launch];
-        let calls = calls.into_iter().flatten();
-        let starts = [&mut self.start_kernel, &mut self.start_copy_in, &mut self.start_copy_out];
-        let gaps =
-            [&mut self.kernel_gap, &mut self.gap_behind_waiting, &mut self.gap_behind_awaited];
-        let rest = starts.into_iter().chain(gaps).flatten();
-        calls
-            .flat_map(|cost| [&mut cost.per_graph, &mut cost.per_node])
-            .chain(rest)
-            .chain(self.hand_overs.iter_mut().map(|hand_over| &mut hand_over.time))
+    pub(super) fn draw(&mut self, draws: &mut Draws<'_>) {
+        for PerNode { per_graph, per_node } in
+            [&mut self.capture, &mut self.instantiate, &mut self.launch].into_iter().flatten()
+        {
+            draws.estimate(per_graph);
+            draws.estimate(per_node);
+        }
+        let Self { start_kernel, start_copy_in, start_copy_out, .. } = self;
+        draws.estimates([start_kernel, start_copy_in, start_copy_out]);
+        let Self { kernel_gap, gap_behind_waiting, gap_behind_awaited, .. } = self;
+        draws.estimates([kernel_gap, gap_behind_waiting, gap_behind_awaited]);
+        self.hand_overs.iter_mut().for_each(|hand_over| draws.estimate(&mut hand_over.time));
+    }
+}
+
+impl Profile {
+    /// Host time of a call on a graph with this many nodes.
+    ///
+    /// # Errors
+    /// If it was not measured.
+    pub fn graph_call(&self, call: GraphCall, nodes: usize) -> Result<Span, Unknown> {
+        let graph = &self.graph;
+        let (cost, name) = match call {
+            GraphCall::Capture => (&graph.capture, "capturing"),
+            GraphCall::Instantiate => (&graph.instantiate, "instantiating"),
+            GraphCall::Launch => (&graph.launch, "launching"),
+        };
+        let unknown = || Unknown::new(format!("the host cost of {name} a graph"));
+        let PerNode { per_graph, per_node } = cost.as_ref().ok_or_else(unknown)?;
+        Ok(Span::from_nanos_f64((per_graph.ns + per_node.ns * nodes as f64).max(0.0)))
+    }
+
+    /// From the return of a graph's launch on an idle device to the start of a node
+    /// that depends on no other.
+    ///
+    /// # Errors
+    /// If it was not measured.
+    pub fn node_start(&self, kind: OperationKind) -> Result<Span, Unknown> {
+        let latency = match kind {
+            OperationKind::CopyIn => &self.graph.start_copy_in,
+            OperationKind::CopyOut => &self.graph.start_copy_out,
+            OperationKind::Kernel => &self.graph.start_kernel,
+            OperationKind::PeerCopy => &None,
+        };
+        known(latency, || format!("how long {} takes to start in a graph", kind.name()))
+    }
+
+    /// Nanoseconds that the smallest kernel takes on the device when many run back to back in a
+    /// graph.
+    ///
+    /// # Errors
+    /// If it was not measured.
+    pub fn node_gap(&self) -> Result<f64, Unknown> {
+        let gap = self.graph.kernel_gap.as_ref().map(|gap| gap.ns.max(0.0));
+        gap.ok_or_else(|| Unknown::new("the device time of the smallest kernel in a graph"))
+    }
+
+    /// Extra nanoseconds in a graph before a kernel that follows one that `has_waited` for another
+    /// branch, or that `is_awaited` by one; 0 where that was not measured.
+    pub fn branch_gap(&self, has_waited: bool, is_awaited: bool) -> f64 {
+        let GraphCosts { gap_behind_waiting, gap_behind_awaited, .. } = &self.graph;
+        let gaps = [(has_waited, gap_behind_waiting), (is_awaited, gap_behind_awaited)];
+        let gaps = gaps.into_iter().filter(|(is_so, _)| *is_so).filter_map(|(_, gap)| *gap);
+        gaps.map(|gap| gap.ns).sum()
+    }
+
+    /// Nanoseconds from the end of a node to the start of one that depends on it; 0 between two of
+    /// the same kind.
+    ///
+    /// # Errors
+    /// If it was not measured.
+    pub fn node_hand_over(&self, from: OperationKind, to: OperationKind) -> Result<f64, Unknown> {
+        if from == to {
+            return Ok(0.0);
+        }
+        let found = self.graph.hand_overs.iter().find(|h| (h.from, h.to) == (from, to));
+        let (from, to) = (from.name(), to.name());
+        let unknown = || Unknown::new(format!("the hand-over from {from} to {to} in a graph"));
+        found.map(|hand_over| hand_over.time.ns.max(0.0)).ok_or_else(unknown)
     }
 }

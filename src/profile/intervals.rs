@@ -1,6 +1,6 @@
 //! How sure the parameters of a profile are.
 
-use super::parameter::Parameter;
+use super::parameters::Parameter;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

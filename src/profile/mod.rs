@@ -7,46 +7,123 @@
 //! file say which.
 
 mod accuracy;
-mod answers;
-mod around;
 mod caches;
-mod checked;
-mod consistent;
-mod costs;
+mod calls;
+mod chains;
+mod checked_numbers;
+mod conditions;
+mod consistency;
+mod contention;
+mod copies;
 mod curve;
+mod draws;
 mod file;
 mod graphs;
 mod intervals;
 mod kernels;
-mod model;
+mod locality;
+mod memory;
 mod multi_gpu;
-mod operation;
-mod parameter;
 mod parameters;
 mod polling;
+mod round_trips;
+mod setup;
 mod staging;
 mod transfers;
+mod twins;
 mod unknown;
 
+/// What hand-overs and latencies are of.
+pub use crate::machine::OperationKind;
 /// What is asked of [`Profile::graph_call`].
 pub use crate::samples::GraphCall;
 pub use accuracy::{Accuracy, Handling, Margin};
-pub use answers::{HostCall, MemoryCost};
-pub use around::{Around, MOST_OPERANDS, OnDevice, Reuse};
-pub use caches::{CacheModel, Handed};
-pub use costs::{
-    CallCosts, Contention, CopyModel, HandOver, InlineCopies, KernelModel, Latencies, LinkModel,
-    MemoryCosts, Polling, StagingModel, TwinModel, Warmth,
-};
+pub use caches::{CacheModel, Handed, Warmth};
+pub use calls::{CallCosts, HostCall};
+pub use chains::HandOver;
+pub use conditions::Conditions;
+pub use contention::{Contention, Interference, LinkModel, Refetch};
+pub use copies::CopyModel;
 pub use curve::{Beyond, Curve, Estimate, Other};
 pub use file::{ProfileError, SCHEMA_VERSION};
 pub use graphs::{GraphCosts, NodeHandOver, PerNode};
 pub use intervals::Intervals;
-pub use kernels::KernelTime;
-pub use model::Profile;
+pub use kernels::{KernelModel, KernelTime};
+pub use locality::{Around, MOST_OPERANDS, OnDevice, Reuse};
+pub use memory::{MemoryCost, MemoryCosts, TwoWays};
 pub use multi_gpu::{MultiGpu, OtherGpu, PeerModel, RootModel};
-pub use operation::OperationKind;
-pub use parameter::Parameter;
-pub use polling::{FirstPoll, SemaphorePolling};
-pub use transfers::{Conditions, Interference, Refetch, SetupCosts, TransferModel, TwoWays};
+pub use parameters::Parameter;
+pub use polling::{FirstPoll, Polling, SemaphorePolling};
+pub use round_trips::{InlineCopies, Latencies};
+pub use setup::SetupCosts;
+pub use staging::StagingModel;
+pub use transfers::TransferModel;
+pub use twins::TwinModel;
 pub use unknown::Unknown;
+
+use crate::samples::Provenance;
+use serde::{Deserialize, Serialize};
+
+/// A machine as calibration found it, laid out as in its file. A model that was not measured is
+/// absent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Profile {
+    pub schema_version: u32,
+    pub machine: Provenance,
+    #[serde(default)]
+    pub calls: CallCosts,
+    /// Like `calls`, but each call is made alone on an idle device.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub idle_calls: CallCosts,
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub setup: SetupCosts,
+    #[serde(default)]
+    pub latency: Latencies,
+    #[serde(default)]
+    pub link: LinkModel,
+    #[serde(default)]
+    pub polling: Vec<Polling>,
+    #[serde(default, rename = "handover")]
+    pub hand_overs: Vec<HandOver>,
+    #[serde(default, rename = "copy")]
+    pub copies: Vec<CopyModel>,
+    /// Left out where all copies of pinned memory go through a copy engine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inline: Option<InlineCopies>,
+    /// Like `copies`, for host memory that was pinned in place (registered).
+    #[serde(default, rename = "registered_copy", skip_serializing_if = "Vec::is_empty")]
+    pub registered_copies: Vec<CopyModel>,
+    #[serde(default, rename = "transfer", skip_serializing_if = "Vec::is_empty")]
+    pub transfers: Vec<TransferModel>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interference: Vec<Interference>,
+    #[serde(default)]
+    pub staging: Vec<StagingModel>,
+    #[serde(default, rename = "kernel")]
+    pub kernels: Vec<KernelModel>,
+    #[serde(default, rename = "twin")]
+    pub twins: Vec<TwinModel>,
+    #[serde(default)]
+    pub caches: CacheModel,
+    #[serde(default)]
+    pub memory: MemoryCosts,
+    #[serde(default, skip_serializing_if = "GraphCosts::is_empty")]
+    pub graph: GraphCosts,
+    /// Left out where one GPU was calibrated.
+    #[serde(default, skip_serializing_if = "MultiGpu::is_empty")]
+    pub multi_gpu: MultiGpu,
+    /// Left out where no plans were tried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accuracy: Option<Accuracy>,
+    /// Left out where the device did not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conditions: Option<Conditions>,
+    /// Left out where nothing was measured in two passes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intervals: Option<Intervals>,
+}
+
+fn is_nothing<T: Default + PartialEq>(costs: &T) -> bool {
+    *costs == T::default()
+}

@@ -1,7 +1,10 @@
-//! Engines poll semaphores: when an engine checks again whether an operation that arrived too early
-//! may start.
+//! Semaphore polling: when an engine checks again whether an operation that arrived too early may
+//! start, and what others pay for the polls.
 
-use super::{Curve, Estimate, OperationKind};
+use super::draws::Draws;
+use super::unknown::Unknown;
+use super::{Curve, Estimate, OperationKind, Profile};
+use crate::samples::MEANWHILE;
 use serde::{Deserialize, Serialize};
 
 /// When an engine polls for a waiting operation. An operation waits if it arrives before the one
@@ -47,5 +50,43 @@ impl SemaphorePolling {
     pub fn tolerance_behind(&self, from: OperationKind, to: OperationKind) -> &Estimate {
         let pair = self.first_polls.iter().find(|pair| (pair.from, pair.to) == (from, to));
         pair.and_then(|pair| pair.arrival_tolerance.as_ref()).unwrap_or(&self.arrival_tolerance)
+    }
+
+    pub(super) fn draw(&mut self, draws: &mut Draws<'_>) {
+        draws.estimate(&mut self.period);
+    }
+}
+
+/// What a stream pays while other streams wait for a copy or an event. After each kernel the device
+/// polls whether a waiting stream may go on, and it reads across the link what they wait for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Polling {
+    /// Whether H2D copies, and D2H copies, are under way meanwhile.
+    pub copies: [bool; 2],
+    /// Nanoseconds before the next kernel of the running stream, beyond [`Latencies::kernel_gap`],
+    /// over the number of waiting streams.
+    pub delay: Curve,
+}
+
+impl Profile {
+    /// Extra nanoseconds of a kernel that follows another in its stream while `others` streams
+    /// wait; 0 if none do. See [`Profile::knows_polling`].
+    pub fn polling(&self, others: usize, copies: [bool; 2]) -> f64 {
+        let found = self.polling.iter().find(|model| model.copies == copies);
+        found.filter(|_| others > 0).map_or(0.0, |model| model.delay.at(others as f64).max(0.0))
+    }
+
+    /// Checks that [`Profile::polling`] was measured for a plan in which H2D `copies`, and D2H
+    /// ones, may be under way.
+    ///
+    /// # Errors
+    /// If it was not.
+    pub fn knows_polling(&self, copies: [bool; 2]) -> Result<(), Unknown> {
+        let may_be = |meanwhile: &&[bool; 2]| (0..2).all(|way| copies[way] || !meanwhile[way]);
+        let measured = |wanted: &[bool; 2]| self.polling.iter().any(|m| m.copies == *wanted);
+        let what = "what a kernel pays for kernels that wait in other streams";
+        let known = MEANWHILE.iter().filter(may_be).all(measured);
+        known.then_some(()).ok_or_else(|| Unknown::new(what))
     }
 }

@@ -1,10 +1,35 @@
-//! What a profile knows about copies of pageable memory.
+//! Copies of pageable memory, which the driver stages.
 
-use super::caches::{blend, further};
-use super::unknown::of_bytes;
-use super::{OperationKind, Profile, StagingModel, Unknown, Warmth};
+use super::caches::{Warmth, blend, further};
+use super::draws::Draws;
+use super::unknown::{Unknown, of_bytes};
+use super::{Curve, OperationKind, Profile};
 use crate::machine::Direction;
 use crate::units::{Bytes, Span};
+use serde::{Deserialize, Serialize};
+
+/// Copies between device and pageable memory, which the driver stages through
+/// pinned memory of its own while the host thread waits.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StagingModel {
+    pub direction: Direction,
+    /// Where the CPU had the host data before the copy. A D2H copy cares too: the driver writes
+    /// past the caches, and data that is still in them slows it.
+    pub found: Warmth,
+    /// Nanoseconds over bytes until the call returns, on an idle device.
+    pub until_return: Option<Curve>,
+    /// Nanoseconds over bytes until the copy is complete.
+    pub until_complete: Curve,
+}
+
+impl StagingModel {
+    pub(super) fn draw(&mut self, draws: &mut Draws<'_>) {
+        let factor = draws.factor(self.until_complete.scatter);
+        self.until_return.iter_mut().for_each(|curve| curve.scale(factor));
+        self.until_complete.scale(factor);
+    }
+}
 
 impl Profile {
     /// Nanoseconds until the call of a pageable copy returns and until the copy is complete, on an

@@ -1,29 +1,98 @@
-//! What was not measured.
+//! What a profile cannot answer, and why.
 
 use super::curve::{Curve, Estimate};
 use crate::units::{Bytes, Span};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
-/// What a profile cannot answer because it was not measured.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the profile does not know {what}: `hallway calibrate` measures that; what a table may have of \
-     it stands in docs/reference/table.md"
-)]
+/// What a profile cannot answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unknown {
-    pub what: String,
+    missing: BTreeMap<Why, BTreeSet<String>>,
+}
+
+/// Why something is not known, and so what to do about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Why {
+    /// A calibration measures it. The profile comes from a table, or something was in the way.
+    NotMeasured,
+    /// A calibration with enough GPUs measures it.
+    NoSuchGpu,
+    /// Its size is far from all those that calibrations measure.
+    Beyond,
+    /// Nothing measures it.
+    NotPredicted,
+}
+
+impl Why {
+    fn of(self, what: &str) -> String {
+        match self {
+            Self::NotMeasured => format!(
+                "the profile does not know {what}: `hallway calibrate` measures that; what a \
+                 table may have of it stands in docs/reference/table.md"
+            ),
+            Self::NoSuchGpu => format!(
+                "the profile does not know {what}: `hallway calibrate` measures that on a machine \
+                 with as many GPUs, unless `--gpus` leaves them out"
+            ),
+            Self::Beyond => format!(
+                "the profile does not know {what}: `hallway calibrate` measures no such size, but \
+                 a table may have it (docs/reference/table.md)"
+            ),
+            Self::NotPredicted => format!("hallway does not predict {what}"),
+        }
+    }
+}
+
+impl fmt::Display for Unknown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sentences = self.missing.iter().map(|(why, what)| why.of(&joined(what)));
+        f.write_str(&sentences.collect::<Vec<_>>().join(". Also, "))
+    }
+}
+
+impl std::error::Error for Unknown {}
+
+fn joined(what: &BTreeSet<String>) -> String {
+    what.iter().map(String::as_str).collect::<Vec<_>>().join("; ")
 }
 
 impl Unknown {
-    pub(crate) fn new(what: impl Into<String>) -> Self {
-        Self { what: what.into() }
+    /// Something that calibrations measure, and that this profile does not have.
+    pub fn new(what: impl Into<String>) -> Self {
+        Self::because(Why::NotMeasured, what)
+    }
+
+    /// Something that takes more GPUs than were calibrated.
+    pub(super) fn of_gpus(what: impl Into<String>) -> Self {
+        Self::because(Why::NoSuchGpu, what)
+    }
+
+    /// Something of a size far from those that were measured.
+    pub(super) fn beyond(what: impl Into<String>) -> Self {
+        Self::because(Why::Beyond, what)
+    }
+
+    /// Something that hallway predicts from no profile.
+    pub(crate) fn refused(what: impl Into<String>) -> Self {
+        Self::because(Why::NotPredicted, what)
+    }
+
+    fn because(why: Why, what: impl Into<String>) -> Self {
+        Self { missing: BTreeMap::from([(why, BTreeSet::from([what.into()]))]) }
+    }
+
+    /// All that is not known, without why.
+    pub fn what(&self) -> String {
+        self.missing.values().map(joined).collect::<Vec<_>>().join("; ")
     }
 
     /// Everything that two answers lack, so that whoever fills in a table sees all of it at once.
-    pub(crate) fn and(self, other: Self) -> Self {
-        let all: BTreeSet<&str> =
-            [&self, &other].iter().flat_map(|one| one.what.split(BETWEEN)).collect();
-        Self { what: all.into_iter().collect::<Vec<_>>().join(BETWEEN) }
+    pub(crate) fn and(mut self, other: Self) -> Self {
+        for (why, what) in other.missing {
+            self.missing.entry(why).or_default().extend(what);
+        }
+        self
     }
 
     /// Both answers, or all that is missing.
@@ -36,9 +105,6 @@ impl Unknown {
     }
 }
 
-/// Separates the things that are not known.
-const BETWEEN: &str = "; ";
-
 pub(super) fn known(
     estimate: &Option<Estimate>,
     what: impl Fn() -> String,
@@ -49,5 +115,5 @@ pub(super) fn known(
 /// The time of a curve over bytes, if the curve reaches so far.
 pub(super) fn of_bytes(curve: &Curve, bytes: Bytes, what: &str) -> Result<f64, Unknown> {
     let end = |size: f64| Bytes::new(size as u64).to_string();
-    curve.known(bytes.as_f64()).map_err(|beyond| Unknown::new(beyond.of(what, end)))
+    curve.known(bytes.as_f64()).map_err(|beyond| Unknown::beyond(beyond.of(what, end)))
 }

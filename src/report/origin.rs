@@ -2,7 +2,7 @@
 
 use super::words::date;
 use crate::profile::Profile;
-use crate::samples::{Extent, Provenance};
+use crate::samples::{CalibrationExtent, Provenance};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,7 +30,7 @@ pub struct Origin {
     pub calibrated: Option<String>,
     /// How much of the machine the calibration measured.
     #[serde(default)]
-    pub extent: Extent,
+    pub extent: CalibrationExtent,
     /// How many measurements were taken while the device's clocks were other than usual, and of how
     /// many in all; `null` where clocks were not watched.
     pub disturbed: Option<(usize, usize)>,
@@ -63,9 +63,9 @@ impl fmt::Display for Origin {
         let Self { path, gpu, .. } = self;
         let day = self.calibrated.as_ref().map_or(String::new(), |day| format!(" {day}"));
         match self.extent {
-            Extent::Full => writeln!(f, "Profile  {path}, calibrated{day}")?,
-            Extent::Quick => writeln!(f, "Profile  {path}, calibrated{day}, quickly")?,
-            Extent::Elsewhere => {
+            CalibrationExtent::Full => writeln!(f, "Profile  {path}, calibrated{day}")?,
+            CalibrationExtent::Quick => writeln!(f, "Profile  {path}, calibrated{day}, quickly")?,
+            CalibrationExtent::Elsewhere => {
                 let on = if day.is_empty() { "" } else { " on" };
                 writeln!(f, "Profile  {path}, of samples taken elsewhere{on}{day}")?;
             }

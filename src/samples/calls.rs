@@ -1,6 +1,11 @@
-//! Host calls that are measured.
+//! Host calls that are timed.
 
+use super::chains::across;
+use crate::kernels::{Kernel, Variant};
+use crate::machine::Direction;
+use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// A host API call whose duration is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -25,44 +30,71 @@ pub enum TimedCall {
     UseDevice,
 }
 
-/// A host call on a CUDA graph.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum GraphCall {
-    /// A whole capture, including the captured calls.
-    Capture,
-    /// Making a captured graph ready to launch.
-    Instantiate,
-    Launch,
+impl TimedCall {
+    /// The kernel and the number of elements for which a library is called to time the call: not
+    /// the smallest, for which a library has nothing to split, and not so large that the device is
+    /// busy for long. `None` for calls to the driver.
+    pub const fn of_library(self) -> Option<(Variant, u64)> {
+        let kernel = match self {
+            Self::Multiply => Kernel::Matmul,
+            Self::Transform => Kernel::Fft,
+            _ => return None,
+        };
+        Some((Variant { kernel, extent: 1024 }, 1 << 16))
+    }
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Launch => "a launch",
+            Self::Multiply => "a launch by cuBLAS",
+            Self::Transform => "a launch by cuFFT",
+            Self::CopyIn => "an H2D copy's call",
+            Self::CopyOut => "a D2H copy's call",
+            Self::Clear => "clearing",
+            Self::LaunchAndRecord => "a launch and a record",
+            Self::WaitAndLaunch => "a wait and a launch",
+            Self::Record => "a record",
+            Self::Wait => "a wait",
+            Self::Synchronize => "a synchronisation",
+            Self::PeerCopy => "a P2P copy's call",
+            Self::UseDevice => "going to another GPU's context",
+        }
+    }
 }
 
-impl GraphCall {
-    pub const ALL: [Self; 3] = [Self::Capture, Self::Instantiate, Self::Launch];
+/// Calls that are timed among each other, and how often each occurs in a turn, in a pipeline with
+/// one stream for each engine.
+pub const IN_TURN: [(TimedCall, usize); 5] = [
+    (TimedCall::CopyIn, 1),
+    (TimedCall::Launch, 1),
+    (TimedCall::CopyOut, 1),
+    (TimedCall::Record, 2),
+    (TimedCall::Wait, 2),
+];
+
+/// Calls that are timed among each other in a pipeline whose pieces have a stream each, so that
+/// nothing waits for an event.
+pub const IN_ONE_STREAM: [(TimedCall, usize); 3] =
+    [(TimedCall::CopyIn, 1), (TimedCall::Launch, 1), (TimedCall::CopyOut, 1)];
+
+/// Bytes of the copies among timed calls: too large to be sent along with the commands.
+pub const IN_TURN_COPY: Bytes = Bytes::kib(64);
+
+/// Number of turns that are timed together.
+pub const TURNS: u64 = 16;
+
+pub(super) fn in_turn(
+    f: &mut fmt::Formatter<'_>,
+    call: Option<TimedCall>,
+    one_stream: bool,
+) -> fmt::Result {
+    let calls = call.map_or("a turn of calls", TimedCall::name);
+    write!(f, "host cost of {calls} among others{}", across(!one_stream))
 }
 
-/// A kind of memory management.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum MemoryWork {
-    DeviceAllocate,
-    PinnedAllocate,
-    /// Page-locking memory that was touched before.
-    Register,
-    /// One thread writing to pages that were never touched.
-    FirstTouch,
-    /// One thread writing to pages that were touched before.
-    SecondTouch,
-    FirstTouchTeam,
-    SecondTouchTeam,
-    Renew,
-    DeviceFree,
-    PinnedFree,
-    /// Releasing the page-lock of registered memory.
-    Unregister,
-    /// One thread summing write-combined memory.
-    CombinedRead,
-    /// One thread filling write-combined memory.
-    CombinedWrite,
-    CombinedReadTeam,
-    CombinedWriteTeam,
+pub(super) fn launch_beside(f: &mut fmt::Formatter<'_>, copy: Option<Direction>) -> fmt::Result {
+    match copy {
+        Some(direction) => write!(f, "host cost of a launch beside {direction} copies"),
+        None => f.write_str("host cost of a launch beside no copies"),
+    }
 }

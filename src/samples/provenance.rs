@@ -44,7 +44,7 @@ pub struct Provenance {
     pub seed: u64,
     /// Files of early versions do not have it: those calibrations were full.
     #[serde(default)]
-    pub extent: Extent,
+    pub extent: CalibrationExtent,
     /// The most managed memory that was measured; 0 if none was.
     #[serde(default)]
     pub managed_bytes: Bytes,
@@ -87,7 +87,7 @@ impl Provenance {
     /// What no machine has: the key, and what is wrong with it in words.
     pub fn problem(&self) -> Option<(&'static str, String)> {
         // A table may leave these out.
-        let least = u64::from(self.extent != Extent::Elsewhere);
+        let least = u64::from(self.extent != CalibrationExtent::Elsewhere);
         let memory = self.device_memory_bytes.get();
         let limits = self.multiprocessor;
         let counts = [
@@ -166,7 +166,7 @@ impl Provenance {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Extent {
+pub enum CalibrationExtent {
     /// Every size, in two passes.
     #[default]
     Full,

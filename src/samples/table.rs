@@ -6,17 +6,17 @@
 //! one of `path`, `kernel`, `call` and `operation` that is filled in.
 
 mod machine;
+mod multi_gpu;
 mod row;
 mod seconds;
-mod several;
 mod transfers;
 
+use self::multi_gpu::OF_TWO_GPUS;
 use self::row::{MEMORIES, Memory, Row, listed};
-use self::several::OF_TWO_GPUS;
 use super::error::SamplesError;
-use super::{Link, Measurement, Quantity, Samples, Stop, TimedCall, WRITTEN_THROUGH};
+use super::{Measurement, Quantity, Samples, Stop, TimedCall, WRITTEN_THROUGH};
 use crate::kernels::{Kernel, Variant};
-use crate::machine::Direction;
+use crate::machine::{Direction, OperationKind};
 use crate::units::{Bytes, Span};
 use std::collections::BTreeMap;
 
@@ -86,11 +86,11 @@ const PATHS: [(&str, Path); 4] = [
     ("P2P", Path::BetweenDevices),
 ];
 
-const OPERATIONS: [(&str, Link); 4] = [
-    ("copy-in", Link::CopyIn),
-    ("copy-out", Link::CopyOut),
-    ("kernel", Link::Kernel),
-    ("peer-copy", Link::PeerCopy),
+const OPERATIONS: [(&str, OperationKind); 4] = [
+    ("copy-in", OperationKind::CopyIn),
+    ("copy-out", OperationKind::CopyOut),
+    ("kernel", OperationKind::Kernel),
+    ("peer-copy", OperationKind::PeerCopy),
 ];
 
 /// Reads a table.
@@ -118,7 +118,7 @@ pub(super) fn read(path: &str, text: &str) -> Result<Samples, SamplesError> {
     }
     let has_twins = times.keys().any(|what| matches!(what, Quantity::Twin { .. }));
     let machine = machine::machine(text, has_twins).map_err(error)?;
-    let machine = several::among(times.keys(), machine);
+    let machine = multi_gpu::among(times.keys(), machine);
     let measurement = |(quantity, times)| Measurement::new(quantity, 1, times, Stop::Elsewhere);
     let measurements = times.into_iter().map(measurement).collect();
     Ok(Samples { measurements, ..Samples::none(machine) })

@@ -165,8 +165,8 @@ pub fn rank_counted(
     for (plan, forecast) in plans.into_iter().zip(forecasts) {
         let program = &plan.program;
         if let (Some(threads), true) = (other_threads, program.computes_on_cpu()) {
-            let what = format!("CPU kernels on {threads} threads, only on {calibrated}");
-            ranking.unknown.push((plan, Unknown { what }));
+            let what = format!("CPU kernels on {threads} threads from times of {calibrated}");
+            ranking.unknown.push((plan, Unknown::refused(what)));
             continue;
         }
         let (setup, bound) = (setup_time(program, profile), lower_bound(program, profile));

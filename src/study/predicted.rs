@@ -82,7 +82,7 @@ pub fn digest(profile: &Profile, all: &[Predicted]) -> String {
             add(&json!([ranked.plan.identity(), times]));
         }
         for (plan, unknown) in &ranking.unknown {
-            add(&json!([plan.identity(), unknown.what]));
+            add(&json!([plan.identity(), unknown.what()]));
         }
     }
     sum.finalize()[..8].iter().map(|byte| format!("{byte:02x}")).collect()

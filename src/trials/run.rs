@@ -6,7 +6,7 @@ use crate::gpu::Device;
 use crate::host::Team;
 use crate::machine::HostMemory;
 use crate::program::Program;
-use crate::samples::{Extent, Provenance, Recorder, Samples, Trial};
+use crate::samples::{CalibrationExtent, Provenance, Recorder, Samples, Trial};
 use crate::scenario::Workload;
 use crate::search::Plan;
 use crate::search::candidates;
@@ -17,10 +17,10 @@ use rand::{RngExt, SeedableRng};
 use std::io::Write;
 
 /// How many workloads are tried. A quick calibration has no time for any.
-const fn workloads(extent: Extent) -> usize {
+const fn workloads(extent: CalibrationExtent) -> usize {
     match extent {
-        Extent::Full | Extent::Elsewhere => 24,
-        Extent::Quick => 0,
+        CalibrationExtent::Full | CalibrationExtent::Elsewhere => 24,
+        CalibrationExtent::Quick => 0,
     }
 }
 

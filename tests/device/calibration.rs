@@ -5,7 +5,7 @@ use super::on_a_gpu;
 use hallway::calibrate::managed_bytes;
 use hallway::gpu::Monitor;
 use hallway::profile::Profile;
-use hallway::samples::{Extent, Samples, TransferPath};
+use hallway::samples::{CalibrationExtent, Samples, TransferPath};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -54,7 +54,7 @@ fn a_quick_calibration_is_quick_and_survives_its_end() {
         assert!(time < Duration::from_secs(15), "it took {time:?}");
         let profile = folder.join("c/profile.toml");
         let fitted = Profile::load(&profile).expect("a profile");
-        assert_eq!(fitted.machine.extent, Extent::Quick);
+        assert_eq!(fitted.machine.extent, CalibrationExtent::Quick);
         let (samples, growing) =
             (folder.join("c/samples.jsonl"), folder.join("c/samples.partial.jsonl"));
         assert!(!growing.exists());

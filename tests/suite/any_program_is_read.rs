@@ -91,7 +91,7 @@ fn simulated(one: &Profile, two: &Profile) -> (usize, BTreeMap<String, usize>) {
                 known += 1;
             }
             Err(CompileError::Unknown(unknown)) => {
-                for what in unknown.what.split("; ") {
+                for what in unknown.what().split("; ") {
                     *refused.entry(what.to_owned()).or_default() += 1;
                 }
             }

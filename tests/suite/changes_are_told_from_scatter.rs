@@ -7,7 +7,7 @@ use hallway::compare::{Drift, DriftAnswer};
 use hallway::kernels::Kernel;
 use hallway::machine::Direction;
 use hallway::report::drifts;
-use hallway::samples::{Extent, Provenance, Quantity};
+use hallway::samples::{CalibrationExtent, Provenance, Quantity};
 use hallway::units::Bytes;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
@@ -93,7 +93,7 @@ fn the_margin_grows_with_the_scatter_before() {
 
 #[test]
 fn what_is_checked_is_what_was_calibrated() {
-    for extent in [Extent::Full, Extent::Quick] {
+    for extent in [CalibrationExtent::Full, CalibrationExtent::Quick] {
         let machine = Provenance { extent, ..machine().machine };
         let course = Course::new(&machine);
         let calibrated: BTreeSet<&Quantity> = course.quantities().flatten().collect();

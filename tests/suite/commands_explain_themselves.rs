@@ -195,7 +195,7 @@ fn write_sure(desk: &Desk, name: &str, launch: f64, longer: f64) {
     let mut profile = machine();
     profile.calls.launch.as_mut().expect("known").ns = launch;
     for (at, model) in profile.kernels.iter_mut().enumerate() {
-        model.time = model.time.scaled(1.0 + longer * (1.0 + at as f64 / 1000.0));
+        model.time.scale(1.0 + longer * (1.0 + at as f64 / 1000.0));
     }
     let half_widths = profile.parameters().into_iter().map(|one| {
         let widths = one.points.iter().map(|point| 0.1 * point.1).collect();

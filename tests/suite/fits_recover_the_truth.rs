@@ -13,7 +13,7 @@ use hallway::fit::fit;
 use hallway::kernels::{Kernel, Variant};
 use hallway::machine::Direction;
 use hallway::profile::{Around, OnDevice, OperationKind, Profile, Reuse};
-use hallway::samples::{CYCLES, Link, Measurement, Quantity, Samples, Stop, TimedCall};
+use hallway::samples::{CYCLES, Measurement, Quantity, Samples, Stop, TimedCall};
 use hallway::simulate::forecast;
 use hallway::stats::{interpolate, median, modes};
 use hallway::units::{Bytes, Span};
@@ -177,7 +177,7 @@ fn both_modes_of_a_quantity_are_kept_with_their_shares() {
 fn a_bimodal_chain_gives_a_bimodal_hand_over() {
     let mut clock = Clock::new(0.01, 0.0);
     let mut all = Vec::new();
-    for link in [Link::CopyIn, Link::CopyOut, Link::Kernel] {
+    for link in [OperationKind::CopyIn, OperationKind::CopyOut, OperationKind::Kernel] {
         let alone = Quantity::Chain { links: vec![link], across: false };
         all.push(measured(alone, 1, clock.times(2_000.0, 50)));
     }
@@ -186,7 +186,7 @@ fn a_bimodal_chain_gives_a_bimodal_hand_over() {
         let times = bimodal(&mut clock, [9_000.0, 15_000.0], 0.25, 100);
         all.push(measured(Quantity::Chain { links: links.to_vec(), across: false }, 1, times));
     }
-    let (from, to) = (Link::CopyIn, Link::Kernel);
+    let (from, to) = (OperationKind::CopyIn, OperationKind::Kernel);
     all.push(measured(Quantity::HandOver { from, to, across: false }, 1, clock.times(9e3, 9)));
     let profile = fitted(all);
     let found = profile.hand_over(OperationKind::CopyIn, OperationKind::Kernel, false);
@@ -252,7 +252,7 @@ fn what_is_left_of_a_time_is_never_negative() {
     for call in [TimedCall::LaunchAndRecord, TimedCall::WaitAndLaunch] {
         add(Quantity::Call { call }, 4_000.0);
     }
-    for link in [Link::CopyIn, Link::CopyOut, Link::Kernel] {
+    for link in [OperationKind::CopyIn, OperationKind::CopyOut, OperationKind::Kernel] {
         add(Quantity::Chain { links: vec![link], across: false }, 3_000.0);
         add(Quantity::RoundTrip { links: vec![link], across: false, long: false }, 8_000.0);
     }

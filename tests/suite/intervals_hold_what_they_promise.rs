@@ -10,7 +10,9 @@ use hallway::kernels::{Kernel, Variant};
 use hallway::machine::Direction;
 use hallway::profile::{Intervals, Profile};
 use hallway::report::{agreement, sureness, unsteady_link};
-use hallway::samples::{Extent, Measurement, Provenance, Quantity, Samples, Stop, TimedCall};
+use hallway::samples::{
+    CalibrationExtent, Measurement, Provenance, Quantity, Samples, Stop, TimedCall,
+};
 use hallway::units::{Bytes, Span};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
@@ -233,7 +235,7 @@ fn chains_of_few_and_of_many_are_one_visit() {
 
 #[test]
 fn a_calibration_visits_everything_twice_and_a_quick_one_once() {
-    for (extent, passes) in [(Extent::Full, 2), (Extent::Quick, 1)] {
+    for (extent, passes) in [(CalibrationExtent::Full, 2), (CalibrationExtent::Quick, 1)] {
         let course = Course::new(&Provenance { extent, ..machine().machine });
         let visits: Vec<_> = course.quantities().collect();
         assert!(visits.len().is_multiple_of(passes));

@@ -11,7 +11,7 @@ use hallway::profile::{
     OperationKind, OtherGpu, PeerModel, PerNode, Polling, Profile, Refetch, RootModel, SetupCosts,
     StagingModel, TransferModel, TwinModel, Warmth,
 };
-use hallway::samples::{Extent, Load, MEANWHILE, Provenance, TransferPath};
+use hallway::samples::{CalibrationExtent, Load, MEANWHILE, Provenance, TransferPath};
 use hallway::units::{Bandwidth, Bytes};
 
 /// The scatter of every model, wide enough for seeds to make a difference.
@@ -226,7 +226,7 @@ fn provenance() -> Provenance {
         unix_time: 1_000_000_000,
         hallway_version: env!("CARGO_PKG_VERSION").to_owned(),
         seed: 1,
-        extent: Extent::Full,
+        extent: CalibrationExtent::Full,
         managed_bytes: Bytes::ZERO,
         nvml: None,
         gpu_cpus: None,

@@ -19,6 +19,7 @@ mod predicted;
 mod programs_are_plain_values;
 mod progress_is_shown_on_terminals;
 mod quick_calibrations_know_as_much;
+mod ranges_draw_every_parameter;
 mod ranges_hold_what_they_promise;
 mod recorded_runs_are_scored;
 mod reports_say_it_plainly;

@@ -5,7 +5,7 @@ use hallway::calibrate::Course;
 use hallway::fit::fit;
 use hallway::gpu::supports;
 use hallway::profile::{GraphCosts, Profile};
-use hallway::samples::{Extent, Provenance, Quantity, Samples, TransferPath};
+use hallway::samples::{CalibrationExtent, Provenance, Quantity, Samples, TransferPath};
 use hallway::scenario::Workload;
 use hallway::search::candidates;
 use hallway::simulate::simulate;
@@ -22,7 +22,7 @@ fn committed() -> Samples {
 /// The part of these samples that a quick calibration would have taken: one pass, and half
 /// the time for each measurement.
 fn quick(full: &Samples) -> Samples {
-    let machine = Provenance { extent: Extent::Quick, ..full.machine.clone() };
+    let machine = Provenance { extent: CalibrationExtent::Quick, ..full.machine.clone() };
     let course = Course::new(&machine);
     let mut wanted: BTreeSet<(Quantity, usize)> = BTreeSet::new();
     for probe in course.quantities() {

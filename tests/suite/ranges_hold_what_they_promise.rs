@@ -151,7 +151,7 @@ fn how_far_the_machine_differs_from_itself_is_told() {
 fn ranges_hold_at_another_time() {
     let [then, between, now] = [1.1, 1.05, 1.0].map(|longer| {
         let mut machine = machine();
-        machine.copies.iter_mut().for_each(|model| model.time = model.time.scaled(longer));
+        machine.copies.iter_mut().for_each(|model| model.time.scale(longer));
         let LinkModel { down_bytes_per_second, up_bytes_per_second, .. } = &mut machine.link;
         for rate in [down_bytes_per_second, up_bytes_per_second].into_iter().flatten() {
             *rate = Bandwidth::from_bytes_per_second(rate.bytes_per_second() / longer);

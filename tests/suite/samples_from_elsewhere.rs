@@ -5,7 +5,7 @@ use hallway::fit::fit;
 use hallway::kernels::{Kernel, Variant};
 use hallway::machine::Direction;
 use hallway::profile::{HostCall, OnDevice, OperationKind, Profile};
-use hallway::samples::{Extent, Quantity, Samples, TransferPath};
+use hallway::samples::{CalibrationExtent, Quantity, Samples, TransferPath};
 use hallway::scenario::Workload;
 use hallway::search::{Ranking, candidates, rank};
 use hallway::units::{Bytes, Span};
@@ -96,7 +96,7 @@ fn rows_of_one_quantity_are_repetitions() {
     ));
     let samples = samples.expect("right");
     assert_eq!(samples.machine.gpu, "Test");
-    assert_eq!(samples.machine.extent, Extent::Elsewhere);
+    assert_eq!(samples.machine.extent, CalibrationExtent::Elsewhere);
     let [one] = &samples.measurements[..] else { panic!("{samples:?}") };
     let (direction, bytes) = (Direction::HostToDevice, Bytes::kib(4));
     assert_eq!(one.quantity, Quantity::Copy { direction, bytes, registered: false });
@@ -209,7 +209,7 @@ fn a_plan_is_asked_for_what_it_may_come_to_and_for_no_more() {
     assert_eq!(names, ["round-trip, pinned"]);
     let resident = |(plan, _): &&(hallway::search::Plan, _)| plan.name() == "resident, pinned";
     let (_, unknown) = ranking.unknown.iter().find(resident).expect("not predicted");
-    assert!(unknown.what.contains("hand-over from an H2D copy to a kernel"), "{unknown}");
+    assert!(unknown.what().contains("hand-over from an H2D copy to a kernel"), "{unknown}");
 }
 
 #[test]
@@ -240,8 +240,8 @@ fn a_size_says_nothing_of_sizes_that_behave_otherwise() {
     };
     let single = copies(&[(1 << 26, 1.2e-3)]);
     assert_eq!(single(1 << 26), Ok(Span::from_micros(1_200)));
-    assert!(single(1 << 25).unwrap_err().what.contains("below 64 MiB"));
-    assert!(single(1 << 27).unwrap_err().what.contains("above 64 MiB"));
+    assert!(single(1 << 25).unwrap_err().what().contains("below 64 MiB"));
+    assert!(single(1 << 27).unwrap_err().what().contains("above 64 MiB"));
     // In proportion to their size: twice as much takes twice as long, but nobody
     // knows where it ends below.
     let large = copies(&[(1 << 26, 1.2e-3), (1 << 27, 2.4e-3)]);
@@ -364,13 +364,13 @@ fn an_extent_is_asked_about_only_where_it_counts() {
     assert_eq!(time(5, 1_000), Ok(13_000.0));
     // Fewer than the fewest take as long as those.
     assert_eq!(time(1, 1_000), Ok(12_000.0));
-    assert!(time(7, 1_000).unwrap_err().what.contains("below 100000 elements"));
+    assert!(time(7, 1_000).unwrap_err().what().contains("below 100000 elements"));
     assert!(time(7, 100_000).is_ok());
     let one = fitted("kernel,taps,elements,seconds\nconvolution,9,1000,12e-6\n");
     let arguments = Variant { kernel: Kernel::Convolution, extent: 11 }.arguments();
     let error =
         one.kernel(Kernel::Convolution, &arguments, 1_000, &OnDevice::default()).unwrap_err();
-    assert!(error.what.contains("other `taps` than 9"), "{error}");
+    assert!(error.what().contains("other `taps` than 9"), "{error}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use hallway::machine::{DeviceId, Direction, HostMemory};
 use hallway::profile::{OperationKind, Profile};
 use hallway::program::{Call, Program};
 use hallway::samples::{
-    LONG_COPY, Link, Measurement, Provenance, Quantity, Recorder, Samples, Stop, TimedCall,
+    LONG_COPY, Measurement, Provenance, Quantity, Recorder, Samples, Stop, TimedCall,
 };
 use hallway::search::candidates_over;
 use hallway::simulate::simulate;
@@ -35,10 +35,10 @@ const BETWEEN_BOTH_WAYS: f64 = 600.0;
 /// The true time of a quantity, in nanoseconds.
 fn truth(quantity: &Quantity) -> Option<f64> {
     let copy = |bytes: &Bytes, rate: f64| 2_600.0 + bytes.as_f64() / rate;
-    let long = |link: &Link| match link {
-        Link::PeerCopy => copy(&LONG_COPY, BETWEEN),
-        Link::Kernel => 20_000.0,
-        Link::CopyIn | Link::CopyOut => copy(&LONG_COPY, ALONE),
+    let long = |link: &OperationKind| match link {
+        OperationKind::PeerCopy => copy(&LONG_COPY, BETWEEN),
+        OperationKind::Kernel => 20_000.0,
+        OperationKind::CopyIn | OperationKind::CopyOut => copy(&LONG_COPY, ALONE),
     };
     Some(match quantity {
         Quantity::Call { call: TimedCall::PeerCopy } => 3_000.0,
@@ -47,7 +47,11 @@ fn truth(quantity: &Quantity) -> Option<f64> {
         Quantity::Chain { links, across: false } if links.len() == 1 => 2_700.0,
         // The call, the way to the device, the copy and the way back.
         Quantity::RoundTrip { links, long: false, .. } if links.len() == 1 => {
-            2_000.0 + 4_000.0 + 2_700.0 + 2_000.0 + 1_000.0 * f64::from(links[0] == Link::PeerCopy)
+            2_000.0
+                + 4_000.0
+                + 2_700.0
+                + 2_000.0
+                + 1_000.0 * f64::from(links[0] == OperationKind::PeerCopy)
         }
         Quantity::RoundTrip { links, across, long: true } => {
             let handed = if links.len() > 1 { 1_500.0 + 500.0 * f64::from(*across) } else { 0.0 };

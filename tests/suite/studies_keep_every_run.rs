@@ -220,7 +220,7 @@ fn what_is_drawn_can_be_predicted() {
     for one in draw(300, 9) {
         let all = predict(one.workload, one.plans, &profile, (10, 9), &Tally::default());
         known += all.ranking.plans.len();
-        let unknowns = all.ranking.unknown.iter().map(|(_, unknown)| unknown.what.clone());
+        let unknowns = all.ranking.unknown.iter().map(|(_, unknown)| unknown.what());
         unknown.extend(unknowns);
     }
     assert!(known >= 285, "only {known} of 300: {unknown:?}");

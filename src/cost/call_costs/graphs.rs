@@ -58,7 +58,7 @@ impl CallCosts<'_> {
             }
             (Call::Record { .. }, None) => (Span::ZERO, Work::Record),
             (Call::Wait { .. }, None) => (Span::ZERO, Work::Wait),
-            _ => return Err(Unknown::new("graphs of calls that cannot be captured")),
+            _ => return Err(Unknown::refused("graphs of calls that cannot be captured")),
         };
         let part = match work {
             Work::Record | Work::Wait => Span::ZERO,

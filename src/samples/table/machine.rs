@@ -2,7 +2,7 @@
 
 use super::row::listed;
 use crate::machine::MultiprocessorLimits;
-use crate::samples::{Extent, Provenance};
+use crate::samples::{CalibrationExtent, Provenance};
 use crate::units::Bytes;
 use std::collections::BTreeMap;
 
@@ -80,7 +80,7 @@ pub(super) fn machine(text: &str, has_twins: bool) -> Result<Provenance, (usize,
         unix_time: u64::from(if_said("unix_time")?),
         hallway_version: env!("CARGO_PKG_VERSION").to_owned(),
         seed: 0,
-        extent: Extent::Elsewhere,
+        extent: CalibrationExtent::Elsewhere,
         managed_bytes: Bytes::ZERO,
         nvml: None,
         gpu_cpus: None,

@@ -27,9 +27,9 @@ fn graphs_are_taken_apart_into_launches_nodes_and_hand_overs() {
     // launch, the operation and the way back.
     let variant = Variant { kernel: hallway::kernels::Kernel::Polynomial, extent: 1024 };
     for (first, what, size) in [
-        (Link::CopyIn, copy(LONG_COPY.get()), LONG_COPY.get()),
-        (Link::CopyOut, copy_out(LONG_COPY), LONG_COPY.get()),
-        (Link::Kernel, Quantity::Kernel { variant, elements: TRIP_ELEMENTS }, 1024),
+        (OperationKind::CopyIn, copy(LONG_COPY.get()), LONG_COPY.get()),
+        (OperationKind::CopyOut, copy_out(LONG_COPY), LONG_COPY.get()),
+        (OperationKind::Kernel, Quantity::Kernel { variant, elements: TRIP_ELEMENTS }, 1024),
     ] {
         add(Quantity::Chain { links: vec![first], across: false }, 1, 2_000.0);
         add(what, 1, 6_500.0);
@@ -39,7 +39,7 @@ fn graphs_are_taken_apart_into_launches_nodes_and_hand_overs() {
     }
     for count in [2, 26] {
         let ns = 9_000.0 + 1_300.0 * count as f64;
-        add(Quantity::GraphChain { links: vec![Link::Kernel] }, count, ns);
+        add(Quantity::GraphChain { links: vec![OperationKind::Kernel] }, count, ns);
     }
     // A turn has three hand-overs of 4 us.
     for links in CYCLES {

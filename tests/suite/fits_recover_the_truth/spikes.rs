@@ -37,7 +37,7 @@ impl Spiked {
     }
 
     /// How far apart the visits of a round trip lie.
-    fn apart(&self, links: &[Link], across: bool) -> f64 {
+    fn apart(&self, links: &[OperationKind], across: bool) -> f64 {
         let links = links.to_vec();
         let visits = self.visits(&Quantity::RoundTrip { links, across, long: true });
         most(&visits) - least(&visits)
@@ -71,12 +71,7 @@ fn a_single_spike_moves_no_call_and_no_copy() {
         assert_stays("a latency", a.expect("known").ns, b.expect("known").ns, 0.0);
     }
     for (a, b) in before.hand_overs.iter().zip(&after.hand_overs) {
-        let links = [a.from, a.to].map(|kind| match kind {
-            OperationKind::CopyIn => Link::CopyIn,
-            OperationKind::CopyOut => Link::CopyOut,
-            OperationKind::Kernel => Link::Kernel,
-            OperationKind::PeerCopy => Link::PeerCopy,
-        });
+        let links = [a.from, a.to];
         let apart = spiked.apart(&links, a.across_streams) + spiked.apart(&links[..1], false);
         assert_stays("a hand-over", a.first.ns, b.first.ns, apart);
         // A queued hand-over that differs from the first one comes from chains on the device.

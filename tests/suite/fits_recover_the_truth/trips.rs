@@ -25,10 +25,12 @@ const START: f64 = 2_400.0;
 const SYNCHRONIZE: f64 = 1_300.0;
 
 /// The time of an operation on its engine.
-fn service(link: Link, size: u64) -> f64 {
+fn service(link: OperationKind, size: u64) -> f64 {
     match link {
-        Link::CopyIn | Link::CopyOut | Link::PeerCopy => 1_500.0 + size as f64 / 55.0,
-        Link::Kernel => 2_000.0 + 4.0 * size as f64,
+        OperationKind::CopyIn | OperationKind::CopyOut | OperationKind::PeerCopy => {
+            1_500.0 + size as f64 / 55.0
+        }
+        OperationKind::Kernel => 2_000.0 + 4.0 * size as f64,
     }
 }
 
@@ -40,7 +42,10 @@ fn samples(clock: &mut Clock, wait: impl Fn(f64) -> f64) -> Vec<Measurement> {
 
 /// Samples of a machine on which the wait also depends on what the operation follows and on what it
 /// is.
-fn samples_of_pairs(clock: &mut Clock, wait: impl Fn(Link, Link, f64) -> f64) -> Vec<Measurement> {
+fn samples_of_pairs(
+    clock: &mut Clock,
+    wait: impl Fn(OperationKind, OperationKind, f64) -> f64,
+) -> Vec<Measurement> {
     let mut all = Vec::new();
     let mut add = |quantity, ns| all.push(measured(quantity, 1, clock.times(ns, 51)));
     let timed = [TimedCall::CopyIn, TimedCall::CopyOut, TimedCall::Launch];
@@ -49,38 +54,38 @@ fn samples_of_pairs(clock: &mut Clock, wait: impl Fn(Link, Link, f64) -> f64) ->
     }
     add(Quantity::Call { call: TimedCall::Synchronize }, SYNCHRONIZE);
     for direction in Direction::BOTH {
-        let link = if direction == DOWN { Link::CopyIn } else { Link::CopyOut };
+        let link = if direction == DOWN { OperationKind::CopyIn } else { OperationKind::CopyOut };
         for bytes in COPIES {
             let what = Quantity::Copy { direction, bytes: Bytes::new(bytes), registered: false };
             add(what, service(link, bytes));
         }
     }
-    let chain = Quantity::Chain { links: vec![Link::Kernel], across: false };
-    add(chain, service(Link::Kernel, 0));
+    let chain = Quantity::Chain { links: vec![OperationKind::Kernel], across: false };
+    add(chain, service(OperationKind::Kernel, 0));
     for degree in DEGREES {
         let variant = Variant { kernel: Kernel::Polynomial, extent: degree as u32 };
         let kernel = Quantity::Kernel { variant, elements: TRIP_ELEMENTS };
-        add(kernel, service(Link::Kernel, degree));
+        add(kernel, service(OperationKind::Kernel, degree));
     }
-    for (next, call) in Link::OF_ONE_DEVICE.into_iter().zip(CALL) {
+    for (next, call) in OperationKind::OF_ONE_DEVICE.into_iter().zip(CALL) {
         let alone = Quantity::RoundTrip { links: vec![next], across: false, long: false };
         add(alone, call + START + service(next, 0) + SYNCHRONIZE);
     }
-    for (first, call) in Link::OF_ONE_DEVICE.into_iter().zip(CALL) {
-        let sizes = if first == Link::Kernel { &DEGREES[..] } else { &COPIES };
+    for (first, call) in OperationKind::OF_ONE_DEVICE.into_iter().zip(CALL) {
+        let sizes = if first == OperationKind::Kernel { &DEGREES[..] } else { &COPIES };
         for &size in sizes {
             // The driver sends the data of small copies to the device along with the command.
-            let inline = first == Link::CopyIn && size <= 24 * KIB;
+            let inline = first == OperationKind::CopyIn && size <= 24 * KIB;
             let called = call + if inline { size as f64 / 16.0 } else { 0.0 };
             let end = called + START + service(first, size);
             let trip = |next, part| Quantity::Trip { first, size, next, part, in_graph: false };
             add(trip(None, TripPart::FirstCall), called);
             add(trip(None, TripPart::Rest), end + SYNCHRONIZE - called);
-            for (next, call) in Link::OF_ONE_DEVICE.into_iter().zip(CALL) {
+            for (next, call) in OperationKind::OF_ONE_DEVICE.into_iter().zip(CALL) {
                 let arrives = called + call + START;
                 let begins = arrives + wait(first, next, end - arrives);
                 if next != first {
-                    let size = if next == Link::Kernel { 0 } else { SHORT_COPY.get() };
+                    let size = if next == OperationKind::Kernel { 0 } else { SHORT_COPY.get() };
                     let whole = begins + service(next, size) + SYNCHRONIZE;
                     add(trip(Some(next), TripPart::FirstCall), called);
                     add(trip(Some(next), TripPart::NextCall), call);
@@ -97,16 +102,17 @@ fn samples_of_pairs(clock: &mut Clock, wait: impl Fn(Link, Link, f64) -> f64) ->
 fn of_graphs(clock: &mut Clock, wait: impl Fn(f64) -> f64) -> Vec<Measurement> {
     let mut all = Vec::new();
     let mut add = |quantity, ns| all.push(measured(quantity, 1, clock.times(ns, 51)));
-    for first in Link::OF_ONE_DEVICE {
-        let sizes = if first == Link::Kernel { [1024, 4096] } else { [256 * KIB, 512 * KIB] };
+    for first in OperationKind::OF_ONE_DEVICE {
+        let sizes =
+            if first == OperationKind::Kernel { [1024, 4096] } else { [256 * KIB, 512 * KIB] };
         for size in sizes {
             let trip = |next, part| Quantity::Trip { first, size, next, part, in_graph: true };
             // Times count from the return of the launch.
             let end = START + service(first, size);
             add(trip(None, TripPart::FirstCall), 1_500.0);
             add(trip(None, TripPart::Rest), end + SYNCHRONIZE);
-            for next in Link::OF_ONE_DEVICE.into_iter().filter(|&next| next != first) {
-                let size = if next == Link::Kernel { 0 } else { SECOND_NODE.get() };
+            for next in OperationKind::OF_ONE_DEVICE.into_iter().filter(|&next| next != first) {
+                let size = if next == OperationKind::Kernel { 0 } else { SECOND_NODE.get() };
                 let begins = START + wait(end - 1_000.0 - START);
                 add(trip(Some(next), TripPart::FirstCall), 2_500.0);
                 add(trip(Some(next), TripPart::Rest), begins + service(next, size) + SYNCHRONIZE);
@@ -159,7 +165,7 @@ fn the_time_between_two_looks_and_from_when_it_counts() {
 fn periods_of_late_operations_begin_later() {
     let looks =
         |late: f64, after: f64| after + ((late - after) / 8_200.0).ceil().max(1.0) * 8_200.0;
-    let (first, next, pause) = (Link::CopyIn, Link::CopyOut, 4_000.0);
+    let (first, next, pause) = (OperationKind::CopyIn, OperationKind::CopyOut, 4_000.0);
     let mut clock = Clock::new(0.005, 0.02);
     let mut all = samples(&mut clock, |late| if late > 0.0 { looks(late, 1_200.0) } else { 0.0 });
     let [called, call, _] = CALL;
@@ -194,9 +200,9 @@ fn periods_of_late_operations_begin_later() {
 #[test]
 fn how_much_too_early_each_pair_of_operations_may_come() {
     let truth = |first, next| match (first, next) {
-        (Link::Kernel, Link::CopyIn) => 300.0,
-        (Link::Kernel, Link::CopyOut) => 800.0,
-        (Link::CopyOut, Link::Kernel) => 1_200.0,
+        (OperationKind::Kernel, OperationKind::CopyIn) => 300.0,
+        (OperationKind::Kernel, OperationKind::CopyOut) => 800.0,
+        (OperationKind::CopyOut, OperationKind::Kernel) => 1_200.0,
         _ => 600.0,
     };
     let mut random = ChaCha8Rng::seed_from_u64(5);
@@ -209,8 +215,8 @@ fn how_much_too_early_each_pair_of_operations_may_come() {
         let times = times.into_iter().map(Span::from_nanos_f64).collect();
         all.push(Measurement::new(quantity, 1, times, Stop::Stable));
     };
-    for (first, called) in Link::OF_ONE_DEVICE.into_iter().zip(CALL) {
-        for (next, call) in Link::OF_ONE_DEVICE.into_iter().zip(CALL) {
+    for (first, called) in OperationKind::OF_ONE_DEVICE.into_iter().zip(CALL) {
+        for (next, call) in OperationKind::OF_ONE_DEVICE.into_iter().zip(CALL) {
             if next == first {
                 continue;
             }
@@ -219,14 +225,14 @@ fn how_much_too_early_each_pair_of_operations_may_come() {
             // early.
             let longer = call + truth(first, next);
             let size = match first {
-                Link::Kernel => ((longer - 2_000.0) / 4.0) as u64,
+                OperationKind::Kernel => ((longer - 2_000.0) / 4.0) as u64,
                 _ => ((longer - 1_500.0) * 55.0) as u64,
             };
             let end = START + service(first, size);
             let trip = |next, part| Quantity::Trip { first, size, next, part, in_graph: false };
             add(trip(None, TripPart::FirstCall), vec![called; 9]);
             add(trip(None, TripPart::Rest), vec![end + SYNCHRONIZE; 9]);
-            let own = if next == Link::Kernel { 0 } else { SHORT_COPY.get() };
+            let own = if next == OperationKind::Kernel { 0 } else { SHORT_COPY.get() };
             let (mut calls, mut rests) = (Vec::new(), Vec::new());
             for at in 0..200 {
                 let call = call + random.random_range(-600.0..600.0);
@@ -245,9 +251,9 @@ fn how_much_too_early_each_pair_of_operations_may_come() {
     assert_eq!(looks.first_polls.len(), 6);
     for pair in &looks.first_polls {
         let link = |kind| match kind {
-            OperationKind::CopyIn => Link::CopyIn,
-            OperationKind::CopyOut => Link::CopyOut,
-            _ => Link::Kernel,
+            OperationKind::CopyIn => OperationKind::CopyIn,
+            OperationKind::CopyOut => OperationKind::CopyOut,
+            _ => OperationKind::Kernel,
         };
         let truth = truth(link(pair.from), link(pair.to));
         let (from, to) = (pair.from, pair.to);
@@ -272,7 +278,7 @@ fn up_to_which_size_copies_go_along_with_their_command() {
     for bytes in [4 * KIB, 16 * KIB, 24 * KIB] {
         let returns = CALL[0] + bytes as f64 / 16.0;
         assert_within(inline.until_return.at(bytes as f64), returns, 0.02, bytes);
-        let complete = returns + START + service(Link::CopyIn, bytes);
+        let complete = returns + START + service(OperationKind::CopyIn, bytes);
         assert_within(inline.until_complete.at(bytes as f64), complete, 0.02, bytes);
     }
 }
@@ -284,9 +290,10 @@ fn how_far_single_launches_lie_apart() {
     let mut random = ChaCha8Rng::seed_from_u64(7);
     let mut all = samples(&mut Clock::new(0.02, 0.0), |_| 0.0);
     for one in &mut all {
-        if let Quantity::Trip { first: Link::Kernel, part: TripPart::FirstCall, .. }
-        | Quantity::Trip { next: Some(Link::Kernel), part: TripPart::NextCall, .. } =
-            one.quantity
+        if let Quantity::Trip { first: OperationKind::Kernel, part: TripPart::FirstCall, .. }
+        | Quantity::Trip {
+            next: Some(OperationKind::Kernel), part: TripPart::NextCall, ..
+        } = one.quantity
         {
             let factor = || random.random_range(0.75..1.25) * CALL[2];
             one.times =
@@ -305,7 +312,8 @@ fn how_far_single_launches_lie_apart() {
 fn launches_that_take_very_long_make_no_others_shorter() {
     let mut all = samples(&mut Clock::new(0.02, 0.0), |_| 0.0);
     for one in &mut all {
-        if let Quantity::Trip { first: Link::Kernel, part: TripPart::FirstCall, .. } = one.quantity
+        if let Quantity::Trip { first: OperationKind::Kernel, part: TripPart::FirstCall, .. } =
+            one.quantity
         {
             let nanos = |index| if index == 7 { 1e3 * CALL[2] } else { CALL[2] };
             one.times = (0..200).map(nanos).map(Span::from_nanos_f64).collect();

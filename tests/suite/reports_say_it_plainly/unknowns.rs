@@ -4,7 +4,7 @@
 use super::*;
 use hallway::profile::Unknown;
 use hallway::runs::Run;
-use hallway::samples::{Extent, Provenance};
+use hallway::samples::{CalibrationExtent, Provenance};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -30,7 +30,7 @@ fn of_a_machine_that_little_is_said_of_are_null() {
     profile.machine.driver = Provenance::NOT_SHOWN.to_owned();
     profile.machine.cpu = Provenance::NOT_SAID.to_owned();
     (profile.machine.cpu_threads, profile.machine.unix_time) = (0, 0);
-    profile.machine.extent = Extent::Elsewhere;
+    profile.machine.extent = CalibrationExtent::Elsewhere;
     let unknown = Origin::new("profile.toml", &profile);
     let text = unknown.to_string();
     assert!(text.contains("taken elsewhere\n") && text.contains("(link not said); not said"));
@@ -70,7 +70,7 @@ fn of_a_plan_have_the_keys_of_what_is_known() {
     let ranking = predicted(&scaling());
     let mut unknown = ranking.clone();
     for ranked in &mut unknown.plans {
-        ranked.setup = Err(Unknown { what: "what it takes to allocate".to_owned() });
+        ranked.setup = Err(Unknown::new("what it takes to allocate"));
     }
     let [known, unknown] = [ranking, unknown].map(|ranking| {
         serde_json::from_str::<Value>(&evaluation(&scaling(), &ranking).json()).expect("JSON")
@@ -94,7 +94,7 @@ fn who_was_not_predicted_may_still_win() {
         let plan =
             candidates(&scaling()).plans.into_iter().find(|plan| plan.program.needs_device());
         let plan = plan.expect("one of them");
-        let why = Unknown { what: "something".to_owned() };
+        let why = Unknown::new("something");
         ranking.unknown = vec![(plan, why); count];
         Verdict::of(&ranking).sentence
     };

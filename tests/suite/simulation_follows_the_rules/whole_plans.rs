@@ -5,7 +5,7 @@ use crate::machines::{FREE, machine};
 use crate::workloads::simple;
 use hallway::families::{Issue, build};
 use hallway::profile::{Around, MOST_OPERANDS, Reuse, Warmth};
-use hallway::samples::Extent;
+use hallway::samples::CalibrationExtent;
 use hallway::scenario::Home;
 use hallway::simulate::lower_bound;
 
@@ -227,7 +227,7 @@ fn one_thread_and_a_team_are_not_taken_for_one_curve() {
     twin.expect("one").time.knots[1].1 = 5e5;
     assert_eq!(options(&machine, 8_000), (2e4 + 16.0_f64 * (5e5 - 4e3) / 1e6 * 7e3).round());
     // Measurements from elsewhere may share work differently.
-    machine.machine.extent = Extent::Elsewhere;
+    machine.machine.extent = CalibrationExtent::Elsewhere;
     assert_eq!(options(&machine, 8_000), (2e4 + 4.8e5_f64 * 7e3 / 999e3).round());
 }
 

@@ -1,0 +1,210 @@
+//! Trips to the device of one or two operations, in parts.
+
+use super::context::{MeasurementContext, Piece};
+use super::probe::{Counts, Probe, Streams};
+use super::sizes::Sizes;
+use crate::gpu::{GpuError, Graph};
+use crate::kernels::{Kernel, Variant};
+use crate::machine::OperationKind;
+use crate::samples::{LATE, Quantity, SECOND_NODE, SHORT_COPY, TRIP_ELEMENTS, TripPart};
+use crate::units::{Bytes, Span};
+use std::time::{Duration, Instant};
+
+/// Trips of operations of several sizes: alone, to see where small copies change their mechanism,
+/// and with another operation behind them, to see when that one starts.
+pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
+    use OperationKind::{CopyIn as I, CopyOut as O, Kernel as K};
+    let first_sizes = if sizes.is_quick { QUICK } else { FULL };
+    let mut probes = Vec::new();
+    for (first, alone) in [I, O, K].into_iter().zip(first_sizes) {
+        for &size in alone {
+            let is_long = first == K || size >= LONG_TRIP.get();
+            let others = [I, O, K].into_iter().filter(|&next| next != first && is_long);
+            let nexts = std::iter::once(None).chain(others.map(Some));
+            probes.extend(nexts.map(|next| trip((first, size), next, false)));
+        }
+    }
+    let [ins, ..] = first_sizes;
+    let large = ins.iter().filter(|&&size| size >= LATE_TRIP.get());
+    probes.extend(large.map(|&size| late_trip((I, size), O)));
+    probes
+}
+
+pub(super) fn trip(
+    first: (OperationKind, u64),
+    next: Option<OperationKind>,
+    in_graph: bool,
+) -> Probe {
+    let parts = TripPart::all(next.is_some() && !in_graph).iter();
+    let (of, size) = first;
+    let what = parts.map(|&part| Quantity::Trip { first: of, size, next, part, in_graph });
+    let sample = move |context: &mut MeasurementContext<'_>, _| context.trip(first, next, in_graph);
+    part_by_part(Probe::together(what.collect(), Counts::Once, sample))
+}
+
+fn late_trip(first: (OperationKind, u64), next: OperationKind) -> Probe {
+    let (of, size) = first;
+    let parts = TripPart::all(true).iter();
+    let what = parts.map(|&part| Quantity::LateTrip { first: of, size, next, part });
+    let sample = move |context: &mut MeasurementContext<'_>, _| context.late_trip(first, next);
+    part_by_part(Probe::together(what.collect(), Counts::Once, sample))
+}
+
+/// There are many of these, and a line or a staircase is fitted through all.
+fn part_by_part(probe: Probe) -> Probe {
+    probe.visits(3).limit(0.25, 5).streams(Streams::Same)
+}
+
+/// Sizes of first operations: bytes of copies in and of copies out, degrees of polynomials.
+const FULL: [&[u64]; 3] = [
+    &[
+        4,
+        KIB,
+        4 * KIB,
+        8 * KIB,
+        16 * KIB,
+        20 * KIB,
+        24 * KIB,
+        28 * KIB,
+        32 * KIB,
+        48 * KIB,
+        64 * KIB,
+        96 * KIB,
+        128 * KIB,
+        256 * KIB,
+        512 * KIB,
+        1024 * KIB,
+    ],
+    &[4 * KIB, 64 * KIB, 96 * KIB, 128 * KIB, 256 * KIB, 512 * KIB, 1024 * KIB],
+    &[64, 512, 1024, 2048, 4096, 6144],
+];
+/// Some of them.
+const QUICK: [&[u64]; 3] = [
+    &[
+        4,
+        4 * KIB,
+        16 * KIB,
+        24 * KIB,
+        28 * KIB,
+        32 * KIB,
+        64 * KIB,
+        128 * KIB,
+        512 * KIB,
+        1024 * KIB,
+    ],
+    &[64 * KIB, 512 * KIB, 1024 * KIB],
+    &[1024, 4096, 6144],
+];
+
+const KIB: u64 = 1024;
+
+/// Copies from this size on are still under way when the next operation arrives.
+const LONG_TRIP: Bytes = Bytes::kib(32);
+
+/// Copies from this size on are still under way when the next operation comes late. (Commands for
+/// kernels take equally long whether the data has just begun to arrive or has been arriving for a
+/// while; those for copies to the host do not.)
+const LATE_TRIP: Bytes = Bytes::kib(512);
+
+impl MeasurementContext<'_> {
+    /// Host times of the parts of a trip: each call, and the rest up to the end of the
+    /// synchronisation.
+    pub fn trip(
+        &mut self,
+        first: (OperationKind, u64),
+        next: Option<OperationKind>,
+        in_graph: bool,
+    ) -> Result<Vec<Span>, GpuError> {
+        if in_graph {
+            self.trip_in_graph(first, next)
+        } else {
+            self.trip_by_calls(first, next, Duration::ZERO)
+        }
+    }
+
+    /// Host times of the parts of a trip whose second call comes when the first operation
+    /// is well under way.
+    pub fn late_trip(
+        &mut self,
+        first: (OperationKind, u64),
+        next: OperationKind,
+    ) -> Result<Vec<Span>, GpuError> {
+        self.trip_by_calls(first, Some(next), LATE)
+    }
+
+    /// A trip that is made by calls. The second call comes `late` after the return of the
+    /// first.
+    fn trip_by_calls(
+        &mut self,
+        first: (OperationKind, u64),
+        next: Option<OperationKind>,
+        late: Duration,
+    ) -> Result<Vec<Span>, GpuError> {
+        let operations = self.on_trip(first, next, SHORT_COPY)?;
+        let stream = &self.streams[0];
+        stream.synchronize()?;
+        let (start, mut ends) = (Instant::now(), Vec::new());
+        for (link, piece) in &operations {
+            // Without a delay, no clock is read between the calls.
+            if let Some(&before) = ends.last().filter(|_| !late.is_zero()) {
+                while start.elapsed() < before + late {
+                    std::hint::spin_loop();
+                }
+            }
+            self.issue(stream, *link, piece)?;
+            ends.push(start.elapsed());
+        }
+        stream.synchronize()?;
+        ends.push(start.elapsed());
+        Ok(parts(&ends))
+    }
+
+    /// A trip of graph nodes, which are launched by a single call.
+    fn trip_in_graph(
+        &mut self,
+        first: (OperationKind, u64),
+        next: Option<OperationKind>,
+    ) -> Result<Vec<Span>, GpuError> {
+        let operations = self.on_trip(first, next, SECOND_NODE)?;
+        let stream = &self.streams[0];
+        let mut nodes = operations.iter();
+        let issue = || nodes.try_for_each(|(link, piece)| self.issue(stream, *link, piece));
+        let graph = Graph::capture(stream, issue)?.instantiate()?;
+        self.warm_up(&graph)?;
+        let start = Instant::now();
+        // SAFETY: all memory belongs to the context and outlives the launch, which is
+        // waited for.
+        unsafe { stream.replay(&graph)? };
+        let launched = start.elapsed();
+        stream.synchronize()?;
+        Ok(parts(&[launched, start.elapsed()]))
+    }
+
+    /// The operations of a trip: the first one, and a short one if there is a next. A
+    /// short copy has `bytes` bytes.
+    fn on_trip(
+        &self,
+        (first, size): (OperationKind, u64),
+        next: Option<OperationKind>,
+        bytes: Bytes,
+    ) -> Result<Vec<(OperationKind, Piece)>, GpuError> {
+        let short = Piece { bytes, ..self.piece(false)? };
+        let long = match first {
+            OperationKind::CopyIn | OperationKind::CopyOut | OperationKind::PeerCopy => {
+                Piece { bytes: Bytes::new(size), ..self.piece(false)? }
+            }
+            OperationKind::Kernel => {
+                let extent = u32::try_from(size).expect("a degree fits 32 bits");
+                let variant = Variant { kernel: Kernel::Polynomial, extent };
+                Piece { kernel: self.launch_of(variant, TRIP_ELEMENTS)?, bytes }
+            }
+        };
+        Ok(std::iter::once((first, long)).chain(next.map(|next| (next, short))).collect())
+    }
+}
+
+/// The durations between consecutive ends, the first one from the start.
+fn parts(ends: &[Duration]) -> Vec<Span> {
+    let starts = std::iter::once(Duration::ZERO).chain(ends.iter().copied());
+    ends.iter().zip(starts).map(|(&end, start)| (end - start).into()).collect()
+}

@@ -1,0 +1,401 @@
+//! Finds measurements, and computes the time of one repetition from them.
+
+use super::tolerance::{TOLERANCE, tolerance};
+use crate::profile::{Curve, Estimate, Other};
+use crate::samples::{Doer, MEMORY_FOOTPRINT, Measurement, Quantity, Samples, Stop};
+use crate::stats::{
+    biweight_mean, median, modes, relative_spread, segment, theil_sen, unraised_mean,
+};
+use crate::units::{Bytes, Span};
+use std::collections::{BTreeMap, BTreeSet};
+
+pub(super) struct Estimator<'s> {
+    measurements: Vec<&'s Measurement>,
+    /// The measurements of each pass, if everything was measured in two passes. They decide how
+    /// closely curves follow their points.
+    passes: Option<[Vec<&'s Measurement>; 2]>,
+}
+
+impl<'s> Estimator<'s> {
+    pub fn new(samples: &'s Samples) -> Self {
+        let passes = passes(samples);
+        let is_whole = passes.iter().map(Vec::len).sum::<usize>() == samples.measurements.len();
+        let measurements = left_alone(samples.measurements.iter().collect());
+        Self { measurements, passes: is_whole.then(|| passes.map(left_alone)) }
+    }
+
+    /// One look-up for each pass. Both fit curves as closely to the points as the look-up of all
+    /// samples does.
+    pub fn of_passes(samples: &'s Samples) -> [Self; 2] {
+        let whole = Self::new(samples);
+        passes(samples).map(|measurements| Self {
+            measurements: left_alone(measurements),
+            passes: whole.passes.clone(),
+        })
+    }
+
+    /// The time of one repetition. If it has two modes, the estimate has that of the more frequent
+    /// one, with the other beside it.
+    pub fn estimate(&self, wanted: impl Fn(&Quantity) -> bool) -> Option<Estimate> {
+        let pooled = self.pooled(wanted)?;
+        let Some([usual, rare]) = modes(&pooled.many) else { return pooled.around_middle() };
+        let other = Other { ns: pooled.of_one(rare.center), share: rare.share };
+        let scatter = if usual.center > 0.0 { usual.spread / usual.center } else { 0.0 };
+        Some(Estimate { ns: pooled.of_one(usual.center), scatter, other: Some(other) })
+    }
+
+    /// Nanoseconds of one repetition, one for each sample. Empty if there are no samples.
+    pub fn times_of(&self, wanted: &Quantity) -> Vec<f64> {
+        let pooled = self.pooled(|quantity| quantity == wanted);
+        pooled.map_or_else(Vec::new, |p| p.many.iter().map(|&time| p.of_one(time)).collect())
+    }
+
+    /// The middle of a quantity's times, in nanoseconds per repetition; `None` if there are none.
+    /// Which middle that is depends on the quantity: see [`Middle`].
+    pub fn middle_of(&self, wanted: &Quantity) -> Option<f64> {
+        let pooled = self.pooled(|quantity| quantity == wanted)?;
+        Some(pooled.of_one(pooled.middle()?))
+    }
+
+    /// Pools measurements of equal count that were taken at different times. For work that the
+    /// device does by itself, visits that are clearly slower than the fastest one are discarded:
+    /// others on the host can only slow the device down, and may do so throughout a visit (Chen and
+    /// Revels, "Robust benchmarking in noisy environments", 2016).
+    fn pooled(&self, wanted: impl Fn(&Quantity) -> bool) -> Option<Pooled> {
+        let found: Vec<&Measurement> =
+            self.measurements().filter(|m| wanted(&m.quantity)).collect();
+        let middle = Middle::of(&found.first()?.quantity);
+        let few = found.iter().map(|m| m.count).min()?;
+        let most = found.iter().map(|m| m.count).max()?;
+        let [mut short, mut long] = [few, most].map(|count| visits_of(&found, count));
+        // For work that the host has a part in, every visit with a core to itself counts.
+        let is_exact = middle != Middle::Host;
+        if is_exact {
+            [short, long] = undisturbed(short, long);
+        }
+        let (short, long) = (short.concat(), long.concat());
+        let start = if most > few { Some((few, middle.among(&short)?)) } else { None };
+        let pooled = Pooled { many: long, count: most.max(1), start, middle };
+        if is_exact && pooled.is_held_up() {
+            return Some(Pooled { many: short, count: few.max(1), start: None, middle });
+        }
+        Some(pooled)
+    }
+
+    /// The time of one repetition of one quantity, as [`Estimator::estimate`] gives it.
+    pub fn estimate_of(&self, wanted: &Quantity) -> Option<Estimate> {
+        self.estimate(|quantity| quantity == wanted)
+    }
+
+    /// The mean over visits of the median time of one repetition, in nanoseconds. Each visit counts
+    /// alike: visits last equally long, so pooled samples would favour the fast visits. Only for
+    /// quantities with a single count.
+    pub fn across_visits(&self, wanted: impl Fn(&Quantity) -> bool) -> Option<f64> {
+        let visits = self.measurements().filter(|m| wanted(&m.quantity));
+        let of_one = |m: &Measurement| Some(median(&nanos(&m.times))? / m.count.max(1) as f64);
+        let times: Vec<f64> = visits.filter_map(of_one).collect();
+        (!times.is_empty()).then(|| times.iter().sum::<f64>() / times.len() as f64)
+    }
+
+    /// The time of each size of a kind of measurement, and the median of their scatters. `key`
+    /// gives the size of a measurement that belongs to the kind. `None` if there are no such
+    /// measurements.
+    pub fn points(&self, key: impl Fn(&Quantity) -> Option<u64>) -> Option<(Points, f64)> {
+        let mut sizes: Vec<u64> = self.measurements().filter_map(|m| key(&m.quantity)).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        let mut points = Vec::new();
+        let mut scatters = Vec::new();
+        // The smallest size whose time is next to all due to the link's rate.
+        let mut of_rate = None;
+        for size in sizes {
+            let Some(pooled) = self.pooled(|quantity| key(quantity) == Some(size)) else {
+                continue;
+            };
+            if pooled.middle == Middle::Link {
+                of_rate.get_or_insert(size);
+            }
+            if let Some(estimate) = pooled.around_middle() {
+                points.push(Point { size, ns: estimate.ns, samples: pooled.many.len() });
+                scatters.push(estimate.scatter);
+            }
+        }
+        let mut points = trusted(&points);
+        if let Some(of_rate) = of_rate {
+            if !self.is_table() {
+                points = unhindered(points);
+            }
+            points = straightened(points, of_rate);
+        }
+        Some((points, median(&scatters)?))
+    }
+
+    /// A curve through [`Estimator::points`].
+    pub fn curve(&self, key: impl Fn(&Quantity) -> Option<u64>) -> Option<Curve> {
+        let (points, scatter) = self.points(&key)?;
+        Some(Curve { knots: segment(&points, self.tolerance(key)), scatter })
+    }
+
+    fn tolerance(&self, key: impl Fn(&Quantity) -> Option<u64>) -> f64 {
+        let points = |pass: &Vec<&'s Measurement>| {
+            let pass = Self { measurements: pass.clone(), passes: None };
+            pass.points(&key).map_or_else(Vec::new, |(points, _)| points)
+        };
+        match self.passes.as_ref().map(|passes| passes.each_ref().map(points)) {
+            Some([one, other]) if one.len() > 2 && other.len() > 2 => tolerance([&one, &other]),
+            _ => TOLERANCE,
+        }
+    }
+
+    /// The largest footprint of a kind of measurement that used other memory in between, if it is
+    /// so large that nothing stays in the caches; otherwise 0, which matches no measurement. `of`
+    /// gives a measurement's footprint and how much of it belongs to the operation itself.
+    pub fn most_around(&self, of: impl Fn(&Quantity) -> Option<(Bytes, Bytes)>) -> Bytes {
+        let all = self.measurements().filter_map(|m| of(&m.quantity));
+        let with_others = all.filter(|(footprint, own)| footprint > own).map(|pair| pair.0);
+        with_others.max().filter(|&most| most >= MEMORY_FOOTPRINT).unwrap_or(Bytes::ZERO)
+    }
+
+    /// Whether the samples are a table from elsewhere. Its author knows what else went on
+    /// meanwhile.
+    fn is_table(&self) -> bool {
+        self.measurements.iter().any(|m| m.stop == Stop::Elsewhere)
+    }
+
+    pub fn measurements(&self) -> impl Iterator<Item = &'s Measurement> {
+        self.measurements.iter().copied()
+    }
+}
+
+/// The earlier and the later half of each quantity's visits, which are the two passes where there
+/// were two. A quantity that was visited once is in neither.
+fn passes(samples: &Samples) -> [Vec<&Measurement>; 2] {
+    // A visit may take several counts; a new visit begins with the count that was taken first.
+    let mut visits: BTreeMap<&Quantity, (u64, usize)> = BTreeMap::new();
+    let mut numbered = Vec::new();
+    for one in &samples.measurements {
+        let (first, visits) = visits.entry(&one.quantity).or_insert((one.count, 0));
+        *visits += usize::from(one.count == *first);
+        numbered.push((one, *visits));
+    }
+    let half = |later: bool| {
+        let is_in = |(one, visit): &(&Measurement, usize)| {
+            let (_, visits) = visits[&one.quantity];
+            visits > 1 && (*visit > visits / 2) == later
+        };
+        numbered.iter().copied().filter(is_in).map(|(one, _)| one).collect()
+    };
+    [half(false), half(true)]
+}
+
+/// Drops visits during which something else used the core all along, if the quantity has other
+/// visits.
+fn left_alone(mut measurements: Vec<&Measurement>) -> Vec<&Measurement> {
+    let is_alone = |m: &&Measurement| m.stop != Stop::Shared;
+    let alone: BTreeSet<&Quantity> =
+        measurements.iter().copied().filter(is_alone).map(|m| &m.quantity).collect();
+    measurements.retain(|m| is_alone(m) || !alone.contains(&m.quantity));
+    measurements
+}
+
+/// The times of the measurements with this count, visit by visit.
+fn visits_of(found: &[&Measurement], count: u64) -> Vec<Vec<f64>> {
+    let of_count = found.iter().filter(|m| m.count == count);
+    of_count.map(|m| nanos(&m.times)).collect()
+}
+
+/// The visits that nobody disturbed, with few repetitions and with many. Each visit takes both, and
+/// they belong together: if the few came from some visits and the many from others, their
+/// difference would be the time of nothing. (With a neighbour on the link, copies appeared to run
+/// at 58 GB/s when none had run faster than 55.) If no visit was quick at both counts, the quick
+/// ones at each count are nearer to the truth than a pair of slow ones.
+fn undisturbed(short: Vec<Vec<f64>>, long: Vec<Vec<f64>>) -> [Vec<Vec<f64>>; 2] {
+    let quick = |visits: &[Vec<f64>]| -> Vec<bool> {
+        let medians = || visits.iter().map(|times| median(times).unwrap_or(f64::INFINITY));
+        let fastest = medians().fold(f64::INFINITY, f64::min);
+        medians().map(|median| median <= DISTURBED * fastest).collect()
+    };
+    let only = |visits: Vec<Vec<f64>>, counts: &[bool]| {
+        let kept = visits.into_iter().zip(counts).filter(|&(_, counts)| *counts);
+        kept.map(|(times, _)| times).collect()
+    };
+    let (short_quick, long_quick) = (quick(&short), quick(&long));
+    let both: Vec<bool> =
+        short_quick.iter().zip(&long_quick).map(|(&short, &long)| short && long).collect();
+    // An interrupted calibration may lack the last measurement of a pair, and a table any of them.
+    if short.len() == long.len() && both.contains(&true) {
+        return [only(short, &both), only(long, &both)];
+    }
+    [only(short, &short_quick), only(long, &long_quick)]
+}
+
+/// The pooled times of a quantity.
+struct Pooled {
+    /// The time of each sample of `count` repetitions, in nanoseconds.
+    many: Vec<f64>,
+    count: u64,
+    /// A smaller number of repetitions and their usual time. Subtracting it removes the cost of
+    /// starting and ending a sample.
+    start: Option<(u64, f64)>,
+    middle: Middle,
+}
+
+impl Pooled {
+    /// Nanoseconds of one repetition if `count` of them take `many`.
+    fn of_one(&self, many: f64) -> f64 {
+        let ns = match self.start {
+            Some((few, start)) => (many - start) / (self.count - few) as f64,
+            None => many / self.count as f64,
+        };
+        ns.max(0.0)
+    }
+
+    /// Whether repetitions of the long samples take much longer each than those of the short ones.
+    /// The cost of starting and ending a sample is not negative, so something must have got in the
+    /// way of the long ones.
+    fn is_held_up(&self) -> bool {
+        let (Some((few, start)), Some(many)) = (self.start, self.middle()) else {
+            return false;
+        };
+        self.of_one(many) > HELD_UP * start / few as f64
+    }
+
+    fn middle(&self) -> Option<f64> {
+        self.middle.among(&self.many)
+    }
+
+    fn around_middle(&self) -> Option<Estimate> {
+        let scatter = relative_spread(&self.many).unwrap_or(0.0);
+        Some(Estimate::new(self.of_one(self.middle()?), scatter))
+    }
+}
+
+/// Which average of times stands for a quantity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Middle {
+    /// Times of the host scatter to one side, and a plan makes many calls. Their sum depends on the
+    /// mean of all undisturbed calls, not on the median.
+    Host,
+    /// Times of the device differ from stream to stream, and a plan may use any stream.
+    Device,
+    /// Times of large copies grow by what others take of the link meanwhile, even within a visit,
+    /// and never fall below what the link allows. The scatter still covers all times, because plans
+    /// meet others, too.
+    Link,
+}
+
+impl Middle {
+    fn of(quantity: &Quantity) -> Self {
+        let definition = quantity.definition();
+        match definition.doer {
+            Doer::Device if definition.is_of_rate => Self::Link,
+            Doer::Device => Self::Device,
+            Doer::OneThread | Doer::Several => Self::Host,
+        }
+    }
+
+    /// The average of `times`; `None` if there are none.
+    fn among(self, times: &[f64]) -> Option<f64> {
+        match self {
+            Self::Host => biweight_mean(times, 0.0),
+            Self::Device => biweight_mean(times, FAR),
+            Self::Link => unraised_mean(times, NEAR),
+        }
+    }
+}
+
+/// Undisturbed large copies differ by less than this share.
+const NEAR: f64 = 0.005;
+
+/// The times of different streams of a device differ by far less than this share.
+const FAR: f64 = 0.2;
+
+/// A visit that takes this many times as long as another was disturbed: a device that is left alone
+/// repeats its times more closely.
+const DISTURBED: f64 = 1.03;
+
+/// Repetitions in long samples may take this many times as long as in short ones. The most seen
+/// without a disturbance was 1.14. On one host, though, every copy of 16 MiB behind the eighth
+/// stood still for a millisecond.
+const HELD_UP: f64 = 1.25;
+
+/// A size that was measured, and its time.
+struct Point {
+    size: u64,
+    ns: f64,
+    samples: usize,
+}
+
+/// The median of so many samples is not moved by a single outlier.
+const FEWEST: usize = 3;
+
+/// Drops points that have too few samples to be sure of and that contradict other sizes, since a
+/// larger size never takes less time. It drops as few as possible (longest non-decreasing
+/// subsequence).
+fn trusted(points: &[Point]) -> Points {
+    // For each point, the length of the longest run that ends with it, and the point before it in
+    // that run.
+    let mut runs: Vec<(usize, Option<usize>)> = Vec::new();
+    for (index, point) in points.iter().enumerate() {
+        let fits = |&before: &usize| points[before].ns <= point.ns;
+        // Of predecessors with equally long runs, takes the first.
+        let before = (0..index).rev().filter(fits).max_by_key(|&before| runs[before].0);
+        runs.push((before.map_or(0, |before| runs[before].0) + 1, before));
+    }
+    let mut kept = vec![false; points.len()];
+    let mut at = (0..points.len()).max_by_key(|&index| runs[index].0);
+    while let Some(index) = at {
+        kept[index] = true;
+        at = runs[index].1;
+    }
+    let is_sure = |(point, kept): &(&Point, bool)| *kept || point.samples >= FEWEST;
+    let sure = points.iter().zip(kept).filter(is_sure);
+    sure.map(|(point, _)| (point.size as f64, point.ns)).collect()
+}
+
+/// Drops points whose time per byte is clearly above both neighbours'. A copy could always be split
+/// into smaller ones, so something else used the link at every visit of that size. (On an H100,
+/// with two visits, copies of 2 MiB once came out at 34 GB/s between others of 52.) If the next
+/// larger size is no faster per byte, the link itself carries less, and the point stays.
+fn unhindered(points: Points) -> Points {
+    let per_byte = |at: usize| points.get(at).map(|&(size, ns)| ns / size);
+    let is_hindered = |at: usize| {
+        let limit = DISTURBED * per_byte(at.checked_sub(1)?)?;
+        Some(per_byte(at)? > limit && per_byte(at + 1)? <= limit)
+    };
+    let free = (0..points.len()).filter(|&at| is_hindered(at) != Some(true));
+    free.map(|at| points[at]).collect()
+}
+
+/// Puts the points from size `from` on, whose time is next to all due to the link's rate, on a
+/// line. The rate of a link does not go up and down with the size, but the traffic of others does.
+/// Errors are proportional to the times, so the line is fitted to nanoseconds per byte over the
+/// inverse of the size. The points stay as they are if the line misses one of them by [`BENT`] or
+/// more.
+fn straightened(mut points: Points, from: u64) -> Points {
+    let from = points.partition_point(|&(size, _)| size < from as f64);
+    let large = &mut points[from..];
+    let per_byte: Vec<f64> = large.iter().map(|&(size, ns)| ns / size).collect();
+    let over_inverse = large.iter().zip(&per_byte).map(|(&(size, _), &y)| (1.0 / size, y));
+    let line = theil_sen(&over_inverse.collect::<Vec<_>>());
+    let Some(line) = line.filter(|_| large.len() > 2) else { return points };
+    let (start, rate) = match median(&per_byte) {
+        Some(rate) if line.slope < 0.0 => (0.0, rate),
+        _ => (line.slope, line.intercept),
+    };
+    let on_line = |size: f64| start + rate * size;
+    if large.iter().all(|&(size, ns)| (on_line(size) / ns - 1.0).abs() < BENT) {
+        large.iter_mut().for_each(|(size, ns)| *ns = on_line(*size));
+    }
+    points
+}
+
+/// A copy that differs from the line by this share or more is not bound by the rate alone.
+const BENT: f64 = 0.02;
+
+/// Pairs of a size and a time in nanoseconds, by increasing size.
+type Points = Vec<(f64, f64)>;
+
+pub(super) fn nanos(times: &[Span]) -> Vec<f64> {
+    times.iter().map(|span| span.nanos_f64()).collect()
+}

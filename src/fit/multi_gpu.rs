@@ -1,0 +1,170 @@
+//! Models of several GPUs: copies between them, the links they share, and whether they are alike.
+
+use super::chains::{round_trip, service};
+use super::estimator::Estimator;
+use crate::machine::{DeviceId, Direction, OperationKind};
+use crate::profile::{CallCosts, MultiGpu, OtherGpu, PeerModel, RootModel};
+use crate::samples::{Quantity, TimedCall};
+use crate::stats::{median, theil_sen};
+use crate::units::Bandwidth;
+
+pub(super) fn multi_gpu(estimator: &Estimator<'_>, calls: &CallCosts) -> MultiGpu {
+    let cost = |call| estimator.estimate_of(&Quantity::Call { call });
+    let peer_copy = cost(TimedCall::PeerCopy);
+    let start = || {
+        let trip = round_trip(estimator, &[OperationKind::PeerCopy], false, false)?;
+        let operation = service(estimator, OperationKind::PeerCopy)?;
+        Some(trip.without(peer_copy?.ns + operation.ns + calls.synchronize?.ns))
+    };
+    let crossing = || {
+        let whole = estimator.estimate_of(&Quantity::Crossing { whole: true })?;
+        let within =
+            round_trip(estimator, &[OperationKind::Kernel, OperationKind::Kernel], true, true)?;
+        Some(whole.without(within.ns))
+    };
+    let said = estimator.estimate_of(&Quantity::Crossing { whole: false });
+    MultiGpu {
+        use_device: cost(TimedCall::UseDevice),
+        peer_copy,
+        start_peer_copy: start(),
+        crossing: said.or_else(crossing),
+        peers: peers(estimator),
+        roots: roots(estimator),
+        others: others(estimator),
+    }
+}
+
+fn peers(estimator: &Estimator<'_>) -> Vec<PeerModel> {
+    let way_of = |quantity: &Quantity| match *quantity {
+        Quantity::PeerCopy { from, to, direct, .. } => Some((from, to, direct)),
+        _ => None,
+    };
+    let mut ways: Vec<_> = estimator.measurements().filter_map(|m| way_of(&m.quantity)).collect();
+    ways.sort_unstable();
+    ways.dedup();
+    let size = |quantity: &Quantity, wanted: (DeviceId, DeviceId), beside: bool| match *quantity {
+        Quantity::PeerCopy { from, to, bytes, both, .. }
+            if both == beside && (from, to) == wanted =>
+        {
+            Some(bytes.get())
+        }
+        _ => None,
+    };
+    let model = |(from, to, direct): (DeviceId, DeviceId, bool)| {
+        let rate =
+            |way| rate(estimator, |quantity| size(quantity, way, true)).map(|(rate, _)| rate);
+        let both = rate((from, to)).zip(rate((to, from))).map(|(there, back)| there + back);
+        let time = estimator.curve(|quantity| size(quantity, (from, to), false))?;
+        let both_bytes_per_second = both.map(per_nanosecond);
+        Some(PeerModel { from, to, direct, time, both_bytes_per_second })
+    };
+    ways.into_iter().filter_map(model).collect()
+}
+
+/// What several GPUs copying at once achieve together is taken as the rate of the root that they
+/// share. If the root could carry more, it limits nobody, so the difference does not matter.
+fn roots(estimator: &Estimator<'_>) -> Vec<RootModel> {
+    let count_of = |quantity: &Quantity| match *quantity {
+        Quantity::Concurrent { devices, .. } => Some(devices),
+        _ => None,
+    };
+    let mut counts: Vec<usize> =
+        estimator.measurements().filter_map(|m| count_of(&m.quantity)).collect();
+    counts.sort_unstable();
+    counts.dedup();
+    let model = |wanted: usize| {
+        let together = |way: Direction, beside: bool| {
+            let found = rate(estimator, |quantity| match *quantity {
+                Quantity::Concurrent { direction, bytes, devices, both }
+                    if (direction, devices, both) == (way, wanted, beside) =>
+                {
+                    Some(bytes.get())
+                }
+                _ => None,
+            });
+            found.map(|(rate, scatter)| (rate * wanted as f64, scatter))
+        };
+        let [down, up] = Direction::BOTH.map(|way| together(way, false));
+        let [down_beside, up_beside] = Direction::BOTH.map(|way| together(way, true));
+        let scatters: Vec<f64> = [down, up, down_beside, up_beside]
+            .into_iter()
+            .flatten()
+            .map(|(_, scatter)| scatter)
+            .collect();
+        let both = down
+            .zip(up)
+            .zip(down_beside.zip(up_beside))
+            .map(|((down, up), beside)| while_both_go_on([down.0, up.0], [beside.0.0, beside.1.0]));
+        RootModel {
+            devices: wanted,
+            down_bytes_per_second: down.map(|(rate, _)| per_nanosecond(rate)),
+            up_bytes_per_second: up.map(|(rate, _)| per_nanosecond(rate)),
+            both_bytes_per_second: both.map(per_nanosecond),
+            scatter: median(&scatters).unwrap_or(0.0),
+        }
+    };
+    counts.into_iter().map(model).collect()
+}
+
+/// The joint rate of both directions while both are busy. `alone` has the rate of each direction by
+/// itself, and `until_done` the rate of each until its own bytes were done, which are equally many.
+/// At its end the slower direction had the link to itself, which is taken out.
+fn while_both_go_on(alone: [f64; 2], until_done: [f64; 2]) -> f64 {
+    let slower = usize::from(until_done[1] < until_done[0]);
+    let [fast, slow] = [until_done[1 - slower], until_done[slower]];
+    let in_tail = (1.0 / slow - 1.0 / fast) * alone[slower];
+    // The tail would exceed all bytes: the directions did not begin together, or each kept copying
+    // until both were done. Their rates then simply add up.
+    if in_tail > 1.0 { fast + slow } else { fast * (2.0 - in_tail) }
+}
+
+/// The rate in bytes per nanosecond of copies of growing size, without the fixed cost of each, and
+/// the relative scatter. `None` with a single size, which cannot separate the two.
+fn rate(estimator: &Estimator<'_>, size: impl Fn(&Quantity) -> Option<u64>) -> Option<(f64, f64)> {
+    let (points, scatter) = estimator.points(size)?;
+    let slope = theil_sen(&points)?.slope;
+    (slope > 0.0).then(|| (1.0 / slope, scatter))
+}
+
+fn per_nanosecond(rate: f64) -> Bandwidth {
+    Bandwidth::from_bytes_per_second(rate * 1e9)
+}
+
+/// The GPUs whose copies each way and kernels were compared with those of the first GPU.
+fn others(estimator: &Estimator<'_>) -> Vec<OtherGpu> {
+    let on = |quantity: &Quantity| match quantity {
+        Quantity::On { device, of } => Some((*device, of.clone())),
+        _ => None,
+    };
+    let mut compared: Vec<_> = estimator.measurements().filter_map(|m| on(&m.quantity)).collect();
+    compared.sort_unstable();
+    compared.dedup();
+    let time = |device, of: &Quantity| {
+        estimator
+            .estimate_of(&Quantity::On { device, of: Box::new(of.clone()) })
+            .map(|time| time.ns)
+    };
+    // Of several sizes, the one with the ratio farthest from 1 counts.
+    let ratio = |wanted: DeviceId, is_meant: &dyn Fn(&Quantity) -> bool| {
+        let of = compared.iter().filter(|(device, of)| *device == wanted && is_meant(of));
+        let ratios = of.filter_map(|(_, of)| Some(time(wanted, of)? / time(DeviceId::FIRST, of)?));
+        ratios.max_by(|a, b| a.ln().abs().total_cmp(&b.ln().abs()))
+    };
+    let copies = |way: Direction| {
+        move |of: &Quantity| match of {
+            Quantity::Copy { direction, .. } => *direction == way,
+            _ => false,
+        }
+    };
+    let model = |device: DeviceId| {
+        Some(OtherGpu {
+            device,
+            copy_in: ratio(device, &copies(Direction::HostToDevice))?,
+            copy_out: ratio(device, &copies(Direction::DeviceToHost))?,
+            kernel: ratio(device, &|of| matches!(of, Quantity::Kernel { .. }))?,
+        })
+    };
+    let mut devices: Vec<DeviceId> = compared.iter().map(|(device, _)| *device).collect();
+    devices.dedup();
+    devices.into_iter().filter(|&device| device != DeviceId::FIRST).filter_map(model).collect()
+}

@@ -1,0 +1,117 @@
+//! What host calls cost.
+
+use super::checked_numbers::spread;
+use super::draws::Draws;
+use super::unknown::{Unknown, known};
+use super::{Estimate, Profile};
+use crate::kernels::{Kernel, Library};
+use crate::units::Span;
+use serde::{Deserialize, Serialize};
+
+/// Host time of one call, from entry to return, when it need not wait.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CallCosts {
+    /// A kernel launch while no copy is under way.
+    pub launch: Option<Estimate>,
+    /// How many times as long as its estimate a single launch takes, over the share of
+    /// launches that take less.
+    #[serde(default, deserialize_with = "spread", skip_serializing_if = "Option::is_none")]
+    pub launch_spread: Option<Vec<(f64, f64)>>,
+    /// How much longer a launch takes while an H2D copy is under way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub launch_beside_copy_in: Option<Estimate>,
+    /// How much longer a launch takes while a D2H copy is under way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub launch_beside_copy_out: Option<Estimate>,
+    /// How much longer a launch takes right behind a wait in its stream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub launch_behind_wait: Option<Estimate>,
+    /// How much longer a launch takes if cuBLAS makes it: cuBLAS chooses a kernel for the shapes,
+    /// and may launch two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub launch_by_cublas: Option<Estimate>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub launch_by_cufft: Option<Estimate>,
+    pub copy_in: Option<Estimate>,
+    pub copy_out: Option<Estimate>,
+    /// How much longer the call of a D2H copy takes right behind a wait in its stream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copy_out_behind_wait: Option<Estimate>,
+    pub clear: Option<Estimate>,
+    pub record: Option<Estimate>,
+    pub wait: Option<Estimate>,
+    /// Synchronising a stream that has nothing left to do.
+    pub synchronize: Option<Estimate>,
+}
+
+impl CallCosts {
+    pub(super) fn draw(&mut self, draws: &mut Draws<'_>) {
+        let Self { launch, copy_in, copy_out, clear, record, wait, synchronize, .. } = self;
+        draws.estimates([launch, copy_in, copy_out, clear, record, wait, synchronize]);
+    }
+
+    /// Draws what calls take longer in some places.
+    pub(super) fn draw_additions(&mut self, draws: &mut Draws<'_>) {
+        draws.estimates([
+            &mut self.launch_beside_copy_in,
+            &mut self.launch_beside_copy_out,
+            &mut self.launch_behind_wait,
+            &mut self.copy_out_behind_wait,
+            &mut self.launch_by_cublas,
+            &mut self.launch_by_cufft,
+        ]);
+    }
+}
+
+/// A host call whose cost depends on nothing but its kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HostCall {
+    Launch,
+    CopyIn,
+    CopyOut,
+    PeerCopy,
+    Clear,
+    Record,
+    Wait,
+    Synchronize,
+    UseDevice,
+}
+
+impl Profile {
+    /// Host time of one call, from entry to return, when it need not wait.
+    ///
+    /// # Errors
+    /// If the call was not measured.
+    pub fn call(&self, call: HostCall) -> Result<Span, Unknown> {
+        let calls = &self.calls;
+        let (cost, name) = match call {
+            HostCall::Launch => (&calls.launch, "a launch"),
+            HostCall::CopyIn => (&calls.copy_in, "an H2D copy's call"),
+            HostCall::CopyOut => (&calls.copy_out, "a D2H copy's call"),
+            HostCall::PeerCopy => (&self.multi_gpu.peer_copy, "the call of a copy between GPUs"),
+            HostCall::Clear => (&calls.clear, "clearing device memory"),
+            HostCall::Record => (&calls.record, "recording an event"),
+            HostCall::Wait => (&calls.wait, "making a stream wait for an event"),
+            HostCall::Synchronize => (&calls.synchronize, "a synchronisation"),
+            HostCall::UseDevice => (&self.multi_gpu.use_device, "going to another GPU's context"),
+        };
+        known(cost, || format!("the host cost of {name}"))
+    }
+
+    /// Host time of launching a kernel, from entry to return; a library may launch it.
+    ///
+    /// # Errors
+    /// If it was not measured.
+    pub fn launch(&self, kernel: Kernel) -> Result<Span, Unknown> {
+        let usual = self.call(HostCall::Launch);
+        let Some(library) = kernel.library() else { return usual };
+        let longer = match library {
+            Library::Cublas => &self.calls.launch_by_cublas,
+            Library::Cufft => &self.calls.launch_by_cufft,
+        };
+        let longer = known(longer, || format!("the host cost of a launch by {}", library.name()));
+        let (usual, longer) = Unknown::both(usual, longer)?;
+        Ok(usual + longer)
+    }
+}

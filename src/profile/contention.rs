@@ -1,0 +1,248 @@
+//! The link between host and device, and how much those that use it at once slow each other.
+
+use super::caches::blend;
+use super::checked_numbers::{if_known, not_negative};
+use super::draws::Draws;
+use super::unknown::Unknown;
+use super::{Curve, Profile};
+use crate::machine::Direction;
+use crate::samples::Load;
+use crate::stats::interpolate;
+use crate::units::{Bandwidth, Bytes};
+use serde::{Deserialize, Serialize};
+
+/// What the link between host and device carries. PCIe's two directions are
+/// lanes of their own, but requests, completions and acknowledgements of each
+/// travel with the data of the other, so that both at once are slower.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkModel {
+    /// Large pinned copies with nothing in the other direction.
+    pub down_bytes_per_second: Option<Bandwidth>,
+    pub up_bytes_per_second: Option<Bandwidth>,
+    /// What copies each way suffer while the other direction is busy.
+    pub down_shared: Option<Contention>,
+    pub up_shared: Option<Contention>,
+    /// How much longer H2D copies of a MiB or more take beside D2H copies whose data the host's
+    /// caches keep. Without it, `down_shared` holds there too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub down_shared_kept: Option<Contention>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub up_shared_kept: Option<Contention>,
+    /// Nanoseconds that an H2D copy takes longer while kernels run, over its bytes. On hosts with
+    /// an H100, small copies take 0.1 to 0.7 us longer, also beside kernels of a single block;
+    /// copies of half a MiB or more hardly do. A likely cause is that some copy engines take their
+    /// commands through the graphics engine, as kernels do: NVIDIA nvgpu, `ce_gv11b.c`, "Graphics
+    /// Copy Engine (gr host)".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub down_beside_kernels: Option<Curve>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub up_beside_kernels: Option<Curve>,
+    /// Relative scatter of the extra time that large copies take when both directions are busy.
+    #[serde(default, deserialize_with = "not_negative")]
+    pub scatter: f64,
+    /// Nanoseconds that the H2D copy engine idles when it switches streams, over the number of
+    /// streams that keep it busy.
+    pub down_switch: Option<Curve>,
+    pub up_switch: Option<Curve>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refetches: Vec<Refetch>,
+}
+
+impl LinkModel {
+    /// Extra nanoseconds of a copy while kernels run; 0 if that was not measured.
+    pub fn beside_kernels(&self, direction: Direction, bytes: Bytes) -> f64 {
+        let curve = match direction {
+            Direction::HostToDevice => &self.down_beside_kernels,
+            Direction::DeviceToHost => &self.up_beside_kernels,
+        };
+        curve.as_ref().map_or(0.0, |curve| curve.within(bytes.as_f64()))
+    }
+
+    /// How many times as long H2D copies take while kernels wait in `streams` streams, `kernels` in
+    /// each on average; 1 if they wait in one. More streams or kernels than were measured count as
+    /// the most that were: those keep the device's readers busy throughout. See
+    /// [`super::Profile::knows_refetching`].
+    pub fn refetching(&self, streams: usize, kernels: f64) -> f64 {
+        let slowdown = |model: &Refetch| {
+            let most = model.slowdown.knots.last().map_or(0.0, |knot| knot.0);
+            (model.streams as f64, model.slowdown.at(kernels.min(most)))
+        };
+        let fewer = self.refetches.iter().filter(|model| model.streams <= streams);
+        let fewer = fewer.max_by_key(|model| model.streams).map_or((1.0, 1.0), slowdown);
+        let more = self.refetches.iter().filter(|model| model.streams > streams);
+        let more = more.min_by_key(|model| model.streams).map(slowdown);
+        more.map_or(fewer.1, |more| interpolate(&[fewer, more], streams as f64))
+    }
+
+    pub(super) fn draw(&mut self, draws: &mut Draws<'_>) {
+        let longer = draws.factor(self.scatter);
+        let through = [&mut self.down_shared, &mut self.up_shared];
+        let kept = [&mut self.down_shared_kept, &mut self.up_shared_kept];
+        for shared in through.into_iter().chain(kept).flatten() {
+            shared.per_copy_ns *= longer;
+            shared.per_byte_ns *= longer;
+            let curves = [&mut shared.per_byte, &mut shared.per_small_copy];
+            curves.into_iter().flatten().for_each(|curve| curve.scale(longer));
+        }
+    }
+}
+
+/// How much longer a copy takes while the other direction is busy throughout. Where the other
+/// direction is busy for part of the time only, this is the most it can take longer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Contention {
+    /// Nanoseconds for each copy. To start one, the engine sends requests over the link, and the
+    /// answers queue behind the data of the other direction.
+    #[serde(deserialize_with = "not_negative")]
+    pub per_copy_ns: f64,
+    /// Nanoseconds for each byte of the largest copies: both directions share the link.
+    #[serde(deserialize_with = "not_negative")]
+    pub per_byte_ns: f64,
+    /// Nanoseconds for each byte over the bytes of a copy, where several sizes were measured. Other
+    /// users of the link come and go: a copy of some microseconds mostly meets none of them, while
+    /// one of a millisecond meets its share.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_byte: Option<Curve>,
+    /// Nanoseconds for each byte in the best tenth of the measurements: what two directions cost
+    /// each other while nothing else on the host uses memory.
+    #[serde(default, deserialize_with = "if_known", skip_serializing_if = "Option::is_none")]
+    pub at_best_per_byte_ns: Option<f64>,
+    /// Replaces `per_copy_ns` for copies smaller than its last knot, over their own bytes. It is
+    /// measured beside copies of the same size: beside large ones, rows of small copies take longer
+    /// (4 B to the host: 0.3 to 2.7 us on an H200), but plans rarely make such rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_small_copy: Option<Curve>,
+}
+
+impl Contention {
+    /// For a link whose directions do not slow each other.
+    pub const NONE: Self = Self {
+        per_copy_ns: 0.0,
+        per_byte_ns: 0.0,
+        per_byte: None,
+        at_best_per_byte_ns: None,
+        per_small_copy: None,
+    };
+
+    /// Extra nanoseconds of a copy that do not grow with its bytes.
+    pub fn of_copy(&self, bytes: Bytes) -> f64 {
+        let is_small = |curve: &&Curve| curve.knots.last().is_some_and(|k| bytes.as_f64() < k.0);
+        let small = self.per_small_copy.as_ref().filter(is_small);
+        small.map_or(self.per_copy_ns, |curve| curve.at(bytes.as_f64())).max(0.0)
+    }
+
+    /// Extra nanoseconds of a copy for all of its bytes.
+    pub fn of_bytes(&self, bytes: Bytes) -> f64 {
+        let bytes = bytes.as_f64();
+        self.per_byte.as_ref().map_or(self.per_byte_ns, |curve| curve.within(bytes)) * bytes
+    }
+}
+
+/// How much kernels that wait in several streams slow H2D copies. The device has few command
+/// readers, and each works on one channel at a time: it leaves a channel that has to wait for
+/// another one (NVIDIA open-gpu-doc, `dev_pbdma`, "Semaphore switch option"). With more waiting
+/// streams than readers, the device reads the same commands again and again, over the link that
+/// copies need. This explains what an H200 does: H2D copies take longer with the number of streams
+/// from three on and with the number of kernels in each, D2H copies do not, and neither do copies
+/// beside kernels that wait in branches of a graph.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, try_from = "RawRefetch")]
+pub struct Refetch {
+    /// Number of streams that wait.
+    pub streams: usize,
+    /// How many times as long copies take, over the number of kernels in each stream.
+    pub slowdown: Curve,
+}
+
+/// A [`Refetch`] as a file has it, before it is checked.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawRefetch {
+    streams: usize,
+    slowdown: Curve,
+}
+
+impl TryFrom<RawRefetch> for Refetch {
+    type Error = &'static str;
+
+    fn try_from(RawRefetch { streams, slowdown }: RawRefetch) -> Result<Self, Self::Error> {
+        if streams < 2 || slowdown.knots.iter().any(|knot| knot.1 < 1.0) {
+            return Err(
+                "copies beside kernels of two streams and more take 1 time as long or more",
+            );
+        }
+        Ok(Self { streams, slowdown })
+    }
+}
+
+/// How large pinned copies of one direction and other work that uses memory slow each other: how
+/// many times as long each takes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Interference {
+    pub load: Load,
+    pub direction: Direction,
+    #[serde(deserialize_with = "not_negative")]
+    pub copy_slowdown: f64,
+    #[serde(deserialize_with = "not_negative")]
+    pub load_slowdown: f64,
+    /// Relative scatter of the slowdown of the copies.
+    #[serde(deserialize_with = "not_negative")]
+    pub scatter: f64,
+}
+
+impl Profile {
+    /// How much longer copies of a direction take while the other direction is busy.
+    ///
+    /// # Errors
+    /// If copies both ways at once were not calibrated.
+    pub fn shared(&self, direction: Direction) -> Result<&Contention, Unknown> {
+        let shared = match direction {
+            Direction::HostToDevice => &self.link.down_shared,
+            Direction::DeviceToHost => &self.link.up_shared,
+        };
+        let what = || Unknown::new(format!("{direction} copies while the other direction is busy"));
+        shared.as_ref().ok_or_else(what)
+    }
+
+    /// The most nanoseconds that the other direction adds to a copy, for the copy itself and for
+    /// its bytes, in a plan whose D2H copies write `written` bytes. The second figure depends on
+    /// whether caches keep what they write. Copies smaller than any measured with caches count as
+    /// without: on an H100, 127 KB copies took the same whether 16 MB or 256 MB were used in turn.
+    ///
+    /// # Errors
+    /// As for [`Profile::shared`].
+    pub fn beside_the_other(
+        &self,
+        (direction, bytes): (Direction, Bytes),
+        written: Bytes,
+    ) -> Result<[f64; 2], Unknown> {
+        let of = |shared: &Contention| [shared.of_copy(bytes), shared.of_bytes(bytes)];
+        let through = of(self.shared(direction)?);
+        let kept = match direction {
+            Direction::HostToDevice => &self.link.down_shared_kept,
+            Direction::DeviceToHost => &self.link.up_shared_kept,
+        };
+        let is_known = |kept: &&Contention| {
+            let sizes = kept.per_byte.as_ref().and_then(|curve| curve.knots.first());
+            sizes.is_some_and(|&(smallest, _)| bytes.as_f64() >= smallest)
+        };
+        let kept = kept.as_ref().filter(is_known);
+        let Some((kept, misses)) = kept.zip(self.caches.written(written)) else {
+            return Ok(through);
+        };
+        let kept = of(kept);
+        Ok([0, 1].map(|part| blend(kept[part], through[part], misses)))
+    }
+
+    /// Whether [`super::LinkModel::refetching`] was measured.
+    ///
+    /// # Errors
+    /// If it was not.
+    pub fn knows_refetching(&self) -> Result<(), Unknown> {
+        let unknown = || Unknown::new("what H2D copies pay for kernels that wait in other streams");
+        (!self.link.refetches.is_empty()).then_some(()).ok_or_else(unknown)
+    }
+}

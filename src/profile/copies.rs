@@ -1,0 +1,54 @@
+//! Copies of pinned memory.
+
+use super::unknown::{Unknown, of_bytes};
+use super::{Curve, Profile};
+use crate::machine::Direction;
+use crate::units::{Bytes, Span};
+use serde::{Deserialize, Serialize};
+
+/// Copies between device and pinned memory: engine time over bytes, back to back, with nothing in
+/// the other direction.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CopyModel {
+    pub direction: Direction,
+    pub time: Curve,
+}
+
+impl Profile {
+    /// Engine time of a copy of pinned memory while the other direction is idle.
+    ///
+    /// # Errors
+    /// If copies of such a size were not calibrated.
+    pub fn copy(&self, direction: Direction, bytes: Bytes) -> Result<Span, Unknown> {
+        let what = format!("{direction} copies of pinned memory");
+        let found = self.copies.iter().find(|copy| copy.direction == direction);
+        let model = found.ok_or_else(|| Unknown::new(what.clone()))?;
+        Ok(Span::from_nanos_f64(of_bytes(&model.time, bytes, &what)?.max(0.0)))
+    }
+
+    /// Nanoseconds that a copy engine idles when it switches between `streams` streams that keep it
+    /// busy, or between branches of a graph. Where branches were not measured, they count as
+    /// streams.
+    ///
+    /// # Errors
+    /// If there are several and neither was measured.
+    pub fn switch(
+        &self,
+        direction: Direction,
+        streams: usize,
+        in_graph: bool,
+    ) -> Result<f64, Unknown> {
+        if streams < 2 {
+            return Ok(0.0);
+        }
+        let (link, graph) = (&self.link, &self.graph);
+        let (between_streams, in_graphs) = match direction {
+            Direction::HostToDevice => (&link.down_switch, &graph.down_switch),
+            Direction::DeviceToHost => (&link.up_switch, &graph.up_switch),
+        };
+        let curve = in_graphs.as_ref().filter(|_| in_graph).or(between_streams.as_ref());
+        let what = || Unknown::new(format!("what {direction} copies of several streams pay"));
+        Ok(curve.ok_or_else(what)?.at(streams as f64).max(0.0))
+    }
+}

@@ -1,0 +1,87 @@
+//! What memory management costs.
+
+use super::draws::Draws;
+use super::unknown::Unknown;
+use super::{Curve, Estimate, Profile};
+use crate::samples::MemoryWork;
+use crate::units::Bytes;
+use serde::{Deserialize, Serialize};
+
+/// Memory management: nanoseconds over bytes. A copy that registers its memory on
+/// the fly takes the sum of `register`, the copy and `unregister`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MemoryCosts {
+    pub device_allocate: Option<Curve>,
+    pub pinned_allocate: Option<Curve>,
+    pub register: Option<Curve>,
+    /// One thread writing to fresh pages, beyond what writing to touched ones takes.
+    pub first_touch: Option<Curve>,
+    /// All threads writing to fresh pages together, beyond what writing to touched ones takes.
+    pub first_touch_team: Option<Curve>,
+    /// Giving pages back and mapping new ones.
+    pub renew: Option<Curve>,
+    pub device_free: Option<Curve>,
+    pub pinned_free: Option<Curve>,
+    pub unregister: Option<Curve>,
+    /// One thread summing write-combined memory. The three below: one thread filling it, all
+    /// threads summing it, all threads filling it.
+    pub combined_read: Option<Curve>,
+    pub combined_write: Option<Curve>,
+    pub combined_read_team: Option<Curve>,
+    pub combined_write_team: Option<Curve>,
+    /// Sizes at which memory management takes one of two times; the curves hold the more frequent
+    /// one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub two_ways: Vec<TwoWays>,
+}
+
+impl MemoryCosts {
+    pub(super) fn draw(&mut self, draws: &mut Draws<'_>) {
+        let curves = [&mut self.renew, &mut self.first_touch, &mut self.first_touch_team];
+        curves.into_iter().flatten().for_each(|curve| draws.curve(curve));
+    }
+}
+
+/// A size at which memory management takes one of two times.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TwoWays {
+    pub work: MemoryWork,
+    pub bytes: Bytes,
+    /// The more frequent of the two times, with the rarer one as its `other`.
+    pub time: Estimate,
+}
+
+/// Memory management: done by a host call, or by the first use of memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MemoryCost {
+    DeviceAllocate,
+    PinnedAllocate,
+    Register,
+    FirstTouch,
+    FirstTouchTeam,
+    Renew,
+}
+
+impl Profile {
+    /// Nanoseconds of memory management.
+    ///
+    /// # Errors
+    /// If it was not measured.
+    pub fn memory(&self, cost: MemoryCost, bytes: Bytes) -> Result<f64, Unknown> {
+        let memory = &self.memory;
+        let (curve, name) = match cost {
+            MemoryCost::DeviceAllocate => (&memory.device_allocate, "allocating device memory"),
+            MemoryCost::PinnedAllocate => (&memory.pinned_allocate, "allocating pinned memory"),
+            MemoryCost::Register => (&memory.register, "pinning memory"),
+            MemoryCost::FirstTouch => (&memory.first_touch, "the first touch of memory"),
+            MemoryCost::FirstTouchTeam => {
+                (&memory.first_touch_team, "the first touch of memory by all threads")
+            }
+            MemoryCost::Renew => (&memory.renew, "taking fresh memory"),
+        };
+        let curve = curve.as_ref().ok_or_else(|| Unknown::new(format!("the cost of {name}")))?;
+        Ok(curve.at(bytes.as_f64()))
+    }
+}

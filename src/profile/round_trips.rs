@@ -1,0 +1,88 @@
+//! From a call to its operation on an idle device, and from there back to the host.
+
+use super::draws::Draws;
+use super::unknown::{Unknown, known};
+use super::{Curve, Estimate, OperationKind, Profile, SemaphorePolling};
+use crate::units::{Bytes, Span};
+use serde::{Deserialize, Serialize};
+
+/// From the return of a call on an idle device to the start of its operation,
+/// and from the end of an operation to the return of the waiting host.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Latencies {
+    pub start_kernel: Option<Estimate>,
+    pub start_copy_in: Option<Estimate>,
+    pub start_copy_out: Option<Estimate>,
+    pub wake_host: Option<Estimate>,
+    /// Device time of the smallest kernel when many run back to back in a stream: what a launch
+    /// costs the device before its blocks run.
+    pub kernel_gap: Option<Estimate>,
+    /// When engines poll for work that arrived too early. Left out: such work starts after its
+    /// [`HandOver`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub semaphore_polling: Option<SemaphorePolling>,
+}
+
+impl Latencies {
+    pub(super) fn draw(&mut self, draws: &mut Draws<'_>) {
+        let Self { start_kernel, start_copy_in, start_copy_out, wake_host, kernel_gap, .. } = self;
+        draws.estimates([start_kernel, start_copy_in, start_copy_out, wake_host, kernel_gap]);
+    }
+}
+
+/// Copies of pinned memory to the device whose data the driver sends along with the
+/// commands, because nothing else is left to do in their stream: no copy engine is
+/// needed, and the call takes longer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InlineCopies {
+    /// The largest copy that is sent this way.
+    pub most_bytes: Bytes,
+    /// Nanoseconds over bytes from entry until the call returns.
+    pub until_return: Curve,
+    /// Nanoseconds over bytes from entry until the copy is complete.
+    pub until_complete: Curve,
+}
+
+impl InlineCopies {
+    pub(super) fn draw(&mut self, draws: &mut Draws<'_>) {
+        let factor = draws.factor(self.until_complete.scatter);
+        self.until_return.scale(factor);
+        self.until_complete.scale(factor);
+    }
+}
+
+impl Profile {
+    /// Time from the return of a call on an idle device to the start of its operation.
+    ///
+    /// # Errors
+    /// If it was not measured.
+    pub fn start(&self, kind: OperationKind) -> Result<Span, Unknown> {
+        let latency = match kind {
+            OperationKind::CopyIn => &self.latency.start_copy_in,
+            OperationKind::CopyOut => &self.latency.start_copy_out,
+            OperationKind::Kernel => &self.latency.start_kernel,
+            OperationKind::PeerCopy => &self.multi_gpu.start_peer_copy,
+        };
+        known(latency, || format!("how long {} takes to start on an idle device", kind.name()))
+    }
+
+    /// Time from the end of an operation to the return of the host call that waits for it.
+    ///
+    /// # Errors
+    /// If it was not measured.
+    pub fn wake_host(&self) -> Result<Span, Unknown> {
+        known(&self.latency.wake_host, || "how long a waiting host takes to wake up".to_owned())
+    }
+
+    /// Nanoseconds that the smallest kernel takes on the device when many run back to back in a
+    /// stream.
+    ///
+    /// # Errors
+    /// If it was not measured.
+    pub fn kernel_gap(&self) -> Result<f64, Unknown> {
+        let gap = self.latency.kernel_gap.as_ref().map(|gap| gap.ns.max(0.0));
+        gap.ok_or_else(|| Unknown::new("the device time of the smallest kernel"))
+    }
+}

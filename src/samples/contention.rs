@@ -1,0 +1,129 @@
+//! What goes on beside copies.
+
+use crate::kernels::{Kernel, Variant};
+use crate::machine::Direction;
+use crate::units::Bytes;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What goes on beside copies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Load {
+    /// [`STREAMING_KERNEL`]s back to back.
+    Kernel,
+    /// [`STREAMING_TWIN`]s on all threads, over memory that no cache holds.
+    Cpu,
+}
+
+/// One of two things that go on at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Side {
+    Copy,
+    Load,
+}
+
+/// A kernel that is bound by device memory, with its number of elements.
+pub const STREAMING_KERNEL: (Variant, u64) =
+    (Variant { kernel: Kernel::Scale, extent: 0 }, 1 << 24);
+
+/// A CPU twin that is bound by host memory, with its number of elements.
+pub const STREAMING_TWIN: (Variant, u64) = (Variant { kernel: Kernel::Scale, extent: 0 }, 1 << 24);
+
+impl Load {
+    pub const ALL: [Self; 2] = [Self::Kernel, Self::Cpu];
+
+    /// The size of the copies beside this load: they take about as long.
+    pub const fn copy(self) -> Bytes {
+        match self {
+            Self::Kernel => Bytes::mib(4),
+            Self::Cpu => Bytes::mib(64),
+        }
+    }
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Kernel => "a memory-bound kernel",
+            Self::Cpu => "CPU threads that stream through memory",
+        }
+    }
+}
+
+/// How H2D copies beside waiting kernels are measured.
+pub struct Waiting {
+    /// Size of each copy.
+    pub bytes: Bytes,
+    /// Numbers of streams in which kernels wait; `kernels` are the numbers in each.
+    pub streams: [usize; 3],
+    pub kernels: [u64; 3],
+}
+
+/// From few waiting streams, whose commands the device keeps, to more than it reads at a time.
+pub const REFETCHED: Waiting =
+    Waiting { bytes: Bytes::mib(1), streams: [2, 3, 4], kernels: [1, 4, 16] };
+
+impl Waiting {
+    /// Pairs of streams and kernels in each: none at all, then every combination.
+    pub fn cases(&self) -> impl Iterator<Item = (usize, u64)> {
+        let kernels = self.kernels;
+        let some = self.streams.into_iter();
+        let some = some.flat_map(move |streams| kernels.map(|kernels| (streams, kernels)));
+        std::iter::once((0, 0)).chain(some)
+    }
+}
+
+pub(super) fn copy(
+    f: &mut fmt::Formatter<'_>,
+    way: Direction,
+    bytes: Bytes,
+    how: &str,
+) -> fmt::Result {
+    write!(f, "{way} copy of {bytes}{how}")
+}
+
+pub(super) fn both_ways(
+    f: &mut fmt::Formatter<'_>,
+    way: Direction,
+    bytes: Bytes,
+    footprint: Bytes,
+) -> fmt::Result {
+    copy(f, way, bytes, &format!("{}, round {footprint}", beside(true)))
+}
+
+pub(super) const fn beside(both: bool) -> &'static str {
+    if both { " beside the other way" } else { "" }
+}
+
+pub(super) const fn beside_kernel(kernel: bool) -> &'static str {
+    if kernel { " beside a kernel" } else { " beside no kernel" }
+}
+
+pub(super) fn beside_load(
+    f: &mut fmt::Formatter<'_>,
+    (direction, bytes): (Direction, Bytes),
+    load: Load,
+    of: Side,
+) -> fmt::Result {
+    let load = load.name();
+    match of {
+        Side::Copy => write!(f, "{direction} copy of {bytes} beside {load}"),
+        Side::Load => write!(f, "{load} beside {direction} copies of {bytes}"),
+    }
+}
+
+pub(super) fn refetched(
+    f: &mut fmt::Formatter<'_>,
+    bytes: Bytes,
+    waiting: (usize, u64),
+) -> fmt::Result {
+    match waiting {
+        (0, _) => write!(f, "H2D copy of {bytes} with no kernel waiting"),
+        (streams, kernels) => {
+            write!(
+                f,
+                "H2D copy of {bytes} with {kernels} kernels waiting in each of {streams} streams"
+            )
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Kinds of memory management.
+
+use serde::{Deserialize, Serialize};
+
+/// A kind of memory management.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MemoryWork {
+    DeviceAllocate,
+    PinnedAllocate,
+    /// Page-locking memory that was touched before.
+    Register,
+    /// One thread writing to pages that were never touched.
+    FirstTouch,
+    /// One thread writing to pages that were touched before.
+    SecondTouch,
+    FirstTouchTeam,
+    SecondTouchTeam,
+    Renew,
+    DeviceFree,
+    PinnedFree,
+    /// Releasing the page-lock of registered memory.
+    Unregister,
+    /// One thread summing write-combined memory.
+    CombinedRead,
+    /// One thread filling write-combined memory.
+    CombinedWrite,
+    CombinedReadTeam,
+    CombinedWriteTeam,
+}
+
+impl MemoryWork {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::DeviceAllocate => "device allocation",
+            Self::PinnedAllocate => "pinned allocation",
+            Self::Register => "pinning",
+            Self::FirstTouch => "first touch",
+            Self::SecondTouch => "second touch",
+            Self::FirstTouchTeam => "first touch by all threads",
+            Self::SecondTouchTeam => "second touch by all threads",
+            Self::Renew => "renewal",
+            Self::DeviceFree => "freeing device memory",
+            Self::PinnedFree => "freeing pinned memory",
+            Self::Unregister => "unpinning",
+            Self::CombinedRead => "reading write-combined memory",
+            Self::CombinedWrite => "writing write-combined memory",
+            Self::CombinedReadTeam => "reading write-combined memory by all threads",
+            Self::CombinedWriteTeam => "writing write-combined memory by all threads",
+        }
+    }
+
+    /// Whether all threads do it.
+    pub(super) const fn is_of_team(self) -> bool {
+        matches!(
+            self,
+            Self::FirstTouchTeam
+                | Self::SecondTouchTeam
+                | Self::CombinedReadTeam
+                | Self::CombinedWriteTeam
+        )
+    }
+}

@@ -1,0 +1,64 @@
+//! Paths of data other than plain copies of pinned memory.
+
+use serde::{Deserialize, Serialize};
+
+/// A way for data that is no plain copy of pinned or pageable memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TransferPath {
+    /// An H2D copy of pinned memory that the CPU's caches do not hold.
+    WriteCombined,
+    /// A copy from device memory to device memory (D2D).
+    OnDevice,
+    /// A kernel reads pinned host memory across the link (zero-copy). `MappedWrite` writes to it,
+    /// and `MappedBoth` reads some and writes other.
+    MappedRead,
+    MappedWrite,
+    MappedBoth,
+    /// A kernel reads managed memory that was on the host: pages move fault by fault.
+    ManagedFault,
+    /// Managed memory that is prefetched to the device; `ManagedPrefetchOut` is back to the host.
+    ManagedPrefetchIn,
+    ManagedPrefetchOut,
+    /// A kernel reads managed memory that is on the device.
+    ManagedResident,
+}
+
+impl TransferPath {
+    pub const MAPPED: [Self; 3] = [Self::MappedRead, Self::MappedWrite, Self::MappedBoth];
+
+    pub const MANAGED: [Self; 4] = [
+        Self::ManagedFault,
+        Self::ManagedPrefetchIn,
+        Self::ManagedPrefetchOut,
+        Self::ManagedResident,
+    ];
+
+    /// Every path, those of managed memory last.
+    pub const ALL: [Self; 9] = [
+        Self::WriteCombined,
+        Self::OnDevice,
+        Self::MappedRead,
+        Self::MappedWrite,
+        Self::MappedBoth,
+        Self::ManagedFault,
+        Self::ManagedPrefetchIn,
+        Self::ManagedPrefetchOut,
+        Self::ManagedResident,
+    ];
+
+    /// In a few words.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::WriteCombined => "H2D copy, write-combined",
+            Self::OnDevice => "D2D copy",
+            Self::MappedRead => "kernel reading mapped memory",
+            Self::MappedWrite => "kernel writing mapped memory",
+            Self::MappedBoth => "kernel reading and writing mapped memory",
+            Self::ManagedFault => "kernel faulting managed memory in",
+            Self::ManagedPrefetchIn => "H2D prefetch of managed memory",
+            Self::ManagedPrefetchOut => "D2H prefetch of managed memory",
+            Self::ManagedResident => "kernel reading resident managed memory",
+        }
+    }
+}
