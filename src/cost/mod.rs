@@ -10,7 +10,7 @@
 //! `hand_overs`, `polling`, `copies`, `links`, `waiting_kernels`, `channels`, `multiprocessors`. So
 //! a new rule of one of these resources touches these two files; a new resource needs a field in
 //! `compiled`, too, and a line in the engine that asks for it. `draws` compiles for machines that
-//! differ from the measured one by its scatter: a new estimate is drawn there.
+//! differ from the measured one by its scatter; how an estimate is drawn is the profile's affair.
 
 mod analysis;
 mod antithetic;
