@@ -1,13 +1,13 @@
 //! The pieces that every family is put together from.
 
 use super::chunk::{Item, iteration_range, widened};
-use super::strategy::{Family, Strategy};
+use super::strategy::Strategy;
 use crate::kernels::{Grid, Shape};
 use crate::machine::{DeviceId, Direction, HostMemory, StreamId};
 use crate::program::{
     Allocation, AllocationId, BufferId, Call, EventId, Place, Program, Slice, Step, StreamTraits,
 };
-use crate::scenario::{Home, Task, TaskId, Workload};
+use crate::scenario::{Buffer, Home, Task, TaskId, Workload};
 use crate::units::Bytes;
 use std::ops::Range;
 
@@ -42,7 +42,7 @@ pub(super) struct Slot {
     workspaces: Vec<Option<AllocationId>>,
 }
 
-pub(super) struct Builder<'w> {
+pub struct Builder<'w> {
     pub workload: &'w Workload,
     pub strategy: Strategy,
     pub plan: Program,
@@ -56,7 +56,7 @@ pub(super) struct Builder<'w> {
 }
 
 impl<'w> Builder<'w> {
-    pub fn new(workload: &'w Workload, strategy: Strategy) -> Self {
+    pub(super) fn new(workload: &'w Workload, strategy: Strategy) -> Self {
         let plan = Program {
             label: String::new(),
             allocations: Vec::new(),
@@ -78,13 +78,9 @@ impl<'w> Builder<'w> {
     /// Makes the buffer's home known and, where the plan wants it pinned, pins it.
     fn add_home(&mut self, id: BufferId) -> Option<AllocationId> {
         let buffer = self.workload.buffer(id);
-        let wanted = match self.strategy.family {
-            // Nothing is copied from there.
-            Family::Cpu => HostMemory::Pageable,
-            // New pages in every pass would have to be pinned in every pass.
-            _ if buffer.fresh => HostMemory::Pageable,
-            _ => self.strategy.memory,
-        };
+        // The CPU copies nothing from there, and new pages would have to be pinned in every pass.
+        let stays_pageable = self.strategy.is_on_cpu() || buffer.fresh;
+        let wanted = if stays_pageable { HostMemory::Pageable } else { self.strategy.memory };
         let (place, pin) = match buffer.home {
             Home::Scratch => return None,
             Home::Device => (Place::FIRST_DEVICE, false),
@@ -109,25 +105,25 @@ impl<'w> Builder<'w> {
     }
 
     /// Adds memory for the plan's own use, allocated in the set-up.
-    pub fn allocate(&mut self, name: String, place: Place, elements: u64) -> AllocationId {
+    pub(super) fn allocate(&mut self, name: String, place: Place, elements: u64) -> AllocationId {
         let bytes = Bytes::of_f32(elements);
         let id = self.add(Allocation { name, place, bytes, holds: None });
         self.plan.setup.push(Call::Allocate(id));
         id
     }
 
-    pub fn stream(&mut self) -> StreamId {
+    pub(super) fn stream(&mut self) -> StreamId {
         self.stream_on(DeviceId::FIRST)
     }
 
-    pub fn stream_on(&mut self, device: DeviceId) -> StreamId {
+    pub(super) fn stream_on(&mut self, device: DeviceId) -> StreamId {
         self.plan.streams.push(StreamTraits { device, ..StreamTraits::default() });
         StreamId(self.plan.streams.len() - 1)
     }
 
     /// Adds a call to the body. If the call is about another device than the one before, a call
     /// that makes that device's context current comes first.
-    pub fn issue(&mut self, call: Call) {
+    pub(super) fn issue(&mut self, call: Call) {
         if let Some(stream) = call.stream() {
             self.make_current(self.plan.device_of(stream));
         }
@@ -141,13 +137,13 @@ impl<'w> Builder<'w> {
     }
 
     /// Returns the plan after all calls are issued.
-    pub fn finish(mut self) -> Program {
+    pub(super) fn finish(mut self) -> Program {
         self.make_current(DeviceId::FIRST);
         self.plan
     }
 
     /// Records a new event on a stream.
-    pub fn record(&mut self, stream: StreamId) -> EventId {
+    pub(super) fn record(&mut self, stream: StreamId) -> EventId {
         let event = EventId(self.plan.events);
         self.plan.events += 1;
         self.issue(Call::Record { stream, event });
@@ -157,7 +153,7 @@ impl<'w> Builder<'w> {
     /// Allocates memory in `place` for every `wanted` buffer that is not at home there, large
     /// enough for any item (see [`room`]). That is enough for copies; kernels may need more, see
     /// [`Self::slot`].
-    pub fn storage(
+    pub(super) fn storage(
         &mut self,
         room: &[u64],
         place: Place,
@@ -174,7 +170,7 @@ impl<'w> Builder<'w> {
     }
 
     /// Allocates what [`Self::storage`] does, and the spare buffers and workspaces of kernels.
-    pub fn slot(&mut self, room: &[u64], place: Place) -> Slot {
+    pub(super) fn slot(&mut self, room: &[u64], place: Place) -> Slot {
         let mut slot = self.storage(room, place, |_| true);
         for (index, task) in self.workload.tasks.iter().enumerate() {
             if task.iterations > 1 && !task.kernel.works_in_place() {
@@ -209,13 +205,13 @@ impl<'w> Builder<'w> {
     }
 
     /// Where an item's part of a buffer is at home.
-    pub fn home(&self, item: &Item, id: BufferId) -> Option<Residence> {
+    pub(super) fn home(&self, item: &Item, id: BufferId) -> Option<Residence> {
         let offset = item.batch * self.workload.buffer(id).elements;
         self.homes[id.0].map(|allocation| Residence { allocation, first: 0, offset })
     }
 
     /// Where a device has its copy of a buffer that all chunks of the item's batch read whole.
-    pub fn shared(&self, device: DeviceId, item: &Item, id: BufferId) -> Option<Residence> {
+    pub(super) fn shared(&self, device: DeviceId, item: &Item, id: BufferId) -> Option<Residence> {
         let offset = item.batch * self.workload.buffer(id).elements;
         let allocation = *self.shared[id.0].get(device.0)?;
         Some(Residence { allocation, first: 0, offset })
@@ -223,7 +219,7 @@ impl<'w> Builder<'w> {
 
     /// Where kernels find an item's part of a buffer: in the slot, in a copy that all chunks
     /// share, or at home.
-    pub fn residence(&self, slot: &Slot, item: &Item, id: BufferId) -> Residence {
+    pub(super) fn residence(&self, slot: &Slot, item: &Item, id: BufferId) -> Residence {
         match slot.buffers[id.0] {
             Some(allocation) => Residence { allocation, first: item.room[id.0].start, offset: 0 },
             None => {
@@ -238,7 +234,7 @@ impl<'w> Builder<'w> {
     }
 
     /// The steps of a task on an item: one for each iteration.
-    pub fn steps(&self, slot: &Slot, item: &Item, id: TaskId) -> Vec<Step> {
+    pub(super) fn steps(&self, slot: &Slot, item: &Item, id: TaskId) -> Vec<Step> {
         let task = self.workload.task(id);
         let output = self.residence(slot, item, task.writes);
         let mut inputs: Vec<Residence> =
@@ -298,7 +294,7 @@ impl<'w> Builder<'w> {
     }
 
     /// Buffers in host memory that are copied to the device chunk by chunk.
-    pub fn copied_in(&self) -> Vec<BufferId> {
+    pub(super) fn copied_in(&self) -> Vec<BufferId> {
         let chunked = |id: &BufferId| self.shared[id.0].is_empty();
         self.inputs_on_host().filter(chunked).collect()
     }
@@ -310,14 +306,14 @@ impl<'w> Builder<'w> {
     }
 
     /// Buffers in host memory that are copied back from the device.
-    pub fn copied_out(&self) -> Vec<BufferId> {
+    pub(super) fn copied_out(&self) -> Vec<BufferId> {
         let on_host = |&id: &BufferId| matches!(self.workload.buffer(id).home, Home::Host(_));
         let all = (0..self.workload.buffers.len()).map(BufferId);
         all.filter(on_host).filter(|&id| self.workload.is_output(id)).collect()
     }
 
     /// Issues a copy of a range of elements between two places that hold them.
-    pub fn copy(
+    pub(super) fn copy(
         &mut self,
         stream: StreamId,
         direction: Direction,
@@ -328,12 +324,26 @@ impl<'w> Builder<'w> {
         self.issue(Call::Copy { stream, direction, from, to });
     }
 
-    pub fn launch_all(&mut self, stream: StreamId, slot: &Slot, item: &Item) {
+    pub(super) fn launch_all(&mut self, stream: StreamId, slot: &Slot, item: &Item) {
         for task in 0..self.workload.tasks.len() {
             for step in self.steps(slot, item, TaskId(task)) {
                 self.issue(Call::Launch { stream, step });
             }
         }
+    }
+}
+
+/// Refuses plans that would pin new pages in every pass: those of fresh buffers with such a home.
+pub(super) fn refuse_fresh(
+    workload: &Workload,
+    is_meant: impl Fn(HostMemory) -> bool,
+) -> Result<(), String> {
+    let is_refused = |buffer: &&Buffer| {
+        buffer.fresh && matches!(buffer.home, Home::Host(memory) if is_meant(memory))
+    };
+    match workload.buffers.iter().find(is_refused) {
+        Some(buffer) => Err(format!("fresh `{}` would be pinned anew in every run", buffer.name)),
+        None => Ok(()),
     }
 }
 

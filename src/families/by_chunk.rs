@@ -4,11 +4,92 @@
 use super::ashore::Ashore;
 use super::builder::{Builder, Slot, room};
 use super::chunk::Item;
-use super::dealt::{Gpus, chunked_items, copy_in, copy_out};
+use super::dealt::{Gpus, ONE_GPU, chunked_items, copy_in, copy_out, cut};
+use super::definition::{AsGraph, Definition, Division};
 use super::shared::Shared;
-use super::strategy::Issue;
 use crate::machine::{DeviceId, StreamId};
 use crate::program::{Call, Place, Program};
+use crate::scenario::{FamilyName, Workload};
+
+/// In which order a chunked plan issues its calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Issue {
+    /// All calls of a chunk, then the next chunk.
+    DepthFirst,
+    /// One kind of call for all chunks, then the next kind.
+    BreadthFirst,
+}
+
+/// A chunk's copies and kernels in one stream, chunks dealt over streams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ByChunk {
+    /// Pieces of one batch.
+    pub chunks: u64,
+    pub streams: usize,
+    pub issue: Issue,
+}
+
+impl Definition for ByChunk {
+    fn name(&self) -> FamilyName {
+        FamilyName::ByChunk
+    }
+
+    fn smallest() -> Self {
+        Self { chunks: 1, streams: 2, issue: Issue::DepthFirst }
+    }
+
+    fn choices(workload: &Workload, division: Division) -> Vec<Self> {
+        let Division::Chunks(chunks) = division else { return Vec::new() };
+        let items = chunks * workload.batches;
+        let streams = [2, 4].into_iter().filter(|&streams| items >= streams as u64);
+        let depth_first = streams.map(|streams| (streams, Issue::DepthFirst));
+        let all = depth_first.chain([(4, Issue::BreadthFirst)]);
+        all.map(|(streams, issue)| Self { chunks, streams, issue }).collect()
+    }
+
+    fn build(&self, builder: Builder<'_>) -> Result<Program, String> {
+        by_chunk(builder, (self.chunks, ONE_GPU), self.streams, self.issue)
+    }
+
+    fn in_words(&self, _: &Workload) -> Vec<String> {
+        let dealt = format!("Chunks are dealt over {} streams in turn.", self.streams);
+        let order = match self.issue {
+            Issue::DepthFirst => {
+                "Issued depth first: copy in, kernels and copy out of one chunk, then of the next."
+            }
+            Issue::BreadthFirst => {
+                "Issued breadth first: the copies in of all chunks, then all kernels, then all \
+                 copies out."
+            }
+        };
+        vec![cut(self.chunks), dealt, order.to_owned()]
+    }
+
+    fn parameters(&self) -> Option<String> {
+        let issue = match self.issue {
+            Issue::DepthFirst => "depth",
+            Issue::BreadthFirst => "breadth",
+        };
+        Some(format!("{} x{} {issue}", self.chunks, self.streams))
+    }
+
+    fn chunks(&self) -> u64 {
+        self.chunks
+    }
+
+    /// A graph has dependencies instead of streams, so of plans that differ in streams only, one is
+    /// enough.
+    fn as_graph(&self) -> AsGraph {
+        let is_typical = self.streams == 4 && self.issue == Issue::DepthFirst;
+        if is_typical { AsGraph::Always } else { AsGraph::OnRequest }
+    }
+
+    /// Copies of pageable memory hold the host thread, so no order of calls makes them overlap. One
+    /// chunked plan is enough to show it.
+    fn tries_pageable(&self, typical: u64) -> bool {
+        *self == Self { chunks: typical, streams: 2, issue: Issue::DepthFirst }
+    }
+}
 
 pub(super) fn by_chunk(
     mut builder: Builder<'_>,

@@ -2,10 +2,59 @@
 
 use super::ashore::Ashore;
 use super::builder::{Builder, Slot, room};
-use super::dealt::{Gpus, chunked_items, copy_in, copy_out};
+use super::dealt::{Gpus, ONE_GPU, chunked_items, copy_in, copy_out, cut};
+use super::definition::{AsGraph, Definition, Division};
 use super::shared::Shared;
 use crate::machine::{DeviceId, StreamId};
 use crate::program::{Call, Place, Program};
+use crate::scenario::{FamilyName, Workload};
+
+/// One stream per engine, joined by events; memory for every chunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ByEngine {
+    /// Pieces of one batch.
+    pub chunks: u64,
+}
+
+/// What the streams do, in words.
+pub(super) const STREAMS: &str = "There is one stream for copies in, one for kernels and one for copies out. Events join them: \
+     kernels wait for the copy in of their chunk, and the copy out waits for the kernels.";
+
+impl Definition for ByEngine {
+    fn name(&self) -> FamilyName {
+        FamilyName::ByEngine
+    }
+
+    fn smallest() -> Self {
+        Self { chunks: 1 }
+    }
+
+    fn choices(_: &Workload, division: Division) -> Vec<Self> {
+        let Division::Chunks(chunks) = division else { return Vec::new() };
+        vec![Self { chunks }]
+    }
+
+    fn build(&self, builder: Builder<'_>) -> Result<Program, String> {
+        by_engine(builder, (self.chunks, ONE_GPU), None)
+    }
+
+    fn in_words(&self, _: &Workload) -> Vec<String> {
+        let memory = "Every chunk has device memory of its own.";
+        vec![cut(self.chunks), STREAMS.to_owned(), memory.to_owned()]
+    }
+
+    fn parameters(&self) -> Option<String> {
+        Some(self.chunks.to_string())
+    }
+
+    fn chunks(&self) -> u64 {
+        self.chunks
+    }
+
+    fn as_graph(&self) -> AsGraph {
+        AsGraph::Always
+    }
+}
 
 pub(super) fn by_engine(
     mut builder: Builder<'_>,

@@ -2,11 +2,53 @@
 
 use super::builder::{Builder, Slot, room};
 use super::chunk::{Item, items};
+use super::definition::{Definition, Division};
 use crate::machine::{Direction, StreamId};
 use crate::program::{BufferId, Call, Place, Program};
-use crate::scenario::{Home, TaskId};
+use crate::scenario::{FamilyName, Home, TaskId, Workload};
 
-pub(super) fn cpu(mut builder: Builder<'_>) -> Result<Program, String> {
+/// Every task on the CPU, all threads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Cpu;
+
+impl Definition for Cpu {
+    fn name(&self) -> FamilyName {
+        FamilyName::Cpu
+    }
+
+    fn smallest() -> Self {
+        Self
+    }
+
+    fn choices(_: &Workload, division: Division) -> Vec<Self> {
+        if division == Division::Whole { vec![Self] } else { Vec::new() }
+    }
+
+    fn build(&self, builder: Builder<'_>) -> Result<Program, String> {
+        cpu(builder)
+    }
+
+    fn in_words(&self, workload: &Workload) -> Vec<String> {
+        let mut words = vec!["The CPU runs every task, one after another, each on all threads."];
+        if workload.buffers.iter().any(|buffer| buffer.home == Home::Device) {
+            words.push(
+                "Inputs that live on the GPU are copied to the host before, and results that \
+                 belong there are copied back.",
+            );
+        }
+        words.into_iter().map(str::to_owned).collect()
+    }
+
+    fn is_on_cpu(&self) -> bool {
+        true
+    }
+
+    fn tries_pageable(&self, _: u64) -> bool {
+        true
+    }
+}
+
+fn cpu(mut builder: Builder<'_>) -> Result<Program, String> {
     let items = items(builder.workload, 1)?;
     let slot = builder.slot(&room(&items), Place::Host(builder.strategy.memory));
     let on_device: Vec<BufferId> = (0..builder.workload.buffers.len())

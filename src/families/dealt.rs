@@ -3,7 +3,7 @@
 use super::ashore::Ashore;
 use super::builder::{Builder, Slot};
 use super::chunk::{Item, items, reduced};
-use super::strategy::Spread;
+use super::shared::Spread;
 use crate::machine::{Direction, StreamId};
 use crate::program::BufferId;
 use crate::scenario::Home;
@@ -45,4 +45,12 @@ pub(super) fn chunked_items(builder: &Builder<'_>, chunks: u64) -> Result<Vec<It
         return Err("a reduction that stays on the device is not cut".to_owned());
     }
     items(workload, chunks)
+}
+
+/// Into how many pieces each batch is cut, in words.
+pub(super) fn cut(chunks: u64) -> String {
+    match chunks {
+        1 => "Each batch stays whole: one chunk.".to_owned(),
+        chunks => format!("Each batch is cut into {chunks} chunks."),
+    }
 }

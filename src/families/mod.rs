@@ -1,9 +1,13 @@
 //! From a workload to programs, without a look at any machine: the families of plans.
 //!
+//! A family's own file holds all that is known of it: see `definition.rs`. Its name stands in
+//! [`FamilyName`](crate::scenario::FamilyName), and the list of families is here.
+//!
 //! Invariant: [`build`] makes only programs that pass [`crate::program::check_hazards`] and fit the
 //! workload's limits. What none can be made for is refused with the reason.
 
 mod ashore;
+mod buffered;
 mod build;
 mod builder;
 mod by_chunk;
@@ -11,10 +15,44 @@ mod by_engine;
 mod chunk;
 mod cpu;
 mod dealt;
+mod definition;
+mod multi_gpu;
 mod partials;
+mod resident;
 mod round_trip;
 mod shared;
 mod strategy;
 
+pub use buffered::Buffered;
 pub use build::{Refusal, build};
-pub use strategy::{Each, Family, Issue, Spread, Strategy};
+pub use by_chunk::{ByChunk, Issue};
+pub use by_engine::ByEngine;
+pub use cpu::Cpu;
+pub use definition::{AsGraph, Division};
+pub use multi_gpu::{Each, MultiGpu};
+pub use resident::Resident;
+pub use round_trip::RoundTrip;
+pub use shared::Spread;
+pub use strategy::Strategy;
+
+use crate::scenario::Workload;
+use definition::{Definition, families};
+use std::ops::Deref;
+
+// Of plans that are equally fast, one of a family that stands first is listed first.
+families! {
+    /// Every task on the CPU, all threads.
+    Cpu,
+    /// Copies in and out around every task, each waited for: naive code.
+    RoundTrip,
+    /// Inputs in once, outputs out once, one stream.
+    Resident,
+    /// A chunk's copies and kernels in one stream, chunks dealt over streams.
+    ByChunk,
+    /// One stream per engine, joined by events; memory for every chunk.
+    ByEngine,
+    /// By engine with a ring of device buffers: bounded device memory.
+    Buffered,
+    /// Chunks dealt over several GPUs.
+    MultiGpu,
+}

@@ -1,13 +1,57 @@
 //! Copies in and out around every task, each waited for: naive code.
 
-use super::builder::{Builder, room};
+use super::builder::{Builder, refuse_fresh, room};
 use super::chunk::items;
-use crate::machine::Direction;
+use super::definition::{Definition, Division};
+use crate::machine::{Direction, HostMemory};
 use crate::program::{BufferId, Call, Place, Program};
-use crate::scenario::{Home, TaskId};
+use crate::scenario::{FamilyName, Home, TaskId, Workload};
 
-pub(super) fn round_trip(mut builder: Builder<'_>) -> Result<Program, String> {
+/// Copies in and out around every task, each waited for: naive code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RoundTrip;
+
+impl Definition for RoundTrip {
+    fn name(&self) -> FamilyName {
+        FamilyName::RoundTrip
+    }
+
+    fn smallest() -> Self {
+        Self
+    }
+
+    fn choices(_: &Workload, division: Division) -> Vec<Self> {
+        if division == Division::Whole { vec![Self] } else { Vec::new() }
+    }
+
+    fn build(&self, builder: Builder<'_>) -> Result<Program, String> {
+        round_trip(builder)
+    }
+
+    fn in_words(&self, _: &Workload) -> Vec<String> {
+        vec![
+            "Around each task, its inputs are copied to the GPU and its result is copied back. \
+             The host waits for every step. This is what naive code does."
+                .to_owned(),
+        ]
+    }
+
+    fn tries_pageable(&self, _: u64) -> bool {
+        true
+    }
+
+    /// Data that stays on the device makes no round trip.
+    fn yields(&self, workload: &Workload) -> bool {
+        workload.buffers.iter().any(|buffer| buffer.home == Home::Device)
+    }
+}
+
+fn round_trip(mut builder: Builder<'_>) -> Result<Program, String> {
     let workload = builder.workload;
+    // Naive code copies straight to where results belong, and would have to pin that.
+    if builder.strategy.memory == HostMemory::Pinned {
+        refuse_fresh(workload, |_| true)?;
+    }
     let items = items(workload, 1)?;
     let stream = builder.stream();
     let room = room(&items);

@@ -3,9 +3,17 @@
 
 use super::builder::Builder;
 use super::chunk::Item;
-use super::strategy::Spread;
 use crate::machine::{DeviceId, Direction, StreamId};
 use crate::program::{BufferId, Call, EventId, Place};
+
+/// How several GPUs get the operands that all chunks read whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Spread {
+    /// Each GPU copies them from the host.
+    Host,
+    /// The first GPU copies them from the host, and the others from the first.
+    Peers,
+}
 
 pub(super) struct Shared {
     ids: Vec<BufferId>,

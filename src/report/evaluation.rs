@@ -347,7 +347,7 @@ impl AssessedPlan {
             rank,
             plan: plan.name(),
             identity: plan.identity(),
-            family: plan.strategy.family.name().to_owned(),
+            family: plan.strategy.family.name().to_string(),
             host_memory: plan.strategy.memory,
             on_cpu: ranked.is_cpu(),
             predicted_ns: ranked.makespan(),

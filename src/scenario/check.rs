@@ -1,11 +1,12 @@
 //! From the raw scenario to the checked workload. Each function checks one rule.
 
 use super::error::{Fault, Faults, ScenarioError, unknown};
+use super::family_name::FamilyName;
 use super::graph;
 use super::raw::{HostState, RawBuffer, RawHome, RawLimits, RawPlans, RawScenario};
 use super::read::{Reading, read};
 use super::task::Scope;
-use super::values::{FAMILIES, LONGEST_NAME, at_most, count, positive};
+use super::values::{LONGEST_NAME, at_most, count, positive};
 use super::{Buffer, Home, Limits, PlanChoice, Workload};
 use crate::files::{self, Spanned};
 use crate::machine::{HostMemory, MOST_CPU_THREADS};
@@ -274,15 +275,12 @@ fn memory(key: &str, text: Option<&Spanned<String>>) -> Result<Option<Bytes>, Fa
 }
 
 fn plans(raw: &RawPlans, faults: &mut Faults) -> PlanChoice {
-    for name in &raw.families {
-        if !FAMILIES.contains(&name.get_ref().as_str()) {
-            faults.note(unknown("family", name.get_ref(), name.span(), &FAMILIES));
-        }
-    }
+    let family = |name: &Spanned<String>| {
+        let fault = || unknown("family", name.get_ref(), name.span(), &FamilyName::all());
+        FamilyName::named(name.get_ref()).ok_or_else(fault)
+    };
+    let families = raw.families.iter().filter_map(|name| faults.keep(family(name))).collect();
     let chunks = raw.chunks.iter();
     let chunks = chunks.map(|chunks| faults.keep(count("a number of `chunks`", Some(chunks))));
-    PlanChoice {
-        families: raw.families.iter().map(|name| name.get_ref().clone()).collect(),
-        chunks: chunks.flatten().flatten().collect(),
-    }
+    PlanChoice { families, chunks: chunks.flatten().flatten().collect() }
 }

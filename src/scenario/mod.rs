@@ -9,6 +9,7 @@ mod check;
 #[cfg(feature = "schema")]
 mod derived;
 mod error;
+mod family_name;
 mod graph;
 mod raw;
 mod read;
@@ -22,6 +23,7 @@ mod workload;
 #[cfg(feature = "schema")]
 pub use derived::derived_schema;
 pub use error::ScenarioError;
+pub use family_name::FamilyName;
 pub use templates::Template;
 pub use workload::{Buffer, Home, Limits, PlanChoice, Task, TaskId, Workload};
 

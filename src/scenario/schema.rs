@@ -1,6 +1,7 @@
 //! Parts of the JSON Schema of scenarios that are not derived from a type.
 
-use super::values::{FAMILIES, LARGEST_COUNT, LONGEST_NAME};
+use super::family_name::FamilyName;
+use super::values::{LARGEST_COUNT, LONGEST_NAME};
 use crate::kernels::{Extent, Kernel, Numbers};
 use crate::machine::MOST_CPU_THREADS;
 use schemars::{Schema, SchemaGenerator, json_schema};
@@ -32,7 +33,7 @@ pub(super) fn memory(_: &mut SchemaGenerator) -> Schema {
 }
 
 pub(super) fn families(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "array", "items": { "type": "string", "enum": FAMILIES } })
+    json_schema!({ "type": "array", "items": { "type": "string", "enum": FamilyName::all() } })
 }
 
 pub(super) fn chunks(generator: &mut SchemaGenerator) -> Schema {

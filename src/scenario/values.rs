@@ -3,10 +3,6 @@
 use super::error::Fault;
 use crate::files::Spanned;
 
-/// Program families that a scenario may name.
-pub(super) const FAMILIES: [&str; 8] =
-    ["cpu", "round-trip", "resident", "by-chunk", "by-engine", "buffered", "multi-gpu", "graph"];
-
 /// The largest count. It keeps times multiplied by counts within 64 bits.
 pub(super) const LARGEST_COUNT: i64 = 1_000_000;
 

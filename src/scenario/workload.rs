@@ -1,5 +1,6 @@
 //! The checked form of a scenario.
 
+use super::family_name::FamilyName;
 use crate::kernels::{Arguments, Kernel};
 use crate::machine::{Capacities, HostMemory};
 use crate::program::BufferId;
@@ -84,8 +85,7 @@ pub struct Limits {
 /// Which plans to consider. With an empty list, the search chooses.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PlanChoice {
-    /// Names of families, such as `by-engine`.
-    pub families: Vec<String>,
+    pub families: Vec<FamilyName>,
     /// Pieces into which each batch is cut.
     pub chunks: Vec<u64>,
 }

@@ -1,8 +1,8 @@
 //! Which plans to try for a workload.
 
-use crate::families::{Each, Family, Issue, Refusal, Spread, Strategy, build};
+use crate::families::{AsGraph, Division, Family, Refusal, Strategy, build};
 use crate::machine::HostMemory;
-use crate::program::{BufferId, Program};
+use crate::program::Program;
 use crate::scenario::{Home, Workload};
 
 /// Numbers of chunks to try where the scenario does not say.
@@ -57,7 +57,7 @@ pub fn candidates_over(workload: &Workload, gpus: &[usize]) -> Candidates {
     let cpu_threads = workload.limits.cpu_threads;
     let mut found = Candidates { plans: Vec::new(), refused: Vec::new(), cpu_threads };
     let strategies = strategies(workload, gpus);
-    found.refused.extend(too_small(workload, &strategies));
+    found.refused.extend(untried(workload, &strategies, gpus));
     for strategy in strategies {
         match build(workload, strategy).map(|program| Plan { strategy, program }) {
             // For small workloads, some strategies come to the same calls.
@@ -67,38 +67,30 @@ pub fn candidates_over(workload: &Workload, gpus: &[usize]) -> Candidates {
             Err(refusal) => found.refused.push(refusal),
         }
     }
-    let is_named = |name: &String| name == "multi-gpu";
-    if gpus.is_empty() && workload.plans.families.iter().any(is_named) {
-        let (chunks, each, spread) = (1, Each::ByEngine, Spread::Host);
-        let family = Family::MultiGpu { chunks, devices: 2, each, spread };
-        let reason = "several GPUs are to be calibrated together first".to_owned();
-        let strategy = Strategy { family, memory: HostMemory::Pinned, graph: false };
-        found.refused.push(Refusal { strategy, reason, is_too_large: false });
-    }
     found
 }
 
-/// Refusals of families that the scenario asks for but for which no number of chunks is sensible.
-fn too_small(workload: &Workload, tried: &[Strategy]) -> impl Iterator<Item = Refusal> {
-    let families = [
-        Family::ByChunk { chunks: 1, streams: 2, issue: Issue::DepthFirst },
-        Family::ByEngine { chunks: 1 },
-        Family::Buffered { chunks: 1, ring: 2 },
-    ];
-    let refusal = |family| Refusal {
-        strategy: Strategy { family, memory: HostMemory::Pinned, graph: false },
-        reason: format!(
-            "pieces would be too few to overlap, or have fewer than {SMALLEST_PIECE} elements; \
-             `chunks` under `[plans]` says how many to cut, whatever their size"
-        ),
-        is_too_large: false,
-    };
+/// Refusals of families that the scenario asks for but that have no sensible plan.
+fn untried(workload: &Workload, tried: &[Strategy], gpus: &[usize]) -> Vec<Refusal> {
     let is_missing = |family: &Family| {
-        let name = family.name();
-        let is_asked_for = workload.plans.families.iter().any(|asked| asked == name);
-        is_asked_for && !tried.iter().any(|strategy| strategy.family.name() == name)
+        let is_asked_for = workload.plans.families.contains(&family.name());
+        is_asked_for && !tried.iter().any(|strategy| strategy.family.name() == family.name())
     };
-    families.into_iter().filter(is_missing).map(refusal)
+    let refusal = |family: Family| {
+        let reason = if family.devices() > 1 && gpus.is_empty() {
+            "several GPUs are to be calibrated together first".to_owned()
+        } else if family.devices() > 1 && !workload.plans.chunks.is_empty() {
+            "no number of `chunks` can be shared out evenly to the GPUs".to_owned()
+        } else {
+            format!(
+                "pieces would be too few to overlap, or have fewer than {SMALLEST_PIECE} \
+                 elements; `chunks` under `[plans]` says how many to cut, whatever their size"
+            )
+        };
+        let strategy = Strategy { family, memory: HostMemory::Pinned, graph: false };
+        Refusal { strategy, reason, is_too_large: false }
+    };
+    Family::all().into_iter().filter(is_missing).map(refusal).collect()
 }
 
 /// Whether two programs differ in their label alone, if at all.
@@ -120,114 +112,46 @@ fn strategies(workload: &Workload, gpus: &[usize]) -> Vec<Strategy> {
     } else {
         chosen.chunks.clone()
     };
-    let names = |wanted: &str| chosen.families.iter().any(|name| name == wanted);
-    let wanted = |strategy: &Strategy| match strategy.graph {
-        true if chosen.families.is_empty() => is_worth_capturing(strategy.family),
-        _ => chosen.families.is_empty() || names(strategy.family_name()),
+    let asked = &chosen.families;
+    let is_asked_for = |strategy: &Strategy| match strategy.family.as_graph() {
+        AsGraph::Always if strategy.graph && asked.is_empty() => true,
+        _ if asked.is_empty() => !strategy.graph,
+        _ => asked.contains(&strategy.family_name()),
     };
-    // If two strategies come to the same calls, the first gives its name to the plan. Data that
-    // stays on the device makes no round trip, so `resident` comes first there.
-    let is_there = workload.buffers.iter().any(|buffer| buffer.home == Home::Device);
-    let whole = if is_there {
-        [Family::Resident, Family::RoundTrip]
-    } else {
-        [Family::RoundTrip, Family::Resident]
-    };
-    let families = std::iter::once(Family::Cpu)
-        .chain(whole)
-        .chain(chunks.iter().flat_map(|&chunks| chunked(chunks, workload.batches)))
-        .chain(gpus.iter().flat_map(|&gpus| over_several(workload, &chunks, gpus)));
+    let cut = chunks.iter().map(|&chunks| Division::Chunks(chunks));
+    let over_gpus = gpus.iter().flat_map(|&devices| {
+        chunks.iter().map(move |&chunks| Division::OverGpus { chunks, devices })
+    });
+    let divisions = std::iter::once(Division::Whole).chain(cut).chain(over_gpus);
     let typical = chunks.get(chunks.len() / 2).copied().unwrap_or(1);
     let mut strategies = Vec::new();
-    for family in families {
-        for memory in memories(workload, family, typical) {
-            strategies.push(Strategy { family, memory, graph: false });
-            if can_be_captured(family) && memory == HostMemory::Pinned {
-                strategies.push(Strategy { family, memory, graph: true });
+    for division in divisions {
+        let mut families = Family::choices(workload, division);
+        // If two strategies come to the same calls, the first gives its name to the plan.
+        families.sort_by_key(|family| family.yields(workload));
+        for family in families {
+            for memory in memories(workload, family, typical) {
+                strategies.push(Strategy { family, memory, graph: false });
+                if family.as_graph() != AsGraph::Never && memory == HostMemory::Pinned {
+                    strategies.push(Strategy { family, memory, graph: true });
+                }
             }
         }
     }
-    strategies.retain(wanted);
+    strategies.retain(is_asked_for);
     strategies
-}
-
-/// Whether a family's plans can be graphs. They cannot if the host waits or computes in the middle,
-/// and graphs over several GPUs are not calibrated.
-const fn can_be_captured(family: Family) -> bool {
-    !matches!(family, Family::Cpu | Family::RoundTrip | Family::MultiGpu { .. })
-}
-
-/// Whether to try a family as a graph unless the scenario asks for it. A graph has dependencies
-/// instead of streams, so of families that differ in streams only, one is enough.
-const fn is_worth_capturing(family: Family) -> bool {
-    match family {
-        Family::Resident | Family::ByEngine { .. } => true,
-        Family::ByChunk { streams, issue, .. } => {
-            streams == 4 && matches!(issue, Issue::DepthFirst)
-        }
-        Family::Cpu | Family::RoundTrip | Family::Buffered { .. } | Family::MultiGpu { .. } => {
-            false
-        }
-    }
 }
 
 /// Kinds of host memory to try. A user can move from pageable memory to pinned memory; the other
 /// way never pays.
 fn memories(workload: &Workload, family: Family, typical: u64) -> Vec<HostMemory> {
     let has = |home| workload.buffers.iter().any(|buffer| buffer.home == home);
-    match family {
+    if family.is_on_cpu() && !has(Home::Device) {
         // Pinned memory is of use to the CPU only if data has to be copied from the device.
-        Family::Cpu if !has(Home::Device) => vec![HostMemory::Pageable],
-        _ if has(Home::Host(HostMemory::Pinned)) => vec![HostMemory::Pinned],
-        Family::Cpu | Family::RoundTrip | Family::Resident => {
-            vec![HostMemory::Pageable, HostMemory::Pinned]
-        }
-        // Copies of pageable memory hold the host thread, so no order of calls makes them overlap.
-        // One chunked plan is enough to show it.
-        Family::ByChunk { chunks, streams: 2, issue: Issue::DepthFirst } if chunks == typical => {
-            vec![HostMemory::Pageable, HostMemory::Pinned]
-        }
-        _ => vec![HostMemory::Pinned],
+        vec![HostMemory::Pageable]
+    } else if family.tries_pageable(typical) && !has(Home::Host(HostMemory::Pinned)) {
+        vec![HostMemory::Pageable, HostMemory::Pinned]
+    } else {
+        vec![HostMemory::Pinned]
     }
-}
-
-fn chunked(chunks: u64, batches: u64) -> Vec<Family> {
-    let items = chunks * batches;
-    let mut families = Vec::new();
-    for streams in [2, 4] {
-        if items >= streams as u64 {
-            families.push(Family::ByChunk { chunks, streams, issue: Issue::DepthFirst });
-        }
-    }
-    families.push(Family::ByChunk { chunks, streams: 4, issue: Issue::BreadthFirst });
-    families.push(Family::ByEngine { chunks });
-    for ring in [2, 3] {
-        if items > ring as u64 {
-            families.push(Family::Buffered { chunks, ring });
-        }
-    }
-    families
-}
-
-/// Families that deal chunks over so many GPUs. Numbers of chunks that cannot be dealt evenly are
-/// left out.
-fn over_several(workload: &Workload, chunks: &[u64], devices: usize) -> Vec<Family> {
-    let is_dealt = |chunks: &&u64| {
-        let evenly = **chunks == 1 || chunks.is_multiple_of(devices as u64);
-        evenly && **chunks * workload.batches >= devices as u64
-    };
-    let is_whole =
-        |id: usize| workload.is_input(BufferId(id)) && workload.is_read_whole(BufferId(id));
-    let has_whole = (0..workload.buffers.len()).any(is_whole);
-    let mut families = Vec::new();
-    for &chunks in chunks.iter().filter(is_dealt) {
-        for each in [Each::ByEngine, Each::ByChunk { streams: 2 }] {
-            for spread in [Spread::Host, Spread::Peers] {
-                if spread == Spread::Host || (has_whole && chunks > 1) {
-                    families.push(Family::MultiGpu { chunks, devices, each, spread });
-                }
-            }
-        }
-    }
-    families
 }

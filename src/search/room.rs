@@ -1,11 +1,11 @@
 //! What a side lacks if none of its plans fits into memory.
 
 use super::ranking::Ranking;
-use crate::families::{Strategy, build};
+use crate::families::{Family, Strategy, build};
 use crate::machine::Capacities;
 use crate::profile::Profile;
 use crate::program::{DoesNotFit, Whose, check_fits};
-use crate::scenario::{Limits, Workload};
+use crate::scenario::{FamilyName, Limits, Workload};
 
 /// That no plan of a side fits: the plan that comes nearest, and what it lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,15 +50,19 @@ fn lack(workload: &Workload, strategy: Strategy, profile: &Profile) -> Option<Do
 
 /// How to allow plans that need less device memory, if the scenario rules them out.
 fn way_out(workload: &Workload, lacks: &DoesNotFit) -> Option<String> {
-    let families = &workload.plans.families;
-    let whole = workload.tasks.iter().find(|task| !task.splittable);
-    match whole {
-        _ if lacks.memory != "device" => None,
-        Some(task) if task.kernel.can_be_cut() => {
-            Some(format!("let task `{}` be cut, with `split`", task.name))
-        }
-        Some(_) => None,
-        None if families.is_empty() || families.iter().any(|name| name == "buffered") => None,
-        None => Some("add `buffered` to `families` in [plans]".to_owned()),
+    if lacks.memory != "device" {
+        return None;
     }
+    if let Some(whole) = workload.tasks.iter().find(|task| !task.splittable) {
+        let can_be_cut = whole.kernel.can_be_cut();
+        return can_be_cut.then(|| format!("let task `{}` be cut, with `split`", whole.name));
+    }
+    let asked = &workload.plans.families;
+    let saving = Family::all().into_iter().filter(|family| family.saves_device_memory());
+    let saving: Vec<FamilyName> = saving.map(|family| family.name()).collect();
+    if asked.is_empty() || asked.iter().any(|name| saving.contains(name)) {
+        return None;
+    }
+    let name = saving.first()?;
+    Some(format!("add `{name}` to `families` in [plans]"))
 }

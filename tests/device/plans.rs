@@ -3,7 +3,7 @@
 
 use super::on_a_gpu;
 use hallway::execute::{Effort, Executor};
-use hallway::families::{Family, Issue, Strategy, build};
+use hallway::families::{ByChunk, ByEngine, Family, Issue, Strategy, build};
 use hallway::gpu::{Device, DeviceMemory, Event, GpuError, Graph, Stream};
 use hallway::host::Team;
 use hallway::kernels::Kernel;
@@ -62,7 +62,7 @@ fn comes_before(one: &Activity, other: &Activity) {
 fn the_legacy_default_stream_orders_blocking_streams() {
     on_a_gpu("the_legacy_default_stream_orders_blocking_streams", |device| {
         let workload = workload(Kernel::Scale, "host", "");
-        let mut plan = planned(&workload, Family::ByEngine { chunks: 4 }, false);
+        let mut plan = planned(&workload, Family::ByEngine(ByEngine { chunks: 4 }), false);
         // Instead of events, the kernels use the stream that all others wait for.
         plan.body.retain(|call| !matches!(call, Call::Wait { .. } | Call::Record { .. }));
         let kinds = [StreamKind::Blocking, StreamKind::LegacyDefault, StreamKind::Blocking];
@@ -89,7 +89,7 @@ fn the_legacy_default_stream_orders_blocking_streams() {
 fn blocks_of_a_higher_priority_go_before_those_that_wait() {
     on_a_gpu("blocks_of_a_higher_priority_go_before_those_that_wait", |device| {
         let workload = workload(Kernel::Polynomial, "device", "arguments = { degree = 1024 }\n");
-        let family = Family::ByChunk { chunks: 3, streams: 3, issue: Issue::DepthFirst };
+        let family = Family::ByChunk(ByChunk { chunks: 3, streams: 3, issue: Issue::DepthFirst });
         let mut plan = planned(&workload, family, false);
         let ends = |plan: &Program| -> Vec<Instant> {
             let timeline = traced(device, &workload, plan);
@@ -110,7 +110,7 @@ fn blocks_of_a_higher_priority_go_before_those_that_wait() {
 fn nodes_of_a_graph_wait_for_what_they_depend_on_and_for_nothing_else() {
     on_a_gpu("nodes_of_a_graph_wait_for_what_they_depend_on_and_for_nothing_else", |device| {
         let workload = workload(Kernel::Scale, "host", "");
-        let plan = planned(&workload, Family::ByEngine { chunks: 4 }, true);
+        let plan = planned(&workload, Family::ByEngine(ByEngine { chunks: 4 }), true);
         let timeline = traced(device, &workload, &plan);
         let [copies_in, kernels, copies_out] = on_engines(&timeline);
         for chunk in 0..4 {

@@ -5,13 +5,13 @@ use super::machines::machine;
 use super::workloads::{read, simple};
 use hallway::cost::CompileError;
 use hallway::execute::{Effort, ExecuteError, Executor};
-use hallway::families::{Family, Strategy, build};
+use hallway::families::{Cpu, Family, Resident, Strategy, build};
 use hallway::host::Team;
 use hallway::kernels::Kernel;
 use hallway::machine::{Direction, HostMemory};
 use hallway::program::{Place, Program};
 use hallway::report::{Assessment, Evaluation, Origin, Rows};
-use hallway::scenario::Workload;
+use hallway::scenario::{FamilyName, Workload};
 use hallway::search::{BreakEven, candidates, rank, shortages};
 use hallway::simulate::{forecast, lower_bound, simulate};
 use hallway::units::{Bytes, Span};
@@ -25,7 +25,7 @@ fn workload() -> Workload {
 }
 
 fn resident(workload: &Workload) -> Result<Program, String> {
-    let (family, memory) = (Family::Resident, HostMemory::Pinned);
+    let (family, memory) = (Family::Resident(Resident), HostMemory::Pinned);
     let strategy = Strategy { family, memory, graph: false };
     build(workload, strategy).map_err(|refusal| refusal.to_string())
 }
@@ -107,7 +107,7 @@ fn a_plan_larger_than_the_machine_is_predicted_by_nobody() {
         let refused = refused.expect("the refusal gives the reason");
         assert!(refused.reason.starts_with(&expected), "{refused}");
         // The CPU does not fit, either, into less host memory than its data takes.
-        let on_cpu = ranking.refused.iter().find(|one| one.strategy.family == Family::Cpu);
+        let on_cpu = ranking.refused.iter().find(|one| one.strategy.family == Family::Cpu(Cpu));
         let on_cpu = on_cpu.map(|one| one.reason.split(" and").next().expect("a beginning"));
         let host_is_small = matches!(place, Place::Host(_));
         assert_eq!(on_cpu, host_is_small.then_some("needs 8 KiB of host memory"));
@@ -226,7 +226,7 @@ fn a_side_none_of_whose_plans_fit_is_told_what_it_lacks() {
     }
     assert!(sentence.ends_with("raise `device_memory` in [limits], or make the buffers smaller."));
     // It also says what would fit if the scenario allowed it.
-    workload.plans.families = vec!["cpu".to_owned(), "resident".to_owned()];
+    workload.plans.families = vec![FamilyName::Cpu, FamilyName::Resident];
     let sentence = assess(&workload, Bytes::kib(64)).verdict.sentence;
     assert!(sentence.ends_with("; or add `buffered` to `families` in [plans]."), "{sentence}");
     workload.tasks[0].splittable = false;

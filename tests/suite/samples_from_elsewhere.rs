@@ -7,7 +7,7 @@ use hallway::machine::Direction;
 use hallway::profile::{HostCall, OnDevice, OperationKind, Profile};
 use hallway::samples::{CalibrationExtent, Quantity, Samples, TransferPath};
 use hallway::scenario::Workload;
-use hallway::search::{Ranking, candidates, rank};
+use hallway::search::{Plan, Ranking, candidates, rank};
 use hallway::units::{Bytes, Span};
 use std::path::Path;
 
@@ -264,7 +264,8 @@ fn the_table_in_the_readme_predicts_some_plans_and_says_what_others_lack() {
     // No memory management is in it, so that set-up is left open.
     assert!(ranking.plans.iter().all(|ranked| ranked.setup.is_err()));
     let why = |family: &str| {
-        let found = ranking.unknown.iter().find(|(plan, _)| plan.strategy.family.name() == family);
+        let is_meant = |plan: &Plan| plan.strategy.family.name().to_string() == family;
+        let found = ranking.unknown.iter().find(|(plan, _)| is_meant(plan));
         found.unwrap_or_else(|| panic!("{family} was predicted")).1.to_string()
     };
     assert!(why("cpu").contains("on the CPU"), "{}", why("cpu"));

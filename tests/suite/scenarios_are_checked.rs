@@ -11,7 +11,7 @@ mod the_task_graph;
 use hallway::kernels::Kernel;
 use hallway::machine::HostMemory;
 use hallway::report::Drawn;
-use hallway::scenario::{Home, ScenarioError, Task, Workload};
+use hallway::scenario::{FamilyName, Home, ScenarioError, Task, Workload};
 use hallway::units::Bytes;
 use miette::Diagnostic;
 use proptest::prelude::*;
@@ -130,7 +130,7 @@ fn a_valid_scenario_becomes_a_workload() {
     assert_eq!(smooth.reads, [double.writes]);
     assert_eq!(workload.limits.device_memory, Some(Bytes::mib(8192)));
     assert_eq!(workload.limits.cpu_threads, Some(16));
-    assert_eq!(workload.plans.families, ["cpu", "by-engine"]);
+    assert_eq!(workload.plans.families, [FamilyName::Cpu, FamilyName::ByEngine]);
     assert_eq!(workload.plans.chunks, [1, 4]);
 }
 

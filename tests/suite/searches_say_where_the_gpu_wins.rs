@@ -2,11 +2,11 @@
 //! that the GPU wins at other sizes, that agrees with the verdict.
 
 use super::workloads::{read, simple};
-use hallway::families::Family;
+use hallway::families::{ByEngine, Family, RoundTrip};
 use hallway::kernels::Kernel;
 use hallway::profile::Profile;
 use hallway::report::{Answer, Verdict};
-use hallway::scenario::Workload;
+use hallway::scenario::{FamilyName, Workload};
 use hallway::search::{break_even, candidates, rank};
 use hallway::units::Bytes;
 use std::path::Path;
@@ -16,7 +16,7 @@ fn batches_overlap_however_many_there_are_and_however_small() {
     for (batches, elements) in [(2, 100), (128, 100_000), (129, 100_000), (1000, 100_000)] {
         let workload = simple(Kernel::Scale, elements, &format!("batches = {batches}"));
         let found = candidates(&workload).plans;
-        let is_whole = |family: Family| matches!(family, Family::ByEngine { chunks: 1 });
+        let is_whole = |family: Family| matches!(family, Family::ByEngine(ByEngine { chunks: 1 }));
         assert!(found.iter().any(|plan| is_whole(plan.strategy.family)), "{batches} batches");
     }
 }
@@ -103,10 +103,13 @@ fn what_stays_on_the_device_is_called_resident() {
                 type = \"f32\"\nelements = 1000000\nhome = \"device\"\n[[task]]\nname = \"t\"\n\
                 kernel = \"scale\"\nreads = [\"x\"]\nwrites = [\"x\"]\niterations = 9\n";
     let plans = candidates(&read(text)).plans;
-    let names: Vec<&str> = plans.iter().map(|plan| plan.strategy.family.name()).collect();
-    assert!(names.contains(&"resident") && !names.contains(&"round-trip"), "{names:?}");
+    let names: Vec<_> = plans.iter().map(|plan| plan.strategy.family.name()).collect();
+    assert!(
+        names.contains(&FamilyName::Resident) && !names.contains(&FamilyName::RoundTrip),
+        "{names:?}"
+    );
     let plans = candidates(&simple(Kernel::Scale, 100_000, "")).plans;
-    assert!(plans.iter().any(|plan| plan.strategy.family == Family::RoundTrip));
+    assert!(plans.iter().any(|plan| plan.strategy.family == Family::RoundTrip(RoundTrip)));
 }
 
 /// A family that the scenario asks for but that has no plan is named, with what would
@@ -117,7 +120,7 @@ fn families_without_a_sensible_number_of_chunks_are_refused_by_name() {
     let found = candidates(&workload);
     assert_eq!(found.plans.len(), 1);
     let [refusal] = &found.refused[..] else { panic!("{:?}", found.refused) };
-    assert_eq!(refusal.strategy.family.name(), "by-engine");
+    assert_eq!(refusal.strategy.family.name(), FamilyName::ByEngine);
     assert!(refusal.reason.contains("fewer than 4096 elements") && !refusal.is_too_large);
     // Two chunks need no ring of two buffers, however large they are.
     let more = "[plans]\nfamilies = [\"buffered\"]\nchunks = [2]";
@@ -150,7 +153,7 @@ fn break_even_says_nothing_where_one_side_is_missing() {
 fn only_plans_with_too_many_calls_are_left_out() {
     let mut workload = simple(Kernel::Stencil, 1_000_000, "");
     workload.tasks[0].iterations = 1_000;
-    workload.plans.families = vec!["by-engine".to_owned()];
+    workload.plans.families = vec![FamilyName::ByEngine];
     let found = candidates(&workload);
     let name = |chunks: u64| format!("by-engine {chunks}, pinned");
     let plans: Vec<String> = found.plans.iter().map(|plan| plan.strategy.to_string()).collect();

@@ -4,7 +4,7 @@
 use super::machines::machine;
 use super::workloads::simple;
 use hallway::calibrate::Course;
-use hallway::families::{Each, Family, Spread, Strategy, build};
+use hallway::families::{Each, Family, MultiGpu, Spread, Strategy, build};
 use hallway::fit::fit;
 use hallway::kernels::Kernel;
 use hallway::machine::{DeviceId, Direction, HostMemory};
@@ -13,6 +13,7 @@ use hallway::program::{Call, Program};
 use hallway::samples::{
     LONG_COPY, Measurement, Provenance, Quantity, Recorder, Samples, Stop, TimedCall,
 };
+use hallway::scenario::FamilyName;
 use hallway::search::candidates_over;
 use hallway::simulate::simulate;
 use hallway::units::{Bytes, Span};
@@ -148,8 +149,12 @@ fn a_profile_of_several_gpus_is_read_as_it_was_written() {
 fn a_simulation_of_what_was_measured_takes_as_long() {
     let profile = fitted();
     let workload = simple(Kernel::Scale, 1 << 25, "");
-    let family =
-        Family::MultiGpu { chunks: 2, devices: 2, each: Each::ByEngine, spread: Spread::Host };
+    let family = Family::MultiGpu(MultiGpu {
+        chunks: 2,
+        devices: 2,
+        each: Each::ByEngine,
+        spread: Spread::Host,
+    });
     let strategy = Strategy { family, memory: HostMemory::Pinned, graph: false };
     let plan = build(&workload, strategy).expect("fits");
     // Only the copies to the GPUs, of 64 MiB each.
@@ -240,7 +245,7 @@ fn the_search_knows_how_many_gpus_there_are() {
     assert_eq!(over_several(&machine().gpu_counts()), None);
     assert_eq!(over_several(&fitted().gpu_counts()), Some(2));
     assert_eq!(over_several(&[2, 4]), Some(4));
-    workload.plans.families = vec!["multi-gpu".to_owned()];
+    workload.plans.families = vec![FamilyName::MultiGpu];
     let found = candidates_over(&workload, &[]);
     assert!(found.plans.is_empty());
     assert!(found.refused[0].reason.contains("calibrated together first"));

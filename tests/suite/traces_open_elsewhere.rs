@@ -4,11 +4,11 @@
 mod validator;
 
 use super::predicted::{PROFILE, RANKED, ranked, repository, runs};
-use hallway::families::Family;
+use hallway::families::{Family, MultiGpu};
 use hallway::machine::HostMemory;
 use hallway::profile::Profile;
 use hallway::report::{TracedPlan, trace};
-use hallway::scenario::Workload;
+use hallway::scenario::{FamilyName, Workload};
 use hallway::search::{Ranked, Ranking};
 use hallway::timeline::{Lane, Timeline};
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ fn traced(workload: &Workload, ranked: &Ranked, measured: Option<Timeline>) -> T
 
 /// The winner, and the best plan of every family, kind of memory and way of issuing.
 fn notable(ranking: &Ranking) -> Vec<&Ranked> {
-    let mut seen: BTreeSet<(&'static str, bool, bool)> = BTreeSet::new();
+    let mut seen: BTreeSet<(FamilyName, bool, bool)> = BTreeSet::new();
     let new = |ranked: &&Ranked| {
         let strategy = ranked.plan.strategy;
         let pinned = strategy.memory == HostMemory::Pinned;
@@ -78,10 +78,9 @@ fn several_scenarios_and_several_gpus_share_a_trace() {
     let mut all = Vec::new();
     for (workload, _) in RANKED.iter().filter(|(one, _)| one.name.starts_with('s')) {
         let ranking = ranked(workload, &profile);
-        let over_two = ranking
-            .plans
-            .iter()
-            .find(|ranked| matches!(ranked.plan.strategy.family, Family::MultiGpu { .. }));
+        let over_two = ranking.plans.iter().find(|ranked| {
+            matches!(ranked.plan.strategy.family, Family::MultiGpu(MultiGpu { .. }))
+        });
         all.extend(over_two.map(|ranked| traced(workload, ranked, None)));
         all.extend(ranking.best_on_gpu().map(|ranked| traced(workload, ranked, None)));
     }

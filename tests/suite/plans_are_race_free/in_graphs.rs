@@ -2,6 +2,7 @@
 //! captured is refused.
 
 use super::*;
+use hallway::scenario::FamilyName;
 use hallway::search::candidates_over;
 
 fn captured(family: Family) -> Strategy {
@@ -15,9 +16,9 @@ fn captured(family: Family) -> Strategy {
 fn every_forgotten_wait_of_a_graph_is_found_if_it_counts() {
     let case = Case::new(simple(Kernel::Stencil, 101, "batches = 2"));
     for (family, least) in [
-        (Family::ByEngine { chunks: 3 }, 13),
-        (Family::Buffered { chunks: 3, ring: 2 }, 21),
-        (Family::ByChunk { chunks: 2, streams: 3, issue: Issue::BreadthFirst }, 2),
+        (Family::ByEngine(ByEngine { chunks: 3 }), 13),
+        (Family::Buffered(Buffered { chunks: 3, ring: 2 }), 21),
+        (Family::ByChunk(ByChunk { chunks: 2, streams: 3, issue: Issue::BreadthFirst }), 2),
     ] {
         let plan = build(&case.workload, captured(family)).expect("fits");
         case.runs(&plan, 1).expect("the unchanged plan is right");
@@ -50,13 +51,20 @@ fn what_cannot_be_captured_is_refused_by_name() {
     let refused = |workload: &Workload, strategy| {
         build(workload, strategy).expect_err("it cannot be captured").to_string()
     };
-    let pageable = Strategy { memory: HostMemory::Pageable, ..captured(Family::Resident) };
+    let pageable =
+        Strategy { memory: HostMemory::Pageable, ..captured(Family::Resident(Resident)) };
     let (each, spread) = (Each::ByEngine, Spread::Host);
-    let over_two = Family::MultiGpu { chunks: 2, devices: 2, each, spread };
+    let over_two = Family::MultiGpu(MultiGpu { chunks: 2, devices: 2, each, spread });
     for (strategy, expected) in [
         (pageable, "graph of resident, pageable: a copy of pageable memory cannot be captured"),
-        (captured(Family::RoundTrip), "graph of round-trip, pinned: the host waits in the middle"),
-        (captured(Family::Cpu), "graph of cpu, pinned: what the host computes cannot be captured"),
+        (
+            captured(Family::RoundTrip(RoundTrip)),
+            "graph of round-trip, pinned: the host waits in the middle",
+        ),
+        (
+            captured(Family::Cpu(Cpu)),
+            "graph of cpu, pinned: what the host computes cannot be captured",
+        ),
         (captured(over_two), "graph of multi-gpu 2 on 2 by-engine, pinned: graphs over several"),
     ] {
         let text = refused(&workload, strategy);
@@ -64,7 +72,7 @@ fn what_cannot_be_captured_is_refused_by_name() {
     }
     // The search never tries these, whatever the scenario asks for.
     let mut only = workload.clone();
-    (only.plans.families, only.plans.chunks) = (vec!["graph".to_owned()], vec![2, 4]);
+    (only.plans.families, only.plans.chunks) = (vec![FamilyName::Graph], vec![2, 4]);
     let found = candidates_over(&only, &[2]);
     assert!(found.plans.len() >= 8, "{} plans, {:?}", found.plans.len(), found.refused);
     assert!(found.plans.iter().all(|plan| plan.program.graphs().count() == 1));

@@ -9,7 +9,7 @@ use hallway::program::Place;
 pub fn over_several(chunks: u64, devices: usize) -> impl Iterator<Item = Family> {
     let each = [Each::ByEngine, Each::ByChunk { streams: 1 }, Each::ByChunk { streams: 2 }];
     let ways = each.into_iter().flat_map(|each| [Spread::Host, Spread::Peers].map(|s| (each, s)));
-    ways.map(move |(each, spread)| Family::MultiGpu { chunks, devices, each, spread })
+    ways.map(move |(each, spread)| Family::MultiGpu(MultiGpu { chunks, devices, each, spread }))
 }
 
 /// Checks that each call is made in the context of its stream, on memory of its device.
@@ -43,7 +43,7 @@ pub fn check_contexts(plan: &Program) -> Result<(), String> {
 fn what_is_read_whole_comes_to_every_gpu() {
     let case = Case::new(rows());
     for family in over_several(6, 3) {
-        let Family::MultiGpu { spread, .. } = family else { unreachable!() };
+        let Family::MultiGpu(MultiGpu { spread, .. }) = family else { unreachable!() };
         let plan = build(&case.workload, pinned(family)).expect("ten rows");
         case.runs(&plan, 1).expect("the unchanged plan is right");
         let weights = Bytes::of_f32(64);
@@ -61,8 +61,9 @@ fn what_is_read_whole_comes_to_every_gpu() {
 #[test]
 fn chunks_that_cannot_be_dealt_evenly_are_refused() {
     let each = Each::ByEngine;
-    let over =
-        |chunks, devices| pinned(Family::MultiGpu { chunks, devices, each, spread: Spread::Host });
+    let over = |chunks, devices| {
+        pinned(Family::MultiGpu(MultiGpu { chunks, devices, each, spread: Spread::Host }))
+    };
     let refused = |workload: &Workload, chunks, devices| {
         build(workload, over(chunks, devices)).expect_err("not evenly").to_string()
     };
@@ -84,7 +85,7 @@ fn chunks_that_cannot_be_dealt_evenly_are_refused() {
 fn every_gpu_has_memory_of_its_own() {
     let mut workload = simple(Kernel::Scale, 1024, "");
     workload.limits.device_memory = Some(Bytes::kib(4));
-    build(&workload, pinned(Family::ByEngine { chunks: 8 })).expect_err("8 KiB");
+    build(&workload, pinned(Family::ByEngine(ByEngine { chunks: 8 }))).expect_err("8 KiB");
     for family in over_several(8, 2) {
         build(&workload, pinned(family)).expect("4 KiB each");
     }

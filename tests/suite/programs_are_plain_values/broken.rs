@@ -4,7 +4,10 @@ use super::super::any_program_is_read::{drawn::drawn, readers::read as read_by_a
 use super::super::machines::machine_of_two;
 use super::workload;
 use hallway::execute::check_orders;
-use hallway::families::{Each, Family, Issue, Spread, Strategy, build};
+use hallway::families::{
+    Buffered, ByChunk, ByEngine, Cpu, Each, Family, Issue, MultiGpu, Resident, RoundTrip, Spread,
+    Strategy, build,
+};
 use hallway::host::Team;
 use hallway::machine::HostMemory;
 use hallway::program::Program;
@@ -17,16 +20,21 @@ use std::sync::LazyLock;
 static PROGRAMS: LazyLock<Vec<Program>> = LazyLock::new(|| {
     let workload = workload();
     let families = [
-        Family::Cpu,
-        Family::RoundTrip,
-        Family::Resident,
-        Family::ByChunk { chunks: 2, streams: 2, issue: Issue::DepthFirst },
-        Family::ByEngine { chunks: 2 },
-        Family::Buffered { chunks: 3, ring: 2 },
-        Family::MultiGpu { chunks: 2, devices: 2, each: Each::ByEngine, spread: Spread::Peers },
+        Family::Cpu(Cpu),
+        Family::RoundTrip(RoundTrip),
+        Family::Resident(Resident),
+        Family::ByChunk(ByChunk { chunks: 2, streams: 2, issue: Issue::DepthFirst }),
+        Family::ByEngine(ByEngine { chunks: 2 }),
+        Family::Buffered(Buffered { chunks: 3, ring: 2 }),
+        Family::MultiGpu(MultiGpu {
+            chunks: 2,
+            devices: 2,
+            each: Each::ByEngine,
+            spread: Spread::Peers,
+        }),
     ];
     let memory =
-        |family| if family == Family::Cpu { HostMemory::Pageable } else { HostMemory::Pinned };
+        |family| if family == Family::Cpu(Cpu) { HostMemory::Pageable } else { HostMemory::Pinned };
     let plain = families.map(|family| Strategy { family, memory: memory(family), graph: false });
     let graph = Strategy { graph: true, ..plain[2] };
     let built = plain.into_iter().chain([graph]).map(|strategy| build(&workload, strategy));

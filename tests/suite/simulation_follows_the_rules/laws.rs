@@ -9,7 +9,7 @@ use super::*;
 use crate::machines::{FREE, machine, machine_of_two, machine_with_bandwidth};
 use crate::workloads::{any_workload, committed, simple};
 use hallway::cost::CompiledProgram;
-use hallway::families::{Issue, build};
+use hallway::families::{ByChunk, ByEngine, Issue, Resident, RoundTrip, build};
 use hallway::machine::DeviceId;
 use hallway::profile::Curve;
 use hallway::program::Graph;
@@ -239,9 +239,9 @@ proptest! {
     fn equal_chunks_may_change_places(order in 0..24_usize, family in 0..3_usize) {
         let chunks = 4;
         let family = match family {
-            0 => Family::ByEngine { chunks },
-            1 => Family::ByChunk { chunks, streams: 2, issue: Issue::DepthFirst },
-            _ => Family::ByChunk { chunks, streams: 4, issue: Issue::BreadthFirst },
+            0 => Family::ByEngine(ByEngine { chunks }),
+            1 => Family::ByChunk(ByChunk { chunks, streams: 2, issue: Issue::DepthFirst }),
+            _ => Family::ByChunk(ByChunk { chunks, streams: 4, issue: Issue::BreadthFirst }),
         };
         let workload = simple(Kernel::Scale, 4 * 9_600, "");
         let plan = build(&workload, pinned(family)).expect("fits");
@@ -278,7 +278,7 @@ proptest! {
         times in 1.0..16.0_f64,
     ) {
         let workload = simple(Kernel::Stencil, elements, "batches = 2");
-        for family in [Family::RoundTrip, Family::Resident] {
+        for family in [Family::RoundTrip(RoundTrip), Family::Resident(Resident)] {
             let plan = build(&workload, pinned(family)).expect("fits");
             let faster = simulate(&plan, &machine_with_bandwidth(times)).expect("known");
             prop_assert!(faster.makespan <= predicted(&plan).makespan);
@@ -378,7 +378,7 @@ fn intervals_hold_the_prediction_and_grow_with_the_scatter() {
     for model in &mut wider.copies {
         model.time.scatter *= 3.0;
     }
-    let plan = build(workload, pinned(Family::Resident)).expect("fits");
+    let plan = build(workload, pinned(Family::Resident(Resident))).expect("fits");
     let interval = |machine| {
         let forecast = forecast(&plan, machine, 200, 1).expect("known");
         let (low, high) = forecast.interval();

@@ -1,0 +1,62 @@
+//! By engine with a ring of device buffers, which bounds device memory.
+
+use super::builder::Builder;
+use super::by_engine::{STREAMS, by_engine};
+use super::dealt::{ONE_GPU, cut};
+use super::definition::{AsGraph, Definition, Division};
+use crate::program::Program;
+use crate::scenario::{FamilyName, Workload};
+
+/// By engine with a ring of device buffers: bounded device memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Buffered {
+    /// Pieces of one batch.
+    pub chunks: u64,
+    pub ring: usize,
+}
+
+impl Definition for Buffered {
+    fn name(&self) -> FamilyName {
+        FamilyName::Buffered
+    }
+
+    fn smallest() -> Self {
+        Self { chunks: 1, ring: 2 }
+    }
+
+    fn choices(workload: &Workload, division: Division) -> Vec<Self> {
+        let Division::Chunks(chunks) = division else { return Vec::new() };
+        let items = chunks * workload.batches;
+        let rings = [2, 3].into_iter().filter(|&ring| items > ring as u64);
+        rings.map(|ring| Self { chunks, ring }).collect()
+    }
+
+    fn build(&self, builder: Builder<'_>) -> Result<Program, String> {
+        by_engine(builder, (self.chunks, ONE_GPU), Some(self.ring))
+    }
+
+    fn in_words(&self, _: &Workload) -> Vec<String> {
+        let ring = format!(
+            "There are {} sets of device buffers, used in turn. Before a set is used again, what \
+             was in it has to be done.",
+            self.ring
+        );
+        vec![cut(self.chunks), STREAMS.to_owned(), ring]
+    }
+
+    fn parameters(&self) -> Option<String> {
+        Some(format!("{} ring {}", self.chunks, self.ring))
+    }
+
+    fn chunks(&self) -> u64 {
+        self.chunks
+    }
+
+    fn saves_device_memory(&self) -> bool {
+        true
+    }
+
+    fn as_graph(&self) -> AsGraph {
+        AsGraph::OnRequest
+    }
+}

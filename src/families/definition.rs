@@ -1,0 +1,132 @@
+//! What a family says of itself: the file of each holds all that is known of it.
+
+use super::builder::Builder;
+use crate::program::Program;
+use crate::scenario::{FamilyName, Workload};
+
+/// Into how many pieces batches are cut, and for how many GPUs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Division {
+    /// Nothing is cut, and nothing overlaps.
+    Whole,
+    /// Each batch is cut into so many chunks. One chunk overlaps with those of other batches.
+    Chunks(u64),
+    /// Chunks are dealt over several GPUs.
+    OverGpus { chunks: u64, devices: usize },
+}
+
+/// Whether to capture a family's plans as CUDA graphs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AsGraph {
+    /// It cannot be done: the host waits or computes in the middle, say.
+    Never,
+    /// Only if the scenario asks for graphs.
+    OnRequest,
+    Always,
+}
+
+/// A family of plans. A value of it has the parameters of one plan.
+pub trait Definition {
+    fn name(&self) -> FamilyName;
+
+    /// The plan to name where none is sensible.
+    fn smallest() -> Self
+    where
+        Self: Sized;
+
+    /// The plans to try for a division of the work.
+    fn choices(workload: &Workload, division: Division) -> Vec<Self>
+    where
+        Self: Sized;
+
+    /// Issues the calls of the plan.
+    ///
+    /// # Errors
+    /// The reason why the workload cannot be done like this.
+    fn build(&self, builder: Builder<'_>) -> Result<Program, String>;
+
+    /// What the plan does, in sentences.
+    fn in_words(&self, workload: &Workload) -> Vec<String>;
+
+    /// What follows the family's name in the plan's: `16 x4 depth`.
+    fn parameters(&self) -> Option<String> {
+        None
+    }
+
+    /// Pieces into which each batch is cut.
+    fn chunks(&self) -> u64 {
+        1
+    }
+
+    fn devices(&self) -> usize {
+        1
+    }
+
+    fn is_on_cpu(&self) -> bool {
+        false
+    }
+
+    /// Whether device memory for a few chunks is enough, however many there are.
+    fn saves_device_memory(&self) -> bool {
+        false
+    }
+
+    fn as_graph(&self) -> AsGraph {
+        AsGraph::Never
+    }
+
+    /// Whether to try it with pageable memory, too, where a scenario usually tries `typical` chunks.
+    fn tries_pageable(&self, typical: u64) -> bool {
+        let _ = typical;
+        false
+    }
+
+    /// Whether a plan of another family that comes to the same calls gives them its name.
+    fn yields(&self, workload: &Workload) -> bool {
+        let _ = workload;
+        false
+    }
+}
+
+/// Lists the families: makes an enum of them, which knows each one's definition.
+macro_rules! families {
+    ($($(#[$doc:meta])* $family:ident,)*) => {
+        /// How a workload is carried out.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Family {
+            $($(#[$doc])* $family($family),)*
+        }
+
+        $(impl From<$family> for Family {
+            fn from(family: $family) -> Self {
+                Self::$family(family)
+            }
+        })*
+
+        impl Family {
+            /// One plan of every family, with the fewest pieces.
+            pub fn all() -> Vec<Self> {
+                vec![$(Self::$family($family::smallest()),)*]
+            }
+
+            /// The plans of all families to try for a division of the work.
+            pub fn choices(workload: &Workload, division: Division) -> Vec<Self> {
+                let mut all = Vec::new();
+                $(all.extend($family::choices(workload, division).into_iter().map(Self::from));)*
+                all
+            }
+
+        }
+
+        impl Deref for Family {
+            type Target = dyn Definition;
+
+            fn deref(&self) -> &Self::Target {
+                match self {
+                    $(Self::$family(family) => family,)*
+                }
+            }
+        }
+    };
+}
+pub(super) use families;

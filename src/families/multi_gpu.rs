@@ -1,0 +1,126 @@
+//! Chunks dealt over several GPUs.
+
+use super::builder::Builder;
+use super::by_chunk::{Issue, by_chunk};
+use super::by_engine::{STREAMS, by_engine};
+use super::dealt::cut;
+use super::definition::{Definition, Division};
+use super::shared::Spread;
+use crate::program::{BufferId, Program};
+use crate::scenario::{FamilyName, Home, Workload};
+
+/// How each of several GPUs does its chunks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Each {
+    /// Deals its chunks over so many streams, depth first.
+    ByChunk { streams: usize },
+    /// One stream per engine.
+    ByEngine,
+}
+
+/// Chunks dealt over several GPUs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MultiGpu {
+    /// Pieces of one batch.
+    pub chunks: u64,
+    pub devices: usize,
+    pub each: Each,
+    pub spread: Spread,
+}
+
+impl Definition for MultiGpu {
+    fn name(&self) -> FamilyName {
+        FamilyName::MultiGpu
+    }
+
+    fn smallest() -> Self {
+        Self { chunks: 1, devices: 2, each: Each::ByEngine, spread: Spread::Host }
+    }
+
+    /// Numbers of chunks that cannot be dealt evenly are left out.
+    fn choices(workload: &Workload, division: Division) -> Vec<Self> {
+        let Division::OverGpus { chunks, devices } = division else { return Vec::new() };
+        let evenly = chunks == 1 || chunks.is_multiple_of(devices as u64);
+        if !evenly || chunks * workload.batches < devices as u64 {
+            return Vec::new();
+        }
+        let is_whole =
+            |id: usize| workload.is_input(BufferId(id)) && workload.is_read_whole(BufferId(id));
+        let has_whole = (0..workload.buffers.len()).any(is_whole);
+        let spreads = if has_whole && chunks > 1 {
+            vec![Spread::Host, Spread::Peers]
+        } else {
+            vec![Spread::Host]
+        };
+        let with = |each| {
+            spreads.clone().into_iter().map(move |spread| Self { chunks, devices, each, spread })
+        };
+        [Each::ByEngine, Each::ByChunk { streams: 2 }].into_iter().flat_map(with).collect()
+    }
+
+    fn build(&self, builder: Builder<'_>) -> Result<Program, String> {
+        let Self { chunks, devices, each, spread } = *self;
+        self.check(builder.workload)?;
+        let over = (chunks, (devices, spread));
+        match each {
+            Each::ByChunk { streams } => {
+                by_chunk(builder, over, streams * devices, Issue::DepthFirst)
+            }
+            Each::ByEngine => by_engine(builder, over, None),
+        }
+    }
+
+    fn in_words(&self, _: &Workload) -> Vec<String> {
+        let dealt = format!("Chunks are dealt over {} GPUs in turn.", self.devices);
+        let each = match self.each {
+            Each::ByChunk { streams } => {
+                format!("On each GPU they are dealt over {streams} streams.")
+            }
+            Each::ByEngine => format!("On each GPU: {STREAMS}"),
+        };
+        let spread = match self.spread {
+            Spread::Host => "What all chunks read is copied to each GPU from the host.",
+            Spread::Peers => {
+                "What all chunks read is copied to the first GPU from the host, and from there to \
+                 the others."
+            }
+        };
+        vec![cut(self.chunks), dealt, each, spread.to_owned()]
+    }
+
+    fn parameters(&self) -> Option<String> {
+        let Self { chunks, devices, each, spread } = self;
+        let each = match each {
+            Each::ByChunk { streams } => format!("by-chunk x{streams}"),
+            Each::ByEngine => "by-engine".to_owned(),
+        };
+        let spread = if *spread == Spread::Peers { " peers" } else { "" };
+        Some(format!("{chunks} on {devices} {each}{spread}"))
+    }
+
+    fn chunks(&self) -> u64 {
+        self.chunks
+    }
+
+    fn devices(&self) -> usize {
+        self.devices
+    }
+}
+
+impl MultiGpu {
+    /// Checks that all GPUs get equally many chunks of each batch, or whole batches.
+    fn check(&self, workload: &Workload) -> Result<(), String> {
+        let Self { chunks, devices, .. } = *self;
+        let stays = workload.buffers.iter().find(|buffer| buffer.home == Home::Device);
+        if let Some(buffer) = stays {
+            return Err(format!("`{}` stays on one GPU", buffer.name));
+        }
+        if chunks > 1 && !chunks.is_multiple_of(devices as u64) {
+            return Err(format!("{chunks} chunks cannot be shared out evenly to {devices} GPUs"));
+        }
+        if chunks * workload.batches < devices as u64 {
+            return Err(format!("{devices} GPUs for fewer chunks"));
+        }
+        Ok(())
+    }
+}
