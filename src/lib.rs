@@ -75,8 +75,7 @@
 //! | [`host`] | the CPU: twins of every kernel, threads, pages |
 //! | [`calibrate`] | device and CPU to samples: what is timed, and for how long |
 //! | [`execute`] | plan and device to runs and checked output |
-//! | [`trials`] | random plans, predicted and run: how far off, how wide the ranges |
-//! | [`study`] | whole protocols: predict, run and score; the same of random workloads |
+//! | [`study`] | whole protocols: calibrate, fit and assess; predict, run and score |
 //! | [`cli`] | arguments, files, exit codes; one file per command |
 //!
 //! # What is not there
@@ -85,7 +84,7 @@
 //!
 //! - No prediction in [`execute`] and [`runs`], no measured run in [`fit`], [`cost`] and
 //!   [`simulate`]: neither side of a comparison can lean towards the other. What
-//!   [`trials`] find moves the ends of ranges and no prediction.
+//!   the trials of a calibration find moves the ends of ranges and no prediction.
 //! - No guess in a [`profile`]: what was not measured is refused by name.
 //! - No profile behind the candidates of [`search`]: two machines get the same plans, and differ
 //!   only in their answers.
@@ -122,5 +121,4 @@ pub mod simulate;
 pub mod stats;
 pub mod study;
 pub mod timeline;
-pub mod trials;
 pub mod units;

@@ -1,31 +1,27 @@
 //! `hallway calibrate`: measure and fit.
 
+use super::fit::FittingShown;
 use super::interrupts::interrupts;
 use super::outputs::check_outputs;
-use super::profiles::{Found, SAMPLES, deliver, fitted, in_folder, profile_of};
+use super::profiles::{Found, deliver, fitted, in_folder};
 use super::terminal::width;
 use super::{Failure, Outcome};
-use crate::calibrate::{
-    CalibrateError, Course, MOST_DEVICES, Progress, calibrate, managed_bytes, provenance,
-};
-use crate::compare::{Drift, DriftAnswer};
-use crate::files;
-use crate::fit::times_of;
+use crate::calibrate::{CalibrateError, MOST_DEVICES, managed_bytes, provenance};
+use crate::compare::DriftAnswer;
 use crate::gpu::{Device, supports};
 use crate::host::Team;
 use crate::kernels::Kernel;
 use crate::machine::MOST_CPU_THREADS;
 use crate::profile::Profile;
 use crate::report;
-use crate::samples::{CalibrationExtent, Provenance, Quantity, Recorder, Samples};
-use crate::trials::{Round, TrialError, Trials};
+use crate::samples::{CalibrationExtent, Provenance, Samples};
+use crate::study::{Calibration, CalibrationError, Phase, drifts};
 use crate::units::Bytes;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use miette::miette;
-use std::collections::BTreeSet;
 use std::io::Write;
-use std::ops::{ControlFlow, Range};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -69,8 +65,8 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
     if let Some(profile) = &arguments.check {
         return check(arguments, &in_folder(profile));
     }
-    let target = arguments.output.join(SAMPLES);
-    let path = arguments.output.join("profile.toml");
+    let target = arguments.output.join(Calibration::SAMPLES);
+    let path = arguments.output.join(Calibration::PROFILE);
     check_outputs([], [target.as_path(), path.as_path()])?;
     let device = Device::open(arguments.gpu)?;
     let team = team(arguments.threads)?;
@@ -79,52 +75,19 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
     let machine = provenance(&device, &team, arguments.seed, extent, gpus).map_err(plain)?;
     let managed_bytes = if arguments.managed { managed_bytes(&device)? } else { Bytes::ZERO };
     let machine = Provenance { managed_bytes, ..machine };
-    let growing = files::partial(&target);
-    let so_far =
-        if arguments.resume { interrupted(&growing, &machine)? } else { Samples::none(machine) };
+    let mut calibration = Calibration::new(machine, (&device, &team), &arguments.output);
+    let growing = calibration.growing();
+    let failed = |error| failure(error, |e| how_to_go_on(e, arguments, &growing));
+    if arguments.resume {
+        calibration.resume().map_err(failed)?;
+    }
     for error in Kernel::ALL.into_iter().filter_map(|kernel| supports(kernel).err()) {
         let _ = writeln!(std::io::stderr(), "hallway: one kernel is left out: {error}");
     }
-    // Old samples stay in place until the new ones are complete.
-    let mut beginning = Vec::new();
-    let recorder = Recorder::new(&mut beginning, &so_far).map_err(Failure::machine)?;
-    let recorder = recorder.onto(std::io::sink());
-    let file = files::begin(&growing, &beginning);
-    let file = file.map_err(|error| Failure::unwritten(growing.display(), &error))?;
-    let mut bar = Bar::new().map_err(Failure::machine)?;
-    let mut recorder = recorder.onto(file);
-    let course = Course::new(&so_far.machine);
-    let mut trials = Trials::new(&so_far.machine, &device, &team);
-    let measure = |mut samples: Samples| {
-        for pass in 0..course.passes() {
-            samples = trials.round(|round| {
-                let probes = course.probes_until(pass)..course.probes_until(pass + 1);
-                let mut along = WithTrials { bar: &mut bar, round, probes, failed: None };
-                let part = (&course, pass);
-                let measured = calibrate(&device, &team, part, samples, &mut recorder, &mut along);
-                match along.failed {
-                    Some(error) => Err(Failure::from(error)),
-                    None => {
-                        measured.map_err(|e| failure(e, |e| how_to_go_on(e, arguments, &growing)))
-                    }
-                }
-            })?;
-        }
-        trials.finish(samples, &mut recorder).map_err(Failure::machine)
-    };
-    let samples = measure(so_far);
-    bar.shown.finish_and_clear();
-    let fitted_to = |samples: &Samples| {
-        let profile = profile_of(samples).map_err(Failure::machine)?;
-        // The profile comes first. If the process ends before the samples are renamed, `--resume`
-        // finds all of them and fits the same profile.
-        profile.save(&path).map_err(Failure::machine)?;
-        recorder.end().map_err(Failure::machine)?;
-        files::finish(&growing, &target).map_err(Failure::machine)?;
-        Ok(profile)
-    };
-    let found = samples.and_then(|samples| fitted_to(&samples).map(|profile| (samples, profile)));
-    let (samples, profile) = found.map_err(|failure| match failure {
+    let mut shown = Shown::new().map_err(Failure::machine)?;
+    let calibrated = calibration.run(&mut |phase| shown.phase(phase));
+    drop(shown);
+    let (samples, profile) = calibrated.map_err(|error| match failed(error) {
         Failure::Machine(report) if has_measurements(&growing) => {
             let how = going_on(arguments, &growing);
             Failure::Machine(miette!(
@@ -140,13 +103,31 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
 
 /// The failure of work that does not listen to interrupts.
 fn plain(error: CalibrateError) -> Failure {
-    failure(error, ToString::to_string)
+    failure(error.into(), ToString::to_string)
 }
 
-fn failure(error: CalibrateError, interrupted: impl Fn(&CalibrateError) -> String) -> Failure {
+/// The failure of a calibration, with what to say if the user interrupted it.
+fn failure(error: CalibrationError, interrupted: impl Fn(&CalibrateError) -> String) -> Failure {
+    let refused = |help: &str, error: &CalibrationError| {
+        Failure::Input(miette!(help = help.to_owned(), "{error}"))
+    };
     match error {
-        CalibrateError::Gpu(error) => Failure::from(error),
-        CalibrateError::Interrupted { .. } => Failure::Interrupted(interrupted(&error)),
+        CalibrationError::NothingToResume { .. } => {
+            refused("leave out --resume to start one, or name another folder with --output", &error)
+        }
+        CalibrationError::CannotResume { .. } => refused(
+            "use the same machine and options as before, or start again without --resume",
+            &error,
+        ),
+        CalibrationError::CannotBegin { path, source } => {
+            Failure::unwritten(path.display(), &source)
+        }
+        CalibrationError::Samples(error) => error.into(),
+        CalibrationError::Measuring(CalibrateError::Gpu(error)) => error.into(),
+        CalibrationError::Measuring(error @ CalibrateError::Interrupted { .. }) => {
+            Failure::Interrupted(interrupted(&error))
+        }
+        CalibrationError::Trial(error) => error.into(),
         other => Failure::machine(other),
     }
 }
@@ -162,21 +143,11 @@ fn check(arguments: &CalibrateArguments, path: &Path) -> Result<Outcome, Failure
     let here = provenance(&device, &team, there.seed, there.extent, gpus).map_err(plain)?;
     let (hallway_version, managed_bytes) = (there.hallway_version.clone(), there.managed_bytes);
     let here = Provenance { hallway_version, managed_bytes, ..here };
-    let mut bar = Bar::new().map_err(Failure::machine)?;
-    let empty = Samples::none(here.clone());
-    let course = Course::telling(&here);
-    // These samples serve only this comparison.
-    let mut recorder = Recorder::new(std::io::sink(), &empty).map_err(Failure::machine)?;
-    let now = calibrate(&device, &team, (&course, 0), empty, &mut recorder, &mut bar);
-    bar.shown.finish_and_clear();
-    let now =
-        now.map_err(|error| failure(error, |e| format!("hallway: {e}; the check has no result")))?;
-    let quantities: BTreeSet<&Quantity> = now.measurements.iter().map(|m| &m.quantity).collect();
-    let drift = |quantity: &Quantity| {
-        let drift = Drift::between(&times_of(&before, quantity), &times_of(&now, quantity))?;
-        Some((quantity.clone(), drift))
-    };
-    let drifts: Vec<_> = quantities.into_iter().filter_map(drift).collect();
+    let mut shown = Shown::new().map_err(Failure::machine)?;
+    let drifts = drifts(&before, &here, (&device, &team), &mut |phase| shown.phase(phase));
+    drop(shown);
+    let no_result = |error: &CalibrateError| format!("hallway: {error}; the check has no result");
+    let drifts = drifts.map_err(|error| failure(error.into(), no_result))?;
     let width = width(None, None);
     let mut text = report::drifts(&drifts, width);
     for difference in there.differences(&here) {
@@ -185,35 +156,6 @@ fn check(arguments: &CalibrateArguments, path: &Path) -> Result<Outcome, Failure
     deliver(&report::folded(&text, width), None)?;
     let changed = drifts.iter().any(|(_, drift)| drift.answer == DriftAnswer::Changed);
     Ok(if changed { Outcome::CheckFailed } else { Outcome::Done })
-}
-
-/// The complete probes that an interrupted calibration of this machine left behind.
-fn interrupted(growing: &Path, here: &Provenance) -> Result<Samples, Failure> {
-    if !growing.exists() {
-        return Err(Failure::Input(miette!(
-            help = "leave out --resume to start one, or name another folder with --output",
-            "no calibration was interrupted here: there is no {}",
-            growing.display()
-        )));
-    }
-    let mut samples = Samples::load(growing)?;
-    let refused = |why: String| {
-        Failure::Input(miette!(
-            help = "use the same machine and options as before, or start again without --resume",
-            "cannot continue {}: {why}",
-            growing.display()
-        ))
-    };
-    let differences = samples.machine.differences(here);
-    if !differences.is_empty() {
-        return Err(refused(differences.join("; ")));
-    }
-    let done = Course::new(&samples.machine).done(&samples.measurements);
-    let (_, whole) = done.map_err(|error| refused(error.to_string()))?;
-    samples.measurements.truncate(whole);
-    // Trials are quick, and belong to a complete round: they are run again.
-    samples.trials.clear();
-    Ok(samples)
 }
 
 fn how_to_go_on(error: &CalibrateError, arguments: &CalibrateArguments, growing: &Path) -> String {
@@ -277,54 +219,38 @@ pub(super) fn team(threads: Option<usize>) -> Result<Team, Failure> {
     }
 }
 
-/// A calibration pass with trials run in between. A shared machine changes from minute to minute:
-/// spread out like this, measurements and trials meet it in the same conditions.
-struct WithTrials<'a, 's> {
-    bar: &'a mut Bar,
-    round: &'a mut Round<'s>,
-    /// The probes of this pass, counted over all passes.
-    probes: Range<usize>,
-    failed: Option<TrialError>,
-}
-
-impl Progress for WithTrials<'_, '_> {
-    fn advance(&mut self, done: usize, total: usize) -> ControlFlow<()> {
-        let Range { start, end } = self.probes;
-        let share = (done.clamp(start, end) - start, end - start);
-        while self.round.is_behind(share) {
-            self.bar.advance(done, total)?;
-            if let Err(error) = self.round.step() {
-                self.failed = Some(error);
-                return ControlFlow::Break(());
-            }
-        }
-        self.bar.advance(done, total)
-    }
-}
-
-/// A progress bar that also notices when the user interrupts.
-struct Bar {
-    shown: ProgressBar,
+/// Shows how far a calibration has come, and notices when the user interrupts.
+struct Shown {
+    measuring: ProgressBar,
+    fitting: Option<FittingShown>,
     is_stopped: Arc<AtomicBool>,
 }
 
-impl Bar {
+impl Shown {
     fn new() -> std::io::Result<Self> {
-        let shown = ProgressBar::new(0);
+        let measuring = ProgressBar::new(0);
         let style = ProgressStyle::with_template("calibrating {wide_bar} {pos}/{len}, {eta} left");
-        shown.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        Ok(Self { shown, is_stopped: interrupts()? })
+        measuring.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        Ok(Self { measuring, fitting: None, is_stopped: interrupts()? })
+    }
+
+    fn phase(&mut self, phase: Phase) -> ControlFlow<()> {
+        if let Phase::Measuring { done, total } = phase {
+            self.measuring.set_length(total as u64);
+            self.measuring.set_position(done as u64);
+        } else {
+            self.measuring.finish_and_clear();
+            self.fitting.get_or_insert_with(FittingShown::new).phase(phase);
+        }
+        match self.is_stopped.load(Ordering::Relaxed) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
     }
 }
 
-impl Progress for Bar {
-    fn advance(&mut self, done: usize, total: usize) -> ControlFlow<()> {
-        self.shown.set_length(total as u64);
-        self.shown.set_position(done as u64);
-        if self.is_stopped.load(Ordering::Relaxed) {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
+impl Drop for Shown {
+    fn drop(&mut self) {
+        self.measuring.finish_and_clear();
     }
 }

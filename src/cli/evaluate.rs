@@ -11,7 +11,7 @@ use crate::report::{Assessment, Evaluation, Origin, Rows, trace};
 use crate::scenario::Workload;
 use crate::search::{Ranking, break_even_counted, shortages};
 use crate::simulate::Tally;
-use crate::trials::TRIAL_KERNELS;
+use crate::study::TRIAL_KERNELS;
 use clap::Args;
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -5,7 +5,7 @@ use crate::profile::ProfileError;
 use crate::report::{Drawn, Failed, Problem, ProblemKind};
 use crate::runs::RunsError;
 use crate::samples::SamplesError;
-use crate::trials::TrialError;
+use crate::study::TrialError;
 use miette::{Diagnostic, MietteDiagnostic, miette};
 use std::ffi::OsString;
 use std::fmt::Display;

@@ -1,9 +1,11 @@
 //! `hallway fit`: fit a profile to existing samples.
 
 use super::outputs::check_outputs;
-use super::profiles::{fitted, profile_of};
+use super::profiles::fitted;
+use super::progress::Progress;
 use super::{Failure, Outcome};
 use crate::samples::Samples;
+use crate::study::{Phase, fit_and_assess};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -41,9 +43,36 @@ pub(super) fn run(arguments: &FitArguments) -> Result<Outcome, Failure> {
     let FitArguments { samples: path, output } = arguments;
     check_outputs([path.as_path()], [output.as_path()])?;
     let samples = Samples::load(path)?;
-    let profile =
-        profile_of(&samples).map_err(|error| Failure::Input(miette::miette!("{error}")))?;
+    let shown = FittingShown::new();
+    let profile = fit_and_assess(&samples, &mut |phase| shown.phase(phase));
+    drop(shown);
+    let profile = profile.map_err(|error| Failure::Input(miette::miette!("{error}")))?;
     profile.save(output)?;
     fitted(&arguments.output, &samples, &profile)?;
     Ok(Outcome::Done)
+}
+
+/// Shows how far fitting and assessing have come.
+pub(super) struct FittingShown(Progress);
+
+impl FittingShown {
+    pub fn new() -> Self {
+        Self(Progress::of(4))
+    }
+
+    pub fn phase(&self, phase: Phase) {
+        let Self(progress) = self;
+        match phase {
+            Phase::Measuring { .. } => {}
+            Phase::Fitting => progress.begin("fitting", 1),
+            Phase::FittingPasses => progress.begin("fitting each pass", 1),
+            Phase::PredictingTrials { done: 0, total } => {
+                progress.begin("predicting trials", total as u64);
+            }
+            Phase::PredictingTrials { done, .. } => {
+                progress.tally().add(done as u64 - progress.tally().done());
+            }
+            Phase::FindingIntervals => progress.begin("finding intervals", 1),
+        }
+    }
 }

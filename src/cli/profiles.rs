@@ -4,14 +4,13 @@ use super::progress::Progress;
 use super::terminal::width;
 use super::{Failure, Predicting};
 use crate::files;
-use crate::fit::{FitError, fit, fit_passes, intervals};
 use crate::profile::Profile;
 use crate::report;
 use crate::runs::RunSet;
 use crate::samples::{CalibrationExtent, Samples};
 use crate::scenario::Workload;
 use crate::search::{Candidates, Ranking, candidates_over, rank_counted};
-use crate::trials::assess_counted;
+use crate::study::Calibration;
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -97,7 +96,7 @@ impl Found {
 
     /// Where the samples behind the profile are kept.
     pub fn samples(&self) -> PathBuf {
-        self.path.with_file_name(SAMPLES)
+        self.path.with_file_name(Calibration::SAMPLES)
     }
 }
 
@@ -135,12 +134,9 @@ pub(super) fn check_runs(
     )))
 }
 
-/// File name of a calibration's samples, beside its profile.
-pub(super) const SAMPLES: &str = "samples.jsonl";
-
 /// The path of a profile that is named by its own path or by its folder.
 pub(super) fn in_folder(path: &Path) -> PathBuf {
-    if path.is_dir() { path.join("profile.toml") } else { path.to_owned() }
+    if path.is_dir() { path.join(Calibration::PROFILE) } else { path.to_owned() }
 }
 
 impl Predicting {
@@ -223,20 +219,6 @@ pub(super) fn deliver(text: &str, output: Option<&Path>) -> Result<(), Failure> 
     }
 }
 
-/// Fits a profile with its intervals, and its accuracy on trials.
-pub(super) fn profile_of(samples: &Samples) -> Result<Profile, FitError> {
-    let progress = Progress::of(4);
-    progress.begin("fitting", 1);
-    let profile = fit(samples)?;
-    progress.begin("fitting each pass", 1);
-    let passes = fit_passes(samples);
-    progress.begin("predicting trials", samples.trials.len() as u64);
-    let accuracy = assess_counted(&profile, passes.as_ref(), samples, progress.tally());
-    progress.begin("finding intervals", 1);
-    let intervals = passes.and_then(|passes| intervals(samples, &profile, &passes));
-    Ok(Profile { accuracy, intervals, ..profile })
-}
-
 /// Reports a new profile: how certain it is, and the parameters that no prediction shows.
 pub(super) fn fitted(path: &Path, samples: &Samples, profile: &Profile) -> Result<(), Failure> {
     let count = samples.measurements.len();
@@ -310,7 +292,7 @@ pub(super) fn newest(folder: &Path) -> Result<PathBuf, Failure> {
         ))
     };
     let entries = std::fs::read_dir(folder).map_err(|_| none())?;
-    let paths = entries.flatten().map(|entry| entry.path().join("profile.toml"));
+    let paths = entries.flatten().map(|entry| entry.path().join(Calibration::PROFILE));
     let mut paths: Vec<PathBuf> = paths.filter(|path| path.is_file()).collect();
     paths.sort();
     let mut best = None;

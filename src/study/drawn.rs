@@ -56,9 +56,19 @@ pub fn draw(plans: usize, seed: u64) -> Vec<Drawn> {
 fn chosen(plans: &[Plan], random: &mut ChaCha8Rng) -> Vec<Plan> {
     let mut chosen = Vec::new();
     for kind in Handling::ALL {
-        let alike = plans.iter().filter(|plan| Handling::of(&plan.program) == kind);
-        let alike: Vec<&Plan> = alike.collect();
-        chosen.extend(alike.sample(random, most(kind)).map(|&plan| plan.clone()));
+        let is_meant = |plan: &Plan| Handling::of(&plan.program) == kind;
+        chosen.extend(some_of(plans, is_meant, most(kind), random));
     }
     chosen
+}
+
+/// At most so many of the plans that are meant, chosen at random.
+pub(super) fn some_of(
+    plans: &[Plan],
+    is_meant: impl Fn(&Plan) -> bool,
+    most: usize,
+    random: &mut ChaCha8Rng,
+) -> Vec<Plan> {
+    let meant: Vec<&Plan> = plans.iter().filter(|plan| is_meant(plan)).collect();
+    meant.sample(random, most).map(|&plan| plan.clone()).collect()
 }

@@ -1,4 +1,47 @@
-//! Whole protocols that a library user can call. There is one so far: predict, run and score.
+//! Whole protocols that a library user can call. The command line adds arguments, progress and
+//! exit codes to them.
+//!
+//! # Calibrate, fit and assess
+//!
+//! A [`Calibration`] measures a machine, and runs trials in between: plans of small random
+//! workloads. It fits a profile to the measurements, and predicts the trials to see how wide
+//! ranges have to be. If it is interrupted, another one resumes where it was.
+//!
+//! ```no_run
+//! use hallway::calibrate::provenance;
+//! use hallway::gpu::Device;
+//! use hallway::host::Team;
+//! use hallway::samples::Extent;
+//! use hallway::study::{Calibration, Phase};
+//! use std::ops::ControlFlow;
+//! use std::path::Path;
+//!
+//! let (device, team) = (Device::open(0)?, Team::new(16)?);
+//! let (seed, gpus) = (1, 1);
+//! let machine = provenance(&device, &team, seed, Extent::Full, gpus)?;
+//!
+//! let folder = Path::new("calibration/my-machine");
+//! let mut calibration = Calibration::new(machine, (&device, &team), folder);
+//! if calibration.growing().exists() {
+//!     calibration.resume()?;
+//! }
+//! let (samples, profile) = calibration.run(&mut |phase| {
+//!     if let Phase::Measuring { done, total } = phase {
+//!         println!("{done} of {total}");
+//!     }
+//!     ControlFlow::Continue(())
+//! })?;
+//! println!("{} measurements", samples.measurements.len());
+//! if let Some(accuracy) = profile.accuracy {
+//!     println!("half of the trials were within {:.1}%", 100.0 * accuracy.median_error);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [`fit_and_assess`] does without a GPU what follows the measurements. [`drifts`] says whether a
+//! machine still takes the times that it was calibrated with.
+//!
+//! # Predict, run and score
 //!
 //! 1. Name the plans: those of given workloads, or those that [`draw`] draws of random ones.
 //! 2. Predict all of them: [`predict`]. [`digest`] sums up the profile, the plans and what was
@@ -7,18 +50,68 @@
 //!    if need be.
 //! 4. Score them: [`score`].
 //!
+//! ```no_run
+//! use hallway::execute::Effort;
+//! use hallway::gpu::Device;
+//! use hallway::host::Team;
+//! use hallway::profile::Profile;
+//! use hallway::scenario::Workload;
+//! use hallway::search::candidates_over;
+//! use hallway::simulate::Tally;
+//! use hallway::study::{Job, Runner, Traced, digest, predict, score};
+//! use std::ops::ControlFlow;
+//! use std::path::Path;
+//!
+//! let profile = Profile::load(Path::new("calibration/my-machine/profile.toml"))?;
+//! let workload = Workload::load(Path::new("scenarios/stencil-halo.toml"))?;
+//! let plans = candidates_over(&workload, &profile.gpu_counts());
+//! let (draws, seed) = (100, 1);
+//! let predicted = [predict(workload, plans, &profile, (draws, seed), &Tally::default())];
+//! let digest = digest(&profile, &predicted);
+//! println!("predictions: {digest}");
+//!
+//! let runs = |workload: &Workload| Path::new("runs").join(format!("{}.json", workload.name));
+//! let mut jobs = Job::all(&predicted, (&profile, &digest), None, runs);
+//! let (device, team) = (Device::open(0)?, Team::new(profile.machine.cpu_threads)?);
+//! let runner = Runner {
+//!     device: Some(&device),
+//!     team: &team,
+//!     contents: profile.machine.seed,
+//!     order: seed,
+//!     rounds: 3,
+//!     effort: Effort::FULL,
+//!     traced: Traced::Nothing,
+//! };
+//! let measured = runner.run(&mut jobs, &mut |_| ControlFlow::Continue(()))?;
+//! for (one, runs) in predicted.iter().zip(&measured) {
+//!     let score = score(&one.workload, &one.ranking, runs);
+//!     println!("{}: {} plans beside their predictions", score.scenario, score.cells.len());
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! Invariant: a [`Runner`] gets programs and no predictions, and its order of runs depends on a
-//! seed alone. A run that was kept is never thrown away or repeated.
+//! seed alone. A run that was kept is never thrown away or repeated. No model of a time is fitted
+//! to a trial; only the width of ranges is.
 
+mod accuracy;
+mod calibration;
 mod drawn;
 mod predicted;
 mod random_scenario;
 mod runner;
+mod scenario_text;
 mod score;
 mod shard;
+mod trial_scenario;
+mod trials;
 
+pub use accuracy::assess;
+pub use calibration::{Calibration, CalibrationError, Phase, drifts, fit_and_assess};
 pub use drawn::{Drawn, draw};
 pub use predicted::{Predicted, digest, predict};
 pub use runner::{Event, Job, Runner, StudyError, Traced};
 pub use score::score;
 pub use shard::Shard;
+pub use trial_scenario::{TRIAL_KERNELS, trial_scenarios};
+pub use trials::TrialError;

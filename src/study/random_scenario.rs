@@ -1,6 +1,7 @@
 //! Random scenarios, stratified: one after another, they go through all shapes of work and through
 //! all kernels.
 
+use super::scenario_text::{SPLIT, argument, buffer, elements, head, task};
 use crate::kernels::{Kernel, Shape};
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
@@ -67,11 +68,11 @@ pub(super) fn scenario(number: usize, name: &str, random: &mut ChaCha8Rng) -> St
         Layout::Iterations => TAME[turn % TAME.len()],
         Layout::Chain | Layout::ForkJoin => ONE_TO_ONE[turn % ONE_TO_ONE.len()],
     };
-    let batches =
+    let batches: u32 =
         if layout == Layout::Batches { *[2, 4, 8].choose(random).expect("some") } else { 1 };
     let is_heavy = kernel == Kernel::Matmul;
     let most = if is_heavy { MOST_HEAVY } else { ELEMENTS[1] } / f64::from(batches);
-    let elements = random.random_range(ELEMENTS[0].ln()..most.ln()).exp() as u64;
+    let elements = elements(ELEMENTS[0], most, random);
     let home = match random.random_range(0..8) {
         0 => "\"device\"",
         1 | 2 => "\"host\"\nhost = { memory = \"pinned\" }",
@@ -106,10 +107,7 @@ pub(super) fn scenario(number: usize, name: &str, random: &mut ChaCha8Rng) -> St
         }
     }
     let Text { buffers, tasks, .. } = text;
-    format!(
-        "schema_version = 1\nname = \"{name}\"\nquestion = \"How far off?\"\n\
-         batches = {batches}\n\n{buffers}{tasks}"
-    )
+    format!("{}\n{buffers}{tasks}", head(name, batches))
 }
 
 impl Text<'_> {
@@ -123,10 +121,8 @@ impl Text<'_> {
     fn buffer(&mut self, elements: u64, home: &str) -> String {
         let name = format!("b{}", self.count);
         self.count += 1;
-        let _ = writeln!(
-            self.buffers,
-            "[[buffer]]\nname = \"{name}\"\ntype = \"f32\"\nelements = {elements}\nhome = {home}\n"
-        );
+        self.buffers += &buffer(&name, elements, home);
+        self.buffers.push('\n');
         name
     }
 
@@ -151,19 +147,15 @@ impl Text<'_> {
         let length = if reduces { kernel.results(&arguments) } else { self.elements };
         let home = if is_last { self.home } else { "\"scratch\"" };
         let written = self.buffer(length, home);
-        let _ = write!(
-            self.tasks,
-            "[[task]]\nname = \"make {written}\"\nkernel = \"{kernel}\"\nreads = {reads:?}\n\
-             writes = [{written:?}]\n"
-        );
+        self.tasks += &task(&format!("make {written}"), kernel, &reads, &written);
         if times > 1 {
             let _ = writeln!(self.tasks, "iterations = {times}");
         }
         if let Some(of) = kernel.extent() {
-            let _ = writeln!(self.tasks, "arguments = {{ {} = {extent} }}", of.name);
+            self.tasks += &argument(of.name, extent);
         }
         if kernel.can_be_cut() {
-            let _ = writeln!(self.tasks, "split = {{ along = \"elements\" }}");
+            self.tasks += SPLIT;
         }
         self.tasks.push('\n');
         written

@@ -8,7 +8,7 @@ use hallway::samples::{Samples, Trial};
 use hallway::scenario::Workload;
 use hallway::search::candidates;
 use hallway::simulate::{DRAWS, forecast, forecast_all};
-use hallway::trials::{assess, scenarios};
+use hallway::study::{assess, trial_scenarios};
 use hallway::units::{Bandwidth, Span};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
@@ -22,7 +22,7 @@ fn deviate(random: &mut impl RngExt) -> f64 {
 fn trials(profile: &Profile, count: usize, (bias, scatter): (f64, f64), seed: u64) -> Samples {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut samples = Samples::none(profile.machine.clone());
-    for scenario in scenarios(count, seed) {
+    for scenario in trial_scenarios(count, seed) {
         let workload = Workload::from_toml("trial", &scenario).expect("a scenario");
         let plans: Vec<_> = candidates(&workload).programs().into_iter().step_by(7).collect();
         let forecasts = forecast_all(&plans, profile, DRAWS, profile.machine.seed);
@@ -47,9 +47,9 @@ fn with(accuracy: Accuracy) -> Profile {
 
 #[test]
 fn trials_are_scenarios_with_plans_for_both_sides() {
-    let texts = scenarios(40, 7);
-    assert_eq!(texts, scenarios(40, 7), "the same seed, the same trials");
-    assert_ne!(texts, scenarios(40, 8));
+    let texts = trial_scenarios(40, 7);
+    assert_eq!(texts, trial_scenarios(40, 7), "the same seed, the same trials");
+    assert_ne!(texts, trial_scenarios(40, 8));
     for text in texts {
         let workload =
             Workload::from_toml("trial", &text).unwrap_or_else(|e| panic!("{e}\n{text}"));
@@ -202,7 +202,7 @@ fn without_trials_ranges_are_those_of_the_models() {
 /// range.
 #[test]
 fn ranges_that_are_too_wide_keep_a_share_of_their_width() {
-    let workload = Workload::from_toml("trial", &scenarios(1, 3)[0]).expect("a scenario");
+    let workload = Workload::from_toml("trial", &trial_scenarios(1, 3)[0]).expect("a scenario");
     let plan = &candidates(&workload).programs()[0];
     let mut forecast = forecast(plan, &machine(), DRAWS, 1).expect("known");
     let mut widths = |margin: f64| {
@@ -221,7 +221,7 @@ fn ranges_that_are_too_wide_keep_a_share_of_their_width() {
 
 #[test]
 fn trials_move_no_prediction() {
-    let scenario = &scenarios(1, 3)[0];
+    let scenario = &trial_scenarios(1, 3)[0];
     let workload = Workload::from_toml("trial", scenario).expect("a scenario");
     let plan = &candidates(&workload).programs()[0];
     let found = assess(&machine(), None, &trials(&machine(), 20, (1.5, 0.1), 1)).expect("trials");
@@ -240,7 +240,7 @@ fn synchronizing(share: f64) -> (Program, Profile) {
     let mut profile = machine();
     let call = profile.calls.synchronize.as_mut().expect("known");
     *call = Estimate { ns: 1_000.0, scatter: 0.0, other: Some(Other { ns: 50_000.0, share }) };
-    let workload = Workload::from_toml("trial", &scenarios(1, 3)[0]).expect("a scenario");
+    let workload = Workload::from_toml("trial", &trial_scenarios(1, 3)[0]).expect("a scenario");
     let mut plan = candidates(&workload).programs().swap_remove(1);
     plan.streams.truncate(1);
     plan.body = vec![Call::Synchronize { stream: StreamId(0) }];

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 ///
 /// Nouns come before verbs: a room that holds data knows nothing of those that make or
 /// print it.
-const ROOMS: [(&str, &[&str]); 25] = [
+const ROOMS: [(&str, &[&str]); 24] = [
     ("units", &[]),
     ("files", &[]),
     ("stats", &[]),
@@ -53,17 +53,28 @@ const ROOMS: [(&str, &[&str]); 25] = [
         ],
     ),
     (
-        "trials",
-        &[
-            "units", "stats", "machine", "kernels", "program", "scenario", "samples", "profile",
-            "cost", "simulate", "search", "gpu", "host", "execute",
-        ],
-    ),
-    (
         "study",
         &[
-            "units", "files", "machine", "kernels", "program", "scenario", "timeline", "profile",
-            "runs", "simulate", "search", "compare", "gpu", "host", "execute", "trials",
+            "units",
+            "files",
+            "stats",
+            "machine",
+            "kernels",
+            "program",
+            "scenario",
+            "timeline",
+            "samples",
+            "profile",
+            "runs",
+            "fit",
+            "cost",
+            "simulate",
+            "search",
+            "compare",
+            "gpu",
+            "host",
+            "calibrate",
+            "execute",
         ],
     ),
     (
@@ -91,7 +102,6 @@ const ROOMS: [(&str, &[&str]); 25] = [
             "host",
             "calibrate",
             "execute",
-            "trials",
             "study",
         ],
     ),

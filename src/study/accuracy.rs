@@ -1,4 +1,5 @@
-//! How far off predictions are, and how wide ranges have to be.
+//! How far off predictions of trials are, and how wide ranges have to be. No model of a time is
+//! fitted to a trial; only the width of ranges is.
 //!
 //! Ranges come from the scatter of the profile's models, which leaves out what no model knows. So
 //! each end of a range is moved, outwards or inwards, to where nine of ten trials of its kind lie
@@ -19,7 +20,7 @@ use crate::program::Program;
 use crate::samples::{Samples, Trial};
 use crate::scenario::Workload;
 use crate::search::candidates;
-use crate::simulate::{DRAWS, Forecast, Tally, forecast_all};
+use crate::simulate::{DRAWS, Forecast, forecast_all};
 use crate::stats::{conformal_quantile, median, quantile};
 use crate::units::Span;
 
@@ -49,17 +50,17 @@ pub fn assess(
     passes: Option<&[Profile; 2]>,
     samples: &Samples,
 ) -> Option<Accuracy> {
-    assess_counted(profile, passes, samples, &Tally::default())
+    assess_along(profile, passes, samples, &mut |_| {})
 }
 
-/// Like [`assess`]. Counts trials as they are predicted.
-pub fn assess_counted(
+/// Like [`assess`]. Tells how many trials are predicted, whenever there are more.
+pub(super) fn assess_along(
     profile: &Profile,
     passes: Option<&[Profile; 2]>,
     samples: &Samples,
-    done: &Tally,
+    along: &mut dyn FnMut(usize),
 ) -> Option<Accuracy> {
-    let trials = scored(profile, passes, samples, done);
+    let trials = scored(profile, passes, samples, along);
     if trials.is_empty() {
         return None;
     }
@@ -110,11 +111,11 @@ fn scored(
     profile: &Profile,
     passes: Option<&[Profile; 2]>,
     samples: &Samples,
-    done: &Tally,
+    along: &mut dyn FnMut(usize),
 ) -> Vec<Scored> {
     let bare = |profile: &Profile| Profile { accuracy: None, ..profile.clone() };
     let (profile, passes) = (bare(profile), passes.map(|passes| passes.each_ref().map(bare)));
-    let mut scored = Vec::new();
+    let (mut scored, mut done) = (Vec::new(), 0);
     let trials = samples.trials.chunk_by(|one, next| one.scenario == next.scenario);
     for (index, trials) in trials.enumerate() {
         // Samples of another version may hold scenarios that this version does not read.
@@ -123,12 +124,15 @@ fn scored(
         let named =
             |trial: &Trial| programs.iter().find(|program| program.label == trial.plan).cloned();
         let found = trials.iter().filter_map(|trial| Some((named(trial)?, trial)));
-        let (plans, trials): (Vec<Program>, Vec<&Trial>) = found.unzip();
-        let by = |profile| forecast_all(&plans, profile, DRAWS, samples.machine.seed);
+        let (programs, trials): (Vec<Program>, Vec<&Trial>) = found.unzip();
+        let by = |profile| forecast_all(&programs, profile, DRAWS, samples.machine.seed);
         let (forecasts, apart) =
             (by(&profile), passes.as_ref().map(|both| both.each_ref().map(by)));
-        done.add(plans.len() as u64);
-        for (at, (plan, trial)) in plans.iter().zip(trials).enumerate() {
+        if !programs.is_empty() {
+            done += programs.len();
+            along(done);
+        }
+        for (at, (program, trial)) in programs.iter().zip(trials).enumerate() {
             let (Ok(forecast), Some(measured)) = (&forecasts[at], middle(&trial.passes)) else {
                 continue;
             };
@@ -141,7 +145,7 @@ fn scored(
                 }
             };
             scored.push(Scored {
-                handling: Handling::of(plan),
+                handling: Handling::of(program),
                 predicted,
                 half: index % 2,
                 error: predicted.nanos_f64() / measured - 1.0,

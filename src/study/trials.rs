@@ -1,6 +1,11 @@
-//! Runs trials between the steps of a calibration.
+//! Trials: plans of small random workloads, run along with each pass of a calibration. They say how
+//! far off predictions are.
+//!
+//! A [`Runner`](super::Runner) gives a plan all its turns at once. The turns of a trial are spread
+//! over the whole pass instead, so that it meets the machine as the measurements do.
 
-use super::drawn::scenarios;
+use super::drawn::some_of;
+use super::trial_scenario::trial_scenarios;
 use crate::execute::{Effort, ExecuteError, Executor, InTurn};
 use crate::gpu::Device;
 use crate::host::Team;
@@ -11,9 +16,8 @@ use crate::scenario::Workload;
 use crate::search::Plan;
 use crate::search::candidates;
 use crate::units::Span;
+use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
-use rand::seq::IndexedRandom;
-use rand::{RngExt, SeedableRng};
 use std::io::Write;
 
 /// How many workloads are tried. A quick calibration has no time for any.
@@ -182,18 +186,16 @@ fn planned(count: usize, seed: u64) -> Vec<Planned> {
         let plans = plans.into_iter().map(|plan| plan.program).collect();
         Planned { workload, plans, trials }
     };
-    scenarios(count, seed).into_iter().map(plan).collect()
+    trial_scenarios(count, seed).into_iter().map(plan).collect()
 }
 
 /// The CPU's plan, and a random choice of the others.
-fn chosen(plans: Vec<Plan>, random: &mut impl RngExt) -> Vec<Plan> {
-    let (cpu, gpu): (Vec<Plan>, Vec<Plan>) =
+fn chosen(plans: Vec<Plan>, random: &mut ChaCha8Rng) -> Vec<Plan> {
+    let (mut chosen, others): (Vec<Plan>, Vec<Plan>) =
         plans.into_iter().partition(|plan| plan.program.computes_on_cpu());
-    let pinned = |plan: &Plan| plan.strategy.memory == HostMemory::Pinned;
-    let (pinned, pageable): (Vec<Plan>, Vec<Plan>) = gpu.into_iter().partition(pinned);
-    let mut chosen = cpu;
-    for (plans, count) in [(pageable, PAGEABLE), (pinned, PINNED)] {
-        chosen.extend(plans.sample(random, count).cloned());
+    for (memory, most) in [(HostMemory::Pageable, PAGEABLE), (HostMemory::Pinned, PINNED)] {
+        let is_meant = |plan: &Plan| plan.strategy.memory == memory;
+        chosen.extend(some_of(&others, is_meant, most, random));
     }
     chosen
 }

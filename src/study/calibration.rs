@@ -1,0 +1,245 @@
+//! Calibrate a machine, fit a profile to what was measured, and assess it on trials.
+
+use super::accuracy::assess_along;
+use super::trials::{Round, TrialError, Trials};
+use crate::calibrate::{CalibrateError, Course, Progress, calibrate};
+use crate::compare::Drift;
+use crate::files;
+use crate::fit::{FitError, fit, fit_passes, intervals, times_of};
+use crate::gpu::Device;
+use crate::host::Team;
+use crate::profile::{Profile, ProfileError};
+use crate::samples::{Provenance, Quantity, Recorder, Samples, SamplesError};
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::ops::{ControlFlow, Range};
+use std::path::{Path, PathBuf};
+
+/// How far a calibration has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// So many of so many probes are measured.
+    Measuring {
+        done: usize,
+        total: usize,
+    },
+    /// A profile is fitted to all samples.
+    Fitting,
+    /// A profile is fitted to each pass.
+    FittingPasses,
+    /// So many of so many trials are predicted.
+    PredictingTrials {
+        done: usize,
+        total: usize,
+    },
+    FindingIntervals,
+}
+
+/// Why a calibration did not end. What was measured is kept.
+#[derive(Debug, thiserror::Error)]
+pub enum CalibrationError {
+    #[error("no calibration was interrupted here: there is no {}", path.display())]
+    NothingToResume { path: PathBuf },
+    #[error("cannot continue {}: {why}", path.display())]
+    CannotResume { path: PathBuf, why: String },
+    #[error("cannot write {}: {source}", path.display())]
+    CannotBegin { path: PathBuf, source: std::io::Error },
+    #[error(transparent)]
+    Samples(#[from] SamplesError),
+    #[error(transparent)]
+    Measuring(#[from] CalibrateError),
+    #[error(transparent)]
+    Trial(#[from] TrialError),
+    #[error(transparent)]
+    Fit(#[from] FitError),
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
+    #[error(transparent)]
+    Write(#[from] std::io::Error),
+}
+
+/// A calibration of one machine, with the folder for its samples and its profile.
+pub struct Calibration<'a> {
+    device: &'a Device,
+    team: &'a Team,
+    /// What an interrupted calibration measured; nothing at first.
+    so_far: Samples,
+    folder: PathBuf,
+}
+
+impl<'a> Calibration<'a> {
+    /// File name of the samples.
+    pub const SAMPLES: &'static str = "samples.jsonl";
+    /// File name of the profile.
+    pub const PROFILE: &'static str = "profile.toml";
+
+    /// A calibration that has measured nothing yet, of the machine that
+    /// [`provenance`](crate::calibrate::provenance) describes.
+    pub fn new(machine: Provenance, (device, team): (&'a Device, &'a Team), folder: &Path) -> Self {
+        Self { device, team, so_far: Samples::none(machine), folder: folder.to_owned() }
+    }
+
+    /// Where samples grow until there are all.
+    pub fn growing(&self) -> PathBuf {
+        files::partial(&self.folder.join(Self::SAMPLES))
+    }
+
+    /// Takes up the complete probes that an interrupted calibration of this machine left behind.
+    ///
+    /// # Errors
+    /// If there are none, or they are of another machine or were measured in another order.
+    pub fn resume(&mut self) -> Result<(), CalibrationError> {
+        let path = self.growing();
+        if !path.exists() {
+            return Err(CalibrationError::NothingToResume { path });
+        }
+        let mut samples = Samples::load(&path)?;
+        let differences = samples.machine.differences(&self.so_far.machine);
+        if !differences.is_empty() {
+            return Err(CalibrationError::CannotResume { path, why: differences.join("; ") });
+        }
+        let done = Course::new(&samples.machine).done(&samples.measurements);
+        let (_, whole) =
+            done.map_err(|error| CalibrationError::CannotResume { path, why: error.to_string() })?;
+        samples.measurements.truncate(whole);
+        // Trials are quick, and belong to a complete round: they are run again.
+        samples.trials.clear();
+        self.so_far = samples;
+        Ok(())
+    }
+
+    /// Measures what is not measured yet, runs the trials, fits the profile and assesses it. Old
+    /// files stay in place until the new ones are complete. `along` hears how far it has come;
+    /// while it measures, the answer says whether to go on.
+    ///
+    /// # Errors
+    /// If the machine or a file fails, a trial computes a wrong result, or `along` says to stop.
+    /// What was measured is kept, and [`Calibration::resume`] takes it up.
+    pub fn run(
+        self,
+        along: &mut dyn FnMut(Phase) -> ControlFlow<()>,
+    ) -> Result<(Samples, Profile), CalibrationError> {
+        let (growing, target) = (self.growing(), self.folder.join(Self::SAMPLES));
+        let profile_path = self.folder.join(Self::PROFILE);
+        let mut beginning = Vec::new();
+        let recorder = Recorder::new(&mut beginning, &self.so_far)?.onto(std::io::sink());
+        let file = files::begin(&growing, &beginning)
+            .map_err(|source| CalibrationError::CannotBegin { path: growing.clone(), source })?;
+        let mut recorder = recorder.onto(file);
+        let samples = self.measure(&mut recorder, along)?;
+        let profile = fit_and_assess(&samples, &mut |phase| {
+            // What is left takes seconds.
+            let _ = along(phase);
+        })?;
+        // The profile comes first. If the process ends before the samples are renamed, a resumed
+        // calibration finds all of them and fits the same profile.
+        profile.save(&profile_path)?;
+        recorder.end()?;
+        files::finish(&growing, &target)?;
+        Ok((samples, profile))
+    }
+
+    fn measure<W: Write>(
+        self,
+        recorder: &mut Recorder<W>,
+        along: &mut dyn FnMut(Phase) -> ControlFlow<()>,
+    ) -> Result<Samples, CalibrationError> {
+        let Self { device, team, so_far: mut samples, .. } = self;
+        let course = Course::new(&samples.machine);
+        let mut trials = Trials::new(&samples.machine, device, team);
+        for pass in 0..course.passes() {
+            samples = trials.round(|round| {
+                let probes = course.probes_until(pass)..course.probes_until(pass + 1);
+                let along = Measuring(&mut *along);
+                let mut along = WithTrials { along, round, probes, failed: None };
+                let part = (&course, pass);
+                let measured = calibrate(device, team, part, samples, recorder, &mut along);
+                match along.failed {
+                    Some(error) => Err(CalibrationError::from(error)),
+                    None => measured.map_err(CalibrationError::from),
+                }
+            })?;
+        }
+        Ok(trials.finish(samples, recorder)?)
+    }
+}
+
+/// Fits a profile to samples, with its intervals and its accuracy on trials. `along` hears how far
+/// it has come.
+///
+/// # Errors
+/// If there are no samples.
+pub fn fit_and_assess(
+    samples: &Samples,
+    along: &mut dyn FnMut(Phase),
+) -> Result<Profile, FitError> {
+    along(Phase::Fitting);
+    let profile = fit(samples)?;
+    along(Phase::FittingPasses);
+    let passes = fit_passes(samples);
+    let total = samples.trials.len();
+    along(Phase::PredictingTrials { done: 0, total });
+    let accuracy = assess_along(&profile, passes.as_ref(), samples, &mut |done| {
+        along(Phase::PredictingTrials { done, total });
+    });
+    along(Phase::FindingIntervals);
+    let intervals = passes.and_then(|passes| intervals(samples, &profile, &passes));
+    Ok(Profile { accuracy, intervals, ..profile })
+}
+
+/// Repeats a few measurements of a calibration on the machine as it is now, and compares their
+/// times. Nothing is kept.
+///
+/// # Errors
+/// If the machine fails, or `along` says to stop.
+pub fn drifts(
+    before: &Samples,
+    now: &Provenance,
+    (device, team): (&Device, &Team),
+    along: &mut dyn FnMut(Phase) -> ControlFlow<()>,
+) -> Result<Vec<(Quantity, Drift)>, CalibrateError> {
+    let (empty, course) = (Samples::none(now.clone()), Course::telling(now));
+    let mut recorder = Recorder::new(std::io::sink(), &empty)?;
+    let mut along = Measuring(along);
+    let now = calibrate(device, team, (&course, 0), empty, &mut recorder, &mut along)?;
+    let quantities: BTreeSet<&Quantity> = now.measurements.iter().map(|m| &m.quantity).collect();
+    let drift = |quantity: &Quantity| {
+        let drift = Drift::between(&times_of(before, quantity), &times_of(&now, quantity))?;
+        Some((quantity.clone(), drift))
+    };
+    Ok(quantities.into_iter().filter_map(drift).collect())
+}
+
+/// Passes on how far measuring has come.
+struct Measuring<'a>(&'a mut dyn FnMut(Phase) -> ControlFlow<()>);
+
+impl Progress for Measuring<'_> {
+    fn advance(&mut self, done: usize, total: usize) -> ControlFlow<()> {
+        (self.0)(Phase::Measuring { done, total })
+    }
+}
+
+/// A calibration pass with trials run in between. A shared machine changes from minute to minute:
+/// spread out like this, measurements and trials meet it in the same conditions.
+struct WithTrials<'a, 's> {
+    along: Measuring<'a>,
+    round: &'a mut Round<'s>,
+    /// The probes of this pass, counted over all passes.
+    probes: Range<usize>,
+    failed: Option<TrialError>,
+}
+
+impl Progress for WithTrials<'_, '_> {
+    fn advance(&mut self, done: usize, total: usize) -> ControlFlow<()> {
+        let Range { start, end } = self.probes;
+        let share = (done.clamp(start, end) - start, end - start);
+        while self.round.is_behind(share) {
+            self.along.advance(done, total)?;
+            if let Err(error) = self.round.step() {
+                self.failed = Some(error);
+                return ControlFlow::Break(());
+            }
+        }
+        self.along.advance(done, total)
+    }
+}
