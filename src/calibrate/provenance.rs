@@ -27,7 +27,7 @@ pub fn provenance(
         peer_access &= reach_each_other(index).map_err(CalibrateError::Several)?;
     }
     let monitor = Monitor::new(device);
-    let place = monitor.as_ref().map(Monitor::place).unwrap_or_default();
+    let near = monitor.as_ref().map(Monitor::affinity).unwrap_or_default();
     let nvml = match &monitor {
         Some(monitor) => monitor.version().unwrap_or_else(|| "does not say".to_owned()),
         None => "not found: clocks and throttling were not watched".to_owned(),
@@ -58,8 +58,8 @@ pub fn provenance(
         extent,
         managed_bytes: Bytes::ZERO,
         nvml: Some(nvml),
-        gpu_cpus: place.cpus,
-        gpu_numa_nodes: place.numa_nodes,
+        gpu_cpus: near.cpus,
+        gpu_numa_nodes: near.numa_nodes,
         devices,
         peer_access,
     })

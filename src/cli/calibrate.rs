@@ -3,7 +3,7 @@
 use super::fit::FittingShown;
 use super::interrupts::interrupts;
 use super::outputs::check_outputs;
-use super::profiles::{Found, deliver, fitted, in_folder};
+use super::profiles::{LoadedProfile, deliver, fitted, in_folder};
 use super::terminal::width;
 use super::{Failure, Outcome};
 use crate::calibrate::{CalibrateError, MOST_DEVICES, managed_bytes, provenance};
@@ -134,7 +134,7 @@ fn failure(error: CalibrationError, interrupted: impl Fn(&CalibrateError) -> Str
 
 /// Repeats a few measurements, and compares them with the samples that the profile was fitted to.
 fn check(arguments: &CalibrateArguments, path: &Path) -> Result<Outcome, Failure> {
-    let found = Found { profile: Profile::load(path)?, path: path.into() };
+    let found = LoadedProfile { profile: Profile::load(path)?, path: path.into() };
     let before = found.own_samples()?;
     let there = &before.machine;
     let device = Device::open(arguments.gpu)?;

@@ -104,7 +104,7 @@ fn gpus() -> Result<Vec<GpuFound>, GpuError> {
             free_bytes: device.free_memory().ok(),
             compute_capability: described.compute_capability,
             link: described.link,
-            numa_nodes: monitor.as_ref().and_then(|monitor| monitor.place().numa_nodes),
+            numa_nodes: monitor.as_ref().and_then(|monitor| monitor.affinity().numa_nodes),
             other_processes: processes.map(|all| all.saturating_sub(1)),
         })
     };

@@ -1,7 +1,7 @@
 //! `hallway evaluate`: predict and rank every plan.
 
 use super::outputs::check_outputs;
-use super::profiles::{Found, deliver, write_whole};
+use super::profiles::{LoadedProfile, deliver, write_whole};
 use super::progress::Progress;
 use super::terminal::{NARROWEST, width};
 use super::traces::traced;
@@ -101,7 +101,7 @@ const BREAK_EVEN: u64 = 30;
 fn assess(
     (workload, runs): (&Workload, u64),
     ranking: &Ranking,
-    found: &Found,
+    found: &LoadedProfile,
     done: &Tally,
 ) -> Assessment {
     let sizes = break_even_counted(workload, &found.profile, done);

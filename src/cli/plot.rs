@@ -1,7 +1,7 @@
 //! `hallway plot`: draw pictures for design reviews.
 
 use super::outputs::check_outputs;
-use super::profiles::{Found, check_runs, deliver, write_whole};
+use super::profiles::{LoadedProfile, check_runs, deliver, write_whole};
 use super::progress::Progress;
 use super::{Failure, Outcome, Predicting};
 use crate::report::{Gantt, Measured, bandwidth, gantt, predicted_against_measured};
@@ -94,7 +94,7 @@ pub(super) fn run(arguments: &PlotArguments) -> Result<Outcome, Failure> {
 fn subjects(
     workloads: Vec<Workload>,
     predicting: &Predicting,
-    found: &Found,
+    found: &LoadedProfile,
     progress: &Progress,
 ) -> Result<Vec<Subject>, Failure> {
     let subject = |workload: Workload| {

@@ -16,12 +16,12 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 /// A profile and the path that it was read from.
-pub(super) struct Found {
+pub(super) struct LoadedProfile {
     pub profile: Profile,
     pub path: PathBuf,
 }
 
-impl Found {
+impl LoadedProfile {
     /// The folder for runs on this machine.
     pub fn runs(&self) -> PathBuf {
         self.path.parent().unwrap_or(Path::new(".")).join("runs")
@@ -141,7 +141,7 @@ pub(super) fn in_folder(path: &Path) -> PathBuf {
 
 impl Predicting {
     /// The profile that was named, or the newest of `calibration/*/profile.toml`.
-    pub fn profile(&self) -> Result<Found, Failure> {
+    pub fn profile(&self) -> Result<LoadedProfile, Failure> {
         let path = match &self.profile {
             Some(path) => in_folder(path),
             None => newest(Path::new("calibration"))?,
@@ -150,11 +150,11 @@ impl Predicting {
             let is_scenario = Workload::load(&path).is_ok();
             if is_scenario { mixed_up(&path, "scenario", "profile") } else { Failure::from(error) }
         })?;
-        Ok(Found { profile, path })
+        Ok(LoadedProfile { profile, path })
     }
 
     /// The files that every predicting command reads.
-    pub fn inputs<'p>(&'p self, found: &'p Found) -> impl Iterator<Item = &'p Path> {
+    pub fn inputs<'p>(&'p self, found: &'p LoadedProfile) -> impl Iterator<Item = &'p Path> {
         self.scenarios.iter().chain([&found.path]).map(PathBuf::as_path)
     }
 
@@ -183,7 +183,7 @@ impl Predicting {
     pub fn ranking(
         &self,
         workload: &Workload,
-        found: &Found,
+        found: &LoadedProfile,
         (progress, more): (&Progress, u64),
     ) -> Ranking {
         let candidates = candidates_over(workload, &found.profile.gpu_counts());
@@ -195,7 +195,7 @@ impl Predicting {
         &self,
         workload: &Workload,
         candidates: Candidates,
-        found: &Found,
+        found: &LoadedProfile,
         (progress, more): (&Progress, u64),
     ) -> Ranking {
         progress.begin(&workload.name, u64::MAX);

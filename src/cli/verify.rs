@@ -3,7 +3,7 @@
 use super::calibrate::team;
 use super::interrupts::interrupts;
 use super::outputs::check_outputs;
-use super::profiles::{Found, check_runs, deliver, write_whole};
+use super::profiles::{LoadedProfile, check_runs, deliver, write_whole};
 use super::progress::Progress;
 use super::terminal::{NARROWEST, width};
 use super::traces::traced;
@@ -154,7 +154,7 @@ struct Subjects {
 }
 
 impl Subjects {
-    fn new(arguments: &VerifyArguments, found: &Found) -> Result<Self, Failure> {
+    fn new(arguments: &VerifyArguments, found: &LoadedProfile) -> Result<Self, Failure> {
         let VerifyArguments { predicting, random, shard, .. } = arguments;
         let runs = found.runs();
         let in_part = |folder: PathBuf| match shard {
@@ -283,7 +283,7 @@ impl From<StudyError> for Failure {
 /// Scores the runs, and finds the timelines that were asked for.
 fn scored(
     arguments: &VerifyArguments,
-    found: &Found,
+    found: &LoadedProfile,
     (predicted, digest): (&[Predicted], &str),
     sets: Vec<RunSet>,
 ) -> Result<(Verification, Vec<TracedPlan>), Failure> {

@@ -36,10 +36,10 @@ pub fn run_in_random_order(
         Some(id) => before.of(id).to_vec(),
         None => vec![f32::NAN; allocation.bytes.as_usize() / 4],
     });
-    let mut machine = Machine::new(plan, memory.collect());
-    machine.run_at_random(plan, team, seed);
+    let mut interpreter = Interpreter::new(plan, memory.collect());
+    interpreter.run_at_random(plan, team, seed);
     for (id, holder) in outputs {
-        after.check(workload, id, &machine.memory[holder])?;
+        after.check(workload, id, &interpreter.memory[holder])?;
     }
     Ok(())
 }
@@ -64,13 +64,13 @@ pub fn check_orders(plan: &Program, team: &Team, seed: u64) -> Result<(), OrderM
         team.fill_random(&mut values, seed + number);
         values
     });
-    let mut plain = Machine::new(plan, memory.collect());
+    let mut plain = Interpreter::new(plan, memory.collect());
     let host = plan.lane_count();
     for call in &plan.setup {
         let lane = call.stream().map_or(host, |stream| stream.0);
         plain.make((0, call), lane, team);
     }
-    let mut other = Machine::new(plan, plain.memory.clone());
+    let mut other = Interpreter::new(plan, plain.memory.clone());
     for (call, lane) in plan.body.iter().enumerate().zip(plan.lanes()) {
         plain.make(call, lane.unwrap_or(host), team);
     }
@@ -88,7 +88,7 @@ pub fn check_orders(plan: &Program, team: &Team, seed: u64) -> Result<(), OrderM
 
 /// Plain memory for every allocation, and what each lane still has to do. A lane is a
 /// stream, or a branch of a graph.
-struct Machine {
+struct Interpreter {
     memory: Vec<Vec<f32>>,
     /// Traits of the lanes that are streams. Branches of graphs follow them and have
     /// none.
@@ -105,7 +105,7 @@ struct Machine {
     records: Vec<VecDeque<Option<usize>>>,
 }
 
-impl Machine {
+impl Interpreter {
     fn new(plan: &Program, memory: Vec<Vec<f32>>) -> Self {
         Self {
             memory,

@@ -1,8 +1,8 @@
 //! Host memory of a plan's own that copies from the device land in, and how what lands there
 //! gets home.
 
-use super::builder::{Builder, Residence};
-use super::chunk::{Item, reduced};
+use super::builder::{Builder, Location};
+use super::chunk::{Chunk, reduced};
 use super::partials::Partials;
 use crate::kernels::{Arguments, Kernel};
 use crate::machine::{HostMemory, StreamId};
@@ -44,46 +44,46 @@ impl Ashore {
         Self { partials, landings }
     }
 
-    /// Where an item's copy to the host goes instead of to the buffer's home.
-    pub fn target(&self, builder: &Builder<'_>, item: &Item, id: BufferId) -> Option<Residence> {
+    /// Where a chunk's copy to the host goes instead of to the buffer's home.
+    pub fn target(&self, builder: &Builder<'_>, chunk: &Chunk, id: BufferId) -> Option<Location> {
         let landing = self.landings.iter().find(|landing| landing.id == id);
-        let landing = landing.map(|landing| landing.residence(builder, item));
-        Partials::target(&self.partials, item, id).or(landing)
+        let landing = landing.map(|landing| landing.location(builder, chunk));
+        Partials::target(&self.partials, chunk, id).or(landing)
     }
 
-    /// Copies home what one item has left, while other streams bring more: waits for the stream
+    /// Copies home what one chunk has left, while other streams bring more: waits for the stream
     /// that brought it. Nothing to do if results come home by themselves.
-    pub fn bring_home_early(&self, builder: &mut Builder<'_>, stream: StreamId, item: &Item) {
+    pub fn bring_home_early(&self, builder: &mut Builder<'_>, stream: StreamId, chunk: &Chunk) {
         if !self.landings.is_empty() {
             builder.issue(Call::Synchronize { stream });
-            self.landings.iter().for_each(|landing| landing.bring_home(builder, item));
+            self.landings.iter().for_each(|landing| landing.bring_home(builder, chunk));
         }
     }
 
-    /// Does on the CPU what is left to do once all streams are done: `left` are the items whose
+    /// Does on the CPU what is left to do once all streams are done: `left` are the chunks whose
     /// results have not come home.
-    pub fn bring_home(&self, builder: &mut Builder<'_>, items: &[Item], left: &[Item]) {
-        Partials::combine(&self.partials, builder, items);
-        for item in left {
-            self.landings.iter().for_each(|landing| landing.bring_home(builder, item));
+    pub fn bring_home(&self, builder: &mut Builder<'_>, chunks: &[Chunk], left: &[Chunk]) {
+        Partials::combine(&self.partials, builder, chunks);
+        for chunk in left {
+            self.landings.iter().for_each(|landing| landing.bring_home(builder, chunk));
         }
     }
 }
 
 impl Landing {
-    fn residence(&self, builder: &Builder<'_>, item: &Item) -> Residence {
-        let offset = item.batch * builder.workload.buffer(self.id).elements;
-        Residence { allocation: self.memory, first: 0, offset }
+    fn location(&self, builder: &Builder<'_>, chunk: &Chunk) -> Location {
+        let offset = chunk.batch * builder.workload.buffer(self.id).elements;
+        Location { allocation: self.memory, first: 0, offset }
     }
 
-    /// Copies an item's results home by all threads of the CPU.
-    fn bring_home(&self, builder: &mut Builder<'_>, item: &Item) {
-        let range = &item.owns[self.id.0];
-        let home = builder.home(item, self.id).expect("it goes back to the host");
+    /// Copies a chunk's results home by all threads of the CPU.
+    fn bring_home(&self, builder: &mut Builder<'_>, chunk: &Chunk) {
+        let range = &chunk.owns[self.id.0];
+        let home = builder.home(chunk, self.id).expect("it goes back to the host");
         let step = Step {
             kernel: Kernel::Scale,
             arguments: Arguments { a: 1.0, ..Arguments::default() },
-            inputs: vec![self.residence(builder, item).slice(range)],
+            inputs: vec![self.location(builder, chunk).slice(range)],
             output: home.slice(range),
             workspace: None,
             lead: 0,

@@ -2,7 +2,7 @@
 
 use super::builder::Builder;
 use super::by_engine::{STREAMS, by_engine};
-use super::dealt::{ONE_GPU, cut};
+use super::dealt::{ONE_GPU, chunks_in_words};
 use super::definition::{AsGraph, Definition, Division};
 use crate::program::Program;
 use crate::scenario::{FamilyName, Workload};
@@ -26,8 +26,8 @@ impl Definition for Buffered {
 
     fn choices(workload: &Workload, division: Division) -> Vec<Self> {
         let Division::Chunks(chunks) = division else { return Vec::new() };
-        let items = chunks * workload.batches;
-        let rings = [2, 3].into_iter().filter(|&ring| items > ring as u64);
+        let in_all = chunks * workload.batches;
+        let rings = [2, 3].into_iter().filter(|&ring| in_all > ring as u64);
         rings.map(|ring| Self { chunks, ring }).collect()
     }
 
@@ -41,7 +41,7 @@ impl Definition for Buffered {
              was in it has to be done.",
             self.ring
         );
-        vec![cut(self.chunks), STREAMS.to_owned(), ring]
+        vec![chunks_in_words(self.chunks), STREAMS.to_owned(), ring]
     }
 
     fn parameters(&self) -> Option<String> {

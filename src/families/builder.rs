@@ -1,6 +1,6 @@
 //! The pieces that every family is put together from.
 
-use super::chunk::{Item, iteration_range, widened};
+use super::chunk::{Chunk, iteration_range, widened};
 use super::strategy::Strategy;
 use crate::kernels::{Grid, Shape};
 use crate::machine::{DeviceId, Direction, HostMemory, StreamId};
@@ -11,9 +11,9 @@ use crate::scenario::{Buffer, Home, Task, TaskId, Workload};
 use crate::units::Bytes;
 use std::ops::Range;
 
-/// Where a buffer's elements of one item are.
+/// Where a buffer's elements of one chunk are.
 #[derive(Clone, Copy)]
-pub(super) struct Residence {
+pub(super) struct Location {
     pub allocation: AllocationId,
     /// Which element of the batch lies at `offset`.
     pub first: u64,
@@ -21,7 +21,7 @@ pub(super) struct Residence {
     pub offset: u64,
 }
 
-impl Residence {
+impl Location {
     pub fn slice(&self, range: &Range<u64>) -> Slice {
         Slice {
             allocation: self.allocation,
@@ -31,7 +31,7 @@ impl Residence {
     }
 }
 
-/// One set of working memory, enough for any item.
+/// One set of working memory, enough for any chunk.
 pub(super) struct Slot {
     place: Place,
     /// For each buffer, its memory in this slot; `None` if it lives elsewhere.
@@ -45,7 +45,7 @@ pub(super) struct Slot {
 pub struct Builder<'w> {
     pub workload: &'w Workload,
     pub strategy: Strategy,
-    pub plan: Program,
+    pub program: Program,
     /// For each buffer, the allocation of its home; `None` for scratch.
     homes: Vec<Option<AllocationId>>,
     /// For each buffer, its copy on each device if all chunks of a batch read it whole; empty
@@ -57,7 +57,7 @@ pub struct Builder<'w> {
 
 impl<'w> Builder<'w> {
     pub(super) fn new(workload: &'w Workload, strategy: Strategy) -> Self {
-        let plan = Program {
+        let program = Program {
             label: String::new(),
             allocations: Vec::new(),
             streams: Vec::new(),
@@ -67,7 +67,7 @@ impl<'w> Builder<'w> {
         };
         let shared = vec![Vec::new(); workload.buffers.len()];
         let (homes, current) = (Vec::new(), DeviceId::FIRST);
-        let mut builder = Self { workload, strategy, plan, homes, shared, current };
+        let mut builder = Self { workload, strategy, program, homes, shared, current };
         for index in 0..workload.buffers.len() {
             let home = builder.add_home(BufferId(index));
             builder.homes.push(home);
@@ -91,24 +91,24 @@ impl<'w> Builder<'w> {
         let home =
             self.add(Allocation { name: buffer.name.clone(), place, bytes, holds: Some(id) });
         if pin {
-            self.plan.setup.push(Call::Pin(home));
+            self.program.setup.push(Call::Pin(home));
         }
         if buffer.fresh {
-            self.plan.body.push(Call::Renew(home));
+            self.program.body.push(Call::Renew(home));
         }
         Some(home)
     }
 
     fn add(&mut self, allocation: Allocation) -> AllocationId {
-        self.plan.allocations.push(allocation);
-        AllocationId(self.plan.allocations.len() - 1)
+        self.program.allocations.push(allocation);
+        AllocationId(self.program.allocations.len() - 1)
     }
 
     /// Adds memory for the plan's own use, allocated in the set-up.
     pub(super) fn allocate(&mut self, name: String, place: Place, elements: u64) -> AllocationId {
         let bytes = Bytes::of_f32(elements);
         let id = self.add(Allocation { name, place, bytes, holds: None });
-        self.plan.setup.push(Call::Allocate(id));
+        self.program.setup.push(Call::Allocate(id));
         id
     }
 
@@ -117,41 +117,41 @@ impl<'w> Builder<'w> {
     }
 
     pub(super) fn stream_on(&mut self, device: DeviceId) -> StreamId {
-        self.plan.streams.push(StreamTraits { device, ..StreamTraits::default() });
-        StreamId(self.plan.streams.len() - 1)
+        self.program.streams.push(StreamTraits { device, ..StreamTraits::default() });
+        StreamId(self.program.streams.len() - 1)
     }
 
     /// Adds a call to the body. If the call is about another device than the one before, a call
     /// that makes that device's context current comes first.
     pub(super) fn issue(&mut self, call: Call) {
         if let Some(stream) = call.stream() {
-            self.make_current(self.plan.device_of(stream));
+            self.make_current(self.program.device_of(stream));
         }
-        self.plan.body.push(call);
+        self.program.body.push(call);
     }
 
     fn make_current(&mut self, device: DeviceId) {
         if std::mem::replace(&mut self.current, device) != device {
-            self.plan.body.push(Call::Use(device));
+            self.program.body.push(Call::Use(device));
         }
     }
 
     /// Returns the plan after all calls are issued.
     pub(super) fn finish(mut self) -> Program {
         self.make_current(DeviceId::FIRST);
-        self.plan
+        self.program
     }
 
     /// Records a new event on a stream.
     pub(super) fn record(&mut self, stream: StreamId) -> EventId {
-        let event = EventId(self.plan.events);
-        self.plan.events += 1;
+        let event = EventId(self.program.events);
+        self.program.events += 1;
         self.issue(Call::Record { stream, event });
         event
     }
 
     /// Allocates memory in `place` for every `wanted` buffer that is not at home there, large
-    /// enough for any item (see [`room`]). That is enough for copies; kernels may need more, see
+    /// enough for any chunk (see [`room`]). That is enough for copies; kernels may need more, see
     /// [`Self::slot`].
     pub(super) fn storage(
         &mut self,
@@ -189,10 +189,10 @@ impl<'w> Builder<'w> {
     fn workspace(&mut self, device: DeviceId, task: &str, elements: u64) -> AllocationId {
         let id = self.allocate(format!("{task} workspace"), Place::Device(device), elements);
         let target = Slice { allocation: id, offset: Bytes::ZERO, length: Bytes::of_f32(elements) };
-        let streams = &self.plan.streams;
+        let streams = &self.program.streams;
         let first = streams.iter().position(|stream| stream.device == device);
         let stream = StreamId(first.expect("streams come before slots"));
-        self.plan.setup.push(Call::Clear { stream, target });
+        self.program.setup.push(Call::Clear { stream, target });
         id
     }
 
@@ -204,51 +204,51 @@ impl<'w> Builder<'w> {
         }
     }
 
-    /// Where an item's part of a buffer is at home.
-    pub(super) fn home(&self, item: &Item, id: BufferId) -> Option<Residence> {
-        let offset = item.batch * self.workload.buffer(id).elements;
-        self.homes[id.0].map(|allocation| Residence { allocation, first: 0, offset })
+    /// Where a chunk's part of a buffer is at home.
+    pub(super) fn home(&self, chunk: &Chunk, id: BufferId) -> Option<Location> {
+        let offset = chunk.batch * self.workload.buffer(id).elements;
+        self.homes[id.0].map(|allocation| Location { allocation, first: 0, offset })
     }
 
-    /// Where a device has its copy of a buffer that all chunks of the item's batch read whole.
-    pub(super) fn shared(&self, device: DeviceId, item: &Item, id: BufferId) -> Option<Residence> {
-        let offset = item.batch * self.workload.buffer(id).elements;
+    /// Where a device has its copy of a buffer that all chunks of its batch read whole.
+    pub(super) fn shared(&self, device: DeviceId, chunk: &Chunk, id: BufferId) -> Option<Location> {
+        let offset = chunk.batch * self.workload.buffer(id).elements;
         let allocation = *self.shared[id.0].get(device.0)?;
-        Some(Residence { allocation, first: 0, offset })
+        Some(Location { allocation, first: 0, offset })
     }
 
-    /// Where kernels find an item's part of a buffer: in the slot, in a copy that all chunks
+    /// Where kernels find a chunk's part of a buffer: in the slot, in a copy that all chunks
     /// share, or at home.
-    pub(super) fn residence(&self, slot: &Slot, item: &Item, id: BufferId) -> Residence {
+    pub(super) fn location(&self, slot: &Slot, chunk: &Chunk, id: BufferId) -> Location {
         match slot.buffers[id.0] {
-            Some(allocation) => Residence { allocation, first: item.room[id.0].start, offset: 0 },
+            Some(allocation) => Location { allocation, first: chunk.room[id.0].start, offset: 0 },
             None => {
                 let shared = match slot.place {
-                    Place::Device(device) => self.shared(device, item, id),
+                    Place::Device(device) => self.shared(device, chunk, id),
                     Place::Host(_) => None,
                 };
-                let elsewhere = shared.or_else(|| self.home(item, id));
+                let elsewhere = shared.or_else(|| self.home(chunk, id));
                 elsewhere.expect("a buffer without a slot has a home")
             }
         }
     }
 
-    /// The steps of a task on an item: one for each iteration.
-    pub(super) fn steps(&self, slot: &Slot, item: &Item, id: TaskId) -> Vec<Step> {
+    /// The steps of a task on a chunk: one for each iteration.
+    pub(super) fn steps(&self, slot: &Slot, chunk: &Chunk, id: TaskId) -> Vec<Step> {
         let task = self.workload.task(id);
-        let output = self.residence(slot, item, task.writes);
-        let mut inputs: Vec<Residence> =
-            task.reads.iter().map(|&read| self.residence(slot, item, read)).collect();
+        let output = self.location(slot, chunk, task.writes);
+        let mut inputs: Vec<Location> =
+            task.reads.iter().map(|&read| self.location(slot, chunk, read)).collect();
         let mut steps = Vec::new();
         for index in 0..task.iterations {
             let odd = (task.iterations - 1 - index) % 2 == 1;
             let target = match slot.spares[id.0] {
                 Some(allocation) if odd => {
-                    Residence { allocation, first: item.room[task.writes.0].start, offset: 0 }
+                    Location { allocation, first: chunk.room[task.writes.0].start, offset: 0 }
                 }
                 _ => output,
             };
-            let (reads, writes) = self.ranges(task, item, index);
+            let (reads, writes) = self.ranges(task, chunk, index);
             steps.push(Step {
                 kernel: task.kernel,
                 arguments: task.arguments,
@@ -263,7 +263,7 @@ impl<'w> Builder<'w> {
                 workspace: slot.workspaces[id.0].map(|allocation| Slice {
                     allocation,
                     offset: Bytes::ZERO,
-                    length: self.plan.allocation(allocation).bytes,
+                    length: self.program.allocation(allocation).bytes,
                 }),
                 lead: if task.kernel.shape() == Shape::Map {
                     writes.start - reads.start
@@ -280,14 +280,14 @@ impl<'w> Builder<'w> {
     }
 
     /// The elements that one iteration of a task reads and writes.
-    fn ranges(&self, task: &Task, item: &Item, index: u64) -> (Range<u64>, Range<u64>) {
+    fn ranges(&self, task: &Task, chunk: &Chunk, index: u64) -> (Range<u64>, Range<u64>) {
         let length = self.workload.buffer(task.writes).elements;
         match task.kernel.shape() {
             Shape::Reduction => {
-                (item.owns[task.reads[0].0].clone(), 0..task.kernel.results(&task.arguments))
+                (chunk.owns[task.reads[0].0].clone(), 0..task.kernel.results(&task.arguments))
             }
             Shape::Map => {
-                let writes = iteration_range(task, index, &item.needs[task.writes.0], length);
+                let writes = iteration_range(task, index, &chunk.needs[task.writes.0], length);
                 (widened(&writes, task.kernel.halo(&task.arguments), length), writes)
             }
         }
@@ -317,16 +317,16 @@ impl<'w> Builder<'w> {
         &mut self,
         stream: StreamId,
         direction: Direction,
-        (from, to): (Residence, Residence),
+        (from, to): (Location, Location),
         range: &Range<u64>,
     ) {
         let (from, to) = (from.slice(range), to.slice(range));
         self.issue(Call::Copy { stream, direction, from, to });
     }
 
-    pub(super) fn launch_all(&mut self, stream: StreamId, slot: &Slot, item: &Item) {
+    pub(super) fn launch_all(&mut self, stream: StreamId, slot: &Slot, chunk: &Chunk) {
         for task in 0..self.workload.tasks.len() {
-            for step in self.steps(slot, item, TaskId(task)) {
+            for step in self.steps(slot, chunk, TaskId(task)) {
                 self.issue(Call::Launch { stream, step });
             }
         }
@@ -347,11 +347,11 @@ pub(super) fn refuse_fresh(
     }
 }
 
-/// For each buffer, the most elements that any of the items needs at once.
-pub(super) fn room(items: &[Item]) -> Vec<u64> {
-    let mut room = vec![0; items.first().map_or(0, |item| item.room.len())];
-    for item in items {
-        for (most, range) in room.iter_mut().zip(&item.room) {
+/// For each buffer, the most elements that any of the chunks needs at once.
+pub(super) fn room(chunks: &[Chunk]) -> Vec<u64> {
+    let mut room = vec![0; chunks.first().map_or(0, |chunk| chunk.room.len())];
+    for chunk in chunks {
+        for (most, range) in room.iter_mut().zip(&chunk.room) {
             *most = range.end.saturating_sub(range.start).max(*most);
         }
     }

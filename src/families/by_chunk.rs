@@ -3,8 +3,8 @@
 
 use super::ashore::Ashore;
 use super::builder::{Builder, Slot, room};
-use super::chunk::Item;
-use super::dealt::{Gpus, ONE_GPU, chunked_items, copy_in, copy_out, cut};
+use super::chunk::Chunk;
+use super::dealt::{Gpus, ONE_GPU, chunks_in_words, copy_in, copy_out, dealt_chunks};
 use super::definition::{AsGraph, Definition, Division};
 use super::shared::Shared;
 use crate::machine::{DeviceId, StreamId};
@@ -40,8 +40,8 @@ impl Definition for ByChunk {
 
     fn choices(workload: &Workload, division: Division) -> Vec<Self> {
         let Division::Chunks(chunks) = division else { return Vec::new() };
-        let items = chunks * workload.batches;
-        let streams = [2, 4].into_iter().filter(|&streams| items >= streams as u64);
+        let in_all = chunks * workload.batches;
+        let streams = [2, 4].into_iter().filter(|&streams| in_all >= streams as u64);
         let depth_first = streams.map(|streams| (streams, Issue::DepthFirst));
         let all = depth_first.chain([(4, Issue::BreadthFirst)]);
         all.map(|(streams, issue)| Self { chunks, streams, issue }).collect()
@@ -62,7 +62,7 @@ impl Definition for ByChunk {
                  copies out."
             }
         };
-        vec![cut(self.chunks), dealt, order.to_owned()]
+        vec![chunks_in_words(self.chunks), dealt, order.to_owned()]
     }
 
     fn parameters(&self) -> Option<String> {
@@ -97,8 +97,8 @@ pub(super) fn by_chunk(
     streams: usize,
     issue: Issue,
 ) -> Result<Program, String> {
-    let items = chunked_items(&builder, chunks)?;
-    let streams = streams.min(items.len());
+    let all = dealt_chunks(&builder, chunks)?;
+    let streams = streams.min(all.len());
     let device = |index: usize| DeviceId(index % gpus.0);
     let streams: Vec<StreamId> =
         (0..streams).map(|index| builder.stream_on(device(index))).collect();
@@ -106,47 +106,47 @@ pub(super) fn by_chunk(
     let slots = match issue {
         Issue::DepthFirst => streams.len(),
         // All chunks are copied in before the first kernel is launched.
-        Issue::BreadthFirst => items.len(),
+        Issue::BreadthFirst => all.len(),
     };
-    let room = room(&items);
+    let room = room(&all);
     let slots: Vec<Slot> =
         (0..slots).map(|index| builder.slot(&room, Place::Device(device(index)))).collect();
     let ashore = Ashore::new(&mut builder, chunks);
-    let work: Vec<(&Item, StreamId, &Slot)> = (0..items.len())
-        .map(|i| (&items[i], streams[i % streams.len()], &slots[i % slots.len()]))
+    let work: Vec<(&Chunk, StreamId, &Slot)> = (0..all.len())
+        .map(|i| (&all[i], streams[i % streams.len()], &slots[i % slots.len()]))
         .collect();
     match issue {
         Issue::DepthFirst => {
-            for (index, &(item, stream, slot)) in work.iter().enumerate() {
+            for (index, &(chunk, stream, slot)) in work.iter().enumerate() {
                 if let Some(before) = index.checked_sub(streams.len()) {
-                    ashore.bring_home_early(&mut builder, stream, &items[before]);
+                    ashore.bring_home_early(&mut builder, stream, &all[before]);
                 }
-                shared.bring(&mut builder, stream, item);
-                copy_in(&mut builder, stream, slot, item);
-                builder.launch_all(stream, slot, item);
-                copy_out(&mut builder, stream, slot, item, &ashore);
+                shared.bring(&mut builder, stream, chunk);
+                copy_in(&mut builder, stream, slot, chunk);
+                builder.launch_all(stream, slot, chunk);
+                copy_out(&mut builder, stream, slot, chunk, &ashore);
             }
         }
         Issue::BreadthFirst => {
-            for &(item, stream, slot) in &work {
-                shared.bring(&mut builder, stream, item);
-                copy_in(&mut builder, stream, slot, item);
+            for &(chunk, stream, slot) in &work {
+                shared.bring(&mut builder, stream, chunk);
+                copy_in(&mut builder, stream, slot, chunk);
             }
-            for &(item, stream, slot) in &work {
-                builder.launch_all(stream, slot, item);
+            for &(chunk, stream, slot) in &work {
+                builder.launch_all(stream, slot, chunk);
             }
-            for &(item, stream, slot) in &work {
-                copy_out(&mut builder, stream, slot, item, &ashore);
+            for &(chunk, stream, slot) in &work {
+                copy_out(&mut builder, stream, slot, chunk, &ashore);
             }
         }
     }
     let left = match issue {
-        Issue::DepthFirst => &items[items.len() - streams.len()..],
-        Issue::BreadthFirst => &items[..],
+        Issue::DepthFirst => &all[all.len() - streams.len()..],
+        Issue::BreadthFirst => &all[..],
     };
     for stream in streams {
         builder.issue(Call::Synchronize { stream });
     }
-    ashore.bring_home(&mut builder, &items, left);
+    ashore.bring_home(&mut builder, &all, left);
     Ok(builder.finish())
 }

@@ -2,7 +2,7 @@
 
 use super::ashore::Ashore;
 use super::builder::{Builder, Slot, room};
-use super::dealt::{Gpus, ONE_GPU, chunked_items, copy_in, copy_out, cut};
+use super::dealt::{Gpus, ONE_GPU, chunks_in_words, copy_in, copy_out, dealt_chunks};
 use super::definition::{AsGraph, Definition, Division};
 use super::shared::Shared;
 use crate::machine::{DeviceId, StreamId};
@@ -40,7 +40,7 @@ impl Definition for ByEngine {
 
     fn in_words(&self, _: &Workload) -> Vec<String> {
         let memory = "Every chunk has device memory of its own.";
-        vec![cut(self.chunks), STREAMS.to_owned(), memory.to_owned()]
+        vec![chunks_in_words(self.chunks), STREAMS.to_owned(), memory.to_owned()]
     }
 
     fn parameters(&self) -> Option<String> {
@@ -61,26 +61,26 @@ pub(super) fn by_engine(
     (chunks, gpus): (u64, Gpus),
     ring: Option<usize>,
 ) -> Result<Program, String> {
-    let items = chunked_items(&builder, chunks)?;
-    let ring = ring.unwrap_or(items.len());
-    if ring > items.len() {
-        return Err(format!("a ring of {ring} for {} chunks", items.len()));
+    let all = dealt_chunks(&builder, chunks)?;
+    let ring = ring.unwrap_or(all.len());
+    if ring > all.len() {
+        return Err(format!("a ring of {ring} for {} chunks", all.len()));
     }
     let device = |index: usize| DeviceId(index % gpus.0);
     let streams: Vec<[StreamId; 3]> =
         (0..gpus.0).map(|index| [(); 3].map(|()| builder.stream_on(device(index)))).collect();
     let mut shared = Shared::new(&mut builder, chunks, false, gpus);
-    let room = room(&items);
+    let room = room(&all);
     let slots: Vec<Slot> =
         (0..ring).map(|index| builder.slot(&room, Place::Device(device(index)))).collect();
     let ashore = Ashore::new(&mut builder, chunks);
     let (comes, goes) = (builder.copied_in(), builder.copied_out());
     let updates = comes.iter().any(|id| goes.contains(id));
     let (mut computed, mut left) = (Vec::new(), Vec::new());
-    for (index, item) in items.iter().enumerate() {
+    for (index, chunk) in all.iter().enumerate() {
         let (slot, [inward, compute, outward]) = (&slots[index % ring], streams[index % gpus.0]);
         let before = index.checked_sub(ring);
-        let brings = shared.bring(&mut builder, inward, item);
+        let brings = shared.bring(&mut builder, inward, chunk);
         if brings || !comes.is_empty() {
             if let Some(before) = before {
                 // The slot's inputs are free once its last kernel has read them,
@@ -88,20 +88,20 @@ pub(super) fn by_engine(
                 let event = if updates { left[before] } else { computed[before] };
                 builder.issue(Call::Wait { stream: inward, event });
             }
-            copy_in(&mut builder, inward, slot, item);
+            copy_in(&mut builder, inward, slot, chunk);
             let event = builder.record(inward);
             builder.issue(Call::Wait { stream: compute, event });
         }
         if let (Some(before), false) = (before, goes.is_empty()) {
             builder.issue(Call::Wait { stream: compute, event: left[before] });
         }
-        builder.launch_all(compute, slot, item);
+        builder.launch_all(compute, slot, chunk);
         computed.push(builder.record(compute));
         if !goes.is_empty() {
             builder.issue(Call::Wait { stream: outward, event: computed[index] });
-            copy_out(&mut builder, outward, slot, item, &ashore);
+            copy_out(&mut builder, outward, slot, chunk, &ashore);
             // Nobody waits for the copies of the last chunk in each slot.
-            if index + ring < items.len() {
+            if index + ring < all.len() {
                 left.push(builder.record(outward));
             }
         }
@@ -110,6 +110,6 @@ pub(super) fn by_engine(
         let last = if goes.is_empty() { compute } else { outward };
         builder.issue(Call::Synchronize { stream: last });
     }
-    ashore.bring_home(&mut builder, &items, &items);
+    ashore.bring_home(&mut builder, &all, &all);
     Ok(builder.finish())
 }

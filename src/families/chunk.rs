@@ -1,4 +1,4 @@
-//! Cutting a workload into items: which elements of which buffer each needs.
+//! Cutting a workload into chunks: which elements of which buffer each needs.
 
 use crate::kernels::Shape;
 use crate::program::BufferId;
@@ -7,15 +7,15 @@ use std::ops::Range;
 
 /// One independent piece of work: a range of elements of one batch.
 #[derive(Debug, Clone)]
-pub(super) struct Item {
+pub(super) struct Chunk {
     pub batch: u64,
     /// Which piece of its batch this is.
     pub piece: u64,
-    /// For each buffer, the elements that must be present for this item.
+    /// For each buffer, the elements that must be present for this chunk.
     pub needs: Vec<Range<u64>>,
-    /// For each buffer, the elements that this item and no other one computes or copies back.
+    /// For each buffer, the elements that this chunk and no other one computes or copies back.
     pub owns: Vec<Range<u64>>,
-    /// For each buffer, the elements that memory must hold while the item is computed: early
+    /// For each buffer, the elements that memory must hold while the chunk is computed: early
     /// iterations of a stencil are wider than its last one.
     pub room: Vec<Range<u64>>,
 }
@@ -24,7 +24,7 @@ pub(super) struct Item {
 ///
 /// # Errors
 /// The reason why the workload cannot be cut.
-pub(super) fn items(workload: &Workload, chunks: u64) -> Result<Vec<Item>, String> {
+pub(super) fn cut(workload: &Workload, chunks: u64) -> Result<Vec<Chunk>, String> {
     let length = if chunks > 1 { Some(common_length(workload)?) } else { None };
     let (calls, most) = (workload.calls(chunks), Workload::MOST_CALLS);
     if chunks > 1 && calls > most {
@@ -38,19 +38,19 @@ pub(super) fn items(workload: &Workload, chunks: u64) -> Result<Vec<Item>, Strin
             if grain == 1 { String::new() } else { format!(", {grain} of which stay together") };
         return Err(format!("{chunks} chunks of a batch with fewer elements{rows}"));
     }
-    let mut items = Vec::new();
+    let mut all = Vec::new();
     for batch in 0..workload.batches {
         for piece in 0..chunks {
             let owns = own_ranges(workload, length, piece, chunks);
             let needs = needed_ranges(workload, &owns);
             let room = room_ranges(workload, &needs);
-            items.push(Item { batch, piece, needs, owns, room });
+            all.push(Chunk { batch, piece, needs, owns, room });
         }
     }
     if chunks > 1 {
-        refuse_shared_updates(workload, &items)?;
+        refuse_shared_updates(workload, &all)?;
     }
-    Ok(items)
+    Ok(all)
 }
 
 /// The one length that all cut buffers share.
@@ -105,7 +105,7 @@ fn own_ranges(
                 let grain = workload.grain();
                 let rows = length / grain;
                 // Whole multiples of 32 elements keep device accesses aligned.
-                let cut = |piece: u64| {
+                let start = |piece: u64| {
                     let at = u128::from(rows) * u128::from(piece) / u128::from(chunks);
                     let at = at as u64;
                     if piece == chunks {
@@ -116,14 +116,14 @@ fn own_ranges(
                         at / 32 * 32 * grain
                     }
                 };
-                cut(piece)..cut(piece + 1)
+                start(piece)..start(piece + 1)
             }
             _ => 0..buffer.elements,
         })
         .collect()
 }
 
-/// Finds what an item needs: goes through the tasks backwards and widens what each one reads
+/// Finds what a chunk needs: goes through the tasks backwards and widens what each one reads
 /// by its halo.
 fn needed_ranges(workload: &Workload, owns: &[Range<u64>]) -> Vec<Range<u64>> {
     let mut needs = owns.to_vec();
@@ -164,15 +164,15 @@ pub(super) fn widened(range: &Range<u64>, by: u64, length: u64) -> Range<u64> {
 /// chunk's halo: the neighbour might read it before the update or after it. Nor may chunks overlap
 /// in a buffer that stays on the device, which they all share: early iterations of one would
 /// overwrite the results of another.
-fn refuse_shared_updates(workload: &Workload, items: &[Item]) -> Result<(), String> {
+fn refuse_shared_updates(workload: &Workload, chunks: &[Chunk]) -> Result<(), String> {
     for (id, buffer) in workload.buffers.iter().enumerate() {
         if !workload.is_output(BufferId(id)) || buffer.home == Home::Scratch {
             continue;
         }
-        if workload.is_input(BufferId(id)) && items.iter().any(|i| i.needs[id] != i.owns[id]) {
+        if workload.is_input(BufferId(id)) && chunks.iter().any(|i| i.needs[id] != i.owns[id]) {
             return Err(format!("`{}` is updated in place and its chunks overlap", buffer.name));
         }
-        if buffer.home == Home::Device && items.iter().any(|i| i.room[id] != i.owns[id]) {
+        if buffer.home == Home::Device && chunks.iter().any(|i| i.room[id] != i.owns[id]) {
             return Err(format!("`{}` stays on the device and its chunks overlap", buffer.name));
         }
     }

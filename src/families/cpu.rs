@@ -1,7 +1,7 @@
 //! Every task on the CPU.
 
 use super::builder::{Builder, Slot, room};
-use super::chunk::{Item, items};
+use super::chunk::{Chunk, cut};
 use super::definition::{Definition, Division};
 use crate::machine::{Direction, StreamId};
 use crate::program::{BufferId, Call, Place, Program};
@@ -49,21 +49,21 @@ impl Definition for Cpu {
 }
 
 fn cpu(mut builder: Builder<'_>) -> Result<Program, String> {
-    let items = items(builder.workload, 1)?;
-    let slot = builder.slot(&room(&items), Place::Host(builder.strategy.memory));
+    let chunks = cut(builder.workload, 1)?;
+    let slot = builder.slot(&room(&chunks), Place::Host(builder.strategy.memory));
     let on_device: Vec<BufferId> = (0..builder.workload.buffers.len())
         .map(BufferId)
         .filter(|&id| builder.workload.buffer(id).home == Home::Device)
         .collect();
     let stream = if on_device.is_empty() { None } else { Some(builder.stream()) };
-    for item in &items {
-        fetch(&mut builder, stream, &slot, item, &on_device, Direction::DeviceToHost);
+    for chunk in &chunks {
+        fetch(&mut builder, stream, &slot, chunk, &on_device, Direction::DeviceToHost);
         for task in 0..builder.workload.tasks.len() {
-            for step in builder.steps(&slot, item, TaskId(task)) {
+            for step in builder.steps(&slot, chunk, TaskId(task)) {
                 builder.issue(Call::Compute { step });
             }
         }
-        fetch(&mut builder, stream, &slot, item, &on_device, Direction::HostToDevice);
+        fetch(&mut builder, stream, &slot, chunk, &on_device, Direction::HostToDevice);
     }
     Ok(builder.finish())
 }
@@ -73,15 +73,15 @@ fn fetch(
     builder: &mut Builder<'_>,
     stream: Option<StreamId>,
     slot: &Slot,
-    item: &Item,
+    chunk: &Chunk,
     on_device: &[BufferId],
     direction: Direction,
 ) {
     let Some(stream) = stream else { return };
     for &id in on_device {
-        let home = builder.home(item, id).expect("the device is its home");
-        let here = builder.residence(slot, item, id);
-        let range = item.needs[id.0].clone();
+        let home = builder.home(chunk, id).expect("the device is its home");
+        let here = builder.location(slot, chunk, id);
+        let range = chunk.needs[id.0].clone();
         match direction {
             Direction::DeviceToHost if builder.workload.is_input(id) => {
                 builder.copy(stream, direction, (home, here), &range);

@@ -2,7 +2,7 @@
 
 use super::ashore::Ashore;
 use super::builder::{Builder, Slot};
-use super::chunk::{Item, items, reduced};
+use super::chunk::{Chunk, cut, reduced};
 use super::shared::Spread;
 use crate::machine::{Direction, StreamId};
 use crate::program::BufferId;
@@ -14,11 +14,11 @@ pub(super) type Gpus = (usize, Spread);
 
 pub(super) const ONE_GPU: Gpus = (1, Spread::Host);
 
-pub(super) fn copy_in(builder: &mut Builder<'_>, stream: StreamId, slot: &Slot, item: &Item) {
+pub(super) fn copy_in(builder: &mut Builder<'_>, stream: StreamId, slot: &Slot, chunk: &Chunk) {
     for id in builder.copied_in() {
-        let home = builder.home(item, id).expect("the host is its home");
-        let here = builder.residence(slot, item, id);
-        builder.copy(stream, Direction::HostToDevice, (home, here), &item.needs[id.0]);
+        let home = builder.home(chunk, id).expect("the host is its home");
+        let here = builder.location(slot, chunk, id);
+        builder.copy(stream, Direction::HostToDevice, (home, here), &chunk.needs[id.0]);
     }
 }
 
@@ -26,29 +26,29 @@ pub(super) fn copy_out(
     builder: &mut Builder<'_>,
     stream: StreamId,
     slot: &Slot,
-    item: &Item,
+    chunk: &Chunk,
     ashore: &Ashore,
 ) {
     for id in builder.copied_out() {
-        let home = builder.home(item, id).expect("the host is its home");
-        let target = ashore.target(builder, item, id).unwrap_or(home);
-        let here = builder.residence(slot, item, id);
-        builder.copy(stream, Direction::DeviceToHost, (here, target), &item.owns[id.0]);
+        let home = builder.home(chunk, id).expect("the host is its home");
+        let target = ashore.target(builder, chunk, id).unwrap_or(home);
+        let here = builder.location(slot, chunk, id);
+        builder.copy(stream, Direction::DeviceToHost, (here, target), &chunk.owns[id.0]);
     }
 }
 
-pub(super) fn chunked_items(builder: &Builder<'_>, chunks: u64) -> Result<Vec<Item>, String> {
+pub(super) fn dealt_chunks(builder: &Builder<'_>, chunks: u64) -> Result<Vec<Chunk>, String> {
     let workload = builder.workload;
     let stays =
         |id: usize| workload.buffers[id].home == Home::Device && reduced(workload, BufferId(id));
     if chunks > 1 && (0..workload.buffers.len()).any(stays) {
         return Err("a reduction that stays on the device is not cut".to_owned());
     }
-    items(workload, chunks)
+    cut(workload, chunks)
 }
 
 /// Into how many pieces each batch is cut, in words.
-pub(super) fn cut(chunks: u64) -> String {
+pub(super) fn chunks_in_words(chunks: u64) -> String {
     match chunks {
         1 => "Each batch stays whole: one chunk.".to_owned(),
         chunks => format!("Each batch is cut into {chunks} chunks."),

@@ -3,7 +3,7 @@
 use super::builder::Builder;
 use super::by_chunk::{Issue, by_chunk};
 use super::by_engine::{STREAMS, by_engine};
-use super::dealt::cut;
+use super::dealt::chunks_in_words;
 use super::definition::{Definition, Division};
 use super::shared::Spread;
 use crate::program::{BufferId, Program};
@@ -85,7 +85,7 @@ impl Definition for MultiGpu {
                  the others."
             }
         };
-        vec![cut(self.chunks), dealt, each, spread.to_owned()]
+        vec![chunks_in_words(self.chunks), dealt, each, spread.to_owned()]
     }
 
     fn parameters(&self) -> Option<String> {

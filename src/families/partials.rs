@@ -1,7 +1,7 @@
 //! Partial results: each chunk of a reduction leaves one, and the host adds them up.
 
-use super::builder::{Builder, Residence};
-use super::chunk::{Item, reduced};
+use super::builder::{Builder, Location};
+use super::chunk::{Chunk, reduced};
 use crate::kernels::{Arguments, Kernel};
 use crate::program::{AllocationId, BufferId, Call, Place, Step};
 
@@ -34,29 +34,29 @@ impl Partials {
         all
     }
 
-    /// Where an item's partial result goes, if the buffer is the result of a reduction.
-    pub fn target(all: &[Self], item: &Item, id: BufferId) -> Option<Residence> {
+    /// Where a chunk's partial result goes, if the buffer is the result of a reduction.
+    pub fn target(all: &[Self], chunk: &Chunk, id: BufferId) -> Option<Location> {
         let found = all.iter().find(|partials| partials.id == id)?;
-        let offset = (item.batch * found.chunks + item.piece) * found.length;
-        Some(Residence { allocation: found.parts, first: 0, offset })
+        let offset = (chunk.batch * found.chunks + chunk.piece) * found.length;
+        Some(Location { allocation: found.parts, first: 0, offset })
     }
 
     /// Adds up the parts of every batch on the host.
-    pub fn combine(all: &[Self], builder: &mut Builder<'_>, items: &[Item]) {
+    pub fn combine(all: &[Self], builder: &mut Builder<'_>, chunks: &[Chunk]) {
         for partials in all {
-            for item in items.iter().filter(|item| item.piece == 0) {
-                partials.combine_batch(builder, item);
+            for chunk in chunks.iter().filter(|chunk| chunk.piece == 0) {
+                partials.combine_batch(builder, chunk);
             }
         }
     }
 
-    fn combine_batch(&self, builder: &mut Builder<'_>, item: &Item) {
-        let part = |piece| Residence {
+    fn combine_batch(&self, builder: &mut Builder<'_>, chunk: &Chunk) {
+        let part = |piece| Location {
             allocation: self.parts,
             first: 0,
-            offset: (item.batch * self.chunks + piece) * self.length,
+            offset: (chunk.batch * self.chunks + piece) * self.length,
         };
-        let whole = builder.home(item, self.id).expect("it goes back to the host");
+        let whole = builder.home(chunk, self.id).expect("it goes back to the host");
         let whole = whole.slice(&(0..self.length));
         let mut compute = |kernel, inputs| {
             let a = if kernel == Kernel::Sum { Arguments::default().a } else { 1.0 };

@@ -1,7 +1,7 @@
 //! Copies in and out around every task, each waited for: naive code.
 
 use super::builder::{Builder, refuse_fresh, room};
-use super::chunk::items;
+use super::chunk::cut;
 use super::definition::{Definition, Division};
 use crate::machine::{Direction, HostMemory};
 use crate::program::{BufferId, Call, Place, Program};
@@ -52,28 +52,28 @@ fn round_trip(mut builder: Builder<'_>) -> Result<Program, String> {
     if builder.strategy.memory == HostMemory::Pinned {
         refuse_fresh(workload, |_| true)?;
     }
-    let items = items(workload, 1)?;
+    let chunks = cut(workload, 1)?;
     let stream = builder.stream();
-    let room = room(&items);
+    let room = room(&chunks);
     let slot = builder.slot(&room, Place::FIRST_DEVICE);
     let travels = |id: BufferId| workload.buffer(id).home != Home::Device;
     let ashore = builder.storage(&room, Place::Host(builder.strategy.memory), travels);
-    for item in &items {
+    for chunk in &chunks {
         for (index, task) in workload.tasks.iter().enumerate() {
             for &id in task.reads.iter().filter(|&&id| travels(id)) {
                 let way =
-                    (builder.residence(&ashore, item, id), builder.residence(&slot, item, id));
-                builder.copy(stream, Direction::HostToDevice, way, &item.needs[id.0]);
+                    (builder.location(&ashore, chunk, id), builder.location(&slot, chunk, id));
+                builder.copy(stream, Direction::HostToDevice, way, &chunk.needs[id.0]);
                 builder.issue(Call::Synchronize { stream });
             }
-            for step in builder.steps(&slot, item, TaskId(index)) {
+            for step in builder.steps(&slot, chunk, TaskId(index)) {
                 builder.issue(Call::Launch { stream, step });
             }
             let id = task.writes;
             if travels(id) {
                 let way =
-                    (builder.residence(&slot, item, id), builder.residence(&ashore, item, id));
-                builder.copy(stream, Direction::DeviceToHost, way, &item.needs[id.0]);
+                    (builder.location(&slot, chunk, id), builder.location(&ashore, chunk, id));
+                builder.copy(stream, Direction::DeviceToHost, way, &chunk.needs[id.0]);
             }
             builder.issue(Call::Synchronize { stream });
         }

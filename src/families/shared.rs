@@ -2,7 +2,7 @@
 //! once a batch, with the first chunk there, and stay for the other chunks.
 
 use super::builder::Builder;
-use super::chunk::Item;
+use super::chunk::Chunk;
 use crate::machine::{DeviceId, Direction, StreamId};
 use crate::program::{BufferId, Call, EventId, Place};
 
@@ -61,16 +61,16 @@ impl Shared {
         Self { ids, across, there: vec![There::default(); devices], onward }
     }
 
-    /// Orders the stream behind the arrival of the operands of the item's batch. For the first item
+    /// Orders the stream behind the arrival of the operands of the chunk's batch. For the first chunk
     /// of a batch on a device it also issues their copies, and returns `true`.
-    pub fn bring(&mut self, builder: &mut Builder<'_>, stream: StreamId, item: &Item) -> bool {
+    pub fn bring(&mut self, builder: &mut Builder<'_>, stream: StreamId, chunk: &Chunk) -> bool {
         if self.ids.is_empty() {
             return false;
         }
-        let device = builder.plan.device_of(stream);
-        let is_first = item.piece < self.there.len() as u64;
+        let device = builder.program.device_of(stream);
+        let is_first = chunk.piece < self.there.len() as u64;
         if is_first && (self.onward.is_none() || device == DeviceId::FIRST) {
-            self.copy_in(builder, stream, item);
+            self.copy_in(builder, stream, chunk);
             return true;
         }
         let there = &mut self.there[device.0];
@@ -82,11 +82,11 @@ impl Shared {
     }
 
     /// Copies the operands from the host to the stream's device, and on to the other devices.
-    fn copy_in(&mut self, builder: &mut Builder<'_>, stream: StreamId, item: &Item) {
-        let device = builder.plan.device_of(stream);
+    fn copy_in(&mut self, builder: &mut Builder<'_>, stream: StreamId, chunk: &Chunk) {
+        let device = builder.program.device_of(stream);
         for &id in &self.ids {
-            let home = builder.home(item, id).expect("the host is its home");
-            let here = builder.shared(device, item, id).expect("it has memory here");
+            let home = builder.home(chunk, id).expect("the host is its home");
+            let here = builder.shared(device, chunk, id).expect("it has memory here");
             let all = 0..builder.workload.buffer(id).elements;
             builder.copy(stream, Direction::HostToDevice, (home, here), &all);
         }
@@ -96,7 +96,7 @@ impl Shared {
         if let (Some(onward), Some(event)) = (self.onward, arrival) {
             builder.issue(Call::Wait { stream: onward, event });
             for other in (1..self.there.len()).map(DeviceId) {
-                self.copy_on(builder, onward, (device, other), item);
+                self.copy_on(builder, onward, (device, other), chunk);
             }
         }
     }
@@ -106,12 +106,12 @@ impl Shared {
         builder: &mut Builder<'_>,
         stream: StreamId,
         (from, to): (DeviceId, DeviceId),
-        item: &Item,
+        chunk: &Chunk,
     ) {
         for &id in &self.ids {
             let all = 0..builder.workload.buffer(id).elements;
             let [from, to] = [from, to].map(|device| {
-                builder.shared(device, item, id).expect("it has memory there").slice(&all)
+                builder.shared(device, chunk, id).expect("it has memory there").slice(&all)
             });
             builder.issue(Call::PeerCopy { stream, from, to });
         }

@@ -26,7 +26,7 @@ pub use graph::{ExecutableGraph, Graph};
 pub use launch::{Launch, supports};
 pub use managed::{ManagedMemory, Residence};
 pub use memory::{DeviceMemory, PinnedMemory, Registration};
-pub use monitor::{Monitor, Place, Reading};
+pub use monitor::{Affinity, Monitor, Reading};
 pub use setup::{ExtraContext, ExtraModule};
 pub use stream::{Event, Stream};
 pub use survey::CudaLibrary;

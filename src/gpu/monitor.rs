@@ -48,7 +48,7 @@ pub struct Reading {
 
 /// The host's CPUs and NUMA nodes nearest to the device, as lists such as `0-15,32-47`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct Affinity {
     pub cpus: Option<String>,
     pub numa_nodes: Option<String>,
 }
@@ -181,7 +181,7 @@ impl Monitor {
     }
 
     /// The CPUs and NUMA nodes nearest to the device.
-    pub fn place(&self) -> Place {
+    pub fn affinity(&self) -> Affinity {
         type Cpus = unsafe extern "C" fn(Handle, c_uint, *mut c_ulong) -> c_int;
         type Nodes = unsafe extern "C" fn(Handle, c_uint, *mut c_ulong, c_uint) -> c_int;
         let size = MASK_WORDS as c_uint;
@@ -195,7 +195,7 @@ impl Monitor {
             let ask = self.library.get::<Nodes>(b"nvmlDeviceGetMemoryAffinity\0").ok();
             (cpus, ask.map(|ask| ask(self.device, size, nodes.as_mut_ptr(), NODE)))
         };
-        Place {
+        Affinity {
             cpus: told_cpus.filter(|&result| result == SUCCESS).and_then(|_| ranges(&cpus)),
             numa_nodes: told_nodes.filter(|&result| result == SUCCESS).and_then(|_| ranges(&nodes)),
         }

@@ -46,7 +46,7 @@ struct Job {
 /// The state of one member, on cache lines of its own to avoid false sharing.
 #[repr(align(128))]
 #[derive(Default)]
-struct Place {
+struct Member {
     /// The next part of this member's share that nobody has taken.
     next: AtomicUsize,
     /// Whether this member may be running the current job.
@@ -58,7 +58,7 @@ struct Shared {
     latest: AtomicU64,
     job: UnsafeCell<Job>,
     /// One for each member.
-    places: Box<[Place]>,
+    members: Box<[Member]>,
     panic: Mutex<Option<Box<dyn Any + Send>>>,
     closing: AtomicBool,
     asleep: AtomicUsize,
@@ -92,7 +92,7 @@ impl ForkJoinPool {
         let shared = Arc::new(Shared {
             latest: AtomicU64::new(0),
             job: UnsafeCell::new(Job { work: nothing, parts: 0, patience: EAGER }),
-            places: (0..members).map(|_| Place::default()).collect(),
+            members: (0..members).map(|_| Member::default()).collect(),
             panic: Mutex::new(None),
             closing: AtomicBool::new(false),
             asleep: AtomicUsize::new(0),
@@ -132,8 +132,8 @@ impl ForkJoinPool {
     pub fn each(&self, parts: usize, patience: Duration, work: &(dyn Fn(usize) + Sync)) {
         let _turn = unpoisoned(&self.turn);
         let shared = &*self.shared;
-        for (member, place) in shared.places.iter().enumerate() {
-            place.next.store(share(member, self.members(), parts), Ordering::Relaxed);
+        for (member, state) in shared.members.iter().enumerate() {
+            state.next.store(share(member, self.members(), parts), Ordering::Relaxed);
         }
         // SAFETY: no member is at work now, and none is when this function returns, so the pointer
         // is never followed after `work` is gone.
@@ -151,8 +151,8 @@ impl ForkJoinPool {
         // sees that the job is over, or has marked itself as at work and is seen here.
         shared.latest.fetch_add(1, Ordering::SeqCst);
         let mut looks = 0;
-        for place in &shared.places {
-            while place.is_at_work.load(Ordering::SeqCst) {
+        for member in &shared.members {
+            while member.is_at_work.load(Ordering::SeqCst) {
                 pause(&mut looks);
             }
         }
@@ -212,7 +212,7 @@ impl Shared {
             if self.closing.load(Ordering::SeqCst) {
                 return;
             }
-            let Place { is_at_work, .. } = &self.places[member];
+            let Member { is_at_work, .. } = &self.members[member];
             is_at_work.store(true, Ordering::SeqCst);
             if self.latest.load(Ordering::SeqCst) == done {
                 self.take_part(member);
@@ -228,7 +228,7 @@ impl Shared {
         let done = catch_unwind(AssertUnwindSafe(|| {
             self.take_share(member, &job);
             if self.is_needed(&job) {
-                let others = (member + 1..self.places.len()).chain(0..member);
+                let others = (member + 1..self.members.len()).chain(0..member);
                 others.for_each(|other| self.take_share(other, &job));
             }
         }));
@@ -239,8 +239,8 @@ impl Shared {
 
     /// Does, part by part, what nobody has taken yet of a member's share.
     fn take_share(&self, member: usize, &Job { work, parts, .. }: &Job) {
-        let end = share(member + 1, self.places.len(), parts);
-        let Place { next, .. } = &self.places[member];
+        let end = share(member + 1, self.members.len(), parts);
+        let Member { next, .. } = &self.members[member];
         while next.load(Ordering::Relaxed) < end {
             let part = next.fetch_add(1, Ordering::Relaxed);
             if part < end {
@@ -253,11 +253,11 @@ impl Shared {
     /// Waits until all parts are taken, but no longer than the job's patience. Returns whether
     /// parts are left by then.
     fn is_needed(&self, job: &Job) -> bool {
-        let is_left = |(member, place): (usize, &Place)| {
-            place.next.load(Ordering::Relaxed) < share(member + 1, self.places.len(), job.parts)
+        let is_left = |(member, state): (usize, &Member)| {
+            state.next.load(Ordering::Relaxed) < share(member + 1, self.members.len(), job.parts)
         };
         let start = Instant::now();
-        while self.places.iter().enumerate().any(is_left) {
+        while self.members.iter().enumerate().any(is_left) {
             if start.elapsed() >= job.patience {
                 return true;
             }

@@ -109,7 +109,7 @@ pub struct AssessedPlan {
     /// What bounds the plan.
     pub bottleneck: Bottleneck,
     /// What the longest chain of dependent work consists of.
-    pub critical_path: Shares,
+    pub critical_path: CriticalPathShares,
     /// The least that this plan's calls take in the order that the plan has them in. Another plan
     /// may take less.
     pub lower_bound_ns: Span,
@@ -164,7 +164,7 @@ pub struct Busy {
 /// between activities: hand-overs, latencies and waking up.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
-pub struct Shares {
+pub struct CriticalPathShares {
     /// Calls and work of the host.
     pub host: f64,
     /// Copies to the device.
@@ -179,7 +179,7 @@ pub struct Shares {
     pub gaps: f64,
 }
 
-impl Shares {
+impl CriticalPathShares {
     fn of(timeline: &Timeline) -> Self {
         let path = timeline.critical_path();
         let makespan = timeline.makespan.nanos_f64().max(1.0);
@@ -362,7 +362,7 @@ impl AssessedPlan {
             },
             host_thread: HostThread::of(&plan.program, timeline),
             bottleneck: bottleneck(&plan.program, timeline),
-            critical_path: Shares::of(timeline),
+            critical_path: CriticalPathShares::of(timeline),
             lower_bound_ns: *bound,
             first_use_ns: first_use.missing.is_none().then_some(first_use.known),
             setup_ns: setup.as_ref().ok().copied(),

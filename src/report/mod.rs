@@ -43,7 +43,7 @@ pub use lanes::Bottleneck;
 pub use library::library;
 pub use origin::Origin;
 pub use plot::{Gantt, Measured, bandwidth, gantt, predicted_against_measured};
-pub use problem::{Failed, Place, Problem, ProblemKind};
+pub use problem::{Failed, FilePosition, Problem, ProblemKind};
 pub use sureness::{sureness, unsteady_link};
 pub use trace::{TracedPlan, trace};
 pub use verdict::{Answer, Verdict};

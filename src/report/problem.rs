@@ -25,7 +25,7 @@ pub struct Problem {
     /// What to do about it.
     pub help: Option<String>,
     /// Where it is, if it is at one place of a file.
-    pub place: Option<Place>,
+    pub place: Option<FilePosition>,
 }
 
 /// Whose fault it is.
@@ -48,7 +48,7 @@ pub enum ProblemKind {
 /// A place in a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
-pub struct Place {
+pub struct FilePosition {
     /// Path of the file, as it was named.
     pub file: String,
     /// Counted from 1.
@@ -67,7 +67,7 @@ impl Failed {
 impl Problem {
     /// A message of ours that is about a file begins with `file:line:column: ` or `file:line: `.
     pub fn new(code: u8, kind: ProblemKind, message: &str, help: Option<String>) -> Self {
-        let (place, message) = match Place::before(message) {
+        let (place, message) = match FilePosition::before(message) {
             Some((place, rest)) => (Some(place), rest),
             None => (None, message),
         };
@@ -75,7 +75,7 @@ impl Problem {
     }
 }
 
-impl Place {
+impl FilePosition {
     /// The place that a message begins with, and the rest of the message.
     fn before(message: &str) -> Option<(Self, &str)> {
         let is_place = |(at, _): (usize, &str)| {

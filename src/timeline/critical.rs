@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// A piece of the makespan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stretch<'t> {
+pub struct PathSegment<'t> {
     pub activity: &'t Activity,
     /// Why it could not begin, or return, any sooner; `None` at the start of the plan.
     pub reason: Option<Reason>,
@@ -21,19 +21,19 @@ pub struct Stretch<'t> {
 /// With the gaps between them, their times add up to the makespan.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CriticalPath<'t> {
-    pub stretches: Vec<Stretch<'t>>,
+    pub segments: Vec<PathSegment<'t>>,
 }
 
 impl CriticalPath<'_> {
     /// Time on the path that a lane accounts for.
     pub fn on(&self, lane: Lane) -> Span {
-        let here = self.stretches.iter().filter(|stretch| stretch.activity.lane == lane);
-        here.map(|stretch| stretch.time).sum()
+        let here = self.segments.iter().filter(|segment| segment.activity.lane == lane);
+        here.map(|segment| segment.time).sum()
     }
 
     /// Time on the path during which none of its activities runs.
     pub fn gaps(&self) -> Span {
-        self.stretches.iter().map(|stretch| stretch.gap).sum()
+        self.segments.iter().map(|segment| segment.gap).sum()
     }
 }
 
@@ -49,7 +49,7 @@ impl Timeline {
         let explained =
             self.activities.len() == 1 || self.activities.iter().any(|a| a.cause.is_some());
         let mut next = last.filter(|_| explained);
-        let mut stretches = Vec::new();
+        let mut segments = Vec::new();
         // All of the makespan after this point is accounted for.
         let mut reached = self.makespan;
         while let Some(activity) = next {
@@ -66,7 +66,7 @@ impl Timeline {
             };
             let from = from.min(reached);
             let until = end_before.min(from);
-            stretches.push(Stretch {
+            segments.push(PathSegment {
                 activity,
                 reason,
                 gap: from.saturating_sub(until),
@@ -74,8 +74,8 @@ impl Timeline {
             });
             (reached, next) = (until, before);
         }
-        stretches.reverse();
-        CriticalPath { stretches }
+        segments.reverse();
+        CriticalPath { segments }
     }
 }
 

@@ -5,7 +5,7 @@
 
 mod critical;
 
-pub use critical::{CriticalPath, Stretch};
+pub use critical::{CriticalPath, PathSegment};
 
 use crate::machine::Direction;
 use crate::units::{Instant, Span};

@@ -171,8 +171,8 @@ fn the_device_tells_its_state_quickly_where_nvml_is_there() {
             writeln!(std::io::stderr(), "{name}: skipped: no NVML").expect("standard error");
             return Ok(());
         };
-        let (reading, place) = (monitor.read(), monitor.place());
-        let shown = format!("{:?}\n{reading:#?}\n{place:?}", monitor.version());
+        let (reading, near) = (monitor.read(), monitor.affinity());
+        let shown = format!("{:?}\n{reading:#?}\n{near:?}", monitor.version());
         assert!(reading.sm_mhz.is_some_and(|mhz| (50..10_000).contains(&mhz)), "{shown}");
         assert!(reading.temperature.is_none_or(|degrees| degrees < 120), "{shown}");
         assert!(reading.pcie_generation.is_none_or(|number| (1..=8).contains(&number)), "{shown}");

@@ -213,7 +213,7 @@ fn a_synchronisation_of_a_captured_stream_waits_for_no_graph() {
 fn the_launch_of_the_graph_is_what_its_nodes_wait_for() {
     let timeline = run(graph(vec![launch(0, 4_000)]), &machine());
     let path = timeline.critical_path();
-    let calls: Vec<_> = path.stretches.iter().map(|stretch| stretch.activity.call).collect();
+    let calls: Vec<_> = path.segments.iter().map(|segment| segment.activity.call).collect();
     assert_eq!(calls, [0, 1]);
     assert_eq!(path.on(Lane::Host).nanos(), 2_550);
 }

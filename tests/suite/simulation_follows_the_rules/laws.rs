@@ -109,16 +109,16 @@ fn check_order(plan: &Program, timeline: &Timeline) -> Result<(), TestCaseError>
     Ok(())
 }
 
-/// Checks that the critical path fills the makespan, with its stretches one after another.
+/// Checks that the critical path fills the makespan, with its segments one after another.
 fn check_path(timeline: &Timeline) -> Result<(), TestCaseError> {
     let path = timeline.critical_path();
     let lanes: u64 = Lane::ALL.iter().map(|&lane| path.on(lane).nanos()).sum();
     prop_assert_eq!(lanes + path.gaps().nanos(), makespan(timeline), "{:?}", path);
     // The launch of a graph is left out, because it goes on while the first nodes run.
-    let on_device = path.stretches.iter().filter(|stretch| stretch.activity.lane != Lane::Host);
-    prop_assert!(on_device.map(|stretch| stretch.activity.end).is_sorted(), "{path:?}");
-    let starts = path.stretches.iter().map(|stretch| stretch.activity.start);
-    let pairs = starts.zip(path.stretches.iter().skip(1));
+    let on_device = path.segments.iter().filter(|segment| segment.activity.lane != Lane::Host);
+    prop_assert!(on_device.map(|segment| segment.activity.end).is_sorted(), "{path:?}");
+    let starts = path.segments.iter().map(|segment| segment.activity.start);
+    let pairs = starts.zip(path.segments.iter().skip(1));
     for (start, next) in pairs {
         prop_assert!(start <= next.activity.end, "{path:?}");
     }

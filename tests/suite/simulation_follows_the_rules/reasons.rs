@@ -10,10 +10,10 @@ use hallway::units::Span;
 /// earlier.
 fn path(timeline: &Timeline) -> Vec<(Lane, usize, Option<Reason>)> {
     let path = timeline.critical_path();
-    let step = |stretch: &hallway::timeline::Stretch<'_>| {
-        (stretch.activity.lane, stretch.activity.call, stretch.reason)
+    let step = |segment: &hallway::timeline::PathSegment<'_>| {
+        (segment.activity.lane, segment.activity.call, segment.reason)
     };
-    path.stretches.iter().map(step).collect()
+    path.segments.iter().map(step).collect()
 }
 
 #[test]
