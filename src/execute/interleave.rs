@@ -26,18 +26,18 @@ const REDRAWN: f64 = 1.0 / 16.0;
 /// The first output that is wrong, or a plan that is not of this workload.
 pub fn run_in_random_order(
     workload: &Workload,
-    plan: &Program,
+    program: &Program,
     team: &Team,
     (before, after): (&Contents, &Contents),
     seed: u64,
 ) -> Result<(), ExecuteError> {
-    let outputs = outputs(workload, plan)?;
-    let memory = plan.allocations.iter().map(|allocation| match allocation.holds {
+    let outputs = outputs(workload, program)?;
+    let memory = program.allocations.iter().map(|allocation| match allocation.holds {
         Some(id) => before.of(id).to_vec(),
         None => vec![f32::NAN; allocation.bytes.as_usize() / 4],
     });
-    let mut interpreter = Interpreter::new(plan, memory.collect());
-    interpreter.run_at_random(plan, team, seed);
+    let mut interpreter = Interpreter::new(program, memory.collect());
+    interpreter.run_at_random(program, team, seed);
     for (id, holder) in outputs {
         after.check(workload, id, &interpreter.memory[holder])?;
     }
@@ -58,25 +58,25 @@ pub struct OrderMatters {
 ///
 /// # Errors
 /// The first element that differs.
-pub fn check_orders(plan: &Program, team: &Team, seed: u64) -> Result<(), OrderMatters> {
-    let memory = plan.allocations.iter().zip(1..).map(|(allocation, number)| {
+pub fn check_orders(program: &Program, team: &Team, seed: u64) -> Result<(), OrderMatters> {
+    let memory = program.allocations.iter().zip(1..).map(|(allocation, number)| {
         let mut values = vec![0.0; allocation.bytes.as_usize() / 4];
         team.fill_random(&mut values, seed + number);
         values
     });
-    let mut plain = Interpreter::new(plan, memory.collect());
-    let host = plan.lane_count();
-    for call in &plan.setup {
+    let mut plain = Interpreter::new(program, memory.collect());
+    let host = program.lane_count();
+    for call in &program.setup {
         let lane = call.stream().map_or(host, |stream| stream.0);
         plain.make((0, call), lane, team);
     }
-    let mut other = Interpreter::new(plan, plain.memory.clone());
-    for (call, lane) in plan.body.iter().enumerate().zip(plan.lanes()) {
+    let mut other = Interpreter::new(program, plain.memory.clone());
+    for (call, lane) in program.body.iter().enumerate().zip(program.lanes()) {
         plain.make(call, lane.unwrap_or(host), team);
     }
-    other.run_at_random(plan, team, seed);
+    other.run_at_random(program, team, seed);
     for (allocation, (one, two)) in
-        plan.allocations.iter().zip(plain.memory.iter().zip(&other.memory))
+        program.allocations.iter().zip(plain.memory.iter().zip(&other.memory))
     {
         let differs = |(one, two): (&f32, &f32)| one.to_bits() != two.to_bits();
         if let Some(element) = one.iter().zip(two).position(differs) {
@@ -106,30 +106,30 @@ struct Interpreter {
 }
 
 impl Interpreter {
-    fn new(plan: &Program, memory: Vec<Vec<f32>>) -> Self {
+    fn new(program: &Program, memory: Vec<Vec<f32>>) -> Self {
         Self {
             memory,
-            traits: plan.streams.clone(),
-            lanes: vec![VecDeque::new(); plan.lane_count()],
-            events: vec![None; plan.events],
+            traits: program.streams.clone(),
+            lanes: vec![VecDeque::new(); program.lane_count()],
+            events: vec![None; program.events],
             happened: Vec::new(),
-            records: vec![VecDeque::new(); plan.lane_count()],
+            records: vec![VecDeque::new(); program.lane_count()],
         }
     }
 
     /// Runs the plan's body. The seed decides what happens next among everything that may.
-    fn run_at_random(&mut self, plan: &Program, team: &Team, seed: u64) {
+    fn run_at_random(&mut self, program: &Program, team: &Team, seed: u64) {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         // Lanes have random ranks. Of the lanes that can go on, the one with the highest rank
         // does, and now and then gets a new rank. If the lane were drawn evenly at each step,
         // none would fall as far behind as a race may need (Burckhardt et al., "A randomized
         // scheduler with probabilistic guarantees of finding bugs", ASPLOS 2010).
-        let (host, lanes_of) = (plan.lane_count(), plan.lanes());
+        let (host, lanes_of) = (program.lane_count(), program.lanes());
         let mut ranks: Vec<u32> = (0..=host).map(|_| random.random()).collect();
         let mut issued = 0;
         // Memory counts as it is when the host is done: what it has not waited for by then may
         // come too late.
-        while let Some(next) = plan.body.get(issued) {
+        while let Some(next) = program.body.get(issued) {
             // The host's lane follows those of the device.
             let mut lanes: Vec<usize> = (0..host).filter(|&s| self.can_run(s)).collect();
             let host_may_go_on = match next {

@@ -52,11 +52,11 @@ impl Memories {
     pub fn before(
         device: Option<&Device>,
         workload: &Workload,
-        plan: &Program,
+        program: &Program,
         contents: &Contents,
     ) -> Result<Self, ExecuteError> {
         let mut memories = Vec::new();
-        for allocation in &plan.allocations {
+        for allocation in &program.allocations {
             let Some(id) = allocation.holds else {
                 memories.push(Memory::None);
                 continue;
@@ -64,7 +64,7 @@ impl Memories {
             let values = contents.of(id);
             memories.push(match workload.buffer(id).home {
                 Home::Device => device_memory(need(device)?, allocation, values)?,
-                Home::Host(HostMemory::Pinned) if plan.needs_device() => {
+                Home::Host(HostMemory::Pinned) if program.needs_device() => {
                     let pinned = PinnedMemory::new(need(device)?, allocation.bytes)?;
                     // SAFETY: the memory was just allocated with room for all values, and
                     // nobody else uses it.
@@ -151,19 +151,19 @@ impl Memories {
     pub fn begin_anew(
         &mut self,
         device: Option<&Device>,
-        plan: &Program,
+        program: &Program,
         contents: &Contents,
     ) -> Result<(), ExecuteError> {
         let nothing = vec![f32::NAN; 1 << 20];
         // A workspace that set-up has cleared stays as it is: a reduction leaves it ready
         // for the next launch.
         let cleared = |index: usize| {
-            plan.setup.iter().any(|call| match call {
+            program.setup.iter().any(|call| match call {
                 Call::Clear { target, .. } => target.allocation.0 == index,
                 _ => false,
             })
         };
-        for (index, allocation) in plan.allocations.iter().enumerate() {
+        for (index, allocation) in program.allocations.iter().enumerate() {
             let length = allocation.bytes.as_usize() / 4;
             let values = match allocation.holds {
                 Some(id) => contents.of(id),

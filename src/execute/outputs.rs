@@ -10,17 +10,17 @@ use crate::units::Bytes;
 ///
 /// # Errors
 /// What cannot be done.
-pub(super) fn check_calls(workload: &Workload, plan: &Program) -> Result<(), ExecuteError> {
-    outputs(workload, plan)?;
+pub(super) fn check_calls(workload: &Workload, program: &Program) -> Result<(), ExecuteError> {
+    outputs(workload, program)?;
     let takes_memory = |call: &Call| matches!(call, Call::Allocate(_) | Call::Pin(_));
-    let in_body = plan.body.iter().position(takes_memory);
+    let in_body = program.body.iter().position(takes_memory);
     let in_body = in_body.map(|at| {
         // Addresses are looked up once, and nothing gives the memory back after a pass.
         format!("takes memory in every pass, in body[{at}]; move that call to the set-up")
     });
-    let homes = check_homes(workload, plan).err();
-    match plan.check().err().or(homes).or(in_body) {
-        Some(problem) => Err(ExecuteError::Unfit { plan: plan.label.clone(), problem }),
+    let homes = check_homes(workload, program).err();
+    match program.check().err().or(homes).or(in_body) {
+        Some(problem) => Err(ExecuteError::Unfit { plan: program.label.clone(), problem }),
         None => Ok(()),
     }
 }
@@ -29,14 +29,14 @@ pub(super) fn check_calls(workload: &Workload, plan: &Program) -> Result<(), Exe
 ///
 /// # Errors
 /// The first that is not.
-fn check_homes(workload: &Workload, plan: &Program) -> Result<(), String> {
-    for (at, Allocation { name, place, holds, .. }) in plan.allocations.iter().enumerate() {
+fn check_homes(workload: &Workload, program: &Program) -> Result<(), String> {
+    for (at, Allocation { name, place, holds, .. }) in program.allocations.iter().enumerate() {
         let Some(id) = holds else { continue };
         let is_pin = |call: &Call| matches!(call, Call::Pin(id) if id.0 == at);
         let fits = match (workload.buffer(*id).home, *place) {
             (Home::Device, place) => place == Place::FIRST_DEVICE,
             (Home::Host(HostMemory::Pageable), Place::Host(HostMemory::Pinned)) => {
-                plan.setup.iter().any(is_pin)
+                program.setup.iter().any(is_pin)
             }
             (Home::Host(home), place) => place == Place::Host(home),
             (Home::Scratch, _) => false,
@@ -56,10 +56,10 @@ fn check_homes(workload: &Workload, plan: &Program) -> Result<(), String> {
 /// size differs, or does not hold an output.
 pub(super) fn outputs(
     workload: &Workload,
-    plan: &Program,
+    program: &Program,
 ) -> Result<Vec<(BufferId, usize)>, ExecuteError> {
-    let unfit = |problem| ExecuteError::Unfit { plan: plan.label.clone(), problem };
-    for Allocation { name, bytes, holds, .. } in &plan.allocations {
+    let unfit = |problem| ExecuteError::Unfit { plan: program.label.clone(), problem };
+    for Allocation { name, bytes, holds, .. } in &program.allocations {
         let Some(id) = holds else { continue };
         let buffer = workload.buffers.get(id.0);
         let fits = buffer
@@ -73,7 +73,7 @@ pub(super) fn outputs(
         .map(BufferId)
         .filter(|&id| workload.is_output(id) && workload.buffer(id).home != Home::Scratch);
     let holder = |id| {
-        let holder = plan.allocations.iter().position(|a| a.holds == Some(id));
+        let holder = program.allocations.iter().position(|a| a.holds == Some(id));
         let name = || &workload.buffer(id).name;
         let holder = holder.ok_or_else(|| unfit(format!("has no memory for `{}`", name())))?;
         Ok((id, holder))

@@ -17,8 +17,8 @@ pub(super) struct Handles {
 }
 
 impl Handles {
-    pub fn new(device: Option<&Device>, plan: &Program) -> Result<Self, ExecuteError> {
-        let Some(device) = device.filter(|_| plan.needs_device()) else {
+    pub fn new(device: Option<&Device>, program: &Program) -> Result<Self, ExecuteError> {
+        let Some(device) = device.filter(|_| program.needs_device()) else {
             return Ok(Self { streams: Vec::new(), events: Vec::new() });
         };
         let stream = |traits: &StreamTraits| {
@@ -29,21 +29,21 @@ impl Handles {
                 StreamKind::NonBlocking => Stream::with_priority(device, traits.priority),
             }
         };
-        let streams = plan.streams.iter().map(stream).collect::<Result<_, GpuError>>()?;
+        let streams = program.streams.iter().map(stream).collect::<Result<_, GpuError>>()?;
         let event = |&DeviceId(id): &DeviceId| Event::ordering(device.nth(id)?);
-        let events = recorders(plan).iter().map(event).collect::<Result<_, _>>()?;
-        enable_access(device, plan)?;
+        let events = recorders(program).iter().map(event).collect::<Result<_, _>>()?;
+        enable_access(device, program)?;
         Ok(Self { streams, events })
     }
 }
 
 /// For each event, the device that records it. An event has to be created in that
 /// device's context.
-fn recorders(plan: &Program) -> Vec<DeviceId> {
-    let mut devices = vec![DeviceId::FIRST; plan.events];
-    for call in &plan.body {
+fn recorders(program: &Program) -> Vec<DeviceId> {
+    let mut devices = vec![DeviceId::FIRST; program.events];
+    for call in &program.body {
         if let Call::Record { stream, event } = call {
-            devices[event.0] = plan.device_of(*stream);
+            devices[event.0] = program.device_of(*stream);
         }
     }
     devices
@@ -51,10 +51,10 @@ fn recorders(plan: &Program) -> Vec<DeviceId> {
 
 /// Enables peer access between devices that copy to each other, so that the copies bypass
 /// host memory.
-fn enable_access(first: &Device, plan: &Program) -> Result<(), GpuError> {
-    for call in &plan.body {
+fn enable_access(first: &Device, program: &Program) -> Result<(), GpuError> {
+    for call in &program.body {
         if let Call::PeerCopy { from, to, .. } = call {
-            let [DeviceId(from), DeviceId(to)] = plan.peers_of(from, to);
+            let [DeviceId(from), DeviceId(to)] = program.peers_of(from, to);
             let (from, to) = (first.nth(from)?, first.nth(to)?);
             from.enable_access(to)?;
             to.enable_access(from)?;
@@ -167,7 +167,7 @@ impl Computation {
 
 impl<'d> Prepared<'d> {
     pub fn new(
-        (plan, call): (&Program, &Call),
+        (program, call): (&Program, &Call),
         device: Option<&'d Device>,
         handles: &Handles,
         memories: &mut Memories,
@@ -175,7 +175,7 @@ impl<'d> Prepared<'d> {
         Ok(match call {
             Call::Allocate(_) | Call::Pin(_) => {
                 let problem = "takes memory in every pass".to_owned();
-                return Err(ExecuteError::Unfit { plan: plan.label.clone(), problem });
+                return Err(ExecuteError::Unfit { plan: program.label.clone(), problem });
             }
             Call::Renew(id) => Self::Renew(id.0),
             Call::Clear { stream, target } => Self::Clear {
@@ -196,7 +196,7 @@ impl<'d> Prepared<'d> {
                 bytes: from.length,
             },
             Call::PeerCopy { stream, from, to } => {
-                let [_, DeviceId(device_to)] = plan.peers_of(from, to);
+                let [_, DeviceId(device_to)] = program.peers_of(from, to);
                 Self::CopyToPeer {
                     stream: stream.0,
                     from: memories.on_device(from),
@@ -206,7 +206,7 @@ impl<'d> Prepared<'d> {
             }
             Call::Use(DeviceId(id)) => Self::Use(need(device)?.nth(*id)?),
             Call::Launch { stream, step } => {
-                let DeviceId(id) = plan.device_of(*stream);
+                let DeviceId(id) = program.device_of(*stream);
                 let launch = launch(step, need(device)?.nth(id)?, memories)?;
                 handles.streams[stream.0].prepare(&launch)?;
                 Self::Launch { stream: stream.0, launch }
@@ -216,7 +216,7 @@ impl<'d> Prepared<'d> {
             Call::Replay { stream, .. } => Self::Replay { stream: stream.0, graph: None },
             Call::Synchronize { stream } => Self::Synchronize { stream: stream.0 },
             Call::Compute { step } => {
-                Self::Compute(Computation::new(step, plan.host_footprint(), memories))
+                Self::Compute(Computation::new(step, program.host_footprint(), memories))
             }
         })
     }

@@ -13,8 +13,8 @@ impl Executor<'_> {
     ///
     /// # Errors
     /// If a call fails, memory does not suffice, or an output is wrong.
-    pub fn run(&self, plan: &Program, effort: Effort) -> Result<Run, ExecuteError> {
-        let mut plans = self.set_up(std::slice::from_ref(plan), effort)?;
+    pub fn run(&self, program: &Program, effort: Effort) -> Result<Run, ExecuteError> {
+        let mut plans = self.set_up(std::slice::from_ref(program), effort)?;
         while plans.turn()? {}
         Ok(plans.finish()?.remove(0))
     }
@@ -26,11 +26,11 @@ impl Executor<'_> {
     /// wrong.
     pub fn set_up<'s>(
         &'s self,
-        plans: &'s [Program],
+        programs: &'s [Program],
         effort: Effort,
     ) -> Result<InTurn<'s>, ExecuteError> {
         let _cpu = OneCpu::quietest();
-        let stages = plans.iter().map(|plan| Stage::new(self, plan));
+        let stages = programs.iter().map(|program| Stage::new(self, program));
         Ok(InTurn { stages: stages.collect::<Result<_, _>>()?, effort, turns: 0 })
     }
 
@@ -38,9 +38,9 @@ impl Executor<'_> {
     ///
     /// # Errors
     /// If a call fails, memory does not suffice, or an output is wrong.
-    pub fn trace(&self, plan: &Program) -> Result<Trace, ExecuteError> {
+    pub fn trace(&self, program: &Program) -> Result<Trace, ExecuteError> {
         let mut cpu = OneCpu::quietest();
-        Stage::new(self, plan)?.trace(&mut cpu)
+        Stage::new(self, program)?.trace(&mut cpu)
     }
 }
 

@@ -42,7 +42,7 @@ const PASSES_TO_KNOW: usize = 3;
 /// Fields are dropped in this order: handles before the memory they use.
 pub(super) struct Stage<'a> {
     executor: &'a Executor<'a>,
-    plan: &'a Program,
+    program: &'a Program,
     body: Vec<Prepared<'a>>,
     /// Positions of the calls that the host makes: all calls of the body but those in
     /// graphs.
@@ -68,22 +68,22 @@ pub(super) struct Stage<'a> {
 
 impl<'a> Stage<'a> {
     /// Sets the plan up, makes a first pass and checks its outputs.
-    pub fn new(executor: &'a Executor<'_>, plan: &'a Program) -> Result<Self, ExecuteError> {
+    pub fn new(executor: &'a Executor<'_>, program: &'a Program) -> Result<Self, ExecuteError> {
         let device = executor.device;
-        check_room(device, plan)?;
-        check_calls(executor.workload, plan)?;
-        let mut memories = Memories::before(device, executor.workload, plan, &executor.before)?;
-        let handles = Handles::new(device, plan)?;
+        check_room(device, program)?;
+        check_calls(executor.workload, program)?;
+        let mut memories = Memories::before(device, executor.workload, program, &executor.before)?;
+        let handles = Handles::new(device, program)?;
         let start = Instant::now();
-        for call in &plan.setup {
+        for call in &program.setup {
             match call {
-                Call::Allocate(id) => memories.allocate(device, id.0, plan.allocation(*id))?,
+                Call::Allocate(id) => memories.allocate(device, id.0, program.allocation(*id))?,
                 Call::Pin(id) => memories.pin(device, id.0)?,
                 other => {
-                    let call = (plan, other);
+                    let call = (program, other);
                     let prepared = Prepared::new(call, device, &handles, &mut memories)?;
                     if let (Some(device), Some(stream)) = (device, other.stream()) {
-                        device.nth(plan.device_of(stream).0)?.make_current()?;
+                        device.nth(program.device_of(stream).0)?.make_current()?;
                     }
                     prepared.make(&handles, &mut memories, executor.team)?;
                 }
@@ -94,21 +94,21 @@ impl<'a> Stage<'a> {
         for stream in &handles.streams {
             stream.synchronize()?;
         }
-        let calls = plan.body.iter().map(|call| (plan, call));
+        let calls = program.body.iter().map(|call| (program, call));
         let body = calls.map(|call| Prepared::new(call, device, &handles, &mut memories));
         let body = body.collect::<Result<Vec<_>, _>>()?;
-        let footprint = plan.host_footprint();
+        let footprint = program.host_footprint();
         let is_shared =
             |call: &Call| matches!(call, Call::Compute { step } if step.is_shared(footprint));
         let mut stage = Self {
             executor,
-            plan,
+            program,
             made: (0..body.len()).collect(),
             body,
             handles,
             memories,
             setup,
-            works_alone: executor.team.threads() == 1 || !plan.body.iter().any(is_shared),
+            works_alone: executor.team.threads() == 1 || !program.body.iter().any(is_shared),
             rounds: 1,
             lasts: Duration::ZERO,
             random: ChaCha8Rng::seed_from_u64(0),
@@ -126,7 +126,7 @@ impl<'a> Stage<'a> {
     /// Compares all outputs with what they must be.
     fn check(&mut self) -> Result<(), ExecuteError> {
         let Executor { device, workload, after, .. } = self.executor;
-        for (id, holder) in outputs(workload, self.plan)? {
+        for (id, holder) in outputs(workload, self.program)? {
             let found = self.memories.read(*device, holder, after.of(id).len())?;
             self.worst_error = self.worst_error.max(after.check(workload, id, &found)?);
         }
@@ -140,7 +140,7 @@ impl<'a> Stage<'a> {
         effort: Effort,
         cpu: &mut OneCpu,
     ) -> Result<(), ExecuteError> {
-        let effort = Effort { warm_up_passes: warm_up_passes(self.plan, effort), ..effort };
+        let effort = Effort { warm_up_passes: warm_up_passes(self.program, effort), ..effort };
         let at_once = effort.at_once(self.lasts);
         if !turn.is_multiple_of(at_once) {
             return Ok(());
@@ -155,7 +155,7 @@ impl<'a> Stage<'a> {
     pub fn finish(mut self, effort: Effort) -> Result<Run, ExecuteError> {
         // The outputs must still be right at full speed, and nothing may be left of those
         // that were right before.
-        self.memories.begin_anew(self.executor.device, self.plan, &self.executor.before)?;
+        self.memories.begin_anew(self.executor.device, self.program, &self.executor.before)?;
         self.rounds = 1;
         self.pass()?;
         self.check()?;
@@ -166,8 +166,8 @@ impl<'a> Stage<'a> {
             passes.append(&mut beside);
         }
         Ok(Run {
-            plan: self.plan.label.clone(),
-            identity: self.plan.identity(),
+            plan: self.program.label.clone(),
+            identity: self.program.identity(),
             setups_ns: vec![self.setup],
             passes_ns: passes,
             beside_ns: beside,
@@ -179,17 +179,17 @@ impl<'a> Stage<'a> {
     pub fn trace(mut self, cpu: &mut OneCpu) -> Result<Trace, ExecuteError> {
         cpu.settle();
         self.warm_up(Effort::FULL)?;
-        let Self { executor, plan, body, handles, memories, .. } = &mut self;
+        let Self { executor, program, body, handles, memories, .. } = &mut self;
         let make =
             |call: &Prepared<'_>, handles: &Handles| call.make(handles, memories, executor.team);
-        let timeline = trace::timeline(executor.device, plan, body, handles, make)?;
-        Ok(Trace { identity: plan.identity(), timeline })
+        let timeline = trace::timeline(executor.device, program, body, handles, make)?;
+        Ok(Trace { identity: program.identity(), timeline })
     }
 
     /// Captures the plan's graphs and puts their launches into the body.
     fn capture(&mut self) -> Result<(), ExecuteError> {
         let start = Instant::now();
-        for graph in self.plan.graphs() {
+        for graph in self.program.graphs() {
             self.made.retain(|at| !graph.calls.contains(at));
             let Self { body, handles, memories, executor, .. } = self;
             let captured = Graph::capture(&handles.streams[graph.origin.0], || {
@@ -275,10 +275,10 @@ impl<'a> Stage<'a> {
 
 /// How many warm-up passes a plan needs. The CPU's caches only learn of data that the CPU
 /// itself goes through.
-fn warm_up_passes(plan: &Program, effort: Effort) -> usize {
+fn warm_up_passes(program: &Program, effort: Effort) -> usize {
     let computes = |call: &Call| matches!(call, Call::Compute { .. });
     let is_staged = |at: &Allocation| at.place == Place::Host(HostMemory::Pageable);
-    if plan.body.iter().any(computes) || plan.allocations.iter().any(is_staged) {
+    if program.body.iter().any(computes) || program.allocations.iter().any(is_staged) {
         return effort.warm_up_passes;
     }
     effort.warm_up_passes.min(PASSES_TO_KNOW)
@@ -286,17 +286,17 @@ fn warm_up_passes(plan: &Program, effort: Effort) -> usize {
 
 /// Checks that the plan fits into what is free, before anything is allocated: the system
 /// may kill, without a word, whoever takes the last page.
-fn check_room(device: Option<&Device>, plan: &Program) -> Result<(), ExecuteError> {
+fn check_room(device: Option<&Device>, program: &Program) -> Result<(), ExecuteError> {
     let free = |device: &Device| {
-        let devices = (0..plan.devices().max(1)).map(|index| device.nth(index)?.free_memory());
+        let devices = (0..program.devices().max(1)).map(|index| device.nth(index)?.free_memory());
         devices.collect::<Result<Vec<_>, _>>()
     };
     // What the plan takes of any device has to fit on the one with the least free memory.
     let device = device.map(free).transpose()?.and_then(|free| free.into_iter().min());
     let host = available_memory();
     let there_is = Capacities { device, pinned: host, host };
-    check_fits(plan, there_is, Whose::Now).map_err(|source| {
-        let plan = plan.label.clone();
+    check_fits(program, there_is, Whose::Now).map_err(|source| {
+        let plan = program.label.clone();
         ExecuteError::DoesNotFit { plan, source }
     })
 }
@@ -346,10 +346,10 @@ mod tests {
             [(2, 1_000, true), (2, 1 << 20, false), (1, 1 << 20, true)]
         {
             let workload = saxpy_into("z", elements);
-            let plan = build(&workload, ON_CPU).expect("it can be done");
+            let program = build(&workload, ON_CPU).expect("it can be done");
             let team = Team::new(threads).expect("threads");
             let executor = Executor::new(None, &team, &workload, 1);
-            let stage = Stage::new(&executor, &plan).expect("it runs");
+            let stage = Stage::new(&executor, &program).expect("it runs");
             assert_eq!(stage.works_alone, works_alone, "{elements} elements, {threads} threads");
         }
     }
@@ -363,8 +363,8 @@ mod tests {
             |memory| Strategy { family: Family::RoundTrip(RoundTrip), memory, graph: false };
         let [pageable, pinned] = [HostMemory::Pageable, HostMemory::Pinned].map(round_trip);
         for (strategy, passes) in [(ON_CPU, 20), (pageable, 20), (pinned, 3)] {
-            let plan = build(&workload, strategy).expect("it can be done");
-            assert_eq!(warm_up_passes(&plan, Effort::SHORT), passes, "{strategy}");
+            let program = build(&workload, strategy).expect("it can be done");
+            assert_eq!(warm_up_passes(&program, Effort::SHORT), passes, "{strategy}");
         }
     }
 
@@ -375,11 +375,11 @@ mod tests {
         // A task that works in place, and one that does not.
         for output in ["y", "z"] {
             let workload = saxpy_into(output, 1_000);
-            let plan = &build(&workload, ON_CPU).expect("it can be done");
+            let program = &build(&workload, ON_CPU).expect("it can be done");
             let team = Team::new(1).expect("a thread");
             let executor = Executor::new(None, &team, &workload, 1);
             for works in [true, false] {
-                let mut stage = Stage::new(&executor, plan).expect("right at first");
+                let mut stage = Stage::new(&executor, program).expect("right at first");
                 stage.turn(0, Effort::SHORT, &mut OneCpu::quietest()).expect("it runs");
                 if !works {
                     stage.made.clear();

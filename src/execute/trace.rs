@@ -23,17 +23,17 @@ struct Marks {
 /// graph, the events are nodes of their own.
 pub(super) fn timeline(
     device: Option<&Device>,
-    plan: &Program,
+    program: &Program,
     body: &[Prepared<'_>],
     handles: &Handles,
     mut make: impl FnMut(&Prepared<'_>, &Handles) -> Result<(), ExecuteError>,
 ) -> Result<Timeline, ExecuteError> {
     let mut activities = Vec::new();
-    let marks = marks(device, plan)?;
-    let graphs = marked_graphs(plan, body, handles, &marks, &mut make)?;
+    let marks = marks(device, program)?;
+    let graphs = marked_graphs(program, body, handles, &marks, &mut make)?;
     let mut made: Vec<usize> = (0..body.len()).collect();
-    made.retain(|at| !plan.graphs().any(|graph| graph.calls.contains(at)));
-    let origins = origins(device, plan, handles)?;
+    made.retain(|at| !program.graphs().any(|graph| graph.calls.contains(at)));
+    let origins = origins(device, program, handles)?;
     let clock = Clock::now();
     let now = || Instant::START + clock.elapsed().into();
     for index in made {
@@ -48,7 +48,7 @@ pub(super) fn timeline(
     }
     let makespan = clock.elapsed().into();
     for (&call, &Marks { stream, lane, ref before, ref after }) in &marks {
-        let (origin, at) = &origins[plan.device_of(stream).0];
+        let (origin, at) = &origins[program.device_of(stream).0];
         let passed: Span = clock.duration_since(*at).into();
         let time = |event: &Event| -> Result<Instant, ExecuteError> {
             Ok(Instant::START + event.since(origin)?.saturating_sub(passed))
@@ -56,15 +56,18 @@ pub(super) fn timeline(
         let (start, end) = (time(before)?, time(after)?);
         activities.push(Activity { lane, call, start, end, cause: None });
     }
-    Ok(Timeline { activities: in_turn(plan, activities), makespan })
+    Ok(Timeline { activities: in_turn(program, activities), makespan })
 }
 
 /// Creates the events of all calls that have any, by their positions in the body.
-fn marks(device: Option<&Device>, plan: &Program) -> Result<BTreeMap<usize, Marks>, ExecuteError> {
+fn marks(
+    device: Option<&Device>,
+    program: &Program,
+) -> Result<BTreeMap<usize, Marks>, ExecuteError> {
     let mut marks = BTreeMap::new();
-    for (index, call) in plan.body.iter().enumerate() {
+    for (index, call) in program.body.iter().enumerate() {
         if let Some((stream, lane)) = engine_of(call) {
-            let there = need(device)?.nth(plan.device_of(stream).0)?;
+            let there = need(device)?.nth(program.device_of(stream).0)?;
             let (before, after) = (Event::timing(there)?, Event::timing(there)?);
             marks.insert(index, Marks { stream, lane, before, after });
         }
@@ -93,14 +96,14 @@ fn marked(
 /// The plan's graphs with timing events in them, by the positions of their launches, each
 /// with its stream. Each has been launched once, because the first launch takes longer.
 fn marked_graphs(
-    plan: &Program,
+    program: &Program,
     body: &[Prepared<'_>],
     handles: &Handles,
     marks: &BTreeMap<usize, Marks>,
     make: &mut impl FnMut(&Prepared<'_>, &Handles) -> Result<(), ExecuteError>,
 ) -> Result<BTreeMap<usize, (usize, ExecutableGraph)>, ExecuteError> {
     let mut graphs = BTreeMap::new();
-    for mut graph in plan.graphs() {
+    for mut graph in program.graphs() {
         let stream = &handles.streams[graph.origin.0];
         let captured = Graph::capture(stream, || {
             graph
@@ -121,12 +124,12 @@ fn marked_graphs(
 /// events of different devices cannot be compared.
 fn origins(
     device: Option<&Device>,
-    plan: &Program,
+    program: &Program,
     handles: &Handles,
 ) -> Result<Vec<(Event, Clock)>, ExecuteError> {
     let mut origins = Vec::new();
-    for index in 0..plan.devices() {
-        let first = plan.streams.iter().position(|stream| stream.device.0 == index);
+    for index in 0..program.devices() {
+        let first = program.streams.iter().position(|stream| stream.device.0 == index);
         let stream = &handles.streams[first.unwrap_or(0)];
         let there = need(device)?.nth(index)?;
         there.make_current()?;
@@ -152,9 +155,9 @@ fn engine_of(call: &Call) -> Option<(StreamId, Lane)> {
 /// Corrects the start of copies. An event in front of a copy fires when its stream gets
 /// there, not when the engine does: a copy starts no earlier than the one before it on
 /// its engine ends.
-fn in_turn(plan: &Program, mut activities: Vec<Activity>) -> Vec<Activity> {
+fn in_turn(program: &Program, mut activities: Vec<Activity>) -> Vec<Activity> {
     let engine = |activity: &Activity| {
-        let device = plan.body[activity.call].stream().map(|stream| plan.device_of(stream));
+        let device = program.body[activity.call].stream().map(|stream| program.device_of(stream));
         (activity.lane, device.filter(|_| activity.lane != Lane::Host))
     };
     activities.sort_by_key(|activity| (engine(activity), activity.end, activity.call));

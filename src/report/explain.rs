@@ -28,19 +28,19 @@ pub enum Calls {
 /// so many columns, if a number is given.
 pub fn explain(workload: &Workload, plan: &Plan, shown: Calls, width: Option<usize>) -> String {
     let what_it_does = words::what_it_does(workload, plan);
-    let plan = &plan.program;
-    let names = Names::new(plan);
-    let mut text = format!("{}\n\n", plan.label);
+    let program = &plan.program;
+    let names = Names::new(program);
+    let mut text = format!("{}\n\n", program.label);
     text += &section("What it does", &what_it_does);
-    text += &section("What waits for what", &words::what_waits(plan));
-    let _ = write!(text, "Memory\n\n{}", memory(workload, plan, &names, width));
-    if !plan.setup.is_empty() {
-        let _ = write!(text, "\nSet-up, once: {}\n\n", plural(plan.setup.len() as u64, "call"));
-        text += &listing(plan, &names, &plan.setup, shown);
+    text += &section("What waits for what", &words::what_waits(program));
+    let _ = write!(text, "Memory\n\n{}", memory(workload, program, &names, width));
+    if !program.setup.is_empty() {
+        let _ = write!(text, "\nSet-up, once: {}\n\n", plural(program.setup.len() as u64, "call"));
+        text += &listing(program, &names, &program.setup, shown);
     }
-    let calls = plural(plan.body.len() as u64, "call");
+    let calls = plural(program.body.len() as u64, "call");
     let _ = write!(text, "\nEach pass: {calls}\n\n");
-    text += &listing(plan, &names, &plan.body, shown);
+    text += &listing(program, &names, &program.body, shown);
     let ranges = "\nRanges are bytes from..to, the end not included; [..] is all of it.\n";
     folded(&(text + ranges), width)
 }
@@ -58,10 +58,10 @@ fn section(title: &str, sentences: &[String]) -> String {
 }
 
 /// The allocations, those that differ only in their number as one row.
-fn memory(workload: &Workload, plan: &Program, names: &Names, width: Option<usize>) -> String {
+fn memory(workload: &Workload, program: &Program, names: &Names, width: Option<usize>) -> String {
     let mut kinds: BTreeMap<_, u64> = BTreeMap::new();
     let mut order = Vec::new();
-    for allocation in &plan.allocations {
+    for allocation in &program.allocations {
         let whose = match allocation.holds {
             Some(id) => match workload.buffers.get(id.0) {
                 Some(buffer) => format!("buffer `{}` of the scenario", buffer.name),
@@ -86,12 +86,13 @@ fn memory(workload: &Workload, plan: &Program, names: &Names, width: Option<usiz
     let (words, number) = (Column::words, Column::number);
     let of = [words("name"), words("where"), number("size"), words("whose")];
     let mut text = table(&of, &rows, width);
-    let (host, pinned) = (plan.host_footprint(), plan.bytes_in(Place::Host(HostMemory::Pinned)));
-    let device = if plan.devices() > 1 { "on each GPU at most" } else { "on the GPU" };
+    let (host, pinned) =
+        (program.host_footprint(), program.bytes_in(Place::Host(HostMemory::Pinned)));
+    let device = if program.devices() > 1 { "on each GPU at most" } else { "on the GPU" };
     let _ = writeln!(
         text,
         "\nIn all: {host} of host memory, {pinned} of it pinned; {} {device}.",
-        plan.device_bytes()
+        program.device_bytes()
     );
     text
 }
@@ -103,11 +104,11 @@ fn place(place: Place) -> String {
     }
 }
 
-fn listing(plan: &Program, names: &Names, calls: &[Call], shown: Calls) -> String {
+fn listing(program: &Program, names: &Names, calls: &[Call], shown: Calls) -> String {
     let pieces = match shown {
         Calls::All => (0..calls.len()).map(Piece::Call).collect(),
         Calls::Shortened => {
-            let keys: Vec<String> = calls.iter().map(|call| names.sort(plan, call)).collect();
+            let keys: Vec<String> = calls.iter().map(|call| names.sort(program, call)).collect();
             repeats::shortened(&keys)
         }
     };
@@ -117,7 +118,7 @@ fn listing(plan: &Program, names: &Names, calls: &[Call], shown: Calls) -> Strin
     for piece in pieces {
         let _ = match piece {
             Piece::Call(at) => {
-                let call = names.call(plan, &calls[at], recorded[at]);
+                let call = names.call(program, &calls[at], recorded[at]);
                 writeln!(text, "{:>width$}  {call}", at + 1)
             }
             Piece::More { calls, period, times } => writeln!(

@@ -42,15 +42,15 @@ impl HostTimes {
 }
 
 /// What the host thread works at in a pass.
-pub(super) fn host_work(plan: &Program, timeline: &Timeline) -> HostTimes {
+pub(super) fn host_work(program: &Program, timeline: &Timeline) -> HostTimes {
     let (mut compute, mut calls, mut staging) = (Vec::new(), Vec::new(), Vec::new());
-    let copies = Staged::new(plan, timeline);
+    let copies = Staged::new(program, timeline);
     for activity in timeline.lane(Lane::Host) {
         let span = (activity.start, activity.end);
-        match plan.body.get(activity.call) {
+        match program.body.get(activity.call) {
             Some(Call::Synchronize { .. }) => {}
             Some(Call::Compute { .. } | Call::Renew(_)) => compute.push(span),
-            _ if plan.is_staged(activity.call) => {
+            _ if program.is_staged(activity.call) => {
                 staging.push((copies.works_from(activity), activity.end));
             }
             _ => calls.push(span),
@@ -71,9 +71,9 @@ pub(super) fn host_work(plan: &Program, timeline: &Timeline) -> HostTimes {
 struct Staged<'t>(BTreeMap<usize, &'t Activity>);
 
 impl<'t> Staged<'t> {
-    fn new(plan: &Program, timeline: &'t Timeline) -> Self {
+    fn new(program: &Program, timeline: &'t Timeline) -> Self {
         let copies = [Lane::CopyIn, Lane::CopyOut].into_iter().flat_map(|lane| timeline.lane(lane));
-        let copies = copies.filter(|copy| plan.is_staged(copy.call));
+        let copies = copies.filter(|copy| program.is_staged(copy.call));
         Self(copies.map(|copy| (copy.call, copy)).collect())
     }
 
@@ -88,9 +88,9 @@ impl<'t> Staged<'t> {
 }
 
 /// Whether the host does nothing but wait for the device in this activity.
-pub(super) fn is_waiting(plan: &Program, activity: &Activity) -> bool {
+pub(super) fn is_waiting(program: &Program, activity: &Activity) -> bool {
     activity.lane == Lane::Host
-        && matches!(plan.body.get(activity.call), Some(Call::Synchronize { .. }))
+        && matches!(program.body.get(activity.call), Some(Call::Synchronize { .. }))
 }
 
 /// For how long a pass holds the thread that issues its calls.
@@ -124,13 +124,13 @@ pub enum HeldBy {
 }
 
 impl HostThread {
-    pub(super) fn of(plan: &Program, timeline: &Timeline) -> Self {
-        let calls = || timeline.lane(Lane::Host).filter(|activity| !is_waiting(plan, activity));
+    pub(super) fn of(program: &Program, timeline: &Timeline) -> Self {
+        let calls = || timeline.lane(Lane::Host).filter(|activity| !is_waiting(program, activity));
         let held = busy(calls().map(|call| (call.start, call.end)));
         let free_after = calls().map(|call| call.end).max().unwrap_or(Instant::START);
-        let work = host_work(plan, timeline);
-        let copies = Staged::new(plan, timeline);
-        let staged = calls().filter(|call| plan.is_staged(call.call));
+        let work = host_work(program, timeline);
+        let copies = Staged::new(program, timeline);
+        let staged = calls().filter(|call| program.is_staged(call.call));
         let waiting = busy(staged.map(|call| (call.start, copies.works_from(call))));
         let most = work.compute.max(work.calls).max(work.staging);
         let held_by = match work.most() {

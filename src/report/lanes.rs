@@ -54,17 +54,17 @@ impl fmt::Display for Bottleneck {
     }
 }
 
-pub(super) fn bottleneck(plan: &Program, timeline: &Timeline) -> Bottleneck {
+pub(super) fn bottleneck(program: &Program, timeline: &Timeline) -> Bottleneck {
     let kernels = timeline.utilisation(Lane::Kernels);
     if kernels > WITHOUT_A_GAP {
         return Bottleneck::Kernels;
     }
     let makespan = timeline.makespan.nanos_f64().max(1.0);
     let link = |lane| {
-        let copies = timeline.lane(lane).filter(|copy| !plan.is_staged(copy.call));
+        let copies = timeline.lane(lane).filter(|copy| !program.is_staged(copy.call));
         busy(copies.map(|copy| (copy.start, copy.end))).nanos_f64() / makespan
     };
-    let host = host_work(plan, timeline);
+    let host = host_work(program, timeline);
     let on_host = match host.most() {
         HostWork::Compute => Bottleneck::Cpu,
         HostWork::Calls => Bottleneck::HostCalls,

@@ -136,7 +136,7 @@ impl Round<'_> {
         let mut plans = match self.set_up[index].take() {
             Some(plans) => plans,
             None => {
-                let set_up = self.executors[index].set_up(&planned.plans, Effort::SHORT);
+                let set_up = self.executors[index].set_up(&planned.programs, Effort::SHORT);
                 set_up.map_err(failure)?
             }
         };
@@ -165,14 +165,14 @@ impl Round<'_> {
 /// A workload, the plans chosen from it, and their trials so far.
 struct Planned {
     workload: Workload,
-    plans: Vec<Program>,
+    programs: Vec<Program>,
     trials: Vec<Trial>,
 }
 
 /// Draws `count` workloads and chooses plans for each. A seed always gives the same result.
 fn planned(count: usize, seed: u64) -> Vec<Planned> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let plan = |scenario: String| {
+    let planned = |scenario: String| {
         let workload = Workload::from_toml("trial", &scenario).expect("trials are scenarios");
         let plans = chosen(candidates(&workload).plans, &mut random);
         let trial = |plan: &Plan| Trial {
@@ -183,10 +183,10 @@ fn planned(count: usize, seed: u64) -> Vec<Planned> {
             beside: Vec::new(),
         };
         let trials = plans.iter().map(trial).collect();
-        let plans = plans.into_iter().map(|plan| plan.program).collect();
-        Planned { workload, plans, trials }
+        let programs = plans.into_iter().map(|plan| plan.program).collect();
+        Planned { workload, programs, trials }
     };
-    trial_scenarios(count, seed).into_iter().map(plan).collect()
+    trial_scenarios(count, seed).into_iter().map(planned).collect()
 }
 
 /// The CPU's plan, and a random choice of the others.

@@ -13,13 +13,13 @@ pub(super) struct Names {
 }
 
 impl Names {
-    pub fn new(plan: &Program) -> Self {
-        let mut names = Self { names: Vec::new(), several_gpus: plan.devices() > 1 };
+    pub fn new(program: &Program) -> Self {
+        let mut names = Self { names: Vec::new(), several_gpus: program.devices() > 1 };
         let mut seen: BTreeMap<String, (usize, usize)> = BTreeMap::new();
-        for allocation in &plan.allocations {
+        for allocation in &program.allocations {
             seen.entry(names.kind(allocation)).or_default().0 += 1;
         }
-        for allocation in &plan.allocations {
+        for allocation in &program.allocations {
             let kind = names.kind(allocation);
             let (of, number) = seen.get_mut(&kind).expect("counted");
             *number += 1;
@@ -40,8 +40,8 @@ impl Names {
     }
 
     /// Equal for calls that do the same to other pieces, in whichever stream.
-    pub fn sort(&self, plan: &Program, call: &Call) -> String {
-        let kind = |slice: &Slice| &plan.allocation(slice.allocation).name;
+    pub fn sort(&self, program: &Program, call: &Call) -> String {
+        let kind = |slice: &Slice| &program.allocation(slice.allocation).name;
         match call {
             Call::Copy { direction, from, .. } => format!("{direction} {}", kind(from)),
             Call::PeerCopy { from, .. } => format!("peer {}", kind(from)),
@@ -49,7 +49,7 @@ impl Names {
                 format!("{} {}", step.kernel, kind(&step.inputs[0]))
             }
             Call::Clear { target, .. } => format!("clear {}", kind(target)),
-            Call::Allocate(id) => format!("allocate {}", plan.allocation(*id).name),
+            Call::Allocate(id) => format!("allocate {}", program.allocation(*id).name),
             Call::Pin(_) => "pin".to_owned(),
             Call::Renew(_) => "renew".to_owned(),
             Call::Record { .. } => "record".to_owned(),
@@ -61,24 +61,30 @@ impl Names {
     }
 
     /// The call in words; `recorded`: which call recorded the event that it waits for.
-    pub fn call(&self, plan: &Program, call: &Call, recorded: Option<usize>) -> String {
+    pub fn call(&self, program: &Program, call: &Call, recorded: Option<usize>) -> String {
         let lane = call.stream().map_or_else(|| "host".to_owned(), |id| format!("stream {}", id.0));
         let what = match call {
             Call::Allocate(id) => {
-                let bytes = plan.allocation(*id).bytes;
+                let bytes = program.allocation(*id).bytes;
                 format!("allocate {} ({bytes})", self.names[id.0])
             }
-            Call::Pin(id) => format!("pin {} ({})", self.names[id.0], plan.allocation(*id).bytes),
+            Call::Pin(id) => {
+                format!("pin {} ({})", self.names[id.0], program.allocation(*id).bytes)
+            }
             Call::Renew(id) => {
-                format!("take new memory for {} ({})", self.names[id.0], plan.allocation(*id).bytes)
+                format!(
+                    "take new memory for {} ({})",
+                    self.names[id.0],
+                    program.allocation(*id).bytes
+                )
             }
-            Call::Clear { target, .. } => format!("set {} to zero", self.slice(plan, target)),
+            Call::Clear { target, .. } => format!("set {} to zero", self.slice(program, target)),
             Call::Copy { direction, from, to, .. } => {
-                format!("copy {direction} {}", self.way(plan, from, to))
+                format!("copy {direction} {}", self.way(program, from, to))
             }
-            Call::PeerCopy { from, to, .. } => format!("copy P2P {}", self.way(plan, from, to)),
-            Call::Launch { step, .. } => format!("launch {}", self.step(plan, step)),
-            Call::Compute { step } => format!("compute {}", self.step(plan, step)),
+            Call::PeerCopy { from, to, .. } => format!("copy P2P {}", self.way(program, from, to)),
+            Call::Launch { step, .. } => format!("launch {}", self.step(program, step)),
+            Call::Compute { step } => format!("compute {}", self.step(program, step)),
             Call::Record { event, .. } => format!("record event {}", event.0),
             Call::Wait { event, .. } => match recorded {
                 Some(at) => format!("wait for event {}, recorded by call {}", event.0, at + 1),
@@ -93,14 +99,14 @@ impl Names {
         format!("{lane:<9}{what}")
     }
 
-    fn way(&self, plan: &Program, from: &Slice, to: &Slice) -> String {
+    fn way(&self, program: &Program, from: &Slice, to: &Slice) -> String {
         let length = from.length;
-        format!("{length}: {} to {}", self.slice(plan, from), self.slice(plan, to))
+        format!("{length}: {} to {}", self.slice(program, from), self.slice(program, to))
     }
 
-    fn slice(&self, plan: &Program, slice: &Slice) -> String {
+    fn slice(&self, program: &Program, slice: &Slice) -> String {
         let name = &self.names[slice.allocation.0];
-        let all = slice.length == plan.allocation(slice.allocation).bytes;
+        let all = slice.length == program.allocation(slice.allocation).bytes;
         if all {
             format!("{name}[..]")
         } else {
@@ -108,10 +114,10 @@ impl Names {
         }
     }
 
-    fn step(&self, plan: &Program, step: &Step) -> String {
-        let inputs = step.inputs.iter().map(|slice| self.slice(plan, slice));
+    fn step(&self, program: &Program, step: &Step) -> String {
+        let inputs = step.inputs.iter().map(|slice| self.slice(program, slice));
         let inputs = inputs.collect::<Vec<_>>().join(", ");
-        let (output, elements) = (self.slice(plan, &step.output), count(step.elements()));
+        let (output, elements) = (self.slice(program, &step.output), count(step.elements()));
         format!("{}, {elements} elements: {inputs} to {output}", kernel(step))
     }
 }

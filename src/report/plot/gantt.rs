@@ -110,7 +110,7 @@ impl Panel<'_> {
         Lane::ALL.into_iter().filter(is_drawn).collect()
     }
 
-    fn draw(&self, area: &Area<'_>, plan: &Program, longest: Span) -> Drawn {
+    fn draw(&self, area: &Area<'_>, program: &Program, longest: Span) -> Drawn {
         write(area, &self.caption, (24, HEAD / 2 + 2), BODY, HPos::Left)?;
         let (left, right) = SIDES;
         let end = longest.nanos_f64().max(1.0);
@@ -135,11 +135,11 @@ impl Panel<'_> {
         let pixel = end / f64::from(pixels.end - pixels.start);
         for (index, lane) in self.lanes().into_iter().enumerate() {
             let bottom = lanes - 1.0 - index as f64;
-            chart.draw_series(self.bars(plan, lane, bottom, pixel))?;
+            chart.draw_series(self.bars(program, lane, bottom, pixel))?;
             let y = HEAD + LANE * index as i32 + LANE / 2;
             write(area, lane.name(), (left - 10, y), BODY, HPos::Right)?;
             let busy = match lane {
-                Lane::Host => HostThread::of(plan, self.timeline).held,
+                Lane::Host => HostThread::of(program, self.timeline).held,
                 _ => self.timeline.utilisation(lane),
             };
             let x = WIDTH - right + 10;
@@ -152,7 +152,7 @@ impl Panel<'_> {
     /// pixel that is drawn already is left out, and gaps narrower than a pixel are closed.
     fn bars(
         &self,
-        plan: &Program,
+        program: &Program,
         lane: Lane,
         bottom: f64,
         pixel: f64,
@@ -176,7 +176,7 @@ impl Panel<'_> {
             // A thin bar would be invisible in a lighter shade.
             let is_thin = end - start < 3.0 * pixel;
             let shade = match index % 2 {
-                _ if is_waiting(plan, activity) => 0.2,
+                _ if is_waiting(program, activity) => 0.2,
                 1 if !is_thin => 0.62,
                 _ => 1.0,
             };
