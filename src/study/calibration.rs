@@ -87,24 +87,9 @@ impl<'a> Calibration<'a> {
     /// Takes up the complete probes that an interrupted calibration of this machine left behind.
     ///
     /// # Errors
-    /// If there are none, or they are of another machine or were measured in another order.
+    /// See [`interrupted`].
     pub fn resume(&mut self) -> Result<(), CalibrationError> {
-        let path = self.growing();
-        if !path.exists() {
-            return Err(CalibrationError::NothingToResume { path });
-        }
-        let mut samples = Samples::load(&path)?;
-        let differences = samples.machine.differences(&self.so_far.machine);
-        if !differences.is_empty() {
-            return Err(CalibrationError::CannotResume { path, why: differences.join("; ") });
-        }
-        let done = Course::new(&samples.machine).done(&samples.measurements);
-        let (_, whole) =
-            done.map_err(|error| CalibrationError::CannotResume { path, why: error.to_string() })?;
-        samples.measurements.truncate(whole);
-        // Trials are quick, and belong to a complete round: they are run again.
-        samples.trials.clear();
-        self.so_far = samples;
+        self.so_far = interrupted(&self.growing(), &self.so_far.machine)?;
         Ok(())
     }
 
@@ -162,6 +147,30 @@ impl<'a> Calibration<'a> {
         }
         Ok(trials.finish(samples, recorder)?)
     }
+}
+
+/// The complete probes that an interrupted calibration left behind, in the file where its samples
+/// grew.
+///
+/// # Errors
+/// If there are none, or they are not `here`'s, or were measured in another order.
+pub fn interrupted(growing: &Path, here: &Provenance) -> Result<Samples, CalibrationError> {
+    let path = growing.to_owned();
+    if !path.exists() {
+        return Err(CalibrationError::NothingToResume { path });
+    }
+    let mut samples = Samples::load(&path)?;
+    let differences = samples.machine.differences(here);
+    if !differences.is_empty() {
+        return Err(CalibrationError::CannotResume { path, why: differences.join("; ") });
+    }
+    let done = Course::new(&samples.machine).done(&samples.measurements);
+    let (_, whole) =
+        done.map_err(|error| CalibrationError::CannotResume { path, why: error.to_string() })?;
+    samples.measurements.truncate(whole);
+    // Trials are quick, and belong to a complete round: they are run again.
+    samples.trials.clear();
+    Ok(samples)
 }
 
 /// Fits a profile to samples, with its intervals and its accuracy on trials. `along` hears how far

@@ -107,7 +107,7 @@ mod trial_scenario;
 mod trials;
 
 pub use accuracy::assess;
-pub use calibration::{Calibration, CalibrationError, Phase, drifts, fit_and_assess};
+pub use calibration::{Calibration, CalibrationError, Phase, drifts, fit_and_assess, interrupted};
 pub use drawn::{Drawn, draw};
 pub use predicted::{Predicted, digest, predict};
 pub use runner::{Event, Job, Runner, StudyError, Traced};

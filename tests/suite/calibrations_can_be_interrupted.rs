@@ -5,6 +5,7 @@ use super::machines::machine;
 use hallway::calibrate::{Course, OtherCourse};
 use hallway::fit::fit;
 use hallway::samples::{Measurement, Provenance, Quantity, Recorder, Samples, Stop};
+use hallway::study::{CalibrationError, interrupted};
 use hallway::units::Span;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -89,6 +90,30 @@ fn a_last_line_may_be_torn_anywhere_and_no_other() {
     let mut broken = text[..last - 3].to_vec();
     broken.extend_from_slice(b"\n{\"quantity\":");
     assert!(load(&broken).expect_err("a broken line in the middle").contains(".jsonl:"));
+}
+
+#[test]
+fn an_interrupted_calibration_resumes_behind_its_last_whole_probe() {
+    let here = machine().machine;
+    let (measurements, ends) = first(&here, 100);
+    let folder = tempfile::tempdir().expect("a folder");
+    let growing = folder.path().join("samples.partial.jsonl");
+    let resume = |here: &Provenance| interrupted(&growing, here);
+    let nothing = resume(&here).expect_err("nothing is there");
+    assert!(matches!(nothing, CalibrationError::NothingToResume { .. }), "{nothing}");
+    // The last probe that has several lines lacks one.
+    let pair = ends.windows(2).rfind(|pair| pair[1] > pair[0] + 1).expect("some have several");
+    let text = written(measurements[..pair[1] - 1].to_vec());
+    std::fs::write(&growing, text).expect("written");
+    let found = resume(&here).expect("it goes on");
+    assert_eq!(found.measurements, measurements[..pair[0]]);
+    let other = Provenance { seed: here.seed + 1, ..here.clone() };
+    let refused = resume(&other).expect_err("another order").to_string();
+    assert!(refused.starts_with("cannot continue") && refused.contains("seed"), "{refused}");
+    // Without its first measurement, it did not begin as this calibration does.
+    std::fs::write(&growing, written(measurements[1..].to_vec())).expect("written");
+    let refused = resume(&here).expect_err("its beginning is missing");
+    assert!(matches!(refused, CalibrationError::CannotResume { .. }), "{refused}");
 }
 
 fn committed() -> PathBuf {
