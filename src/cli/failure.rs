@@ -15,7 +15,7 @@ use std::io::{self, ErrorKind, IsTerminal};
 #[derive(Debug)]
 pub(super) enum Failure {
     Input(miette::Report),
-    /// Of the arguments, where JSON was asked for: in words, clap says so itself.
+    /// The arguments are wrong, and JSON was asked for. In words, clap says so itself.
     Usage {
         message: String,
         help: Option<String>,

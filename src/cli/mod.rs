@@ -128,7 +128,7 @@ enum Outcome {
     BadInput,
     /// The answer is that there is no GPU.
     NoGpu,
-    /// Of a scenario, no plan could be predicted.
+    /// No plan of a scenario could be predicted.
     NoAnswer,
 }
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Who waits for less does not need a bar.
+/// Work that takes less than this needs no bar.
 const QUIET: Duration = Duration::from_secs(1);
 /// Between two looks at how far the work has come.
 const TICK: Duration = Duration::from_millis(100);

@@ -39,7 +39,7 @@ use crate::scenario::Workload;
 use definition::{Definition, families};
 use std::ops::Deref;
 
-// Of plans that are equally fast, one of a family that stands first is listed first.
+// Plans that are equally fast are ranked in the order of their families here.
 families! {
     /// Every task on the CPU, all threads.
     Cpu,

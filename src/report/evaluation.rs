@@ -130,7 +130,7 @@ pub struct AssessedPlan {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct PinningPrices {
-    /// Of all buffers that set-up pins.
+    /// Size of all buffers that set-up pins.
     pub bytes: Bytes,
     /// Registering them where they are. `setup_ns` has this.
     pub register_ns: Option<Span>,
@@ -215,7 +215,7 @@ pub struct Threshold {
     pub fixed: Vec<String>,
 }
 
-/// Of the plans on the CPU or on the GPU, none of which fits, the one that comes nearest.
+/// The plan that comes nearest to fitting, where none on the CPU or none on the GPU fits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct NoRoom {

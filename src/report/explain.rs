@@ -19,7 +19,7 @@ use std::fmt::Write;
 /// How much of a plan's calls to show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Calls {
-    /// Of what repeats itself, the first time and the last.
+    /// Calls that repeat themselves are shown the first time and the last.
     Shortened,
     All,
 }

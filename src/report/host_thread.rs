@@ -173,7 +173,7 @@ impl HostThread {
     }
 }
 
-/// Who is free after less than this share of the pass is free for most of it.
+/// A host thread that is free after less than this share of the pass is free for most of it.
 const FREE: f64 = 0.5;
-/// Who is held for more than this share of the pass is held for most of it.
+/// A host thread that is held for more than this share of the pass is held for most of it.
 const HELD: f64 = 0.5;

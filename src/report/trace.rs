@@ -21,7 +21,7 @@ pub struct TracedPlan {
     pub scenario: String,
     pub program: Program,
     pub predicted: Timeline,
-    /// The same pass on the machine, with a clock on every call.
+    /// A pass on the machine, with a clock on every call.
     pub measured: Option<Timeline>,
 }
 

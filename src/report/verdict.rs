@@ -32,10 +32,10 @@ pub enum Answer {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Verdict {
-    /// Of a whole program of as many passes as the scenario's `runs`, where that is known; else
-    /// of one pass.
+    /// The answer for a whole program of as many passes as the scenario's `runs`, where that is
+    /// known; else for one pass.
     pub answer: Answer,
-    /// Of one pass in steady state: without set-up and first use.
+    /// The answer for one pass in steady state: without set-up and first use.
     pub pass_answer: Answer,
     /// From how many passes on the side that wins a pass wins the program, too. `null` where the
     /// answers are the same, or no number of passes is enough.
