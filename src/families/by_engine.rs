@@ -17,8 +17,9 @@ pub struct ByEngine {
 }
 
 /// What the streams do, in words.
-pub(super) const STREAMS: &str = "There is one stream for copies in, one for kernels and one for copies out. Events join them: \
-     kernels wait for the copy in of their chunk, and the copy out waits for the kernels.";
+pub(super) const STREAMS: &str = "There is one stream for copies in, one for kernels and one for \
+     copies out. Events join them: kernels wait for the copy in of their chunk, and the copy out \
+     waits for the kernels.";
 
 impl Definition for ByEngine {
     fn name(&self) -> FamilyName {

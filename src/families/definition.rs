@@ -75,7 +75,8 @@ pub trait Definition {
         AsGraph::Never
     }
 
-    /// Whether to try it with pageable memory, too, where a scenario usually tries `typical` chunks.
+    /// Whether to try it with pageable memory, too. `typical` is the middle one of the numbers of
+    /// chunks that are tried.
     fn tries_pageable(&self, typical: u64) -> bool {
         let _ = typical;
         false
