@@ -98,8 +98,8 @@ fn strategies() -> Vec<Strategy> {
     families.into_iter().flat_map(with).collect()
 }
 
-fn pinned(family: Family) -> Strategy {
-    Strategy { family, memory: HostMemory::Pinned, graph: false }
+fn pinned(family: impl Into<Family>) -> Strategy {
+    Strategy { family: family.into(), memory: HostMemory::Pinned, graph: false }
 }
 
 #[test]
@@ -218,13 +218,11 @@ fn chunks_whose_iterations_overlap_at_home_are_refused() {
     workload.tasks[0].iterations = 3;
     let out = workload.tasks[0].writes;
     workload.buffers[out.0].home = Home::Device;
-    let refusal =
-        build(&workload, pinned(Family::ByEngine(ByEngine { chunks: 4 }))).expect_err("overlaps");
+    let refusal = build(&workload, pinned(ByEngine { chunks: 4 })).expect_err("overlaps");
     assert!(refusal.to_string().contains("`out` stays on the device"), "{refusal}");
-    build(&workload, pinned(Family::Resident(Resident))).expect("one chunk overlaps nothing");
+    build(&workload, pinned(Resident)).expect("one chunk overlaps nothing");
     workload.tasks[0].iterations = 1;
-    build(&workload, pinned(Family::ByEngine(ByEngine { chunks: 4 })))
-        .expect("each writes its own");
+    build(&workload, pinned(ByEngine { chunks: 4 })).expect("each writes its own");
 }
 
 /// Positions in a plan's body of the calls of a kind.
@@ -314,8 +312,7 @@ fn a_reduction_waits_for_all_its_parts() {
     let out = workload.tasks[0].writes;
     workload.buffers[out.0].elements = 1;
     let case = Case::new(workload);
-    let plan =
-        build(&case.workload, pinned(Family::ByEngine(ByEngine { chunks: 3 }))).expect("fits");
+    let plan = build(&case.workload, pinned(ByEngine { chunks: 3 })).expect("fits");
     case.runs(&plan, 1).expect("the unchanged plan is right");
     let waits = places(&plan, |call| matches!(call, Call::Synchronize { .. }));
     is_found(&case, &without(&plan, waits[0]), "the synchronisation before the host adds");
@@ -356,15 +353,14 @@ fn what_is_read_whole_comes_once_for_each_batch() {
         }
     }
     // Rows are never cut.
-    let refusal =
-        build(&case.workload, pinned(Family::ByEngine(ByEngine { chunks: 11 }))).expect_err("ten");
+    let refusal = build(&case.workload, pinned(ByEngine { chunks: 11 })).expect_err("ten");
     assert!(refusal.to_string().contains("8 of which stay together"), "{refusal}");
 }
 
 #[test]
 fn more_chunks_than_elements_are_refused() {
     let workload = simple(Kernel::Scale, 5, "");
-    build(&workload, pinned(Family::ByEngine(ByEngine { chunks: 5 }))).expect("an element each");
+    build(&workload, pinned(ByEngine { chunks: 5 })).expect("an element each");
     for family in [
         Family::ByEngine(ByEngine { chunks: 6 }),
         Family::Buffered(Buffered { chunks: 6, ring: 2 }),
@@ -381,34 +377,32 @@ fn more_chunks_than_elements_are_refused() {
 fn limits_are_refused_with_both_figures() {
     // Two buffers of 4 KiB on the host and two on the device.
     let mut workload = simple(Kernel::Scale, 1024, "");
-    build(&workload, pinned(Family::Resident(Resident))).expect("no limit");
+    build(&workload, pinned(Resident)).expect("no limit");
     workload.limits.device_memory = Some(Bytes::kib(8));
     workload.limits.pinned_memory = Some(Bytes::kib(8));
-    build(&workload, pinned(Family::Resident(Resident))).expect("just fits");
+    build(&workload, pinned(Resident)).expect("just fits");
     workload.limits.device_memory = Some(Bytes::new(8191));
-    let refusal = build(&workload, pinned(Family::Resident(Resident))).expect_err("too large");
+    let refusal = build(&workload, pinned(Resident)).expect_err("too large");
     let text = refusal.to_string();
     assert!(text.contains("needs 8 KiB of device memory and may use 8.0 KiB"), "{text}");
     workload.limits.device_memory = None;
     workload.limits.pinned_memory = Some(Bytes::kib(6));
-    let refusal =
-        build(&workload, pinned(Family::Resident(Resident))).expect_err("too much pinned");
+    let refusal = build(&workload, pinned(Resident)).expect_err("too much pinned");
     let text = refusal.to_string();
     assert!(text.contains("needs 8 KiB of pinned memory and may use 6 KiB"), "{text}");
-    let pageable = Strategy { memory: HostMemory::Pageable, ..pinned(Family::Resident(Resident)) };
+    let pageable = Strategy { memory: HostMemory::Pageable, ..pinned(Resident) };
     build(&workload, pageable).expect("pageable memory has no limit");
     // Where device memory does not hold every chunk, a ring of buffers still fits.
     workload.limits = Limits { device_memory: Some(Bytes::kib(3)), ..Limits::default() };
-    build(&workload, pinned(Family::ByEngine(ByEngine { chunks: 8 }))).expect_err("8 KiB");
-    build(&workload, pinned(Family::Buffered(Buffered { chunks: 8, ring: 2 }))).expect("2 KiB");
+    build(&workload, pinned(ByEngine { chunks: 8 })).expect_err("8 KiB");
+    build(&workload, pinned(Buffered { chunks: 8, ring: 2 })).expect("2 KiB");
 }
 
 /// Instead of events, a plan may rely on the legacy default stream.
 #[test]
 fn the_legacy_default_stream_orders_what_events_would() {
     let case = Case::new(simple(Kernel::Scale, 101, ""));
-    let plan =
-        build(&case.workload, pinned(Family::ByEngine(ByEngine { chunks: 3 }))).expect("fits");
+    let plan = build(&case.workload, pinned(ByEngine { chunks: 3 })).expect("fits");
     let mut bare = plan.clone();
     bare.body.retain(|call| !matches!(call, Call::Wait { .. } | Call::Record { .. }));
     is_found(&case, &bare, "every wait");

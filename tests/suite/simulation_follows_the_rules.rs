@@ -160,8 +160,8 @@ fn tiny(body: Vec<Call>) -> Program {
     }
 }
 
-fn pinned(family: Family) -> Strategy {
-    Strategy { family, memory: HostMemory::Pinned, graph: false }
+fn pinned(family: impl Into<Family>) -> Strategy {
+    Strategy { family: family.into(), memory: HostMemory::Pinned, graph: false }
 }
 
 fn slice(allocation: AllocationId, elements: u64) -> Slice {

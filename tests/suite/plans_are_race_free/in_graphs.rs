@@ -5,7 +5,7 @@ use super::*;
 use hallway::scenario::FamilyName;
 use hallway::search::candidates_over;
 
-fn captured(family: Family) -> Strategy {
+fn captured(family: impl Into<Family>) -> Strategy {
     Strategy { graph: true, ..pinned(family) }
 }
 
@@ -51,20 +51,13 @@ fn what_cannot_be_captured_is_refused_by_name() {
     let refused = |workload: &Workload, strategy| {
         build(workload, strategy).expect_err("it cannot be captured").to_string()
     };
-    let pageable =
-        Strategy { memory: HostMemory::Pageable, ..captured(Family::Resident(Resident)) };
+    let pageable = Strategy { memory: HostMemory::Pageable, ..captured(Resident) };
     let (each, spread) = (Each::ByEngine, Spread::Host);
     let over_two = Family::MultiGpu(MultiGpu { chunks: 2, devices: 2, each, spread });
     for (strategy, expected) in [
         (pageable, "graph of resident, pageable: a copy of pageable memory cannot be captured"),
-        (
-            captured(Family::RoundTrip(RoundTrip)),
-            "graph of round-trip, pinned: the host waits in the middle",
-        ),
-        (
-            captured(Family::Cpu(Cpu)),
-            "graph of cpu, pinned: what the host computes cannot be captured",
-        ),
+        (captured(RoundTrip), "graph of round-trip, pinned: the host waits in the middle"),
+        (captured(Cpu), "graph of cpu, pinned: what the host computes cannot be captured"),
         (captured(over_two), "graph of multi-gpu 2 on 2 by-engine, pinned: graphs over several"),
     ] {
         let text = refused(&workload, strategy);

@@ -61,9 +61,7 @@ fn what_is_read_whole_comes_to_every_gpu() {
 #[test]
 fn chunks_that_cannot_be_dealt_evenly_are_refused() {
     let each = Each::ByEngine;
-    let over = |chunks, devices| {
-        pinned(Family::MultiGpu(MultiGpu { chunks, devices, each, spread: Spread::Host }))
-    };
+    let over = |chunks, devices| pinned(MultiGpu { chunks, devices, each, spread: Spread::Host });
     let refused = |workload: &Workload, chunks, devices| {
         build(workload, over(chunks, devices)).expect_err("not evenly").to_string()
     };
@@ -85,7 +83,7 @@ fn chunks_that_cannot_be_dealt_evenly_are_refused() {
 fn every_gpu_has_memory_of_its_own() {
     let mut workload = simple(Kernel::Scale, 1024, "");
     workload.limits.device_memory = Some(Bytes::kib(4));
-    build(&workload, pinned(Family::ByEngine(ByEngine { chunks: 8 }))).expect_err("8 KiB");
+    build(&workload, pinned(ByEngine { chunks: 8 })).expect_err("8 KiB");
     for family in over_several(8, 2) {
         build(&workload, pinned(family)).expect("4 KiB each");
     }

@@ -378,7 +378,7 @@ fn intervals_hold_the_prediction_and_grow_with_the_scatter() {
     for model in &mut wider.copies {
         model.time.scatter *= 3.0;
     }
-    let plan = build(workload, pinned(Family::Resident(Resident))).expect("fits");
+    let plan = build(workload, pinned(Resident)).expect("fits");
     let interval = |machine| {
         let forecast = forecast(&plan, machine, 200, 1).expect("known");
         let (low, high) = forecast.interval();

@@ -12,7 +12,7 @@ use hallway::simulate::lower_bound;
 /// A multiple of 32, so that chunks can be cut there.
 const CHUNK: u64 = 9_600;
 
-fn planned(family: Family, elements: u64) -> Program {
+fn planned(family: impl Into<Family>, elements: u64) -> Program {
     let workload = simple(Kernel::Scale, elements, "");
     build(&workload, pinned(family)).expect("fits")
 }
@@ -28,8 +28,7 @@ fn wide_machine() -> Profile {
 #[test]
 fn resident_is_the_sum_of_its_parts() {
     for elements in [4_000, 50_000, 1_000_000] {
-        let timeline =
-            simulate(&planned(Family::Resident(Resident), elements), &machine()).expect("known");
+        let timeline = simulate(&planned(Resident, elements), &machine()).expect("known");
         let (first, last) = (1_000 + 3_000, 6_000);
         let part = 1_000 + elements;
         assert_eq!(makespan(&timeline), first + part + 300 + part + 400 + part + last);
@@ -39,7 +38,7 @@ fn resident_is_the_sum_of_its_parts() {
 #[test]
 fn by_engine_fills_runs_and_drains() {
     for chunks in [1, 2, 3, 8, 20] {
-        let plan = planned(Family::ByEngine(ByEngine { chunks }), chunks * CHUNK);
+        let plan = planned(ByEngine { chunks }, chunks * CHUNK);
         let timeline = simulate(&plan, &wide_machine()).expect("known");
         // Copy in, kernel and copy out of a chunk take equally long, and longer than the 5200 that
         // the host needs to issue a chunk.
@@ -61,8 +60,7 @@ fn the_slowest_engine_is_the_bottleneck() {
     }
     let chunks = 10;
     let timeline =
-        simulate(&planned(Family::ByEngine(ByEngine { chunks }), chunks * CHUNK), &machine)
-            .expect("known");
+        simulate(&planned(ByEngine { chunks }, chunks * CHUNK), &machine).expect("known");
     let part = 1_000 + CHUNK;
     let fill = 1_000 + 3_000 + part + 700 + part + 900;
     assert_eq!(makespan(&timeline), fill + chunks * (1_000 + 3 * CHUNK) + 6_000);
@@ -73,7 +71,7 @@ fn a_ring_of_one_runs_chunk_by_chunk() {
     // Inputs and outputs have one buffer each. A chunk can be copied in while the one before is
     // copied out, but not while it is worked on.
     let (chunks, part) = (6, 1_000 + CHUNK);
-    let plan = planned(Family::Buffered(Buffered { chunks, ring: 1 }), chunks * CHUNK);
+    let plan = planned(Buffered { chunks, ring: 1 }, chunks * CHUNK);
     let timeline = simulate(&plan, &wide_machine()).expect("known");
     // Copy in, hand-over, kernel. Then the next copy in starts at once, beside the copy out, which
     // begins 900 later and keeps the next kernel from its output buffer.
@@ -89,13 +87,13 @@ fn a_ring_of_one_runs_chunk_by_chunk() {
 #[test]
 fn the_cpu_is_the_sum_of_its_twins() {
     // A task that uses all memory of the plan finds it as it did in the calibration.
-    let timeline = simulate(&planned(Family::Cpu(Cpu), 30_000), &machine()).expect("known");
+    let timeline = simulate(&planned(Cpu, 30_000), &machine()).expect("known");
     assert_eq!((makespan(&timeline), timeline.activities.len()), (1_000 + 30_000, 1));
     // Other batches push the data out: two of 480 kB into the shared cache, at 2 for each element,
     // and twenty into memory, at 5.
     for (batches, slope) in [(2, 2), (20, 5)] {
         let workload = simple(Kernel::Scale, 60_000, &format!("batches = {batches}"));
-        let plan = build(&workload, pinned(Family::Cpu(Cpu))).expect("fits");
+        let plan = build(&workload, pinned(Cpu)).expect("fits");
         let timeline = simulate(&plan, &machine()).expect("known");
         assert_eq!(makespan(&timeline), batches * (1_000 + slope * 60_000));
     }
@@ -163,7 +161,7 @@ fn what_was_just_copied_is_near_whatever_was_issued_since() {
         model.from_memory = Some(Curve { knots: vec![(1.0, 9e3), (1e9, 9e3)], scatter: 0.0 });
     }
     let busy = |issue| {
-        let plan = planned(Family::ByChunk(ByChunk { chunks: 16, streams: 4, issue }), elements);
+        let plan = planned(ByChunk { chunks: 16, streams: 4, issue }, elements);
         let timeline = simulate(&plan, &machine).expect("known");
         spans(&timeline, Lane::Kernels).iter().map(|span| span.1 - span.0).max()
     };
@@ -261,8 +259,7 @@ fn all_that_a_profile_lacks_is_named_at_once() {
     let mut machine = machine();
     (machine.calls.launch, machine.calls.copy_in, machine.calls.synchronize) = (None, None, None);
     machine.kernels.clear();
-    let unknown =
-        simulate(&planned(Family::Resident(Resident), 9_600), &machine).expect_err("four");
+    let unknown = simulate(&planned(Resident, 9_600), &machine).expect_err("four");
     assert_eq!(
         unknown.to_string(),
         "the profile does not know kernel `scale` on the GPU; the host cost of a launch; the host \
