@@ -11,14 +11,14 @@
 //! use hallway::calibrate::provenance;
 //! use hallway::gpu::Device;
 //! use hallway::host::Team;
-//! use hallway::samples::Extent;
+//! use hallway::samples::CalibrationExtent;
 //! use hallway::study::{Calibration, Phase};
 //! use std::ops::ControlFlow;
 //! use std::path::Path;
 //!
 //! let (device, team) = (Device::open(0)?, Team::new(16)?);
 //! let (seed, gpus) = (1, 1);
-//! let machine = provenance(&device, &team, seed, Extent::Full, gpus)?;
+//! let machine = provenance(&device, &team, seed, CalibrationExtent::Full, gpus)?;
 //!
 //! let folder = Path::new("calibration/my-machine");
 //! let mut calibration = Calibration::new(machine, (&device, &team), folder);
