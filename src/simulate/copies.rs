@@ -36,6 +36,7 @@ use beside::delay_beside_each_other;
 use engine::CopyEngine;
 use flow::start_flow;
 
+#[inline]
 fn busy(engines: &[CopyEngine; ENGINES]) -> [bool; ENGINES] {
     engines.each_ref().map(CopyEngine::is_busy)
 }
@@ -147,6 +148,7 @@ impl Copies {
     }
 
     /// Which engines of a device have a copy under way.
+    #[inline]
     pub fn busy(&self, device: usize) -> [bool; ENGINES] {
         busy(&self.engines[device])
     }

@@ -176,6 +176,7 @@ impl Streams {
     }
 
     /// When an entry was issued; it must have been.
+    #[inline(always)]
     pub fn issued(&self, entry: &Entry) -> Instant {
         self.delays.issued(entry.call, entry.issued)
     }
