@@ -127,7 +127,7 @@ impl MeasurementContext<'_> {
         })
     }
 
-    /// Device times of `count` copies each way, both ways at once. Each way goes round
+    /// Device times of `count` copies each way, both ways at once. Each way cycles through
     /// `footprint`. A small kernel in a third stream waits for each copy to the device,
     /// because plans that copy both ways have kernels running.
     pub fn shared_copies(

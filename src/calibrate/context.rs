@@ -217,7 +217,7 @@ impl<'d> MeasurementContext<'d> {
     }
 
     /// Where window `index` of `bytes` starts in a pool of `pool` bytes, counted in elements.
-    /// Consecutive indices go round the pool.
+    /// Consecutive indices cycle through the pool.
     pub fn window(&self, pool: Bytes, bytes: Bytes, index: u64) -> usize {
         let places = (pool.get() / bytes.get().max(64)).max(1);
         let start = (index % places) * bytes.get().max(64);

@@ -14,7 +14,7 @@ pub enum CalibrateError {
     #[error("cannot write the samples: {0}")]
     Write(#[from] std::io::Error),
     #[error(transparent)]
-    OtherCourse(#[from] OtherCourse),
+    OtherSchedule(#[from] OtherSchedule),
     #[error(
         "calibrating needs {needs} of host memory, but only {has} is available: end what else \
          uses memory, or raise the limit of the container or the batch system"
@@ -29,7 +29,7 @@ pub enum CalibrateError {
 /// The measurements do not follow this schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("measurement {number} is not what this calibration measures at that place")]
-pub struct OtherCourse {
+pub struct OtherSchedule {
     /// The first measurement that differs, counted from 1.
     pub number: usize,
 }

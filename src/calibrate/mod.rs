@@ -1,6 +1,9 @@
 //! From a machine to samples: what is measured, in which order, and when a measurement
 //! has enough samples.
 //!
+//! One file holds a mechanism: its probes, and how each is sampled. `samples`, `fit` and `profile`
+//! have a file of that name where they have something of it.
+//!
 //! Invariant: nothing here fits or predicts anything, and every time that was taken is
 //! kept. Device work is timed between two events around a chain that was queued up while
 //! the stream was held. So the chain runs as fast as the device can, not as fast as the
@@ -13,7 +16,6 @@ mod conditions;
 mod contention;
 mod context;
 mod copies;
-mod course;
 mod error;
 mod graphs;
 mod kernels;
@@ -25,6 +27,7 @@ mod probe;
 mod provenance;
 mod round_trips;
 mod run;
+mod schedule;
 mod setup;
 mod sizes;
 mod staging;
@@ -33,9 +36,9 @@ mod transfers;
 mod twins;
 
 pub use context::HOST_MEMORY;
-pub use course::Course;
-pub use error::{CalibrateError, OtherCourse};
+pub use error::{CalibrateError, OtherSchedule};
 pub use multi_gpu::MOST_DEVICES;
 pub use provenance::provenance;
 pub use run::{Progress, calibrate};
+pub use schedule::Schedule;
 pub use transfers::managed_bytes;

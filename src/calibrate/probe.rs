@@ -222,8 +222,8 @@ pub(super) struct Patience {
     fewest: usize,
     /// The least warm-up before the first sample that counts, for the CPU's threads to wake up.
     least_warm_up: Duration,
-    /// The most warm-up, in which a team or one thread goes round a footprint until the caches hold
-    /// what they will hold.
+    /// The most warm-up, in which a team or one thread cycles through a footprint until the caches
+    /// hold what they will hold.
     team_warm_up: Duration,
     thread_warm_up: Duration,
 }

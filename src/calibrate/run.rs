@@ -2,9 +2,9 @@
 
 use super::conditions::Watch;
 use super::context::MeasurementContext;
-use super::course::Course;
 use super::error::CalibrateError;
 use super::probe::{Counts, Patience, Probe};
+use super::schedule::Schedule;
 use super::stopping::{FEWEST, Stopping};
 use crate::gpu::Device;
 use crate::host::Team;
@@ -25,8 +25,8 @@ pub trait Progress {
 /// About how long a chain lasts whose repetitions are chosen by its duration.
 const CHAIN: Span = Span::from_millis(2);
 
-/// Measures whatever `pass` of the course is not in the samples yet, and writes each measurement as
-/// it comes. All passes before it must be complete.
+/// Measures whatever `pass` of the schedule is not in the samples yet, and writes each measurement
+/// as it comes. All passes before it must be complete.
 ///
 /// # Errors
 /// If the samples belong to another calibration, a device fails, the samples cannot be written, or
@@ -34,15 +34,15 @@ const CHAIN: Span = Span::from_millis(2);
 pub fn calibrate<W: Write>(
     device: &Device,
     team: &Team,
-    (course, pass): (&Course, usize),
+    (schedule, pass): (&Schedule, usize),
     mut samples: Samples,
     recorder: &mut Recorder<W>,
     progress: &mut dyn Progress,
 ) -> Result<Samples, CalibrateError> {
-    let (mut done, _) = course.done(&samples.measurements)?;
-    let total = course.probes_until(course.passes());
-    let probes = &course.passes[pass];
-    let left = &probes[done.saturating_sub(course.probes_until(pass)).min(probes.len())..];
+    let (mut done, _) = schedule.done(&samples.measurements)?;
+    let total = schedule.probes_until(schedule.passes());
+    let probes = &schedule.passes[pass];
+    let left = &probes[done.saturating_sub(schedule.probes_until(pass)).min(probes.len())..];
     let mut go_on = |done: usize| {
         let is_over = progress.advance(done, total).is_break();
         if is_over { Err(CalibrateError::Interrupted { done, total }) } else { Ok(()) }

@@ -20,7 +20,7 @@ pub(super) const POOL: Bytes = MEMORY_FOOTPRINT;
 pub(super) const LARGEST: Bytes = Bytes::mib(256);
 /// The most streams that a measurement uses for its work.
 pub(super) const MOST_STREAMS: usize = 8;
-/// A footprint that takes a few milliseconds to go round twenty times.
+/// A footprint that takes a few milliseconds to cycle through twenty times.
 pub(super) const SOON_WARM: Bytes = Bytes::mib(8);
 
 const KIB: u64 = 1024;

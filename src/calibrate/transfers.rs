@@ -10,7 +10,7 @@ use crate::machine::Direction;
 use crate::samples::{Quantity, TransferPath};
 use crate::units::{Bytes, Span};
 
-/// Size of the write-combined memory. Copies and the CPU go round it.
+/// Size of the write-combined memory. Copies and the CPU cycle through it.
 pub(super) const COMBINED: Bytes = Bytes::mib(64);
 
 /// How much managed memory a calibration may use: a power of two, at most 256 MiB and at

@@ -18,7 +18,7 @@ pub(super) fn probes(sizes: &Sizes, threads: usize) -> Vec<Probe> {
         let all = edges.chain(elements.iter().copied());
         probes.extend(all.map(|elements| twin(variant, elements, Bytes::ZERO)));
         for elements in coarse {
-            // A larger run goes round its own data, whatever footprint is asked for.
+            // A larger run cycles through its own data, whatever footprint is asked for.
             if Bytes::new(variant.bytes(elements)) < SHARED_FOOTPRINT {
                 probes.push(twin(variant, elements, SHARED_FOOTPRINT));
             }
@@ -55,7 +55,7 @@ fn arrays(variant: Variant) -> u64 {
     variant.kernel.bytes_per_element() / 4
 }
 
-/// A twin that goes round `footprint`, or round its own data if that is more.
+/// A twin that cycles through `footprint`, or round its own data if that is more.
 fn twin(sizes: &Sizes, variant: Variant, elements: u64, footprint: Bytes) -> Probe {
     let own = Bytes::new(variant.bytes(elements));
     let footprint = footprint.max(own);

@@ -4,14 +4,14 @@
 use super::around::around;
 use super::in_flight::InFlight;
 use super::on_device::on_device;
-use crate::profile::{Around, OnDevice, Profile};
+use crate::profile::{DeviceLocality, HostLocality, Profile};
 use crate::program::Program;
 use std::collections::BTreeMap;
 
 /// What is known of calls, by their places in the body.
 pub(crate) struct Analysis {
-    around: BTreeMap<usize, Around>,
-    on_device: BTreeMap<usize, OnDevice>,
+    around: BTreeMap<usize, HostLocality>,
+    on_device: BTreeMap<usize, DeviceLocality>,
     pub(super) in_flight: InFlight,
 }
 
@@ -19,8 +19,8 @@ pub(crate) struct Analysis {
 #[derive(Default)]
 pub(super) struct Locality<'a> {
     /// Set for a kernel on the CPU.
-    pub around: Option<&'a Around>,
-    pub on_device: Option<&'a OnDevice>,
+    pub around: Option<&'a HostLocality>,
+    pub on_device: Option<&'a DeviceLocality>,
 }
 
 impl Analysis {

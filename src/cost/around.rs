@@ -3,7 +3,7 @@
 
 use super::uses::Uses;
 use crate::machine::Direction;
-use crate::profile::{Around, MOST_OPERANDS, Reuse};
+use crate::profile::{HostLocality, MOST_OPERANDS, Reuse};
 use crate::program::{Call, Program, Slice, Step};
 use crate::units::Bytes;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// The surroundings of each kernel on the CPU, by its place in the body. The body repeats, so the
 /// first kernel follows the last. Memory that copies use on the host is left out, and so is what
 /// copies under way take from the kernel.
-pub(super) fn around(program: &Program, threads: usize) -> BTreeMap<usize, Around> {
+pub(super) fn around(program: &Program, threads: usize) -> BTreeMap<usize, HostLocality> {
     let mut around = BTreeMap::new();
     let kernels = program.body.iter().filter(|call| matches!(call, Call::Compute { .. })).count();
     if kernels == 0 {
@@ -50,7 +50,7 @@ pub(super) fn around(program: &Program, threads: usize) -> BTreeMap<usize, Aroun
             |by| [only_read.iter().map(|slice| used(slice, by)).sum(), used(&step.output, by)];
         let handed = bytes(|before, user| (before == User::One) != (user == User::One));
         let helped = bytes(|before, user| (before, user) == (User::Helpers, User::Team));
-        around.insert(at, Around { reuse, handed, helped, footprint });
+        around.insert(at, HostLocality { reuse, handed, helped, footprint });
         operands.iter().for_each(|slice| uses.note(slice, user));
     }
     around

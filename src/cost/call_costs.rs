@@ -9,7 +9,9 @@ use super::analysis::Locality;
 use super::work::{CallCost, Waits, Work};
 use crate::kernels::Variant;
 use crate::machine::{DeviceId, Direction, HostMemory};
-use crate::profile::{Around, HostCall, MemoryCost, OnDevice, OperationKind, Profile, Unknown};
+use crate::profile::{
+    DeviceLocality, HostCall, HostLocality, MemoryCost, OperationKind, Profile, Unknown,
+};
 use crate::program::{Before, Call, Graph, Place, Program, Slice, Step};
 use crate::units::{Bytes, Span};
 use kernels::{clearing, kernel_work};
@@ -26,9 +28,9 @@ pub(super) enum Key {
     PeerCopy([DeviceId; 2], Bytes),
     UseDevice,
     /// The kernel, its elements, and where its data is.
-    Launch(Variant, u64, Option<OnDevice>),
+    Launch(Variant, u64, Option<DeviceLocality>),
     /// The kernel, its elements, the allocation that it writes to, and where its data is.
-    Compute(Variant, u64, usize, Option<Around>),
+    Compute(Variant, u64, usize, Option<HostLocality>),
     Memory(MemoryCall, usize),
     /// The place in the body of the graph's launch, since each graph has nodes of its own.
     Replay(usize),

@@ -13,14 +13,14 @@
 use super::around::{operands, reuse};
 use super::uses::Uses;
 use crate::machine::Direction;
-use crate::profile::{MOST_OPERANDS, OnDevice};
+use crate::profile::{DeviceLocality, MOST_OPERANDS};
 use crate::program::{Call, Place, Program, Slice};
 use crate::units::Bytes;
 use std::collections::BTreeMap;
 
 /// Where each kernel on a device finds its data, by the kernel's place in the body. The body
 /// repeats, so the first kernel follows the last.
-pub(super) fn on_device(program: &Program) -> BTreeMap<usize, OnDevice> {
+pub(super) fn on_device(program: &Program) -> BTreeMap<usize, DeviceLocality> {
     let mut found = BTreeMap::new();
     // Each device has caches of its own.
     let device = |slice: &Slice| match program.allocation(slice.allocation).place {
@@ -55,7 +55,7 @@ pub(super) fn on_device(program: &Program) -> BTreeMap<usize, OnDevice> {
                     }
                 }
                 operands.iter().for_each(|slice| uses.note(slice, By::Device));
-                found.insert(at, OnDevice { reuse, is_just_copied });
+                found.insert(at, DeviceLocality { reuse, is_just_copied });
             }
             _ => {}
         }

@@ -1,7 +1,7 @@
 //! What it costs to have a program's buffers in pinned memory: there are two ways.
 
 use crate::kernels::{Arguments, Kernel};
-use crate::profile::{Around, MOST_OPERANDS, MemoryCost, Profile, Reuse};
+use crate::profile::{HostLocality, MOST_OPERANDS, MemoryCost, Profile, Reuse};
 use crate::program::{AllocationId, Call, Program};
 use crate::units::{Bytes, Span};
 
@@ -49,6 +49,7 @@ fn copy(profile: &Profile, bytes: Bytes, footprint: Bytes) -> Option<f64> {
     let mut operands = [(Bytes::ZERO, Bytes::ZERO); MOST_OPERANDS];
     operands[..2].fill((bytes, footprint));
     let nothing = [Bytes::ZERO; 2];
-    let around = Around { reuse: Reuse(operands), footprint, handed: nothing, helped: nothing };
+    let around =
+        HostLocality { reuse: Reuse(operands), footprint, handed: nothing, helped: nothing };
     profile.twin(Kernel::Scale, &Arguments::default(), bytes.as_f32_count(), around).ok()
 }

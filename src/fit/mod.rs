@@ -1,5 +1,8 @@
 //! From samples to a profile: every model is a robust summary of what was measured.
 //!
+//! One file fits the models of a mechanism. `calibrate`, `samples` and `profile` have a file of
+//! that name where they have something of it.
+//!
 //! Invariant: only calibration samples come in here, never a run of a plan. A model that the
 //! samples do not support is left out of the profile, which then refuses to answer questions about
 //! it.

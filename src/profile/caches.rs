@@ -1,7 +1,7 @@
 //! How much of the data that a plan uses again is still in caches.
 
 use super::checked_numbers::{misses, not_negative};
-use super::locality::Around;
+use super::locality::HostLocality;
 use crate::samples::SHARED_FOOTPRINT;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -121,7 +121,7 @@ impl CacheModel {
 
     /// Extra nanoseconds of reading and writing what other threads used before; 0 where that was
     /// not measured.
-    pub(super) fn handing_over(&self, around: &Around, to_team: bool) -> f64 {
+    pub(super) fn handing_over(&self, around: &HostLocality, to_team: bool) -> f64 {
         let taken = if to_team { &self.handed_to_team } else { &self.handed_to_one };
         let parts = [(taken, around.handed), (&self.handed_behind_helpers, around.helped)];
         parts.map(|(costs, bytes)| costs.map_or(0.0, |costs| costs.nanos(bytes))).iter().sum()

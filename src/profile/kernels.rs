@@ -1,7 +1,7 @@
 //! How long kernels take on the device, depending on where they find their data.
 
 use super::caches::{CacheModel, blend, further};
-use super::locality::OnDevice;
+use super::locality::DeviceLocality;
 use super::unknown::Unknown;
 use super::{Beyond, Curve, Profile};
 use crate::kernels::{Arguments, Kernel, Variant};
@@ -45,7 +45,7 @@ impl Profile {
         kernel: Kernel,
         arguments: &Arguments,
         n: u64,
-        found: &OnDevice,
+        found: &DeviceLocality,
     ) -> Result<KernelTime, Unknown> {
         let wanted = Variant::of(kernel, arguments);
         let models = self.kernels.iter().map(|model| (model.variant, model));

@@ -8,7 +8,7 @@ pub const MOST_OPERANDS: usize = Kernel::MOST_INPUTS + 1;
 
 /// Where a CPU twin finds its data: what a plan does with host memory between two uses of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Around {
+pub struct HostLocality {
     pub reuse: Reuse,
     /// Bytes of host memory that one pass of the plan uses.
     pub footprint: Bytes,
@@ -22,7 +22,7 @@ pub struct Around {
 
 /// Where a kernel on the device finds its data.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct OnDevice {
+pub struct DeviceLocality {
     pub reuse: Reuse,
     /// A copy has just brought what the kernel reads, or a part of it.
     pub is_just_copied: bool,

@@ -1,5 +1,9 @@
 //! The fitted machine: what every call, copy and kernel costs, with scatter.
 //!
+//! One file holds a mechanism: its models, how they are drawn for ranges, and what the profile
+//! answers from them. `calibrate`, `samples` and `fit` have a file of that name where they have
+//! something of it.
+//!
 //! Invariant: a [`Profile`] holds measured models only, and each of them may be
 //! missing. What it does not know it answers with [`Unknown`], never with a
 //! guess. Times are in nanoseconds,
@@ -49,7 +53,7 @@ pub use file::{ProfileError, SCHEMA_VERSION};
 pub use graphs::{GraphCosts, NodeHandOver, PerNode};
 pub use intervals::Intervals;
 pub use kernels::{KernelModel, KernelTime};
-pub use locality::{Around, MOST_OPERANDS, OnDevice, Reuse};
+pub use locality::{DeviceLocality, HostLocality, MOST_OPERANDS, Reuse};
 pub use memory::{MemoryCost, MemoryCosts, TwoWays};
 pub use multi_gpu::{MultiGpu, OtherGpu, PeerModel, RootModel};
 pub use parameters::Parameter;

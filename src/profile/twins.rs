@@ -2,7 +2,7 @@
 
 use super::caches::{Warmth, blend, further, lost};
 use super::kernels::{beside, interpolated};
-use super::locality::Around;
+use super::locality::HostLocality;
 use super::unknown::Unknown;
 use super::{Curve, Profile};
 use crate::kernels::{Arguments, Kernel, Variant};
@@ -31,7 +31,7 @@ impl Profile {
         kernel: Kernel,
         arguments: &Arguments,
         n: u64,
-        around: Around,
+        around: HostLocality,
     ) -> Result<f64, Unknown> {
         let wanted = Variant::of(kernel, arguments);
         let is_shared = wanted.is_shared(n, around.footprint.get());

@@ -7,8 +7,8 @@ use std::fmt::Display;
 /// Version of the file format.
 pub const FORMAT: u32 = 7;
 /// Format 3 adds visits that are [`Stop::Shared`](super::Stop::Shared). Format 4 says how much
-/// memory copies both ways go round, and has kernels beside them. Formats 5 and 6 time faster CPU
-/// twins: [`is_outdated`]. Format 7 adds the end mark; files of earlier formats were given one.
+/// memory copies both ways cycle through, and has kernels beside them. Formats 5 and 6 time faster
+/// CPU twins: [`is_outdated`]. Format 7 adds the end mark; files of earlier formats were given one.
 pub(super) const EARLIEST: u32 = 2;
 
 /// What can be wrong with a file of samples.

@@ -1,5 +1,8 @@
 //! Raw measurements: what was timed, how often, and every time that was taken.
 //!
+//! `quantity` defines everything that can be measured. What a mechanism's measurements are made of,
+//! such as sizes that calibration and fit have to agree on, stands in a file of its own.
+//!
 //! Invariant: nothing here is fitted, smoothed or left out. A calibration writes one line of JSON
 //! about the machine, one line for each measurement as it is taken, and an end mark. So an
 //! interrupted calibration keeps what it has. A table (`.csv`) holds times that were measured

@@ -1,7 +1,9 @@
 //! What can be measured: every quantity, with what it is.
 //!
-//! A quantity is defined here: its variant, its definition and its name. How it is probed stands in
-//! `calibrate`, and what is fitted to it in `fit`, in the files of its mechanism.
+//! A quantity is defined here, and nowhere else: its variant, its definition and its name. How it
+//! is probed stands in `calibrate`, and what is fitted to it in `fit`, in the files of its
+//! mechanism.
+//! A new one goes to the end: intervals draw random numbers for quantities in this order.
 
 use super::caches::written_through;
 use super::calls::{TimedCall, in_turn, launch_beside};

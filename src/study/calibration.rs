@@ -2,7 +2,7 @@
 
 use super::accuracy::assess_along;
 use super::trials::{Round, TrialError, Trials};
-use crate::calibrate::{CalibrateError, Course, Progress, calibrate};
+use crate::calibrate::{CalibrateError, Progress, Schedule, calibrate};
 use crate::compare::Drift;
 use crate::files;
 use crate::fit::{FitError, fit, fit_passes, intervals, times_of};
@@ -130,14 +130,14 @@ impl<'a> Calibration<'a> {
         along: &mut dyn FnMut(Phase) -> ControlFlow<()>,
     ) -> Result<Samples, CalibrationError> {
         let Self { device, team, so_far: mut samples, .. } = self;
-        let course = Course::new(&samples.machine);
+        let schedule = Schedule::new(&samples.machine);
         let mut trials = Trials::new(&samples.machine, device, team);
-        for pass in 0..course.passes() {
+        for pass in 0..schedule.passes() {
             samples = trials.round(|round| {
-                let probes = course.probes_until(pass)..course.probes_until(pass + 1);
+                let probes = schedule.probes_until(pass)..schedule.probes_until(pass + 1);
                 let along = Measuring(&mut *along);
                 let mut along = WithTrials { along, round, probes, failed: None };
-                let part = (&course, pass);
+                let part = (&schedule, pass);
                 let measured = calibrate(device, team, part, samples, recorder, &mut along);
                 match along.failed {
                     Some(error) => Err(CalibrationError::from(error)),
@@ -164,7 +164,7 @@ pub fn interrupted(growing: &Path, here: &Provenance) -> Result<Samples, Calibra
     if !differences.is_empty() {
         return Err(CalibrationError::CannotResume { path, why: differences.join("; ") });
     }
-    let done = Course::new(&samples.machine).done(&samples.measurements);
+    let done = Schedule::new(&samples.machine).done(&samples.measurements);
     let (_, whole) =
         done.map_err(|error| CalibrationError::CannotResume { path, why: error.to_string() })?;
     samples.measurements.truncate(whole);
@@ -207,10 +207,10 @@ pub fn drifts(
     (device, team): (&Device, &Team),
     along: &mut dyn FnMut(Phase) -> ControlFlow<()>,
 ) -> Result<Vec<(Quantity, Drift)>, CalibrateError> {
-    let (empty, course) = (Samples::none(now.clone()), Course::telling(now));
+    let (empty, schedule) = (Samples::none(now.clone()), Schedule::telling(now));
     let mut recorder = Recorder::new(std::io::sink(), &empty)?;
     let mut along = Measuring(along);
-    let now = calibrate(device, team, (&course, 0), empty, &mut recorder, &mut along)?;
+    let now = calibrate(device, team, (&schedule, 0), empty, &mut recorder, &mut along)?;
     let quantities: BTreeSet<&Quantity> = now.measurements.iter().map(|m| &m.quantity).collect();
     let drift = |quantity: &Quantity| {
         let drift = Drift::between(&times_of(before, quantity), &times_of(&now, quantity))?;

@@ -2,7 +2,7 @@
 //! far are usable.
 
 use super::machines::machine;
-use hallway::calibrate::{Course, OtherCourse};
+use hallway::calibrate::{OtherSchedule, Schedule};
 use hallway::fit::fit;
 use hallway::samples::{Measurement, Provenance, Quantity, Recorder, Samples, Stop};
 use hallway::study::{CalibrationError, interrupted};
@@ -18,8 +18,8 @@ fn measured(quantity: &Quantity) -> Measurement {
 /// The first measurements of a calibration of the machine, and where each probe's
 /// measurements end.
 fn first(machine: &Provenance, probes: usize) -> (Vec<Measurement>, Vec<usize>) {
-    let course = Course::new(machine);
-    let quantities: Vec<_> = course.quantities().take(probes).collect();
+    let schedule = Schedule::new(machine);
+    let quantities: Vec<_> = schedule.quantities().take(probes).collect();
     let ends = quantities.iter().scan(0, |end, one| {
         *end += one.len();
         Some(*end)
@@ -30,13 +30,13 @@ fn first(machine: &Provenance, probes: usize) -> (Vec<Measurement>, Vec<usize>) 
 #[test]
 fn what_was_measured_is_found_again_probe_by_probe() {
     let machine = machine().machine;
-    let course = Course::new(&machine);
+    let schedule = Schedule::new(&machine);
     let (measurements, ends) = first(&machine, 100);
     assert!(ends.windows(2).any(|pair| pair[1] > pair[0] + 1), "every probe has only one line");
     for taken in 0..=measurements.len() {
         let whole = ends.iter().filter(|&&end| end <= taken).count();
         let lines = if whole == 0 { 0 } else { ends[whole - 1] };
-        assert_eq!(course.done(&measurements[..taken]), Ok((whole, lines)), "{taken}");
+        assert_eq!(schedule.done(&measurements[..taken]), Ok((whole, lines)), "{taken}");
     }
 }
 
@@ -44,20 +44,20 @@ fn what_was_measured_is_found_again_probe_by_probe() {
 fn measurements_in_another_order_are_refused() {
     let machine = machine().machine;
     let (mut measurements, _) = first(&machine, 50);
-    let other = Course::new(&Provenance { seed: machine.seed + 1, ..machine.clone() });
+    let other = Schedule::new(&Provenance { seed: machine.seed + 1, ..machine.clone() });
     assert!(other.done(&measurements).is_err());
     // One measurement in the middle is missing.
     let alike = |at: usize| measurements[at].quantity == measurements[at + 1].quantity;
     let at = (20..).find(|&at| !alike(at)).expect("most differ from the next");
     measurements.remove(at);
-    let course = Course::new(&machine);
-    assert_eq!(course.done(&measurements), Err(OtherCourse { number: at + 1 }));
+    let schedule = Schedule::new(&machine);
+    assert_eq!(schedule.done(&measurements), Err(OtherSchedule { number: at + 1 }));
     // Nothing may follow the last measurement.
-    let total = course.quantities().count();
+    let total = schedule.quantities().count();
     let (mut all, _) = first(&machine, total);
-    assert_eq!(course.done(&all), Ok((total, all.len())));
+    assert_eq!(schedule.done(&all), Ok((total, all.len())));
     all.push(all[0].clone());
-    assert_eq!(course.done(&all), Err(OtherCourse { number: all.len() }));
+    assert_eq!(schedule.done(&all), Err(OtherSchedule { number: all.len() }));
 }
 
 fn written(measurements: Vec<Measurement>) -> Vec<u8> {

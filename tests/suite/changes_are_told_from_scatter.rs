@@ -2,7 +2,7 @@
 //! where the samples cannot tell.
 
 use super::machines::machine;
-use hallway::calibrate::Course;
+use hallway::calibrate::Schedule;
 use hallway::compare::{Drift, DriftAnswer};
 use hallway::kernels::Kernel;
 use hallway::machine::Direction;
@@ -95,9 +95,9 @@ fn the_margin_grows_with_the_scatter_before() {
 fn what_is_checked_is_what_was_calibrated() {
     for extent in [CalibrationExtent::Full, CalibrationExtent::Quick] {
         let machine = Provenance { extent, ..machine().machine };
-        let course = Course::new(&machine);
-        let calibrated: BTreeSet<&Quantity> = course.quantities().flatten().collect();
-        let telling = Course::telling(&machine);
+        let schedule = Schedule::new(&machine);
+        let calibrated: BTreeSet<&Quantity> = schedule.quantities().flatten().collect();
+        let telling = Schedule::telling(&machine);
         let checked: BTreeSet<&Quantity> = telling.quantities().flatten().collect();
         assert!(checked.is_subset(&calibrated));
         assert!((20..60).contains(&checked.len()), "{}", checked.len());

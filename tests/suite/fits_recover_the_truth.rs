@@ -12,7 +12,7 @@ use super::machines::machine;
 use hallway::fit::fit;
 use hallway::kernels::{Kernel, Variant};
 use hallway::machine::Direction;
-use hallway::profile::{Around, OnDevice, OperationKind, Profile, Reuse};
+use hallway::profile::{DeviceLocality, HostLocality, OperationKind, Profile, Reuse};
 use hallway::samples::{CYCLES, Measurement, Quantity, Samples, Stop, TimedCall};
 use hallway::simulate::forecast;
 use hallway::stats::{interpolate, median, modes};

@@ -3,7 +3,7 @@
 //! intervals.
 
 use super::machines::machine;
-use hallway::calibrate::Course;
+use hallway::calibrate::Schedule;
 use hallway::compare::{Agreement, Pair};
 use hallway::fit::{fit, fit_passes, intervals};
 use hallway::kernels::{Kernel, Variant};
@@ -236,8 +236,8 @@ fn chains_of_few_and_of_many_are_one_visit() {
 #[test]
 fn a_calibration_visits_everything_twice_and_a_quick_one_once() {
     for (extent, passes) in [(CalibrationExtent::Full, 2), (CalibrationExtent::Quick, 1)] {
-        let course = Course::new(&Provenance { extent, ..machine().machine });
-        let visits: Vec<_> = course.quantities().collect();
+        let schedule = Schedule::new(&Provenance { extent, ..machine().machine });
+        let visits: Vec<_> = schedule.quantities().collect();
         assert!(visits.len().is_multiple_of(passes));
         let pass = |visits: &[Vec<&Quantity>]| {
             let mut sorted: Vec<Vec<Quantity>> =

@@ -1,7 +1,7 @@
 //! A quick calibration measures fewer sizes, but its profile answers what that of a full
 //! one does.
 
-use hallway::calibrate::Course;
+use hallway::calibrate::Schedule;
 use hallway::fit::fit;
 use hallway::gpu::supports;
 use hallway::profile::{GraphCosts, Profile};
@@ -23,13 +23,13 @@ fn committed() -> Samples {
 /// the time for each measurement.
 fn quick(full: &Samples) -> Samples {
     let machine = Provenance { extent: CalibrationExtent::Quick, ..full.machine.clone() };
-    let course = Course::new(&machine);
+    let schedule = Schedule::new(&machine);
     let mut wanted: BTreeSet<(Quantity, usize)> = BTreeSet::new();
-    for probe in course.quantities() {
+    for probe in schedule.quantities() {
         let count = probe.iter().filter(|quantity| **quantity == probe[0]).count();
         wanted.extend(probe.into_iter().map(|quantity| (quantity.clone(), count)));
     }
-    let all = Course::new(&full.machine);
+    let all = Schedule::new(&full.machine);
     let all: BTreeSet<&Quantity> = all.quantities().flatten().collect();
     assert!(
         wanted.iter().all(|(quantity, _)| all.contains(quantity)),
@@ -60,8 +60,8 @@ fn a_quick_calibration_takes_a_small_part_of_the_time() {
 #[test]
 fn managed_memory_is_measured_where_it_was_asked_for() {
     let sizes = |managed_bytes| -> Vec<Bytes> {
-        let course = Course::new(&Provenance { managed_bytes, ..committed().machine });
-        let quantities = course.quantities().flatten();
+        let schedule = Schedule::new(&Provenance { managed_bytes, ..committed().machine });
+        let quantities = schedule.quantities().flatten();
         let managed = quantities.filter_map(|quantity| match quantity {
             Quantity::Transfer { path, bytes } if TransferPath::MANAGED.contains(path) => {
                 Some(*bytes)

@@ -4,7 +4,7 @@
 use hallway::fit::fit;
 use hallway::kernels::{Kernel, Variant};
 use hallway::machine::Direction;
-use hallway::profile::{HostCall, OnDevice, OperationKind, Profile};
+use hallway::profile::{DeviceLocality, HostCall, OperationKind, Profile};
 use hallway::samples::{CalibrationExtent, Quantity, Samples, TransferPath};
 use hallway::scenario::Workload;
 use hallway::search::{Plan, Ranking, candidates, rank};
@@ -358,7 +358,7 @@ fn an_extent_is_asked_about_only_where_it_counts() {
     );
     let time = |taps, n| {
         let arguments = Variant { kernel: Kernel::Convolution, extent: taps }.arguments();
-        let found = OnDevice::default();
+        let found = DeviceLocality::default();
         profile.kernel(Kernel::Convolution, &arguments, n, &found).map(|time| time.ns)
     };
     assert_eq!(time(3, 1_000), Ok(12_000.0));
@@ -370,7 +370,7 @@ fn an_extent_is_asked_about_only_where_it_counts() {
     let one = fitted("kernel,taps,elements,seconds\nconvolution,9,1000,12e-6\n");
     let arguments = Variant { kernel: Kernel::Convolution, extent: 11 }.arguments();
     let error =
-        one.kernel(Kernel::Convolution, &arguments, 1_000, &OnDevice::default()).unwrap_err();
+        one.kernel(Kernel::Convolution, &arguments, 1_000, &DeviceLocality::default()).unwrap_err();
     assert!(error.what().contains("other `taps` than 9"), "{error}");
 }
 

@@ -3,7 +3,7 @@
 
 use super::machines::machine;
 use super::workloads::simple;
-use hallway::calibrate::Course;
+use hallway::calibrate::Schedule;
 use hallway::families::{Each, Family, MultiGpu, Spread, Strategy, build};
 use hallway::fit::fit;
 use hallway::kernels::Kernel;
@@ -81,14 +81,14 @@ fn truth(quantity: &Quantity) -> Option<f64> {
 /// The samples of a calibration of two GPUs, as far as the true times are known.
 fn samples() -> Samples {
     let machine = two_gpus();
-    let course = Course::new(&machine);
+    let schedule = Schedule::new(&machine);
     let measured = |quantity: &Quantity| {
         let (count, ns) = (1, truth(quantity)?);
         let times = (0..7).map(|at| Span::from_nanos_f64(ns * (1.0 + 0.002 * f64::from(at - 3))));
         let (times, stop) = (times.collect(), Stop::Settled);
         Some(Measurement::new(quantity.clone(), count, times, stop))
     };
-    let measurements = course.quantities().flatten().filter_map(measured).collect();
+    let measurements = schedule.quantities().flatten().filter_map(measured).collect();
     Samples { measurements, ..Samples::none(machine) }
 }
 
@@ -169,16 +169,16 @@ fn a_simulation_of_what_was_measured_takes_as_long() {
 
 #[test]
 fn one_gpu_is_measured_as_if_there_were_no_others() {
-    let one = Course::new(&machine().machine);
+    let one = Schedule::new(&machine().machine);
     let is_of_several = |quantity: &&Quantity| {
         let words = quantity.to_string();
         words.contains("GPU ") || words.contains("GPUs") || words.contains("P2P")
     };
     assert_eq!(one.quantities().flatten().filter(is_of_several).count(), 0);
-    let two = Course::new(&two_gpus());
-    let different = |course: &Course| {
+    let two = Schedule::new(&two_gpus());
+    let different = |schedule: &Schedule| {
         let quantities: BTreeSet<String> =
-            course.quantities().map(|probe| probe[0].to_string()).collect();
+            schedule.quantities().map(|probe| probe[0].to_string()).collect();
         quantities.len()
     };
     let more = different(&two) - different(&one);
@@ -186,14 +186,14 @@ fn one_gpu_is_measured_as_if_there_were_no_others() {
     // scatter.
     assert!(more > 20 && more <= 60, "{more} probes more");
     // Copies that go through the host are measured, but no prediction uses them.
-    let through_host = Course::new(&Provenance { peer_access: false, ..two_gpus() });
+    let through_host = Schedule::new(&Provenance { peer_access: false, ..two_gpus() });
     let is_direct = |quantity: &&Quantity| match quantity {
         Quantity::PeerCopy { direct, .. } => *direct,
         other => other.to_string().contains("P2P"),
     };
     assert_eq!(through_host.quantities().flatten().filter(is_direct).count(), 0);
     assert!(through_host.quantities().count() > one.quantities().count());
-    let three = Course::new(&Provenance { devices: 3, ..two_gpus() });
+    let three = Schedule::new(&Provenance { devices: 3, ..two_gpus() });
     let counts: Vec<usize> = three
         .quantities()
         .flatten()
@@ -208,11 +208,11 @@ fn one_gpu_is_measured_as_if_there_were_no_others() {
 #[test]
 fn samples_of_several_gpus_are_written_and_found_again() {
     let machine = two_gpus();
-    let course = Course::new(&machine);
+    let schedule = Schedule::new(&machine);
     let times = vec![Span::from_micros(5); 3];
     let measured =
         |quantity: &Quantity| Measurement::new(quantity.clone(), 1, times.clone(), Stop::Settled);
-    let measurements: Vec<_> = course.quantities().flatten().map(measured).collect();
+    let measurements: Vec<_> = schedule.quantities().flatten().map(measured).collect();
     let samples = Samples { measurements, ..Samples::none(machine.clone()) };
     let mut text = Vec::new();
     Recorder::new(&mut text, &samples).and_then(Recorder::end).expect("memory");
@@ -222,13 +222,13 @@ fn samples_of_several_gpus_are_written_and_found_again() {
     let read = Samples::load(&path).expect("what was written");
     assert_eq!(read, samples);
     assert_eq!(
-        course.done(&read.measurements).map(|(_, lines)| lines),
+        schedule.done(&read.measurements).map(|(_, lines)| lines),
         Ok(read.measurements.len())
     );
     // Such samples cannot be resumed on a machine that shows fewer GPUs.
     let here = Provenance { devices: 1, peer_access: false, ..machine };
     assert!(read.machine.differences(&here).iter().any(|text| text.contains("devices: 2 there")));
-    let telling = Course::telling(&read.machine);
+    let telling = Schedule::telling(&read.machine);
     let is_between = |quantity: &&Quantity| matches!(quantity, Quantity::PeerCopy { .. });
     assert!(telling.quantities().flatten().any(|quantity| is_between(&quantity)));
 }

@@ -163,7 +163,7 @@ fn streams_that_lie_far_off_count_with_their_share() {
             }
         }
         let arguments = SCALE.arguments();
-        let found = OnDevice::default();
+        let found = DeviceLocality::default();
         fitted(all).kernel(Kernel::Scale, &arguments, 1_024, &found).expect("measured").ns
     };
     for far in [20, 24, 28] {

@@ -4,7 +4,7 @@
 use super::{Clock, DOWN, assert_within, bimodal, copy, fitted, machine, measured};
 use hallway::kernels::{Kernel, Variant};
 use hallway::machine::Direction;
-use hallway::profile::{CopyModel, Curve, Interference, OnDevice, Profile};
+use hallway::profile::{CopyModel, Curve, DeviceLocality, Interference, Profile};
 use hallway::samples::{
     Condition, Load, MEMORY_FOOTPRINT, Measurement, MemoryWork, Quantity, REFETCHED, ROTATED,
     STREAMING_KERNEL, STREAMING_TWIN, Samples, SetupStep, Side, TimedCall, TransferPath,
@@ -303,7 +303,7 @@ fn what_kernels_take_longer_on_data_that_was_just_copied() {
     let profile = fitted(all.clone());
     let time = |profile: &Profile, elements, is_just_copied| {
         let arguments = variant.arguments();
-        let found = OnDevice { is_just_copied, ..OnDevice::default() };
+        let found = DeviceLocality { is_just_copied, ..DeviceLocality::default() };
         profile.kernel(Kernel::Scale, &arguments, elements, &found).expect("measured").ns
     };
     for elements in [100, 1 << 10, 1 << 13, 1 << 18] {
@@ -343,7 +343,7 @@ fn what_kernels_take_longer_on_data_in_memory() {
     all.extend([8, 24, 32, 40, 48, 64, 96, 256].into_iter().flat_map(|mib| around(1 << 16, mib)));
     let profile = fitted(all.clone());
     let time = |profile: &Profile, elements: u64, since: Bytes| {
-        let mut found = OnDevice::default();
+        let mut found = DeviceLocality::default();
         found.reuse.0[0] = (Bytes::of_f32(elements), since);
         let arguments = variant.arguments();
         profile.kernel(Kernel::Scale, &arguments, elements, &found).expect("measured").ns

@@ -94,15 +94,19 @@ fn a_single_spike_moves_no_kernel_and_no_twin() {
     for kernel in Kernel::ALL.into_iter().filter(calibrated) {
         let arguments = Variant { kernel, extent: 64 }.arguments();
         for power in 10..=26 {
-            let found = OnDevice::default();
+            let found = DeviceLocality::default();
             let time =
                 |p: &Profile| p.kernel(kernel, &arguments, 1 << power, &found).expect("known").ns;
             assert_stays(kernel.name(), time(before), time(after), 0.0);
             let footprint = Bytes::new(kernel.bytes_per_element() << power);
             let mut reuse = Reuse::default();
             reuse.0[0] = (footprint, footprint);
-            let own =
-                Around { reuse, footprint, handed: [Bytes::ZERO; 2], helped: [Bytes::ZERO; 2] };
+            let own = HostLocality {
+                reuse,
+                footprint,
+                handed: [Bytes::ZERO; 2],
+                helped: [Bytes::ZERO; 2],
+            };
             let time = |p: &Profile| p.twin(kernel, &arguments, 1 << power, own).expect("known");
             let elements = 1 << power;
             let variant = Variant { kernel, extent: kernel.extent().map_or(0, |_| 64) };

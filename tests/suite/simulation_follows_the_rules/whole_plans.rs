@@ -4,7 +4,7 @@ use super::*;
 use crate::machines::{FREE, machine};
 use crate::workloads::simple;
 use hallway::families::{Buffered, ByChunk, ByEngine, Cpu, Issue, Resident, build};
-use hallway::profile::{Around, MOST_OPERANDS, Reuse, Warmth};
+use hallway::profile::{HostLocality, MOST_OPERANDS, Reuse, Warmth};
 use hallway::samples::CalibrationExtent;
 use hallway::scenario::Home;
 use hallway::simulate::lower_bound;
@@ -178,7 +178,7 @@ fn caches_keep_no_more_of_more_data() {
         let own = Bytes::new(8 * elements);
         let reuse = Reuse([(own, own); MOST_OPERANDS]);
         let nothing = [Bytes::ZERO; 2];
-        let around = Around { reuse, footprint: own, handed: nothing, helped: nothing };
+        let around = HostLocality { reuse, footprint: own, handed: nothing, helped: nothing };
         machine.twin(Kernel::Scale, &Arguments::default(), elements, around).expect("known")
     };
     assert_eq!([1_000_000, 3_000_000].map(takes), [1_001_000.0, 1_001_000.0 + 5.0 * 2e6]);
@@ -201,7 +201,7 @@ fn sparse_machine() -> Profile {
 }
 
 fn takes(machine: &Profile, kernel: Kernel, elements: u64) -> f64 {
-    let around = Around {
+    let around = HostLocality {
         reuse: Reuse::default(),
         footprint: Bytes::new(kernel.bytes_per_element() * elements),
         handed: [Bytes::ZERO; 2],
@@ -241,7 +241,7 @@ fn what_is_far_away_takes_no_less() {
     // Between these sizes, the team is known far away, and one thread only nearby.
     for elements in sizes.filter(|size| !(7_500..=11_029).contains(size)) {
         let bytes = Bytes::new(16 * elements);
-        let far = Around {
+        let far = HostLocality {
             reuse: Reuse([(bytes, footprint); MOST_OPERANDS]),
             footprint,
             handed: [Bytes::ZERO; 2],

@@ -1,7 +1,7 @@
-//! The measurement schedule: the order in which everything is measured, and how far along
+//! The schedule: the order in which everything is measured, and how far along
 //! it some samples are.
 
-use super::error::OtherCourse;
+use super::error::OtherSchedule;
 use super::probe::{Counts, Probe};
 use super::sizes::Sizes;
 use super::{
@@ -13,14 +13,14 @@ use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
 
-/// A calibration's measurement schedule: every probe in its order, pass by pass. It is
+/// A calibration's schedule: every probe in its order, pass by pass. It is
 /// determined by seed, extent, version of hallway, and which libraries for kernels are
 /// there.
-pub struct Course {
+pub struct Schedule {
     pub(super) passes: Vec<Vec<Probe>>,
 }
 
-impl Course {
+impl Schedule {
     /// The schedule of a full calibration of this machine.
     pub fn new(machine: &Provenance) -> Self {
         let sizes = Sizes::new(machine.extent);
@@ -78,12 +78,12 @@ impl Course {
     ///
     /// # Errors
     /// If the measurements are of something else, or in another order.
-    pub fn done(&self, measurements: &[Measurement]) -> Result<(usize, usize), OtherCourse> {
+    pub fn done(&self, measurements: &[Measurement]) -> Result<(usize, usize), OtherSchedule> {
         let (mut probes, mut taken) = (0, 0);
         for expected in self.quantities() {
             let mut rest = measurements[taken..].iter().zip(&expected);
             if let Some(at) = rest.position(|(found, expected)| found.quantity != **expected) {
-                return Err(OtherCourse { number: taken + at + 1 });
+                return Err(OtherSchedule { number: taken + at + 1 });
             }
             if measurements.len() < taken + expected.len() {
                 return Ok((probes, taken));
@@ -91,7 +91,7 @@ impl Course {
             (probes, taken) = (probes + 1, taken + expected.len());
         }
         if taken < measurements.len() {
-            return Err(OtherCourse { number: taken + 1 });
+            return Err(OtherSchedule { number: taken + 1 });
         }
         Ok((probes, taken))
     }
