@@ -64,8 +64,8 @@ impl SemaphorePolling {
 pub struct Polling {
     /// Whether H2D copies, and D2H copies, are under way meanwhile.
     pub copies: [bool; 2],
-    /// Nanoseconds before the next kernel of the running stream, beyond [`Latencies::kernel_gap`],
-    /// over the number of waiting streams.
+    /// Nanoseconds before the next kernel of the running stream, beyond the
+    /// [gap](super::Latencies::kernel_gap) before any kernel, over the number of waiting streams.
     pub delay: Curve,
 }
 

@@ -19,7 +19,7 @@ pub struct Latencies {
     /// costs the device before its blocks run.
     pub kernel_gap: Option<Estimate>,
     /// When engines poll for work that arrived too early. Left out: such work starts after its
-    /// [`HandOver`].
+    /// [`HandOver`](super::HandOver).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub semaphore_polling: Option<SemaphorePolling>,
 }

@@ -28,7 +28,8 @@ use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What was measured. The times of a [`Measurement`] are of `count` repetitions of it.
+/// What was measured. The times of a [`Measurement`](super::Measurement) are of `count` repetitions
+/// of it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "what")]
 pub enum Quantity {
@@ -52,8 +53,8 @@ pub enum Quantity {
         across: bool,
     },
     /// Host time of a call on a graph of dependent short operations, which repeat the first of
-    /// [`CYCLES`]. The three calls are measured together; launches go into an idle stream and
-    /// behind other launches of the graph.
+    /// [`CYCLES`](super::CYCLES). The three calls are measured together; launches go into an idle
+    /// stream and behind other launches of the graph.
     GraphCall {
         call: GraphCall,
         nodes: u64,
@@ -185,8 +186,8 @@ pub enum Quantity {
     /// Host time of a part of a trip: an operation is issued to an idle device, a short one behind
     /// it in its stream if there is a `next`, and then the host synchronises. All parts are
     /// measured together. `size`: bytes of a copy, or the degree of a polynomial over
-    /// [`TRIP_ELEMENTS`]. `in_graph`: the operations are nodes, and the launch of the graph is the
-    /// only call.
+    /// [`TRIP_ELEMENTS`](super::TRIP_ELEMENTS). `in_graph`: the operations are nodes, and the
+    /// launch of the graph is the only call.
     Trip {
         first: OperationKind,
         size: u64,
@@ -195,9 +196,9 @@ pub enum Quantity {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         in_graph: bool,
     },
-    /// Like [`Quantity::Trip`], with the second call made [`LATE`] after the first has returned, so
-    /// that the first operation is well under way. The pause is part of the time of the second
-    /// call.
+    /// Like [`Quantity::Trip`], with the second call made [`LATE`](super::LATE) after the first has
+    /// returned, so that the first operation is well under way. The pause is part of the time of
+    /// the second call.
     LateTrip {
         first: OperationKind,
         size: u64,
