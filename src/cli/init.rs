@@ -30,6 +30,8 @@ enum Kind {
     Kernel,
     /// A chain of tasks, each reading what the one before wrote
     Layers,
+    /// Two programs, call by call
+    Program,
 }
 
 impl From<Kind> for Template {
@@ -38,6 +40,7 @@ impl From<Kind> for Template {
             Kind::Loader => Self::Loader,
             Kind::Kernel => Self::Kernel,
             Kind::Layers => Self::Layers,
+            Kind::Program => Self::Program,
         }
     }
 }

@@ -1,10 +1,11 @@
 //! What a workload's buffers hold before a plan, and must hold after it.
 
+use super::interleave::in_plain_order;
 use crate::host::{Operand, Team};
 use crate::kernels::Shape;
-use crate::program::BufferId;
+use crate::program::{BufferId, Program};
 use crate::runs::TOLERANCE;
-use crate::scenario::{Task, Workload};
+use crate::scenario::{Buffer, Task, Workload};
 use rayon::prelude::*;
 
 /// The contents of every buffer. A buffer's batches lie one behind the other.
@@ -39,6 +40,29 @@ impl Contents {
             buffers.push(values);
         }
         Self { buffers }
+    }
+
+    /// Random numbers in every buffer, determined by the seed.
+    pub fn all_random(workload: &Workload, team: &Team, seed: u64) -> Self {
+        let random = |(buffer, number): (&Buffer, u64)| {
+            let mut values = vec![0.0; (buffer.elements * workload.batches) as usize];
+            team.fill_random(&mut values, seed + number);
+            values
+        };
+        Self { buffers: workload.buffers.iter().zip(0..).map(random).collect() }
+    }
+
+    /// What the buffers hold after the calls of a program, each done before the next.
+    #[must_use]
+    pub fn after(&self, program: &Program, team: &Team) -> Self {
+        let mut after = self.clone();
+        let memory = in_plain_order(program, self, team);
+        for (allocation, values) in program.allocations.iter().zip(memory) {
+            if let Some(id) = allocation.holds {
+                after.buffers[id.0] = values;
+            }
+        }
+        after
     }
 
     /// What the buffers hold after the workload. Every task is computed on the whole of

@@ -3,15 +3,24 @@
 use super::data::Contents;
 use crate::gpu::Device;
 use crate::host::Team;
+use crate::program::Program;
 use crate::scenario::Workload;
+use std::borrow::Cow;
 
 /// Runs the plans of one workload on one machine, and checks their outputs.
 pub struct Executor<'a> {
     pub(super) device: Option<&'a Device>,
     pub(super) team: &'a Team,
     pub(super) workload: &'a Workload,
-    pub(super) before: Contents,
-    pub(super) after: Contents,
+    before: Contents,
+    after: Contents,
+    seed: u64,
+}
+
+/// What the buffers hold before a program, and must hold after it.
+pub(super) struct Expected<'e> {
+    pub before: Cow<'e, Contents>,
+    pub after: Cow<'e, Contents>,
 }
 
 impl<'a> Executor<'a> {
@@ -27,6 +36,18 @@ impl<'a> Executor<'a> {
         rayon::current_num_threads();
         let before = Contents::random(workload, team, seed);
         let after = before.computed(workload, team);
-        Self { device, team, workload, before, after }
+        Self { device, team, workload, before, after, seed }
+    }
+
+    /// What a program starts from, and must come to. A program that the scenario spells out may
+    /// read any buffer, and must come to what its own calls do one after the other.
+    pub(super) fn expected(&self, program: &Program) -> Expected<'_> {
+        if !self.workload.spells_out(program) {
+            let (before, after) = (Cow::Borrowed(&self.before), Cow::Borrowed(&self.after));
+            return Expected { before, after };
+        }
+        let before = Contents::all_random(self.workload, self.team, self.seed);
+        let after = Cow::Owned(before.after(program, self.team));
+        Expected { before: Cow::Owned(before), after }
     }
 }

@@ -9,7 +9,7 @@ use super::data::Contents;
 use super::error::ExecuteError;
 use super::outputs::outputs;
 use crate::host::{Operand, Team};
-use crate::program::{Call, Program, Slice, Step, StreamTraits};
+use crate::program::{Allocation, Call, Program, Slice, Step, StreamTraits};
 use crate::scenario::Workload;
 use crate::units::Bytes;
 use rand::rngs::ChaCha8Rng;
@@ -32,16 +32,30 @@ pub fn run_in_random_order(
     seed: u64,
 ) -> Result<(), ExecuteError> {
     let outputs = outputs(workload, program)?;
-    let memory = program.allocations.iter().map(|allocation| match allocation.holds {
-        Some(id) => before.of(id).to_vec(),
-        None => vec![f32::NAN; allocation.bytes.as_usize() / 4],
-    });
-    let mut interpreter = Interpreter::new(program, memory.collect());
+    let mut interpreter = Interpreter::new(program, memory_before(program, before));
     interpreter.run_at_random(program, team, seed);
     for (id, holder) in outputs {
         after.check(workload, id, &interpreter.memory[holder])?;
     }
     Ok(())
+}
+
+/// The memory of a program after its set-up and one pass, each call done before the next, by
+/// allocation.
+pub(super) fn in_plain_order(program: &Program, before: &Contents, team: &Team) -> Vec<Vec<f32>> {
+    let mut interpreter = Interpreter::new(program, memory_before(program, before));
+    interpreter.set_up(program, team);
+    interpreter.run_in_plain_order(program, team);
+    interpreter.memory
+}
+
+/// What each allocation holds before the program. NaN stands for memory that is new.
+fn memory_before(program: &Program, before: &Contents) -> Vec<Vec<f32>> {
+    let contents = |allocation: &Allocation| match allocation.holds {
+        Some(id) => before.of(id).to_vec(),
+        None => vec![f32::NAN; allocation.bytes.as_usize() / 4],
+    };
+    program.allocations.iter().map(contents).collect()
 }
 
 /// Memory that ends up otherwise in another order of the plan's calls.
@@ -65,15 +79,9 @@ pub fn check_orders(program: &Program, team: &Team, seed: u64) -> Result<(), Ord
         values
     });
     let mut plain = Interpreter::new(program, memory.collect());
-    let host = program.lane_count();
-    for call in &program.setup {
-        let lane = call.stream().map_or(host, |stream| stream.0);
-        plain.make((0, call), lane, team);
-    }
+    plain.set_up(program, team);
     let mut other = Interpreter::new(program, plain.memory.clone());
-    for (call, lane) in program.body.iter().enumerate().zip(program.lanes()) {
-        plain.make(call, lane.unwrap_or(host), team);
-    }
+    plain.run_in_plain_order(program, team);
     other.run_at_random(program, team, seed);
     for (allocation, (one, two)) in
         program.allocations.iter().zip(plain.memory.iter().zip(&other.memory))
@@ -114,6 +122,21 @@ impl Interpreter {
             events: vec![None; program.events],
             happened: Vec::new(),
             records: vec![VecDeque::new(); program.lane_count()],
+        }
+    }
+
+    fn set_up(&mut self, program: &Program, team: &Team) {
+        let host = program.lane_count();
+        for call in &program.setup {
+            let lane = call.stream().map_or(host, |stream| stream.0);
+            self.make((0, call), lane, team);
+        }
+    }
+
+    fn run_in_plain_order(&mut self, program: &Program, team: &Team) {
+        let host = program.lane_count();
+        for (call, lane) in program.body.iter().enumerate().zip(program.lanes()) {
+            self.make(call, lane.unwrap_or(host), team);
         }
     }
 

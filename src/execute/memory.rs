@@ -5,7 +5,7 @@ use super::error::ExecuteError;
 use crate::gpu::{Device, DeviceMemory, GpuError, PinnedMemory, Registration, Stream};
 use crate::host::PageMemory;
 use crate::machine::HostMemory;
-use crate::program::{Allocation, Call, Place, Program, Slice};
+use crate::program::{Allocation, Place, Program, Slice};
 use crate::scenario::{Home, Workload};
 use crate::units::Bytes;
 use std::borrow::Cow;
@@ -146,8 +146,7 @@ impl Memories {
         start.expect("a checked plan uses device memory on the device") + slice.offset.get()
     }
 
-    /// Restores the contents from before the plan, and writes NaN to everything else that
-    /// the body writes.
+    /// Restores the contents from before the program, and writes NaN to everything else.
     pub fn begin_anew(
         &mut self,
         device: Option<&Device>,
@@ -155,19 +154,10 @@ impl Memories {
         contents: &Contents,
     ) -> Result<(), ExecuteError> {
         let nothing = vec![f32::NAN; 1 << 20];
-        // A workspace that set-up has cleared stays as it is: a reduction leaves it ready
-        // for the next launch.
-        let cleared = |index: usize| {
-            program.setup.iter().any(|call| match call {
-                Call::Clear { target, .. } => target.allocation.0 == index,
-                _ => false,
-            })
-        };
         for (index, allocation) in program.allocations.iter().enumerate() {
             let length = allocation.bytes.as_usize() / 4;
             let values = match allocation.holds {
                 Some(id) => contents.of(id),
-                None if cleared(index) => continue,
                 None => &nothing[..length.min(nothing.len())],
             };
             // If there are fewer values than elements, they are repeated.

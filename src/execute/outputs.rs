@@ -2,7 +2,7 @@
 
 use super::error::ExecuteError;
 use crate::machine::HostMemory;
-use crate::program::{Allocation, BufferId, Call, Place, Program};
+use crate::program::{Allocation, AllocationId, BufferId, Call, Place, Program};
 use crate::scenario::{Home, Workload};
 use crate::units::Bytes;
 
@@ -69,6 +69,9 @@ pub(super) fn outputs(
             return Err(unfit(format!("holds a buffer in `{name}` that `{of}` does not have")));
         }
     }
+    if workload.spells_out(program) {
+        return Ok(written(program));
+    }
     let asked_for = (0..workload.buffers.len())
         .map(BufferId)
         .filter(|&id| workload.is_output(id) && workload.buffer(id).home != Home::Scratch);
@@ -79,4 +82,12 @@ pub(super) fn outputs(
         Ok((id, holder))
     };
     asked_for.map(holder).collect()
+}
+
+/// The buffers that a pass writes, each with the allocation that holds it.
+fn written(program: &Program) -> Vec<(BufferId, usize)> {
+    let writes = |at: usize| program.body.iter().any(|call| call.writes(AllocationId(at)));
+    let held = program.allocations.iter().enumerate();
+    let held = held.filter_map(|(at, allocation)| Some((allocation.holds?, at)));
+    held.filter(|&(_, at)| writes(at)).collect()
 }

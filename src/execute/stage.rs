@@ -3,7 +3,7 @@
 
 use super::effort::Effort;
 use super::error::ExecuteError;
-use super::executor::Executor;
+use super::executor::{Executor, Expected};
 use super::memory::{Memories, Memory};
 use super::outputs::{check_calls, outputs};
 use super::prepared::{Handles, Prepared};
@@ -49,6 +49,7 @@ pub(super) struct Stage<'a> {
     made: Vec<usize>,
     handles: Handles,
     memories: Memories,
+    expected: Expected<'a>,
     setup: Span,
     /// Whether only the issuing thread works for the plan. Then its passes need a core to
     /// themselves.
@@ -72,21 +73,15 @@ impl<'a> Stage<'a> {
         let device = executor.device;
         check_room(device, program)?;
         check_calls(executor.workload, program)?;
-        let mut memories = Memories::before(device, executor.workload, program, &executor.before)?;
+        let expected = executor.expected(program);
+        let mut memories = Memories::before(device, executor.workload, program, &expected.before)?;
         let handles = Handles::new(device, program)?;
         let start = Instant::now();
         for call in &program.setup {
             match call {
                 Call::Allocate(id) => memories.allocate(device, id.0, program.allocation(*id))?,
                 Call::Pin(id) => memories.pin(device, id.0)?,
-                other => {
-                    let call = (program, other);
-                    let prepared = Prepared::new(call, device, &handles, &mut memories)?;
-                    if let (Some(device), Some(stream)) = (device, other.stream()) {
-                        device.nth(program.device_of(stream).0)?.make_current()?;
-                    }
-                    prepared.make(&handles, &mut memories, executor.team)?;
-                }
+                other => make_once((program, other), executor, &handles, &mut memories)?,
             }
         }
         device.map_or(Ok(()), Device::make_current)?;
@@ -107,6 +102,7 @@ impl<'a> Stage<'a> {
             body,
             handles,
             memories,
+            expected,
             setup,
             works_alone: executor.team.threads() == 1 || !program.body.iter().any(is_shared),
             rounds: 1,
@@ -125,7 +121,8 @@ impl<'a> Stage<'a> {
 
     /// Compares all outputs with what they must be.
     fn check(&mut self) -> Result<(), ExecuteError> {
-        let Executor { device, workload, after, .. } = self.executor;
+        let Executor { device, workload, .. } = self.executor;
+        let after = &self.expected.after;
         for (id, holder) in outputs(workload, self.program)? {
             let found = self.memories.read(*device, holder, after.of(id).len())?;
             self.worst_error = self.worst_error.max(after.check(workload, id, &found)?);
@@ -155,7 +152,7 @@ impl<'a> Stage<'a> {
     pub fn finish(mut self, effort: Effort) -> Result<Run, ExecuteError> {
         // The outputs must still be right at full speed, and nothing may be left of those
         // that were right before.
-        self.memories.begin_anew(self.executor.device, self.program, &self.executor.before)?;
+        self.begin_anew()?;
         self.rounds = 1;
         self.pass()?;
         self.check()?;
@@ -173,6 +170,19 @@ impl<'a> Stage<'a> {
             beside_ns: beside,
             worst_error: self.worst_error,
         })
+    }
+
+    /// Restores all memory as the set-up left it.
+    fn begin_anew(&mut self) -> Result<(), ExecuteError> {
+        let Self { executor, program, handles, memories, expected, .. } = self;
+        memories.begin_anew(executor.device, program, &expected.before)?;
+        for call in &program.setup {
+            if !matches!(call, Call::Allocate(_) | Call::Pin(_)) {
+                make_once((program, call), executor, handles, memories)?;
+            }
+        }
+        executor.device.map_or(Ok(()), Device::make_current)?;
+        Ok(handles.streams.iter().try_for_each(|stream| stream.synchronize())?)
     }
 
     /// Makes one pass with a clock on every call.
@@ -271,6 +281,21 @@ impl<'a> Stage<'a> {
         }
         Ok(())
     }
+}
+
+/// Makes a call of the set-up.
+fn make_once(
+    (program, call): (&Program, &Call),
+    executor: &Executor<'_>,
+    handles: &Handles,
+    memories: &mut Memories,
+) -> Result<(), ExecuteError> {
+    let device = executor.device;
+    let prepared = Prepared::new((program, call), device, handles, memories)?;
+    if let (Some(device), Some(stream)) = (device, call.stream()) {
+        device.nth(program.device_of(stream).0)?.make_current()?;
+    }
+    Ok(prepared.make(handles, memories, executor.team)?)
 }
 
 /// How many warm-up passes a plan needs. The CPU's caches only learn of data that the CPU

@@ -1,5 +1,6 @@
 //! The scalar arguments of kernels.
 
+use super::Kernel;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -16,6 +17,44 @@ impl Default for Arguments {
     fn default() -> Self {
         Self { a: 0.5, extent: 16 }
     }
+}
+
+impl Arguments {
+    /// What a kernel takes where nothing else is said.
+    pub fn of(kernel: Kernel) -> Self {
+        let default = Self::default();
+        let extent = kernel.extent().map_or(default.extent, |extent| extent.default);
+        Self { extent, ..default }
+    }
+
+    /// Sets an argument that the kernel has, by its name.
+    ///
+    /// # Errors
+    /// What the kernel takes instead.
+    pub fn set(&mut self, kernel: Kernel, name: &str, number: f64) -> Result<(), NotTaken> {
+        if !kernel.arguments().contains(&name) {
+            return Err(NotTaken::Name);
+        }
+        match kernel.extent().filter(|extent| extent.name == name) {
+            Some(extent) => self.extent = extent.check(number).ok_or(NotTaken::Extent(extent))?,
+            // A finite number in a file may overflow in the kernel's `f32`.
+            None if (number as f32).is_finite() => self.a = number as f32,
+            None => return Err(NotTaken::Factor),
+        }
+        Ok(())
+    }
+}
+
+/// Why a kernel does not take an argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NotTaken {
+    /// It has none of this name.
+    #[error("it has no argument of this name")]
+    Name,
+    #[error("must be {0}")]
+    Extent(Extent),
+    #[error("must be finite as an f32")]
+    Factor,
 }
 
 /// The whole-number argument of a kernel. With the number of elements, it decides what the kernel

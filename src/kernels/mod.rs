@@ -9,7 +9,7 @@ mod effort;
 mod grid;
 mod variant;
 
-pub use arguments::{Arguments, Extent, Numbers};
+pub use arguments::{Arguments, Extent, NotTaken, Numbers};
 pub use effort::{CORE_KEEPS, Effort, VALUES_PER_BIN};
 pub use grid::Grid;
 pub use variant::Variant;

@@ -11,6 +11,7 @@ mod dangling;
 mod graph;
 mod hazards;
 mod order;
+pub mod spelled;
 mod text;
 mod value;
 

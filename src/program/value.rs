@@ -218,6 +218,16 @@ impl Call {
             | Self::Compute { .. } => None,
         }
     }
+
+    /// Whether the call changes the contents of an allocation.
+    pub fn writes(&self, id: AllocationId) -> bool {
+        match self {
+            Self::Copy { to, .. } | Self::PeerCopy { to, .. } => to.allocation == id,
+            Self::Clear { target, .. } => target.allocation == id,
+            Self::Launch { step, .. } | Self::Compute { step } => step.output.allocation == id,
+            _ => false,
+        }
+    }
 }
 
 /// A complete program: set-up once, body as often as wanted.

@@ -285,10 +285,10 @@ impl Assessment {
         let plans = plans.filter_map(|(index, ranked)| {
             fastest.map(|fastest| AssessedPlan::new(index + 1, ranked, fastest, runs))
         });
-        let refused = ranking.refused.iter().map(|refusal| LeftOut {
-            plan: refusal.strategy.to_string(),
-            reason: refusal.reason.clone(),
-        });
+        let refused = ranking
+            .refused
+            .iter()
+            .map(|refusal| LeftOut { plan: refusal.plan.clone(), reason: refusal.reason.clone() });
         let unknown = ranking
             .unknown
             .iter()
@@ -347,8 +347,10 @@ impl AssessedPlan {
             rank,
             plan: plan.name(),
             identity: plan.identity(),
-            family: plan.strategy.family.name().to_string(),
-            host_memory: plan.strategy.memory,
+            family: plan
+                .strategy
+                .map_or_else(|| "spelled-out".to_owned(), |one| one.family.name().to_string()),
+            host_memory: plan.host_memory(),
             on_cpu: ranked.is_cpu(),
             predicted_ns: ranked.makespan(),
             low_ns,

@@ -233,7 +233,7 @@ fn too_little_known(ranking: &Ranking) -> Option<String> {
 
 /// Says who wins without pinning, where the GPU wins only by pinning memory first.
 fn without_pinning(ranking: &Ranking) -> Option<String> {
-    let memory = |ranked: &Ranked| ranked.plan.strategy.memory;
+    let memory = |ranked: &Ranked| ranked.plan.host_memory();
     ranking.best_on_gpu().filter(|gpu| memory(gpu) == HostMemory::Pinned)?;
     let is_pageable = |ranked: &Ranked| !ranked.is_cpu() && memory(ranked) == HostMemory::Pageable;
     let (gpu, cpu) = (ranking.choice(is_pageable)?, ranking.fastest_on_cpu()?);

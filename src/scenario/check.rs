@@ -10,6 +10,8 @@ use super::values::{LONGEST_NAME, at_most, count, positive};
 use super::{Buffer, Home, Limits, PlanChoice, Workload};
 use crate::files::{self, Spanned};
 use crate::machine::{HostMemory, MOST_CPU_THREADS};
+use crate::program::spelled::{NamedBuffer, expand};
+use crate::program::{Place, Program};
 use crate::units::Bytes;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -64,7 +66,7 @@ fn read_file(path: &Path) -> Result<String, ScenarioError> {
 
 /// Checks all that does not depend on what is wrong already.
 fn check(reading: Reading, faults: &mut Faults) -> Option<Workload> {
-    let Reading { scenario, has_all_buffers, has_all_tasks } = reading;
+    let Reading { scenario, has_all_buffers, has_all_tasks, has_all_programs } = reading;
     let raw = scenario?;
     faults.keep(name(&raw.name));
     faults.keep(question(&raw.question));
@@ -72,6 +74,7 @@ fn check(reading: Reading, faults: &mut Faults) -> Option<Workload> {
     let runs = faults.keep(count("`runs`", raw.runs.as_ref()));
     let ids = unique_names("buffer", raw.buffers.iter().map(|buffer| &buffer.name), faults);
     unique_names("task", raw.tasks.iter().map(|task| &task.name), faults);
+    unique_names("program", raw.programs.iter().map(|program| &program.name), faults);
     let (limits, plans) = (limits(&raw.limits, faults), plans(&raw.plans, faults));
     let buffers = raw.buffers.iter().map(|raw| faults.keep(buffer(raw)));
     let buffers = buffers.collect::<Vec<_>>().into_iter().collect::<Option<Vec<_>>>();
@@ -82,15 +85,17 @@ fn check(reading: Reading, faults: &mut Faults) -> Option<Workload> {
     let tasks = raw.tasks.iter().map(|raw| faults.keep(scope.task(raw)));
     let tasks = tasks.collect::<Vec<_>>().into_iter().collect::<Option<Vec<_>>>();
     let tasks = tasks.filter(|_| has_all_tasks)?;
-    if tasks.is_empty() {
+    let programs = programs(&raw, &buffers, batches, faults).filter(|_| has_all_programs)?;
+    if tasks.is_empty() && programs.is_empty() {
         faults.note(Fault::new(
-            format!("the scenario `{}` has no task", raw.name),
+            format!("the scenario `{}` has no task and no program", raw.name),
             raw.name.span(),
             "computes nothing",
-            "add a `[[task]]` table with `name`, `kernel`, `reads` and `writes`",
+            "add a `[[task]]` table with `name`, `kernel`, `reads` and `writes`, or a \
+             `[[program]]` with `name` and `calls`",
         ));
     }
-    graph::check_flow(&raw, &buffers, &tasks, faults);
+    graph::check_flow(&raw, &buffers, &tasks, &programs, faults);
     if !faults.is_empty() {
         return None;
     }
@@ -98,6 +103,7 @@ fn check(reading: Reading, faults: &mut Faults) -> Option<Workload> {
         tasks: faults.keep(graph::in_order(&tasks, &raw))?,
         limits,
         plans,
+        programs,
         name: raw.name.get_ref().clone(),
         question: raw.question.get_ref().clone(),
         batches,
@@ -105,6 +111,28 @@ fn check(reading: Reading, faults: &mut Faults) -> Option<Workload> {
         buffers,
     };
     faults.keep(calls(&raw, &workload)).map(|()| workload)
+}
+
+/// The programs over the buffers.
+fn programs(
+    raw: &RawScenario,
+    buffers: &[Buffer],
+    batches: u64,
+    faults: &mut Faults,
+) -> Option<Vec<Program>> {
+    let named = |buffer: &Buffer| NamedBuffer {
+        name: buffer.name.clone(),
+        bytes: Bytes::of_f32(buffer.elements * batches),
+        place: match buffer.home {
+            Home::Host(memory) => Some(Place::Host(memory)),
+            Home::Device => Some(Place::FIRST_DEVICE),
+            Home::Scratch => None,
+        },
+    };
+    let named: Vec<NamedBuffer> = buffers.iter().map(named).collect();
+    let programs = raw.programs.iter();
+    let programs = programs.map(|raw| faults.keep(expand(raw, &named).map_err(Fault::from)));
+    programs.collect::<Vec<_>>().into_iter().collect()
 }
 
 /// Why no scenario, buffer or task may have this name; `None` if they may.

@@ -1,6 +1,7 @@
 //! Mistakes in a scenario: what is wrong, where, and how to fix it.
 
 use crate::files::{Place, without_controls};
+use crate::program::spelled::Mistake;
 use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
 use std::fmt::Display;
 use std::io;
@@ -63,6 +64,12 @@ pub(super) struct Fault {
     message: String,
     labels: Vec<(Range<usize>, String)>,
     help: String,
+}
+
+impl From<Mistake> for Fault {
+    fn from(Mistake { message, labels, help }: Mistake) -> Self {
+        Self { message, labels, help }
+    }
 }
 
 impl Fault {

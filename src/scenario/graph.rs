@@ -6,6 +6,7 @@
 use super::error::{Fault, Faults};
 use super::raw::RawScenario;
 use super::{Buffer, Home, Task};
+use crate::program::{BufferId, Program};
 use petgraph::Direction::{Incoming, Outgoing};
 use petgraph::graph::{DiGraph, NodeIndex};
 use std::cmp::Reverse;
@@ -23,13 +24,19 @@ pub(super) fn check_flow(
     raw: &RawScenario,
     buffers: &[Buffer],
     tasks: &[Task],
+    programs: &[Program],
     faults: &mut Faults,
 ) {
+    let is_used = |id| {
+        let mut memory = programs.iter().flat_map(|program| &program.allocations);
+        memory.any(|allocation| allocation.holds == Some(BufferId(id)))
+    };
     let uses = uses(raw, buffers, tasks, faults);
     for (id, (buffer, uses)) in buffers.iter().zip(&uses).enumerate() {
         let scratch = buffer.home == Home::Scratch;
         let starts_empty = scratch || buffer.fresh;
         match (uses.writer, uses.readers.as_slice()) {
+            (None, []) if is_used(id) => {}
             (None, []) => faults.note(unused(raw, id)),
             (None, [reader, ..]) if starts_empty => {
                 faults.note(empty_input(raw, id, *reader, "a buffer nobody writes"));

@@ -7,6 +7,7 @@
 use super::schema;
 use crate::files::Spanned;
 use crate::machine::HostMemory;
+use crate::program::spelled::RawProgram;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -26,7 +27,10 @@ pub(super) const SCHEMA_VERSION: i64 = 1;
 #[cfg_attr(feature = "schema", schemars(rename = "Scenario"))]
 #[cfg_attr(
     feature = "schema",
-    schemars(extend("required" = ["schema_version", "name", "question", "task"]))
+    schemars(extend(
+        "required" = ["schema_version", "name", "question"],
+        "anyOf" = [{ "required": ["task"] }, { "required": ["program"] }],
+    ))
 )]
 pub(super) struct RawScenario {
     /// Version of the file format.
@@ -57,6 +61,11 @@ pub(super) struct RawScenario {
     #[serde(default, rename = "task")]
     #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub tasks: Vec<RawTask>,
+    /// Programs that are spelled out call by call: one `[[program]]` table for each. They are
+    /// predicted and run as they stand, beside the plans for the tasks.
+    #[serde(default, rename = "program")]
+    #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
+    pub programs: Vec<RawProgram>,
     /// What a plan may use of the machine. Default: all of it.
     #[serde(default)]
     pub limits: RawLimits,

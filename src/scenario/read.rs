@@ -7,6 +7,7 @@ use super::brackets;
 use super::error::{Fault, Faults, nearest, unknown};
 use super::raw::{RawBuffer, RawLimits, RawPlans, RawScenario, RawTask, SCHEMA_VERSION};
 use crate::files::{self, Spanned, TomlError};
+use crate::program::spelled::RawProgram;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeSet;
@@ -28,6 +29,8 @@ pub(super) struct Reading {
     pub has_all_buffers: bool,
     /// Whether every `[[task]]` is.
     pub has_all_tasks: bool,
+    /// Whether every `[[program]]` is.
+    pub has_all_programs: bool,
 }
 
 /// Reads the text of a scenario. `None` where there is no telling what is in it.
@@ -61,18 +64,21 @@ pub(super) fn read(text: &str, faults: &mut Faults) -> Option<Reading> {
     let mut document = document.into_inner();
     let buffers = list::<RawBuffer>(&mut document, "buffer", faults);
     let tasks = list::<RawTask>(&mut document, "task", faults);
+    let programs = list::<RawProgram>(&mut document, "program", faults);
     let limits = table::<RawLimits>(&mut document, "limits", faults);
     let plans = table::<RawPlans>(&mut document, "plans", faults);
     let mut scenario: Option<RawScenario> = decode(document, span, "", faults);
     let (has_all_buffers, has_all_tasks) = (buffers.is_some(), tasks.is_some());
+    let has_all_programs = programs.is_some();
     if let Some(scenario) = &mut scenario {
         scenario.buffers = buffers.unwrap_or_default();
         scenario.tasks = tasks.unwrap_or_default();
+        scenario.programs = programs.unwrap_or_default();
         scenario.limits = limits.unwrap_or_default();
         scenario.plans = plans.unwrap_or_default();
     }
     faults.sort();
-    Some(Reading { scenario, has_all_buffers, has_all_tasks })
+    Some(Reading { scenario, has_all_buffers, has_all_tasks, has_all_programs })
 }
 
 /// Takes the tables of a `[[key]]` out of the document. `None` if any of them is wrong.

@@ -5,7 +5,7 @@ use super::raw::{RawBuffer, RawTask};
 use super::values::count;
 use super::{Buffer, Task};
 use crate::files::Spanned;
-use crate::kernels::{Arguments, Kernel, Shape};
+use crate::kernels::{Arguments, Kernel, NotTaken, Shape};
 use crate::program::BufferId;
 use std::collections::BTreeMap;
 
@@ -190,37 +190,24 @@ fn kernel(name: &Spanned<String>) -> Result<Kernel, Fault> {
 }
 
 fn arguments(raw: &RawTask, kernel: Kernel) -> Result<Arguments, Fault> {
-    let mut arguments = Arguments::default();
-    if let Some(extent) = kernel.extent() {
-        arguments.extent = extent.default;
-    }
+    let mut arguments = Arguments::of(kernel);
     for (name, value) in &raw.arguments {
-        if !kernel.arguments().contains(&name.get_ref().as_str()) {
-            let fault = unknown("argument", name.get_ref(), name.span(), &kernel.arguments());
-            return Err(fault.within(&format!(" of kernel `{kernel}`")));
-        }
         let number = *value.get_ref();
         let refuse = |rule: String, help: String| {
             let message =
                 format!("`{name}` of task `{}` is {number:?}, and must be {rule}", raw.name);
-            Err(Fault::new(message, value.span(), "out of range", help))
+            Fault::new(message, value.span(), "out of range", help)
         };
-        let extent = kernel.extent().filter(|extent| extent.name == name.get_ref());
-        if let Some(extent) = extent {
-            let Some(checked) = extent.check(number) else {
-                return refuse(extent.to_string(), format!("write {extent}"));
-            };
-            arguments.extent = checked;
-        } else {
-            // A finite number in the file may overflow in the kernel's `f32`.
-            if !(number as f32).is_finite() {
-                return refuse(
-                    "finite as an f32".to_owned(),
-                    "write a number such as 2.0".to_owned(),
-                );
+        arguments.set(kernel, name.get_ref(), number).map_err(|problem| match problem {
+            NotTaken::Name => {
+                let fault = unknown("argument", name.get_ref(), name.span(), &kernel.arguments());
+                fault.within(&format!(" of kernel `{kernel}`"))
             }
-            arguments.a = number as f32;
-        }
+            NotTaken::Extent(extent) => refuse(extent.to_string(), format!("write {extent}")),
+            NotTaken::Factor => {
+                refuse("finite as an f32".to_owned(), "write a number such as 2.0".to_owned())
+            }
+        })?;
     }
     Ok(arguments)
 }

@@ -11,10 +11,12 @@ pub enum Template {
     Kernel,
     /// A chain of tasks, each reading what the one before wrote.
     Layers,
+    /// Two programs, call by call.
+    Program,
 }
 
 impl Template {
-    pub const ALL: [Self; 3] = [Self::Loader, Self::Kernel, Self::Layers];
+    pub const ALL: [Self; 4] = [Self::Loader, Self::Kernel, Self::Layers, Self::Program];
 
     /// What it is called until it has a name of its own.
     pub const fn name(self) -> &'static str {
@@ -22,6 +24,7 @@ impl Template {
             Self::Loader => "loader",
             Self::Kernel => "kernel",
             Self::Layers => "layers",
+            Self::Program => "program",
         }
     }
 
@@ -33,6 +36,7 @@ impl Template {
             Self::Loader => include_str!("templates/loader.toml"),
             Self::Kernel => include_str!("templates/kernel.toml"),
             Self::Layers => include_str!("templates/layers.toml"),
+            Self::Program => include_str!("templates/program.toml"),
         };
         let name = if is_name(name) { name } else { self.name() };
         let default = format!("name = \"{}\"\n", self.name());

@@ -3,7 +3,7 @@
 use super::family_name::FamilyName;
 use crate::kernels::{Arguments, Kernel};
 use crate::machine::{Capacities, HostMemory};
-use crate::program::BufferId;
+use crate::program::{BufferId, Program};
 use crate::units::Bytes;
 
 /// Index of a task in [`Workload::tasks`].
@@ -22,6 +22,8 @@ pub struct Workload {
     pub buffers: Vec<Buffer>,
     /// In an order that respects their dependencies.
     pub tasks: Vec<Task>,
+    /// Programs over the buffers that the scenario spells out, call by call.
+    pub programs: Vec<Program>,
     pub limits: Limits,
     pub plans: PlanChoice,
 }
@@ -107,6 +109,11 @@ impl Workload {
         const AROUND: u64 = 3;
         let launches: u64 = self.tasks.iter().map(|task| task.iterations).sum();
         (launches + AROUND).saturating_mul(self.batches).saturating_mul(chunks)
+    }
+
+    /// Whether the scenario spells a program out, rather than that it does the tasks.
+    pub fn spells_out(&self, program: &Program) -> bool {
+        self.programs.contains(program)
     }
 
     pub fn buffer(&self, id: BufferId) -> &Buffer {

@@ -12,10 +12,11 @@ const CHUNKS: [u64; 7] = [1, 2, 4, 8, 16, 32, 64];
 const MOST_ITEMS: u64 = 128;
 const SMALLEST_PIECE: u64 = 4096;
 
-/// One way to do a workload: a strategy, and the program that it makes.
+/// One way to do a workload: a program, and where it comes from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    pub strategy: Strategy,
+    /// What made the program from the workload's tasks. `None`: the scenario spells it out.
+    pub strategy: Option<Strategy>,
     pub program: Program,
 }
 
@@ -23,6 +24,13 @@ impl Plan {
     /// What reports call it.
     pub fn name(&self) -> String {
         self.program.label.clone()
+    }
+
+    /// The kind of host memory that it is named after, or else that its copies use.
+    pub fn host_memory(&self) -> HostMemory {
+        let is_staged = self.program.has_staged_copies() || !self.program.needs_device();
+        let of_program = if is_staged { HostMemory::Pageable } else { HostMemory::Pinned };
+        self.strategy.map_or(of_program, |strategy| strategy.memory)
     }
 
     /// What runs know its program by: see [`Program::identity`].
@@ -56,10 +64,16 @@ pub fn candidates(workload: &Workload) -> Candidates {
 pub fn candidates_over(workload: &Workload, gpus: &[usize]) -> Candidates {
     let cpu_threads = workload.limits.cpu_threads;
     let mut found = Candidates { plans: Vec::new(), refused: Vec::new(), cpu_threads };
+    let spelled_out = workload.programs.iter();
+    found.plans.extend(spelled_out.map(|one| Plan { strategy: None, program: one.clone() }));
+    if workload.tasks.is_empty() {
+        return found;
+    }
     let strategies = strategies(workload, gpus);
     found.refused.extend(untried(workload, &strategies, gpus));
     for strategy in strategies {
-        match build(workload, strategy).map(|program| Plan { strategy, program }) {
+        let plan = |program| Plan { strategy: Some(strategy), program };
+        match build(workload, strategy).map(plan) {
             // For small workloads, some strategies come to the same calls.
             Ok(plan)
                 if found.plans.iter().any(|other| same_program(&other.program, &plan.program)) => {}

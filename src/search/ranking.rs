@@ -3,7 +3,7 @@
 use super::candidates::{Candidates, Plan};
 use super::simplicity::Simplicity;
 use crate::cost::{CompileError, FirstUse, Pinning, first_use, pinning, setup_time};
-use crate::families::Refusal;
+use crate::families::{Refusal, Strategy};
 use crate::profile::{Profile, Unknown};
 use crate::program::Program;
 use crate::simulate::{Forecast, Tally, forecast_counted, lower_bound};
@@ -52,6 +52,26 @@ impl Ranked {
     }
 }
 
+/// A plan that cannot be made, or does not fit the machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    /// Its name.
+    pub plan: String,
+    /// None of a program that the scenario spells out.
+    pub strategy: Option<Strategy>,
+    pub on_cpu: bool,
+    pub reason: String,
+    /// Whether memory is too small for it: a smaller workload may have such a plan.
+    pub is_too_large: bool,
+}
+
+impl From<Refusal> for Refused {
+    fn from(Refusal { strategy, reason, is_too_large }: Refusal) -> Self {
+        let (plan, on_cpu) = (strategy.to_string(), strategy.is_on_cpu());
+        Self { plan, strategy: Some(strategy), on_cpu, reason, is_too_large }
+    }
+}
+
 /// All plans that could be predicted, fastest body first, and the others with
 /// the reason why not.
 ///
@@ -61,7 +81,7 @@ impl Ranked {
 #[derive(Debug, Clone)]
 pub struct Ranking {
     pub plans: Vec<Ranked>,
-    pub refused: Vec<Refusal>,
+    pub refused: Vec<Refused>,
     pub unknown: Vec<(Plan, Unknown)>,
 }
 
@@ -133,7 +153,7 @@ impl Ranking {
 }
 
 fn simplest<'r>(plans: impl Iterator<Item = &'r Ranked>) -> Option<&'r Ranked> {
-    plans.min_by_key(|ranked| Simplicity::of(&ranked.plan))
+    plans.min_by_key(|ranked| (Simplicity::of(&ranked.plan), ranked.plan.name()))
 }
 
 impl Candidates {
@@ -156,8 +176,8 @@ pub fn rank_counted(
     done: &Tally,
 ) -> Ranking {
     let other_threads = candidates.other_threads(profile);
-    let mut ranking =
-        Ranking { plans: Vec::new(), refused: candidates.refused, unknown: Vec::new() };
+    let refused = candidates.refused.into_iter().map(Refused::from).collect();
+    let mut ranking = Ranking { plans: Vec::new(), refused, unknown: Vec::new() };
     let plans = candidates.plans;
     let programs: Vec<&Program> = plans.iter().map(|plan| &plan.program).collect();
     let forecasts = forecast_counted(&programs, profile, (draws, seed), done);
@@ -179,8 +199,13 @@ pub fn rank_counted(
             }
             Err(CompileError::Unknown(unknown)) => ranking.unknown.push((plan, unknown)),
             Err(CompileError::DoesNotFit(error)) => {
-                let (strategy, reason) = (plan.strategy, error.to_string());
-                ranking.refused.push(Refusal { strategy, reason, is_too_large: true });
+                ranking.refused.push(Refused {
+                    plan: plan.name(),
+                    strategy: plan.strategy,
+                    on_cpu: program.computes_on_cpu(),
+                    reason: error.to_string(),
+                    is_too_large: true,
+                });
             }
         }
     }

@@ -25,7 +25,7 @@ pub fn shortages(workload: &Workload, ranking: &Ranking, profile: &Profile) -> V
             return None;
         }
         let too_large = ranking.refused.iter().filter(|refusal| refusal.is_too_large);
-        let strategies = too_large.map(|refusal| refusal.strategy);
+        let strategies = too_large.filter_map(|refusal| refusal.strategy);
         let strategies = strategies.filter(|strategy| strategy.is_on_cpu() == on_cpu);
         let lacking = strategies.filter_map(|one| Some((one, lack(workload, one, profile)?)));
         let share = |lacks: &DoesNotFit| lacks.needs.get() as f64 / lacks.has.get().max(1) as f64;

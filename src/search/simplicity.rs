@@ -23,7 +23,8 @@ pub struct Simplicity {
     pub device_memory: Bytes,
     /// Calls of one pass.
     pub calls: usize,
-    pub strategy: Strategy,
+    /// None of a program that the scenario spells out.
+    pub strategy: Option<Strategy>,
 }
 
 impl Simplicity {
@@ -34,7 +35,7 @@ impl Simplicity {
             streams: program.streams.len(),
             events: program.events,
             pinned: program.bytes_in(Place::Host(HostMemory::Pinned)),
-            chunks: strategy.family.chunks(),
+            chunks: strategy.map_or(1, |strategy| strategy.family.chunks()),
             graphs: program.body.iter().filter(|call| matches!(call, Call::Replay { .. })).count(),
             device_memory: program.device_bytes(),
             calls: program.body.len(),

@@ -194,7 +194,7 @@ fn chosen(plans: Vec<Plan>, random: &mut ChaCha8Rng) -> Vec<Plan> {
     let (mut chosen, others): (Vec<Plan>, Vec<Plan>) =
         plans.into_iter().partition(|plan| plan.program.computes_on_cpu());
     for (memory, most) in [(HostMemory::Pageable, PAGEABLE), (HostMemory::Pinned, PINNED)] {
-        let is_meant = |plan: &Plan| plan.strategy.memory == memory;
+        let is_meant = |plan: &Plan| plan.host_memory() == memory;
         chosen.extend(some_of(&others, is_meant, most, random));
     }
     chosen

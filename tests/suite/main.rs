@@ -17,6 +17,7 @@ mod plans_are_race_free;
 mod plans_fit_the_machine;
 mod predicted;
 mod programs_are_plain_values;
+mod programs_are_spelled_out;
 mod progress_is_shown_on_terminals;
 mod quick_calibrations_know_as_much;
 mod ranges_draw_every_parameter;

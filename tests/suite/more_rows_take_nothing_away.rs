@@ -60,7 +60,6 @@ fn of_small_copies_if_there_are_large_ones() {
     let profile = profile.expect("rows");
     assert!(profile.copy(Direction::HostToDevice, Bytes::new(1)).is_err());
     let ranking = ranked(&buffers(1 << 24), &profile);
-    let names: Vec<String> =
-        ranking.plans.iter().map(|ranked| ranked.plan.strategy.to_string()).collect();
+    let names: Vec<String> = ranking.plans.iter().map(|ranked| ranked.plan.name()).collect();
     assert!(names.contains(&"round-trip, pinned".to_owned()), "{names:?}");
 }

@@ -205,7 +205,7 @@ fn a_plan_is_asked_for_what_it_may_come_to_and_for_no_more() {
     let profile = fit(&read(&lines).expect("right")).expect("rows");
     let ranking = ranked(&buffers(1 << 24), &profile);
     // It waits for its copies before it launches a kernel.
-    let names: Vec<String> = ranking.plans.iter().map(|r| r.plan.strategy.to_string()).collect();
+    let names: Vec<String> = ranking.plans.iter().map(|r| r.plan.name()).collect();
     assert_eq!(names, ["round-trip, pinned"]);
     let resident = |(plan, _): &&(hallway::search::Plan, _)| plan.name() == "resident, pinned";
     let (_, unknown) = ranking.unknown.iter().find(resident).expect("not predicted");
@@ -257,14 +257,15 @@ fn a_size_says_nothing_of_sizes_that_behave_otherwise() {
 fn the_table_in_the_readme_predicts_some_plans_and_says_what_others_lack() {
     let profile = fit(&read(&example()).expect("right")).expect("rows");
     let ranking = ranked(&buffers(1 << 24), &profile);
-    let names: Vec<String> = ranking.plans.iter().map(|r| r.plan.strategy.to_string()).collect();
+    let names: Vec<String> = ranking.plans.iter().map(|r| r.plan.name()).collect();
     for name in ["round-trip, pinned", "resident, pinned"] {
         assert!(names.iter().any(|found| found == name), "no {name}: {:?}", ranking.unknown);
     }
     // No memory management is in it, so that set-up is left open.
     assert!(ranking.plans.iter().all(|ranked| ranked.setup.is_err()));
     let why = |family: &str| {
-        let is_meant = |plan: &Plan| plan.strategy.family.name().to_string() == family;
+        let is_meant =
+            |plan: &Plan| plan.strategy.is_some_and(|one| one.family.name().to_string() == family);
         let found = ranking.unknown.iter().find(|(plan, _)| is_meant(plan));
         found.unwrap_or_else(|| panic!("{family} was predicted")).1.to_string()
     };

@@ -36,7 +36,7 @@ fn verification(of: &[(Workload, Ranking)]) -> Verification {
         let cell = |ranked: &hallway::search::Ranked| {
             let (low, high) = ranked.forecast.interval();
             Cell {
-                plan: ranked.plan.strategy.to_string(),
+                plan: ranked.plan.name(),
                 on_cpu: ranked.is_cpu(),
                 kind: Handling::of(&ranked.plan.program),
                 predicted: ranked.makespan(),

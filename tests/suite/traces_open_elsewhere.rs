@@ -4,7 +4,7 @@
 mod validator;
 
 use super::predicted::{PROFILE, RANKED, ranked, repository, runs};
-use hallway::families::{Family, MultiGpu};
+use hallway::families::{Family, Strategy};
 use hallway::machine::HostMemory;
 use hallway::profile::Profile;
 use hallway::report::{TracedPlan, trace};
@@ -31,9 +31,10 @@ fn traced(workload: &Workload, ranked: &Ranked, measured: Option<Timeline>) -> T
 fn notable(ranking: &Ranking) -> Vec<&Ranked> {
     let mut seen: BTreeSet<(FamilyName, bool, bool)> = BTreeSet::new();
     let new = |ranked: &&Ranked| {
-        let strategy = ranked.plan.strategy;
-        let pinned = strategy.memory == HostMemory::Pinned;
-        seen.insert((strategy.family_name(), strategy.graph, pinned))
+        ranked.plan.strategy.is_some_and(|strategy| {
+            let pinned = strategy.memory == HostMemory::Pinned;
+            seen.insert((strategy.family_name(), strategy.graph, pinned))
+        })
     };
     ranking.plans.iter().filter(new).collect()
 }
@@ -47,7 +48,7 @@ fn every_predicted_timeline_is_a_whole_trace() {
             let timeline = &ranked.forecast.timeline;
             let on_host = timeline.lane(Lane::Host).count();
             let on_device = timeline.activities.len() - on_host;
-            assert_eq!(found.calls, on_host, "{}", ranked.plan.strategy);
+            assert_eq!(found.calls, on_host, "{}", ranked.plan.name());
             assert_eq!((found.operations, found.arrows), (on_device, on_device));
             assert_eq!(found.processes, 1);
         }
@@ -67,7 +68,7 @@ fn every_measured_timeline_is_a_whole_trace() {
         let found = check(&text);
         // The same operations, predicted and measured.
         assert_eq!(found.processes, 2);
-        assert_eq!(found.operations, 2 * operations, "{}", ranked.plan.strategy);
+        assert_eq!(found.operations, 2 * operations, "{}", ranked.plan.name());
     }
 }
 
@@ -79,7 +80,7 @@ fn several_scenarios_and_several_gpus_share_a_trace() {
     for (workload, _) in RANKED.iter().filter(|(one, _)| one.name.starts_with('s')) {
         let ranking = ranked(workload, &profile);
         let over_two = ranking.plans.iter().find(|ranked| {
-            matches!(ranked.plan.strategy.family, Family::MultiGpu(MultiGpu { .. }))
+            matches!(ranked.plan.strategy, Some(Strategy { family: Family::MultiGpu(_), .. }))
         });
         all.extend(over_two.map(|ranked| traced(workload, ranked, None)));
         all.extend(ranking.best_on_gpu().map(|ranked| traced(workload, ranked, None)));

@@ -15,8 +15,11 @@ pub(super) fn what_it_does(workload: &Workload, plan: &Plan) -> Vec<String> {
         sentences
             .push(format!("One pass goes over {batches} batches, each independent of the rest."));
     }
-    sentences.extend(plan.strategy.family.in_words(workload));
-    if plan.strategy.graph {
+    match plan.strategy {
+        Some(strategy) => sentences.extend(strategy.family.in_words(workload)),
+        None => sentences.push("The scenario spells it out, call by call.".to_owned()),
+    }
+    if plan.strategy.is_some_and(|strategy| strategy.graph) {
         sentences.push(
             "All this is captured as a CUDA graph once, in the set-up. Each pass launches the \
              graph with one call."
@@ -27,10 +30,11 @@ pub(super) fn what_it_does(workload: &Workload, plan: &Plan) -> Vec<String> {
     sentences
 }
 
-fn host_memory(Plan { strategy, program }: &Plan) -> Option<String> {
+fn host_memory(plan: &Plan) -> Option<String> {
+    let program = &plan.program;
     let pins = program.setup.iter().filter(|call| matches!(call, Call::Pin(_))).count() as u64;
     let copies = program.body.iter().any(|call| matches!(call, Call::Copy { .. }));
-    match strategy.memory {
+    match plan.host_memory() {
         HostMemory::Pinned if pins > 0 => {
             let buffers = plural(pins, "buffer");
             Some(format!(

@@ -2,8 +2,6 @@
 
 use super::order::{Order, does_something};
 use hallway::cost::{CompileError, first_use, pinning, setup_time};
-use hallway::families::{Family, Resident, Strategy};
-use hallway::machine::HostMemory;
 use hallway::profile::Profile;
 use hallway::program::{Call, Program, captured, check_hazards};
 use hallway::report::{Calls, TracedPlan, explain, trace};
@@ -23,9 +21,7 @@ pub fn read(
     if let Ok(graph) = captured(program.clone()) {
         assert!(check_hazards(&graph).is_ok() || check_hazards(program).is_err());
     }
-    let strategy =
-        Strategy { family: Family::Resident(Resident), memory: HostMemory::Pinned, graph: false };
-    let plan = Plan { strategy, program: program.clone() };
+    let plan = Plan { strategy: None, program: program.clone() };
     let text = explain(workload, &plan, Calls::All, Some(80));
     let waits = |call: &&Call| matches!(call, Call::Wait { .. });
     let waits = program.setup.iter().chain(&program.body).filter(waits).count();

@@ -52,6 +52,10 @@ fn of_scenarios_is_their_schema() {
         ("`[[task]]`", "Task", &schema["definitions"]["Task"]),
         ("`arguments` of a task", "", &schema["definitions"]["Task"]["properties"]["arguments"]),
         ("`split` of a task", "Split", &schema["definitions"]["Split"]),
+        ("`[[program]]`", "Program", &schema["definitions"]["Program"]),
+        ("`memory` of a program", "Memory", &schema["definitions"]["Memory"]),
+        ("`streams` of a program", "Stream", &schema["definitions"]["Stream"]),
+        ("A call of a program", "Call", &schema["definitions"]["Call"]),
         ("`[limits]`", "Limits", &schema["definitions"]["Limits"]),
         ("`[plans]`", "Plans", &schema["definitions"]["Plans"]),
     ];

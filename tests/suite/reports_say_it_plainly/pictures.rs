@@ -25,7 +25,7 @@ fn is_whole(picture: &str) {
 /// A run of a plan that took exactly as long as predicted.
 fn run_of(ranked: &Ranked) -> Run {
     Run {
-        plan: ranked.plan.strategy.to_string(),
+        plan: ranked.plan.name(),
         identity: ranked.plan.identity(),
         setups_ns: vec![ranked.setup.clone().expect("known"); 3],
         passes_ns: vec![ranked.makespan(); 3],

@@ -47,7 +47,7 @@ fn who_wins_without_pinning_is_said_where_it_is_another() {
         let mut ranking = ranking(Some(SLOW), Some(FAST));
         let plans = candidates(&scaling()).plans;
         let [pinned, pageable] = [HostMemory::Pinned, HostMemory::Pageable].map(|memory| {
-            let fits = |plan: &&Plan| plan.program.needs_device() && plan.strategy.memory == memory;
+            let fits = |plan: &&Plan| plan.program.needs_device() && plan.host_memory() == memory;
             plans.iter().find(fits).expect("one of each").clone()
         });
         ranking.plans[0].plan = pinned;

@@ -1,0 +1,389 @@
+//! From a program as it is spelled out to its calls, one by one.
+
+use super::Mistake;
+use super::expression::Indices;
+use super::raw::{RawCall, RawProgram};
+use super::scope::{NamedBuffer, Scope};
+use super::verb::{KernelCall, Verb};
+use crate::files::Spanned;
+use crate::kernels::{Arguments, Grid, Kernel};
+use crate::machine::{DeviceId, Direction, HostMemory, StreamId};
+use crate::program::{Allocation, AllocationId, Call, Place, Program, Slice, Step, check_hazards};
+use crate::units::Bytes;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// The most calls of a pass: a simulator that goes through them a hundred times takes a minute or
+/// two.
+pub const MOST_CALLS: usize = 16_384;
+
+/// The most rounds of one `repeat`.
+const MOST_ROUNDS: i64 = 1_000_000;
+
+/// The program that a table spells out over some buffers.
+///
+/// # Errors
+/// The first mistake: a name that stands for nothing, a range outside, calls that contradict each
+/// other, calls that use the same bytes with nothing that orders them.
+pub fn expand(raw: &RawProgram, buffers: &[NamedBuffer]) -> Result<Program, Mistake> {
+    let mut expansion = Expansion {
+        scope: Scope::new(raw, buffers)?,
+        indices: Indices::new(),
+        workspaces: BTreeMap::new(),
+        pinned: Vec::new(),
+        current: DeviceId::FIRST,
+        calls: Vec::new(),
+        in_setup: true,
+    };
+    let whole = raw.name.span();
+    for call in &raw.setup {
+        expansion.add(call, &whole)?;
+    }
+    let setup = std::mem::take(&mut expansion.calls);
+    expansion.in_setup = false;
+    for call in &raw.calls {
+        expansion.add(call, &whole)?;
+    }
+    expansion.to_device(DeviceId::FIRST, &whole);
+    expansion.finish(raw, setup)
+}
+
+/// A call with the place in the file of what made it.
+type Placed = (Call, Range<usize>);
+
+struct Expansion {
+    scope: Scope,
+    indices: Indices,
+    /// For each stream and each number of bytes, memory in which kernels combine their blocks.
+    workspaces: BTreeMap<(StreamId, u64), AllocationId>,
+    pinned: Vec<AllocationId>,
+    /// The GPU whose context is current.
+    current: DeviceId,
+    calls: Vec<Placed>,
+    in_setup: bool,
+}
+
+impl Expansion {
+    fn add(&mut self, raw: &RawCall, within: &Range<usize>) -> Result<(), Mistake> {
+        let (verb, span) = raw.verb(within)?;
+        let stream = raw.stream.as_ref();
+        match verb {
+            Verb::Copy { from, to } => return self.copy((from, to), stream, &span),
+            Verb::Launch(kernel) => return self.launch(&kernel, stream, &span),
+            Verb::Compute(kernel) => {
+                let step = self.step(&kernel)?;
+                self.push(Call::Compute { step }, &span)?;
+            }
+            Verb::Clear(target) => {
+                let target = self.scope.slice(target, &self.indices)?;
+                let stream = self.stream(stream, &target)?;
+                self.push(Call::Clear { stream, target }, &span)?;
+            }
+            Verb::Record(event) => {
+                let stream = self.stream_or_first(stream)?;
+                let event = self.scope.event(event, &self.indices)?;
+                self.push(Call::Record { stream, event }, &span)?;
+            }
+            Verb::Wait(event) => {
+                let stream = self.stream_or_first(stream)?;
+                let event = self.scope.known_event(event, &self.indices)?;
+                self.push(Call::Wait { stream, event }, &span)?;
+            }
+            Verb::Synchronize(stream) => {
+                let stream = self.scope.known_stream(stream, &self.indices)?;
+                self.push(Call::Synchronize { stream }, &span)?;
+            }
+            Verb::Allocate(memory) => {
+                let id = self.scope.whole(memory, &self.indices)?;
+                self.push(Call::Allocate(id), &span)?;
+            }
+            Verb::Pin(memory) => return self.pin(memory, &span),
+            Verb::Renew(memory) => {
+                let id = self.scope.whole(memory, &self.indices)?;
+                self.push(Call::Renew(id), &span)?;
+            }
+            Verb::Repeat { times, index, calls } => return self.repeat(times, index, calls, &span),
+            Verb::Graph { calls } => return self.graph(calls, stream, &span),
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, call: Call, span: &Range<usize>) -> Result<(), Mistake> {
+        if let Some(stream) = call.stream() {
+            self.to_device(self.scope.streams[stream.0].device, span);
+        }
+        self.calls.push((call, span.clone()));
+        if self.calls.len() > MOST_CALLS {
+            let message = format!("the program makes more than {MOST_CALLS} calls");
+            let help = "repeat fewer times: beyond some hundreds, more calls of a kind change \
+                        nothing in the answer";
+            return Err(Mistake::new(message, span.clone(), "one too many", help));
+        }
+        Ok(())
+    }
+
+    /// Makes the context of a GPU current, as `cudaSetDevice` does.
+    fn to_device(&mut self, device: DeviceId, span: &Range<usize>) {
+        // The executor makes each call of the set-up in the context of its stream.
+        if !self.in_setup && self.current != device {
+            self.calls.push((Call::Use(device), span.clone()));
+            self.current = device;
+        }
+    }
+
+    /// The stream of a call on device memory.
+    fn stream(
+        &mut self,
+        name: Option<&Spanned<String>>,
+        memory: &Slice,
+    ) -> Result<StreamId, Mistake> {
+        match name {
+            Some(name) => self.scope.stream(name, &self.indices),
+            None => Ok(self.scope.default_stream(match self.place(memory) {
+                Place::Device(device) => device,
+                Place::Host(_) => DeviceId::FIRST,
+            })),
+        }
+    }
+
+    fn stream_or_first(&mut self, name: Option<&Spanned<String>>) -> Result<StreamId, Mistake> {
+        match name {
+            Some(name) => self.scope.stream(name, &self.indices),
+            None => Ok(self.scope.default_stream(self.current)),
+        }
+    }
+
+    fn place(&self, slice: &Slice) -> Place {
+        self.scope.allocations[slice.allocation.0].place
+    }
+
+    fn copy(
+        &mut self,
+        (raw_from, raw_to): (&Spanned<String>, &Spanned<String>),
+        name: Option<&Spanned<String>>,
+        span: &Range<usize>,
+    ) -> Result<(), Mistake> {
+        let from = self.scope.slice(raw_from, &self.indices)?;
+        let to = self.scope.slice(raw_to, &self.indices)?;
+        if from.length != to.length {
+            let message = format!("copies {} to where {} have room", from.length, to.length);
+            let help = "name ranges of one size: `x[0..4 MiB]`";
+            return Err(Mistake::new(message, raw_from.span(), "from here", help)
+                .and(raw_to.span(), "to here"));
+        }
+        let (direction, memory) = match (self.place(&from), self.place(&to)) {
+            (Place::Host(_), Place::Device(_)) => (Some(Direction::HostToDevice), to),
+            (Place::Device(_), Place::Host(_)) => (Some(Direction::DeviceToHost), from),
+            (Place::Device(one), Place::Device(other)) if one != other => (None, from),
+            (one, _) => {
+                let sides = match one {
+                    Place::Host(_) => "both of the host",
+                    Place::Device(_) => "both of one GPU",
+                };
+                let message = format!("copies between memory that is {sides}");
+                let help = "copies go between host and GPU, or from one GPU to another";
+                return Err(Mistake::new(message, span.clone(), "not supported yet", help));
+            }
+        };
+        let stream = self.stream(name, &memory)?;
+        let call = match direction {
+            Some(direction) => Call::Copy { stream, direction, from, to },
+            None => Call::PeerCopy { stream, from, to },
+        };
+        self.push(call, span)?;
+        match name {
+            None => self.push(Call::Synchronize { stream }, span),
+            Some(_) => Ok(()),
+        }
+    }
+
+    fn launch(
+        &mut self,
+        call: &KernelCall<'_>,
+        name: Option<&Spanned<String>>,
+        span: &Range<usize>,
+    ) -> Result<(), Mistake> {
+        let mut step = self.step(call)?;
+        let stream = self.stream(name, &step.output)?;
+        if step.workspace.is_none()
+            && let Some(floats) = Grid::workspace(step.kernel, &step.arguments)
+        {
+            step.workspace = Some(self.workspace(stream, Bytes::of_f32(floats)));
+        }
+        self.push(Call::Launch { stream, step }, span)
+    }
+
+    /// Memory in which kernels of a stream combine their blocks: they run one after the other.
+    fn workspace(&mut self, stream: StreamId, length: Bytes) -> Slice {
+        let Scope { allocations, streams, .. } = &mut self.scope;
+        let device = streams[stream.0].device;
+        let allocation = *self.workspaces.entry((stream, length.get())).or_insert_with(|| {
+            let name = format!("workspace of stream {}", stream.0);
+            let place = Place::Device(device);
+            allocations.push(Allocation { name, place, bytes: length, holds: None });
+            AllocationId(allocations.len() - 1)
+        });
+        Slice { allocation, offset: Bytes::ZERO, length }
+    }
+
+    fn step(&mut self, call: &KernelCall<'_>) -> Result<Step, Mistake> {
+        let name = call.kernel.get_ref();
+        let kernel = Kernel::from_name(name).ok_or_else(|| {
+            let message = format!("there is no kernel `{name}`");
+            let help = format!("there are {}", Kernel::ALL.map(Kernel::name).join(", "));
+            Mistake::new(message, call.kernel.span(), "unknown kernel", help)
+        })?;
+        let mut arguments = Arguments::of(kernel);
+        for (name, value) in call.arguments.into_iter().flatten() {
+            arguments.set(kernel, name.get_ref(), *value.get_ref()).map_err(|rule| {
+                let message = format!("`{name} = {value}` of kernel `{kernel}`: {rule}");
+                Mistake::new(message, value.span(), "not taken", "correct it or leave it out")
+            })?;
+        }
+        let lead = call.lead.map_or(Ok(0), |lead| {
+            u64::try_from(*lead.get_ref()).map_err(|_| {
+                let message = format!("`lead` is {lead}, and counts elements");
+                Mistake::new(message, lead.span(), "too small", "write a number from 0 up")
+            })
+        })?;
+        let mut slice = |text| self.scope.slice(text, &self.indices);
+        Ok(Step {
+            kernel,
+            arguments,
+            inputs: call.reads.get_ref().iter().map(&mut slice).collect::<Result<_, _>>()?,
+            output: slice(call.writes)?,
+            workspace: call.workspace.map(slice).transpose()?,
+            lead,
+        })
+    }
+
+    fn pin(&mut self, memory: &Spanned<String>, span: &Range<usize>) -> Result<(), Mistake> {
+        let id = self.scope.whole(memory, &self.indices)?;
+        if !self.in_setup {
+            let help = "pin it in `setup`";
+            let message = format!("`{memory}` is pinned inside the pass");
+            return Err(Mistake::new(message, span.clone(), "not supported yet", help));
+        }
+        let place = &mut self.scope.allocations[id.0].place;
+        if *place != Place::Host(HostMemory::Pageable) {
+            let message = format!("`{memory}` is not pageable memory");
+            let help = "pin pageable memory, once";
+            return Err(Mistake::new(message, memory.span(), "cannot be pinned", help));
+        }
+        *place = Place::Host(HostMemory::Pinned);
+        self.pinned.push(id);
+        self.push(Call::Pin(id), span)
+    }
+
+    fn repeat(
+        &mut self,
+        times: &Spanned<i64>,
+        index: Option<&Spanned<String>>,
+        calls: &[RawCall],
+        span: &Range<usize>,
+    ) -> Result<(), Mistake> {
+        let rounds = *times.get_ref();
+        if !(1..=MOST_ROUNDS).contains(&rounds) {
+            let message = format!("`repeat` is {rounds}");
+            let help = format!("write a whole number from 1 to {MOST_ROUNDS}");
+            return Err(Mistake::new(message, times.span(), "no number of rounds", help));
+        }
+        if let Some(index) = index
+            && self.indices.iter().any(|(known, _)| known == index.get_ref())
+        {
+            let message = format!("`{index}` is the index of a `repeat` around this one, too");
+            return Err(Mistake::new(message, index.span(), "taken", "choose another name"));
+        }
+        for round in 0..rounds {
+            if let Some(index) = index {
+                self.indices.push((index.get_ref().clone(), round));
+            }
+            for call in calls {
+                self.add(call, span)?;
+            }
+            if index.is_some() {
+                self.indices.pop();
+            }
+            if calls.is_empty() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn graph(
+        &mut self,
+        calls: &Spanned<Vec<RawCall>>,
+        name: Option<&Spanned<String>>,
+        span: &Range<usize>,
+    ) -> Result<(), Mistake> {
+        let Some(name) = name else {
+            let message = "a graph is launched into the legacy default stream".to_owned();
+            let help = "add `stream = \"s\"`: what is captured begins in that stream";
+            return Err(Mistake::new(message, span.clone(), "cannot be captured", help));
+        };
+        let stream = self.scope.stream(name, &self.indices)?;
+        self.push(Call::Replay { stream, calls: 0 }, span)?;
+        let launch = self.calls.len();
+        for call in calls.get_ref() {
+            self.add(call, span)?;
+        }
+        let captured = self.calls.len() - launch;
+        if let (Call::Replay { calls, .. }, _) = &mut self.calls[launch - 1] {
+            *calls = captured;
+        }
+        Ok(())
+    }
+
+    /// Puts the program together and checks it.
+    fn finish(self, raw: &RawProgram, mut setup: Vec<Placed>) -> Result<Program, Mistake> {
+        let body = self.calls;
+        let allocated = |id: AllocationId| {
+            setup.iter().chain(&body).any(|(call, _)| *call == Call::Allocate(id))
+        };
+        let whole = raw.name.span();
+        let allocations = self.scope.allocations.iter().enumerate();
+        let own = allocations.filter(|(_, one)| one.holds.is_none());
+        let own = own.map(|(at, _)| AllocationId(at)).filter(|&id| !allocated(id));
+        let own: Vec<Placed> = own.map(|id| (Call::Allocate(id), whole.clone())).collect();
+        setup.splice(0..0, own);
+        let (setup, setup_places): (Vec<_>, Vec<_>) = setup.into_iter().unzip();
+        let (body, body_places): (Vec<_>, Vec<_>) = body.into_iter().unzip();
+        let events = self.scope.events();
+        let program = Program {
+            label: raw.name.get_ref().clone(),
+            allocations: self.scope.allocations,
+            streams: self.scope.streams,
+            events,
+            setup,
+            body,
+        };
+        program.check().map_err(|problem| {
+            let place = place_of(&problem, &setup_places, &body_places).unwrap_or(whole.clone());
+            Mistake::new(problem, place, "here", "correct the call, or what it names")
+        })?;
+        check_hazards(&program).map_err(|hazard| {
+            let place = |at: usize| body_places.get(at).cloned().unwrap_or(whole.clone());
+            let message = format!(
+                "two calls use `{}`, one of them writes it, and nothing orders them",
+                hazard.allocation
+            );
+            let help = "put them into one stream, or let the second wait for an event that is \
+                        recorded after the first; a pass ends with a `synchronize` of each stream";
+            Mistake::new(message, place(hazard.second), "the second", help)
+                .and(place(hazard.first), "the first")
+        })?;
+        Ok(program)
+    }
+}
+
+/// Where the call stands that a problem begins with: `body[3] …`.
+fn place_of(problem: &str, setup: &[Range<usize>], body: &[Range<usize>]) -> Option<Range<usize>> {
+    let (part, rest) = problem.split_once('[')?;
+    let at: usize = rest.split_once(']')?.0.parse().ok()?;
+    match part {
+        "setup" => setup.get(at).cloned(),
+        "body" => body.get(at).cloned(),
+        _ => None,
+    }
+}

@@ -1,0 +1,271 @@
+//! What the names in a program stand for: memory, streams and events.
+
+use super::Mistake;
+use super::expression::{Indices, Part, evaluate, filled_in};
+use super::raw::{RawKind, RawMemory, RawProgram, RawStream, RawStreamKind};
+use crate::files::Spanned;
+use crate::machine::{DeviceId, HostMemory, StreamId};
+use crate::program::{
+    Allocation, AllocationId, BufferId, EventId, Place, Slice, StreamKind, StreamTraits,
+};
+use crate::units::Bytes;
+
+/// More GPUs than a host has.
+const MOST_GPUS: i64 = 64;
+
+/// A buffer that calls may name.
+#[derive(Debug, Clone)]
+pub struct NamedBuffer {
+    pub name: String,
+    /// In all batches together.
+    pub bytes: Bytes,
+    /// Where it lives. `None`: nowhere, as no call says where.
+    pub place: Option<Place>,
+}
+
+/// Everything that has a name so far.
+#[derive(Debug, Default)]
+pub(super) struct Scope {
+    pub allocations: Vec<Allocation>,
+    pub streams: Vec<StreamTraits>,
+    stream_names: Vec<String>,
+    events: Vec<String>,
+    buffers: Vec<NamedBuffer>,
+}
+
+impl Scope {
+    pub fn new(raw: &RawProgram, buffers: &[NamedBuffer]) -> Result<Self, Mistake> {
+        let mut scope = Self { buffers: buffers.to_vec(), ..Self::default() };
+        for memory in &raw.memory {
+            let allocation = scope.memory(memory)?;
+            scope.allocations.push(allocation);
+        }
+        for stream in &raw.streams {
+            scope.add_stream(stream)?;
+        }
+        Ok(scope)
+    }
+
+    fn memory(&self, raw: &RawMemory) -> Result<Allocation, Mistake> {
+        let name = raw.name.get_ref().clone();
+        let mut taken = self.buffers.iter().map(|buffer| &buffer.name);
+        let mut taken_by_memory = self.allocations.iter().map(|one| &one.name);
+        if taken.any(|one| *one == name) || taken_by_memory.any(|one| *one == name) {
+            let message = format!("memory `{name}` has the name of other memory or of a buffer");
+            return Err(Mistake::new(message, raw.name.span(), "taken", "choose another name"));
+        }
+        let size = raw.size.get_ref();
+        let bytes = size.parse::<Bytes>().ok().filter(|bytes| *bytes > Bytes::ZERO);
+        let bytes = bytes.ok_or_else(|| {
+            let message = format!("`size` of memory `{name}` is `{size}`");
+            Mistake::new(message, raw.size.span(), "no size", "write one such as `\"64 MiB\"`")
+        })?;
+        let place = match (raw.kind, &raw.gpu) {
+            (RawKind::Device, gpu) => Place::Device(device(gpu.as_ref())?),
+            (_, Some(gpu)) => {
+                let message = format!("memory `{name}` is the host's, and has a `gpu`");
+                let help = "take `gpu` out, or write `kind = \"device\"`";
+                return Err(Mistake::new(message, gpu.span(), "not on a GPU", help));
+            }
+            (RawKind::Pageable, None) => Place::Host(HostMemory::Pageable),
+            (RawKind::Pinned, None) => Place::Host(HostMemory::Pinned),
+        };
+        Ok(Allocation { name, place, bytes, holds: None })
+    }
+
+    fn add_stream(&mut self, raw: &RawStream) -> Result<(), Mistake> {
+        let name = raw.name.get_ref().clone();
+        if self.stream_names.contains(&name) {
+            let message = format!("there are two streams `{name}`");
+            return Err(Mistake::new(message, raw.name.span(), "the second", "name each once"));
+        }
+        let kind = match raw.kind {
+            Some(RawStreamKind::NonBlocking) => StreamKind::NonBlocking,
+            Some(RawStreamKind::Blocking) | None => StreamKind::Blocking,
+        };
+        let device = device(raw.gpu.as_ref())?;
+        self.streams.push(StreamTraits { kind, priority: raw.priority, device });
+        self.stream_names.push(name);
+        Ok(())
+    }
+
+    /// The stream of a name, which is made if it is new.
+    pub fn stream(
+        &mut self,
+        name: &Spanned<String>,
+        indices: &Indices,
+    ) -> Result<StreamId, Mistake> {
+        let name = filled_in(Part::new(name.get_ref(), &name.span()), indices)?;
+        Ok(self.stream_with(name, StreamKind::Blocking, DeviceId::FIRST))
+    }
+
+    /// The stream of a name if there is one.
+    pub fn known_stream(
+        &self,
+        name: &Spanned<String>,
+        indices: &Indices,
+    ) -> Result<StreamId, Mistake> {
+        let part = Part::new(name.get_ref(), &name.span());
+        let name = filled_in(part, indices)?;
+        let at = self.stream_names.iter().position(|known| *known == name);
+        at.map(StreamId).ok_or_else(|| {
+            let message = format!("no call before goes to a stream `{name}`");
+            part.mistake(message, "unknown stream", known("there is ", self.names_of_streams()))
+        })
+    }
+
+    fn names_of_streams(&self) -> impl Iterator<Item = &str> {
+        let names = self.stream_names.iter().map(String::as_str);
+        names.filter(|name| !name.is_empty())
+    }
+
+    /// The legacy default stream of a GPU.
+    pub fn default_stream(&mut self, device: DeviceId) -> StreamId {
+        let is_default = |stream: &StreamTraits| {
+            stream.kind == StreamKind::LegacyDefault && stream.device == device
+        };
+        let at = self.streams.iter().position(is_default);
+        at.map_or_else(
+            || self.stream_with(String::new(), StreamKind::LegacyDefault, device),
+            StreamId,
+        )
+    }
+
+    fn stream_with(&mut self, name: String, kind: StreamKind, device: DeviceId) -> StreamId {
+        let known = self.stream_names.iter().position(|known| !known.is_empty() && *known == name);
+        StreamId(known.unwrap_or_else(|| {
+            self.stream_names.push(name);
+            self.streams.push(StreamTraits { kind, priority: 0, device });
+            self.streams.len() - 1
+        }))
+    }
+
+    /// The event of a name, which is made if it is new.
+    pub fn event(&mut self, name: &Spanned<String>, indices: &Indices) -> Result<EventId, Mistake> {
+        let name = filled_in(Part::new(name.get_ref(), &name.span()), indices)?;
+        let known = self.events.iter().position(|known| *known == name);
+        Ok(EventId(known.unwrap_or_else(|| {
+            self.events.push(name);
+            self.events.len() - 1
+        })))
+    }
+
+    /// The event of a name if a call before records it.
+    pub fn known_event(
+        &self,
+        name: &Spanned<String>,
+        indices: &Indices,
+    ) -> Result<EventId, Mistake> {
+        let part = Part::new(name.get_ref(), &name.span());
+        let name = filled_in(part, indices)?;
+        let at = self.events.iter().position(|known| *known == name);
+        at.map(EventId).ok_or_else(|| {
+            let message = format!("no call before records an event `{name}`");
+            let events = self.events.iter().map(String::as_str);
+            part.mistake(message, "unknown event", known("recorded are ", events))
+        })
+    }
+
+    pub const fn events(&self) -> usize {
+        self.events.len()
+    }
+
+    /// The memory of a name, all of it.
+    pub fn whole(
+        &mut self,
+        name: &Spanned<String>,
+        indices: &Indices,
+    ) -> Result<AllocationId, Mistake> {
+        self.allocation(Part::new(name.get_ref(), &name.span()), indices)
+    }
+
+    /// The range of memory that a text names: `x`, `x[0..4 MiB]`, `x[i * 4 MiB..+4 MiB]`.
+    pub fn slice(&mut self, text: &Spanned<String>, indices: &Indices) -> Result<Slice, Mistake> {
+        let part = Part::new(text.get_ref(), &text.span());
+        let range = part.text.strip_suffix(']').and_then(|text| text.rsplit_once('['));
+        let Some((name, range)) = range else {
+            let allocation = self.allocation(part, indices)?;
+            let length = self.allocations[allocation.0].bytes;
+            return Ok(Slice { allocation, offset: Bytes::ZERO, length });
+        };
+        let allocation = self.allocation(part.with(name), indices)?;
+        let all = self.allocations[allocation.0].bytes;
+        let Some((from, to)) = range.split_once("..") else {
+            let message = format!("`[{range}]` is no range of bytes");
+            let help = "write `x[0..4 MiB]`, `x[4 MiB..+4 MiB]` or `x[4 MiB..]`";
+            return Err(part.mistake(message, "not a range", help));
+        };
+        let value = |text: &str, default: i64| match text.trim() {
+            "" => Ok(default),
+            text => evaluate(part.with(text), indices),
+        };
+        let from = value(from, 0)?;
+        let to = match to.trim().strip_prefix('+') {
+            Some(length) => from.saturating_add(value(length, 0)?),
+            None => value(to, i64::try_from(all.get()).unwrap_or(i64::MAX))?,
+        };
+        let ends = (u64::try_from(from), u64::try_from(to));
+        match ends {
+            (Ok(from), Ok(to)) if from < to && to <= all.get() => {
+                let (offset, length) = (Bytes::new(from), Bytes::new(to - from));
+                Ok(Slice { allocation, offset, length })
+            }
+            _ => {
+                let name = &self.allocations[allocation.0].name;
+                let message =
+                    format!("bytes {from} to {to} are no range of `{name}`, which has {all}");
+                let message = message + &at_indices(indices);
+                Err(part.mistake(message, "outside", "name bytes that are there, one at least"))
+            }
+        }
+    }
+
+    fn allocation(&mut self, part: Part<'_>, indices: &Indices) -> Result<AllocationId, Mistake> {
+        let name = filled_in(part, indices)?;
+        let name = name.trim();
+        if let Some(at) = self.allocations.iter().position(|one| one.name == name) {
+            return Ok(AllocationId(at));
+        }
+        let Some(at) = self.buffers.iter().position(|buffer| buffer.name == name) else {
+            let message = format!("there is no memory `{name}`{}", at_indices(indices));
+            let own = self.allocations.iter().filter(|one| one.holds.is_none());
+            let own = own.map(|one| one.name.as_str());
+            let all = self.buffers.iter().map(|buffer| buffer.name.as_str()).chain(own);
+            return Err(part.mistake(message, "unknown memory", known("there is ", all)));
+        };
+        let NamedBuffer { name, bytes, place } = self.buffers[at].clone();
+        let Some(place) = place else {
+            let message = format!("buffer `{name}` lives nowhere, so that no call can name it");
+            let help = "give it a home, or declare memory of the program instead";
+            return Err(part.mistake(message, "`home = \"scratch\"`", help));
+        };
+        self.allocations.push(Allocation { name, place, bytes, holds: Some(BufferId(at)) });
+        Ok(AllocationId(self.allocations.len() - 1))
+    }
+}
+
+/// In which round of the loops a name or range was wrong.
+fn at_indices(indices: &Indices) -> String {
+    let all: Vec<String> =
+        indices.iter().map(|(index, value)| format!("{index} = {value}")).collect();
+    if all.is_empty() { String::new() } else { format!(" (where {})", all.join(", ")) }
+}
+
+fn known<'n>(before: &str, names: impl Iterator<Item = &'n str>) -> String {
+    let names: Vec<String> = names.take(8).map(|name| format!("`{name}`")).collect();
+    if names.is_empty() {
+        "there is none".to_owned()
+    } else {
+        before.to_owned() + &names.join(", ")
+    }
+}
+
+fn device(gpu: Option<&Spanned<i64>>) -> Result<DeviceId, Mistake> {
+    let Some(gpu) = gpu else { return Ok(DeviceId::FIRST) };
+    let number = usize::try_from(*gpu.get_ref()).ok().filter(|_| *gpu.get_ref() < MOST_GPUS);
+    number.map(DeviceId).ok_or_else(|| {
+        let message = format!("`gpu` is {gpu}, and GPUs are counted from 0");
+        let help = format!("write a whole number from 0 to {}", MOST_GPUS - 1);
+        Mistake::new(message, gpu.span(), "no GPU", help)
+    })
+}

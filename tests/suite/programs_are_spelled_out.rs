@@ -1,0 +1,210 @@
+//! A scenario may spell out programs, call by call. They become the calls that stand there, or are
+//! refused with the place of the mistake and its fix.
+
+mod mistakes;
+
+use super::workloads::read;
+use hallway::machine::{DeviceId, Direction, HostMemory, StreamId};
+use hallway::program::{AllocationId, Call, EventId, Place, Program, Slice, StreamKind};
+use hallway::units::Bytes;
+
+/// Two buffers of 16 MiB, and programs over them.
+fn scenario(programs: &str) -> String {
+    let buffer = |name: &str, home: &str| {
+        format!(
+            "[[buffer]]\nname = \"{name}\"\ntype = \"f32\"\nelements = 4_194_304\nhome = {home}\n"
+        )
+    };
+    let buffers =
+        buffer("x", "\"host\"") + &buffer("y", "\"host\"\nhost = { memory = \"pinned\" }");
+    format!("schema_version = 1\nname = \"demo\"\nquestion = \"?\"\n{buffers}{programs}")
+}
+
+/// A program of some calls, with two pieces of device memory of 16 MiB.
+fn calls(calls: &str) -> String {
+    scenario(&format!(
+        "[[program]]\nname = \"p\"\nmemory = [\n\
+         {{ name = \"d\", kind = \"device\", size = \"16 MiB\" }},\n\
+         {{ name = \"e\", kind = \"device\", size = \"16 MiB\" }},\n]\ncalls = [\n{calls}\n]\n"
+    ))
+}
+
+/// The first program of a scenario. A second one uses all buffers: the first need not.
+fn program(text: &str) -> Program {
+    let rest = "[[program]]\nname = \"rest\"\n\
+                memory = [ { name = \"r\", kind = \"device\", size = \"16 MiB\" } ]\n\
+                calls = [ { copy = \"x\", to = \"r\" }, { copy = \"r\", to = \"y\" } ]\n";
+    read(&format!("{text}{rest}")).programs.remove(0)
+}
+
+fn slice(allocation: usize, from: u64, length: u64) -> Slice {
+    let (offset, length) = (Bytes::new(from), Bytes::new(length));
+    Slice { allocation: AllocationId(allocation), offset, length }
+}
+
+const MIB: u64 = 1 << 20;
+
+#[test]
+fn a_copy_without_a_stream_is_waited_for() {
+    let program = program(&calls("{ copy = \"x\", to = \"d\" },"));
+    let stream = StreamId(0);
+    let named = |name: &str| program.allocations.iter().position(|one| one.name == name);
+    let (x, d) = (named("x").expect("used"), named("d").expect("declared"));
+    assert_eq!(
+        program.body,
+        [
+            Call::Copy {
+                stream,
+                direction: Direction::HostToDevice,
+                from: slice(x, 0, 16 * MIB),
+                to: slice(d, 0, 16 * MIB),
+            },
+            Call::Synchronize { stream },
+        ]
+    );
+    assert_eq!(program.streams[0].kind, StreamKind::LegacyDefault);
+    assert_eq!(program.label, "p");
+    // Buffers that no call names are not in the program.
+    assert_eq!(named("y"), None);
+    // Memory that no call allocates is there from the set-up on.
+    let allocated: Vec<AllocationId> = (0..2).map(AllocationId).collect();
+    let allocated: Vec<Call> = allocated.into_iter().map(Call::Allocate).collect();
+    assert_eq!(program.setup, allocated);
+}
+
+#[test]
+fn repeated_calls_may_use_the_round_in_names_and_ranges() {
+    let text = calls(
+        "{ repeat = 4, index = \"i\", calls = [\n\
+         { wait = \"free{i % 2}\", stream = \"in\" },\n\
+         { copy = \"x[i * 4 MiB..+4 MiB]\", to = \"d[i % 2 * 4 MiB..(i % 2 + 1) * 4 MiB]\", \
+           stream = \"in\" },\n\
+         { record = \"full{i % 2}\", stream = \"in\" },\n\
+         { wait = \"full{i % 2}\", stream = \"out\" },\n\
+         { copy = \"d[i % 2 * 4 MiB..+4 MiB]\", to = \"y[i * 4 MiB..+4 MiB]\", stream = \"out\" },\n\
+         { record = \"free{i % 2}\", stream = \"out\" },\n] },\n\
+         { synchronize = \"out\" },",
+    );
+    // The first round waits for what nobody has recorded.
+    let text = text.replace(
+        "calls = [\n{ repeat",
+        "calls = [\n{ record = \"free0\", stream = \"out\" },\n\
+         { record = \"free1\", stream = \"out\" },\n{ repeat",
+    );
+    let program = program(&text);
+    assert_eq!(program.body.len(), 2 + 4 * 6 + 1);
+    assert_eq!(program.events, 4);
+    let third = &program.body[2 + 2 * 6..][..6];
+    let (d, x, y) = (0, 2, 3);
+    assert_eq!(third[0], Call::Wait { stream: StreamId(1), event: EventId(0) });
+    let in_third = |call: &Call| match call {
+        Call::Copy { from, to, .. } => (*from, *to),
+        other => panic!("{other:?}"),
+    };
+    let four = 4 * MIB;
+    assert_eq!(in_third(&third[1]), (slice(x, 8 * MIB, four), slice(d, 0, four)));
+    assert_eq!(in_third(&third[4]), (slice(d, 0, four), slice(y, 8 * MIB, four)));
+    assert_eq!(program.allocations[y].place, Place::Host(HostMemory::Pinned));
+    assert!(program.streams.iter().all(|stream| stream.kind == StreamKind::Blocking));
+}
+
+#[test]
+fn loops_stand_inside_loops() {
+    let text = calls(
+        "{ repeat = 3, index = \"i\", calls = [ { repeat = 2, index = \"j\", calls = [\n\
+         { copy = \"x[(i * 2 + j) * 1 MiB..+1 MiB]\", to = \"d[0..1 MiB]\" },\n] } ] },",
+    );
+    let program = program(&text);
+    let offsets: Vec<u64> = program
+        .body
+        .iter()
+        .filter_map(|call| match call {
+            Call::Copy { from, .. } => Some(from.offset.get() / MIB),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(offsets, [0, 1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn kernels_take_their_arguments_and_workspaces() {
+    let text = calls(
+        "{ copy = \"x\", to = \"d\", stream = \"s\" },\n\
+         { launch = \"scale\", reads = [\"d\"], writes = \"e\", arguments = { a = 3.0 }, \
+           stream = \"s\" },\n\
+         { launch = \"sum\", reads = [\"e\"], writes = \"d[0..4]\", stream = \"s\" },\n\
+         { synchronize = \"s\" },\n\
+         { compute = \"polynomial\", reads = [\"x\"], writes = \"y\", \
+           arguments = { degree = 7 } },",
+    );
+    let program = program(&text);
+    let steps: Vec<_> = program
+        .body
+        .iter()
+        .filter_map(|call| match call {
+            Call::Launch { step, .. } | Call::Compute { step } => Some(step),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(steps[0].arguments.a.to_bits(), 3.0_f32.to_bits());
+    assert_eq!(steps[0].workspace, None);
+    let workspace = steps[1].workspace.expect("a sum combines its blocks");
+    let workspace = program.allocation(workspace.allocation);
+    assert_eq!(workspace.name, "workspace of stream 0");
+    assert_eq!(steps[2].arguments.extent, 7);
+    assert!(matches!(program.body[4], Call::Compute { .. }));
+}
+
+#[test]
+fn what_is_pinned_in_the_set_up_is_pinned_memory() {
+    let text = calls("{ copy = \"x\", to = \"d\" },")
+        .replace("calls = [", "setup = [ { pin = \"x\" } ]\ncalls = [");
+    let program = program(&text);
+    let x = program.allocations.iter().position(|one| one.name == "x").expect("used");
+    assert_eq!(program.allocations[x].place, Place::Host(HostMemory::Pinned));
+    assert!(program.setup.contains(&Call::Pin(AllocationId(x))));
+}
+
+#[test]
+fn calls_to_another_gpu_are_made_in_its_context() {
+    let text = calls(
+        "{ copy = \"x\", to = \"d\" },\n{ copy = \"d\", to = \"far\" },\n\
+         { copy = \"far\", to = \"y\", stream = \"there\" },\n{ synchronize = \"there\" },",
+    );
+    let text = text
+        .replace(
+            "memory = [",
+            "memory = [ { name = \"far\", kind = \"device\", size = \"16 MiB\", gpu = 1 },",
+        )
+        .replace(
+            "calls = [",
+            "streams = [ { name = \"there\", gpu = 1, kind = \"non-blocking\" } ]\ncalls = [",
+        );
+    let program = program(&text);
+    assert_eq!(program.devices(), 2);
+    let uses: Vec<usize> =
+        (0..program.body.len()).filter(|&at| matches!(program.body[at], Call::Use(_))).collect();
+    assert_eq!(uses, [4, 7]);
+    assert_eq!(program.body[7], Call::Use(DeviceId::FIRST));
+    assert!(matches!(program.body[2], Call::PeerCopy { .. }));
+}
+
+#[test]
+fn a_graph_is_launched_once_a_pass() {
+    let text = calls(
+        "{ graph = [\n{ copy = \"y\", to = \"d\", stream = \"s\" },\n\
+         { launch = \"scale\", reads = [\"d\"], writes = \"e\", stream = \"s\" },\n\
+         ], stream = \"s\" },\n{ synchronize = \"s\" },",
+    );
+    let program = program(&text);
+    assert_eq!(program.body[0], Call::Replay { stream: StreamId(0), calls: 2 });
+    assert!(program.has_graphs());
+}
+
+#[test]
+fn tasks_and_programs_stand_side_by_side() {
+    let text = calls("{ copy = \"x\", to = \"d\" },\n{ copy = \"d\", to = \"y\" },")
+        + "[[task]]\nname = \"t\"\nkernel = \"scale\"\nreads = [\"x\"]\nwrites = [\"y\"]\n";
+    let workload = read(&text);
+    assert_eq!((workload.tasks.len(), workload.programs.len()), (1, 1));
+}
