@@ -325,9 +325,12 @@ impl Program {
         used.map(|(_, allocation)| allocation.bytes).sum()
     }
 
-    /// Whether the CPU does all the computing: no kernel is launched.
+    /// Whether the CPU does all the computing. A program that only copies is the GPU's.
     pub fn computes_on_cpu(&self) -> bool {
-        !self.body.iter().any(|call| matches!(call, Call::Launch { .. }))
+        let has = |is: fn(&Call) -> bool| self.body.iter().any(is);
+        let launches = has(|call| matches!(call, Call::Launch { .. }));
+        let computes = has(|call| matches!(call, Call::Compute { .. }));
+        !launches && (computes || !self.needs_device())
     }
 
     /// Whether calls were captured as a graph, which the body launches.

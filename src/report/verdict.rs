@@ -156,7 +156,9 @@ fn pass_in_words(ranking: &Ranking, answer: Answer, opening: Opening) -> String 
             (Some(gpu), Some(cpu)) => {
                 format!("{}: {}", opening.words(answer), comparison(answer, gpu, cpu))
             }
-            (Some(only), None) | (None, Some(only)) => alone(only),
+            (Some(only), None) | (None, Some(only)) => {
+                among_programs(ranking, only).unwrap_or_else(|| alone(only))
+            }
             (None, None) => "No plan could be predicted: see below.".to_owned(),
         }),
         tied(ranking, if answer == Answer::Cpu { cpu } else { gpu }),
@@ -189,6 +191,28 @@ fn comparison(answer: Answer, gpu: &Ranked, cpu: &Ranked) -> String {
             time(cpu)
         ),
     }
+}
+
+/// What is to be said of programs that a scenario spells out: how the one to choose stands to the
+/// others. `None` where there are plans for tasks.
+fn among_programs(ranking: &Ranking, chosen: &Ranked) -> Option<String> {
+    let is_spelled_out = |ranked: &Ranked| ranked.plan.strategy.is_none();
+    if !ranking.plans.iter().all(is_spelled_out) {
+        return None;
+    }
+    let (name, takes) = (chosen.plan.name(), time(chosen));
+    let slowest = ranking.plans.last().filter(|one| !std::ptr::eq(*one, chosen));
+    Some(match slowest {
+        None => format!("`{name}` takes {takes}."),
+        Some(slowest) => format!(
+            "Of {} programs, `{name}` is the one to choose: it takes {takes}. `{}` takes longest, \
+             {}, {} times as long.",
+            ranking.plans.len(),
+            slowest.plan.name(),
+            slowest.makespan(),
+            ratio(slowest, chosen)
+        ),
+    })
 }
 
 fn alone(only: &Ranked) -> String {

@@ -189,18 +189,20 @@ fn largest(workload: &Workload) -> u64 {
 
 /// The workload with its largest buffer at `elements` and the others in proportion, in whole rows;
 /// buffers that keep their size stay. `None` if a task goes element by element through a buffer
-/// that keeps its size.
+/// that keeps its size, or there is no task: programs that are spelled out name ranges of bytes,
+/// and are left out.
 fn scaled(workload: &Workload, elements: u64) -> Option<Workload> {
     let goes_along = |task: &Task| {
         let inputs = (0..task.reads.len()).filter(|&input| !task.reads_whole(input));
         let output = (task.kernel.shape() == Shape::Map).then_some(task.writes);
         inputs.map(|input| task.reads[input]).chain(output).collect::<Vec<_>>()
     };
-    if workload.tasks.iter().flat_map(goes_along).any(|id| keeps_size(workload, id)) {
+    let mut gone_along = workload.tasks.iter().flat_map(goes_along);
+    if workload.tasks.is_empty() || gone_along.any(|id| keeps_size(workload, id)) {
         return None;
     }
     let (largest, grain) = (largest(workload), workload.grain());
-    let mut scaled = workload.clone();
+    let mut scaled = Workload { programs: Vec::new(), ..workload.clone() };
     let buffers = scaled.buffers.iter_mut().enumerate();
     for (_, buffer) in buffers.filter(|(id, _)| !keeps_size(workload, BufferId(*id))) {
         let share = u128::from(buffer.elements) * u128::from(elements) / u128::from(largest);

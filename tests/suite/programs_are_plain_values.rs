@@ -16,11 +16,11 @@ fn repository() -> &'static Path {
 
 fn shipped() -> Vec<PathBuf> {
     let of = |folder: &str| std::fs::read_dir(repository().join(folder)).expect("it is there");
-    let files = ["scenarios", "scenarios/faq"].into_iter().flat_map(of);
+    let files = ["scenarios", "scenarios/faq", "scenarios/programs"].into_iter().flat_map(of);
     let paths = files.map(|file| file.expect("readable").path());
     let mut paths: Vec<PathBuf> = paths.filter(|path| path.is_file()).collect();
     paths.sort();
-    assert!(paths.len() >= 27, "{paths:?}");
+    assert!(paths.len() >= 34, "{paths:?}");
     paths
 }
 

@@ -2,6 +2,7 @@
 //! refused with the place of the mistake and its fix.
 
 mod mistakes;
+mod shipped;
 
 use super::workloads::read;
 use hallway::machine::{DeviceId, Direction, HostMemory, StreamId};
