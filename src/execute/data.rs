@@ -1,9 +1,8 @@
 //! What a workload's buffers hold before a plan, and must hold after it.
 
-use super::interleave::in_plain_order;
 use crate::host::{Operand, Team};
 use crate::kernels::Shape;
-use crate::program::{BufferId, Program};
+use crate::program::BufferId;
 use crate::runs::TOLERANCE;
 use crate::scenario::{Buffer, Task, Workload};
 use rayon::prelude::*;
@@ -52,17 +51,9 @@ impl Contents {
         Self { buffers: workload.buffers.iter().zip(0..).map(random).collect() }
     }
 
-    /// What the buffers hold after the calls of a program, each done before the next.
-    #[must_use]
-    pub fn after(&self, program: &Program, team: &Team) -> Self {
-        let mut after = self.clone();
-        let memory = in_plain_order(program, self, team);
-        for (allocation, values) in program.allocations.iter().zip(memory) {
-            if let Some(id) = allocation.holds {
-                after.buffers[id.0] = values;
-            }
-        }
-        after
+    /// Puts other values into a buffer.
+    pub(super) fn set(&mut self, id: BufferId, values: Vec<f32>) {
+        self.buffers[id.0] = values;
     }
 
     /// What the buffers hold after the workload. Every task is computed on the whole of

@@ -1,6 +1,7 @@
 //! What the plans of one workload run with.
 
 use super::data::Contents;
+use super::interleave::in_plain_order;
 use crate::gpu::Device;
 use crate::host::Team;
 use crate::program::Program;
@@ -47,7 +48,7 @@ impl<'a> Executor<'a> {
             return Expected { before, after };
         }
         let before = Contents::all_random(self.workload, self.team, self.seed);
-        let after = Cow::Owned(before.after(program, self.team));
+        let after = Cow::Owned(in_plain_order(program, &before, self.team));
         Expected { before: Cow::Owned(before), after }
     }
 }

@@ -40,13 +40,19 @@ pub fn run_in_random_order(
     Ok(())
 }
 
-/// The memory of a program after its set-up and one pass, each call done before the next, by
-/// allocation.
-pub(super) fn in_plain_order(program: &Program, before: &Contents, team: &Team) -> Vec<Vec<f32>> {
+/// What the buffers hold after the set-up of a program and one pass, each call done before the
+/// next.
+pub fn in_plain_order(program: &Program, before: &Contents, team: &Team) -> Contents {
     let mut interpreter = Interpreter::new(program, memory_before(program, before));
     interpreter.set_up(program, team);
     interpreter.run_in_plain_order(program, team);
-    interpreter.memory
+    let mut after = before.clone();
+    for (allocation, values) in program.allocations.iter().zip(interpreter.memory) {
+        if let Some(id) = allocation.holds {
+            after.set(id, values);
+        }
+    }
+    after
 }
 
 /// What each allocation holds before the program. NaN stands for memory that is new.

@@ -20,5 +20,5 @@ pub use data::{Contents, Mismatch};
 pub use effort::Effort;
 pub use error::ExecuteError;
 pub use executor::Executor;
-pub use interleave::{OrderMatters, check_orders, run_in_random_order};
+pub use interleave::{OrderMatters, check_orders, in_plain_order, run_in_random_order};
 pub use run::InTurn;

@@ -1,4 +1,7 @@
 //! Programs that a person spells out, call by call.
+//!
+//! Invariant: what comes out of here names only what is there, contradicts nothing and has no race.
+//! Whatever was wrong came back as a [`Mistake`] with its place.
 
 mod expand;
 mod expression;

@@ -45,10 +45,11 @@ fn takes_every_shipped_scenario() {
 
 #[test]
 fn is_what_the_command_prints_and_the_docs_have() {
+    // What the command prints is the file, as it was when the command was built.
+    stands_in_the_docs("docs/reference/scenario.schema.json", &derived_schema());
     let printed = hallway(repository(), &["schema"]);
     assert_eq!(printed.status.code(), Some(0));
     assert_eq!(stdout(&printed), derived_schema());
-    stands_in_the_docs("docs/reference/scenario.schema.json", &derived_schema());
 }
 
 #[test]

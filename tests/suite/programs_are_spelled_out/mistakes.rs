@@ -145,7 +145,8 @@ fn kernels_get_what_they_take() {
             "leave it out",
         ),
         (
-            "{ launch = \"polynomial\", reads = [\"d\"], writes = \"e\", arguments = { degree = 0 } }",
+            "{ launch = \"polynomial\", reads = [\"d\"], writes = \"e\", \
+               arguments = { degree = 0 } }",
             "0",
             "`degree = 0` of kernel `polynomial`: must be a whole number from 1",
             "correct it",
