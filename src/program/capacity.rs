@@ -1,6 +1,7 @@
 //! How much memory a plan takes, and how much there is.
 
-use super::value::{Place, Program};
+use super::operands::Place;
+use super::value::Program;
 use crate::machine::{Capacities, HostMemory};
 use crate::units::Bytes;
 

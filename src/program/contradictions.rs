@@ -1,9 +1,10 @@
 //! Calls of a written program that contradict each other or themselves: a copy whose direction is
 //! not that of its memory, memory that nobody took, a call made in another GPU's context.
 
+use super::call::Call;
 use super::graph::capturable;
-use super::hazards::touched;
-use super::value::{AllocationId, Call, Place, Program, Slice, Step, StreamKind};
+use super::operands::{AllocationId, Place, Slice, Step, StreamKind};
+use super::value::Program;
 use crate::kernels::Grid;
 use crate::machine::{DeviceId, Direction, HostMemory, StreamId};
 
@@ -147,7 +148,7 @@ impl Program {
             return std::mem::replace(&mut taken[id.0], true)
                 .then(|| format!("allocates `{}`, which is there already", self.name(*id)));
         }
-        let mut uses = touched(self, call).into_iter().map(|(slice, _)| slice.allocation);
+        let mut uses = self.accesses(call).into_iter().map(|(slice, _)| slice.allocation);
         let missing = uses.find(|id| !taken[id.0])?;
         Some(format!("uses `{}`, which nothing has allocated before", self.name(missing)))
     }

@@ -3,7 +3,9 @@
 //! Readers index by the names of a program and add up its sizes. What passes here, and in
 //! [`super::contradictions`], lets none of them panic.
 
-use super::value::{AllocationId, Call, EventId, Place, Program, Slice, Step};
+use super::call::{Call, Facts};
+use super::operands::{AllocationId, EventId, Place, Slice, Step};
+use super::value::Program;
 use crate::kernels::{Grid, Kernel, Shape};
 use crate::machine::{DeviceId, StreamId};
 use crate::units::Bytes;
@@ -82,20 +84,22 @@ impl Program {
 
     /// What a call names that there is not, if `left` calls follow it.
     fn dangling(&self, call: &Call, left: usize) -> Option<String> {
-        let of_stream = call.stream().and_then(|stream| self.no_stream(stream));
-        of_stream.or_else(|| match call {
-            Call::Allocate(id) | Call::Pin(id) | Call::Renew(id) => self.no_allocation(*id),
-            Call::Clear { target, .. } => self.no_bytes(target),
-            Call::Copy { from, to, .. } | Call::PeerCopy { from, to, .. } => {
-                self.no_bytes(from).or_else(|| self.no_bytes(to))
+        let Facts { allocation, from, to, step, event, device, .. } = call.facts();
+        let too_long = || match call {
+            Call::Replay { calls, .. } if *calls > left => {
+                Some(format!("{calls} calls of a graph, and {left} calls follow"))
             }
-            Call::Launch { step, .. } | Call::Compute { step } => self.no_step(step),
-            Call::Record { event, .. } | Call::Wait { event, .. } => self.no_event(*event),
-            Call::Replay { calls, .. } => (*calls > left)
-                .then(|| format!("{calls} calls of a graph, and {left} calls follow")),
-            Call::Use(device) => self.no_device(*device),
-            Call::Synchronize { .. } => None,
-        })
+            _ => None,
+        };
+        let stream = call.stream().and_then(|stream| self.no_stream(stream));
+        stream
+            .or_else(|| self.no_allocation(allocation?))
+            .or_else(|| self.no_bytes(from?))
+            .or_else(|| self.no_bytes(to?))
+            .or_else(|| self.no_step(step?))
+            .or_else(|| self.no_event(event?))
+            .or_else(|| self.no_device(device?))
+            .or_else(too_long)
     }
 
     pub(super) fn no_device(&self, id: DeviceId) -> Option<String> {

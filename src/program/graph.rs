@@ -5,7 +5,9 @@
 //! waits say so and are no nodes themselves (CUDA C++ Programming Guide,
 //! "Creating a Graph Using Stream Capture").
 
-use super::value::{Call, EventId, Place, Program, StreamKind};
+use super::call::Call;
+use super::operands::{EventId, Place, StreamKind};
+use super::value::Program;
 use crate::machine::{HostMemory, StreamId};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -208,23 +210,14 @@ pub fn captured(mut plan: Program) -> Result<Program, String> {
 /// # Errors
 /// Why it cannot.
 pub(super) fn capturable(plan: &Program, call: &Call) -> Result<(), String> {
-    let what = match call {
+    let is_staged = match call {
         Call::Copy { direction, from, to, .. } => {
             let ashore = direction.ashore(from, to);
-            if plan.allocation(ashore.allocation).place == Place::Host(HostMemory::Pinned) {
-                return Ok(());
-            }
-            "a copy of pageable memory"
+            plan.allocation(ashore.allocation).place != Place::Host(HostMemory::Pinned)
         }
-        Call::Clear { .. } | Call::Launch { .. } | Call::Record { .. } | Call::Wait { .. } => {
-            return Ok(());
-        }
-        Call::Compute { .. } => "what the host computes",
-        Call::Allocate(_) | Call::Pin(_) | Call::Renew(_) => "taking memory",
-        Call::Replay { .. } => "the launch of another graph",
-        Call::PeerCopy { .. } => "a copy between GPUs",
-        Call::Use(_) => "going to another GPU's context",
-        Call::Synchronize { .. } => "a synchronisation",
+        _ => false,
     };
+    let staged = is_staged.then_some("a copy of pageable memory");
+    let Some(what) = call.facts().bars.or(staged) else { return Ok(()) };
     Err(format!("{what} cannot be captured"))
 }

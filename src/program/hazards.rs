@@ -1,7 +1,8 @@
 //! Checks that calls are ordered wherever they touch the same bytes.
 
+use super::operands::Slice;
 use super::order::{Clock, Order, Passed};
-use super::value::{AllocationId, Call, Program, Slice, Step};
+use super::value::Program;
 use crate::units::Bytes;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -76,40 +77,12 @@ pub fn check_hazards(plan: &Program) -> Result<(), Hazard> {
     for index in 0.. {
         let Some((call, Passed { lane, number, known })) = order.pass() else { break };
         let Some(number) = number else { continue };
-        for (slice, writes) in touched(plan, call) {
+        for (slice, writes) in plan.accesses(call) {
             let access = Access { slice, writes, call: index, lane, number };
             note(plan, known, &mut accesses[slice.allocation.0], access)?;
         }
     }
     check_finished(plan, &order)
-}
-
-/// The bytes a call touches, and whether it writes them.
-pub(super) fn touched(plan: &Program, call: &Call) -> Vec<(Slice, bool)> {
-    let whole = |id: AllocationId| Slice {
-        allocation: id,
-        offset: Bytes::ZERO,
-        length: plan.allocation(id).bytes,
-    };
-    match call {
-        Call::Allocate(id) | Call::Pin(id) | Call::Renew(id) => vec![(whole(*id), true)],
-        Call::Clear { target, .. } => vec![(*target, true)],
-        Call::Copy { from, to, .. } | Call::PeerCopy { from, to, .. } => {
-            vec![(*from, false), (*to, true)]
-        }
-        Call::Launch { step, .. } | Call::Compute { step } => step_accesses(step),
-        Call::Record { .. }
-        | Call::Wait { .. }
-        | Call::Replay { .. }
-        | Call::Synchronize { .. }
-        | Call::Use(_) => Vec::new(),
-    }
-}
-
-fn step_accesses(step: &Step) -> Vec<(Slice, bool)> {
-    let reads = step.inputs.iter().map(|&slice| (slice, false));
-    let writes = std::iter::once(step.output).chain(step.workspace).map(|slice| (slice, true));
-    reads.chain(writes).collect()
 }
 
 fn note(

@@ -5,22 +5,25 @@
 //! The simulator and the executor read the same one, so a prediction and a run are of the same
 //! calls.
 
+mod call;
 mod capacity;
 mod contradictions;
 mod dangling;
 mod graph;
 mod hazards;
+mod operands;
 mod order;
 pub mod spelled;
 mod text;
 mod value;
 
+pub use call::{Call, Facts};
 pub use capacity::{DoesNotFit, Whose, check_fits};
 pub use graph::{Before, Behind, Graph, captured};
 pub use hazards::{Hazard, check_hazards};
+pub use operands::{
+    Allocation, AllocationId, BufferId, EventId, Place, Slice, Step, StreamKind, StreamTraits,
+};
 pub use order::{Clock, Order, Passed};
 pub use text::ProgramError;
-pub use value::{
-    Allocation, AllocationId, BufferId, Call, EventId, Place, Program, Slice, Step, StreamKind,
-    StreamTraits,
-};
+pub use value::Program;

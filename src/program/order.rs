@@ -1,6 +1,7 @@
 //! What is done before what: the order that streams, events and synchronisations give to calls.
 
-use super::value::{Call, Program};
+use super::call::Call;
+use super::value::Program;
 
 /// For each lane (a stream, a branch of a graph or, last, the host), how many of its operations are
 /// known to be finished (Lamport 1978; Fidge 1988, Mattern 1989).

@@ -1,6 +1,8 @@
 //! A program's written form, and the digest of it that tells programs apart.
 
-use super::value::{Allocation, Call, Program, StreamTraits};
+use super::call::Call;
+use super::operands::{Allocation, StreamTraits};
+use super::value::Program;
 use crate::files::{self, Place as TextPlace};
 use hmac_sha256::Hash;
 use miette::Diagnostic;

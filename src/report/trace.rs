@@ -8,7 +8,7 @@
 //! tools look for. Numbers of processes, rows, streams and calls are unique in a file.
 
 use crate::machine::Direction;
-use crate::program::{AllocationId, Call, Place, Program, Slice, Step};
+use crate::program::{AllocationId, Call, Facts, Place, Program, Slice, Step};
 use crate::samples::Provenance;
 use crate::timeline::{Activity, Lane, Timeline};
 use crate::units::{Instant, Span};
@@ -222,7 +222,7 @@ impl<'a> Process<'a> {
                 // Tools tell streams apart by this alone, whatever the process.
                 let stream = self.lanes[activity.call].unwrap_or(0) + 1;
                 args.insert("stream".to_owned(), (stream + (self.pid - 1) * ROWS).into());
-                if let (Some(bytes), true) = (bytes(call), time > Span::ZERO) {
+                if let (Some(bytes), true) = (moved(call), time > Span::ZERO) {
                     let rate = bytes as f64 / time.nanos_f64();
                     args.insert("memory bandwidth (GB/s)".to_owned(), rate.into());
                 }
@@ -284,22 +284,12 @@ fn apart<'a>(name: &str, kind: Kind, mut activities: Vec<&'a Activity>) -> Vec<R
 
 /// Category and name of a call.
 fn on_host(call: &Call) -> (&'static str, String) {
-    let name = match call {
-        Call::Allocate(_) => "cudaMalloc",
-        Call::Pin(_) => "cudaHostRegister",
-        Call::Clear { .. } => "cudaMemsetAsync",
-        Call::Copy { .. } => "cudaMemcpyAsync",
-        Call::PeerCopy { .. } => "cudaMemcpyPeerAsync",
-        Call::Launch { .. } => "cudaLaunchKernel",
-        Call::Record { .. } => "cudaEventRecord",
-        Call::Wait { .. } => "cudaStreamWaitEvent",
-        Call::Synchronize { .. } => "cudaStreamSynchronize",
-        Call::Use(_) => "cudaSetDevice",
-        Call::Replay { .. } => "cudaGraphLaunch",
-        Call::Renew(_) => return ("cpu_op", "new host memory".to_owned()),
-        Call::Compute { step } => return ("cpu_op", format!("{} on the CPU", step.kernel)),
-    };
-    ("cuda_runtime", name.to_owned())
+    let Facts { cuda, step, .. } = call.facts();
+    match (cuda, step) {
+        ("", Some(step)) => ("cpu_op", format!("{} on the CPU", step.kernel)),
+        ("", None) => ("cpu_op", "new host memory".to_owned()),
+        _ => ("cuda_runtime", cuda.to_owned()),
+    }
 }
 
 /// Category and name of the operation that a call has the device do.
@@ -330,13 +320,10 @@ fn memory(program: &Program, id: AllocationId) -> String {
     }
 }
 
-/// How many bytes a call moves or writes, if that is what it does.
-fn bytes(call: &Call) -> Option<u64> {
-    match call {
-        Call::Copy { from, .. } | Call::PeerCopy { from, .. } => Some(from.length.get()),
-        Call::Clear { target, .. } => Some(target.length.get()),
-        _ => None,
-    }
+/// How many bytes a call moves or clears, if that is what it does.
+fn moved(call: &Call) -> Option<u64> {
+    let Facts { from, to, .. } = call.facts();
+    from.or(to).map(|slice| slice.length.get())
 }
 
 /// What a call works on.
@@ -348,32 +335,31 @@ fn describe(program: &Program, call: &Call) -> Map<String, Value> {
         tell(key, name(slice).into());
         tell(&format!("{key} offset"), slice.offset.get().into());
     };
-    match call {
-        Call::Copy { from, to, .. } | Call::PeerCopy { from, to, .. } => {
-            side("from", from);
-            side("to", to);
-        }
-        Call::Clear { target, .. } => side("to", target),
-        Call::Launch { step, .. } | Call::Compute { step } => {
-            let Step { kernel, inputs, output, .. } = step;
-            side("writes", output);
-            tell("kernel", kernel.to_string().into());
-            tell("elements", step.elements().into());
-            tell("reads", inputs.iter().map(name).collect::<Vec<_>>().into());
-        }
-        Call::Record { event, .. } | Call::Wait { event, .. } => {
-            tell("event", (event.0 + 1).into());
-        }
-        Call::Replay { calls, .. } => {
-            tell("calls", (*calls).into());
-        }
-        Call::Allocate(id) | Call::Pin(id) | Call::Renew(id) => {
-            tell("buffer", program.allocation(*id).name.clone().into());
-            tell("bytes", program.allocation(*id).bytes.get().into());
-        }
-        Call::Synchronize { .. } | Call::Use(_) => {}
+    let Facts { allocation, from, to, step, event, .. } = call.facts();
+    if let Some(from) = from {
+        side("from", from);
     }
-    if let Some(bytes) = bytes(call) {
+    if let Some(to) = to {
+        side("to", to);
+    }
+    if let Some(step) = step {
+        let Step { kernel, inputs, output, .. } = step;
+        side("writes", output);
+        tell("kernel", kernel.to_string().into());
+        tell("elements", step.elements().into());
+        tell("reads", inputs.iter().map(name).collect::<Vec<_>>().into());
+    }
+    if let Some(event) = event {
+        tell("event", (event.0 + 1).into());
+    }
+    if let Some(id) = allocation {
+        tell("buffer", program.allocation(id).name.clone().into());
+        tell("bytes", program.allocation(id).bytes.get().into());
+    }
+    if let Call::Replay { calls, .. } = call {
+        tell("calls", (*calls).into());
+    }
+    if let Some(bytes) = moved(call) {
         tell("bytes", bytes.into());
     }
     args

@@ -1,10 +1,10 @@
 //! From a program as it is spelled out to its calls, one by one.
 
 use super::Mistake;
+use super::call::{KernelCall, RawCall, Verb};
 use super::expression::Indices;
-use super::raw::{RawCall, RawProgram};
+use super::raw::RawProgram;
 use super::scope::{NamedBuffer, Scope};
-use super::verb::{KernelCall, Verb};
 use crate::files::Spanned;
 use crate::kernels::{Arguments, Grid, Kernel};
 use crate::machine::{DeviceId, Direction, HostMemory, StreamId};

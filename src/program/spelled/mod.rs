@@ -3,12 +3,12 @@
 //! Invariant: what comes out of here names only what is there, contradicts nothing and has no race.
 //! Whatever was wrong came back as a [`Mistake`] with its place.
 
+mod call;
 mod expand;
 mod expression;
 mod mistake;
 mod raw;
 mod scope;
-mod verb;
 
 pub use expand::{MOST_CALLS, expand};
 pub use mistake::Mistake;

@@ -1,7 +1,7 @@
 //! One call of a plan on one line.
 
 use crate::kernels::Kernel;
-use crate::program::{Allocation, Call, Place, Program, Slice, Step};
+use crate::program::{Allocation, Call, Facts, Place, Program, Slice, Step};
 use crate::report::words::count;
 use std::collections::BTreeMap;
 
@@ -41,23 +41,18 @@ impl Names {
 
     /// Equal for calls that do the same to other pieces, in whichever stream.
     pub fn sort(&self, program: &Program, call: &Call) -> String {
-        let kind = |slice: &Slice| &program.allocation(slice.allocation).name;
-        match call {
-            Call::Copy { direction, from, .. } => format!("{direction} {}", kind(from)),
-            Call::PeerCopy { from, .. } => format!("peer {}", kind(from)),
-            Call::Launch { step, .. } | Call::Compute { step } => {
-                format!("{} {}", step.kernel, kind(&step.inputs[0]))
-            }
-            Call::Clear { target, .. } => format!("clear {}", kind(target)),
-            Call::Allocate(id) => format!("allocate {}", program.allocation(*id).name),
-            Call::Pin(_) => "pin".to_owned(),
-            Call::Renew(_) => "renew".to_owned(),
-            Call::Record { .. } => "record".to_owned(),
-            Call::Wait { .. } => "wait".to_owned(),
-            Call::Synchronize { .. } => "synchronize".to_owned(),
-            Call::Use(_) => "use".to_owned(),
-            Call::Replay { .. } => "replay".to_owned(),
-        }
+        let Facts { allocation, from, to, step, .. } = call.facts();
+        let first = from.or(to).or(step.and_then(|step| step.inputs.first()));
+        let memory = allocation.or(first.map(|slice| slice.allocation));
+        let memory = memory.map(|id| &program.allocation(id).name);
+        let what = match call {
+            // Whichever buffer it is of.
+            Call::Pin(_) => return "pin".to_owned(),
+            Call::Renew(_) => return "renew".to_owned(),
+            Call::Copy { direction, .. } => direction.to_string(),
+            _ => step.map_or(String::new(), |step| step.kernel.to_string()),
+        };
+        format!("{:?} {what} {memory:?}", std::mem::discriminant(call))
     }
 
     /// The call in words; `recorded`: which call recorded the event that it waits for.

@@ -1,10 +1,91 @@
-//! Which call a table is, and whether it has the keys of that call and no others.
+//! A call as it is spelled out: which call a table is, and whether it has the keys of that call and
+//! no others.
 
 use super::Mistake;
-use super::raw::RawCall;
 use crate::files::Spanned;
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ops::Range;
+
+// The doc comments of `RawCall` are descriptions in the JSON Schema of scenarios: they are written
+// for those who write a program.
+
+/// A call of the host, or calls that are repeated. Exactly one key says which call it is: `copy`,
+/// `launch`, `compute`, `clear`, `record`, `wait`, `synchronize`, `allocate`, `pin`, `renew`,
+/// `repeat` or `graph`.
+#[derive(Debug, Deserialize, Default)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields, expecting = "a call such as { copy = \"x\", to = \"d\" }")]
+#[cfg_attr(feature = "schema", schemars(rename = "Call"))]
+pub struct RawCall {
+    /// Memory to copy from. `to` says where to. With a `stream`, the host goes on while the copy
+    /// is made (`cudaMemcpyAsync`); without one, it waits for it (`cudaMemcpy`).
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub copy: Option<Spanned<String>>,
+    /// Where a `copy` goes.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub to: Option<Spanned<String>>,
+    /// A kernel of the library to launch on the GPU. It `reads` memory and `writes` memory.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub launch: Option<Spanned<String>>,
+    /// A kernel of the library that the CPU computes, with all its threads, while the host waits.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub compute: Option<Spanned<String>>,
+    /// What a kernel reads, in the order in which it takes it.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<String>>"))]
+    pub reads: Option<Spanned<Vec<Spanned<String>>>>,
+    /// What a kernel writes.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub writes: Option<Spanned<String>>,
+    /// Scalar arguments of a kernel.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<BTreeMap<String, f64>>"))]
+    pub arguments: Option<Spanned<BTreeMap<Spanned<String>, Spanned<f64>>>>,
+    /// How many elements in front of the first output element a kernel reads. Default: 0.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>", range(min = 0)))]
+    pub lead: Option<Spanned<i64>>,
+    /// Device memory in which a kernel combines its blocks. Default: memory that is added to the
+    /// program, for each stream its own.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub workspace: Option<Spanned<String>>,
+    /// Device memory to fill with zeros.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub clear: Option<Spanned<String>>,
+    /// An event to record in a stream.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub record: Option<Spanned<String>>,
+    /// An event that a stream waits for.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub wait: Option<Spanned<String>>,
+    /// The stream that the host waits for.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub synchronize: Option<Spanned<String>>,
+    /// Memory of the program to allocate.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub allocate: Option<Spanned<String>>,
+    /// Pageable memory to page-lock. From then on it is pinned.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub pin: Option<Spanned<String>>,
+    /// Host memory to give back, and to take anew with pages that nobody has touched.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub renew: Option<Spanned<String>>,
+    /// How many times the `calls` of this call are made, one round after the other.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>", range(min = 1)))]
+    pub repeat: Option<Spanned<i64>>,
+    /// Name of the number of the round, from 0, for the names and ranges in `calls`.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub index: Option<Spanned<String>>,
+    /// The calls that are repeated.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<RawCall>>"))]
+    pub calls: Option<Spanned<Vec<RawCall>>>,
+    /// Calls that are captured as one graph in the set-up; each pass launches it.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<RawCall>>"))]
+    pub graph: Option<Spanned<Vec<RawCall>>>,
+    /// The stream that the call goes to. Default: the legacy default stream.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub stream: Option<Spanned<String>>,
+}
 
 /// What a call does, with the keys that it needs.
 #[derive(Debug)]

@@ -1,0 +1,167 @@
+//! One call of the host, and all that its kind says of it.
+//!
+//! Readers that treat calls alike ask [`Call::facts`] rather than list the kinds again: a new kind
+//! is described here once.
+
+use super::operands::{AllocationId, EventId, Slice, Step};
+use crate::machine::{DeviceId, Direction, StreamId};
+use serde::{Deserialize, Serialize};
+
+/// One call of the host thread.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub enum Call {
+    /// Allocate memory for the plan's own use.
+    Allocate(AllocationId),
+    /// Page-lock host memory that exists already.
+    Pin(AllocationId),
+    /// Give host memory back and take new, untouched pages for it.
+    Renew(AllocationId),
+    /// Zero device memory.
+    Clear {
+        stream: StreamId,
+        target: Slice,
+    },
+    Copy {
+        stream: StreamId,
+        direction: Direction,
+        from: Slice,
+        to: Slice,
+    },
+    /// Copy from the memory of the stream's device to that of another.
+    PeerCopy {
+        stream: StreamId,
+        from: Slice,
+        to: Slice,
+    },
+    Launch {
+        stream: StreamId,
+        step: Step,
+    },
+    Record {
+        stream: StreamId,
+        event: EventId,
+    },
+    Wait {
+        stream: StreamId,
+        event: EventId,
+    },
+    /// Wait on the host until everything issued to the stream is done.
+    Synchronize {
+        stream: StreamId,
+    },
+    /// Make a device's context current. Calls that follow name streams of that device only. The
+    /// first device's context is current before the body and after it.
+    Use(DeviceId),
+    /// Launch the `calls` calls that follow as one [`super::Graph`]. They were captured in the
+    /// set-up; the host does not make them one by one.
+    Replay {
+        stream: StreamId,
+        calls: usize,
+    },
+    /// Run a kernel's CPU twin on all threads and wait for it.
+    Compute {
+        step: Step,
+    },
+}
+
+impl Call {
+    /// The stream that the call is about, if it is about one.
+    pub const fn stream(&self) -> Option<StreamId> {
+        match self {
+            Self::Clear { stream, .. }
+            | Self::Copy { stream, .. }
+            | Self::PeerCopy { stream, .. }
+            | Self::Launch { stream, .. }
+            | Self::Record { stream, .. }
+            | Self::Wait { stream, .. }
+            | Self::Replay { stream, .. }
+            | Self::Synchronize { stream } => Some(*stream),
+            Self::Allocate(_)
+            | Self::Pin(_)
+            | Self::Renew(_)
+            | Self::Use(_)
+            | Self::Compute { .. } => None,
+        }
+    }
+
+    /// What its kind says of it.
+    pub fn facts(&self) -> Facts<'_> {
+        let none = Facts::default();
+        match self {
+            Self::Allocate(id) => {
+                Facts { cuda: "cudaMalloc", allocation: Some(*id), bars: TAKES_MEMORY, ..none }
+            }
+            Self::Pin(id) => Facts {
+                cuda: "cudaHostRegister",
+                allocation: Some(*id),
+                bars: TAKES_MEMORY,
+                ..none
+            },
+            Self::Renew(id) => Facts { allocation: Some(*id), bars: TAKES_MEMORY, ..none },
+            Self::Clear { target, .. } => {
+                Facts { cuda: "cudaMemsetAsync", to: Some(target), ..none }
+            }
+            Self::Copy { from, to, .. } => {
+                Facts { cuda: "cudaMemcpyAsync", from: Some(from), to: Some(to), ..none }
+            }
+            Self::PeerCopy { from, to, .. } => Facts {
+                cuda: "cudaMemcpyPeerAsync",
+                from: Some(from),
+                to: Some(to),
+                bars: Some("a copy between GPUs"),
+                ..none
+            },
+            Self::Launch { step, .. } => {
+                Facts { cuda: "cudaLaunchKernel", step: Some(step), ..none }
+            }
+            Self::Record { event, .. } => {
+                Facts { cuda: "cudaEventRecord", event: Some(*event), ..none }
+            }
+            Self::Wait { event, .. } => {
+                Facts { cuda: "cudaStreamWaitEvent", event: Some(*event), ..none }
+            }
+            Self::Synchronize { .. } => {
+                Facts { cuda: "cudaStreamSynchronize", bars: Some("a synchronisation"), ..none }
+            }
+            Self::Use(device) => Facts {
+                cuda: "cudaSetDevice",
+                device: Some(*device),
+                bars: Some("going to another GPU's context"),
+                ..none
+            },
+            Self::Replay { .. } => {
+                Facts { cuda: "cudaGraphLaunch", bars: Some("the launch of another graph"), ..none }
+            }
+            Self::Compute { step } => {
+                Facts { step: Some(step), bars: Some("what the host computes"), ..none }
+            }
+        }
+    }
+
+    /// Whether the call changes the contents of an allocation.
+    pub fn writes(&self, id: AllocationId) -> bool {
+        let Facts { to, step, .. } = self.facts();
+        to.into_iter().chain(step.map(|step| &step.output)).any(|slice| slice.allocation == id)
+    }
+}
+
+/// What the kind of a call says of it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Facts<'c> {
+    /// The function of the CUDA runtime that makes the call. Empty: the host does it by itself.
+    pub cuda: &'static str,
+    /// Memory that it takes, pins or renews.
+    pub allocation: Option<AllocationId>,
+    pub from: Option<&'c Slice>,
+    pub to: Option<&'c Slice>,
+    pub step: Option<&'c Step>,
+    pub event: Option<EventId>,
+    /// The device whose context it makes current.
+    pub device: Option<DeviceId>,
+    /// What it is that keeps the call out of a graph. (A copy of pageable memory cannot be
+    /// captured either, which depends on the program.)
+    pub bars: Option<&'static str>,
+}
+
+const TAKES_MEMORY: Option<&str> = Some("taking memory");

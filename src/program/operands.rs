@@ -1,0 +1,142 @@
+//! What calls name: memory, streams, events, and kernels over byte ranges.
+
+use crate::kernels::{Arguments, Effort, Kernel, Variant};
+use crate::machine::{DeviceId, HostMemory};
+use crate::units::Bytes;
+use serde::{Deserialize, Serialize};
+
+/// Index of an allocation in [`Program::allocations`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct AllocationId(pub usize);
+
+/// A buffer of the workload that a program carries out, counted from 0: an index into
+/// `Workload::buffers`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct BufferId(pub usize);
+
+/// An event of the plan, counted from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct EventId(pub usize);
+
+/// How a stream stands to the legacy default stream (CUDA Runtime API, "Stream
+/// synchronization behavior").
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum StreamKind {
+    /// Does not synchronise with the default stream.
+    #[default]
+    NonBlocking,
+    /// Work issued here waits for all work issued to the default stream before it, and the
+    /// default stream's work waits for this stream's.
+    Blocking,
+    /// The legacy default stream itself: a barrier for every blocking stream.
+    LegacyDefault,
+}
+
+/// What a stream is created as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StreamTraits {
+    pub kind: StreamKind,
+    /// Blocks of the lowest number that waits are dispatched first, as in CUDA.
+    pub priority: i32,
+    /// The device whose engines do the stream's work.
+    pub device: DeviceId,
+}
+
+impl StreamTraits {
+    /// Whether work issued to one of the two streams waits for work issued to the other before:
+    /// so it is between a device's legacy default stream and its blocking streams.
+    pub fn waits_for(&self, other: &Self) -> bool {
+        use StreamKind::{Blocking, LegacyDefault};
+        let kinds = (self.kind, other.kind);
+        self.device == other.device
+            && matches!(kinds, (Blocking, LegacyDefault) | (LegacyDefault, Blocking))
+    }
+}
+
+/// Where memory is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Place {
+    Host(HostMemory),
+    Device(DeviceId),
+}
+
+impl Place {
+    /// The memory of the only device of most plans.
+    pub const FIRST_DEVICE: Self = Self::Device(DeviceId::FIRST);
+}
+
+/// A piece of memory that the plan uses.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Allocation {
+    pub name: String,
+    pub place: Place,
+    pub bytes: Bytes,
+    /// The workload's buffer whose contents live here before and after the
+    /// program, all batches one after the other. `None`: the program's own memory.
+    pub holds: Option<BufferId>,
+}
+
+/// A range of bytes of one allocation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Slice {
+    pub allocation: AllocationId,
+    pub offset: Bytes,
+    pub length: Bytes,
+}
+
+impl Slice {
+    pub fn end(&self) -> Bytes {
+        self.offset + self.length
+    }
+
+    pub fn overlaps(&self, other: &Self) -> bool {
+        self.allocation == other.allocation
+            && self.offset < other.end()
+            && other.offset < self.end()
+    }
+}
+
+/// One kernel over one range of elements, on the device or on the host.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    pub kernel: Kernel,
+    pub arguments: Arguments,
+    pub inputs: Vec<Slice>,
+    pub output: Slice,
+    /// Device memory in which a reduction combines its blocks.
+    pub workspace: Option<Slice>,
+    /// How many input elements lie in front of the one that the first output element belongs to.
+    pub lead: u64,
+}
+
+impl Step {
+    /// All memory that the kernel uses: its inputs, its output and its workspace.
+    pub fn slices(&self) -> impl Iterator<Item = &Slice> {
+        self.inputs.iter().chain([&self.output]).chain(&self.workspace)
+    }
+
+    /// The elements the kernel works on: outputs of a map, inputs of a reduction.
+    pub fn elements(&self) -> u64 {
+        match self.kernel.shape() {
+            crate::kernels::Shape::Map => self.output.length.as_f32_count(),
+            crate::kernels::Shape::Reduction => self.inputs[0].length.as_f32_count(),
+        }
+    }
+
+    /// Whether all threads of the CPU share the step, in a plan that uses so much host memory in a
+    /// pass. If not, one thread does it all.
+    pub fn is_shared(&self, footprint: Bytes) -> bool {
+        Variant::of(self.kernel, &self.arguments).is_shared(self.elements(), footprint.get())
+    }
+
+    /// Whether each of so many threads keeps to its own share of the step, rather than helping
+    /// others with theirs.
+    pub fn keeps_shares(&self, threads: usize) -> bool {
+        Effort::of(self.kernel, &self.arguments).keeps_shares(self.elements() as usize, threads)
+    }
+}
