@@ -219,7 +219,6 @@ impl Interpreter {
             Call::Compute { step } => self.compute(step, team),
             // New memory holds anything.
             Call::Allocate(id) | Call::Renew(id) => self.memory[id.0].fill(f32::NAN),
-            Call::Pin(_) | Call::Use(_) | Call::Synchronize { .. } | Call::Replay { .. } => {}
             Call::Record { event, .. } => {
                 let record = Some(self.happened.len());
                 self.events[event.0] = record;
@@ -237,6 +236,8 @@ impl Interpreter {
             | Call::Launch { .. } => {
                 self.lanes[lane].push_back((number, call.clone()));
             }
+            // The rest changes no memory.
+            _ => {}
         }
     }
 

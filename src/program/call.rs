@@ -90,51 +90,58 @@ impl Call {
         let none = Facts::default();
         match self {
             Self::Allocate(id) => {
-                Facts { cuda: "cudaMalloc", allocation: Some(*id), bars: TAKES_MEMORY, ..none }
+                Facts { name: "cudaMalloc", allocation: Some(*id), bars: TAKES_MEMORY, ..none }
             }
             Self::Pin(id) => Facts {
-                cuda: "cudaHostRegister",
+                name: "cudaHostRegister",
                 allocation: Some(*id),
                 bars: TAKES_MEMORY,
                 ..none
             },
-            Self::Renew(id) => Facts { allocation: Some(*id), bars: TAKES_MEMORY, ..none },
+            Self::Renew(id) => Facts {
+                name: "new host memory",
+                is_host_work: true,
+                allocation: Some(*id),
+                bars: TAKES_MEMORY,
+                ..none
+            },
             Self::Clear { target, .. } => {
-                Facts { cuda: "cudaMemsetAsync", to: Some(target), ..none }
+                Facts { name: "cudaMemsetAsync", to: Some(target), ..none }
             }
             Self::Copy { from, to, .. } => {
-                Facts { cuda: "cudaMemcpyAsync", from: Some(from), to: Some(to), ..none }
+                Facts { name: "cudaMemcpyAsync", from: Some(from), to: Some(to), ..none }
             }
             Self::PeerCopy { from, to, .. } => Facts {
-                cuda: "cudaMemcpyPeerAsync",
+                name: "cudaMemcpyPeerAsync",
                 from: Some(from),
                 to: Some(to),
                 bars: Some("a copy between GPUs"),
                 ..none
             },
             Self::Launch { step, .. } => {
-                Facts { cuda: "cudaLaunchKernel", step: Some(step), ..none }
+                Facts { name: "cudaLaunchKernel", step: Some(step), ..none }
             }
             Self::Record { event, .. } => {
-                Facts { cuda: "cudaEventRecord", event: Some(*event), ..none }
+                Facts { name: "cudaEventRecord", event: Some(*event), ..none }
             }
             Self::Wait { event, .. } => {
-                Facts { cuda: "cudaStreamWaitEvent", event: Some(*event), ..none }
+                Facts { name: "cudaStreamWaitEvent", event: Some(*event), ..none }
             }
             Self::Synchronize { .. } => {
-                Facts { cuda: "cudaStreamSynchronize", bars: Some("a synchronisation"), ..none }
+                Facts { name: "cudaStreamSynchronize", bars: Some("a synchronisation"), ..none }
             }
             Self::Use(device) => Facts {
-                cuda: "cudaSetDevice",
+                name: "cudaSetDevice",
                 device: Some(*device),
                 bars: Some("going to another GPU's context"),
                 ..none
             },
             Self::Replay { .. } => {
-                Facts { cuda: "cudaGraphLaunch", bars: Some("the launch of another graph"), ..none }
+                Facts { name: "cudaGraphLaunch", bars: Some("the launch of another graph"), ..none }
             }
             Self::Compute { step } => {
-                Facts { step: Some(step), bars: Some("what the host computes"), ..none }
+                let bars = Some("what the host computes");
+                Facts { name: "compute", is_host_work: true, step: Some(step), bars, ..none }
             }
         }
     }
@@ -149,8 +156,10 @@ impl Call {
 /// What the kind of a call says of it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Facts<'c> {
-    /// The function of the CUDA runtime that makes the call. Empty: the host does it by itself.
-    pub cuda: &'static str,
+    /// The function of the CUDA runtime that makes the call, or what the host does by itself.
+    pub name: &'static str,
+    /// Whether the host does it by itself, without a call to the driver.
+    pub is_host_work: bool,
     /// Memory that it takes, pins or renews.
     pub allocation: Option<AllocationId>,
     pub from: Option<&'c Slice>,

@@ -49,7 +49,7 @@ pub(super) fn host_work(program: &Program, timeline: &Timeline) -> HostTimes {
         let span = (activity.start, activity.end);
         match program.body.get(activity.call) {
             Some(Call::Synchronize { .. }) => {}
-            Some(call) if call.facts().cuda.is_empty() => compute.push(span),
+            Some(call) if call.facts().is_host_work => compute.push(span),
             _ if program.is_staged(activity.call) => {
                 staging.push((copies.works_from(activity), activity.end));
             }

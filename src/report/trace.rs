@@ -284,11 +284,10 @@ fn apart<'a>(name: &str, kind: Kind, mut activities: Vec<&'a Activity>) -> Vec<R
 
 /// Category and name of a call.
 fn on_host(call: &Call) -> (&'static str, String) {
-    let Facts { cuda, step, .. } = call.facts();
-    match (cuda, step) {
-        ("", Some(step)) => ("cpu_op", format!("{} on the CPU", step.kernel)),
-        ("", None) => ("cpu_op", "new host memory".to_owned()),
-        _ => ("cuda_runtime", cuda.to_owned()),
+    let Facts { name, is_host_work, step, .. } = call.facts();
+    match step.filter(|_| is_host_work) {
+        Some(step) => ("cpu_op", format!("{} on the CPU", step.kernel)),
+        None => (if is_host_work { "cpu_op" } else { "cuda_runtime" }, name.to_owned()),
     }
 }
 
