@@ -1,10 +1,12 @@
 //! Points in time and lengths of time, as two types that cannot be mixed up.
 
+use super::{ParseError, number_and_unit};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Sub};
+use std::str::FromStr;
 
 /// A length of time in whole nanoseconds, never negative.
 #[derive(
@@ -104,6 +106,29 @@ impl Mul<u64> for Span {
 impl std::iter::Sum for Span {
     fn sum<I: Iterator<Item = Self>>(items: I) -> Self {
         items.fold(Self::ZERO, Add::add)
+    }
+}
+
+impl FromStr for Span {
+    type Err = ParseError;
+
+    /// Reads `"3.5 ms"`: a number with one of the units ns, us, ms and s.
+    ///
+    /// # Errors
+    /// If the text is no number with such a unit, or more than a day.
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        const DAY: f64 = 86_400e9;
+        let expected = "a time such as \"3.5 ms\" or \"20 us\", of a day at most";
+        let error = || ParseError { text: text.to_owned(), expected };
+        let (number, unit) = number_and_unit(text).ok_or_else(error)?;
+        let nanos = match unit {
+            "ns" => number,
+            "us" | "µs" => number * 1e3,
+            "ms" => number * 1e6,
+            "s" => number * 1e9,
+            _ => return Err(error()),
+        };
+        if nanos <= DAY { Ok(Self::from_nanos_f64(nanos)) } else { Err(error()) }
     }
 }
 
