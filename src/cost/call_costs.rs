@@ -27,6 +27,7 @@ pub(super) enum Key {
     Copy(Direction, DeviceId, usize, Bytes),
     PeerCopy([DeviceId; 2], Bytes),
     UseDevice,
+    Work(Span),
     /// The kernel, its elements, and where its data is.
     Launch(Variant, u64, Option<DeviceLocality>),
     /// The kernel, its elements, the allocation that it writes to, and where its data is.
@@ -67,6 +68,7 @@ impl Key {
                 Self::PeerCopy(program.peers_of(from, to), from.length)
             }
             Call::Use(_) => Self::UseDevice,
+            Call::Work { time } => Self::Work(*time),
             Call::Launch { step, .. } => {
                 Self::Launch(variant(step), step.elements(), locality.on_device.copied())
             }
@@ -208,6 +210,7 @@ impl<'a> CallCosts<'a> {
                 let latency = profile.start(OperationKind::PeerCopy)?;
                 CallCost { work, latency, ..CallCost::on_host(profile.call(HostCall::PeerCopy)?) }
             }
+            Call::Work { time } => CallCost::on_host(*time),
             Call::Use(_) => CallCost::on_host(profile.call(HostCall::UseDevice)?),
         })
     }

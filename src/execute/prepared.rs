@@ -9,6 +9,7 @@ use crate::kernels::{Arguments, Kernel};
 use crate::machine::{DeviceId, Direction};
 use crate::program::{Call, Program, Step, StreamKind, StreamTraits};
 use crate::units::Bytes;
+use std::time::{Duration, Instant};
 
 /// Streams and events of a plan.
 pub(super) struct Handles {
@@ -110,6 +111,7 @@ pub(super) enum Prepared<'d> {
     Synchronize {
         stream: usize,
     },
+    Work(Duration),
     Compute(Computation),
 }
 
@@ -215,6 +217,7 @@ impl<'d> Prepared<'d> {
             Call::Wait { stream, event } => Self::Wait { stream: stream.0, event: event.0 },
             Call::Replay { stream, .. } => Self::Replay { stream: stream.0, graph: None },
             Call::Synchronize { stream } => Self::Synchronize { stream: stream.0 },
+            Call::Work { time } => Self::Work(Duration::from_nanos(time.nanos())),
             Call::Compute { step } => {
                 Self::Compute(Computation::new(step, program.host_footprint(), memories))
             }
@@ -253,6 +256,13 @@ impl<'d> Prepared<'d> {
                 }
                 Self::Synchronize { stream: s } => stream(s).synchronize()?,
                 Self::Clear { stream: s, target, bytes } => stream(s).clear(*target, *bytes)?,
+                // The thread is busy: a system call could give the core away.
+                Self::Work(time) => {
+                    let start = Instant::now();
+                    while start.elapsed() < *time {
+                        std::hint::spin_loop();
+                    }
+                }
                 Self::Compute(computation) => computation.run(team),
                 Self::Renew(index) => memories.renew(*index)?,
             }

@@ -5,6 +5,7 @@
 
 use super::operands::{AllocationId, EventId, Slice, Step};
 use crate::machine::{DeviceId, Direction, StreamId};
+use crate::units::Span;
 use serde::{Deserialize, Serialize};
 
 /// One call of the host thread.
@@ -59,6 +60,10 @@ pub enum Call {
         stream: StreamId,
         calls: usize,
     },
+    /// Work on the host that takes a stated time and touches none of the program's memory.
+    Work {
+        time: Span,
+    },
     /// Run a kernel's CPU twin on all threads and wait for it.
     Compute {
         step: Step,
@@ -81,6 +86,7 @@ impl Call {
             | Self::Pin(_)
             | Self::Renew(_)
             | Self::Use(_)
+            | Self::Work { .. }
             | Self::Compute { .. } => None,
         }
     }
@@ -138,6 +144,10 @@ impl Call {
             },
             Self::Replay { .. } => {
                 Facts { name: "cudaGraphLaunch", bars: Some("the launch of another graph"), ..none }
+            }
+            Self::Work { .. } => {
+                let bars = Some("what the host does");
+                Facts { name: "work", is_host_work: true, bars, ..none }
             }
             Self::Compute { step } => {
                 let bars = Some("what the host computes");

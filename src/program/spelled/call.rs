@@ -33,6 +33,9 @@ pub struct RawCall {
     /// A kernel of the library that the CPU computes, with all its threads, while the host waits.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub compute: Option<Spanned<String>>,
+    /// How long the host works on something else, such as `"3.5 ms"`.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub work: Option<Spanned<String>>,
     /// What a kernel reads, in the order in which it takes it.
     #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<String>>"))]
     pub reads: Option<Spanned<Vec<Spanned<String>>>>,
@@ -93,6 +96,7 @@ pub(super) enum Verb<'r> {
     Copy { from: &'r Spanned<String>, to: &'r Spanned<String> },
     Launch(KernelCall<'r>),
     Compute(KernelCall<'r>),
+    Work(&'r Spanned<String>),
     Clear(&'r Spanned<String>),
     Record(&'r Spanned<String>),
     Wait(&'r Spanned<String>),
@@ -117,10 +121,11 @@ pub(super) struct KernelCall<'r> {
 
 /// Every key that says which call a table is, with those that must and those that may stand beside
 /// it.
-const CALLS: [(&str, &[&str], &[&str]); 12] = [
+const CALLS: [(&str, &[&str], &[&str]); 13] = [
     ("copy", &["to"], &["stream"]),
     ("launch", &["reads", "writes"], &["arguments", "lead", "workspace", "stream"]),
     ("compute", &["reads", "writes"], &["arguments", "lead"]),
+    ("work", &[], &[]),
     ("clear", &[], &["stream"]),
     ("record", &[], &["stream"]),
     ("wait", &[], &["stream"]),
@@ -145,6 +150,7 @@ impl RawCall {
             of("copy", &self.copy),
             of("launch", &self.launch),
             of("compute", &self.compute),
+            of("work", &self.work),
             of("clear", &self.clear),
             of("record", &self.record),
             of("wait", &self.wait),
@@ -239,6 +245,7 @@ impl RawCall {
         }
         let clear = self.clear.as_ref().map(Verb::Clear);
         clear
+            .or_else(|| self.work.as_ref().map(Verb::Work))
             .or_else(|| self.record.as_ref().map(Verb::Record))
             .or_else(|| self.wait.as_ref().map(Verb::Wait))
             .or_else(|| self.synchronize.as_ref().map(Verb::Synchronize))

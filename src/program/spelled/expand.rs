@@ -9,7 +9,7 @@ use crate::files::Spanned;
 use crate::kernels::{Arguments, Grid, Kernel};
 use crate::machine::{DeviceId, Direction, HostMemory, StreamId};
 use crate::program::{Allocation, AllocationId, Call, Place, Program, Slice, Step, check_hazards};
-use crate::units::Bytes;
+use crate::units::{Bytes, Span};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -73,6 +73,13 @@ impl Expansion {
             Verb::Compute(kernel) => {
                 let step = self.step(&kernel)?;
                 self.push(Call::Compute { step }, &span)?;
+            }
+            Verb::Work(time) => {
+                let time = time.get_ref().parse::<Span>().map_err(|error| {
+                    let help = "write one such as `\"3.5 ms\"`";
+                    Mistake::new(error.to_string(), time.span(), "no time", help)
+                })?;
+                self.push(Call::Work { time }, &span)?;
             }
             Verb::Clear(target) => {
                 let target = self.scope.slice(target, &self.indices)?;

@@ -78,6 +78,7 @@ impl Names {
                 format!("copy {direction} {}", self.way(program, from, to))
             }
             Call::PeerCopy { from, to, .. } => format!("copy P2P {}", self.way(program, from, to)),
+            Call::Work { time } => format!("work for {time}"),
             Call::Launch { step, .. } => format!("launch {}", self.step(program, step)),
             Call::Compute { step } => format!("compute {}", self.step(program, step)),
             Call::Record { event, .. } => format!("record event {}", event.0),
