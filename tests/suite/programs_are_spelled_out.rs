@@ -82,7 +82,8 @@ fn repeated_calls_may_use_the_round_in_names_and_ranges() {
            stream = \"in\" },\n\
          { record = \"full{i % 2}\", stream = \"in\" },\n\
          { wait = \"full{i % 2}\", stream = \"out\" },\n\
-         { copy = \"d[i % 2 * 4 MiB..+4 MiB]\", to = \"y[i * 4 MiB..+4 MiB]\", stream = \"out\" },\n\
+         { copy = \"d[i % 2 * 4 MiB..+4 MiB]\", to = \"y[i * 4 MiB..+4 MiB]\", \
+           stream = \"out\" },\n\
          { record = \"free{i % 2}\", stream = \"out\" },\n] },\n\
          { synchronize = \"out\" },",
     );

@@ -1,7 +1,7 @@
 //! A call as it is spelled out: which call a table is, and whether it has the keys of that call and
 //! no others.
 
-use super::Mistake;
+use super::mistake::Mistake;
 use crate::files::Spanned;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;

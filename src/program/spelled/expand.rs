@@ -1,8 +1,8 @@
 //! From a program as it is spelled out to its calls, one by one.
 
-use super::Mistake;
 use super::call::{KernelCall, RawCall, Verb};
 use super::expression::Indices;
+use super::mistake::Mistake;
 use super::raw::RawProgram;
 use super::scope::{NamedBuffer, Scope};
 use crate::files::Spanned;
@@ -352,7 +352,13 @@ impl Expansion {
         let allocations = self.scope.allocations.iter().enumerate();
         let own = allocations.filter(|(_, one)| one.holds.is_none());
         let own = own.map(|(at, _)| AllocationId(at)).filter(|&id| !allocated(id));
-        let own: Vec<Placed> = own.map(|id| (Call::Allocate(id), whole.clone())).collect();
+        // A reduction needs its workspace cleared, and leaves it so for the next launch.
+        let clear = |(&(stream, bytes), &allocation): (&(StreamId, u64), &AllocationId)| {
+            let (offset, length) = (Bytes::ZERO, Bytes::new(bytes));
+            Call::Clear { stream, target: Slice { allocation, offset, length } }
+        };
+        let own = own.map(Call::Allocate).chain(self.workspaces.iter().map(clear));
+        let own: Vec<Placed> = own.map(|call| (call, whole.clone())).collect();
         setup.splice(0..0, own);
         let (setup, setup_places): (Vec<_>, Vec<_>) = setup.into_iter().unzip();
         let (body, body_places): (Vec<_>, Vec<_>) = body.into_iter().unzip();

@@ -1,6 +1,6 @@
 //! Whole-number expressions in the names and byte ranges of calls: `i * 32 MiB`, `ring{i % 2}`.
 
-use super::Mistake;
+use super::mistake::Mistake;
 use crate::units::Bytes;
 use std::ops::Range;
 

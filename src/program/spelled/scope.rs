@@ -1,7 +1,7 @@
 //! What the names in a program stand for: memory, streams and events.
 
-use super::Mistake;
 use super::expression::{Indices, Part, evaluate, filled_in};
+use super::mistake::Mistake;
 use super::raw::{RawKind, RawMemory, RawProgram, RawStream, RawStreamKind};
 use crate::files::Spanned;
 use crate::machine::{DeviceId, HostMemory, StreamId};
