@@ -142,10 +142,12 @@ impl Body {
         &self.costs[self.entry(entry).cost as usize]
     }
 
+    #[inline]
     pub fn devices(&self) -> usize {
         self.traits.iter().map(|stream| stream.device.0 + 1).max().unwrap_or(1)
     }
 
+    #[inline]
     pub fn streams(&self) -> usize {
         self.entries.starts.len()
     }
@@ -157,11 +159,13 @@ impl Body {
     }
 
     /// The graph that a call launches or belongs to.
+    #[inline]
     pub fn graph_at(&self, call: usize) -> Option<&Graph> {
         self.graphs.iter().find(|graph| graph.launch == call || graph.calls.contains(&call))
     }
 
     /// The call by which the host issues a call: for a node of a graph, the graph's launch.
+    #[inline]
     pub fn issued_by(&self, call: CallId) -> CallId {
         if !self.cost_of(call).in_graph {
             return call;
@@ -170,6 +174,7 @@ impl Body {
     }
 
     /// Whether every entry is an operation, with no records and waits between them.
+    #[inline]
     pub fn has_only_operations(&self) -> bool {
         let is_mark = |kind| matches!(kind, WorkKind::Record | WorkKind::Wait);
         !self.entries.list.iter().any(|entry| is_mark(entry.kind))
@@ -177,6 +182,7 @@ impl Body {
 }
 
 /// The legacy default stream and those that it is a barrier for; empty if nothing goes to it.
+#[inline]
 fn barrier(program: &Program) -> Vec<u16> {
     if !program.streams.iter().any(|stream| stream.kind == StreamKind::LegacyDefault) {
         return Vec::new();

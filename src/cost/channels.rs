@@ -29,12 +29,14 @@ impl ChannelLayout {
     }
 
     /// Whether several streams go through one channel.
+    #[inline]
     pub fn are_shared(&self) -> bool {
         !self.places.is_empty()
     }
 }
 
 /// Streams are assigned to the channels of their device in turn.
+#[inline]
 fn dealt(body: &Body) -> Vec<u16> {
     let mut dealt = vec![0; body.devices()];
     let channel = |stream: &StreamTraits| {
@@ -45,6 +47,7 @@ fn dealt(body: &Body) -> Vec<u16> {
     body.traits.iter().map(channel).collect()
 }
 
+#[inline]
 fn places(body: &Body, channels: &[u16]) -> Vec<u32> {
     let mut next = vec![0; CHANNELS * body.devices()];
     let mut places = vec![0; body.entries.list.len()];

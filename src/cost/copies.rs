@@ -34,6 +34,7 @@ impl CopyEngines {
     }
 
     /// Whether changing streams takes any time.
+    #[inline]
     pub fn take_time_to_switch(&self) -> bool {
         self.switch.as_flattened().iter().any(|&switch| switch > 0.0)
     }
@@ -68,6 +69,7 @@ fn switches(body: &Body, profile: &Profile) -> Result<Vec<[f64; ENGINES]>, Unkno
 }
 
 /// The copy engine, within its device, that an operation keeps busy.
+#[inline]
 const fn engine_of(work: &Work) -> Option<usize> {
     match work {
         Work::Copy { direction, .. } | Work::Staged { direction, .. } => Some(*direction as usize),

@@ -69,6 +69,7 @@ impl CopyLinks {
         Ok(links)
     }
 
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.capacities.is_empty()
     }
@@ -94,6 +95,7 @@ impl CopyLinks {
 }
 
 /// The weight with which a copy shares full links.
+#[inline]
 pub(crate) fn weight(slowdown: f64) -> f64 {
     1.0 / slowdown.min(MOST_SLOWDOWN)
 }

@@ -22,6 +22,7 @@ use crate::units::Span;
 const PARTS: u32 = 1 << 20;
 
 /// How many blocks of a grid fit on one multiprocessor: its occupancy in blocks.
+#[inline]
 fn resident_blocks(grid: &Grid, limits: &MultiprocessorLimits) -> u32 {
     let MultiprocessorLimits { threads, blocks, registers: all_registers, shared_bytes } = *limits;
     let fit = |have: u32, needs: u32| have.checked_div(needs).unwrap_or(blocks);
@@ -34,6 +35,7 @@ fn resident_blocks(grid: &Grid, limits: &MultiprocessorLimits) -> u32 {
 }
 
 /// The parts of all multiprocessors of a device together.
+#[inline]
 pub(crate) fn all_parts(multiprocessors: u32) -> u64 {
     u64::from(multiprocessors.max(1)) * u64::from(PARTS)
 }
@@ -78,17 +80,20 @@ impl Blocks {
     }
 
     /// How many waves the blocks take with the device to themselves.
+    #[inline]
     fn waves(&self, multiprocessors: u32) -> f64 {
         let at_once = (all_parts(multiprocessors) / u64::from(self.parts)).max(1);
         u64::from(self.count).div_ceil(at_once).max(1) as f64
     }
 
     /// How long the blocks take with the device to themselves, rounded down.
+    #[inline]
     pub fn alone(&self, multiprocessors: u32) -> Span {
         Span::from_nanos((self.waves(multiprocessors) * self.each) as u64) + self.tail
     }
 
     /// Nanoseconds that the blocks would take if they could fill the whole device all the time.
+    #[inline]
     pub fn load(&self, multiprocessors: u32) -> f64 {
         f64::from(self.count) * f64::from(self.parts) * self.each
             / all_parts(multiprocessors) as f64

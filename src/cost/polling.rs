@@ -50,6 +50,7 @@ pub(crate) struct PollTimes {
 
 /// The place of an engine among those of all devices, or of a stream's operations for an engine
 /// among those of all streams.
+#[inline]
 pub(crate) fn place_of(device_or_stream: usize, kind: OperationKind) -> usize {
     device_or_stream * OperationKind::COUNT + kind as usize
 }
@@ -93,6 +94,7 @@ impl PollTimes {
     /// How long after its arrival the polling periods of a graph's node behind another node begin
     /// to count, as measured with graphs of two nodes. A copy to the host with which a graph begins
     /// holds up what is behind it (by 1.2 us on an H200).
+    #[inline]
     pub fn first_poll_of_node(
         &self,
         (from, node): (OperationKind, CallId),
@@ -127,6 +129,7 @@ fn arrivals(body: &Body) -> (Vec<Vec<EntryId>>, Vec<EntryId>) {
 }
 
 /// Times of nodes behind a copy to the host inside a graph, by kind: the least of those measured.
+#[inline]
 fn behind_out(pairs: &[FirstPoll]) -> [Span; OperationKind::COUNT] {
     std::array::from_fn(|kind| {
         let behind = pairs.iter().filter(|pair| pair.to as usize == kind);
@@ -135,6 +138,7 @@ fn behind_out(pairs: &[FirstPoll]) -> [Span; OperationKind::COUNT] {
 }
 
 /// Whether a call is a copy to the host with which a graph begins.
+#[inline]
 fn is_first_out(body: &Body, id: CallId) -> bool {
     let before = |graph: &Graph| graph.before(id as usize);
     body.calls[id as usize].kind == WorkKind::Operation(OperationKind::CopyOut)
@@ -144,6 +148,7 @@ fn is_first_out(body: &Body, id: CallId) -> bool {
 /// Whether an operation arrives at the device by itself, not together with the one before. A
 /// graph's branches go to several channels, part by part as the launch proceeds. A graph with one
 /// branch goes to one channel, as a whole.
+#[inline]
 fn comes_by_itself(body: &Body, id: EntryId) -> bool {
     let cost = body.cost_in(id);
     let call = body.entry(id).call as usize;

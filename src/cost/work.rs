@@ -25,6 +25,7 @@ pub(crate) struct CallCost {
 
 impl CallCost {
     /// The cost of a call that occupies the host for this long and puts nothing into a stream.
+    #[inline]
     pub const fn on_host(host: Span) -> Self {
         let (latency, work, waits) = (Span::ZERO, Work::Nothing, Waits::No);
         Self { host, latency, work, waits, in_graph: false, may_go_inline: false }
@@ -88,6 +89,7 @@ pub(crate) enum Work {
 
 impl Work {
     /// How long an operation takes that holds no engine.
+    #[inline]
     pub fn by_itself(&self) -> Span {
         match self {
             Self::Staged { duration, .. } | Self::Inline { duration } => *duration,
@@ -109,6 +111,7 @@ pub(crate) enum WorkKind {
 impl WorkKind {
     pub const KERNEL: Self = Self::Operation(OperationKind::Kernel);
 
+    #[inline]
     pub const fn of(work: &Work) -> Self {
         match work {
             Work::Nothing => Self::Nothing,

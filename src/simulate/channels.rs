@@ -42,6 +42,7 @@ impl Channels {
 
     /// Takes a kernel that its stream would let start. Adds to `out` the kernels that may start
     /// now, each at the latest time at which it and those before it in the channel were ready.
+    #[inline]
     pub fn pass(&mut self, compiled: &CompiledProgram<'_>, kernel: Ready, out: &mut Vec<Ready>) {
         let Some(&place) = compiled.channels.places.get(kernel.1 as usize) else {
             out.push(kernel);

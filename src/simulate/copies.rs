@@ -153,6 +153,7 @@ impl Copies {
         busy(&self.engines[device])
     }
 
+    #[inline]
     pub fn is_busy(&self, device: usize, engine: usize) -> bool {
         self.engines[device][engine].is_busy()
     }
@@ -160,6 +161,7 @@ impl Copies {
     /// If copies of one direction were under way at the past time `then`: since when, and, if they
     /// have ended, until when. Only the latest row of copies is known; before it, none count as
     /// under way.
+    #[inline]
     pub fn under_way(
         &self,
         device: usize,
@@ -173,22 +175,26 @@ impl Copies {
     }
 
     /// A staged copy of pageable memory is under way until `until`, without the engine.
+    #[inline]
     pub fn stage(&mut self, (device, direction): (usize, Direction), now: Instant, until: Instant) {
         self.engines[device][direction as usize].go_on(now, until);
     }
 
     /// Whether a copy to a device will start when engines are filled.
+    #[inline]
     pub fn begins_down(&self, device: usize) -> bool {
         let down = &self.engines[device][Direction::HostToDevice as usize];
         down.first.is_some() && !down.is_busy()
     }
 
     /// Makes copies to a device that start from now on take `refetching` times longer.
+    #[inline]
     pub fn slow_down(&mut self, device: usize, refetching: f64) {
         self.engines[device][Direction::HostToDevice as usize].refetching = refetching;
     }
 
     /// A kernel of a device runs from now on, beside the copies under way.
+    #[inline]
     pub fn begin_kernel(&mut self, device: usize, now: Instant) {
         self.kernels[device] += 1;
         for engine in self.engines[device].iter_mut().filter(|engine| engine.is_busy()) {
@@ -201,6 +207,7 @@ impl Copies {
     }
 
     /// A kernel of a device has ended.
+    #[inline]
     pub fn end_kernel(&mut self, device: usize) {
         self.kernels[device] -= 1;
     }
@@ -260,6 +267,7 @@ impl Copies {
     }
 }
 
+#[inline]
 fn running(engines: &mut [[CopyEngine; ENGINES]]) -> impl Iterator<Item = &mut CopyEngine> {
     engines.as_flattened_mut().iter_mut().filter(|engine| engine.is_busy())
 }

@@ -22,6 +22,7 @@ impl Delays {
     }
 
     /// From the call `from` on, which comes after all before, calls are issued `delay` later.
+    #[inline]
     pub fn begin(&mut self, from: CallId, delay: Span) {
         self.list.push((from, delay));
         (self.from, self.delay) = (from, delay);
@@ -36,6 +37,7 @@ impl Delays {
 
     /// The delay of an earlier call.
     #[cold]
+    #[inline]
     fn before(&self, call: CallId) -> Span {
         let behind = self.list.partition_point(|&(from, _)| from <= call);
         self.list[behind - 1].1

@@ -124,6 +124,7 @@ impl Simulator {
     /// Sets by how much waiting kernels slow the copies to each device that start now. Changes
     /// while a copy is under way are left out.
     #[cold]
+    #[inline]
     fn slow_down_copies(&mut self, compiled: &CompiledProgram<'_>) {
         for device in 0..compiled.body.devices() {
             if self.copies.begins_down(device) {
@@ -253,6 +254,7 @@ impl Simulator {
 
     /// Leaves an operation that may go on to the next poll of its engine.
     #[cold]
+    #[inline]
     fn miss(&mut self, compiled: &CompiledProgram<'_>, id: EntryId) {
         if let Some(times) = &compiled.polling {
             self.polling.wait(compiled, times, (&self.streams, id), self.now);
@@ -261,6 +263,7 @@ impl Simulator {
 
     /// Starts the operations that engines have just found able to go on, in the order in which they
     /// became so.
+    #[inline]
     fn poll(&mut self, compiled: &CompiledProgram<'_>) {
         self.polling.collect(self.now, &mut self.found);
         for index in 0..self.found.len() {
@@ -293,6 +296,7 @@ impl Simulator {
 
     /// Launches the kernels that their channel lets pass now.
     #[cold]
+    #[inline]
     fn pass_channel(&mut self, compiled: &CompiledProgram<'_>, kernel: Ready) {
         self.channels.pass(compiled, kernel, &mut self.launched);
         for index in 0..self.launched.len() {
@@ -398,6 +402,7 @@ impl Simulator {
     }
 
     /// The last thing that kept an operation from starting earlier.
+    #[inline]
     fn cause_of(&self, compiled: &CompiledProgram<'_>, ended: &Completion) -> Cause {
         let &Completion { entry, started, before } = ended;
         let list = &compiled.body.entries.list;

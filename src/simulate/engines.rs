@@ -18,6 +18,7 @@ pub(super) struct EngineView<'e> {
 impl EngineView<'_> {
     /// Whether an engine is busy. This is asked only where a hand-over has a cost.
     #[cold]
+    #[inline]
     pub fn are_busy(&self, device: usize, kind: OperationKind) -> bool {
         if kind == OperationKind::Kernel {
             return self.multiprocessors.is_busy(device);

@@ -124,6 +124,7 @@ impl Start<'_> {
         (!is_found_meanwhile).then_some(first)
     }
 
+    #[inline]
     fn is_elsewhere(&self, from: &Ending) -> bool {
         from.call != NONE && from.device != self.device
     }
@@ -145,6 +146,7 @@ impl Start<'_> {
 /// The probability, 0 to 1, that the device polls too early for something that ends at `time`, and
 /// so pays for waiting. It polls once, at some moment between the issue of the waiting operation
 /// and its arrival. If it polls after the end, it finds the way clear.
+#[inline]
 fn waits_for(time: Instant, (issued, arrives): (Instant, Instant)) -> f64 {
     if time >= arrives {
         return 1.0;

@@ -38,6 +38,7 @@ pub(super) struct Host {
 
 impl Host {
     /// The burst that the next call is in, or right behind.
+    #[inline]
     pub fn burst(&mut self, compiled: &CompiledProgram<'_>) -> Burst {
         while compiled.body.bursts[self.burst].until < self.next {
             self.burst += 1;
@@ -46,6 +47,7 @@ impl Host {
     }
 
     /// Enters a call that takes this much host time.
+    #[inline]
     pub fn enter(&mut self, host: Span) {
         self.entered = self.reached;
         self.reached = self.reached + host;
@@ -73,6 +75,7 @@ impl Host {
     }
 
     /// Goes on to the next call.
+    #[inline]
     pub fn leave<O: Observer>(&mut self, observer: &mut O) {
         if O::LISTENS {
             let Self { next: call, entered: start, reached: end, cause, .. } = *self;

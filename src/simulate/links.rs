@@ -41,6 +41,7 @@ pub struct FlowId(u32);
 impl FlowId {
     /// The number of the flow, as an index into a list of the caller's. It is less than the largest
     /// number of flows that existed at once.
+    #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -113,6 +114,7 @@ pub struct Links {
 
 impl SharedLink {
     /// Whether the link's flows can fill it, all running at their caps.
+    #[inline]
     fn can_fill_up(&self) -> bool {
         self.demand > WHOLE
     }
@@ -120,6 +122,7 @@ impl SharedLink {
     /// The level at which the link is full: what its finished flows leave, divided by weight among
     /// its open flows. The sums are formed anew each time, since a running difference would keep
     /// the rounding of flows that have left.
+    #[inline]
     fn full(&self, slots: &[Slot]) -> f64 {
         let mut left = self.capacity;
         let mut load = 0.0;
@@ -137,6 +140,7 @@ impl SharedLink {
 
 impl Slot {
     /// Ends the search for the flow's rate; returns whether the rate differs from the previous one.
+    #[inline]
     fn finish(&mut self, rate: f64) -> bool {
         let changes = rate.to_bits() != self.rate.to_bits();
         self.rate = rate;
@@ -259,6 +263,7 @@ impl Links {
     }
 
     /// Notes a link that can fill up, unless it is noted already.
+    #[inline]
     fn reach(&mut self, id: u32) {
         let link = &mut self.links[id as usize];
         if !link.reached && link.can_fill_up() {
@@ -269,6 +274,7 @@ impl Links {
 
     /// Gives flows their rates after some were added or removed. One call serves for everything
     /// that happens at one moment. Flows that are not connected to those are left alone.
+    #[inline]
     pub fn share(&mut self) {
         self.changed.clear();
         self.open_what_is_reached();
@@ -367,6 +373,7 @@ impl Links {
     /// that rate. Their order is that in which they were found, which is the same for equal calls.
     ///
     /// Call it before another flow is removed.
+    #[inline]
     pub fn changed(&self) -> impl ExactSizeIterator<Item = (FlowId, f64)> {
         self.changed.iter().map(|&flow| (FlowId(flow), self.rate(FlowId(flow))))
     }

@@ -136,6 +136,7 @@ impl Multiprocessors {
     }
 
     /// Whether a device runs or has queued any kernel.
+    #[inline]
     pub fn is_busy(&self, device: usize) -> bool {
         self.devices[device].is_busy()
     }
@@ -227,11 +228,13 @@ impl Device {
         None
     }
 
+    #[inline]
     fn is_busy(&self) -> bool {
         !self.batches.is_empty() || !self.queue.is_empty()
     }
 
     /// Some blocks of a kernel have ended; returns the kernel if those were its last.
+    #[inline]
     fn take_part(&mut self, place: usize, blocks: u64) -> Option<Completion> {
         let kernel = &mut self.kernels[place];
         kernel.running -= blocks;

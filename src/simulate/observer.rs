@@ -17,6 +17,7 @@ pub(super) struct Cause {
 impl Cause {
     pub const START: Self = Self { reason: Reason::Issue, before: NONE, ready: Instant::START };
 
+    #[inline]
     fn noted(self) -> Option<timeline::Cause> {
         let after = self.before as usize;
         (self.before != NONE).then_some(timeline::Cause { reason: self.reason, after })
@@ -44,7 +45,9 @@ pub(super) trait Observer {
 impl Observer for () {
     const LISTENS: bool = false;
 
+    #[inline]
     fn host(&mut self, _: Done) {}
+    #[inline]
     fn device(&mut self, _: &CompiledProgram<'_>, _: Done) {}
 }
 
@@ -60,6 +63,7 @@ impl Recorder {
         Timeline { activities: self.activities, makespan }
     }
 
+    #[inline]
     fn note(&mut self, lane: Lane, Done { call, start, end, cause }: Done) {
         let call = call as usize;
         self.activities.push(Activity { lane, call, start, end, cause: cause.noted() });
@@ -69,10 +73,12 @@ impl Recorder {
 impl Observer for Recorder {
     const LISTENS: bool = true;
 
+    #[inline]
     fn host(&mut self, done: Done) {
         self.note(Lane::Host, done);
     }
 
+    #[inline]
     fn device(&mut self, compiled: &CompiledProgram<'_>, done: Done) {
         let lane = match compiled.body.cost_of(done.call).work {
             Work::Copy { direction, .. } | Work::Staged { direction, .. } => Lane::of(direction),

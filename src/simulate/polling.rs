@@ -90,6 +90,7 @@ impl Polling {
 
     /// An engine has finished something: its periods restart. If that was a node of a graph, the
     /// engine polls for others at once.
+    #[inline]
     pub fn done(&mut self, (device, kind): (usize, OperationKind), in_graph: bool, now: Instant) {
         let engine = &mut self.engines[place_of(device, kind)];
         engine.last = now;
@@ -128,6 +129,7 @@ impl Polling {
 
     /// More calls were issued: one may arrive before the next poll of an engine for which something
     /// waits.
+    #[inline]
     pub fn issued(
         &mut self,
         compiled: &CompiledProgram<'_>,
@@ -145,6 +147,7 @@ impl Polling {
     }
 
     /// Adds to `found` the operations that an engine polling now finds able to go on.
+    #[inline]
     pub fn collect(&mut self, now: Instant, found: &mut Vec<EntryId>) {
         self.next = Instant::NEVER;
         for engine in &mut self.engines {
@@ -227,6 +230,7 @@ struct Arrival {
 }
 
 impl Arrival {
+    #[inline]
     const fn is_polled_for(&self) -> bool {
         self.is_here && !self.is_behind
     }

@@ -22,6 +22,7 @@ impl<E: Copy> Queue<E> {
         self.events.clear();
     }
 
+    #[inline]
     pub fn schedule(&mut self, time: Instant, event: E) {
         let mut place = self.events.len();
         self.events.push((time, event));
@@ -32,11 +33,13 @@ impl<E: Copy> Queue<E> {
     }
 
     /// The time of the next event.
+    #[inline]
     pub fn next(&self) -> Instant {
         self.events.last().map_or(Instant::NEVER, |&(time, _)| time)
     }
 
     /// Takes out the next event if it is due.
+    #[inline]
     pub fn pop_due(&mut self, now: Instant) -> Option<E> {
         self.events.pop_if(|(time, _)| *time <= now).map(|(_, event)| event)
     }

@@ -141,31 +141,37 @@ impl Streams {
         }));
     }
 
+    #[inline]
     pub fn is_drained(&self, compiled: &CompiledProgram<'_>, stream: u16) -> bool {
         self.streams[usize::from(stream)].head_until(compiled, self.until).is_none()
     }
 
     /// Makes the data of the operation issued next to a drained stream travel along with its
     /// command.
+    #[inline]
     pub fn go_inline(&mut self, stream: u16) {
         let next = self.streams[usize::from(stream)].head;
         self.inline[next as usize] = true;
     }
 
     /// Whether an operation's data travelled along with its command.
+    #[inline]
     pub fn is_inline<const PLAIN: bool>(&self, id: EntryId) -> bool {
         !PLAIN && self.inline.get(id as usize) == Some(&true)
     }
 
     /// Whether an entry of a stream has ended, and so all entries before it.
+    #[inline]
     pub fn is_over(&self, stream: u16, id: EntryId) -> bool {
         self.streams[usize::from(stream)].head > id
     }
 
+    #[inline]
     pub fn is_issued(&self, compiled: &CompiledProgram<'_>, id: EntryId) -> bool {
         compiled.body.entry(id).call < self.until
     }
 
+    #[inline]
     pub fn cost_of<'p, const PLAIN: bool>(
         &self,
         compiled: &'p CompiledProgram<'_>,
@@ -182,17 +188,20 @@ impl Streams {
     }
 
     /// When an operation that has been issued reaches the device.
+    #[inline]
     pub fn arrival(&self, compiled: &CompiledProgram<'_>, id: EntryId) -> Instant {
         let entry = compiled.body.entry(id);
         self.issued(entry) + self.cost_of::<false>(compiled, id).latency
     }
 
     /// The kind of an operation.
+    #[inline]
     pub fn kind_of(&self, entry: &Entry, id: EntryId) -> OperationKind {
         entry.operation_kind(self.is_inline::<false>(id))
     }
 
     /// Why the operation at the head of a stream was not ready earlier.
+    #[inline]
     pub fn cause(&self, compiled: &CompiledProgram<'_>, stream: u16) -> Cause {
         let cause = self.streams[usize::from(stream)].cause;
         let is_record = |id: CallId| compiled.body.calls[id as usize].kind == WorkKind::Record;
@@ -206,11 +215,13 @@ impl Streams {
 
     /// From when polling periods for the head of a stream count, and whether its engine was busy
     /// with the operation before the head in this stream when the head arrived.
+    #[inline]
     pub fn polled_from(&self, stream: u16) -> (Instant, bool) {
         self.streams[usize::from(stream)].polled_from
     }
 
     /// When the stream's last entry so far was over.
+    #[inline]
     pub fn cleared(&self, stream: u16) -> Instant {
         self.streams[usize::from(stream)].cleared
     }
@@ -219,6 +230,7 @@ impl Streams {
     /// copies, it stages one into other buffers while the last part of the copy before is still
     /// under way. On an H200, of twelve copies of 1 MB in a row each took 55 us, while one alone
     /// took 57 us until it returned and 19 us from then on.
+    #[inline]
     pub fn staged_since(
         &self,
         compiled: &CompiledProgram<'_>,
@@ -234,12 +246,14 @@ impl Streams {
     }
 
     /// Notes that the engine took until `now` to find out that the head may go on.
+    #[inline]
     pub fn found(&mut self, stream: u16, now: Instant) {
         self.streams[usize::from(stream)].cause.ready = now;
     }
 
     /// Moves on to the next call before `until` that is at the head of its stream, and returns that
     /// stream.
+    #[inline]
     pub fn next_issued(&mut self, compiled: &CompiledProgram<'_>, until: CallId) -> Option<u16> {
         let next = |(index, stream): (u16, &Stream)| {
             let (_, entry) = stream.head_until(compiled, until)?;
@@ -285,6 +299,7 @@ impl Streams {
     }
 
     /// Takes out a stream that may go on because another one did.
+    #[inline]
     pub fn freed(&mut self) -> Option<u16> {
         let first = self.to_do;
         self.to_do = self.streams.get(usize::from(first))?.next;
@@ -372,17 +387,20 @@ impl Streams {
 impl Stream {
     /// Whether an operation of this kind, arriving at this time, finds its engine busy with the
     /// operation before it in this stream.
+    #[inline]
     fn queues_behind_last(&self, kind: OperationKind, arrival: Instant) -> bool {
         self.last.kind == Some(kind) && self.last.time > arrival
     }
 
     /// Moves on to the next entry; returns the first stream that waits for something here.
+    #[inline]
     fn pass_head(&mut self) -> u16 {
         self.head += 1;
         self.waiter
     }
 
     /// Something was issued to the stream: if that was empty, no kinds have been seen since.
+    #[inline]
     fn find(&mut self, issued: Instant) {
         if issued >= self.cleared {
             self.seen = [false; OperationKind::COUNT];
@@ -390,6 +408,7 @@ impl Stream {
     }
 
     /// The head, if it is issued before the call `until`.
+    #[inline]
     fn head_until<'p>(
         &self,
         compiled: &'p CompiledProgram<'_>,

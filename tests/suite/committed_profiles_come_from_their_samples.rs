@@ -15,7 +15,9 @@ const CLOSE: f64 = 1e-9;
 #[test]
 fn each_is_fitted_by_this_version_and_does_well_on_its_trials() {
     let folder = tempfile::tempdir().expect("a folder");
-    for (name, devices) in [("h200", 1), ("others/one-h200", 1), ("others/programs-h200", 1), ("others/two-h200", 2)] {
+    for (name, devices) in
+        [("h200", 1), ("others/one-h200", 1), ("others/programs-h200", 1), ("others/two-h200", 2)]
+    {
         let committed = Path::new(env!("CARGO_MANIFEST_DIR")).join("calibration").join(name);
         let again = folder.path().join("again.toml");
         let mut command = Command::new(env!("CARGO_BIN_EXE_hallway"));

@@ -37,6 +37,7 @@ pub(super) fn delay_beside_each_other(
 impl CopyEngine {
     /// Lengthens the copy under way because kernels run beside it. It happens once for each copy
     /// and does not depend on its speed, and the extra time carries no data.
+    #[inline]
     pub fn delay_beside_kernels(&mut self) {
         let Some(flow) = &mut self.flow else { return };
         let longer = std::mem::take(&mut flow.beside_kernels) * self.speed;

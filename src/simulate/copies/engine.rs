@@ -124,6 +124,7 @@ impl CopyEngine {
 
     /// Moves the first copy of the stream that the engine stays with ahead of the others.
     #[cold]
+    #[inline]
     fn let_pass(&mut self) {
         if let Some(first) = self.first
             && !self.stays_with(&first)

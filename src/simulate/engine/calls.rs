@@ -58,6 +58,7 @@ impl Simulator {
 
     /// Issues calls up to the next one that depends on what the device does, and returns the
     /// burst they form.
+    #[inline]
     fn run_ahead<O: Observer, const PLAIN: bool>(
         &mut self,
         compiled: &CompiledProgram<'_>,
@@ -75,6 +76,7 @@ impl Simulator {
     }
 
     /// Lets streams that had nothing to do start the work of calls before `until`.
+    #[inline]
     fn wake<O: Observer, const PLAIN: bool>(
         &mut self,
         compiled: &CompiledProgram<'_>,
@@ -102,6 +104,7 @@ impl Simulator {
         }
     }
 
+    #[inline]
     pub(super) fn return_at(&mut self, time: Instant) {
         self.host.blocked = Blocked::Returning;
         self.queue.schedule(time, Event::HostReturns);

@@ -47,16 +47,19 @@ impl PollClock {
     }
 
     /// Nanoseconds since the last edge of the clock.
+    #[inline]
     fn since_edge(&self, time: Instant) -> u64 {
         (time.since_start() + self.tick - self.first_edge).nanos() % self.tick.nanos()
     }
 
+    #[inline]
     fn half_a_tick(&self) -> Span {
         Span::from_nanos(self.tick.nanos() / 2)
     }
 
     /// From when periods count after a doorbell has rung for work that lies behind a waiting
     /// operation; `None` if the ring changes nothing.
+    #[inline]
     pub(super) fn rung_anew(&self, ring: Instant) -> Option<Instant> {
         let is_heeded = self.since_edge(ring) < self.half_a_tick().nanos();
         is_heeded.then(|| ring.earlier_by(self.half_a_tick()))

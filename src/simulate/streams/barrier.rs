@@ -3,6 +3,7 @@
 impl Streams {
     /// Marks the streams held back at the barrier to be examined again.
     #[cold]
+    #[inline]
     pub(super) fn let_go(&mut self, compiled: &CompiledProgram<'_>) {
         for &other in &compiled.body.barrier {
             let stream = &mut self.streams[usize::from(other)];

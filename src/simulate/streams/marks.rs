@@ -9,6 +9,7 @@ impl Streams {
     /// Lets a stream pass such entries at its head, until the head is an operation that may start,
     /// and returns that operation.
     #[cold]
+    #[inline]
     pub(super) fn advance_past<'p>(
         &mut self,
         compiled: &'p CompiledProgram<'_>,
@@ -25,6 +26,7 @@ impl Streams {
         }
     }
 
+    #[inline]
     fn pass_mark(&mut self, compiled: &CompiledProgram<'_>, index: u16, entry: &Entry) {
         let issued = self.issued(entry);
         let stream = &mut self.streams[usize::from(index)];
@@ -41,6 +43,7 @@ impl Streams {
     }
 
     /// Notes what has to be followed by those who wait for a record.
+    #[inline]
     fn record(&mut self, index: u16, entry: &Entry, issued: Instant) {
         let stream = &mut self.streams[usize::from(index)];
         let mut ending = stream.last;

@@ -45,6 +45,7 @@ impl Streams {
 
     /// Queues a stream up for a recording when `before` waits in the list for an earlier one.
     #[cold]
+    #[inline]
     fn queue_up_behind(&mut self, mut before: u16, index: u16, until: &Recording) {
         let mut next = self.streams[usize::from(before)].next;
         while next != NO_STREAM && self.streams[usize::from(next)].awaits.call < until.call {
@@ -58,6 +59,7 @@ impl Streams {
 
     /// Passes several waits of a stream's head; returns whether all have passed.
     #[cold]
+    #[inline]
     pub(super) fn pass_waits(
         &mut self,
         compiled: &CompiledProgram<'_>,
