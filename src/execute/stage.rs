@@ -295,7 +295,7 @@ fn make_once(
     if let (Some(device), Some(stream)) = (device, call.stream()) {
         device.nth(program.device_of(stream).0)?.make_current()?;
     }
-    Ok(prepared.make(handles, memories, executor.team)?)
+    prepared.make(handles, memories, executor.team)
 }
 
 /// How many warm-up passes a plan needs. The CPU's caches only learn of data that the CPU

@@ -124,7 +124,6 @@ impl Simulator {
     /// Sets by how much waiting kernels slow the copies to each device that start now. Changes
     /// while a copy is under way are left out.
     #[cold]
-    #[inline]
     fn slow_down_copies(&mut self, compiled: &CompiledProgram<'_>) {
         for device in 0..compiled.body.devices() {
             if self.copies.begins_down(device) {
@@ -402,7 +401,6 @@ impl Simulator {
     }
 
     /// The last thing that kept an operation from starting earlier.
-    #[inline]
     fn cause_of(&self, compiled: &CompiledProgram<'_>, ended: &Completion) -> Cause {
         let &Completion { entry, started, before } = ended;
         let list = &compiled.body.entries.list;

@@ -44,7 +44,7 @@ pub fn expand(raw: &RawProgram, buffers: &[NamedBuffer]) -> Result<Program, Mist
     for call in &raw.calls {
         expansion.add(call, &whole)?;
     }
-    expansion.to_device(DeviceId::FIRST, &whole);
+    expansion.make_current(DeviceId::FIRST, &whole);
     expansion.finish(raw, setup)
 }
 
@@ -117,7 +117,7 @@ impl Expansion {
 
     fn push(&mut self, call: Call, span: &Range<usize>) -> Result<(), Mistake> {
         if let Some(stream) = call.stream() {
-            self.to_device(self.scope.streams[stream.0].device, span);
+            self.make_current(self.scope.streams[stream.0].device, span);
         }
         self.calls.push((call, span.clone()));
         if self.calls.len() > MOST_CALLS {
@@ -130,7 +130,7 @@ impl Expansion {
     }
 
     /// Makes the context of a GPU current, as `cudaSetDevice` does.
-    fn to_device(&mut self, device: DeviceId, span: &Range<usize>) {
+    fn make_current(&mut self, device: DeviceId, span: &Range<usize>) {
         // The executor makes each call of the set-up in the context of its stream.
         if !self.in_setup && self.current != device {
             self.calls.push((Call::Use(device), span.clone()));
