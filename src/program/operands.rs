@@ -5,7 +5,7 @@ use crate::machine::{DeviceId, HostMemory};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
-/// Index of an allocation in [`Program::allocations`].
+/// Index of an allocation in [`Program::allocations`](super::Program::allocations).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct AllocationId(pub usize);
 
