@@ -7,7 +7,7 @@ mod shipped;
 use super::workloads::read;
 use hallway::machine::{DeviceId, Direction, HostMemory, StreamId};
 use hallway::program::{AllocationId, Call, EventId, Place, Program, Slice, StreamKind};
-use hallway::units::Bytes;
+use hallway::units::{Bytes, Span};
 
 /// Two buffers of 16 MiB, and programs over them.
 fn scenario(programs: &str) -> String {
@@ -155,6 +155,14 @@ fn kernels_take_their_arguments_and_workspaces() {
     assert_eq!(workspace.name, "workspace of stream 0");
     assert_eq!(steps[2].arguments.extent, 7);
     assert!(matches!(program.body[4], Call::Compute { .. }));
+}
+
+#[test]
+fn the_host_works_for_a_stated_time() {
+    for (text, nanos) in [("3.5 ms", 3_500_000), ("20us", 20_000), ("2 s", 2_000_000_000)] {
+        let program = program(&calls(&format!("{{ work = \"{text}\" }},")));
+        assert_eq!(program.body, [Call::Work { time: Span::from_nanos(nanos) }], "{text}");
+    }
 }
 
 #[test]

@@ -193,6 +193,8 @@ fn loops_and_graphs_can_be_played() {
             "cannot be captured",
             "correct the call",
         ),
+        ("{ work = \"soon\" }", "\"soon\"", "`soon` is not a time", "3.5 ms"),
+        ("{ work = \"3.5\" }", "\"3.5\"", "`3.5` is not a time", "3.5 ms"),
         ("{ pin = \"x\" }", "\"x\"", "`x` is pinned inside the pass", "in `setup`"),
     ] {
         refuses(&calls(call), marked, message, help);
