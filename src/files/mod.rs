@@ -6,10 +6,12 @@
 //! its own, which says that it is not whole yet.
 
 mod document;
+mod fault;
 mod text;
 mod whole;
 
 pub use document::{Spanned, TomlError, decode, decode_table, parse};
+pub use fault::{Fault, UNKNOWN_KEY, nearest, unknown};
 pub use text::{
     Place, code_point, ends_early, invisible, json_problem, read, unprintable, with_line_feeds,
     without_controls,

@@ -1,7 +1,7 @@
 //! Which tables of a scenario stand in one pair of brackets, and which in two. TOML and serde
 //! would complain of a mix-up in words that do not say what to write.
 
-use super::error::Fault;
+use crate::files::Fault;
 use std::ops::Range;
 
 /// Every table, and whether there may be several.

@@ -1,6 +1,6 @@
 //! From the raw scenario to the checked workload. Each function checks one rule.
 
-use super::error::{Fault, Faults, ScenarioError, unknown};
+use super::error::{Faults, ScenarioError};
 use super::family_name::FamilyName;
 use super::graph;
 use super::raw::{HostState, RawBuffer, RawHome, RawLimits, RawPlans, RawScenario};
@@ -8,7 +8,7 @@ use super::read::{Reading, read};
 use super::task::Scope;
 use super::values::{LONGEST_NAME, at_most, count, positive};
 use super::{Buffer, Home, Limits, PlanChoice, Workload};
-use crate::files::{self, Spanned};
+use crate::files::{self, Fault, Spanned, unknown};
 use crate::machine::{HostMemory, MOST_CPU_THREADS};
 use crate::program::spelled::{NamedBuffer, expand};
 use crate::program::{Place, Program};
@@ -131,7 +131,7 @@ fn programs(
     };
     let named: Vec<NamedBuffer> = buffers.iter().map(named).collect();
     let programs = raw.programs.iter();
-    let programs = programs.map(|raw| faults.keep(expand(raw, &named).map_err(Fault::from)));
+    let programs = programs.map(|raw| faults.keep(expand(raw, &named)));
     programs.collect::<Vec<_>>().into_iter().collect()
 }
 

@@ -1,7 +1,6 @@
 //! Mistakes in a scenario: what is wrong, where, and how to fix it.
 
-use crate::files::{Place, without_controls};
-use crate::program::spelled::Mistake;
+use crate::files::{Fault, Place, UNKNOWN_KEY, without_controls};
 use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
 use std::fmt::Display;
 use std::io;
@@ -58,51 +57,8 @@ impl Diagnostic for ScenarioError {
     }
 }
 
-/// A mistake at a place in a text, before the name of its file is known.
-#[derive(Debug)]
-pub(super) struct Fault {
-    message: String,
-    labels: Vec<(Range<usize>, String)>,
-    help: String,
-}
-
-impl From<Mistake> for Fault {
-    fn from(Mistake { message, labels, help }: Mistake) -> Self {
-        Self { message, labels, help }
-    }
-}
-
 impl Fault {
-    /// `label` is a word or two to show at the place; `help` is the fix.
-    pub fn new(
-        message: impl Into<String>,
-        span: Range<usize>,
-        label: impl Into<String>,
-        help: impl Into<String>,
-    ) -> Self {
-        Self { message: message.into(), labels: vec![(span, label.into())], help: help.into() }
-    }
-
-    /// Also points at a second place.
-    pub fn and(mut self, span: Range<usize>, label: impl Into<String>) -> Self {
-        self.labels.push((span, label.into()));
-        self
-    }
-
-    /// Appends where the mistake is to the message.
-    pub fn within(mut self, place: &str) -> Self {
-        self.message.push_str(place);
-        self
-    }
-
-    /// Appends another way to fix it.
-    pub fn or(mut self, help: &str) -> Self {
-        self.help.push_str("; or ");
-        self.help.push_str(help);
-        self
-    }
-
-    pub fn in_file(self, name: &str, text: &str) -> ScenarioError {
+    fn in_file(self, name: &str, text: &str) -> ScenarioError {
         let labels: Vec<LabeledSpan> = self
             .labels
             .into_iter()
@@ -178,29 +134,4 @@ fn within_line(text: &str, span: Range<usize>) -> Range<usize> {
     let end = boundary(span.end).max(start);
     let line = text[start..end].split(['\r', '\n']).next().unwrap_or_default();
     start..start + line.len()
-}
-
-/// How the message about an unknown key begins: see [`unknown`].
-const UNKNOWN_KEY: &str = "unknown key ";
-
-/// The mistake of an unknown name. The fix proposes the nearest known one.
-pub(super) fn unknown(kind: &str, name: &str, span: Range<usize>, known: &[&str]) -> Fault {
-    let list = known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-    let help = match nearest(name, known) {
-        _ if known.is_empty() => format!("remove it: no {kind} can stand here"),
-        Some(near) => format!("did you mean `{near}`? the choice is {list}"),
-        None => format!("the choice is {list}"),
-    };
-    Fault::new(format!("unknown {kind} `{name}`"), span, format!("no such {kind}"), help)
-}
-
-/// The known name that is nearest to the given one, if it is near enough to be a slip.
-pub(super) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
-    let slips = |other: &str| name.chars().count().max(other.chars().count()).div_ceil(3);
-    known
-        .iter()
-        .map(|other| (strsim::levenshtein(name, other), *other))
-        .filter(|&(distance, other)| distance <= slips(other))
-        .min_by_key(|&(distance, _)| distance)
-        .map(|(_, other)| other)
 }

@@ -3,9 +3,10 @@
 //! At most one task writes a buffer, so edges from writer to reader are enough.
 //! A task that works in place does not wait for itself.
 
-use super::error::{Fault, Faults};
+use super::error::Faults;
 use super::raw::RawScenario;
 use super::{Buffer, Home, Task};
+use crate::files::Fault;
 use crate::program::{BufferId, Program};
 use petgraph::Direction::{Incoming, Outgoing};
 use petgraph::graph::{DiGraph, NodeIndex};

@@ -4,9 +4,9 @@
 //! mistakes of the others are found, too.
 
 use super::brackets;
-use super::error::{Fault, Faults, nearest, unknown};
+use super::error::Faults;
 use super::raw::{RawBuffer, RawLimits, RawPlans, RawScenario, RawTask, SCHEMA_VERSION};
-use crate::files::{self, Spanned, TomlError};
+use crate::files::{self, Fault, Spanned, TomlError, nearest, unknown};
 use crate::program::spelled::RawProgram;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;

@@ -1,10 +1,9 @@
 //! Checks one task against its kernel and the buffers that it names.
 
-use super::error::{Fault, unknown};
 use super::raw::{RawBuffer, RawTask};
 use super::values::count;
 use super::{Buffer, Task};
-use crate::files::Spanned;
+use crate::files::{Fault, Spanned, unknown};
 use crate::kernels::{Arguments, Kernel, NotTaken, Shape};
 use crate::program::BufferId;
 use std::collections::BTreeMap;

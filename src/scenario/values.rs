@@ -1,7 +1,6 @@
 //! Counts and names: what a scenario may give.
 
-use super::error::Fault;
-use crate::files::Spanned;
+use crate::files::{Fault, Spanned};
 
 /// The largest count. It keeps times multiplied by counts within 64 bits.
 pub(super) const LARGEST_COUNT: i64 = 1_000_000;

@@ -1,8 +1,7 @@
 //! A call as it is spelled out: which call a table is, and whether it has the keys of that call and
 //! no others.
 
-use super::mistake::Mistake;
-use crate::files::Spanned;
+use crate::files::{Fault, Spanned};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -175,7 +174,7 @@ impl RawCall {
 
     /// Which call this is, and where in the file it stands. `within` is the place of what it is
     /// in, for a call without any key.
-    pub(super) fn verb(&self, within: &Range<usize>) -> Result<(Verb<'_>, Range<usize>), Mistake> {
+    pub(super) fn verb(&self, within: &Range<usize>) -> Result<(Verb<'_>, Range<usize>), Fault> {
         let keys = self.keys();
         let is_call = |key: &str| CALLS.iter().find(|(call, ..)| *call == key);
         let mut calls = keys.iter().filter_map(|(key, span)| Some((is_call(key)?, span)));
@@ -184,12 +183,12 @@ impl RawCall {
             let all: Vec<String> = CALLS.iter().map(|(call, ..)| format!("`{call}`")).collect();
             let message = "a call does not say what it does".to_owned();
             let help = format!("give it one of {}", all.join(", "));
-            return Err(Mistake::new(message, span, "no call", help));
+            return Err(Fault::new(message, span, "no call", help));
         };
         if let Some(((other, ..), second)) = calls.next() {
             let message = format!("a call is both `{call}` and `{other}`");
             let help = "write two calls, one after the other";
-            return Err(Mistake::new(message, second.clone(), "a second call", help)
+            return Err(Fault::new(message, second.clone(), "a second call", help)
                 .and(span.clone(), "the first"));
         }
         let is_known = |key: &str| key == *call || needs.contains(&key) || takes.contains(&key);
@@ -201,7 +200,7 @@ impl RawCall {
                 known => format!("take it out: beside `{call}` there may be {}", known.join(", ")),
             };
             let message = format!("`{key}` is no key of a `{call}`");
-            return Err(Mistake::new(message, place.clone(), "has no meaning here", help));
+            return Err(Fault::new(message, place.clone(), "has no meaning here", help));
         }
         let missing = needs.iter().find(|&need| !keys.iter().any(|(key, _)| key == need));
         match (self.with_keys(), missing) {
@@ -210,7 +209,7 @@ impl RawCall {
                 let missing = missing.copied().unwrap_or("key");
                 let message = format!("this `{call}` has no `{missing}`");
                 let help = format!("add `{missing} = ...`");
-                Err(Mistake::new(message, span.clone(), "is not enough", help))
+                Err(Fault::new(message, span.clone(), "is not enough", help))
             }
         }
     }

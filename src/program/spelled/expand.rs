@@ -2,10 +2,9 @@
 
 use super::call::{KernelCall, RawCall, Verb};
 use super::expression::Indices;
-use super::mistake::Mistake;
 use super::raw::RawProgram;
 use super::scope::{NamedBuffer, Scope};
-use crate::files::Spanned;
+use crate::files::{Fault, Spanned};
 use crate::kernels::{Arguments, Grid, Kernel};
 use crate::machine::{DeviceId, Direction, HostMemory, StreamId};
 use crate::program::{Allocation, AllocationId, Call, Place, Program, Slice, Step, check_hazards};
@@ -25,7 +24,7 @@ const MOST_ROUNDS: i64 = 1_000_000;
 /// # Errors
 /// The first mistake: a name that stands for nothing, a range outside, calls that contradict each
 /// other, calls that use the same bytes with nothing that orders them.
-pub fn expand(raw: &RawProgram, buffers: &[NamedBuffer]) -> Result<Program, Mistake> {
+pub fn expand(raw: &RawProgram, buffers: &[NamedBuffer]) -> Result<Program, Fault> {
     let mut expansion = Expansion {
         scope: Scope::new(raw, buffers)?,
         indices: Indices::new(),
@@ -64,7 +63,7 @@ struct Expansion {
 }
 
 impl Expansion {
-    fn add(&mut self, raw: &RawCall, within: &Range<usize>) -> Result<(), Mistake> {
+    fn add(&mut self, raw: &RawCall, within: &Range<usize>) -> Result<(), Fault> {
         let (verb, span) = raw.verb(within)?;
         let stream = raw.stream.as_ref();
         match verb {
@@ -77,7 +76,7 @@ impl Expansion {
             Verb::Work(time) => {
                 let time = time.get_ref().parse::<Span>().map_err(|error| {
                     let help = "write one such as `\"3.5 ms\"`";
-                    Mistake::new(error.to_string(), time.span(), "no time", help)
+                    Fault::new(error.to_string(), time.span(), "no time", help)
                 })?;
                 self.push(Call::Work { time }, &span)?;
             }
@@ -115,7 +114,7 @@ impl Expansion {
         Ok(())
     }
 
-    fn push(&mut self, call: Call, span: &Range<usize>) -> Result<(), Mistake> {
+    fn push(&mut self, call: Call, span: &Range<usize>) -> Result<(), Fault> {
         if let Some(stream) = call.stream() {
             self.make_current(self.scope.streams[stream.0].device, span);
         }
@@ -124,7 +123,7 @@ impl Expansion {
             let message = format!("the program makes more than {MOST_CALLS} calls");
             let help = "repeat fewer times: beyond some hundreds, more calls of a kind change \
                         nothing in the answer";
-            return Err(Mistake::new(message, span.clone(), "one too many", help));
+            return Err(Fault::new(message, span.clone(), "one too many", help));
         }
         Ok(())
     }
@@ -143,7 +142,7 @@ impl Expansion {
         &mut self,
         name: Option<&Spanned<String>>,
         memory: &Slice,
-    ) -> Result<StreamId, Mistake> {
+    ) -> Result<StreamId, Fault> {
         match name {
             Some(name) => self.scope.stream(name, &self.indices),
             None => Ok(self.scope.default_stream(match self.place(memory) {
@@ -153,7 +152,7 @@ impl Expansion {
         }
     }
 
-    fn stream_or_first(&mut self, name: Option<&Spanned<String>>) -> Result<StreamId, Mistake> {
+    fn stream_or_first(&mut self, name: Option<&Spanned<String>>) -> Result<StreamId, Fault> {
         match name {
             Some(name) => self.scope.stream(name, &self.indices),
             None => Ok(self.scope.default_stream(self.current)),
@@ -169,13 +168,13 @@ impl Expansion {
         (raw_from, raw_to): (&Spanned<String>, &Spanned<String>),
         name: Option<&Spanned<String>>,
         span: &Range<usize>,
-    ) -> Result<(), Mistake> {
+    ) -> Result<(), Fault> {
         let from = self.scope.slice(raw_from, &self.indices)?;
         let to = self.scope.slice(raw_to, &self.indices)?;
         if from.length != to.length {
             let message = format!("copies {} to where {} have room", from.length, to.length);
             let help = "name ranges of one size: `x[0..4 MiB]`";
-            return Err(Mistake::new(message, raw_from.span(), "from here", help)
+            return Err(Fault::new(message, raw_from.span(), "from here", help)
                 .and(raw_to.span(), "to here"));
         }
         let (direction, memory) = match (self.place(&from), self.place(&to)) {
@@ -189,7 +188,7 @@ impl Expansion {
                 };
                 let message = format!("copies between memory that is {sides}");
                 let help = "copies go between host and GPU, or from one GPU to another";
-                return Err(Mistake::new(message, span.clone(), "not supported yet", help));
+                return Err(Fault::new(message, span.clone(), "not supported yet", help));
             }
         };
         let stream = self.stream(name, &memory)?;
@@ -209,7 +208,7 @@ impl Expansion {
         call: &KernelCall<'_>,
         name: Option<&Spanned<String>>,
         span: &Range<usize>,
-    ) -> Result<(), Mistake> {
+    ) -> Result<(), Fault> {
         let mut step = self.step(call)?;
         let stream = self.stream(name, &step.output)?;
         if step.workspace.is_none()
@@ -233,24 +232,24 @@ impl Expansion {
         Slice { allocation, offset: Bytes::ZERO, length }
     }
 
-    fn step(&mut self, call: &KernelCall<'_>) -> Result<Step, Mistake> {
+    fn step(&mut self, call: &KernelCall<'_>) -> Result<Step, Fault> {
         let name = call.kernel.get_ref();
         let kernel = Kernel::from_name(name).ok_or_else(|| {
             let message = format!("there is no kernel `{name}`");
             let help = format!("there are {}", Kernel::ALL.map(Kernel::name).join(", "));
-            Mistake::new(message, call.kernel.span(), "unknown kernel", help)
+            Fault::new(message, call.kernel.span(), "unknown kernel", help)
         })?;
         let mut arguments = Arguments::of(kernel);
         for (name, value) in call.arguments.into_iter().flatten() {
             arguments.set(kernel, name.get_ref(), *value.get_ref()).map_err(|rule| {
                 let message = format!("`{name} = {value}` of kernel `{kernel}`: {rule}");
-                Mistake::new(message, value.span(), "not taken", "correct it or leave it out")
+                Fault::new(message, value.span(), "not taken", "correct it or leave it out")
             })?;
         }
         let lead = call.lead.map_or(Ok(0), |lead| {
             u64::try_from(*lead.get_ref()).map_err(|_| {
                 let message = format!("`lead` is {lead}, and counts elements");
-                Mistake::new(message, lead.span(), "too small", "write a number from 0 up")
+                Fault::new(message, lead.span(), "too small", "write a number from 0 up")
             })
         })?;
         let mut slice = |text| self.scope.slice(text, &self.indices);
@@ -264,18 +263,18 @@ impl Expansion {
         })
     }
 
-    fn pin(&mut self, memory: &Spanned<String>, span: &Range<usize>) -> Result<(), Mistake> {
+    fn pin(&mut self, memory: &Spanned<String>, span: &Range<usize>) -> Result<(), Fault> {
         let id = self.scope.whole(memory, &self.indices)?;
         if !self.in_setup {
             let help = "pin it in `setup`";
             let message = format!("`{memory}` is pinned inside the pass");
-            return Err(Mistake::new(message, span.clone(), "not supported yet", help));
+            return Err(Fault::new(message, span.clone(), "not supported yet", help));
         }
         let place = &mut self.scope.allocations[id.0].place;
         if *place != Place::Host(HostMemory::Pageable) {
             let message = format!("`{memory}` is not pageable memory");
             let help = "pin pageable memory, once";
-            return Err(Mistake::new(message, memory.span(), "cannot be pinned", help));
+            return Err(Fault::new(message, memory.span(), "cannot be pinned", help));
         }
         *place = Place::Host(HostMemory::Pinned);
         self.pinned.push(id);
@@ -288,18 +287,18 @@ impl Expansion {
         index: Option<&Spanned<String>>,
         calls: &[RawCall],
         span: &Range<usize>,
-    ) -> Result<(), Mistake> {
+    ) -> Result<(), Fault> {
         let rounds = *times.get_ref();
         if !(1..=MOST_ROUNDS).contains(&rounds) {
             let message = format!("`repeat` is {rounds}");
             let help = format!("write a whole number from 1 to {MOST_ROUNDS}");
-            return Err(Mistake::new(message, times.span(), "no number of rounds", help));
+            return Err(Fault::new(message, times.span(), "no number of rounds", help));
         }
         if let Some(index) = index
             && self.indices.iter().any(|(known, _)| known == index.get_ref())
         {
             let message = format!("`{index}` is the index of a `repeat` around this one, too");
-            return Err(Mistake::new(message, index.span(), "taken", "choose another name"));
+            return Err(Fault::new(message, index.span(), "taken", "choose another name"));
         }
         for round in 0..rounds {
             if let Some(index) = index {
@@ -323,11 +322,11 @@ impl Expansion {
         calls: &Spanned<Vec<RawCall>>,
         name: Option<&Spanned<String>>,
         span: &Range<usize>,
-    ) -> Result<(), Mistake> {
+    ) -> Result<(), Fault> {
         let Some(name) = name else {
             let message = "a graph is launched into the legacy default stream".to_owned();
             let help = "add `stream = \"s\"`: what is captured begins in that stream";
-            return Err(Mistake::new(message, span.clone(), "cannot be captured", help));
+            return Err(Fault::new(message, span.clone(), "cannot be captured", help));
         };
         let stream = self.scope.stream(name, &self.indices)?;
         self.push(Call::Replay { stream, calls: 0 }, span)?;
@@ -343,7 +342,7 @@ impl Expansion {
     }
 
     /// Puts the program together and checks it.
-    fn finish(self, raw: &RawProgram, mut setup: Vec<Placed>) -> Result<Program, Mistake> {
+    fn finish(self, raw: &RawProgram, mut setup: Vec<Placed>) -> Result<Program, Fault> {
         let body = self.calls;
         let allocated = |id: AllocationId| {
             setup.iter().chain(&body).any(|(call, _)| *call == Call::Allocate(id))
@@ -373,7 +372,7 @@ impl Expansion {
         };
         program.check().map_err(|problem| {
             let place = place_of(&problem, &setup_places, &body_places).unwrap_or(whole.clone());
-            Mistake::new(problem, place, "here", "correct the call, or what it names")
+            Fault::new(problem, place, "here", "correct the call, or what it names")
         })?;
         check_hazards(&program).map_err(|hazard| {
             let place = |at: usize| body_places.get(at).cloned().unwrap_or(whole.clone());
@@ -383,7 +382,7 @@ impl Expansion {
             );
             let help = "put them into one stream, or let the second wait for an event that is \
                         recorded after the first; a pass ends with a `synchronize` of each stream";
-            Mistake::new(message, place(hazard.second), "the second", help)
+            Fault::new(message, place(hazard.second), "the second", help)
                 .and(place(hazard.first), "the first")
         })?;
         Ok(program)

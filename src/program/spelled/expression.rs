@@ -1,6 +1,6 @@
 //! Whole-number expressions in the names and byte ranges of calls: `i * 32 MiB`, `ring{i % 2}`.
 
-use super::mistake::Mistake;
+use crate::files::Fault;
 use crate::units::Bytes;
 use std::ops::Range;
 
@@ -28,14 +28,14 @@ impl<'t> Part<'t> {
         self.span.0..self.span.1
     }
 
-    pub fn mistake(&self, message: String, label: &str, help: impl Into<String>) -> Mistake {
-        Mistake::new(message, self.range(), label, help)
+    pub fn fault(&self, message: String, label: &str, help: impl Into<String>) -> Fault {
+        Fault::new(message, self.range(), label, help)
     }
 }
 
 /// The value of an expression: whole numbers, amounts of memory such as `32 MiB`, indices of
 /// loops, `+ - * / %` and parentheses. Division drops the rest.
-pub(super) fn evaluate(part: Part<'_>, indices: &Indices) -> Result<i64, Mistake> {
+pub(super) fn evaluate(part: Part<'_>, indices: &Indices) -> Result<i64, Fault> {
     let mut reader = Reader { part, rest: part.text, indices };
     let value = reader.sum()?;
     reader.skip_spaces();
@@ -43,13 +43,13 @@ pub(super) fn evaluate(part: Part<'_>, indices: &Indices) -> Result<i64, Mistake
 }
 
 /// A name in which every `{expression}` has become its value.
-pub(super) fn filled_in(part: Part<'_>, indices: &Indices) -> Result<String, Mistake> {
+pub(super) fn filled_in(part: Part<'_>, indices: &Indices) -> Result<String, Fault> {
     let mut name = String::new();
     let mut rest = part.text;
     while let Some((before, inside)) = rest.split_once('{') {
         let Some((inside, after)) = inside.split_once('}') else {
             let message = format!("`{}` opens a brace and does not close it", part.text);
-            return Err(part.mistake(message, "no `}` follows", "write `ring{i % 2}`"));
+            return Err(part.fault(message, "no `}` follows", "write `ring{i % 2}`"));
         };
         name += before;
         name += &evaluate(part.with(inside), indices)?.to_string();
@@ -66,7 +66,7 @@ struct Reader<'t, 'i> {
 }
 
 impl<'t> Reader<'t, '_> {
-    fn sum(&mut self) -> Result<i64, Mistake> {
+    fn sum(&mut self) -> Result<i64, Fault> {
         let mut value = self.product()?;
         while let Some(operator) = self.operator(&['+', '-']) {
             let next = self.product()?;
@@ -77,17 +77,13 @@ impl<'t> Reader<'t, '_> {
         Ok(value)
     }
 
-    fn product(&mut self) -> Result<i64, Mistake> {
+    fn product(&mut self) -> Result<i64, Fault> {
         let mut value = self.factor()?;
         while let Some(operator) = self.operator(&['*', '/', '%']) {
             let next = self.factor()?;
             if next == 0 && operator != '*' {
                 let message = format!("`{}` divides by 0", self.part.text);
-                return Err(self.part.mistake(
-                    message,
-                    "division by 0",
-                    "divide by another number",
-                ));
+                return Err(self.part.fault(message, "division by 0", "divide by another number"));
             }
             let product = match operator {
                 '*' => value.checked_mul(next),
@@ -99,7 +95,7 @@ impl<'t> Reader<'t, '_> {
         Ok(value)
     }
 
-    fn factor(&mut self) -> Result<i64, Mistake> {
+    fn factor(&mut self) -> Result<i64, Fault> {
         self.skip_spaces();
         if let Some(rest) = self.rest.strip_prefix('(') {
             self.rest = rest;
@@ -121,7 +117,7 @@ impl<'t> Reader<'t, '_> {
     }
 
     /// A whole number, with a unit of memory or without.
-    fn amount(&mut self) -> Result<i64, Mistake> {
+    fn amount(&mut self) -> Result<i64, Fault> {
         let before = self.rest;
         self.take(|letter| letter.is_ascii_digit() || ['.', '_'].contains(&letter));
         let number = before[..before.len() - self.rest.len()].replace('_', "");
@@ -135,7 +131,7 @@ impl<'t> Reader<'t, '_> {
         amount.and_then(|bytes| i64::try_from(bytes.get()).ok()).ok_or_else(|| {
             let read = before[..before.len() - self.rest.len()].trim_end();
             let message = format!("`{read}` is no whole number of bytes");
-            self.part.mistake(message, "not a number", "write `4096`, `32 MiB` or `1.5 GB`")
+            self.part.fault(message, "not a number", "write `4096`, `32 MiB` or `1.5 GB`")
         })
     }
 
@@ -157,7 +153,7 @@ impl<'t> Reader<'t, '_> {
         self.rest = self.rest.trim_start();
     }
 
-    fn unexpected(&self) -> Mistake {
+    fn unexpected(&self) -> Fault {
         let text = self.part.text;
         let message = match self.rest.chars().next() {
             Some(found) => format!("`{found}` is not expected in `{text}`"),
@@ -165,15 +161,15 @@ impl<'t> Reader<'t, '_> {
         };
         let help = "write whole numbers, amounts such as `32 MiB`, indices of `repeat`, + - * / % \
                     and parentheses";
-        self.part.mistake(message, "not an expression", help)
+        self.part.fault(message, "not an expression", help)
     }
 
-    fn too_large(&self) -> Mistake {
+    fn too_large(&self) -> Fault {
         let message = format!("`{}` goes beyond 64 bits", self.part.text);
-        self.part.mistake(message, "too large", "no memory has so many bytes: use less")
+        self.part.fault(message, "too large", "no memory has so many bytes: use less")
     }
 
-    fn no_index(&self, name: &str) -> Mistake {
+    fn no_index(&self, name: &str) -> Fault {
         let message =
             format!("`{name}` in `{}` is no index of a `repeat` around it", self.part.text);
         let known: Vec<String> =
@@ -182,7 +178,7 @@ impl<'t> Reader<'t, '_> {
             [] => "name one: `repeat = 10, index = \"i\"`".to_owned(),
             known => format!("there is {}", known.join(", ")),
         };
-        self.part.mistake(message, "unknown index", help)
+        self.part.fault(message, "unknown index", help)
     }
 }
 
@@ -192,7 +188,7 @@ mod tests {
 
     fn value(text: &str) -> Result<i64, String> {
         let indices = vec![("i".to_owned(), 3), ("batch".to_owned(), 7)];
-        evaluate(Part::new(text, &(0..text.len())), &indices).map_err(|mistake| mistake.message)
+        evaluate(Part::new(text, &(0..text.len())), &indices).map_err(|fault| fault.message)
     }
 
     #[test]

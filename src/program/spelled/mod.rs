@@ -1,16 +1,14 @@
 //! Programs that a person spells out, call by call.
 //!
 //! Invariant: what comes out of here names only what is there, contradicts nothing and has no race.
-//! Whatever was wrong came back as a [`Mistake`] with its place.
+//! Whatever was wrong came back as a [`Fault`](crate::files::Fault) with its place.
 
 mod call;
 mod expand;
 mod expression;
-mod mistake;
 mod raw;
 mod scope;
 
 pub use expand::{MOST_CALLS, expand};
-pub use mistake::Mistake;
 pub use raw::RawProgram;
 pub use scope::NamedBuffer;

@@ -1,9 +1,8 @@
 //! What the names in a program stand for: memory, streams and events.
 
 use super::expression::{Indices, Part, evaluate, filled_in};
-use super::mistake::Mistake;
 use super::raw::{RawKind, RawMemory, RawProgram, RawStream, RawStreamKind};
-use crate::files::Spanned;
+use crate::files::{Fault, Spanned};
 use crate::machine::{DeviceId, HostMemory, StreamId};
 use crate::program::{
     Allocation, AllocationId, BufferId, EventId, Place, Slice, StreamKind, StreamTraits,
@@ -34,7 +33,7 @@ pub(super) struct Scope {
 }
 
 impl Scope {
-    pub fn new(raw: &RawProgram, buffers: &[NamedBuffer]) -> Result<Self, Mistake> {
+    pub fn new(raw: &RawProgram, buffers: &[NamedBuffer]) -> Result<Self, Fault> {
         let mut scope = Self { buffers: buffers.to_vec(), ..Self::default() };
         for memory in &raw.memory {
             let allocation = scope.memory(memory)?;
@@ -46,26 +45,26 @@ impl Scope {
         Ok(scope)
     }
 
-    fn memory(&self, raw: &RawMemory) -> Result<Allocation, Mistake> {
+    fn memory(&self, raw: &RawMemory) -> Result<Allocation, Fault> {
         let name = raw.name.get_ref().clone();
         let mut taken = self.buffers.iter().map(|buffer| &buffer.name);
         let mut taken_by_memory = self.allocations.iter().map(|one| &one.name);
         if taken.any(|one| *one == name) || taken_by_memory.any(|one| *one == name) {
             let message = format!("memory `{name}` has the name of other memory or of a buffer");
-            return Err(Mistake::new(message, raw.name.span(), "taken", "choose another name"));
+            return Err(Fault::new(message, raw.name.span(), "taken", "choose another name"));
         }
         let size = raw.size.get_ref();
         let bytes = size.parse::<Bytes>().ok().filter(|bytes| *bytes > Bytes::ZERO);
         let bytes = bytes.ok_or_else(|| {
             let message = format!("`size` of memory `{name}` is `{size}`");
-            Mistake::new(message, raw.size.span(), "no size", "write one such as `\"64 MiB\"`")
+            Fault::new(message, raw.size.span(), "no size", "write one such as `\"64 MiB\"`")
         })?;
         let place = match (raw.kind, &raw.gpu) {
             (RawKind::Device, gpu) => Place::Device(device(gpu.as_ref())?),
             (_, Some(gpu)) => {
                 let message = format!("memory `{name}` is the host's, and has a `gpu`");
                 let help = "take `gpu` out, or write `kind = \"device\"`";
-                return Err(Mistake::new(message, gpu.span(), "not on a GPU", help));
+                return Err(Fault::new(message, gpu.span(), "not on a GPU", help));
             }
             (RawKind::Pageable, None) => Place::Host(HostMemory::Pageable),
             (RawKind::Pinned, None) => Place::Host(HostMemory::Pinned),
@@ -73,11 +72,11 @@ impl Scope {
         Ok(Allocation { name, place, bytes, holds: None })
     }
 
-    fn add_stream(&mut self, raw: &RawStream) -> Result<(), Mistake> {
+    fn add_stream(&mut self, raw: &RawStream) -> Result<(), Fault> {
         let name = raw.name.get_ref().clone();
         if self.stream_names.contains(&name) {
             let message = format!("there are two streams `{name}`");
-            return Err(Mistake::new(message, raw.name.span(), "the second", "name each once"));
+            return Err(Fault::new(message, raw.name.span(), "the second", "name each once"));
         }
         let kind = match raw.kind {
             Some(RawStreamKind::NonBlocking) => StreamKind::NonBlocking,
@@ -90,11 +89,7 @@ impl Scope {
     }
 
     /// The stream of a name, which is made if it is new.
-    pub fn stream(
-        &mut self,
-        name: &Spanned<String>,
-        indices: &Indices,
-    ) -> Result<StreamId, Mistake> {
+    pub fn stream(&mut self, name: &Spanned<String>, indices: &Indices) -> Result<StreamId, Fault> {
         let name = filled_in(Part::new(name.get_ref(), &name.span()), indices)?;
         Ok(self.stream_with(name, StreamKind::Blocking, DeviceId::FIRST))
     }
@@ -104,13 +99,13 @@ impl Scope {
         &self,
         name: &Spanned<String>,
         indices: &Indices,
-    ) -> Result<StreamId, Mistake> {
+    ) -> Result<StreamId, Fault> {
         let part = Part::new(name.get_ref(), &name.span());
         let name = filled_in(part, indices)?;
         let at = self.stream_names.iter().position(|known| *known == name);
         at.map(StreamId).ok_or_else(|| {
             let message = format!("no call before goes to a stream `{name}`");
-            part.mistake(message, "unknown stream", known("there is ", self.names_of_streams()))
+            part.fault(message, "unknown stream", known("there is ", self.names_of_streams()))
         })
     }
 
@@ -141,7 +136,7 @@ impl Scope {
     }
 
     /// The event of a name, which is made if it is new.
-    pub fn event(&mut self, name: &Spanned<String>, indices: &Indices) -> Result<EventId, Mistake> {
+    pub fn event(&mut self, name: &Spanned<String>, indices: &Indices) -> Result<EventId, Fault> {
         let name = filled_in(Part::new(name.get_ref(), &name.span()), indices)?;
         let known = self.events.iter().position(|known| *known == name);
         Ok(EventId(known.unwrap_or_else(|| {
@@ -151,18 +146,14 @@ impl Scope {
     }
 
     /// The event of a name if a call before records it.
-    pub fn known_event(
-        &self,
-        name: &Spanned<String>,
-        indices: &Indices,
-    ) -> Result<EventId, Mistake> {
+    pub fn known_event(&self, name: &Spanned<String>, indices: &Indices) -> Result<EventId, Fault> {
         let part = Part::new(name.get_ref(), &name.span());
         let name = filled_in(part, indices)?;
         let at = self.events.iter().position(|known| *known == name);
         at.map(EventId).ok_or_else(|| {
             let message = format!("no call before records an event `{name}`");
             let events = self.events.iter().map(String::as_str);
-            part.mistake(message, "unknown event", known("recorded are ", events))
+            part.fault(message, "unknown event", known("recorded are ", events))
         })
     }
 
@@ -175,12 +166,12 @@ impl Scope {
         &mut self,
         name: &Spanned<String>,
         indices: &Indices,
-    ) -> Result<AllocationId, Mistake> {
+    ) -> Result<AllocationId, Fault> {
         self.allocation(Part::new(name.get_ref(), &name.span()), indices)
     }
 
     /// The range of memory that a text names: `x`, `x[0..4 MiB]`, `x[i * 4 MiB..+4 MiB]`.
-    pub fn slice(&mut self, text: &Spanned<String>, indices: &Indices) -> Result<Slice, Mistake> {
+    pub fn slice(&mut self, text: &Spanned<String>, indices: &Indices) -> Result<Slice, Fault> {
         let part = Part::new(text.get_ref(), &text.span());
         let range = part.text.strip_suffix(']').and_then(|text| text.rsplit_once('['));
         let Some((name, range)) = range else {
@@ -193,7 +184,7 @@ impl Scope {
         let Some((from, to)) = range.split_once("..") else {
             let message = format!("`[{range}]` is no range of bytes");
             let help = "write `x[0..4 MiB]`, `x[4 MiB..+4 MiB]` or `x[4 MiB..]`";
-            return Err(part.mistake(message, "not a range", help));
+            return Err(part.fault(message, "not a range", help));
         };
         let value = |text: &str, default: i64| match text.trim() {
             "" => Ok(default),
@@ -215,12 +206,12 @@ impl Scope {
                 let message =
                     format!("bytes {from} to {to} are no range of `{name}`, which has {all}");
                 let message = message + &at_indices(indices);
-                Err(part.mistake(message, "outside", "name bytes that are there, one at least"))
+                Err(part.fault(message, "outside", "name bytes that are there, one at least"))
             }
         }
     }
 
-    fn allocation(&mut self, part: Part<'_>, indices: &Indices) -> Result<AllocationId, Mistake> {
+    fn allocation(&mut self, part: Part<'_>, indices: &Indices) -> Result<AllocationId, Fault> {
         let name = filled_in(part, indices)?;
         let name = name.trim();
         if let Some(at) = self.allocations.iter().position(|one| one.name == name) {
@@ -231,13 +222,13 @@ impl Scope {
             let own = self.allocations.iter().filter(|one| one.holds.is_none());
             let own = own.map(|one| one.name.as_str());
             let all = self.buffers.iter().map(|buffer| buffer.name.as_str()).chain(own);
-            return Err(part.mistake(message, "unknown memory", known("there is ", all)));
+            return Err(part.fault(message, "unknown memory", known("there is ", all)));
         };
         let NamedBuffer { name, bytes, place } = self.buffers[at].clone();
         let Some(place) = place else {
             let message = format!("buffer `{name}` lives nowhere, so that no call can name it");
             let help = "give it a home, or declare memory of the program instead";
-            return Err(part.mistake(message, "`home = \"scratch\"`", help));
+            return Err(part.fault(message, "`home = \"scratch\"`", help));
         };
         self.allocations.push(Allocation { name, place, bytes, holds: Some(BufferId(at)) });
         Ok(AllocationId(self.allocations.len() - 1))
@@ -260,12 +251,12 @@ fn known<'n>(before: &str, names: impl Iterator<Item = &'n str>) -> String {
     }
 }
 
-fn device(gpu: Option<&Spanned<i64>>) -> Result<DeviceId, Mistake> {
+fn device(gpu: Option<&Spanned<i64>>) -> Result<DeviceId, Fault> {
     let Some(gpu) = gpu else { return Ok(DeviceId::FIRST) };
     let number = usize::try_from(*gpu.get_ref()).ok().filter(|_| *gpu.get_ref() < MOST_GPUS);
     number.map(DeviceId).ok_or_else(|| {
         let message = format!("`gpu` is {gpu}, and GPUs are counted from 0");
         let help = format!("write a whole number from 0 to {}", MOST_GPUS - 1);
-        Mistake::new(message, gpu.span(), "no GPU", help)
+        Fault::new(message, gpu.span(), "no GPU", help)
     })
 }
