@@ -19,7 +19,7 @@ pub(super) fn check_calls(workload: &Workload, program: &Program) -> Result<(), 
         format!("takes memory in every pass, in body[{at}]; move that call to the set-up")
     });
     let homes = check_homes(workload, program).err();
-    match program.check().err().or(homes).or(in_body) {
+    match program.check().err().map(|problem| problem.to_string()).or(homes).or(in_body) {
         Some(problem) => Err(ExecuteError::Unfit { plan: program.label.clone(), problem }),
         None => Ok(()),
     }

@@ -4,40 +4,39 @@
 use super::call::Call;
 use super::graph::capturable;
 use super::operands::{AllocationId, Place, Slice, Step, StreamKind};
+use super::problem::{Part, Problem};
 use super::value::Program;
 use crate::kernels::Grid;
 use crate::machine::{DeviceId, Direction, HostMemory, StreamId};
 
 impl Program {
-    /// The first contradiction, with its place in the program's text. All names must be there.
-    pub(super) fn contradiction(&self) -> Option<String> {
+    /// The first contradiction. All names must be there.
+    pub(super) fn contradiction(&self) -> Option<Problem> {
         let defaults = |device: DeviceId| {
             let here = self.streams.iter().filter(|stream| stream.device == device);
             here.filter(|stream| stream.kind == StreamKind::LegacyDefault).count()
         };
         let twice = (0..self.devices()).find(|&device| defaults(DeviceId(device)) > 1);
         if let Some(device) = twice {
-            return Some(format!("streams: GPU {device} has two legacy default streams"));
+            return Some(format!("streams: GPU {device} has two legacy default streams").into());
         }
         let mut taken: Vec<bool> = self.allocations.iter().map(|one| one.holds.is_some()).collect();
-        let calls = [("setup", &self.setup), ("body", &self.body)];
-        calls
+        self.parts()
             .into_iter()
             .find_map(|(part, calls)| {
                 let mut current = DeviceId::FIRST;
                 let in_calls = calls.iter().enumerate().find_map(|(at, call)| {
                     let problem = self.wrong_in(call).or_else(|| {
-                        let in_body = part == "body";
+                        let in_body = part == Part::Body;
                         self.out_of_place(call, in_body, &mut current)
                             .or_else(|| self.not_taken(call, &mut taken))
                     })?;
-                    Some(format!("{part}[{at}] {problem}"))
+                    Some(Problem::of_call(part, at, problem))
                 });
                 in_calls.or_else(|| {
-                    let stays = part == "body" && current != DeviceId::FIRST;
-                    stays.then(|| {
-                        "body ends in the context of another GPU than the first".to_owned()
-                    })
+                    let stays = part == Part::Body && current != DeviceId::FIRST;
+                    let problem = "body ends in the context of another GPU than the first";
+                    stays.then(|| problem.to_owned().into())
                 })
             })
             .or_else(|| self.wrong_graph())
@@ -155,10 +154,9 @@ impl Program {
 
     /// An event that streams of several devices record: it belongs to the context that it was
     /// created in.
-    fn wrong_event(&self) -> Option<String> {
+    fn wrong_event(&self) -> Option<Problem> {
         let mut recorders: Vec<Option<DeviceId>> = vec![None; self.events];
-        let calls = [("setup", &self.setup), ("body", &self.body)].into_iter();
-        let mut calls = calls.flat_map(|(part, calls)| {
+        let mut calls = self.parts().into_iter().flat_map(|(part, calls)| {
             calls.iter().enumerate().map(move |(at, call)| (part, at, call))
         });
         calls.find_map(|(part, at, call)| {
@@ -167,15 +165,15 @@ impl Program {
             let first = *recorders[event.0].get_or_insert(device);
             (first != device).then(|| {
                 let (event, here, there) = (event.0, device.0, first.0);
-                format!(
-                    "{part}[{at}] records event {event} on GPU {here}, and GPU {there} does, too"
-                )
+                let what =
+                    format!("records event {event} on GPU {here}, and GPU {there} does, too");
+                Problem::of_call(part, at, what)
             })
         })
     }
 
     /// A graph with calls that cannot be captured.
-    fn wrong_graph(&self) -> Option<String> {
+    fn wrong_graph(&self) -> Option<Problem> {
         self.body.iter().enumerate().find_map(|(launch, call)| {
             let Call::Replay { stream, calls } = *call else { return None };
             let device = self.device_of(stream);
@@ -189,11 +187,13 @@ impl Program {
                     let what = is_default.then_some("the legacy default stream").or(elsewhere)?;
                     Some(format!("{what} cannot be captured"))
                 })?;
-                Some(format!("body[{}] is in a graph: {problem}", launch + 1 + at))
+                let what = format!("is in a graph: {problem}");
+                Some(Problem::of_call(Part::Body, launch + 1 + at, what))
             });
             problem.or_else(|| {
                 let is_empty = calls == 0;
-                is_empty.then(|| format!("body[{launch}] launches a graph without calls"))
+                let what = "launches a graph without calls";
+                is_empty.then(|| Problem::of_call(Part::Body, launch, what))
             })
         })
     }

@@ -5,6 +5,7 @@
 
 use super::call::{Call, Facts};
 use super::operands::{AllocationId, EventId, Place, Slice, Step};
+use super::problem::{Part, Problem};
 use super::value::Program;
 use crate::kernels::{Grid, Kernel, Shape};
 use crate::machine::{DeviceId, StreamId};
@@ -21,22 +22,26 @@ impl Program {
     /// of families and programs that are read from a text need no such check.
     ///
     /// # Errors
-    /// What it says that cannot be, with the place in its text.
-    pub fn check(&self) -> Result<(), String> {
+    /// What it says that cannot be.
+    pub fn check(&self) -> Result<(), Problem> {
         self.problem().map_or(Ok(()), Err)
     }
 
-    fn problem(&self) -> Option<String> {
-        self.wrong_with_memory().or_else(|| self.wrong_with_streams()).or_else(|| {
-            let calls = [("setup", &self.setup), ("body", &self.body)];
-            let dangling = calls.into_iter().find_map(|(part, calls)| {
+    fn problem(&self) -> Option<Problem> {
+        let declared = self.wrong_with_memory().or_else(|| self.wrong_with_streams());
+        declared.map(Problem::from).or_else(|| {
+            let dangling = self.parts().into_iter().find_map(|(part, calls)| {
                 calls.iter().enumerate().find_map(|(at, call)| {
                     let problem = self.dangling(call, calls.len() - at - 1)?;
-                    Some(format!("{part}[{at}] names {problem}"))
+                    Some(Problem::of_call(part, at, format!("names {problem}")))
                 })
             });
             dangling.or_else(|| self.contradiction())
         })
+    }
+
+    pub(super) fn parts(&self) -> [(Part, &[Call]); 2] {
+        [(Part::Setup, &self.setup), (Part::Body, &self.body)]
     }
 
     fn wrong_with_memory(&self) -> Option<String> {

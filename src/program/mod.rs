@@ -13,6 +13,7 @@ mod graph;
 mod hazards;
 mod operands;
 mod order;
+mod problem;
 pub mod spelled;
 mod text;
 mod value;
@@ -25,5 +26,6 @@ pub use operands::{
     Allocation, AllocationId, BufferId, EventId, Place, Slice, Step, StreamKind, StreamTraits,
 };
 pub use order::{Clock, Order, Passed};
+pub use problem::{Part, Problem};
 pub use text::ProgramError;
 pub use value::Program;

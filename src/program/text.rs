@@ -118,7 +118,7 @@ impl Program {
             serde_json::from_str(text).map_err(|error| parse(&error))?;
         let program = Self { label, allocations, streams, events, setup, body };
         match program.check() {
-            Err(problem) => Err(ProgramError::Content { path, problem }),
+            Err(problem) => Err(ProgramError::Content { path, problem: problem.to_string() }),
             Ok(()) => Ok(program),
         }
     }

@@ -18,6 +18,10 @@ pub struct Program {
 }
 
 impl Program {
+    /// The most calls that a pass may make. Simulating so many a hundred times takes one or two
+    /// minutes. Beyond some hundreds, more calls of one kind change nothing in the answer.
+    pub const MOST_CALLS: usize = 16_384;
+
     pub fn allocation(&self, id: AllocationId) -> &Allocation {
         &self.allocations[id.0]
     }

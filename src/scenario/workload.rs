@@ -99,9 +99,8 @@ impl From<&Limits> for Capacities {
 }
 
 impl Workload {
-    /// The most calls that a plan may make. Simulating such a plan a hundred times takes one or two
-    /// minutes. Beyond some hundreds, more calls of one kind change nothing in the answer.
-    pub const MOST_CALLS: u64 = 16_384;
+    /// The most calls that a plan may make.
+    pub const MOST_CALLS: u64 = Program::MOST_CALLS as u64;
 
     /// The least number of calls of a plan that cuts each batch into so many chunks.
     pub fn calls(&self, chunks: u64) -> u64 {

@@ -7,14 +7,12 @@ use super::scope::{NamedBuffer, Scope};
 use crate::files::{Fault, Spanned};
 use crate::kernels::{Arguments, Grid, Kernel};
 use crate::machine::{DeviceId, Direction, HostMemory, StreamId};
-use crate::program::{Allocation, AllocationId, Call, Place, Program, Slice, Step, check_hazards};
+use crate::program::{
+    Allocation, AllocationId, Call, Part, Place, Program, Slice, Step, check_hazards,
+};
 use crate::units::{Bytes, Span};
 use std::collections::BTreeMap;
 use std::ops::Range;
-
-/// The most calls of a pass: a simulator that goes through them a hundred times takes a minute or
-/// two.
-pub const MOST_CALLS: usize = 16_384;
 
 /// The most rounds of one `repeat`.
 const MOST_ROUNDS: i64 = 1_000_000;
@@ -29,7 +27,6 @@ pub fn expand(raw: &RawProgram, buffers: &[NamedBuffer]) -> Result<Program, Faul
         scope: Scope::new(raw, buffers)?,
         indices: Indices::new(),
         workspaces: BTreeMap::new(),
-        pinned: Vec::new(),
         current: DeviceId::FIRST,
         calls: Vec::new(),
         in_setup: true,
@@ -55,7 +52,6 @@ struct Expansion {
     indices: Indices,
     /// For each stream and each number of bytes, memory in which kernels combine their blocks.
     workspaces: BTreeMap<(StreamId, u64), AllocationId>,
-    pinned: Vec<AllocationId>,
     /// The GPU whose context is current.
     current: DeviceId,
     calls: Vec<Placed>,
@@ -119,8 +115,8 @@ impl Expansion {
             self.make_current(self.scope.streams[stream.0].device, span);
         }
         self.calls.push((call, span.clone()));
-        if self.calls.len() > MOST_CALLS {
-            let message = format!("the program makes more than {MOST_CALLS} calls");
+        if self.calls.len() > Program::MOST_CALLS {
+            let message = format!("the program makes more than {} calls", Program::MOST_CALLS);
             let help = "repeat fewer times: beyond some hundreds, more calls of a kind change \
                         nothing in the answer";
             return Err(Fault::new(message, span.clone(), "one too many", help));
@@ -277,7 +273,6 @@ impl Expansion {
             return Err(Fault::new(message, memory.span(), "cannot be pinned", help));
         }
         *place = Place::Host(HostMemory::Pinned);
-        self.pinned.push(id);
         self.push(Call::Pin(id), span)
     }
 
@@ -304,13 +299,16 @@ impl Expansion {
             if let Some(index) = index {
                 self.indices.push((index.get_ref().clone(), round));
             }
+            let before = self.calls.len();
             for call in calls {
                 self.add(call, span)?;
             }
+            let does_nothing = self.calls.len() == before;
             if index.is_some() {
                 self.indices.pop();
             }
-            if calls.is_empty() {
+            // Nor would another round.
+            if does_nothing {
                 break;
             }
         }
@@ -371,8 +369,13 @@ impl Expansion {
             body,
         };
         program.check().map_err(|problem| {
-            let place = place_of(&problem, &setup_places, &body_places).unwrap_or(whole.clone());
-            Fault::new(problem, place, "here", "correct the call, or what it names")
+            let place = match problem.call {
+                Some((Part::Setup, at)) => setup_places.get(at),
+                Some((Part::Body, at)) => body_places.get(at),
+                None => None,
+            };
+            let place = place.unwrap_or(&whole).clone();
+            Fault::new(problem.to_string(), place, "here", "correct the call, or what it names")
         })?;
         check_hazards(&program).map_err(|hazard| {
             let place = |at: usize| body_places.get(at).cloned().unwrap_or(whole.clone());
@@ -386,16 +389,5 @@ impl Expansion {
                 .and(place(hazard.first), "the first")
         })?;
         Ok(program)
-    }
-}
-
-/// Where the call stands that a problem begins with: `body[3] …`.
-fn place_of(problem: &str, setup: &[Range<usize>], body: &[Range<usize>]) -> Option<Range<usize>> {
-    let (part, rest) = problem.split_once('[')?;
-    let at: usize = rest.split_once(']')?.0.parse().ok()?;
-    match part {
-        "setup" => setup.get(at).cloned(),
-        "body" => body.get(at).cloned(),
-        _ => None,
     }
 }

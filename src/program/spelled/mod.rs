@@ -9,6 +9,6 @@ mod expression;
 mod raw;
 mod scope;
 
-pub use expand::{MOST_CALLS, expand};
+pub use expand::expand;
 pub use raw::RawProgram;
 pub use scope::NamedBuffer;
