@@ -69,12 +69,12 @@ pub enum Handling {
 impl Handling {
     pub const ALL: [Self; 4] = [Self::Cpu, Self::Pageable, Self::Pinned, Self::Graph];
 
-    pub fn of(plan: &Program) -> Self {
-        if plan.computes_on_cpu() {
+    pub fn of(program: &Program) -> Self {
+        if program.computes_on_cpu() {
             Self::Cpu
-        } else if plan.has_graphs() {
+        } else if program.has_graphs() {
             Self::Graph
-        } else if plan.has_staged_copies() {
+        } else if program.has_staged_copies() {
             Self::Pageable
         } else {
             Self::Pinned
@@ -104,7 +104,7 @@ impl Accuracy {
     }
 
     /// The score for a plan with this predicted time.
-    pub fn margin(&self, plan: &Program, makespan: Span) -> f64 {
-        Self::margin_of(&self.margins, Handling::of(plan), makespan)
+    pub fn margin(&self, program: &Program, makespan: Span) -> f64 {
+        Self::margin_of(&self.margins, Handling::of(program), makespan)
     }
 }

@@ -53,11 +53,11 @@ impl DoesNotFit {
 ///
 /// # Errors
 /// The first memory that does not suffice.
-pub fn check_fits(plan: &Program, there_is: Capacities, whose: Whose) -> Result<(), DoesNotFit> {
+pub fn check_fits(program: &Program, there_is: Capacities, whose: Whose) -> Result<(), DoesNotFit> {
     let memories = [
-        ("device", there_is.device, plan.device_bytes()),
-        ("pinned", there_is.pinned, plan.bytes_in(Place::Host(HostMemory::Pinned))),
-        ("host", there_is.host, plan.host_footprint()),
+        ("device", there_is.device, program.device_bytes()),
+        ("pinned", there_is.pinned, program.bytes_in(Place::Host(HostMemory::Pinned))),
+        ("host", there_is.host, program.host_footprint()),
     ];
     for (memory, has, needs) in memories {
         if let Some(has) = has.filter(|&has| needs > has) {

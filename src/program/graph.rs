@@ -155,24 +155,24 @@ struct Branch {
 ///
 /// # Errors
 /// What of it cannot be captured.
-pub fn captured(mut plan: Program) -> Result<Program, String> {
-    if plan.streams.iter().any(|stream| stream.kind == StreamKind::LegacyDefault) {
+pub fn captured(mut program: Program) -> Result<Program, String> {
+    if program.streams.iter().any(|stream| stream.kind == StreamKind::LegacyDefault) {
         return Err("the legacy default stream cannot be captured".to_owned());
     }
-    if plan.devices() > 1 {
+    if program.devices() > 1 {
         return Err("graphs over several GPUs are not calibrated".to_owned());
     }
     let waits = |call: &Call| matches!(call, Call::Synchronize { .. });
-    let end = plan.body.iter().position(waits).unwrap_or(plan.body.len());
-    let mut rest = plan.body.split_off(end);
+    let end = program.body.iter().position(waits).unwrap_or(program.body.len());
+    let mut rest = program.body.split_off(end);
     rest.retain(|call| !waits(call));
     if rest.iter().any(|call| call.stream().is_some()) {
         return Err("the host waits in the middle of it, which cannot be captured".to_owned());
     }
-    for call in &plan.body {
-        capturable(&plan, call)?;
+    for call in &program.body {
+        capturable(&program, call)?;
     }
-    let mut used: Vec<StreamId> = plan.body.iter().filter_map(Call::stream).collect();
+    let mut used: Vec<StreamId> = program.body.iter().filter_map(Call::stream).collect();
     used.sort_unstable();
     used.dedup();
     let [origin, others @ ..] = &used[..] else {
@@ -180,8 +180,8 @@ pub fn captured(mut plan: Program) -> Result<Program, String> {
     };
     let stream = *origin;
     let mut event = || {
-        plan.events += 1;
-        EventId(plan.events - 1)
+        program.events += 1;
+        EventId(program.events - 1)
     };
     // A stream is captured from where it first waits for one that is, and the
     // origin has to wait for all in the end (CUDA C++ Programming Guide,
@@ -192,28 +192,28 @@ pub fn captured(mut plan: Program) -> Result<Program, String> {
         calls.push(Call::Record { stream, event });
         calls.extend(others.iter().map(|&stream| Call::Wait { stream, event }));
     }
-    calls.append(&mut plan.body);
+    calls.append(&mut program.body);
     for &other in others {
         let event = event();
         calls.push(Call::Record { stream: other, event });
         calls.push(Call::Wait { stream, event });
     }
-    plan.body.push(Call::Replay { stream, calls: calls.len() });
-    plan.body.append(&mut calls);
-    plan.body.push(Call::Synchronize { stream });
-    plan.body.append(&mut rest);
-    Ok(plan)
+    program.body.push(Call::Replay { stream, calls: calls.len() });
+    program.body.append(&mut calls);
+    program.body.push(Call::Synchronize { stream });
+    program.body.append(&mut rest);
+    Ok(program)
 }
 
 /// Whether a call can be captured in a graph.
 ///
 /// # Errors
 /// Why it cannot.
-pub(super) fn capturable(plan: &Program, call: &Call) -> Result<(), String> {
+pub(super) fn capturable(program: &Program, call: &Call) -> Result<(), String> {
     let is_staged = match call {
         Call::Copy { direction, from, to, .. } => {
             let ashore = direction.ashore(from, to);
-            plan.allocation(ashore.allocation).place != Place::Host(HostMemory::Pinned)
+            program.allocation(ashore.allocation).place != Place::Host(HostMemory::Pinned)
         }
         _ => false,
     };

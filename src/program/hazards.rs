@@ -70,23 +70,23 @@ impl Accesses {
 ///
 /// # Errors
 /// The first pair that is not ordered.
-pub fn check_hazards(plan: &Program) -> Result<(), Hazard> {
-    let mut order = Order::new(plan);
+pub fn check_hazards(program: &Program) -> Result<(), Hazard> {
+    let mut order = Order::new(program);
     let mut accesses: Vec<Accesses> =
-        plan.allocations.iter().map(|_| Accesses::default()).collect();
+        program.allocations.iter().map(|_| Accesses::default()).collect();
     for index in 0.. {
         let Some((call, Passed { lane, number, known })) = order.pass() else { break };
         let Some(number) = number else { continue };
-        for (slice, writes) in plan.accesses(call) {
+        for (slice, writes) in program.accesses(call) {
             let access = Access { slice, writes, call: index, lane, number };
-            note(plan, known, &mut accesses[slice.allocation.0], access)?;
+            note(program, known, &mut accesses[slice.allocation.0], access)?;
         }
     }
-    check_finished(plan, &order)
+    check_finished(program, &order)
 }
 
 fn note(
-    plan: &Program,
+    program: &Program,
     clock: &Clock,
     earlier: &mut Accesses,
     access: Access,
@@ -100,7 +100,7 @@ fn note(
         return Err(Hazard {
             first,
             second: access.call,
-            allocation: plan.allocation(access.slice.allocation).name.clone(),
+            allocation: program.allocation(access.slice.allocation).name.clone(),
         });
     }
     // A write that covers an older access stands for it from now on: whatever
@@ -120,10 +120,10 @@ fn note(
 }
 
 /// Checks that the host has waited for every lane's last operation when the body ends.
-fn check_finished(plan: &Program, order: &Order<'_>) -> Result<(), Hazard> {
+fn check_finished(program: &Program, order: &Order<'_>) -> Result<(), Hazard> {
     let unfinished = order.issued().zip(order.known_to_host()).position(|(all, done)| all > *done);
     let Some(lane) = unfinished else { return Ok(()) };
-    let last = plan.lanes().iter().rposition(|&other| other == Some(lane));
-    let allocation = format!("everything on stream {}", lane % plan.streams.len());
-    Err(Hazard { first: last.unwrap_or(0), second: plan.body.len(), allocation })
+    let last = program.lanes().iter().rposition(|&other| other == Some(lane));
+    let allocation = format!("everything on stream {}", lane % program.streams.len());
+    Err(Hazard { first: last.unwrap_or(0), second: program.body.len(), allocation })
 }

@@ -9,7 +9,7 @@ pub type Clock = Vec<usize>;
 
 /// Walks through the calls of a body and knows what each comes after.
 pub struct Order<'p> {
-    plan: &'p Program,
+    program: &'p Program,
     lanes: Vec<Option<usize>>,
     clocks: Vec<Clock>,
     /// What was done when each event was last recorded.
@@ -27,10 +27,10 @@ pub struct Passed<'o> {
 }
 
 impl<'p> Order<'p> {
-    pub fn new(plan: &'p Program) -> Self {
-        let lanes = plan.lane_count() + 1;
-        let (clocks, events) = (vec![vec![0; lanes]; lanes], vec![None; plan.events]);
-        Self { plan, lanes: plan.lanes(), clocks, events, next: 0 }
+    pub fn new(program: &'p Program) -> Self {
+        let lanes = program.lane_count() + 1;
+        let (clocks, events) = (vec![vec![0; lanes]; lanes], vec![None; program.events]);
+        Self { program, lanes: program.lanes(), clocks, events, next: 0 }
     }
 
     /// The lane of the host.
@@ -50,7 +50,7 @@ impl<'p> Order<'p> {
 
     /// Walks past the next call of the body.
     pub fn pass(&mut self) -> Option<(&'p Call, Passed<'_>)> {
-        let call = self.plan.body.get(self.next)?;
+        let call = self.program.body.get(self.next)?;
         let host = self.host();
         let lane = self.lanes[self.next].unwrap_or(host);
         self.next += 1;
@@ -80,8 +80,8 @@ impl<'p> Order<'p> {
     /// Orders calls by the legacy default stream: its operations come after all in blocking
     /// streams, and theirs after all of its own.
     fn pass_barrier(&mut self, lane: usize) {
-        let Some(mine) = self.plan.streams.get(lane) else { return };
-        for (other, theirs) in self.plan.streams.iter().enumerate() {
+        let Some(mine) = self.program.streams.get(lane) else { return };
+        for (other, theirs) in self.program.streams.iter().enumerate() {
             if mine.waits_for(theirs) {
                 self.learn(lane, other);
             }
