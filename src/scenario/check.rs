@@ -75,6 +75,13 @@ fn check(reading: Reading, faults: &mut Faults) -> Option<Workload> {
     let ids = unique_names("buffer", raw.buffers.iter().map(|buffer| &buffer.name), faults);
     unique_names("task", raw.tasks.iter().map(|task| &task.name), faults);
     unique_names("program", raw.programs.iter().map(|program| &program.name), faults);
+    for program in &raw.programs {
+        // Two of one name are told where the program is expanded, where buffers are known, too.
+        let memory = program.memory.iter().map(|memory| &memory.name);
+        for spanned in memory.chain(program.streams.iter().map(|stream| &stream.name)) {
+            faults.keep(name(spanned));
+        }
+    }
     let (limits, plans) = (limits(&raw.limits, faults), plans(&raw.plans, faults));
     let buffers = raw.buffers.iter().map(|raw| faults.keep(buffer(raw)));
     let buffers = buffers.collect::<Vec<_>>().into_iter().collect::<Option<Vec<_>>>();

@@ -126,6 +126,11 @@ fn loops_stand_inside_loops() {
         })
         .collect();
     assert_eq!(offsets, [0, 1, 2, 3, 4, 5]);
+    // Loops around nothing are no work, however often they go around.
+    let nothing = "{ repeat = 1000000, calls = [] }".to_owned();
+    let around = |inner: &str| format!("{{ repeat = 1000000, calls = [ {inner} ] }}");
+    let text = calls(&around(&around(&around(&nothing))));
+    assert_eq!(self::program(&text).body, []);
 }
 
 #[test]

@@ -231,6 +231,18 @@ fn memory_streams_and_programs_are_declared_once_and_well() {
             "another name",
         ),
         (
+            "{ name = \"\", kind = \"device\", size = \"4 B\" }",
+            "\"\"",
+            "`name` is empty",
+            "visible characters",
+        ),
+        (
+            "{ name = \"\\u001b[2J\", kind = \"device\", size = \"4 B\" }",
+            "\"\\u001b",
+            "U+001B",
+            "visible characters",
+        ),
+        (
             "{ name = \"d\", kind = \"device\", size = \"0\" }",
             "\"0\"",
             "`size` of memory `d` is `0`",
