@@ -119,7 +119,7 @@ fn failure(error: CalibrationError, interrupted: impl Fn(&CalibrateError) -> Str
             "use the same machine and options as before, or start again without --resume",
             &error,
         ),
-        CalibrationError::CannotBegin { path, source } => {
+        CalibrationError::CannotWrite { path, source } => {
             Failure::unwritten(path.display(), &source)
         }
         CalibrationError::Samples(error) => error.into(),

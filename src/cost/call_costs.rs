@@ -154,12 +154,12 @@ impl<'a> CallCosts<'a> {
         let Self { program, profile, .. } = *self;
         Ok(match call {
             Call::Replay { .. } => {
-                return Err(Unknown::refused("the launch of a graph in a plan's set-up"));
+                return Err(Unknown::refused("the launch of a graph in a program's set-up"));
             }
             Call::Compute { step } => {
                 let (kernel, n) = (step.kernel, step.elements());
                 let touch = self.touch_time(&step.output, MemoryCost::FirstTouchTeam)?;
-                let what = || Unknown::refused("the cost of CPU kernels in a plan's set-up");
+                let what = || Unknown::refused("the cost of CPU kernels in a program's set-up");
                 let around = *locality.around.ok_or_else(what)?;
                 let time = profile.twin(kernel, &step.arguments, n, around)? + touch;
                 CallCost::on_host(Span::from_nanos_f64(time.max(0.0)))

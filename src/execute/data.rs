@@ -29,26 +29,28 @@ pub struct Mismatch {
 impl Contents {
     /// Random inputs, determined by the seed. Everything else is NaN.
     pub fn random(workload: &Workload, team: &Team, seed: u64) -> Self {
-        let mut buffers = Vec::new();
-        for (index, buffer) in workload.buffers.iter().enumerate() {
-            let length = (buffer.elements * workload.batches) as usize;
-            let mut values = vec![f32::NAN; length];
-            if workload.is_input(BufferId(index)) {
-                team.fill_random(&mut values, seed + index as u64);
-            }
-            buffers.push(values);
-        }
-        Self { buffers }
+        Self::random_in(workload, team, seed, |id| workload.is_input(id))
     }
 
     /// Random numbers in every buffer, determined by the seed.
     pub fn all_random(workload: &Workload, team: &Team, seed: u64) -> Self {
-        let random = |(buffer, number): (&Buffer, u64)| {
-            let mut values = vec![0.0; (buffer.elements * workload.batches) as usize];
-            team.fill_random(&mut values, seed + number);
+        Self::random_in(workload, team, seed, |_| true)
+    }
+
+    fn random_in(
+        workload: &Workload,
+        team: &Team,
+        seed: u64,
+        is_random: impl Fn(BufferId) -> bool,
+    ) -> Self {
+        let contents = |(index, buffer): (usize, &Buffer)| {
+            let mut values = vec![f32::NAN; (buffer.elements * workload.batches) as usize];
+            if is_random(BufferId(index)) {
+                team.fill_random(&mut values, seed + index as u64);
+            }
             values
         };
-        Self { buffers: workload.buffers.iter().zip(0..).map(random).collect() }
+        Self { buffers: workload.buffers.iter().enumerate().map(contents).collect() }
     }
 
     /// Puts other values into a buffer.

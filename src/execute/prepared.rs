@@ -42,7 +42,7 @@ impl Handles {
 /// device's context.
 fn recorders(program: &Program) -> Vec<DeviceId> {
     let mut devices = vec![DeviceId::FIRST; program.events];
-    for call in &program.body {
+    for call in program.calls() {
         if let Call::Record { stream, event } = call {
             devices[event.0] = program.device_of(*stream);
         }
@@ -53,7 +53,7 @@ fn recorders(program: &Program) -> Vec<DeviceId> {
 /// Enables peer access between devices that copy to each other, so that the copies bypass
 /// host memory.
 fn enable_access(first: &Device, program: &Program) -> Result<(), GpuError> {
-    for call in &program.body {
+    for call in program.calls() {
         if let Call::PeerCopy { from, to, .. } = call {
             let [DeviceId(from), DeviceId(to)] = program.peers_of(from, to);
             let (from, to) = (first.nth(from)?, first.nth(to)?);

@@ -22,6 +22,11 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// Sixteen hexadecimal digits that stand for some bytes: the beginning of their SHA-256.
+pub fn digest(bytes: &[u8]) -> String {
+    hmac_sha256::Hash::hash(bytes)[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// The name under which a file grows: `samples.partial.jsonl` for `samples.jsonl`.
 pub fn partial(path: &Path) -> PathBuf {
     let extension = path.extension().unwrap_or_default().to_string_lossy();

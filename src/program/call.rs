@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub enum Call {
-    /// Allocate memory for the plan's own use.
+    /// Allocate memory for the program's own use.
     Allocate(AllocationId),
     /// Page-lock host memory that exists already.
     Pin(AllocationId),

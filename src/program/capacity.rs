@@ -1,4 +1,4 @@
-//! How much memory a plan takes, and how much there is.
+//! How much memory a program takes, and how much there is.
 
 use super::operands::Place;
 use super::value::Program;
@@ -12,11 +12,11 @@ pub enum Whose {
     Scenario,
     /// The machine of a profile.
     Machine,
-    /// What is free right now on the machine that will run the plan.
+    /// What is free right now on the machine that will run the program.
     Now,
 }
 
-/// A plan that takes more of a memory than there is.
+/// A program that takes more of a memory than there is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("needs {needs} of {memory} memory and may use {has}{}: {}", self.of_whom(), self.fix())]
 pub struct DoesNotFit {
@@ -49,7 +49,7 @@ impl DoesNotFit {
     }
 }
 
-/// Checks that a plan takes no more of any memory than there is.
+/// Checks that a program takes no more of any memory than there is.
 ///
 /// # Errors
 /// The first memory that does not suffice.

@@ -12,7 +12,7 @@ use crate::machine::{HostMemory, StreamId};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// A graph of a plan's body.
+/// A graph of a program's body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Graph {
     /// Position of its launch in the body.
@@ -151,7 +151,7 @@ struct Branch {
     awaited: bool,
 }
 
-/// Turns everything up to the plan's first synchronisation into one graph.
+/// Turns everything up to the program's first synchronisation into one graph.
 ///
 /// # Errors
 /// What of it cannot be captured.

@@ -5,27 +5,18 @@ use super::order::{Clock, Order, Passed};
 use super::value::Program;
 use crate::units::Bytes;
 use std::collections::BTreeMap;
-use std::fmt;
 
-/// Two calls of the body that touch the same bytes, one of them writing, with
-/// nothing that orders them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hazard {
-    /// Positions of the two calls in the body.
-    pub first: usize,
-    pub second: usize,
-    /// The allocation they meet in.
-    pub allocation: String,
+/// An order that a program lacks. Calls are given by their positions in the body.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Hazard {
+    /// Two calls touch the same bytes of an allocation, one of them writes, and nothing orders
+    /// them.
+    #[error("calls {first} and {second} both use `{allocation}` and nothing orders them")]
+    Unordered { first: usize, second: usize, allocation: String },
+    /// The body ends before the last call of a lane is known to be done.
+    #[error("the body ends, and nothing has waited for call {last}, the last on stream {stream}")]
+    Unfinished { last: usize, stream: usize },
 }
-
-impl fmt::Display for Hazard {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { first, second, allocation } = self;
-        write!(f, "calls {first} and {second} both use `{allocation}` and nothing orders them")
-    }
-}
-
-impl std::error::Error for Hazard {}
 
 struct Access {
     slice: Slice,
@@ -97,11 +88,9 @@ fn note(
     };
     let unordered = earlier.overlapping(&access.slice).map(|(_, old)| old).filter(is_unordered);
     if let Some(first) = unordered.map(|old| old.call).min() {
-        return Err(Hazard {
-            first,
-            second: access.call,
-            allocation: program.allocation(access.slice.allocation).name.clone(),
-        });
+        let (second, allocation) = (access.call, access.slice.allocation);
+        let allocation = program.allocation(allocation).name.clone();
+        return Err(Hazard::Unordered { first, second, allocation });
     }
     // A write that covers an older access stands for it from now on: whatever
     // is ordered after the write is ordered after the older access too.
@@ -124,6 +113,6 @@ fn check_finished(program: &Program, order: &Order<'_>) -> Result<(), Hazard> {
     let unfinished = order.issued().zip(order.known_to_host()).position(|(all, done)| all > *done);
     let Some(lane) = unfinished else { return Ok(()) };
     let last = program.lanes().iter().rposition(|&other| other == Some(lane));
-    let allocation = format!("everything on stream {}", lane % program.streams.len());
-    Err(Hazard { first: last.unwrap_or(0), second: program.body.len(), allocation })
+    let (last, stream) = (last.unwrap_or(0), lane % program.streams.len());
+    Err(Hazard::Unfinished { last, stream })
 }

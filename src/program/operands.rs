@@ -14,7 +14,7 @@ pub struct AllocationId(pub usize);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct BufferId(pub usize);
 
-/// An event of the plan, counted from 0.
+/// An event of the program, counted from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct EventId(pub usize);
 
@@ -63,11 +63,11 @@ pub enum Place {
 }
 
 impl Place {
-    /// The memory of the only device of most plans.
+    /// The memory of the only device of most programs.
     pub const FIRST_DEVICE: Self = Self::Device(DeviceId::FIRST);
 }
 
-/// A piece of memory that the plan uses.
+/// A piece of memory that the program uses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Allocation {
@@ -128,8 +128,8 @@ impl Step {
         }
     }
 
-    /// Whether all threads of the CPU share the step, in a plan that uses so much host memory in a
-    /// pass. If not, one thread does it all.
+    /// Whether all threads of the CPU share the step, in a program that uses so much host memory in
+    /// a pass. If not, one thread does it all.
     pub fn is_shared(&self, footprint: Bytes) -> bool {
         Variant::of(self.kernel, &self.arguments).is_shared(self.elements(), footprint.get())
     }

@@ -4,7 +4,6 @@ use super::call::Call;
 use super::operands::{Allocation, StreamTraits};
 use super::value::Program;
 use crate::files::{self, Place as TextPlace};
-use hmac_sha256::Hash;
 use miette::Diagnostic;
 use serde::{Deserialize, Serialize};
 use std::fmt::Display;
@@ -82,7 +81,7 @@ impl Program {
     /// one identity.
     pub fn identity(&self) -> String {
         let bytes = serde_json::to_vec(&self.written()).expect("a program is plain data");
-        Hash::hash(&bytes)[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+        files::digest(&bytes)
     }
 
     /// The program as a text of one line, which [`Program::from_text`] reads.

@@ -26,6 +26,11 @@ impl Program {
         &self.allocations[id.0]
     }
 
+    /// All calls: those of the set-up, and those of the body.
+    pub fn calls(&self) -> impl Iterator<Item = &Call> {
+        self.setup.iter().chain(&self.body)
+    }
+
     /// The bytes that a call touches, and whether it writes them.
     pub fn accesses(&self, call: &Call) -> Vec<(Slice, bool)> {
         let Facts { allocation, from, to, step, .. } = call.facts();

@@ -85,7 +85,8 @@ impl Verdict {
         if self.answer == self.pass_answer {
             return self;
         }
-        self.from_runs = from_runs(ranking, self.pass_answer);
+        // Central times may cross before scatter leaves no doubt: what is a tie has no winner yet.
+        self.from_runs = from_runs(ranking, self.pass_answer).filter(|&from| from > runs);
         let many = plural(runs, "run");
         let program = match self.answer {
             Answer::Cpu => format!(
@@ -248,7 +249,7 @@ fn copies_on_cpu(cpu: &Ranked) -> Option<String> {
 }
 
 fn too_little_known(ranking: &Ranking) -> Option<String> {
-    match ranking.unknown.iter().filter(|(plan, _)| plan.program.needs_device()).count() {
+    match ranking.unknown.iter().filter(|(plan, _)| !plan.program.computes_on_cpu()).count() {
         0 => None,
         1 => Some("The profile knows too little of another plan on the GPU.".to_owned()),
         many => Some(format!("The profile knows too little of {many} other plans on the GPU.")),

@@ -43,7 +43,7 @@ pub enum CalibrationError {
     #[error("cannot continue {}: {why}", path.display())]
     CannotResume { path: PathBuf, why: String },
     #[error("cannot write {}: {source}", path.display())]
-    CannotBegin { path: PathBuf, source: std::io::Error },
+    CannotWrite { path: PathBuf, source: std::io::Error },
     #[error(transparent)]
     Samples(#[from] SamplesError),
     #[error(transparent)]
@@ -54,8 +54,6 @@ pub enum CalibrationError {
     Fit(#[from] FitError),
     #[error(transparent)]
     Profile(#[from] ProfileError),
-    #[error(transparent)]
-    Write(#[from] std::io::Error),
 }
 
 /// A calibration of one machine, with the folder for its samples and its profile.
@@ -107,9 +105,10 @@ impl<'a> Calibration<'a> {
         let (growing, target) = (self.growing(), self.folder.join(Self::SAMPLES));
         let profile_path = self.folder.join(Self::PROFILE);
         let mut beginning = Vec::new();
-        let recorder = Recorder::new(&mut beginning, &self.so_far)?.onto(std::io::sink());
-        let file = files::begin(&growing, &beginning)
-            .map_err(|source| CalibrationError::CannotBegin { path: growing.clone(), source })?;
+        let unwritten = |source| CalibrationError::CannotWrite { path: growing.clone(), source };
+        let recorder = Recorder::new(&mut beginning, &self.so_far).map_err(unwritten)?;
+        let recorder = recorder.onto(std::io::sink());
+        let file = files::begin(&growing, &beginning).map_err(unwritten)?;
         let mut recorder = recorder.onto(file);
         let samples = self.measure(&mut recorder, along)?;
         let profile = fit_and_assess(&samples, &mut |phase| {
@@ -119,8 +118,8 @@ impl<'a> Calibration<'a> {
         // The profile comes first. If the process ends before the samples are renamed, a resumed
         // calibration finds all of them and fits the same profile.
         profile.save(&profile_path)?;
-        recorder.end()?;
-        files::finish(&growing, &target)?;
+        recorder.end().map_err(unwritten)?;
+        files::finish(&growing, &target).map_err(unwritten)?;
         Ok((samples, profile))
     }
 
@@ -129,6 +128,7 @@ impl<'a> Calibration<'a> {
         recorder: &mut Recorder<W>,
         along: &mut dyn FnMut(Phase) -> ControlFlow<()>,
     ) -> Result<Samples, CalibrationError> {
+        let growing = self.growing();
         let Self { device, team, so_far: mut samples, .. } = self;
         let schedule = Schedule::new(&samples.machine);
         let mut trials = Trials::new(&samples.machine, device, team);
@@ -145,7 +145,8 @@ impl<'a> Calibration<'a> {
                 }
             })?;
         }
-        Ok(trials.finish(samples, recorder)?)
+        let finished = trials.finish(samples, recorder);
+        finished.map_err(|source| CalibrationError::CannotWrite { path: growing, source })
     }
 }
 

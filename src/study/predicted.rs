@@ -1,12 +1,12 @@
 //! Workloads whose plans are predicted, and a digest that says so.
 
 use super::shard::Shard;
+use crate::files;
 use crate::profile::Profile;
 use crate::program::{Program, Whose, check_fits};
 use crate::scenario::Workload;
 use crate::search::{Candidates, Ranking, rank_counted};
 use crate::simulate::Tally;
-use hmac_sha256::Hash;
 use serde_json::json;
 use std::collections::BTreeSet;
 
@@ -71,8 +71,8 @@ pub(super) fn dealt<'p>(
 /// Sixteen hexadecimal digits that stand for the profile, the programs and all that was predicted
 /// of them. Whoever knows them before the runs can tell that no prediction was changed afterwards.
 pub fn digest(profile: &Profile, all: &[Predicted]) -> String {
-    let mut sum = Hash::new();
-    let mut add = |value: &serde_json::Value| sum.update(format!("{value}\n"));
+    let mut text = String::new();
+    let mut add = |value: &serde_json::Value| text += &format!("{value}\n");
     add(&serde_json::to_value(profile).expect("a profile is plain data"));
     for Predicted { workload, ranking } in all {
         add(&json!(workload.name));
@@ -85,5 +85,5 @@ pub fn digest(profile: &Profile, all: &[Predicted]) -> String {
             add(&json!([plan.identity(), unknown.what()]));
         }
     }
-    sum.finalize()[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+    files::digest(text.as_bytes())
 }

@@ -178,7 +178,7 @@ impl Runner<'_> {
             }
         }
         for job in &mut *jobs {
-            self.trace(job)?;
+            self.trace(job, along)?;
         }
         for job in &mut *jobs {
             job.kept.set.sort();
@@ -237,7 +237,11 @@ impl Runner<'_> {
     }
 
     /// Times every call of the plans that are to be traced and are not yet.
-    fn trace(&self, job: &mut Job<'_>) -> Result<(), StudyError> {
+    fn trace(
+        &self,
+        job: &mut Job<'_>,
+        along: &mut dyn FnMut(Event<'_>) -> ControlFlow<()>,
+    ) -> Result<(), StudyError> {
         let Traced::FastestAnd(names) = self.traced else { return Ok(()) };
         let set = &job.kept.set;
         let on_gpu = job.programs.iter().filter(|(program, _)| program.needs_device());
@@ -247,7 +251,8 @@ impl Runner<'_> {
         let fastest = run.min_by_key(|(run, _)| run.makespan()).map(|(_, identity)| identity);
         let is_meant = |(program, identity): &&(&Program, String)| {
             let is_named = names.contains(&program.label) || fastest == Some(identity);
-            is_named && set.trace_of(identity).is_none()
+            // What was left out as too large has no run, and would not fit now either.
+            is_named && set.run_of(identity).is_some() && set.trace_of(identity).is_none()
         };
         let meant: Vec<&Program> = on_gpu.filter(is_meant).map(|(program, _)| *program).collect();
         if meant.is_empty() {
@@ -255,6 +260,7 @@ impl Runner<'_> {
         }
         let executor = Executor::new(self.device, self.team, job.workload, self.contents);
         for program in meant {
+            stops(along(Event::Begins { left: 0 }))?;
             let trace = executor.trace(program).map_err(|source| job.failure(program, source))?;
             job.kept.set.traces.push(trace);
         }

@@ -12,8 +12,8 @@ use std::ops::Range;
 // for those who write a program.
 
 /// A call of the host, or calls that are repeated. Exactly one key says which call it is: `copy`,
-/// `launch`, `compute`, `clear`, `record`, `wait`, `synchronize`, `allocate`, `pin`, `renew`,
-/// `repeat` or `graph`.
+/// `launch`, `compute`, `work`, `clear`, `record`, `wait`, `synchronize`, `allocate`, `pin`,
+/// `renew`, `repeat` or `graph`.
 #[derive(Debug, Deserialize, Default)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a call such as { copy = \"x\", to = \"d\" }")]
@@ -47,10 +47,6 @@ pub struct RawCall {
     /// How many elements in front of the first output element a kernel reads. Default: 0.
     #[cfg_attr(feature = "schema", schemars(with = "Option<i64>", range(min = 0)))]
     pub lead: Option<Spanned<i64>>,
-    /// Device memory in which a kernel combines its blocks. Default: memory that is added to the
-    /// program, for each stream its own.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
-    pub workspace: Option<Spanned<String>>,
     /// Device memory to fill with zeros.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub clear: Option<Spanned<String>>,
@@ -115,14 +111,13 @@ pub(super) struct KernelCall<'r> {
     pub writes: &'r Spanned<String>,
     pub arguments: Option<&'r BTreeMap<Spanned<String>, Spanned<f64>>>,
     pub lead: Option<&'r Spanned<i64>>,
-    pub workspace: Option<&'r Spanned<String>>,
 }
 
 /// Every key that says which call a table is, with those that must and those that may stand beside
 /// it.
 const CALLS: [(&str, &[&str], &[&str]); 13] = [
     ("copy", &["to"], &["stream"]),
-    ("launch", &["reads", "writes"], &["arguments", "lead", "workspace", "stream"]),
+    ("launch", &["reads", "writes"], &["arguments", "lead", "stream"]),
     ("compute", &["reads", "writes"], &["arguments", "lead"]),
     ("work", &[], &[]),
     ("clear", &[], &["stream"]),
@@ -164,7 +159,6 @@ impl RawCall {
             of("writes", &self.writes),
             of("arguments", &self.arguments),
             of("lead", &self.lead),
-            of("workspace", &self.workspace),
             of("index", &self.index),
             of("calls", &self.calls),
             of("stream", &self.stream),
@@ -223,7 +217,6 @@ impl RawCall {
                 writes: self.writes.as_ref()?,
                 arguments: self.arguments.as_ref().map(Spanned::get_ref),
                 lead: self.lead.as_ref(),
-                workspace: self.workspace.as_ref(),
             })
         };
         if let Some(from) = &self.copy {

@@ -8,7 +8,7 @@ use crate::files::{Fault, Spanned};
 use crate::kernels::{Arguments, Grid, Kernel};
 use crate::machine::{DeviceId, Direction, HostMemory, StreamId};
 use crate::program::{
-    Allocation, AllocationId, Call, Part, Place, Program, Slice, Step, check_hazards,
+    Allocation, AllocationId, Call, Hazard, Part, Place, Program, Slice, Step, check_hazards,
 };
 use crate::units::{Bytes, Span};
 use std::collections::BTreeMap;
@@ -50,8 +50,10 @@ type Placed = (Call, Range<usize>);
 struct Expansion {
     scope: Scope,
     indices: Indices,
-    /// For each stream and each number of bytes, memory in which kernels combine their blocks.
-    workspaces: BTreeMap<(StreamId, u64), AllocationId>,
+    /// For each stream, kernel and number of bytes, memory in which launches combine their blocks.
+    /// Kernels of one stream run one after the other; but each leaves in its workspace what only
+    /// itself can begin with.
+    workspaces: BTreeMap<(StreamId, Kernel, u64), AllocationId>,
     /// The GPU whose context is current.
     current: DeviceId,
     calls: Vec<Placed>,
@@ -82,12 +84,12 @@ impl Expansion {
                 self.push(Call::Clear { stream, target }, &span)?;
             }
             Verb::Record(event) => {
-                let stream = self.stream_or_first(stream)?;
+                let stream = self.stream_or_default(stream)?;
                 let event = self.scope.event(event, &self.indices)?;
                 self.push(Call::Record { stream, event }, &span)?;
             }
             Verb::Wait(event) => {
-                let stream = self.stream_or_first(stream)?;
+                let stream = self.stream_or_default(stream)?;
                 let event = self.scope.known_event(event, &self.indices)?;
                 self.push(Call::Wait { stream, event }, &span)?;
             }
@@ -101,7 +103,7 @@ impl Expansion {
             }
             Verb::Pin(memory) => return self.pin(memory, &span),
             Verb::Renew(memory) => {
-                let id = self.scope.whole(memory, &self.indices)?;
+                let id = self.pageable(memory, "renewed", "renew pageable memory")?;
                 self.push(Call::Renew(id), &span)?;
             }
             Verb::Repeat { times, index, calls } => return self.repeat(times, index, calls, &span),
@@ -148,7 +150,7 @@ impl Expansion {
         }
     }
 
-    fn stream_or_first(&mut self, name: Option<&Spanned<String>>) -> Result<StreamId, Fault> {
+    fn stream_or_default(&mut self, name: Option<&Spanned<String>>) -> Result<StreamId, Fault> {
         match name {
             Some(name) => self.scope.stream(name, &self.indices),
             None => Ok(self.scope.default_stream(self.current)),
@@ -207,19 +209,17 @@ impl Expansion {
     ) -> Result<(), Fault> {
         let mut step = self.step(call)?;
         let stream = self.stream(name, &step.output)?;
-        if step.workspace.is_none()
-            && let Some(floats) = Grid::workspace(step.kernel, &step.arguments)
-        {
-            step.workspace = Some(self.workspace(stream, Bytes::of_f32(floats)));
-        }
+        let floats = Grid::workspace(step.kernel, &step.arguments);
+        step.workspace = floats.map(|floats| self.workspace(stream, step.kernel, floats));
         self.push(Call::Launch { stream, step }, span)
     }
 
-    /// Memory in which kernels of a stream combine their blocks: they run one after the other.
-    fn workspace(&mut self, stream: StreamId, length: Bytes) -> Slice {
+    fn workspace(&mut self, stream: StreamId, kernel: Kernel, floats: u64) -> Slice {
+        let length = Bytes::of_f32(floats);
         let Scope { allocations, streams, .. } = &mut self.scope;
         let device = streams[stream.0].device;
-        let allocation = *self.workspaces.entry((stream, length.get())).or_insert_with(|| {
+        let key = (stream, kernel, length.get());
+        let allocation = *self.workspaces.entry(key).or_insert_with(|| {
             let name = format!("workspace of stream {}", stream.0);
             let place = Place::Device(device);
             allocations.push(Allocation { name, place, bytes: length, holds: None });
@@ -254,25 +254,33 @@ impl Expansion {
             arguments,
             inputs: call.reads.get_ref().iter().map(&mut slice).collect::<Result<_, _>>()?,
             output: slice(call.writes)?,
-            workspace: call.workspace.map(slice).transpose()?,
+            workspace: None,
             lead,
         })
     }
 
-    fn pin(&mut self, memory: &Spanned<String>, span: &Range<usize>) -> Result<(), Fault> {
+    fn pageable(
+        &mut self,
+        memory: &Spanned<String>,
+        what: &str,
+        help: &str,
+    ) -> Result<AllocationId, Fault> {
         let id = self.scope.whole(memory, &self.indices)?;
+        if self.scope.allocations[id.0].place != Place::Host(HostMemory::Pageable) {
+            let message = format!("`{memory}` is not pageable memory");
+            return Err(Fault::new(message, memory.span(), format!("cannot be {what}"), help));
+        }
+        Ok(id)
+    }
+
+    fn pin(&mut self, memory: &Spanned<String>, span: &Range<usize>) -> Result<(), Fault> {
+        let id = self.pageable(memory, "pinned", "pin pageable memory, once")?;
         if !self.in_setup {
             let help = "pin it in `setup`";
             let message = format!("`{memory}` is pinned inside the pass");
             return Err(Fault::new(message, span.clone(), "not supported yet", help));
         }
-        let place = &mut self.scope.allocations[id.0].place;
-        if *place != Place::Host(HostMemory::Pageable) {
-            let message = format!("`{memory}` is not pageable memory");
-            let help = "pin pageable memory, once";
-            return Err(Fault::new(message, memory.span(), "cannot be pinned", help));
-        }
-        *place = Place::Host(HostMemory::Pinned);
+        self.scope.allocations[id.0].place = Place::Host(HostMemory::Pinned);
         self.push(Call::Pin(id), span)
     }
 
@@ -350,7 +358,7 @@ impl Expansion {
         let own = allocations.filter(|(_, one)| one.holds.is_none());
         let own = own.map(|(at, _)| AllocationId(at)).filter(|&id| !allocated(id));
         // A reduction needs its workspace cleared, and leaves it so for the next launch.
-        let clear = |(&(stream, bytes), &allocation): (&(StreamId, u64), &AllocationId)| {
+        let clear = |(&(stream, _, bytes), &allocation): (&(StreamId, Kernel, u64), _)| {
             let (offset, length) = (Bytes::ZERO, Bytes::new(bytes));
             Call::Clear { stream, target: Slice { allocation, offset, length } }
         };
@@ -375,18 +383,27 @@ impl Expansion {
                 None => None,
             };
             let place = place.unwrap_or(&whole).clone();
-            Fault::new(problem.to_string(), place, "here", "correct the call, or what it names")
+            Fault::new(problem.what, place, "here", "correct the call, or what it names")
         })?;
         check_hazards(&program).map_err(|hazard| {
             let place = |at: usize| body_places.get(at).cloned().unwrap_or(whole.clone());
-            let message = format!(
-                "two calls use `{}`, one of them writes it, and nothing orders them",
-                hazard.allocation
-            );
-            let help = "put them into one stream, or let the second wait for an event that is \
-                        recorded after the first; a pass ends with a `synchronize` of each stream";
-            Fault::new(message, place(hazard.second), "the second", help)
-                .and(place(hazard.first), "the first")
+            match hazard {
+                Hazard::Unordered { first, second, allocation } => {
+                    let message = format!(
+                        "two calls use `{allocation}`, one of them writes it, and nothing orders \
+                         them"
+                    );
+                    let help = "put them into one stream, or let the second wait for an event \
+                                that is recorded after the first";
+                    Fault::new(message, place(second), "the second", help)
+                        .and(place(first), "the first")
+                }
+                Hazard::Unfinished { last, .. } => {
+                    let message = "a pass ends before this call is known to be done";
+                    let help = "end `calls` with a `synchronize` of its stream";
+                    Fault::new(message, place(last), "nobody waits for it", help)
+                }
+            }
         })?;
         Ok(program)
     }

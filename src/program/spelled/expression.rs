@@ -36,7 +36,7 @@ impl<'t> Part<'t> {
 /// The value of an expression: whole numbers, amounts of memory such as `32 MiB`, indices of
 /// loops, `+ - * / %` and parentheses. Division drops the rest.
 pub(super) fn evaluate(part: Part<'_>, indices: &Indices) -> Result<i64, Fault> {
-    let mut reader = Reader { part, rest: part.text, indices };
+    let mut reader = Reader { part, rest: part.text, indices, depth: 0 };
     let value = reader.sum()?;
     reader.skip_spaces();
     if reader.rest.is_empty() { Ok(value) } else { Err(reader.unexpected()) }
@@ -55,7 +55,11 @@ pub(super) fn filled_in(part: Part<'_>, indices: &Indices) -> Result<String, Fau
         name += &evaluate(part.with(inside), indices)?.to_string();
         rest = after;
     }
-    Ok(name + rest)
+    name += rest;
+    if name.trim().is_empty() {
+        return Err(part.fault("a name is empty".to_owned(), "no name", "write one, such as `d`"));
+    }
+    Ok(name)
 }
 
 /// Reads an expression from left to right (recursive descent).
@@ -63,7 +67,12 @@ struct Reader<'t, 'i> {
     part: Part<'t>,
     rest: &'t str,
     indices: &'i Indices,
+    /// How many parentheses are open.
+    depth: usize,
 }
+
+/// More parentheses inside each other than anybody writes, and few enough for the stack.
+const DEEPEST: usize = 64;
 
 impl<'t> Reader<'t, '_> {
     fn sum(&mut self) -> Result<i64, Fault> {
@@ -99,7 +108,13 @@ impl<'t> Reader<'t, '_> {
         self.skip_spaces();
         if let Some(rest) = self.rest.strip_prefix('(') {
             self.rest = rest;
+            self.depth += 1;
+            if self.depth > DEEPEST {
+                let message = format!("more than {DEEPEST} parentheses stand inside each other");
+                return Err(self.part.fault(message, "too deep", "write it with fewer"));
+            }
             let value = self.sum()?;
+            self.depth -= 1;
             return match self.operator(&[')']) {
                 Some(_) => Ok(value),
                 None => Err(self.unexpected()),
@@ -222,6 +237,7 @@ mod tests {
             ("9000000 TB * 1000", "beyond 64 bits"),
             ("4 furlongs", "`4 furlongs` is no whole number of bytes"),
             ("0.5", "`0.5` is no whole number of bytes"),
+            (&"(".repeat(1_000_000), "more than 64 parentheses"),
         ] {
             let error = value(text).expect_err(text);
             assert!(error.contains(told), "{text}: {error}");
@@ -236,5 +252,6 @@ mod tests {
         assert_eq!(name("{i}-{i * 2}").ok().as_deref(), Some("5-10"));
         assert_eq!(name("plain").ok().as_deref(), Some("plain"));
         assert!(name("ring{i % 2").is_err());
+        assert!(name(" ").is_err());
     }
 }

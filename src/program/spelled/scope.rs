@@ -27,7 +27,8 @@ pub struct NamedBuffer {
 pub(super) struct Scope {
     pub allocations: Vec<Allocation>,
     pub streams: Vec<StreamTraits>,
-    stream_names: Vec<String>,
+    /// The names of the streams; the legacy default streams have none.
+    stream_names: Vec<Option<String>>,
     events: Vec<String>,
     buffers: Vec<NamedBuffer>,
 }
@@ -74,7 +75,7 @@ impl Scope {
 
     fn add_stream(&mut self, raw: &RawStream) -> Result<(), Fault> {
         let name = raw.name.get_ref().clone();
-        if self.stream_names.contains(&name) {
+        if self.named(&name).is_some() {
             let message = format!("there are two streams `{name}`");
             return Err(Fault::new(message, raw.name.span(), "the second", "name each once"));
         }
@@ -84,14 +85,15 @@ impl Scope {
         };
         let device = device(raw.gpu.as_ref())?;
         self.streams.push(StreamTraits { kind, priority: raw.priority, device });
-        self.stream_names.push(name);
+        self.stream_names.push(Some(name));
         Ok(())
     }
 
     /// The stream of a name, which is made if it is new.
     pub fn stream(&mut self, name: &Spanned<String>, indices: &Indices) -> Result<StreamId, Fault> {
         let name = filled_in(Part::new(name.get_ref(), &name.span()), indices)?;
-        Ok(self.stream_with(name, StreamKind::Blocking, DeviceId::FIRST))
+        let known = self.named(&name);
+        Ok(known.unwrap_or_else(|| self.make(Some(name), StreamKind::Blocking, DeviceId::FIRST)))
     }
 
     /// The stream of a name if there is one.
@@ -102,16 +104,19 @@ impl Scope {
     ) -> Result<StreamId, Fault> {
         let part = Part::new(name.get_ref(), &name.span());
         let name = filled_in(part, indices)?;
-        let at = self.stream_names.iter().position(|known| *known == name);
-        at.map(StreamId).ok_or_else(|| {
+        self.named(&name).ok_or_else(|| {
             let message = format!("no call before goes to a stream `{name}`");
             part.fault(message, "unknown stream", known("there is ", self.names_of_streams()))
         })
     }
 
     fn names_of_streams(&self) -> impl Iterator<Item = &str> {
-        let names = self.stream_names.iter().map(String::as_str);
-        names.filter(|name| !name.is_empty())
+        self.stream_names.iter().flatten().map(String::as_str)
+    }
+
+    fn named(&self, name: &str) -> Option<StreamId> {
+        let is_meant = |known: &Option<String>| known.as_deref() == Some(name);
+        self.stream_names.iter().position(is_meant).map(StreamId)
     }
 
     /// The legacy default stream of a GPU.
@@ -120,19 +125,13 @@ impl Scope {
             stream.kind == StreamKind::LegacyDefault && stream.device == device
         };
         let at = self.streams.iter().position(is_default);
-        at.map_or_else(
-            || self.stream_with(String::new(), StreamKind::LegacyDefault, device),
-            StreamId,
-        )
+        at.map_or_else(|| self.make(None, StreamKind::LegacyDefault, device), StreamId)
     }
 
-    fn stream_with(&mut self, name: String, kind: StreamKind, device: DeviceId) -> StreamId {
-        let known = self.stream_names.iter().position(|known| !known.is_empty() && *known == name);
-        StreamId(known.unwrap_or_else(|| {
-            self.stream_names.push(name);
-            self.streams.push(StreamTraits { kind, priority: 0, device });
-            self.streams.len() - 1
-        }))
+    fn make(&mut self, name: Option<String>, kind: StreamKind, device: DeviceId) -> StreamId {
+        self.stream_names.push(name);
+        self.streams.push(StreamTraits { kind, priority: 0, device });
+        StreamId(self.streams.len() - 1)
     }
 
     /// The event of a name, which is made if it is new.

@@ -46,6 +46,8 @@ fn names_stand_for_what_is_there() {
     for (call, marked, message, help) in [
         ("{ copy = \"z\", to = \"d\" }", "\"z\"", "no memory `z`", "`x`, `y`, `d`, `e`"),
         ("{ copy = \"x\", to = \"D\" }", "\"D\"", "no memory `D`", "`d`"),
+        ("{ synchronize = \"\" }", "\"\"", "a name is empty", "write one"),
+        ("{ clear = \"d\", stream = \" \" }", "\" \"", "a name is empty", "write one"),
         (
             "{ synchronize = \"s\" }",
             "\"s\"",
@@ -195,6 +197,7 @@ fn loops_and_graphs_can_be_played() {
         ),
         ("{ work = \"soon\" }", "\"soon\"", "`soon` is not a time", "3.5 ms"),
         ("{ work = \"3.5\" }", "\"3.5\"", "`3.5` is not a time", "3.5 ms"),
+        ("{ renew = \"y\" }", "\"y\"", "`y` is not pageable memory", "renew pageable"),
         ("{ pin = \"x\" }", "\"x\"", "`x` is pinned inside the pass", "in `setup`"),
     ] {
         refuses(&calls(call), marked, message, help);
@@ -215,7 +218,7 @@ fn a_missing_wait_names_both_calls() {
     assert!(text[first.offset()..].starts_with("\"y\""), "{labels:?}");
     // Nor does a pass end before its work does.
     let text = calls("{ copy = \"y\", to = \"d\", stream = \"in\" },");
-    refuses(&text, "\"p\"", "nothing orders them", "`synchronize` of each stream");
+    refuses(&text, "\"y\"", "a pass ends before this call is known to be done", "`synchronize`");
 }
 
 #[test]
