@@ -39,9 +39,9 @@ fn staged(direction: Direction, bytes: Bytes, footprint: Bytes) -> Probe {
     probe.visits(visits).of_host().warm_up(warm_up).streams(Streams::Same).telling(is_telling)
 }
 
-/// Pageable copies that the driver does not take along with the call, and that find their data in
-/// the core's own caches only if little else was used in between.
-const LEAVES_CORE: Range<Bytes> = Bytes::kib(65)..MOST_OF_ONE_CORE;
+/// Pageable copies that find their data in the core's own caches only if little else was used in
+/// between, and for which that makes a difference.
+const LEAVES_CORE: Range<Bytes> = Bytes::kib(16)..MOST_OF_ONE_CORE;
 
 impl MeasurementContext<'_> {
     /// Times from the call to its return, and from the call to the end of a

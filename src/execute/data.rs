@@ -5,9 +5,11 @@ use crate::kernels::Shape;
 use crate::program::BufferId;
 use crate::runs::TOLERANCE;
 use crate::scenario::{Buffer, Task, Workload};
+use crate::units::ElementType;
 use rayon::prelude::*;
 
-/// The contents of every buffer. A buffer's batches lie one behind the other.
+/// The contents of every buffer. A buffer's batches lie one behind the other. Whatever the type of
+/// its elements is, its bytes are kept as those of `f32` values, with a rest at the end.
 #[derive(Debug, Clone)]
 pub struct Contents {
     buffers: Vec<Vec<f32>>,
@@ -22,8 +24,8 @@ pub struct Contents {
 pub struct Mismatch {
     pub buffer: String,
     pub element: usize,
-    pub found: f32,
-    pub expected: f32,
+    pub found: f64,
+    pub expected: f64,
 }
 
 impl Contents {
@@ -44,9 +46,11 @@ impl Contents {
         is_random: impl Fn(BufferId) -> bool,
     ) -> Self {
         let contents = |(index, buffer): (usize, &Buffer)| {
-            let mut values = vec![f32::NAN; (buffer.elements * workload.batches) as usize];
+            let bytes = buffer.bytes(workload.batches);
+            let mut values = vec![f32::NAN; bytes.in_f32s()];
             if is_random(BufferId(index)) {
                 team.fill_random(&mut values, seed + index as u64);
+                as_elements(buffer.element_type, &mut values);
             }
             values
         };
@@ -89,29 +93,76 @@ impl Contents {
     }
 
     /// Compares one output with what it must be. Returns the largest deviation, relative
-    /// to the output's largest value.
+    /// to the output's largest value; 0 for whole numbers.
     ///
     /// # Errors
     /// The first element that deviates by more than rounding can explain.
     pub fn check(&self, workload: &Workload, id: BufferId, found: &[f32]) -> Result<f64, Mismatch> {
+        let Buffer { name, element_type, .. } = workload.buffer(id);
+        let tolerance = tolerance(*element_type);
+        let size = element_type.size() as usize;
+        let bytes = workload.buffer(id).bytes(workload.batches).as_usize();
+        let value = |bytes: &[u8]| element_type.value(bits(bytes));
+        let of = |words| -> &[u8] { &bytemuck::cast_slice::<f32, u8>(words)[..bytes] };
+        let values = |words| of(words).par_chunks_exact(size).map(value);
         let expected = self.of(id);
-        let finite = expected.par_iter().map(|value| value.abs()).filter(|value| value.is_finite());
-        let largest = finite.reduce(|| f32::MIN_POSITIVE, f32::max);
-        // The difference of equal infinities would be NaN.
-        let deviation = |(&found, &expected): (&f32, &f32)| {
+        let finite = values(expected).map(f64::abs).filter(|value| value.is_finite());
+        let largest = finite.reduce(|| f64::from(f32::MIN_POSITIVE), f64::max);
+        // The difference of equal infinities would be NaN. New memory holds NaN.
+        let deviation = |(found, expected): (f64, f64)| {
             if found == expected { 0.0 } else { (found - expected).abs() / largest }
         };
-        let pairs = || found.par_iter().zip(expected);
+        let pairs = || values(found).zip(values(expected));
         let is_wrong = |pair| {
             let deviation = deviation(pair);
-            deviation > TOLERANCE || deviation.is_nan()
+            deviation > tolerance || deviation.is_nan()
         };
         if let Some(element) = pairs().position_first(is_wrong) {
-            let buffer = workload.buffer(id).name.clone();
-            let (found, expected) = (found[element], expected[element]);
-            return Err(Mismatch { buffer, element, found, expected });
+            let at = |words| value(&of(words)[element * size..][..size]);
+            let (found, expected) = (at(found), at(expected));
+            return Err(Mismatch { buffer: name.clone(), element, found, expected });
         }
-        Ok(f64::from(pairs().map(deviation).reduce(|| 0.0, f32::max)))
+        Ok(pairs().map(deviation).reduce(|| 0.0, f64::max))
+    }
+}
+
+/// How far values of a type may be off, relative to the largest: eight units in the last place of
+/// the short types, and nothing of whole numbers.
+fn tolerance(element_type: ElementType) -> f64 {
+    match element_type.fraction_bits() {
+        None => 0.0,
+        Some(bits @ ..20) => 2_f64.powi(3 - bits.cast_signed()),
+        Some(_) => f64::from(TOLERANCE),
+    }
+}
+
+fn bits(bytes: &[u8]) -> u64 {
+    match bytes.try_into() {
+        // By far the most are `f32`.
+        Ok(four) => u64::from(u32::from_le_bytes(four)),
+        Err(_) => bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte)),
+    }
+}
+
+/// Makes random elements of a type out of random bits: floating-point numbers from 1 to 2, which
+/// all have one exponent, and whole numbers of any size.
+fn as_elements(element_type: ElementType, values: &mut [f32]) {
+    if element_type == ElementType::F32 {
+        return;
+    }
+    let size = element_type.size() as usize;
+    for bytes in bytemuck::cast_slice_mut::<f32, u8>(values).chunks_exact_mut(size) {
+        // Not all bits of a random `f32` are random: a product spreads those that are (Knuth, "The
+        // Art of Computer Programming", 6.4, multiplicative hashing).
+        let random = bits(bytes).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - 8 * size);
+        let element = match element_type.fraction_bits() {
+            Some(fraction) => {
+                let exponent = (1_u64 << (8 * size as u32 - 2 - fraction)) - 1;
+                exponent << fraction | random & ((1 << fraction) - 1)
+            }
+            None => random,
+        };
+        bytes.copy_from_slice(&element.to_le_bytes()[..size]);
     }
 }
 

@@ -11,7 +11,6 @@ use super::outputs::outputs;
 use crate::host::{Operand, Team};
 use crate::program::{Allocation, Call, Program, Slice, Step, StreamTraits};
 use crate::scenario::Workload;
-use crate::units::Bytes;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use std::collections::VecDeque;
@@ -59,7 +58,7 @@ pub fn in_plain_order(program: &Program, before: &Contents, team: &Team) -> Cont
 fn memory_before(program: &Program, before: &Contents) -> Vec<Vec<f32>> {
     let contents = |allocation: &Allocation| match allocation.holds {
         Some(id) => before.of(id).to_vec(),
-        None => vec![f32::NAN; allocation.bytes.as_usize() / 4],
+        None => vec![f32::NAN; allocation.bytes.in_f32s()],
     };
     program.allocations.iter().map(contents).collect()
 }
@@ -80,7 +79,7 @@ pub struct OrderMatters {
 /// The first element that differs.
 pub fn check_orders(program: &Program, team: &Team, seed: u64) -> Result<(), OrderMatters> {
     let memory = program.allocations.iter().zip(1..).map(|(allocation, number)| {
-        let mut values = vec![0.0; allocation.bytes.as_usize() / 4];
+        let mut values = vec![0.0; allocation.bytes.in_f32s()];
         team.fill_random(&mut values, seed + number);
         values
     });
@@ -245,10 +244,10 @@ impl Interpreter {
     fn run_head(&mut self, lane: usize, team: &Team) {
         match self.lanes[lane].pop_front().map(|(_, call)| call) {
             Some(Call::Copy { from, to, .. } | Call::PeerCopy { from, to, .. }) => {
-                let values = self.read(&from).to_vec();
-                self.write(&to).copy_from_slice(&values);
+                let values = self.bytes(&from).to_vec();
+                self.bytes_mut(&to).copy_from_slice(&values);
             }
-            Some(Call::Clear { target, .. }) => self.write(&target).fill(0.0),
+            Some(Call::Clear { target, .. }) => self.bytes_mut(&target).fill(0),
             Some(Call::Launch { step, .. }) => self.compute(&step, team),
             Some(Call::Record { .. }) => {
                 if let Some(record) = self.records[lane].pop_front().flatten() {
@@ -269,16 +268,25 @@ impl Interpreter {
         team.run(step.kernel, &step.arguments, &operands, output, step.lead as usize);
     }
 
+    /// What a kernel reads.
     fn read(&self, slice: &Slice) -> &[f32] {
-        &self.memory[slice.allocation.0][range(slice)]
+        bytemuck::cast_slice(self.bytes(slice))
     }
 
+    /// What a kernel writes.
     fn write(&mut self, slice: &Slice) -> &mut [f32] {
-        &mut self.memory[slice.allocation.0][range(slice)]
+        bytemuck::cast_slice_mut(self.bytes_mut(slice))
+    }
+
+    fn bytes(&self, slice: &Slice) -> &[u8] {
+        &bytemuck::cast_slice(&self.memory[slice.allocation.0])[range(slice)]
+    }
+
+    fn bytes_mut(&mut self, slice: &Slice) -> &mut [u8] {
+        &mut bytemuck::cast_slice_mut(&mut self.memory[slice.allocation.0])[range(slice)]
     }
 }
 
 fn range(slice: &Slice) -> std::ops::Range<usize> {
-    let index = |bytes: Bytes| bytes.as_usize() / 4;
-    index(slice.offset)..index(slice.end())
+    slice.offset.as_usize()..slice.end().as_usize()
 }

@@ -65,7 +65,7 @@ impl Memories {
             memories.push(match workload.buffer(id).home {
                 Home::Device => device_memory(need(device)?, allocation, values)?,
                 Home::Host(HostMemory::Pinned) if program.needs_device() => {
-                    let pinned = PinnedMemory::new(need(device)?, allocation.bytes)?;
+                    let pinned = PinnedMemory::new(need(device)?, room(allocation))?;
                     // SAFETY: the memory was just allocated with room for all values, and
                     // nobody else uses it.
                     unsafe {
@@ -94,10 +94,10 @@ impl Memories {
     ) -> Result<(), ExecuteError> {
         self.0[index] = match allocation.place {
             Place::Device(id) => {
-                Memory::Device(DeviceMemory::new(need(device)?.nth(id.0)?, allocation.bytes)?)
+                Memory::Device(DeviceMemory::new(need(device)?.nth(id.0)?, room(allocation))?)
             }
             Place::Host(HostMemory::Pinned) => {
-                Memory::Pinned(PinnedMemory::new(need(device)?, allocation.bytes)?)
+                Memory::Pinned(PinnedMemory::new(need(device)?, room(allocation))?)
             }
             Place::Host(HostMemory::Pageable) => {
                 let mut pages = PageMemory::new(allocation.bytes)?;
@@ -137,7 +137,7 @@ impl Memories {
         let start = self.0[slice.allocation.0].host_address();
         let start = start.expect("a checked plan uses host memory on the host");
         // SAFETY: a slice lies within its allocation.
-        unsafe { start.add(slice.offset.as_usize() / 4) }
+        unsafe { start.byte_add(slice.offset.as_usize()) }
     }
 
     /// The device address of a slice.
@@ -155,7 +155,7 @@ impl Memories {
     ) -> Result<(), ExecuteError> {
         let nothing = vec![f32::NAN; 1 << 20];
         for (index, allocation) in program.allocations.iter().enumerate() {
-            let length = allocation.bytes.as_usize() / 4;
+            let length = allocation.bytes.in_f32s();
             let values = match allocation.holds {
                 Some(id) => contents.of(id),
                 None => &nothing[..length.min(nothing.len())],
@@ -204,12 +204,17 @@ impl Memories {
     }
 }
 
+/// What an allocation takes: contents are set and read in whole `f32` values.
+fn room(allocation: &Allocation) -> Bytes {
+    Bytes::of_f32(allocation.bytes.in_f32s() as u64)
+}
+
 fn device_memory(
     device: &Device,
     allocation: &Allocation,
     values: &[f32],
 ) -> Result<Memory, ExecuteError> {
-    let memory = DeviceMemory::new(device, allocation.bytes)?;
+    let memory = DeviceMemory::new(device, room(allocation))?;
     write(device, &memory, 0, values)?;
     Ok(Memory::Device(memory))
 }

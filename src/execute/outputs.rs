@@ -4,7 +4,6 @@ use super::error::ExecuteError;
 use crate::machine::HostMemory;
 use crate::program::{Allocation, AllocationId, BufferId, Call, Place, Program};
 use crate::scenario::{Home, Workload};
-use crate::units::Bytes;
 
 /// Checks that every call can be made, before anything is allocated.
 ///
@@ -62,8 +61,7 @@ pub(super) fn outputs(
     for Allocation { name, bytes, holds, .. } in &program.allocations {
         let Some(id) = holds else { continue };
         let buffer = workload.buffers.get(id.0);
-        let fits = buffer
-            .is_some_and(|buffer| *bytes == Bytes::of_f32(buffer.elements * workload.batches));
+        let fits = buffer.is_some_and(|buffer| *bytes == buffer.bytes(workload.batches));
         if !fits {
             let of = &workload.name;
             return Err(unfit(format!("holds a buffer in `{name}` that `{of}` does not have")));

@@ -87,7 +87,7 @@ impl<'w> Builder<'w> {
             Home::Host(HostMemory::Pinned) => (Place::Host(HostMemory::Pinned), false),
             Home::Host(HostMemory::Pageable) => (Place::Host(wanted), wanted == HostMemory::Pinned),
         };
-        let bytes = Bytes::of_f32(buffer.elements * self.workload.batches);
+        let bytes = buffer.bytes(self.workload.batches);
         let home =
             self.add(Allocation { name: buffer.name.clone(), place, bytes, holds: Some(id) });
         if pin {

@@ -12,11 +12,12 @@ pub struct PageMemory {
 }
 
 impl PageMemory {
-    /// Maps `bytes`, rounded down to whole values.
+    /// Maps `bytes`, rounded up to whole values.
     pub fn new(bytes: Bytes) -> Result<Self, HostError> {
-        let mapping =
-            Mapping::new(bytes.as_usize()).map_err(|source| HostError::Memory { bytes, source })?;
-        Ok(Self { mapping, count: bytes.as_usize() / size_of::<f32>() })
+        let count = bytes.in_f32s();
+        let mapping = Mapping::new(count * size_of::<f32>())
+            .map_err(|source| HostError::Memory { bytes, source })?;
+        Ok(Self { mapping, count })
     }
 
     pub fn as_ptr(&self) -> *const f32 {

@@ -57,7 +57,7 @@ pub fn check_fits(program: &Program, there_is: Capacities, whose: Whose) -> Resu
     let memories = [
         ("device", there_is.device, program.device_bytes()),
         ("pinned", there_is.pinned, program.bytes_in(Place::Host(HostMemory::Pinned))),
-        ("host", there_is.host, program.host_footprint()),
+        ("host", there_is.host, program.host_bytes()),
     ];
     for (memory, has, needs) in memories {
         if let Some(has) = has.filter(|&has| needs > has) {

@@ -48,9 +48,9 @@ impl Program {
         let mut sum = 0_u64;
         for (at, allocation) in self.allocations.iter().enumerate() {
             let bytes = allocation.bytes.get();
-            if bytes == 0 || !bytes.is_multiple_of(4) {
+            if bytes == 0 {
                 let name = &allocation.name;
-                return Some(format!("allocations[{at}], `{name}`, has {bytes} bytes: {WHOLE}"));
+                return Some(format!("allocations[{at}], `{name}`, has no bytes"));
             }
             sum = sum.saturating_add(bytes);
         }
@@ -138,10 +138,18 @@ impl Program {
             let (from, bytes) = (first.get(), allocation.bytes);
             return Some(format!("{length} from byte {from} on of `{name}`, which has {bytes}"));
         }
+        let first = first.get();
+        (length == Bytes::ZERO).then(|| format!("no bytes, from byte {first} on, of `{name}`"))
+    }
+
+    /// What of a kernel's memory is no row of `f32`.
+    fn no_floats(&self, slice: &Slice) -> Option<String> {
         let is_whole = |bytes: Bytes| bytes.get().is_multiple_of(4);
-        let is_whole = length > Bytes::ZERO && is_whole(first) && is_whole(length);
-        let (first, length) = (first.get(), length.get());
-        (!is_whole).then(|| format!("{length} bytes from byte {first} on of `{name}`: {WHOLE}"))
+        let (first, length) = (slice.offset, slice.length);
+        let name = &self.allocation(slice.allocation).name;
+        let (from, bytes) = (first.get(), length.get());
+        (!is_whole(first) || !is_whole(length))
+            .then(|| format!("{bytes} bytes from byte {from} on of `{name}`: {WHOLE}"))
     }
 
     fn no_step(&self, step: &Step) -> Option<String> {
@@ -149,12 +157,13 @@ impl Program {
         if has != wants {
             return Some(format!("{has} inputs of `{}`, which takes {wants}", step.kernel));
         }
-        let problem = step.slices().find_map(|slice| self.no_bytes(slice));
+        let problem =
+            step.slices().find_map(|slice| self.no_bytes(slice).or_else(|| self.no_floats(slice)));
         problem.or_else(|| no_kernel(step))
     }
 }
 
-const WHOLE: &str = "it takes one or more whole elements of 4 bytes";
+const WHOLE: &str = "a kernel takes whole elements of 4 bytes";
 
 /// Arguments that the kernel does not take, and sizes that do not fit it.
 fn no_kernel(step: &Step) -> Option<String> {

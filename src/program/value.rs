@@ -2,7 +2,7 @@
 
 use super::call::{Call, Facts};
 use super::operands::{Allocation, AllocationId, Place, Slice, StreamTraits};
-use crate::machine::{DeviceId, Direction, HostMemory, StreamId};
+use crate::machine::{DeviceId, HostMemory, StreamId};
 use crate::units::Bytes;
 
 /// A complete program: set-up once, body as often as wanted.
@@ -100,9 +100,8 @@ impl Program {
         here.map(|allocation| allocation.bytes).sum()
     }
 
-    /// Bytes of host memory that one pass uses: all of it has to stay in the CPU's caches for the
-    /// next pass to find it there.
-    pub fn host_footprint(&self) -> Bytes {
+    /// Total size of the allocations in host memory.
+    pub fn host_bytes(&self) -> Bytes {
         let hosts = self.allocations.iter().filter(|a| matches!(a.place, Place::Host(_)));
         hosts.map(|allocation| allocation.bytes).sum()
     }
@@ -116,14 +115,6 @@ impl Program {
             }
         }
         copied
-    }
-
-    /// Bytes of host memory that copies in the given directions use in a pass.
-    pub fn copied_footprint(&self, directions: &[Direction]) -> Bytes {
-        let copied = self.copied();
-        let is_used = |at: usize| directions.iter().any(|&way| copied[way as usize][at]);
-        let used = self.allocations.iter().enumerate().filter(|&(at, _)| is_used(at));
-        used.map(|(_, allocation)| allocation.bytes).sum()
     }
 
     /// Whether the CPU does all the computing. A program that only copies is the GPU's.

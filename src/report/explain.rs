@@ -86,8 +86,7 @@ fn memory(workload: &Workload, program: &Program, names: &Names, width: Option<u
     let (words, number) = (Column::words, Column::number);
     let of = [words("name"), words("where"), number("size"), words("whose")];
     let mut text = table(&of, &rows, width);
-    let (host, pinned) =
-        (program.host_footprint(), program.bytes_in(Place::Host(HostMemory::Pinned)));
+    let (host, pinned) = (program.host_bytes(), program.bytes_in(Place::Host(HostMemory::Pinned)));
     let device = if program.devices() > 1 { "on each GPU at most" } else { "on the GPU" };
     let _ = writeln!(
         text,

@@ -129,7 +129,7 @@ fn programs(
 ) -> Option<Vec<Program>> {
     let named = |buffer: &Buffer| NamedBuffer {
         name: buffer.name.clone(),
-        bytes: Bytes::of_f32(buffer.elements * batches),
+        bytes: buffer.bytes(batches),
         place: match buffer.home {
             Home::Host(memory) => Some(Place::Host(memory)),
             Home::Device => Some(Place::FIRST_DEVICE),
@@ -226,6 +226,7 @@ fn buffer(raw: &RawBuffer) -> Result<Buffer, Fault> {
     let memory = host.and_then(|host| host.memory).unwrap_or(HostMemory::Pageable);
     Ok(Buffer {
         name: raw.name.get_ref().clone(),
+        element_type: raw.element_type,
         elements,
         home: match raw.home {
             RawHome::Host => Home::Host(memory),
@@ -240,7 +241,8 @@ fn buffer(raw: &RawBuffer) -> Result<Buffer, Fault> {
 fn total_size(raw: &[RawBuffer], buffers: &[Buffer], batches: u64) -> Result<(), Fault> {
     let mut room = i64::MAX as u64;
     for (raw, buffer) in raw.iter().zip(buffers) {
-        let size = buffer.elements.checked_mul(4).and_then(|bytes| bytes.checked_mul(batches));
+        let each = buffer.element_type.size();
+        let size = buffer.elements.checked_mul(each).and_then(|bytes| bytes.checked_mul(batches));
         room = size.and_then(|size| room.checked_sub(size)).ok_or_else(|| {
             Fault::new(
                 format!(
@@ -249,7 +251,7 @@ fn total_size(raw: &[RawBuffer], buffers: &[Buffer], batches: u64) -> Result<(),
                     buffer.name
                 ),
                 raw.elements.span(),
-                format!("x 4 bytes x {batches} batches"),
+                format!("x {each} bytes x {batches} batches"),
                 "use fewer `elements` or fewer `batches`",
             )
         })?;

@@ -8,6 +8,7 @@ use super::schema;
 use crate::files::Spanned;
 use crate::machine::HostMemory;
 use crate::program::spelled::RawProgram;
+use crate::units::ElementType;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -83,9 +84,9 @@ pub(super) struct RawBuffer {
     /// Name of the buffer, by which tasks refer to it. No two buffers share one.
     #[cfg_attr(feature = "schema", schemars(schema_with = "schema::name"))]
     pub name: Spanned<String>,
-    /// Type of an element. All kernels work on `f32`: 4 bytes each.
+    /// Type of an element. The kernels of the library work on `f32`. Programs copy any type.
     #[serde(rename = "type")]
-    _element_type: ElementType,
+    pub element_type: ElementType,
     /// Number of elements in one batch.
     #[cfg_attr(feature = "schema", schemars(with = "i64", range(min = 1)))]
     pub elements: Spanned<i64>,
@@ -94,15 +95,6 @@ pub(super) struct RawBuffer {
     /// How the host holds the buffer. Only for `home = "host"`.
     #[cfg_attr(feature = "schema", schemars(with = "Option<RawHost>"))]
     pub host: Option<Spanned<RawHost>>,
-}
-
-/// The type of an element.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-enum ElementType {
-    /// IEEE 754 single precision, 4 bytes.
-    F32,
 }
 
 /// Where a buffer is at home.

@@ -6,6 +6,7 @@ use super::{Buffer, Task};
 use crate::files::{Fault, Spanned, unknown};
 use crate::kernels::{Arguments, Kernel, NotTaken, Shape};
 use crate::program::BufferId;
+use crate::units::ElementType;
 use std::collections::BTreeMap;
 
 /// The buffers that the names in a task refer to.
@@ -30,6 +31,7 @@ impl Scope<'_> {
             splittable: raw.split.is_some(),
         };
         split_where_possible(raw, kernel)?;
+        self.elements_fit(raw, &task)?;
         self.rows_fit(raw, &task)?;
         self.shapes_fit(raw, &task)?;
         in_place_where_possible(raw, &task)?;
@@ -69,6 +71,19 @@ impl Scope<'_> {
                 "name one buffer in `writes`",
             )),
         }
+    }
+
+    /// The kernels of the library work on `f32`.
+    fn elements_fit(&self, raw: &RawTask, task: &Task) -> Result<(), Fault> {
+        let mut used = task.reads.iter().chain([&task.writes]);
+        let other = used.find(|id| self.buffers[id.0].element_type != ElementType::F32);
+        let Some(&BufferId(id)) = other else { return Ok(()) };
+        let name = &self.raw_buffers[id].name;
+        let message = format!("task `{}` uses `{name}`, whose elements are not `f32`", raw.name);
+        let help = "set `type = \"f32\"`, or spell out a `[[program]]`: its copies and its own \
+                    kernels take any type";
+        Err(Fault::new(message, raw.kernel.span(), "works on `f32`", help)
+            .and(name.span(), "of another type"))
     }
 
     /// Inputs that are read element by element consist of whole rows.

@@ -4,7 +4,7 @@ use super::family_name::FamilyName;
 use crate::kernels::{Arguments, Kernel};
 use crate::machine::{Capacities, HostMemory};
 use crate::program::{BufferId, Program};
-use crate::units::Bytes;
+use crate::units::{Bytes, ElementType};
 
 /// Index of a task in [`Workload::tasks`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -28,16 +28,25 @@ pub struct Workload {
     pub plans: PlanChoice,
 }
 
-/// An array of `f32` that tasks read and write.
+/// An array that tasks and programs read and write.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Buffer {
     pub name: String,
+    /// Tasks take `f32` alone.
+    pub element_type: ElementType,
     /// Elements per batch.
     pub elements: u64,
     pub home: Home,
     /// Whether every run of the workload gets new host memory, whose pages were never touched.
     /// Only outputs can be fresh.
     pub fresh: bool,
+}
+
+impl Buffer {
+    /// Bytes of so many batches.
+    pub const fn bytes(&self, batches: u64) -> Bytes {
+        Bytes::new(self.elements * batches * self.element_type.size())
+    }
 }
 
 /// Where a buffer is before the workload, and must be after it.

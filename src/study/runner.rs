@@ -123,7 +123,7 @@ impl<'p> Job<'p> {
     /// The bytes of what buffers hold before and must hold after the workload.
     fn contents(&self) -> u64 {
         let buffers = self.workload.buffers.iter();
-        2 * 4 * self.workload.batches * buffers.map(|buffer| buffer.elements).sum::<u64>()
+        2 * buffers.map(|buffer| buffer.bytes(self.workload.batches).get()).sum::<u64>()
     }
 
     fn failure(&self, program: &Program, source: ExecuteError) -> StudyError {

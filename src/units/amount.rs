@@ -44,6 +44,11 @@ impl Bytes {
         self.0 / 4
     }
 
+    /// How many `f32` values it takes to hold so many bytes.
+    pub fn in_f32s(self) -> usize {
+        self.as_usize().div_ceil(4)
+    }
+
     pub const fn get(self) -> u64 {
         self.0
     }

@@ -4,9 +4,11 @@
 //! nanoseconds; `f64` seconds appear only where a model is fitted or a rate is solved for.
 
 mod amount;
+mod element;
 mod time;
 
 pub use amount::{Bandwidth, Bytes};
+pub use element::ElementType;
 pub use time::{Instant, Span};
 
 /// A text that does not describe the quantity that was expected.

@@ -19,6 +19,7 @@ mod predicted;
 mod programs_are_plain_values;
 mod programs_are_spelled_out;
 mod progress_is_shown_on_terminals;
+mod public_cases;
 mod quick_calibrations_know_as_much;
 mod ranges_draw_every_parameter;
 mod ranges_hold_what_they_promise;

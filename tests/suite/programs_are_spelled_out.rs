@@ -1,6 +1,7 @@
 //! A scenario may spell out programs, call by call. They become the calls that stand there, or are
 //! refused with the place of the mistake and its fix.
 
+mod elements;
 mod mistakes;
 mod shipped;
 

@@ -306,7 +306,7 @@ fn random_values_depend_on_the_seed_alone() {
 fn page_memory_is_zero_until_written_and_after_renewal() {
     for bytes in [0, 3, 4, 4096, 5_000_000] {
         let mut memory = PageMemory::new(Bytes::new(bytes)).unwrap();
-        assert_eq!(memory.as_slice().len() as u64, bytes / 4);
+        assert_eq!(memory.as_slice().len() as u64, bytes.div_ceil(4));
         assert!(memory.as_slice().iter().all(|&value| value == 0.0));
         memory.as_mut_slice().fill(1.0);
         let address = memory.as_ptr();

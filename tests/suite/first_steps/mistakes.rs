@@ -75,7 +75,7 @@ pub const IN_SHAPE: [(&str, &str, usize); 63] = [
     ("runs = 10", "runs = 1_000_001", 5),
     ("runs = 10", "runs = [10]", 5),
     ("runs = 10", "runs = 10\ncolour = \"red\"", 6),
-    ("\"f32\"\nelements = 1024 # x", "\"f64\"\nelements = 1024 # x", 9),
+    ("\"f32\"\nelements = 1024 # x", "\"f8\"\nelements = 1024 # x", 9),
     ("type = \"f32\"\nelements = 1024 # x", "elements = 1024 # x", 7),
     ("1024 # middle", "0", 17),
     ("1024 # middle", "\"many\"", 17),

@@ -43,7 +43,7 @@ fn of_scenarios_is_their_schema() {
     let mut page = format!(
         "{HEAD}\n# Scenario\n\nA scenario is a TOML file. `hallway init` writes one to start from, \
          `hallway check` finds mistakes, and\n`hallway schema` prints the JSON Schema that this \
-         page is made of. An element has 4 bytes.\n"
+         page is made of.\n"
     );
     let tables = [
         ("Top of the file", "", &schema),

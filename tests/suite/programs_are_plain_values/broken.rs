@@ -103,8 +103,13 @@ fn names_of_what_is_not_there_are_refused_with_their_call() {
     );
     let offset = set("/to/offset", u64::MAX - 3);
     refused_call("by-engine", "Copy", offset, "names 20 B from byte 18446744073709551612 on of");
-    refused_call("by-engine", "Copy", set("/from/length", 0), "names 0 bytes from byte 0 on of");
-    refused_call("by-engine", "Copy", set("/from/offset", 2), "names 20 bytes from byte 2 on of");
+    refused_call("by-engine", "Copy", set("/from/length", 0), "names no bytes, from byte 0 on, of");
+    refused_call(
+        "by-engine",
+        "Launch",
+        set("/step/output/offset", 2),
+        "names 384 bytes from byte 2 on of",
+    );
     refused_call("by-engine", "Wait", set("/event", 1 << 20), "names event 1048576 of ");
     let drop_input = |call: &mut Value| {
         call.pointer_mut("/step/inputs").and_then(Value::as_array_mut).expect("a list").pop();

@@ -7,7 +7,7 @@ use miette::Diagnostic;
 /// Asserts that the scenario is refused: `marked` is the text at the mistake, and message and help
 /// say what is wrong and how to mend it.
 #[track_caller]
-fn refuses(text: &str, marked: &str, message: &str, help: &str) {
+pub(super) fn refuses(text: &str, marked: &str, message: &str, help: &str) {
     let error = Workload::from_toml("test.toml", text).expect_err(text);
     let ScenarioError::Invalid { message: found, labels, .. } = &error else { panic!("{error}") };
     assert!(found.contains(message), "{found}");
@@ -109,8 +109,8 @@ fn copies_fit_and_go_somewhere() {
         ("{ copy = \"x\", to = \"y\" }", "\"x\"", "both of the host", "between host and GPU"),
         ("{ copy = \"d\", to = \"e\" }", "\"d\"", "both of one GPU", "between host and GPU"),
         (
-            "{ copy = \"x[1..5]\", to = \"d[0..4]\" }",
-            "\"x[1..5]\"",
+            "{ launch = \"scale\", reads = [\"d[1..5]\"], writes = \"e[0..4]\" }",
+            "\"scale\"",
             "whole elements of 4 bytes",
             "correct the call",
         ),

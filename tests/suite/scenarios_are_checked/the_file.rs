@@ -62,8 +62,8 @@ fn with_a_word_that_is_not_in_the_list() {
     refuses(&text, "\"pagable\"", "unknown memory `pagable`", "did you mean `pageable`?");
     let text = valid_but("\"reused\"", "\"old\"");
     refuses(&text, "\"old\"", "unknown state `old`", "the choice is `reused`, `fresh`");
-    let text = VALID.replacen("\"f32\"", "\"f64\"", 1);
-    refuses(&text, "\"f64\"", "unknown type `f64`", "`f32`");
+    let text = VALID.replacen("\"f32\"", "\"f8\"", 1);
+    refuses(&text, "\"f8\"", "unknown type `f8`", "`f32`");
     let text = valid_but("along = \"elements\"", "along = \"rows\"");
     refuses(&text, "\"rows\"", "unknown along `rows`", "`elements`");
 }

@@ -1,0 +1,94 @@
+//! Questions that people asked in public places, with figures that they measured. What hallway
+//! predicts agrees with these: from a table of the machine that the case states, or on the profile
+//! at hand where the case states none. Each file names its source.
+
+use super::predicted::{PROFILE, ranked, repository};
+use hallway::fit::fit;
+use hallway::profile::Profile;
+use hallway::report::{Assessment, Bottleneck};
+use hallway::samples::Samples;
+use hallway::scenario::Workload;
+use hallway::search::Ranking;
+use hallway::units::Span;
+use std::path::PathBuf;
+
+fn case(file: &str) -> PathBuf {
+    repository().join("tests/cases").join(file)
+}
+
+fn table(file: &str) -> Profile {
+    fit(&Samples::load(&case(file)).expect("a table")).expect("it has rows")
+}
+
+fn answered(file: &str, profile: &Profile) -> Ranking {
+    ranked(&Workload::load(&case(file)).expect("a scenario"), profile)
+}
+
+fn time_of(ranking: &Ranking, plan: &str) -> Span {
+    let found = ranking.plans.iter().find(|ranked| ranked.plan.program.label == plan);
+    found.unwrap_or_else(|| panic!("no `{plan}`: {:?}", ranking.unknown)).makespan()
+}
+
+/// A move costs the same whatever it carries, most of it on the host: 32 moves took 1.59 ms and one
+/// 482 us.
+#[test]
+fn case_03_many_moves_take_three_to_four_times_as_long_as_one() {
+    let ranking =
+        answered("03-one-move-or-many/moves.toml", &table("03-one-move-or-many/machine.csv"));
+    let [one, many] = ["1 moves", "32 moves"].map(|plan| time_of(&ranking, plan).nanos_f64());
+    let ratio = many / one;
+    assert!((3.0..4.0).contains(&ratio), "{many} ns, {one} ns: {ratio}");
+}
+
+/// 2.3 us a call, whatever the amount: 0.11 GB/s.
+#[test]
+fn case_05_small_copies_go_at_the_rate_of_their_calls() {
+    let ranking =
+        answered("05-copies-of-256-bytes/blocks.toml", &table("05-copies-of-256-bytes/h20.csv"));
+    let nanos = time_of(&ranking, "one by one").nanos_f64();
+    let gigabytes_per_second = f64::from(1 << 20) / nanos;
+    assert!((0.099..0.121).contains(&gigabytes_per_second), "{gigabytes_per_second} GB/s");
+    let merged = time_of(&ranking, "as one").nanos_f64();
+    assert!(nanos / merged > 100.0, "{nanos} ns, {merged} ns");
+}
+
+/// Copied at once 0.421 s, where reading in place took 0.266 s; overlapped copies are as good as
+/// that. What does not fit goes through a ring, in the time that reading in place takes: 0.665 s.
+#[test]
+fn case_12_overlapped_copies_are_as_good_as_reading_in_place() {
+    let profile = table("12-mapped-or-copied/gtx1060.csv");
+    let fits = answered("12-mapped-or-copied/fits.toml", &profile);
+    let near = |ranking: &Ranking, plan: &str, seconds: f64| {
+        let found = time_of(ranking, plan).nanos_f64() * 1e-9;
+        assert!((found / seconds - 1.0).abs() < 0.05, "{plan}: {found} s, measured {seconds} s");
+    };
+    near(&fits, "resident, pinned", 0.421);
+    near(&fits, "by-engine 64, pinned", 0.266);
+    let too_large = answered("12-mapped-or-copied/does-not-fit.toml", &profile);
+    near(&too_large, "buffered 64 ring 2, pinned", 0.665);
+    let labels: Vec<&str> =
+        too_large.plans.iter().map(|ranked| ranked.plan.program.label.as_str()).collect();
+    assert!(labels.iter().all(|label| label.starts_with("buffered")), "{labels:?}");
+}
+
+/// The call of a copy to pageable memory returns after the kernel before it, half a second later;
+/// that of one to pinned memory after some microseconds. The pass takes equally long, and the
+/// kernel bounds it.
+#[test]
+fn case_26_a_copy_to_pageable_memory_holds_the_host() {
+    let assessed = |file: &str, plan: &str| {
+        let workload = Workload::load(&case(file)).expect("a scenario");
+        let assessment = Assessment::new(&workload, 1, &ranked(&workload, &PROFILE), None);
+        let found = assessment.plans.into_iter().find(|assessed| assessed.plan == plan);
+        found.unwrap_or_else(|| panic!("no `{plan}`"))
+    };
+    let pageable = assessed("26-async-copy-that-waits/pageable.toml", "resident, pageable");
+    let pinned = assessed("26-async-copy-that-waits/pinned.toml", "resident, pinned");
+    assert!(pageable.host_thread.held > 0.99, "{:?}", pageable.host_thread);
+    assert!(pinned.host_thread.held < 0.01, "{:?}", pinned.host_thread);
+    for plan in [&pageable, &pinned] {
+        assert_eq!(plan.bottleneck, Bottleneck::Kernels);
+        let milliseconds = plan.predicted_ns.nanos_f64() * 1e-6;
+        assert!((milliseconds / 612.0 - 1.0).abs() < 0.05, "{milliseconds} ms");
+    }
+}
