@@ -14,8 +14,8 @@ use crate::units::{Bytes, Span};
 pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
     use MemoryWork::{
         CombinedRead, CombinedReadTeam, CombinedWrite, CombinedWriteTeam, DeviceAllocate,
-        DeviceFree, FirstTouch, FirstTouchTeam, PinnedAllocate, PinnedFree, Register, Renew,
-        SecondTouch, SecondTouchTeam, Unregister,
+        DeviceFree, FirstCopy, FirstRead, FirstTouch, FirstTouchTeam, PinnedAllocate, PinnedFree,
+        Register, Renew, SecondCopy, SecondRead, SecondTouch, SecondTouchTeam, Unregister,
     };
     let works: [&[MemoryWork]; 8] = [
         &[DeviceAllocate, DeviceFree],
@@ -32,6 +32,13 @@ pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
         let takes_pages = works[0] != DeviceAllocate;
         let probe = |&bytes: &Bytes| probe(works, bytes, takes_pages && bytes >= MANY_PAGES);
         probes.extend(sizes.memory.iter().map(probe));
+    }
+    for works in [&[FirstCopy, SecondCopy], &[FirstRead, SecondRead]] {
+        let probe = |&bytes: &Bytes| probe(works, bytes, bytes >= MANY_PAGES);
+        probes.extend(sizes.copied_pages.iter().map(probe));
+    }
+    for works in [[FirstTouch], [SecondTouch], [FirstTouchTeam], [SecondTouchTeam]] {
+        probes.push(probe(&works, Bytes::kib(4), false));
     }
     for work in [CombinedRead, CombinedWrite, CombinedReadTeam, CombinedWriteTeam] {
         let sizes = sizes.combined.iter().copied().map(Bytes::new);
@@ -86,6 +93,8 @@ impl MeasurementContext<'_> {
                 let team = (work == MemoryWork::SecondTouchTeam).then_some(self.team);
                 touch(self.touched(bytes), team)
             }
+            MemoryWork::FirstCopy | MemoryWork::SecondCopy => return self.copied_to_new(bytes),
+            MemoryWork::FirstRead | MemoryWork::SecondRead => return self.copied_from_new(bytes),
             MemoryWork::Renew => {
                 let mut pages = PageMemory::new(bytes)?;
                 pages.as_mut_slice().fill(1.0);
@@ -93,6 +102,38 @@ impl MeasurementContext<'_> {
             }
         };
         Ok(vec![time])
+    }
+
+    /// Times of a D2H copy to new pages and of one to the same pages again, each until the copy is
+    /// complete.
+    fn copied_to_new(&mut self, bytes: Bytes) -> Result<Vec<Span>, CalibrateError> {
+        let mut pages = PageMemory::new(bytes)?;
+        let (stream, from) = (&self.streams[0], self.arrays[0].address());
+        let mut copy = || {
+            clocked(|| {
+                // SAFETY: both sides hold so many bytes until the copy has been waited for.
+                unsafe { stream.copy_out(from, pages.as_mut_ptr(), bytes)? };
+                stream.synchronize()
+            })
+        };
+        Ok(vec![copy()?, copy()?])
+    }
+
+    /// Times of an H2D copy from new pages and of one from the same pages once they are written,
+    /// each until the copy is complete.
+    fn copied_from_new(&mut self, bytes: Bytes) -> Result<Vec<Span>, CalibrateError> {
+        let mut pages = PageMemory::new(bytes)?;
+        let (stream, to) = (&self.streams[0], self.arrays[0].address());
+        let copy = |from: *const f32| {
+            clocked(|| {
+                // SAFETY: both sides hold so many bytes until the copy has been waited for.
+                unsafe { stream.copy_in(from, to, bytes)? };
+                stream.synchronize()
+            })
+        };
+        let first = copy(pages.as_ptr())?;
+        pages.as_mut_slice().fill(1.0);
+        Ok(vec![first, copy(pages.as_ptr())?])
     }
 
     /// Time to sum a part of the write-combined memory, or to fill it from ordinary

@@ -77,6 +77,8 @@ pub(super) struct Sizes {
     /// Footprints, in MiB, of a twin. They show how much the host's last-level cache keeps.
     pub footprints_mib: &'static [u64],
     pub memory: Vec<Bytes>,
+    /// Bytes of new pages that copies touch first.
+    pub copied_pages: Vec<Bytes>,
     /// Bytes of write-combined memory that the CPU reads and writes.
     pub combined: &'static [u64],
     /// Bytes of transfers along other paths than plain copies, as powers of two.
@@ -137,6 +139,7 @@ impl Sizes {
             footprints_mib: &[48, 96, 192, 288, 384, 576, 768, 1152, 1728],
             device_footprints_mib: &[8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 128, 256],
             memory: [64 << 10, 1 << 20, 8 << 20, 64 << 20, 128 << 20].map(Bytes::new).to_vec(),
+            copied_pages: [4 << 10, 64 << 10, 1 << 20, 8 << 20, 64 << 20].map(Bytes::new).to_vec(),
             combined: &[1 << 18, 1 << 21],
             transfer_powers: |path| match path {
                 TransferPath::WriteCombined => &[12, 20, 24],
@@ -185,6 +188,7 @@ impl Sizes {
             footprints_mib: &[48, 192, 384, 768, 1728],
             device_footprints_mib: &[8, 32, 48, 64, 96, 256],
             memory: vec![Bytes::kib(64), Bytes::mib(8), Bytes::mib(64)],
+            copied_pages: vec![Bytes::kib(4), Bytes::kib(64), Bytes::mib(8)],
             combined: &[],
             transfer_powers: |path| match path {
                 TransferPath::WriteCombined | TransferPath::OnDevice => &[12, 24],

@@ -36,6 +36,7 @@ pub(super) fn run(arguments: &DoctorArguments) -> Result<Outcome, Failure> {
             Vec::new()
         }
     };
+    findings.extend(pages());
     findings.extend([memory(), locked(), numa(&gpus), threads(), governor()]);
     findings.push(profile(&gpus));
     let diagnosis = Diagnosis { findings, gpus };
@@ -145,6 +146,17 @@ fn memory() -> Finding {
         ),
         Some(has) => Finding::ok(WHAT, format!("{has} to be had")),
     }
+}
+
+/// What decides how much new memory costs, and which memory is new.
+fn pages() -> [Finding; 2] {
+    let policy = host::page_policy();
+    let huge = policy.huge.map_or(String::new(), |huge| {
+        let defrag = policy.defrag.map_or(String::new(), |when| format!(" (defrag: {when})"));
+        format!(", huge pages: {huge}{defrag}")
+    });
+    let pages = format!("{}{huge}", policy.bytes);
+    [Finding::ok("new pages", pages), Finding::ok("malloc", policy.allocator)]
 }
 
 fn locked() -> Finding {

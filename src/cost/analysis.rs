@@ -4,6 +4,7 @@
 use super::around::around;
 use super::in_flight::InFlight;
 use super::on_device::on_device;
+use super::pages::{NewPages, new_pages};
 use crate::profile::{DeviceLocality, HostLocality, Profile};
 use crate::program::Program;
 use std::collections::BTreeMap;
@@ -12,25 +13,37 @@ use std::collections::BTreeMap;
 pub(crate) struct Analysis {
     around: BTreeMap<usize, HostLocality>,
     on_device: BTreeMap<usize, DeviceLocality>,
+    new_pages: BTreeMap<usize, NewPages>,
     pub(super) in_flight: InFlight,
 }
 
-/// Where a kernel finds its data.
+/// Where a call finds its data.
 #[derive(Default)]
 pub(super) struct Locality<'a> {
     /// Set for a kernel on the CPU.
     pub around: Option<&'a HostLocality>,
     pub on_device: Option<&'a DeviceLocality>,
+    /// Set for a call that uses pages of host memory first.
+    pub new_pages: Option<&'a NewPages>,
 }
 
 impl Analysis {
     /// Analyses a program for a machine with as many CPU threads as that of the profile.
     pub fn new(program: &Program, profile: &Profile) -> Self {
         let around = around(program, profile.machine.cpu_threads.max(1));
-        Self { around, on_device: on_device(program), in_flight: InFlight::of(program) }
+        Self {
+            around,
+            on_device: on_device(program),
+            new_pages: new_pages(program, profile.machine.page_bytes()),
+            in_flight: InFlight::of(program),
+        }
     }
 
     pub(super) fn at(&self, place: usize) -> Locality<'_> {
-        Locality { around: self.around.get(&place), on_device: self.on_device.get(&place) }
+        Locality {
+            around: self.around.get(&place),
+            on_device: self.on_device.get(&place),
+            new_pages: self.new_pages.get(&place),
+        }
     }
 }

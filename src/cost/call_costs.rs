@@ -6,13 +6,14 @@ mod graphs;
 mod kernels;
 
 use super::analysis::Locality;
+use super::pages::NewPages;
 use super::work::{CallCost, Waits, Work};
 use crate::kernels::Variant;
 use crate::machine::{DeviceId, Direction, HostMemory};
 use crate::profile::{
     DeviceLocality, HostCall, HostLocality, MemoryCost, OperationKind, Profile, Unknown,
 };
-use crate::program::{Before, Call, Graph, Place, Program, Slice, Step};
+use crate::program::{Before, Call, Graph, Place, Program, Step};
 use crate::units::{Bytes, Span};
 use kernels::{clearing, kernel_work};
 
@@ -23,15 +24,16 @@ pub(super) enum Key {
     Record,
     Wait,
     Clear,
-    /// The direction, the device, the allocation on the host's side and the bytes.
-    Copy(Direction, DeviceId, usize, Bytes),
+    /// The direction, the device, the allocation on the host's side, the bytes, and which new pages
+    /// it uses there.
+    Copy(Direction, DeviceId, usize, Bytes, Option<NewPages>),
     PeerCopy([DeviceId; 2], Bytes),
     UseDevice,
     Work(Span),
     /// The kernel, its elements, and where its data is.
     Launch(Variant, u64, Option<DeviceLocality>),
-    /// The kernel, its elements, the allocation that it writes to, and where its data is.
-    Compute(Variant, u64, usize, Option<HostLocality>),
+    /// The kernel, its elements, which new pages it uses, and where its data is.
+    Compute(Variant, u64, Option<NewPages>, Option<HostLocality>),
     Memory(MemoryCall, usize),
     /// The place in the body of the graph's launch, since each graph has nodes of its own.
     Replay(usize),
@@ -62,7 +64,8 @@ impl Key {
             Call::Copy { stream, direction, from, to } => {
                 let ashore = direction.ashore(from, to);
                 let device = program.device_of(*stream);
-                Self::Copy(*direction, device, ashore.allocation.0, ashore.length)
+                let new = locality.new_pages.copied();
+                Self::Copy(*direction, device, ashore.allocation.0, ashore.length, new)
             }
             Call::PeerCopy { from, to, .. } => {
                 Self::PeerCopy(program.peers_of(from, to), from.length)
@@ -75,7 +78,7 @@ impl Key {
             Call::Compute { step } => Self::Compute(
                 variant(step),
                 step.elements(),
-                step.output.allocation.0,
+                locality.new_pages.copied(),
                 locality.around.copied(),
             ),
             Call::Allocate(id) => Self::Memory(MemoryCall::Allocate, id.0),
@@ -93,8 +96,6 @@ pub(super) struct CallCosts<'a> {
     copied_both_ways: Bytes,
     /// Bytes of host memory that copies to the host write in a pass.
     copied_out: Bytes,
-    /// For each allocation, whether the body renews it.
-    fresh: Vec<bool>,
     /// For each allocation, whether a copy to the device reads it, and whether one to the
     /// host writes it.
     copied: [Vec<bool>; 2],
@@ -106,12 +107,10 @@ pub(super) struct CallCosts<'a> {
 
 impl<'a> CallCosts<'a> {
     pub fn new(program: &'a Program, profile: &'a Profile) -> Self {
-        let mut fresh = vec![false; program.allocations.len()];
         let mut copies = vec![[false; 2]; program.devices()];
         let mut launches = vec![false; program.devices()];
         for call in &program.body {
             match call {
-                Call::Renew(id) => fresh[id.0] = true,
                 Call::Copy { stream, direction, .. } => {
                     copies[program.device_of(*stream).0][*direction as usize] = true;
                 }
@@ -129,7 +128,7 @@ impl<'a> CallCosts<'a> {
         let copied = program.copied();
         let copied_both_ways = program.copied_footprint(&Direction::BOTH);
         let copied_out = program.copied_footprint(&[Direction::DeviceToHost]);
-        Self { program, profile, copied_both_ways, copied_out, fresh, copied, both_ways, launches }
+        Self { program, profile, copied_both_ways, copied_out, copied, both_ways, launches }
     }
 
     /// The cost of a call. `graph` is the graph that it launches or belongs to; `before` is what
@@ -158,7 +157,7 @@ impl<'a> CallCosts<'a> {
             }
             Call::Compute { step } => {
                 let (kernel, n) = (step.kernel, step.elements());
-                let touch = self.touch_time(&step.output, MemoryCost::FirstTouchTeam)?;
+                let touch = self.touch_time(locality)?;
                 let what = || Unknown::refused("the cost of CPU kernels in a program's set-up");
                 let around = *locality.around.ok_or_else(what)?;
                 let time = profile.twin(kernel, &step.arguments, n, around)? + touch;
@@ -202,7 +201,7 @@ impl<'a> CallCosts<'a> {
             }
             Call::Copy { stream, direction, from, to } => {
                 let device = program.device_of(*stream);
-                self.copy((*direction, device), direction.ashore(from, to))?
+                self.copy((*direction, device), direction.ashore(from, to), locality)?
             }
             Call::PeerCopy { from, to, .. } => {
                 let (way, bytes) = (program.peers_of(from, to), from.length);
@@ -215,12 +214,9 @@ impl<'a> CallCosts<'a> {
         })
     }
 
-    /// Nanoseconds of the first touch of `target`, if the program renews that memory in every pass.
-    fn touch_time(&self, target: &Slice, touch: MemoryCost) -> Result<f64, Unknown> {
-        if self.fresh[target.allocation.0] {
-            self.profile.memory(touch, target.length)
-        } else {
-            Ok(0.0)
-        }
+    /// Nanoseconds for which a call waits for the new pages that it uses.
+    fn touch_time(&self, locality: &Locality<'_>) -> Result<f64, Unknown> {
+        let price = |new: &NewPages| self.profile.new_pages(new.cost, new.bytes);
+        locality.new_pages.map_or(Ok(0.0), price)
     }
 }

@@ -30,6 +30,7 @@ mod in_flight;
 mod links;
 mod multiprocessors;
 mod on_device;
+mod pages;
 mod pinning;
 mod polling;
 mod setup;

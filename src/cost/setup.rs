@@ -3,10 +3,12 @@
 
 use super::analysis::Locality;
 use super::call_costs::CallCosts;
-use crate::machine::{Direction, HostMemory};
+use super::pages::{NewPages, Pages};
+use crate::machine::HostMemory;
 use crate::profile::{Estimate, GraphCall, MemoryCost, Profile, Unknown};
-use crate::program::{Call, Place, Program};
+use crate::program::{AllocationId, Call, Place, Program};
 use crate::units::{Bytes, Span};
+use std::collections::BTreeMap;
 
 /// Predicts the time of a program's set-up: the calls that the host makes one after the other,
 /// and the graphs that it captures and instantiates.
@@ -43,8 +45,8 @@ pub struct FirstUse {
 /// - a context on each GPU, and the kernels' module in it, unless a buffer is at home on a GPU:
 ///   then the process has used it before;
 /// - the first touch of a buffer in host memory that the body writes and has not read: nobody
-///   has written to its pages before. (Of a `fresh` buffer, each pass pays for that. Memory of
-///   the program's own is touched in the set-up.)
+///   has written to its pages before. (Of a buffer that the body renews first, each pass pays for
+///   that. Memory of the program's own is touched in the set-up.)
 ///
 /// The first copy and the first launch of a process take longer, too; no calibration has that.
 pub fn first_use(program: &Program, profile: &Profile) -> FirstUse {
@@ -82,47 +84,49 @@ fn of_devices(program: &Program, profile: &Profile) -> Vec<Result<Span, Unknown>
 }
 
 fn of_memory(program: &Program, profile: &Profile) -> Vec<Result<Span, Unknown>> {
-    let touched = first_touches(program).into_iter();
-    let cost = |(bytes, cost)| Ok(Span::from_nanos_f64(profile.memory(cost, bytes)?.max(0.0)));
+    let touched = first_touches(program, profile.machine.page_bytes()).into_iter();
+    let cost = |(bytes, cost)| Ok(Span::from_nanos_f64(profile.new_pages(cost, bytes)?.max(0.0)));
     touched.map(cost).collect()
 }
 
-/// The buffers in host memory that the body writes before anybody has, and who does: all threads
-/// in a kernel on the CPU, one in a copy (the driver's own, or for memory that is registered the
-/// one that registers it).
-fn first_touches(program: &Program) -> Vec<(Bytes, MemoryCost)> {
-    // Nothing: untouched so far.
-    let mut first: Vec<Option<Option<MemoryCost>>> = vec![None; program.allocations.len()];
-    let mut touch = |allocation: usize, cost| {
-        first[allocation].get_or_insert(cost);
-    };
-    for call in &program.body {
-        match call {
-            Call::Renew(id) => touch(id.0, None),
-            Call::Compute { step } => {
-                step.inputs.iter().for_each(|input| touch(input.allocation.0, None));
-                touch(step.output.allocation.0, Some(MemoryCost::FirstTouchTeam));
-            }
-            Call::Copy { direction, from, to, .. } => {
-                let is_written = *direction == Direction::DeviceToHost;
-                let cost = is_written.then_some(MemoryCost::FirstTouch);
-                touch(direction.ashore(from, to).allocation.0, cost);
-            }
-            _ => {}
-        }
-    }
-    let is_registered =
-        |id| program.setup.iter().any(|call| matches!(call, Call::Pin(at) if at.0 == id));
-    let allocations = program.allocations.iter().enumerate();
-    let costs = allocations.filter_map(|(id, allocation)| {
-        let cost = first[id]??;
-        let is_new = match allocation.place {
-            Place::Host(HostMemory::Pageable) => true,
-            // What the scenario has pinned was touched by whoever pinned it.
-            Place::Host(HostMemory::Pinned) => is_registered(id),
-            Place::Device(_) => false,
+/// How many bytes of buffers in host memory the body writes before anybody has, and who does: the
+/// CPU's threads in a kernel, or the driver in a copy. For memory that is registered, it is the
+/// thread that registers it.
+fn first_touches(program: &Program, page: Bytes) -> Vec<(Bytes, MemoryCost)> {
+    let mut pages = Pages::new(program, page);
+    let is_new = (0..program.allocations.len()).map(AllocationId);
+    is_new.filter(|&id| is_new_to_body(program, id)).for_each(|id| pages.renew(id));
+    let mut touched: BTreeMap<(AllocationId, MemoryCost), Bytes> = BTreeMap::new();
+    // Each pass pays for what it renews.
+    for call in program.body.iter().filter(|call| !matches!(call, Call::Renew(_))) {
+        let Some(NewPages { allocation, cost, bytes }) = pages.pass(call) else { continue };
+        let is_pinned = program.allocation(allocation).place == Place::Host(HostMemory::Pinned);
+        let cost = match cost {
+            MemoryCost::FirstCopy if is_pinned => MemoryCost::FirstTouch,
+            other => other,
         };
-        (is_new && allocation.holds.is_some()).then_some((allocation.bytes, cost))
-    });
-    costs.collect()
+        *touched.entry((allocation, cost)).or_default() += bytes;
+    }
+    touched.into_iter().map(|((_, cost), bytes)| (bytes, cost)).collect()
+}
+
+/// Whether nobody has used a buffer in host memory before the body writes to it.
+fn is_new_to_body(program: &Program, id: AllocationId) -> bool {
+    let allocation = program.allocation(id);
+    let is_registered = || program.setup.contains(&Call::Pin(id));
+    let may_be_new = match allocation.place {
+        Place::Host(HostMemory::Pageable) => true,
+        // What the scenario has pinned was touched by whoever pinned it.
+        Place::Host(HostMemory::Pinned) => is_registered(),
+        Place::Device(_) => false,
+    };
+    let first_use = |call: &Call| {
+        let uses = program.accesses(call).into_iter();
+        let uses: Vec<bool> =
+            uses.filter(|(slice, _)| slice.allocation == id).map(|(_, writes)| writes).collect();
+        let only_writes = uses.iter().all(|&writes| writes) && !matches!(call, Call::Renew(_));
+        (!uses.is_empty()).then_some(only_writes)
+    };
+    let is_written_first = || program.body.iter().find_map(first_use).unwrap_or(false);
+    may_be_new && allocation.holds.is_some() && is_written_first()
 }

@@ -57,6 +57,13 @@ impl<B: Copy> Uses<B> {
         overlapping.into_iter().map(|(_, used)| used.by).collect()
     }
 
+    /// How many bytes of the slice were used.
+    pub fn covered(&self, slice: &Slice) -> Bytes {
+        let part =
+            |(start, used): (Bytes, Use<B>)| used.end.min(slice.end()) - start.max(slice.offset);
+        self.overlapping(slice).map(part).sum()
+    }
+
     /// Who used the slice last. Its middle decides, because its ends may be halos of others.
     pub fn last_by(&self, slice: &Slice) -> Option<B> {
         self.last(slice).map(|used| used.by)
@@ -169,6 +176,8 @@ mod tests {
         assert_eq!(forget(&mut uses, 1, 140, 20), 0);
         assert_eq!(forget(&mut uses, 1, 139, 2), 1);
         assert_eq!(forget(&mut uses, 1, 139, 21), 0);
+        assert_eq!(uses.covered(&slice(1, 120, 60)).get(), 19 + 20);
+        assert_eq!(uses.covered(&slice(1, 139, 21)).get(), 0);
         // Several ranges at once; then there is nothing left.
         assert_eq!(forget(&mut uses, 1, 0, 300), 2);
         assert_eq!(forget(&mut uses, 1, 0, 300), 0);

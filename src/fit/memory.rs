@@ -19,6 +19,8 @@ pub(super) fn memory(estimator: &Estimator<'_>) -> MemoryCosts {
         register: curve(MemoryWork::Register),
         first_touch: above(MemoryWork::FirstTouch, MemoryWork::SecondTouch),
         first_touch_team: above(MemoryWork::FirstTouchTeam, MemoryWork::SecondTouchTeam),
+        first_copy: above(MemoryWork::FirstCopy, MemoryWork::SecondCopy),
+        first_read: above(MemoryWork::FirstRead, MemoryWork::SecondRead),
         renew: curve(MemoryWork::Renew),
         device_free: curve(MemoryWork::DeviceFree),
         pinned_free: curve(MemoryWork::PinnedFree),

@@ -16,6 +16,7 @@ mod fft_plans;
 mod fork_join;
 mod histogram;
 mod matmul;
+mod page_policy;
 mod pages;
 mod place;
 mod team;
@@ -25,6 +26,7 @@ mod vector;
 
 pub use affinity::OneCpu;
 pub use cpu::{CpuDescription, available_memory, describe};
+pub use page_policy::{PagePolicy, page_policy};
 pub use pages::PageMemory;
 pub use place::{governor, locked_limit, nodes_of_process, numbers};
 pub use team::{Operand, Team};

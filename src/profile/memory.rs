@@ -19,6 +19,11 @@ pub struct MemoryCosts {
     pub first_touch: Option<Curve>,
     /// All threads writing to fresh pages together, beyond what writing to touched ones takes.
     pub first_touch_team: Option<Curve>,
+    /// A D2H copy to fresh pages, beyond what one to touched pages takes: the driver's copy waits
+    /// for each page fault.
+    pub first_copy: Option<Curve>,
+    /// An H2D copy from fresh pages, beyond what one from written pages takes.
+    pub first_read: Option<Curve>,
     /// Giving pages back and mapping new ones.
     pub renew: Option<Curve>,
     pub device_free: Option<Curve>,
@@ -38,8 +43,10 @@ pub struct MemoryCosts {
 
 impl MemoryCosts {
     pub(super) fn draw(&mut self, draws: &mut Draws<'_>) {
-        let curves = [&mut self.renew, &mut self.first_touch, &mut self.first_touch_team];
-        curves.into_iter().flatten().for_each(|curve| draws.curve(curve));
+        let touches = [&mut self.first_touch, &mut self.first_touch_team];
+        let copies = [&mut self.first_copy, &mut self.first_read];
+        let curves = [&mut self.renew].into_iter().chain(touches).chain(copies);
+        curves.flatten().for_each(|curve| draws.curve(curve));
     }
 }
 
@@ -54,13 +61,15 @@ pub struct TwoWays {
 }
 
 /// Memory management: done by a host call, or by the first use of memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MemoryCost {
     DeviceAllocate,
     PinnedAllocate,
     Register,
     FirstTouch,
     FirstTouchTeam,
+    FirstCopy,
+    FirstRead,
     Renew,
 }
 
@@ -70,6 +79,31 @@ impl Profile {
     /// # Errors
     /// If it was not measured.
     pub fn memory(&self, cost: MemoryCost, bytes: Bytes) -> Result<f64, Unknown> {
+        Ok(self.memory_curve(cost)?.at(bytes.as_f64()))
+    }
+
+    /// Nanoseconds for which new pages delay whoever uses so many bytes of them first. Less than
+    /// the smallest size that was measured takes its share of that, page by page.
+    ///
+    /// Profiles of early versions know only what a CPU thread's first touch takes. They have that
+    /// for a D2H copy, which takes longer, and nothing for an H2D copy from new pages.
+    ///
+    /// # Errors
+    /// If it was not measured.
+    pub fn new_pages(&self, cost: MemoryCost, bytes: Bytes) -> Result<f64, Unknown> {
+        let cost = match cost {
+            MemoryCost::FirstRead if self.memory.first_read.is_none() => return Ok(0.0),
+            MemoryCost::FirstCopy if self.memory.first_copy.is_none() => MemoryCost::FirstTouch,
+            known => known,
+        };
+        let curve = self.memory_curve(cost)?;
+        let pages = |bytes: f64| (bytes / self.machine.page_bytes().as_f64()).ceil().max(1.0);
+        let (smallest, ns) = curve.knots[0];
+        let share = pages(bytes.as_f64()) / pages(smallest);
+        Ok(if bytes.as_f64() < smallest { ns * share } else { curve.at(bytes.as_f64()) })
+    }
+
+    fn memory_curve(&self, cost: MemoryCost) -> Result<&Curve, Unknown> {
         let memory = &self.memory;
         let (curve, name) = match cost {
             MemoryCost::DeviceAllocate => (&memory.device_allocate, "allocating device memory"),
@@ -79,9 +113,10 @@ impl Profile {
             MemoryCost::FirstTouchTeam => {
                 (&memory.first_touch_team, "the first touch of memory by all threads")
             }
+            MemoryCost::FirstCopy => (&memory.first_copy, "the first copy to memory"),
+            MemoryCost::FirstRead => (&memory.first_read, "the first copy from memory"),
             MemoryCost::Renew => (&memory.renew, "taking fresh memory"),
         };
-        let curve = curve.as_ref().ok_or_else(|| Unknown::new(format!("the cost of {name}")))?;
-        Ok(curve.at(bytes.as_f64()))
+        curve.as_ref().ok_or_else(|| Unknown::new(format!("the cost of {name}")))
     }
 }

@@ -29,7 +29,33 @@ pub fn calibration(profile: &Profile, width: Option<usize>) -> String {
     for found in &profile.interference {
         writeln!(text, "{}", interference(found)).expect("a string takes everything");
     }
+    text += &pages(profile);
     folded(&(text + &tried(profile.accuracy.as_ref()) + &state(profile)), width)
+}
+
+/// What the first use of a new page costs, by who uses it, and what decides it.
+fn pages(profile: &Profile) -> String {
+    let Some(policy) = &profile.machine.host_pages else { return String::new() };
+    let memory = &profile.memory;
+    let page = |curve: &Option<Curve>| {
+        let curve = curve.as_ref()?;
+        let (bytes, ns) = (curve.largest(), curve.at(curve.largest()));
+        Some(Span::from_nanos_f64(ns * policy.bytes.as_f64() / bytes))
+    };
+    let users = [
+        ("one thread", &memory.first_touch),
+        ("all threads", &memory.first_touch_team),
+        ("a D2H copy", &memory.first_copy),
+        ("an H2D copy", &memory.first_read),
+    ];
+    let users = users.into_iter().filter_map(|(who, curve)| Some((who, page(curve)?)));
+    let users: Vec<String> = users.map(|(who, each)| format!("{who} {each}")).collect();
+    if users.is_empty() {
+        return String::new();
+    }
+    let huge = policy.huge.as_deref().unwrap_or("not shown by the system");
+    let (bytes, users) = (policy.bytes, users.join(", "));
+    format!("New memory costs, for each page of {bytes}: {users} (huge pages: {huge}).\n")
 }
 
 /// How far off predictions were for the plans that were run during the calibration.

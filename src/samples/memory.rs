@@ -27,6 +27,14 @@ pub enum MemoryWork {
     CombinedWrite,
     CombinedReadTeam,
     CombinedWriteTeam,
+    /// A D2H copy to pages that were never touched, until it is complete.
+    FirstCopy,
+    /// A D2H copy to the same pages again, until it is complete.
+    SecondCopy,
+    /// An H2D copy from pages that were never touched, until it is complete.
+    FirstRead,
+    /// An H2D copy from pages that were written before, until it is complete.
+    SecondRead,
 }
 
 impl MemoryWork {
@@ -47,6 +55,10 @@ impl MemoryWork {
             Self::CombinedWrite => "writing write-combined memory",
             Self::CombinedReadTeam => "reading write-combined memory by all threads",
             Self::CombinedWriteTeam => "writing write-combined memory by all threads",
+            Self::FirstCopy => "first copy to memory",
+            Self::SecondCopy => "second copy to memory",
+            Self::FirstRead => "first copy from memory",
+            Self::SecondRead => "second copy from memory",
         }
     }
 

@@ -47,7 +47,7 @@ pub use file::Recorder;
 pub use graphs::{GraphCall, ROTATED_IN_GRAPH, ROWS, SECOND_NODE};
 pub use memory::MemoryWork;
 pub use polling::MEANWHILE;
-pub use provenance::{CalibrationExtent, Provenance};
+pub use provenance::{CalibrationExtent, HostPages, Provenance};
 pub use quantity::Quantity;
 pub use round_trips::{LATE, TRIP_ELEMENTS, TripPart};
 pub use setup::SetupStep;

@@ -62,9 +62,31 @@ pub struct Provenance {
     /// Whether the first GPU and each of the others reach each other's memory.
     #[serde(default)]
     pub peer_access: bool,
+    /// How the system gives pages to processes. Files of early versions do not have it.
+    #[serde(default)]
+    pub host_pages: Option<HostPages>,
     /// What each multiprocessor holds at once, as the driver says.
     #[serde(default)]
     pub multiprocessor: MultiprocessorLimits,
+}
+
+/// How the system gives pages of memory to processes: it decides what the first touch of memory
+/// costs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostPages {
+    /// Size of an ordinary page.
+    pub bytes: Bytes,
+    /// When large ranges get huge pages: `always`, `madvise` or `never` (Linux,
+    /// `transparent_hugepage/enabled`), where the system tells.
+    pub huge: Option<String>,
+    /// Whether whoever touches memory waits until huge pages are free (`transparent_hugepage/
+    /// defrag`), where the system tells.
+    pub defrag: Option<String>,
+    /// From how many bytes on the C library's allocator takes new pages for each allocation, and
+    /// gives them back: what the environment sets, or the library's default. (hallway's own buffers
+    /// always get new pages.)
+    pub allocator: String,
 }
 
 /// The number of GPUs in files of early versions.
@@ -77,6 +99,11 @@ impl Provenance {
     pub const NOT_SAID: &str = "not said";
     /// Stands in for a word that the system does not show.
     pub const NOT_SHOWN: &str = "not shown by the system";
+
+    /// Size of an ordinary page of host memory. Where it was not recorded, that of x86.
+    pub fn page_bytes(&self) -> Bytes {
+        self.host_pages.as_ref().map_or(Bytes::kib(4), |pages| pages.bytes)
+    }
 
     /// How much of each memory plans may use.
     pub const fn capacities(&self) -> Capacities {
@@ -105,6 +132,7 @@ impl Provenance {
             ("numa_nodes", self.numa_nodes as u64, 0..=MOST_CPU_THREADS),
             ("devices", self.devices as u64, 1..=MOST_GPUS),
             ("device_memory_bytes", memory, 1..=MOST_BYTES),
+            ("host_pages.bytes", self.page_bytes().get(), 1..=MOST_BYTES),
             ("managed_bytes", self.managed_bytes.get(), 0..=MOST_BYTES),
             ("host_memory_bytes", self.host_memory_bytes.map_or(1, Bytes::get), 1..=MOST_BYTES),
         ];
@@ -119,6 +147,7 @@ impl Provenance {
     /// A word with a character that cannot be printed: words stand in pictures, which are no XML
     /// with such a character in them, and on terminals, which obey some of them.
     fn unprintable(&self) -> Option<(&'static str, String)> {
+        let pages = self.host_pages.as_ref();
         let words = [
             ("gpu", Some(&self.gpu)),
             ("gpu_uuid", self.gpu_uuid.as_ref()),
@@ -131,6 +160,9 @@ impl Provenance {
             ("nvml", self.nvml.as_ref()),
             ("gpu_cpus", self.gpu_cpus.as_ref()),
             ("gpu_numa_nodes", self.gpu_numa_nodes.as_ref()),
+            ("host_pages.huge", pages.and_then(|pages| pages.huge.as_ref())),
+            ("host_pages.defrag", pages.and_then(|pages| pages.defrag.as_ref())),
+            ("host_pages.allocator", pages.map(|pages| &pages.allocator)),
         ];
         words.into_iter().find_map(|(key, word)| {
             let code = code_point(unprintable(word?)?);

@@ -158,6 +158,8 @@ fn memory() -> MemoryCosts {
         register: Some(per_element_of_bytes(50_000.0, 1.0)),
         first_touch: Some(per_element_of_bytes(0.0, 3.0)),
         first_touch_team: Some(per_element_of_bytes(0.0, 1.0)),
+        first_copy: None,
+        first_read: None,
         renew: Some(constant(20_000.0)),
         device_free: Some(constant(15_000.0)),
         pinned_free: Some(per_element_of_bytes(80_000.0, 0.5)),
@@ -233,6 +235,7 @@ fn provenance() -> Provenance {
         gpu_numa_nodes: None,
         devices: 1,
         peer_access: false,
+        host_pages: None,
     }
 }
 

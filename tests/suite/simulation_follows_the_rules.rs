@@ -16,7 +16,8 @@
 //! - a small staged copy travels along with the commands:
 //!   `copies::a_small_pageable_copy_in_needs_no_engine`
 //! - the first touch of fresh memory costs time:
-//!   `the_host::fresh_memory_is_paid_for_by_whoever_touches_it_first`
+//!   `memory::fresh_memory_is_paid_for_by_whoever_touches_it_first`,
+//!   `memory::each_new_page_is_paid_for_once`
 //! - a stream is a FIFO:
 //!   `streams::a_stream_does_one_thing_after_another`
 //! - an event orders streams:
@@ -114,6 +115,7 @@ mod copies;
 mod graphs;
 mod kernels;
 mod laws;
+mod memory;
 mod polling;
 mod reasons;
 mod several_gpus;

@@ -1,10 +1,11 @@
 //! What copies between host and device cost.
 
 use super::CallCosts;
+use crate::cost::analysis::Locality;
 use crate::cost::in_flight::STAGED_AT_ONCE;
 use crate::cost::work::{CallCost, Waits, Work};
 use crate::machine::{DeviceId, Direction, HostMemory};
-use crate::profile::{HostCall, MemoryCost, OperationKind, Unknown};
+use crate::profile::{HostCall, OperationKind, Unknown};
 use crate::program::{Call, Place, Slice};
 use crate::units::{Bytes, Span};
 
@@ -34,9 +35,10 @@ impl CallCosts<'_> {
         &self,
         (direction, device): (Direction, DeviceId),
         ashore: &Slice,
+        locality: &Locality<'_>,
     ) -> Result<CallCost, Unknown> {
         if self.program.allocation(ashore.allocation).place == Place::Host(HostMemory::Pageable) {
-            return self.staged(direction, ashore);
+            return self.staged(direction, ashore, locality);
         }
         let work = self.transfer((direction, device), ashore.length);
         let ((host, latency), work) = Unknown::both(self.issue(direction), work)?;
@@ -84,16 +86,18 @@ impl CallCosts<'_> {
         Unknown::both(self.profile.call(call), start)
     }
 
-    pub(super) fn staged(&self, direction: Direction, ashore: &Slice) -> Result<CallCost, Unknown> {
+    pub(super) fn staged(
+        &self,
+        direction: Direction,
+        ashore: &Slice,
+        locality: &Locality<'_>,
+    ) -> Result<CallCost, Unknown> {
         let (returns, complete) = self.profile.staging(
             direction,
             ashore.length,
             self.footprint_in_caches(direction, ashore),
         )?;
-        let touch = match direction {
-            Direction::HostToDevice => 0.0,
-            Direction::DeviceToHost => self.touch_time(ashore, MemoryCost::FirstTouch)?,
-        };
+        let touch = self.touch_time(locality)?;
         let complete = Span::from_nanos_f64((complete + touch).max(0.0));
         let returns = Span::from_nanos_f64((returns + touch).max(0.0)).min(complete);
         if direction == Direction::HostToDevice && ashore.length <= STAGED_AT_ONCE {

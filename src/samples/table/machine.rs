@@ -87,6 +87,7 @@ pub(super) fn machine(text: &str, has_twins: bool) -> Result<Provenance, (usize,
         gpu_numa_nodes: None,
         devices: 1,
         peer_access: false,
+        host_pages: None,
     };
     match machine.problem() {
         Some((key, problem)) => Err((said.get(key).map_or(1, |&(line, _)| line), problem)),

@@ -17,7 +17,16 @@ fn is_described_line_by_line_with_or_without_a_gpu() {
     for what in ["driver", "NVRTC", "CUPTI", "NVML", "cuBLAS", "cuFFT", "GPU"] {
         assert!(text.contains(what), "no {what} in\n{text}");
     }
-    for what in ["host memory", "locked memory", "NUMA nodes", "CPU", "governor", "profile"] {
+    for what in [
+        "host memory",
+        "new pages",
+        "malloc",
+        "locked memory",
+        "NUMA nodes",
+        "CPU",
+        "governor",
+        "profile",
+    ] {
         assert!(text.contains(what), "no {what} in\n{text}");
     }
     for line in text.lines() {

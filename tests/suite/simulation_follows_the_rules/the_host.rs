@@ -203,20 +203,6 @@ fn a_pageable_copy_out_takes_longer_to_be_issued() {
 }
 
 #[test]
-fn fresh_memory_is_paid_for_by_whoever_touches_it_first() {
-    // Renewing takes 20000. The first touch takes the team 1 for each element, and one thread 3.
-    let renew = || Call::Renew(PAGEABLE);
-    let timeline = run(vec![renew(), compute(10_000)], &machine());
-    assert_eq!(spans(&timeline, Lane::Host), [(0, 20_000), (20_000, 20_000 + 21_000 + 10_000)]);
-    let timeline = run(vec![renew(), copy_out(0, PAGEABLE, 10_000)], &machine());
-    let staged = 12_000 + 3 * 10_000 + 3 * 10_000;
-    assert_eq!(spans(&timeline, Lane::Host), [(0, 20_000), (20_000, 20_000 + staged)]);
-    // A copy that reads the memory does not touch it.
-    let timeline = run(vec![renew(), copy_in(0, PAGEABLE, 20_000)], &machine());
-    assert_eq!(spans(&timeline, Lane::Host)[1], (20_000, 48_000));
-}
-
-#[test]
 fn set_up_is_the_sum_of_its_calls() {
     let mut plan = tiny(Vec::new());
     // Device memory costs 10000. Pinned memory costs 100000 and page-locking 50000, both with 1
