@@ -26,8 +26,8 @@ pub(super) struct ExplainArguments {
     /// Show every call, however often the same ones come again
     #[arg(long)]
     all: bool,
-    /// Also write the plan's program to this file, as JSON of one line: every call with its stream,
-    /// memory and byte ranges
+    /// Also write a scenario to this file that spells the plan out, call by call: it can be
+    /// changed, predicted and run
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     program: Option<PathBuf>,
     /// Profile that decides who wins, or its folder; not needed with --plan
@@ -46,7 +46,7 @@ pub(super) fn run(arguments: &ExplainArguments) -> Result<Outcome, Failure> {
         None => winner(arguments, &workload, width)?,
     };
     if let Some(path) = &arguments.program {
-        write_whole(path, &plan.program.to_text())?;
+        write_whole(path, &workload.spelled_out(&plan.program))?;
     }
     let calls = if arguments.all { Calls::All } else { Calls::Shortened };
     deliver(&(first + &explain(&workload, &plan, calls, width)), None)?;

@@ -7,11 +7,11 @@ mod words;
 use super::table::{Column, table};
 use super::words::{BULLET, folded, plural, with_range};
 use crate::machine::HostMemory;
+use crate::program::spelled::Names;
 use crate::program::{Call, Place, Program};
 use crate::scenario::Workload;
 use crate::search::Plan;
 use crate::search::Ranked;
-use calls::Names;
 use repeats::Piece;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -29,7 +29,7 @@ pub enum Calls {
 pub fn explain(workload: &Workload, plan: &Plan, shown: Calls, width: Option<usize>) -> String {
     let what_it_does = words::what_it_does(workload, plan);
     let program = &plan.program;
-    let names = Names::new(program);
+    let names = Names::of(program);
     let mut text = format!("{}\n\n", program.label);
     text += &section("What it does", &what_it_does);
     text += &section("What waits for what", &words::what_waits(program));
@@ -41,8 +41,9 @@ pub fn explain(workload: &Workload, plan: &Plan, shown: Calls, width: Option<usi
     let calls = plural(program.body.len() as u64, "call");
     let _ = write!(text, "\nEach pass: {calls}\n\n");
     text += &listing(program, &names, &program.body, shown);
-    let ranges = "\nRanges are bytes from..to, the end not included; [..] is all of it.\n";
-    folded(&(text + ranges), width)
+    text += "\nThat is how scenarios spell calls out. A range such as x[0..4 MiB] is of bytes, the \
+             end not\nincluded. `--program FILE` writes a scenario with all of them.\n";
+    folded(&text, width)
 }
 
 /// What a plan was predicted to take that is explained because it wins.
@@ -69,7 +70,7 @@ fn memory(workload: &Workload, program: &Program, names: &Names, width: Option<u
             },
             None => "the plan's own".to_owned(),
         };
-        let kind = (names.kind(allocation), allocation.bytes, whose);
+        let kind = (names.without_number(allocation), allocation.bytes, whose);
         let count = kinds.entry(kind.clone()).or_default();
         if *count == 0 {
             order.push((kind, place(allocation.place)));
@@ -107,7 +108,7 @@ fn listing(program: &Program, names: &Names, calls: &[Call], shown: Calls) -> St
     let pieces = match shown {
         Calls::All => (0..calls.len()).map(Piece::Call).collect(),
         Calls::Shortened => {
-            let keys: Vec<String> = calls.iter().map(|call| names.sort(program, call)).collect();
+            let keys: Vec<String> = calls.iter().map(|call| calls::sort(program, call)).collect();
             repeats::shortened(&keys)
         }
     };
@@ -117,7 +118,7 @@ fn listing(program: &Program, names: &Names, calls: &[Call], shown: Calls) -> St
     for piece in pieces {
         let _ = match piece {
             Piece::Call(at) => {
-                let call = names.call(program, &calls[at], recorded[at]);
+                let call = calls::line(names, &calls[at], recorded[at]);
                 writeln!(text, "{:>width$}  {call}", at + 1)
             }
             Piece::More { calls, period, times } => writeln!(

@@ -19,6 +19,7 @@ mod task;
 mod templates;
 mod values;
 mod workload;
+mod write;
 
 #[cfg(feature = "schema")]
 pub use derived::derived_schema;

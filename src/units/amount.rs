@@ -53,6 +53,14 @@ impl Bytes {
         self.0
     }
 
+    /// The number in the largest binary unit of which it is a multiple, to be read again:
+    /// `64 MiB`, `100000000 B`.
+    pub fn exactly(self) -> String {
+        let is_whole = |size: u64| self.0 > 0 && self.0.is_multiple_of(size);
+        let (unit, size) = BINARY.into_iter().find(|&(_, size)| is_whole(size)).unwrap_or(("B", 1));
+        format!("{} {unit}", self.0 / size)
+    }
+
     /// The number as an index or allocation size on this machine.
     pub fn as_usize(self) -> usize {
         usize::try_from(self.0).expect("hallway runs on 64-bit machines")

@@ -18,7 +18,8 @@ use hallway::kernels::Kernel;
 use hallway::machine::HostMemory;
 use hallway::profile::Profile;
 use hallway::program::{Allocation, AllocationId, BufferId, Call, Place, Program, check_hazards};
-use hallway::units::Bytes;
+use hallway::scenario::{Buffer, Home, Workload};
+use hallway::units::{Bytes, ElementType};
 use order::{race, without};
 use readers::{check_timeline, read};
 use std::collections::BTreeMap;
@@ -29,18 +30,61 @@ fn programs() -> impl Iterator<Item = Program> {
     (0..PROGRAMS).map(drawn)
 }
 
+/// A workload with the buffers that a program holds.
+fn around(program: &Program) -> Workload {
+    let mut workload = simple(Kernel::Scale, 4096, "");
+    let held = program.allocations.iter().filter_map(|one| one.holds.map(|id| (id, one)));
+    let held: BTreeMap<BufferId, &Allocation> = held.collect();
+    let pinned = |at| program.setup.contains(&Call::Pin(AllocationId(at)));
+    let buffer = |id: usize| {
+        let at = program.allocations.iter().position(|one| one.holds == Some(BufferId(id)));
+        let (name, elements, home) = match (at, held.get(&BufferId(id))) {
+            (Some(at), Some(one)) => {
+                let home = match one.place {
+                    Place::Device(_) => Home::Device,
+                    Place::Host(_) if pinned(at) => Home::Host(HostMemory::Pageable),
+                    Place::Host(memory) => Home::Host(memory),
+                };
+                (one.name.clone(), one.bytes.get(), home)
+            }
+            _ => (format!("unused {id}"), 1, Home::Scratch),
+        };
+        Buffer { name, element_type: ElementType::U8, elements, home, fresh: false }
+    };
+    let most = held.keys().last().map_or(0, |id| id.0 + 1);
+    workload.buffers = (0..most).map(buffer).collect();
+    workload
+}
+
+/// What a program may do, and nobody who spells one out means to do: wait for nothing, and renew
+/// memory that is pinned.
+const NOT_SPELLED_OUT: [&str; 2] = ["no call before records an event", "is not pageable memory"];
+
 #[test]
 fn each_has_a_text_and_computes_the_same_in_any_order() {
     let team = Team::new(1).expect("a thread");
+    let mut spelled_out = 0;
     for program in programs() {
         let label = &program.label;
         check_hazards(&program).unwrap_or_else(|hazard| panic!("{label}: {hazard}"));
         let read = Program::from_text("p", &program.to_text()).expect("well formed");
         assert_eq!(read, program);
+        let text = around(&program).spelled_out(&program);
+        match Workload::from_toml("s.toml", &text).map_err(|error| error.to_string()) {
+            Ok(read) => {
+                assert_eq!(read.spelled_out(&read.programs[0]), text);
+                spelled_out += 1;
+            }
+            Err(error) => {
+                let is_known = NOT_SPELLED_OUT.iter().any(|known| error.contains(known));
+                assert!(is_known, "{label}: {error}\n{text}");
+            }
+        }
         for seed in 0..3 {
             check_orders(&program, &team, seed).unwrap_or_else(|error| panic!("{label}: {error}"));
         }
     }
+    assert!(2 * spelled_out > PROGRAMS, "{spelled_out} of {PROGRAMS}");
 }
 
 /// Whether a wait is needed is found without the hazard check, and it must agree.

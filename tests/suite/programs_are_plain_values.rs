@@ -3,10 +3,12 @@
 
 mod broken;
 
+use super::predicted::PROFILE;
 use super::workloads::read;
 use hallway::program::Program;
 use hallway::scenario::Workload;
 use hallway::search::candidates_over;
+use hallway::simulate::simulate;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -48,11 +50,33 @@ fn every_program_of_every_scenario_reads_back_equal() {
     assert_eq!(families.into_iter().collect::<Vec<_>>(), all);
 }
 
+/// The program of a plan, written as a scenario, is one that takes as long.
+#[test]
+fn every_plan_can_be_spelled_out() {
+    for path in shipped() {
+        let workload = Workload::load(&path).expect("valid");
+        for plan in candidates_over(&workload, &[2]).plans {
+            let (name, program) = (plan.name(), plan.program);
+            let text = workload.spelled_out(&program);
+            let read = Workload::from_toml("s.toml", &text);
+            let read = read.unwrap_or_else(|error| panic!("{name} of {path:?}: {error}"));
+            assert_eq!(read.spelled_out(&read.programs[0]), text, "{name} of {path:?}");
+            assert_eq!(read.programs[0].label, program.label);
+            let time = |program: &Program| {
+                simulate(program, &PROFILE)
+                    .map(|timeline| timeline.makespan)
+                    .map_err(|error| error.to_string())
+            };
+            assert_eq!(time(&read.programs[0]), time(&program), "{name} of {path:?}");
+        }
+    }
+}
+
 /// By way of a file, and of the command line.
 #[test]
-fn explain_writes_the_program_that_it_explains() {
+fn explain_writes_a_scenario_of_the_plan_that_it_explains() {
     let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("new/program.json");
+    let path = folder.path().join("new/program.toml");
     let explain = |more: &[&str], file: &Path| {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_hallway"));
         command.current_dir(repository()).args(["explain", "scenarios/stencil-halo.toml"]);
@@ -62,18 +86,14 @@ fn explain_writes_the_program_that_it_explains() {
     assert!(written.status.success(), "{}", String::from_utf8_lossy(&written.stderr));
     let stdout = String::from_utf8(written.stdout).expect("text");
     assert!(stdout.starts_with("by-engine 4, pinned\n"), "{stdout}");
-    let program = Program::load(&path).expect("just written");
-    let scenario = repository().join("scenarios/stencil-halo.toml");
-    let plans = candidates_over(&Workload::load(&scenario).expect("valid"), &[]).programs();
-    let expected = plans.into_iter().find(|plan| plan.label == "by-engine 4, pinned");
-    assert_eq!(Some(&program), expected.as_ref());
-    let again = folder.path().join("again.json");
-    program.save(&again).expect("a place to write");
-    assert_eq!(std::fs::read(&again).expect("there"), std::fs::read(&path).expect("there"));
+    let read = Workload::load(&path).expect("just written");
+    assert_eq!(read.programs[0].label, "by-engine 4, pinned");
     // Without a name, it is the winner's.
+    let again = folder.path().join("again.toml");
     let written = explain(&["--profile", "calibration/h200"], &again);
     assert!(written.status.success(), "{}", String::from_utf8_lossy(&written.stderr));
-    assert!(Program::load(&again).is_ok());
+    assert!(Workload::load(&again).is_ok());
+    let scenario = repository().join("scenarios/stencil-halo.toml");
     // It never overwrites what it reads.
     let refused = explain(&["--plan", "cpu"], &scenario);
     assert_eq!(refused.status.code(), Some(2));

@@ -8,7 +8,9 @@ mod expand;
 mod expression;
 mod raw;
 mod scope;
+mod write;
 
 pub use expand::expand;
 pub use raw::RawProgram;
 pub use scope::NamedBuffer;
+pub use write::{Names, write};

@@ -101,4 +101,7 @@ pub enum RawStreamKind {
     Blocking,
     /// They do not, as with the flag `cudaStreamNonBlocking`.
     NonBlocking,
+    /// It is the legacy default stream. A copy that names it is asynchronous, and one that names no
+    /// stream is not.
+    LegacyDefault,
 }

@@ -81,6 +81,7 @@ impl Scope {
         }
         let kind = match raw.kind {
             Some(RawStreamKind::NonBlocking) => StreamKind::NonBlocking,
+            Some(RawStreamKind::LegacyDefault) => StreamKind::LegacyDefault,
             Some(RawStreamKind::Blocking) | None => StreamKind::Blocking,
         };
         let device = device(raw.gpu.as_ref())?;

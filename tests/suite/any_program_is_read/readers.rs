@@ -25,7 +25,7 @@ pub fn read(
     let text = explain(workload, &plan, Calls::All, Some(80));
     let waits = |call: &&Call| matches!(call, Call::Wait { .. });
     let waits = program.setup.iter().chain(&program.body).filter(waits).count();
-    assert!(text.split_whitespace().filter(|&word| word == "event").count() >= waits);
+    assert!(text.split_whitespace().filter(|&word| word == "wait").count() >= waits);
     let _ = (setup_time(program, profile), first_use(program, profile), pinning(program, profile));
     let bound = lower_bound(program, profile);
     let found = simulate(program, profile);

@@ -32,7 +32,7 @@ fn of_each_plan_of_each_scenario_fits_on_a_few_pages() {
             assert!(!all.contains("--all"), "{name}");
             let waits = |call: &&Call| matches!(call, Call::Wait { .. });
             let waits = plan.program.body.iter().filter(waits).count();
-            assert_eq!(all.matches("wait for event").count(), waits, "{name}");
+            assert_eq!(all.matches("{ wait = ").count(), waits, "{name}");
         }
     }
 }
@@ -46,9 +46,9 @@ fn has_its_calls_with_streams_ranges_and_events() {
         "By event: a kernel after a copy to the GPU, 4 times in a pass.",
         "The host waits only at the end of a pass",
         // The last chunk begins four elements, the halo, before three quarters of 64 MiB.
-        "host:field[50331632..67108864] to gpu:field#4[0..16777232]",
-        "launch stencil",
-        "wait for event 0, recorded by call 2",
+        "copy = \"field[50331632 B..]\", to = \"gpu:field 4[..16777232 B]\"",
+        "launch = \"stencil\"",
+        "{ wait = \"e0\", stream = \"s1\" }  # recorded by call 2",
         "of host memory",
     ] {
         assert!(text.contains(words), "no `{words}` in\n{text}");

@@ -1,5 +1,5 @@
-//! Buffers have elements of any type. Programs copy any range of their bytes; kernels of the library
-//! take `f32` alone.
+//! Buffers have elements of any type. Programs copy any range of their bytes; kernels of the
+//! library take `f32` alone.
 
 use super::mistakes::refuses;
 use super::*;

@@ -1,0 +1,232 @@
+//! Writes programs as a person would spell them out.
+
+use crate::machine::{DeviceId, HostMemory, StreamId};
+use crate::program::{
+    Allocation, AllocationId, Call, Place, Program, Slice, Step, StreamKind, StreamTraits,
+};
+use crate::units::Bytes;
+use std::fmt::Write;
+
+/// What a written program calls its memory and streams. Every name stands for one thing: where
+/// several allocations are called `x`, those of the program's own are `gpu:x`, `gpu:x 2` and so on.
+#[derive(Debug)]
+pub struct Names<'p> {
+    program: &'p Program,
+    memory: Vec<String>,
+    /// For each event, how many others calls name before it.
+    events: Vec<usize>,
+}
+
+impl<'p> Names<'p> {
+    pub fn of(program: &'p Program) -> Self {
+        let mut names = Self { program, memory: Vec::new(), events: numbers_of_events(program) };
+        for allocation in &program.allocations {
+            let plain = names.without_number(allocation);
+            let numbered = (2..).map(|number| format!("{plain} {number}"));
+            let mut all = std::iter::once(plain.clone()).chain(numbered);
+            let free = all.find(|name| !names.memory.contains(name));
+            names.memory.push(free.expect("one number is free"));
+        }
+        names
+    }
+
+    /// What an allocation is called without the number that tells it from others of its name.
+    pub fn without_number(&self, allocation: &Allocation) -> String {
+        let name = &allocation.name;
+        let of_name = self.program.allocations.iter().filter(|one| one.name == *name).count();
+        match allocation.place {
+            _ if of_name == 1 || allocation.holds.is_some() => name.clone(),
+            Place::Host(_) => format!("host:{name}"),
+            Place::Device(DeviceId(device)) if self.program.devices() > 1 => {
+                format!("gpu{device}:{name}")
+            }
+            Place::Device(_) => format!("gpu:{name}"),
+        }
+    }
+
+    pub fn memory(&self, id: AllocationId) -> &str {
+        &self.memory[id.0]
+    }
+
+    /// The name of a stream: `s2`, or `default` for the legacy default stream.
+    pub fn stream(&self, id: StreamId) -> String {
+        let StreamTraits { kind, device, .. } = self.program.streams[id.0];
+        match (kind, device) {
+            (StreamKind::LegacyDefault, DeviceId::FIRST) => "default".to_owned(),
+            (StreamKind::LegacyDefault, DeviceId(device)) => format!("default of GPU {device}"),
+            _ => format!("s{}", id.0),
+        }
+    }
+
+    /// A call on one line. The calls of a `graph` are not in it.
+    pub fn call(&self, call: &Call) -> String {
+        let keys = self.keys(call);
+        let written: Vec<String> =
+            keys.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+        format!("{{ {} }}", written.join(", "))
+    }
+
+    fn keys(&self, call: &Call) -> Vec<(&'static str, String)> {
+        let slice = |slice: &Slice| text(&self.slice(slice));
+        let memory = |id: &AllocationId| text(self.memory(*id));
+        let event = |id: usize| text(&format!("e{}", self.events[id]));
+        let mut keys = match call {
+            Call::Allocate(id) => vec![("allocate", memory(id))],
+            Call::Pin(id) => vec![("pin", memory(id))],
+            Call::Renew(id) => vec![("renew", memory(id))],
+            Call::Clear { target, .. } => vec![("clear", slice(target))],
+            Call::Copy { from, to, .. } | Call::PeerCopy { from, to, .. } => {
+                vec![("copy", slice(from)), ("to", slice(to))]
+            }
+            Call::Launch { step, .. } => self.step("launch", step),
+            Call::Compute { step } => self.step("compute", step),
+            Call::Record { event: id, .. } => vec![("record", event(id.0))],
+            Call::Wait { event: id, .. } => vec![("wait", event(id.0))],
+            Call::Synchronize { stream } => {
+                return vec![("synchronize", text(&self.stream(*stream)))];
+            }
+            Call::Work { time } => vec![("work", text(&format!("{} ns", time.nanos())))],
+            Call::Use(DeviceId(device)) => vec![("use", device.to_string())],
+            Call::Replay { calls, .. } => vec![("graph", format!("[{calls} calls]"))],
+        };
+        keys.extend(call.stream().map(|stream| ("stream", text(&self.stream(stream)))));
+        keys
+    }
+
+    fn step(&self, call: &'static str, step: &Step) -> Vec<(&'static str, String)> {
+        let Step { kernel, arguments, inputs, output, lead, .. } = step;
+        let reads: Vec<String> = inputs.iter().map(|input| text(&self.slice(input))).collect();
+        let mut keys = vec![
+            (call, text(kernel.name())),
+            ("reads", format!("[{}]", reads.join(", "))),
+            ("writes", text(&self.slice(output))),
+        ];
+        let factor = kernel.has_factor().then(|| format!("a = {:?}", arguments.a));
+        let extent =
+            kernel.extent().map(|extent| format!("{} = {}", extent.name, arguments.extent));
+        if let Some(argument) = factor.or(extent) {
+            keys.push(("arguments", format!("{{ {argument} }}")));
+        }
+        if *lead > 0 {
+            keys.push(("lead", lead.to_string()));
+        }
+        keys
+    }
+
+    fn slice(&self, slice: &Slice) -> String {
+        let name = self.memory(slice.allocation);
+        let all = self.program.allocation(slice.allocation).bytes;
+        match (slice.offset, slice.end()) {
+            (Bytes::ZERO, end) if end == all => name.to_owned(),
+            (from, end) if end == all => format!("{name}[{}..]", from.exactly()),
+            (Bytes::ZERO, end) => format!("{name}[..{}]", end.exactly()),
+            (from, end) => format!("{name}[{}..{}]", from.exactly(), end.exactly()),
+        }
+    }
+}
+
+fn numbers_of_events(program: &Program) -> Vec<usize> {
+    let mut numbers = vec![usize::MAX; program.events];
+    let mut next = 0;
+    for id in program.calls().filter_map(|call| call.facts().event) {
+        if numbers[id.0] == usize::MAX {
+            numbers[id.0] = next;
+            next += 1;
+        }
+    }
+    numbers
+}
+
+fn text(text: &str) -> String {
+    toml::Value::from(text).to_string()
+}
+
+/// A program as a `[[program]]` table, which reads back as one that does the same. What is added
+/// to every program that needs it is not written: the workspaces of reductions, and the calls that
+/// go to another GPU's context.
+pub fn write(program: &Program) -> String {
+    let names = Names::of(program);
+    let workspaces = workspaces(program);
+    let mut table = format!("[[program]]\nname = {}\n", text(&program.label));
+    let pinned = |id: usize| program.setup.contains(&Call::Pin(AllocationId(id)));
+    let own = program.allocations.iter().enumerate();
+    let own = own.filter(|(id, one)| one.holds.is_none() && !workspaces[*id]);
+    let memory = own.map(|(id, allocation)| {
+        let kind = match allocation.place {
+            Place::Device(_) => "device",
+            Place::Host(HostMemory::Pinned) if !pinned(id) => "pinned",
+            Place::Host(_) => "pageable",
+        };
+        let gpu = match allocation.place {
+            Place::Device(DeviceId(device @ 1..)) => format!(", gpu = {device}"),
+            _ => String::new(),
+        };
+        let (name, size) = (text(&names.memory[id]), text(&allocation.bytes.exactly()));
+        format!("{{ name = {name}, kind = \"{kind}\", size = {size}{gpu} }}")
+    });
+    list(&mut table, "memory", memory);
+    let streams = program.streams.iter().enumerate().map(|(id, traits)| {
+        let kind = match traits.kind {
+            StreamKind::NonBlocking => ", kind = \"non-blocking\"",
+            StreamKind::Blocking => "",
+            StreamKind::LegacyDefault => ", kind = \"legacy-default\"",
+        };
+        let mut rest = String::new();
+        if traits.priority != 0 {
+            let _ = write!(rest, ", priority = {}", traits.priority);
+        }
+        if traits.device != DeviceId::FIRST {
+            let _ = write!(rest, ", gpu = {}", traits.device.0);
+        }
+        format!("{{ name = {}{kind}{rest} }}", text(&names.stream(StreamId(id))))
+    });
+    list(&mut table, "streams", streams);
+    let is_own = |call: &&Call| {
+        let facts = call.facts();
+        let target = facts.allocation.or(facts.to.map(|slice| slice.allocation));
+        matches!(call, Call::Use(_)) || target.is_some_and(|id| workspaces[id.0])
+    };
+    list(&mut table, "setup", lines(&names, &program.setup, &is_own).into_iter());
+    let _ = writeln!(table, "calls = [");
+    for line in lines(&names, &program.body, &is_own) {
+        let _ = writeln!(table, "    {line},");
+    }
+    table + "]\n"
+}
+
+/// For each allocation, whether it is nothing but a workspace of kernels.
+fn workspaces(program: &Program) -> Vec<bool> {
+    let mut found = vec![false; program.allocations.len()];
+    for step in program.calls().filter_map(|call| call.facts().step) {
+        if let Some(workspace) = &step.workspace {
+            found[workspace.allocation.0] = true;
+        }
+    }
+    found
+}
+
+fn list(table: &mut String, key: &str, items: impl Iterator<Item = String>) {
+    let items: Vec<String> = items.map(|item| format!("    {item},\n")).collect();
+    if !items.is_empty() {
+        let _ = write!(table, "{key} = [\n{}]\n", items.concat());
+    }
+}
+
+/// Calls, one a line. The calls of a graph are inside it.
+fn lines(names: &Names<'_>, calls: &[Call], is_left_out: &dyn Fn(&&Call) -> bool) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut rest = calls;
+    while let Some((call, mut after)) = rest.split_first() {
+        if let Call::Replay { stream, calls } = *call {
+            let (inside, behind) = after.split_at(calls.min(after.len()));
+            let inside = self::lines(names, inside, is_left_out).join(",\n        ");
+            let stream = text(&names.stream(stream));
+            lines.push(format!("{{ graph = [\n        {inside},\n    ], stream = {stream} }}"));
+            after = behind;
+        } else if !is_left_out(&call) {
+            lines.push(names.call(call));
+        }
+        rest = after;
+    }
+    lines
+}

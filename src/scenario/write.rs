@@ -1,0 +1,57 @@
+//! Writes a scenario that spells out one program.
+
+use super::{Buffer, Home, Limits, Workload};
+use crate::machine::HostMemory;
+use crate::program::{BufferId, Program, spelled};
+use crate::units::Bytes;
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+impl Workload {
+    /// A scenario with the buffers that a program uses, and the program call by call. Read again,
+    /// it is predicted and run as the program is.
+    pub fn spelled_out(&self, program: &Program) -> String {
+        let Self { name, question, batches, runs, limits, .. } = self;
+        let quoted = |text: &str| toml::Value::from(text).to_string();
+        let mut text = format!("schema_version = 1\nname = {}\n", quoted(name));
+        let _ = writeln!(text, "question = {}", quoted(question));
+        let _ = writeln!(text, "batches = {batches}\nruns = {runs}\n");
+        let accesses = program.calls().flat_map(|call| program.accesses(call));
+        let used = accesses.filter_map(|(slice, _)| program.allocation(slice.allocation).holds);
+        let used: BTreeSet<BufferId> = used.collect();
+        for (_, buffer) in
+            self.buffers.iter().enumerate().filter(|(id, _)| used.contains(&BufferId(*id)))
+        {
+            let _ = writeln!(text, "{}", table(buffer));
+        }
+        let limits = table_of_limits(limits);
+        text + &limits + &spelled::write(program)
+    }
+}
+
+fn table(buffer: &Buffer) -> String {
+    let Buffer { name, element_type, elements, home, .. } = buffer;
+    let name = toml::Value::from(name.as_str());
+    let element_type = toml::Value::try_from(element_type).expect("a word");
+    let home = match home {
+        Home::Device => "\"device\"".to_owned(),
+        Home::Scratch => "\"scratch\"".to_owned(),
+        Home::Host(HostMemory::Pageable) => "\"host\"".to_owned(),
+        Home::Host(memory) => format!("\"host\"\nhost = {{ memory = \"{memory}\" }}"),
+    };
+    format!(
+        "[[buffer]]\nname = {name}\ntype = {element_type}\nelements = {elements}\nhome = {home}\n"
+    )
+}
+
+fn table_of_limits(limits: &Limits) -> String {
+    let Limits { device_memory, pinned_memory, cpu_threads } = limits;
+    let memory = |key: &str, bytes: &Option<Bytes>| {
+        bytes.map(|bytes| format!("{key} = \"{}\"\n", bytes.exactly()))
+    };
+    let threads = cpu_threads.map(|threads| format!("cpu_threads = {threads}\n"));
+    let keys =
+        [memory("device_memory", device_memory), memory("pinned_memory", pinned_memory), threads];
+    let keys: String = keys.into_iter().flatten().collect();
+    if keys.is_empty() { keys } else { format!("[limits]\n{keys}\n") }
+}
