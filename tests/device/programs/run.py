@@ -3,13 +3,14 @@
     python3 run.py HALLWAY PROFILE OUTPUT
 
 Predictions are written, and their digest printed, before any program runs. What PyTorch adds to a
-call is measured first, by framework.py, and stated as the `overhead` of each program that PyTorch
-runs.
+call is measured first, by framework.py, and stated as work of the host before each call that
+PyTorch makes.
 """
 
 import hashlib
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -24,17 +25,33 @@ def json_lines(command):
     return [json.loads(line) for line in run.stdout.splitlines() if line.startswith("{")]
 
 
-def with_overhead(scenario, overhead_ns):
-    """The text of a scenario whose programs state what the framework adds to each call."""
-    lines = []
-    in_program = False
-    for line in scenario.read_text().splitlines():
-        in_program |= line == "[[program]]"
-        lines.append(line)
-        if in_program and line.startswith("name = "):
-            lines.append(f'overhead = "{overhead_ns:.0f} ns"')
-            in_program = False
-    return "\n".join(lines) + "\n"
+def kind_of(call, program):
+    """What framework.py calls a call of a scenario's program, given by their texts."""
+    kernel = re.match(r'\{ launch = "([a-z-]+)"', call)
+    if kernel:
+        return f"launch {kernel[1]}"
+    target = re.search(r'to = "([^"\[{]*)', call)[1]
+    on_gpu = re.findall(r'name = "([^"]*)", kind = "device"', program)
+    way = "in" if any(re.fullmatch(re.escape(target) + r"\d*", name) for name in on_gpu) else "out"
+    memory = "pinned" if "{ pin =" in program else "pageable"
+    waits = "" if "stream =" in call else ", waited for"
+    return f"copy {way}, {memory}{waits}"
+
+
+def with_framework(scenario, added):
+    """The text of a scenario in which the host works for as long as PyTorch does for each call."""
+    programs = re.split(r"(?=^\[\[program\]\])", scenario.read_text(), flags=re.M)
+
+    def stated(program):
+        def worked(call):
+            ranges = len(re.findall(r'\w\[[^"]*\]"', call[0]))
+            ns = added.get(kind_of(call[0], program), 0) + ranges * added["range"]
+            return f'{{ work = "{ns} ns" }}, {call[0]}'
+
+        head, body = program.split("calls = [", 1)
+        return head + "calls = [" + re.sub(r"\{ (?:copy|launch) = [^{}]*(?:\{[^{}]*\}[^{}]*)*\}", worked, body)
+
+    return programs[0] + "".join(stated(program) for program in programs[1:])
 
 
 def counterparts():
@@ -73,7 +90,7 @@ def main(hallway, profile, output):
     for scenario, _, is_python in runs:
         if is_python:
             stated = output / scenario.name
-            stated.write_text(with_overhead(scenario, framework["overhead_ns"]))
+            stated.write_text(with_framework(scenario, framework))
         else:
             stated = scenario
         found = predict(hallway, profile, stated)
