@@ -95,6 +95,8 @@ impl MeasurementContext<'_> {
             }
             MemoryWork::FirstCopy | MemoryWork::SecondCopy => return self.copied_to_new(bytes),
             MemoryWork::FirstRead | MemoryWork::SecondRead => return self.copied_from_new(bytes),
+            // Its probe has a sample of its own.
+            MemoryWork::ManagedAllocate => return Ok(Vec::new()),
             MemoryWork::Renew => {
                 let mut pages = PageMemory::new(bytes)?;
                 pages.as_mut_slice().fill(1.0);

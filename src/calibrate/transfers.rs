@@ -4,11 +4,13 @@
 use super::context::{MeasurementContext, clocked};
 use super::probe::{Counts, Probe};
 use super::sizes::{LARGEST, Sizes};
-use crate::gpu::{Device, GpuError, Launch, ManagedMemory, PinnedMemory, Residence};
+use crate::gpu::{Device, GpuError, Launch, ManagedMemory, PinnedMemory};
+use crate::host::Operand;
 use crate::kernels::{Kernel, Variant};
-use crate::machine::Direction;
-use crate::samples::{Quantity, TransferPath};
+use crate::machine::{Direction, Residence};
+use crate::samples::{MemoryWork, Quantity, TransferPath};
 use crate::units::{Bytes, Span};
+use std::time::Instant;
 
 /// Size of the write-combined memory. Copies and the CPU cycle through it.
 pub(super) const COMBINED: Bytes = Bytes::mib(64);
@@ -36,26 +38,49 @@ pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
 
 /// The probes of managed memory, up to `most` bytes of it.
 pub(super) fn managed_probes(sizes: &Sizes, most: Bytes) -> Vec<Probe> {
-    TransferPath::MANAGED.into_iter().flat_map(|path| transfers(sizes, path, most)).collect()
+    let allocate = |bytes| {
+        let what = Quantity::Memory { work: MemoryWork::ManagedAllocate, bytes };
+        Probe::new(what, Counts::Once, move |context: &mut MeasurementContext<'_>, _| {
+            context.managed_anew(bytes)
+        })
+        .limit(0.5, 3)
+    };
+    let sizes_of = |path| sizes_of(sizes, path, most);
+    let together = |paths: [TransferPath; 2]| {
+        let probe = move |bytes| {
+            let what = paths.map(|path| Quantity::Transfer { path, bytes }).to_vec();
+            Probe::together(what, Counts::Once, move |context: &mut MeasurementContext<'_>, _| {
+                context.migrated(paths[0], bytes)
+            })
+            .limit(0.5, 5)
+        };
+        sizes_of(paths[0]).map(probe)
+    };
+    let alone = [TransferPath::ManagedFault, TransferPath::ManagedResident];
+    let alone = alone.into_iter().flat_map(|path| transfers(sizes, path, most));
+    let together = TransferPath::MANAGED_TOGETHER.into_iter().flat_map(together);
+    alone.chain(together).chain(sizes_of(TransferPath::ManagedFault).map(allocate)).collect()
+}
+
+/// The sizes of a path up to `most`.
+fn sizes_of(sizes: &Sizes, path: TransferPath, most: Bytes) -> impl Iterator<Item = Bytes> {
+    let powers = (sizes.transfer_powers)(path).iter();
+    powers.map(|power| Bytes::new(1 << power)).filter(move |&bytes| bytes <= most)
 }
 
 fn transfers(sizes: &Sizes, path: TransferPath, most: Bytes) -> Vec<Probe> {
     let counts = match path {
         // Once per sample, because pages that have moved must be moved back.
-        TransferPath::ManagedFault
-        | TransferPath::ManagedPrefetchIn
-        | TransferPath::ManagedPrefetchOut => Counts::Once,
+        TransferPath::ManagedFault => Counts::Once,
         _ => Counts::ByDuration,
     };
-    let bytes = (sizes.transfer_powers)(path).iter().map(|power| Bytes::new(1 << power));
     let probe = |bytes| {
         let what = Quantity::Transfer { path, bytes };
         let sample =
             move |context: &mut MeasurementContext<'_>, count| context.transfer(path, bytes, count);
-        // No family of plans uses these yet.
         Probe::new(what, counts, sample).limit(0.5, 5)
     };
-    bytes.filter(|&bytes| bytes <= most).map(probe).collect()
+    sizes_of(sizes, path, most).map(probe).collect()
 }
 
 impl MeasurementContext<'_> {
@@ -73,9 +98,7 @@ impl MeasurementContext<'_> {
                 self.mapped(path, bytes, count)
             }
             TransferPath::ManagedResident => self.resident(bytes, count),
-            TransferPath::ManagedFault
-            | TransferPath::ManagedPrefetchIn
-            | TransferPath::ManagedPrefetchOut => self.migration(path, bytes),
+            _ => self.faults(bytes),
         }
     }
 
@@ -177,31 +200,66 @@ impl MeasurementContext<'_> {
         })
     }
 
-    /// Host time of migrating pages. The host takes part in migration, so calls issued
-    /// behind a held stream might wait for it.
-    fn migration(&mut self, path: TransferPath, bytes: Bytes) -> Result<Span, GpuError> {
+    /// Host time of a kernel whose data migrates page by page. The host takes part in migration, so
+    /// calls issued behind a held stream might wait for it.
+    fn faults(&mut self, bytes: Bytes) -> Result<Span, GpuError> {
         let launch = self.reading_managed(bytes)?;
+        self.move_managed(bytes, Residence::Host)?;
+        let stream = &self.streams[0];
+        clocked(|| {
+            // SAFETY: all memory belongs to the context and outlives the launch, which is waited
+            // for.
+            unsafe { stream.launch(&launch)? };
+            stream.synchronize()
+        })
+    }
+
+    /// Two times of a migration. Of a prefetch: until the pages have arrived, and until the call
+    /// returns. Of a use by the CPU: with the pages on the device, and then on the host.
+    fn migrated(&mut self, path: TransferPath, bytes: Bytes) -> Result<[Span; 2], GpuError> {
+        self.managed(bytes)?;
         let (before, after) = match path {
-            TransferPath::ManagedPrefetchOut => (Residence::Device, Residence::Host),
-            _ => (Residence::Host, Residence::Device),
+            TransferPath::ManagedPrefetchIn => (Residence::Host, Residence::Device),
+            _ => (Residence::Device, Residence::Host),
         };
         self.move_managed(bytes, before)?;
-        if path == TransferPath::ManagedFault {
-            let stream = &self.streams[0];
-            return clocked(|| {
-                // SAFETY: all memory belongs to the context and outlives the launch,
-                // which is waited for.
-                unsafe { stream.launch(&launch)? };
-                stream.synchronize()
-            });
+        if path == TransferPath::ManagedFaultOut {
+            let mut use_it = || clocked(|| self.read_managed(bytes));
+            return Ok([use_it()?, use_it()?]);
         }
-        clocked(|| self.move_managed(bytes, after))
+        let memory = self.managed.as_ref().expect("just made");
+        let start = Instant::now();
+        memory.prefetch(&self.streams[0], (Bytes::ZERO, bytes), after)?;
+        let returned = start.elapsed();
+        self.streams[0].synchronize()?;
+        Ok([start.elapsed().into(), returned.into()])
+    }
+
+    /// All threads of the CPU read the managed memory.
+    fn read_managed(&mut self, bytes: Bytes) -> Result<(), GpuError> {
+        let start = self.managed(bytes)?.address() as *const f32;
+        // SAFETY: the memory has that size, and the device does not use it now.
+        let values = unsafe { std::slice::from_raw_parts(start, bytes.as_usize() / 4) };
+        let [.., out] = &mut self.pools;
+        let arguments = Variant { kernel: Kernel::Sum, extent: 0 }.arguments();
+        let output = &mut out.as_mut_slice()[..1];
+        self.team.run(Kernel::Sum, &arguments, &[Operand::Array(values)], output, 0);
+        Ok(())
+    }
+
+    /// Time to allocate managed memory and to fill it by one thread.
+    fn managed_anew(&self, bytes: Bytes) -> Result<Span, GpuError> {
+        let start = Instant::now();
+        let memory = ManagedMemory::new(self.device, bytes)?;
+        // SAFETY: the memory was just allocated with that size, and nobody else uses it.
+        unsafe { (memory.address() as *mut u8).write_bytes(0, bytes.as_usize()) };
+        Ok(start.elapsed().into())
     }
 
     /// Moves the pages to one side, and waits until they have arrived.
     fn move_managed(&self, bytes: Bytes, to: Residence) -> Result<(), GpuError> {
-        let memory = self.managed.as_ref().expect("the launch that reads it allocated it");
-        memory.prefetch(&self.streams[0], bytes, to)?;
+        let memory = self.managed.as_ref().expect("who moves it has allocated it");
+        memory.prefetch(&self.streams[0], (Bytes::ZERO, bytes), to)?;
         self.streams[0].synchronize()
     }
 }

@@ -5,8 +5,10 @@ use super::around::around;
 use super::in_flight::InFlight;
 use super::on_device::on_device;
 use super::pages::{NewPages, new_pages};
+use super::remote::moves;
 use crate::profile::{DeviceLocality, HostLocality, Profile};
 use crate::program::Program;
+use crate::units::Bytes;
 use std::collections::BTreeMap;
 
 /// What is known of calls, by their places in the body.
@@ -14,6 +16,7 @@ pub(crate) struct Analysis {
     around: BTreeMap<usize, HostLocality>,
     on_device: BTreeMap<usize, DeviceLocality>,
     new_pages: BTreeMap<usize, NewPages>,
+    moves: BTreeMap<usize, Bytes>,
     pub(super) in_flight: InFlight,
 }
 
@@ -25,6 +28,8 @@ pub(super) struct Locality<'a> {
     pub on_device: Option<&'a DeviceLocality>,
     /// Set for a call that uses pages of host memory first.
     pub new_pages: Option<&'a NewPages>,
+    /// Bytes of managed memory that move because of the call.
+    pub moves: Bytes,
 }
 
 impl Analysis {
@@ -35,6 +40,7 @@ impl Analysis {
             around,
             on_device: on_device(program),
             new_pages: new_pages(program, profile.machine.page_bytes()),
+            moves: moves(program),
             in_flight: InFlight::of(program),
         }
     }
@@ -44,6 +50,7 @@ impl Analysis {
             around: self.around.get(&place),
             on_device: self.on_device.get(&place),
             new_pages: self.new_pages.get(&place),
+            moves: self.moves.get(&place).copied().unwrap_or_default(),
         }
     }
 }

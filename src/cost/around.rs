@@ -32,6 +32,10 @@ pub(super) fn around(program: &Program, threads: usize) -> BTreeMap<usize, HostL
                 uses.forget(to);
                 continue;
             }
+            Call::Launch { step, .. } => {
+                uses.forget(&step.output);
+                continue;
+            }
             _ => continue,
         };
         let user = match step.is_shared(footprint) {

@@ -4,12 +4,14 @@
 mod copies;
 mod graphs;
 mod kernels;
+mod remote;
 
 use super::analysis::Locality;
 use super::pages::NewPages;
+use super::remote::Mapped;
 use super::work::{CallCost, Waits, Work};
 use crate::kernels::Variant;
-use crate::machine::{DeviceId, Direction, HostMemory};
+use crate::machine::{DeviceId, Direction, Residence};
 use crate::profile::{
     DeviceLocality, HostCall, HostLocality, MemoryCost, OperationKind, Profile, Unknown,
 };
@@ -28,12 +30,15 @@ pub(super) enum Key {
     /// it uses there.
     Copy(Direction, DeviceId, usize, Bytes, Option<NewPages>),
     PeerCopy([DeviceId; 2], Bytes),
+    /// Where to, the bytes, and how many of them are on the other side.
+    Prefetch(Residence, Bytes, Bytes),
     UseDevice,
     Work(Span),
-    /// The kernel, its elements, and where its data is.
-    Launch(Variant, u64, Option<DeviceLocality>),
-    /// The kernel, its elements, which new pages it uses, and where its data is.
-    Compute(Variant, u64, Option<NewPages>, Option<HostLocality>),
+    /// The kernel, its elements, where its data is, what it uses across the link, and what moves.
+    Launch(Variant, u64, Option<DeviceLocality>, Mapped, Bytes),
+    /// The kernel, its elements, which new pages it uses, where its data is, what of it is
+    /// write-combined, and what moves.
+    Compute(Variant, u64, Option<NewPages>, Option<HostLocality>, Mapped, Bytes),
     Memory(MemoryCall, usize),
     /// The place in the body of the graph's launch, since each graph has nodes of its own.
     Replay(usize),
@@ -73,14 +78,19 @@ impl Key {
             Call::Use(_) => Self::UseDevice,
             Call::Work { time } => Self::Work(*time),
             Call::Launch { step, .. } => {
-                Self::Launch(variant(step), step.elements(), locality.on_device.copied())
+                let mapped = Mapped::of(program, step);
+                let on_device = locality.on_device.copied();
+                Self::Launch(variant(step), step.elements(), on_device, mapped, locality.moves)
             }
             Call::Compute { step } => Self::Compute(
                 variant(step),
                 step.elements(),
                 locality.new_pages.copied(),
                 locality.around.copied(),
+                Mapped::combined(program, step),
+                locality.moves,
             ),
+            Call::Prefetch { target, to, .. } => Self::Prefetch(*to, target.length, locality.moves),
             Call::Allocate(id) => Self::Memory(MemoryCall::Allocate, id.0),
             Call::Pin(id) => Self::Memory(MemoryCall::Pin, id.0),
             Call::Renew(id) => Self::Memory(MemoryCall::Renew, id.0),
@@ -160,7 +170,8 @@ impl<'a> CallCosts<'a> {
                 let touch = self.touch_time(locality)?;
                 let what = || Unknown::refused("the cost of CPU kernels in a program's set-up");
                 let around = *locality.around.ok_or_else(what)?;
-                let time = profile.twin(kernel, &step.arguments, n, around)? + touch;
+                let twin = profile.twin(kernel, &step.arguments, n, around)?;
+                let time = twin.max(self.combined(step)?) + touch + self.back(locality)?;
                 CallCost::on_host(Span::from_nanos_f64(time.max(0.0)))
             }
             Call::Allocate(id) | Call::Pin(id) | Call::Renew(id) => {
@@ -168,8 +179,9 @@ impl<'a> CallCosts<'a> {
                     (Call::Renew(_), _) => MemoryCost::Renew,
                     (Call::Pin(_), _) => MemoryCost::Register,
                     (_, Place::Device(_)) => MemoryCost::DeviceAllocate,
-                    (_, Place::Host(HostMemory::Pinned)) => MemoryCost::PinnedAllocate,
-                    (_, Place::Host(HostMemory::Pageable)) => MemoryCost::FirstTouchTeam,
+                    (_, place) if place.is_pinned() => MemoryCost::PinnedAllocate,
+                    (_, place) if place.is_managed() => MemoryCost::ManagedAllocate,
+                    (_, Place::Host(_)) => MemoryCost::FirstTouchTeam,
                 };
                 let time = profile.memory(cost, program.allocation(*id).bytes)?;
                 CallCost::on_host(Span::from_nanos_f64(time.max(0.0)))
@@ -193,7 +205,8 @@ impl<'a> CallCosts<'a> {
             },
             Call::Launch { step, .. } => {
                 let gap = profile.kernel_gap();
-                let work = gap.and_then(|gap| kernel_work(profile, step, locality, gap));
+                let mapped = Mapped::of(program, step);
+                let work = gap.and_then(|gap| kernel_work(profile, (step, mapped), locality, gap));
                 let call = profile.launch(step.kernel);
                 let start = Unknown::both(profile.start(OperationKind::Kernel), call);
                 let (work, (latency, call)) = Unknown::both(work, start)?;
@@ -209,6 +222,7 @@ impl<'a> CallCosts<'a> {
                 let latency = profile.start(OperationKind::PeerCopy)?;
                 CallCost { work, latency, ..CallCost::on_host(profile.call(HostCall::PeerCopy)?) }
             }
+            Call::Prefetch { target, to, .. } => self.prefetch(*to, target.length, locality)?,
             Call::Work { time } => CallCost::on_host(*time),
             Call::Use(_) => CallCost::on_host(profile.call(HostCall::UseDevice)?),
         })

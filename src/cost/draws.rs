@@ -19,7 +19,9 @@ impl Draw {
     pub fn all(profile: &Profile, draws: usize, seed: u64) -> Vec<Self> {
         let draw = |number| {
             let mut random = Antithetic::new(seed, number);
+            let mut beyond = Antithetic::new(seed.wrapping_add(1), number);
             let profile = profile.drawn(&mut || random.random());
+            let profile = profile.drawn_beyond(&mut || beyond.random());
             Self { profile, random }
         };
         (0..draws).map(draw).collect()

@@ -1,7 +1,8 @@
 //! Which copies may be under way when a call is made.
 
-use crate::machine::{Direction, HostMemory};
-use crate::program::{Call, Clock, Order, Passed, Place, Program};
+use super::remote::Mapped;
+use crate::machine::Direction;
+use crate::program::{Call, Clock, Order, Passed, Program};
 use crate::units::Bytes;
 use std::collections::BTreeSet;
 
@@ -18,6 +19,9 @@ pub(super) struct InFlight {
     pub ending: BTreeSet<usize>,
     /// Whether a copy is staged beside one of pinned memory that goes the same way.
     pub stages: bool,
+    /// Whether a kernel that uses the host's memory may run beside a copy, or beside another such
+    /// kernel, on its device.
+    pub meets_mapped: bool,
 }
 
 /// A copy between host and device that was issued: its lane and its number there, its device and
@@ -27,6 +31,13 @@ struct Issued {
     number: usize,
     way: (usize, Direction),
     is_pinned: bool,
+}
+
+/// A kernel that uses the host's memory: its lane, its number there, and its device.
+struct Mapping {
+    lane: usize,
+    number: usize,
+    device: usize,
 }
 
 impl Issued {
@@ -39,6 +50,7 @@ impl InFlight {
     pub fn of(program: &Program) -> Self {
         let mut found = Self::default();
         let (mut order, mut issued) = (Order::new(program), Vec::<Issued>::new());
+        let mut mapping: Vec<Mapping> = Vec::new();
         for at in 0..program.body.len() {
             let Some((call, Passed { lane, number, known })) = order.pass() else { break };
             match *call {
@@ -53,15 +65,30 @@ impl InFlight {
                     let way = (program.device_of(stream).0, direction);
                     let ashore = direction.ashore(from, to);
                     let place = program.allocation(ashore.allocation).place;
-                    let is_pinned = place == Place::Host(HostMemory::Pinned);
+                    let is_pinned = place.is_pinned();
                     let is_at_once =
                         direction == Direction::HostToDevice && ashore.length <= STAGED_AT_ONCE;
                     let mut same_way = issued.iter().filter(|copy| copy.way == way);
                     found.stages |= !is_pinned
                         && !is_at_once
                         && same_way.any(|copy| copy.is_pinned && copy.is_under_way(known));
+                    found.meets_mapped |= mapping
+                        .iter()
+                        .any(|kernel| kernel.device == way.0 && known[kernel.lane] < kernel.number);
                     let number = number.unwrap_or_default();
                     issued.push(Issued { lane, number, way, is_pinned });
+                }
+                Call::Launch { stream, ref step } if !Mapped::of(program, step).is_nothing() => {
+                    let device = program.device_of(stream).0;
+                    let is_beside = |lane: usize, number| known[lane] < number;
+                    found.meets_mapped |= issued
+                        .iter()
+                        .any(|copy| copy.way.0 == device && is_beside(copy.lane, copy.number))
+                        || mapping.iter().any(|other| {
+                            other.device == device && is_beside(other.lane, other.number)
+                        });
+                    let number = number.unwrap_or_default();
+                    mapping.push(Mapping { lane, number, device });
                 }
                 _ => {}
             }

@@ -33,6 +33,7 @@ mod on_device;
 mod pages;
 mod pinning;
 mod polling;
+mod remote;
 mod setup;
 mod shape;
 mod uses;
@@ -41,7 +42,7 @@ mod work;
 
 pub use compiled::{CompileError, CompiledProgram};
 pub use links::LinkId;
-pub use pinning::{Pinning, pinning};
+pub use pinning::{Pinning, pinning, unpinned};
 pub use setup::{FirstUse, first_use, setup_time};
 
 pub(crate) use analysis::Analysis;

@@ -61,11 +61,8 @@ impl Blocks {
         [busy, at_best]: [Span; 2],
         (multiprocessors, limits): (u32, &MultiprocessorLimits),
     ) -> Self {
-        let parts = PARTS / resident_blocks(grid, limits);
-        let (count, each) = (grid.blocks, 0.0);
-        let mut blocks = Self { count, parts, each, whole: Span::ZERO, tail: Span::ZERO };
-        let waves = blocks.waves(multiprocessors);
-        blocks.each = busy.nanos_f64() / waves;
+        let mut blocks = Self::holding(grid, busy, (multiprocessors, limits));
+        let (count, parts, waves) = (blocks.count, blocks.parts, blocks.waves(multiprocessors));
         let shared = at_best.nanos_f64();
         // Loads are compared to the nanosecond to which times are rounded.
         if blocks.load(multiprocessors) + 1.0 < shared {
@@ -74,6 +71,23 @@ impl Blocks {
             blocks.parts = parts.max((all_parts(multiprocessors) as f64 / at_once) as u32);
         }
         blocks.each *= (shared / blocks.load(multiprocessors).max(1.0)).min(1.0);
+        blocks.whole = Span::from_nanos_f64(blocks.each.max(0.0));
+        blocks.tail = busy - Span::from_nanos_f64(blocks.each * waves).min(busy);
+        blocks
+    }
+
+    /// The blocks of a grid that takes `busy` when it has the device to itself, and waits in that
+    /// time for what is not the device's to share: its blocks hold their room, and nothing else.
+    pub fn holding(
+        grid: &Grid,
+        busy: Span,
+        (multiprocessors, limits): (u32, &MultiprocessorLimits),
+    ) -> Self {
+        let parts = PARTS / resident_blocks(grid, limits);
+        let (count, each) = (grid.blocks, 0.0);
+        let mut blocks = Self { count, parts, each, whole: Span::ZERO, tail: Span::ZERO };
+        let waves = blocks.waves(multiprocessors);
+        blocks.each = busy.nanos_f64() / waves;
         blocks.whole = Span::from_nanos_f64(blocks.each.max(0.0));
         blocks.tail = busy - Span::from_nanos_f64(blocks.each * waves).min(busy);
         blocks

@@ -1,8 +1,9 @@
 //! What it costs to have a program's buffers in pinned memory: there are two ways.
 
 use crate::kernels::{Arguments, Kernel};
+use crate::machine::HostMemory;
 use crate::profile::{HostLocality, MOST_OPERANDS, MemoryCost, Profile, Reuse};
-use crate::program::{AllocationId, Call, Program};
+use crate::program::{AllocationId, Call, Place, Program};
 use crate::units::{Bytes, Span};
 
 /// The prices of pinning the host memory that a program's set-up pins. The program has the first
@@ -17,6 +18,19 @@ pub struct Pinning {
     pub allocate: Option<Span>,
     /// Copying all of it once, by all threads of the CPU, into the pinned memory or out of it.
     pub copy: Option<Span>,
+}
+
+/// A program without the pinning of its set-up: the driver stages copies of that memory. `None` if
+/// it pins nothing, or captures its calls in graphs, which takes pinned memory.
+pub fn unpinned(program: &Program) -> Option<Program> {
+    let mut other = program.clone();
+    other.setup.retain(|call| !matches!(call, Call::Pin(_)));
+    for call in &program.setup {
+        if let Call::Pin(AllocationId(id)) = call {
+            other.allocations[*id].place = Place::Host(HostMemory::Pageable);
+        }
+    }
+    (other.setup.len() < program.setup.len() && !program.has_graphs()).then_some(other)
 }
 
 /// Prices what a program pins; nothing if it pins nothing.

@@ -118,7 +118,7 @@ fn is_new_to_body(program: &Program, id: AllocationId) -> bool {
         Place::Host(HostMemory::Pageable) => true,
         // What the scenario has pinned was touched by whoever pinned it.
         Place::Host(HostMemory::Pinned) => is_registered(),
-        Place::Device(_) => false,
+        Place::Host(_) | Place::Device(_) => false,
     };
     let first_use = |call: &Call| {
         let uses = program.accesses(call).into_iter();

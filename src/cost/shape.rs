@@ -3,7 +3,7 @@
 use super::call::{NO_STREAM, NONE};
 use super::in_flight::InFlight;
 use crate::profile::Unknown;
-use crate::program::{Call, Program};
+use crate::program::{Call, Place, Program};
 
 /// # Errors
 /// What of the program was not measured.
@@ -18,8 +18,24 @@ pub(super) fn check_shape(program: &Program, in_flight: &InFlight) -> Result<(),
         "what memory costs that every pass takes and none gives back"
     } else if in_flight.stages {
         "what a copy of pageable memory costs beside one of pinned memory in its direction"
+    } else if in_flight.meets_mapped {
+        "what a kernel on the host's memory and copies, or two such kernels, take from each other"
+    } else if program.devices() > 1 && uses_host_memory(program) {
+        "kernels on the host's memory beside work on several GPUs"
     } else {
         return Ok(());
     };
     Err(Unknown::refused(what))
+}
+
+/// Whether a kernel on a device uses memory of the host, or managed memory.
+fn uses_host_memory(program: &Program) -> bool {
+    let is_there = |call: &Call| match call {
+        Call::Launch { step, .. } => step
+            .slices()
+            .any(|slice| matches!(program.allocation(slice.allocation).place, Place::Host(_))),
+        Call::Prefetch { .. } => true,
+        _ => false,
+    };
+    program.body.iter().any(is_there)
 }

@@ -2,9 +2,11 @@
 
 use super::data::Contents;
 use super::error::ExecuteError;
-use crate::gpu::{Device, DeviceMemory, GpuError, PinnedMemory, Registration, Stream};
+use crate::gpu::{
+    Device, DeviceMemory, GpuError, ManagedMemory, PinnedMemory, Registration, Stream,
+};
 use crate::host::PageMemory;
-use crate::machine::HostMemory;
+use crate::machine::{HostMemory, Residence};
 use crate::program::{Allocation, Place, Program, Slice};
 use crate::scenario::{Home, Workload};
 use crate::units::Bytes;
@@ -20,8 +22,11 @@ pub(super) enum Memory {
     Registered {
         _registration: Registration,
         pages: PageMemory,
+        /// Its address on the device.
+        there: u64,
     },
     Pinned(PinnedMemory),
+    Managed(ManagedMemory),
     Device(DeviceMemory),
 }
 
@@ -31,15 +36,20 @@ impl Memory {
         match self {
             Self::Pageable(pages) | Self::Registered { pages, .. } => Some(pages.as_mut_ptr()),
             Self::Pinned(pinned) => Some(pinned.as_mut_ptr()),
+            Self::Managed(memory) => Some(memory.address() as *mut f32),
             Self::None | Self::Device(_) => None,
         }
     }
 
-    /// The address on the device, or `None` for host memory.
+    /// The address on the device, or `None` for memory that devices cannot access. With unified
+    /// addressing, page-locked and managed memory has one address on both sides.
     pub fn device_address(&self) -> Option<u64> {
         match self {
             Self::Device(memory) => Some(memory.address()),
-            _ => None,
+            Self::Managed(memory) => Some(memory.address()),
+            Self::Pinned(pinned) => Some(pinned.as_mut_ptr() as u64),
+            Self::Registered { there, .. } => Some(*there),
+            Self::None | Self::Pageable(_) => None,
         }
     }
 }
@@ -99,6 +109,16 @@ impl Memories {
             Place::Host(HostMemory::Pinned) => {
                 Memory::Pinned(PinnedMemory::new(need(device)?, room(allocation))?)
             }
+            Place::Host(HostMemory::WriteCombined) => {
+                Memory::Pinned(PinnedMemory::write_combined(need(device)?, allocation.bytes)?)
+            }
+            Place::Host(HostMemory::Managed) => {
+                let memory = ManagedMemory::new(need(device)?, allocation.bytes)?;
+                let start = memory.address() as *mut u8;
+                // SAFETY: the memory was just allocated with that size, and nobody else uses it.
+                unsafe { start.write_bytes(0, allocation.bytes.as_usize()) };
+                Memory::Managed(memory)
+            }
             Place::Host(HostMemory::Pageable) => {
                 let mut pages = PageMemory::new(allocation.bytes)?;
                 pages.as_mut_slice().fill(0.0);
@@ -117,7 +137,8 @@ impl Memories {
                 // SAFETY: the pages stay mapped for longer than the registration lives.
                 let registration =
                     unsafe { Registration::new(need(device)?, pages.as_mut_ptr(), bytes)? };
-                Memory::Registered { _registration: registration, pages }
+                let there = registration.device_address()?;
+                Memory::Registered { _registration: registration, pages, there }
             }
             other => other,
         };
@@ -128,6 +149,19 @@ impl Memories {
     pub fn renew(&mut self, index: usize) -> Result<(), ExecuteError> {
         if let Memory::Pageable(pages) = &mut self.0[index] {
             pages.renew()?;
+        }
+        Ok(())
+    }
+
+    /// Moves pages of managed memory to one side, in stream order.
+    pub fn prefetch(
+        &self,
+        stream: &Stream,
+        target: &Slice,
+        to: Residence,
+    ) -> Result<(), ExecuteError> {
+        if let Memory::Managed(memory) = &self.0[target.allocation.0] {
+            memory.prefetch(stream, (target.offset, target.length), to)?;
         }
         Ok(())
     }

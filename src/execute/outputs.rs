@@ -4,6 +4,10 @@ use super::error::ExecuteError;
 use crate::machine::HostMemory;
 use crate::program::{Allocation, AllocationId, BufferId, Call, Place, Program};
 use crate::scenario::{Home, Workload};
+use crate::units::Bytes;
+
+/// More managed memory might crowd out other users of the device.
+const MOST_MANAGED: Bytes = Bytes::mib(256);
 
 /// Checks that every call can be made, before anything is allocated.
 ///
@@ -18,7 +22,11 @@ pub(super) fn check_calls(workload: &Workload, program: &Program) -> Result<(), 
         format!("takes memory in every pass, in body[{at}]; move that call to the set-up")
     });
     let homes = check_homes(workload, program).err();
-    match program.check().err().map(|problem| problem.to_string()).or(homes).or(in_body) {
+    let managed = program.bytes_in(Place::Host(HostMemory::Managed));
+    let managed = (managed > MOST_MANAGED)
+        .then(|| format!("uses {managed} of managed memory; {MOST_MANAGED} are the most"));
+    let said = program.check().err().map(|problem| problem.to_string());
+    match said.or(homes).or(managed).or(in_body) {
         Some(problem) => Err(ExecuteError::Unfit { plan: program.label.clone(), problem }),
         None => Ok(()),
     }

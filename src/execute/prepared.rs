@@ -6,8 +6,8 @@ use super::memory::{Memories, need};
 use crate::gpu::{Device, Event, ExecutableGraph, GpuError, Launch, Stream};
 use crate::host::{Operand, Team};
 use crate::kernels::{Arguments, Kernel};
-use crate::machine::{DeviceId, Direction};
-use crate::program::{Call, Program, Step, StreamKind, StreamTraits};
+use crate::machine::{DeviceId, Direction, Residence};
+use crate::program::{Call, Program, Slice, Step, StreamKind, StreamTraits};
 use crate::units::Bytes;
 use std::time::{Duration, Instant};
 
@@ -84,6 +84,11 @@ pub(super) enum Prepared<'d> {
         from: u64,
         to: *mut f32,
         bytes: Bytes,
+    },
+    Prefetch {
+        stream: usize,
+        target: Slice,
+        to: Residence,
     },
     CopyToPeer {
         stream: usize,
@@ -197,6 +202,9 @@ impl<'d> Prepared<'d> {
                 to: memories.on_host(to),
                 bytes: from.length,
             },
+            Call::Prefetch { stream, target, to } => {
+                Self::Prefetch { stream: stream.0, target: *target, to: *to }
+            }
             Call::PeerCopy { stream, from, to } => {
                 let [_, DeviceId(device_to)] = program.peers_of(from, to);
                 Self::CopyToPeer {
@@ -245,6 +253,9 @@ impl<'d> Prepared<'d> {
                 }
                 Self::CopyToPeer { stream: s, from, to, bytes } => {
                     stream(s).copy_to_peer(*from, *to, *bytes)?;
+                }
+                Self::Prefetch { stream: s, target, to } => {
+                    memories.prefetch(stream(s), target, *to)?;
                 }
                 Self::Use(device) => device.make_current()?,
                 Self::Launch { stream: s, launch } => stream(s).launch(launch)?,

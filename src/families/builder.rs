@@ -84,8 +84,8 @@ impl<'w> Builder<'w> {
         let (place, pin) = match buffer.home {
             Home::Scratch => return None,
             Home::Device => (Place::FIRST_DEVICE, false),
-            Home::Host(HostMemory::Pinned) => (Place::Host(HostMemory::Pinned), false),
             Home::Host(HostMemory::Pageable) => (Place::Host(wanted), wanted == HostMemory::Pinned),
+            Home::Host(memory) => (Place::Host(memory), false),
         };
         let bytes = buffer.bytes(self.workload.batches);
         let home =

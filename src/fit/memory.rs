@@ -29,6 +29,7 @@ pub(super) fn memory(estimator: &Estimator<'_>) -> MemoryCosts {
         combined_write: curve(MemoryWork::CombinedWrite),
         combined_read_team: curve(MemoryWork::CombinedReadTeam),
         combined_write_team: curve(MemoryWork::CombinedWriteTeam),
+        managed_allocate: curve(MemoryWork::ManagedAllocate),
         two_ways: two_ways(estimator),
     }
 }

@@ -3,6 +3,7 @@
 use super::device::Device;
 use super::error::{GpuError, check};
 use super::stream::Stream;
+use crate::machine::Residence;
 use crate::units::Bytes;
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute};
 
@@ -11,13 +12,6 @@ pub struct ManagedMemory {
     address: u64,
     bytes: Bytes,
     device: sys::CUdevice,
-}
-
-/// The side that pages are moved to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Residence {
-    Host,
-    Device,
 }
 
 /// `CU_DEVICE_CPU` of cuda.h. It is a macro there, so the bindings lack it.
@@ -68,22 +62,27 @@ impl ManagedMemory {
         self.bytes
     }
 
-    /// Moves the first `bytes` of the memory to one side, in stream order.
+    /// Moves `bytes` of the memory from byte `from` on to one side, in stream order.
     ///
     /// # Errors
     /// If the driver refuses.
-    pub fn prefetch(&self, stream: &Stream, bytes: Bytes, to: Residence) -> Result<(), GpuError> {
-        assert!(bytes <= self.bytes, "a prefetch of more than there is");
+    pub fn prefetch(
+        &self,
+        stream: &Stream,
+        (from, bytes): (Bytes, Bytes),
+        to: Residence,
+    ) -> Result<(), GpuError> {
+        assert!(from + bytes <= self.bytes, "a prefetch of more than there is");
         let target = match to {
             Residence::Host => CPU,
             Residence::Device => self.device,
         };
+        let start = self.address + from.get();
         // This is the function of CUDA 12.0, which later drivers keep. Its second version
         // adds only the choice of a NUMA node of the host.
         // SAFETY: the range lies in this allocation, and the stream is alive.
-        let result = unsafe {
-            sys::cuMemPrefetchAsync(self.address, bytes.as_usize(), target, stream.raw())
-        };
+        let result =
+            unsafe { sys::cuMemPrefetchAsync(start, bytes.as_usize(), target, stream.raw()) };
         check("cuMemPrefetchAsync", result)
     }
 }

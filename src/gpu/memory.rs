@@ -119,11 +119,24 @@ impl Registration {
     /// If the system refuses to lock that much memory.
     pub unsafe fn new(_device: &Device, address: *mut f32, bytes: Bytes) -> Result<Self, GpuError> {
         let address = address.cast();
-        const PORTABLE: u32 = sys::CU_MEMHOSTREGISTER_PORTABLE;
+        const FLAGS: u32 = sys::CU_MEMHOSTREGISTER_PORTABLE | sys::CU_MEMHOSTREGISTER_DEVICEMAP;
         // SAFETY: a context is current, and the caller promises that the range is mapped.
-        let result = unsafe { sys::cuMemHostRegister_v2(address, bytes.as_usize(), PORTABLE) };
+        let result = unsafe { sys::cuMemHostRegister_v2(address, bytes.as_usize(), FLAGS) };
         check("cuMemHostRegister", result)?;
         Ok(Self { address })
+    }
+
+    /// The address for kernels on the current device.
+    ///
+    /// # Errors
+    /// If the device cannot use memory that others have allocated.
+    pub fn device_address(&self) -> Result<u64, GpuError> {
+        let mut address = 0;
+        // SAFETY: the memory is registered and mapped, and `address` is written on success.
+        let result =
+            unsafe { sys::cuMemHostGetDevicePointer_v2(&raw mut address, self.address, 0) };
+        check("cuMemHostGetDevicePointer", result)?;
+        Ok(address)
     }
 }
 

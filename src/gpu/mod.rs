@@ -24,7 +24,7 @@ pub use device::{Description, Device};
 pub use error::GpuError;
 pub use graph::{ExecutableGraph, Graph};
 pub use launch::{Launch, supports};
-pub use managed::{ManagedMemory, Residence};
+pub use managed::ManagedMemory;
 pub use memory::{DeviceMemory, PinnedMemory, Registration};
 pub use monitor::{Affinity, Monitor, Reading};
 pub use setup::{ExtraContext, ExtraModule};

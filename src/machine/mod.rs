@@ -55,8 +55,42 @@ impl DeviceId {
 pub enum HostMemory {
     /// Ordinary memory: the driver stages copies through pinned memory of its own.
     Pageable,
-    /// Page-locked: the copy engine reads and writes it directly.
+    /// Page-locked: the copy engine reads and writes it directly, and kernels may, across the link.
     Pinned,
+    /// Page-locked memory that the CPU's caches leave out: it writes fast and reads very slowly.
+    WriteCombined,
+    /// Memory whose pages move to the side that uses them.
+    Managed,
+}
+
+impl HostMemory {
+    /// Whether it is page-locked, so that no copy of it is staged.
+    pub const fn is_pinned(self) -> bool {
+        matches!(self, Self::Pinned | Self::WriteCombined)
+    }
+
+    /// Whether kernels on a device may use it.
+    pub const fn is_seen_by_devices(self) -> bool {
+        !matches!(self, Self::Pageable)
+    }
+}
+
+/// A side that has pages of managed memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Residence {
+    Host,
+    Device,
+}
+
+impl Residence {
+    /// Which way pages go that come here.
+    pub const fn way(self) -> Direction {
+        match self {
+            Self::Host => Direction::DeviceToHost,
+            Self::Device => Direction::HostToDevice,
+        }
+    }
 }
 
 impl fmt::Display for HostMemory {
@@ -64,6 +98,8 @@ impl fmt::Display for HostMemory {
         f.pad(match self {
             Self::Pageable => "pageable",
             Self::Pinned => "pinned",
+            Self::WriteCombined => "write-combined",
+            Self::Managed => "managed",
         })
     }
 }

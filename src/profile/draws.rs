@@ -57,4 +57,15 @@ impl Profile {
         machine.memory.draw(draws);
         machine
     }
+
+    /// The same for memory that the other side uses, too: mapped, write-combined and managed. It
+    /// has random numbers of its own, so that ranges of programs without such memory do not depend
+    /// on whether the profile knows it.
+    #[must_use]
+    pub fn drawn_beyond(mut self, uniform: &mut dyn FnMut() -> f64) -> Self {
+        let draws = &mut Draws { uniform };
+        self.memory.draw_combined(draws);
+        self.transfers.iter_mut().for_each(|model| draws.curve(&mut model.time));
+        self
+    }
 }

@@ -35,6 +35,8 @@ pub struct MemoryCosts {
     pub combined_write: Option<Curve>,
     pub combined_read_team: Option<Curve>,
     pub combined_write_team: Option<Curve>,
+    /// Allocating managed memory, which one thread then fills.
+    pub managed_allocate: Option<Curve>,
     /// Sizes at which memory management takes one of two times; the curves hold the more frequent
     /// one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -47,6 +49,13 @@ impl MemoryCosts {
         let copies = [&mut self.first_copy, &mut self.first_read];
         let curves = [&mut self.renew].into_iter().chain(touches).chain(copies);
         curves.flatten().for_each(|curve| draws.curve(curve));
+    }
+
+    pub(super) fn draw_combined(&mut self, draws: &mut Draws<'_>) {
+        let combined = [&mut self.combined_read, &mut self.combined_write];
+        let by_team = [&mut self.combined_read_team, &mut self.combined_write_team];
+        let all = combined.into_iter().chain(by_team).chain([&mut self.managed_allocate]);
+        all.flatten().for_each(|curve| draws.curve(curve));
     }
 }
 
@@ -71,6 +80,11 @@ pub enum MemoryCost {
     FirstCopy,
     FirstRead,
     Renew,
+    ManagedAllocate,
+    CombinedRead,
+    CombinedWrite,
+    CombinedReadTeam,
+    CombinedWriteTeam,
 }
 
 impl Profile {
@@ -103,6 +117,22 @@ impl Profile {
         Ok(if bytes.as_f64() < smallest { ns * share } else { curve.at(bytes.as_f64()) })
     }
 
+    /// Nanoseconds in which the CPU goes through so many bytes of write-combined memory: already
+    /// the smallest size that was measured takes in proportion to its bytes.
+    ///
+    /// # Errors
+    /// If it was not measured.
+    pub fn combined(&self, writes: bool, team: bool, bytes: Bytes) -> Result<f64, Unknown> {
+        let curve = self.memory_curve(match (writes, team) {
+            (false, false) => MemoryCost::CombinedRead,
+            (true, false) => MemoryCost::CombinedWrite,
+            (false, true) => MemoryCost::CombinedReadTeam,
+            (true, true) => MemoryCost::CombinedWriteTeam,
+        })?;
+        let (smallest, bytes) = (curve.knots[0].0, bytes.as_f64());
+        Ok(curve.at(bytes) * (bytes / smallest).min(1.0))
+    }
+
     fn memory_curve(&self, cost: MemoryCost) -> Result<&Curve, Unknown> {
         let memory = &self.memory;
         let (curve, name) = match cost {
@@ -116,6 +146,17 @@ impl Profile {
             MemoryCost::FirstCopy => (&memory.first_copy, "the first copy to memory"),
             MemoryCost::FirstRead => (&memory.first_read, "the first copy from memory"),
             MemoryCost::Renew => (&memory.renew, "taking fresh memory"),
+            MemoryCost::ManagedAllocate => {
+                (&memory.managed_allocate, "taking managed memory (`calibrate --managed`)")
+            }
+            MemoryCost::CombinedRead => (&memory.combined_read, "reading write-combined memory"),
+            MemoryCost::CombinedWrite => (&memory.combined_write, "writing write-combined memory"),
+            MemoryCost::CombinedReadTeam => {
+                (&memory.combined_read_team, "reading write-combined memory by all threads")
+            }
+            MemoryCost::CombinedWriteTeam => {
+                (&memory.combined_write_team, "writing write-combined memory by all threads")
+            }
         };
         curve.as_ref().ok_or_else(|| Unknown::new(format!("the cost of {name}")))
     }

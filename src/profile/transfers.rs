@@ -1,7 +1,12 @@
-//! Paths of data other than plain copies.
+//! Paths of data other than plain copies: what kernels reach across the link, and managed memory
+//! that moves.
 
-use super::Curve;
+use super::unknown::Unknown;
+use super::{Curve, DeviceLocality, Profile};
+use crate::kernels::{Arguments, Kernel};
+use crate::machine::{OperationKind, Residence};
 use crate::samples::TransferPath;
+use crate::units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
 /// A way for data: nanoseconds over bytes, back to back with nothing beside it. For managed memory
@@ -11,4 +16,88 @@ use serde::{Deserialize, Serialize};
 pub struct TransferModel {
     pub path: TransferPath,
     pub time: Curve,
+}
+
+impl Profile {
+    fn transfer(&self, path: TransferPath) -> Result<&Curve, Unknown> {
+        let model = self.transfers.iter().find(|model| model.path == path);
+        model.map(|model| &model.time).ok_or_else(|| {
+            let how = match TransferPath::MANAGED.contains(&path) {
+                true => " (`calibrate --managed`)",
+                false => "",
+            };
+            Unknown::new(format!("the time of a {}{how}", path.name()))
+        })
+    }
+
+    /// Nanoseconds that a streaming kernel takes, back to back with others, to read and to write so
+    /// many bytes of page-locked host memory across the link; and by how much the least of such
+    /// kernels is slower than on the device's own memory.
+    ///
+    /// # Errors
+    /// If it was not measured.
+    pub fn mapped(&self, read: Bytes, written: Bytes) -> Result<(f64, f64), Unknown> {
+        let [read, written] = [read, written].map(Bytes::as_f64);
+        let path =
+            if read >= written { TransferPath::MappedRead } else { TransferPath::MappedWrite };
+        let one_way = self.transfer(path)?;
+        let least = one_way.knots[0];
+        let on_device = DeviceLocality::default();
+        let elements = Bytes::new(least.0 as u64).as_f32_count();
+        let usual = self.kernel(Kernel::Scale, &Arguments::default(), elements, &on_device)?;
+        let later = (least.1 - usual.ns).max(0.0);
+        let (most, both) = (read.max(written), read.min(written));
+        let time = match both > 0.0 {
+            true => {
+                let both_ways = self.transfer(TransferPath::MappedBoth)?.at(both);
+                both_ways + (one_way.at(most) - one_way.at(both)).max(0.0)
+            }
+            false => one_way.at(most),
+        };
+        Ok((time, later))
+    }
+
+    /// Nanoseconds that a kernel takes longer because so many bytes of managed memory that it uses
+    /// are on the host.
+    ///
+    /// # Errors
+    /// If it was not measured.
+    pub fn faults(&self, bytes: Bytes) -> Result<f64, Unknown> {
+        let fault = self.transfer(TransferPath::ManagedFault)?.at(bytes.as_f64());
+        let resident = self.transfer(TransferPath::ManagedResident)?.at(bytes.as_f64());
+        // What was measured begins with the call and ends when the host knows.
+        let start = self.launch(Kernel::Scale)? + self.start(OperationKind::Kernel)?;
+        let others = start + self.wake_host()?;
+        Ok((fault - others.nanos_f64() - resident).max(0.0))
+    }
+
+    /// Nanoseconds that the CPU takes longer because so many bytes of managed memory that it uses
+    /// are on a device.
+    ///
+    /// # Errors
+    /// If it was not measured.
+    pub fn faults_back(&self, bytes: Bytes) -> Result<f64, Unknown> {
+        let fault = self.transfer(TransferPath::ManagedFaultOut)?.at(bytes.as_f64());
+        Ok((fault - self.transfer(TransferPath::ManagedOnHost)?.at(bytes.as_f64())).max(0.0))
+    }
+
+    /// The host time of the call that prefetches so many bytes of managed memory, and how long its
+    /// pages are on the way once the call has returned.
+    ///
+    /// # Errors
+    /// If it was not measured.
+    pub fn prefetch(&self, to: Residence, bytes: Bytes) -> Result<(Span, Span), Unknown> {
+        let (all, call) = match to {
+            Residence::Device => {
+                (TransferPath::ManagedPrefetchIn, TransferPath::ManagedPrefetchInCall)
+            }
+            Residence::Host => {
+                (TransferPath::ManagedPrefetchOut, TransferPath::ManagedPrefetchOutCall)
+            }
+        };
+        let time = |path| Ok(self.transfer(path)?.at(bytes.as_f64()));
+        let (all, call) = Unknown::both(time(all), time(call))?;
+        let [all, call] = [all, call].map(|ns: f64| Span::from_nanos_f64(ns.max(0.0)));
+        Ok((call, all.saturating_sub(call + self.wake_host()?)))
+    }
 }

@@ -4,7 +4,7 @@
 //! is described here once.
 
 use super::operands::{AllocationId, EventId, Slice, Step};
-use crate::machine::{DeviceId, Direction, StreamId};
+use crate::machine::{DeviceId, Direction, Residence, StreamId};
 use crate::units::Span;
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +28,13 @@ pub enum Call {
         direction: Direction,
         from: Slice,
         to: Slice,
+    },
+    /// Move pages of managed memory to a side, if they are not there: to the stream's device, or to
+    /// the host.
+    Prefetch {
+        stream: StreamId,
+        target: Slice,
+        to: Residence,
     },
     /// Copy from the memory of the stream's device to that of another.
     PeerCopy {
@@ -77,6 +84,7 @@ impl Call {
             Self::Clear { stream, .. }
             | Self::Copy { stream, .. }
             | Self::PeerCopy { stream, .. }
+            | Self::Prefetch { stream, .. }
             | Self::Launch { stream, .. }
             | Self::Record { stream, .. }
             | Self::Wait { stream, .. }
@@ -117,6 +125,13 @@ impl Call {
             Self::Copy { from, to, .. } => {
                 Facts { name: "cudaMemcpyAsync", from: Some(from), to: Some(to), ..none }
             }
+            // What it moves stays as it is.
+            Self::Prefetch { target, .. } => Facts {
+                name: "cudaMemPrefetchAsync",
+                from: Some(target),
+                bars: Some("a prefetch of managed memory"),
+                ..none
+            },
             Self::PeerCopy { from, to, .. } => Facts {
                 name: "cudaMemcpyPeerAsync",
                 from: Some(from),

@@ -1,8 +1,7 @@
 //! How much memory a program takes, and how much there is.
 
-use super::operands::Place;
 use super::value::Program;
-use crate::machine::{Capacities, HostMemory};
+use crate::machine::Capacities;
 use crate::units::Bytes;
 
 /// Where the figures of some [`Capacities`] come from.
@@ -56,7 +55,7 @@ impl DoesNotFit {
 pub fn check_fits(program: &Program, there_is: Capacities, whose: Whose) -> Result<(), DoesNotFit> {
     let memories = [
         ("device", there_is.device, program.device_bytes()),
-        ("pinned", there_is.pinned, program.bytes_in(Place::Host(HostMemory::Pinned))),
+        ("pinned", there_is.pinned, program.pinned_bytes()),
         ("host", there_is.host, program.host_bytes()),
     ];
     for (memory, has, needs) in memories {

@@ -68,6 +68,10 @@ impl Program {
                         ends[0], ends[1]
                     ));
                 }
+                if self.place(host).is_managed() {
+                    let name = self.name(host.allocation);
+                    return Some(format!("copies `{name}`, which is managed and moves by itself"));
+                }
                 lengths_differ(from, to)
             }
             Call::PeerCopy { from, to, .. } => match [from, to].map(|end| self.place(end)) {
@@ -81,6 +85,10 @@ impl Program {
                 _ => Some("copies between GPUs, from or to the host's memory".to_owned()),
             },
             Call::Clear { stream, target } => self.elsewhere(*stream, target),
+            Call::Prefetch { target, .. } => (!self.place(target).is_managed()).then(|| {
+                let name = self.name(target.allocation);
+                format!("prefetches `{name}`, which is not managed memory")
+            }),
             Call::Launch { stream, step } => self.wrong_launch(*stream, step),
             Call::Compute { step } => {
                 // The CPU has no use for a workspace, wherever that is.
@@ -93,14 +101,24 @@ impl Program {
             }
             Call::Pin(id) => (self.allocation(*id).place != Place::Host(HostMemory::Pinned))
                 .then(|| format!("pins `{}`, which is not written down as pinned", self.name(*id))),
-            Call::Renew(id) => matches!(self.allocation(*id).place, Place::Device(_))
-                .then(|| format!("renews `{}`, which is a GPU's memory", self.name(*id))),
+            Call::Renew(id) => match self.allocation(*id).place {
+                Place::Device(_) => Some("a GPU's memory".to_owned()),
+                Place::Host(HostMemory::Pageable | HostMemory::Pinned) => None,
+                Place::Host(memory) => Some(format!("{memory} memory")),
+            }
+            .map(|kind| format!("renews `{}`, which is {kind}", self.name(*id))),
             _ => None,
         }
     }
 
     fn wrong_launch(&self, stream: StreamId, step: &Step) -> Option<String> {
-        let elsewhere = step.slices().find_map(|slice| self.elsewhere(stream, slice));
+        // Kernels reach page-locked memory of the host across the link.
+        let is_seen = |slice: &&Slice| match self.place(slice) {
+            Place::Host(memory) => memory.is_seen_by_devices(),
+            Place::Device(_) => false,
+        };
+        let mut others = step.slices().filter(|slice| !is_seen(slice));
+        let elsewhere = others.find_map(|slice| self.elsewhere(stream, slice));
         elsewhere.or_else(|| {
             let needs = Grid::workspace(step.kernel, &step.arguments)?;
             let kernel = step.kernel;

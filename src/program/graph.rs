@@ -6,9 +6,9 @@
 //! "Creating a Graph Using Stream Capture").
 
 use super::call::Call;
-use super::operands::{EventId, Place, StreamKind};
+use super::operands::{EventId, StreamKind};
 use super::value::Program;
-use crate::machine::{HostMemory, StreamId};
+use crate::machine::StreamId;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -213,7 +213,7 @@ pub(super) fn capturable(program: &Program, call: &Call) -> Result<(), String> {
     let is_staged = match call {
         Call::Copy { direction, from, to, .. } => {
             let ashore = direction.ashore(from, to);
-            program.allocation(ashore.allocation).place != Place::Host(HostMemory::Pinned)
+            !program.allocation(ashore.allocation).place.is_pinned()
         }
         _ => false,
     };

@@ -65,6 +65,15 @@ pub enum Place {
 impl Place {
     /// The memory of the only device of most programs.
     pub const FIRST_DEVICE: Self = Self::Device(DeviceId::FIRST);
+
+    /// Whether it is page-locked memory of the host.
+    pub const fn is_pinned(self) -> bool {
+        matches!(self, Self::Host(memory) if memory.is_pinned())
+    }
+
+    pub const fn is_managed(self) -> bool {
+        matches!(self, Self::Host(HostMemory::Managed))
+    }
 }
 
 /// A piece of memory that the program uses.

@@ -88,10 +88,17 @@ impl Program {
         })
     }
 
-    /// The most memory that the program takes of any device.
+    /// The most memory that the program takes of any device. Managed memory may all be there.
     pub fn device_bytes(&self) -> Bytes {
         let devices = (0..self.devices().max(1)).map(DeviceId);
-        devices.map(|device| self.bytes_in(Place::Device(device))).max().unwrap_or(Bytes::ZERO)
+        let own = devices.map(|device| self.bytes_in(Place::Device(device))).max();
+        own.unwrap_or(Bytes::ZERO) + self.bytes_in(Place::Host(HostMemory::Managed))
+    }
+
+    /// All page-locked memory that the program takes.
+    pub fn pinned_bytes(&self) -> Bytes {
+        let kinds = [HostMemory::Pinned, HostMemory::WriteCombined].map(Place::Host);
+        kinds.into_iter().map(|place| self.bytes_in(place)).sum()
     }
 
     /// Total size of the allocations in a place.

@@ -76,6 +76,9 @@ pub struct Assessment {
     pub unknown_setup: Vec<LeftOut>,
 }
 
+/// The family of programs that a scenario spells out.
+pub(super) const SPELLED_OUT: &str = "spelled-out";
+
 /// A predicted plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
@@ -138,12 +141,25 @@ pub struct PinningPrices {
     pub allocate_ns: Option<Span>,
     /// Copying all of them once into that memory, or out of it, by all threads of the CPU.
     pub copy_ns: Option<Span>,
+    /// Time of a pass without pinning: of the same calls where a scenario spells them out, else of
+    /// the fastest plan on the GPU whose set-up pins nothing.
+    pub unpinned_pass_ns: Option<Span>,
+    /// From how many passes on registering takes less time than pinning saves. `null` if it saves
+    /// nothing.
+    pub pays_from_runs: Option<u64>,
 }
 
-impl From<&Pinning> for PinningPrices {
-    fn from(pinning: &Pinning) -> Self {
-        let &Pinning { bytes, register, allocate, copy } = pinning;
-        Self { bytes, register_ns: register, allocate_ns: allocate, copy_ns: copy }
+impl PinningPrices {
+    fn of(ranked: &Ranked) -> Option<Self> {
+        let &Pinning { bytes, register, allocate, copy } = ranked.pinning.as_ref()?;
+        Some(Self {
+            bytes,
+            register_ns: register,
+            allocate_ns: allocate,
+            copy_ns: copy,
+            unpinned_pass_ns: ranked.unpinned,
+            pays_from_runs: ranked.pinning_pays_from(),
+        })
     }
 }
 
@@ -338,7 +354,7 @@ impl Assessment {
 
 impl AssessedPlan {
     fn new(rank: usize, ranked: &Ranked, fastest: &Ranked, runs: u64) -> Self {
-        let Ranked { plan, forecast, setup, first_use, pinning, bound } = ranked;
+        let Ranked { plan, forecast, setup, first_use, bound, .. } = ranked;
         let timeline = &forecast.timeline;
         let (low_ns, high_ns) = forecast.interval();
         let least = fastest.makespan().nanos_f64().max(1.0);
@@ -349,7 +365,7 @@ impl AssessedPlan {
             identity: plan.identity(),
             family: plan
                 .strategy
-                .map_or_else(|| "spelled-out".to_owned(), |one| one.family.name().to_string()),
+                .map_or_else(|| SPELLED_OUT.to_owned(), |one| one.family.name().to_string()),
             host_memory: plan.host_memory(),
             on_cpu: ranked.is_cpu(),
             predicted_ns: ranked.makespan(),
@@ -368,7 +384,7 @@ impl AssessedPlan {
             lower_bound_ns: *bound,
             first_use_ns: first_use.missing.is_none().then_some(first_use.known),
             setup_ns: setup.as_ref().ok().copied(),
-            pinning: pinning.as_ref().map(PinningPrices::from),
+            pinning: PinningPrices::of(ranked),
             program_ns: ranked.program(runs),
         }
     }

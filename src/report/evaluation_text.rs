@@ -1,6 +1,8 @@
 //! An evaluation for the terminal: the answer first, then the ranking behind it.
 
-use super::evaluation::{AssessedPlan, Assessment, Evaluation, LeftOut, PinningPrices, Threshold};
+use super::evaluation::{
+    AssessedPlan, Assessment, Evaluation, LeftOut, PinningPrices, SPELLED_OUT, Threshold,
+};
 use super::host_thread::HeldBy;
 use super::table::{Column, table};
 use super::verdict::{Answer, CLEARLY};
@@ -68,6 +70,7 @@ impl Assessment {
             self.program_note(),
             self.first_use_note(),
             self.pinning_note(),
+            self.reuse_note(),
             self.break_even_note(),
             self.untried_note(),
             left_out("No such plan", &self.refused),
@@ -180,7 +183,7 @@ impl Assessment {
 
     /// What pinning means in the best plan on the GPU, and what it costs otherwise.
     fn pinning_note(&self) -> Option<String> {
-        let PinningPrices { bytes, register_ns, allocate_ns, copy_ns } =
+        let PinningPrices { bytes, register_ns, allocate_ns, copy_ns, .. } =
             self.best_on_gpu()?.pinning.as_ref()?;
         let registered = (*register_ns)?;
         let instead = match (allocate_ns, copy_ns) {
@@ -195,6 +198,30 @@ impl Assessment {
             (None, _) => "What new pinned memory costs, the profile does not know.".to_owned(),
         };
         Some(format!("Set-up pins {bytes} where they are, by registering: {registered}. {instead}"))
+    }
+
+    /// After how many passes pinning pays, in the best plan on the GPU and in every program that
+    /// the scenario spells out.
+    fn reuse_note(&self) -> Option<String> {
+        let best = self.best_on_gpu().map(|plan| &plan.plan);
+        let is_meant = |one: &&AssessedPlan| one.family == SPELLED_OUT || Some(&one.plan) == best;
+        let said = self.plans.iter().filter(is_meant).filter_map(|one| {
+            let pinning = one.pinning.as_ref()?;
+            let (costs, without) = (pinning.register_ns?, pinning.unpinned_pass_ns?);
+            let (name, with) = (&one.plan, one.predicted_ns);
+            let pays = match pinning.pays_from_runs {
+                Some(1) => "it pays in the first pass".to_owned(),
+                Some(from) => format!("it pays from {} passes on", count(from)),
+                None => {
+                    let saves = format!("without, a pass takes {without}");
+                    return Some(format!("Pinning in `{name}` saves nothing: {saves}."));
+                }
+            };
+            let saves = without.saturating_sub(with);
+            Some(format!("Pinning in `{name}` costs {costs} and saves {saves} a pass: {pays}."))
+        });
+        let said: Vec<String> = said.collect();
+        (!said.is_empty()).then(|| said.join(" "))
     }
 
     /// What is missing from what a process pays.

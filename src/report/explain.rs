@@ -6,7 +6,6 @@ mod words;
 
 use super::table::{Column, table};
 use super::words::{BULLET, folded, plural, with_range};
-use crate::machine::HostMemory;
 use crate::program::spelled::Names;
 use crate::program::{Call, Place, Program};
 use crate::scenario::Workload;
@@ -87,7 +86,7 @@ fn memory(workload: &Workload, program: &Program, names: &Names, width: Option<u
     let (words, number) = (Column::words, Column::number);
     let of = [words("name"), words("where"), number("size"), words("whose")];
     let mut text = table(&of, &rows, width);
-    let (host, pinned) = (program.host_bytes(), program.bytes_in(Place::Host(HostMemory::Pinned)));
+    let (host, pinned) = (program.host_bytes(), program.pinned_bytes());
     let device = if program.devices() > 1 { "on each GPU at most" } else { "on the GPU" };
     let _ = writeln!(
         text,

@@ -35,6 +35,8 @@ pub enum MemoryWork {
     FirstRead,
     /// An H2D copy from pages that were written before, until it is complete.
     SecondRead,
+    /// Allocating managed memory, which one thread then fills.
+    ManagedAllocate,
 }
 
 impl MemoryWork {
@@ -59,6 +61,7 @@ impl MemoryWork {
             Self::SecondCopy => "second copy to memory",
             Self::FirstRead => "first copy from memory",
             Self::SecondRead => "second copy from memory",
+            Self::ManagedAllocate => "allocating and filling managed memory",
         }
     }
 

@@ -22,20 +22,38 @@ pub enum TransferPath {
     ManagedPrefetchOut,
     /// A kernel reads managed memory that is on the device.
     ManagedResident,
+    /// All threads of the CPU read managed memory that was on the device.
+    ManagedFaultOut,
+    /// All threads of the CPU read managed memory that is on the host.
+    ManagedOnHost,
+    /// The host's part of a prefetch to the device: until the call returns.
+    ManagedPrefetchInCall,
+    ManagedPrefetchOutCall,
 }
 
 impl TransferPath {
     pub const MAPPED: [Self; 3] = [Self::MappedRead, Self::MappedWrite, Self::MappedBoth];
 
-    pub const MANAGED: [Self; 4] = [
+    pub const MANAGED: [Self; 8] = [
         Self::ManagedFault,
         Self::ManagedPrefetchIn,
         Self::ManagedPrefetchOut,
         Self::ManagedResident,
+        Self::ManagedFaultOut,
+        Self::ManagedOnHost,
+        Self::ManagedPrefetchInCall,
+        Self::ManagedPrefetchOutCall,
+    ];
+
+    /// Paths of managed memory that are measured together.
+    pub const MANAGED_TOGETHER: [[Self; 2]; 3] = [
+        [Self::ManagedPrefetchIn, Self::ManagedPrefetchInCall],
+        [Self::ManagedPrefetchOut, Self::ManagedPrefetchOutCall],
+        [Self::ManagedFaultOut, Self::ManagedOnHost],
     ];
 
     /// Every path, those of managed memory last.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 13] = [
         Self::WriteCombined,
         Self::OnDevice,
         Self::MappedRead,
@@ -45,6 +63,10 @@ impl TransferPath {
         Self::ManagedPrefetchIn,
         Self::ManagedPrefetchOut,
         Self::ManagedResident,
+        Self::ManagedFaultOut,
+        Self::ManagedOnHost,
+        Self::ManagedPrefetchInCall,
+        Self::ManagedPrefetchOutCall,
     ];
 
     /// In a few words.
@@ -59,6 +81,10 @@ impl TransferPath {
             Self::ManagedPrefetchIn => "H2D prefetch of managed memory",
             Self::ManagedPrefetchOut => "D2H prefetch of managed memory",
             Self::ManagedResident => "kernel reading resident managed memory",
+            Self::ManagedFaultOut => "CPU faulting managed memory back",
+            Self::ManagedOnHost => "CPU reading managed memory",
+            Self::ManagedPrefetchInCall => "call of an H2D prefetch",
+            Self::ManagedPrefetchOutCall => "call of a D2H prefetch",
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::error::{Faults, ScenarioError};
 use super::family_name::FamilyName;
 use super::graph;
-use super::raw::{HostState, RawBuffer, RawHome, RawLimits, RawPlans, RawScenario};
+use super::raw::{BufferMemory, HostState, RawBuffer, RawHome, RawLimits, RawPlans, RawScenario};
 use super::read::{Reading, read};
 use super::task::Scope;
 use super::values::{LONGEST_NAME, at_most, count, positive};
@@ -223,7 +223,10 @@ fn buffer(raw: &RawBuffer) -> Result<Buffer, Fault> {
         ));
     }
     let host = raw.host.as_ref().map(Spanned::get_ref);
-    let memory = host.and_then(|host| host.memory).unwrap_or(HostMemory::Pageable);
+    let memory = match host.and_then(|host| host.memory) {
+        Some(BufferMemory::Pinned) => HostMemory::Pinned,
+        Some(BufferMemory::Pageable) | None => HostMemory::Pageable,
+    };
     Ok(Buffer {
         name: raw.name.get_ref().clone(),
         element_type: raw.element_type,

@@ -6,7 +6,6 @@
 #[cfg(feature = "schema")]
 use super::schema;
 use crate::files::Spanned;
-use crate::machine::HostMemory;
 use crate::program::spelled::RawProgram;
 use crate::units::ElementType;
 #[cfg(feature = "schema")]
@@ -119,9 +118,21 @@ pub(super) enum RawHome {
 pub(super) struct RawHost {
     /// Kind of host memory. Default: `pageable`. Plans may pin pageable memory; that is part of
     /// their set-up.
-    pub memory: Option<HostMemory>,
+    pub memory: Option<BufferMemory>,
     /// Whether the memory was in use before. Default: `reused`.
     pub state: Option<HostState>,
+}
+
+/// A kind of host memory that a buffer may live in.
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", schemars(rename = "HostMemory"))]
+pub(super) enum BufferMemory {
+    /// Ordinary memory: the driver stages copies through pinned memory of its own.
+    Pageable,
+    /// Page-locked: the copy engine reads and writes it directly.
+    Pinned,
 }
 
 /// Whether host memory was in use before.

@@ -2,11 +2,11 @@
 
 use super::candidates::{Candidates, Plan};
 use super::simplicity::Simplicity;
-use crate::cost::{CompileError, FirstUse, Pinning, first_use, pinning, setup_time};
+use crate::cost::{CompileError, FirstUse, Pinning, first_use, pinning, setup_time, unpinned};
 use crate::families::{Refusal, Strategy};
 use crate::profile::{Profile, Unknown};
 use crate::program::Program;
-use crate::simulate::{Forecast, Tally, forecast_counted, lower_bound};
+use crate::simulate::{Forecast, Tally, forecast_counted, lower_bound, simulate};
 use crate::units::Span;
 
 /// A plan with its forecast.
@@ -20,11 +20,22 @@ pub struct Ranked {
     pub first_use: FirstUse,
     /// Nothing if set-up pins nothing.
     pub pinning: Option<Pinning>,
+    /// Predicted time of a pass without the pinning: of the same calls, or, of a plan that a family
+    /// has made, of the fastest plan on its side that pins nothing. `None` if set-up pins nothing,
+    /// or if that cannot be predicted.
+    pub unpinned: Option<Span>,
     /// The least that the body's calls take in the order that this plan has them in.
     pub bound: Span,
 }
 
 impl Ranked {
+    /// From how many passes on pinning takes less time than it saves, if it ever does.
+    pub fn pinning_pays_from(&self) -> Option<u64> {
+        let register = self.pinning.as_ref()?.register?.nanos();
+        let saved = self.unpinned?.nanos().checked_sub(self.makespan().nanos())?;
+        Some(register.checked_div(saved)? + 1)
+    }
+
     /// Predicted time of one pass over the body.
     pub fn makespan(&self) -> Span {
         self.forecast.makespan()
@@ -194,8 +205,20 @@ pub fn rank_counted(
             Ok((forecast, bound)) => {
                 // The bound is of the machine without scatter, the forecast of the middle draw.
                 let bound = bound.min(forecast.makespan());
+                let spelled_out = plan.strategy.is_none();
+                let other = spelled_out.then(|| unpinned(program)).flatten();
+                let other = other.and_then(|other| simulate(&other, profile).ok());
+                let unpinned = other.map(|timeline| timeline.makespan);
                 let (first_use, pinning) = (first_use(program, profile), pinning(program, profile));
-                ranking.plans.push(Ranked { plan, forecast, setup, first_use, pinning, bound });
+                ranking.plans.push(Ranked {
+                    plan,
+                    forecast,
+                    setup,
+                    first_use,
+                    pinning,
+                    unpinned,
+                    bound,
+                });
             }
             Err(CompileError::Unknown(unknown)) => ranking.unknown.push((plan, unknown)),
             Err(CompileError::DoesNotFit(error)) => {
@@ -210,5 +233,12 @@ pub fn rank_counted(
         }
     }
     ranking.plans.sort_by_key(|ranked| (ranked.makespan(), ranked.plan.strategy));
+    let pins_nothing = |one: &&Ranked| !one.is_cpu() && one.pinning.is_none();
+    let fastest = ranking.plans.iter().find(pins_nothing).map(Ranked::makespan);
+    for ranked in &mut ranking.plans {
+        if ranked.pinning.is_some() && ranked.plan.strategy.is_some() {
+            ranked.unpinned = fastest;
+        }
+    }
     ranking
 }

@@ -2,8 +2,7 @@
 
 use super::candidates::Plan;
 use crate::families::Strategy;
-use crate::machine::HostMemory;
-use crate::program::{Call, Place};
+use crate::program::Call;
 use crate::units::Bytes;
 
 /// How much there is to write, to debug and to keep in memory. Less is simpler.
@@ -34,7 +33,7 @@ impl Simplicity {
             gpus: program.devices(),
             streams: program.streams.len(),
             events: program.events,
-            pinned: program.bytes_in(Place::Host(HostMemory::Pinned)),
+            pinned: program.pinned_bytes(),
             chunks: strategy.map_or(1, |strategy| strategy.family.chunks()),
             graphs: program.body.iter().filter(|call| matches!(call, Call::Replay { .. })).count(),
             device_memory: program.device_bytes(),

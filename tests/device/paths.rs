@@ -5,9 +5,10 @@ use super::{download, on_a_gpu, random, upload};
 use hallway::calibrate::managed_bytes;
 use hallway::gpu::{
     Blocker, Device, DeviceMemory, Event, ExtraContext, ExtraModule, GpuError, Launch,
-    ManagedMemory, Monitor, PinnedMemory, Residence, Stream,
+    ManagedMemory, Monitor, PinnedMemory, Stream,
 };
 use hallway::kernels::{Kernel, Variant};
+use hallway::machine::Residence;
 use hallway::units::{Bytes, Span};
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -103,10 +104,10 @@ fn managed_memory_is_the_same_wherever_its_pages_are() {
             let found = unsafe {
                 (from.address() as *mut f32).copy_from_nonoverlapping(values.as_ptr(), COUNT);
                 if let Some(to) = residence {
-                    from.prefetch(&stream, bytes, to)?;
+                    from.prefetch(&stream, (Bytes::ZERO, bytes), to)?;
                 }
                 stream.launch(&launch)?;
-                to.prefetch(&stream, bytes, Residence::Host)?;
+                to.prefetch(&stream, (Bytes::ZERO, bytes), Residence::Host)?;
                 stream.synchronize()?;
                 values_of(to.address() as *const f32)
             };

@@ -2,6 +2,7 @@
 //! refused with the place of the mistake and its fix.
 
 mod elements;
+mod memory;
 mod mistakes;
 mod shipped;
 

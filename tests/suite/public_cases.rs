@@ -71,6 +71,19 @@ fn case_12_overlapped_copies_are_as_good_as_reading_in_place() {
     assert!(labels.iter().all(|label| label.starts_with("buffered")), "{labels:?}");
 }
 
+/// Copies by the engine leave the multiprocessors to others. A kernel that reads as much from the
+/// host keeps them while it waits for the link: the model took 5.18 ms instead of 3.19.
+#[test]
+fn case_14_a_kernel_that_gathers_takes_processors_from_others() {
+    let ranking = answered("14-gather-kernel-takes-processors/beside.toml", &PROFILE);
+    let plans = ["alone", "beside copies", "beside a kernel that gathers"];
+    let [alone, copies, kernel] = plans.map(|plan| time_of(&ranking, plan).nanos_f64());
+    // The model takes longer than the copies alone.
+    assert!((3.0e6..5.0e6).contains(&alone), "{alone} ns");
+    assert!(copies / alone < 1.05, "{copies} ns beside copies, {alone} ns alone");
+    assert!(kernel / alone > 1.4, "{kernel} ns beside the kernel, {alone} ns alone");
+}
+
 /// The call of a copy to pageable memory returns after the kernel before it, half a second later;
 /// that of one to pinned memory after some microseconds. The pass takes equally long, and the
 /// kernel bounds it.

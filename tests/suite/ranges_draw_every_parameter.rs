@@ -12,7 +12,6 @@ const NOT_DRAWN: [(&str, &[&str]); 6] = [
         &[
             "idle_calls.",
             "interference.",
-            "memory.combined_",
             "memory.device_free",
             "memory.pinned_free",
             "memory.two_ways.",
@@ -20,7 +19,6 @@ const NOT_DRAWN: [(&str, &[&str]); 6] = [
             "registered_copy.",
             "setup.event",
             "setup.stream",
-            "transfer.",
         ],
     ),
     (
@@ -94,7 +92,7 @@ fn or_says_why_not() {
     for name in ["h200", "others/two-h200"] {
         let profile = Profile::load(&calibration.join(name).join("profile.toml")).expect("there");
         let before = profile.parameters();
-        let after = profile.drawn(&mut || 0.9).parameters();
+        let after = profile.drawn(&mut || 0.9).drawn_beyond(&mut || 0.9).parameters();
         let moved = before.iter().zip(&after).filter(|(before, after)| before != after);
         drawn.extend(names(moved.map(|(before, _)| before)));
         all.extend(names(before.iter()));

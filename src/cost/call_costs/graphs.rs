@@ -3,6 +3,7 @@
 use super::CallCosts;
 use super::kernels::{clearing, kernel_work};
 use crate::cost::analysis::Locality;
+use crate::cost::remote::Mapped;
 use crate::cost::work::{CallCost, Work};
 use crate::profile::{GraphCall, HostCall, OperationKind, Unknown};
 use crate::program::{Before, Behind, Call, Graph};
@@ -50,7 +51,8 @@ impl CallCosts<'_> {
                 (profile.node_start(kind)?, self.transfer((*direction, device), bytes)?)
             }
             (Call::Launch { step, .. }, None) => {
-                let work = kernel_work(profile, step, locality, gap()?)?;
+                let mapped = Mapped::of(self.program, step);
+                let work = kernel_work(profile, (step, mapped), locality, gap()?)?;
                 (profile.node_start(OperationKind::Kernel)?, work)
             }
             (Call::Clear { .. }, None) => {

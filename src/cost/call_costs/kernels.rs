@@ -2,11 +2,12 @@
 
 use crate::cost::analysis::Locality;
 use crate::cost::multiprocessors::Blocks;
+use crate::cost::remote::Mapped;
 use crate::cost::work::Work;
-use crate::kernels::Grid;
+use crate::kernels::{Grid, Kernel};
 use crate::profile::{Profile, Unknown};
 use crate::program::Step;
-use crate::units::Span;
+use crate::units::{Bytes, Span};
 
 /// Clearing memory is a small kernel of the driver's own.
 pub(super) fn clearing(profile: &Profile, gap: f64) -> Work {
@@ -15,22 +16,65 @@ pub(super) fn clearing(profile: &Profile, gap: f64) -> Work {
     Work::Kernel { gap: Span::from_nanos_f64(gap), blocks }
 }
 
+/// Kernels that go through their operands once, as the kernel does with which host memory was
+/// measured across the link.
+fn goes_through_once(kernel: Kernel) -> bool {
+    !matches!(kernel, Kernel::Matmul | Kernel::Fft | Kernel::Transpose)
+}
+
 /// A kernel with a gap before it, in nanoseconds. Its measured time includes the usual gap between
 /// kernels of a stream.
 pub(super) fn kernel_work(
     profile: &Profile,
-    step: &Step,
+    (step, mapped): (&Step, Mapped),
     locality: &Locality<'_>,
     gap: f64,
 ) -> Result<Work, Unknown> {
     let n = step.elements();
     let found = locality.on_device.copied().unwrap_or_default();
     let time = profile.kernel(step.kernel, &step.arguments, n, &found)?;
-    let busy = (time.ns - profile.kernel_gap()?).max(0.0);
+    let usual_gap = profile.kernel_gap()?;
+    let busy = (time.ns - usual_gap).max(0.0);
     let gap = gap.min(time.ns);
+    if !mapped.is_nothing() || locality.moves > Bytes::ZERO {
+        let busy = busy.max(away(profile, (step, mapped), locality, time.ns)? - usual_gap);
+        let grid = Grid::of(step.kernel, &step.arguments, n);
+        let machine = &profile.machine;
+        let machine = (machine.multiprocessors, &machine.multiprocessor);
+        let blocks = Blocks::holding(&grid, Span::from_nanos_f64(busy), machine);
+        return Ok(Work::Kernel { gap: Span::from_nanos_f64(gap), blocks });
+    }
     let grid = Grid::of(step.kernel, &step.arguments, n);
     let busy = [busy, time.at_best].map(Span::from_nanos_f64);
     let machine = &profile.machine;
     let blocks = Blocks::new(&grid, busy, (machine.multiprocessors, &machine.multiprocessor));
     Ok(Work::Kernel { gap: Span::from_nanos_f64(gap), blocks })
+}
+
+/// Nanoseconds of a kernel that takes `usual` where all its data is on the device, and now uses
+/// some across the link, or waits until managed memory has moved. Its blocks hold their
+/// multiprocessors meanwhile.
+fn away(
+    profile: &Profile,
+    (step, mapped): (&Step, Mapped),
+    locality: &Locality<'_>,
+    usual: f64,
+) -> Result<f64, Unknown> {
+    if !goes_through_once(step.kernel) {
+        let kernel = step.kernel;
+        let what = format!("`{kernel}` on memory that is not the GPU's: it uses some of it again");
+        return Err(Unknown::refused(&what));
+    }
+    let time = match mapped.is_nothing() {
+        true => usual,
+        false => {
+            let (across, later) = profile.mapped(mapped.read, mapped.written)?;
+            across.max(usual + later)
+        }
+    };
+    let moves = match locality.moves {
+        Bytes::ZERO => 0.0,
+        bytes => profile.faults(bytes)?,
+    };
+    Ok(time + moves)
 }

@@ -13,7 +13,7 @@ use std::ops::Range;
 
 /// A call of the host, or calls that are repeated. Exactly one key says which call it is: `copy`,
 /// `launch`, `compute`, `work`, `clear`, `record`, `wait`, `synchronize`, `allocate`, `pin`,
-/// `renew`, `repeat` or `graph`.
+/// `renew`, `prefetch`, `repeat` or `graph`.
 #[derive(Debug, Deserialize, Default)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a call such as { copy = \"x\", to = \"d\" }")]
@@ -23,7 +23,7 @@ pub struct RawCall {
     /// is made (`cudaMemcpyAsync`); without one, it waits for it (`cudaMemcpy`).
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub copy: Option<Spanned<String>>,
-    /// Where a `copy` goes.
+    /// Where a `copy` goes, or a `prefetch`: `"gpu"` or `"host"`.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub to: Option<Spanned<String>>,
     /// A kernel of the library to launch on the GPU. It `reads` memory and `writes` memory.
@@ -68,6 +68,9 @@ pub struct RawCall {
     /// Host memory to give back, and to take anew with pages that nobody has touched.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub renew: Option<Spanned<String>>,
+    /// Managed memory whose pages move `to = "gpu"` or `to = "host"`, if they are not there.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub prefetch: Option<Spanned<String>>,
     /// How many times the `calls` of this call are made, one round after the other.
     #[cfg_attr(feature = "schema", schemars(with = "Option<i64>", range(min = 1)))]
     pub repeat: Option<Spanned<i64>>,
@@ -99,6 +102,7 @@ pub(super) enum Verb<'r> {
     Allocate(&'r Spanned<String>),
     Pin(&'r Spanned<String>),
     Renew(&'r Spanned<String>),
+    Prefetch { target: &'r Spanned<String>, to: &'r Spanned<String> },
     Repeat { times: &'r Spanned<i64>, index: Option<&'r Spanned<String>>, calls: &'r [RawCall] },
     Graph { calls: &'r Spanned<Vec<RawCall>> },
 }
@@ -115,7 +119,7 @@ pub(super) struct KernelCall<'r> {
 
 /// Every key that says which call a table is, with those that must and those that may stand beside
 /// it.
-const CALLS: [(&str, &[&str], &[&str]); 13] = [
+const CALLS: [(&str, &[&str], &[&str]); 14] = [
     ("copy", &["to"], &["stream"]),
     ("launch", &["reads", "writes"], &["arguments", "lead", "stream"]),
     ("compute", &["reads", "writes"], &["arguments", "lead"]),
@@ -127,6 +131,7 @@ const CALLS: [(&str, &[&str], &[&str]); 13] = [
     ("allocate", &[], &[]),
     ("pin", &[], &[]),
     ("renew", &[], &[]),
+    ("prefetch", &["to"], &["stream"]),
     ("repeat", &["calls"], &["index"]),
     ("graph", &[], &["stream"]),
 ];
@@ -152,6 +157,7 @@ impl RawCall {
             of("allocate", &self.allocate),
             of("pin", &self.pin),
             of("renew", &self.renew),
+            of("prefetch", &self.prefetch),
             of("repeat", &self.repeat),
             of("graph", &self.graph),
             of("to", &self.to),
@@ -221,6 +227,9 @@ impl RawCall {
         };
         if let Some(from) = &self.copy {
             return Some(Verb::Copy { from, to: self.to.as_ref()? });
+        }
+        if let Some(target) = &self.prefetch {
+            return Some(Verb::Prefetch { target, to: self.to.as_ref()? });
         }
         if let Some(name) = &self.launch {
             return kernel(name).map(Verb::Launch);

@@ -6,7 +6,7 @@ use super::raw::RawProgram;
 use super::scope::{NamedBuffer, Scope};
 use crate::files::{Fault, Spanned};
 use crate::kernels::{Arguments, Grid, Kernel};
-use crate::machine::{DeviceId, Direction, HostMemory, StreamId};
+use crate::machine::{DeviceId, Direction, StreamId};
 use crate::program::{
     Allocation, AllocationId, Call, Hazard, Part, Place, Program, Slice, Step, check_hazards,
 };
@@ -47,9 +47,9 @@ pub fn expand(raw: &RawProgram, buffers: &[NamedBuffer]) -> Result<Program, Faul
 /// A call with the place in the file of what made it.
 type Placed = (Call, Range<usize>);
 
-struct Expansion {
-    scope: Scope,
-    indices: Indices,
+pub(super) struct Expansion {
+    pub(super) scope: Scope,
+    pub(super) indices: Indices,
     /// For each stream, kernel and number of bytes, memory in which launches combine their blocks.
     /// Kernels of one stream run one after the other; but each leaves in its workspace what only
     /// itself can begin with.
@@ -57,7 +57,7 @@ struct Expansion {
     /// The GPU whose context is current.
     current: DeviceId,
     calls: Vec<Placed>,
-    in_setup: bool,
+    pub(super) in_setup: bool,
 }
 
 impl Expansion {
@@ -102,17 +102,15 @@ impl Expansion {
                 self.push(Call::Allocate(id), &span)?;
             }
             Verb::Pin(memory) => return self.pin(memory, &span),
-            Verb::Renew(memory) => {
-                let id = self.pageable(memory, "renewed", "renew pageable memory")?;
-                self.push(Call::Renew(id), &span)?;
-            }
+            Verb::Renew(memory) => return self.renew(memory, &span),
+            Verb::Prefetch { target, to } => return self.prefetch((target, to), stream, &span),
             Verb::Repeat { times, index, calls } => return self.repeat(times, index, calls, &span),
             Verb::Graph { calls } => return self.graph(calls, stream, &span),
         }
         Ok(())
     }
 
-    fn push(&mut self, call: Call, span: &Range<usize>) -> Result<(), Fault> {
+    pub(super) fn push(&mut self, call: Call, span: &Range<usize>) -> Result<(), Fault> {
         if let Some(stream) = call.stream() {
             self.make_current(self.scope.streams[stream.0].device, span);
         }
@@ -136,7 +134,7 @@ impl Expansion {
     }
 
     /// The stream of a call on device memory.
-    fn stream(
+    pub(super) fn stream(
         &mut self,
         name: Option<&Spanned<String>>,
         memory: &Slice,
@@ -157,7 +155,7 @@ impl Expansion {
         }
     }
 
-    fn place(&self, slice: &Slice) -> Place {
+    pub(super) fn place(&self, slice: &Slice) -> Place {
         self.scope.allocations[slice.allocation.0].place
     }
 
@@ -208,7 +206,9 @@ impl Expansion {
         span: &Range<usize>,
     ) -> Result<(), Fault> {
         let mut step = self.step(call)?;
-        let stream = self.stream(name, &step.output)?;
+        let on_device = |slice: &&Slice| matches!(self.place(slice), Place::Device(_));
+        let memory = *step.slices().find(on_device).unwrap_or(&step.output);
+        let stream = self.stream(name, &memory)?;
         let floats = Grid::workspace(step.kernel, &step.arguments);
         step.workspace = floats.map(|floats| self.workspace(stream, step.kernel, floats));
         self.push(Call::Launch { stream, step }, span)
@@ -257,31 +257,6 @@ impl Expansion {
             workspace: None,
             lead,
         })
-    }
-
-    fn pageable(
-        &mut self,
-        memory: &Spanned<String>,
-        what: &str,
-        help: &str,
-    ) -> Result<AllocationId, Fault> {
-        let id = self.scope.whole(memory, &self.indices)?;
-        if self.scope.allocations[id.0].place != Place::Host(HostMemory::Pageable) {
-            let message = format!("`{memory}` is not pageable memory");
-            return Err(Fault::new(message, memory.span(), format!("cannot be {what}"), help));
-        }
-        Ok(id)
-    }
-
-    fn pin(&mut self, memory: &Spanned<String>, span: &Range<usize>) -> Result<(), Fault> {
-        let id = self.pageable(memory, "pinned", "pin pageable memory, once")?;
-        if !self.in_setup {
-            let help = "pin it in `setup`";
-            let message = format!("`{memory}` is pinned inside the pass");
-            return Err(Fault::new(message, span.clone(), "not supported yet", help));
-        }
-        self.scope.allocations[id.0].place = Place::Host(HostMemory::Pinned);
-        self.push(Call::Pin(id), span)
     }
 
     fn repeat(

@@ -6,6 +6,7 @@
 mod call;
 mod expand;
 mod expression;
+mod memory;
 mod raw;
 mod scope;
 mod write;

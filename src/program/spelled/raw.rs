@@ -67,8 +67,12 @@ pub enum RawKind {
     Device,
     /// Host memory that the driver stages.
     Pageable,
-    /// Page-locked host memory.
+    /// Page-locked host memory, which kernels may use across the link, too.
     Pinned,
+    /// Page-locked host memory that the CPU writes fast and reads very slowly.
+    WriteCombined,
+    /// Memory whose pages move to the side that uses them (`cudaMallocManaged`).
+    Managed,
 }
 
 /// A stream that is not a plain one.

@@ -69,6 +69,8 @@ impl Scope {
             }
             (RawKind::Pageable, None) => Place::Host(HostMemory::Pageable),
             (RawKind::Pinned, None) => Place::Host(HostMemory::Pinned),
+            (RawKind::WriteCombined, None) => Place::Host(HostMemory::WriteCombined),
+            (RawKind::Managed, None) => Place::Host(HostMemory::Managed),
         };
         Ok(Allocation { name, place, bytes, holds: None })
     }

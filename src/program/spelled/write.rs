@@ -1,6 +1,6 @@
 //! Writes programs as a person would spell them out.
 
-use crate::machine::{DeviceId, HostMemory, StreamId};
+use crate::machine::{DeviceId, HostMemory, Residence, StreamId};
 use crate::program::{
     Allocation, AllocationId, Call, Place, Program, Slice, Step, StreamKind, StreamTraits,
 };
@@ -78,6 +78,13 @@ impl<'p> Names<'p> {
             Call::Copy { from, to, .. } | Call::PeerCopy { from, to, .. } => {
                 vec![("copy", slice(from)), ("to", slice(to))]
             }
+            Call::Prefetch { target, to, .. } => {
+                let to = match to {
+                    Residence::Device => "gpu",
+                    Residence::Host => "host",
+                };
+                vec![("prefetch", slice(target)), ("to", text(to))]
+            }
             Call::Launch { step, .. } => self.step("launch", step),
             Call::Compute { step } => self.step("compute", step),
             Call::Record { event: id, .. } => vec![("record", event(id.0))],
@@ -153,9 +160,9 @@ pub fn write(program: &Program) -> String {
     let own = own.filter(|(id, one)| one.holds.is_none() && !workspaces[*id]);
     let memory = own.map(|(id, allocation)| {
         let kind = match allocation.place {
-            Place::Device(_) => "device",
-            Place::Host(HostMemory::Pinned) if !pinned(id) => "pinned",
-            Place::Host(_) => "pageable",
+            Place::Device(_) => "device".to_owned(),
+            Place::Host(HostMemory::Pinned) if pinned(id) => HostMemory::Pageable.to_string(),
+            Place::Host(memory) => memory.to_string(),
         };
         let gpu = match allocation.place {
             Place::Device(DeviceId(device @ 1..)) => format!(", gpu = {device}"),

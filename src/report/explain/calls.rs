@@ -15,6 +15,7 @@ pub(super) fn sort(program: &Program, call: &Call) -> String {
         Call::Pin(_) => return "pin".to_owned(),
         Call::Renew(_) => return "renew".to_owned(),
         Call::Copy { direction, .. } => direction.to_string(),
+        Call::Prefetch { to, .. } => to.way().to_string(),
         _ => step.map_or(String::new(), |step| step.kernel.to_string()),
     };
     format!("{:?} {what} {memory:?}", std::mem::discriminant(call))

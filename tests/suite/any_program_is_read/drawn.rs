@@ -3,7 +3,7 @@
 
 use super::order::race;
 use hallway::kernels::{Arguments, Grid, Kernel};
-use hallway::machine::{DeviceId, Direction, HostMemory, StreamId};
+use hallway::machine::{DeviceId, Direction, HostMemory, Residence, StreamId};
 use hallway::program::{
     Allocation, AllocationId, BufferId, Call, EventId, Place, Program, Slice, Step, StreamKind,
     StreamTraits, captured,
@@ -26,6 +26,11 @@ const KERNELS: [Kernel; 6] = [
     Kernel::Sum,
     Kernel::BlackScholes,
 ];
+
+/// Host memory that copies may name.
+fn is_copied(place: Place) -> bool {
+    matches!(place, Place::Host(_)) && !place.is_managed()
+}
 
 struct Drawing {
     random: ChaCha8Rng,
@@ -93,7 +98,11 @@ impl Drawing {
     }
 
     fn allocate(&mut self) {
-        let hosts = [HostMemory::Pinned, HostMemory::Pageable].map(Place::Host);
+        let mut hosts = vec![HostMemory::Pinned, HostMemory::Pageable];
+        for rare in [HostMemory::WriteCombined, HostMemory::Managed] {
+            hosts.extend(self.chance(0.2).then_some(rare));
+        }
+        let hosts: Vec<Place> = hosts.into_iter().map(Place::Host).collect();
         let devices = (0..self.program.devices()).map(|id| Place::Device(DeviceId(id)));
         let places: Vec<Place> = hosts.into_iter().chain(devices.clone()).collect();
         for place in places {
@@ -115,7 +124,9 @@ impl Drawing {
     fn take(&mut self, place: Place, elements: u64) -> AllocationId {
         let at = self.program.allocations.len();
         let is_host = matches!(place, Place::Host(_));
-        let holds = (is_host && at < BUFFERS && self.chance(0.6)).then_some(BufferId(at));
+        let is_usual = place.is_pinned() || place == Place::Host(HostMemory::Pageable);
+        let holds =
+            (is_host && is_usual && at < BUFFERS && self.chance(0.6)).then_some(BufferId(at));
         let (name, bytes) = (format!("m{at}"), Bytes::of_f32(elements));
         self.program.allocations.push(Allocation { name, place, bytes, holds });
         let id = AllocationId(at);
@@ -178,6 +189,7 @@ impl Drawing {
             0..8 => self.add_copy(),
             8..14 => self.add_launch(),
             14 => self.add_clear(),
+            15 if self.chance(0.3) => self.add_prefetch(),
             15 => self.add_compute(),
             16 => {
                 let pageable = self.memory(|place| place == Place::Host(HostMemory::Pageable));
@@ -205,8 +217,7 @@ impl Drawing {
     fn add_copy(&mut self) {
         let (stream, length) = (self.stream(), self.length());
         let device = Place::Device(self.program.device_of(stream));
-        let (there, here) =
-            (self.memory(|place| place == device), self.memory(|p| matches!(p, Place::Host(_))));
+        let (there, here) = (self.memory(|place| place == device), self.memory(is_copied));
         let (host, device) = (self.part(&here, length), self.part(&there, length));
         let direction = self.one_of(&Direction::BOTH);
         let (from, to) = match direction {
@@ -229,6 +240,17 @@ impl Drawing {
         self.add(Call::PeerCopy { stream, from, to });
     }
 
+    fn add_prefetch(&mut self) {
+        let managed = self.memory(Place::is_managed);
+        if managed.is_empty() {
+            return;
+        }
+        let (stream, length) = (self.stream(), self.length());
+        let target = self.part(&managed, length);
+        let to = self.one_of(&[Residence::Host, Residence::Device]);
+        self.add(Call::Prefetch { stream, target, to });
+    }
+
     fn add_clear(&mut self) {
         let (stream, length) = (self.stream(), self.length());
         let device = Place::Device(self.program.device_of(stream));
@@ -240,7 +262,11 @@ impl Drawing {
     fn add_launch(&mut self) {
         let stream = self.stream();
         let DeviceId(device) = self.program.device_of(stream);
-        let there = self.memory(|place| place == Place::Device(DeviceId(device)));
+        let here = Place::Device(DeviceId(device));
+        // Some kernels use the host's memory across the link.
+        let reaches_out = self.chance(0.15);
+        let is_seen = |place: Place| place.is_pinned() || place.is_managed();
+        let there = self.memory(|place| place == here || reaches_out && is_seen(place));
         let mut step = self.step(&there);
         step.workspace = (step.kernel == Kernel::Sum).then(|| self.whole(self.workspaces[device]));
         self.add(Call::Launch { stream, step });

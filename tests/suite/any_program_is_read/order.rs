@@ -70,6 +70,7 @@ pub fn uses(program: &Program, call: &Call) -> Vec<(Slice, bool)> {
     match call {
         Call::Allocate(id) | Call::Pin(id) | Call::Renew(id) => whole(id),
         Call::Clear { target, .. } => vec![(*target, true)],
+        Call::Prefetch { target, .. } => vec![(*target, false)],
         Call::Copy { from, to, .. } | Call::PeerCopy { from, to, .. } => {
             vec![(*from, false), (*to, true)]
         }

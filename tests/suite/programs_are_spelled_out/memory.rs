@@ -1,0 +1,113 @@
+//! Kinds of memory: kernels that use the host's, write-combined memory, pages that move.
+
+use super::mistakes::refuses;
+use super::{MIB, program, scenario, slice};
+use hallway::cost::first_use;
+use hallway::machine::{HostMemory, Residence, StreamId};
+use hallway::program::{Call, Place, Program};
+
+/// A program with memory of each kind.
+fn calls(calls: &str) -> String {
+    scenario(&format!(
+        "[[program]]\nname = \"p\"\nmemory = [\n\
+         {{ name = \"d\", kind = \"device\", size = \"16 MiB\" }},\n\
+         {{ name = \"h\", kind = \"pageable\", size = \"16 MiB\" }},\n\
+         {{ name = \"p\", kind = \"pinned\", size = \"16 MiB\" }},\n\
+         {{ name = \"w\", kind = \"write-combined\", size = \"16 MiB\" }},\n\
+         {{ name = \"m\", kind = \"managed\", size = \"16 MiB\" }},\n]\ncalls = [\n{calls}\n]\n"
+    ))
+}
+
+#[test]
+fn kernels_may_use_the_host_s_memory_where_devices_see_it() {
+    let text = calls(
+        "{ compute = \"scale\", reads = [\"x\"], writes = \"w\" },\n\
+         { launch = \"saxpy\", reads = [\"w\", \"m\"], writes = \"p\", stream = \"s\" },\n\
+         { launch = \"scale\", reads = [\"p\"], writes = \"y\", stream = \"s\" },\n\
+         { synchronize = \"s\" },",
+    );
+    let found = program(&text);
+    let place = |name: &str| found.allocations.iter().find(|one| one.name == name);
+    let place = |name: &str| place(name).expect("named").place;
+    assert_eq!(place("w"), Place::Host(HostMemory::WriteCombined));
+    assert_eq!(place("m"), Place::Host(HostMemory::Managed));
+    assert_eq!(Program::from_text("p", &found.to_text()).expect("it is one"), found);
+    // Two of them are page-locked besides the buffer, and managed memory may be on the device.
+    assert_eq!(found.pinned_bytes().get(), 3 * 16 * MIB);
+    assert_eq!(found.device_bytes().get(), 2 * 16 * MIB);
+}
+
+#[test]
+fn managed_memory_is_prefetched_to_either_side() {
+    let text = calls(
+        "{ prefetch = \"m[0..4 MiB]\", to = \"gpu\", stream = \"s\" },\n\
+         { launch = \"scale\", reads = [\"m\"], writes = \"d\", stream = \"s\" },\n\
+         { prefetch = \"m\", to = \"host\", stream = \"s\" },\n\
+         { synchronize = \"s\" },\n{ copy = \"d\", to = \"x\" },",
+    );
+    let found = program(&text);
+    let stream = StreamId(0);
+    let prefetch = |length, to| Call::Prefetch { stream, target: slice(4, 0, length), to };
+    assert_eq!(found.body[0], prefetch(4 * MIB, Residence::Device));
+    assert_eq!(found.body[2], prefetch(16 * MIB, Residence::Host));
+    assert_eq!(Program::from_text("p", &found.to_text()).expect("it is one"), found);
+}
+
+#[test]
+fn memory_is_used_as_its_kind_allows() {
+    for (call, marked, message, help) in [
+        ("{ prefetch = \"x\", to = \"gpu\" }", "\"x\"", "not managed memory", "kind = \"managed\""),
+        ("{ prefetch = \"m\", to = \"d\" }", "\"d\"", "a `prefetch` to `d`", "to = \"host\""),
+        ("{ prefetch = \"m\" }", "\"m\"", "has no `to`", "add `to"),
+        (
+            "{ prefetch = \"m\", to = \"gpu\", reads = [] }",
+            "[]",
+            "`reads` is no key of a `prefetch`",
+            "`to`, `stream`",
+        ),
+        ("{ prefetch = \"q\", to = \"gpu\" }", "\"q\"", "no memory `q`", "`x`, `y`"),
+        ("{ prefetch = \"m[0..17 MiB]\", to = \"gpu\" }", "\"m[0", "no range", "that are there"),
+        ("{ copy = \"m\", to = \"d\" }", "\"m\"", "copies `m`, which is managed", "correct"),
+        ("{ copy = \"d\", to = \"m\" }", "\"d\"", "copies `m`, which is managed", "correct"),
+        (
+            "{ launch = \"scale\", reads = [\"h\"], writes = \"d\" }",
+            "\"scale\"",
+            "on `h`, which is not on GPU 0",
+            "correct",
+        ),
+        ("{ renew = \"m\" }", "\"m\"", "`m` is not pageable memory", "renew pageable"),
+        ("{ renew = \"w\" }", "\"w\"", "`w` is not pageable memory", "renew pageable"),
+        (
+            "{ launch = \"scale\", reads = [\"d\"], writes = \"p\", stream = \"s\" },\n\
+             { compute = \"scale\", reads = [\"p\"], writes = \"x\" },\n\
+             { synchronize = \"s\" }",
+            "\"scale\"",
+            "two calls use `p`",
+            "one stream",
+        ),
+        (
+            "{ compute = \"scale\", reads = [\"x\"], writes = \"m\" },\n\
+             { prefetch = \"m\", to = \"gpu\", stream = \"s\" },\n\
+             { compute = \"scale\", reads = [\"x\"], writes = \"m\" },\n\
+             { synchronize = \"s\" }",
+            "\"scale\"",
+            "two calls use `m`",
+            "one stream",
+        ),
+    ] {
+        refuses(&calls(call), marked, message, help);
+    }
+    let graph = "{ graph = [ { prefetch = \"m\", to = \"gpu\", stream = \"s\" } ], \
+                 stream = \"s\" },\n{ synchronize = \"s\" }";
+    refuses(&calls(graph), "\"m\"", "a prefetch of managed memory cannot be captured", "correct");
+    let text = scenario("").replace("memory = \"pinned\"", "memory = \"managed\"");
+    refuses(&text, "\"managed\"", "managed", "pinned");
+}
+
+/// What the body writes first is new to the process, but for memory of the program's own.
+#[test]
+fn memory_of_the_program_is_not_paid_for_at_the_first_use() {
+    let text = calls("{ compute = \"scale\", reads = [\"y\"], writes = \"m\" },");
+    let profile = crate::machines::machine();
+    assert_eq!(first_use(&program(&text), &profile).known.nanos(), 0);
+}
