@@ -37,7 +37,8 @@ pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
         let probe = |&bytes: &Bytes| probe(works, bytes, bytes >= MANY_PAGES);
         probes.extend(sizes.copied_pages.iter().map(probe));
     }
-    for works in [[FirstTouch], [SecondTouch], [FirstTouchTeam], [SecondTouchTeam]] {
+    // Less than a page costs as much as a page.
+    for works in [[FirstTouch], [SecondTouch], [FirstTouchTeam], [SecondTouchTeam], [Renew]] {
         probes.push(probe(&works, Bytes::kib(4), false));
     }
     for work in [CombinedRead, CombinedWrite, CombinedReadTeam, CombinedWriteTeam] {

@@ -1,10 +1,12 @@
 //! Kinds of memory: kernels that use the host's, write-combined memory, pages that move.
 
 use super::mistakes::refuses;
-use super::{MIB, program, scenario, slice};
+use super::{MIB, program, read, scenario, slice};
 use hallway::cost::first_use;
 use hallway::machine::{HostMemory, Residence, StreamId};
 use hallway::program::{Call, Place, Program};
+use hallway::report::Assessment;
+use hallway::search::{candidates, rank};
 
 /// A program with memory of each kind.
 fn calls(calls: &str) -> String {
@@ -110,4 +112,38 @@ fn memory_of_the_program_is_not_paid_for_at_the_first_use() {
     let text = calls("{ compute = \"scale\", reads = [\"y\"], writes = \"m\" },");
     let profile = crate::machines::machine();
     assert_eq!(first_use(&program(&text), &profile).known.nanos(), 0);
+}
+
+/// Registering takes 50000, and 1 for each element. A copy of pinned memory takes 1 for each
+/// element, and one that the driver stages 2.
+#[test]
+fn from_how_many_passes_on_pinning_pays_is_told() {
+    let assessed = |rounds: u32, names: [&str; 2]| {
+        let [from, to] = names;
+        let text = scenario(&format!(
+            "[[program]]\nname = \"p\"\nmemory = [\n\
+             {{ name = \"d\", kind = \"device\", size = \"16 MiB\" }},\n]\n\
+             setup = [{{ pin = \"x\" }}]\ncalls = [\n{{ repeat = {rounds}, calls = [\n\
+             {{ copy = \"{from}\", to = \"{to}\" }},\n] }},\n{{ copy = \"d\", to = \"y\" }},\n]\n"
+        ));
+        let workload = read(&text);
+        let ranking = rank(candidates(&workload), &crate::machines::machine(), 10, 1);
+        let assessment = Assessment::new(&workload, 1, &ranking, None);
+        let plan = assessment.plans.into_iter().next().expect("predicted");
+        (plan.predicted_ns.nanos(), plan.pinning.expect("it pins"))
+    };
+    let elements = 4_194_304;
+    for (rounds, pays_from) in [(1, 2), (2, 1)] {
+        let (with, pinning) = assessed(rounds, ["x", "d"]);
+        assert_eq!(pinning.register_ns.map(|time| time.nanos()), Some(50_000 + elements));
+        let without = pinning.unpinned_pass_ns.expect("predicted").nanos();
+        let saved = without - with;
+        // Nearly 1 for each element, and a little for the calls.
+        assert!(saved.abs_diff(u64::from(rounds) * elements) < elements / 8, "{saved}");
+        assert_eq!(pinning.pays_from_runs, Some((50_000 + elements) / saved + 1));
+        assert_eq!(pinning.pays_from_runs, Some(pays_from));
+    }
+    // Nothing that is pinned is copied.
+    let (_, pinning) = assessed(1, ["y", "d"]);
+    assert_eq!(pinning.pays_from_runs, None);
 }
