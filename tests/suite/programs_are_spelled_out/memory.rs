@@ -2,6 +2,7 @@
 
 use super::mistakes::refuses;
 use super::{MIB, program, read, scenario, slice};
+use crate::machines::{machine, per_element_of_bytes};
 use hallway::cost::first_use;
 use hallway::machine::{HostMemory, Residence, StreamId};
 use hallway::program::{Call, Place, Program};
@@ -110,8 +111,7 @@ fn memory_is_used_as_its_kind_allows() {
 #[test]
 fn memory_of_the_program_is_not_paid_for_at_the_first_use() {
     let text = calls("{ compute = \"scale\", reads = [\"y\"], writes = \"m\" },");
-    let profile = crate::machines::machine();
-    assert_eq!(first_use(&program(&text), &profile).known.nanos(), 0);
+    assert_eq!(first_use(&program(&text), &machine()).known.nanos(), 0);
 }
 
 /// Registering takes 50000, and 1 for each element. A copy of pinned memory takes 1 for each
@@ -127,7 +127,12 @@ fn from_how_many_passes_on_pinning_pays_is_told() {
              {{ copy = \"{from}\", to = \"{to}\" }},\n] }},\n{{ copy = \"d\", to = \"y\" }},\n]\n"
         ));
         let workload = read(&text);
-        let ranking = rank(candidates(&workload), &crate::machines::machine(), 10, 1);
+        let mut machine = machine();
+        for model in &mut machine.staging {
+            model.until_complete = per_element_of_bytes(8_000.0, 2.0);
+            model.until_return = Some(model.until_complete.clone());
+        }
+        let ranking = rank(candidates(&workload), &machine, 10, 1);
         let assessment = Assessment::new(&workload, 1, &ranking, None);
         let plan = assessment.plans.into_iter().next().expect("predicted");
         (plan.predicted_ns.nanos(), plan.pinning.expect("it pins"))
