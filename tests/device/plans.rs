@@ -162,3 +162,59 @@ fn a_capture_that_is_not_joined_is_an_error_and_leaves_nothing_behind() {
         Ok(())
     });
 }
+
+/// Programs with each kind of memory come to what their own calls do one after the other.
+#[test]
+fn programs_use_each_kind_of_memory() {
+    on_a_gpu("programs_use_each_kind_of_memory", |device| {
+        let buffer = |name: &str, host: &str| {
+            format!(
+                "[[buffer]]\nname = \"{name}\"\ntype = \"f32\"\nelements = 1048576\n\
+                 home = \"host\"\n{host}\n"
+            )
+        };
+        let program = |name: &str, kind: &str, calls: &str| {
+            format!(
+                "[[program]]\nname = \"{name}\"\nmemory = [\n\
+                 {{ name = \"d\", kind = \"device\", size = \"4 MiB\" }},\n\
+                 {{ name = \"m\", kind = \"{kind}\", size = \"4 MiB\" }},\n]\n{calls}\n"
+            )
+        };
+        let there = "calls = [\n{ compute = \"scale\", reads = [\"x\"], writes = \"m\" },\n\
+                     { copy = \"m\", to = \"d\" },\n{ copy = \"d\", to = \"y\" },\n]";
+        let in_place = "calls = [\n{ compute = \"scale\", reads = [\"x\"], writes = \"m\" },\n\
+                        { launch = \"saxpy\", reads = [\"m\", \"p\"], writes = \"y\", \
+                        stream = \"s\" },\n{ synchronize = \"s\" },\n]\n\
+                        setup = [{ pin = \"y\" }]";
+        let moved = "calls = [\n{ compute = \"scale\", reads = [\"x\"], writes = \"m\" },\n\
+                     { prefetch = \"m[1 MiB..2 MiB]\", to = \"gpu\", stream = \"s\" },\n\
+                     { launch = \"scale\", reads = [\"m\"], writes = \"d\", stream = \"s\" },\n\
+                     { prefetch = \"m\", to = \"host\", stream = \"s\" },\n\
+                     { synchronize = \"s\" },\n{ copy = \"d\", to = \"y\" },\n]";
+        let renewed = "calls = [\n{ renew = \"y\" },\n{ copy = \"x\", to = \"d\" },\n\
+                       { copy = \"d\", to = \"y\" },\n{ copy = \"p\", to = \"d\" },\n]";
+        let text = [
+            "schema_version = 1\nname = \"kinds\"\nquestion = \"?\"\n".to_owned(),
+            buffer("x", ""),
+            buffer("p", "host = { memory = \"pinned\" }"),
+            buffer("y", ""),
+            program("write-combined", "write-combined", there),
+            program("in place", "write-combined", in_place),
+            program("pinned in place", "pinned", in_place),
+            program("renewed", "pageable", renewed),
+            match hallway::gpu::ManagedMemory::check(device) {
+                Ok(()) => program("managed", "managed", moved),
+                Err(_) => String::new(),
+            },
+        ];
+        let workload = Workload::from_toml("kinds.toml", &text.concat()).expect("valid");
+        let team = Team::new(4).expect("four threads");
+        let executor = Executor::new(Some(device), &team, &workload, 5);
+        for program in &workload.programs {
+            let run = executor.run(program, Effort::SHORT);
+            let run = run.unwrap_or_else(|error| panic!("{}: {error}", program.label));
+            assert!(run.worst_error < 1e-6, "{}: {}", program.label, run.worst_error);
+        }
+        Ok(())
+    });
+}

@@ -15,12 +15,12 @@ use hallway::profile::{Accuracy, Conditions, Handling, Profile};
 use hallway::report::{
     self, Answer, Assessment, Evaluation, Origin, Rows, Verdict, Verification, date,
 };
-use hallway::samples::Condition;
+use hallway::samples::{Condition, HostPages};
 use hallway::scenario::Workload;
 use hallway::search::{BreakEven, Ranked, Ranking, Sizes, candidates, rank};
 use hallway::simulate::Forecast;
 use hallway::timeline::Timeline;
-use hallway::units::Span;
+use hallway::units::{Bytes, Span};
 
 fn scaling() -> Workload {
     simple(Kernel::Scale, 100_000, "")
@@ -94,6 +94,17 @@ fn a_calibration_says_what_paths_cost_and_what_was_disturbed() {
     assert!(!text.contains("NVML") && !origin(&profile).contains("Clocks"), "{text}");
     profile.machine.nvml = Some("not found: nobody looked".to_owned());
     assert!(report::calibration(&profile, None).ends_with("NVML not found: nobody looked.\n"));
+    assert!(!report::calibration(&profile, None).contains("New memory"));
+    profile.machine.host_pages = Some(HostPages {
+        bytes: Bytes::kib(4),
+        huge: Some("madvise".to_owned()),
+        defrag: None,
+        allocator: "as usual".to_owned(),
+    });
+    // A page has 1024 elements. The team takes 1 ns for each, and one thread 3.
+    let said = "New memory costs, for each page of 4 KiB: one thread 3.07 us, all threads 1.02 us \
+                (huge pages: madvise).\n";
+    assert!(report::calibration(&profile, None).contains(said));
     let state = |sm_mhz, temperature| {
         Some(Condition { sm_mhz: Some(sm_mhz), temperature, ..Condition::default() })
     };

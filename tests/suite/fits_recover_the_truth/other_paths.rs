@@ -4,7 +4,7 @@
 use super::{Clock, DOWN, assert_within, bimodal, copy, fitted, machine, measured};
 use hallway::kernels::{Kernel, Variant};
 use hallway::machine::Direction;
-use hallway::profile::{CopyModel, Curve, DeviceLocality, Interference, Profile};
+use hallway::profile::{CopyModel, Curve, DeviceLocality, Interference, MemoryCost, Profile};
 use hallway::samples::{
     Condition, Load, MEMORY_FOOTPRINT, Measurement, MemoryWork, Quantity, REFETCHED, ROTATED,
     STREAMING_KERNEL, STREAMING_TWIN, Samples, SetupStep, Side, TimedCall, TransferPath,
@@ -115,7 +115,24 @@ fn idle_calls_and_set_up_keep_both_modes() {
     let (work, bytes) = (MemoryWork::PinnedFree, Bytes::mib(1));
     let times = bimodal(&mut clock, [80_000.0, 200_000.0], 0.25, 100);
     all.push(measured(Quantity::Memory { work, bytes }, 1, times));
+    // A copy takes 2 us, and into new pages 1.5 us more for each of 4 KiB.
+    for (pages, work, each) in [1_u32, 16, 2_048].into_iter().flat_map(|pages| {
+        [(pages, MemoryWork::FirstCopy, 1.5), (pages, MemoryWork::SecondCopy, 0.0)]
+    }) {
+        let times = clock.times(2_000.0 + 1_000.0 * each * f64::from(pages), 21);
+        let bytes = Bytes::kib(4 * u64::from(pages));
+        all.push(measured(Quantity::Memory { work, bytes }, 1, times));
+    }
     let profile = fitted(all);
+    for pages in [1, 16, 100, 2_048, 10_000_u32] {
+        let bytes = Bytes::kib(4 * u64::from(pages));
+        let found = profile.new_pages(MemoryCost::FirstCopy, bytes).expect("measured");
+        assert_within(found, 1_500.0 * f64::from(pages), 0.06, "copies into new pages");
+    }
+    // Four bytes take a page. Nothing is known of the CPU's own first touch.
+    let least = profile.new_pages(MemoryCost::FirstCopy, Bytes::new(4)).expect("measured");
+    assert_within(least, 1_500.0, 0.06, "a copy into a part of a page");
+    assert!(profile.new_pages(MemoryCost::FirstTouch, Bytes::kib(4)).is_err());
     let found = profile.idle_calls.launch.expect("known");
     assert_within(found.ns, idle, 0.02, "an idle launch");
     let other = found.other.expect("two ways");
