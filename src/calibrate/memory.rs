@@ -45,6 +45,11 @@ pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
         let sizes = sizes.combined.iter().copied().map(Bytes::new);
         probes.extend(sizes.map(|bytes| probe(&[work], bytes, false)));
     }
+    // The caches leave write-combined memory out, but not what is written there. (Reading so much
+    // of it would take a second.)
+    for work in [CombinedWrite, CombinedWriteTeam].into_iter().filter(|_| !sizes.is_quick) {
+        probes.push(probe(&[work], Bytes::mib(32), false));
+    }
     probes
 }
 

@@ -26,7 +26,7 @@ impl Profile {
                 true => " (`calibrate --managed`)",
                 false => "",
             };
-            Unknown::new(format!("the time of a {}{how}", path.name()))
+            Unknown::new(format!("the time of the path \"{}\"{how}", path.name()))
         })
     }
 

@@ -295,17 +295,24 @@ fn on_host(call: &Call) -> (&'static str, String) {
 fn on_device(program: &Program, call: &Call) -> (&'static str, String) {
     match call {
         Call::Copy { direction, from, to, .. } => {
-            let way = match direction {
-                Direction::HostToDevice => "HtoD",
-                Direction::DeviceToHost => "DtoH",
-            };
+            let way = short(*direction);
             let [from, to] = [from, to].map(|side| memory(program, side.allocation));
             ("gpu_memcpy", format!("Memcpy {way} ({from} -> {to})"))
+        }
+        Call::Prefetch { to, .. } => {
+            ("gpu_memcpy", format!("Memcpy {} (Managed)", short(to.way())))
         }
         Call::PeerCopy { .. } => ("gpu_memcpy", "Memcpy PtoP (Device -> Device)".to_owned()),
         Call::Clear { .. } => ("gpu_memset", "Memset (Device)".to_owned()),
         Call::Launch { step, .. } => ("kernel", step.kernel.to_string()),
         other => ("engine", on_host(other).1),
+    }
+}
+
+const fn short(direction: Direction) -> &'static str {
+    match direction {
+        Direction::HostToDevice => "HtoD",
+        Direction::DeviceToHost => "DtoH",
     }
 }
 
