@@ -2,7 +2,7 @@
 
 use super::context::{MeasurementContext, Piece, clocked};
 use super::probe::{Counts, Probe, Streams, WarmUp};
-use crate::gpu::{GpuError, Launch, PinnedMemory, Stream, supports};
+use crate::gpu::{Device, GpuError, Launch, PinnedMemory, RowShape, RowSide, Stream, supports};
 use crate::kernels::Kernel;
 use crate::machine::{Direction, OperationKind};
 use crate::samples::{
@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 /// The probes of calls.
 pub(super) fn probes() -> Vec<Probe> {
     use TimedCall::{
-        Clear, CopyIn, CopyOut, Launch, LaunchAndRecord, Multiply, Record, Synchronize, Transform,
-        Wait, WaitAndLaunch,
+        AllocateInStream, Clear, CopyIn, CopyOnDevice, CopyOut, CopyRows, FreeInStream, Launch,
+        LaunchAndRecord, Multiply, Record, Synchronize, Transform, Wait, WaitAndLaunch,
     };
     let calls = [Launch, CopyIn, CopyOut, Clear, LaunchAndRecord, WaitAndLaunch, Synchronize];
     let is_supported = |call: &TimedCall| {
@@ -24,7 +24,16 @@ pub(super) fn probes() -> Vec<Probe> {
     let calls = calls.into_iter().chain([Multiply, Transform].into_iter().filter(is_supported));
     // On an idle device, each call is timed alone: nothing follows it.
     let alone = [Launch, CopyIn, CopyOut, Clear, Record, Wait, Synchronize];
-    calls.map(call).chain(alone.map(idle)).chain([in_turn(), beside_copies()]).collect()
+    let spelled = [CopyOnDevice, CopyRows, AllocateInStream, FreeInStream].map(spelled);
+    let others = spelled.into_iter().chain([in_turn(), beside_copies()]);
+    calls.map(call).chain(alone.map(idle)).chain(others).collect()
+}
+
+/// Calls that only spelled-out programs make.
+fn spelled(one: TimedCall) -> Probe {
+    let probe = call(one).visits(2).limit(0.3, 5).telling(false);
+    let in_pool = matches!(one, TimedCall::AllocateInStream | TimedCall::FreeInStream);
+    if in_pool { probe.only_if(Device::has_pools) } else { probe }
 }
 
 /// Calls of one kind, back to back.
@@ -65,6 +74,10 @@ fn beside_copies() -> Probe {
     probe.visits(16).quickly_twice().warm_up(WarmUp::Calls).streams(Streams::Same)
 }
 
+/// Rows of a copy whose call is timed.
+const FEW_ROWS: RowShape =
+    RowShape { row: Bytes::new(64), count: 16, pitch: [Bytes::new(128), Bytes::new(64)] };
+
 /// A copy of this size lasts longer than a few dozen calls, at up to 400 GB/s.
 const BESIDE: Bytes = Bytes::mib(64);
 
@@ -93,8 +106,12 @@ impl MeasurementContext<'_> {
     /// device.
     pub fn call(&mut self, call: TimedCall, count: u64) -> Result<Span, GpuError> {
         let piece = self.piece(false)?;
-        if call == TimedCall::Synchronize {
-            return self.synchronize_behind(&piece, count);
+        match call {
+            TimedCall::Synchronize => return self.synchronize_behind(&piece, count),
+            TimedCall::AllocateInStream | TimedCall::FreeInStream => {
+                return self.pooled(call, count);
+            }
+            _ => {}
         }
         let library = self.library_launch(call)?;
         let launch = library.as_ref().unwrap_or(&piece.kernel);
@@ -131,6 +148,17 @@ impl MeasurementContext<'_> {
                 TimedCall::Synchronize => stream.synchronize(),
                 TimedCall::PeerCopy => self.issue(stream, OperationKind::PeerCopy, &piece),
                 TimedCall::UseDevice => self.members[(1 + at) % 2].device.make_current(),
+                // SAFETY: all memory belongs to the context and outlives the stream's work.
+                TimedCall::CopyOnDevice => unsafe {
+                    stream.copy_on_device(array, self.arrays[1].address(), SHORT_COPY)
+                },
+                // SAFETY: all memory belongs to the context and outlives the stream's work.
+                TimedCall::CopyRows => unsafe {
+                    stream.copy_rows(RowSide::Host(from), RowSide::Device(array), FEW_ROWS)
+                },
+                TimedCall::AllocateInStream | TimedCall::FreeInStream => {
+                    unreachable!("these are timed by themselves")
+                }
             })
         });
         self.blocker.end(&[stream, other])?;
@@ -206,7 +234,12 @@ impl MeasurementContext<'_> {
             other.synchronize()?;
             sum += clocked(|| match call {
                 TimedCall::Launch => self.issue(stream, OperationKind::Kernel, &piece),
-                TimedCall::Multiply | TimedCall::Transform => {
+                TimedCall::Multiply
+                | TimedCall::Transform
+                | TimedCall::CopyOnDevice
+                | TimedCall::CopyRows
+                | TimedCall::AllocateInStream
+                | TimedCall::FreeInStream => {
                     unreachable!("no probe times these on an idle device")
                 }
                 TimedCall::CopyIn => self.issue(stream, OperationKind::CopyIn, &piece),

@@ -14,10 +14,11 @@ use crate::units::{Bytes, Span};
 pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
     use MemoryWork::{
         CombinedRead, CombinedReadTeam, CombinedWrite, CombinedWriteTeam, DeviceAllocate,
-        DeviceFree, FirstCopy, FirstRead, FirstTouch, FirstTouchTeam, PinnedAllocate, PinnedFree,
-        Register, Renew, SecondCopy, SecondRead, SecondTouch, SecondTouchTeam, Unregister,
+        DeviceFree, FirstCopy, FirstRead, FirstTouch, FirstTouchTeam, PageableAllocate,
+        PageableFree, PinnedAllocate, PinnedFree, Register, Renew, SecondCopy, SecondRead,
+        SecondTouch, SecondTouchTeam, Unregister,
     };
-    let works: [&[MemoryWork]; 8] = [
+    let works: [&[MemoryWork]; 9] = [
         &[DeviceAllocate, DeviceFree],
         &[PinnedAllocate, PinnedFree],
         &[Register, Unregister],
@@ -26,6 +27,7 @@ pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
         &[FirstTouchTeam],
         &[SecondTouchTeam],
         &[Renew],
+        &[PageableAllocate, PageableFree],
     ];
     let mut probes = Vec::new();
     for works in works {
@@ -61,7 +63,9 @@ fn probe(works: &[MemoryWork], bytes: Bytes, is_long: bool) -> Probe {
     let what = all.map(|&work| Quantity::Memory { work, bytes }).collect();
     let sample = move |context: &mut MeasurementContext<'_>, _| context.memory(first, bytes);
     // Pinning 128 MiB takes a sixteenth of a second.
-    let probe = Probe::together(what, Counts::Once, sample).limit(0.5, 3);
+    // Mapping pages and giving them back varies little.
+    let share = if first == MemoryWork::PageableAllocate { 0.15 } else { 0.5 };
+    let probe = Probe::together(what, Counts::Once, sample).limit(share, 3);
     // Beside so many pages, what is set up at a first use does not matter.
     if is_long { probe.warm_up(WarmUp::None) } else { probe }
 }
@@ -84,6 +88,19 @@ impl MeasurementContext<'_> {
                 return taken_and_given_back(|| unsafe {
                     Ok(Registration::new(device, touched, bytes)?)
                 });
+            }
+            MemoryWork::PageableAllocate | MemoryWork::PageableFree => {
+                let mut pages = None;
+                let taken = clocked(|| {
+                    pages = Some(PageMemory::new(bytes)?);
+                    Ok::<_, CalibrateError>(())
+                })?;
+                pages.iter_mut().for_each(|pages| pages.as_mut_slice().fill(1.0));
+                let given_back = clocked(|| {
+                    drop(pages);
+                    Ok::<_, CalibrateError>(())
+                })?;
+                return Ok(vec![taken, given_back]);
             }
             MemoryWork::CombinedRead | MemoryWork::CombinedReadTeam => {
                 self.use_combined(bytes, Access::Read, work == MemoryWork::CombinedReadTeam)?
@@ -172,7 +189,7 @@ impl MeasurementContext<'_> {
 
     /// Memory whose pages have been touched. Allocating it for every sample would take
     /// longer than everything that is timed about memory.
-    fn touched(&mut self, bytes: Bytes) -> &mut [f32] {
+    pub(super) fn touched(&mut self, bytes: Bytes) -> &mut [f32] {
         let [.., out] = &mut self.pools;
         &mut out.as_mut_slice()[..bytes.as_usize() / 4]
     }

@@ -5,8 +5,8 @@ use super::error::OtherSchedule;
 use super::probe::{Counts, Probe};
 use super::sizes::Sizes;
 use super::{
-    calls, chains, contention, copies, graphs, kernels, memory, multi_gpu, polling, round_trips,
-    setup, staging, transfers, twins,
+    calls, chains, contention, copies, graphs, host_copies, kernels, memory, memory_waits,
+    multi_gpu, polling, round_trips, rows, setup, staging, transfers, twins,
 };
 use crate::samples::{Measurement, Provenance, Quantity};
 use rand::SeedableRng;
@@ -99,7 +99,14 @@ impl Schedule {
 
 /// The probes of the device and of the link to it.
 fn device_probes(sizes: &Sizes) -> Vec<Probe> {
-    let of_order = [calls::probes(), chains::probes(), graphs::probes(), polling::probes()];
+    let of_order = [
+        calls::probes(),
+        chains::probes(),
+        graphs::probes(),
+        polling::probes(),
+        rows::probes(),
+        memory_waits::probes(),
+    ];
     let of_sizes: [fn(&Sizes) -> Vec<Probe>; 6] = [
         round_trips::probes,
         copies::probes,
@@ -115,5 +122,5 @@ fn device_probes(sizes: &Sizes) -> Vec<Probe> {
 /// The probes that need the CPU: pageable copies, twins, memory management.
 fn host_probes(sizes: &Sizes, machine: &Provenance) -> Vec<Probe> {
     let twins = twins::probes(sizes, machine.cpu_threads);
-    [staging::probes(sizes), twins, memory::probes(sizes)].concat()
+    [staging::probes(sizes), twins, memory::probes(sizes), host_copies::probes()].concat()
 }

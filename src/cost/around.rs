@@ -23,20 +23,21 @@ pub(super) fn around(program: &Program, threads: usize) -> BTreeMap<usize, HostL
         let step = match call {
             Call::Compute { step } => step,
             // The memory is new, or a copy wrote it: no core has it in its cache.
-            Call::Renew(id) => {
+            Call::Renew(id) | Call::Allocate(id) => {
                 let length = program.allocation(*id).bytes;
                 uses.forget(&Slice { allocation: *id, offset: Bytes::ZERO, length });
-                continue;
-            }
-            Call::Copy { direction: Direction::DeviceToHost, to, .. } => {
-                uses.forget(to);
                 continue;
             }
             Call::Launch { step, .. } => {
                 uses.forget(&step.output);
                 continue;
             }
-            _ => continue,
+            _ => {
+                if let Some((_, Direction::DeviceToHost, _, to)) = call.crossing() {
+                    uses.forget(to);
+                }
+                continue;
+            }
         };
         let user = match step.is_shared(footprint) {
             true if step.keeps_shares(threads) => User::Team,

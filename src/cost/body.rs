@@ -6,6 +6,7 @@ use super::call::{CallId, CompiledCall, NONE, index, stream_index};
 use super::call_costs::{CallCosts, Key};
 use super::entries::{Entries, Entry, EntryId};
 use super::host_times::{CallSite, HostTimes};
+use super::in_flight::waited_for;
 use super::work::{CallCost, WorkKind};
 use crate::profile::{Profile, Unknown};
 use crate::program::{Before, Call, Graph, Program, StreamKind, StreamTraits};
@@ -104,12 +105,15 @@ impl Body {
                     self.recordings += 1;
                     latest[event.0]
                 }
-                Call::Wait { event, .. } => latest[event.0],
+                Call::Wait { event, .. } | Call::SynchronizeEvent { event } => latest[event.0],
                 _ => NONE,
             };
             let stream = stream_index(lanes[at].unwrap_or(0));
             let is_launch = matches!(call, Call::Launch { .. }) && before.is_none();
-            let device = self.traits.get(usize::from(stream)).map_or(0, |traits| traits.device.0);
+            let device = match call.facts().only_waits {
+                true => waited_for(program, call),
+                false => self.traits.get(usize::from(stream)).map_or(0, |one| one.device.0),
+            };
             let site =
                 CallSite { stream, device, ends_copies: analysis.in_flight.ending.contains(&at) };
             let found = &self.costs[cost as usize];

@@ -4,6 +4,8 @@
 mod copies;
 mod graphs;
 mod kernels;
+mod local_copies;
+mod memory;
 mod remote;
 
 use super::analysis::Locality;
@@ -12,10 +14,8 @@ use super::remote::Mapped;
 use super::work::{CallCost, Waits, Work};
 use crate::kernels::Variant;
 use crate::machine::{DeviceId, Direction, Residence};
-use crate::profile::{
-    DeviceLocality, HostCall, HostLocality, MemoryCost, OperationKind, Profile, Unknown,
-};
-use crate::program::{Before, Call, Graph, Place, Program, Step};
+use crate::profile::{DeviceLocality, HostCall, HostLocality, OperationKind, Profile, Unknown};
+use crate::program::{Before, Call, Graph, Program, Step, Threads};
 use crate::units::{Bytes, Span};
 use kernels::{clearing, kernel_work};
 
@@ -23,6 +23,8 @@ use kernels::{clearing, kernel_work};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Key {
     Synchronize,
+    SynchronizeEvent,
+    SynchronizeDevice(DeviceId),
     Record,
     Wait,
     Clear,
@@ -32,6 +34,12 @@ pub(super) enum Key {
     PeerCopy([DeviceId; 2], Bytes),
     /// Where to, the bytes, and how many of them are on the other side.
     Prefetch(Residence, Bytes, Bytes),
+    DeviceCopy(Bytes),
+    /// The direction, the allocation on the host's side, how many rows and how long each is, and
+    /// which new pages it uses.
+    RowCopy(Option<Direction>, Option<usize>, u64, Bytes, Option<NewPages>),
+    /// The threads, both allocations, the bytes, and which new pages they use.
+    HostCopy(Threads, [usize; 2], Bytes, Option<NewPages>),
     UseDevice,
     Work(Span),
     /// The kernel, its elements, where its data is, what it uses across the link, and what moves.
@@ -49,6 +57,10 @@ pub(super) enum MemoryCall {
     Allocate,
     Pin,
     Renew,
+    Free,
+    Unpin,
+    AllocateInStream,
+    FreeInStream,
 }
 
 impl Key {
@@ -62,6 +74,8 @@ impl Key {
         let variant = |step: &Step| Variant::of(step.kernel, &step.arguments);
         match call {
             Call::Synchronize { .. } => Self::Synchronize,
+            Call::SynchronizeEvent { .. } => Self::SynchronizeEvent,
+            Call::SynchronizeDevice(device) => Self::SynchronizeDevice(*device),
             Call::Replay { .. } => Self::Replay(graph.map_or(0, |graph| graph.launch)),
             Call::Record { .. } => Self::Record,
             Call::Wait { .. } => Self::Wait,
@@ -74,6 +88,17 @@ impl Key {
             }
             Call::PeerCopy { from, to, .. } => {
                 Self::PeerCopy(program.peers_of(from, to), from.length)
+            }
+            Call::DeviceCopy { from, .. } => Self::DeviceCopy(from.length),
+            Call::RowCopy { direction, from, to, rows, .. } => {
+                let ashore = direction.map(|way| way.ashore(from, to).allocation.0);
+                let new = locality.new_pages.copied();
+                Self::RowCopy(*direction, ashore, rows.count(from), rows.row, new)
+            }
+            Call::HostCopy { from, to, threads } => {
+                let [from_id, to_id] = [from, to].map(|side| side.allocation.0);
+                let new = locality.new_pages.copied();
+                Self::HostCopy(*threads, [from_id, to_id], from.length, new)
             }
             Call::Use(_) => Self::UseDevice,
             Call::Work { time } => Self::Work(*time),
@@ -94,6 +119,14 @@ impl Key {
             Call::Allocate(id) => Self::Memory(MemoryCall::Allocate, id.0),
             Call::Pin(id) => Self::Memory(MemoryCall::Pin, id.0),
             Call::Renew(id) => Self::Memory(MemoryCall::Renew, id.0),
+            Call::Free(id) => Self::Memory(MemoryCall::Free, id.0),
+            Call::Unpin(id) => Self::Memory(MemoryCall::Unpin, id.0),
+            Call::AllocateInStream { allocation, .. } => {
+                Self::Memory(MemoryCall::AllocateInStream, allocation.0)
+            }
+            Call::FreeInStream { allocation, .. } => {
+                Self::Memory(MemoryCall::FreeInStream, allocation.0)
+            }
         }
     }
 }
@@ -120,10 +153,10 @@ impl<'a> CallCosts<'a> {
         let mut copies = vec![[false; 2]; program.devices()];
         let mut launches = vec![false; program.devices()];
         for call in &program.body {
+            if let Some((stream, direction, ..)) = call.crossing() {
+                copies[program.device_of(stream).0][direction as usize] = true;
+            }
             match call {
-                Call::Copy { stream, direction, .. } => {
-                    copies[program.device_of(*stream).0][*direction as usize] = true;
-                }
                 Call::Launch { stream, .. } | Call::Clear { stream, .. } => {
                     launches[program.device_of(*stream).0] = true
                 }
@@ -174,22 +207,18 @@ impl<'a> CallCosts<'a> {
                 let time = twin.max(self.combined(step)?) + touch + self.back(locality)?;
                 CallCost::on_host(Span::from_nanos_f64(time.max(0.0)))
             }
-            Call::Allocate(id) | Call::Pin(id) | Call::Renew(id) => {
-                let cost = match (call, program.allocation(*id).place) {
-                    (Call::Renew(_), _) => MemoryCost::Renew,
-                    (Call::Pin(_), _) => MemoryCost::Register,
-                    (_, Place::Device(_)) => MemoryCost::DeviceAllocate,
-                    (_, place) if place.is_pinned() => MemoryCost::PinnedAllocate,
-                    (_, place) if place.is_managed() => MemoryCost::ManagedAllocate,
-                    (_, Place::Host(_)) => MemoryCost::FirstTouchTeam,
-                };
-                let time = profile.memory(cost, program.allocation(*id).bytes)?;
-                CallCost::on_host(Span::from_nanos_f64(time.max(0.0)))
-            }
-            Call::Synchronize { .. } => {
-                let call = profile.call(HostCall::Synchronize);
-                let (wake, call) = Unknown::both(profile.wake_host(), call)?;
-                CallCost { waits: Waits::Stream(wake), ..CallCost::on_host(call) }
+            Call::Allocate(_)
+            | Call::Pin(_)
+            | Call::Renew(_)
+            | Call::Free(_)
+            | Call::Unpin(_)
+            | Call::AllocateInStream { .. }
+            | Call::FreeInStream { .. } => self.of_memory(call)?,
+            Call::Synchronize { .. } => self.waiting(Waits::Stream)?,
+            Call::SynchronizeEvent { .. } => self.waiting(Waits::Event)?,
+            Call::SynchronizeDevice(device) => {
+                let (only, then) = (Some(*device), Span::ZERO);
+                self.waiting(|wake| Waits::Device { only, wake, then })?
             }
             Call::Record { .. } => CallCost {
                 work: Work::Record,
@@ -223,9 +252,24 @@ impl<'a> CallCosts<'a> {
                 CallCost { work, latency, ..CallCost::on_host(profile.call(HostCall::PeerCopy)?) }
             }
             Call::Prefetch { target, to, .. } => self.prefetch(*to, target.length, locality)?,
+            Call::DeviceCopy { from, .. } => self.device_copy(from.length)?,
+            Call::RowCopy { stream, direction, from, to, rows } => {
+                let way = (*direction, program.device_of(*stream));
+                self.row_copy(way, [from, to], *rows, locality)?
+            }
+            Call::HostCopy { from, to, threads } => {
+                self.host_copy([from, to], *threads, locality)?
+            }
             Call::Work { time } => CallCost::on_host(*time),
             Call::Use(_) => CallCost::on_host(profile.call(HostCall::UseDevice)?),
         })
+    }
+
+    /// The cost of a call that only waits, given what it waits for and how long waking up takes.
+    fn waiting(&self, waits: impl FnOnce(Span) -> Waits) -> Result<CallCost, Unknown> {
+        let host = self.profile.call(HostCall::Synchronize);
+        let (wake, host) = Unknown::both(self.profile.wake_host(), host)?;
+        Ok(CallCost { waits: waits(wake), ..CallCost::on_host(host) })
     }
 
     /// Nanoseconds for which a call waits for the new pages that it uses.

@@ -11,6 +11,7 @@ use super::links::CopyLinks;
 use super::polling::PollTimes;
 use super::shape::check_shape;
 use super::waiting_kernels::WaitingKernels;
+use super::work::CallCost;
 use crate::profile::{Profile, Unknown};
 use crate::program::{DoesNotFit, Program, Whose, check_fits};
 use rand::RngExt;
@@ -96,7 +97,7 @@ impl<'p> CompiledProgram<'p> {
             && !channels.are_shared()
             && waiting_kernels.launching.len() <= 1
             && !copies.take_time_to_switch()
-            && !body.costs.iter().any(|cost| cost.may_go_inline)
+            && !body.costs.iter().any(CallCost::is_rare)
             && body.has_only_operations()
     }
 }

@@ -60,7 +60,7 @@ pub(crate) struct Wait {
 }
 
 /// A recording of an event.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Recording {
     /// The call that makes the recording.
     pub call: CallId,
@@ -80,6 +80,8 @@ pub(crate) struct Entries {
     pub waits: Vec<Wait>,
     /// Where each stream begins in `list`.
     pub starts: Vec<EntryId>,
+    /// What each recording marks the end of.
+    pub recordings: Vec<Recording>,
 }
 
 impl Entries {
@@ -127,6 +129,7 @@ impl Entries {
                 wait.until = until;
             }
         }
+        entries.recordings = recordings;
         entries.list.shrink_to_fit();
         entries.waits.shrink_to_fit();
         entries

@@ -136,8 +136,10 @@ impl<'p> HostTimes<'p> {
     }
 
     fn note(&mut self, cost: &CallCost, CallSite { stream, device, ends_copies }: CallSite) {
-        if let Waits::Stream(_) = cost.waits {
-            self.waiting.remove(&stream);
+        match cost.waits {
+            Waits::Stream(_) => drop(self.waiting.remove(&stream)),
+            Waits::Device { .. } => self.waiting.clear(),
+            Waits::No | Waits::Event(_) | Waits::Staging => {}
         }
         if ends_copies {
             let over = Copying { until: self.time, ..Copying::default() };

@@ -1,7 +1,7 @@
 //! Which copies may be under way when a call is made.
 
 use super::remote::Mapped;
-use crate::machine::Direction;
+use crate::machine::{DeviceId, Direction};
 use crate::program::{Call, Clock, Order, Passed, Program};
 use crate::units::Bytes;
 use std::collections::BTreeSet;
@@ -53,15 +53,15 @@ impl InFlight {
         let mut mapping: Vec<Mapping> = Vec::new();
         for at in 0..program.body.len() {
             let Some((call, Passed { lane, number, known })) = order.pass() else { break };
-            match *call {
-                Call::Synchronize { stream } => {
+            match call.crossing() {
+                None if call.facts().only_waits => {
                     issued.retain(|copy| copy.is_under_way(order.known_to_host()));
-                    let device = program.device_of(stream).0;
+                    let device = waited_for(program, call);
                     if issued.iter().all(|copy| copy.way.0 != device) {
                         found.ending.insert(at);
                     }
                 }
-                Call::Copy { stream, direction, ref from, ref to } => {
+                Some((stream, direction, from, to)) => {
                     let way = (program.device_of(stream).0, direction);
                     let ashore = direction.ashore(from, to);
                     let place = program.allocation(ashore.allocation).place;
@@ -78,7 +78,11 @@ impl InFlight {
                     let number = number.unwrap_or_default();
                     issued.push(Issued { lane, number, way, is_pinned });
                 }
-                Call::Launch { stream, ref step } if !Mapped::of(program, step).is_nothing() => {
+                None => {
+                    let Call::Launch { stream, ref step } = *call else { continue };
+                    if Mapped::of(program, step).is_nothing() {
+                        continue;
+                    }
                     let device = program.device_of(stream).0;
                     let is_beside = |lane: usize, number| known[lane] < number;
                     found.meets_mapped |= issued
@@ -90,9 +94,14 @@ impl InFlight {
                     let number = number.unwrap_or_default();
                     mapping.push(Mapping { lane, number, device });
                 }
-                _ => {}
             }
         }
         found
     }
+}
+
+/// The device that a synchronisation is about.
+pub(super) fn waited_for(program: &Program, call: &Call) -> usize {
+    let of_stream = call.stream().map(|stream| program.device_of(stream));
+    of_stream.or(call.facts().device).unwrap_or(DeviceId::FIRST).0
 }

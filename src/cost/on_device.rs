@@ -30,11 +30,14 @@ pub(super) fn on_device(program: &Program) -> BTreeMap<usize, DeviceLocality> {
     let most = 2 * MOST_OPERANDS * program.body.len();
     let mut uses: Vec<Uses<By>> = (0..program.devices()).map(|_| Uses::new(most)).collect();
     for (at, call) in program.body.iter().enumerate().chain(program.body.iter().enumerate()) {
+        if let Some((_, Direction::HostToDevice, _, to)) = call.crossing() {
+            uses[device(to)].note(to, By::Copy);
+        }
         match call {
-            Call::Copy { direction: Direction::HostToDevice, to, .. } => {
-                uses[device(to)].note(to, By::Copy);
-            }
-            Call::PeerCopy { to, .. } | Call::Clear { target: to, .. } => {
+            Call::PeerCopy { to, .. }
+            | Call::DeviceCopy { to, .. }
+            | Call::RowCopy { direction: None, to, .. }
+            | Call::Clear { target: to, .. } => {
                 uses[device(to)].note(to, By::Device);
             }
             Call::Launch { stream, step } => {

@@ -4,9 +4,9 @@
 //! it. How long depends on who it is: threads of the CPU, or the driver, which stages a copy.
 
 use super::uses::Uses;
-use crate::machine::Direction;
+use crate::machine::{Direction, HostMemory};
 use crate::profile::{MOST_OPERANDS, MemoryCost};
-use crate::program::{AllocationId, Call, Program, Slice};
+use crate::program::{AllocationId, Call, Place, Program, Slice, Threads};
 use crate::units::Bytes;
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub(super) struct NewPages {
 /// so memory that it renews has been used since by the calls before the renewal, too.
 pub(super) fn new_pages(program: &Program, page: Bytes) -> BTreeMap<usize, NewPages> {
     let mut found = BTreeMap::new();
-    if !program.body.iter().any(|call| matches!(call, Call::Renew(_))) {
+    if !program.body.iter().any(|call| matches!(call, Call::Renew(_) | Call::Allocate(_))) {
         return found;
     }
     let mut pages = Pages::new(program, page);
@@ -75,9 +75,31 @@ impl<'p> Pages<'p> {
     /// Walks past a call, and says which new pages it waits for.
     pub fn pass(&mut self, call: &Call) -> Option<NewPages> {
         let (slice, cost, bytes) = match call {
-            Call::Renew(id) => {
-                self.renew(*id);
+            Call::Renew(id) | Call::Allocate(id) => {
+                let is_pageable =
+                    self.program.allocation(*id).place == Place::Host(HostMemory::Pageable);
+                if is_pageable {
+                    self.renew(*id);
+                }
                 return None;
+            }
+            Call::HostCopy { from, to, threads } => {
+                self.read(from);
+                let cost = match threads {
+                    Threads::One => MemoryCost::FirstTouch,
+                    Threads::All => MemoryCost::FirstTouchTeam,
+                };
+                (to, cost, self.write(to))
+            }
+            Call::RowCopy { direction: Some(way), from, to, rows, .. } => {
+                // Rows far apart leave pages between them alone.
+                let page = self.page.get();
+                let pages = rows.row.get().div_ceil(page) * page * rows.count(from);
+                let (slice, cost, new) = match way {
+                    Direction::DeviceToHost => (to, MemoryCost::FirstCopy, self.write(to)),
+                    Direction::HostToDevice => (from, MemoryCost::FirstRead, self.read(from)),
+                };
+                (slice, cost, new.min(Bytes::new(pages)))
             }
             Call::Compute { step } => {
                 for input in &step.inputs {

@@ -19,7 +19,11 @@ pub fn setup_time(program: &Program, profile: &Profile) -> Result<Span, Unknown>
     let costs = CallCosts::new(program, profile);
     let calls = program.setup.iter().map(|call| match call {
         // The host may wait for what they do, or the body for their end.
-        Call::Copy { .. } | Call::PeerCopy { .. } | Call::Launch { .. } => {
+        Call::Copy { .. }
+        | Call::PeerCopy { .. }
+        | Call::DeviceCopy { .. }
+        | Call::RowCopy { .. }
+        | Call::Launch { .. } => {
             Err(Unknown::refused("the time of copies and kernels in a plan's set-up"))
         }
         _ => Ok(costs.cost(call, &Locality::default(), (None, None))?.host),
@@ -97,8 +101,9 @@ fn first_touches(program: &Program, page: Bytes) -> Vec<(Bytes, MemoryCost)> {
     let is_new = (0..program.allocations.len()).map(AllocationId);
     is_new.filter(|&id| is_new_to_body(program, id)).for_each(|id| pages.renew(id));
     let mut touched: BTreeMap<(AllocationId, MemoryCost), Bytes> = BTreeMap::new();
-    // Each pass pays for what it renews.
-    for call in program.body.iter().filter(|call| !matches!(call, Call::Renew(_))) {
+    // Each pass pays for what it renews or takes.
+    let is_new = |call: &&Call| matches!(call, Call::Renew(_) | Call::Allocate(_));
+    for call in program.body.iter().filter(|call| !is_new(call)) {
         let Some(NewPages { allocation, cost, bytes }) = pages.pass(call) else { continue };
         let is_pinned = program.allocation(allocation).place == Place::Host(HostMemory::Pinned);
         let cost = match cost {
@@ -123,7 +128,7 @@ fn is_new_to_body(program: &Program, id: AllocationId) -> bool {
     let first_use = |call: &Call| {
         let uses = program.accesses(call).into_iter();
         let uses: Vec<bool> =
-            uses.filter(|(slice, _)| slice.allocation == id).map(|(_, writes)| writes).collect();
+            uses.filter(|(one, _)| one.slice.allocation == id).map(|(_, writes)| writes).collect();
         let only_writes = uses.iter().all(|&writes| writes) && !matches!(call, Call::Renew(_));
         (!uses.is_empty()).then_some(only_writes)
     };

@@ -14,8 +14,6 @@ pub(super) fn check_shape(program: &Program, in_flight: &InFlight) -> Result<(),
         "plans of so many streams or calls"
     } else if program.has_graphs() && program.devices() > 1 {
         "graphs beside work on several GPUs"
-    } else if program.body.iter().any(|call| matches!(call, Call::Allocate(_) | Call::Pin(_))) {
-        "what memory costs that every pass takes and none gives back"
     } else if in_flight.stages {
         "what a copy of pageable memory costs beside one of pinned memory in its direction"
     } else if in_flight.meets_mapped {

@@ -30,6 +30,13 @@ impl CallCost {
         let (latency, work, waits) = (Span::ZERO, Work::Nothing, Waits::No);
         Self { host, latency, work, waits, in_graph: false, may_go_inline: false }
     }
+
+    /// Whether the engine for plain programs leaves out what the call needs.
+    pub const fn is_rare(&self) -> bool {
+        self.may_go_inline
+            || matches!(self.work, Work::OnDevice { .. })
+            || matches!(self.waits, Waits::Event(_) | Waits::Device { .. })
+    }
 }
 
 /// What the host waits for before a call returns.
@@ -38,6 +45,15 @@ pub(crate) enum Waits {
     No,
     /// Everything in the stream; waking up takes as long as given.
     Stream(Span),
+    /// The latest record of an event; waking up takes as long as given.
+    Event(Span),
+    /// Everything in the streams of one device, or of all. If the host has to wait, waking up takes
+    /// `wake`, and the part of its time that comes behind the wait takes `then`.
+    Device {
+        only: Option<DeviceId>,
+        wake: Span,
+        then: Span,
+    },
     /// The call's own operation, up to the point at which staging no longer needs the host.
     Staging,
 }
@@ -78,6 +94,10 @@ pub(crate) enum Work {
     Inline {
         duration: Span,
     },
+    /// A copy inside a device, which holds no copy engine.
+    OnDevice {
+        duration: Span,
+    },
     /// Holds nothing during `gap`; then its blocks run.
     Kernel {
         gap: Span,
@@ -92,7 +112,9 @@ impl Work {
     #[inline]
     pub fn by_itself(&self) -> Span {
         match self {
-            Self::Staged { duration, .. } | Self::Inline { duration } => *duration,
+            Self::Staged { duration, .. }
+            | Self::Inline { duration }
+            | Self::OnDevice { duration } => *duration,
             _ => unreachable!("kernels are dispatched, copies join engines, events do neither"),
         }
     }
@@ -122,7 +144,9 @@ impl WorkKind {
             }
             Work::PeerCopy { .. } => Self::Operation(OperationKind::PeerCopy),
             // An inline copy comes from where kernels are launched, so nothing is handed over.
-            Work::Kernel { .. } | Work::Inline { .. } => Self::Operation(OperationKind::Kernel),
+            Work::Kernel { .. } | Work::Inline { .. } | Work::OnDevice { .. } => {
+                Self::Operation(OperationKind::Kernel)
+            }
         }
     }
 }

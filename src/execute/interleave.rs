@@ -9,7 +9,7 @@ use super::data::Contents;
 use super::error::ExecuteError;
 use super::outputs::outputs;
 use crate::host::{Operand, Team};
-use crate::program::{Allocation, Call, Program, Slice, Step, StreamTraits};
+use crate::program::{Allocation, Call, Program, Slice, Step, StreamTraits, Touched};
 use crate::scenario::Workload;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
@@ -162,6 +162,13 @@ impl Interpreter {
             let mut lanes: Vec<usize> = (0..host).filter(|&s| self.can_run(s)).collect();
             let host_may_go_on = match next {
                 Call::Synchronize { stream } => self.lanes[stream.0].is_empty(),
+                Call::SynchronizeEvent { event } => {
+                    self.events[event.0].is_none_or(|record| self.happened[record])
+                }
+                Call::SynchronizeDevice(device) => {
+                    let mut lanes = self.traits.iter().zip(&self.lanes);
+                    lanes.all(|(stream, lane)| stream.device != *device || lane.is_empty())
+                }
                 _ => true,
             };
             if host_may_go_on {
@@ -216,8 +223,11 @@ impl Interpreter {
     fn issue(&mut self, (number, call): (usize, &Call), lane: usize, team: &Team) {
         match call {
             Call::Compute { step } => self.compute(step, team),
-            // New memory holds anything.
-            Call::Allocate(id) | Call::Renew(id) => self.memory[id.0].fill(f32::NAN),
+            // New memory holds anything, and what is freed is lost.
+            Call::Allocate(id) | Call::Renew(id) | Call::Free(id) => {
+                self.memory[id.0].fill(f32::NAN);
+            }
+            Call::HostCopy { from, to, .. } => self.copy(&(*from).into(), &(*to).into()),
             Call::Record { event, .. } => {
                 let record = Some(self.happened.len());
                 self.events[event.0] = record;
@@ -232,6 +242,10 @@ impl Interpreter {
             Call::Clear { .. }
             | Call::Copy { .. }
             | Call::PeerCopy { .. }
+            | Call::DeviceCopy { .. }
+            | Call::RowCopy { .. }
+            | Call::AllocateInStream { .. }
+            | Call::FreeInStream { .. }
             | Call::Launch { .. } => {
                 self.lanes[lane].push_back((number, call.clone()));
             }
@@ -243,10 +257,19 @@ impl Interpreter {
     /// Runs the first call of a lane.
     fn run_head(&mut self, lane: usize, team: &Team) {
         match self.lanes[lane].pop_front().map(|(_, call)| call) {
-            Some(Call::Copy { from, to, .. } | Call::PeerCopy { from, to, .. }) => {
-                let values = self.bytes(&from).to_vec();
-                self.bytes_mut(&to).copy_from_slice(&values);
+            Some(
+                Call::Copy { from, to, .. }
+                | Call::PeerCopy { from, to, .. }
+                | Call::DeviceCopy { from, to, .. },
+            ) => self.copy(&from.into(), &to.into()),
+            Some(Call::RowCopy { from, to, rows, .. }) => {
+                let [from, to] = [(from, rows.pitch[0]), (to, rows.pitch[1])]
+                    .map(|(slice, pitch)| Touched::rows(slice, rows.row, pitch));
+                self.copy(&from, &to);
             }
+            Some(
+                Call::AllocateInStream { allocation, .. } | Call::FreeInStream { allocation, .. },
+            ) => self.memory[allocation.0].fill(f32::NAN),
             Some(Call::Clear { target, .. }) => self.bytes_mut(&target).fill(0),
             Some(Call::Launch { step, .. }) => self.compute(&step, team),
             Some(Call::Record { .. }) => {
@@ -266,6 +289,14 @@ impl Interpreter {
         let operands: Vec<Operand<'_>> = inputs.iter().map(|v| Operand::Array(v)).collect();
         let output = self.write(&step.output);
         team.run(step.kernel, &step.arguments, &operands, output, step.lead as usize);
+    }
+
+    /// Copies row by row; a range is one row.
+    fn copy(&mut self, from: &Touched, to: &Touched) {
+        for (read, written) in from.each_row().zip(to.each_row()) {
+            let values = self.bytes(&read).to_vec();
+            self.bytes_mut(&written).copy_from_slice(&values);
+        }
     }
 
     /// What a kernel reads.

@@ -3,11 +3,11 @@
 use super::data::Contents;
 use super::error::ExecuteError;
 use crate::gpu::{
-    Device, DeviceMemory, GpuError, ManagedMemory, PinnedMemory, Registration, Stream,
+    Device, DeviceMemory, GpuError, ManagedMemory, PinnedMemory, PooledMemory, Registration, Stream,
 };
 use crate::host::PageMemory;
 use crate::machine::{HostMemory, Residence};
-use crate::program::{Allocation, Place, Program, Slice};
+use crate::program::{Allocation, AllocationId, Place, Program, Slice};
 use crate::scenario::{Home, Workload};
 use crate::units::Bytes;
 use std::borrow::Cow;
@@ -28,6 +28,8 @@ pub(super) enum Memory {
     Pinned(PinnedMemory),
     Managed(ManagedMemory),
     Device(DeviceMemory),
+    /// Device memory that was allocated in a stream.
+    Pooled(PooledMemory),
 }
 
 impl Memory {
@@ -37,7 +39,7 @@ impl Memory {
             Self::Pageable(pages) | Self::Registered { pages, .. } => Some(pages.as_mut_ptr()),
             Self::Pinned(pinned) => Some(pinned.as_mut_ptr()),
             Self::Managed(memory) => Some(memory.address() as *mut f32),
-            Self::None | Self::Device(_) => None,
+            Self::None | Self::Device(_) | Self::Pooled(_) => None,
         }
     }
 
@@ -47,6 +49,7 @@ impl Memory {
         match self {
             Self::Device(memory) => Some(memory.address()),
             Self::Managed(memory) => Some(memory.address()),
+            Self::Pooled(memory) => Some(memory.address()),
             Self::Pinned(pinned) => Some(pinned.as_mut_ptr() as u64),
             Self::Registered { there, .. } => Some(*there),
             Self::None | Self::Pageable(_) => None,
@@ -128,6 +131,60 @@ impl Memories {
         Ok(())
     }
 
+    /// Takes memory inside a pass: nobody touches it, unless the driver does.
+    pub fn take(
+        &mut self,
+        device: Option<&Device>,
+        index: usize,
+        allocation: &Allocation,
+    ) -> Result<(), ExecuteError> {
+        if allocation.place == Place::Host(HostMemory::Pageable) {
+            self.0[index] = Memory::Pageable(PageMemory::new(allocation.bytes)?);
+            return Ok(());
+        }
+        self.allocate(device, index, allocation)
+    }
+
+    pub fn free(&mut self, index: usize) {
+        self.0[index] = Memory::None;
+    }
+
+    pub fn take_in_stream(
+        &mut self,
+        stream: &Stream,
+        index: usize,
+        allocation: &Allocation,
+    ) -> Result<(), ExecuteError> {
+        self.0[index] = Memory::Pooled(stream.allocate(room(allocation))?);
+        Ok(())
+    }
+
+    pub fn free_in_stream(&mut self, stream: &Stream, index: usize) -> Result<(), ExecuteError> {
+        if let Memory::Pooled(memory) = std::mem::replace(&mut self.0[index], Memory::None) {
+            stream.free(memory)?;
+        }
+        Ok(())
+    }
+
+    /// Releases the page-lock of memory that is pinned where it is.
+    pub fn unpin(&mut self, index: usize) {
+        let memory = std::mem::replace(&mut self.0[index], Memory::None);
+        self.0[index] = match memory {
+            Memory::Registered { _registration: registration, pages, .. } => {
+                drop(registration);
+                Memory::Pageable(pages)
+            }
+            other => other,
+        };
+    }
+
+    /// Where an allocation is, for the device if it has it, and otherwise for the host.
+    pub fn address(&mut self, AllocationId(index): AllocationId) -> u64 {
+        let memory = &mut self.0[index];
+        let there = memory.device_address();
+        there.unwrap_or_else(|| memory.host_address().map_or(0, |start| start as u64))
+    }
+
     /// Pins memory that is allocated already.
     pub fn pin(&mut self, device: Option<&Device>, index: usize) -> Result<(), ExecuteError> {
         let memory = std::mem::replace(&mut self.0[index], Memory::None);
@@ -203,10 +260,11 @@ impl Memories {
                     let target = unsafe { slice::from_raw_parts_mut(address, length) };
                     target[start..start + values.len()].copy_from_slice(values);
                 }
-                if let (Memory::Device(memory), Place::Device(id)) =
-                    (&self.0[index], allocation.place)
+                if let (Some(address), Place::Device(id)) =
+                    (self.0[index].device_address(), allocation.place)
                 {
-                    write(need(device)?.nth(id.0)?, memory, start, values)?;
+                    let there = (address, room(allocation));
+                    write(need(device)?.nth(id.0)?, there, start, values)?;
                 }
             }
         }
@@ -249,22 +307,22 @@ fn device_memory(
     values: &[f32],
 ) -> Result<Memory, ExecuteError> {
     let memory = DeviceMemory::new(device, room(allocation))?;
-    write(device, &memory, 0, values)?;
+    write(device, (memory.address(), memory.bytes()), 0, values)?;
     Ok(Memory::Device(memory))
 }
 
 /// Copies values to the device, to the elements from `start` on.
 fn write(
     device: &Device,
-    memory: &DeviceMemory,
+    (address, size): (u64, Bytes),
     start: usize,
     values: &[f32],
 ) -> Result<(), GpuError> {
     device.make_current()?;
     let stream = Stream::new(device)?;
     let [offset, bytes] = [start, values.len()].map(|length| Bytes::of_f32(length as u64));
-    assert!(offset + bytes <= memory.bytes(), "the values exceed the allocation");
-    let target = memory.address() + offset.get();
+    assert!(offset + bytes <= size, "the values exceed the allocation");
+    let target = address + offset.get();
     // SAFETY: both sides hold that many bytes until the copy has been waited for.
     unsafe { stream.copy_in(values.as_ptr(), target, bytes)? };
     stream.synchronize()

@@ -15,24 +15,18 @@ const MOST_MANAGED: Bytes = Bytes::mib(256);
 /// What cannot be done.
 pub(super) fn check_calls(workload: &Workload, program: &Program) -> Result<(), ExecuteError> {
     outputs(workload, program)?;
-    let takes_memory = |call: &Call| matches!(call, Call::Allocate(_) | Call::Pin(_));
-    let in_body = program.body.iter().position(takes_memory);
-    let in_body = in_body.map(|at| {
-        // Addresses are looked up once, and nothing gives the memory back after a pass.
-        format!("takes memory in every pass, in body[{at}]; move that call to the set-up")
-    });
     let homes = check_homes(workload, program).err();
     let managed = program.bytes_in(Place::Host(HostMemory::Managed));
     let managed = (managed > MOST_MANAGED)
         .then(|| format!("uses {managed} of managed memory; {MOST_MANAGED} are the most"));
     let said = program.check().err().map(|problem| problem.to_string());
-    match said.or(homes).or(managed).or(in_body) {
+    match said.or(homes).or(managed) {
         Some(problem) => Err(ExecuteError::Unfit { plan: program.label.clone(), problem }),
         None => Ok(()),
     }
 }
 
-/// Checks that buffers are where the workload has them, or are pinned by the set-up.
+/// Checks that buffers are where the workload has them, or are pinned by a call.
 ///
 /// # Errors
 /// The first that is not.
@@ -43,7 +37,7 @@ fn check_homes(workload: &Workload, program: &Program) -> Result<(), String> {
         let fits = match (workload.buffer(*id).home, *place) {
             (Home::Device, place) => place == Place::FIRST_DEVICE,
             (Home::Host(HostMemory::Pageable), Place::Host(HostMemory::Pinned)) => {
-                program.setup.iter().any(is_pin)
+                program.calls().any(is_pin)
             }
             (Home::Host(home), place) => place == Place::Host(home),
             (Home::Scratch, _) => false,

@@ -2,67 +2,17 @@
 //! is one driver call after another.
 
 use super::error::ExecuteError;
+use super::handles::Handles;
+use super::local_copies::LocalCopy;
 use super::memory::{Memories, need};
-use crate::gpu::{Device, Event, ExecutableGraph, GpuError, Launch, Stream};
+use super::memory_changes::MemoryChange;
+use crate::gpu::{Device, ExecutableGraph, Launch};
 use crate::host::{Operand, Team};
 use crate::kernels::{Arguments, Kernel};
 use crate::machine::{DeviceId, Direction, Residence};
-use crate::program::{Call, Program, Slice, Step, StreamKind, StreamTraits};
+use crate::program::{Call, Program, Slice, Step};
 use crate::units::Bytes;
 use std::time::{Duration, Instant};
-
-/// Streams and events of a plan.
-pub(super) struct Handles {
-    pub streams: Vec<Stream>,
-    pub events: Vec<Event>,
-}
-
-impl Handles {
-    pub fn new(device: Option<&Device>, program: &Program) -> Result<Self, ExecuteError> {
-        let Some(device) = device.filter(|_| program.needs_device()) else {
-            return Ok(Self { streams: Vec::new(), events: Vec::new() });
-        };
-        let stream = |traits: &StreamTraits| {
-            let device = device.nth(traits.device.0)?;
-            match traits.kind {
-                StreamKind::LegacyDefault => Ok(Stream::legacy_default(device)),
-                StreamKind::Blocking => Stream::blocking(device, traits.priority),
-                StreamKind::NonBlocking => Stream::with_priority(device, traits.priority),
-            }
-        };
-        let streams = program.streams.iter().map(stream).collect::<Result<_, GpuError>>()?;
-        let event = |&DeviceId(id): &DeviceId| Event::ordering(device.nth(id)?);
-        let events = recorders(program).iter().map(event).collect::<Result<_, _>>()?;
-        enable_access(device, program)?;
-        Ok(Self { streams, events })
-    }
-}
-
-/// For each event, the device that records it. An event has to be created in that
-/// device's context.
-fn recorders(program: &Program) -> Vec<DeviceId> {
-    let mut devices = vec![DeviceId::FIRST; program.events];
-    for call in program.calls() {
-        if let Call::Record { stream, event } = call {
-            devices[event.0] = program.device_of(*stream);
-        }
-    }
-    devices
-}
-
-/// Enables peer access between devices that copy to each other, so that the copies bypass
-/// host memory.
-fn enable_access(first: &Device, program: &Program) -> Result<(), GpuError> {
-    for call in program.calls() {
-        if let Call::PeerCopy { from, to, .. } = call {
-            let [DeviceId(from), DeviceId(to)] = program.peers_of(from, to);
-            let (from, to) = (first.nth(from)?, first.nth(to)?);
-            from.enable_access(to)?;
-            to.enable_access(from)?;
-        }
-    }
-    Ok(())
-}
 
 /// One call with its handles and addresses, ready to be made.
 pub(super) enum Prepared<'d> {
@@ -116,6 +66,12 @@ pub(super) enum Prepared<'d> {
     Synchronize {
         stream: usize,
     },
+    SynchronizeEvent {
+        event: usize,
+    },
+    SynchronizeDevice(&'d Device),
+    Memory(MemoryChange<'d>),
+    Local(LocalCopy),
     Work(Duration),
     Compute(Computation),
 }
@@ -174,15 +130,24 @@ impl Computation {
 
 impl<'d> Prepared<'d> {
     pub fn new(
-        (program, call): (&Program, &Call),
+        (program, call): (&'d Program, &Call),
         device: Option<&'d Device>,
         handles: &Handles,
         memories: &mut Memories,
     ) -> Result<Self, ExecuteError> {
         Ok(match call {
-            Call::Allocate(_) | Call::Pin(_) => {
-                let problem = "takes memory in every pass".to_owned();
-                return Err(ExecuteError::Unfit { plan: program.label.clone(), problem });
+            Call::Allocate(_)
+            | Call::Free(_)
+            | Call::Pin(_)
+            | Call::Unpin(_)
+            | Call::AllocateInStream { .. }
+            | Call::FreeInStream { .. } => Self::Memory(MemoryChange::new(program, call, device)),
+            Call::DeviceCopy { .. } | Call::RowCopy { .. } | Call::HostCopy { .. } => {
+                Self::Local(LocalCopy::new(call, memories))
+            }
+            Call::SynchronizeEvent { event } => Self::SynchronizeEvent { event: event.0 },
+            Call::SynchronizeDevice(DeviceId(id)) => {
+                Self::SynchronizeDevice(need(device)?.nth(*id)?)
             }
             Call::Renew(id) => Self::Renew(id.0),
             Call::Clear { stream, target } => Self::Clear {
@@ -276,6 +241,10 @@ impl<'d> Prepared<'d> {
                 }
                 Self::Compute(computation) => computation.run(team),
                 Self::Renew(index) => memories.renew(*index)?,
+                Self::SynchronizeEvent { event } => handles.events[*event].synchronize()?,
+                Self::SynchronizeDevice(device) => device.synchronize()?,
+                Self::Memory(change) => change.make(handles, memories)?,
+                Self::Local(copy) => copy.make(handles, team)?,
             }
         }
         Ok(())

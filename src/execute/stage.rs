@@ -4,9 +4,11 @@
 use super::effort::Effort;
 use super::error::ExecuteError;
 use super::executor::{Executor, Expected};
+use super::handles::Handles;
 use super::memory::{Memories, Memory};
+use super::movable::Ready;
 use super::outputs::{check_calls, outputs};
-use super::prepared::{Handles, Prepared};
+use super::prepared::Prepared;
 use super::trace;
 use crate::gpu::{Device, Graph};
 use crate::host::{OneCpu, available_memory};
@@ -43,7 +45,7 @@ const PASSES_TO_KNOW: usize = 3;
 pub(super) struct Stage<'a> {
     executor: &'a Executor<'a>,
     program: &'a Program,
-    body: Vec<Prepared<'a>>,
+    body: Vec<Ready<'a>>,
     /// Positions of the calls that the host makes: all calls of the body but those in
     /// graphs.
     made: Vec<usize>,
@@ -80,7 +82,6 @@ impl<'a> Stage<'a> {
         for call in &program.setup {
             match call {
                 Call::Allocate(id) => memories.allocate(device, id.0, program.allocation(*id))?,
-                Call::Pin(id) => memories.pin(device, id.0)?,
                 other => make_once((program, other), executor, &handles, &mut memories)?,
             }
         }
@@ -90,7 +91,7 @@ impl<'a> Stage<'a> {
             stream.synchronize()?;
         }
         let calls = program.body.iter().map(|call| (program, call));
-        let body = calls.map(|call| Prepared::new(call, device, &handles, &mut memories));
+        let body = calls.map(|call| Ready::new(call, device, &handles, &mut memories));
         let body = body.collect::<Result<Vec<_>, _>>()?;
         let footprint = program.host_footprint();
         let is_shared =
@@ -177,7 +178,7 @@ impl<'a> Stage<'a> {
         let Self { executor, program, handles, memories, expected, .. } = self;
         memories.begin_anew(executor.device, program, &expected.before)?;
         for call in &program.setup {
-            if !matches!(call, Call::Allocate(_) | Call::Pin(_)) {
+            if call.facts().allocation.is_none() {
                 make_once((program, call), executor, handles, memories)?;
             }
         }
@@ -191,7 +192,7 @@ impl<'a> Stage<'a> {
         self.warm_up(Effort::FULL)?;
         let Self { executor, program, body, handles, memories, .. } = &mut self;
         let make =
-            |call: &Prepared<'_>, handles: &Handles| call.make(handles, memories, executor.team);
+            |call: &Ready<'_>, handles: &Handles| call.make(handles, memories, executor.team);
         let timeline = trace::timeline(executor.device, program, body, handles, make)?;
         Ok(Trace { identity: program.identity(), timeline })
     }
@@ -207,7 +208,8 @@ impl<'a> Stage<'a> {
                 calls.try_for_each(|call| call.make(handles, memories, executor.team))
             })?;
             let executable = Some(captured.instantiate()?);
-            body[graph.launch] = Prepared::Replay { stream: graph.origin.0, graph: executable };
+            let launch = Prepared::Replay { stream: graph.origin.0, graph: executable };
+            body[graph.launch] = Ready::Fixed(launch);
         }
         self.setup += start.elapsed().into();
         Ok(())

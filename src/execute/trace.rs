@@ -1,8 +1,9 @@
 //! A pass with a clock on every call, for timelines of where the time goes.
 
 use super::error::ExecuteError;
+use super::handles::Handles;
 use super::memory::need;
-use super::prepared::{Handles, Prepared};
+use super::movable::Ready;
 use crate::gpu::{Device, Event, ExecutableGraph, GpuError, Graph, Stream};
 use crate::machine::StreamId;
 use crate::program::{Call, Program};
@@ -24,9 +25,9 @@ struct Marks {
 pub(super) fn timeline(
     device: Option<&Device>,
     program: &Program,
-    body: &[Prepared<'_>],
+    body: &[Ready<'_>],
     handles: &Handles,
-    mut make: impl FnMut(&Prepared<'_>, &Handles) -> Result<(), ExecuteError>,
+    mut make: impl FnMut(&Ready<'_>, &Handles) -> Result<(), ExecuteError>,
 ) -> Result<Timeline, ExecuteError> {
     let mut activities = Vec::new();
     let marks = marks(device, program)?;
@@ -77,11 +78,11 @@ fn marks(
 
 /// Makes a call between its timing events, if it has any.
 fn marked(
-    call: &Prepared<'_>,
+    call: &Ready<'_>,
     handles: &Handles,
     marks: Option<&Marks>,
     mark: fn(&Stream, &Event) -> Result<(), GpuError>,
-    make: &mut impl FnMut(&Prepared<'_>, &Handles) -> Result<(), ExecuteError>,
+    make: &mut impl FnMut(&Ready<'_>, &Handles) -> Result<(), ExecuteError>,
 ) -> Result<(), ExecuteError> {
     if let Some(Marks { stream, before, .. }) = marks {
         mark(&handles.streams[stream.0], before)?;
@@ -97,10 +98,10 @@ fn marked(
 /// with its stream. Each has been launched once, because the first launch takes longer.
 fn marked_graphs(
     program: &Program,
-    body: &[Prepared<'_>],
+    body: &[Ready<'_>],
     handles: &Handles,
     marks: &BTreeMap<usize, Marks>,
-    make: &mut impl FnMut(&Prepared<'_>, &Handles) -> Result<(), ExecuteError>,
+    make: &mut impl FnMut(&Ready<'_>, &Handles) -> Result<(), ExecuteError>,
 ) -> Result<BTreeMap<usize, (usize, ExecutableGraph)>, ExecuteError> {
     let mut graphs = BTreeMap::new();
     for mut graph in program.graphs() {
@@ -147,7 +148,11 @@ fn engine_of(call: &Call) -> Option<(StreamId, Lane)> {
     match call {
         Call::Copy { stream, direction, .. } => Some((*stream, Lane::of(*direction))),
         Call::PeerCopy { stream, .. } => Some((*stream, Lane::PeerCopy)),
-        Call::Launch { stream, .. } | Call::Clear { stream, .. } => Some((*stream, Lane::Kernels)),
+        Call::RowCopy { stream, direction: Some(way), .. } => Some((*stream, Lane::of(*way))),
+        Call::Launch { stream, .. }
+        | Call::Clear { stream, .. }
+        | Call::DeviceCopy { stream, .. }
+        | Call::RowCopy { stream, .. } => Some((*stream, Lane::Kernels)),
         _ => None,
     }
 }

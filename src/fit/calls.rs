@@ -71,6 +71,10 @@ pub(super) fn calls(estimator: &Estimator<'_>, copies: &[CopyModel]) -> CallCost
         record: event(TimedCall::Record, TimedCall::LaunchAndRecord),
         wait: event(TimedCall::Wait, TimedCall::WaitAndLaunch),
         synchronize: cost(TimedCall::Synchronize),
+        copy_on_device: cost(TimedCall::CopyOnDevice),
+        copy_rows: cost(TimedCall::CopyRows),
+        allocate_in_stream: cost(TimedCall::AllocateInStream),
+        free_in_stream: cost(TimedCall::FreeInStream),
     }
 }
 
@@ -130,18 +134,12 @@ pub(super) fn idle_calls(estimator: &Estimator<'_>) -> CallCosts {
     let cost = |call| estimator.estimate_of(&Quantity::IdleCall { call });
     CallCosts {
         launch: cost(TimedCall::Launch),
-        launch_spread: None,
-        launch_beside_copy_in: None,
-        launch_beside_copy_out: None,
-        launch_behind_wait: None,
-        launch_by_cublas: None,
-        launch_by_cufft: None,
-        copy_out_behind_wait: None,
         copy_in: cost(TimedCall::CopyIn),
         copy_out: cost(TimedCall::CopyOut),
         clear: cost(TimedCall::Clear),
         record: cost(TimedCall::Record),
         wait: cost(TimedCall::Wait),
         synchronize: cost(TimedCall::Synchronize),
+        ..CallCosts::default()
     }
 }

@@ -2,7 +2,7 @@
 
 use super::estimator::Estimator;
 use crate::profile::{MemoryCosts, TwoWays};
-use crate::samples::{MemoryWork, Quantity};
+use crate::samples::{MemoryWork, Quantity, WaitPart};
 use crate::units::Bytes;
 
 pub(super) fn memory(estimator: &Estimator<'_>) -> MemoryCosts {
@@ -25,6 +25,9 @@ pub(super) fn memory(estimator: &Estimator<'_>) -> MemoryCosts {
         device_free: curve(MemoryWork::DeviceFree),
         pinned_free: curve(MemoryWork::PinnedFree),
         unregister: curve(MemoryWork::Unregister),
+        pageable_allocate: curve(MemoryWork::PageableAllocate),
+        pageable_free: curve(MemoryWork::PageableFree),
+        waits_for_device: waits_for_device(estimator),
         combined_read: curve(MemoryWork::CombinedRead),
         combined_write: curve(MemoryWork::CombinedWrite),
         combined_read_team: curve(MemoryWork::CombinedReadTeam),
@@ -32,6 +35,28 @@ pub(super) fn memory(estimator: &Estimator<'_>) -> MemoryCosts {
         managed_allocate: curve(MemoryWork::ManagedAllocate),
         two_ways: two_ways(estimator),
     }
+}
+
+/// What waits for the device: what takes longer by most of a load beside that. `None` if nothing
+/// was measured beside a load.
+fn waits_for_device(estimator: &Estimator<'_>) -> Option<Vec<MemoryWork>> {
+    let mut works: Vec<MemoryWork> = estimator
+        .measurements()
+        .filter_map(|measurement| match measurement.quantity {
+            Quantity::MemoryBeside { work, .. } => Some(work),
+            _ => None,
+        })
+        .collect();
+    works.sort_unstable();
+    works.dedup();
+    let waits = |work: &MemoryWork| {
+        let time = |part| estimator.middle_of(&Quantity::MemoryBeside { work: *work, part });
+        let [idle, busy, load] = WaitPart::ALL.map(time);
+        busy.zip(idle).zip(load).is_some_and(|((busy, idle), load)| busy - idle > load / 2.0)
+    };
+    let is_measured = !works.is_empty();
+    works.retain(waits);
+    is_measured.then_some(works)
 }
 
 /// The sizes at which memory management takes one of two times. A curve can hold only one of them.

@@ -16,12 +16,14 @@ mod copies;
 mod drift_correction;
 mod estimator;
 mod graphs;
+mod host_copies;
 mod intervals;
 mod kernels;
 mod memory;
 mod multi_gpu;
 mod polling;
 mod round_trips;
+mod rows;
 mod setup;
 mod staging;
 mod tolerance;
@@ -72,6 +74,8 @@ fn fit_to(estimator: &Estimator<'_>, machine: &Provenance) -> Profile {
         interference: contention::interference(estimator, &copies, &kernels, &twins),
         staging: staging::staging(estimator, &calls),
         transfers: transfers::transfers(estimator),
+        rows: rows::rows(estimator),
+        host_copies: host_copies::host_copies(estimator),
         caches: caches::caches(estimator),
         memory: memory::memory(estimator),
         setup: setup::setup(estimator),

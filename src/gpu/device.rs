@@ -132,6 +132,16 @@ impl Device {
         self.context
     }
 
+    /// Blocks the host thread until everything issued to the device so far is done.
+    ///
+    /// # Errors
+    /// If the driver reports that any of it failed.
+    pub fn synchronize(&self) -> Result<(), GpuError> {
+        // SAFETY: the context is alive, and current while the call is made.
+        let wait = || check("cuCtxSynchronize", unsafe { sys::cuCtxSynchronize() });
+        self.context.within(wait)
+    }
+
     /// Whether this GPU can access the other's memory directly (peer access).
     ///
     /// # Errors

@@ -75,6 +75,10 @@ impl Stream {
         self.raw
     }
 
+    pub(super) fn context(&self) -> Context {
+        self.context
+    }
+
     /// Copies host memory to the device.
     ///
     /// # Safety
@@ -258,6 +262,15 @@ impl Event {
 
     pub(super) fn raw(&self) -> sys::CUevent {
         self.0
+    }
+
+    /// Blocks the host thread until the latest record of the event has happened.
+    ///
+    /// # Errors
+    /// If the driver reports that work before it failed.
+    pub fn synchronize(&self) -> Result<(), GpuError> {
+        // SAFETY: the handle is alive.
+        check("cuEventSynchronize", unsafe { sys::cuEventSynchronize(self.0) })
     }
 
     /// The time from `earlier` to this event; zero if this one came first.

@@ -14,6 +14,9 @@ use rand::{Rng, SeedableRng};
 use std::ops::Add;
 use std::time::Duration;
 
+/// Bytes that cores take from each other as one.
+const CACHE_LINE: usize = 64;
+
 /// An input of a kernel.
 #[derive(Debug, Clone, Copy)]
 pub enum Operand<'a> {
@@ -133,6 +136,18 @@ impl Team {
         let parts = values.len().div_ceil(BLOCK);
         let blocks = Cut { parts, multiple: BLOCK, before: 0 };
         self.pool.each_piece(values, blocks, EAGER, fill);
+    }
+
+    /// Copies bytes, all threads a part each.
+    ///
+    /// # Panics
+    /// If there are not as many on both sides.
+    pub fn copy(&self, from: &[u8], to: &mut [u8]) {
+        assert_eq!(from.len(), to.len(), "a copy has two sides of one size");
+        let parts = Cut { parts: self.threads(), multiple: CACHE_LINE, before: 0 };
+        self.pool.each_piece(to, parts, EAGER, |first, piece| {
+            piece.copy_from_slice(&from[first..][..piece.len()]);
+        });
     }
 
     fn elementwise<F: Formula<N>, const N: usize>(

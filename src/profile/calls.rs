@@ -43,12 +43,29 @@ pub struct CallCosts {
     pub wait: Option<Estimate>,
     /// Synchronising a stream that has nothing left to do.
     pub synchronize: Option<Estimate>,
+    /// A copy inside a device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copy_on_device: Option<Estimate>,
+    /// A copy of rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copy_rows: Option<Estimate>,
+    /// Allocating device memory in the order of a stream, from a pool that keeps what is freed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allocate_in_stream: Option<Estimate>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub free_in_stream: Option<Estimate>,
 }
 
 impl CallCosts {
     pub(super) fn draw(&mut self, draws: &mut Draws<'_>) {
         let Self { launch, copy_in, copy_out, clear, record, wait, synchronize, .. } = self;
         draws.estimates([launch, copy_in, copy_out, clear, record, wait, synchronize]);
+    }
+
+    /// Draws calls that only spelled-out programs make.
+    pub(super) fn draw_spelled(&mut self, draws: &mut Draws<'_>) {
+        let Self { copy_on_device, copy_rows, allocate_in_stream, free_in_stream, .. } = self;
+        draws.estimates([copy_on_device, copy_rows, allocate_in_stream, free_in_stream]);
     }
 
     /// Draws what calls take longer in some places.
@@ -76,6 +93,10 @@ pub enum HostCall {
     Wait,
     Synchronize,
     UseDevice,
+    CopyOnDevice,
+    CopyRows,
+    AllocateInStream,
+    FreeInStream,
 }
 
 impl Profile {
@@ -94,6 +115,12 @@ impl Profile {
             HostCall::Record => (&calls.record, "recording an event"),
             HostCall::Wait => (&calls.wait, "making a stream wait for an event"),
             HostCall::Synchronize => (&calls.synchronize, "a synchronisation"),
+            HostCall::CopyOnDevice => (&calls.copy_on_device, "a D2D copy's call"),
+            HostCall::CopyRows => (&calls.copy_rows, "the call of a copy of rows"),
+            HostCall::AllocateInStream => {
+                (&calls.allocate_in_stream, "allocating memory in a stream")
+            }
+            HostCall::FreeInStream => (&calls.free_in_stream, "freeing memory in a stream"),
             HostCall::UseDevice => (&self.multi_gpu.use_device, "going to another GPU's context"),
         };
         known(cost, || format!("the host cost of {name}"))

@@ -58,14 +58,19 @@ impl Profile {
         machine
     }
 
-    /// The same for memory that the other side uses, too: mapped, write-combined and managed. It
-    /// has random numbers of its own, so that ranges of programs without such memory do not depend
-    /// on whether the profile knows it.
+    /// The same for what only spelled-out programs do: use memory of the other side (mapped,
+    /// write-combined and managed), take memory in a pass, copy rows or on one side. It has random
+    /// numbers of its own, so that ranges of other programs do not depend on whether the profile
+    /// knows it.
     #[must_use]
     pub fn drawn_beyond(mut self, uniform: &mut dyn FnMut() -> f64) -> Self {
         let draws = &mut Draws { uniform };
         self.memory.draw_combined(draws);
         self.transfers.iter_mut().for_each(|model| draws.curve(&mut model.time));
+        self.calls.draw_spelled(draws);
+        self.memory.draw_spelled(draws);
+        self.host_copies.iter_mut().for_each(|model| model.draw(draws));
+        self.rows.iter_mut().for_each(|model| model.draw(draws));
         self
     }
 }

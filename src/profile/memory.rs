@@ -29,6 +29,12 @@ pub struct MemoryCosts {
     pub device_free: Option<Curve>,
     pub pinned_free: Option<Curve>,
     pub unregister: Option<Curve>,
+    /// Mapping pageable memory that nobody touches yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pageable_allocate: Option<Curve>,
+    /// Giving pageable memory back that was touched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pageable_free: Option<Curve>,
     /// One thread summing write-combined memory. The three below: one thread filling it, all
     /// threads summing it, all threads filling it.
     pub combined_read: Option<Curve>,
@@ -37,6 +43,10 @@ pub struct MemoryCosts {
     pub combined_write_team: Option<Curve>,
     /// Allocating managed memory, which one thread then fills.
     pub managed_allocate: Option<Curve>,
+    /// What waits for the device without saying so. Left out where it was not measured: then what
+    /// CUDA's documentation says does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits_for_device: Option<Vec<MemoryWork>>,
     /// Sizes at which memory management takes one of two times; the curves hold the more frequent
     /// one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -56,6 +66,21 @@ impl MemoryCosts {
         let by_team = [&mut self.combined_read_team, &mut self.combined_write_team];
         let all = combined.into_iter().chain(by_team).chain([&mut self.managed_allocate]);
         all.flatten().for_each(|curve| draws.curve(curve));
+    }
+
+    /// Draws what only spelled-out programs do in a pass.
+    pub(super) fn draw_spelled(&mut self, draws: &mut Draws<'_>) {
+        let curves = [
+            &mut self.device_allocate,
+            &mut self.device_free,
+            &mut self.pinned_allocate,
+            &mut self.pinned_free,
+            &mut self.register,
+            &mut self.unregister,
+            &mut self.pageable_allocate,
+            &mut self.pageable_free,
+        ];
+        curves.into_iter().flatten().for_each(|curve| draws.curve(curve));
     }
 }
 
@@ -85,9 +110,40 @@ pub enum MemoryCost {
     CombinedWrite,
     CombinedReadTeam,
     CombinedWriteTeam,
+    PageableAllocate,
+    DeviceFree,
+    PinnedFree,
+    PageableFree,
+    Unregister,
 }
 
+/// What waits for the device by the documentation: "Implicit Synchronization" of the CUDA C++
+/// Programming Guide has what page-locks memory; what gives memory back has to wait until the
+/// device does not use it any more.
+const WAIT_AS_DOCUMENTED: [MemoryWork; 5] = [
+    MemoryWork::DeviceFree,
+    MemoryWork::PinnedAllocate,
+    MemoryWork::PinnedFree,
+    MemoryWork::Register,
+    MemoryWork::Unregister,
+];
+
 impl Profile {
+    /// Whether a call that manages memory waits for the device first.
+    pub fn waits_for_device(&self, cost: MemoryCost) -> bool {
+        let work = match cost {
+            MemoryCost::DeviceAllocate => MemoryWork::DeviceAllocate,
+            MemoryCost::DeviceFree => MemoryWork::DeviceFree,
+            MemoryCost::PinnedAllocate => MemoryWork::PinnedAllocate,
+            MemoryCost::PinnedFree => MemoryWork::PinnedFree,
+            MemoryCost::Register => MemoryWork::Register,
+            MemoryCost::Unregister => MemoryWork::Unregister,
+            // The driver has no part in the others, or nothing was seen of them.
+            _ => return false,
+        };
+        self.memory.waits_for_device.as_deref().unwrap_or(&WAIT_AS_DOCUMENTED).contains(&work)
+    }
+
     /// Nanoseconds of memory management.
     ///
     /// # Errors
@@ -157,6 +213,13 @@ impl Profile {
             MemoryCost::CombinedWriteTeam => {
                 (&memory.combined_write_team, "writing write-combined memory by all threads")
             }
+            MemoryCost::PageableAllocate => {
+                (&memory.pageable_allocate, "allocating pageable memory")
+            }
+            MemoryCost::DeviceFree => (&memory.device_free, "freeing device memory"),
+            MemoryCost::PinnedFree => (&memory.pinned_free, "freeing pinned memory"),
+            MemoryCost::PageableFree => (&memory.pageable_free, "freeing pageable memory"),
+            MemoryCost::Unregister => (&memory.unregister, "unpinning memory"),
         };
         curve.as_ref().ok_or_else(|| Unknown::new(format!("the cost of {name}")))
     }

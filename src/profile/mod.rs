@@ -23,6 +23,7 @@ mod curve;
 mod draws;
 mod file;
 mod graphs;
+mod host_copies;
 mod intervals;
 mod kernels;
 mod locality;
@@ -31,6 +32,7 @@ mod multi_gpu;
 mod parameters;
 mod polling;
 mod round_trips;
+mod rows;
 mod setup;
 mod staging;
 mod transfers;
@@ -41,6 +43,8 @@ mod unknown;
 pub use crate::machine::OperationKind;
 /// What is asked of [`Profile::graph_call`].
 pub use crate::samples::GraphCall;
+/// What is asked of [`Profile::rows`].
+pub use crate::samples::RowPath;
 pub use accuracy::{Accuracy, Handling, Margin};
 pub use caches::{CacheModel, Handed, Warmth};
 pub use calls::{CallCosts, HostCall};
@@ -51,6 +55,7 @@ pub use copies::CopyModel;
 pub use curve::{Beyond, Curve, Estimate, Other};
 pub use file::{ProfileError, SCHEMA_VERSION};
 pub use graphs::{GraphCosts, NodeHandOver, PerNode};
+pub use host_copies::HostCopyModel;
 pub use intervals::Intervals;
 pub use kernels::{KernelModel, KernelTime};
 pub use locality::{DeviceLocality, HostLocality, MOST_OPERANDS, Reuse};
@@ -59,6 +64,7 @@ pub use multi_gpu::{MultiGpu, OtherGpu, PeerModel, RootModel};
 pub use parameters::Parameter;
 pub use polling::{FirstPoll, Polling, SemaphorePolling};
 pub use round_trips::{InlineCopies, Latencies};
+pub use rows::RowModel;
 pub use setup::SetupCosts;
 pub use staging::StagingModel;
 pub use transfers::TransferModel;
@@ -100,6 +106,11 @@ pub struct Profile {
     pub registered_copies: Vec<CopyModel>,
     #[serde(default, rename = "transfer", skip_serializing_if = "Vec::is_empty")]
     pub transfers: Vec<TransferModel>,
+    /// Copies of rows that lie apart. `host_copy`: copies that the CPU makes.
+    #[serde(default, rename = "row_copy", skip_serializing_if = "Vec::is_empty")]
+    pub rows: Vec<RowModel>,
+    #[serde(default, rename = "host_copy", skip_serializing_if = "Vec::is_empty")]
+    pub host_copies: Vec<HostCopyModel>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub interference: Vec<Interference>,
     #[serde(default)]

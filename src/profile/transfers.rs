@@ -100,4 +100,13 @@ impl Profile {
         let [all, call] = [all, call].map(|ns: f64| Span::from_nanos_f64(ns.max(0.0)));
         Ok((call, all.saturating_sub(call + self.wake_host()?)))
     }
+
+    /// How long a copy inside a device takes there, one behind the other.
+    ///
+    /// # Errors
+    /// If it was not measured.
+    pub fn copy_on_device(&self, bytes: Bytes) -> Result<Span, Unknown> {
+        let time = self.transfer(TransferPath::OnDevice)?.at(bytes.as_f64());
+        Ok(Span::from_nanos_f64(time.max(0.0)))
+    }
 }

@@ -3,7 +3,7 @@
 //! Readers that treat calls alike ask [`Call::facts`] rather than list the kinds again: a new kind
 //! is described here once.
 
-use super::operands::{AllocationId, EventId, Slice, Step};
+use super::operands::{AllocationId, EventId, Rows, Slice, Step, Threads};
 use crate::machine::{DeviceId, Direction, Residence, StreamId};
 use crate::units::Span;
 use serde::{Deserialize, Serialize};
@@ -18,6 +18,20 @@ pub enum Call {
     Pin(AllocationId),
     /// Give host memory back and take new, untouched pages for it.
     Renew(AllocationId),
+    /// Give memory of the program's own back.
+    Free(AllocationId),
+    /// Release the page-lock of host memory that was pinned where it is.
+    Unpin(AllocationId),
+    /// Allocate device memory in the order of a stream.
+    AllocateInStream {
+        stream: StreamId,
+        allocation: AllocationId,
+    },
+    /// Give memory that was allocated in a stream back, in the order of a stream.
+    FreeInStream {
+        stream: StreamId,
+        allocation: AllocationId,
+    },
     /// Zero device memory.
     Clear {
         stream: StreamId,
@@ -42,6 +56,26 @@ pub enum Call {
         from: Slice,
         to: Slice,
     },
+    /// Copy inside the memory of the stream's device.
+    DeviceCopy {
+        stream: StreamId,
+        from: Slice,
+        to: Slice,
+    },
+    /// Copy rows that lie apart. Without a direction, inside the memory of the stream's device.
+    RowCopy {
+        stream: StreamId,
+        direction: Option<Direction>,
+        from: Slice,
+        to: Slice,
+        rows: Rows,
+    },
+    /// Copy host memory with the CPU, and wait for it.
+    HostCopy {
+        from: Slice,
+        to: Slice,
+        threads: Threads,
+    },
     Launch {
         stream: StreamId,
         step: Step,
@@ -58,6 +92,12 @@ pub enum Call {
     Synchronize {
         stream: StreamId,
     },
+    /// Wait on the host until the latest record of an event has happened.
+    SynchronizeEvent {
+        event: EventId,
+    },
+    /// Wait on the host until everything issued to the streams of a device is done.
+    SynchronizeDevice(DeviceId),
     /// Make a device's context current. Calls that follow name streams of that device only. The
     /// first device's context is current before the body and after it.
     Use(DeviceId),
@@ -85,6 +125,10 @@ impl Call {
             | Self::Copy { stream, .. }
             | Self::PeerCopy { stream, .. }
             | Self::Prefetch { stream, .. }
+            | Self::DeviceCopy { stream, .. }
+            | Self::RowCopy { stream, .. }
+            | Self::AllocateInStream { stream, .. }
+            | Self::FreeInStream { stream, .. }
             | Self::Launch { stream, .. }
             | Self::Record { stream, .. }
             | Self::Wait { stream, .. }
@@ -93,6 +137,11 @@ impl Call {
             Self::Allocate(_)
             | Self::Pin(_)
             | Self::Renew(_)
+            | Self::Free(_)
+            | Self::Unpin(_)
+            | Self::HostCopy { .. }
+            | Self::SynchronizeEvent { .. }
+            | Self::SynchronizeDevice(_)
             | Self::Use(_)
             | Self::Work { .. }
             | Self::Compute { .. } => None,
@@ -103,26 +152,17 @@ impl Call {
     pub fn facts(&self) -> Facts<'_> {
         let none = Facts::default();
         match self {
-            Self::Allocate(id) => {
-                Facts { name: "cudaMalloc", allocation: Some(*id), bars: TAKES_MEMORY, ..none }
-            }
-            Self::Pin(id) => Facts {
-                name: "cudaHostRegister",
-                allocation: Some(*id),
-                bars: TAKES_MEMORY,
-                ..none
-            },
-            Self::Renew(id) => Facts {
-                name: "new host memory",
-                is_host_work: true,
-                allocation: Some(*id),
-                bars: TAKES_MEMORY,
-                ..none
-            },
+            Self::Allocate(_)
+            | Self::Pin(_)
+            | Self::Renew(_)
+            | Self::Free(_)
+            | Self::Unpin(_)
+            | Self::AllocateInStream { .. }
+            | Self::FreeInStream { .. } => self.facts_of_memory(),
             Self::Clear { target, .. } => {
                 Facts { name: "cudaMemsetAsync", to: Some(target), ..none }
             }
-            Self::Copy { from, to, .. } => {
+            Self::Copy { from, to, .. } | Self::DeviceCopy { from, to, .. } => {
                 Facts { name: "cudaMemcpyAsync", from: Some(from), to: Some(to), ..none }
             }
             // What it moves stays as it is.
@@ -139,6 +179,21 @@ impl Call {
                 bars: Some("a copy between GPUs"),
                 ..none
             },
+            Self::RowCopy { from, to, rows, .. } => Facts {
+                name: "cudaMemcpy2DAsync",
+                from: Some(from),
+                to: Some(to),
+                rows: Some(*rows),
+                ..none
+            },
+            Self::HostCopy { from, to, .. } => Facts {
+                name: "memcpy",
+                is_host_work: true,
+                from: Some(from),
+                to: Some(to),
+                bars: Some("what the host copies"),
+                ..none
+            },
             Self::Launch { step, .. } => {
                 Facts { name: "cudaLaunchKernel", step: Some(step), ..none }
             }
@@ -148,8 +203,12 @@ impl Call {
             Self::Wait { event, .. } => {
                 Facts { name: "cudaStreamWaitEvent", event: Some(*event), ..none }
             }
-            Self::Synchronize { .. } => {
-                Facts { name: "cudaStreamSynchronize", bars: Some("a synchronisation"), ..none }
+            Self::Synchronize { .. } => Facts { name: "cudaStreamSynchronize", ..WAITS },
+            Self::SynchronizeEvent { event } => {
+                Facts { name: "cudaEventSynchronize", event: Some(*event), ..WAITS }
+            }
+            Self::SynchronizeDevice(device) => {
+                Facts { name: "cudaDeviceSynchronize", device: Some(*device), ..WAITS }
             }
             Self::Use(device) => Facts {
                 name: "cudaSetDevice",
@@ -171,6 +230,37 @@ impl Call {
         }
     }
 
+    /// What the kind of a call says that takes memory, gives it back or pins it.
+    fn facts_of_memory(&self) -> Facts<'_> {
+        let (name, id, bars) = match self {
+            Self::Allocate(id) => ("cudaMalloc", id, "taking memory"),
+            Self::Pin(id) => ("cudaHostRegister", id, "taking memory"),
+            Self::Renew(id) => ("new host memory", id, "taking memory"),
+            Self::Free(id) => ("cudaFree", id, "giving memory back"),
+            Self::Unpin(id) => ("cudaHostUnregister", id, "unpinning memory"),
+            Self::AllocateInStream { allocation, .. } => {
+                ("cudaMallocAsync", allocation, "taking memory")
+            }
+            Self::FreeInStream { allocation, .. } => {
+                ("cudaFreeAsync", allocation, "giving memory back")
+            }
+            _ => return Facts::default(),
+        };
+        let is_host_work = matches!(self, Self::Renew(_));
+        Facts { name, is_host_work, allocation: Some(*id), bars: Some(bars), ..Facts::default() }
+    }
+
+    /// The stream, the direction and both sides of a copy between host and device.
+    pub const fn crossing(&self) -> Option<(StreamId, Direction, &Slice, &Slice)> {
+        match self {
+            Self::Copy { stream, direction, from, to }
+            | Self::RowCopy { stream, direction: Some(direction), from, to, .. } => {
+                Some((*stream, *direction, from, to))
+            }
+            _ => None,
+        }
+    }
+
     /// Whether the call changes the contents of an allocation.
     pub fn writes(&self, id: AllocationId) -> bool {
         let Facts { to, step, .. } = self.facts();
@@ -185,17 +275,34 @@ pub struct Facts<'c> {
     pub name: &'static str,
     /// Whether the host does it by itself, without a call to the driver.
     pub is_host_work: bool,
-    /// Memory that it takes, pins or renews.
+    /// Whether the host does nothing but wait for the device.
+    pub only_waits: bool,
+    /// Memory that it takes, pins, renews, unpins or gives back.
     pub allocation: Option<AllocationId>,
     pub from: Option<&'c Slice>,
     pub to: Option<&'c Slice>,
+    /// Which bytes of both sides it uses, if not all.
+    pub rows: Option<Rows>,
     pub step: Option<&'c Step>,
     pub event: Option<EventId>,
-    /// The device whose context it makes current.
+    /// The device whose context it makes current, or that the host waits for.
     pub device: Option<DeviceId>,
     /// What it is that keeps the call out of a graph. (A copy of pageable memory cannot be
     /// captured either, which depends on the program.)
     pub bars: Option<&'static str>,
 }
 
-const TAKES_MEMORY: Option<&str> = Some("taking memory");
+/// A call in which the host waits for the device.
+const WAITS: Facts<'static> = Facts {
+    name: "",
+    is_host_work: false,
+    only_waits: true,
+    allocation: None,
+    from: None,
+    to: None,
+    rows: None,
+    step: None,
+    event: None,
+    device: None,
+    bars: Some("a synchronisation"),
+};

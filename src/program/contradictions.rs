@@ -8,6 +8,7 @@ use super::problem::{Part, Problem};
 use super::value::Program;
 use crate::kernels::Grid;
 use crate::machine::{DeviceId, Direction, HostMemory, StreamId};
+use crate::units::Bytes;
 
 impl Program {
     /// The first contradiction. All names must be there.
@@ -20,7 +21,6 @@ impl Program {
         if let Some(device) = twice {
             return Some(format!("streams: GPU {device} has two legacy default streams").into());
         }
-        let mut taken: Vec<bool> = self.allocations.iter().map(|one| one.holds.is_some()).collect();
         self.parts()
             .into_iter()
             .find_map(|(part, calls)| {
@@ -29,7 +29,6 @@ impl Program {
                     let problem = self.wrong_in(call).or_else(|| {
                         let in_body = part == Part::Body;
                         self.out_of_place(call, in_body, &mut current)
-                            .or_else(|| self.not_taken(call, &mut taken))
                     })?;
                     Some(Problem::of_call(part, at, problem))
                 });
@@ -39,15 +38,16 @@ impl Program {
                     stays.then(|| problem.to_owned().into())
                 })
             })
+            .or_else(|| self.wrong_lifetime())
             .or_else(|| self.wrong_graph())
             .or_else(|| self.wrong_event())
     }
 
-    fn place(&self, slice: &Slice) -> Place {
+    pub(super) fn place(&self, slice: &Slice) -> Place {
         self.allocation(slice.allocation).place
     }
 
-    fn name(&self, id: AllocationId) -> &str {
+    pub(super) fn name(&self, id: AllocationId) -> &str {
         &self.allocation(id).name
     }
 
@@ -55,24 +55,29 @@ impl Program {
     fn wrong_in(&self, call: &Call) -> Option<String> {
         match call {
             Call::Copy { stream, direction, from, to } => {
-                let (host, device) = match direction {
-                    Direction::HostToDevice => (from, to),
-                    Direction::DeviceToHost => (to, from),
-                };
-                let on_host = matches!(self.place(host), Place::Host(_));
-                if !on_host || self.place(device) != Place::Device(self.device_of(*stream)) {
-                    let ends = [from, to].map(|end| self.name(end.allocation));
-                    return Some(format!(
-                        "copies {direction} from `{}` to `{}`, which is not the way between the \
-                         host and the GPU of its stream",
-                        ends[0], ends[1]
-                    ));
-                }
-                if self.place(host).is_managed() {
-                    let name = self.name(host.allocation);
-                    return Some(format!("copies `{name}`, which is managed and moves by itself"));
-                }
-                lengths_differ(from, to)
+                self.wrong_way(*stream, *direction, [from, to]).or_else(|| lengths_differ(from, to))
+            }
+            Call::DeviceCopy { stream, from, to } => {
+                let mut sides = [from, to].into_iter();
+                let elsewhere = sides.find_map(|side| self.elsewhere(*stream, side));
+                elsewhere.or_else(|| lengths_differ(from, to)).or_else(|| self.onto_itself(call))
+            }
+            Call::RowCopy { stream, direction: Some(direction), from, to, .. } => {
+                self.wrong_way(*stream, *direction, [from, to])
+            }
+            Call::RowCopy { stream, direction: None, from, to, .. } => {
+                let mut sides = [from, to].into_iter();
+                let elsewhere = sides.find_map(|side| self.elsewhere(*stream, side));
+                elsewhere.or_else(|| self.onto_itself(call))
+            }
+            Call::HostCopy { from, to, .. } => {
+                let there = [from, to].into_iter().find(|side| !self.is_on_host(side));
+                let problem = there.map(|side| {
+                    let name = self.name(side.allocation);
+                    format!("copies on the host with `{name}`, which is a GPU's memory")
+                });
+                let problem = problem.or_else(|| self.managed(from)).or_else(|| self.managed(to));
+                problem.or_else(|| lengths_differ(from, to)).or_else(|| self.onto_itself(call))
             }
             Call::PeerCopy { from, to, .. } => match [from, to].map(|end| self.place(end)) {
                 [Place::Device(from), Place::Device(to)] if from == to => {
@@ -101,6 +106,10 @@ impl Program {
             }
             Call::Pin(id) => (self.allocation(*id).place != Place::Host(HostMemory::Pinned))
                 .then(|| format!("pins `{}`, which is not written down as pinned", self.name(*id))),
+            Call::Unpin(id) => (self.allocation(*id).place != Place::Host(HostMemory::Pinned))
+                .then(|| format!("unpins `{}`, which is not pinned", self.name(*id))),
+            Call::AllocateInStream { stream, allocation: id }
+            | Call::FreeInStream { stream, allocation: id } => self.elsewhere(*stream, &whole(*id)),
             Call::Renew(id) => match self.allocation(*id).place {
                 Place::Device(_) => Some("a GPU's memory".to_owned()),
                 Place::Host(HostMemory::Pageable | HostMemory::Pinned) => None,
@@ -109,6 +118,51 @@ impl Program {
             .map(|kind| format!("renews `{}`, which is {kind}", self.name(*id))),
             _ => None,
         }
+    }
+
+    /// A copy between host and device that is not the way its direction says.
+    fn wrong_way(
+        &self,
+        stream: StreamId,
+        way: Direction,
+        [from, to]: [&Slice; 2],
+    ) -> Option<String> {
+        let (host, device) = match way {
+            Direction::HostToDevice => (from, to),
+            Direction::DeviceToHost => (to, from),
+        };
+        let fits =
+            self.is_on_host(host) && self.place(device) == Place::Device(self.device_of(stream));
+        let problem = (!fits).then(|| {
+            let ends = [from, to].map(|end| self.name(end.allocation));
+            format!(
+                "copies {way} from `{}` to `{}`, which is not the way between the host and the \
+                 GPU of its stream",
+                ends[0], ends[1]
+            )
+        });
+        problem.or_else(|| self.managed(host))
+    }
+
+    /// A copy of managed memory.
+    fn managed(&self, slice: &Slice) -> Option<String> {
+        let name = self.name(slice.allocation);
+        let problem = || format!("copies `{name}`, which is managed and moves by itself");
+        self.place(slice).is_managed().then(problem)
+    }
+
+    fn is_on_host(&self, slice: &Slice) -> bool {
+        matches!(self.place(slice), Place::Host(_))
+    }
+
+    /// A copy whose two sides have bytes in common.
+    fn onto_itself(&self, call: &Call) -> Option<String> {
+        let sides = self.accesses(call);
+        let [(from, _), (to, _)] = sides.as_slice() else { return None };
+        from.overlaps(to).then(|| {
+            let name = self.name(from.slice.allocation);
+            format!("copies `{name}` onto bytes that it copies from")
+        })
     }
 
     fn wrong_launch(&self, stream: StreamId, step: &Step) -> Option<String> {
@@ -143,13 +197,17 @@ impl Program {
             Call::Replay { .. } if !in_body => {
                 Some("launches a graph, which only the body does".to_owned())
             }
+            Call::Free(_) | Call::Unpin(_) | Call::FreeInStream { .. } if !in_body => {
+                Some("gives back memory of the set-up, which stays for all passes".to_owned())
+            }
             Call::Use(device) => {
                 *current = *device;
                 None
             }
             // The executor makes the set-up's calls in the context of their streams.
             _ => {
-                let DeviceId(device) = call.stream().map(|stream| self.device_of(stream))?;
+                let of_stream = call.stream().map(|stream| self.device_of(stream));
+                let DeviceId(device) = of_stream.or(call.facts().device)?;
                 let is_elsewhere = in_body && device != current.0;
                 let problem = || {
                     format!("is about GPU {device}, and the context is that of GPU {}", current.0)
@@ -157,17 +215,6 @@ impl Program {
                 is_elsewhere.then(problem)
             }
         }
-    }
-
-    /// The use of memory that neither holds a buffer nor was allocated.
-    fn not_taken(&self, call: &Call, taken: &mut [bool]) -> Option<String> {
-        if let Call::Allocate(id) = call {
-            return std::mem::replace(&mut taken[id.0], true)
-                .then(|| format!("allocates `{}`, which is there already", self.name(*id)));
-        }
-        let mut uses = self.accesses(call).into_iter().map(|(slice, _)| slice.allocation);
-        let missing = uses.find(|id| !taken[id.0])?;
-        Some(format!("uses `{}`, which nothing has allocated before", self.name(missing)))
     }
 
     /// An event that streams of several devices record: it belongs to the context that it was
@@ -190,6 +237,20 @@ impl Program {
         })
     }
 
+    /// A use of memory that each pass takes or pins anew, in a graph that is captured once.
+    fn moving(&self, call: &Call) -> Option<String> {
+        let is_taken = |wanted: AllocationId| {
+            self.body.iter().any(|call| {
+                matches!(call, Call::Allocate(id) | Call::AllocateInStream { allocation: id, .. }
+                    | Call::Pin(id) if *id == wanted)
+            })
+        };
+        let mut used = self.accesses(call).into_iter().map(|(one, _)| one.slice.allocation);
+        let moving = used.find(|&id| is_taken(id))?;
+        let name = self.name(moving);
+        Some(format!("`{name}`, which each pass takes or pins anew, cannot be captured"))
+    }
+
     /// A graph with calls that cannot be captured.
     fn wrong_graph(&self) -> Option<Problem> {
         self.body.iter().enumerate().find_map(|(launch, call)| {
@@ -197,7 +258,8 @@ impl Program {
             let device = self.device_of(stream);
             let captured = self.body[launch + 1..][..calls].iter().enumerate();
             let problem = captured.into_iter().find_map(|(at, call)| {
-                let problem = capturable(self, call).err().or_else(|| {
+                let problem = capturable(self, call).err().or_else(|| self.moving(call));
+                let problem = problem.or_else(|| {
                     let stream = call.stream()?;
                     let traits = self.streams[stream.0];
                     let is_default = traits.kind == StreamKind::LegacyDefault;
@@ -215,6 +277,11 @@ impl Program {
             })
         })
     }
+}
+
+/// The memory, whatever its size.
+const fn whole(allocation: AllocationId) -> Slice {
+    Slice { allocation, offset: Bytes::ZERO, length: Bytes::ZERO }
 }
 
 fn lengths_differ(from: &Slice, to: &Slice) -> Option<String> {

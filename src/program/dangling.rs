@@ -4,7 +4,7 @@
 //! [`super::contradictions`], lets none of them panic.
 
 use super::call::{Call, Facts};
-use super::operands::{AllocationId, EventId, Place, Slice, Step};
+use super::operands::{AllocationId, EventId, Place, Rows, Slice, Step};
 use super::problem::{Part, Problem};
 use super::value::Program;
 use crate::kernels::{Grid, Kernel, Shape};
@@ -89,7 +89,7 @@ impl Program {
 
     /// What a call names that there is not, if `left` calls follow it.
     fn dangling(&self, call: &Call, left: usize) -> Option<String> {
-        let Facts { allocation, from, to, step, event, device, .. } = call.facts();
+        let Facts { allocation, from, to, rows, step, event, device, .. } = call.facts();
         let too_long = || match call {
             Call::Replay { calls, .. } if *calls > left => {
                 Some(format!("{calls} calls of a graph, and {left} calls follow"))
@@ -101,6 +101,7 @@ impl Program {
             .or_else(|| self.no_allocation(allocation?))
             .or_else(|| self.no_bytes(from?))
             .or_else(|| self.no_bytes(to?))
+            .or_else(|| no_rows(rows?, [from?, to?]))
             .or_else(|| self.no_step(step?))
             .or_else(|| self.no_event(event?))
             .or_else(|| self.no_device(device?))
@@ -161,6 +162,26 @@ impl Program {
             step.slices().find_map(|slice| self.no_bytes(slice).or_else(|| self.no_floats(slice)));
         problem.or_else(|| no_kernel(step))
     }
+}
+
+/// Rows that are none, or are not as many on both sides.
+fn no_rows(rows: Rows, [from, to]: [&Slice; 2]) -> Option<String> {
+    let Rows { row, pitch } = rows;
+    if let Some(pitch) = pitch.into_iter().find(|&pitch| pitch < row) {
+        return Some(format!("rows of {row}, each {pitch} behind the one before"));
+    }
+    if row == Bytes::ZERO {
+        return Some("rows without bytes".to_owned());
+    }
+    let spans = [(from, pitch[0]), (to, pitch[1])];
+    let rows = spans.map(|(slice, pitch)| {
+        let before = slice.length.get().checked_sub(row.get())?;
+        before.is_multiple_of(pitch.get()).then_some(before / pitch.get())
+    });
+    (rows[0].is_none() || rows[0] != rows[1]).then(|| {
+        let [from, to] = [from.length, to.length];
+        format!("rows of {row} that do not make {from} here and {to} there")
+    })
 }
 
 const WHOLE: &str = "a kernel takes whole elements of 4 bytes";

@@ -15,9 +15,7 @@ impl Program {
 
     /// Bytes of host memory that copies in the given directions use in a pass.
     pub fn copied_footprint(&self, directions: &[Direction]) -> Bytes {
-        self.footprint_of(
-            |call| matches!(call, Call::Copy { direction, .. } if directions.contains(direction)),
-        )
+        self.footprint_of(|call| call.crossing().is_some_and(|one| directions.contains(&one.1)))
     }
 
     /// Bytes of host memory that some calls of the body use. Bytes that several of them use count

@@ -210,13 +210,10 @@ pub fn captured(mut program: Program) -> Result<Program, String> {
 /// # Errors
 /// Why it cannot.
 pub(super) fn capturable(program: &Program, call: &Call) -> Result<(), String> {
-    let is_staged = match call {
-        Call::Copy { direction, from, to, .. } => {
-            let ashore = direction.ashore(from, to);
-            !program.allocation(ashore.allocation).place.is_pinned()
-        }
-        _ => false,
-    };
+    let is_staged = call.crossing().is_some_and(|(_, direction, from, to)| {
+        let ashore = direction.ashore(from, to);
+        !program.allocation(ashore.allocation).place.is_pinned()
+    });
     let staged = is_staged.then_some("a copy of pageable memory");
     let Some(what) = call.facts().bars.or(staged) else { return Ok(()) };
     Err(format!("{what} cannot be captured"))

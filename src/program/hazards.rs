@@ -1,6 +1,6 @@
 //! Checks that calls are ordered wherever they touch the same bytes.
 
-use super::operands::Slice;
+use super::operands::Touched;
 use super::order::{Clock, Order, Passed};
 use super::value::Program;
 use crate::units::Bytes;
@@ -19,7 +19,7 @@ pub enum Hazard {
 }
 
 struct Access {
-    slice: Slice,
+    touched: Touched,
     writes: bool,
     call: usize,
     lane: usize,
@@ -37,18 +37,19 @@ struct Accesses {
 }
 
 impl Accesses {
-    /// The accesses that overlap with a slice.
-    fn overlapping(&self, slice: &Slice) -> impl Iterator<Item = (&(Bytes, usize), &Access)> {
+    /// The accesses that overlap with some bytes.
+    fn overlapping(&self, touched: Touched) -> impl Iterator<Item = (&(Bytes, usize), &Access)> {
+        let slice = touched.slice;
         let first = Bytes::new(slice.offset.get().saturating_sub(self.longest.get()));
         let near = self.by_offset.range((first, 0)..(slice.end(), 0));
-        let slice = *slice;
-        near.filter(move |(_, old)| old.slice.overlaps(&slice))
+        near.filter(move |(_, old)| old.touched.overlaps(&touched))
     }
 
     fn add(&mut self, access: Access) {
-        self.longest = self.longest.max(access.slice.length);
+        let slice = access.touched.slice;
+        self.longest = self.longest.max(slice.length);
         self.count += 1;
-        self.by_offset.insert((access.slice.offset, self.count), access);
+        self.by_offset.insert((slice.offset, self.count), access);
     }
 }
 
@@ -68,9 +69,9 @@ pub fn check_hazards(program: &Program) -> Result<(), Hazard> {
     for index in 0.. {
         let Some((call, Passed { lane, number, known })) = order.pass() else { break };
         let Some(number) = number else { continue };
-        for (slice, writes) in program.accesses(call) {
-            let access = Access { slice, writes, call: index, lane, number };
-            note(program, known, &mut accesses[slice.allocation.0], access)?;
+        for (touched, writes) in program.accesses(call) {
+            let access = Access { touched, writes, call: index, lane, number };
+            note(program, known, &mut accesses[touched.slice.allocation.0], access)?;
         }
     }
     check_finished(program, &order)
@@ -86,19 +87,17 @@ fn note(
         let ordered = old.call == access.call || clock[old.lane] >= old.number;
         (old.writes || access.writes) && !ordered
     };
-    let unordered = earlier.overlapping(&access.slice).map(|(_, old)| old).filter(is_unordered);
+    let unordered = earlier.overlapping(access.touched).map(|(_, old)| old).filter(is_unordered);
     if let Some(first) = unordered.map(|old| old.call).min() {
-        let (second, allocation) = (access.call, access.slice.allocation);
+        let (second, allocation) = (access.call, access.touched.slice.allocation);
         let allocation = program.allocation(allocation).name.clone();
         return Err(Hazard::Unordered { first, second, allocation });
     }
     // A write that covers an older access stands for it from now on: whatever
     // is ordered after the write is ordered after the older access too.
     if access.writes {
-        let covered = |old: &Access| {
-            access.slice.offset <= old.slice.offset && old.slice.end() <= access.slice.end()
-        };
-        let old = earlier.overlapping(&access.slice).filter(|(_, old)| covered(old));
+        let covered = |old: &Access| access.touched.covers(&old.touched);
+        let old = earlier.overlapping(access.touched).filter(|(_, old)| covered(old));
         let old: Vec<(Bytes, usize)> = old.map(|(&key, _)| key).collect();
         for key in old {
             earlier.by_offset.remove(&key);

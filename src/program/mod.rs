@@ -12,6 +12,7 @@ mod dangling;
 mod footprint;
 mod graph;
 mod hazards;
+mod lifetimes;
 mod operands;
 mod order;
 mod problem;
@@ -24,7 +25,8 @@ pub use capacity::{DoesNotFit, Whose, check_fits};
 pub use graph::{Before, Behind, Graph, captured};
 pub use hazards::{Hazard, check_hazards};
 pub use operands::{
-    Allocation, AllocationId, BufferId, EventId, Place, Slice, Step, StreamKind, StreamTraits,
+    Allocation, AllocationId, BufferId, EventId, Place, Rows, Slice, Step, StreamKind,
+    StreamTraits, Threads, Touched,
 };
 pub use order::{Clock, Order, Passed};
 pub use problem::{Part, Problem};

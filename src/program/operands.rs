@@ -109,6 +109,120 @@ impl Slice {
     }
 }
 
+/// Rows that a copy moves. Both sides have the slices from the first byte of the first row to the
+/// last byte of the last one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rows {
+    /// Bytes of a row.
+    pub row: Bytes,
+    /// From the start of a row to the start of the next, where it is read and where it is written.
+    pub pitch: [Bytes; 2],
+}
+
+impl Rows {
+    /// The bytes from the first row's start to the last row's end, at a pitch.
+    pub fn span(row: Bytes, pitch: Bytes, count: u64) -> Option<Bytes> {
+        let before = count.checked_sub(1)?.checked_mul(pitch.get())?;
+        before.checked_add(row.get()).map(Bytes::new)
+    }
+
+    /// How many rows a slice has on the side that is read.
+    pub const fn count(&self, from: &Slice) -> u64 {
+        (from.length.get() - self.row.get()) / self.pitch[0].get() + 1
+    }
+}
+
+/// Bytes of one allocation that a call uses: a range, or rows in it that lie `pitch` apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Touched {
+    pub slice: Slice,
+    row: u64,
+    pitch: u64,
+}
+
+impl From<Slice> for Touched {
+    fn from(slice: Slice) -> Self {
+        let length = slice.length.get();
+        Self { slice, row: length, pitch: length.max(1) }
+    }
+}
+
+impl Touched {
+    pub const fn rows(slice: Slice, row: Bytes, pitch: Bytes) -> Self {
+        Self { slice, row: row.get(), pitch: pitch.get() }
+    }
+
+    /// Where each row begins.
+    fn starts(&self) -> impl Iterator<Item = u64> + use<> {
+        let (first, pitch) = (self.slice.offset.get(), self.pitch);
+        (0..self.count()).map(move |row| first + row * pitch)
+    }
+
+    /// The rows, one by one.
+    pub fn each_row(&self) -> impl Iterator<Item = Slice> + use<> {
+        let (allocation, length) = (self.slice.allocation, Bytes::new(self.row));
+        self.starts().map(move |start| Slice { allocation, offset: Bytes::new(start), length })
+    }
+
+    fn count(&self) -> u64 {
+        self.slice.length.get().saturating_sub(self.row) / self.pitch + 1
+    }
+
+    /// Whether both have a byte in common.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        if !self.slice.overlaps(&other.slice) {
+            return false;
+        }
+        if self.pitch == other.pitch {
+            return self.overlaps_in_step(other);
+        }
+        let (few, many) = if self.count() <= other.count() { (self, other) } else { (other, self) };
+        few.starts().any(|start| many.has_any_of(start, few.row))
+    }
+
+    /// Whether any of the bytes from `start` on lie in a row.
+    fn has_any_of(&self, start: u64, length: u64) -> bool {
+        let (first, end) = (self.slice.offset.get(), start + length);
+        // The last row that begins before the end reaches farthest.
+        let Some(before) = end.checked_sub(first + 1) else { return false };
+        let row = (before / self.pitch).min(self.count() - 1);
+        first + row * self.pitch + self.row > start
+    }
+
+    /// [`Touched::overlaps`] for rows of one pitch: some row of one, moved by whole pitches, meets
+    /// a row of the other.
+    fn overlaps_in_step(&self, other: &Self) -> bool {
+        let (mine, theirs) = (self.slice.offset.get(), other.slice.offset.get());
+        let (low, high, apart) = if mine <= theirs {
+            (self, other, theirs - mine)
+        } else {
+            (other, self, mine - theirs)
+        };
+        let (whole, rest) = (apart / self.pitch, apart % self.pitch);
+        // Row `whole` of the lower one begins at or before the first row of the higher one.
+        let meets = |row: u64, apart: u64| row < low.count() && apart < low.row;
+        meets(whole, rest) || (whole + 1 < low.count() && rest + high.row > self.pitch)
+    }
+
+    /// Whether every byte of the other is one of these.
+    pub fn covers(&self, other: &Self) -> bool {
+        let holds =
+            self.slice.offset <= other.slice.offset && other.slice.end() <= self.slice.end();
+        self == other || (self.row == self.slice.length.get() && holds)
+    }
+}
+
+/// Who copies host memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Threads {
+    /// The thread that makes the calls.
+    One,
+    /// All threads of the CPU, each its part.
+    All,
+}
+
 /// One kernel over one range of elements, on the device or on the host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -56,7 +56,7 @@ impl<'p> Order<'p> {
         self.next += 1;
         // A call comes after everything that the host has waited for before it.
         self.learn(lane, host);
-        if !matches!(call, Call::Synchronize { .. }) {
+        if !call.facts().only_waits {
             self.pass_barrier(lane);
         }
         let mut number = None;
@@ -69,6 +69,17 @@ impl<'p> Order<'p> {
                 }
             }
             Call::Synchronize { .. } => self.learn(host, lane),
+            Call::SynchronizeEvent { event } => {
+                if let Some(clock) = &self.events[event.0] {
+                    join(&mut self.clocks[host], clock);
+                }
+            }
+            Call::SynchronizeDevice(device) => {
+                let of_device = self.program.streams.iter().enumerate();
+                for (lane, _) in of_device.filter(|(_, stream)| stream.device == *device) {
+                    self.learn(host, lane);
+                }
+            }
             _ => {
                 self.clocks[lane][lane] += 1;
                 number = Some(self.clocks[lane][lane]);

@@ -1,7 +1,7 @@
 //! The program itself: memory, streams, events and calls.
 
 use super::call::{Call, Facts};
-use super::operands::{Allocation, AllocationId, Place, Slice, StreamTraits};
+use super::operands::{Allocation, AllocationId, Place, Slice, StreamTraits, Touched};
 use crate::machine::{DeviceId, HostMemory, StreamId};
 use crate::units::Bytes;
 
@@ -32,8 +32,13 @@ impl Program {
     }
 
     /// The bytes that a call touches, and whether it writes them.
-    pub fn accesses(&self, call: &Call) -> Vec<(Slice, bool)> {
-        let Facts { allocation, from, to, step, .. } = call.facts();
+    pub fn accesses(&self, call: &Call) -> Vec<(Touched, bool)> {
+        let Facts { allocation, from, to, rows, step, .. } = call.facts();
+        if let (Some(rows), Some(from), Some(to)) = (rows, from, to) {
+            let [from, to] = [(from, rows.pitch[0]), (to, rows.pitch[1])]
+                .map(|(slice, pitch)| Touched::rows(*slice, rows.row, pitch));
+            return vec![(from, false), (to, true)];
+        }
         let whole = |allocation: AllocationId| {
             let length = self.allocation(allocation).bytes;
             Slice { allocation, offset: Bytes::ZERO, length }
@@ -45,6 +50,7 @@ impl Program {
             .copied()
             .map(|slice| (slice, false))
             .chain(writes.map(|slice| (slice, true)))
+            .map(|(slice, writes)| (slice.into(), writes))
             .collect()
     }
 
@@ -65,7 +71,7 @@ impl Program {
     /// Whether the call at a position of the body copies pageable memory: the driver stages it
     /// through pinned memory of its own.
     pub fn is_staged(&self, call: usize) -> bool {
-        let Some(Call::Copy { direction, from, to, .. }) = self.body.get(call) else {
+        let Some((_, direction, from, to)) = self.body.get(call).and_then(Call::crossing) else {
             return false;
         };
         let ashore = self.allocation(direction.ashore(from, to).allocation);
@@ -117,8 +123,8 @@ impl Program {
     pub fn copied(&self) -> [Vec<bool>; 2] {
         let mut copied = [(); 2].map(|()| vec![false; self.allocations.len()]);
         for call in &self.body {
-            if let Call::Copy { direction, from, to, .. } = call {
-                copied[*direction as usize][direction.ashore(from, to).allocation.0] = true;
+            if let Some((_, direction, from, to)) = call.crossing() {
+                copied[direction as usize][direction.ashore(from, to).allocation.0] = true;
             }
         }
         copied

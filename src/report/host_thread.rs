@@ -1,7 +1,7 @@
 //! What the thread that issues calls does during a pass, and for how long it is held.
 
 use super::words::{percent, quoted, rounded};
-use crate::program::{Call, Program};
+use crate::program::Program;
 use crate::timeline::{Activity, Lane, Reason, Timeline, busy};
 use crate::units::{Instant, Span};
 #[cfg(feature = "schema")]
@@ -48,7 +48,7 @@ pub(super) fn host_work(program: &Program, timeline: &Timeline) -> HostTimes {
     for activity in timeline.lane(Lane::Host) {
         let span = (activity.start, activity.end);
         match program.body.get(activity.call) {
-            Some(Call::Synchronize { .. }) => {}
+            Some(call) if call.facts().only_waits => {}
             Some(call) if call.facts().is_host_work => compute.push(span),
             _ if program.is_staged(activity.call) => {
                 staging.push((copies.works_from(activity), activity.end));
@@ -90,7 +90,7 @@ impl<'t> Staged<'t> {
 /// Whether the host does nothing but wait for the device in this activity.
 pub(super) fn is_waiting(program: &Program, activity: &Activity) -> bool {
     activity.lane == Lane::Host
-        && matches!(program.body.get(activity.call), Some(Call::Synchronize { .. }))
+        && program.body.get(activity.call).is_some_and(|call| call.facts().only_waits)
 }
 
 /// For how long a pass holds the thread that issues its calls.

@@ -294,7 +294,11 @@ fn on_host(call: &Call) -> (&'static str, String) {
 /// Category and name of the operation that a call has the device do.
 fn on_device(program: &Program, call: &Call) -> (&'static str, String) {
     match call {
-        Call::Copy { direction, from, to, .. } => {
+        Call::DeviceCopy { .. } | Call::RowCopy { direction: None, .. } => {
+            ("gpu_memcpy", "Memcpy DtoD (Device -> Device)".to_owned())
+        }
+        Call::Copy { direction, from, to, .. }
+        | Call::RowCopy { direction: Some(direction), from, to, .. } => {
             let way = short(*direction);
             let [from, to] = [from, to].map(|side| memory(program, side.allocation));
             ("gpu_memcpy", format!("Memcpy {way} ({from} -> {to})"))

@@ -28,6 +28,11 @@ pub enum TimedCall {
     PeerCopy,
     /// Making another GPU's context the current one.
     UseDevice,
+    CopyOnDevice,
+    /// A copy of pinned memory to rows on the device.
+    CopyRows,
+    AllocateInStream,
+    FreeInStream,
 }
 
 impl TimedCall {
@@ -58,6 +63,10 @@ impl TimedCall {
             Self::Synchronize => "a synchronisation",
             Self::PeerCopy => "a P2P copy's call",
             Self::UseDevice => "going to another GPU's context",
+            Self::CopyOnDevice => "a D2D copy's call",
+            Self::CopyRows => "the call of a copy of rows",
+            Self::AllocateInStream => "allocating in a stream",
+            Self::FreeInStream => "freeing in a stream",
         }
     }
 }

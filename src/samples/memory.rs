@@ -37,6 +37,34 @@ pub enum MemoryWork {
     SecondRead,
     /// Allocating managed memory, which one thread then fills.
     ManagedAllocate,
+    /// Mapping pageable memory that nobody touches yet.
+    PageableAllocate,
+    /// Giving pageable memory back that was touched.
+    PageableFree,
+}
+
+/// A part of what shows whether memory management waits for the device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WaitPart {
+    /// On an idle device.
+    Idle,
+    /// While the device works on a load that was just issued.
+    Busy,
+    /// The load by itself, until a synchronisation returns.
+    Load,
+}
+
+impl WaitPart {
+    pub const ALL: [Self; 3] = [Self::Idle, Self::Busy, Self::Load];
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Idle => "on an idle device",
+            Self::Busy => "on a busy device",
+            Self::Load => "by what keeps the device busy",
+        }
+    }
 }
 
 impl MemoryWork {
@@ -62,6 +90,8 @@ impl MemoryWork {
             Self::FirstRead => "first copy from memory",
             Self::SecondRead => "second copy from memory",
             Self::ManagedAllocate => "allocating and filling managed memory",
+            Self::PageableAllocate => "mapping pageable memory",
+            Self::PageableFree => "freeing pageable memory",
         }
     }
 

@@ -5,28 +5,24 @@
 //! mechanism.
 //! A new one goes to the end: intervals draw random numbers for quantities in this order.
 
+mod names;
+
 use super::caches::written_through;
-use super::calls::{TimedCall, in_turn, launch_beside};
-use super::chains::{across, long, named};
-use super::contention::{
-    Load, Side, beside, beside_kernel, beside_load, both_ways, copy, refetched,
-};
+use super::calls::TimedCall;
+use super::contention::{Load, Side};
 use super::copies::is_of_rate;
 use super::definition::{Definition, Work};
-use super::graphs::{GraphCall, branches, graph_rows};
-use super::kernels::{named_variant, on_gpu};
-use super::memory::MemoryWork;
-use super::polling::meanwhile;
-use super::round_trips::{TripPart, late_trip, trip};
+use super::graphs::GraphCall;
+use super::memory::{MemoryWork, WaitPart};
+use super::round_trips::TripPart;
+use super::rows::RowPath;
 use super::setup::SetupStep;
-use super::staging::staged;
 use super::transfers::TransferPath;
-use super::twins::{Handing, Taker, handed};
+use super::twins::{Handing, Taker};
 use crate::kernels::Variant;
 use crate::machine::{DeviceId, Direction, OperationKind};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 /// What was measured. The times of a [`Measurement`](super::Measurement) are of `count` repetitions
 /// of it.
@@ -257,6 +253,26 @@ pub enum Quantity {
         device: DeviceId,
         of: Box<Quantity>,
     },
+    /// Device time of copies of rows, a [`GAP`](super::GAP) apart, back to back; of pageable
+    /// memory, host time until one is complete.
+    Rows {
+        path: RowPath,
+        row: Bytes,
+        rows: u64,
+    },
+    /// Host time of copies from host memory to host memory, by one thread or by all. They use
+    /// `footprint` bytes in turn, both sides together.
+    HostCopy {
+        by_all: bool,
+        bytes: Bytes,
+        footprint: Bytes,
+    },
+    /// Host time of memory management beside a load of the device, without one, and of the load.
+    /// All parts are measured together, sample by sample.
+    MemoryBeside {
+        work: MemoryWork,
+        part: WaitPart,
+    },
 }
 
 impl Quantity {
@@ -323,85 +339,17 @@ impl Quantity {
                 let all = is(Work::Together).bytes(*bytes).of_rate(is_of_rate(*bytes));
                 all.gpus("devices", *devices)
             }
+            Self::Rows { path, row, rows } => {
+                let work = if path.is_staged() { Work::Staging } else { Work::Device };
+                is(work).size("row", row.get()).count("rows", *rows)
+            }
+            Self::HostCopy { by_all, bytes, footprint } => {
+                is(Work::Computing).bytes(*bytes).footprint(*footprint).by_team(*by_all)
+            }
+            Self::MemoryBeside { .. } => is(Work::Waiting),
             Self::On { device, of } => {
                 is(Work::Together).gpu("device", *device).with(of.definition())
             }
-        }
-    }
-}
-
-impl fmt::Display for Quantity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Call { call } => write!(f, "host cost of {}", call.name()),
-            Self::RoundTrip { links, across: a, long: l } => {
-                write!(f, "round trip of {}{}{}", long(*l), named(links), across(*a))
-            }
-            Self::Chain { links, across: a } => {
-                write!(f, "chain of {}{}", named(links), across(*a))
-            }
-            Self::GraphCall { call, nodes } => {
-                write!(f, "host cost of {} a graph of {nodes} nodes", call.name())
-            }
-            Self::GraphChain { links } => write!(f, "chain of {} in a graph", named(links)),
-            &Self::GraphRows { kernels, waits, awaited } => graph_rows(f, kernels, waits, awaited),
-            Self::HandOver { from, to, across: a } => {
-                write!(f, "hand-over of {}{}", named(&[*from, *to]), across(*a))
-            }
-            &Self::Rotation { direction, bytes, streams, in_graph } => {
-                write!(f, "{direction} copies of {bytes} in {streams} {}", branches(in_graph))
-            }
-            Self::Polled { others, copies } => {
-                write!(f, "kernels with {others} others waiting{}", meanwhile(*copies))
-            }
-            &Self::Refetched { bytes, streams: s, kernels: k } => refetched(f, bytes, (s, k)),
-            Self::Copy { direction: d, bytes, registered } => {
-                copy(f, *d, *bytes, if *registered { ", registered" } else { ", pinned" })
-            }
-            Self::CopyBesideKernels { direction: d, bytes, kernels: k } => {
-                copy(f, *d, *bytes, beside_kernel(*k))
-            }
-            &Self::Shared { direction: d, bytes, footprint } => both_ways(f, d, bytes, footprint),
-            Self::Staged { direction, bytes, footprint, complete } => {
-                staged(f, (*direction, *bytes), *footprint, *complete)
-            }
-            Self::Kernel { variant, elements } => on_gpu(f, *variant, *elements, ""),
-            &Self::JustCopied { variant, elements: n } => on_gpu(f, variant, n, ", just copied"),
-            Self::KernelAround { variant, elements, footprint } => {
-                on_gpu(f, *variant, *elements, &format!(", round {footprint}"))
-            }
-            Self::Twin { variant, elements, footprint } => {
-                let name = named_variant(*variant);
-                write!(f, "{name} on the CPU, {elements} elements, round {footprint}")
-            }
-            &Self::Handed { taker, part, elements } => handed(f, taker, part, elements),
-            Self::Memory { work, bytes } => write!(f, "{} of {bytes}", work.name()),
-            &Self::CallInTurn { call, one_stream } => in_turn(f, call, one_stream),
-            &Self::LaunchBeside { copy } => launch_beside(f, copy),
-            Self::Trip { first, size, next, part, in_graph } => {
-                trip(f, (*first, *size), *next, (*part, *in_graph))
-            }
-            &Self::LateTrip { first, size, next, part } => late_trip(f, (first, size), next, part),
-            Self::IdleCall { call } => {
-                write!(f, "host cost of {} on an idle device", call.name())
-            }
-            Self::Transfer { path, bytes } => write!(f, "{} of {bytes}", path.name()),
-            Self::Beside { direction, bytes, load, of } => {
-                beside_load(f, (*direction, *bytes), *load, *of)
-            }
-            Self::Setup { step } => f.write_str(step.name()),
-            Self::PeerCopy { from, to, bytes, both, .. } => {
-                let (from, to) = (from.0, to.0);
-                write!(f, "copy of {bytes} from GPU {from} to GPU {to}{}", beside(*both))
-            }
-            Self::Concurrent { direction, bytes, devices, both } => {
-                write!(f, "{direction} copy of {bytes}{}, {devices} GPUs at once", beside(*both))
-            }
-            Self::Crossing { whole: true } => {
-                f.write_str("kernels of two GPUs, one after the other")
-            }
-            Self::Crossing { whole: false } => f.write_str("waiting for another GPU's event"),
-            Self::On { device, of } => write!(f, "{of}, GPU {}", device.0),
         }
     }
 }

@@ -55,9 +55,9 @@ fn bound(compiled: &CompiledProgram<'_>) -> Span {
         };
         let stream = streams.get_mut(usize::from(call.stream));
         let Some(stream) = stream.filter(|_| call.kind != WorkKind::Nothing) else {
-            if let Waits::Stream(_) = cost.waits {
-                host = host.max(streams[usize::from(call.stream)]);
-            }
+            let recorded = recordings.get(call.recording as usize).copied();
+            let awaited = awaited(compiled, call.stream, cost.waits, (&streams, recorded));
+            host = host.max(awaited);
             latest = latest.max(host);
             continue;
         };
@@ -88,6 +88,25 @@ fn bound(compiled: &CompiledProgram<'_>) -> Span {
         latest = latest.max(*stream).max(host);
     }
     engines.iter().flatten().map(EngineLoad::ends).fold(latest, Instant::max).since_start()
+}
+
+/// The earliest moment at which what a call waits for can be done, and what it does behind that.
+fn awaited(
+    compiled: &CompiledProgram<'_>,
+    stream: u16,
+    waits: Waits,
+    (streams, recorded): (&[Instant], Option<Instant>),
+) -> Instant {
+    match waits {
+        Waits::Stream(_) => streams[usize::from(stream)],
+        Waits::Event(_) => recorded.unwrap_or(Instant::START),
+        Waits::Device { only, then, .. } => {
+            let streams = streams.iter().zip(&compiled.body.traits);
+            let meant = streams.filter(|(_, one)| only.is_none_or(|id| one.device == id));
+            meant.map(|(&end, _)| end + then).max().unwrap_or(Instant::START)
+        }
+        Waits::No | Waits::Staging => Instant::START,
+    }
 }
 
 /// When an engine can first have work, and its load in nanoseconds.
@@ -126,7 +145,9 @@ fn demand(work: &Work, multiprocessors: u32) -> (Option<usize>, Span, Span, Span
         Work::Copy { direction, alone, .. } => (engine(direction), Span::ZERO, alone, Span::ZERO),
         // It holds no engine: see `Work::Staged`.
         Work::Staged { duration, early, .. } => (None, Span::ZERO, duration, early),
-        Work::Inline { duration } => (None, Span::ZERO, duration, Span::ZERO),
+        Work::Inline { duration } | Work::OnDevice { duration } => {
+            (None, Span::ZERO, duration, Span::ZERO)
+        }
         Work::PeerCopy { alone, .. } => (Some(PEER_ENGINE), Span::ZERO, alone, Span::ZERO),
         Work::Kernel { gap, blocks } => {
             (Some(ENGINES), gap, blocks.alone(multiprocessors), Span::ZERO)

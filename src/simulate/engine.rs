@@ -395,9 +395,8 @@ impl Simulator {
         }
         self.advance::<O, PLAIN>(compiled, entry.stream);
         // Not only this stream may have drained: an event may have let another one drain.
-        if std::mem::take(&mut self.streams.ran_dry) {
-            self.release_host(compiled, entry.call);
-        }
+        let ran_dry = std::mem::take(&mut self.streams.ran_dry);
+        self.release_host::<PLAIN>(compiled, entry.call, ran_dry);
     }
 
     /// The last thing that kept an operation from starting earlier.

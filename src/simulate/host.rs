@@ -1,7 +1,8 @@
 //! The host thread, which makes calls in order; each call has its cost.
 
 use super::observer::{Cause, Done, Observer};
-use crate::cost::{Burst, CallId, CompiledProgram};
+use crate::cost::{Burst, CallId, CompiledProgram, Recording};
+use crate::machine::DeviceId;
 use crate::timeline::Reason;
 use crate::units::{Instant, Span};
 
@@ -14,10 +15,24 @@ pub(super) enum Blocked {
         stream: u16,
         wake: Span,
     },
+    /// The host waits for something else. Waking up takes `wake`, and then the rest of the call.
+    Awaiting {
+        what: Awaited,
+        wake: Span,
+        then: Span,
+    },
     /// An operation still needs the host for staging.
     Staging,
     /// The call returns at a time that is known.
     Returning,
+}
+
+/// What a call waits for besides a stream.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Awaited {
+    Recording(Recording),
+    /// All streams of a device, or of all devices.
+    Device(Option<DeviceId>),
 }
 
 /// The host thread and its place in the program.

@@ -46,7 +46,7 @@ pub fn score(workload: &Workload, ranking: &Ranking, runs: &RunSet) -> Score {
 fn work<'t>(program: &Program, timeline: &'t Timeline) -> impl Iterator<Item = &'t Activity> {
     let is_wait = |activity: &Activity| {
         activity.lane == Lane::Host
-            && matches!(program.body.get(activity.call), Some(Call::Synchronize { .. }))
+            && program.body.get(activity.call).is_some_and(|call| call.facts().only_waits)
     };
     timeline.activities.iter().filter(move |activity| !is_wait(activity))
 }
@@ -67,6 +67,9 @@ fn textbook(program: &Program, timeline: &Timeline) -> Span {
         .iter()
         .map(|call| match call {
             Call::Copy { from, .. } | Call::PeerCopy { from, .. } => from.length.get(),
+            Call::RowCopy { direction: Some(_), from, rows, .. } => {
+                rows.count(from) * rows.row.get()
+            }
             _ => 0,
         })
         .sum();

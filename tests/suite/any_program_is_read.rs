@@ -35,7 +35,7 @@ fn around(program: &Program) -> Workload {
     let mut workload = simple(Kernel::Scale, 4096, "");
     let held = program.allocations.iter().filter_map(|one| one.holds.map(|id| (id, one)));
     let held: BTreeMap<BufferId, &Allocation> = held.collect();
-    let pinned = |at| program.setup.contains(&Call::Pin(AllocationId(at)));
+    let pinned = |at| program.calls().any(|call| *call == Call::Pin(AllocationId(at)));
     let buffer = |id: usize| {
         let at = program.allocations.iter().position(|one| one.holds == Some(BufferId(id)));
         let (name, elements, home) = match (at, held.get(&BufferId(id))) {
@@ -94,7 +94,7 @@ fn each_is_refused_without_a_wait_that_it_needs() {
     let (mut needed, mut not_needed, mut shown, mut run) = (0, 0, 0, 0);
     for program in programs() {
         for (at, call) in program.body.iter().enumerate() {
-            if !matches!(call, Call::Wait { .. } | Call::Synchronize { .. }) {
+            if !matches!(call, Call::Wait { .. }) && !call.facts().only_waits {
                 continue;
             }
             let broken = without(&program, at);
@@ -183,7 +183,7 @@ fn the_executor_refuses_what_it_cannot_run() {
         plan.allocations.push(Allocation { name: "own".to_owned(), place, bytes, holds: None });
         plan.body.insert(0, Call::Allocate(AllocationId(2)));
     };
-    refused(&own, "takes memory in every pass, in body[0]");
+    refused(&own, "body[0] allocates `own` in every pass, and none gives it back");
     refused(&|plan| plan.body.push(Call::Pin(AllocationId(0))), "pins `x`, which is not written");
     refused(&|plan| plan.allocations[1].holds = None, "has no memory for `out`");
     refused(&|plan| plan.allocations[0].holds = Some(BufferId(7)), "that `simple` does not have");

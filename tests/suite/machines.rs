@@ -7,11 +7,11 @@ use hallway::kernels::{Kernel, Variant};
 use hallway::machine::{DeviceId, Direction, MultiprocessorLimits};
 use hallway::profile::{
     CacheModel, CallCosts, Contention, CopyModel, Curve, Estimate, GraphCosts, HandOver,
-    Interference, KernelModel, Latencies, LinkModel, MemoryCosts, MultiGpu, NodeHandOver,
-    OperationKind, OtherGpu, PeerModel, PerNode, Polling, Profile, Refetch, RootModel, SetupCosts,
-    StagingModel, TransferModel, TwinModel, Warmth,
+    HostCopyModel, Interference, KernelModel, Latencies, LinkModel, MemoryCosts, MultiGpu,
+    NodeHandOver, OperationKind, OtherGpu, PeerModel, PerNode, Polling, Profile, Refetch,
+    RootModel, RowModel, SetupCosts, StagingModel, TransferModel, TwinModel, Warmth,
 };
-use hallway::samples::{CalibrationExtent, Load, MEANWHILE, Provenance, TransferPath};
+use hallway::samples::{CalibrationExtent, Load, MEANWHILE, Provenance, RowPath, TransferPath};
 use hallway::units::{Bandwidth, Bytes};
 
 /// The scatter of every model, wide enough for seeds to make a difference.
@@ -38,22 +38,30 @@ fn latencies() -> Latencies {
     }
 }
 
+fn calls() -> CallCosts {
+    CallCosts {
+        launch: Some(time(2_000.0)),
+        launch_by_cublas: Some(time(3_000.0)),
+        launch_by_cufft: Some(time(500.0)),
+        copy_in: Some(time(1_000.0)),
+        copy_out: Some(time(1_500.0)),
+        clear: Some(time(2_000.0)),
+        record: Some(time(100.0)),
+        wait: Some(time(200.0)),
+        synchronize: Some(time(300.0)),
+        copy_on_device: Some(time(1_300.0)),
+        copy_rows: Some(time(1_700.0)),
+        allocate_in_stream: Some(time(600.0)),
+        free_in_stream: Some(time(400.0)),
+        ..CallCosts::default()
+    }
+}
+
 pub fn machine() -> Profile {
     Profile {
         schema_version: 1,
         machine: provenance(),
-        calls: CallCosts {
-            launch: Some(time(2_000.0)),
-            launch_by_cublas: Some(time(3_000.0)),
-            launch_by_cufft: Some(time(500.0)),
-            copy_in: Some(time(1_000.0)),
-            copy_out: Some(time(1_500.0)),
-            clear: Some(time(2_000.0)),
-            record: Some(time(100.0)),
-            wait: Some(time(200.0)),
-            synchronize: Some(time(300.0)),
-            ..CallCosts::default()
-        },
+        calls: calls(),
         latency: latencies(),
         // The link carries an element each nanosecond. Beside the other direction, an element takes
         // a quarter longer down and twice as long up, and a copy takes 250 and 1000 longer.
@@ -81,6 +89,8 @@ pub fn machine() -> Profile {
             .map(|direction| CopyModel { direction, time: per_element_of_bytes(1_000.0, 2.0) })
             .to_vec(),
         transfers: transfers(),
+        rows: rows(),
+        host_copies: host_copies(),
         interference: interference(),
         idle_calls: CallCosts { launch: Some(time(2_500.0)), ..CallCosts::default() },
         setup: SetupCosts {
@@ -164,6 +174,9 @@ fn memory() -> MemoryCosts {
         device_free: Some(constant(15_000.0)),
         pinned_free: Some(per_element_of_bytes(80_000.0, 0.5)),
         unregister: Some(per_element_of_bytes(40_000.0, 0.5)),
+        pageable_allocate: Some(constant(3_000.0)),
+        pageable_free: Some(constant(7_000.0)),
+        waits_for_device: None,
         combined_read: Some(per_element_of_bytes(0.0, 20.0)),
         combined_write: Some(per_element_of_bytes(0.0, 0.5)),
         combined_read_team: Some(per_element_of_bytes(0.0, 10.0)),
@@ -171,6 +184,26 @@ fn memory() -> MemoryCosts {
         managed_allocate: Some(per_element_of_bytes(30_000.0, 1.0)),
         two_ways: Vec::new(),
     }
+}
+
+/// Each path takes 900, and 100 for each row besides its elements.
+fn rows() -> Vec<RowModel> {
+    let model = |path| RowModel {
+        path,
+        per_row: per_element_of_bytes(100.0, 1.0),
+        besides: constant(900.0),
+    };
+    RowPath::ALL.map(model).to_vec()
+}
+
+/// One thread takes 2 for each element, all threads a half; twice as much from memory.
+fn host_copies() -> Vec<HostCopyModel> {
+    let model = |(by_all, each)| HostCopyModel {
+        by_all,
+        near: per_element_of_bytes(0.0, each),
+        far: per_element_of_bytes(0.0, 2.0 * each),
+    };
+    [(false, 2.0), (true, 0.5)].map(model).to_vec()
 }
 
 /// Each path takes a microsecond, and for each element as many nanoseconds as its place in the

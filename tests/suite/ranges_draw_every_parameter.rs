@@ -12,25 +12,13 @@ const NOT_DRAWN: [(&str, &[&str]); 6] = [
         &[
             "idle_calls.",
             "interference.",
-            "memory.device_free",
-            "memory.pinned_free",
             "memory.two_ways.",
-            "memory.unregister",
             "registered_copy.",
             "setup.event",
             "setup.stream",
         ],
     ),
-    (
-        "it is paid once, not in each pass",
-        &[
-            "memory.device_allocate",
-            "memory.pinned_allocate",
-            "memory.register",
-            "setup.context",
-            "setup.module",
-        ],
-    ),
+    ("it is paid once, not in each pass", &["setup.context", "setup.module"]),
     (
         "it sums up what is drawn by itself",
         &[

@@ -110,6 +110,16 @@
 //!   `several_gpus::waiting_for_an_event_of_another_device_takes_longer`
 //! - an event of another device is not polled for in periods:
 //!   `several_gpus::an_event_of_another_device_is_not_looked_for_in_periods`
+//! - an event that the host waits for has nothing behind it:
+//!   `spelled_out::waiting_for_an_event_waits_for_nothing_behind_it`
+//! - a device that the host waits for has several streams:
+//!   `spelled_out::waiting_for_a_device_waits_for_all_of_its_streams`
+//! - calls that give memory back wait for the device without saying so:
+//!   `spelled_out::giving_device_memory_back_waits_for_the_device`
+//! - a copy inside a device holds no copy engine:
+//!   `spelled_out::a_copy_inside_the_device_holds_no_copy_engine`
+//! - rows cost a copy time besides their bytes:
+//!   `spelled_out::rows_cost_time_besides_their_bytes`
 
 mod copies;
 mod graphs;
@@ -119,6 +129,7 @@ mod memory;
 mod polling;
 mod reasons;
 mod several_gpus;
+mod spelled_out;
 mod streams;
 mod the_host;
 mod whole_plans;

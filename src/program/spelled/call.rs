@@ -12,20 +12,38 @@ use std::ops::Range;
 // for those who write a program.
 
 /// A call of the host, or calls that are repeated. Exactly one key says which call it is: `copy`,
-/// `launch`, `compute`, `work`, `clear`, `record`, `wait`, `synchronize`, `allocate`, `pin`,
-/// `renew`, `prefetch`, `repeat` or `graph`.
+/// `launch`, `compute`, `work`, `clear`, `record`, `wait`, `synchronize`, `synchronize_event`,
+/// `synchronize_device`, `allocate`, `free`, `pin`, `unpin`, `renew`, `prefetch`,
+/// `repeat` or `graph`.
 #[derive(Debug, Deserialize, Default)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a call such as { copy = \"x\", to = \"d\" }")]
 #[cfg_attr(feature = "schema", schemars(rename = "Call"))]
 pub struct RawCall {
     /// Memory to copy from. `to` says where to. With a `stream`, the host goes on while the copy
-    /// is made (`cudaMemcpyAsync`); without one, it waits for it (`cudaMemcpy`).
+    /// is made (`cudaMemcpyAsync`); without one, it waits for it (`cudaMemcpy`), unless it stays
+    /// inside a GPU. Where both sides are the host's, the CPU copies.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub copy: Option<Spanned<String>>,
     /// Where a `copy` goes, or a `prefetch`: `"gpu"` or `"host"`.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub to: Option<Spanned<String>>,
+    /// How many rows a `copy` moves, each `row` long (`cudaMemcpy2D`). The ranges of `copy` and
+    /// `to` say where the first row begins, and how far rows may reach.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>", range(min = 1)))]
+    pub rows: Option<Spanned<i64>>,
+    /// Bytes of a row, such as `"2 KiB"`.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub row: Option<Spanned<String>>,
+    /// From the start of a row to the start of the next where rows are read. Default: `row`.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub pitch: Option<Spanned<String>>,
+    /// From the start of a row to the start of the next where rows are written. Default: `row`.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub to_pitch: Option<Spanned<String>>,
+    /// How many threads copy host memory to host memory: 1, or `"all"`. Default: 1.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<RawThreads>"))]
+    pub threads: Option<Spanned<RawThreads>>,
     /// A kernel of the library to launch on the GPU. It `reads` memory and `writes` memory.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub launch: Option<Spanned<String>>,
@@ -59,12 +77,24 @@ pub struct RawCall {
     /// The stream that the host waits for.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub synchronize: Option<Spanned<String>>,
-    /// Memory of the program to allocate.
+    /// The event that the host waits for.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub synchronize_event: Option<Spanned<String>>,
+    /// The GPU, counted from 0, that the host waits for.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>", range(min = 0)))]
+    pub synchronize_device: Option<Spanned<i64>>,
+    /// Memory of the program to allocate. With a `stream`, in its order (`cudaMallocAsync`).
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub allocate: Option<Spanned<String>>,
+    /// Memory of the program to give back. With a `stream`, in its order (`cudaFreeAsync`).
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub free: Option<Spanned<String>>,
     /// Pageable memory to page-lock. From then on it is pinned.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub pin: Option<Spanned<String>>,
+    /// Memory whose page-lock to release.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub unpin: Option<Spanned<String>>,
     /// Host memory to give back, and to take anew with pages that nobody has touched.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub renew: Option<Spanned<String>>,
@@ -88,10 +118,20 @@ pub struct RawCall {
     pub stream: Option<Spanned<String>>,
 }
 
+/// A number of threads.
+#[derive(Debug, Deserialize, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(untagged, expecting = "1 or \"all\"")]
+#[cfg_attr(feature = "schema", schemars(rename = "Threads"))]
+pub enum RawThreads {
+    Number(i64),
+    Word(String),
+}
+
 /// What a call does, with the keys that it needs.
 #[derive(Debug)]
 pub(super) enum Verb<'r> {
-    Copy { from: &'r Spanned<String>, to: &'r Spanned<String> },
+    Copy(CopyCall<'r>),
     Launch(KernelCall<'r>),
     Compute(KernelCall<'r>),
     Work(&'r Spanned<String>),
@@ -99,12 +139,28 @@ pub(super) enum Verb<'r> {
     Record(&'r Spanned<String>),
     Wait(&'r Spanned<String>),
     Synchronize(&'r Spanned<String>),
+    SynchronizeEvent(&'r Spanned<String>),
+    SynchronizeDevice(&'r Spanned<i64>),
     Allocate(&'r Spanned<String>),
+    Free(&'r Spanned<String>),
     Pin(&'r Spanned<String>),
+    Unpin(&'r Spanned<String>),
     Renew(&'r Spanned<String>),
     Prefetch { target: &'r Spanned<String>, to: &'r Spanned<String> },
     Repeat { times: &'r Spanned<i64>, index: Option<&'r Spanned<String>>, calls: &'r [RawCall] },
     Graph { calls: &'r Spanned<Vec<RawCall>> },
+}
+
+/// A copy, of which bytes, and by whom.
+#[derive(Debug)]
+pub(super) struct CopyCall<'r> {
+    pub from: &'r Spanned<String>,
+    pub to: &'r Spanned<String>,
+    pub rows: Option<&'r Spanned<i64>>,
+    pub row: Option<&'r Spanned<String>>,
+    pub pitch: Option<&'r Spanned<String>>,
+    pub to_pitch: Option<&'r Spanned<String>>,
+    pub threads: Option<&'r Spanned<RawThreads>>,
 }
 
 /// A kernel with what it works on.
@@ -119,8 +175,8 @@ pub(super) struct KernelCall<'r> {
 
 /// Every key that says which call a table is, with those that must and those that may stand beside
 /// it.
-const CALLS: [(&str, &[&str], &[&str]); 14] = [
-    ("copy", &["to"], &["stream"]),
+const CALLS: [(&str, &[&str], &[&str]); 18] = [
+    ("copy", &["to"], &["stream", "rows", "row", "pitch", "to_pitch", "threads"]),
     ("launch", &["reads", "writes"], &["arguments", "lead", "stream"]),
     ("compute", &["reads", "writes"], &["arguments", "lead"]),
     ("work", &[], &[]),
@@ -128,8 +184,12 @@ const CALLS: [(&str, &[&str], &[&str]); 14] = [
     ("record", &[], &["stream"]),
     ("wait", &[], &["stream"]),
     ("synchronize", &[], &[]),
-    ("allocate", &[], &[]),
+    ("synchronize_event", &[], &[]),
+    ("synchronize_device", &[], &[]),
+    ("allocate", &[], &["stream"]),
+    ("free", &[], &["stream"]),
     ("pin", &[], &[]),
+    ("unpin", &[], &[]),
     ("renew", &[], &[]),
     ("prefetch", &["to"], &["stream"]),
     ("repeat", &["calls"], &["index"]),
@@ -154,13 +214,22 @@ impl RawCall {
             of("record", &self.record),
             of("wait", &self.wait),
             of("synchronize", &self.synchronize),
+            of("synchronize_event", &self.synchronize_event),
+            of("synchronize_device", &self.synchronize_device),
             of("allocate", &self.allocate),
+            of("free", &self.free),
             of("pin", &self.pin),
+            of("unpin", &self.unpin),
             of("renew", &self.renew),
             of("prefetch", &self.prefetch),
             of("repeat", &self.repeat),
             of("graph", &self.graph),
             of("to", &self.to),
+            of("rows", &self.rows),
+            of("row", &self.row),
+            of("pitch", &self.pitch),
+            of("to_pitch", &self.to_pitch),
+            of("threads", &self.threads),
             of("reads", &self.reads),
             of("writes", &self.writes),
             of("arguments", &self.arguments),
@@ -226,7 +295,15 @@ impl RawCall {
             })
         };
         if let Some(from) = &self.copy {
-            return Some(Verb::Copy { from, to: self.to.as_ref()? });
+            return Some(Verb::Copy(CopyCall {
+                from,
+                to: self.to.as_ref()?,
+                rows: self.rows.as_ref(),
+                row: self.row.as_ref(),
+                pitch: self.pitch.as_ref(),
+                to_pitch: self.to_pitch.as_ref(),
+                threads: self.threads.as_ref(),
+            }));
         }
         if let Some(target) = &self.prefetch {
             return Some(Verb::Prefetch { target, to: self.to.as_ref()? });
@@ -250,8 +327,12 @@ impl RawCall {
             .or_else(|| self.record.as_ref().map(Verb::Record))
             .or_else(|| self.wait.as_ref().map(Verb::Wait))
             .or_else(|| self.synchronize.as_ref().map(Verb::Synchronize))
+            .or_else(|| self.synchronize_event.as_ref().map(Verb::SynchronizeEvent))
+            .or_else(|| self.synchronize_device.as_ref().map(Verb::SynchronizeDevice))
             .or_else(|| self.allocate.as_ref().map(Verb::Allocate))
+            .or_else(|| self.free.as_ref().map(Verb::Free))
             .or_else(|| self.pin.as_ref().map(Verb::Pin))
+            .or_else(|| self.unpin.as_ref().map(Verb::Unpin))
             .or_else(|| self.renew.as_ref().map(Verb::Renew))
     }
 }

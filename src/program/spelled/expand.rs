@@ -6,12 +6,12 @@ use super::raw::RawProgram;
 use super::scope::{NamedBuffer, Scope};
 use crate::files::{Fault, Spanned};
 use crate::kernels::{Arguments, Grid, Kernel};
-use crate::machine::{DeviceId, Direction, StreamId};
+use crate::machine::{DeviceId, StreamId};
 use crate::program::{
     Allocation, AllocationId, Call, Hazard, Part, Place, Program, Slice, Step, check_hazards,
 };
 use crate::units::{Bytes, Span};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// The most rounds of one `repeat`.
@@ -30,6 +30,9 @@ pub fn expand(raw: &RawProgram, buffers: &[NamedBuffer]) -> Result<Program, Faul
         current: DeviceId::FIRST,
         calls: Vec::new(),
         in_setup: true,
+        in_graph: false,
+        overhead: raw.overhead.as_ref().map(span_of).transpose()?,
+        pinned: BTreeSet::new(),
     };
     let whole = raw.name.span();
     for call in &raw.setup {
@@ -48,8 +51,8 @@ pub fn expand(raw: &RawProgram, buffers: &[NamedBuffer]) -> Result<Program, Faul
 type Placed = (Call, Range<usize>);
 
 pub(super) struct Expansion {
-    pub(super) scope: Scope,
-    pub(super) indices: Indices,
+    pub scope: Scope,
+    pub indices: Indices,
     /// For each stream, kernel and number of bytes, memory in which launches combine their blocks.
     /// Kernels of one stream run one after the other; but each leaves in its workspace what only
     /// itself can begin with.
@@ -58,6 +61,11 @@ pub(super) struct Expansion {
     current: DeviceId,
     calls: Vec<Placed>,
     pub(super) in_setup: bool,
+    in_graph: bool,
+    /// What a framework adds to each call.
+    overhead: Option<Span>,
+    /// Memory that calls pin where it is.
+    pub pinned: BTreeSet<AllocationId>,
 }
 
 impl Expansion {
@@ -65,17 +73,14 @@ impl Expansion {
         let (verb, span) = raw.verb(within)?;
         let stream = raw.stream.as_ref();
         match verb {
-            Verb::Copy { from, to } => return self.copy((from, to), stream, &span),
+            Verb::Copy(copy) => return self.copy(&copy, stream, &span),
             Verb::Launch(kernel) => return self.launch(&kernel, stream, &span),
             Verb::Compute(kernel) => {
                 let step = self.step(&kernel)?;
                 self.push(Call::Compute { step }, &span)?;
             }
             Verb::Work(time) => {
-                let time = time.get_ref().parse::<Span>().map_err(|error| {
-                    let help = "write one such as `\"3.5 ms\"`";
-                    Fault::new(error.to_string(), time.span(), "no time", help)
-                })?;
+                let time = span_of(time)?;
                 self.push(Call::Work { time }, &span)?;
             }
             Verb::Clear(target) => {
@@ -97,11 +102,22 @@ impl Expansion {
                 let stream = self.scope.known_stream(stream, &self.indices)?;
                 self.push(Call::Synchronize { stream }, &span)?;
             }
-            Verb::Allocate(memory) => {
-                let id = self.scope.whole(memory, &self.indices)?;
-                self.push(Call::Allocate(id), &span)?;
+            Verb::SynchronizeEvent(event) => {
+                let event = self.scope.known_event(event, &self.indices)?;
+                self.push(Call::SynchronizeEvent { event }, &span)?;
             }
+            Verb::SynchronizeDevice(gpu) => {
+                let device = self.scope.known_device(gpu)?;
+                self.make_current(device, &span);
+                self.push(Call::SynchronizeDevice(device), &span)?;
+            }
+            Verb::Allocate(memory) => return self.allocate(memory, stream, &span),
+            Verb::Free(memory) => return self.free(memory, stream, &span),
             Verb::Pin(memory) => return self.pin(memory, &span),
+            Verb::Unpin(memory) => {
+                let id = self.scope.whole(memory, &self.indices)?;
+                self.push(Call::Unpin(id), &span)?;
+            }
             Verb::Renew(memory) => return self.renew(memory, &span),
             Verb::Prefetch { target, to } => return self.prefetch((target, to), stream, &span),
             Verb::Repeat { times, index, calls } => return self.repeat(times, index, calls, &span),
@@ -114,6 +130,19 @@ impl Expansion {
         if let Some(stream) = call.stream() {
             self.make_current(self.scope.streams[stream.0].device, span);
         }
+        // A framework does its part before each call that it makes; it makes those of a graph once.
+        if let Some(time) = self.overhead
+            && !self.in_setup
+            && !self.in_graph
+            && !call.facts().is_host_work
+        {
+            self.calls.push((Call::Work { time }, span.clone()));
+        }
+        self.put(call, span)
+    }
+
+    /// Adds a call as it is.
+    pub(super) fn put(&mut self, call: Call, span: &Range<usize>) -> Result<(), Fault> {
         self.calls.push((call, span.clone()));
         if self.calls.len() > Program::MOST_CALLS {
             let message = format!("the program makes more than {} calls", Program::MOST_CALLS);
@@ -157,46 +186,6 @@ impl Expansion {
 
     pub(super) fn place(&self, slice: &Slice) -> Place {
         self.scope.allocations[slice.allocation.0].place
-    }
-
-    fn copy(
-        &mut self,
-        (raw_from, raw_to): (&Spanned<String>, &Spanned<String>),
-        name: Option<&Spanned<String>>,
-        span: &Range<usize>,
-    ) -> Result<(), Fault> {
-        let from = self.scope.slice(raw_from, &self.indices)?;
-        let to = self.scope.slice(raw_to, &self.indices)?;
-        if from.length != to.length {
-            let message = format!("copies {} to where {} have room", from.length, to.length);
-            let help = "name ranges of one size: `x[0..4 MiB]`";
-            return Err(Fault::new(message, raw_from.span(), "from here", help)
-                .and(raw_to.span(), "to here"));
-        }
-        let (direction, memory) = match (self.place(&from), self.place(&to)) {
-            (Place::Host(_), Place::Device(_)) => (Some(Direction::HostToDevice), to),
-            (Place::Device(_), Place::Host(_)) => (Some(Direction::DeviceToHost), from),
-            (Place::Device(one), Place::Device(other)) if one != other => (None, from),
-            (one, _) => {
-                let sides = match one {
-                    Place::Host(_) => "both of the host",
-                    Place::Device(_) => "both of one GPU",
-                };
-                let message = format!("copies between memory that is {sides}");
-                let help = "copies go between host and GPU, or from one GPU to another";
-                return Err(Fault::new(message, span.clone(), "not supported yet", help));
-            }
-        };
-        let stream = self.stream(name, &memory)?;
-        let call = match direction {
-            Some(direction) => Call::Copy { stream, direction, from, to },
-            None => Call::PeerCopy { stream, from, to },
-        };
-        self.push(call, span)?;
-        match name {
-            None => self.push(Call::Synchronize { stream }, span),
-            Some(_) => Ok(()),
-        }
     }
 
     fn launch(
@@ -312,9 +301,11 @@ impl Expansion {
         let stream = self.scope.stream(name, &self.indices)?;
         self.push(Call::Replay { stream, calls: 0 }, span)?;
         let launch = self.calls.len();
+        self.in_graph = true;
         for call in calls.get_ref() {
             self.add(call, span)?;
         }
+        self.in_graph = false;
         let captured = self.calls.len() - launch;
         if let (Call::Replay { calls, .. }, _) = &mut self.calls[launch - 1] {
             *calls = captured;
@@ -325,9 +316,12 @@ impl Expansion {
     /// Puts the program together and checks it.
     fn finish(self, raw: &RawProgram, mut setup: Vec<Placed>) -> Result<Program, Fault> {
         let body = self.calls;
-        let allocated = |id: AllocationId| {
-            setup.iter().chain(&body).any(|(call, _)| *call == Call::Allocate(id))
+        let takes = |call: &Call, wanted: AllocationId| match call {
+            Call::Allocate(id) | Call::AllocateInStream { allocation: id, .. } => *id == wanted,
+            _ => false,
         };
+        let allocated =
+            |id: AllocationId| setup.iter().chain(&body).any(|(call, _)| takes(call, id));
         let whole = raw.name.span();
         let allocations = self.scope.allocations.iter().enumerate();
         let own = allocations.filter(|(_, one)| one.holds.is_none());
@@ -352,13 +346,17 @@ impl Expansion {
             body,
         };
         program.check().map_err(|problem| {
-            let place = match problem.call {
-                Some((Part::Setup, at)) => setup_places.get(at),
-                Some((Part::Body, at)) => body_places.get(at),
-                None => None,
+            let place = |(part, at): (Part, usize)| match part {
+                Part::Setup => setup_places.get(at).cloned(),
+                Part::Body => body_places.get(at).cloned(),
             };
-            let place = place.unwrap_or(&whole).clone();
-            Fault::new(problem.what, place, "here", "correct the call, or what it names")
+            let here = problem.call.and_then(place).unwrap_or(whole.clone());
+            let help = "correct the call, or what it names";
+            let fault = Fault::new(problem.what, here, "here", help);
+            match problem.other.and_then(|(at, label)| Some((place(at)?, label))) {
+                Some((there, label)) => fault.and(there, label),
+                None => fault,
+            }
         })?;
         check_hazards(&program).map_err(|hazard| {
             let place = |at: usize| body_places.get(at).cloned().unwrap_or(whole.clone());
@@ -375,11 +373,20 @@ impl Expansion {
                 }
                 Hazard::Unfinished { last, .. } => {
                     let message = "a pass ends before this call is known to be done";
-                    let help = "end `calls` with a `synchronize` of its stream";
+                    let help = "end `calls` with a `synchronize` of its stream, or a \
+                                `synchronize_device`";
                     Fault::new(message, place(last), "nobody waits for it", help)
                 }
             }
         })?;
         Ok(program)
     }
+}
+
+/// A time as it is written.
+fn span_of(text: &Spanned<String>) -> Result<Span, Fault> {
+    text.get_ref().parse::<Span>().map_err(|error| {
+        let help = "write one such as `\"3.5 ms\"`";
+        Fault::new(error.to_string(), text.span(), "no time", help)
+    })
 }

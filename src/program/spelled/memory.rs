@@ -1,19 +1,59 @@
-//! Calls on memory as a whole: pinning, renewing, prefetching.
+//! Calls on memory as a whole: taking it, giving it back, pinning, renewing, prefetching.
 
 use super::expand::Expansion;
 use crate::files::{Fault, Spanned};
 use crate::machine::{HostMemory, Residence};
-use crate::program::{AllocationId, Call, Place};
+use crate::program::{AllocationId, Call, Place, Slice};
+use crate::units::Bytes;
 use std::ops::Range;
 
 impl Expansion {
-    pub(super) fn renew(
+    pub(super) fn allocate(
         &mut self,
         memory: &Spanned<String>,
+        stream: Option<&Spanned<String>>,
         span: &Range<usize>,
     ) -> Result<(), Fault> {
-        let id = self.pageable(memory, "renewed", "renew pageable memory")?;
-        self.push(Call::Renew(id), span)
+        let allocation = self.scope.whole(memory, &self.indices)?;
+        let call = match stream {
+            None => Call::Allocate(allocation),
+            Some(stream) => {
+                let slice = self.of_device(memory, allocation)?;
+                let stream = self.stream(Some(stream), &slice)?;
+                Call::AllocateInStream { stream, allocation }
+            }
+        };
+        self.push(call, span)
+    }
+
+    pub(super) fn free(
+        &mut self,
+        memory: &Spanned<String>,
+        stream: Option<&Spanned<String>>,
+        span: &Range<usize>,
+    ) -> Result<(), Fault> {
+        let allocation = self.scope.whole(memory, &self.indices)?;
+        let call = match stream {
+            None => Call::Free(allocation),
+            Some(stream) => {
+                let slice = self.of_device(memory, allocation)?;
+                let stream = self.stream(Some(stream), &slice)?;
+                Call::FreeInStream { stream, allocation }
+            }
+        };
+        self.push(call, span)
+    }
+
+    /// All of a GPU's memory of this name.
+    fn of_device(&self, memory: &Spanned<String>, id: AllocationId) -> Result<Slice, Fault> {
+        let one = &self.scope.allocations[id.0];
+        if let Place::Host(_) = one.place {
+            let message =
+                format!("`{memory}` is the host's memory, which no stream takes or frees");
+            let help = "take `stream` out";
+            return Err(Fault::new(message, memory.span(), "not on a GPU", help));
+        }
+        Ok(Slice { allocation: id, offset: Bytes::ZERO, length: one.bytes })
     }
 
     pub(super) fn pin(
@@ -21,28 +61,37 @@ impl Expansion {
         memory: &Spanned<String>,
         span: &Range<usize>,
     ) -> Result<(), Fault> {
-        let id = self.pageable(memory, "pinned", "pin pageable memory, once")?;
-        if !self.in_setup {
-            let help = "pin it in `setup`";
-            let message = format!("`{memory}` is pinned inside the pass");
-            return Err(Fault::new(message, span.clone(), "not supported yet", help));
+        let id = self.scope.whole(memory, &self.indices)?;
+        if !self.pinned.contains(&id) {
+            self.check_pageable(memory, id, "pinned", "pin pageable memory")?;
+            self.scope.allocations[id.0].place = Place::Host(HostMemory::Pinned);
+            self.pinned.insert(id);
         }
-        self.scope.allocations[id.0].place = Place::Host(HostMemory::Pinned);
         self.push(Call::Pin(id), span)
     }
 
-    fn pageable(
+    pub(super) fn renew(
         &mut self,
         memory: &Spanned<String>,
+        span: &Range<usize>,
+    ) -> Result<(), Fault> {
+        let id = self.scope.whole(memory, &self.indices)?;
+        self.check_pageable(memory, id, "renewed", "renew pageable memory")?;
+        self.push(Call::Renew(id), span)
+    }
+
+    fn check_pageable(
+        &self,
+        memory: &Spanned<String>,
+        id: AllocationId,
         what: &str,
         help: &str,
-    ) -> Result<AllocationId, Fault> {
-        let id = self.scope.whole(memory, &self.indices)?;
-        if self.scope.allocations[id.0].place != Place::Host(HostMemory::Pageable) {
-            let message = format!("`{memory}` is not pageable memory");
-            return Err(Fault::new(message, memory.span(), format!("cannot be {what}"), help));
+    ) -> Result<(), Fault> {
+        if self.scope.allocations[id.0].place == Place::Host(HostMemory::Pageable) {
+            return Ok(());
         }
-        Ok(id)
+        let message = format!("`{memory}` is not pageable memory");
+        Err(Fault::new(message, memory.span(), format!("cannot be {what}"), help))
     }
 
     pub(super) fn prefetch(

@@ -4,6 +4,7 @@
 //! Whatever was wrong came back as a [`Fault`](crate::files::Fault) with its place.
 
 mod call;
+mod copies;
 mod expand;
 mod expression;
 mod memory;

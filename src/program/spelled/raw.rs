@@ -28,6 +28,10 @@ pub struct RawProgram {
     /// that `cudaStreamCreate` makes, on the first GPU.
     #[serde(default)]
     pub streams: Vec<RawStream>,
+    /// What a framework adds to each call of a pass that the host makes to the driver, such as
+    /// `"6 us"`: the host works for as long before the call. Default: nothing.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub overhead: Option<Spanned<String>>,
     /// Calls that are made once, before the first pass.
     #[serde(default)]
     pub setup: Vec<RawCall>,

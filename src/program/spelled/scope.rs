@@ -131,6 +131,17 @@ impl Scope {
         at.map_or_else(|| self.make(None, StreamKind::LegacyDefault, device), StreamId)
     }
 
+    /// The GPU of a number, if a call before goes to it.
+    pub fn known_device(&self, gpu: &Spanned<i64>) -> Result<DeviceId, Fault> {
+        let id = device(Some(gpu))?;
+        if self.streams.iter().any(|stream| stream.device == id) {
+            return Ok(id);
+        }
+        let message = format!("no call before goes to GPU {gpu}");
+        let help = "GPUs are counted from 0; wait for one that has something to do";
+        Err(Fault::new(message, gpu.span(), "nothing to wait for", help))
+    }
+
     fn make(&mut self, name: Option<String>, kind: StreamKind, device: DeviceId) -> StreamId {
         self.stream_names.push(name);
         self.streams.push(StreamTraits { kind, priority: 0, device });

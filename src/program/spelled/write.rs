@@ -2,7 +2,7 @@
 
 use crate::machine::{DeviceId, HostMemory, Residence, StreamId};
 use crate::program::{
-    Allocation, AllocationId, Call, Place, Program, Slice, Step, StreamKind, StreamTraits,
+    Allocation, AllocationId, Call, Place, Program, Slice, Step, StreamKind, StreamTraits, Threads,
 };
 use crate::units::Bytes;
 use std::fmt::Write;
@@ -74,8 +74,16 @@ impl<'p> Names<'p> {
             Call::Allocate(id) => vec![("allocate", memory(id))],
             Call::Pin(id) => vec![("pin", memory(id))],
             Call::Renew(id) => vec![("renew", memory(id))],
+            Call::Free(id) | Call::FreeInStream { allocation: id, .. } => {
+                vec![("free", memory(id))]
+            }
+            Call::Unpin(id) => vec![("unpin", memory(id))],
+            Call::AllocateInStream { allocation: id, .. } => vec![("allocate", memory(id))],
             Call::Clear { target, .. } => vec![("clear", slice(target))],
-            Call::Copy { from, to, .. } | Call::PeerCopy { from, to, .. } => {
+            Call::Copy { from, to, .. }
+            | Call::PeerCopy { from, to, .. }
+            | Call::DeviceCopy { from, to, .. }
+            | Call::HostCopy { from, to, threads: Threads::One } => {
                 vec![("copy", slice(from)), ("to", slice(to))]
             }
             Call::Prefetch { target, to, .. } => {
@@ -84,6 +92,24 @@ impl<'p> Names<'p> {
                     Residence::Host => "host",
                 };
                 vec![("prefetch", slice(target)), ("to", text(to))]
+            }
+            Call::HostCopy { from, to, threads: Threads::All } => {
+                vec![("copy", slice(from)), ("to", slice(to)), ("threads", text("all"))]
+            }
+            Call::RowCopy { from, to, rows, .. } => {
+                let [pitch, to_pitch] = rows.pitch.map(|pitch| text(&pitch.exactly()));
+                vec![
+                    ("copy", slice(from)),
+                    ("to", slice(to)),
+                    ("rows", rows.count(from).to_string()),
+                    ("row", text(&rows.row.exactly())),
+                    ("pitch", pitch),
+                    ("to_pitch", to_pitch),
+                ]
+            }
+            Call::SynchronizeEvent { event: id } => vec![("synchronize_event", event(id.0))],
+            Call::SynchronizeDevice(DeviceId(device)) => {
+                vec![("synchronize_device", device.to_string())]
             }
             Call::Launch { step, .. } => self.step("launch", step),
             Call::Compute { step } => self.step("compute", step),
@@ -155,7 +181,7 @@ pub fn write(program: &Program) -> String {
     let names = Names::of(program);
     let workspaces = workspaces(program);
     let mut table = format!("[[program]]\nname = {}\n", text(&program.label));
-    let pinned = |id: usize| program.setup.contains(&Call::Pin(AllocationId(id)));
+    let pinned = |id: usize| program.calls().any(|call| *call == Call::Pin(AllocationId(id)));
     let own = program.allocations.iter().enumerate();
     let own = own.filter(|(id, one)| one.holds.is_none() && !workspaces[*id]);
     let memory = own.map(|(id, allocation)| {

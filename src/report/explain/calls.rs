@@ -13,8 +13,11 @@ pub(super) fn sort(program: &Program, call: &Call) -> String {
     let what = match call {
         // Whichever buffer it is of.
         Call::Pin(_) => return "pin".to_owned(),
+        Call::Unpin(_) => return "unpin".to_owned(),
         Call::Renew(_) => return "renew".to_owned(),
-        Call::Copy { direction, .. } => direction.to_string(),
+        Call::Copy { direction, .. } | Call::RowCopy { direction: Some(direction), .. } => {
+            direction.to_string()
+        }
         Call::Prefetch { to, .. } => to.way().to_string(),
         _ => step.map_or(String::new(), |step| step.kernel.to_string()),
     };

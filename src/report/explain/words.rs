@@ -33,7 +33,7 @@ pub(super) fn what_it_does(workload: &Workload, plan: &Plan) -> Vec<String> {
 fn host_memory(plan: &Plan) -> Option<String> {
     let program = &plan.program;
     let pins = program.setup.iter().filter(|call| matches!(call, Call::Pin(_))).count() as u64;
-    let copies = program.body.iter().any(|call| matches!(call, Call::Copy { .. }));
+    let copies = program.body.iter().any(|call| call.crossing().is_some());
     match plan.host_memory() {
         HostMemory::Pinned if pins > 0 => {
             let buffers = plural(pins, "buffer");
@@ -66,8 +66,8 @@ pub(super) fn what_waits(program: &Program) -> Vec<String> {
         let times = plural(times, "time");
         sentences.push(format!("By event: {waits} after {awaited}, {times} in a pass."));
     }
-    let ends = program.body.iter().filter(|call| matches!(call, Call::Synchronize { .. })).count();
-    let is_end = |call: &Call| matches!(call, Call::Synchronize { .. });
+    let is_end = |call: &Call| call.facts().only_waits;
+    let ends = program.body.iter().filter(|call| is_end(call)).count();
     let last_work = program.body.iter().rposition(|call| call.stream().is_some() && !is_end(call));
     let before =
         program.body.iter().take(last_work.unwrap_or(0)).filter(|call| is_end(call)).count();
@@ -108,6 +108,9 @@ fn operation(program: &Program, call: &Call, wanted: StreamId) -> Option<&'stati
         _ if call.stream() != Some(wanted) => None,
         Call::Copy { to, .. } if to_host(to.allocation) => Some("a copy to the host"),
         Call::Copy { .. } => Some("a copy to the GPU"),
+        Call::RowCopy { to, .. } if to_host(to.allocation) => Some("a copy to the host"),
+        Call::RowCopy { direction: Some(_), .. } => Some("a copy to the GPU"),
+        Call::DeviceCopy { .. } | Call::RowCopy { .. } => Some("a copy on the GPU"),
         Call::PeerCopy { .. } => Some("a copy between GPUs"),
         Call::Launch { .. } => Some("a kernel"),
         _ => None,

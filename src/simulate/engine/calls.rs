@@ -2,11 +2,11 @@
 //! wait.
 
 use super::{Event, Simulator};
-use crate::cost::{Burst, CallId, CompiledProgram, Waits, WorkKind};
-use crate::simulate::host::{Blocked, Host};
+use crate::cost::{Burst, CallId, CompiledProgram, NONE, Recording, Waits, WorkKind};
+use crate::simulate::host::{Awaited, Blocked, Host};
 use crate::simulate::observer::{Cause, Observer};
 use crate::timeline::Reason;
-use crate::units::Instant;
+use crate::units::{Instant, Span};
 
 impl Simulator {
     /// Runs the host ahead until it has to wait for the device.
@@ -46,6 +46,14 @@ impl Simulator {
                 }
                 Waits::Stream(wake) if !drained() => {
                     self.host.blocked = Blocked::Draining { stream: call.stream, wake };
+                }
+                Waits::Event(wake) if !PLAIN => {
+                    let recording = compiled.body.entries.recordings.get(call.recording as usize);
+                    let what = Awaited::Recording(*recording.unwrap_or(&Recording::NEVER));
+                    self.await_if_need_be(compiled, what, (wake, Span::ZERO));
+                }
+                Waits::Device { only, wake, then } if !PLAIN => {
+                    self.await_if_need_be(compiled, Awaited::Device(only), (wake, then));
                 }
                 _ => {}
             }
@@ -90,10 +98,63 @@ impl Simulator {
         }
     }
 
-    /// Wakes the host if it waits for a stream that has drained now that `ended` is over.
+    /// Blocks the host until something has happened, unless it has.
+    #[cold]
+    fn await_if_need_be(
+        &mut self,
+        compiled: &CompiledProgram<'_>,
+        what: Awaited,
+        (wake, then): (Span, Span),
+    ) {
+        if !self.has_happened(compiled, what) {
+            self.host.blocked = Blocked::Awaiting { what, wake, then };
+        }
+    }
+
+    fn has_happened(&self, compiled: &CompiledProgram<'_>, what: Awaited) -> bool {
+        match what {
+            Awaited::Recording(Recording { entry: NONE, .. }) => true,
+            Awaited::Recording(Recording { entry, stream, .. }) => {
+                self.streams.is_over(stream, entry)
+            }
+            Awaited::Device(only) => {
+                let streams = (0..).zip(&compiled.body.traits);
+                let mut meant = streams.filter(|(_, one)| only.is_none_or(|id| one.device == id));
+                meant.all(|(stream, _)| self.streams.is_drained(compiled, stream))
+            }
+        }
+    }
+
+    /// Wakes the host if it waits for something that has happened now that `ended` is over.
+    #[cold]
+    #[inline(never)]
+    fn release_awaiting(&mut self, compiled: &CompiledProgram<'_>, ended: CallId) {
+        let Blocked::Awaiting { what, wake, then } = self.host.blocked else { return };
+        if !self.has_happened(compiled, what) {
+            return;
+        }
+        // The part of the call before the wait may take longer than what it waits for.
+        let before = self.host.reached.earlier_by(then);
+        if self.now <= before {
+            return self.return_at(self.host.reached);
+        }
+        self.host.cause = Cause { reason: Reason::Device, before: ended, ready: self.now };
+        self.return_at(self.now + wake + then);
+    }
+
+    /// Wakes the host if it waits for something that is done now that `ended` is over.
     #[inline(always)]
-    pub(super) fn release_host(&mut self, compiled: &CompiledProgram<'_>, ended: CallId) {
-        if let Blocked::Draining { stream, wake } = self.host.blocked
+    pub(super) fn release_host<const PLAIN: bool>(
+        &mut self,
+        compiled: &CompiledProgram<'_>,
+        ended: CallId,
+        ran_dry: bool,
+    ) {
+        if !PLAIN && matches!(self.host.blocked, Blocked::Awaiting { .. }) {
+            self.release_awaiting(compiled, ended);
+        }
+        if ran_dry
+            && let Blocked::Draining { stream, wake } = self.host.blocked
             && self.streams.is_drained(compiled, stream)
         {
             let still_awake = self.now <= self.host.reached;

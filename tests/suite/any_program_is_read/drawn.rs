@@ -1,6 +1,8 @@
 //! Programs that no family makes: random calls in random streams, with a wait wherever two of them
 //! need one.
 
+mod others;
+
 use super::order::race;
 use hallway::kernels::{Arguments, Grid, Kernel};
 use hallway::machine::{DeviceId, Direction, HostMemory, Residence, StreamId};
@@ -40,6 +42,9 @@ struct Drawing {
     /// The first and the last workspace, one for each device.
     workspaces: Vec<AllocationId>,
     current: DeviceId,
+    /// What the body takes or pins, with the stream in whose order it is taken.
+    taken: Vec<(AllocationId, Option<StreamId>)>,
+    pinned: Vec<AllocationId>,
 }
 
 /// The program of a seed.
@@ -55,15 +60,21 @@ pub fn drawn(seed: u64) -> Program {
         body: Vec::new(),
     };
     let (workspaces, current) = (Vec::new(), DeviceId::FIRST);
-    let mut drawing = Drawing { random, program, elements, workspaces, current };
+    let (taken, pinned) = (Vec::new(), Vec::new());
+    let mut drawing = Drawing { random, program, elements, workspaces, current, taken, pinned };
     drawing.allocate();
     if drawing.program.body.is_empty() && drawing.chance(0.05) {
         drawing.add_copy();
         let copied = drawing.program.body.split_off(drawing.program.body.len() - 1);
         drawing.program.setup.extend(copied);
     }
+    let has_others = drawing.chance(0.4);
     for _ in 0..drawing.random.random_range(2..=14) {
-        drawing.add_any();
+        if has_others && drawing.chance(0.4) {
+            drawing.add_other();
+        } else {
+            drawing.add_any();
+        }
     }
     drawing.finish();
     // A graph of it, where one can be captured.
@@ -132,15 +143,38 @@ impl Drawing {
         let id = AllocationId(at);
         if holds.is_none() {
             let is_workspace = elements != self.elements;
-            let in_body = !is_workspace && self.chance(0.02);
-            let part = if in_body { &mut self.program.body } else { &mut self.program.setup };
-            part.push(Call::Allocate(id));
+            if !is_workspace && self.chance(0.03) {
+                self.take_in_body(id);
+            } else {
+                self.program.setup.push(Call::Allocate(id));
+            }
         } else if place == Place::Host(HostMemory::Pinned) && self.chance(0.7) {
             let in_body = self.chance(0.04);
+            if in_body {
+                self.pinned.push(id);
+            }
             let part = if in_body { &mut self.program.body } else { &mut self.program.setup };
             part.push(Call::Pin(id));
         }
         id
+    }
+
+    fn take_in_body(&mut self, id: AllocationId) {
+        let place = self.program.allocation(id).place;
+        let streams = self.streams_on(place);
+        let stream = (!streams.is_empty() && self.chance(0.5)).then(|| self.one_of(&streams));
+        self.taken.push((id, stream));
+        self.add(match stream {
+            Some(stream) => Call::AllocateInStream { stream, allocation: id },
+            None => Call::Allocate(id),
+        });
+    }
+
+    fn give_back(&mut self, (id, stream): (AllocationId, Option<StreamId>)) {
+        self.add(match stream {
+            Some(stream) => Call::FreeInStream { stream, allocation: id },
+            None => Call::Free(id),
+        });
     }
 
     fn streams_on(&self, place: Place) -> Vec<StreamId> {
@@ -310,8 +344,25 @@ impl Drawing {
                     self.issue(Call::Record { stream, event });
                     self.issue(Call::Wait { stream: waiting, event });
                 }
-                _ => self.issue(Call::Synchronize { stream }),
+                _ => self.wait_on_host(stream),
             }
+        }
+    }
+
+    /// Has the host wait for all that was issued to a stream.
+    fn wait_on_host(&mut self, stream: StreamId) {
+        match self.random.random_range(0..8) {
+            0 => {
+                let event = self.event_of(stream);
+                self.issue(Call::Record { stream, event });
+                self.issue(Call::SynchronizeEvent { event });
+            }
+            1 => {
+                let device = self.program.device_of(stream);
+                self.make_current(device);
+                self.issue(Call::SynchronizeDevice(device));
+            }
+            _ => self.issue(Call::Synchronize { stream }),
         }
     }
 
@@ -335,6 +386,12 @@ impl Drawing {
 
     /// Waits for everything that the host has not waited for.
     fn finish(&mut self) {
+        while let Some(one) = self.taken.pop() {
+            self.give_back(one);
+        }
+        while let Some(id) = self.pinned.pop() {
+            self.add(Call::Unpin(id));
+        }
         while let Some((first, _)) = race(&self.program) {
             let stream = self.program.body[first].stream().expect("work of a stream");
             self.issue(Call::Synchronize { stream });

@@ -24,6 +24,14 @@ impl Order {
             let mut done = host.clone();
             match (call, lanes[at]) {
                 (Call::Synchronize { stream }, _) => host.extend(&lane_done[stream.0]),
+                (Call::SynchronizeEvent { event }, _) => host.extend(&events[event.0]),
+                (Call::SynchronizeDevice(device), _) => {
+                    for (lane, stream) in program.streams.iter().enumerate() {
+                        if stream.device == *device {
+                            host.extend(&lane_done[lane]);
+                        }
+                    }
+                }
                 (_, None) => {
                     host.insert(at);
                 }
@@ -57,8 +65,8 @@ fn barrier(program: &Program, lane: usize) -> impl Iterator<Item = usize> {
 
 /// Whether the call does something to memory, or on a device.
 pub fn does_something(call: &Call) -> bool {
-    !matches!(call, Call::Record { .. } | Call::Wait { .. } | Call::Synchronize { .. })
-        && !matches!(call, Call::Use(_))
+    !matches!(call, Call::Record { .. } | Call::Wait { .. } | Call::Use(_))
+        && !call.facts().only_waits
 }
 
 /// The bytes that a call uses, and whether it writes them.
@@ -69,6 +77,24 @@ pub fn uses(program: &Program, call: &Call) -> Vec<(Slice, bool)> {
     };
     match call {
         Call::Allocate(id) | Call::Pin(id) | Call::Renew(id) => whole(id),
+        Call::Free(id) | Call::Unpin(id) => whole(id),
+        Call::AllocateInStream { allocation, .. } | Call::FreeInStream { allocation, .. } => {
+            whole(allocation)
+        }
+        Call::DeviceCopy { from, to, .. } | Call::HostCopy { from, to, .. } => {
+            vec![(*from, false), (*to, true)]
+        }
+        Call::RowCopy { from, to, rows, .. } => {
+            let each = |slice: &Slice, pitch: Bytes, writes: bool| {
+                let (slice, rows) = (*slice, *rows);
+                let count = (slice.length.get() - rows.row.get()) / pitch.get() + 1;
+                (0..count).map(move |row| {
+                    let offset = slice.offset + pitch * row;
+                    (Slice { offset, length: rows.row, ..slice }, writes)
+                })
+            };
+            each(from, rows.pitch[0], false).chain(each(to, rows.pitch[1], true)).collect()
+        }
         Call::Clear { target, .. } => vec![(*target, true)],
         Call::Prefetch { target, .. } => vec![(*target, false)],
         Call::Copy { from, to, .. } | Call::PeerCopy { from, to, .. } => {

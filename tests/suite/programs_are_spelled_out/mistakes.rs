@@ -1,5 +1,7 @@
 //! Programs that are wrong: each mistake has its place and its fix.
 
+mod memory_and_copies;
+
 use super::{calls, scenario};
 use hallway::scenario::{ScenarioError, Workload};
 use miette::Diagnostic;
@@ -106,8 +108,12 @@ fn copies_fit_and_go_somewhere() {
             "copies 4 MiB to where 16 MiB have room",
             "ranges of one size",
         ),
-        ("{ copy = \"x\", to = \"y\" }", "\"x\"", "both of the host", "between host and GPU"),
-        ("{ copy = \"d\", to = \"e\" }", "\"d\"", "both of one GPU", "between host and GPU"),
+        (
+            "{ copy = \"d[0..8]\", to = \"d[4..12]\", stream = \"s\" }",
+            "\"d[0..8]\"",
+            "copies `d` onto bytes that it copies from",
+            "correct the call",
+        ),
         (
             "{ launch = \"scale\", reads = [\"d[1..5]\"], writes = \"e[0..4]\" }",
             "\"scale\"",
@@ -198,7 +204,7 @@ fn loops_and_graphs_can_be_played() {
         ("{ work = \"soon\" }", "\"soon\"", "`soon` is not a time", "3.5 ms"),
         ("{ work = \"3.5\" }", "\"3.5\"", "`3.5` is not a time", "3.5 ms"),
         ("{ renew = \"y\" }", "\"y\"", "`y` is not pageable memory", "renew pageable"),
-        ("{ pin = \"x\" }", "\"x\"", "`x` is pinned inside the pass", "in `setup`"),
+        ("{ pin = \"x\" }", "\"x\"", "pins `x` in every pass, and none unpins it", "correct"),
     ] {
         refuses(&calls(call), marked, message, help);
     }

@@ -1,0 +1,54 @@
+//! Copies from host memory to host memory, which the CPU makes.
+
+use super::context::MeasurementContext;
+use super::probe::{Counts, Probe, WarmUp};
+use super::sizes::POOL;
+use crate::gpu::GpuError;
+use crate::samples::{FAR, Quantity};
+use crate::units::{Bytes, Span};
+use std::time::Instant;
+
+/// Bytes of copies of the same memory again and again, and of memory that no cache holds.
+const NEAR: [Bytes; 4] = [Bytes::kib(4), Bytes::kib(256), Bytes::mib(4), Bytes::mib(32)];
+const FROM_MEMORY: [Bytes; 3] = [Bytes::kib(256), Bytes::mib(4), Bytes::mib(32)];
+
+pub(super) fn probes() -> Vec<Probe> {
+    let near = NEAR.map(|bytes| (bytes, bytes + bytes));
+    let far = FROM_MEMORY.map(|bytes| (bytes, FAR));
+    let all = near.into_iter().chain(far);
+    all.flat_map(|size| [false, true].map(|by_all| probe(by_all, size))).collect()
+}
+
+fn probe(by_all: bool, (bytes, footprint): (Bytes, Bytes)) -> Probe {
+    let what = Quantity::HostCopy { by_all, bytes, footprint };
+    let count = ((4 << 20) / bytes.get()).clamp(1, 64);
+    let sample = move |context: &mut MeasurementContext<'_>, count| {
+        Ok::<_, GpuError>(context.host_copies(by_all, (bytes, footprint), count))
+    };
+    Probe::new(what, Counts::Of(count), sample).limit(0.2, 5).warm_up(WarmUp::Host)
+}
+
+impl MeasurementContext<'_> {
+    /// Time of `count` copies. Consecutive copies use consecutive windows of the footprint.
+    fn host_copies(
+        &mut self,
+        by_all: bool,
+        (bytes, footprint): (Bytes, Bytes),
+        count: u64,
+    ) -> Span {
+        let side = Bytes::new(footprint.get() / 2).min(POOL);
+        let first = self.turn * count;
+        let starts: Vec<usize> =
+            (first..first + count).map(|index| self.window(side, bytes, index)).collect();
+        let length = bytes.as_usize() / 4;
+        let [from, .., to] = &mut self.pools;
+        let clock = Instant::now();
+        for start in starts {
+            let range = start..start + length;
+            let (from, to) = (&from.as_slice()[range.clone()], &mut to.as_mut_slice()[range]);
+            let (from, to) = (bytemuck::cast_slice::<_, u8>(from), bytemuck::cast_slice_mut(to));
+            if by_all { self.team.copy(from, to) } else { to.copy_from_slice(from) }
+        }
+        clock.elapsed().into()
+    }
+}

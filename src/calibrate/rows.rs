@@ -1,0 +1,65 @@
+//! Copies of rows that lie apart.
+
+use super::context::{MeasurementContext, clocked};
+use super::probe::{Counts, Probe};
+use crate::gpu::{GpuError, RowShape, RowSide, Stream};
+use crate::samples::{GAP, MANY_ROWS, Quantity, RowPath};
+use crate::units::{Bytes, Span};
+
+/// Bytes of a row: less than a transfer on the link, a few, and many.
+const ROWS: [Bytes; 3] = [Bytes::new(64), Bytes::kib(1), Bytes::kib(16)];
+
+pub(super) fn probes() -> Vec<Probe> {
+    let sizes = || ROWS.into_iter().flat_map(|row| MANY_ROWS.map(|rows| (row, rows)));
+    RowPath::ALL.into_iter().flat_map(|path| sizes().map(move |size| probe(path, size))).collect()
+}
+
+fn probe(path: RowPath, (row, rows): (Bytes, u64)) -> Probe {
+    let what = Quantity::Rows { path, row, rows };
+    let sample =
+        move |context: &mut MeasurementContext<'_>, count| context.rows(path, (row, rows), count);
+    // What starts and ends a sample is a small part of what 16 rows take, and falls out of the
+    // difference of few and many rows.
+    let counts = if path.is_staged() { Counts::Once } else { Counts::Of(2) };
+    Probe::new(what, counts, sample).limit(0.15, 3)
+}
+
+impl MeasurementContext<'_> {
+    /// Time of `count` copies: on the device, or of pageable memory by the host's clock.
+    fn rows(
+        &mut self,
+        path: RowPath,
+        (row, rows): (Bytes, u64),
+        count: u64,
+    ) -> Result<Span, GpuError> {
+        let [pinned_in, pinned_out] = self.pinned.each_ref().map(|memory| memory.as_mut_ptr());
+        let [pageable_in, .., pageable_out] =
+            self.pools.each_mut().map(|memory| memory.as_mut_ptr());
+        let there = |at: usize| RowSide::Device(self.arrays[at].address());
+        let (from, to) = match path {
+            RowPath::PinnedIn => (RowSide::Host(pinned_in), there(0)),
+            RowPath::PinnedOut => (there(0), RowSide::Host(pinned_out)),
+            RowPath::PageableIn => (RowSide::Host(pageable_in), there(0)),
+            RowPath::PageableOut => (there(0), RowSide::Host(pageable_out)),
+            RowPath::OnDevice => (there(2), there(3)),
+        };
+        // The rows lie apart in the host's memory, as a part of a matrix does.
+        let apart = row + GAP;
+        let pitch = match path {
+            RowPath::PinnedOut | RowPath::PageableOut => [row, apart],
+            _ => [apart, row],
+        };
+        let shape = RowShape { row, count: rows, pitch };
+        // SAFETY: all memory is far larger than the rows, and outlives the work, which is waited
+        // for.
+        let copy = |stream: &Stream| unsafe { stream.copy_rows(from, to, shape) };
+        if path.is_staged() {
+            let stream = &self.streams[0];
+            return clocked(|| {
+                copy(stream)?;
+                stream.synchronize()
+            });
+        }
+        self.held(|context| (0..count).try_for_each(|_| copy(&context.streams[0])))
+    }
+}

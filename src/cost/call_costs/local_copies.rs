@@ -1,0 +1,87 @@
+//! What copies cost that stay on their side of the link, and copies of rows.
+
+use super::CallCosts;
+use crate::cost::analysis::Locality;
+use crate::cost::work::{CallCost, Waits, Work};
+use crate::machine::{DeviceId, Direction, HostMemory};
+use crate::profile::{HostCall, OperationKind, RowPath, Unknown};
+use crate::program::{Place, Rows, Slice, Threads};
+use crate::units::{Bytes, Span};
+
+const COMBINED: Place = Place::Host(HostMemory::WriteCombined);
+
+impl CallCosts<'_> {
+    /// A copy inside a device: it holds no copy engine, and nothing that runs beside it slows it.
+    pub(super) fn device_copy(&self, bytes: Bytes) -> Result<CallCost, Unknown> {
+        self.on_device(HostCall::CopyOnDevice, self.profile.copy_on_device(bytes))
+    }
+
+    fn on_device(
+        &self,
+        call: HostCall,
+        duration: Result<Span, Unknown>,
+    ) -> Result<CallCost, Unknown> {
+        let latency = self.profile.start(OperationKind::Kernel);
+        let host = Unknown::both(self.profile.call(call), latency);
+        let ((host, latency), duration) = Unknown::both(host, duration)?;
+        Ok(CallCost { latency, work: Work::OnDevice { duration }, ..CallCost::on_host(host) })
+    }
+
+    pub(super) fn row_copy(
+        &self,
+        (direction, device): (Option<Direction>, DeviceId),
+        [from, to]: [&Slice; 2],
+        rows: Rows,
+        locality: &Locality<'_>,
+    ) -> Result<CallCost, Unknown> {
+        let count = rows.count(from);
+        let time = |path| self.profile.rows(path, rows.row, count);
+        let Some(direction) = direction else {
+            return self.on_device(HostCall::CopyRows, time(RowPath::OnDevice));
+        };
+        let ashore = direction.ashore(from, to);
+        let place = self.program.allocation(ashore.allocation).place;
+        if place == Place::Host(HostMemory::Pageable) {
+            let touch = self.touch_time(locality)?;
+            let duration = time(RowPath::staged(direction))? + Span::from_nanos_f64(touch.max(0.0));
+            let (host, latency) = self.issue(direction)?;
+            let duration = duration.saturating_sub(host + latency);
+            let work = Work::Staged { direction, duration, early: Span::ZERO };
+            return Ok(CallCost {
+                latency,
+                work,
+                waits: Waits::Staging,
+                ..CallCost::on_host(host)
+            });
+        }
+        let alone = time(RowPath::pinned(direction));
+        let work = self.transfer((direction, device), rows.row * count);
+        let (alone, work) = Unknown::both(alone, work)?;
+        let work = match work {
+            // What the other direction costs it is that of as many bytes without gaps.
+            Work::Copy { direction, delay, beside_kernels, slowdown, bytes, fixed, .. } => {
+                let fixed = fixed.min(alone);
+                Work::Copy { direction, alone, delay, beside_kernels, slowdown, bytes, fixed }
+            }
+            other => other,
+        };
+        let (_, latency) = self.issue(direction)?;
+        Ok(CallCost { latency, work, ..CallCost::on_host(self.profile.call(HostCall::CopyRows)?) })
+    }
+
+    pub(super) fn host_copy(
+        &self,
+        sides: [&Slice; 2],
+        threads: Threads,
+        locality: &Locality<'_>,
+    ) -> Result<CallCost, Unknown> {
+        if sides.iter().any(|side| self.program.allocation(side.allocation).place == COMBINED) {
+            return Err(Unknown::refused("copies of write-combined memory by the CPU"));
+        }
+        let touch = self.touch_time(locality)?;
+        let footprint = self.program.host_footprint();
+        let all = threads == Threads::All;
+        let time = self.profile.host_copy(all, sides[0].length, footprint)? + touch;
+        Ok(CallCost::on_host(Span::from_nanos_f64(time.max(0.0))))
+    }
+}

@@ -1,0 +1,69 @@
+//! Streams and events of a plan, and what its devices need before it runs.
+
+use super::error::ExecuteError;
+use crate::gpu::{Device, Event, GpuError, Stream};
+use crate::machine::DeviceId;
+use crate::program::{Call, Program, StreamKind, StreamTraits};
+
+/// Streams and events of a plan.
+pub(super) struct Handles {
+    pub streams: Vec<Stream>,
+    pub events: Vec<Event>,
+}
+
+impl Handles {
+    pub fn new(device: Option<&Device>, program: &Program) -> Result<Self, ExecuteError> {
+        let Some(device) = device.filter(|_| program.needs_device()) else {
+            return Ok(Self { streams: Vec::new(), events: Vec::new() });
+        };
+        let stream = |traits: &StreamTraits| {
+            let device = device.nth(traits.device.0)?;
+            match traits.kind {
+                StreamKind::LegacyDefault => Ok(Stream::legacy_default(device)),
+                StreamKind::Blocking => Stream::blocking(device, traits.priority),
+                StreamKind::NonBlocking => Stream::with_priority(device, traits.priority),
+            }
+        };
+        let streams = program.streams.iter().map(stream).collect::<Result<_, GpuError>>()?;
+        let event = |&DeviceId(id): &DeviceId| Event::ordering(device.nth(id)?);
+        let events = recorders(program).iter().map(event).collect::<Result<_, _>>()?;
+        enable_access(device, program)?;
+        keep_pools(device, program)?;
+        Ok(Self { streams, events })
+    }
+}
+
+/// For each event, the device that records it. An event has to be created in that
+/// device's context.
+fn recorders(program: &Program) -> Vec<DeviceId> {
+    let mut devices = vec![DeviceId::FIRST; program.events];
+    for call in program.calls() {
+        if let Call::Record { stream, event } = call {
+            devices[event.0] = program.device_of(*stream);
+        }
+    }
+    devices
+}
+
+/// Makes the pools of the devices in which a program allocates keep what it frees.
+fn keep_pools(first: &Device, program: &Program) -> Result<(), GpuError> {
+    let mut allocating = program.calls().filter_map(|call| match call {
+        Call::AllocateInStream { stream, .. } => Some(program.device_of(*stream)),
+        _ => None,
+    });
+    allocating.try_for_each(|DeviceId(id)| first.nth(id)?.keep_pool())
+}
+
+/// Enables peer access between devices that copy to each other, so that the copies bypass
+/// host memory.
+fn enable_access(first: &Device, program: &Program) -> Result<(), GpuError> {
+    for call in program.calls() {
+        if let Call::PeerCopy { from, to, .. } = call {
+            let [DeviceId(from), DeviceId(to)] = program.peers_of(from, to);
+            let (from, to) = (first.nth(from)?, first.nth(to)?);
+            from.enable_access(to)?;
+            to.enable_access(from)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,85 @@
+//! Copies that stay on their side of the link, and copies of rows.
+
+use super::error::ExecuteError;
+use super::handles::Handles;
+use super::memory::Memories;
+use crate::gpu::{RowShape, RowSide};
+use crate::host::Team;
+use crate::machine::Direction;
+use crate::program::{Call, Slice, Threads};
+use crate::units::Bytes;
+
+/// A copy with its addresses.
+pub(super) enum LocalCopy {
+    OnDevice { stream: usize, from: u64, to: u64, bytes: Bytes },
+    Rows { stream: usize, from: RowSide, to: RowSide, shape: RowShape },
+    OnHost { from: *const u8, to: *mut u8, count: usize, threads: Threads },
+}
+
+impl LocalCopy {
+    /// # Panics
+    /// If the call is no such copy.
+    pub fn new(call: &Call, memories: &mut Memories) -> Self {
+        match call {
+            Call::DeviceCopy { stream, from, to } => Self::OnDevice {
+                stream: stream.0,
+                from: memories.on_device(from),
+                to: memories.on_device(to),
+                bytes: from.length,
+            },
+            Call::RowCopy { stream, direction, from, to, rows } => {
+                let on_host = match direction {
+                    Some(Direction::HostToDevice) => [true, false],
+                    Some(Direction::DeviceToHost) => [false, true],
+                    None => [false; 2],
+                };
+                let mut side = |slice: &Slice, on_host: bool| match on_host {
+                    true => RowSide::Host(memories.on_host(slice)),
+                    false => RowSide::Device(memories.on_device(slice)),
+                };
+                let (from_side, to_side) = (side(from, on_host[0]), side(to, on_host[1]));
+                let shape = RowShape { row: rows.row, count: rows.count(from), pitch: rows.pitch };
+                Self::Rows { stream: stream.0, from: from_side, to: to_side, shape }
+            }
+            Call::HostCopy { from, to, threads } => Self::OnHost {
+                from: memories.on_host(from).cast_const().cast(),
+                to: memories.on_host(to).cast(),
+                count: from.length.as_usize(),
+                threads: *threads,
+            },
+            other => unreachable!("{other:?} is no copy that stays on its side"),
+        }
+    }
+
+    /// Makes the copy.
+    ///
+    /// # Safety
+    /// The memory must be valid until the stream has executed the copy, and a pass must wait for
+    /// it.
+    pub unsafe fn make(&self, handles: &Handles, team: &Team) -> Result<(), ExecuteError> {
+        match *self {
+            // SAFETY: the caller promises that the memory is valid; a checked plan copies nothing
+            // onto itself.
+            Self::OnDevice { stream, from, to, bytes } => unsafe {
+                handles.streams[stream].copy_on_device(from, to, bytes)?;
+            },
+            // SAFETY: as above.
+            Self::Rows { stream, from, to, shape } => unsafe {
+                handles.streams[stream].copy_rows(from, to, shape)?;
+            },
+            Self::OnHost { from, to, count, threads } => {
+                // SAFETY: both sides lie within live allocations and do not overlap in a checked
+                // plan, and nothing else uses them while the host copies.
+                let (from, to) = unsafe {
+                    let from = std::slice::from_raw_parts(from, count);
+                    (from, std::slice::from_raw_parts_mut(to, count))
+                };
+                match threads {
+                    Threads::One => to.copy_from_slice(from),
+                    Threads::All => team.copy(from, to),
+                }
+            }
+        }
+        Ok(())
+    }
+}

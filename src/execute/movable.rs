@@ -1,0 +1,101 @@
+//! Calls on memory that a pass takes and gives back.
+
+use super::error::ExecuteError;
+use super::handles::Handles;
+use super::memory::Memories;
+use super::prepared::Prepared;
+use crate::gpu::Device;
+use crate::host::Team;
+use crate::program::{AllocationId, Call, Program};
+use std::cell::RefCell;
+
+/// A call of a body, ready to be made in every pass.
+pub(super) enum Ready<'d> {
+    Fixed(Prepared<'d>),
+    Movable(Movable<'d>),
+}
+
+impl<'d> Ready<'d> {
+    pub fn new(
+        (program, call): (&'d Program, &'d Call),
+        device: Option<&'d Device>,
+        handles: &Handles,
+        memories: &mut Memories,
+    ) -> Result<Self, ExecuteError> {
+        if let Some(movable) = Movable::of((program, call), device) {
+            return Ok(Self::Movable(movable));
+        }
+        Ok(Self::Fixed(Prepared::new((program, call), device, handles, memories)?))
+    }
+
+    /// Makes the call.
+    #[inline]
+    pub fn make(
+        &self,
+        handles: &Handles,
+        memories: &mut Memories,
+        team: &Team,
+    ) -> Result<(), ExecuteError> {
+        match self {
+            Self::Fixed(call) => call.make(handles, memories, team),
+            Self::Movable(call) => call.make(handles, memories, team),
+        }
+    }
+}
+
+/// A call on memory that each pass takes anew. The memory is usually where it was in the pass
+/// before; if not, the call's addresses are looked up again.
+pub(super) struct Movable<'d> {
+    program: &'d Program,
+    call: &'d Call,
+    device: Option<&'d Device>,
+    /// The memory that may have moved.
+    moving: Vec<AllocationId>,
+    last: RefCell<Option<(Vec<u64>, Prepared<'d>)>>,
+}
+
+impl<'d> Movable<'d> {
+    /// `None` for a call on memory that stays where it is.
+    fn of((program, call): (&'d Program, &'d Call), device: Option<&'d Device>) -> Option<Self> {
+        if call.facts().allocation.is_some() {
+            return None;
+        }
+        let taken: Vec<AllocationId> = program.body.iter().filter_map(changed).collect();
+        let mut moving: Vec<AllocationId> =
+            program.accesses(call).iter().map(|(touched, _)| touched.slice.allocation).collect();
+        moving.retain(|id| taken.contains(id));
+        (!moving.is_empty()).then(|| Self {
+            program,
+            call,
+            device,
+            moving,
+            last: RefCell::new(None),
+        })
+    }
+
+    fn make(
+        &self,
+        handles: &Handles,
+        memories: &mut Memories,
+        team: &Team,
+    ) -> Result<(), ExecuteError> {
+        let mut last = self.last.borrow_mut();
+        let is_there = last.as_ref().is_some_and(|(addresses, _)| {
+            let mut places = self.moving.iter().zip(addresses);
+            places.all(|(id, &address)| memories.address(*id) == address)
+        });
+        if !is_there {
+            let call = (self.program, self.call);
+            let prepared = Prepared::new(call, self.device, handles, memories)?;
+            let addresses = self.moving.iter().map(|&id| memories.address(id)).collect();
+            *last = Some((addresses, prepared));
+        }
+        let (_, prepared) = last.as_ref().expect("just looked up");
+        prepared.make(handles, memories, team)
+    }
+}
+
+/// The memory that a call takes, gives back or pins.
+fn changed(call: &Call) -> Option<AllocationId> {
+    call.facts().allocation.filter(|_| !matches!(call, Call::Renew(_)))
+}

@@ -1,0 +1,202 @@
+//! When memory is there: from what takes it to what gives it back, and pinned in between.
+//!
+//! A pass leaves memory as it found it, since the next one begins there.
+
+use super::call::Call;
+use super::operands::AllocationId;
+use super::problem::{Part, Problem};
+use super::value::Program;
+
+/// A call by its place.
+type At = (Part, usize);
+
+/// What has become of an allocation.
+#[derive(Clone, Copy)]
+struct Life {
+    state: State,
+    /// The call that pinned it where it is, if it is pinned so; the set-up's buffers have none.
+    pinned_by: Option<At>,
+    /// The call that unpinned it last.
+    unpinned_by: Option<At>,
+}
+
+#[derive(Clone, Copy)]
+enum State {
+    /// Nothing has taken it yet.
+    Absent,
+    /// It is there: since a call, or since before the program.
+    There {
+        since: Option<At>,
+        in_stream: bool,
+    },
+    Freed {
+        by: At,
+    },
+}
+
+impl State {
+    const fn since(self) -> Option<At> {
+        match self {
+            Self::There { since, .. } => since,
+            Self::Absent | Self::Freed { .. } => None,
+        }
+    }
+
+    const fn is_there(self) -> bool {
+        matches!(self, Self::There { .. })
+    }
+}
+
+impl Program {
+    /// The first use of memory that is not there, memory that is taken or given back twice, or
+    /// that a pass leaves otherwise than it found it.
+    pub(super) fn wrong_lifetime(&self) -> Option<Problem> {
+        let life = |one: &super::Allocation| Life {
+            state: match one.holds {
+                Some(_) => State::There { since: None, in_stream: false },
+                None => State::Absent,
+            },
+            pinned_by: None,
+            unpinned_by: None,
+        };
+        let mut lives: Vec<Life> = self.allocations.iter().map(life).collect();
+        let pins: Vec<AllocationId> = self.calls().filter_map(pinned).collect();
+        let mut before = lives.clone();
+        for (part, calls) in self.parts() {
+            before.clone_from(&lives);
+            for (at, call) in calls.iter().enumerate() {
+                let problem = self.live_through(call, (part, at), &mut lives);
+                let problem = problem.or_else(|| self.not_pinned(call, &pins, &lives));
+                if let Some(problem) = problem {
+                    return Some(Problem { call: Some((part, at)), ..problem });
+                }
+            }
+        }
+        let mut ids = (0..lives.len()).map(AllocationId);
+        ids.find_map(|id| self.left_behind(id, &before[id.0], &lives[id.0]))
+    }
+
+    /// Follows one call, and finds what is wrong with it.
+    fn live_through(&self, call: &Call, at: At, lives: &mut [Life]) -> Option<Problem> {
+        let says = |what: String| Some(Problem::from(what));
+        let name = |id: &AllocationId| self.name(*id);
+        match call {
+            Call::Allocate(id) | Call::AllocateInStream { allocation: id, .. } => {
+                let life = &mut lives[id.0];
+                if life.state.is_there() {
+                    let what = format!("allocates `{}`, which is there already", name(id));
+                    return says(what).map(|one| one.and(life.state.since(), "allocated"));
+                }
+                let in_stream = matches!(call, Call::AllocateInStream { .. });
+                life.state = State::There { since: Some(at), in_stream };
+                None
+            }
+            Call::Free(id) | Call::FreeInStream { allocation: id, .. } => {
+                let in_stream = matches!(call, Call::FreeInStream { .. });
+                let problem = self.wrong_free(*id, in_stream, &lives[id.0]);
+                lives[id.0].state = State::Freed { by: at };
+                problem
+            }
+            Call::Unpin(id) if lives[id.0].pinned_by.is_none() => {
+                let what = format!("unpins `{}`, which no call before has pinned", name(id));
+                says(what).map(|one| one.and(lives[id.0].unpinned_by, "unpinned"))
+            }
+            Call::Pin(id) if lives[id.0].pinned_by.is_some() => {
+                let what = format!("pins `{}`, which is pinned already", name(id));
+                says(what).map(|one| one.and(lives[id.0].pinned_by, "pinned"))
+            }
+            _ => {
+                let mut uses = self.accesses(call).into_iter().map(|(one, _)| one.slice.allocation);
+                if let Some(missing) = uses.find(|id| !lives[id.0].state.is_there()) {
+                    let name = self.name(missing);
+                    return match lives[missing.0].state {
+                        State::Freed { by } => says(format!("uses `{name}` after it was freed"))
+                            .map(|one| one.and(Some(by), "freed")),
+                        _ => says(format!("uses `{name}`, which nothing has allocated before")),
+                    };
+                }
+                match call {
+                    Call::Pin(id) => lives[id.0].pinned_by = Some(at),
+                    Call::Unpin(id) => {
+                        lives[id.0].pinned_by = None;
+                        lives[id.0].unpinned_by = Some(at);
+                    }
+                    _ => {}
+                }
+                None
+            }
+        }
+    }
+
+    fn wrong_free(&self, id: AllocationId, in_stream: bool, life: &Life) -> Option<Problem> {
+        let name = self.name(id);
+        let problem = |what: String| Some(Problem::from(what));
+        if self.allocation(id).holds.is_some() {
+            return problem(format!("frees `{name}`, a buffer of the scenario"));
+        }
+        match life.state {
+            State::Absent => problem(format!("frees `{name}`, which nothing has allocated before")),
+            State::Freed { by } => problem(format!("frees `{name}`, which was freed before"))
+                .map(|one| one.and(Some(by), "freed")),
+            State::There { .. } if life.pinned_by.is_some() => {
+                problem(format!("frees `{name}` while it is pinned"))
+                    .map(|one| one.and(life.pinned_by, "pinned"))
+            }
+            State::There { since, in_stream: taken } if taken != in_stream => {
+                let [how, other] = if taken {
+                    ["in a stream", "not in one"]
+                } else {
+                    ["not in a stream", "in one"]
+                };
+                problem(format!("`{name}` is allocated {how} and freed {other}"))
+                    .map(|one| one.and(since, "allocated"))
+            }
+            State::There { .. } => None,
+        }
+    }
+
+    /// What the device does with memory that some call pins, while it is not pinned.
+    fn not_pinned(&self, call: &Call, pins: &[AllocationId], lives: &[Life]) -> Option<Problem> {
+        call.stream()?;
+        let mut uses = self.accesses(call).into_iter().map(|(one, _)| one.slice.allocation);
+        let id = uses.find(|id| pins.contains(id) && lives[id.0].pinned_by.is_none())?;
+        let what = format!("uses `{}` outside of where it is pinned", self.name(id));
+        Some(Problem::from(what).and(lives[id.0].unpinned_by, "unpinned"))
+    }
+
+    /// Memory that a pass leaves otherwise than it found it.
+    fn left_behind(&self, id: AllocationId, before: &Life, after: &Life) -> Option<Problem> {
+        let pins = (before.pinned_by, after.pinned_by);
+        let (call, what, rest) = match (before.state.is_there(), after.state, pins) {
+            (false, State::There { since, .. }, _) => (
+                since,
+                "allocates",
+                " in every pass, and none gives it back: free it in the pass, or allocate it in \
+                 `setup`",
+            ),
+            (true, State::Freed { by }, _) => {
+                (Some(by), "frees", ", and the next pass has none: allocate it in the pass, too")
+            }
+            (_, _, (None, Some(at))) => (
+                Some(at),
+                "pins",
+                " in every pass, and none unpins it: unpin it in the pass, or pin it in `setup`",
+            ),
+            (_, _, (Some(_), None)) => (
+                after.unpinned_by,
+                "unpins",
+                ", and the next pass needs it pinned: pin it in the pass, too",
+            ),
+            _ => return None,
+        };
+        let what = format!("{what} `{}`{rest}", self.name(id));
+        Some(Problem { call, ..Problem::from(what) })
+    }
+}
+
+fn pinned(call: &Call) -> Option<AllocationId> {
+    match call {
+        Call::Pin(id) => Some(*id),
+        _ => None,
+    }
+}

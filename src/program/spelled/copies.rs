@@ -1,0 +1,183 @@
+//! Copies as they are spelled out: which kind they are follows from where their memory lies.
+
+use super::call::{CopyCall, RawThreads};
+use super::expand::Expansion;
+use super::expression::{Part, evaluate};
+use crate::files::{Fault, Spanned};
+use crate::machine::{Direction, StreamId};
+use crate::program::{Call, Place, Rows, Slice, Threads};
+use crate::units::Bytes;
+use std::ops::Range;
+
+/// Where a copy goes.
+enum Way {
+    Crossing(Direction),
+    OnDevice,
+    ToPeer,
+}
+
+impl Expansion {
+    pub(super) fn copy(
+        &mut self,
+        copy: &CopyCall<'_>,
+        name: Option<&Spanned<String>>,
+        span: &Range<usize>,
+    ) -> Result<(), Fault> {
+        let mut from = self.scope.slice(copy.from, &self.indices)?;
+        let mut to = self.scope.slice(copy.to, &self.indices)?;
+        let rows = self.rows(copy, [&mut from, &mut to])?;
+        if rows.is_none() && from.length != to.length {
+            let message = format!("copies {} to where {} have room", from.length, to.length);
+            let help = "name ranges of one size: `x[0..4 MiB]`";
+            return Err(Fault::new(message, copy.from.span(), "from here", help)
+                .and(copy.to.span(), "to here"));
+        }
+        let (way, memory) = match (self.place(&from), self.place(&to)) {
+            (Place::Host(_), Place::Host(_)) => {
+                return self.copy_on_host(copy, [from, to], rows, name, span);
+            }
+            (Place::Host(_), Place::Device(_)) => (Way::Crossing(Direction::HostToDevice), to),
+            (Place::Device(_), Place::Host(_)) => (Way::Crossing(Direction::DeviceToHost), from),
+            (Place::Device(one), Place::Device(other)) if one == other => (Way::OnDevice, from),
+            _ => (Way::ToPeer, from),
+        };
+        if let Some(threads) = copy.threads {
+            let message = "`threads` beside a copy that the GPU's engines make".to_owned();
+            let help = "take it out: only copies from host memory to host memory have `threads`";
+            return Err(Fault::new(message, threads.span(), "has no meaning here", help));
+        }
+        let stream = self.stream(name, &memory)?;
+        // `cudaMemcpy` inside a device does not wait (CUDA Runtime API, "API synchronization
+        // behavior").
+        let waits = name.is_none() && !matches!(way, Way::OnDevice);
+        let call = device_copy(copy, (way, stream), [from, to], rows)?;
+        self.push(call, span)?;
+        if waits { self.put(Call::Synchronize { stream }, span) } else { Ok(()) }
+    }
+
+    fn copy_on_host(
+        &mut self,
+        copy: &CopyCall<'_>,
+        [from, to]: [Slice; 2],
+        rows: Option<Rows>,
+        stream: Option<&Spanned<String>>,
+        span: &Range<usize>,
+    ) -> Result<(), Fault> {
+        if let Some(stream) = stream {
+            let message = format!("the CPU copies `{}`, and not in a stream", copy.from);
+            let help = "take `stream` out: the host waits for what the CPU copies";
+            return Err(Fault::new(message, stream.span(), "no GPU takes part", help));
+        }
+        if rows.is_some() {
+            let message = "the CPU copies rows".to_owned();
+            let help = "repeat a copy for each row: `x[i * 8 KiB..+2 KiB]`";
+            return Err(Fault::new(message, span.clone(), "not between two of the host", help));
+        }
+        let threads = match copy.threads {
+            None => Threads::One,
+            Some(threads) => match threads.get_ref() {
+                RawThreads::Number(1) => Threads::One,
+                RawThreads::Word(word) if word == "all" => Threads::All,
+                other => {
+                    let shown = match other {
+                        RawThreads::Number(number) => number.to_string(),
+                        RawThreads::Word(word) => format!("\"{word}\""),
+                    };
+                    let message = format!("`threads` is {shown}");
+                    let help = "write 1 or \"all\"";
+                    return Err(Fault::new(message, threads.span(), "not measured", help));
+                }
+            },
+        };
+        self.push(Call::HostCopy { from, to, threads }, span)
+    }
+
+    /// The rows of a copy; both slices then end where the last row does.
+    fn rows(
+        &self,
+        copy: &CopyCall<'_>,
+        [from, to]: [&mut Slice; 2],
+    ) -> Result<Option<Rows>, Fault> {
+        let Some(count) = copy.rows else {
+            let alone = [("row", copy.row), ("pitch", copy.pitch), ("to_pitch", copy.to_pitch)];
+            let alone = alone.into_iter().find_map(|(key, value)| Some((key, value?)));
+            return match alone {
+                None => Ok(None),
+                Some((key, value)) => {
+                    let message = format!("this `copy` has `{key}` and no `rows`");
+                    let help = "add `rows = ...`, how many rows it copies";
+                    Err(Fault::new(message, value.span(), "of how many rows?", help))
+                }
+            };
+        };
+        let Some(row) = copy.row else {
+            let message = "this `copy` has `rows` and no `row`";
+            let help = "add `row = \"2 KiB\"`, the bytes of each";
+            return Err(Fault::new(message, count.span(), "how long are they?", help));
+        };
+        let number = u64::try_from(*count.get_ref()).ok().filter(|&number| number > 0);
+        let number = number.ok_or_else(|| {
+            let message = format!("`rows` is {count}");
+            Fault::new(message, count.span(), "no rows", "write a whole number from 1 up")
+        })?;
+        let bytes = self.bytes(row)?;
+        let pitch = |key: &str, pitch: Option<&Spanned<String>>| {
+            let Some(pitch) = pitch else { return Ok(bytes) };
+            let found = self.bytes(pitch)?;
+            if found >= bytes {
+                return Ok(found);
+            }
+            let message = format!("a row of {bytes} is wider than its `{key}` of {found}");
+            let help = "rows do not overlap: make the pitch as large as a row, at least";
+            Err(Fault::new(message, pitch.span(), "smaller than a row", help)
+                .and(row.span(), "the row"))
+        };
+        let pitches = [pitch("pitch", copy.pitch)?, pitch("to_pitch", copy.to_pitch)?];
+        let sides = [(from, pitches[0], copy.from), (to, pitches[1], copy.to)];
+        for (slice, pitch, text) in sides {
+            let needs = Rows::span(bytes, pitch, number).filter(|&needs| needs <= slice.length);
+            slice.length = needs.ok_or_else(|| {
+                let has = slice.length;
+                let message =
+                    format!("{number} rows of {bytes}, {pitch} apart, do not fit into {has}");
+                let help = "copy fewer rows, or name a range that has room for them";
+                Fault::new(message, text.span(), "too small", help).and(count.span(), "the rows")
+            })?;
+        }
+        // Rows without a gap are one range.
+        Ok((pitches != [bytes; 2]).then_some(Rows { row: bytes, pitch: pitches }))
+    }
+
+    fn bytes(&self, text: &Spanned<String>) -> Result<Bytes, Fault> {
+        let part = Part::new(text.get_ref(), &text.span());
+        let value = evaluate(part, &self.indices)?;
+        let bytes = u64::try_from(value).ok().filter(|&bytes| bytes > 0).map(Bytes::new);
+        bytes.ok_or_else(|| {
+            let message = format!("{value} bytes are no length of a row");
+            part.fault(message, "too small", "write an amount such as `\"2 KiB\"`")
+        })
+    }
+}
+
+fn device_copy(
+    copy: &CopyCall<'_>,
+    (way, stream): (Way, StreamId),
+    [from, to]: [Slice; 2],
+    rows: Option<Rows>,
+) -> Result<Call, Fault> {
+    Ok(match (way, rows) {
+        (Way::Crossing(direction), None) => Call::Copy { stream, direction, from, to },
+        (Way::OnDevice, None) => Call::DeviceCopy { stream, from, to },
+        (Way::ToPeer, None) => Call::PeerCopy { stream, from, to },
+        (Way::Crossing(way), Some(rows)) => {
+            Call::RowCopy { stream, direction: Some(way), from, to, rows }
+        }
+        (Way::OnDevice, Some(rows)) => Call::RowCopy { stream, direction: None, from, to, rows },
+        (Way::ToPeer, Some(_)) => {
+            let message = "copies rows from one GPU to another".to_owned();
+            let help = "copy them to rows without gaps on one GPU first, and those to the other";
+            let place = copy.rows.map_or_else(|| copy.from.span(), Spanned::span);
+            return Err(Fault::new(message, place, "not between GPUs", help));
+        }
+    })
+}

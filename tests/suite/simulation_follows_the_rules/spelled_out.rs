@@ -1,0 +1,160 @@
+//! Calls that no family makes: what the host waits for, memory that a pass takes and gives back,
+//! copies that stay on their side of the link, and copies of rows.
+
+use super::*;
+use crate::machines::machine;
+use hallway::machine::DeviceId;
+use hallway::program::{Rows, Threads};
+
+#[test]
+fn waiting_for_an_event_waits_for_nothing_behind_it() {
+    // The first copy ends at 10000. The host wakes up 6000 later, while the second goes on.
+    let event = EventId(0);
+    let body = vec![
+        copy_in(0, PINNED, 5_000),
+        record(0, 0),
+        copy_in(0, PINNED, 7_000),
+        Call::SynchronizeEvent { event },
+        synchronize(0),
+    ];
+    let host = spans(&run(body, &machine()), Lane::Host);
+    assert_eq!(host[3..], [(2_100, 16_000), (16_000, 24_000)]);
+    // What has happened, or was never recorded, is not waited for.
+    let body = vec![
+        copy_in(0, PINNED, 5_000),
+        record(0, 0),
+        synchronize(0),
+        Call::SynchronizeEvent { event },
+        Call::SynchronizeEvent { event: EventId(1) },
+    ];
+    let host = spans(&run(body, &machine()), Lane::Host);
+    assert_eq!(host[3..], [(16_000, 16_300), (16_300, 16_600)]);
+}
+
+#[test]
+fn waiting_for_a_device_waits_for_all_of_its_streams() {
+    let body = vec![
+        copy_in(0, PINNED, 5_000),
+        copy_in(1, PINNED, 7_000),
+        Call::SynchronizeDevice(DeviceId::FIRST),
+    ];
+    let host = spans(&run(body, &machine()), Lane::Host);
+    assert_eq!(host, [(0, 1_000), (1_000, 2_000), (2_000, 24_000)]);
+}
+
+#[test]
+fn giving_device_memory_back_waits_for_the_device() {
+    let free = || Call::Free(DEVICE);
+    assert_eq!(spans(&run(vec![free()], &machine()), Lane::Host), [(0, 15_000)]);
+    // The copy ends at 10000. The host wakes up 6000 later, and then frees.
+    let beside = vec![copy_in(0, PINNED, 5_000), free()];
+    let host = spans(&run(beside.clone(), &machine()), Lane::Host);
+    assert_eq!(host, [(0, 1_000), (1_000, 31_000)]);
+    // Where calibration has found that it does not wait, it does not.
+    let mut machine = machine();
+    machine.memory.waits_for_device = Some(Vec::new());
+    assert_eq!(spans(&run(beside, &machine), Lane::Host), [(0, 1_000), (1_000, 16_000)]);
+    // Nor does giving back memory that the device never sees.
+    let pageable = vec![copy_in(0, PINNED, 5_000), Call::Free(PAGEABLE)];
+    assert_eq!(spans(&run(pageable, &machine), Lane::Host), [(0, 1_000), (1_000, 8_000)]);
+}
+
+#[test]
+fn what_a_pass_takes_and_pins_has_its_price() {
+    let body = vec![
+        Call::Allocate(DEVICE),
+        Call::Allocate(PINNED),
+        Call::Unpin(PINNED),
+        Call::Free(PINNED),
+        Call::Allocate(PAGEABLE),
+        Call::Free(PAGEABLE),
+    ];
+    let host = spans(&run(body, &machine()), Lane::Host);
+    let lasts: Vec<u64> = host.iter().map(|(start, end)| end - start).collect();
+    let half = ROOM / 2;
+    assert_eq!(lasts, [10_000, 100_000 + ROOM, 40_000 + half, 80_000 + half, 3_000, 7_000]);
+    let (stream, allocation) = (StreamId(0), DEVICE);
+    let in_stream = vec![
+        Call::AllocateInStream { stream, allocation },
+        Call::FreeInStream { stream, allocation },
+    ];
+    assert_eq!(spans(&run(in_stream, &machine()), Lane::Host), [(0, 600), (600, 1_000)]);
+}
+
+fn part(allocation: AllocationId, from: u64, elements: u64) -> Slice {
+    Slice { offset: Bytes::of_f32(from), ..slice(allocation, elements) }
+}
+
+#[test]
+fn a_copy_inside_the_device_holds_no_copy_engine() {
+    let (from, to) = (part(DEVICE, 0, 5_000), part(DEVICE, 50_000, 5_000));
+    let copy = Call::DeviceCopy { stream: StreamId(1), from, to };
+    let timeline = run(vec![copy_in(0, PINNED, 20_000), copy, synchronize(1)], &machine());
+    // Issued at 2300, it starts 4000 later and takes 1000, and 2 for each element.
+    assert_eq!(spans(&timeline, Lane::Kernels), [(6_300, 17_300)]);
+    assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 25_000)]);
+}
+
+#[test]
+fn the_cpu_copies_from_its_caches_or_from_memory() {
+    let copy = |threads| {
+        let (from, to) = (slice(PINNED, 10_000), slice(PAGEABLE, 10_000));
+        Call::HostCopy { from, to, threads }
+    };
+    for (threads, near) in [(Threads::One, 20_000), (Threads::All, 5_000)] {
+        assert_eq!(spans(&run(vec![copy(threads)], &machine()), Lane::Host), [(0, near)]);
+        // A kernel on 4 MiB leaves nothing of it in the caches.
+        let mut plan = tiny(vec![copy(threads), compute(1 << 20)]);
+        plan.allocations[PAGEABLE.0].bytes = Bytes::mib(4);
+        let timeline = simulate(&plan, &machine()).expect("known");
+        assert_eq!(spans(&timeline, Lane::Host)[0], (0, 2 * near));
+    }
+}
+
+#[test]
+fn rows_cost_time_besides_their_bytes() {
+    // Ten rows of 500 elements: 900, and 100 and an element a nanosecond for each.
+    let rows = Rows { row: Bytes::of_f32(500), pitch: [1_000, 500].map(Bytes::of_f32) };
+    let (stream, direction) = (StreamId(0), Some(Direction::HostToDevice));
+    let copy = |from| {
+        let (from, to) = (slice(from, 9_500), slice(DEVICE, 5_000));
+        Call::RowCopy { stream, direction, from, to, rows }
+    };
+    let timeline = run(vec![copy(PINNED), synchronize(0)], &machine());
+    assert_eq!(spans(&timeline, Lane::CopyIn), [(4_700, 11_600)]);
+    assert_eq!(spans(&timeline, Lane::Host)[0], (0, 1_700));
+    // The host stages those of pageable memory, and is held until they are there.
+    let timeline = run(vec![copy(PAGEABLE), synchronize(0)], &machine());
+    assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 6_900)]);
+    assert_eq!(spans(&timeline, Lane::Host)[0], (0, 6_900));
+    let from = part(DEVICE, 20_000, 9_500);
+    let on_device = Call::RowCopy { stream, direction: None, from, to: slice(DEVICE, 5_000), rows };
+    let timeline = run(vec![on_device, synchronize(0)], &machine());
+    assert_eq!(spans(&timeline, Lane::Kernels), [(5_700, 12_600)]);
+}
+
+#[test]
+fn what_was_not_measured_is_unknown_by_name() {
+    let mut machine = machine();
+    machine.calls.allocate_in_stream = None;
+    machine.memory.device_free = None;
+    machine.host_copies.clear();
+    machine.rows.clear();
+    let refused =
+        |call: Call| simulate(&tiny(vec![call]), &machine).expect_err("unknown").to_string();
+    let (from, to) = (slice(PINNED, 100), slice(PAGEABLE, 100));
+    let in_stream = Call::AllocateInStream { stream: StreamId(0), allocation: DEVICE };
+    let rows = Rows { row: Bytes::of_f32(10), pitch: [20, 10].map(Bytes::of_f32) };
+    let direction = Some(Direction::HostToDevice);
+    let (far, near) = (slice(PINNED, 90), slice(DEVICE, 50));
+    let row_copy = Call::RowCopy { stream: StreamId(0), direction, from: far, to: near, rows };
+    for (call, what) in [
+        (in_stream, "allocating memory in a stream"),
+        (Call::Free(DEVICE), "freeing device memory"),
+        (Call::HostCopy { from, to, threads: Threads::All }, "copies by all threads of the CPU"),
+        (row_copy, "H2D copies of rows"),
+    ] {
+        let found = refused(call);
+        assert!(found.contains(what), "{found}");
+    }
+}
