@@ -162,36 +162,16 @@ impl Call {
             Self::Clear { target, .. } => {
                 Facts { name: "cudaMemsetAsync", to: Some(target), ..none }
             }
-            Self::Copy { from, to, .. } | Self::DeviceCopy { from, to, .. } => {
-                Facts { name: "cudaMemcpyAsync", from: Some(from), to: Some(to), ..none }
-            }
+            Self::Copy { .. }
+            | Self::DeviceCopy { .. }
+            | Self::PeerCopy { .. }
+            | Self::RowCopy { .. }
+            | Self::HostCopy { .. } => self.facts_of_copies(),
             // What it moves stays as it is.
             Self::Prefetch { target, .. } => Facts {
                 name: "cudaMemPrefetchAsync",
                 from: Some(target),
                 bars: Some("a prefetch of managed memory"),
-                ..none
-            },
-            Self::PeerCopy { from, to, .. } => Facts {
-                name: "cudaMemcpyPeerAsync",
-                from: Some(from),
-                to: Some(to),
-                bars: Some("a copy between GPUs"),
-                ..none
-            },
-            Self::RowCopy { from, to, rows, .. } => Facts {
-                name: "cudaMemcpy2DAsync",
-                from: Some(from),
-                to: Some(to),
-                rows: Some(*rows),
-                ..none
-            },
-            Self::HostCopy { from, to, .. } => Facts {
-                name: "memcpy",
-                is_host_work: true,
-                from: Some(from),
-                to: Some(to),
-                bars: Some("what the host copies"),
                 ..none
             },
             Self::Launch { step, .. } => {
@@ -228,6 +208,28 @@ impl Call {
                 Facts { name: "compute", is_host_work: true, step: Some(step), bars, ..none }
             }
         }
+    }
+
+    /// What the kind of a copy says of it.
+    fn facts_of_copies(&self) -> Facts<'_> {
+        let (name, rows, bars, from, to) = match self {
+            Self::Copy { from, to, .. } | Self::DeviceCopy { from, to, .. } => {
+                ("cudaMemcpyAsync", None, None, from, to)
+            }
+            Self::PeerCopy { from, to, .. } => {
+                ("cudaMemcpyPeerAsync", None, Some("a copy between GPUs"), from, to)
+            }
+            Self::RowCopy { from, to, rows, .. } => {
+                ("cudaMemcpy2DAsync", Some(*rows), None, from, to)
+            }
+            Self::HostCopy { from, to, .. } => {
+                ("memcpy", None, Some("what the host copies"), from, to)
+            }
+            _ => return Facts::default(),
+        };
+        let is_host_work = matches!(self, Self::HostCopy { .. });
+        let (from, to) = (Some(from), Some(to));
+        Facts { name, is_host_work, from, to, rows, bars, ..Facts::default() }
     }
 
     /// What the kind of a call says that takes memory, gives it back or pins it.
