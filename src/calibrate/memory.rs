@@ -63,9 +63,9 @@ fn probe(works: &[MemoryWork], bytes: Bytes, is_long: bool) -> Probe {
     let what = all.map(|&work| Quantity::Memory { work, bytes }).collect();
     let sample = move |context: &mut MeasurementContext<'_>, _| context.memory(first, bytes);
     // Pinning 128 MiB takes a sixteenth of a second.
-    // Mapping pages and giving them back varies little.
-    let share = if first == MemoryWork::PageableAllocate { 0.15 } else { 0.5 };
-    let probe = Probe::together(what, Counts::Once, sample).limit(share, 3);
+    // Mapping pages and giving them back varies little, and touching them in between takes long.
+    let (share, fewest) = if first == MemoryWork::PageableAllocate { (0.15, 2) } else { (0.5, 3) };
+    let probe = Probe::together(what, Counts::Once, sample).limit(share, fewest);
     // Beside so many pages, what is set up at a first use does not matter.
     if is_long { probe.warm_up(WarmUp::None) } else { probe }
 }

@@ -1,6 +1,12 @@
 //! How long a plan is run.
 
+use crate::machine::HostMemory;
+use crate::program::{Allocation, Call, Place, Program};
 use std::time::Duration;
+
+/// Passes after which the device and this core's caches have warmed up to a plan, if the
+/// CPU neither computes on its data nor stages it.
+const PASSES_TO_KNOW: usize = 3;
 
 /// How long a plan is run.
 #[derive(Debug, Clone, Copy)]
@@ -89,6 +95,17 @@ impl Effort {
             ..self
         }
     }
+}
+
+/// How many warm-up passes a plan needs. The CPU's caches only learn of data that the CPU
+/// itself goes through.
+pub(super) fn warm_up_passes(program: &Program, effort: Effort) -> usize {
+    let computes = |call: &Call| matches!(call, Call::Compute { .. } | Call::HostCopy { .. });
+    let is_staged = |at: &Allocation| at.place == Place::Host(HostMemory::Pageable);
+    if program.body.iter().any(computes) || program.allocations.iter().any(is_staged) {
+        return effort.warm_up_passes;
+    }
+    effort.warm_up_passes.min(PASSES_TO_KNOW)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! A plan that is set up and run: a checked pass, then warm-up and timed passes, then
 //! another checked pass.
 
-use super::effort::Effort;
+use super::effort::{Effort, warm_up_passes};
 use super::error::ExecuteError;
 use super::executor::{Executor, Expected};
 use super::handles::Handles;
@@ -12,8 +12,8 @@ use super::prepared::Prepared;
 use super::trace;
 use crate::gpu::{Device, Graph};
 use crate::host::{OneCpu, available_memory};
-use crate::machine::{Capacities, HostMemory};
-use crate::program::{Allocation, Call, Place, Program, Whose, check_fits};
+use crate::machine::Capacities;
+use crate::program::{Call, Program, Threads, Whose, check_fits};
 use crate::runs::{Run, Trace};
 use crate::units::Span;
 use rand::rngs::ChaCha8Rng;
@@ -34,10 +34,6 @@ const LONGEST_PAUSE: Duration = Duration::from_micros(8);
 
 /// Passes after which another core's caches have warmed up to the plan.
 const PASSES_TO_SETTLE: usize = 2;
-
-/// Passes after which the device and this core's caches have warmed up to a plan, if the
-/// CPU neither computes on its data nor stages it.
-const PASSES_TO_KNOW: usize = 3;
 
 /// A plan that is set up.
 ///
@@ -94,8 +90,11 @@ impl<'a> Stage<'a> {
         let body = calls.map(|call| Ready::new(call, device, &handles, &mut memories));
         let body = body.collect::<Result<Vec<_>, _>>()?;
         let footprint = program.host_footprint();
-        let is_shared =
-            |call: &Call| matches!(call, Call::Compute { step } if step.is_shared(footprint));
+        let is_shared = |call: &Call| match call {
+            Call::Compute { step } => step.is_shared(footprint),
+            Call::HostCopy { threads, .. } => *threads == Threads::All,
+            _ => false,
+        };
         let mut stage = Self {
             executor,
             program,
@@ -298,17 +297,6 @@ fn make_once(
         device.nth(program.device_of(stream).0)?.make_current()?;
     }
     prepared.make(handles, memories, executor.team)
-}
-
-/// How many warm-up passes a plan needs. The CPU's caches only learn of data that the CPU
-/// itself goes through.
-fn warm_up_passes(program: &Program, effort: Effort) -> usize {
-    let computes = |call: &Call| matches!(call, Call::Compute { .. });
-    let is_staged = |at: &Allocation| at.place == Place::Host(HostMemory::Pageable);
-    if program.body.iter().any(computes) || program.allocations.iter().any(is_staged) {
-        return effort.warm_up_passes;
-    }
-    effort.warm_up_passes.min(PASSES_TO_KNOW)
 }
 
 /// Checks that the plan fits into what is free, before anything is allocated: the system
