@@ -38,8 +38,8 @@ pub(super) enum Key {
     /// The direction, the allocation on the host's side, how many rows and how long each is, and
     /// which new pages it uses.
     RowCopy(Option<Direction>, Option<usize>, u64, Bytes, Option<NewPages>),
-    /// The threads, both allocations, the bytes, and which new pages they use.
-    HostCopy(Threads, [usize; 2], Bytes, Option<NewPages>),
+    /// The threads, both allocations, the bytes, which new pages they use, and what moves.
+    HostCopy(Threads, [usize; 2], Bytes, Option<NewPages>, Bytes),
     UseDevice,
     Work(Span),
     /// The kernel, its elements, where its data is, what it uses across the link, and what moves.
@@ -98,7 +98,7 @@ impl Key {
             Call::HostCopy { from, to, threads } => {
                 let [from_id, to_id] = [from, to].map(|side| side.allocation.0);
                 let new = locality.new_pages.copied();
-                Self::HostCopy(*threads, [from_id, to_id], from.length, new)
+                Self::HostCopy(*threads, [from_id, to_id], from.length, new, locality.moves)
             }
             Call::Use(_) => Self::UseDevice,
             Call::Work { time } => Self::Work(*time),
@@ -112,7 +112,7 @@ impl Key {
                 step.elements(),
                 locality.new_pages.copied(),
                 locality.around.copied(),
-                Mapped::combined(program, step),
+                Mapped::combined(program, &step.inputs, &step.output),
                 locality.moves,
             ),
             Call::Prefetch { target, to, .. } => Self::Prefetch(*to, target.length, locality.moves),
@@ -204,7 +204,9 @@ impl<'a> CallCosts<'a> {
                 let what = || Unknown::refused("the cost of CPU kernels in a program's set-up");
                 let around = *locality.around.ok_or_else(what)?;
                 let twin = profile.twin(kernel, &step.arguments, n, around)?;
-                let time = twin.max(self.combined(step)?) + touch + self.back(locality)?;
+                let combined = Mapped::combined(program, &step.inputs, &step.output);
+                let combined = self.combined(combined, step.is_shared(program.host_footprint()))?;
+                let time = twin.max(combined) + touch + self.back(locality)?;
                 CallCost::on_host(Span::from_nanos_f64(time.max(0.0)))
             }
             Call::Allocate(_)

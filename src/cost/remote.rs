@@ -18,20 +18,27 @@ pub(super) struct Mapped {
 
 impl Mapped {
     pub fn of(program: &Program, step: &Step) -> Self {
-        Self::in_places(program, step, Place::is_pinned)
+        Self::in_places(program, &step.inputs, &step.output, Place::is_pinned)
     }
 
-    /// What a kernel on the CPU uses of write-combined memory.
-    pub fn combined(program: &Program, step: &Step) -> Self {
-        Self::in_places(program, step, |place| place == Place::Host(HostMemory::WriteCombined))
+    /// What work of the CPU uses of write-combined memory.
+    pub fn combined(program: &Program, reads: &[Slice], writes: &Slice) -> Self {
+        Self::in_places(program, reads, writes, |place| {
+            place == Place::Host(HostMemory::WriteCombined)
+        })
     }
 
-    fn in_places(program: &Program, step: &Step, is_meant: fn(Place) -> bool) -> Self {
+    fn in_places(
+        program: &Program,
+        reads: &[Slice],
+        writes: &Slice,
+        is_meant: fn(Place) -> bool,
+    ) -> Self {
         let is_mapped = |slice: &&Slice| is_meant(program.allocation(slice.allocation).place);
         let bytes = |slice: &Slice| slice.length;
         Self {
-            read: step.inputs.iter().filter(is_mapped).map(bytes).sum(),
-            written: Some(&step.output).into_iter().filter(is_mapped).map(bytes).sum(),
+            read: reads.iter().filter(is_mapped).map(bytes).sum(),
+            written: Some(writes).into_iter().filter(is_mapped).map(bytes).sum(),
         }
     }
 
@@ -53,6 +60,7 @@ pub(super) fn moves(program: &Program) -> BTreeMap<usize, Bytes> {
         let (slices, to) = match call {
             Call::Launch { step, .. } => (step.slices().copied().collect(), Residence::Device),
             Call::Compute { step } => (step.slices().copied().collect(), Residence::Host),
+            Call::HostCopy { from, to, .. } => (vec![*from, *to], Residence::Host),
             Call::Prefetch { target, to, .. } => (vec![*target], *to),
             _ => continue,
         };

@@ -76,7 +76,6 @@ impl Program {
                     let name = self.name(side.allocation);
                     format!("copies on the host with `{name}`, which is a GPU's memory")
                 });
-                let problem = problem.or_else(|| self.managed(from)).or_else(|| self.managed(to));
                 problem.or_else(|| lengths_differ(from, to)).or_else(|| self.onto_itself(call))
             }
             Call::PeerCopy { from, to, .. } => match [from, to].map(|end| self.place(end)) {

@@ -2,13 +2,12 @@
 
 use super::CallCosts;
 use crate::cost::analysis::Locality;
+use crate::cost::remote::Mapped;
 use crate::cost::work::{CallCost, Waits, Work};
 use crate::machine::{DeviceId, Direction, HostMemory};
 use crate::profile::{HostCall, OperationKind, RowPath, Unknown};
 use crate::program::{Place, Rows, Slice, Threads};
 use crate::units::{Bytes, Span};
-
-const COMBINED: Place = Place::Host(HostMemory::WriteCombined);
 
 impl CallCosts<'_> {
     /// A copy inside a device: it holds no copy engine, and nothing that runs beside it slows it.
@@ -75,13 +74,13 @@ impl CallCosts<'_> {
         threads: Threads,
         locality: &Locality<'_>,
     ) -> Result<CallCost, Unknown> {
-        if sides.iter().any(|side| self.program.allocation(side.allocation).place == COMBINED) {
-            return Err(Unknown::refused("copies of write-combined memory by the CPU"));
-        }
-        let touch = self.touch_time(locality)?;
-        let footprint = self.program.host_footprint();
+        let [from, to] = sides;
         let all = threads == Threads::All;
-        let time = self.profile.host_copy(all, sides[0].length, footprint)? + touch;
+        let footprint = self.program.host_footprint();
+        let copy = self.profile.host_copy(all, from.length, footprint)?;
+        let combined = Mapped::combined(self.program, std::slice::from_ref(from), to);
+        let time = copy.max(self.combined(combined, all)?);
+        let time = time + self.touch_time(locality)? + self.back(locality)?;
         Ok(CallCost::on_host(Span::from_nanos_f64(time.max(0.0))))
     }
 }

@@ -6,14 +6,13 @@ use crate::cost::remote::Mapped;
 use crate::cost::work::{CallCost, Work};
 use crate::machine::Residence;
 use crate::profile::{OperationKind, Unknown};
-use crate::program::Step;
 use crate::units::{Bytes, Span};
 
 impl CallCosts<'_> {
-    /// Nanoseconds in which the CPU goes through the write-combined memory of a kernel.
-    pub(super) fn combined(&self, step: &Step) -> Result<f64, Unknown> {
-        let Mapped { read, written } = Mapped::combined(self.program, step);
-        let team = step.is_shared(self.program.host_footprint());
+    /// Nanoseconds in which the CPU goes through the write-combined memory that it uses: all its
+    /// threads, or one.
+    pub(super) fn combined(&self, used: Mapped, team: bool) -> Result<f64, Unknown> {
+        let Mapped { read, written } = used;
         let time = |writes, bytes: Bytes| match bytes {
             Bytes::ZERO => Ok(0.0),
             bytes => self.profile.combined(writes, team, bytes),
