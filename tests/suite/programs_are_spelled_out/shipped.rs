@@ -29,9 +29,8 @@ fn each_is_predicted_as_it_stands() {
         let workload = Workload::load(&path).expect("valid");
         let mut ranking = rank(candidates(&workload), &profile, 20, 1);
         // What a calibration measures only if it is asked to.
-        let is_managed = |unknown: &hallway::profile::Unknown| {
-            unknown.what().contains("`calibrate --managed`")
-        };
+        let is_managed =
+            |unknown: &hallway::profile::Unknown| unknown.what().contains("`calibrate --managed`");
         let is_known = |ranking: &Ranking| {
             let left_out = ranking.unknown.iter().filter(|(_, unknown)| is_managed(unknown));
             ranking.plans.len() + left_out.count() == workload.programs.len()

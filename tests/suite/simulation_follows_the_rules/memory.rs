@@ -4,6 +4,7 @@ use super::*;
 use crate::machines::{machine, per_element_of_bytes};
 use hallway::machine::Residence;
 use hallway::profile::TransferModel;
+use hallway::program::Threads;
 use hallway::samples::TransferPath;
 use hallway::units::Span;
 
@@ -197,6 +198,15 @@ fn write_combined_memory_is_slow_to_read() {
     assert_eq!(combined, 20 * 20_000);
     let [usual, combined] = both(&compute(PAGEABLE, PINNED));
     assert_eq!(usual, combined);
+    let [usual, combined] = both(&host_copy(PINNED, PAGEABLE, 20_000));
+    assert!(usual < combined, "{usual} {combined}");
+    assert_eq!(combined, 20 * 20_000);
+}
+
+/// A copy by one thread of the CPU.
+fn host_copy(from: AllocationId, to: AllocationId, elements: u64) -> Call {
+    let (from, to) = (slice(from, elements), slice(to, elements));
+    Call::HostCopy { from, to, threads: Threads::One }
 }
 
 #[test]
@@ -223,6 +233,9 @@ fn pages_of_managed_memory_move_to_the_side_that_uses_them() {
     let (faults, back) = (100_000 + 7 * 20_000, 50_000 + 6 * 20_000);
     let both = of(vec![uses(), reads(), waits()]);
     assert_eq!(both, at_home + back + resident + faults);
+    let copies = || host_copy(PINNED, PAGEABLE, 20_000);
+    let at_home = of(vec![copies()]);
+    assert_eq!(of(vec![copies(), reads(), waits()]), at_home + back + resident + faults);
     // Half of it comes back.
     let half = Step {
         inputs: vec![slice(PINNED, 10_000)],
