@@ -6,6 +6,7 @@ mod kernels;
 mod paths;
 mod plans;
 mod several;
+mod spelled_out;
 
 use hallway::execute::{Effort, Executor};
 use hallway::gpu::{

@@ -5,6 +5,7 @@ mod both_ways;
 mod disturbed;
 mod graphs;
 mod other_paths;
+mod spelled_out;
 mod spikes;
 mod trips;
 

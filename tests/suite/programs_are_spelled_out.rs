@@ -183,6 +183,65 @@ fn what_is_pinned_in_the_set_up_is_pinned_memory() {
 }
 
 #[test]
+fn a_framework_works_before_each_call_to_the_driver() {
+    let text = calls(
+        "{ copy = \"x\", to = \"d\" },\n{ work = \"1 us\" },\n{ copy = \"x\", to = \"y\" },\n\
+         { graph = [ { clear = \"d\", stream = \"s\" } ], stream = \"s\" },\n\
+         { synchronize = \"s\" },",
+    );
+    let text = text.replace("name = \"p\"\n", "name = \"p\"\noverhead = \"6 us\"\n");
+    let program = program(&text);
+    let six = Call::Work { time: Span::from_nanos(6_000) };
+    let before: Vec<usize> =
+        (0..program.body.len()).filter(|&at| program.body[at] == six).collect();
+    // Before the copy, which waits by itself, the launch of the graph, and the synchronisation.
+    assert_eq!(before, [0, 5, 8]);
+    assert!(matches!(program.body[1..3], [Call::Copy { .. }, Call::Synchronize { .. }]));
+    assert!(matches!(program.body[4], Call::HostCopy { .. }));
+    assert!(matches!(program.body[6..8], [Call::Replay { calls: 1, .. }, Call::Clear { .. }]));
+    assert!(program.setup.iter().all(|call| *call != six));
+}
+
+#[test]
+fn rows_are_copied_as_rows_where_they_lie_apart() {
+    let rows = |rest: &str| {
+        let call =
+            format!("{{ copy = \"x[1 KiB..]\", to = \"d\", rows = 8, row = \"2 KiB\"{rest} }},");
+        program(&calls(&call)).body.remove(0)
+    };
+    let Call::RowCopy { from, to, rows: found, direction, .. } = rows(", pitch = \"8 KiB\"") else {
+        panic!("rows")
+    };
+    assert_eq!(direction, Some(Direction::HostToDevice));
+    assert_eq!((from.offset, from.length), (Bytes::kib(1), Bytes::kib(7 * 8 + 2)));
+    assert_eq!((to.offset, to.length), (Bytes::ZERO, Bytes::kib(16)));
+    assert_eq!((found.row, found.pitch), (Bytes::kib(2), [8, 2].map(Bytes::kib)));
+    assert_eq!(found.count(&from), 8);
+    // Without gaps, they are one range.
+    let Call::Copy { from, .. } = rows("") else { panic!("a range") };
+    assert_eq!((from.offset, from.length), (Bytes::kib(1), Bytes::kib(16)));
+}
+
+#[test]
+fn what_a_pass_takes_is_not_taken_in_the_set_up() {
+    let text = calls(
+        "{ allocate = \"d\", stream = \"s\" },\n{ copy = \"y\", to = \"d\", stream = \"s\" },\n\
+         { free = \"d\", stream = \"s\" },\n{ synchronize_device = 0 },\n\
+         { pin = \"x\" },\n{ copy = \"x\", to = \"e\" },\n{ unpin = \"x\" },",
+    );
+    let program = program(&text);
+    let named = |name: &str| program.allocations.iter().position(|one| one.name == name);
+    let [d, e, x] = ["d", "e", "x"].map(|name| AllocationId(named(name).expect("used")));
+    assert_eq!(program.setup, [Call::Allocate(e)]);
+    let stream = StreamId(0);
+    assert_eq!(program.body[0], Call::AllocateInStream { stream, allocation: d });
+    assert_eq!(program.body[2], Call::FreeInStream { stream, allocation: d });
+    assert_eq!(program.body[3], Call::SynchronizeDevice(DeviceId::FIRST));
+    assert_eq!((&program.body[4], program.body.last()), (&Call::Pin(x), Some(&Call::Unpin(x))));
+    assert_eq!(program.allocation(x).place, Place::Host(HostMemory::Pinned));
+}
+
+#[test]
 fn calls_to_another_gpu_are_made_in_its_context() {
     let text = calls(
         "{ copy = \"x\", to = \"d\" },\n{ copy = \"d\", to = \"far\" },\n\
