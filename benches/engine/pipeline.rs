@@ -53,6 +53,7 @@ pub fn by_engine(chunks: usize) -> Program {
         ],
         streams: vec![StreamTraits::default(); 3],
         events: 2 * chunks,
+        kernels: Vec::new(),
         setup: Vec::new(),
         body,
     }

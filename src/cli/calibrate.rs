@@ -3,6 +3,7 @@
 use super::fit::FittingShown;
 use super::interrupts::interrupts;
 use super::outputs::check_outputs;
+use super::own_kernels::{self, ScenarioArguments};
 use super::profiles::{LoadedProfile, deliver, fitted, in_folder};
 use super::terminal::width;
 use super::{Failure, Outcome};
@@ -28,9 +29,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 #[derive(Debug, Args)]
 pub(super) struct CalibrateArguments {
-    /// Folder for the samples and the profile
-    #[arg(long, value_name = "FOLDER", default_value = "calibration/this-machine")]
-    output: PathBuf,
+    /// Folder for the samples and the profile [default: calibration/this-machine; with --scenario,
+    /// where they are]
+    #[arg(long, value_name = "FOLDER")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    of_scenario: ScenarioArguments,
     /// Continue the calibration that was interrupted in that folder
     #[arg(long)]
     resume: bool,
@@ -61,12 +65,23 @@ pub(super) struct CalibrateArguments {
     seed: u64,
 }
 
+impl CalibrateArguments {
+    fn folder(&self) -> &Path {
+        self.output.as_deref().unwrap_or(Path::new("calibration/this-machine"))
+    }
+}
+
 pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
     if let Some(profile) = &arguments.check {
         return check(arguments, &in_folder(profile));
     }
-    let target = arguments.output.join(Calibration::SAMPLES);
-    let path = arguments.output.join(Calibration::PROFILE);
+    if !arguments.of_scenario.scenarios.is_empty() {
+        let output = arguments.output.as_deref();
+        return own_kernels::run(&arguments.of_scenario, output, arguments.gpu);
+    }
+    let folder = arguments.folder();
+    let target = folder.join(Calibration::SAMPLES);
+    let path = folder.join(Calibration::PROFILE);
     check_outputs([], [target.as_path(), path.as_path()])?;
     let device = Device::open(arguments.gpu)?;
     let team = team(arguments.threads)?;
@@ -75,7 +90,7 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
     let machine = provenance(&device, &team, arguments.seed, extent, gpus).map_err(plain)?;
     let managed_bytes = if arguments.managed { managed_bytes(&device)? } else { Bytes::ZERO };
     let machine = Provenance { managed_bytes, ..machine };
-    let mut calibration = Calibration::new(machine, (&device, &team), &arguments.output);
+    let mut calibration = Calibration::new(machine, (&device, &team), folder);
     let growing = calibration.growing();
     let failed = |error| failure(error, |e| how_to_go_on(e, arguments, &growing));
     if arguments.resume {
@@ -168,7 +183,8 @@ fn has_measurements(growing: &Path) -> bool {
 }
 
 fn going_on(arguments: &CalibrateArguments, growing: &Path) -> String {
-    let CalibrateArguments { output, gpu, gpus, threads, seed, quick, managed, .. } = arguments;
+    let CalibrateArguments { gpu, gpus, threads, seed, quick, managed, .. } = arguments;
+    let output = arguments.folder();
     let mut options = format!("--resume --output {} --gpu {gpu} --seed {seed}", output.display());
     if *quick {
         options += " --quick";

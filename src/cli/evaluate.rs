@@ -9,7 +9,7 @@ use super::{Failure, Format, Outcome, Predicting};
 use crate::kernels::Kernel;
 use crate::report::{Assessment, Evaluation, Origin, Rows, trace};
 use crate::scenario::Workload;
-use crate::search::{Ranking, break_even_counted, shortages};
+use crate::search::{Ranking, break_even_counted, shortages, turnings};
 use crate::simulate::Tally;
 use crate::study::TRIAL_KERNELS;
 use clap::Args;
@@ -106,7 +106,9 @@ fn assess(
 ) -> Assessment {
     let sizes = break_even_counted(workload, &found.profile, done);
     let short_of = shortages(workload, ranking, &found.profile);
-    let assessment = Assessment::new(workload, runs, ranking, sizes).short_of(&short_of);
+    let turning = turnings(ranking, &found.profile);
+    let assessment = Assessment::new(workload, runs, ranking, sizes);
+    let assessment = assessment.short_of(&short_of).turning(&turning);
     if found.profile.accuracy.is_none() {
         return assessment;
     }

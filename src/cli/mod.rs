@@ -20,6 +20,7 @@ mod interrupts;
 mod kernels;
 mod merge;
 mod outputs;
+mod own_kernels;
 mod plot;
 mod profiles;
 mod progress;
@@ -82,6 +83,9 @@ enum Command {
     Schema,
     /// Print what a shell needs to complete commands, options and files
     Completions(completions::CompletionsArguments),
+    /// Measure kernels in this process, for another one that watches
+    #[command(name = own_kernels::MEASURE, hide = true)]
+    MeasureKernels,
     /// Draw the winning plan, the predictions against the runs, and the bandwidth curve
     Plot(plot::PlotArguments),
 }
@@ -177,6 +181,7 @@ fn run(command: &Command) -> Result<Outcome, Failure> {
         Command::Fit(arguments) => fit::run(arguments),
         Command::Init(arguments) => init::run(arguments),
         Command::Kernels => kernels::run(),
+        Command::MeasureKernels => own_kernels::measure(),
         Command::Merge(arguments) => merge::run(arguments),
         Command::Plot(arguments) => plot::run(arguments),
         Command::Schema => schema::run(),

@@ -13,15 +13,22 @@ use std::collections::BTreeMap;
 /// copies under way take from the kernel.
 pub(super) fn around(program: &Program, threads: usize) -> BTreeMap<usize, HostLocality> {
     let mut around = BTreeMap::new();
-    let kernels = program.body.iter().filter(|call| matches!(call, Call::Compute { .. })).count();
-    if kernels == 0 {
+    if !program.body.iter().any(|call| matches!(call, Call::Compute { .. })) {
         return around;
     }
+    let computes = program.body.iter().filter(|call| call.is_compute());
+    let operands_of = |call| program.accesses(call).len().max(MOST_OPERANDS);
+    let most = 2 * computes.map(operands_of).sum::<usize>();
     let footprint = program.host_footprint();
-    let mut uses = Uses::new(2 * kernels * MOST_OPERANDS);
+    let mut uses = Uses::new(most);
     for (at, call) in program.body.iter().enumerate().chain(program.body.iter().enumerate()) {
         let step = match call {
             Call::Compute { step } => step,
+            // Whatever the CPU does there, all of its threads may.
+            Call::ComputeOwn { step } => {
+                step.slices().for_each(|slice| uses.note(slice, User::Helpers));
+                continue;
+            }
             // The memory is new, or a copy wrote it: no core has it in its cache.
             Call::Renew(id) | Call::Allocate(id) => {
                 let length = program.allocation(*id).bytes;

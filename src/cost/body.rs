@@ -109,7 +109,7 @@ impl Body {
                 _ => NONE,
             };
             let stream = stream_index(lanes[at].unwrap_or(0));
-            let is_launch = matches!(call, Call::Launch { .. }) && before.is_none();
+            let is_launch = call.is_launch() && before.is_none();
             let device = match call.facts().only_waits {
                 true => waited_for(program, call),
                 false => self.traits.get(usize::from(stream)).map_or(0, |one| one.device.0),

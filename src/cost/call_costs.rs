@@ -6,6 +6,7 @@ mod graphs;
 mod kernels;
 mod local_copies;
 mod memory;
+mod own;
 mod remote;
 
 use super::analysis::Locality;
@@ -20,7 +21,7 @@ use crate::units::{Bytes, Span};
 use kernels::{clearing, kernel_work};
 
 /// What the cost of a call depends on: calls with equal keys cost the same.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Key {
     Synchronize,
     SynchronizeEvent,
@@ -47,6 +48,10 @@ pub(super) enum Key {
     /// The kernel, its elements, which new pages it uses, where its data is, what of it is
     /// write-combined, and what moves.
     Compute(Variant, u64, Option<NewPages>, Option<HostLocality>, Mapped, Bytes),
+    /// A kernel that is not of the library: its place in the program, its elements and numbers,
+    /// and, on the CPU, which new pages it uses.
+    OwnLaunch(usize, u64, String),
+    OwnCompute(usize, u64, String, Option<NewPages>),
     Memory(MemoryCall, usize),
     /// The place in the body of the graph's launch, since each graph has nodes of its own.
     Replay(usize),
@@ -116,6 +121,13 @@ impl Key {
                 locality.moves,
             ),
             Call::Prefetch { target, to, .. } => Self::Prefetch(*to, target.length, locality.moves),
+            Call::LaunchOwn { step, .. } => {
+                Self::OwnLaunch(step.kernel, step.elements, step.signature())
+            }
+            Call::ComputeOwn { step } => {
+                let pages = locality.new_pages.copied();
+                Self::OwnCompute(step.kernel, step.elements, step.signature(), pages)
+            }
             Call::Allocate(id) => Self::Memory(MemoryCall::Allocate, id.0),
             Call::Pin(id) => Self::Memory(MemoryCall::Pin, id.0),
             Call::Renew(id) => Self::Memory(MemoryCall::Renew, id.0),
@@ -157,9 +169,9 @@ impl<'a> CallCosts<'a> {
                 copies[program.device_of(stream).0][direction as usize] = true;
             }
             match call {
-                Call::Launch { stream, .. } | Call::Clear { stream, .. } => {
-                    launches[program.device_of(*stream).0] = true
-                }
+                Call::Launch { stream, .. }
+                | Call::LaunchOwn { stream, .. }
+                | Call::Clear { stream, .. } => launches[program.device_of(*stream).0] = true,
                 _ => {}
             }
         }
@@ -243,6 +255,8 @@ impl<'a> CallCosts<'a> {
                 let (work, (latency, call)) = Unknown::both(work, start)?;
                 CallCost { latency, work, ..CallCost::on_host(call) }
             }
+            Call::LaunchOwn { step, .. } => self.own_launch(step)?,
+            Call::ComputeOwn { step } => self.own_compute(step, locality)?,
             Call::Copy { stream, direction, from, to } => {
                 let device = program.device_of(*stream);
                 self.copy((*direction, device), direction.ashore(from, to), locality)?

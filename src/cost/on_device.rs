@@ -27,7 +27,8 @@ pub(super) fn on_device(program: &Program) -> BTreeMap<usize, DeviceLocality> {
         Place::Device(device) => device.0,
         Place::Host(_) => 0,
     };
-    let most = 2 * MOST_OPERANDS * program.body.len();
+    let operands_of = |call| program.accesses(call).len().max(MOST_OPERANDS);
+    let most = 2 * program.body.iter().map(operands_of).sum::<usize>();
     let mut uses: Vec<Uses<By>> = (0..program.devices()).map(|_| Uses::new(most)).collect();
     for (at, call) in program.body.iter().enumerate().chain(program.body.iter().enumerate()) {
         if let Some((_, Direction::HostToDevice, _, to)) = call.crossing() {
@@ -59,6 +60,10 @@ pub(super) fn on_device(program: &Program) -> BTreeMap<usize, DeviceLocality> {
                 }
                 operands.iter().for_each(|slice| uses.note(slice, By::Device));
                 found.insert(at, DeviceLocality { reuse, is_just_copied });
+            }
+            Call::LaunchOwn { stream, step } => {
+                let uses = &mut uses[program.device_of(*stream).0];
+                step.slices().for_each(|slice| uses.note(slice, By::Device));
             }
             _ => {}
         }

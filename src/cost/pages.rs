@@ -52,7 +52,8 @@ pub(super) struct Pages<'p> {
 impl<'p> Pages<'p> {
     /// All pages of all allocations have been used.
     pub fn new(program: &'p Program, page: Bytes) -> Self {
-        let most = 2 * (MOST_OPERANDS + 1) * program.body.len();
+        let operands_of = |call| program.accesses(call).len().max(MOST_OPERANDS) + 1;
+        let most = 2 * program.body.iter().map(operands_of).sum::<usize>();
         Self {
             program,
             page,
@@ -110,6 +111,14 @@ impl<'p> Pages<'p> {
                     false => MemoryCost::FirstTouch,
                 };
                 (&step.output, cost, self.write(&step.output))
+            }
+            // Whatever the CPU does there, all of its threads may.
+            Call::ComputeOwn { step } => {
+                for slice in &step.reads {
+                    self.read(slice);
+                }
+                let bytes = step.writes.iter().map(|slice| self.write(slice)).sum();
+                (step.writes.first()?, MemoryCost::FirstTouchTeam, bytes)
             }
             Call::Copy { direction: Direction::DeviceToHost, to, .. } => {
                 (to, MemoryCost::FirstCopy, self.write(to))

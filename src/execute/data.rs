@@ -18,8 +18,9 @@ pub struct Contents {
 /// An output that differs from what the CPU twins compute.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error(
-    "`{buffer}` is wrong at element {element}: it is {found}, but the CPU twin computes \
-     {expected}; this is a bug in hallway or a fault of the device"
+    "`{buffer}` is wrong at element {element}: it is {found}, and must be {expected}; this is a \
+     bug in hallway, a fault of the device, or a kernel of one's own that reads or writes more \
+     than its calls say"
 )]
 pub struct Mismatch {
     pub buffer: String,

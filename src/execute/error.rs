@@ -18,6 +18,9 @@ pub enum ExecuteError {
     DoesNotFit { plan: String, source: DoesNotFit },
     #[error("`{plan}` cannot be run: it {problem}")]
     Unfit { plan: String, problem: String },
+    /// It has a kernel of which nothing is known but what it costs.
+    #[error("`{plan}` can be predicted, but not run: it {problem}")]
+    OnlyPredicted { plan: String, problem: String },
     #[error("this plan needs a GPU")]
     NeedsDevice,
 }

@@ -1,7 +1,9 @@
 //! What the plans of one workload run with.
 
 use super::data::Contents;
+use super::error::ExecuteError;
 use super::interleave::in_plain_order;
+use super::one_stream::on_one_stream;
 use crate::gpu::Device;
 use crate::host::Team;
 use crate::program::Program;
@@ -42,13 +44,20 @@ impl<'a> Executor<'a> {
 
     /// What a program starts from, and must come to. A program that the scenario spells out may
     /// read any buffer, and must come to what its own calls do one after the other.
-    pub(super) fn expected(&self, program: &Program) -> Expected<'_> {
+    ///
+    /// # Errors
+    /// Where only the device can tell: if it fails.
+    pub(super) fn expected(&self, program: &Program) -> Result<Expected<'_>, ExecuteError> {
         if !self.workload.spells_out(program) {
             let (before, after) = (Cow::Borrowed(&self.before), Cow::Borrowed(&self.after));
-            return Expected { before, after };
+            return Ok(Expected { before, after });
         }
         let before = Contents::all_random(self.workload, self.team, self.seed);
-        let after = Cow::Owned(in_plain_order(program, &before, self.team));
-        Expected { before: Cow::Owned(before), after }
+        let after = match program.own_steps().next() {
+            // No twin says what a user's kernel computes.
+            Some(_) => on_one_stream((self.device, self.team), (self.workload, program), &before)?,
+            None => in_plain_order(program, &before, self.team),
+        };
+        Ok(Expected { before: Cow::Owned(before), after: Cow::Owned(after) })
     }
 }

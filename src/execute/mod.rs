@@ -14,6 +14,7 @@ mod local_copies;
 mod memory;
 mod memory_changes;
 mod movable;
+mod one_stream;
 mod outputs;
 mod prepared;
 mod run;

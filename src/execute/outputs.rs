@@ -15,6 +15,7 @@ const MOST_MANAGED: Bytes = Bytes::mib(256);
 /// What cannot be done.
 pub(super) fn check_calls(workload: &Workload, program: &Program) -> Result<(), ExecuteError> {
     outputs(workload, program)?;
+    check_kernels(program)?;
     let homes = check_homes(workload, program).err();
     let managed = program.bytes_in(Place::Host(HostMemory::Managed));
     let managed = (managed > MOST_MANAGED)
@@ -24,6 +25,23 @@ pub(super) fn check_calls(workload: &Workload, program: &Program) -> Result<(), 
         Some(problem) => Err(ExecuteError::Unfit { plan: program.label.clone(), problem }),
         None => Ok(()),
     }
+}
+
+/// Checks that every kernel can be run: of some, only what they cost is known.
+///
+/// # Errors
+/// The first that cannot.
+fn check_kernels(program: &Program) -> Result<(), ExecuteError> {
+    let unknown = program.own_steps().find_map(|(step, on_cpu)| {
+        let kernel = program.own_kernel(step);
+        (on_cpu || !kernel.runs()).then_some((&kernel.name, on_cpu))
+    });
+    let Some((name, on_cpu)) = unknown else { return Ok(()) };
+    let problem = match on_cpu {
+        true => format!("computes `{name}` on the CPU, for which hallway has no code"),
+        false => format!("launches `{name}`, of which only the cost is known"),
+    };
+    Err(ExecuteError::OnlyPredicted { plan: program.label.clone(), problem })
 }
 
 /// Checks that buffers are where the workload has them, or are pinned by a call.

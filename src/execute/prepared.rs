@@ -10,7 +10,7 @@ use crate::gpu::{Device, ExecutableGraph, Launch};
 use crate::host::{Operand, Team};
 use crate::kernels::{Arguments, Kernel};
 use crate::machine::{DeviceId, Direction, Residence};
-use crate::program::{Call, Program, Slice, Step};
+use crate::program::{Call, OwnStep, ProductShape, Program, Slice, Step};
 use crate::units::Bytes;
 use std::time::{Duration, Instant};
 
@@ -186,6 +186,16 @@ impl<'d> Prepared<'d> {
                 handles.streams[stream.0].prepare(&launch)?;
                 Self::Launch { stream: stream.0, launch }
             }
+            Call::LaunchOwn { stream, step } => {
+                let DeviceId(id) = program.device_of(*stream);
+                let launch = own_launch((program, step), need(device)?.nth(id)?, memories)?;
+                handles.streams[stream.0].prepare(&launch)?;
+                Self::Launch { stream: stream.0, launch }
+            }
+            Call::ComputeOwn { step } => {
+                let name = &program.own_kernel(step).name;
+                unreachable!("`{name}` has no code for the CPU, which is checked before")
+            }
             Call::Record { stream, event } => Self::Record { stream: stream.0, event: event.0 },
             Call::Wait { stream, event } => Self::Wait { stream: stream.0, event: event.0 },
             Call::Replay { stream, .. } => Self::Replay { stream: stream.0, graph: None },
@@ -249,6 +259,34 @@ impl<'d> Prepared<'d> {
         }
         Ok(())
     }
+}
+
+/// Makes a call of the set-up.
+pub(super) fn make_once(
+    (program, call): (&Program, &Call),
+    (device, team): (Option<&Device>, &Team),
+    handles: &Handles,
+    memories: &mut Memories,
+) -> Result<(), ExecuteError> {
+    let prepared = Prepared::new((program, call), device, handles, memories)?;
+    if let (Some(device), Some(stream)) = (device, call.stream()) {
+        device.nth(program.device_of(stream).0)?.make_current()?;
+    }
+    prepared.make(handles, memories, team)
+}
+
+fn own_launch(
+    (program, step): (&Program, &OwnStep),
+    device: &Device,
+    memories: &Memories,
+) -> Result<Launch, ExecuteError> {
+    let addresses = |slices: &[Slice]| -> Vec<u64> {
+        slices.iter().map(|slice| memories.on_device(slice)).collect()
+    };
+    let (reads, writes) = (addresses(&step.reads), addresses(&step.writes));
+    let shape = step.product().map(|ProductShape { rows, inner, columns }| [rows, inner, columns]);
+    let how = (step.geometry, &step.parameters[..]);
+    Ok(Launch::own(device, program.own_kernel(step), how, [&reads, &writes], shape)?)
 }
 
 fn launch(step: &Step, device: &Device, memories: &Memories) -> Result<Launch, ExecuteError> {

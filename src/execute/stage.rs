@@ -8,7 +8,7 @@ use super::handles::Handles;
 use super::memory::{Memories, Memory};
 use super::movable::Ready;
 use super::outputs::{check_calls, outputs};
-use super::prepared::Prepared;
+use super::prepared::{Prepared, make_once};
 use super::trace;
 use crate::gpu::{Device, Graph};
 use crate::host::{OneCpu, available_memory};
@@ -71,14 +71,16 @@ impl<'a> Stage<'a> {
         let device = executor.device;
         check_room(device, program)?;
         check_calls(executor.workload, program)?;
-        let expected = executor.expected(program);
+        let expected = executor.expected(program)?;
         let mut memories = Memories::before(device, executor.workload, program, &expected.before)?;
         let handles = Handles::new(device, program)?;
         let start = Instant::now();
         for call in &program.setup {
             match call {
                 Call::Allocate(id) => memories.allocate(device, id.0, program.allocation(*id))?,
-                other => make_once((program, other), executor, &handles, &mut memories)?,
+                other => {
+                    make_once((program, other), (device, executor.team), &handles, &mut memories)?
+                }
             }
         }
         device.map_or(Ok(()), Device::make_current)?;
@@ -178,7 +180,7 @@ impl<'a> Stage<'a> {
         memories.begin_anew(executor.device, program, &expected.before)?;
         for call in &program.setup {
             if call.facts().allocation.is_none() {
-                make_once((program, call), executor, handles, memories)?;
+                make_once((program, call), (executor.device, executor.team), handles, memories)?;
             }
         }
         executor.device.map_or(Ok(()), Device::make_current)?;
@@ -282,21 +284,6 @@ impl<'a> Stage<'a> {
         }
         Ok(())
     }
-}
-
-/// Makes a call of the set-up.
-fn make_once(
-    (program, call): (&Program, &Call),
-    executor: &Executor<'_>,
-    handles: &Handles,
-    memories: &mut Memories,
-) -> Result<(), ExecuteError> {
-    let device = executor.device;
-    let prepared = Prepared::new((program, call), device, handles, memories)?;
-    if let (Some(device), Some(stream)) = (device, call.stream()) {
-        device.nth(program.device_of(stream).0)?.make_current()?;
-    }
-    prepared.make(handles, memories, executor.team)
 }
 
 /// Checks that the plan fits into what is free, before anything is allocated: the system

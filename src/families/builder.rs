@@ -62,6 +62,7 @@ impl<'w> Builder<'w> {
             allocations: Vec::new(),
             streams: Vec::new(),
             events: 0,
+            kernels: Vec::new(),
             setup: Vec::new(),
             body: Vec::new(),
         };

@@ -15,6 +15,7 @@
 
 use super::estimator::Estimator;
 use super::fit;
+use super::own_kernels::of_machine;
 use crate::profile::{Intervals, Parameter, Profile};
 use crate::samples::{Quantity, Samples};
 use crate::stats::{conformal_quantile, deviate, median, modes, relative_spread};
@@ -48,6 +49,7 @@ pub fn intervals(
     profile: &Profile,
     of_passes: &[Profile; 2],
 ) -> Option<Intervals> {
+    let samples = &*of_machine(samples);
     let profiles = of_passes.each_ref().map(by_name);
     let passes = Estimator::of_passes(samples);
     let scales = scales(samples, profile, &scatters(samples, &passes));

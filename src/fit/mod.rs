@@ -21,6 +21,7 @@ mod intervals;
 mod kernels;
 mod memory;
 mod multi_gpu;
+mod own_kernels;
 mod polling;
 mod round_trips;
 mod rows;
@@ -34,6 +35,7 @@ use crate::profile::{Conditions, Profile, SCHEMA_VERSION};
 use crate::samples::{Provenance, Quantity, Samples};
 use estimator::Estimator;
 pub use intervals::intervals;
+pub use own_kernels::own_models;
 use round_trips::Trips;
 
 /// The error of fitting samples that hold no measurement.
@@ -49,9 +51,11 @@ pub fn fit(samples: &Samples) -> Result<Profile, FitError> {
     if samples.measurements.iter().all(|measurement| measurement.times.is_empty()) {
         return Err(FitError);
     }
-    let evened = drift_correction::evened_out(samples);
+    let of_machine = own_kernels::of_machine(samples);
+    let evened = drift_correction::evened_out(&of_machine);
     let profile = fit_to(&Estimator::new(&evened), &samples.machine);
-    Ok(Profile { conditions: Conditions::of(samples), ..profile })
+    let (own_kernels, own_commands) = own_models(samples);
+    Ok(Profile { conditions: Conditions::of(&of_machine), own_kernels, own_commands, ..profile })
 }
 
 fn fit_to(estimator: &Estimator<'_>, machine: &Provenance) -> Profile {
@@ -78,6 +82,8 @@ fn fit_to(estimator: &Estimator<'_>, machine: &Provenance) -> Profile {
         host_copies: host_copies::host_copies(estimator),
         caches: caches::caches(estimator),
         memory: memory::memory(estimator),
+        own_kernels: Vec::new(),
+        own_commands: Vec::new(),
         setup: setup::setup(estimator),
         multi_gpu: multi_gpu::multi_gpu(estimator, &calls),
         calls,
@@ -96,7 +102,8 @@ fn fit_to(estimator: &Estimator<'_>, machine: &Provenance) -> Profile {
 /// apart shows how much the machine changes over time. `None` if the samples were not taken in two
 /// passes.
 pub fn fit_passes(samples: &Samples) -> Option<[Profile; 2]> {
-    let passes = Estimator::of_passes(samples);
+    let samples = own_kernels::of_machine(samples);
+    let passes = Estimator::of_passes(&samples);
     let is_whole = passes.iter().all(|pass| pass.measurements().next().is_some());
     is_whole.then(|| passes.map(|pass| fit_to(&pass, &samples.machine)))
 }

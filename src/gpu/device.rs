@@ -2,12 +2,16 @@
 
 use super::error::{GpuError, check};
 use super::module::Module;
+use super::own::OwnFunction;
+use crate::kernels::{Code, OwnKernel};
 use crate::machine::MultiprocessorLimits;
 use crate::units::Bytes;
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute};
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeMap;
 use std::ffi::CStr;
 use std::path::Path;
+use std::rc::Rc;
 
 /// One GPU with its primary context.
 ///
@@ -18,6 +22,8 @@ pub struct Device {
     /// The other visible GPUs in the driver's order; each is opened when first asked for.
     others: Vec<(usize, OnceCell<Device>)>,
     module: OnceCell<Module>,
+    /// Users' kernels that were loaded, by digest.
+    own: RefCell<BTreeMap<String, Rc<OwnFunction>>>,
     not_send: std::marker::PhantomData<*const ()>,
 }
 
@@ -92,8 +98,8 @@ impl Device {
             let retained = sys::cuDevicePrimaryCtxRetain(&raw mut context, handle);
             check("cuDevicePrimaryCtxRetain", retained)?;
         }
-        let (context, module) = (Context(context), OnceCell::new());
-        Ok(Self { handle, context, others, module, not_send: std::marker::PhantomData })
+        let (context, module, own) = (Context(context), OnceCell::new(), RefCell::default());
+        Ok(Self { handle, context, others, module, own, not_send: std::marker::PhantomData })
     }
 
     /// GPU `index`, where 0 is this one and the others follow in the driver's order. It
@@ -269,10 +275,30 @@ impl Device {
         if let Some(module) = self.module.get() {
             return Ok(module);
         }
-        let major = self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
-        let minor = self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+        let capability = self.compute_capability()?;
+        let (major, minor) = (capability / 10, capability % 10);
         let module = self.context.within(|| Module::compile(major, minor))?;
         Ok(self.module.get_or_init(|| module))
+    }
+
+    /// Its compute capability as NVRTC counts it: 90 for 9.0.
+    pub(super) fn compute_capability(&self) -> Result<u32, GpuError> {
+        let major = self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+        let minor = self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+        Ok(10 * major + minor)
+    }
+
+    /// A user's kernel, loaded at its first use.
+    pub(super) fn own(&self, kernel: &OwnKernel, code: &Code) -> Result<Rc<OwnFunction>, GpuError> {
+        let digest = kernel.digest();
+        if let Some(found) = self.own.borrow().get(&digest) {
+            return Ok(Rc::clone(found));
+        }
+        let architecture = self.compute_capability()?;
+        let load = || OwnFunction::load(architecture, &kernel.name, code);
+        let loaded = Rc::new(self.context.within(load)?);
+        self.own.borrow_mut().insert(digest, Rc::clone(&loaded));
+        Ok(loaded)
     }
 
     /// PCI domain, bus, device and function, such as `0000:18:00.0`.
@@ -297,9 +323,9 @@ impl Device {
 impl Drop for Device {
     fn drop(&mut self) {
         self.others.clear();
-        let module = self.module.take();
+        let (module, own) = (self.module.take(), self.own.take());
         let _ = self.context.within(|| {
-            drop(module);
+            drop((module, own));
             Ok(())
         });
         // SAFETY: the context was retained once, in `retain`; nothing of this device uses

@@ -34,6 +34,10 @@ pub enum GpuError {
     LittleMemory { free: Bytes },
     #[error("the kernel library did not compile:\n{log}")]
     Compile { log: String },
+    #[error("kernel `{kernel}` of {file} cannot be loaded:\n{log}")]
+    OwnCode { kernel: String, file: String, log: String },
+    #[error("kernel `{kernel}` cannot be launched: {problem}")]
+    OwnLaunch { kernel: String, problem: String },
     #[error("{call} failed: {name}")]
     Call { call: &'static str, name: String },
     #[error(

@@ -3,7 +3,10 @@
 use super::device::Device;
 use super::error::{GpuError, check};
 use super::libraries::{Blas, FftPlan};
-use crate::kernels::{Arguments, Grid, Kernel, Library};
+use super::own::OwnCode;
+use crate::kernels::{
+    Arguments, Geometry, GpuSide, Grid, Kernel, Library, OwnKernel, Parameter, ProductType,
+};
 use cudarc::driver::sys;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -69,13 +72,20 @@ impl StreamLibraries {
 /// A kernel with its arguments and grid, ready to be launched any number of times.
 pub struct Launch {
     code: Code,
-    work: Work,
 }
 
-#[derive(Clone, Copy)]
 enum Code {
-    Ours { function: sys::CUfunction, grid: Grid },
-    Library(Library),
+    Ours {
+        function: sys::CUfunction,
+        grid: Grid,
+        work: Work,
+    },
+    Library(Library, Work),
+    /// A user's kernel.
+    Own(OwnCode),
+    /// A product by cuBLAS: its type, its rows, inner elements and columns, and the addresses of
+    /// the factors and of the result.
+    Product(ProductType, [u64; 3], [u64; 3]),
 }
 
 impl Launch {
@@ -94,31 +104,71 @@ impl Launch {
         (count, input_count, lead): (u64, u64, u64),
     ) -> Result<Self, GpuError> {
         supports(kernel)?;
+        let work = Work {
+            x: inputs[0],
+            y: inputs.get(1).copied().unwrap_or(0),
+            z: inputs.get(2).copied().unwrap_or(0),
+            out: output,
+            workspace,
+            count,
+            input_count,
+            lead,
+            a: arguments.a,
+            extent: arguments.extent,
+        };
         let code = match kernel.library() {
-            Some(call) => Code::Library(call),
+            Some(call) => Code::Library(call, work),
             None => {
                 let mut functions = device.module()?.functions.iter();
                 let found = functions.find(|&&(one, _)| one == kernel);
                 let &(_, function) =
                     found.expect("every kernel that no library provides is in the source");
-                Code::Ours { function, grid: Grid::of(kernel, &arguments, count) }
+                Code::Ours { function, grid: Grid::of(kernel, &arguments, count), work }
             }
         };
-        Ok(Self {
-            code,
-            work: Work {
-                x: inputs[0],
-                y: inputs.get(1).copied().unwrap_or(0),
-                z: inputs.get(2).copied().unwrap_or(0),
-                out: output,
-                workspace,
-                count,
-                input_count,
-                lead,
-                a: arguments.a,
-                extent: arguments.extent,
-            },
-        })
+        Ok(Self { code })
+    }
+
+    /// A launch of a kernel that is not of the library. `reads` and `writes` are device addresses;
+    /// `shape` is that of a product: rows, inner elements and columns.
+    ///
+    /// # Errors
+    /// If the kernel cannot be compiled, loaded or launched so, or cuBLAS is missing.
+    pub fn own(
+        device: &Device,
+        kernel: &OwnKernel,
+        (geometry, parameters): (Option<Geometry>, &[Parameter]),
+        [reads, writes]: [&[u64]; 2],
+        shape: Option<[u64; 3]>,
+    ) -> Result<Self, GpuError> {
+        let code = match (&kernel.gpu, geometry, shape) {
+            (GpuSide::Code(code), Some(geometry), _) => {
+                let function = device.own(kernel, code)?;
+                let memory = [reads, writes];
+                let code = || OwnCode::new(function, geometry, parameters, memory);
+                Code::Own(device.context().within(code)?)
+            }
+            (GpuSide::Product(of), _, Some(shape)) => {
+                Blas::find()?;
+                Code::Product(*of, shape, [reads[0], reads[1], writes[0]])
+            }
+            _ => {
+                let problem = "only its cost is known".to_owned();
+                return Err(GpuError::OwnLaunch { kernel: kernel.name.clone(), problem });
+            }
+        };
+        Ok(Self { code })
+    }
+
+    /// Registers of a thread, and shared memory that the code declares, of a user's kernel.
+    ///
+    /// # Errors
+    /// If the driver does not answer.
+    pub fn takes(&self) -> Result<[u32; 2], GpuError> {
+        match &self.code {
+            Code::Own(own) => own.takes(),
+            _ => Ok([0; 2]),
+        }
     }
 
     /// Creates what a library keeps for a stream and this launch's shape, if it is not
@@ -128,10 +178,12 @@ impl Launch {
         stream: sys::CUstream,
         libraries: &mut StreamLibraries,
     ) -> Result<(), GpuError> {
-        match self.code {
-            Code::Ours { .. } => Ok(()),
-            Code::Library(Library::Cublas) => libraries.blas(stream).map(|_| ()),
-            Code::Library(Library::Cufft) => libraries.fft(stream, &self.work).map(|_| ()),
+        match &self.code {
+            Code::Ours { .. } | Code::Own(_) => Ok(()),
+            Code::Library(Library::Cublas, _) | Code::Product(..) => {
+                libraries.blas(stream).map(|_| ())
+            }
+            Code::Library(Library::Cufft, work) => libraries.fft(stream, work).map(|_| ()),
         }
     }
 
@@ -144,21 +196,24 @@ impl Launch {
         stream: sys::CUstream,
         libraries: &mut StreamLibraries,
     ) -> Result<(), GpuError> {
-        let work = &self.work;
         // SAFETY: the caller promises that the memory is valid. Our kernels take one
         // `struct Work`, which the driver copies.
         unsafe {
-            match self.code {
-                Code::Ours { function, grid } => {
+            match &self.code {
+                Code::Ours { function, grid, work } => {
                     let mut arguments = [(&raw const *work).cast_mut().cast::<c_void>()];
-                    start(function, &grid, stream, &mut arguments)
+                    start(*function, grid, stream, &mut arguments)
                 }
-                Code::Library(Library::Cublas) => {
+                Code::Own(own) => own.start(stream),
+                Code::Product(of, shape, matrices) => {
+                    libraries.blas(stream)?.multiply_as(*of, *matrices, *shape)
+                }
+                Code::Library(Library::Cublas, work) => {
                     let inner = u64::from(work.extent);
                     let matrices = (work.x, work.y, work.out);
                     libraries.blas(stream)?.multiply(matrices, work.count / inner, inner)
                 }
-                Code::Library(Library::Cufft) => {
+                Code::Library(Library::Cufft, work) => {
                     libraries.fft(stream, work)?.transform(work.x, work.out)
                 }
             }

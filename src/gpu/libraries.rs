@@ -1,9 +1,10 @@
 //! cuBLAS and cuFFT: opened when a kernel needs them, and only then.
 //!
-//! Eight functions are declared by hand. The bindings' tables of all functions take long
+//! Nine functions are declared by hand. The bindings' tables of all functions take long
 //! to compile, and they know no library of CUDA 13.
 
 use super::error::GpuError;
+use crate::kernels::ProductType;
 use cudarc::driver::sys::CUstream;
 use libloading::Library;
 use std::ffi::{c_int, c_void};
@@ -47,6 +48,7 @@ struct BlasApi {
     destroy: unsafe extern "C" fn(BlasHandle) -> c_int,
     set_stream: unsafe extern "C" fn(BlasHandle, CUstream) -> c_int,
     sgemm: Sgemm,
+    gemm_ex: GemmEx,
 }
 
 type Sgemm = unsafe extern "C" fn(
@@ -66,6 +68,28 @@ type Sgemm = unsafe extern "C" fn(
     c_int,
 ) -> c_int;
 
+type GemmEx = unsafe extern "C" fn(
+    BlasHandle,
+    c_int,
+    c_int,
+    c_int,
+    c_int,
+    c_int,
+    *const c_void,
+    *const c_void,
+    c_int,
+    c_int,
+    *const c_void,
+    c_int,
+    c_int,
+    *const c_void,
+    *mut c_void,
+    c_int,
+    c_int,
+    c_int,
+    c_int,
+) -> c_int;
+
 impl BlasApi {
     fn get() -> Result<&'static Self, GpuError> {
         static FOUND: OnceLock<Option<BlasApi>> = OnceLock::new();
@@ -82,6 +106,7 @@ impl BlasApi {
                 destroy: *library.get(b"cublasDestroy_v2\0").ok()?,
                 set_stream: *library.get(b"cublasSetStream_v2\0").ok()?,
                 sgemm: *library.get(b"cublasSgemm_v2\0").ok()?,
+                gemm_ex: *library.get(b"cublasGemmEx\0").ok()?,
             })
         }
     }
@@ -152,6 +177,57 @@ impl Blas {
                 &raw const zero,
                 out as *mut f32,
                 inner,
+            )
+        })
+    }
+
+    /// Computes `out = x y`, all row-major, for `x` of `rows` by `inner` and `y` of `inner` by
+    /// `columns` elements (cuBLAS documentation, "`cublasGemmEx()`"). Sums are `f32`.
+    ///
+    /// # Safety
+    /// The addresses must be valid for their matrices until the stream has executed the
+    /// call.
+    pub unsafe fn multiply_as(
+        &self,
+        of: ProductType,
+        [x, y, out]: [u64; 3],
+        [rows, inner, columns]: [u64; 3],
+    ) -> Result<(), GpuError> {
+        const AS_IT_IS: c_int = 0;
+        const DEFAULT_ALGORITHM: c_int = -1;
+        // `cudaDataType` and `cublasComputeType_t`.
+        let (data, compute) = match of {
+            ProductType::F32 => (0, 68),
+            ProductType::Tf32 => (0, 77),
+            ProductType::Bf16 => (14, 68),
+        };
+        let call = "cublasGemmEx";
+        let (rows, inner, columns) = (int(call, rows)?, int(call, inner)?, int(call, columns)?);
+        let (one, zero) = (1.0_f32, 0.0_f32);
+        // Column-major, it reads our matrices as their transposes: see `multiply`.
+        // SAFETY: the caller promises that the addresses are valid; `one` and `zero` are
+        // read before the call returns.
+        check(call, unsafe {
+            (self.api.gemm_ex)(
+                self.handle,
+                AS_IT_IS,
+                AS_IT_IS,
+                columns,
+                rows,
+                inner,
+                (&raw const one).cast(),
+                y as *const c_void,
+                data,
+                columns,
+                x as *const c_void,
+                data,
+                inner,
+                (&raw const zero).cast(),
+                out as *mut c_void,
+                data,
+                columns,
+                compute,
+                DEFAULT_ALGORITHM,
             )
         })
     }

@@ -15,6 +15,7 @@ mod managed;
 mod memory;
 mod module;
 mod monitor;
+mod own;
 mod pool;
 mod rows;
 mod setup;

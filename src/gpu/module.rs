@@ -69,14 +69,16 @@ impl Drop for Module {
     }
 }
 
+/// Checks that NVRTC is there. Without it, any other call of it would panic.
+pub(super) fn compiler() -> Result<(), GpuError> {
+    // SAFETY: the call only asks the dynamic loader.
+    if unsafe { nvrtc_sys::is_culib_present() } { Ok(()) } else { Err(GpuError::NoCompiler) }
+}
+
 /// Compiles the source for a compute capability, or for the newest older one that NVRTC
 /// knows.
 fn compile_ptx(major: u32, minor: u32) -> Result<Vec<std::ffi::c_char>, GpuError> {
-    // SAFETY: the call only asks the dynamic loader. Without NVRTC, any other call would
-    // panic.
-    if !unsafe { nvrtc_sys::is_culib_present() } {
-        return Err(GpuError::NoCompiler);
-    }
+    compiler()?;
     let failed = |what: &str| GpuError::Compile { log: what.to_owned() };
     let source = CString::new(SOURCE).expect("the source has no zero byte");
     let program =
@@ -108,7 +110,7 @@ fn compile_ptx(major: u32, minor: u32) -> Result<Vec<std::ffi::c_char>, GpuError
 ///
 /// # Safety
 /// NVRTC must be loaded.
-unsafe fn newest_known(own: u32) -> Option<u32> {
+pub(super) unsafe fn newest_known(own: u32) -> Option<u32> {
     let mut count = 0;
     // SAFETY: the caller promises that NVRTC is loaded; the list has room for as many
     // entries as NVRTC counted.
@@ -127,7 +129,7 @@ unsafe fn newest_known(own: u32) -> Option<u32> {
 ///
 /// # Safety
 /// The program must be alive.
-unsafe fn log_of(program: nvrtc_sys::nvrtcProgram) -> String {
+pub(super) unsafe fn log_of(program: nvrtc_sys::nvrtcProgram) -> String {
     // SAFETY: the caller promises that the program is alive.
     match unsafe { nvrtc::get_program_log(program) } {
         // SAFETY: NVRTC terminates the log with a zero.

@@ -49,6 +49,18 @@ impl Grid {
 }
 
 impl Grid {
+    /// The launch that cuBLAS is taken to make for a product of this many rows and columns.
+    pub fn of_product(rows: u64, columns: u64) -> Self {
+        let side = |length: u64| length.div_ceil(u64::from(GEMM_TILE)).max(1);
+        let blocks = side(rows).saturating_mul(side(columns));
+        Self {
+            blocks: u32::try_from(blocks).unwrap_or(u32::MAX),
+            registers_per_thread: registers(Kernel::Matmul),
+            shared_bytes_per_block: shared_bytes(Kernel::Matmul, &Arguments::default()),
+            ..Self::ONE_BLOCK
+        }
+    }
+
     /// Elements of device memory in which the blocks of a reduction combine their partial results,
     /// with one more word that counts finished blocks. All are zero before the first launch and
     /// after each one; `None` if the kernel needs no such memory.

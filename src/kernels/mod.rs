@@ -7,11 +7,15 @@
 mod arguments;
 mod effort;
 mod grid;
+mod own;
 mod variant;
 
 pub use arguments::{Arguments, Extent, NotTaken, Numbers};
 pub use effort::{CORE_KEEPS, Effort, VALUES_PER_BIN};
 pub use grid::Grid;
+pub use own::{
+    Code, CpuSide, Geometry, GpuSide, Image, OwnCost, OwnKernel, Parameter, ProductType,
+};
 pub use variant::Variant;
 
 use serde::{Deserialize, Serialize};

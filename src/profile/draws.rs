@@ -55,6 +55,8 @@ impl Profile {
         machine.link.draw(draws);
         machine.multi_gpu.draw(draws);
         machine.memory.draw(draws);
+        machine.own_kernels.iter_mut().for_each(|model| model.draw(draws));
+        machine.own_commands.iter_mut().for_each(|model| model.draw(draws));
         machine
     }
 

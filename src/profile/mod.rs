@@ -29,6 +29,7 @@ mod kernels;
 mod locality;
 mod memory;
 mod multi_gpu;
+mod own_kernels;
 mod parameters;
 mod polling;
 mod round_trips;
@@ -61,6 +62,7 @@ pub use kernels::{KernelModel, KernelTime};
 pub use locality::{DeviceLocality, HostLocality, MOST_OPERANDS, Reuse};
 pub use memory::{MemoryCost, MemoryCosts, TwoWays};
 pub use multi_gpu::{MultiGpu, OtherGpu, PeerModel, RootModel};
+pub use own_kernels::{OwnCommandModel, OwnKernelModel, OwnTime, Processor};
 pub use parameters::Parameter;
 pub use polling::{FirstPoll, Polling, SemaphorePolling};
 pub use round_trips::{InlineCopies, Latencies};
@@ -125,6 +127,12 @@ pub struct Profile {
     pub memory: MemoryCosts,
     #[serde(default, skip_serializing_if = "GraphCosts::is_empty")]
     pub graph: GraphCosts,
+    /// Kernels of scenarios, which `hallway calibrate --scenario` measures.
+    #[serde(default, rename = "own_kernel", skip_serializing_if = "Vec::is_empty")]
+    pub own_kernels: Vec<OwnKernelModel>,
+    /// What does the same on the CPU.
+    #[serde(default, rename = "own_command", skip_serializing_if = "Vec::is_empty")]
+    pub own_commands: Vec<OwnCommandModel>,
     /// Left out where one GPU was calibrated.
     #[serde(default, skip_serializing_if = "MultiGpu::is_empty")]
     pub multi_gpu: MultiGpu,

@@ -20,6 +20,10 @@ enum Why {
     NoSuchGpu,
     /// Its size is far from all those that calibrations measure.
     Beyond,
+    /// It is of a scenario's own kernel, which a calibration measures if it is told to.
+    OfScenario,
+    /// It is of a scenario's own kernel, and the scenario says nothing of it.
+    NotStated,
     /// Nothing measures it.
     NotPredicted,
 }
@@ -38,6 +42,14 @@ impl Why {
             Self::Beyond => format!(
                 "the profile does not know {what}: `hallway calibrate` measures no such size, but \
                  a table may have it (docs/reference/table.md)"
+            ),
+            Self::OfScenario => format!(
+                "the profile does not know {what}: `hallway calibrate --scenario FILE` measures \
+                 that"
+            ),
+            Self::NotStated => format!(
+                "the scenario does not say {what}: give it points, a roofline or a stated time in \
+                 its `[[kernel]]`"
             ),
             Self::NotPredicted => format!("hallway does not predict {what}"),
         }
@@ -71,6 +83,16 @@ impl Unknown {
     /// Something of a size far from those that were measured.
     pub(super) fn beyond(what: impl Into<String>) -> Self {
         Self::because(Why::Beyond, what)
+    }
+
+    /// Something of a scenario's own kernel that was not measured.
+    pub(super) fn of_scenario(what: impl Into<String>) -> Self {
+        Self::because(Why::OfScenario, what)
+    }
+
+    /// Something of a scenario's own kernel that the scenario does not say.
+    pub(super) fn unstated(what: impl Into<String>) -> Self {
+        Self::because(Why::NotStated, what)
     }
 
     /// Something that hallway predicts from no profile.

@@ -4,6 +4,7 @@
 //! is described here once.
 
 use super::operands::{AllocationId, EventId, Rows, Slice, Step, Threads};
+use super::own_step::OwnStep;
 use crate::machine::{DeviceId, Direction, Residence, StreamId};
 use crate::units::Span;
 use serde::{Deserialize, Serialize};
@@ -115,6 +116,15 @@ pub enum Call {
     Compute {
         step: Step,
     },
+    /// Launch a kernel that is not of the library.
+    LaunchOwn {
+        stream: StreamId,
+        step: OwnStep,
+    },
+    /// Do on the host what a kernel does that is not of the library.
+    ComputeOwn {
+        step: OwnStep,
+    },
 }
 
 impl Call {
@@ -130,6 +140,7 @@ impl Call {
             | Self::AllocateInStream { stream, .. }
             | Self::FreeInStream { stream, .. }
             | Self::Launch { stream, .. }
+            | Self::LaunchOwn { stream, .. }
             | Self::Record { stream, .. }
             | Self::Wait { stream, .. }
             | Self::Replay { stream, .. }
@@ -144,7 +155,8 @@ impl Call {
             | Self::SynchronizeDevice(_)
             | Self::Use(_)
             | Self::Work { .. }
-            | Self::Compute { .. } => None,
+            | Self::Compute { .. }
+            | Self::ComputeOwn { .. } => None,
         }
     }
 
@@ -203,10 +215,11 @@ impl Call {
                 let bars = Some("what the host does");
                 Facts { name: "work", is_host_work: true, bars, ..none }
             }
-            Self::Compute { step } => {
-                let bars = Some("what the host computes");
-                Facts { name: "compute", is_host_work: true, step: Some(step), bars, ..none }
+            Self::Compute { step } => Facts { step: Some(step), ..computes() },
+            Self::LaunchOwn { step, .. } => {
+                Facts { name: "cudaLaunchKernel", own: Some(step), ..none }
             }
+            Self::ComputeOwn { step } => Facts { own: Some(step), ..computes() },
         }
     }
 
@@ -265,8 +278,17 @@ impl Call {
 
     /// Whether the call changes the contents of an allocation.
     pub fn writes(&self, id: AllocationId) -> bool {
-        let Facts { to, step, .. } = self.facts();
-        to.into_iter().chain(step.map(|step| &step.output)).any(|slice| slice.allocation == id)
+        self.facts().writes().any(|slice| slice.allocation == id)
+    }
+
+    /// Whether it launches a kernel.
+    pub const fn is_launch(&self) -> bool {
+        matches!(self, Self::Launch { .. } | Self::LaunchOwn { .. })
+    }
+
+    /// Whether the CPU computes.
+    pub const fn is_compute(&self) -> bool {
+        matches!(self, Self::Compute { .. } | Self::ComputeOwn { .. })
     }
 }
 
@@ -286,6 +308,8 @@ pub struct Facts<'c> {
     /// Which bytes of both sides it uses, if not all.
     pub rows: Option<Rows>,
     pub step: Option<&'c Step>,
+    /// A kernel that is not of the library.
+    pub own: Option<&'c OwnStep>,
     pub event: Option<EventId>,
     /// The device whose context it makes current, or that the host waits for.
     pub device: Option<DeviceId>,
@@ -304,7 +328,30 @@ const WAITS: Facts<'static> = Facts {
     to: None,
     rows: None,
     step: None,
+    own: None,
     event: None,
     device: None,
     bars: Some("a synchronisation"),
 };
+
+impl<'c> Facts<'c> {
+    /// What the call reads of the program's memory.
+    pub fn reads(&self) -> impl Iterator<Item = &'c Slice> + use<'c> {
+        let step = self.step.into_iter().flat_map(|step| &step.inputs);
+        let own = self.own.into_iter().flat_map(|step| &step.reads);
+        step.chain(own).chain(self.from)
+    }
+
+    /// What it leaves results in: of a reduction's workspace, nothing is of use.
+    pub fn writes(&self) -> impl Iterator<Item = &'c Slice> + use<'c> {
+        let step = self.step.map(|step| &step.output);
+        let own = self.own.into_iter().flat_map(|step| &step.writes);
+        step.into_iter().chain(own).chain(self.to)
+    }
+}
+
+/// A kernel on the CPU.
+fn computes<'c>() -> Facts<'c> {
+    let bars = Some("what the host computes");
+    Facts { name: "compute", is_host_work: true, bars, ..Facts::default() }
+}

@@ -103,6 +103,10 @@ impl Program {
                     format!("computes on the host with `{name}`, which is a GPU's memory")
                 })
             }
+            Call::LaunchOwn { stream, step } => {
+                step.slices().find_map(|slice| self.elsewhere(*stream, slice))
+            }
+            Call::ComputeOwn { step } => self.wrong_own_compute(step),
             Call::Pin(id) => (self.allocation(*id).place != Place::Host(HostMemory::Pinned))
                 .then(|| format!("pins `{}`, which is not written down as pinned", self.name(*id))),
             Call::Unpin(id) => (self.allocation(*id).place != Place::Host(HostMemory::Pinned))

@@ -29,7 +29,8 @@ impl Program {
 
     fn problem(&self) -> Option<Problem> {
         let declared = self.wrong_with_memory().or_else(|| self.wrong_with_streams());
-        declared.map(Problem::from).or_else(|| {
+        let declared = declared.map(Problem::from).or_else(|| self.wrong_kernels());
+        declared.or_else(|| {
             let dangling = self.parts().into_iter().find_map(|(part, calls)| {
                 calls.iter().enumerate().find_map(|(at, call)| {
                     let problem = self.dangling(call, calls.len() - at - 1)?;
@@ -89,7 +90,7 @@ impl Program {
 
     /// What a call names that there is not, if `left` calls follow it.
     fn dangling(&self, call: &Call, left: usize) -> Option<String> {
-        let Facts { allocation, from, to, rows, step, event, device, .. } = call.facts();
+        let Facts { allocation, from, to, rows, step, own, event, device, .. } = call.facts();
         let too_long = || match call {
             Call::Replay { calls, .. } if *calls > left => {
                 Some(format!("{calls} calls of a graph, and {left} calls follow"))
@@ -103,6 +104,7 @@ impl Program {
             .or_else(|| self.no_bytes(to?))
             .or_else(|| no_rows(rows?, [from?, to?]))
             .or_else(|| self.no_step(step?))
+            .or_else(|| self.no_own_step(own?))
             .or_else(|| self.no_event(event?))
             .or_else(|| self.no_device(device?))
             .or_else(too_long)
@@ -128,7 +130,7 @@ impl Program {
             .then(|| format!("allocation {} of {allocations}, counted from 0", id.0))
     }
 
-    fn no_bytes(&self, slice: &Slice) -> Option<String> {
+    pub(super) fn no_bytes(&self, slice: &Slice) -> Option<String> {
         if let Some(problem) = self.no_allocation(slice.allocation) {
             return Some(problem);
         }

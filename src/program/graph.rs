@@ -113,7 +113,7 @@ fn before(calls: &[Call]) -> Vec<Before> {
         };
         let branch = streams.entry(stream).or_insert(nothing);
         let found = branch.behind;
-        let is_kernel = matches!(call, Call::Launch { .. } | Call::Clear { .. });
+        let is_kernel = call.is_launch() || matches!(call, Call::Clear { .. });
         let before = Before {
             behind: if is_kernel { found } else { found.min(Behind::Something) },
             has_waited: found == Behind::Kernel && branch.has_waited,

@@ -12,9 +12,11 @@ mod dangling;
 mod footprint;
 mod graph;
 mod hazards;
+mod kernels;
 mod lifetimes;
 mod operands;
 mod order;
+mod own_step;
 mod problem;
 pub mod spelled;
 mod text;
@@ -29,6 +31,7 @@ pub use operands::{
     StreamTraits, Threads, Touched,
 };
 pub use order::{Clock, Order, Passed};
+pub use own_step::{OwnStep, ProductShape};
 pub use problem::{Part, Problem};
 pub use text::ProgramError;
 pub use value::Program;

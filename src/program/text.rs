@@ -4,8 +4,10 @@ use super::call::Call;
 use super::operands::{Allocation, StreamTraits};
 use super::value::Program;
 use crate::files::{self, Place as TextPlace};
+use crate::kernels::OwnKernel;
 use miette::Diagnostic;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::path::Path;
 
@@ -22,6 +24,8 @@ struct Written<'p> {
     allocations: &'p [Allocation],
     streams: &'p [StreamTraits],
     events: usize,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    kernels: Cow<'p, [OwnKernel]>,
     setup: &'p [Call],
     body: &'p [Call],
 }
@@ -36,6 +40,8 @@ struct Read {
     allocations: Vec<Allocation>,
     streams: Vec<StreamTraits>,
     events: usize,
+    #[serde(default)]
+    kernels: Vec<OwnKernel>,
     setup: Vec<Call>,
     body: Vec<Call>,
 }
@@ -73,14 +79,17 @@ impl Diagnostic for ProgramError {
 
 impl Program {
     fn written(&self) -> Written<'_> {
-        let Self { label: _, allocations, streams, events, setup, body } = self;
-        Written { hallway_program: FORMAT, allocations, streams, events: *events, setup, body }
+        let Self { label: _, allocations, streams, events, kernels, setup, body } = self;
+        let (hallway_program, events, kernels) = (FORMAT, *events, Cow::Borrowed(&kernels[..]));
+        Written { hallway_program, allocations, streams, events, kernels, setup, body }
     }
 
-    /// A digest of everything that the program does. Programs that differ in their label alone have
-    /// one identity.
+    /// A digest of everything that the program does. Programs that differ in their label alone, or
+    /// in the names of the files that their kernels come from, have one identity.
     pub fn identity(&self) -> String {
-        let bytes = serde_json::to_vec(&self.written()).expect("a program is plain data");
+        let kernels = self.kernels.iter().map(OwnKernel::without_file).collect();
+        let written = Written { kernels: Cow::Owned(kernels), ..self.written() };
+        let bytes = serde_json::to_vec(&written).expect("a program is plain data");
         files::digest(&bytes)
     }
 
@@ -113,9 +122,9 @@ impl Program {
         if found != FORMAT {
             return Err(ProgramError::Format { path, found });
         }
-        let Read { _format, label, allocations, streams, events, setup, body } =
+        let Read { _format, label, allocations, streams, events, kernels, setup, body } =
             serde_json::from_str(text).map_err(|error| parse(&error))?;
-        let program = Self { label, allocations, streams, events, setup, body };
+        let program = Self { label, allocations, streams, events, kernels, setup, body };
         match program.check() {
             Err(problem) => Err(ProgramError::Content { path, problem: problem.to_string() }),
             Ok(()) => Ok(program),

@@ -2,6 +2,7 @@
 
 use super::call::{Call, Facts};
 use super::operands::{Allocation, AllocationId, Place, Slice, StreamTraits, Touched};
+use crate::kernels::OwnKernel;
 use crate::machine::{DeviceId, HostMemory, StreamId};
 use crate::units::Bytes;
 
@@ -13,6 +14,8 @@ pub struct Program {
     pub allocations: Vec<Allocation>,
     pub streams: Vec<StreamTraits>,
     pub events: usize,
+    /// Kernels that are not of the library. Calls name them by their places here.
+    pub kernels: Vec<OwnKernel>,
     pub setup: Vec<Call>,
     pub body: Vec<Call>,
 }
@@ -33,7 +36,8 @@ impl Program {
 
     /// The bytes that a call touches, and whether it writes them.
     pub fn accesses(&self, call: &Call) -> Vec<(Touched, bool)> {
-        let Facts { allocation, from, to, rows, step, .. } = call.facts();
+        let facts = call.facts();
+        let Facts { allocation, from, to, rows, step, .. } = facts;
         if let (Some(rows), Some(from), Some(to)) = (rows, from, to) {
             let [from, to] = [(from, rows.pitch[0]), (to, rows.pitch[1])]
                 .map(|(slice, pitch)| Touched::rows(*slice, rows.row, pitch));
@@ -43,10 +47,10 @@ impl Program {
             let length = self.allocation(allocation).bytes;
             Slice { allocation, offset: Bytes::ZERO, length }
         };
-        let reads = step.iter().flat_map(|step| &step.inputs).chain(from);
-        let outputs = step.iter().flat_map(|step| [Some(&step.output), step.workspace.as_ref()]);
-        let writes = outputs.flatten().chain(to).copied().chain(allocation.map(whole));
-        reads
+        let workspace = step.and_then(|step| step.workspace.as_ref());
+        let writes = facts.writes().chain(workspace).copied().chain(allocation.map(whole));
+        facts
+            .reads()
             .copied()
             .map(|slice| (slice, false))
             .chain(writes.map(|slice| (slice, true)))
@@ -133,8 +137,8 @@ impl Program {
     /// Whether the CPU does all the computing. A program that only copies is the GPU's.
     pub fn computes_on_cpu(&self) -> bool {
         let has = |is: fn(&Call) -> bool| self.body.iter().any(is);
-        let launches = has(|call| matches!(call, Call::Launch { .. }));
-        let computes = has(|call| matches!(call, Call::Compute { .. }));
+        let launches = has(Call::is_launch);
+        let computes = has(Call::is_compute);
         !launches && (computes || !self.needs_device())
     }
 

@@ -21,6 +21,7 @@ mod problem;
 mod sureness;
 mod table;
 mod trace;
+mod turning;
 mod verdict;
 mod verification;
 mod verification_by_kind;

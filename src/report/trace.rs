@@ -200,7 +200,7 @@ impl<'a> Process<'a> {
     fn span(&self, kind: Kind, tid: usize, activity: &Activity) -> Value {
         let call = &self.program.body[activity.call];
         let (cat, name) = match kind {
-            Kind::Host => on_host(call),
+            Kind::Host => on_host(self.program, call),
             Kind::Stream => on_device(self.program, call),
             Kind::Engine => ("engine", on_device(self.program, call).1),
         };
@@ -283,10 +283,10 @@ fn apart<'a>(name: &str, kind: Kind, mut activities: Vec<&'a Activity>) -> Vec<R
 }
 
 /// Category and name of a call.
-fn on_host(call: &Call) -> (&'static str, String) {
-    let Facts { name, is_host_work, step, .. } = call.facts();
-    match step.filter(|_| is_host_work) {
-        Some(step) => ("cpu_op", format!("{} on the CPU", step.kernel)),
+fn on_host(program: &Program, call: &Call) -> (&'static str, String) {
+    let Facts { name, is_host_work, .. } = call.facts();
+    match program.kernel_of(call).filter(|_| is_host_work) {
+        Some(kernel) => ("cpu_op", format!("{kernel} on the CPU")),
         None => (if is_host_work { "cpu_op" } else { "cuda_runtime" }, name.to_owned()),
     }
 }
@@ -308,8 +308,10 @@ fn on_device(program: &Program, call: &Call) -> (&'static str, String) {
         }
         Call::PeerCopy { .. } => ("gpu_memcpy", "Memcpy PtoP (Device -> Device)".to_owned()),
         Call::Clear { .. } => ("gpu_memset", "Memset (Device)".to_owned()),
-        Call::Launch { step, .. } => ("kernel", step.kernel.to_string()),
-        other => ("engine", on_host(other).1),
+        other => match program.kernel_of(other) {
+            Some(kernel) => ("kernel", kernel.to_owned()),
+            None => ("engine", on_host(program, other).1),
+        },
     }
 }
 
@@ -345,7 +347,7 @@ fn describe(program: &Program, call: &Call) -> Map<String, Value> {
         tell(key, name(slice).into());
         tell(&format!("{key} offset"), slice.offset.get().into());
     };
-    let Facts { allocation, from, to, step, event, .. } = call.facts();
+    let Facts { allocation, from, to, step, own, event, .. } = call.facts();
     if let Some(from) = from {
         side("from", from);
     }
@@ -358,6 +360,12 @@ fn describe(program: &Program, call: &Call) -> Map<String, Value> {
         tell("kernel", kernel.to_string().into());
         tell("elements", step.elements().into());
         tell("reads", inputs.iter().map(name).collect::<Vec<_>>().into());
+    }
+    if let Some(step) = own {
+        tell("kernel", program.own_kernel(step).name.clone().into());
+        tell("elements", step.elements.into());
+        tell("reads", step.reads.iter().map(name).collect::<Vec<_>>().into());
+        tell("writes", step.writes.iter().map(name).collect::<Vec<_>>().into());
     }
     if let Some(event) = event {
         tell("event", (event.0 + 1).into());

@@ -14,6 +14,7 @@ use super::copies::is_of_rate;
 use super::definition::{Definition, Work};
 use super::graphs::GraphCall;
 use super::memory::{MemoryWork, WaitPart};
+use super::own_kernels::OwnRun;
 use super::round_trips::TripPart;
 use super::rows::RowPath;
 use super::setup::SetupStep;
@@ -273,6 +274,8 @@ pub enum Quantity {
         work: MemoryWork,
         part: WaitPart,
     },
+    /// A run of what a scenario brought along.
+    Own(OwnRun),
 }
 
 impl Quantity {
@@ -347,6 +350,7 @@ impl Quantity {
                 is(Work::Computing).bytes(*bytes).footprint(*footprint).by_team(*by_all)
             }
             Self::MemoryBeside { .. } => is(Work::Waiting),
+            Self::Own(run) => run.definition(),
             Self::On { device, of } => {
                 is(Work::Together).gpu("device", *device).with(of.definition())
             }

@@ -10,7 +10,7 @@ use super::values::{LONGEST_NAME, at_most, count, positive};
 use super::{Buffer, Home, Limits, PlanChoice, Workload};
 use crate::files::{self, Fault, Spanned, unknown};
 use crate::machine::{HostMemory, MOST_CPU_THREADS};
-use crate::program::spelled::{NamedBuffer, expand};
+use crate::program::spelled::{DeclaredKernel, NamedBuffer, expand};
 use crate::program::{Place, Program};
 use crate::units::Bytes;
 use std::collections::BTreeMap;
@@ -20,13 +20,14 @@ use std::path::Path;
 const LARGEST: u64 = 4 << 20;
 
 impl Workload {
-    /// Reads a scenario; `file_name` is what errors call it.
+    /// Reads a scenario; `file_name` is what errors call it. Files of its kernels lie beside it.
     ///
     /// # Errors
     /// The first mistake.
     pub fn from_toml(file_name: &str, text: &str) -> Result<Self, ScenarioError> {
         let text = &files::with_line_feeds(text);
-        Self::checked(text).map_err(|faults| {
+        let folder = Path::new(file_name).parent().unwrap_or(Path::new(""));
+        Self::checked(text, folder).map_err(|faults| {
             faults.first_in_file(file_name, text).expect("a scenario is refused for a reason")
         })
     }
@@ -45,13 +46,15 @@ impl Workload {
     /// Every mistake that can be told from the others, in the order of the file.
     pub fn load_or_list(path: &Path) -> Result<Self, Vec<ScenarioError>> {
         let text = read_file(path).map_err(|error| vec![error])?;
-        Self::checked(&text).map_err(|faults| faults.in_file(&path.display().to_string(), &text))
+        let folder = path.parent().unwrap_or(Path::new(""));
+        Self::checked(&text, folder)
+            .map_err(|faults| faults.in_file(&path.display().to_string(), &text))
     }
 
-    fn checked(text: &str) -> Result<Self, Faults> {
+    fn checked(text: &str, folder: &Path) -> Result<Self, Faults> {
         let mut faults = Faults::default();
         let reading = read(text, &mut faults);
-        let workload = reading.and_then(|reading| check(reading, &mut faults));
+        let workload = reading.and_then(|reading| check(reading, folder, &mut faults));
         match workload {
             Some(workload) if faults.is_empty() => Ok(workload),
             _ => Err(faults),
@@ -65,7 +68,7 @@ fn read_file(path: &Path) -> Result<String, ScenarioError> {
 }
 
 /// Checks all that does not depend on what is wrong already.
-fn check(reading: Reading, faults: &mut Faults) -> Option<Workload> {
+fn check(reading: Reading, folder: &Path, faults: &mut Faults) -> Option<Workload> {
     let Reading { scenario, has_all_buffers, has_all_tasks, has_all_programs } = reading;
     let raw = scenario?;
     faults.keep(name(&raw.name));
@@ -75,6 +78,9 @@ fn check(reading: Reading, faults: &mut Faults) -> Option<Workload> {
     let ids = unique_names("buffer", raw.buffers.iter().map(|buffer| &buffer.name), faults);
     unique_names("task", raw.tasks.iter().map(|task| &task.name), faults);
     unique_names("program", raw.programs.iter().map(|program| &program.name), faults);
+    unique_names("kernel", raw.kernels.iter().map(|kernel| &kernel.name), faults);
+    let kernels = raw.kernels.iter().map(|raw| faults.keep(DeclaredKernel::new(raw, folder)));
+    let kernels = kernels.collect::<Vec<_>>().into_iter().collect::<Option<Vec<_>>>();
     for program in &raw.programs {
         // Two of one name are told where the program is expanded, where buffers are known, too.
         let memory = program.memory.iter().map(|memory| &memory.name);
@@ -92,7 +98,8 @@ fn check(reading: Reading, faults: &mut Faults) -> Option<Workload> {
     let tasks = raw.tasks.iter().map(|raw| faults.keep(scope.task(raw)));
     let tasks = tasks.collect::<Vec<_>>().into_iter().collect::<Option<Vec<_>>>();
     let tasks = tasks.filter(|_| has_all_tasks)?;
-    let programs = programs(&raw, &buffers, batches, faults).filter(|_| has_all_programs)?;
+    let kernels = kernels.filter(|_| has_all_programs)?;
+    let programs = programs(&raw, (&buffers, batches), &kernels, faults)?;
     if tasks.is_empty() && programs.is_empty() {
         faults.note(Fault::new(
             format!("the scenario `{}` has no task and no program", raw.name),
@@ -123,8 +130,8 @@ fn check(reading: Reading, faults: &mut Faults) -> Option<Workload> {
 /// The programs over the buffers.
 fn programs(
     raw: &RawScenario,
-    buffers: &[Buffer],
-    batches: u64,
+    (buffers, batches): (&[Buffer], u64),
+    kernels: &[DeclaredKernel<'_>],
     faults: &mut Faults,
 ) -> Option<Vec<Program>> {
     let named = |buffer: &Buffer| NamedBuffer {
@@ -138,7 +145,7 @@ fn programs(
     };
     let named: Vec<NamedBuffer> = buffers.iter().map(named).collect();
     let programs = raw.programs.iter();
-    let programs = programs.map(|raw| faults.keep(expand(raw, &named)));
+    let programs = programs.map(|raw| faults.keep(expand(raw, &named, kernels)));
     programs.collect::<Vec<_>>().into_iter().collect()
 }
 

@@ -6,7 +6,7 @@
 #[cfg(feature = "schema")]
 use super::schema;
 use crate::files::Spanned;
-use crate::program::spelled::RawProgram;
+use crate::program::spelled::{RawKernel, RawProgram};
 use crate::units::ElementType;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -66,6 +66,9 @@ pub(super) struct RawScenario {
     #[serde(default, rename = "program")]
     #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub programs: Vec<RawProgram>,
+    /// Kernels of one's own, which programs launch and compute: one `[[kernel]]` table for each.
+    #[serde(default, rename = "kernel")]
+    pub kernels: Vec<RawKernel>,
     /// What a plan may use of the machine. Default: all of it.
     #[serde(default)]
     pub limits: RawLimits,

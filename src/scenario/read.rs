@@ -7,7 +7,7 @@ use super::brackets;
 use super::error::Faults;
 use super::raw::{RawBuffer, RawLimits, RawPlans, RawScenario, RawTask, SCHEMA_VERSION};
 use crate::files::{self, Fault, Spanned, TomlError, nearest, unknown};
-use crate::program::spelled::RawProgram;
+use crate::program::spelled::{RawKernel, RawProgram};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeSet;
@@ -29,7 +29,7 @@ pub(super) struct Reading {
     pub has_all_buffers: bool,
     /// Whether every `[[task]]` is.
     pub has_all_tasks: bool,
-    /// Whether every `[[program]]` is.
+    /// Whether every `[[program]]` is, and every `[[kernel]]`.
     pub has_all_programs: bool,
 }
 
@@ -65,15 +65,17 @@ pub(super) fn read(text: &str, faults: &mut Faults) -> Option<Reading> {
     let buffers = list::<RawBuffer>(&mut document, "buffer", faults);
     let tasks = list::<RawTask>(&mut document, "task", faults);
     let programs = list::<RawProgram>(&mut document, "program", faults);
+    let kernels = list::<RawKernel>(&mut document, "kernel", faults);
     let limits = table::<RawLimits>(&mut document, "limits", faults);
     let plans = table::<RawPlans>(&mut document, "plans", faults);
     let mut scenario: Option<RawScenario> = decode(document, span, "", faults);
     let (has_all_buffers, has_all_tasks) = (buffers.is_some(), tasks.is_some());
-    let has_all_programs = programs.is_some();
+    let has_all_programs = programs.is_some() && kernels.is_some();
     if let Some(scenario) = &mut scenario {
         scenario.buffers = buffers.unwrap_or_default();
         scenario.tasks = tasks.unwrap_or_default();
         scenario.programs = programs.unwrap_or_default();
+        scenario.kernels = kernels.unwrap_or_default();
         scenario.limits = limits.unwrap_or_default();
         scenario.plans = plans.unwrap_or_default();
     }

@@ -25,7 +25,7 @@ impl Workload {
             let _ = writeln!(text, "{}", table(buffer));
         }
         let limits = table_of_limits(limits);
-        text + &limits + &spelled::write(program)
+        text + &limits + &spelled::write_kernels(program) + &spelled::write(program)
     }
 }
 

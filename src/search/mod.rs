@@ -9,6 +9,7 @@ mod candidates;
 mod ranking;
 mod room;
 mod simplicity;
+mod turning;
 
 pub use break_even::{
     BreakEven, Sizes, break_even, break_even_counted, keeps_size, largest_scaled,
@@ -17,3 +18,4 @@ pub use candidates::{Candidates, Plan, candidates, candidates_over};
 pub use ranking::{Ranked, Ranking, rank, rank_counted};
 pub use room::{Shortage, shortages};
 pub use simplicity::Simplicity;
+pub use turning::{Turning, turnings};

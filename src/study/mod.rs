@@ -97,6 +97,7 @@
 mod accuracy;
 mod calibration;
 mod drawn;
+mod own_kernels;
 mod predicted;
 mod random_scenario;
 mod runner;
@@ -109,6 +110,7 @@ mod trials;
 pub use accuracy::assess;
 pub use calibration::{Calibration, CalibrationError, Phase, drifts, fit_and_assess, interrupted};
 pub use drawn::{Drawn, draw};
+pub use own_kernels::{CommandJob, Wanted, with_own_models};
 pub use predicted::{Predicted, digest, predict};
 pub use runner::{Event, Job, Runner, StudyError, Traced};
 pub use score::score;

@@ -215,7 +215,9 @@ impl Runner<'_> {
                     job.kept.save(&files::partial(&job.path))?;
                     stops(along(Event::Kept))?;
                 }
-                Err(error @ ExecuteError::DoesNotFit { .. }) => {
+                Err(
+                    error @ (ExecuteError::DoesNotFit { .. } | ExecuteError::OnlyPredicted { .. }),
+                ) => {
                     if left_out.insert((job, plan)) {
                         let scenario = &workload.name;
                         stops(along(Event::LeftOut { scenario, error: &error }))?;

@@ -117,6 +117,16 @@ impl FromStr for Span {
     /// # Errors
     /// If the text is no number with such a unit, or more than a day.
     fn from_str(text: &str) -> Result<Self, ParseError> {
+        Self::nanos_in(text).map(Self::from_nanos_f64)
+    }
+}
+
+impl Span {
+    /// The nanoseconds in a text such as `"3.5 ms"`, or a part of one in `"0.2 ns"`.
+    ///
+    /// # Errors
+    /// If the text is no number with one of the units ns, us, ms and s, or more than a day.
+    pub fn nanos_in(text: &str) -> Result<f64, ParseError> {
         const DAY: f64 = 86_400e9;
         let expected = "a time such as \"3.5 ms\" or \"20 us\", of a day at most";
         let error = || ParseError { text: text.to_owned(), expected };
@@ -128,7 +138,7 @@ impl FromStr for Span {
             "s" => number * 1e9,
             _ => return Err(error()),
         };
-        if nanos <= DAY { Ok(Self::from_nanos_f64(nanos)) } else { Err(error()) }
+        if nanos <= DAY { Ok(nanos) } else { Err(error()) }
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod calibration;
 mod kernels;
+mod own_kernels;
 mod paths;
 mod plans;
 mod several;

@@ -80,6 +80,8 @@ pub fn machine() -> Profile {
             refetches: vec![Refetch { streams: 2, slowdown: constant(1.0) }],
         },
         inline: None,
+        own_kernels: Vec::new(),
+        own_commands: Vec::new(),
         hand_overs: hand_overs(),
         polling: MEANWHILE.map(|copies| Polling { copies, delay: constant(0.0) }).to_vec(),
         copies: Direction::BOTH

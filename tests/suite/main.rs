@@ -13,6 +13,7 @@ mod intervals_hold_what_they_promise;
 mod links_are_shared_fairly;
 mod machines;
 mod more_rows_take_nothing_away;
+mod own_kernels_are_priced_and_checked;
 mod plans_are_race_free;
 mod plans_fit_the_machine;
 mod predicted;

@@ -16,7 +16,7 @@ const ROOMS: [(&str, &[&str]); 24] = [
     ("files", &[]),
     ("stats", &[]),
     ("machine", &["units"]),
-    ("kernels", &[]),
+    ("kernels", &["units", "files"]),
     ("program", &["units", "files", "machine", "kernels"]),
     ("scenario", &["units", "files", "machine", "kernels", "program"]),
     ("families", &["units", "machine", "kernels", "program", "scenario"]),

@@ -168,6 +168,7 @@ fn tiny(body: Vec<Call>) -> Program {
         allocations,
         streams: vec![StreamTraits::default(); 3],
         events: 3,
+        kernels: Vec::new(),
         setup: Vec::new(),
         body,
     }

@@ -55,6 +55,9 @@ impl CallCosts<'_> {
                 let work = kernel_work(profile, (step, mapped), locality, gap()?)?;
                 (profile.node_start(OperationKind::Kernel)?, work)
             }
+            (Call::LaunchOwn { step, .. }, None) => {
+                (profile.node_start(OperationKind::Kernel)?, self.own_work(step, gap()?)?)
+            }
             (Call::Clear { .. }, None) => {
                 (profile.node_start(OperationKind::Kernel)?, clearing(profile, gap()?))
             }

@@ -14,6 +14,10 @@ pub struct Spanned<T> {
 }
 
 impl<T> Spanned<T> {
+    pub const fn new(value: T, span: Range<usize>) -> Self {
+        Self { span, value }
+    }
+
     pub fn span(&self) -> Range<usize> {
         self.span.clone()
     }

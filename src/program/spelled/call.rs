@@ -1,6 +1,7 @@
 //! A call as it is spelled out: which call a table is, and whether it has the keys of that call and
 //! no others.
 
+use super::values::OneOrMore;
 use crate::files::{Fault, Spanned};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -44,10 +45,11 @@ pub struct RawCall {
     /// How many threads copy host memory to host memory: 1, or `"all"`. Default: 1.
     #[cfg_attr(feature = "schema", schemars(with = "Option<RawThreads>"))]
     pub threads: Option<Spanned<RawThreads>>,
-    /// A kernel of the library to launch on the GPU. It `reads` memory and `writes` memory.
+    /// A kernel to launch on the GPU, of the library or of a `[[kernel]]` table. It `reads` memory
+    /// and `writes` memory. `matmul` with `rows`, `inner` and `columns` is a product of any shape.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub launch: Option<Spanned<String>>,
-    /// A kernel of the library that the CPU computes, with all its threads, while the host waits.
+    /// A kernel that the CPU computes, with all its threads, while the host waits.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub compute: Option<Spanned<String>>,
     /// How long the host works on something else, such as `"3.5 ms"`.
@@ -56,9 +58,17 @@ pub struct RawCall {
     /// What a kernel reads, in the order in which it takes it.
     #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<String>>"))]
     pub reads: Option<Spanned<Vec<Spanned<String>>>>,
-    /// What a kernel writes.
+    /// What a kernel writes: one range, or of a kernel of one's own a list of ranges.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<OneOrMore>"))]
+    pub writes: Option<Spanned<OneOrMore>>,
+    /// How many elements a kernel of one's own works on.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>", range(min = 1)))]
+    pub elements: Option<Spanned<i64>>,
+    /// The type of a `matmul` of any shape: `f32`, `tf32` or `bf16`, all with `f32` sums.
+    /// Default: `f32`.
+    #[serde(rename = "type")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
-    pub writes: Option<Spanned<String>>,
+    pub of_type: Option<Spanned<String>>,
     /// Scalar arguments of a kernel.
     #[cfg_attr(feature = "schema", schemars(with = "Option<BTreeMap<String, f64>>"))]
     pub arguments: Option<Spanned<BTreeMap<Spanned<String>, Spanned<f64>>>>,
@@ -168,17 +178,36 @@ pub(super) struct CopyCall<'r> {
 pub(super) struct KernelCall<'r> {
     pub kernel: &'r Spanned<String>,
     pub reads: &'r Spanned<Vec<Spanned<String>>>,
-    pub writes: &'r Spanned<String>,
+    pub writes: Writes<'r>,
     pub arguments: Option<&'r BTreeMap<Spanned<String>, Spanned<f64>>>,
     pub lead: Option<&'r Spanned<i64>>,
+    pub elements: Option<&'r Spanned<i64>>,
+    pub of_type: Option<&'r Spanned<String>>,
+}
+
+/// What a kernel writes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Writes<'r>(&'r Spanned<OneOrMore>);
+
+impl Writes<'_> {
+    pub fn all(self) -> Vec<Spanned<String>> {
+        match self.0.get_ref() {
+            OneOrMore::One(name) => vec![Spanned::new(name.clone(), self.0.span())],
+            OneOrMore::More(names) => names.clone(),
+        }
+    }
+
+    pub fn span(self) -> Range<usize> {
+        self.0.span()
+    }
 }
 
 /// Every key that says which call a table is, with those that must and those that may stand beside
 /// it.
 const CALLS: [(&str, &[&str], &[&str]); 18] = [
     ("copy", &["to"], &["stream", "rows", "row", "pitch", "to_pitch", "threads"]),
-    ("launch", &["reads", "writes"], &["arguments", "lead", "stream"]),
-    ("compute", &["reads", "writes"], &["arguments", "lead"]),
+    ("launch", &["reads", "writes"], &["arguments", "elements", "type", "lead", "stream"]),
+    ("compute", &["reads", "writes"], &["arguments", "elements", "lead"]),
     ("work", &[], &[]),
     ("clear", &[], &["stream"]),
     ("record", &[], &["stream"]),
@@ -234,6 +263,8 @@ impl RawCall {
             of("writes", &self.writes),
             of("arguments", &self.arguments),
             of("lead", &self.lead),
+            of("elements", &self.elements),
+            of("type", &self.of_type),
             of("index", &self.index),
             of("calls", &self.calls),
             of("stream", &self.stream),
@@ -289,9 +320,11 @@ impl RawCall {
             Some(KernelCall {
                 kernel,
                 reads: self.reads.as_ref()?,
-                writes: self.writes.as_ref()?,
+                writes: Writes(self.writes.as_ref()?),
                 arguments: self.arguments.as_ref().map(Spanned::get_ref),
                 lead: self.lead.as_ref(),
+                elements: self.elements.as_ref(),
+                of_type: self.of_type.as_ref(),
             })
         };
         if let Some(from) = &self.copy {

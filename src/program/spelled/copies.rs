@@ -16,7 +16,7 @@ enum Way {
     ToPeer,
 }
 
-impl Expansion {
+impl Expansion<'_> {
     pub(super) fn copy(
         &mut self,
         copy: &CopyCall<'_>,

@@ -1,15 +1,14 @@
 //! From a program as it is spelled out to its calls, one by one.
 
-use super::call::{KernelCall, RawCall, Verb};
+use super::call::{RawCall, Verb};
 use super::expression::Indices;
+use super::own::DeclaredKernel;
 use super::raw::RawProgram;
 use super::scope::{NamedBuffer, Scope};
 use crate::files::{Fault, Spanned};
-use crate::kernels::{Arguments, Grid, Kernel};
+use crate::kernels::{Kernel, OwnKernel};
 use crate::machine::{DeviceId, StreamId};
-use crate::program::{
-    Allocation, AllocationId, Call, Hazard, Part, Place, Program, Slice, Step, check_hazards,
-};
+use crate::program::{AllocationId, Call, Hazard, Part, Place, Program, Slice, check_hazards};
 use crate::units::{Bytes, Span};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -17,14 +16,20 @@ use std::ops::Range;
 /// The most rounds of one `repeat`.
 const MOST_ROUNDS: i64 = 1_000_000;
 
-/// The program that a table spells out over some buffers.
+/// The program that a table spells out over some buffers, with some kernels of its own.
 ///
 /// # Errors
 /// The first mistake: a name that stands for nothing, a range outside, calls that contradict each
 /// other, calls that use the same bytes with nothing that orders them.
-pub fn expand(raw: &RawProgram, buffers: &[NamedBuffer]) -> Result<Program, Fault> {
+pub fn expand(
+    raw: &RawProgram,
+    buffers: &[NamedBuffer],
+    declared: &[DeclaredKernel<'_>],
+) -> Result<Program, Fault> {
     let mut expansion = Expansion {
         scope: Scope::new(raw, buffers)?,
+        declared,
+        kernels: Vec::new(),
         indices: Indices::new(),
         workspaces: BTreeMap::new(),
         current: DeviceId::FIRST,
@@ -50,13 +55,16 @@ pub fn expand(raw: &RawProgram, buffers: &[NamedBuffer]) -> Result<Program, Faul
 /// A call with the place in the file of what made it.
 type Placed = (Call, Range<usize>);
 
-pub(super) struct Expansion {
-    pub scope: Scope,
-    pub indices: Indices,
+pub(super) struct Expansion<'k> {
+    pub(super) scope: Scope,
+    pub(super) indices: Indices,
+    /// The scenario's kernels, and those of them that calls have named so far.
+    pub declared: &'k [DeclaredKernel<'k>],
+    pub kernels: Vec<OwnKernel>,
     /// For each stream, kernel and number of bytes, memory in which launches combine their blocks.
     /// Kernels of one stream run one after the other; but each leaves in its workspace what only
     /// itself can begin with.
-    workspaces: BTreeMap<(StreamId, Kernel, u64), AllocationId>,
+    pub workspaces: BTreeMap<(StreamId, Kernel, u64), AllocationId>,
     /// The GPU whose context is current.
     current: DeviceId,
     calls: Vec<Placed>,
@@ -68,17 +76,14 @@ pub(super) struct Expansion {
     pub pinned: BTreeSet<AllocationId>,
 }
 
-impl Expansion {
+impl Expansion<'_> {
     fn add(&mut self, raw: &RawCall, within: &Range<usize>) -> Result<(), Fault> {
         let (verb, span) = raw.verb(within)?;
         let stream = raw.stream.as_ref();
         match verb {
             Verb::Copy(copy) => return self.copy(&copy, stream, &span),
             Verb::Launch(kernel) => return self.launch(&kernel, stream, &span),
-            Verb::Compute(kernel) => {
-                let step = self.step(&kernel)?;
-                self.push(Call::Compute { step }, &span)?;
-            }
+            Verb::Compute(kernel) => return self.compute(&kernel, &span),
             Verb::Work(time) => {
                 let time = span_of(time)?;
                 self.push(Call::Work { time }, &span)?;
@@ -177,7 +182,7 @@ impl Expansion {
         }
     }
 
-    fn stream_or_default(&mut self, name: Option<&Spanned<String>>) -> Result<StreamId, Fault> {
+    pub fn stream_or_default(&mut self, name: Option<&Spanned<String>>) -> Result<StreamId, Fault> {
         match name {
             Some(name) => self.scope.stream(name, &self.indices),
             None => Ok(self.scope.default_stream(self.current)),
@@ -186,66 +191,6 @@ impl Expansion {
 
     pub(super) fn place(&self, slice: &Slice) -> Place {
         self.scope.allocations[slice.allocation.0].place
-    }
-
-    fn launch(
-        &mut self,
-        call: &KernelCall<'_>,
-        name: Option<&Spanned<String>>,
-        span: &Range<usize>,
-    ) -> Result<(), Fault> {
-        let mut step = self.step(call)?;
-        let on_device = |slice: &&Slice| matches!(self.place(slice), Place::Device(_));
-        let memory = *step.slices().find(on_device).unwrap_or(&step.output);
-        let stream = self.stream(name, &memory)?;
-        let floats = Grid::workspace(step.kernel, &step.arguments);
-        step.workspace = floats.map(|floats| self.workspace(stream, step.kernel, floats));
-        self.push(Call::Launch { stream, step }, span)
-    }
-
-    fn workspace(&mut self, stream: StreamId, kernel: Kernel, floats: u64) -> Slice {
-        let length = Bytes::of_f32(floats);
-        let Scope { allocations, streams, .. } = &mut self.scope;
-        let device = streams[stream.0].device;
-        let key = (stream, kernel, length.get());
-        let allocation = *self.workspaces.entry(key).or_insert_with(|| {
-            let name = format!("workspace of stream {}", stream.0);
-            let place = Place::Device(device);
-            allocations.push(Allocation { name, place, bytes: length, holds: None });
-            AllocationId(allocations.len() - 1)
-        });
-        Slice { allocation, offset: Bytes::ZERO, length }
-    }
-
-    fn step(&mut self, call: &KernelCall<'_>) -> Result<Step, Fault> {
-        let name = call.kernel.get_ref();
-        let kernel = Kernel::from_name(name).ok_or_else(|| {
-            let message = format!("there is no kernel `{name}`");
-            let help = format!("there are {}", Kernel::ALL.map(Kernel::name).join(", "));
-            Fault::new(message, call.kernel.span(), "unknown kernel", help)
-        })?;
-        let mut arguments = Arguments::of(kernel);
-        for (name, value) in call.arguments.into_iter().flatten() {
-            arguments.set(kernel, name.get_ref(), *value.get_ref()).map_err(|rule| {
-                let message = format!("`{name} = {value}` of kernel `{kernel}`: {rule}");
-                Fault::new(message, value.span(), "not taken", "correct it or leave it out")
-            })?;
-        }
-        let lead = call.lead.map_or(Ok(0), |lead| {
-            u64::try_from(*lead.get_ref()).map_err(|_| {
-                let message = format!("`lead` is {lead}, and counts elements");
-                Fault::new(message, lead.span(), "too small", "write a number from 0 up")
-            })
-        })?;
-        let mut slice = |text| self.scope.slice(text, &self.indices);
-        Ok(Step {
-            kernel,
-            arguments,
-            inputs: call.reads.get_ref().iter().map(&mut slice).collect::<Result<_, _>>()?,
-            output: slice(call.writes)?,
-            workspace: None,
-            lead,
-        })
     }
 
     fn repeat(
@@ -342,6 +287,7 @@ impl Expansion {
             allocations: self.scope.allocations,
             streams: self.scope.streams,
             events,
+            kernels: self.kernels,
             setup,
             body,
         };

@@ -1,4 +1,5 @@
-//! Whole-number expressions in the names and byte ranges of calls: `i * 32 MiB`, `ring{i % 2}`.
+//! Whole-number expressions: in the names and byte ranges of calls, such as `i * 32 MiB` and
+//! `ring{i % 2}`, and in the rules of kernels, such as `ceil(columns / 32)`.
 
 use crate::files::Fault;
 use crate::units::Bytes;
@@ -34,12 +35,21 @@ impl<'t> Part<'t> {
 }
 
 /// The value of an expression: whole numbers, amounts of memory such as `32 MiB`, indices of
-/// loops, `+ - * / %` and parentheses. Division drops the rest.
+/// loops, `+ - * / %`, parentheses, `min`, `max` and `ceil`. Division drops the rest, but not
+/// inside `ceil`, which rounds up.
 pub(super) fn evaluate(part: Part<'_>, indices: &Indices) -> Result<i64, Fault> {
-    let mut reader = Reader { part, rest: part.text, indices, depth: 0 };
-    let value = reader.sum()?;
-    reader.skip_spaces();
-    if reader.rest.is_empty() { Ok(value) } else { Err(reader.unexpected()) }
+    Reader::new(part, indices, Names::Indices).value()
+}
+
+/// The value of an expression in a kernel's rule, over the numbers of a launch.
+pub(super) fn evaluate_rule(part: Part<'_>, numbers: &Indices) -> Result<i64, Fault> {
+    Reader::new(part, numbers, Names::Numbers).value()
+}
+
+/// Whether an expression names a number.
+pub(super) fn names(text: &str, number: &str) -> bool {
+    let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
+    text.split(|letter| !is_part(letter)).any(|word| word == number)
 }
 
 /// A name in which every `{expression}` has become its value.
@@ -62,73 +72,183 @@ pub(super) fn filled_in(part: Part<'_>, indices: &Indices) -> Result<String, Fau
     Ok(name)
 }
 
+/// What names stand for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Names {
+    /// Indices of loops around a call.
+    Indices,
+    /// Numbers of a launch.
+    Numbers,
+}
+
+/// A value on the way: only inside `ceil` is it not whole.
+#[derive(Clone, Copy)]
+struct Fraction {
+    over: i64,
+    /// Above 0.
+    under: i64,
+}
+
+impl Fraction {
+    const fn whole(over: i64) -> Self {
+        Self { over, under: 1 }
+    }
+
+    fn plus(self, other: Self, sign: i64) -> Option<Self> {
+        let mine = self.over.checked_mul(other.under)?;
+        let theirs = other.over.checked_mul(self.under)?.checked_mul(sign)?;
+        Some(Self { over: mine.checked_add(theirs)?, under: self.under.checked_mul(other.under)? })
+    }
+
+    fn times(self, other: Self) -> Option<Self> {
+        let (over, under) =
+            (self.over.checked_mul(other.over)?, self.under.checked_mul(other.under)?);
+        Some(Self { over, under })
+    }
+
+    /// The exact quotient. The other is not 0.
+    fn divided_by(self, other: Self) -> Option<Self> {
+        let sign = other.over.signum();
+        let inverse = Self { over: other.under * sign, under: other.over.checked_abs()? };
+        self.times(inverse)
+    }
+
+    fn ceil(self) -> Option<i64> {
+        let quotient = self.over.div_euclid(self.under);
+        quotient.checked_add(i64::from(self.over.rem_euclid(self.under) > 0))
+    }
+
+    fn is_less(self, other: Self) -> bool {
+        let product = |one: i64, under: i64| i128::from(one) * i128::from(under);
+        product(self.over, other.under) < product(other.over, self.under)
+    }
+}
+
 /// Reads an expression from left to right (recursive descent).
 struct Reader<'t, 'i> {
     part: Part<'t>,
     rest: &'t str,
     indices: &'i Indices,
+    names: Names,
     /// How many parentheses are open.
     depth: usize,
+    /// Whether a division keeps its rest: so it is inside `ceil`.
+    exact: bool,
 }
 
 /// More parentheses inside each other than anybody writes, and few enough for the stack.
 const DEEPEST: usize = 64;
 
-impl<'t> Reader<'t, '_> {
-    fn sum(&mut self) -> Result<i64, Fault> {
+impl<'t, 'i> Reader<'t, 'i> {
+    const fn new(part: Part<'t>, indices: &'i Indices, names: Names) -> Self {
+        Self { part, rest: part.text, indices, names, depth: 0, exact: false }
+    }
+
+    /// The value of all of the text.
+    fn value(mut self) -> Result<i64, Fault> {
+        let value = self.sum()?;
+        self.skip_spaces();
+        if self.rest.is_empty() { Ok(value.over) } else { Err(self.unexpected()) }
+    }
+
+    fn sum(&mut self) -> Result<Fraction, Fault> {
         let mut value = self.product()?;
         while let Some(operator) = self.operator(&['+', '-']) {
             let next = self.product()?;
-            let sum =
-                if operator == '+' { value.checked_add(next) } else { value.checked_sub(next) };
-            value = sum.ok_or_else(|| self.too_large())?;
+            let sign = if operator == '+' { 1 } else { -1 };
+            value = value.plus(next, sign).ok_or_else(|| self.too_large())?;
         }
         Ok(value)
     }
 
-    fn product(&mut self) -> Result<i64, Fault> {
+    fn product(&mut self) -> Result<Fraction, Fault> {
         let mut value = self.factor()?;
         while let Some(operator) = self.operator(&['*', '/', '%']) {
             let next = self.factor()?;
-            if next == 0 && operator != '*' {
+            if next.over == 0 && operator != '*' {
                 let message = format!("`{}` divides by 0", self.part.text);
                 return Err(self.part.fault(message, "division by 0", "divide by another number"));
             }
+            let are_whole = value.under == 1 && next.under == 1;
             let product = match operator {
-                '*' => value.checked_mul(next),
-                '/' => value.checked_div(next),
-                _ => value.checked_rem(next),
+                '*' => value.times(next),
+                '/' if self.exact => value.divided_by(next),
+                '/' => value.over.checked_div(next.over).map(Fraction::whole),
+                _ if are_whole => value.over.checked_rem(next.over).map(Fraction::whole),
+                _ => {
+                    let message = format!("`{}` has a `%` of parts of numbers", self.part.text);
+                    let help = "take the remainder of whole numbers";
+                    return Err(self.part.fault(message, "not whole", help));
+                }
             };
             value = product.ok_or_else(|| self.too_large())?;
         }
         Ok(value)
     }
 
-    fn factor(&mut self) -> Result<i64, Fault> {
+    fn factor(&mut self) -> Result<Fraction, Fault> {
         self.skip_spaces();
-        if let Some(rest) = self.rest.strip_prefix('(') {
-            self.rest = rest;
-            self.depth += 1;
-            if self.depth > DEEPEST {
-                let message = format!("more than {DEEPEST} parentheses stand inside each other");
-                return Err(self.part.fault(message, "too deep", "write it with fewer"));
-            }
-            let value = self.sum()?;
-            self.depth -= 1;
-            return match self.operator(&[')']) {
-                Some(_) => Ok(value),
-                None => Err(self.unexpected()),
-            };
+        if self.rest.starts_with('(') {
+            return self.within_parentheses(Self::sum);
         }
         if self.rest.starts_with(|first: char| first.is_ascii_digit()) {
-            return self.amount();
+            return self.amount().map(Fraction::whole);
         }
         let name = self.take(|letter| letter.is_alphanumeric() || letter == '_');
         if name.is_empty() {
             return Err(self.unexpected());
         }
+        self.skip_spaces();
+        if self.rest.starts_with('(') {
+            return self.function(name);
+        }
         let found = self.indices.iter().rev().find(|(index, _)| index == name);
-        found.map(|&(_, value)| value).ok_or_else(|| self.no_index(name))
+        found.map(|&(_, value)| Fraction::whole(value)).ok_or_else(|| self.no_index(name))
+    }
+
+    fn within_parentheses(
+        &mut self,
+        inside: impl FnOnce(&mut Self) -> Result<Fraction, Fault>,
+    ) -> Result<Fraction, Fault> {
+        self.rest = &self.rest[1..];
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            let message = format!("more than {DEEPEST} parentheses stand inside each other");
+            return Err(self.part.fault(message, "too deep", "write it with fewer"));
+        }
+        let value = inside(self)?;
+        self.depth -= 1;
+        match self.operator(&[')']) {
+            Some(_) => Ok(value),
+            None => Err(self.unexpected()),
+        }
+    }
+
+    /// The value of a function, whose opening parenthesis is next.
+    fn function(&mut self, name: &str) -> Result<Fraction, Fault> {
+        match name {
+            "ceil" => {
+                let outside = std::mem::replace(&mut self.exact, true);
+                let value = self.within_parentheses(Self::sum)?;
+                self.exact = outside;
+                value.ceil().map(Fraction::whole).ok_or_else(|| self.too_large())
+            }
+            "min" | "max" => self.within_parentheses(|reader| {
+                let mut chosen = reader.sum()?;
+                while reader.operator(&[',']).is_some() {
+                    let next = reader.sum()?;
+                    let is_better =
+                        if name == "min" { next.is_less(chosen) } else { chosen.is_less(next) };
+                    chosen = if is_better { next } else { chosen };
+                }
+                Ok(chosen)
+            }),
+            _ => {
+                let message = format!("there is no function `{name}`");
+                let help = "there are `ceil`, `min` and `max`";
+                Err(self.part.fault(message, "unknown function", help))
+            }
+        }
     }
 
     /// A whole number, with a unit of memory or without.
@@ -174,8 +294,14 @@ impl<'t> Reader<'t, '_> {
             Some(found) => format!("`{found}` is not expected in `{text}`"),
             None => format!("`{text}` ends too early"),
         };
-        let help = "write whole numbers, amounts such as `32 MiB`, indices of `repeat`, + - * / % \
-                    and parentheses";
+        let named = match self.names {
+            Names::Indices => "indices of `repeat`",
+            Names::Numbers => "numbers of the launch",
+        };
+        let help = format!(
+            "write whole numbers, amounts such as `32 MiB`, {named}, + - * / %, parentheses, \
+             `ceil`, `min` and `max`"
+        );
         self.part.fault(message, "not an expression", help)
     }
 
@@ -185,15 +311,24 @@ impl<'t> Reader<'t, '_> {
     }
 
     fn no_index(&self, name: &str) -> Fault {
-        let message =
-            format!("`{name}` in `{}` is no index of a `repeat` around it", self.part.text);
+        let what = match self.names {
+            Names::Indices => "index of a `repeat` around it",
+            Names::Numbers => "number of the launch",
+        };
+        let message = format!("`{name}` in `{}` is no {what}", self.part.text);
         let known: Vec<String> =
             self.indices.iter().map(|(index, _)| format!("`{index}`")).collect();
         let help = match known.as_slice() {
             [] => "name one: `repeat = 10, index = \"i\"`".to_owned(),
             known => format!("there is {}", known.join(", ")),
         };
-        self.part.fault(message, "unknown index", help)
+        let (label, help) = match self.names {
+            Names::Indices => ("unknown index", help),
+            Names::Numbers => {
+                ("unknown number", format!("{help}; a call's `arguments` give others"))
+            }
+        };
+        self.part.fault(message, label, help)
     }
 }
 
@@ -219,6 +354,14 @@ mod tests {
             ("10 - 4 - 3", 3),
             ("2 * 3 % 4", 2),
             ("((i))", 3),
+            ("ceil(batch / 2)", 4),
+            ("ceil(batch / 7) + 1", 2),
+            ("ceil((batch + 1) / 2 / 3)", 2),
+            ("ceil(i / 2 + i / 2)", 3),
+            ("ceil (0 - batch / 2)", -3),
+            ("batch / 2 * 2", 6),
+            ("min(i, batch, 2) + max(i, batch)", 9),
+            ("ceil(min(i / 2, batch / 2))", 2),
         ] {
             assert_eq!(value(text), Ok(wanted), "{text}");
         }
@@ -236,6 +379,10 @@ mod tests {
             ("4 / (i - 3)", "divides by 0"),
             ("9000000 TB * 1000", "beyond 64 bits"),
             ("4 furlongs", "`4 furlongs` is no whole number of bytes"),
+            ("floor(i)", "no function `floor`"),
+            ("ceil(i", "ends too early"),
+            ("ceil(i, 2)", "`,` is not expected"),
+            ("ceil(i / 2 % 2)", "of parts of numbers"),
             ("0.5", "`0.5` is no whole number of bytes"),
             (&"(".repeat(1_000_000), "more than 64 parentheses"),
         ] {

@@ -7,7 +7,7 @@ use crate::program::{AllocationId, Call, Place, Slice};
 use crate::units::Bytes;
 use std::ops::Range;
 
-impl Expansion {
+impl Expansion<'_> {
     pub(super) fn allocate(
         &mut self,
         memory: &Spanned<String>,

@@ -1,8 +1,11 @@
 //! Writes programs as a person would spell them out.
 
+use super::values::Number;
+use crate::kernels::GpuSide;
 use crate::machine::{DeviceId, HostMemory, Residence, StreamId};
 use crate::program::{
-    Allocation, AllocationId, Call, Place, Program, Slice, Step, StreamKind, StreamTraits, Threads,
+    Allocation, AllocationId, Call, OwnStep, Place, Program, Slice, Step, StreamKind, StreamTraits,
+    Threads,
 };
 use crate::units::Bytes;
 use std::fmt::Write;
@@ -113,6 +116,8 @@ impl<'p> Names<'p> {
             }
             Call::Launch { step, .. } => self.step("launch", step),
             Call::Compute { step } => self.step("compute", step),
+            Call::LaunchOwn { step, .. } => self.own_step("launch", step),
+            Call::ComputeOwn { step } => self.own_step("compute", step),
             Call::Record { event: id, .. } => vec![("record", event(id.0))],
             Call::Wait { event: id, .. } => vec![("wait", event(id.0))],
             Call::Synchronize { stream } => {
@@ -146,6 +151,25 @@ impl<'p> Names<'p> {
         keys
     }
 
+    fn own_step(&self, call: &'static str, step: &OwnStep) -> Vec<(&'static str, String)> {
+        let list = |slices: &[Slice]| {
+            let slices: Vec<String> = slices.iter().map(|one| text(&self.slice(one))).collect();
+            format!("[{}]", slices.join(", "))
+        };
+        let kernel = self.program.own_kernel(step);
+        let mut keys = match kernel.gpu {
+            GpuSide::Product(of) => vec![(call, text("matmul")), ("type", text(of.name()))],
+            _ => vec![(call, text(&kernel.name)), ("elements", step.elements.to_string())],
+        };
+        keys.extend([("reads", list(&step.reads)), ("writes", list(&step.writes))]);
+        if !step.numbers.is_empty() {
+            let number = |(name, value): (&String, &f64)| format!("{} = {value}", key(name));
+            let numbers: Vec<String> = step.numbers.iter().map(number).collect();
+            keys.push(("arguments", format!("{{ {} }}", numbers.join(", "))));
+        }
+        keys
+    }
+
     fn slice(&self, slice: &Slice) -> String {
         let name = self.memory(slice.allocation);
         let all = self.program.allocation(slice.allocation).bytes;
@@ -170,7 +194,22 @@ fn numbers_of_events(program: &Program) -> Vec<usize> {
     numbers
 }
 
-fn text(text: &str) -> String {
+/// A key, in quotation marks where TOML needs them.
+fn key(name: &str) -> String {
+    let is_bare = |letter: char| letter.is_ascii_alphanumeric() || ['_', '-'].contains(&letter);
+    let is_plain = !name.is_empty() && name.chars().all(is_bare);
+    if is_plain { name.to_owned() } else { text(name) }
+}
+
+/// A number, or the expression that gives it.
+pub(super) fn number(number: &Number) -> String {
+    match number {
+        Number::Value(value) => value.to_string(),
+        Number::Text(expression) => text(expression),
+    }
+}
+
+pub(super) fn text(text: &str) -> String {
     toml::Value::from(text).to_string()
 }
 

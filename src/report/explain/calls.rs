@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 
 /// Equal for calls that do the same to other pieces, in whichever stream.
 pub(super) fn sort(program: &Program, call: &Call) -> String {
-    let Facts { allocation, from, to, step, .. } = call.facts();
-    let first = from.or(to).or(step.and_then(|step| step.inputs.first()));
+    let facts = call.facts();
+    let Facts { allocation, from, to, .. } = facts;
+    let first = from.or(to).or(facts.reads().next());
     let memory = allocation.or(first.map(|slice| slice.allocation));
     let memory = memory.map(|id| &program.allocation(id).name);
     let what = match call {
@@ -19,7 +20,7 @@ pub(super) fn sort(program: &Program, call: &Call) -> String {
             direction.to_string()
         }
         Call::Prefetch { to, .. } => to.way().to_string(),
-        _ => step.map_or(String::new(), |step| step.kernel.to_string()),
+        _ => program.kernel_of(call).unwrap_or_default().to_owned(),
     };
     format!("{:?} {what} {memory:?}", std::mem::discriminant(call))
 }

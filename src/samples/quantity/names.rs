@@ -83,6 +83,7 @@ impl fmt::Display for Quantity {
                 f.write_str("kernels of two GPUs, one after the other")
             }
             Self::Crossing { whole: false } => f.write_str("waiting for another GPU's event"),
+            Self::Own(run) => run.fmt(f),
             Self::On { device, of } => write!(f, "{of}, GPU {}", device.0),
             _ => self.spelled_out(f),
         }

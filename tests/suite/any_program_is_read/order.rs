@@ -105,6 +105,10 @@ pub fn uses(program: &Program, call: &Call) -> Vec<(Slice, bool)> {
             let writes = [step.output].into_iter().chain(step.workspace);
             reads.chain(writes.map(|slice| (slice, true))).collect()
         }
+        Call::LaunchOwn { step, .. } | Call::ComputeOwn { step } => {
+            let reads = step.reads.iter().map(|&slice| (slice, false));
+            reads.chain(step.writes.iter().map(|&slice| (slice, true))).collect()
+        }
         _ => Vec::new(),
     }
 }

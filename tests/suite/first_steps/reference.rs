@@ -3,7 +3,7 @@
 use super::*;
 use clap::CommandFactory;
 use hallway::scenario::derived_schema;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fmt::Write;
 
 const HEAD: &str = "<!-- Generated: `BLESS=1 cargo test --test suite reference` writes it. -->\n";
@@ -86,6 +86,10 @@ fn kind(schema: &Value, value: &Value) -> String {
             Some(_) => "word".to_owned(),
             None => "table".to_owned(),
         };
+    }
+    if let Some(types) = value["type"].as_array() {
+        let of = |one: &Value| kind(schema, &json!({ "type": one, "items": value["items"] }));
+        return types.iter().map(of).collect::<Vec<_>>().join(", or ");
     }
     let text = value["type"].as_str().expect("a type");
     let range = match (value["minimum"].as_i64(), value["maximum"].as_i64()) {

@@ -1,0 +1,156 @@
+//! Kernels that a scenario brings along, one launch after the other.
+//!
+//! A kernel of somebody else may fault or never end, so this runs in a process of its own: whoever
+//! starts it watches the clock.
+
+use super::error::CalibrateError;
+use crate::gpu::{Blocker, Device, DeviceMemory, Event, GpuError, Launch, Stream};
+use crate::host::Team;
+use crate::kernels::{Geometry, GpuSide, OwnKernel, Parameter, ProductType};
+use crate::samples::{Measurement, OwnRun, Quantity, Stop};
+use crate::units::{Bytes, Span};
+use serde::{Deserialize, Serialize};
+use std::time::{Duration, Instant};
+
+/// A launch to measure, with all that it takes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OwnJob {
+    pub kernel: OwnKernel,
+    /// Device memory that the launch uses.
+    pub memory: Vec<Bytes>,
+    /// What it reads and writes: a place in `memory`, and where in there it begins.
+    pub reads: Vec<(usize, Bytes)>,
+    pub writes: Vec<(usize, Bytes)>,
+    pub elements: u64,
+    /// The numbers of the launch, in words.
+    pub numbers: String,
+    pub geometry: Option<Geometry>,
+    pub parameters: Vec<Parameter>,
+    /// Rows, inner elements and columns of a product.
+    pub shape: Option<[u64; 3]>,
+}
+
+impl OwnJob {
+    /// Whether a run is of this launch.
+    pub fn is_of(&self, run: &OwnRun) -> bool {
+        matches!(run, OwnRun::Kernel { kernel, numbers, elements, .. }
+            if *kernel == self.kernel.digest()
+                && *numbers == self.numbers
+                && *elements == self.elements)
+    }
+}
+
+/// Streams in which launches are measured in turn: none is near to all memory.
+const STREAMS: usize = 3;
+/// About how long a row of launches lasts, and how many a stream takes while it is held.
+const ROW: Span = Span::from_millis(3);
+const MOST_IN_A_ROW: u64 = 400;
+/// Samples, and the time after which there are no more than the fewest.
+const SAMPLES: usize = 15;
+const FEWEST: usize = 3;
+const PATIENCE: Duration = Duration::from_millis(400);
+/// Random data, which is repeated.
+const CHUNK: Bytes = Bytes::mib(16);
+
+/// Measures a launch: rows of few and of many, back to back on the same data.
+///
+/// # Errors
+/// If the kernel does not compile, faults, or the device fails.
+pub fn measure_own(device: &Device, job: &OwnJob) -> Result<Vec<Measurement>, CalibrateError> {
+    let arrays = arrays(device, job)?;
+    let address = |&(at, offset): &(usize, Bytes)| arrays[at].address() + offset.get();
+    let reads: Vec<u64> = job.reads.iter().map(address).collect();
+    let writes: Vec<u64> = job.writes.iter().map(address).collect();
+    let how = (job.geometry, &job.parameters[..]);
+    let launch = Launch::own(device, &job.kernel, how, [&reads, &writes], job.shape)?;
+    let [registers_per_thread, shared_bytes_per_block] = launch.takes()?;
+    let streams = (0..STREAMS).map(|_| Stream::new(device)).collect::<Result<Vec<_>, _>>()?;
+    let marks = [Event::timing(device)?, Event::timing(device)?];
+    let mut blocker = Blocker::new(device)?;
+    let mut lasts = Span::ZERO;
+    for stream in &streams {
+        stream.prepare(&launch)?;
+        // The first launch loads code; a fault shows here.
+        for _ in 0..2 {
+            lasts = row(stream, &marks, &launch, 1)?;
+        }
+    }
+    let fit_in = ROW.nanos() / lasts.nanos().max(1);
+    let counts = [1, fit_in.clamp(2, MOST_IN_A_ROW)];
+    let mut times: [Vec<Span>; 2] = Default::default();
+    let start = Instant::now();
+    for sample in 0..SAMPLES {
+        if sample >= FEWEST && start.elapsed() > PATIENCE {
+            break;
+        }
+        let stream = &streams[sample % STREAMS];
+        for (times, count) in times.iter_mut().zip(counts) {
+            blocker.hold(stream)?;
+            let issued = row_behind(stream, &marks, &launch, count);
+            blocker.end(&[stream])?;
+            issued?;
+            times.push(marks[1].since(&marks[0])?);
+        }
+    }
+    let quantity = Quantity::Own(OwnRun::Kernel {
+        name: job.kernel.name.clone(),
+        kernel: job.kernel.digest(),
+        numbers: job.numbers.clone(),
+        registers_per_thread,
+        shared_bytes_per_block,
+        elements: job.elements,
+    });
+    let measurement =
+        |(times, count)| Measurement::new(quantity.clone(), count, times, Stop::Stable);
+    Ok(times.into_iter().zip(counts).map(measurement).collect())
+}
+
+/// The time of a row of launches that nothing holds back.
+fn row(stream: &Stream, marks: &[Event; 2], launch: &Launch, count: u64) -> Result<Span, GpuError> {
+    row_behind(stream, marks, launch, count)?;
+    stream.synchronize()?;
+    marks[1].since(&marks[0])
+}
+
+fn row_behind(
+    stream: &Stream,
+    marks: &[Event; 2],
+    launch: &Launch,
+    count: u64,
+) -> Result<(), GpuError> {
+    stream.record(&marks[0])?;
+    // SAFETY: the arrays are as large as the job says, and outlive the launches, which are waited
+    // for. What a user's kernel does beyond them ends this process.
+    (0..count).try_for_each(|_| unsafe { stream.launch(launch) })?;
+    stream.record(&marks[1])
+}
+
+/// Device memory with random data: zeros can be faster than users' data, or slower.
+fn arrays(device: &Device, job: &OwnJob) -> Result<Vec<DeviceMemory>, CalibrateError> {
+    let mut random = vec![0.0; CHUNK.as_usize() / 4];
+    Team::new(1)?.fill_random(&mut random, 1);
+    if matches!(job.kernel.gpu, GpuSide::Product(ProductType::Bf16)) {
+        random.iter_mut().for_each(|pair| *pair = of_bf16(*pair));
+    }
+    let stream = Stream::new(device)?;
+    let mut arrays = Vec::new();
+    for &bytes in &job.memory {
+        let array = DeviceMemory::new(device, bytes)?;
+        let mut at = Bytes::ZERO;
+        while at < bytes {
+            let part = CHUNK.min(bytes - at);
+            // SAFETY: both sides are that long, and outlive the copy, which is waited for.
+            unsafe { stream.copy_in(random.as_ptr(), array.address() + at.get(), part)? };
+            at += part;
+        }
+        stream.synchronize()?;
+        arrays.push(array);
+    }
+    Ok(arrays)
+}
+
+/// Two random bf16 from 1 to 2, out of the bits of a random `f32`.
+fn of_bf16(value: f32) -> f32 {
+    let bits = value.to_bits();
+    f32::from_bits(0x3f80_3f80 | (bits >> 4) & 0x7f | (bits >> 1) & 0x7f_0000)
+}

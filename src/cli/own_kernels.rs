@@ -1,0 +1,329 @@
+//! `hallway calibrate --scenario`: measure what scenarios bring along, and add it to a profile.
+//!
+//! Kernels run in a child process, which is this program again with a command that help does not
+//! show. A kernel that faults takes its process along, and one that never ends is killed with it.
+
+use super::outputs::check_outputs;
+use super::profiles::{LoadedProfile, deliver, in_folder, load, newest};
+use super::{Failure, Outcome};
+use crate::calibrate::{OwnJob, measure_own};
+use crate::files;
+use crate::gpu::Device;
+use crate::profile::Profile;
+use crate::samples::{Measurement, Recorder, Samples};
+use crate::scenario::Workload;
+use crate::study::{Calibration, CommandJob, Wanted, with_own_models};
+use crate::units::Span;
+use clap::{Args, ValueHint};
+use miette::miette;
+use serde::{Deserialize, Serialize};
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+/// The command of the child process.
+pub(super) const MEASURE: &str = "measure-kernels";
+
+/// What to measure for scenarios.
+#[derive(Debug, Args)]
+pub(super) struct ScenarioArguments {
+    /// Only measure, within seconds, what this scenario needs and a profile lacks: launches of its
+    /// own kernels, and products of its shapes
+    #[arg(long = "scenario", value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(conflicts_with_all = ["resume", "quick", "managed", "check", "gpus", "threads", "seed"])]
+    pub scenarios: Vec<PathBuf>,
+    /// Profile to add that to, or its folder [default: the newest in calibration/*/]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath, requires = "scenarios")]
+    profile: Option<PathBuf>,
+    /// Also run and time the commands that the scenario names as CPU sides of its kernels
+    #[arg(long, requires = "scenarios")]
+    allow_commands: bool,
+    /// Seconds after which a kernel or a command of the scenario is taken never to end
+    #[arg(long, value_name = "SECONDS", default_value_t = 20, requires = "scenarios",
+        value_parser = clap::value_parser!(u64).range(1..=3600))]
+    timeout: u64,
+}
+
+/// What a child is asked for, on its standard input.
+#[derive(Serialize, Deserialize)]
+struct Request {
+    gpu: usize,
+    jobs: Vec<OwnJob>,
+}
+
+/// What a child answers for each job, in a line of its own.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Answer {
+    Measured(Vec<Measurement>),
+    Failed(String),
+    NoGpu(String),
+}
+
+/// Runs of a command, and the time after which there are no more.
+const RUNS: usize = 5;
+const PATIENCE: Duration = Duration::from_secs(2);
+
+pub(super) fn run(
+    arguments: &ScenarioArguments,
+    output: Option<&Path>,
+    gpu: usize,
+) -> Result<Outcome, Failure> {
+    let path = match &arguments.profile {
+        Some(path) => in_folder(path),
+        None => newest(Path::new("calibration"))?,
+    };
+    let found = LoadedProfile { profile: Profile::load(&path)?, path };
+    let workloads = arguments.scenarios.iter().map(|path| load(path));
+    let workloads: Vec<Workload> = workloads.collect::<Result<_, _>>()?;
+    let mut samples = found.own_samples()?;
+    let (samples_path, profile_path) = match output {
+        Some(folder) => (folder.join(Calibration::SAMPLES), folder.join(Calibration::PROFILE)),
+        None => (found.samples(), found.path.clone()),
+    };
+    let inputs = arguments.scenarios.iter().map(PathBuf::as_path);
+    check_outputs(inputs, [samples_path.as_path(), profile_path.as_path()])?;
+    let mut wanted = Wanted::new(&workloads, &samples);
+    let mut text = String::new();
+    if !arguments.allow_commands && !wanted.commands.is_empty() {
+        for CommandJob { name, command, .. } in std::mem::take(&mut wanted.commands) {
+            let command = command.join(" ");
+            let _ = writeln!(
+                text,
+                "Not timed: `{command}`, the CPU side of `{name}`; --allow-commands allows it."
+            );
+        }
+    }
+    if wanted.is_empty() {
+        text += "Nothing to measure: the samples have all that the scenario needs.\n";
+        return deliver(&text, None).map(|()| Outcome::Done);
+    }
+    let before = samples.measurements.len();
+    let timeout = Duration::from_secs(arguments.timeout);
+    measure_kernels(&wanted.kernels, (gpu, timeout), &found, &mut samples.measurements)?;
+    for job in &wanted.commands {
+        samples.measurements.push(timed(job, timeout)?);
+    }
+    for measurement in &samples.measurements[before..] {
+        let _ = writeln!(text, "{}: {}", measurement.quantity, of_one(measurement));
+    }
+    let profile = with_own_models(found.profile.clone(), &samples);
+    save(&samples, &samples_path)?;
+    profile.save(&profile_path)?;
+    let _ = writeln!(text, "Added to {}", profile_path.display());
+    deliver(&text, None).map(|()| Outcome::Done)
+}
+
+fn save(samples: &Samples, path: &Path) -> Result<(), Failure> {
+    let unwritten = |error| Failure::unwritten(path.display(), &error);
+    let mut text = Vec::new();
+    let recorder = Recorder::new(&mut text, samples).map_err(unwritten)?;
+    recorder.end().map_err(unwritten)?;
+    files::write_whole(path, &text).map_err(unwritten)
+}
+
+/// The median time of one repetition.
+fn of_one(measurement: &Measurement) -> Span {
+    let mut times = measurement.times.clone();
+    times.sort_unstable();
+    let middle = times.get(times.len() / 2).copied().unwrap_or_default();
+    Span::from_nanos(middle.nanos() / measurement.count.max(1))
+}
+
+/// Measures all jobs in a child process. A kernel that fails ends it: what others took is lost,
+/// and takes a second to measure again.
+fn measure_kernels(
+    jobs: &[OwnJob],
+    (gpu, timeout): (usize, Duration),
+    found: &LoadedProfile,
+    measured: &mut Vec<Measurement>,
+) -> Result<(), Failure> {
+    if jobs.is_empty() {
+        return Ok(());
+    }
+    check_machine(gpu, found)?;
+    let this = std::env::current_exe().map_err(Failure::machine)?;
+    let request = Request { gpu, jobs: jobs.to_vec() };
+    let request = serde_json::to_vec(&request).map_err(Failure::machine)?;
+    let child = Command::new(this)
+        .arg(MEASURE)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let mut child = Guarded(child.map_err(Failure::machine)?);
+    let answers = child.answers(request);
+    for job in jobs {
+        let name = &job.kernel.name;
+        match answers.recv_timeout(timeout) {
+            Ok(Answer::Measured(found)) => measured.extend(found),
+            Ok(Answer::NoGpu(why)) => return Err(Failure::NoGpu(why)),
+            Ok(Answer::Failed(why)) => return Err(failed(job, &why)),
+            Err(RecvTimeoutError::Timeout) => {
+                let seconds = timeout.as_secs();
+                return Err(Failure::Machine(miette!(
+                    help = "correct a loop that does not end, make the launch smaller, or give it \
+                            more time with --timeout",
+                    "kernel `{name}` did not end within {seconds} s"
+                )));
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                let why = format!("its process ended: {}", child.last_words());
+                return Err(failed(job, &why));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Says what happened to a kernel, and what to do.
+fn failed(job: &OwnJob, why: &str) -> Failure {
+    let OwnJob { kernel, elements, numbers, .. } = job;
+    let name = &kernel.name;
+    let help = if why.contains("ILLEGAL_ADDRESS") || why.contains("MISALIGNED") {
+        "it uses memory beyond what the call gives it: compare `parameters`, `grid` and the ranges \
+         of `reads` and `writes` with the code; `compute-sanitizer` finds the line"
+    } else if why.contains("OUT_OF_MEMORY") {
+        "make the ranges of the call smaller, or free device memory"
+    } else if why.contains("cannot be loaded") {
+        "correct the code, its `entry`, or its `include` folders"
+    } else {
+        "compare `block`, `grid`, `shared` and `parameters` with the code"
+    };
+    let numbers = if numbers.is_empty() { String::new() } else { format!(", {numbers}") };
+    Failure::Machine(miette!(
+        help = help,
+        "kernel `{name}` on {elements} elements{numbers} failed: {why}"
+    ))
+}
+
+/// A profile is only added to on its own machine.
+fn check_machine(gpu: usize, found: &LoadedProfile) -> Result<(), Failure> {
+    let device = Device::open(gpu)?;
+    let (here, there) = (device.describe()?.name, &found.profile.machine.gpu);
+    if here == *there {
+        return Ok(());
+    }
+    Err(Failure::Input(miette!(
+        help = "name a profile of this machine with --profile, or run `hallway calibrate` first",
+        "{} is of {there}, and this GPU is {here}",
+        found.path.display()
+    )))
+}
+
+/// A child process that does not outlive its owner.
+struct Guarded(Child);
+
+impl Guarded {
+    /// Hands the child its request, and reads its answers as they come.
+    fn answers(&mut self, request: Vec<u8>) -> Receiver<Answer> {
+        let (send, receive) = channel();
+        let (input, output) = (self.0.stdin.take(), self.0.stdout.take());
+        std::thread::spawn(move || {
+            if let Some(mut input) = input {
+                // A child that is gone already says so on its other end.
+                let _ = input.write_all(&request);
+            }
+            let lines = output.into_iter().flat_map(|output| BufReader::new(output).lines());
+            for line in lines.map_while(Result::ok) {
+                let Ok(answer) = serde_json::from_str(&line) else { continue };
+                if send.send(answer).is_err() {
+                    return;
+                }
+            }
+        });
+        receive
+    }
+
+    /// How a child that ended by itself did so.
+    fn last_words(&mut self) -> String {
+        let status = self.0.wait().map_or_else(|error| error.to_string(), |s| s.to_string());
+        let mut words = String::new();
+        if let Some(mut errors) = self.0.stderr.take() {
+            let _ = errors.read_to_string(&mut words);
+        }
+        let last = words.lines().last().unwrap_or_default();
+        if last.is_empty() { status } else { format!("{status}; {last}") }
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The child's side: measures what its standard input asks for.
+pub(super) fn measure() -> Result<Outcome, Failure> {
+    let request: Request =
+        serde_json::from_reader(std::io::stdin().lock()).map_err(Failure::machine)?;
+    let answer = |answer: &Answer| {
+        let line = serde_json::to_string(answer).map_err(Failure::machine)?;
+        deliver(&(line + "\n"), None)
+    };
+    let device = match Device::open(request.gpu) {
+        Ok(device) => device,
+        Err(error) => return answer(&Answer::NoGpu(error.to_string())).map(|()| Outcome::NoGpu),
+    };
+    for job in &request.jobs {
+        match measure_own(&device, job) {
+            Ok(measured) => answer(&Answer::Measured(measured))?,
+            Err(error) => {
+                // Behind a fault, the context is of no use any more, even for its own end.
+                answer(&Answer::Failed(error.to_string()))?;
+                std::process::exit(Outcome::CheckFailed.code().into());
+            }
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+/// Times a command: by its last line if that is a time, and otherwise from its start to its end.
+fn timed(job: &CommandJob, timeout: Duration) -> Result<Measurement, Failure> {
+    let failed = |why: &str| {
+        let (command, name) = (job.command.join(" "), &job.name);
+        Failure::Machine(miette!(
+            help = "run it by itself; it must end with success",
+            "the CPU side of `{name}`, `{command}`, {why}"
+        ))
+    };
+    let mut times = Vec::new();
+    let all = Instant::now();
+    while times.is_empty() || (times.len() < RUNS && all.elapsed() < PATIENCE) {
+        let start = Instant::now();
+        let child = Command::new(&job.command[0])
+            .args(&job.command[1..])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn();
+        let mut child =
+            Guarded(child.map_err(|error| failed(&format!("does not start: {error}")))?);
+        let output = child.0.stdout.take();
+        let reading = std::thread::spawn(move || {
+            let mut text = String::new();
+            output.map(|mut output| output.read_to_string(&mut text)).transpose().map(|_| text)
+        });
+        let status = loop {
+            match child.0.try_wait().map_err(|error| failed(&error.to_string()))? {
+                Some(status) => break status,
+                None if start.elapsed() > timeout => {
+                    return Err(failed(&format!("did not end within {} s", timeout.as_secs())));
+                }
+                None => std::thread::sleep(Duration::from_micros(200)),
+            }
+        };
+        let took: Span = start.elapsed().into();
+        if !status.success() {
+            return Err(failed(&format!("ended with {status}")));
+        }
+        let text = reading.join().ok().and_then(Result::ok).unwrap_or_default();
+        let said = text.lines().last().and_then(|line| line.trim().parse::<Span>().ok());
+        times.push(said.unwrap_or(took));
+    }
+    Ok(job.measured(times))
+}

@@ -1,0 +1,79 @@
+//! What kernels cost that are not of the library.
+
+use super::CallCosts;
+use crate::cost::analysis::Locality;
+use crate::cost::multiprocessors::Blocks;
+use crate::cost::work::{CallCost, Work};
+use crate::kernels::{Geometry, GpuSide, Grid, Kernel, OwnKernel};
+use crate::machine::MultiprocessorLimits;
+use crate::profile::{HostCall, OperationKind, OwnTime, Unknown};
+use crate::program::OwnStep;
+use crate::units::Span;
+
+impl CallCosts<'_> {
+    /// A kernel behind a gap, in nanoseconds.
+    pub(super) fn own_work(&self, step: &OwnStep, gap: f64) -> Result<Work, Unknown> {
+        let kernel = self.program.own_kernel(step);
+        let time = self.profile.own_on_gpu(kernel, step)?;
+        let machine = &self.profile.machine;
+        let on = (machine.multiprocessors, &machine.multiprocessor);
+        let blocks = Blocks::holding(&grid(kernel, step, &time, on), time_of(&time), on);
+        Ok(Work::Kernel { gap: Span::from_nanos_f64(gap), blocks })
+    }
+
+    pub(super) fn own_launch(&self, step: &OwnStep) -> Result<CallCost, Unknown> {
+        let profile = self.profile;
+        let call = match self.program.own_kernel(step).gpu {
+            GpuSide::Product(_) => profile.launch(Kernel::Matmul),
+            _ => profile.call(HostCall::Launch),
+        };
+        let work = profile.kernel_gap().and_then(|gap| self.own_work(step, gap));
+        let start = Unknown::both(profile.start(OperationKind::Kernel), call);
+        let (work, (latency, call)) = Unknown::both(work, start)?;
+        Ok(CallCost { latency, work, ..CallCost::on_host(call) })
+    }
+
+    pub(super) fn own_compute(
+        &self,
+        step: &OwnStep,
+        locality: &Locality<'_>,
+    ) -> Result<CallCost, Unknown> {
+        let touch = self.touch_time(locality);
+        let time = self.profile.own_on_cpu(self.program.own_kernel(step), step);
+        let (time, touch) = Unknown::both(time, touch)?;
+        Ok(CallCost::on_host(Span::from_nanos_f64((time + touch).max(0.0))))
+    }
+}
+
+fn time_of(time: &OwnTime) -> Span {
+    Span::from_nanos_f64(time.busy.max(0.0))
+}
+
+/// What of the device a launch holds. If its grid is not known, it fills the device once.
+fn grid(
+    kernel: &OwnKernel,
+    step: &OwnStep,
+    time: &OwnTime,
+    (multiprocessors, limits): (u32, &MultiprocessorLimits),
+) -> Grid {
+    if let (GpuSide::Product(_), Some(shape)) = (&kernel.gpu, step.product()) {
+        return Grid::of_product(shape.rows, shape.columns);
+    }
+    let fills = Grid::ONE_BLOCK;
+    match &step.geometry {
+        Some(geometry) => {
+            let [registers, declared] = time.takes.unwrap_or([fills.registers_per_thread, 0]);
+            let Geometry { shared_bytes, .. } = geometry;
+            Grid {
+                blocks: geometry.blocks(),
+                threads_per_block: geometry.threads(),
+                registers_per_thread: registers,
+                shared_bytes_per_block: shared_bytes + declared,
+            }
+        }
+        None => {
+            let resident = (limits.threads / fills.threads_per_block).min(limits.blocks).max(1);
+            Grid { blocks: multiprocessors.max(1) * resident, ..fills }
+        }
+    }
+}

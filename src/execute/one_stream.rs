@@ -1,0 +1,64 @@
+//! A program in plain order on one stream of each device: what it computes where only the device
+//! can tell, as no CPU twin knows a user's kernel.
+
+use super::data::Contents;
+use super::error::ExecuteError;
+use super::handles::Handles;
+use super::memory::{Memories, Memory};
+use super::prepared::make_once;
+use crate::gpu::Device;
+use crate::host::Team;
+use crate::program::{Call, Program, StreamKind};
+use crate::scenario::Workload;
+
+/// The program with each call done before the next one: no graph, and no other order to find.
+fn in_turn(program: &Program) -> Program {
+    let mut plain = program.clone();
+    plain.streams.iter_mut().for_each(|stream| stream.kind = StreamKind::NonBlocking);
+    plain.body.clear();
+    for call in &program.body {
+        if matches!(call, Call::Replay { .. } | Call::Record { .. } | Call::Wait { .. }) {
+            continue;
+        }
+        plain.body.push(call.clone());
+        if let Some(stream) = call.stream() {
+            plain.body.push(Call::Synchronize { stream });
+        }
+    }
+    plain
+}
+
+/// What the buffers hold after the set-up and one pass.
+pub(super) fn on_one_stream(
+    (device, team): (Option<&Device>, &Team),
+    (workload, program): (&Workload, &Program),
+    before: &Contents,
+) -> Result<Contents, ExecuteError> {
+    let plain = in_turn(program);
+    let mut memories = Memories::before(device, workload, &plain, before)?;
+    let handles = Handles::new(device, &plain)?;
+    for call in &plain.setup {
+        match call {
+            Call::Allocate(id) => memories.allocate(device, id.0, plain.allocation(*id))?,
+            other => make_once((&plain, other), (device, team), &handles, &mut memories)?,
+        }
+    }
+    for stream in &handles.streams {
+        stream.synchronize()?;
+    }
+    for call in &plain.body {
+        make_once((&plain, call), (device, team), &handles, &mut memories)?;
+    }
+    let mut after = before.clone();
+    for (index, allocation) in plain.allocations.iter().enumerate() {
+        if let Some(id) = allocation.holds {
+            let values = memories.read(device, index, before.of(id).len())?.into_owned();
+            after.set(id, values);
+        }
+    }
+    // Handles go before the memory that they use.
+    drop(handles);
+    memories.0.iter_mut().for_each(|memory| *memory = Memory::None);
+    device.map_or(Ok(()), Device::make_current)?;
+    Ok(after)
+}

@@ -1,0 +1,274 @@
+//! Kernels that are not of the library: a user's own code, code that is known only by what it
+//! costs, and matrix products of any shape.
+
+use crate::files;
+use crate::units::{Bytes, Span};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A kernel of a program that is not of the library.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OwnKernel {
+    pub name: String,
+    pub gpu: GpuSide,
+    pub cpu: CpuSide,
+    /// How a launch's grid, block, shared memory, parameters and elements follow from its numbers,
+    /// as the scenario says it. Launches of equal numbers are equal only under the same rule.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub rule: String,
+}
+
+/// What is known of a kernel on the GPU.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GpuSide {
+    Unknown,
+    /// It can be run, and so measured.
+    Code(Code),
+    /// A product of matrices by cuBLAS. It can be run, too.
+    Product(ProductType),
+    Cost(OwnCost),
+}
+
+/// What is known of a kernel on the CPU.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CpuSide {
+    Unknown,
+    /// A program that does the same. A calibration times it where the user allows that.
+    Command(Vec<String>),
+    Cost(OwnCost),
+}
+
+/// What a kernel costs that nobody measures.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum OwnCost {
+    /// Times at some numbers of elements, which increase.
+    Points(Vec<(u64, Span)>),
+    /// Work per element, to be held against what the machine does at most (Williams, Waterman,
+    /// Patterson, "Roofline: an insightful visual performance model", 2009).
+    Roofline { flops_per_element: f64, bytes_per_element: f64 },
+    /// Nanoseconds.
+    Stated { fixed: f64, per_element: f64 },
+}
+
+/// A kernel's code, with everything that the compiler reads.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Code {
+    /// Name of the file, for messages. It is not part of the digest.
+    pub file: String,
+    pub image: Image,
+    /// The kernel: a name expression such as `blur<float, 4>` for source, a plain name otherwise.
+    pub entry: String,
+}
+
+/// The form of a kernel's code.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Image {
+    /// CUDA C++ device code, with the headers that it includes by these names.
+    Source {
+        text: String,
+        headers: Vec<(String, String)>,
+    },
+    Ptx(String),
+    /// The bytes in hexadecimal digits.
+    Cubin(String),
+}
+
+/// The types of a matrix product: of its operands, and how they are multiplied. Sums are `f32`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProductType {
+    F32,
+    /// Operands of `f32` are rounded to ten bits of mantissa before they are multiplied.
+    Tf32,
+    Bf16,
+}
+
+/// The shape of a launch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Geometry {
+    /// Blocks in up to three dimensions.
+    pub grid: [u32; 3],
+    /// Threads of a block.
+    pub block: [u32; 3],
+    /// Dynamic shared memory of a block.
+    pub shared_bytes: u32,
+}
+
+/// A parameter of a launch.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Parameter {
+    /// The address of what the launch reads or writes, by its place there.
+    Reads(usize),
+    Writes(usize),
+    I32(i32),
+    U32(u32),
+    I64(i64),
+    U64(u64),
+    F32(f32),
+    F64(f64),
+}
+
+impl OwnKernel {
+    /// Whether the GPU can run it.
+    pub const fn runs(&self) -> bool {
+        matches!(self.gpu, GpuSide::Code(_) | GpuSide::Product(_))
+    }
+
+    /// A digest of what the GPU runs, wherever it came from.
+    pub fn digest(&self) -> String {
+        let Self { gpu, rule, .. } = self.without_file();
+        files::digest(&serde_json::to_vec(&(gpu, rule)).expect("plain data"))
+    }
+
+    /// A digest of the CPU's command.
+    pub fn command_digest(&self) -> String {
+        let bytes = serde_json::to_vec(&self.cpu).expect("plain data");
+        files::digest(&bytes)
+    }
+
+    /// The kernel without the name of its file, which says nothing of what it does.
+    #[must_use]
+    pub fn without_file(&self) -> Self {
+        let mut kernel = self.clone();
+        if let GpuSide::Code(code) = &mut kernel.gpu {
+            code.file.clear();
+        }
+        kernel
+    }
+}
+
+impl Image {
+    /// The bytes of a cubin, from their digits.
+    pub fn bytes_of(digits: &str) -> Option<Vec<u8>> {
+        let byte = |at: usize| u8::from_str_radix(digits.get(at..at + 2)?, 16).ok();
+        (0..digits.len()).step_by(2).map(byte).collect()
+    }
+
+    pub fn digits_of(bytes: &[u8]) -> String {
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+impl ProductType {
+    pub const ALL: [Self; 3] = [Self::F32, Self::Tf32, Self::Bf16];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::F32 => "f32",
+            Self::Tf32 => "tf32",
+            Self::Bf16 => "bf16",
+        }
+    }
+
+    /// Size of an element of the operands and of the result.
+    pub const fn bytes(self) -> u64 {
+        match self {
+            Self::F32 | Self::Tf32 => 4,
+            Self::Bf16 => 2,
+        }
+    }
+}
+
+impl fmt::Display for ProductType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Geometry {
+    /// The most threads of a block, in each dimension and together, and the most blocks of a grid
+    /// (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability").
+    pub const MOST_THREADS: u32 = 1024;
+    pub const MOST_OF_BLOCK: [u32; 3] = [1024, 1024, 64];
+    pub const MOST_OF_GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
+    /// More dynamic shared memory than any multiprocessor has.
+    pub const MOST_SHARED: Bytes = Bytes::kib(256);
+
+    pub fn blocks(&self) -> u32 {
+        let blocks: u64 = self.grid.iter().map(|&side| u64::from(side)).product();
+        u32::try_from(blocks).unwrap_or(u32::MAX)
+    }
+
+    pub fn threads(&self) -> u32 {
+        self.block.iter().fold(1, |all: u32, &side| all.saturating_mul(side))
+    }
+
+    /// What is wrong with it, if no device can launch it.
+    pub fn problem(&self) -> Option<String> {
+        let beyond = |sides: [u32; 3], most: [u32; 3]| {
+            (0..3).find(|&at| sides[at] == 0 || sides[at] > most[at])
+        };
+        if let Some(at) = beyond(self.grid, Self::MOST_OF_GRID) {
+            let (side, most) = (self.grid[at], Self::MOST_OF_GRID[at]);
+            return Some(format!("its grid has {side} blocks in dimension {at}: 1 to {most} can"));
+        }
+        if let Some(at) = beyond(self.block, Self::MOST_OF_BLOCK) {
+            let (side, most) = (self.block[at], Self::MOST_OF_BLOCK[at]);
+            return Some(format!(
+                "its block has {side} threads in dimension {at}: 1 to {most} can"
+            ));
+        }
+        if self.threads() > Self::MOST_THREADS {
+            let (threads, most) = (self.threads(), Self::MOST_THREADS);
+            return Some(format!("its block has {threads} threads: at most {most} can"));
+        }
+        let shared = Bytes::new(self.shared_bytes.into());
+        let most = Self::MOST_SHARED;
+        (shared > most).then(|| format!("its block has {shared} of shared memory, beyond {most}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_become_digits_and_come_back() {
+        let bytes: Vec<u8> = (0..=255).collect();
+        assert_eq!(Image::bytes_of(&Image::digits_of(&bytes)), Some(bytes));
+        assert_eq!(Image::bytes_of("0g"), None);
+        assert_eq!(Image::bytes_of("012"), None);
+    }
+
+    #[test]
+    fn a_file_may_be_moved_and_the_code_is_the_same() {
+        let kernel = |file: &str, text: &str| OwnKernel {
+            name: "blur".to_owned(),
+            gpu: GpuSide::Code(Code {
+                file: file.to_owned(),
+                image: Image::Ptx(text.to_owned()),
+                entry: "blur".to_owned(),
+            }),
+            cpu: CpuSide::Unknown,
+            rule: String::new(),
+        };
+        let digest = |file, text| kernel(file, text).digest();
+        assert_eq!(digest("a.ptx", "code"), digest("b.ptx", "code"));
+        assert_ne!(digest("a.ptx", "code"), digest("a.ptx", "other code"));
+    }
+
+    #[test]
+    fn what_no_device_can_launch_is_told() {
+        let fits = Geometry { grid: [1, 1, 1], block: [32, 8, 1], shared_bytes: 0 };
+        assert_eq!(fits.problem(), None);
+        assert_eq!((fits.blocks(), fits.threads()), (1, 256));
+        for (wrong, told) in [
+            (Geometry { grid: [0, 1, 1], ..fits }, "0 blocks in dimension 0"),
+            (Geometry { grid: [1, 70_000, 1], ..fits }, "70000 blocks in dimension 1"),
+            (Geometry { block: [32, 0, 1], ..fits }, "0 threads in dimension 1"),
+            (Geometry { block: [64, 64, 1], ..fits }, "4096 threads"),
+            (Geometry { shared_bytes: 1 << 20, ..fits }, "shared memory"),
+        ] {
+            let problem = wrong.problem().expect(told);
+            assert!(problem.contains(told), "{problem}");
+        }
+    }
+}

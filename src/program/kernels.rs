@@ -1,0 +1,60 @@
+//! What a program says of kernels that are not of the library.
+
+use super::call::{Call, Facts};
+use super::operands::{Place, Slice};
+use super::own_step::OwnStep;
+use super::problem::Problem;
+use super::value::Program;
+use crate::kernels::OwnKernel;
+use std::collections::BTreeSet;
+
+impl Program {
+    /// What a step of a kernel that is not of the library names that there is not.
+    pub(super) fn no_own_step(&self, step: &OwnStep) -> Option<String> {
+        let Some(kernel) = self.kernels.get(step.kernel) else {
+            return Some(format!(
+                "kernel {} of {}, counted from 0",
+                step.kernel,
+                self.kernels.len()
+            ));
+        };
+        let bytes = step.slices().find_map(|slice| self.no_bytes(slice));
+        bytes.or_else(|| step.problem(kernel))
+    }
+
+    /// What is wrong with the table of kernels.
+    pub(super) fn wrong_kernels(&self) -> Option<Problem> {
+        let mut names = BTreeSet::new();
+        let twice = self.kernels.iter().find(|kernel| !names.insert(&kernel.name));
+        twice.map(|kernel| format!("kernels: two are called `{}`", kernel.name).into())
+    }
+
+    /// A step whose memory is not where the kernel runs.
+    pub(super) fn wrong_own_compute(&self, step: &OwnStep) -> Option<String> {
+        let is_there = |slice: &&Slice| matches!(self.place(slice), Place::Host(_));
+        step.slices().find(|slice| !is_there(slice)).map(|slice| {
+            let name = &self.allocation(slice.allocation).name;
+            format!("computes on the host with `{name}`, which is a GPU's memory")
+        })
+    }
+
+    /// The kernel of a step that is not of the library.
+    pub fn own_kernel(&self, step: &OwnStep) -> &OwnKernel {
+        &self.kernels[step.kernel]
+    }
+
+    /// The name of the kernel that a call launches or computes.
+    pub fn kernel_of(&self, call: &Call) -> Option<&str> {
+        let Facts { step, own, .. } = call.facts();
+        let own = own.map(|step| self.own_kernel(step).name.as_str());
+        step.map(|step| step.kernel.name()).or(own)
+    }
+
+    /// Steps of kernels that are not of the library, each with whether the CPU computes it.
+    pub fn own_steps(&self) -> impl Iterator<Item = (&OwnStep, bool)> {
+        self.calls().filter_map(|call| {
+            let facts = call.facts();
+            Some((facts.own?, facts.is_host_work))
+        })
+    }
+}

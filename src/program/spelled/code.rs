@@ -1,0 +1,166 @@
+//! The files of a kernel of one's own, read into values: a program needs no file any more.
+
+use super::raw_kernel::RawKernel;
+use crate::files::{self, Fault, Spanned};
+use crate::kernels::{Code, Image};
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+
+/// Bytes of a source, of PTX, of a cubin.
+const LARGEST: u64 = 16 << 20;
+/// Headers of one source, and bytes of all of them: those of the CUDA toolkit are among them.
+const MOST_HEADERS: usize = 1024;
+const MOST_BYTES: usize = 32 << 20;
+
+/// The code of a kernel, if it has a file. `folder` is the scenario's.
+pub(super) fn code(raw: &RawKernel, folder: &Path) -> Result<Option<Code>, Fault> {
+    let forms = [("source", &raw.source), ("ptx", &raw.ptx), ("cubin", &raw.cubin)];
+    let mut there = forms.iter().filter_map(|(key, file)| Some((*key, file.as_ref()?)));
+    let Some((form, file)) = there.next() else {
+        let stray = raw.entry.as_ref().or(raw.include.first());
+        return match stray {
+            None => Ok(None),
+            Some(stray) => {
+                let message = format!("kernel `{}` has no code to look into", raw.name);
+                let help = "add `source`, `ptx` or `cubin`, or take this out";
+                Err(Fault::new(message, stray.span(), "of what code?", help))
+            }
+        };
+    };
+    if let Some((other, second)) = there.next() {
+        let message = format!("kernel `{}` has both `{form}` and `{other}`", raw.name);
+        let help = "keep one of them";
+        return Err(
+            Fault::new(message, second.span(), "a second code", help).and(file.span(), "the first")
+        );
+    }
+    let Some(entry) = &raw.entry else {
+        let message = format!("kernel `{}` does not say which kernel of the file it is", raw.name);
+        let help = "add `entry = \"...\"`, the name of the `__global__` function";
+        return Err(Fault::new(message, file.span(), "which one?", help));
+    };
+    if entry.get_ref().trim().is_empty() {
+        let message = format!("`entry` of kernel `{}` is empty", raw.name);
+        let help = "write the name of the `__global__` function";
+        return Err(Fault::new(message, entry.span(), "no name", help));
+    }
+    let path = folder.join(file.get_ref());
+    let image = match form {
+        "source" => {
+            let text = text(&path, file)?;
+            let folders = include_folders(raw, folder, &path)?;
+            let headers = headers(&text, &folders).map_err(|problem| {
+                let help = "include less";
+                Fault::new(problem, file.span(), "too much", help)
+            })?;
+            Image::Source { text, headers }
+        }
+        "ptx" => Image::Ptx(text(&path, file)?),
+        _ => Image::Cubin(Image::digits_of(&bytes(&path, file)?)),
+    };
+    if form != "source"
+        && let Some(stray) = raw.include.first()
+    {
+        let message = format!("kernel `{}` is compiled already, and has `include`", raw.name);
+        return Err(Fault::new(message, stray.span(), "of no use", "take it out"));
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let entry = entry.get_ref().trim().to_owned();
+    Ok(Some(Code { file: name, image, entry }))
+}
+
+fn unreadable(path: &Path, file: &Spanned<String>, cause: &std::io::Error) -> Fault {
+    let message = format!("cannot read {}: {cause}", path.display());
+    let help = "name a file that is there; paths are relative to the scenario";
+    Fault::new(message, file.span(), "no such code", help)
+}
+
+fn text(path: &Path, file: &Spanned<String>) -> Result<String, Fault> {
+    files::read(path, LARGEST).map_err(|cause| unreadable(path, file, &cause))
+}
+
+fn bytes(path: &Path, file: &Spanned<String>) -> Result<Vec<u8>, Fault> {
+    let length = std::fs::metadata(path).map(|found| found.len());
+    let read = length.and_then(|length| match length {
+        0 => Err(std::io::Error::other("it is empty")),
+        length if length > LARGEST => Err(std::io::Error::other("it is too large for a cubin")),
+        _ => std::fs::read(path),
+    });
+    read.map_err(|cause| unreadable(path, file, &cause))
+}
+
+/// Where headers are looked for: in the source's own folder, and then in those that are named.
+fn include_folders(raw: &RawKernel, folder: &Path, source: &Path) -> Result<Vec<PathBuf>, Fault> {
+    let own = source.parent().unwrap_or(Path::new(".")).to_owned();
+    let mut folders = vec![own];
+    for include in &raw.include {
+        let path = folder.join(include.get_ref());
+        if !path.is_dir() {
+            let message = format!("{} is no folder", path.display());
+            let help = "name a folder with headers; paths are relative to the scenario";
+            return Err(Fault::new(message, include.span(), "no such folder", help));
+        }
+        folders.push(path);
+    }
+    Ok(folders)
+}
+
+/// Every header that a source includes and that is in one of the folders, with those that these
+/// include in turn, by the name under which each is included. NVRTC has headers of its own, so one
+/// that is not found is left to it.
+fn headers(text: &str, folders: &[PathBuf]) -> Result<Vec<(String, String)>, String> {
+    let mut found: Vec<(String, String)> = Vec::new();
+    let mut left: VecDeque<(String, PathBuf)> =
+        included(text).map(|name| (name.to_owned(), folders[0].clone())).collect();
+    let mut bytes = 0;
+    while let Some((name, beside)) = left.pop_front() {
+        if found.iter().any(|(known, _)| *known == name) {
+            continue;
+        }
+        let mut places = std::iter::once(&beside).chain(folders).map(|folder| folder.join(&name));
+        let Some(path) = places.find(|path| path.is_file()) else { continue };
+        let Ok(text) = files::read(&path, LARGEST) else { continue };
+        bytes += text.len();
+        if found.len() == MOST_HEADERS || bytes > MOST_BYTES {
+            return Err(format!("it includes more than {MOST_HEADERS} headers, or too large ones"));
+        }
+        let beside = path.parent().unwrap_or(&beside).to_owned();
+        left.extend(included(&text).map(|name| (name.to_owned(), beside.clone())));
+        found.push((name, text));
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// What a text includes, by name.
+fn included(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter_map(|line| {
+        let rest = line.trim_start().strip_prefix('#')?.trim_start();
+        let rest = rest.strip_prefix("include")?.trim_start();
+        let end = match rest.chars().next()? {
+            '"' => '"',
+            '<' => '>',
+            _ => return None,
+        };
+        rest[1..].split_once(end).map(|(name, _)| name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_are_found_with_those_that_they_include() {
+        let folder = std::env::temp_dir().join(format!("hallway-headers-{}", std::process::id()));
+        let deep = folder.join("deep");
+        std::fs::create_dir_all(&deep).expect("a folder");
+        std::fs::write(deep.join("a.h"), "#include \"b.h\"\n").expect("a file");
+        std::fs::write(deep.join("b.h"), "#pragma once\n#include <deep/a.h>\n").expect("a file");
+        let text = "  # include <deep/a.h>\n#include <cuda_fp16.h>\n// #include \"c.h\"\n";
+        let found = headers(text, std::slice::from_ref(&folder)).expect("few");
+        let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["b.h", "deep/a.h"]);
+        std::fs::remove_dir_all(&folder).expect("gone");
+    }
+}

@@ -1,0 +1,197 @@
+//! Calls of kernels: of the library, of one's own, and products of any shape.
+
+use super::call::KernelCall;
+use super::expand::Expansion;
+use super::scope::Scope;
+use crate::files::{Fault, Spanned};
+use crate::kernels::{Arguments, CpuSide, GpuSide, Grid, Kernel, OwnKernel, ProductType};
+use crate::machine::StreamId;
+use crate::program::{Allocation, AllocationId, Call, OwnStep, Place, ProductShape, Slice, Step};
+use crate::units::Bytes;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// A step of either sort.
+enum AnyStep {
+    Library(Step),
+    Own(OwnStep),
+}
+
+impl Expansion<'_> {
+    pub(super) fn launch(
+        &mut self,
+        call: &KernelCall<'_>,
+        name: Option<&Spanned<String>>,
+        span: &Range<usize>,
+    ) -> Result<(), Fault> {
+        let call = match self.step(call)? {
+            AnyStep::Library(mut step) => {
+                let stream = self.stream_beside(name, step.slices().copied())?;
+                let floats = Grid::workspace(step.kernel, &step.arguments);
+                step.workspace = floats.map(|floats| self.workspace(stream, step.kernel, floats));
+                Call::Launch { stream, step }
+            }
+            AnyStep::Own(step) => {
+                let stream = self.stream_beside(name, step.slices().copied())?;
+                Call::LaunchOwn { stream, step }
+            }
+        };
+        self.push(call, span)
+    }
+
+    /// The stream of a name, or the default stream of a GPU whose memory a kernel uses.
+    fn stream_beside(
+        &mut self,
+        name: Option<&Spanned<String>>,
+        mut slices: impl Iterator<Item = Slice>,
+    ) -> Result<StreamId, Fault> {
+        let is_on_device = |slice: &Slice| matches!(self.place(slice), Place::Device(_));
+        match slices.find(is_on_device) {
+            Some(memory) => self.stream(name, &memory),
+            None => self.stream_or_default(name),
+        }
+    }
+
+    pub(super) fn compute(
+        &mut self,
+        call: &KernelCall<'_>,
+        span: &Range<usize>,
+    ) -> Result<(), Fault> {
+        let call = match self.step(call)? {
+            AnyStep::Library(step) => Call::Compute { step },
+            AnyStep::Own(step) => Call::ComputeOwn { step },
+        };
+        self.push(call, span)
+    }
+
+    fn workspace(&mut self, stream: StreamId, kernel: Kernel, floats: u64) -> Slice {
+        let length = Bytes::of_f32(floats);
+        let Scope { allocations, streams, .. } = &mut self.scope;
+        let device = streams[stream.0].device;
+        let key = (stream, kernel, length.get());
+        let allocation = *self.workspaces.entry(key).or_insert_with(|| {
+            let name = format!("workspace of stream {}", stream.0);
+            let place = Place::Device(device);
+            allocations.push(Allocation { name, place, bytes: length, holds: None });
+            AllocationId(allocations.len() - 1)
+        });
+        Slice { allocation, offset: Bytes::ZERO, length }
+    }
+
+    fn step(&mut self, call: &KernelCall<'_>) -> Result<AnyStep, Fault> {
+        let name = call.kernel.get_ref();
+        let declared = self.declared;
+        if let Some(own) = declared.iter().find(|one| one.kernel.name == *name) {
+            let at = self.place_of(&own.kernel);
+            return own.step((at, call), &mut self.scope, &self.indices).map(AnyStep::Own);
+        }
+        let kernel = Kernel::from_name(name).ok_or_else(|| {
+            let message = format!("there is no kernel `{name}`");
+            let own = declared.iter().map(|one| one.kernel.name.as_str());
+            let all: Vec<&str> = own.chain(Kernel::ALL.map(Kernel::name)).collect();
+            let help = format!("there are {}", all.join(", "));
+            Fault::new(message, call.kernel.span(), "unknown kernel", help)
+        })?;
+        if let Some(elements) = call.elements {
+            let message = format!("`elements` of kernel `{kernel}` follow from its ranges");
+            return Err(Fault::new(message, elements.span(), "not taken", "take it out"));
+        }
+        let has =
+            |key: &str| call.arguments.into_iter().flatten().any(|(name, _)| name.get_ref() == key);
+        if kernel == Kernel::Matmul && (call.of_type.is_some() || has("rows") || has("columns")) {
+            return self.product(call).map(AnyStep::Own);
+        }
+        if let Some(stray) = call.of_type {
+            let message = format!("kernel `{kernel}` works on f32 alone");
+            return Err(Fault::new(message, stray.span(), "not taken", "take it out"));
+        }
+        self.library_step(kernel, call).map(AnyStep::Library)
+    }
+
+    fn library_step(&mut self, kernel: Kernel, call: &KernelCall<'_>) -> Result<Step, Fault> {
+        let mut arguments = Arguments::of(kernel);
+        for (name, value) in call.arguments.into_iter().flatten() {
+            arguments.set(kernel, name.get_ref(), *value.get_ref()).map_err(|rule| {
+                let message = format!("`{name} = {value}` of kernel `{kernel}`: {rule}");
+                Fault::new(message, value.span(), "not taken", "correct it or leave it out")
+            })?;
+        }
+        let lead = call.lead.map_or(Ok(0), |lead| {
+            u64::try_from(*lead.get_ref()).map_err(|_| {
+                let message = format!("`lead` is {lead}, and counts elements");
+                Fault::new(message, lead.span(), "too small", "write a number from 0 up")
+            })
+        })?;
+        let writes = call.writes.all();
+        let [output] = &writes[..] else {
+            let message = format!("kernel `{kernel}` writes one range, not {}", writes.len());
+            return Err(Fault::new(message, call.writes.span(), "one", "name one range"));
+        };
+        let mut slice = |text| self.scope.slice(text, &self.indices);
+        Ok(Step {
+            kernel,
+            arguments,
+            inputs: call.reads.get_ref().iter().map(&mut slice).collect::<Result<_, _>>()?,
+            output: slice(output)?,
+            workspace: None,
+            lead,
+        })
+    }
+
+    /// A product of any shape, by cuBLAS.
+    fn product(&mut self, call: &KernelCall<'_>) -> Result<OwnStep, Fault> {
+        let of = call.of_type.map_or(Ok(ProductType::F32), |named| {
+            let found = ProductType::ALL.into_iter().find(|one| one.name() == named.get_ref());
+            found.ok_or_else(|| {
+                let message = format!("`{named}` is no type of a product");
+                let help = "there are f32, tf32 and bf16, all with f32 sums";
+                Fault::new(message, named.span(), "unknown type", help)
+            })
+        })?;
+        let mut numbers = BTreeMap::new();
+        for (name, value) in call.arguments.into_iter().flatten() {
+            let sides = ["rows", "inner", "columns"];
+            let is_side = sides.contains(&name.get_ref().as_str());
+            let size = *value.get_ref();
+            let most = ProductShape::MOST;
+            if !is_side || size.fract() != 0.0 || !(1.0..=most as f64).contains(&size) {
+                let message = format!("`{name} = {value}` is no argument of a product");
+                let help = format!("it has `rows`, `inner` and `columns`, from 1 to {most}");
+                return Err(Fault::new(message, value.span(), "not taken", help));
+            }
+            numbers.insert(name.get_ref().clone(), size);
+        }
+        if let Some(lead) = call.lead {
+            let message = "a product has no `lead`".to_owned();
+            return Err(Fault::new(message, lead.span(), "not taken", "take it out"));
+        }
+        let name = format!("matmul {of}");
+        let (gpu, cpu, rule) = (GpuSide::Product(of), CpuSide::Unknown, String::new());
+        let kernel = OwnKernel { name, gpu, cpu, rule };
+        let kernel = self.place_of(&kernel);
+        let mut slices = |texts: &[Spanned<String>]| {
+            let slices = texts.iter().map(|text| self.scope.slice(text, &self.indices));
+            slices.collect::<Result<Vec<_>, _>>()
+        };
+        let (reads, writes) = (slices(call.reads.get_ref())?, slices(&call.writes.all())?);
+        let (geometry, parameters) = (None, Vec::new());
+        let mut step =
+            OwnStep { kernel, reads, writes, elements: 1, numbers, geometry, parameters };
+        let Some(shape) = step.product() else {
+            let message = "a product needs `rows`, `inner` and `columns`".to_owned();
+            let help = "add `arguments = { rows = ..., inner = ..., columns = ... }`";
+            return Err(Fault::new(message, call.kernel.span(), "is not enough", help));
+        };
+        step.elements = shape.rows.saturating_mul(shape.columns);
+        Ok(step)
+    }
+
+    /// The place of a kernel in the program's table, where it is from now on.
+    fn place_of(&mut self, kernel: &OwnKernel) -> usize {
+        let known = self.kernels.iter().position(|one| one.name == kernel.name);
+        known.unwrap_or_else(|| {
+            self.kernels.push(kernel.clone());
+            self.kernels.len() - 1
+        })
+    }
+}

@@ -1,0 +1,356 @@
+//! Kernels of one's own: from their tables to values, and from a call to a launch.
+
+use super::call::KernelCall;
+use super::code::code;
+use super::cost::{cost, cpu};
+use super::expression::{Indices, Part, evaluate_rule, names};
+use super::raw_kernel::RawKernel;
+use super::scope::Scope;
+use super::values::{Number, RawParameter};
+use super::write::{number, text};
+use crate::files::{Fault, Spanned};
+use crate::kernels::{CpuSide, Geometry, GpuSide, Kernel, OwnKernel, Parameter};
+use crate::program::{OwnStep, Slice};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::path::Path;
+
+/// A kernel of a `[[kernel]]` table.
+#[derive(Debug)]
+pub struct DeclaredKernel<'r> {
+    pub kernel: OwnKernel,
+    raw: &'r RawKernel,
+}
+
+impl<'r> DeclaredKernel<'r> {
+    /// Reads a kernel and the files that it names, which lie relative to `folder`.
+    ///
+    /// # Errors
+    /// The first mistake.
+    pub fn new(raw: &'r RawKernel, folder: &Path) -> Result<Self, Fault> {
+        let name = raw.name.get_ref().clone();
+        if Kernel::from_name(&name).is_some() {
+            let message = format!("the library has a kernel `{name}` already");
+            return Err(Fault::new(message, raw.name.span(), "taken", "choose another name"));
+        }
+        let known = cost(&name, (&raw.points, &raw.roofline, &raw.stated))?;
+        let code = code(raw, folder)?;
+        let cpu = raw.cpu.as_ref().map_or(Ok(CpuSide::Unknown), |raw| cpu(&name, raw))?;
+        let gpu = match (code, known) {
+            (Some(_), Some((_, place))) => {
+                let message = format!("kernel `{name}` has code, and a cost beside it");
+                let help = "take the cost out: the code is measured; or take the code out";
+                return Err(Fault::new(message, place, "known twice", help));
+            }
+            (Some(code), None) => GpuSide::Code(code),
+            (None, Some((cost, _))) => GpuSide::Cost(cost),
+            (None, None) if cpu == CpuSide::Unknown => {
+                let message = format!("nothing says what kernel `{name}` costs");
+                let help = "add `source`, `ptx` or `cubin`, or `points`, `roofline` or `stated`";
+                return Err(Fault::new(message, raw.name.span(), "not known", help));
+            }
+            (None, None) => GpuSide::Unknown,
+        };
+        let declared = Self { kernel: OwnKernel { name, gpu, cpu, rule: rule(raw) }, raw };
+        declared.check()?;
+        Ok(declared)
+    }
+
+    /// Checks what does not depend on a launch.
+    fn check(&self) -> Result<(), Fault> {
+        let Self { kernel: OwnKernel { name, gpu, .. }, raw } = self;
+        let has_code = matches!(gpu, GpuSide::Code(_));
+        for (key, there) in [("block", raw.block.is_some()), ("grid", raw.grid.is_some())] {
+            if has_code && !there {
+                let message = format!("kernel `{name}` has no `{key}`");
+                let help = match key {
+                    "block" => "add such as `block = [256]`",
+                    _ => "add such as `grid = [\"ceil(elements / 256)\"]`",
+                };
+                return Err(Fault::new(message, raw.name.span(), "is not enough", help));
+            }
+        }
+        if raw.block.is_some() != raw.grid.is_some() {
+            let message = format!("kernel `{name}` has only one of `block` and `grid`");
+            return Err(Fault::new(message, raw.name.span(), "is not enough", "write both"));
+        }
+        if let (false, Some(stray)) = (has_code, raw.parameters.first()) {
+            let message = format!("kernel `{name}` has parameters and no code");
+            return Err(Fault::new(message, stray.span(), "of what?", "take `parameters` out"));
+        }
+        for sides in [&raw.block, &raw.grid].into_iter().flatten() {
+            if !(1..=3).contains(&sides.get_ref().len()) {
+                let message = format!("kernel `{name}` has {} dimensions", sides.get_ref().len());
+                let help = "write one number for each dimension, three at most";
+                return Err(Fault::new(message, sides.span(), "one to three", help));
+            }
+        }
+        for names in [&raw.reads, &raw.writes] {
+            let mut seen = BTreeSet::new();
+            if let Some(again) = names.iter().find(|name| !seen.insert(name.get_ref())) {
+                let message = format!("kernel `{name}` names `{again}` twice");
+                return Err(Fault::new(message, again.span(), "again", "name each once"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The launch that a call makes.
+    pub(super) fn step(
+        &self,
+        (at, call): (usize, &KernelCall<'_>),
+        scope: &mut Scope,
+        indices: &Indices,
+    ) -> Result<OwnStep, Fault> {
+        let (name, raw) = (&self.kernel.name, self.raw);
+        if let Some(lead) = call.lead {
+            let message = format!("kernel `{name}` is one's own and has no `lead`");
+            return Err(Fault::new(message, lead.span(), "not taken", "take it out"));
+        }
+        if let Some(stray) = call.of_type {
+            let message = format!("kernel `{name}` is one's own and has no `type`");
+            return Err(Fault::new(message, stray.span(), "not taken", "take it out"));
+        }
+        let mut slices = |texts: &[Spanned<String>], names: &[Spanned<String>], what: &str| {
+            if !names.is_empty() && names.len() != texts.len() {
+                let (wants, has) = (names.len(), texts.len());
+                let message = format!("kernel `{name}` {what} {wants} ranges, and the call {has}");
+                let help = "name as many as the kernel does, in its order";
+                return Err(Fault::new(message, call.kernel.span(), "misfit", help)
+                    .and(names[0].span(), "declared here"));
+            }
+            texts.iter().map(|text| scope.slice(text, indices)).collect::<Result<Vec<Slice>, _>>()
+        };
+        let reads = slices(call.reads.get_ref(), &raw.reads, "reads")?;
+        let writes = slices(&call.writes.all(), &raw.writes, "writes")?;
+        let numbers = self.numbers(call)?;
+        let elements = self.elements(call, &numbers)?;
+        let mut known: Indices = numbers
+            .iter()
+            .filter(|(_, value)| value.fract() == 0.0 && value.abs() < 9e15)
+            .map(|(name, value)| (name.clone(), *value as i64))
+            .collect();
+        known.push(("elements".to_owned(), elements as i64));
+        let rules = Rules { name, numbers: &numbers, known: &known, call: call.kernel.span() };
+        let geometry = self.geometry(&rules)?;
+        let parameters = raw.parameters.iter().map(|one| self.parameter(one, &rules));
+        let parameters = parameters.collect::<Result<_, _>>()?;
+        Ok(OwnStep { kernel: at, reads, writes, elements, numbers, geometry, parameters })
+    }
+
+    /// The numbers of a call, each of which a rule of the kernel must name.
+    fn numbers(&self, call: &KernelCall<'_>) -> Result<BTreeMap<String, f64>, Fault> {
+        let Self { kernel: OwnKernel { name, .. }, raw } = self;
+        let mut rules: Vec<String> = Vec::new();
+        for sides in [&raw.block, &raw.grid].into_iter().flatten() {
+            rules.extend(sides.get_ref().iter().map(ToString::to_string));
+        }
+        rules.extend([&raw.shared, &raw.elements].into_iter().flatten().map(ToString::to_string));
+        for parameter in &raw.parameters {
+            if let RawParameter::Number(_, number) = parameter.get_ref() {
+                rules.push(number.to_string());
+            }
+        }
+        let mut numbers = BTreeMap::new();
+        for (number, value) in call.arguments.into_iter().flatten() {
+            if !rules.iter().any(|rule| names(rule, number.get_ref())) {
+                let message = format!("kernel `{name}` has no number `{number}`");
+                let help = "take it out, or name it in a rule of the kernel: its `grid`, `block`, \
+                            `shared`, `elements` or `parameters`";
+                return Err(Fault::new(message, number.span(), "unknown", help));
+            }
+            if !value.get_ref().is_finite() || number.get_ref() == "elements" {
+                let message = format!("`{number} = {value}` is no argument of kernel `{name}`");
+                let help = "write a number; how many elements there are is a key of the call";
+                return Err(Fault::new(message, value.span(), "not taken", help));
+            }
+            numbers.insert(number.get_ref().clone(), *value.get_ref());
+        }
+        Ok(numbers)
+    }
+
+    fn elements(
+        &self,
+        call: &KernelCall<'_>,
+        numbers: &BTreeMap<String, f64>,
+    ) -> Result<u64, Fault> {
+        let name = &self.kernel.name;
+        let (place, elements) = match (call.elements, &self.raw.elements) {
+            (Some(elements), _) => (elements.span(), *elements.get_ref()),
+            (None, Some(rule)) => {
+                let known = numbers.iter().map(|(name, value)| (name.clone(), *value as i64));
+                let known: Indices = known.collect();
+                let rules = Rules { name, numbers, known: &known, call: call.kernel.span() };
+                (rule.span(), rules.whole(rule)?)
+            }
+            (None, None) => {
+                let message = format!("this launch of `{name}` does not say on how many elements");
+                let help = "add `elements = ...` to the call, or to the kernel as an expression";
+                return Err(Fault::new(message, call.kernel.span(), "how many?", help));
+            }
+        };
+        let within = (1..=MOST_ELEMENTS).contains(&elements);
+        within.then_some(elements as u64).ok_or_else(|| {
+            let message = format!("kernel `{name}` on {elements} elements");
+            let help = format!("write a number from 1 to {MOST_ELEMENTS}");
+            Fault::new(message, place, "no number of elements", help)
+        })
+    }
+
+    fn geometry(&self, rules: &Rules<'_>) -> Result<Option<Geometry>, Fault> {
+        let Some((block, grid)) = self.raw.block.as_ref().zip(self.raw.grid.as_ref()) else {
+            return Ok(None);
+        };
+        let sides = |what: &str, raw: &Spanned<Vec<Spanned<Number>>>, most: [u32; 3]| {
+            let mut sides = [1; 3];
+            for (at, side) in raw.get_ref().iter().enumerate() {
+                let found = rules.whole(side)?;
+                let possible = 1..=i64::from(most[at]);
+                let Some(fits) = Some(found).filter(|found| possible.contains(found)) else {
+                    let (name, most) = (rules.name, most[at]);
+                    let message = format!("{what} of kernel `{name}` is {found} in one dimension");
+                    let help = format!("it must come to 1 to {most}: correct the rule or the call");
+                    return Err(Fault::new(message, side.span(), "cannot be launched", help)
+                        .and(rules.call.clone(), "by this call"));
+                };
+                sides[at] = fits as u32;
+            }
+            Ok(sides)
+        };
+        let shared = self.raw.shared.as_ref().map_or(Ok(0), |shared| {
+            let found = rules.whole(shared)?;
+            let most = Geometry::MOST_SHARED;
+            u32::try_from(found).ok().filter(|&found| u64::from(found) <= most.get()).ok_or_else(
+                || {
+                    let message = format!("`shared` of kernel `{}` is {found} bytes", rules.name);
+                    let help = format!("it must come to 0 to {most}");
+                    Fault::new(message, shared.span(), "no such memory", help)
+                        .and(rules.call.clone(), "by this call")
+                },
+            )
+        })?;
+        let geometry = Geometry {
+            grid: sides("`grid`", grid, Geometry::MOST_OF_GRID)?,
+            block: sides("`block`", block, Geometry::MOST_OF_BLOCK)?,
+            shared_bytes: shared,
+        };
+        match geometry.problem() {
+            None => Ok(Some(geometry)),
+            Some(problem) => {
+                let message = format!("kernel `{}`: {problem}", rules.name);
+                let help = "make the block smaller";
+                Err(Fault::new(message, block.span(), "cannot be launched", help))
+            }
+        }
+    }
+
+    fn parameter(
+        &self,
+        raw: &Spanned<RawParameter>,
+        rules: &Rules<'_>,
+    ) -> Result<Parameter, Fault> {
+        let (of, number) = match raw.get_ref() {
+            RawParameter::Memory(name) => return self.memory(name, raw.span()),
+            RawParameter::Number(of, number) => (of, number),
+        };
+        let beyond = |of: &str| {
+            let message = format!("`{number}` of kernel `{}` does not fit {of}", rules.name);
+            Fault::new(message, number.span(), "too large", "take a wider type")
+                .and(rules.call.clone(), "by this call")
+        };
+        Ok(match of.get_ref().as_str() {
+            "i32" => Parameter::I32(rules.whole(number)?.try_into().map_err(|_| beyond("i32"))?),
+            "u32" => Parameter::U32(rules.whole(number)?.try_into().map_err(|_| beyond("u32"))?),
+            "i64" => Parameter::I64(rules.whole(number)?),
+            "u64" => Parameter::U64(rules.whole(number)?.try_into().map_err(|_| beyond("u64"))?),
+            "f32" => {
+                let value = rules.real(number)? as f32;
+                Parameter::F32(Some(value).filter(|v| v.is_finite()).ok_or_else(|| beyond("f32"))?)
+            }
+            "f64" => Parameter::F64(rules.real(number)?),
+            other => {
+                let message = format!("`{other}` is no type of a parameter");
+                let help = "there are i32, u32, i64, u64, f32 and f64";
+                return Err(Fault::new(message, of.span(), "unknown type", help));
+            }
+        })
+    }
+
+    /// The pointer of a name.
+    fn memory(&self, name: &str, place: Range<usize>) -> Result<Parameter, Fault> {
+        let at = |names: &[Spanned<String>]| names.iter().position(|one| one.get_ref() == name);
+        let write = at(&self.raw.writes).map(Parameter::Writes);
+        write.or_else(|| at(&self.raw.reads).map(Parameter::Reads)).ok_or_else(|| {
+            let of = &self.kernel.name;
+            let message = format!("parameter `{name}` of kernel `{of}` is nothing that it uses");
+            let help = "name it in `reads` or `writes` of the kernel; a number has a type: \
+                        `{ i32 = \"columns\" }`";
+            Fault::new(message, place, "unknown", help)
+        })
+    }
+}
+
+/// How launches follow from their numbers, as keys of a `[[kernel]]` table.
+fn rule(raw: &RawKernel) -> String {
+    let names = |all: &[Spanned<String>]| all.iter().map(|one| text(one.get_ref())).collect();
+    let sides = |all: &Option<Spanned<Vec<Spanned<Number>>>>| {
+        let all = all.iter().flat_map(|all| all.get_ref());
+        all.map(|side| number(side.get_ref())).collect()
+    };
+    let parameter = |one: &Spanned<RawParameter>| match one.get_ref() {
+        RawParameter::Memory(name) => text(name),
+        RawParameter::Number(of, value) => format!("{{ {of} = {} }}", number(value.get_ref())),
+    };
+    let lists: [(&str, Vec<String>); 5] = [
+        ("reads", names(&raw.reads)),
+        ("writes", names(&raw.writes)),
+        ("parameters", raw.parameters.iter().map(parameter).collect()),
+        ("block", sides(&raw.block)),
+        ("grid", sides(&raw.grid)),
+    ];
+    let lists = lists.into_iter().filter(|(_, items)| !items.is_empty());
+    let lists = lists.map(|(key, items)| format!("{key} = [{}]\n", items.join(", ")));
+    let single = [("shared", &raw.shared), ("elements", &raw.elements)];
+    let single = single.into_iter().filter_map(|(key, value)| {
+        let value = number(value.as_ref()?.get_ref());
+        Some(format!("{key} = {value}\n"))
+    });
+    lists.chain(single).collect()
+}
+
+/// More elements than any memory holds.
+const MOST_ELEMENTS: i64 = 1 << 50;
+
+/// What rules of a kernel are applied to: the numbers of one launch.
+struct Rules<'k> {
+    name: &'k str,
+    numbers: &'k BTreeMap<String, f64>,
+    known: &'k Indices,
+    call: Range<usize>,
+}
+
+impl Rules<'_> {
+    fn whole(&self, number: &Spanned<Number>) -> Result<i64, Fault> {
+        match number.get_ref() {
+            Number::Value(value) if value.fract() == 0.0 && value.abs() < 9e15 => Ok(*value as i64),
+            Number::Value(value) => {
+                let message = format!("{value} in kernel `{}` is not whole", self.name);
+                Err(Fault::new(message, number.span(), "not whole", "write a whole number"))
+            }
+            Number::Text(text) => {
+                let value = evaluate_rule(Part::new(text, &number.span()), self.known);
+                value.map_err(|fault| fault.and(self.call.clone(), "by this call"))
+            }
+        }
+    }
+
+    fn real(&self, number: &Spanned<Number>) -> Result<f64, Fault> {
+        match number.get_ref() {
+            Number::Value(value) => Ok(*value),
+            Number::Text(text) => match self.numbers.get(text.trim()) {
+                Some(value) => Ok(*value),
+                None => self.whole(number).map(|value| value as f64),
+            },
+        }
+    }
+}

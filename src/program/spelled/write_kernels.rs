@@ -1,0 +1,60 @@
+//! Writes the kernels of a program as a person would.
+
+use super::write::text;
+use crate::kernels::{CpuSide, GpuSide, Image, OwnCost, OwnKernel};
+use crate::program::Program;
+use crate::units::Span;
+use std::collections::BTreeSet;
+
+/// The kernels that calls name and the library does not have, as `[[kernel]]` tables in the order
+/// of their first calls. Their files are named, and lie where they lay before.
+pub fn write_kernels(program: &Program) -> String {
+    let mut seen = BTreeSet::new();
+    let used = program.own_steps().filter(|(step, _)| seen.insert(step.kernel));
+    used.filter_map(|(step, _)| table(program.own_kernel(step))).collect()
+}
+
+fn table(kernel: &OwnKernel) -> Option<String> {
+    let OwnKernel { name, gpu, cpu, rule } = kernel;
+    let gpu = match gpu {
+        // cuBLAS has it.
+        GpuSide::Product(_) => return None,
+        GpuSide::Unknown => String::new(),
+        GpuSide::Cost(cost) => format!("{}\n", key(cost)),
+        GpuSide::Code(code) => {
+            let form = match code.image {
+                Image::Source { .. } => "source",
+                Image::Ptx(_) => "ptx",
+                Image::Cubin(_) => "cubin",
+            };
+            format!("{form} = {}\nentry = {}\n", text(&code.file), text(&code.entry))
+        }
+    };
+    let cpu = match cpu {
+        CpuSide::Unknown => String::new(),
+        CpuSide::Cost(cost) => format!("cpu = {{ {} }}\n", key(cost)),
+        CpuSide::Command(words) => {
+            let words: Vec<String> = words.iter().map(|word| text(word)).collect();
+            format!("cpu = {{ command = [{}] }}\n", words.join(", "))
+        }
+    };
+    Some(format!("[[kernel]]\nname = {}\n{gpu}{rule}{cpu}\n", text(name)))
+}
+
+/// A cost with its key.
+fn key(cost: &OwnCost) -> String {
+    match cost {
+        OwnCost::Points(points) => {
+            let point = |(n, time): &(u64, Span)| format!("[{n}, \"{} ns\"]", time.nanos());
+            let points: Vec<String> = points.iter().map(point).collect();
+            format!("points = [{}]", points.join(", "))
+        }
+        OwnCost::Roofline { flops_per_element, bytes_per_element } => format!(
+            "roofline = {{ flops_per_element = {flops_per_element}, bytes_per_element = \
+             {bytes_per_element} }}"
+        ),
+        OwnCost::Stated { fixed, per_element } => {
+            format!("stated = {{ fixed = \"{fixed} ns\", per_element = \"{per_element} ns\" }}")
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! Kernels that are wrong: each mistake has its place and its fix.
+
+use super::{FILE, FILTER, FILTERED, costs, launch, text};
+use hallway::scenario::{ScenarioError, Workload};
+use miette::Diagnostic;
+
+/// Asserts that kernels and calls are refused: `marked` is the text at the mistake, and message and
+/// help say what is wrong and how to mend it.
+#[track_caller]
+fn refuses((kernels, calls): (&str, &str), marked: &str, message: &str, help: &str) {
+    let text = text(kernels, calls);
+    let error = Workload::from_toml(FILE, &text).expect_err(&text);
+    let ScenarioError::Invalid { message: found, labels, .. } = &error else { panic!("{error}") };
+    assert!(found.contains(message), "{found}\nis not: {message}");
+    let place = &text[labels[0].offset()..][..labels[0].len()];
+    assert!(place.starts_with(marked), "marks {place}, not {marked}: {found}");
+    let found = error.help().expect("every mistake has a fix").to_string();
+    assert!(found.contains(help), "{found}\nis not: {help}");
+}
+
+/// Kernels that no launch could use.
+#[test]
+fn a_kernel_is_known_in_one_way_and_whole() {
+    for (kernel, marked, message, help) in [
+        ("", "\"k\"", "nothing says what kernel `k` costs", "add `source`"),
+        ("source = \"taps.cu\"", "\"taps.cu\"", "does not say which kernel", "add `entry"),
+        ("source = \"taps.cu\"\nentry = \" \"", "\" \"", "`entry` of kernel `k` is empty", "write"),
+        ("source = \"no.cu\"\nentry = \"f\"", "\"no.cu\"", "cannot read", "relative to the"),
+        ("cubin = \"no.cubin\"\nentry = \"f\"", "\"no.cubin\"", "cannot read", "relative to the"),
+        ("ptx = \"..\"\nentry = \"f\"", "\"..\"", "cannot read", "name a file"),
+        (
+            "source = \"taps.cu\"\nptx = \"triad.ptx\"\nentry = \"f\"",
+            "\"triad.ptx\"",
+            "both `source` and `ptx`",
+            "keep one",
+        ),
+        ("entry = \"f\"\nstated = { fixed = \"1 us\" }", "\"f\"", "no code to look into", "add"),
+        (
+            "source = \"taps.cu\"\nentry = \"filter\"\ninclude = [\"nowhere\"]",
+            "\"nowhere\"",
+            "is no folder",
+            "relative to the scenario",
+        ),
+        (
+            "ptx = \"triad.ptx\"\nentry = \"triad\"\ninclude = [\".\"]",
+            "\".\"",
+            "is compiled already",
+            "take it out",
+        ),
+        ("source = \"taps.cu\"\nentry = \"filter\"\ngrid = [1]", "\"k\"", "has no `block`", "256"),
+        ("source = \"taps.cu\"\nentry = \"filter\"\nblock = [32]", "\"k\"", "has no `grid`", "add"),
+    ] {
+        refuses((&costs(kernel), &launch(10)), marked, message, help);
+    }
+}
+
+/// Costs that say too much, too little or nonsense.
+#[test]
+fn a_cost_is_said_once_and_makes_sense() {
+    let code = "source = \"taps.cu\"\nentry = \"filter\"\nblock = [32]\ngrid = [1]\n";
+    for (kernel, marked, message, help) in [
+        ("stated = { fixed = \"1 us\" }\nblock = [32]", "\"k\"", "only one of", "write both"),
+        (
+            "stated = { fixed = \"1 us\" }\npoints = [[1, \"1 us\"]]",
+            "{ fixed",
+            "both `points` and `stated`",
+            "keep the one",
+        ),
+        ("stated = { fixed = \"1 us\" }\nparameters = [\"x\"]", "\"x\"", "and no code", "take"),
+        ("stated = { }", "{ }", "the stated time of kernel `k` is empty", "per_element"),
+        ("stated = { fixed = \"5\" }", "\"5\"", "is not a time", "120 us"),
+        ("points = []", "[]", "has no point", "1e6"),
+        ("points = [[2, \"1 us\"], [1, \"2 us\"]]", "1", "increasing size", "in order"),
+        ("points = [[0.5, \"1 us\"]]", "0.5", "at 0.5 elements", "whole number"),
+        ("points = [[5, \"soon\"]]", "\"soon\"", "is not a time", "120 us"),
+        (
+            "roofline = { flops_per_element = 0, bytes_per_element = 0 }",
+            "{ flops",
+            "does nothing for an element",
+            "how many operations",
+        ),
+        (
+            "roofline = { flops_per_element = -1, bytes_per_element = 0 }",
+            "-1",
+            "-1 is no work",
+            "0 or more",
+        ),
+        ("stated = { fixed = \"1 us\" }\ncpu = { }", "{ }", "`cpu` of kernel `k` says", "command"),
+        ("cpu = { command = [] }", "[]", "the command of kernel `k` is empty", "./blur"),
+        (
+            "cpu = { command = [\"a\"], stated = { fixed = \"1 us\" } }",
+            "[\"a\"]",
+            "a cost on the CPU, and a command",
+            "keep",
+        ),
+        ("sauce = \"taps.cu\"", "sauce", "unknown key `sauce`", "`source`"),
+        ("stated = { fixed = \"1 us\" }\nblock = []\ngrid = [1]", "[]", "0 dimensions", "three"),
+        (
+            "stated = { fixed = \"1 us\" }\nblock = [1]\ngrid = [1, 1, 1, 1]",
+            "[1, 1",
+            "4 dimensions",
+            "three",
+        ),
+        ("stated = { fixed = \"1 us\" }\nreads = [\"a\", \"a\"]", "\"a\"", "`a` twice", "once"),
+        (&format!("{code}stated = {{ fixed = \"1 us\" }}"), "{ fixed", "a cost beside it", "take"),
+    ] {
+        refuses((&costs(kernel), &launch(10)), marked, message, help);
+    }
+}
+
+#[test]
+fn a_name_of_the_library_or_of_another_kernel_is_taken() {
+    let named =
+        |name: &str| format!("[[kernel]]\nname = \"{name}\"\nstated = {{ fixed = \"1 s\" }}\n");
+    refuses((&named("saxpy"), ""), "\"saxpy\"", "the library has a kernel `saxpy`", "another name");
+    let twice = named("k") + &named("k");
+    refuses((&twice, ""), "\"k\"", "two kernels have the `name` `k`", "of its own");
+    let stated = costs("stated = { fixed = \"1 us\" }");
+    let unknown = "{ launch = \"q\", reads = [\"d\"], writes = \"e\" },";
+    refuses((&stated, unknown), "\"q\"", "there is no kernel `q`", "there are k, scale");
+}
+
+/// Launches that the rules of `FILTER` do not allow.
+#[test]
+fn a_launch_fits_its_kernel() {
+    let cases: [(&str, &str, &str, &str, &str); 17] = [
+        ("taps = 9", "tabs = 9", "tabs", "has no number `tabs`", "name it in a rule"),
+        ("taps = 9", "taps = 9.5", "\"4 * taps\"", "`taps` in `4 * taps` is no", "arguments"),
+        ("taps = 9, ", "", "\"4 * taps\"", "`taps` in `4 * taps` is no number", "`elements`"),
+        ("gain = 2.5", "gain = inf", "inf", "is no argument of kernel `k`", "write a number"),
+        (", elements = 1000", "", "\"k\"", "does not say on how many", "add `elements"),
+        ("elements = 1000", "elements = 0", "0", "kernel `k` on 0 elements", "from 1 to"),
+        ("elements = 1000", "elements = -5", "-5", "on -5 elements", "from 1 to"),
+        ("taps = 9", "taps = 90000", "\"4 * taps\"", "`shared` of kernel `k` is 360000", "256 KiB"),
+        ("taps = 9", "taps = -9", "\"4 * taps\"", "`shared` of kernel `k` is -36", "0 to"),
+        ("\"d[..4000]\", ", "", "\"k\"", "reads 2 ranges, and the call 1", "as many"),
+        (
+            "[\"e[..4000]\"]",
+            "[\"e\", \"d\"]",
+            "\"k\"",
+            "writes 1 ranges, and the call 2",
+            "as many",
+        ),
+        ("\"e[..4000]\"", "\"x\"", "\"k\"", "which is not on GPU 0", "correct the call"),
+        ("\"d[..4000]\"", "\"d[..8 MiB]\"", "\"d[..8 MiB]\"", "no range of `d`", "are there"),
+        ("elements = 1000", "elements = 1000, lead = 2", "2", "has no `lead`", "take it out"),
+        ("elements = 1000", "elements = 1000, type = \"f32\"", "\"f32\"", "has no `type`", "take"),
+        ("taps = 9", "elements = 9", "9", "is no argument of kernel `k`", "how many elements"),
+        ("{ launch", "{ clear = \"d\", launch", "\"d\"", "both `launch` and `clear`", "two calls"),
+    ];
+    for (from, to, marked, message, help) in cases {
+        let call = FILTERED.replacen(from, to, 1);
+        assert_ne!(call, FILTERED, "{from}");
+        refuses((FILTER, &call), marked, message, help);
+    }
+}
+
+/// Rules of `FILTER` that cannot be followed.
+#[test]
+fn rules_come_to_what_a_device_can_launch() {
+    for (from, to, marked, message, help) in [
+        ("[32, 8]", "[32, 64]", "[32, 64]", "2048 threads: at most 1024", "smaller"),
+        ("[32, 8]", "[2048]", "2048", "`block` of kernel `k` is 2048", "1 to 1024"),
+        ("[32, 8]", "[32, \"taps - 9\"]", "\"taps - 9\"", "`block` of kernel `k` is 0", "1 to"),
+        ("max(taps % 5, 2)", "taps - 9", "\"taps - 9\"", "`grid` of kernel `k` is 0", "1 to"),
+        ("max(taps % 5, 2)", "elements * 99", "\"elements * 99\"", "is 99000", "65535"),
+        ("max(taps % 5, 2)", "rows", "\"rows\"", "`rows` in `rows` is no number", "`taps`"),
+        ("max(taps % 5, 2)", "taps / 0", "\"taps / 0\"", "divides by 0", "another"),
+        ("max(taps % 5, 2)", "ceil(taps", "\"ceil(taps\"", "ends too early", "`ceil`"),
+        ("max(taps % 5, 2)", "round(taps)", "\"round(taps)\"", "no function `round`", "`ceil`"),
+        ("[\"in\", \"weights\", \"out\", {", "[\"on\", {", "\"on\"", "parameter `on`", "`reads`"),
+        ("{ i32 = \"taps\" }", "{ int = \"taps\" }", "int", "`int` is no type", "i32, u32"),
+        ("{ i32 = \"taps\" }", "{ i32 = 3e9 }", "3e9", "does not fit i32", "wider"),
+        ("{ i32 = \"taps\" }", "{ u32 = -1 }", "-1", "does not fit u32", "wider"),
+        ("{ i32 = \"taps\" }", "{ i32 = 0.5 }", "0.5", "0.5 in kernel `k` is not whole", "whole"),
+        ("{ f32 = 0.5 }", "{ f32 = 1e300 }", "1e300", "does not fit f32", "wider"),
+        ("{ f32 = 0.5 }", "{ }", "{ }", "a parameter needs a type", ""),
+        ("{ f32 = 0.5 }", "{ f32 = 1, i32 = 2 }", "{ f32", "a parameter has one type", ""),
+        ("{ f32 = 0.5 }", "7", "7", "expected a name", "write a name"),
+    ] {
+        let kernel = FILTER.replacen(from, to, 1);
+        assert_ne!(kernel, FILTER, "{from}");
+        refuses((&kernel, FILTERED), marked, message, help);
+    }
+}
+
+#[test]
+fn a_product_fits_its_matrices() {
+    let product = "{ launch = \"matmul\", reads = [\"d[..2400]\", \"d[2400..+3200]\"], \
+                   writes = \"e[..4800]\", arguments = { rows = 30, inner = 20, columns = 40 } },";
+    Workload::from_toml(FILE, &text("", product)).expect("it fits");
+    for (from, to, marked, message, help) in [
+        ("rows = 30, ", "", "\"matmul\"", "needs `rows`, `inner` and `columns`", "add"),
+        ("rows = 30", "rows = 0", "0", "`rows = 0` is no argument", "from 1 to"),
+        ("rows = 30", "rows = 1.5", "1.5", "`rows = 1.5` is no argument", "from 1 to"),
+        ("rows = 30", "rows = 30, depth = 2", "2", "`depth = 2` is no argument", "`rows`"),
+        ("reads", "type = \"f64\", reads", "\"f64\"", "`f64` is no type of a product", "bf16"),
+        ("reads", "type = \"bf16\", reads", "\"matmul\"", "elements of bf16 has", "correct"),
+        ("e[..4800]", "e[..4804]", "\"matmul\"", "a matrix of 4804 bytes where", "correct"),
+        ("\"d[..2400]\", ", "", "\"matmul\"", "a product of 1 factors", "correct"),
+        ("\"e[..4800]\"", "\"d[..4800]\"", "\"matmul\"", "overwrites one of its", "correct"),
+        ("reads", "elements = 5, reads", "5", "follow from its ranges", "take it out"),
+    ] {
+        let call = product.replacen(from, to, 1);
+        assert_ne!(call, product, "{from}");
+        refuses(("", &call), marked, message, help);
+    }
+    let library = "{ launch = \"scale\", type = \"bf16\", reads = [\"d\"], writes = \"e\" },";
+    refuses(("", library), "\"bf16\"", "kernel `scale` works on f32 alone", "take it out");
+    let two = "{ launch = \"scale\", reads = [\"d\"], writes = [\"e\", \"d\"] },";
+    refuses(("", two), "[\"e\"", "writes one range, not 2", "name one");
+}
