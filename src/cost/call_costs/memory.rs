@@ -32,7 +32,11 @@ impl CallCosts<'_> {
             _ => unreachable!("a call that is about memory"),
         };
         let allocation = self.program.allocation(id);
-        let time = self.profile.memory(cost, allocation.bytes)?;
+        let time = match cost {
+            // The set-up touches what it takes, page by page.
+            MemoryCost::FirstTouchTeam => self.profile.new_pages(cost, allocation.bytes)?,
+            _ => self.profile.memory(cost, allocation.bytes)?,
+        };
         let host = Span::from_nanos_f64(time.max(0.0));
         if !self.program.needs_device() || !self.profile.waits_for_device(cost) {
             return Ok(CallCost::on_host(host));
