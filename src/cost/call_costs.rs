@@ -19,6 +19,7 @@ use crate::profile::{DeviceLocality, HostCall, HostLocality, OperationKind, Prof
 use crate::program::{Before, Call, Graph, Program, Step, Threads};
 use crate::units::{Bytes, Span};
 use kernels::{clearing, kernel_work};
+use std::slice::from_ref;
 
 /// What the cost of a call depends on: calls with equal keys cost the same.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,8 +51,8 @@ pub(super) enum Key {
     Compute(Variant, u64, Option<NewPages>, Option<HostLocality>, Mapped, Bytes),
     /// A kernel that is not of the library: its place in the program, its elements and numbers,
     /// and, on the CPU, which new pages it uses.
-    OwnLaunch(usize, u64, String),
-    OwnCompute(usize, u64, String, Option<NewPages>),
+    OwnLaunch(usize, u64, String, Mapped, Bytes),
+    OwnCompute(usize, u64, String, Option<NewPages>, (Mapped, Bytes)),
     Memory(MemoryCall, usize),
     /// The place in the body of the graph's launch, since each graph has nodes of its own.
     Replay(usize),
@@ -77,6 +78,7 @@ impl Key {
         graph: Option<&Graph>,
     ) -> Self {
         let variant = |step: &Step| Variant::of(step.kernel, &step.arguments);
+        let new = locality.new_pages.copied();
         match call {
             Call::Synchronize { .. } => Self::Synchronize,
             Call::SynchronizeEvent { .. } => Self::SynchronizeEvent,
@@ -88,7 +90,6 @@ impl Key {
             Call::Copy { stream, direction, from, to } => {
                 let ashore = direction.ashore(from, to);
                 let device = program.device_of(*stream);
-                let new = locality.new_pages.copied();
                 Self::Copy(*direction, device, ashore.allocation.0, ashore.length, new)
             }
             Call::PeerCopy { from, to, .. } => {
@@ -97,12 +98,10 @@ impl Key {
             Call::DeviceCopy { from, .. } => Self::DeviceCopy(from.length),
             Call::RowCopy { direction, from, to, rows, .. } => {
                 let ashore = direction.map(|way| way.ashore(from, to).allocation.0);
-                let new = locality.new_pages.copied();
                 Self::RowCopy(*direction, ashore, rows.count(from), rows.row, new)
             }
             Call::HostCopy { from, to, threads } => {
                 let [from_id, to_id] = [from, to].map(|side| side.allocation.0);
-                let new = locality.new_pages.copied();
                 Self::HostCopy(*threads, [from_id, to_id], from.length, new, locality.moves)
             }
             Call::Use(_) => Self::UseDevice,
@@ -115,18 +114,21 @@ impl Key {
             Call::Compute { step } => Self::Compute(
                 variant(step),
                 step.elements(),
-                locality.new_pages.copied(),
+                new,
                 locality.around.copied(),
-                Mapped::combined(program, &step.inputs, &step.output),
+                Mapped::combined(program, &step.inputs, from_ref(&step.output)),
                 locality.moves,
             ),
             Call::Prefetch { target, to, .. } => Self::Prefetch(*to, target.length, locality.moves),
             Call::LaunchOwn { step, .. } => {
-                Self::OwnLaunch(step.kernel, step.elements, step.signature())
+                let mapped = Mapped::of_own(program, step);
+                let (n, signature) = (step.elements, step.signature());
+                Self::OwnLaunch(step.kernel, n, signature, mapped, locality.moves)
             }
             Call::ComputeOwn { step } => {
-                let pages = locality.new_pages.copied();
-                Self::OwnCompute(step.kernel, step.elements, step.signature(), pages)
+                let combined = Mapped::combined(program, &step.reads, &step.writes);
+                let used = (combined, locality.moves);
+                Self::OwnCompute(step.kernel, step.elements, step.signature(), new, used)
             }
             Call::Allocate(id) => Self::Memory(MemoryCall::Allocate, id.0),
             Call::Pin(id) => Self::Memory(MemoryCall::Pin, id.0),
@@ -212,13 +214,12 @@ impl<'a> CallCosts<'a> {
             }
             Call::Compute { step } => {
                 let (kernel, n) = (step.kernel, step.elements());
-                let touch = self.touch_time(locality)?;
                 let what = || Unknown::refused("the cost of CPU kernels in a program's set-up");
                 let around = *locality.around.ok_or_else(what)?;
                 let twin = profile.twin(kernel, &step.arguments, n, around)?;
-                let combined = Mapped::combined(program, &step.inputs, &step.output);
+                let combined = Mapped::combined(program, &step.inputs, from_ref(&step.output));
                 let combined = self.combined(combined, step.is_shared(program.host_footprint()))?;
-                let time = twin.max(combined) + touch + self.back(locality)?;
+                let time = twin.max(combined) + self.touch_time(locality)? + self.back(locality)?;
                 CallCost::on_host(Span::from_nanos_f64(time.max(0.0)))
             }
             Call::Allocate(_)
@@ -255,7 +256,7 @@ impl<'a> CallCosts<'a> {
                 let (work, (latency, call)) = Unknown::both(work, start)?;
                 CallCost { latency, work, ..CallCost::on_host(call) }
             }
-            Call::LaunchOwn { step, .. } => self.own_launch(step)?,
+            Call::LaunchOwn { step, .. } => self.own_launch(step, locality)?,
             Call::ComputeOwn { step } => self.own_compute(step, locality)?,
             Call::Copy { stream, direction, from, to } => {
                 let device = program.device_of(*stream);

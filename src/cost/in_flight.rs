@@ -79,8 +79,14 @@ impl InFlight {
                     issued.push(Issued { lane, number, way, is_pinned });
                 }
                 None => {
-                    let Call::Launch { stream, ref step } = *call else { continue };
-                    if Mapped::of(program, step).is_nothing() {
+                    let (stream, mapped) = match *call {
+                        Call::Launch { stream, ref step } => (stream, Mapped::of(program, step)),
+                        Call::LaunchOwn { stream, ref step } => {
+                            (stream, Mapped::of_own(program, step))
+                        }
+                        _ => continue,
+                    };
+                    if mapped.is_nothing() {
                         continue;
                     }
                     let device = program.device_of(stream).0;

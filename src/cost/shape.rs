@@ -29,10 +29,13 @@ pub(super) fn check_shape(program: &Program, in_flight: &InFlight) -> Result<(),
 /// Whether a kernel on a device uses memory of the host, or managed memory.
 fn uses_host_memory(program: &Program) -> bool {
     let is_there = |call: &Call| match call {
-        Call::Launch { step, .. } => step
-            .slices()
-            .any(|slice| matches!(program.allocation(slice.allocation).place, Place::Host(_))),
         Call::Prefetch { .. } => true,
+        call if call.is_launch() => {
+            let accesses = program.accesses(call).into_iter();
+            let mut places =
+                accesses.map(|(one, _)| program.allocation(one.slice.allocation).place);
+            places.any(|place| matches!(place, Place::Host(_)))
+        }
         _ => false,
     };
     program.body.iter().any(is_there)

@@ -103,9 +103,7 @@ impl Program {
                     format!("computes on the host with `{name}`, which is a GPU's memory")
                 })
             }
-            Call::LaunchOwn { stream, step } => {
-                step.slices().find_map(|slice| self.elsewhere(*stream, slice))
-            }
+            Call::LaunchOwn { stream, step } => self.out_of_reach(*stream, step.slices()),
             Call::ComputeOwn { step } => self.wrong_own_compute(step),
             Call::Pin(id) => (self.allocation(*id).place != Place::Host(HostMemory::Pinned))
                 .then(|| format!("pins `{}`, which is not written down as pinned", self.name(*id))),
@@ -169,19 +167,26 @@ impl Program {
     }
 
     fn wrong_launch(&self, stream: StreamId, step: &Step) -> Option<String> {
-        // Kernels reach page-locked memory of the host across the link.
-        let is_seen = |slice: &&Slice| match self.place(slice) {
-            Place::Host(memory) => memory.is_seen_by_devices(),
-            Place::Device(_) => false,
-        };
-        let mut others = step.slices().filter(|slice| !is_seen(slice));
-        let elsewhere = others.find_map(|slice| self.elsewhere(stream, slice));
+        let elsewhere = self.out_of_reach(stream, step.slices());
         elsewhere.or_else(|| {
             let needs = Grid::workspace(step.kernel, &step.arguments)?;
             let kernel = step.kernel;
             let problem =
                 || format!("launches `{kernel}` without its workspace of {needs} elements");
             step.workspace.is_none().then(problem)
+        })
+    }
+
+    /// Memory that kernels in a stream cannot use. They reach page-locked memory of the host across
+    /// the link.
+    fn out_of_reach<'s>(
+        &self,
+        stream: StreamId,
+        mut slices: impl Iterator<Item = &'s Slice>,
+    ) -> Option<String> {
+        slices.find_map(|slice| match self.place(slice) {
+            Place::Host(memory) if memory.is_seen_by_devices() => None,
+            _ => self.elsewhere(stream, slice),
         })
     }
 

@@ -56,7 +56,7 @@ impl CallCosts<'_> {
                 (profile.node_start(OperationKind::Kernel)?, work)
             }
             (Call::LaunchOwn { step, .. }, None) => {
-                (profile.node_start(OperationKind::Kernel)?, self.own_work(step, gap()?)?)
+                (profile.node_start(OperationKind::Kernel)?, self.own_work(step, locality, gap()?)?)
             }
             (Call::Clear { .. }, None) => {
                 (profile.node_start(OperationKind::Kernel)?, clearing(profile, gap()?))

@@ -37,7 +37,12 @@ pub(super) fn kernel_work(
     let busy = (time.ns - usual_gap).max(0.0);
     let gap = gap.min(time.ns);
     if !mapped.is_nothing() || locality.moves > Bytes::ZERO {
-        let busy = busy.max(away(profile, (step, mapped), locality, time.ns)? - usual_gap);
+        if !goes_through_once(step.kernel) {
+            let kernel = step.kernel;
+            let what = "on memory that is not the GPU's: it uses some of it again";
+            return Err(Unknown::refused(format!("`{kernel}` {what}")));
+        }
+        let busy = busy.max(away(profile, mapped, locality, time.ns)? - usual_gap);
         let grid = Grid::of(step.kernel, &step.arguments, n);
         let machine = &profile.machine;
         let machine = (machine.multiprocessors, &machine.multiprocessor);
@@ -54,17 +59,12 @@ pub(super) fn kernel_work(
 /// Nanoseconds of a kernel that takes `usual` where all its data is on the device, and now uses
 /// some across the link, or waits until managed memory has moved. Its blocks hold their
 /// multiprocessors meanwhile.
-fn away(
+pub(super) fn away(
     profile: &Profile,
-    (step, mapped): (&Step, Mapped),
+    mapped: Mapped,
     locality: &Locality<'_>,
     usual: f64,
 ) -> Result<f64, Unknown> {
-    if !goes_through_once(step.kernel) {
-        let kernel = step.kernel;
-        let what = format!("`{kernel}` on memory that is not the GPU's: it uses some of it again");
-        return Err(Unknown::refused(&what));
-    }
     let time = match mapped.is_nothing() {
         true => usual,
         false => {

@@ -8,6 +8,7 @@ use crate::machine::{DeviceId, Direction, HostMemory};
 use crate::profile::{HostCall, OperationKind, RowPath, Unknown};
 use crate::program::{Place, Rows, Slice, Threads};
 use crate::units::{Bytes, Span};
+use std::slice::from_ref;
 
 impl CallCosts<'_> {
     /// A copy inside a device: it holds no copy engine, and nothing that runs beside it slows it.
@@ -78,7 +79,7 @@ impl CallCosts<'_> {
         let all = threads == Threads::All;
         let footprint = self.program.host_footprint();
         let copy = self.profile.host_copy(all, from.length, footprint)?;
-        let combined = Mapped::combined(self.program, std::slice::from_ref(from), to);
+        let combined = Mapped::combined(self.program, from_ref(from), from_ref(to));
         let time = copy.max(self.combined(combined, all)?);
         let time = time + self.touch_time(locality)? + self.back(locality)?;
         Ok(CallCost::on_host(Span::from_nanos_f64(time.max(0.0))))

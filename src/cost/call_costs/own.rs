@@ -1,8 +1,10 @@
 //! What kernels cost that are not of the library.
 
 use super::CallCosts;
+use super::kernels::away;
 use crate::cost::analysis::Locality;
 use crate::cost::multiprocessors::Blocks;
+use crate::cost::remote::Mapped;
 use crate::cost::work::{CallCost, Work};
 use crate::kernels::{Geometry, GpuSide, Grid, Kernel, OwnKernel};
 use crate::machine::MultiprocessorLimits;
@@ -12,22 +14,35 @@ use crate::units::Span;
 
 impl CallCosts<'_> {
     /// A kernel behind a gap, in nanoseconds.
-    pub(super) fn own_work(&self, step: &OwnStep, gap: f64) -> Result<Work, Unknown> {
+    pub(super) fn own_work(
+        &self,
+        step: &OwnStep,
+        locality: &Locality<'_>,
+        gap: f64,
+    ) -> Result<Work, Unknown> {
         let kernel = self.program.own_kernel(step);
         let time = self.profile.own_on_gpu(kernel, step)?;
         let machine = &self.profile.machine;
         let on = (machine.multiprocessors, &machine.multiprocessor);
-        let blocks = Blocks::holding(&grid(kernel, step, &time, on), time_of(&time), on);
+        let mapped = Mapped::of_own(self.program, step);
+        // It is taken to go through what it names once.
+        let away = away(self.profile, mapped, locality, time.busy.max(0.0))?;
+        let busy = Span::from_nanos_f64(away);
+        let blocks = Blocks::holding(&grid(kernel, step, &time, on), busy, on);
         Ok(Work::Kernel { gap: Span::from_nanos_f64(gap), blocks })
     }
 
-    pub(super) fn own_launch(&self, step: &OwnStep) -> Result<CallCost, Unknown> {
+    pub(super) fn own_launch(
+        &self,
+        step: &OwnStep,
+        locality: &Locality<'_>,
+    ) -> Result<CallCost, Unknown> {
         let profile = self.profile;
         let call = match self.program.own_kernel(step).gpu {
             GpuSide::Product(_) => profile.launch(Kernel::Matmul),
             _ => profile.call(HostCall::Launch),
         };
-        let work = profile.kernel_gap().and_then(|gap| self.own_work(step, gap));
+        let work = profile.kernel_gap().and_then(|gap| self.own_work(step, locality, gap));
         let start = Unknown::both(profile.start(OperationKind::Kernel), call);
         let (work, (latency, call)) = Unknown::both(work, start)?;
         Ok(CallCost { latency, work, ..CallCost::on_host(call) })
@@ -38,15 +53,15 @@ impl CallCosts<'_> {
         step: &OwnStep,
         locality: &Locality<'_>,
     ) -> Result<CallCost, Unknown> {
+        if !Mapped::combined(self.program, &step.reads, &step.writes).is_nothing() {
+            return Err(Unknown::refused("own kernels of the CPU on write-combined memory"));
+        }
         let touch = self.touch_time(locality);
         let time = self.profile.own_on_cpu(self.program.own_kernel(step), step);
         let (time, touch) = Unknown::both(time, touch)?;
-        Ok(CallCost::on_host(Span::from_nanos_f64((time + touch).max(0.0))))
+        let time = time + touch + self.back(locality)?;
+        Ok(CallCost::on_host(Span::from_nanos_f64(time.max(0.0))))
     }
-}
-
-fn time_of(time: &OwnTime) -> Span {
-    Span::from_nanos_f64(time.busy.max(0.0))
 }
 
 /// What of the device a launch holds. If its grid is not known, it fills the device once.

@@ -8,6 +8,7 @@ use hallway::machine::{HostMemory, Residence, StreamId};
 use hallway::program::{Call, Place, Program};
 use hallway::report::Assessment;
 use hallway::search::{candidates, rank};
+use hallway::simulate::simulate;
 
 /// A program with memory of each kind.
 fn calls(calls: &str) -> String {
@@ -151,4 +152,22 @@ fn from_how_many_passes_on_pinning_pays_is_told() {
     // Nothing that is pinned is copied.
     let (_, pinning) = assessed(1, ["y", "d"]);
     assert_eq!(pinning.pays_from_runs, None);
+}
+
+/// A kernel of one's own is taken to go once through what it names.
+#[test]
+fn own_kernels_may_use_the_host_s_memory_too() {
+    let time = |from: &str| {
+        let launch = format!(
+            "{{ launch = \"k\", reads = [\"{from}\"], writes = [\"d\"], elements = 1, \
+             stream = \"s\" }},\n{{ synchronize = \"s\" }},\n\
+             {{ copy = \"x\", to = \"d\" }},"
+        );
+        let own = "[[kernel]]\nname = \"k\"\nstated = { fixed = \"5 us\" }\n";
+        let found = program(&(calls(&launch) + own));
+        simulate(&found, &machine()).expect("known").makespan.nanos()
+    };
+    // Across the link, it takes 1000, and 3 for each element, rather than 5000.
+    let longer = time("p") - time("d[..4 MiB]");
+    assert!(longer.abs_diff(3 * 4_194_304) < 10_000, "{longer}");
 }
