@@ -63,6 +63,9 @@ impl CallCosts<'_> {
             }
             (Call::Record { .. }, None) => (Span::ZERO, Work::Record),
             (Call::Wait { .. }, None) => (Span::ZERO, Work::Wait),
+            (Call::DeviceCopy { .. } | Call::RowCopy { .. }, None) => {
+                return Err(Unknown::refused("copies inside a GPU, or of rows, in a graph"));
+            }
             _ => return Err(Unknown::refused("graphs of calls that cannot be captured")),
         };
         let part = match work {

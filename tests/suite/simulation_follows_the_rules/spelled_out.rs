@@ -134,6 +134,18 @@ fn rows_cost_time_besides_their_bytes() {
 }
 
 #[test]
+fn graphs_of_copies_inside_a_device_are_refused_by_name() {
+    let (from, to) = (part(DEVICE, 0, 5_000), part(DEVICE, 50_000, 5_000));
+    let stream = StreamId(0);
+    let copy = Call::DeviceCopy { stream, from, to };
+    let mut plan = tiny(vec![Call::Replay { stream, calls: 1 }, copy, synchronize(0)]);
+    plan.setup = vec![Call::Allocate(DEVICE)];
+    plan.check().expect("it can be captured");
+    let refused = simulate(&plan, &machine()).expect_err("not measured").to_string();
+    assert!(refused.contains("copies inside a GPU, or of rows, in a graph"), "{refused}");
+}
+
+#[test]
 fn what_was_not_measured_is_unknown_by_name() {
     let mut machine = machine();
     machine.calls.allocate_in_stream = None;
