@@ -274,8 +274,8 @@ impl<'a> CallCosts<'a> {
                 let way = (*direction, program.device_of(*stream));
                 self.row_copy(way, [from, to], *rows, locality)?
             }
-            Call::HostCopy { from, to, threads } => {
-                self.host_copy([from, to], *threads, locality)?
+            Call::HostCopy { from, to, threads: by } => {
+                self.host_copy([from, to], *by, locality)?
             }
             Call::Work { time } => CallCost::on_host(*time),
             Call::Use(_) => CallCost::on_host(profile.call(HostCall::UseDevice)?),

@@ -286,7 +286,10 @@ impl Quantity {
             Self::Call { .. } | Self::CallInTurn { .. } | Self::LaunchBeside { .. } => {
                 is(Work::Issuing)
             }
-            Self::IdleCall { .. } | Self::Setup { .. } | Self::Crossing { .. } => is(Work::Waiting),
+            Self::IdleCall { .. }
+            | Self::Setup { .. }
+            | Self::Crossing { .. }
+            | Self::MemoryBeside { .. } => is(Work::Waiting),
             Self::RoundTrip { links, .. } => is(Work::Waiting).count("links", links.len() as u64),
             Self::Trip { size, .. } | Self::LateTrip { size, .. } => {
                 is(Work::Waiting).size("size", *size)
@@ -349,7 +352,6 @@ impl Quantity {
             Self::HostCopy { by_all, bytes, footprint } => {
                 is(Work::Computing).bytes(*bytes).footprint(*footprint).by_team(*by_all)
             }
-            Self::MemoryBeside { .. } => is(Work::Waiting),
             Self::Own(run) => run.definition(),
             Self::On { device, of } => {
                 is(Work::Together).gpu("device", *device).with(of.definition())

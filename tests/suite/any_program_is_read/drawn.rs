@@ -2,15 +2,16 @@
 //! need one.
 
 mod others;
+mod own;
 
 use super::order::race;
-use hallway::kernels::{Arguments, CpuSide, Geometry, GpuSide, Grid, Kernel, OwnCost, OwnKernel};
+use hallway::kernels::{Arguments, Grid, Kernel};
 use hallway::machine::{DeviceId, Direction, HostMemory, Residence, StreamId};
 use hallway::program::{
-    Allocation, AllocationId, BufferId, Call, EventId, OwnStep, Place, Program, Slice, Step,
-    StreamKind, StreamTraits, captured,
+    Allocation, AllocationId, BufferId, Call, EventId, Place, Program, Slice, Step, StreamKind,
+    StreamTraits, captured,
 };
-use hallway::units::{Bytes, Span};
+use hallway::units::Bytes;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
@@ -56,7 +57,7 @@ pub fn drawn(seed: u64) -> Program {
         allocations: Vec::new(),
         streams: streams(&mut random),
         events: EVENTS,
-        kernels: kernels(),
+        kernels: own::kernels(),
         setup: Vec::new(),
         body: Vec::new(),
     };
@@ -81,23 +82,6 @@ pub fn drawn(seed: u64) -> Program {
     // A graph of it, where one can be captured.
     let Drawing { mut random, program, .. } = drawing;
     if random.random_bool(0.3) { captured(program.clone()).unwrap_or(program) } else { program }
-}
-
-/// Kernels that are not of the library: each way to know their cost without a measurement.
-fn kernels() -> Vec<OwnKernel> {
-    let costs = [
-        OwnCost::Stated { fixed: 2_500.0, per_element: 0.25 },
-        OwnCost::Points(vec![(16, Span::from_micros(2)), (1 << 20, Span::from_micros(90))]),
-        OwnCost::Roofline { flops_per_element: 1.0, bytes_per_element: 8.0 },
-    ];
-    let kernel = |(at, cost): (usize, OwnCost)| OwnKernel {
-        name: format!("own {at}"),
-        gpu: GpuSide::Cost(cost.clone()),
-        cpu: CpuSide::Cost(cost),
-        rule: "block = [32, 8]\ngrid = [\"ceil(elements / 256)\", 1, 2]\nelements = \"taps\"\n"
-            .to_owned(),
-    };
-    costs.into_iter().enumerate().map(kernel).collect()
 }
 
 fn streams(random: &mut ChaCha8Rng) -> Vec<StreamTraits> {
@@ -329,36 +313,6 @@ impl Drawing {
         let here = self.memory(|place| matches!(place, Place::Host(_)));
         let step = self.step(&here);
         self.add(Call::Compute { step });
-    }
-
-    /// A kernel that is not of the library, on a device or on the host.
-    fn add_own(&mut self) {
-        let on_host = self.chance(0.3);
-        let stream = self.stream();
-        let device = Place::Device(self.program.device_of(stream));
-        let there = self.memory(|place| match on_host {
-            true => matches!(place, Place::Host(_)),
-            false => place == device,
-        });
-        let length = self.length();
-        let kernel = self.random.random_range(0..self.program.kernels.len());
-        let (reads, writes) = (self.random.random_range(0..3), self.random.random_range(1..3));
-        let mut parts = |count| (0..count).map(|_| self.part(&there, length)).collect();
-        let (reads, writes) = (parts(reads), parts(writes));
-        let geometry = self.chance(0.5).then_some(Geometry {
-            grid: [length.div_ceil(256) as u32, 1, 2],
-            block: [32, 8, 1],
-            shared_bytes: 1024,
-        });
-        let numbers = [("taps".to_owned(), 0.5 + kernel as f64)].into();
-        let parameters = Vec::new();
-        let step =
-            OwnStep { kernel, reads, writes, elements: length, numbers, geometry, parameters };
-        self.add(if on_host {
-            Call::ComputeOwn { step }
-        } else {
-            Call::LaunchOwn { stream, step }
-        });
     }
 
     fn step(&mut self, memory: &[AllocationId]) -> Step {
