@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OwnStep {
-    /// Index into [`Program::kernels`].
+    /// Index into [`Program::kernels`](super::Program::kernels).
     pub kernel: usize,
     pub reads: Vec<Slice>,
     pub writes: Vec<Slice>,
