@@ -286,10 +286,8 @@ impl Quantity {
             Self::Call { .. } | Self::CallInTurn { .. } | Self::LaunchBeside { .. } => {
                 is(Work::Issuing)
             }
-            Self::IdleCall { .. }
-            | Self::Setup { .. }
-            | Self::Crossing { .. }
-            | Self::MemoryBeside { .. } => is(Work::Waiting),
+            Self::IdleCall { .. } | Self::Setup { .. } | Self::Crossing { .. } => is(Work::Waiting),
+            Self::MemoryBeside { .. } => is(Work::Waiting),
             Self::RoundTrip { links, .. } => is(Work::Waiting).count("links", links.len() as u64),
             Self::Trip { size, .. } | Self::LateTrip { size, .. } => {
                 is(Work::Waiting).size("size", *size)
@@ -324,10 +322,9 @@ impl Quantity {
                 is(Work::Device).size("elements", *elements).footprint(*footprint)
             }
             Self::Twin { variant, elements, footprint } => {
+                let by_team = variant.is_shared(*elements, footprint.get());
                 let computing = is(Work::Computing).size("elements", *elements);
-                computing
-                    .footprint(*footprint)
-                    .by_team(variant.is_shared(*elements, footprint.get()))
+                computing.footprint(*footprint).by_team(by_team)
             }
             Self::Handed { elements, .. } => {
                 is(Work::Computing).size("elements", *elements).by_team(true)
