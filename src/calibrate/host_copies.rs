@@ -10,7 +10,7 @@ use std::time::Instant;
 
 /// Bytes of copies of the same memory again and again, and of memory that no cache holds.
 const NEAR: [Bytes; 4] = [Bytes::kib(4), Bytes::kib(256), Bytes::mib(4), Bytes::mib(32)];
-const FROM_MEMORY: [Bytes; 2] = [Bytes::kib(256), Bytes::mib(32)];
+const FROM_MEMORY: [Bytes; 3] = [Bytes::kib(4), Bytes::kib(256), Bytes::mib(32)];
 
 pub(super) fn probes() -> Vec<Probe> {
     let near = NEAR.map(|bytes| (bytes, bytes + bytes));

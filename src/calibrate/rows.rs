@@ -1,7 +1,8 @@
 //! Copies of rows that lie apart.
 
 use super::context::{MeasurementContext, clocked};
-use super::probe::{Counts, Probe};
+use super::probe::{Counts, Probe, Streams, WarmUp};
+use super::sizes::POOL;
 use crate::gpu::{GpuError, RowShape, RowSide, Stream};
 use crate::samples::{GAP, MANY_ROWS, Quantity, RowPath};
 use crate::units::{Bytes, Span};
@@ -18,8 +19,13 @@ fn probe(path: RowPath, (row, rows): (Bytes, u64)) -> Probe {
     let what = Quantity::Rows { path, row, rows };
     let sample =
         move |context: &mut MeasurementContext<'_>, count| context.rows(path, (row, rows), count);
-    let counts = if path.is_staged() { Counts::Once } else { Counts::Both(2, 8) };
-    Probe::new(what, counts, sample).limit(0.1, 3)
+    if !path.is_staged() {
+        return Probe::new(what, Counts::Both(2, 8), sample).limit(0.1, 3);
+    }
+    // Rows of a large matrix are in no cache, and each lies in other pages than the one before: so
+    // there is nothing to warm.
+    let probe = Probe::new(what, Counts::Once, sample).of_host().limit(0.1, 3);
+    probe.warm_up(WarmUp::Host).streams(Streams::Same)
 }
 
 impl MeasurementContext<'_> {
@@ -31,8 +37,10 @@ impl MeasurementContext<'_> {
         count: u64,
     ) -> Result<Span, GpuError> {
         let [pinned_in, pinned_out] = self.pinned.each_ref().map(|memory| memory.as_mut_ptr());
+        let start = self.window(POOL, (row + GAP) * rows, self.turn);
+        // SAFETY: a window lies within its pool.
         let [pageable_in, .., pageable_out] =
-            self.pools.each_mut().map(|memory| memory.as_mut_ptr());
+            self.pools.each_mut().map(|memory| unsafe { memory.as_mut_ptr().add(start) });
         let there = |at: usize| RowSide::Device(self.arrays[at].address());
         let (from, to) = match path {
             RowPath::PinnedIn => (RowSide::Host(pinned_in), there(0)),

@@ -18,6 +18,8 @@ CALLS = 300
 """Calls in a row: fewer than the driver keeps before it makes the host wait."""
 ROUNDS = 15
 COUNT = 5_000
+LONG = 300_000
+"""Elements of a sum: PyTorch sums up so many by blocks that take memory to meet in."""
 
 driver = ctypes.CDLL("libcuda.so.1")
 COPY_IN, COPY_OUT = driver.cuMemcpyHtoDAsync_v2, driver.cuMemcpyDtoHAsync_v2
@@ -72,14 +74,15 @@ def copies(d):
 def main(profile):
     with open(profile, "rb") as file:
         calls = tomllib.load(file)["calls"]
-    d, e, one = (torch.rand(count, device="cuda") for count in (COUNT, COUNT, 1))
+    d, e, long = (torch.rand(count, device="cuda") for count in (COUNT, COUNT, LONG))
+    one = torch.rand(1, device="cuda")
     m, n = (torch.rand(64, 64, device="cuda") for _ in range(2))
     launches = {
         "scale": (lambda: torch.mul(d, 2, out=e), "launch"),
-        "sum": (lambda: torch.sum(d, dim=0, keepdim=True, out=one), "launch"),
+        "sum": (lambda: torch.sum(long, dim=0, keepdim=True, out=one), "launch"),
         "matmul": (lambda: torch.mm(m, m, out=n), "launch_by_cublas"),
     }
-    found = {"range": host_time(lambda: d[1:17])}
+    found = {"range": host_time(lambda: m[5])}
     for name, (call, in_profile) in launches.items():
         own = calls.get(in_profile, calls["launch"])["ns"]
         found[f"launch {name}"] = host_time(call) - own

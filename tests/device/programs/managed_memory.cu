@@ -1,7 +1,6 @@
 // The CPU fills 64 MiB of managed memory, a kernel goes through it, the CPU reads the result: with
 // page faults, or prefetched.
 #include "timing.h"
-#include <cstring>
 
 constexpr size_t elements = 16'777'216, bytes = 4 * elements;
 
@@ -19,6 +18,12 @@ void scaled(const float* x, float* out) {
     succeed(cudaGetLastError());
 }
 
+// By all threads of the CPU.
+void copy(float* to, const float* from) {
+#pragma omp parallel for
+    for (size_t i = 0; i < elements; ++i) to[i] = from[i];
+}
+
 void prefetch(float* memory, cudaMemLocation location) {
     succeed(cudaMemPrefetchAsync(memory, bytes, location, 0, 0));
 }
@@ -33,18 +38,26 @@ int main() {
     std::fill(y, y + elements, 0.0f);
     cudaMemLocation gpu{cudaMemLocationTypeDevice, 0}, host{cudaMemLocationTypeHost, 0};
     time_program("with page faults", [=] {
-        std::memcpy(m, x, bytes);
+        copy(m, x);
         scaled(m, out);
         succeed(cudaDeviceSynchronize());
-        std::memcpy(y, out, bytes);
+        copy(y, out);
+    });
+    float *d, *e;
+    succeed(cudaMalloc(&d, bytes));
+    succeed(cudaMalloc(&e, bytes));
+    time_program("copied", [=] {
+        succeed(cudaMemcpy(d, x, bytes, cudaMemcpyHostToDevice));
+        scaled(d, e);
+        succeed(cudaMemcpy(y, e, bytes, cudaMemcpyDeviceToHost));
     });
     time_program("prefetched", [=] {
-        std::memcpy(m, x, bytes);
+        copy(m, x);
         prefetch(m, gpu);
         prefetch(out, gpu);
         scaled(m, out);
         prefetch(out, host);
         succeed(cudaDeviceSynchronize());
-        std::memcpy(y, out, bytes);
+        copy(y, out);
     });
 }

@@ -63,7 +63,8 @@ def counterparts():
             yield scenario, [sys.executable, str(script)], True
         if source.exists():
             binary = f"/tmp/{name}"
-            subprocess.run(["nvcc", "-O3", "-std=c++17", "-o", binary, str(source)], check=True)
+            flags = ["-O3", "-std=c++17", "-Xcompiler", "-fopenmp"]
+            subprocess.run(["nvcc", *flags, "-o", binary, str(source)], check=True)
             yield scenario, [binary], False
 
 
