@@ -2,7 +2,7 @@
 
 use super::context::{MeasurementContext, clocked};
 use super::probe::{Counts, Probe, Streams, WarmUp};
-use super::sizes::POOL;
+use super::sizes::{POOL, Sizes};
 use crate::gpu::{GpuError, RowShape, RowSide, Stream};
 use crate::samples::{GAP, MANY_ROWS, Quantity, RowPath};
 use crate::units::{Bytes, Span};
@@ -10,8 +10,9 @@ use crate::units::{Bytes, Span};
 /// Bytes of a row: less than a transfer on the link, a few, and many.
 const ROWS: [Bytes; 3] = [Bytes::new(64), Bytes::kib(1), Bytes::kib(16)];
 
-pub(super) fn probes() -> Vec<Probe> {
-    let sizes = || ROWS.into_iter().flat_map(|row| MANY_ROWS.map(|rows| (row, rows)));
+pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
+    let some = if sizes.is_quick { &ROWS[..2] } else { &ROWS[..] };
+    let sizes = || some.iter().flat_map(|&row| MANY_ROWS.map(|rows| (row, rows)));
     RowPath::ALL.into_iter().flat_map(|path| sizes().map(move |size| probe(path, size))).collect()
 }
 

@@ -104,7 +104,7 @@ fn device_probes(sizes: &Sizes) -> Vec<Probe> {
         chains::probes(),
         graphs::probes(),
         polling::probes(),
-        rows::probes(),
+        rows::probes(sizes),
         memory_waits::probes(),
     ];
     let of_sizes: [fn(&Sizes) -> Vec<Probe>; 6] = [

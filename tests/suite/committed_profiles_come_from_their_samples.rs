@@ -15,9 +15,14 @@ const CLOSE: f64 = 1e-9;
 #[test]
 fn each_is_fitted_by_this_version_and_does_well_on_its_trials() {
     let folder = tempfile::tempdir().expect("a folder");
-    for (name, devices) in
-        [("h200", 1), ("others/one-h200", 1), ("others/programs-h200", 1), ("others/two-h200", 2)]
-    {
+    for (name, devices, most) in [
+        ("h200", 1, 0.02),
+        ("others/one-h200", 1, 0.02),
+        ("others/programs-h200", 1, 0.02),
+        ("others/two-h200", 2, 0.02),
+        // Others came and went on its CPU.
+        ("others/busy-h200", 1, 0.04),
+    ] {
         let committed = Path::new(env!("CARGO_MANIFEST_DIR")).join("calibration").join(name);
         let again = folder.path().join("again.toml");
         let mut command = Command::new(env!("CARGO_BIN_EXE_hallway"));
@@ -32,7 +37,7 @@ fn each_is_fitted_by_this_version_and_does_well_on_its_trials() {
         let profile = Profile::load(&committed).expect("committed");
         assert_eq!(profile.machine.devices, devices, "{name}");
         let accuracy = profile.accuracy.expect("it was tried");
-        assert!(accuracy.median_error <= 0.02, "{name}: {} off", accuracy.median_error);
+        assert!(accuracy.median_error <= most, "{name}: {} off", accuracy.median_error);
         assert!((0.85..=0.95).contains(&accuracy.coverage), "{name}: {}", accuracy.coverage);
     }
 }

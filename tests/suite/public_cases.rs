@@ -52,6 +52,19 @@ fn case_05_small_copies_go_at_the_rate_of_their_calls() {
     assert!(nanos / merged > 100.0, "{nanos} ns, {merged} ns");
 }
 
+/// Registered and copied took 0.40 of the time of a plain copy, and staging by one thread of the
+/// library's own as long as that.
+#[test]
+fn case_07_registering_pays_for_one_upload_and_staging_by_one_thread_does_not() {
+    let profile = repository().join("calibration/others/busy-h200/profile.toml");
+    let profile = Profile::load(&profile).expect("committed");
+    let ranking = answered("07-register-for-one-upload/upload.toml", &profile);
+    let [plainly, registered, staged] =
+        ["plainly", "registered", "through pinned buffers"].map(|plan| time_of(&ranking, plan));
+    assert!(registered + registered <= plainly, "{registered} and {plainly}");
+    assert!(staged >= plainly, "{staged} and {plainly}");
+}
+
 /// Copied at once 0.421 s, where reading in place took 0.266 s; overlapped copies are as good as
 /// that. What does not fit goes through a ring, in the time that reading in place takes: 0.665 s.
 #[test]

@@ -46,6 +46,7 @@ fn copies_by_the_cpu_take_longer_from_memory() {
     assert!(unknown.what().contains("copies by all threads"), "{}", unknown.what());
     let mut machine = machine();
     machine.host_copies = profile.host_copies;
+    machine.caches.staging_misses = Some(vec![(1e7, 0.0), (1e9, 1.0)]);
     let far = machine.host_copy(false, bytes, Bytes::mib(999)).expect("measured");
     assert!((far / (50.0 + 0.2 * bytes.as_f64()) - 1.0).abs() < 0.02, "{far}");
 }
