@@ -3,7 +3,7 @@
 
 mod elements;
 mod memory;
-mod mistakes;
+pub mod mistakes;
 mod shipped;
 
 use super::workloads::read;

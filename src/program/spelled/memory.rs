@@ -2,7 +2,7 @@
 
 use super::expand::Expansion;
 use crate::files::{Fault, Spanned};
-use crate::machine::{HostMemory, Residence};
+use crate::machine::{HostMemory, Residence, StreamId};
 use crate::program::{AllocationId, Call, Place, Slice};
 use crate::units::Bytes;
 use std::ops::Range;
@@ -14,14 +14,9 @@ impl Expansion<'_> {
         stream: Option<&Spanned<String>>,
         span: &Range<usize>,
     ) -> Result<(), Fault> {
-        let allocation = self.scope.whole(memory, &self.indices)?;
-        let call = match stream {
-            None => Call::Allocate(allocation),
-            Some(stream) => {
-                let slice = self.of_device(memory, allocation)?;
-                let stream = self.stream(Some(stream), &slice)?;
-                Call::AllocateInStream { stream, allocation }
-            }
+        let call = match self.in_stream(memory, stream)? {
+            (allocation, None) => Call::Allocate(allocation),
+            (allocation, Some(stream)) => Call::AllocateInStream { stream, allocation },
         };
         self.push(call, span)
     }
@@ -32,16 +27,24 @@ impl Expansion<'_> {
         stream: Option<&Spanned<String>>,
         span: &Range<usize>,
     ) -> Result<(), Fault> {
-        let allocation = self.scope.whole(memory, &self.indices)?;
-        let call = match stream {
-            None => Call::Free(allocation),
-            Some(stream) => {
-                let slice = self.of_device(memory, allocation)?;
-                let stream = self.stream(Some(stream), &slice)?;
-                Call::FreeInStream { stream, allocation }
-            }
+        let call = match self.in_stream(memory, stream)? {
+            (allocation, None) => Call::Free(allocation),
+            (allocation, Some(stream)) => Call::FreeInStream { stream, allocation },
         };
         self.push(call, span)
+    }
+
+    /// The memory of a name, and the stream in whose order it is taken or given back, if one is
+    /// named: only a GPU's memory can be.
+    fn in_stream(
+        &mut self,
+        memory: &Spanned<String>,
+        stream: Option<&Spanned<String>>,
+    ) -> Result<(AllocationId, Option<StreamId>), Fault> {
+        let allocation = self.scope.whole(memory, &self.indices)?;
+        let Some(stream) = stream else { return Ok((allocation, None)) };
+        let slice = self.of_device(memory, allocation)?;
+        Ok((allocation, Some(self.stream(Some(stream), &slice)?)))
     }
 
     /// All of a GPU's memory of this name.

@@ -1,21 +1,5 @@
 // A kernel goes once through 64 MiB of pinned memory: after a copy, or over the link.
-#include "timing.h"
-
-constexpr size_t elements = 16'777'216, bytes = 4 * elements;
-
-__global__ void scale(const float4* x, float4* out, float a, size_t count) {
-    size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x;
-    if (i < count) {
-        float4 v = x[i];
-        out[i] = make_float4(a * v.x, a * v.y, a * v.z, a * v.w);
-    }
-}
-
-void scaled(const float* x, float* out) {
-    constexpr size_t count = elements / 4;
-    scale<<<count / 256, 256>>>((const float4*)x, (float4*)out, 2.0f, count);
-    succeed(cudaGetLastError());
-}
+#include "scale.h"
 
 int main() {
     float *x, *y, *d, *e;

@@ -1,21 +1,14 @@
 //! Kernels that are wrong: each mistake has its place and its fix.
 
+use super::super::programs_are_spelled_out::mistakes::refuses_in;
 use super::{FILE, FILTER, FILTERED, costs, launch, text};
-use hallway::scenario::{ScenarioError, Workload};
-use miette::Diagnostic;
+use hallway::scenario::Workload;
 
 /// Asserts that kernels and calls are refused: `marked` is the text at the mistake, and message and
 /// help say what is wrong and how to mend it.
 #[track_caller]
 fn refuses((kernels, calls): (&str, &str), marked: &str, message: &str, help: &str) {
-    let text = text(kernels, calls);
-    let error = Workload::from_toml(FILE, &text).expect_err(&text);
-    let ScenarioError::Invalid { message: found, labels, .. } = &error else { panic!("{error}") };
-    assert!(found.contains(message), "{found}\nis not: {message}");
-    let place = &text[labels[0].offset()..][..labels[0].len()];
-    assert!(place.starts_with(marked), "marks {place}, not {marked}: {found}");
-    let found = error.help().expect("every mistake has a fix").to_string();
-    assert!(found.contains(help), "{found}\nis not: {help}");
+    refuses_in(FILE, &text(kernels, calls), marked, message, help);
 }
 
 /// Kernels that no launch could use.

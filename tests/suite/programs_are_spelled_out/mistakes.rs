@@ -10,13 +10,19 @@ use miette::Diagnostic;
 /// say what is wrong and how to mend it.
 #[track_caller]
 pub(super) fn refuses(text: &str, marked: &str, message: &str, help: &str) {
-    let error = Workload::from_toml("test.toml", text).expect_err(text);
+    refuses_in("test.toml", text, marked, message, help);
+}
+
+/// Asserts that for a scenario of this path, from which the paths in it go out.
+#[track_caller]
+pub(crate) fn refuses_in(file: &str, text: &str, marked: &str, message: &str, help: &str) {
+    let error = Workload::from_toml(file, text).expect_err(text);
     let ScenarioError::Invalid { message: found, labels, .. } = &error else { panic!("{error}") };
-    assert!(found.contains(message), "{found}");
+    assert!(found.contains(message), "{found}\nis not: {message}");
     let place = &text[labels[0].offset()..][..labels[0].len()];
     assert!(place.starts_with(marked), "marks {place}, not {marked}: {found}");
     let found = error.help().expect("every mistake has a fix").to_string();
-    assert!(found.contains(help), "{found}");
+    assert!(found.contains(help), "{found}\nis not: {help}");
 }
 
 #[test]
