@@ -116,10 +116,36 @@ pub enum Parameter {
     F64(f64),
 }
 
+impl OwnCost {
+    /// What keeps it from saying how long an element takes.
+    pub fn problem(&self) -> Option<String> {
+        let is_amount = |amount: f64| amount.is_finite() && amount >= 0.0;
+        match self {
+            Self::Points(points) if points.is_empty() => Some("no point".to_owned()),
+            Self::Points(points) => {
+                let wrong = points.windows(2).find(|two| two[0].0 >= two[1].0);
+                wrong.map(|two| format!("a point of {} elements after {}", two[1].0, two[0].0))
+            }
+            &Self::Roofline { flops_per_element: one, bytes_per_element: other }
+            | &Self::Stated { fixed: one, per_element: other } => {
+                let wrong = [one, other].into_iter().find(|&amount| !is_amount(amount));
+                wrong.map(|amount| format!("a cost of {amount}"))
+            }
+        }
+    }
+}
+
 impl OwnKernel {
     /// Whether the GPU can run it.
     pub const fn runs(&self) -> bool {
         matches!(self.gpu, GpuSide::Code(_) | GpuSide::Product(_))
+    }
+
+    /// What it costs, where nobody measures that.
+    pub fn costs(&self) -> impl Iterator<Item = &OwnCost> {
+        let gpu = if let GpuSide::Cost(cost) = &self.gpu { Some(cost) } else { None };
+        let cpu = if let CpuSide::Cost(cost) = &self.cpu { Some(cost) } else { None };
+        gpu.into_iter().chain(cpu)
     }
 
     /// A digest of what the GPU runs, wherever it came from.

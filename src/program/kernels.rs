@@ -5,7 +5,7 @@ use super::operands::{Place, Slice};
 use super::own_step::OwnStep;
 use super::problem::Problem;
 use super::value::Program;
-use crate::kernels::OwnKernel;
+use crate::kernels::{OwnCost, OwnKernel};
 use std::collections::BTreeSet;
 
 impl Program {
@@ -26,7 +26,12 @@ impl Program {
     pub(super) fn wrong_kernels(&self) -> Option<Problem> {
         let mut names = BTreeSet::new();
         let twice = self.kernels.iter().find(|kernel| !names.insert(&kernel.name));
-        twice.map(|kernel| format!("kernels: two are called `{}`", kernel.name).into())
+        if let Some(kernel) = twice {
+            return Some(format!("kernels: two are called `{}`", kernel.name).into());
+        }
+        let costs = |kernel: &OwnKernel| kernel.costs().find_map(OwnCost::problem);
+        let wrong = self.kernels.iter().find_map(|kernel| Some((&kernel.name, costs(kernel)?)));
+        wrong.map(|(name, problem)| format!("kernels: `{name}` has {problem}").into())
     }
 
     /// A step whose memory is not where the kernel runs.

@@ -248,6 +248,24 @@ fn change(value: &mut Value, place: prop::sample::Index, kind: usize, number: u6
     }
 }
 
+#[test]
+fn costs_that_are_none_are_refused() {
+    let with_kernels = PROGRAMS.iter().find(|program| !program.kernels.is_empty());
+    let text = with_kernels.expect("a drawn one has some").to_text();
+    let mut value: Value = serde_json::from_str(&text).expect("JSON");
+    let costs = [
+        (json!({ "points": [] }), "no point"),
+        (json!({ "points": [[7, 1], [7, 2]] }), "a point of 7 elements after 7"),
+        (json!({ "stated": { "fixed": -1.0, "per_element": 0.0 } }), "a cost of -1"),
+        (json!({ "roofline": { "flops_per_element": 1.0, "bytes_per_element": -2.0 } }), "of -2"),
+    ];
+    for (cost, expected) in costs {
+        value["kernels"][0]["cpu"] = json!({ "cost": cost });
+        let error = refusal(&value.to_string());
+        assert!(error.contains(expected), "`{expected}` is not in: {error}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 3_000, ..ProptestConfig::default() })]
 
