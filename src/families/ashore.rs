@@ -10,7 +10,7 @@ use crate::program::{AllocationId, BufferId, Call, Place, Step};
 use crate::scenario::Home;
 
 /// What a plan takes besides the homes of its buffers.
-pub(super) struct Ashore {
+pub(crate) struct Ashore {
     partials: Vec<Partials>,
     landings: Vec<Landing>,
 }

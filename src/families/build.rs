@@ -27,7 +27,17 @@ pub fn build(workload: &Workload, strategy: Strategy) -> Result<Program, Refusal
     let builder = Builder::new(workload, strategy);
     let program = strategy.family.build(builder);
     let program = program.and_then(|one| if strategy.graph { captured(one) } else { Ok(one) });
-    let mut program = program.map_err(refuse)?;
+    accepted(workload, strategy, program.map_err(refuse)?)
+}
+
+/// Names a program after the strategy that it follows, if it fits the workload's limits and has no
+/// race.
+pub(crate) fn accepted(
+    workload: &Workload,
+    strategy: Strategy,
+    mut program: Program,
+) -> Result<Program, Refusal> {
+    let refuse = |reason| Refusal { strategy, reason, is_too_large: false };
     let limits = Capacities::from(&workload.limits);
     check_fits(&program, limits, Whose::Scenario)
         .map_err(|error| Refusal { is_too_large: true, ..refuse(error.to_string()) })?;

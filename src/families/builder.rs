@@ -13,7 +13,7 @@ use std::ops::Range;
 
 /// Where a buffer's elements of one chunk are.
 #[derive(Clone, Copy)]
-pub(super) struct Location {
+pub(crate) struct Location {
     pub allocation: AllocationId,
     /// Which element of the batch lies at `offset`.
     pub first: u64,
@@ -29,6 +29,16 @@ impl Location {
             length: Bytes::of_f32(range.end - range.start),
         }
     }
+}
+
+/// Where a task finds the elements of a chunk, and leaves its results.
+pub(crate) struct TaskMemory {
+    pub inputs: Vec<Location>,
+    pub output: Location,
+    /// What iterations alternate with.
+    pub spare: Option<Location>,
+    /// Where a reduction combines blocks.
+    pub workspace: Option<AllocationId>,
 }
 
 /// One set of working memory, enough for any chunk.
@@ -56,7 +66,7 @@ pub struct Builder<'w> {
 }
 
 impl<'w> Builder<'w> {
-    pub(super) fn new(workload: &'w Workload, strategy: Strategy) -> Self {
+    pub(crate) fn new(workload: &'w Workload, strategy: Strategy) -> Self {
         let program = Program {
             label: String::new(),
             allocations: Vec::new(),
@@ -106,7 +116,7 @@ impl<'w> Builder<'w> {
     }
 
     /// Adds memory for the plan's own use, allocated in the set-up.
-    pub(super) fn allocate(&mut self, name: String, place: Place, elements: u64) -> AllocationId {
+    pub(crate) fn allocate(&mut self, name: String, place: Place, elements: u64) -> AllocationId {
         let bytes = Bytes::of_f32(elements);
         let id = self.add(Allocation { name, place, bytes, holds: None });
         self.program.setup.push(Call::Allocate(id));
@@ -117,14 +127,14 @@ impl<'w> Builder<'w> {
         self.stream_on(DeviceId::FIRST)
     }
 
-    pub(super) fn stream_on(&mut self, device: DeviceId) -> StreamId {
+    pub(crate) fn stream_on(&mut self, device: DeviceId) -> StreamId {
         self.program.streams.push(StreamTraits { device, ..StreamTraits::default() });
         StreamId(self.program.streams.len() - 1)
     }
 
     /// Adds a call to the body. If the call is about another device than the one before, a call
     /// that makes that device's context current comes first.
-    pub(super) fn issue(&mut self, call: Call) {
+    pub(crate) fn issue(&mut self, call: Call) {
         if let Some(stream) = call.stream() {
             self.make_current(self.program.device_of(stream));
         }
@@ -138,7 +148,7 @@ impl<'w> Builder<'w> {
     }
 
     /// Returns the plan after all calls are issued.
-    pub(super) fn finish(mut self) -> Program {
+    pub(crate) fn finish(mut self) -> Program {
         self.make_current(DeviceId::FIRST);
         self.program
     }
@@ -187,7 +197,12 @@ impl<'w> Builder<'w> {
         slot
     }
 
-    fn workspace(&mut self, device: DeviceId, task: &str, elements: u64) -> AllocationId {
+    pub(crate) fn workspace(
+        &mut self,
+        device: DeviceId,
+        task: &str,
+        elements: u64,
+    ) -> AllocationId {
         let id = self.allocate(format!("{task} workspace"), Place::Device(device), elements);
         let target = Slice { allocation: id, offset: Bytes::ZERO, length: Bytes::of_f32(elements) };
         let streams = &self.program.streams;
@@ -206,7 +221,7 @@ impl<'w> Builder<'w> {
     }
 
     /// Where a chunk's part of a buffer is at home.
-    pub(super) fn home(&self, chunk: &Chunk, id: BufferId) -> Option<Location> {
+    pub(crate) fn home(&self, chunk: &Chunk, id: BufferId) -> Option<Location> {
         let offset = chunk.batch * self.workload.buffer(id).elements;
         self.homes[id.0].map(|allocation| Location { allocation, first: 0, offset })
     }
@@ -237,18 +252,24 @@ impl<'w> Builder<'w> {
     /// The steps of a task on a chunk: one for each iteration.
     pub(super) fn steps(&self, slot: &Slot, chunk: &Chunk, id: TaskId) -> Vec<Step> {
         let task = self.workload.task(id);
-        let output = self.location(slot, chunk, task.writes);
-        let mut inputs: Vec<Location> =
-            task.reads.iter().map(|&read| self.location(slot, chunk, read)).collect();
+        let first = chunk.room[task.writes.0].start;
+        let memory = TaskMemory {
+            inputs: task.reads.iter().map(|&read| self.location(slot, chunk, read)).collect(),
+            output: self.location(slot, chunk, task.writes),
+            spare: slot.spares[id.0].map(|allocation| Location { allocation, first, offset: 0 }),
+            workspace: slot.workspaces[id.0],
+        };
+        self.steps_in(memory, chunk, id)
+    }
+
+    /// The steps of a task on a chunk whose elements lie in some memory: one for each iteration.
+    pub(crate) fn steps_in(&self, memory: TaskMemory, chunk: &Chunk, id: TaskId) -> Vec<Step> {
+        let task = self.workload.task(id);
+        let TaskMemory { mut inputs, output, spare, workspace } = memory;
         let mut steps = Vec::new();
         for index in 0..task.iterations {
             let odd = (task.iterations - 1 - index) % 2 == 1;
-            let target = match slot.spares[id.0] {
-                Some(allocation) if odd => {
-                    Location { allocation, first: chunk.room[task.writes.0].start, offset: 0 }
-                }
-                _ => output,
-            };
+            let target = spare.filter(|_| odd).unwrap_or(output);
             let (reads, writes) = self.ranges(task, chunk, index);
             steps.push(Step {
                 kernel: task.kernel,
@@ -261,7 +282,7 @@ impl<'w> Builder<'w> {
                     inputs.iter().enumerate().map(|(i, input)| input.slice(&range(i))).collect()
                 },
                 output: target.slice(&writes),
-                workspace: slot.workspaces[id.0].map(|allocation| Slice {
+                workspace: workspace.map(|allocation| Slice {
                     allocation,
                     offset: Bytes::ZERO,
                     length: self.program.allocation(allocation).bytes,
@@ -307,7 +328,7 @@ impl<'w> Builder<'w> {
     }
 
     /// Buffers in host memory that are copied back from the device.
-    pub(super) fn copied_out(&self) -> Vec<BufferId> {
+    pub(crate) fn copied_out(&self) -> Vec<BufferId> {
         let on_host = |&id: &BufferId| matches!(self.workload.buffer(id).home, Home::Host(_));
         let all = (0..self.workload.buffers.len()).map(BufferId);
         all.filter(on_host).filter(|&id| self.workload.is_output(id)).collect()

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 /// One independent piece of work: a range of elements of one batch.
 #[derive(Debug, Clone)]
-pub(super) struct Chunk {
+pub(crate) struct Chunk {
     pub batch: u64,
     /// Which piece of its batch this is.
     pub piece: u64,
@@ -24,7 +24,7 @@ pub(super) struct Chunk {
 ///
 /// # Errors
 /// The reason why the workload cannot be cut.
-pub(super) fn cut(workload: &Workload, chunks: u64) -> Result<Vec<Chunk>, String> {
+pub(crate) fn cut(workload: &Workload, chunks: u64) -> Result<Vec<Chunk>, String> {
     let length = if chunks > 1 { Some(common_length(workload)?) } else { None };
     let (calls, most) = (workload.calls(chunks), Workload::MOST_CALLS);
     if chunks > 1 && calls > most {
@@ -82,7 +82,7 @@ fn common_length(workload: &Workload) -> Result<u64, String> {
 }
 
 /// Whether a buffer is the output of a reduction, which every chunk has its own part of.
-pub(super) fn reduced(workload: &Workload, id: BufferId) -> bool {
+pub(crate) fn reduced(workload: &Workload, id: BufferId) -> bool {
     let writer = workload.writer_of(id).map(|task| workload.task(task));
     writer.is_some_and(|task| task.kernel.shape() == Shape::Reduction)
 }

@@ -6,7 +6,7 @@ use super::chunk::{Chunk, cut, reduced};
 use super::shared::Spread;
 use crate::machine::{Direction, StreamId};
 use crate::program::BufferId;
-use crate::scenario::Home;
+use crate::scenario::{Home, Workload};
 
 /// The number of GPUs that chunks are dealt over, and how each gets the operands that all chunks
 /// read.
@@ -38,7 +38,11 @@ pub(super) fn copy_out(
 }
 
 pub(super) fn dealt_chunks(builder: &Builder<'_>, chunks: u64) -> Result<Vec<Chunk>, String> {
-    let workload = builder.workload;
+    chunks_of(builder.workload, chunks)
+}
+
+/// The chunks of every batch.
+pub(crate) fn chunks_of(workload: &Workload, chunks: u64) -> Result<Vec<Chunk>, String> {
     let stays =
         |id: usize| workload.buffers[id].home == Home::Device && reduced(workload, BufferId(id));
     if chunks > 1 && (0..workload.buffers.len()).any(stays) {
