@@ -6,6 +6,7 @@ use super::unknown::Unknown;
 use super::{Beyond, Curve, Profile, Warmth};
 use crate::kernels::{CpuSide, GpuSide, Kernel, OwnCost, OwnKernel, Variant};
 use crate::program::OwnStep;
+use crate::units::Span;
 use serde::{Deserialize, Serialize};
 
 /// A kernel of a scenario that was run on the GPU.
@@ -82,6 +83,7 @@ impl Profile {
             GpuSide::Unknown => Err(Unknown::unstated(of(kernel, Processor::Gpu))),
             GpuSide::Cost(cost) => {
                 let busy = self.stated(kernel, cost, step.elements, Processor::Gpu)?;
+                let busy = within_a_day(busy)?;
                 Ok(OwnTime { busy, takes: None })
             }
             GpuSide::Code(_) | GpuSide::Product(_) => {
@@ -93,7 +95,7 @@ impl Profile {
                 });
                 let (ns, takes) =
                     time.ok_or_else(|| Unknown::of_scenario(at(of(kernel, Processor::Gpu), step)))?;
-                let busy = (ns - self.kernel_gap()?).max(0.0);
+                let busy = within_a_day((ns - self.kernel_gap()?).max(0.0))?;
                 Ok(OwnTime { busy, takes: Some(takes) })
             }
         }
@@ -104,7 +106,7 @@ impl Profile {
     /// # Errors
     /// If that was neither measured nor stated, or not at such a size.
     pub fn own_on_cpu(&self, kernel: &OwnKernel, step: &OwnStep) -> Result<f64, Unknown> {
-        match &kernel.cpu {
+        let ns = match &kernel.cpu {
             CpuSide::Unknown => Err(Unknown::unstated(of(kernel, Processor::Cpu))),
             CpuSide::Cost(cost) => self.stated(kernel, cost, step.elements, Processor::Cpu),
             CpuSide::Command(_) => {
@@ -113,7 +115,8 @@ impl Profile {
                 let ns = model.and_then(|one| one.time.known(step.elements as f64).ok());
                 ns.ok_or_else(|| Unknown::of_scenario(at(of(kernel, Processor::Cpu), step)))
             }
-        }
+        };
+        within_a_day(ns?)
     }
 
     fn stated(
@@ -203,4 +206,9 @@ fn at(what: String, step: &OwnStep) -> String {
     let numbers = step.signature();
     let numbers = if numbers.is_empty() { numbers } else { format!(" ({numbers})") };
     format!("{what} at {} elements{numbers}", step.elements)
+}
+
+/// A cost per element may be any number, and so may the elements.
+fn within_a_day(ns: f64) -> Result<f64, Unknown> {
+    if ns <= Span::DAY { Ok(ns) } else { Err(Unknown::refused("kernels that take over a day")) }
 }

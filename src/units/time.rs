@@ -122,12 +122,15 @@ impl FromStr for Span {
 }
 
 impl Span {
+    /// Nanoseconds of a day: the longest time that a scenario states, or a call is predicted to
+    /// take. Sums of as many calls as a program can have stay within what a span holds.
+    pub const DAY: f64 = 86_400e9;
+
     /// The nanoseconds in a text such as `"3.5 ms"`, or a part of one in `"0.2 ns"`.
     ///
     /// # Errors
     /// If the text is no number with one of the units ns, us, ms and s, or more than a day.
     pub fn nanos_in(text: &str) -> Result<f64, ParseError> {
-        const DAY: f64 = 86_400e9;
         let expected = "a time such as \"3.5 ms\" or \"20 us\", of a day at most";
         let error = || ParseError { text: text.to_owned(), expected };
         let (number, unit) = number_and_unit(text).ok_or_else(error)?;
@@ -138,7 +141,7 @@ impl Span {
             "s" => number * 1e9,
             _ => return Err(error()),
         };
-        if nanos <= DAY { Ok(nanos) } else { Err(error()) }
+        if nanos <= Self::DAY { Ok(nanos) } else { Err(error()) }
     }
 }
 

@@ -140,6 +140,13 @@ fn a_stated_time_takes_as_long_as_it_says() {
 }
 
 #[test]
+fn what_takes_more_than_a_day_is_not_predicted() {
+    let kernel = costs("stated = { per_element = \"86400 s\" }");
+    let error = simulate(&program(&kernel, &launch(1_000)), &machine()).expect_err("too long");
+    assert!(error.to_string().contains("kernels that take over a day"), "{error}");
+}
+
+#[test]
 fn points_are_interpolated_and_end_where_nothing_follows_from_them() {
     let machine = machine();
     let kernel = costs("points = [[1_000, \"40 us\"], [3e3, \"50 us\"]]");
